@@ -1,0 +1,383 @@
+// What both ends of the API agree on: the JSON of every request and answer, as types. The server's shapes are checked to be equal to these when it is compiled.
+//
+// Enumerations in answers are open: a later version may add a value, so a client must expect a string that it does not know.
+
+/** The values known today of an enumeration that may grow; other strings are possible. */
+export type Open<Known extends string> = Known | (string & {})
+
+/** A point in time as `2026-01-31T09:30:00.250Z` or with an offset such as `+02:00`; upper or lower case `T` and `Z`, up to nine digits of a second. */
+export type Time = string
+
+/** What an action is about; made from its name, and frozen when the entry is received. */
+export type Lane = "security" | "data" | "policy" | "operations"
+
+/** Where an entry is kept by its age. */
+export type StorageClass = "hot" | "archive"
+
+/** Where an event came from, as its writer says. */
+export type Source = "api" | "automation" | "dashboard" | "system"
+
+/** What an entry of the ledger is. Clients write events and consents; only the service writes the others. */
+export type Kind = "event" | "consent" | "policy" | "erasure" | "key" | "anchor" | "retention" | "admin"
+
+/** What checking an entry found; all but `broken` are good. `pending`: not yet under a signed checkpoint. `erased`, `expired`: content gone on purpose, hash holds. */
+export type Integrity = "verified" | "pending" | "erased" | "expired" | "broken"
+
+// Writing -------------------------------------------------------------------------------------------------------------------------------------------------
+
+/** Who did it. May carry further members of the writer's own, which are kept, hashed and returned. */
+export interface Actor {
+  readonly id: string
+  readonly type: string
+  readonly email?: string
+  readonly [further: string]: unknown
+}
+
+/** What it was done to. May carry further members of the writer's own, which are kept, hashed and returned. */
+export interface Target {
+  readonly id: string
+  readonly type: string
+  readonly name?: string
+  readonly [further: string]: unknown
+}
+
+/** Anything else about an event, in the writer's own members. */
+export interface Metadata {
+  /** Receipts of entries that this one belongs to. */
+  readonly relatedReceiptIds?: readonly string[]
+  readonly [further: string]: unknown
+}
+
+/** The body of `POST /v1/events`: something happened. */
+export interface AuditEvent {
+  readonly workspaceId: string
+  readonly projectId: string
+  /** A dotted name of two segments or more, such as `billing.invoice.approve`. */
+  readonly action: string
+  readonly actor: Actor
+  readonly target: Target
+  readonly occurredAt: Time
+  readonly source: Source
+  readonly metadata?: Metadata
+  /** Whether the people it is about see it in their own activity. Absent: they do not. */
+  readonly userVisible?: boolean
+}
+
+/** One event of a batch, with the key that makes repeating it safe. */
+export interface BatchItem extends AuditEvent {
+  readonly idempotencyKey: string
+}
+
+/** The body of `POST /v1/events/batch`: up to 1,000 events. */
+export interface Batch {
+  readonly events: readonly BatchItem[]
+}
+
+/** What became of one event of a batch: its receipt, or why it was not recorded. */
+export type BatchResult = { readonly receipt: Receipt; readonly replayed?: boolean } | Problem
+
+/** The answer to a batch: one result for each event, in their order. */
+export interface BatchAnswer {
+  readonly results: readonly BatchResult[]
+}
+
+/** The person who gave a consent. */
+export interface Subject {
+  readonly id: string
+  readonly email: string
+}
+
+/** Anything else about a consent. What the consent itself says may not be repeated in it. */
+export interface ConsentMetadata {
+  readonly mode?: never
+  readonly surface?: never
+  readonly policyVersion?: never
+  readonly relatedReceiptIds?: readonly string[]
+  readonly [further: string]: unknown
+}
+
+/** The body of `POST /v1/consents`: a person agreed to a version of a policy. */
+export interface Consent {
+  readonly workspaceId: string
+  readonly subject: Subject
+  readonly mode: "explicit" | "implicit"
+  readonly policyVersion: number
+  /** Where the person agreed, such as `sign-up form`. */
+  readonly surface: string
+  /** Absent: `core`. */
+  readonly projectId?: string
+  readonly metadata?: ConsentMetadata
+}
+
+/** The answer to a consent. */
+export interface ConsentAnswer {
+  readonly receipt: Receipt
+}
+
+// Receipts and entries ------------------------------------------------------------------------------------------------------------------------------------
+
+/** An actor or target as it is shown to a reader: without what is withheld from that reader. */
+export interface Party {
+  readonly id: string
+  readonly type?: string
+  readonly email?: string
+  readonly name?: string
+  readonly [further: string]: unknown
+}
+
+/** Where a write came from: the headers that its client sent, and the key that it used. */
+export interface Provenance {
+  readonly environment?: string
+  readonly server?: string
+  readonly requestId?: string
+  readonly sessionId?: string
+  readonly traceId?: string
+  readonly traceparent?: string
+  readonly keyId?: string
+}
+
+/** What the ledger gives for a write. With it anyone can check that the entry is in the chain, and unchanged. */
+export interface Receipt {
+  readonly accepted: boolean
+  readonly eventId: string
+  /** The receipt's id, which alone opens receipts of public projects. */
+  readonly receipt: string
+  /** 64 lower-case hex digits: the entry's hash, which is also its leaf in the log's tree. */
+  readonly eventHash: string
+  /** The hash of the entry before it; of the first entry, the ledger's id. */
+  readonly previousHash: string
+  /** When the ledger recorded it; never goes back within a workspace. */
+  readonly timestamp: Time
+  readonly actor: Party
+  readonly target: Party
+  readonly lane: Open<Lane>
+  readonly storageClass: Open<StorageClass>
+  readonly verificationUrl: string
+  /** Stored, and not yet searchable. */
+  readonly queued: boolean
+  /** When the request arrived. */
+  readonly receivedAt?: Time | null
+  readonly provenance?: Provenance
+  readonly policyVersion?: number
+}
+
+/** An entry of the ledger, as queries show it. */
+export interface Entry {
+  readonly id: string
+  /** Its place in the chain, from 1. */
+  readonly sequence: number
+  readonly kind: Open<Kind>
+  readonly workspaceId: string
+  readonly projectId: string
+  readonly action: string
+  readonly actor: Party
+  readonly target: Party
+  /** Exactly as the writer sent it. */
+  readonly occurredAt: Time
+  readonly source: Open<Source>
+  readonly metadata: { readonly [name: string]: unknown }
+  readonly userVisible: boolean
+  readonly hash: string
+  readonly previousHash: string
+  readonly receipt: string
+  readonly lane: Open<Lane>
+  readonly storageTier: Open<StorageClass>
+  readonly integrity: Open<Integrity>
+  readonly timestamp: Time
+  readonly receivedAt?: Time | null
+  readonly provenance?: Provenance
+  readonly policyVersion?: number
+  /** It claims to have occurred more than five minutes after the ledger received it. */
+  readonly clockAhead?: boolean
+}
+
+/** What is needed to check an entry without trusting the service. */
+export interface EntryProof {
+  /** The 118 bytes that are hashed, in base64. */
+  readonly record: string
+  /** The exact text that the record commits to. */
+  readonly body: string
+  /** In hex. */
+  readonly bodySalt: string
+  /** The key that signs the workspace's checkpoints. */
+  readonly vkey: string
+  /** A `c2sp.org/tlog-proof@v1`; null while no signed checkpoint covers the entry. */
+  readonly tlogProof: string | null
+}
+
+/** The answer of `GET …/receipts/{receiptId}`. */
+export interface ReceiptAnswer {
+  readonly receipt: Receipt
+  readonly entry: Entry
+  /** The stored bytes were hashed again, and are linked and included where they say. */
+  readonly verified: boolean
+  readonly proof?: EntryProof
+  /** RFC 9901 disclosures of the sealed fields that the reader may see. */
+  readonly disclosures?: readonly string[]
+}
+
+/** The answer of `GET …/tlog/keys`: every key that ever signed the workspace's checkpoints, and for which sizes of the log. */
+export interface LogKeys {
+  readonly keys: readonly { readonly vkey: string; readonly fromSize: number; readonly toSize: number | null }[]
+}
+
+// Administration ------------------------------------------------------------------------------------------------------------------------------------------
+
+/** Actions that begin with `prefix`, by whole segments, go to `lane`. */
+export interface LaneRule {
+  readonly prefix: string
+  readonly lane: Lane
+}
+
+/** The answer about a workspace. */
+export interface Workspace {
+  readonly id: string
+  readonly name?: string
+  readonly createdAt: Time
+  /** The hash of the ledger's genesis, which is the `previousHash` of its first entry. */
+  readonly ledgerId: string
+  /** The name under which the workspace's log signs its checkpoints. */
+  readonly origin: string
+  readonly policyVisibility: Open<"public" | "private">
+  /** `open`: an event for an unknown project creates it. */
+  readonly projects: Open<"open" | "closed">
+  /** `public`: anyone may read the log of hashes. */
+  readonly transparency: Open<"public" | "private">
+  /** Days after which an entry goes to the archive. */
+  readonly hotDays: number
+  readonly requirePublishedPolicy: boolean
+  /** Members of metadata that hold personal data, and are sealed from now on; `["*"]` is all of it. */
+  readonly personalKeys: readonly string[]
+  readonly laneRules: readonly { readonly prefix: string; readonly lane: Open<Lane> }[]
+}
+
+/** The body of `PATCH /v1/workspaces/{workspaceId}`: what is absent stays. */
+export interface WorkspaceChange {
+  readonly name?: string
+  readonly policyVisibility?: "public" | "private"
+  readonly projects?: "open" | "closed"
+  readonly transparency?: "public" | "private"
+  readonly hotDays?: number
+  readonly requirePublishedPolicy?: boolean
+  readonly personalKeys?: readonly string[]
+  readonly laneRules?: readonly LaneRule[]
+}
+
+/** The body of `POST /v1/workspaces`. */
+export interface NewWorkspace extends WorkspaceChange {
+  readonly id: string
+}
+
+/** The answer about a project. */
+export interface Project {
+  readonly id: string
+  readonly workspaceId: string
+  readonly name?: string
+  readonly createdAt: Time
+  /** `public`: whoever has a receipt's id may read it. */
+  readonly receipts: Open<"private" | "public">
+  /** Whether activity tokens may be made and used. */
+  readonly activityLinks: boolean
+}
+
+/** The body of `PATCH …/projects/{projectId}`: what is absent stays. */
+export interface ProjectChange {
+  readonly name?: string
+  readonly receipts?: "private" | "public"
+  readonly activityLinks?: boolean
+}
+
+/** The body of `POST …/projects`. */
+export interface NewProject extends ProjectChange {
+  readonly id: string
+}
+
+/** What an API key may do: `write` events, `read` everything, `admin`ister (which includes reading). */
+export type Scope = "write" | "read" | "admin"
+
+/** The body of `POST …/api-keys`. */
+export interface NewApiKey {
+  readonly name: string
+  readonly scopes: readonly Scope[]
+  /** The only projects that the key reaches. Absent: all. */
+  readonly projectIds?: readonly string[]
+  readonly expiresInSeconds?: number
+}
+
+/** The answer about an API key, which never shows its secret. */
+export interface ApiKey {
+  readonly keyId: string
+  readonly workspaceId: string
+  readonly name: string
+  readonly scopes: readonly Open<Scope>[]
+  readonly projectIds?: readonly string[]
+  readonly createdAt: Time
+  readonly expiresAt?: Time
+  readonly revokedAt?: Time
+}
+
+/** The answer to a new API key, and the only one that shows the key. */
+export interface CreatedApiKey extends ApiKey {
+  readonly key: string
+}
+
+/** The query of a list. */
+export interface ListQuery {
+  readonly limit: number
+  /** The `nextCursor` of the page before. */
+  readonly cursor?: string
+}
+
+/** A page of workspaces, newest first. */
+export interface WorkspaceList {
+  readonly workspaces: readonly Workspace[]
+  readonly nextCursor: string | null
+}
+
+/** A page of projects, newest first. */
+export interface ProjectList {
+  readonly projects: readonly Project[]
+  readonly nextCursor: string | null
+}
+
+/** A page of API keys, newest first. */
+export interface ApiKeyList {
+  readonly apiKeys: readonly ApiKey[]
+  readonly nextCursor: string | null
+}
+
+// Operations ----------------------------------------------------------------------------------------------------------------------------------------------
+
+/** The answer of `GET /healthz`: the process lives. */
+export interface Health {
+  readonly status: string
+}
+
+/** The answer of `GET /readyz`: whether the ledger can append, and if not, why. */
+export interface Readiness {
+  readonly ready: boolean
+  readonly reason?: string
+  /** With `?verbose`: each thing that was looked at. */
+  readonly checks?: readonly { readonly name: string; readonly ok: boolean; readonly detail?: string }[]
+}
+
+/** The answer of `GET /v1/limits`: every number that bounds a request. */
+export interface Limits {
+  readonly eventBytesMax: number
+  readonly batchBytesMax: number
+  readonly batchEventsMax: number
+  readonly depthMax: number
+  readonly stringBytesMax: number
+  readonly headersBytesMax: number
+  readonly uriBytesMax: number
+  readonly headersTimeoutMs: number
+  readonly bodyTimeoutMs: number
+  readonly queuedEventsMax: number
+  readonly [further: string]: unknown
+}
+
+/** Every answer that is not a success: a code for programs, and a sentence for people that names the field and the rule. */
+export interface Problem {
+  readonly error: string
+  readonly detail: string
+}

@@ -1,0 +1,22 @@
+import { assert } from "./assert.ts"
+import { utf8 } from "./encoding.ts"
+import { preimage } from "./preimage.ts"
+import { sha256, type Sha256 } from "./sha256.ts"
+
+/**
+ * The body of an entry is what was said: one JSON object in canonical form, made once and kept as bytes. Records and tiles only carry
+ *
+ *     bodyHash = SHA-256( "ALB1" || salt[16] || body )
+ *
+ * so a body can be withheld, or destroyed when its time has come, and every proof made before still holds. The salt is random: without
+ * it, who holds only the public records could try likely bodies until one fits.
+ */
+export function bodyHash(salt: Uint8Array, body: Uint8Array, hash: Sha256 = sha256): Uint8Array {
+  assert(salt.length === bodySaltBytes, "a body's salt has 16 bytes")
+  return hash(preimage(tag, salt, body))
+}
+
+export const bodyTag = "ALB1"
+export const bodySaltBytes = 16
+
+const tag = utf8(bodyTag)

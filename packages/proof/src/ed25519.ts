@@ -1,0 +1,35 @@
+import { getPublicKey, hashes, sign, verify } from "@noble/ed25519"
+import { sha512 } from "@noble/hashes/sha2.js"
+
+/** Signs with the private key that it holds, so that a caller may keep that key elsewhere: in a worker, or in hardware. */
+export type Sign = (message: Uint8Array) => Uint8Array
+export type Verify = (signature: Uint8Array, message: Uint8Array, publicKey: Uint8Array) => boolean
+
+export const publicKeyBytes = 32
+export const signatureBytes = 64
+
+/**
+ * Ed25519 by RFC 8032, and stricter where its readers differ: no point or scalar in a second encoding, no key of small order, which would
+ * have signed everything. False, never an exception, for whatever bytes.
+ */
+export const ed25519Verify: Verify = (signature, message, publicKey) => {
+  if (signature.length !== signatureBytes || publicKey.length !== publicKeyBytes) return false
+  useOwnSha512()
+  return verify(signature, message, publicKey, { zip215: false })
+}
+
+/** The seed is the private key of RFC 8032: 32 random bytes. */
+export function ed25519Sign(seed: Uint8Array): Sign {
+  useOwnSha512()
+  return (message) => sign(message, seed)
+}
+
+export function ed25519PublicKey(seed: Uint8Array): Uint8Array {
+  useOwnSha512()
+  return getPublicKey(seed)
+}
+
+/** Without a hash of its own, noble needs crypto.subtle, which is asynchronous, and absent from pages over plain HTTP. */
+function useOwnSha512(): void {
+  hashes.sha512 ??= sha512
+}

@@ -1,0 +1,69 @@
+import { parseCanonical } from "./canonical.ts"
+import { fromBase64Url, fromHex, utf8 } from "./encoding.ts"
+import { isJsonObject, type Json } from "./json.ts"
+import { preimage } from "./preimage.ts"
+import { sha256, type Sha256 } from "./sha256.ts"
+
+/**
+ * What a ledger is born with. Its canonical text is kept as it was first written, and its hash names the ledger in every record, so an
+ * entry cannot be replayed into another workspace or another deployment:
+ *
+ *     ledgerId = SHA-256( "ALG1" || JCS(genesis) )
+ */
+export type Genesis = {
+  readonly createdAt: string
+  /** 16 random bytes in base64url. */
+  readonly nonce: string
+  /** The name of the log for ever: the first line of its checkpoints. */
+  readonly origin: string
+  readonly v: 1
+  readonly workspaceId: string
+  /** Present if this ledger goes on where another one was cut off, as after a restore that lost its tail. */
+  readonly continues?: Continued
+}
+
+/** The place to which the former ledger's entries are kept, and the last head that it signed, of which some entries are lost. */
+export type Continued = {
+  readonly ledgerId: string
+  readonly origin: string
+  readonly size: number
+  readonly root: string
+  readonly lostSize: number
+  readonly lostRoot: string
+}
+
+export const genesisTag = "ALG1"
+
+/** Takes the text and not the object: the hash is over the bytes that are kept. */
+export function ledgerId(genesisJson: string, hash: Sha256 = sha256): Uint8Array {
+  return hash(preimage(utf8(genesisTag), utf8(genesisJson)))
+}
+
+/** Exactly the members above, in canonical form. */
+export function parseGenesis(genesisJson: string): Genesis | undefined {
+  const genesis = parseCanonical(genesisJson)
+  if (!isJsonObject(genesis)) return undefined
+  const { createdAt, nonce, origin, v, workspaceId, continues, ...others } = genesis
+  if (v !== 1 || Object.keys(others).length > 0) return undefined
+  if (typeof createdAt !== "string" || typeof origin !== "string" || typeof workspaceId !== "string") return undefined
+  if (typeof nonce !== "string" || fromBase64Url(nonce)?.length !== 16) return undefined
+  if (continues === undefined) return { createdAt, nonce, origin, v, workspaceId }
+  const continued = parseContinued(continues)
+  return continued && { createdAt, nonce, origin, v, workspaceId, continues: continued }
+}
+
+function parseContinued(value: Json): Continued | undefined {
+  if (!isJsonObject(value)) return undefined
+  const { ledgerId, origin, size, root, lostSize, lostRoot, ...others } = value
+  if (Object.keys(others).length > 0 || typeof origin !== "string") return undefined
+  if (!isHash(ledgerId) || !isHash(root) || !isHash(lostRoot) || !isSize(size) || !isSize(lostSize)) return undefined
+  return { ledgerId, origin, size, root, lostSize, lostRoot }
+}
+
+function isHash(value: Json | undefined): value is string {
+  return typeof value === "string" && fromHex(value)?.length === 32
+}
+
+function isSize(value: Json | undefined): value is number {
+  return typeof value === "number" && Number.isSafeInteger(value) && value >= 0
+}

@@ -1,0 +1,75 @@
+/**
+ * The bytes and the mathematics of a Tallystick ledger: what an entry is, how it is hashed, and how to prove that it stands where it does.
+ * Nothing here reads, waits, or remembers; it runs the same in Node and in a browser.
+ */
+export { assert, AssertionError } from "./assert.ts"
+export { bodyHash, bodySaltBytes, bodyTag } from "./body.ts"
+export { canonicalize, parseCanonical } from "./canonical.ts"
+export { equalJson, isJsonObject, jsonDepthMax, parseJson, type Json, type JsonObject } from "./json.ts"
+export { formatCheckpoint, parseCheckpoint, type Checkpoint } from "./checkpoint.ts"
+export { ed25519PublicKey, ed25519Sign, ed25519Verify, type Sign, type Verify } from "./ed25519.ts"
+export { concat, equalBytes, fromBase64, fromBase64Url, fromHex, fromUtf8, toBase64, toBase64Url, toHex, utf8 } from "./encoding.ts"
+export { createFrontier, emptyFrontier, type Frontier, type SavedFrontier } from "./frontier.ts"
+export { genesisTag, ledgerId, parseGenesis, type Continued, type Genesis } from "./genesis.ts"
+export {
+  cosign,
+  formatSignatureLine,
+  openNote,
+  parseNote,
+  parseSignatureLine,
+  signNote,
+  type Note,
+  type NoteFailure,
+  type OpenedNote,
+  type SignatureLine,
+  type Signer,
+  type VerifiedSignature,
+} from "./note.ts"
+export { encodeRecord, eventHash, kindOf, kinds, parseRecord, recordBytes, writeRecord, type Kind, type RecordFields } from "./record.ts"
+export {
+  digest,
+  disclosure,
+  disclosureSaltBytes,
+  openBody,
+  parseDisclosure,
+  type Disclosed,
+  type OpenedBody,
+  type SealFailure,
+} from "./sealed.ts"
+export { sha256, type Sha256 } from "./sha256.ts"
+export { compareEntry, compareReceipt, maskEmail, type Comparison, type Content, type Difference, type Hashed } from "./shown.ts"
+export {
+  bundle,
+  entryBytesMax,
+  fullWidth,
+  nodeInTile,
+  parseBundle,
+  parseTilePath,
+  partialWidth,
+  tileOf,
+  tilePath,
+  tileWidth,
+  type Tile,
+  type TileSlice,
+} from "./tile.ts"
+export {
+  formatTlogProof,
+  parseTlogProof,
+  verifyTlogProof,
+  type TlogProof,
+  type TlogProofFailure,
+  type TlogProofOptions,
+  type VerifiedTlogProof,
+} from "./tlog-proof.ts"
+export {
+  consistencyNodes,
+  consistencyProof,
+  inclusionNodes,
+  inclusionProof,
+  rootNodes,
+  rootOf,
+  type NodeReader,
+  type Subtree,
+} from "./tree-proof.ts"
+export { emptyRoot, hashBytes, leafHash, nodeHash, rootFromInclusion, verifyConsistency, verifyInclusion } from "./tree.ts"
+export { createVkey, formatVkey, keyId, parseVkey, type KeyType, type Vkey } from "./vkey.ts"

@@ -1,0 +1,278 @@
+import { bodyHash, bodySaltBytes } from "./body.ts"
+import { parseCanonical } from "./canonical.ts"
+import type { Checkpoint } from "./checkpoint.ts"
+import type { Verify } from "./ed25519.ts"
+import { equalBytes, fromBase64, fromHex, toHex, utf8 } from "./encoding.ts"
+import { isJsonObject, type JsonObject } from "./json.ts"
+import type { VerifiedSignature } from "./note.ts"
+import { eventHash, parseRecord, type RecordFields } from "./record.ts"
+import { digest, openBody } from "./sealed.ts"
+import { sha256, type Sha256 } from "./sha256.ts"
+import { compareEntry, compareReceipt, type Content, type Difference, type Hashed } from "./shown.ts"
+import { verifyTlogProof, type TlogProofRefuted } from "./tlog-proof.ts"
+import { formatVkey, parseVkey } from "./vkey.ts"
+
+/**
+ * Checks what `GET …/receipts/{id}` answers, or an entry of a list that was read with its proof:
+ *
+ *     { receipt?, entry?, proof: { record, body, bodySalt, vkey, tlogProof }, disclosures }
+ *
+ *     record       is one, by its form
+ *     content      the body's salted hash stands in the record
+ *     canonical    the body is the one canonical text of what it says
+ *     disclosures  each one belongs to a digest in the body
+ *     receipt      what is shown agrees with record and body
+ *     checkpoint   a key signed the head of its own log
+ *     inclusion    the record stands in the tree under that head
+ *     key          the key is one that the caller trusts
+ *
+ * in that order, to the first that fails. Everything is computed from bytes: nothing in the answer is believed, its `verified` least.
+ */
+export type Verdict = Genuine | Unconfirmed | Refuted
+
+/** All checks hold, and a trusted key signed. */
+export type Genuine = { readonly verdict: "genuine" } & Report
+
+/** Nothing is wrong, and something is missing. */
+export type Unconfirmed = { readonly verdict: "unconfirmed"; readonly because: Because } & Report
+
+/** A check failed: this is not what the ledger recorded. */
+export type Refuted = {
+  readonly verdict: "refuted"
+  readonly failure: Failure
+  /** The member of the answer that is wrong, if one is. */
+  readonly field?: string
+  readonly expected?: string
+  readonly found?: string
+} & Report
+
+/**
+ * `key_not_trusted`: all agrees, but anyone could have made that key. `not_sealed`: recorded, and no checkpoint covers it yet.
+ * `proof_missing`: the answer has nothing to check. `content_missing`: the body is gone, as after its retention; the record holds.
+ */
+export type Because = "key_not_trusted" | "not_sealed" | "proof_missing" | "content_missing"
+
+export type Failure = "malformed" | "record" | "content" | "canonical" | "disclosure" | "receipt" | "origin" | "signature" | "inclusion"
+
+export type CheckName = "record" | "content" | "canonical" | "disclosures" | "receipt" | "checkpoint" | "inclusion" | "key"
+
+export type Check = { readonly name: CheckName; readonly ok: boolean }
+
+/** What was done, and what was found on the way. */
+export type Report = {
+  readonly checks: readonly Check[]
+  readonly record?: RecordFields
+  readonly eventHash?: string
+  /** The body with the disclosed claims in place. */
+  readonly content?: JsonObject
+  /** How many sealed fields were not disclosed. */
+  readonly withheld?: number
+  /** Members of the answer that no hash covers, so that they prove nothing. */
+  readonly uncovered: readonly string[]
+  readonly checkpoint?: Checkpoint
+  readonly signatures?: readonly VerifiedSignature[]
+}
+
+export type ReceiptOptions = {
+  /** Vkeys that the caller got by a way of its own: of the log, and of witnesses. What cannot be read as one is not trusted. */
+  readonly trustedKeys?: readonly string[]
+  /** The receipt that was asked for. */
+  readonly receiptId?: string
+  /** If the ledger continues earlier ones: how many entries those have, which the sequence counts too. */
+  readonly earlierEntries?: number
+  readonly hash?: Sha256
+  readonly verify?: Verify
+}
+
+export function verifyReceipt(answer: unknown, options: ReceiptOptions = {}): Verdict {
+  const report: Draft = { checks: [], uncovered: [] }
+  const doubt = examine(answer, options, report)
+  if (!doubt) return { verdict: "genuine", ...report }
+  return "because" in doubt ? { verdict: "unconfirmed", ...doubt, ...report } : { verdict: "refuted", ...doubt, ...report }
+}
+
+type Doubt = Missing | Wrong
+type Missing = Pick<Unconfirmed, "because">
+type Wrong = Omit<Refuted, keyof Report | "verdict">
+type Draft = { -readonly [member in keyof Report]: Report[member] } & { readonly checks: Check[] }
+
+function examine(answer: unknown, options: ReceiptOptions, report: Draft): Doubt | undefined {
+  const evidence = readEvidence(answer)
+  if (isDoubt(evidence)) return evidence
+  const record = checkRecord(evidence, options, report)
+  if (isDoubt(record)) return record
+  const content = checkContent(evidence, record, options, report)
+  if (content && isDoubt(content)) return content
+  return (
+    checkShown(evidence, record, content, options, report) ??
+    checkSealed(evidence, options, report) ??
+    (content ? undefined : { because: "content_missing" })
+  )
+}
+
+function checkRecord(evidence: Evidence, { hash = sha256 }: ReceiptOptions, report: Draft): RecordFields | Doubt {
+  const parsed = parseRecord(evidence.record)
+  // The first entry follows the genesis, which is what gives the ledger its id.
+  const record = parsed && (parsed.index > 0 || equalBytes(parsed.previousHash, parsed.ledgerId)) ? parsed : undefined
+  note(report, "record", record !== undefined)
+  if (!record) return { failure: "record", field: "proof.record" }
+  report.record = record
+  report.eventHash = toHex(eventHash(evidence.record, hash))
+  return record
+}
+
+/** Undefined if the body is gone. */
+function checkContent(
+  { sealedBody, disclosures }: Evidence,
+  record: RecordFields,
+  { hash = sha256 }: ReceiptOptions,
+  report: Draft,
+): Content | Doubt | undefined {
+  if (!sealedBody) return disclosures.length === 0 ? undefined : { failure: "disclosure", field: "disclosures" }
+  const found = bodyHash(sealedBody.salt, sealedBody.bytes, hash)
+  if (!note(report, "content", equalBytes(found, record.bodyHash))) {
+    return { failure: "content", field: "proof.body", expected: toHex(record.bodyHash), found: toHex(found) }
+  }
+
+  const body = parseCanonical(sealedBody.bytes)
+  const canonical = isJsonObject(body)
+  note(report, "canonical", canonical)
+  if (!canonical) return { failure: "canonical", field: "proof.body" }
+  // Another version may mean something else by the same names.
+  if (body["v"] !== 1) return malformed("proof.body")
+
+  const opened = openBody(body, disclosures, hash)
+  note(report, "disclosures", opened.ok)
+  if (!opened.ok) return { failure: "disclosure", field: "disclosures", found: opened.reason }
+  report.content = opened.value
+  report.withheld = opened.withheld
+  return { body, opened: opened.value, disclosed: new Set(disclosures.map((text) => digest(text, hash))) }
+}
+
+function checkShown(
+  { receipt, entry, record: bytes }: Evidence,
+  record: RecordFields,
+  content: Content | undefined,
+  { receiptId, earlierEntries = 0, hash = sha256 }: ReceiptOptions,
+  report: Draft,
+): Doubt | undefined {
+  const sequence = earlierEntries + record.index + 1
+  const hashed: Hashed = { record, eventHash: eventHash(bytes, hash), sequence, ...(content && { content }) }
+  const comparisons = [receipt && compareReceipt(receipt, hashed), entry && compareEntry(entry, hashed)].filter((one) => one !== undefined)
+  report.uncovered = comparisons.flatMap(({ uncovered }) => uncovered)
+  const difference = comparisons.find((one) => one.difference)?.difference ?? otherReceipt(receiptId, content)
+  note(report, "receipt", !difference)
+  return difference && { failure: "receipt", ...difference }
+}
+
+function otherReceipt(receiptId: string | undefined, content: Content | undefined): Difference | undefined {
+  const found = content?.body["receipt"]
+  if (receiptId === undefined || !content || found === receiptId) return undefined
+  return { field: "proof.body", expected: receiptId, ...(isString(found) && { found }) }
+}
+
+function checkSealed(evidence: Evidence, { trustedKeys = [], hash, verify }: ReceiptOptions, report: Draft): Doubt | undefined {
+  const { record, vkey, tlogProof } = evidence
+  if (tlogProof === undefined) return { because: "not_sealed" }
+  const vkeys = vkey === undefined ? trustedKeys : [...trustedKeys, vkey]
+  const proven = verifyTlogProof(tlogProof, { record, vkeys, ...(hash && { hash }), ...(verify && { verify }) })
+  if (!proven.ok) return refuteProof(proven, report)
+  note(report, "checkpoint", true)
+  note(report, "inclusion", true)
+  report.checkpoint = proven.checkpoint
+  report.signatures = proven.signatures
+  const { origin } = proven.checkpoint
+  const trusted = proven.signatures.some(({ key }) => key.type === "log" && key.name === origin && trustedKeys.includes(formatVkey(key)))
+  return note(report, "key", trusted) ? undefined : { because: "key_not_trusted" }
+}
+
+function refuteProof({ failure, ok: _, ...values }: TlogProofRefuted, report: Draft): Doubt {
+  const field = "proof.tlogProof"
+  switch (failure) {
+    case "malformed":
+    case "record":
+      return { failure, field, ...values }
+    case "unsigned":
+    case "signature":
+      note(report, "checkpoint", false)
+      return { failure: "signature", field, ...values }
+    case "origin":
+      note(report, "checkpoint", false)
+      return { failure, field, ...values }
+    case "inclusion":
+      note(report, "checkpoint", true)
+      note(report, "inclusion", false)
+      return { failure, field, ...values }
+  }
+}
+
+/** The parts of an answer, decoded; that they have the right types is all that is known of them. */
+type Evidence = {
+  readonly receipt?: object
+  readonly entry?: object
+  readonly record: Uint8Array
+  readonly sealedBody?: { readonly bytes: Uint8Array; readonly salt: Uint8Array }
+  readonly vkey?: string
+  readonly tlogProof?: string
+  readonly disclosures: readonly string[]
+}
+
+/** Absent, or null, are: what is shown, the body when it is gone, the proof while it is pending, and disclosures if there are none. */
+function readEvidence(answer: unknown): Evidence | Doubt {
+  if (!isObject(answer)) return malformed()
+  const { receipt, entry, proof, disclosures } = answer
+  if (proof === undefined || proof === null) return { because: "proof_missing" }
+  if (!isObject(proof)) return malformed("proof")
+  const { record: recordText, body, bodySalt, vkey, tlogProof } = proof
+  const record = isString(recordText) ? fromBase64(recordText) : undefined
+  if (!record) return malformed("proof.record")
+  const sealedBody = isAbsent(body) && isAbsent(bodySalt) ? undefined : readBody(body, bodySalt)
+  if (sealedBody && isDoubt(sealedBody)) return sealedBody
+  if (!isAbsent(vkey) && !(isString(vkey) && parseVkey(vkey)?.type === "log")) return malformed("proof.vkey")
+  if (!isAbsent(tlogProof) && !isString(tlogProof)) return malformed("proof.tlogProof")
+  if (!isAbsent(disclosures) && !(Array.isArray(disclosures) && disclosures.every(isString))) return malformed("disclosures")
+  if (!isAbsent(receipt) && !isObject(receipt)) return malformed("receipt")
+  if (!isAbsent(entry) && !isObject(entry)) return malformed("entry")
+  return {
+    record,
+    disclosures: disclosures ?? [],
+    ...(receipt && { receipt }),
+    ...(entry && { entry }),
+    ...(sealedBody && { sealedBody }),
+    ...(!isAbsent(vkey) && { vkey }),
+    ...(!isAbsent(tlogProof) && { tlogProof }),
+  }
+}
+
+function readBody(body: unknown, bodySalt: unknown): NonNullable<Evidence["sealedBody"]> | Doubt {
+  // A lone surrogate has no UTF-8, so text with one is not the bytes of any body.
+  if (!isString(body) || !body.isWellFormed()) return malformed("proof.body")
+  const salt = isString(bodySalt) ? fromHex(bodySalt) : undefined
+  return salt?.length === bodySaltBytes ? { bytes: utf8(body), salt } : malformed("proof.bodySalt")
+}
+
+/** Adds a check to the report, and hands back how it went. */
+function note(report: Draft, name: CheckName, ok: boolean): boolean {
+  report.checks.push({ name, ok })
+  return ok
+}
+
+function malformed(field?: string): Wrong {
+  return { failure: "malformed", ...(field !== undefined && { field }) }
+}
+
+function isDoubt(value: object): value is Doubt {
+  return "because" in value || "failure" in value
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value)
+}
+
+function isString(value: unknown): value is string {
+  return typeof value === "string"
+}
+
+function isAbsent(value: unknown): value is null | undefined {
+  return value === undefined || value === null
+}

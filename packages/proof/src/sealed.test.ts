@@ -1,0 +1,140 @@
+import assert from "node:assert/strict"
+import { createHash } from "node:crypto"
+import test from "node:test"
+import fc from "fast-check"
+import { AssertionError } from "./assert.ts"
+import type { Json, JsonObject } from "./json.ts"
+import { digest, disclosure, openBody, parseDisclosure } from "./sealed.ts"
+
+const salt = (byte: number) => new Uint8Array(16).fill(byte)
+const base64Url = (text: string) => Buffer.from(text).toString("base64url")
+
+const email = disclosure(salt(1), "email", "ada@example.com")
+const other = disclosure(salt(2), "other", { team: "red", tags: [1, { a: null }] })
+const context = disclosure(salt(3), "context", { requestId: "r1" })
+const note = disclosure(salt(4), "note", "hello")
+const body: JsonObject = {
+  _sd: [digest(context)],
+  _sd_alg: "sha-256",
+  actor: { _sd: [digest(email), digest(other)].sort(), id: "usr_1", type: "user" },
+  list: [{ _sd: [digest(note)] }, 1],
+  v: 1,
+}
+
+test("a disclosure is read back, and its digest is the hash of its letters", () => {
+  fc.assert(
+    fc.property(fc.uint8Array({ minLength: 16, maxLength: 16 }), fc.string({ unit: "grapheme" }), fc.jsonValue(), (salt, name, value) => {
+      fc.pre(!["_sd", "_sd_alg", "...", "__proto__"].includes(name))
+      const clean = JSON.parse(JSON.stringify(value).replaceAll(/"(_sd|_sd_alg|\.\.\.|__proto__)":/g, '"x":')) as Json
+      const text = disclosure(salt, name, clean)
+      assert.deepEqual(parseDisclosure(text), { salt, name, value: clean })
+      assert.equal(digest(text), createHash("sha256").update(text, "ascii").digest("base64url"))
+    }),
+  )
+})
+
+test("a claim of a reserved name, or with another salt, is asserted", () => {
+  for (const name of ["_sd", "_sd_alg", "...", "__proto__"]) assert.throws(() => disclosure(salt(1), name, 1), AssertionError)
+  assert.throws(() => disclosure(new Uint8Array(15), "a", 1), AssertionError)
+})
+
+test("text that is no disclosure of ours is refused", () => {
+  const saltText = base64Url("\x01".repeat(16))
+  const bad = [
+    "",
+    "W10",
+    "not base64!",
+    `${email}=`,
+    base64Url('{"a":1}'),
+    base64Url(`["${saltText}","email"]`),
+    base64Url(`["${saltText}","email",1,2]`),
+    base64Url(`["${saltText}",1,2]`),
+    base64Url(`[1,"email",2]`),
+    base64Url(`["${saltText}","email", 1]`),
+    base64Url(`["${saltText}","email",{"b":1,"a":2}]`),
+    base64Url(`["${saltText}","email",{"a":1,"a":2}]`),
+    base64Url(`["${saltText.slice(2)}","email",1]`),
+    base64Url(`["${saltText}=","email",1]`),
+    base64Url(`["${saltText}","_sd",[]]`),
+    base64Url(`["${saltText}","...",1]`),
+    base64Url(`["${saltText}","__proto__",1]`),
+    base64Url(`["${saltText}","email",{"_sd":[]}]`),
+    base64Url(`["${saltText}","email",[{"a":{"...":"x"}}]]`),
+    Buffer.from([0x5b, 0xff]).toString("base64url"),
+  ]
+  for (const text of bad) {
+    assert.equal(parseDisclosure(text), undefined, text)
+    assert.deepEqual(openBody(body, [text]), { ok: false, reason: "malformed" })
+  }
+  assert.ok(parseDisclosure(base64Url(`["${saltText}","email",{"a":1}]`)))
+})
+
+test("every claim goes where its digest stood", () => {
+  const before = structuredClone(body)
+  assert.deepEqual(openBody(body, [note, email, context, other]), {
+    ok: true,
+    withheld: 0,
+    value: {
+      context: { requestId: "r1" },
+      actor: { email: "ada@example.com", other: { team: "red", tags: [1, { a: null }] }, id: "usr_1", type: "user" },
+      list: [{ note: "hello" }, 1],
+      v: 1,
+    },
+  })
+  assert.deepEqual(body, before)
+})
+
+test("what is withheld is counted, whichever it is", () => {
+  const all = [email, other, context, note]
+  for (let chosen = 0; chosen < 16; chosen++) {
+    const given = all.filter((_, i) => Math.floor(chosen / 2 ** i) % 2 === 1)
+    const opened = openBody(body, given)
+    assert.ok(opened.ok)
+    assert.equal(opened.withheld, 4 - given.length)
+    const text = JSON.stringify(opened.value)
+    assert.equal(text.includes("ada@example.com"), given.includes(email))
+    assert.equal(text.includes("team"), given.includes(other))
+    assert.ok(!text.includes("_sd"))
+  }
+})
+
+test("a disclosure that belongs nowhere is refused, beside any that do", () => {
+  const stranger = disclosure(salt(9), "email", "ada@example.com")
+  for (const given of [[stranger], [email, stranger], [stranger, email, other, context, note]]) {
+    assert.deepEqual(openBody(body, given), { ok: false, reason: "unmatched" })
+  }
+  assert.deepEqual(openBody({ v: 1 }, [email]), { ok: false, reason: "unmatched" })
+})
+
+test("a disclosure given twice, or a digest that stands twice, is refused", () => {
+  assert.deepEqual(openBody(body, [email, email]), { ok: false, reason: "repeated" })
+  for (const disclosures of [[], [email]]) {
+    assert.deepEqual(openBody({ ...body, target: { _sd: [digest(email)] } }, disclosures), { ok: false, reason: "repeated" })
+    assert.deepEqual(openBody({ _sd: [digest(email), digest(email)] }, disclosures), { ok: false, reason: "repeated" })
+  }
+})
+
+test("a claim cannot take the place of a member, or of another claim", () => {
+  assert.deepEqual(openBody({ actor: { _sd: [digest(email)], email: "eve@example.com" } }, [email]), { ok: false, reason: "name" })
+  const second = disclosure(salt(7), "email", "eve@example.com")
+  assert.deepEqual(openBody({ actor: { _sd: [digest(email), digest(second)] } }, [email, second]), { ok: false, reason: "name" })
+  const toString = disclosure(salt(7), "toString", 1)
+  assert.deepEqual(openBody({ _sd: [digest(toString)] }, [toString]), { ok: true, withheld: 0, value: { toString: 1 } })
+})
+
+test("a body that is sealed in another way is refused", () => {
+  const bad: JsonObject[] = [
+    { _sd_alg: "sha-512" },
+    { _sd_alg: 1 },
+    { _sd: "x" },
+    { _sd: [] },
+    { _sd: {} },
+    { _sd: [1] },
+    { _sd: ["short"] },
+    { _sd: [`${digest(email)}=`] },
+    { actor: { _sd_alg: "sha-256" } },
+    { list: [{ "...": digest(email) }] },
+    JSON.parse('{"__proto__":{"a":1}}') as JsonObject,
+  ]
+  for (const body of bad) assert.deepEqual(openBody(body, []), { ok: false, reason: "malformed" }, JSON.stringify(body))
+})

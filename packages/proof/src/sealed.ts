@@ -1,0 +1,133 @@
+import { assert } from "./assert.ts"
+import { canonicalize, parseCanonical } from "./canonical.ts"
+import { fromBase64Url, toBase64Url, utf8 } from "./encoding.ts"
+import { isJsonObject, type Json, type JsonObject } from "./json.ts"
+import { preimageOfText } from "./preimage.ts"
+import { sha256, type Sha256 } from "./sha256.ts"
+
+/**
+ * Sealed fields, by RFC 9901 (SD-JWT). What is personal does not stand in the body itself but in a disclosure beside it,
+ *
+ *     disclosure = base64url( JCS( [ base64url(salt16), name, value ] ) )
+ *     digest     = base64url( SHA-256( ASCII( disclosure ) ) )
+ *
+ * and the object that it was taken from lists the digest in its `_sd`. So a disclosure can be withheld or destroyed, and the body's hash
+ * still holds; and nobody can guess at what is gone, for the salt went with it. `_sd_alg` at the top of the body names the hash.
+ *
+ * Of the RFC, the ledger uses members of objects. Sealed items of arrays and digests inside of disclosed values are refused.
+ */
+export function disclosure(salt: Uint8Array, name: string, value: Json): string {
+  assert(salt.length === disclosureSaltBytes && isClaimName(name), "a disclosure has a salt of 16 bytes, and a name of the caller's own")
+  return toBase64Url(utf8(canonicalize([toBase64Url(salt), name, value])))
+}
+
+export function digest(disclosure: string, hash: Sha256 = sha256): string {
+  return toBase64Url(hash(preimageOfText(disclosure)))
+}
+
+export type Disclosed = { readonly salt: Uint8Array; readonly name: string; readonly value: Json }
+
+/** Undefined unless `disclosure` would write the text so. */
+export function parseDisclosure(text: string): Disclosed | undefined {
+  const bytes = fromBase64Url(text)
+  const parts = bytes && parseCanonical(bytes)
+  if (!Array.isArray(parts) || parts.length !== 3) return undefined
+  // Array.isArray makes any[] of it; its items are Json.
+  const [saltText, name, value] = parts as [Json, Json, Json]
+  if (typeof saltText !== "string" || typeof name !== "string" || !isClaimName(name)) return undefined
+  const salt = fromBase64Url(saltText)
+  return salt?.length === disclosureSaltBytes && !hasReservedName(value) ? { salt, name, value } : undefined
+}
+
+export const disclosureSaltBytes = 16
+
+export type OpenedBody =
+  | { readonly ok: true; readonly value: JsonObject; readonly withheld: number }
+  | { readonly ok: false; readonly reason: SealFailure }
+
+/**
+ * `malformed`: a disclosure, an `_sd`, or an `_sd_alg` is not of the form above. `unmatched`: a disclosure has no digest in the body: it
+ * is of another entry, or was changed. `repeated`: a disclosure was given twice, or a digest stands twice. `name`: a claim would take the
+ * place of a member that is there.
+ */
+export type SealFailure = "malformed" | "unmatched" | "repeated" | "name"
+
+/**
+ * The body with each disclosed claim as a member, under its name, of the object that lists its digest; `withheld` digests had no
+ * disclosure. Neither argument is changed. All of it is refused if any disclosure does not fit exactly once.
+ */
+export function openBody(body: JsonObject, disclosures: readonly string[], hash: Sha256 = sha256): OpenedBody {
+  const claims = new Map<string, Disclosed>()
+  for (const text of disclosures) {
+    const claim = parseDisclosure(text)
+    if (!claim) return { ok: false, reason: "malformed" }
+    const key = digest(text, hash)
+    if (claims.has(key)) return { ok: false, reason: "repeated" }
+    claims.set(key, claim)
+  }
+
+  const { _sd_alg: algorithm = "sha-256", ...members } = body
+  if (algorithm !== "sha-256") return { ok: false, reason: "malformed" }
+  const opening: Opening = { claims, seen: new Set(), matched: 0 }
+  const value = openObject(members, opening)
+  if (opening.failure) return { ok: false, reason: opening.failure }
+  if (opening.matched < claims.size) return { ok: false, reason: "unmatched" }
+  return { ok: true, value, withheld: opening.seen.size - opening.matched }
+}
+
+type Opening = {
+  readonly claims: ReadonlyMap<string, Disclosed>
+  readonly seen: Set<string>
+  matched: number
+  failure?: SealFailure
+}
+
+function openValue(value: Json, opening: Opening): Json {
+  if (Array.isArray(value)) return value.map((item: Json) => openValue(item, opening))
+  return isJsonObject(value) ? openObject(value, opening) : value
+}
+
+function openObject(object: JsonObject, opening: Opening): JsonObject {
+  const members = new Map<string, Json>()
+  for (const [name, member] of Object.entries(object)) {
+    if (name === "_sd") continue
+    if (reservedNames.has(name)) opening.failure ??= "malformed"
+    members.set(name, openValue(member, opening))
+  }
+  const digests = object["_sd"]
+  if (digests !== undefined) placeClaims(members, digests, opening)
+  return Object.fromEntries(members)
+}
+
+function placeClaims(members: Map<string, Json>, digests: Json, opening: Opening): void {
+  if (!Array.isArray(digests) || digests.length === 0) {
+    opening.failure ??= "malformed"
+    return
+  }
+  for (const digest of digests as Json[]) {
+    if (typeof digest !== "string" || fromBase64Url(digest)?.length !== 32) {
+      opening.failure ??= "malformed"
+      return
+    }
+    if (opening.seen.has(digest)) opening.failure ??= "repeated"
+    opening.seen.add(digest)
+    const claim = opening.claims.get(digest)
+    if (!claim) continue
+    opening.matched++
+    if (members.has(claim.name)) opening.failure ??= "name"
+    members.set(claim.name, claim.value)
+  }
+}
+
+// `__proto__` is none of the RFC's: as a member it is lost or worse when objects are copied, so the ledger accepts it nowhere.
+const reservedNames: ReadonlySet<string> = new Set(["_sd", "_sd_alg", "...", "__proto__"])
+
+function isClaimName(name: string): boolean {
+  return !reservedNames.has(name)
+}
+
+function hasReservedName(value: Json): boolean {
+  if (Array.isArray(value)) return value.some(hasReservedName)
+  if (!isJsonObject(value)) return false
+  return Object.entries(value).some(([name, member]) => reservedNames.has(name) || hasReservedName(member))
+}

@@ -1,0 +1,153 @@
+import { toHex } from "./encoding.ts"
+import { equalJson, isJsonObject, type Json, type JsonObject } from "./json.ts"
+import type { RecordFields } from "./record.ts"
+
+/**
+ * What the API shows of an entry, as a receipt and as a ledger entry, against what was hashed. Whoever answers a request can write
+ * anything into those two objects; only what agrees with the record and the body means something.
+ *
+ * A shown field must be equal to what was hashed. Fields may be left out, as a reader with fewer rights sees fewer; but from `actor`,
+ * `target`, and `metadata` only the sealed ones. In place of an e-mail there may be its mask. Where the e-mail itself is withheld, nothing
+ * can confirm the mask: like the fields that no hash covers, such as the storage class, it is listed as uncovered.
+ */
+export type Hashed = {
+  readonly record: RecordFields
+  readonly eventHash: Uint8Array
+  readonly sequence: number
+  /** The body as it was hashed, and with its disclosed claims in place; undefined if the body is gone. */
+  readonly content?: Content
+}
+
+export type Content = {
+  readonly body: JsonObject
+  readonly opened: JsonObject
+  /** The digests that a disclosure was given for. */
+  readonly disclosed: ReadonlySet<string>
+}
+
+export type Comparison = { readonly difference?: Difference; readonly uncovered: readonly string[] }
+
+/** Where what is shown is not what was hashed. A value that is an object, or is not there, is left out. */
+export type Difference = { readonly field: string; readonly expected?: string; readonly found?: string }
+
+export function compareReceipt(shown: object, hashed: Hashed): Comparison {
+  const body = hashed.content?.opened
+  const fields = commonFields(hashed).set("eventId", body?.["id"]).set("eventHash", toHex(hashed.eventHash))
+  return compare("receipt", shown, fields, hashed)
+}
+
+export function compareEntry(shown: object, hashed: Hashed): Comparison {
+  const body = hashed.content?.opened
+  const fields = commonFields(hashed).set("hash", toHex(hashed.eventHash)).set("kind", hashed.record.kind)
+  for (const name of entryFields) fields.set(name, body?.[name])
+  return compare("entry", shown, fields, hashed)
+}
+
+/** The first character and the domain: what a reader sees of an e-mail that is not for them. */
+export function maskEmail(email: string): string {
+  const [first = ""] = email
+  const at = email.lastIndexOf("@")
+  return `${first}•••${at < 0 ? "" : email.slice(at)}`
+}
+
+const entryFields = ["workspaceId", "projectId", "action", "occurredAt", "userVisible", "id", "source", "clockAhead"]
+const partyFields = ["actor", "target"]
+// Members that the API puts beside an entry's own; they are what is being checked, and show nothing themselves.
+const evidence: ReadonlySet<string> = new Set(["proof", "disclosures"])
+
+type Fields = Map<string, Json | undefined>
+
+function commonFields({ record, sequence, content }: Hashed): Fields {
+  const { receipt, lane, receivedAt, policyVersion } = content?.opened ?? {}
+  return new Map<string, Json | undefined>([
+    ["receipt", receipt],
+    ["sequence", sequence],
+    ["previousHash", toHex(record.previousHash)],
+    ["timestamp", timestamp(record.timeMs)],
+    ["lane", lane],
+    ["receivedAt", receivedAt],
+    ["policyVersion", policyVersion],
+  ])
+}
+
+function timestamp(timeMs: number): string | undefined {
+  const time = new Date(timeMs)
+  return Number.isNaN(time.getTime()) ? undefined : time.toISOString()
+}
+
+function compare(prefix: string, shown: object, fields: Fields, { content }: Hashed): Comparison {
+  const uncovered: string[] = []
+  for (const [name, value] of Object.entries(shown) as [string, unknown][]) {
+    const path = `${prefix}.${name}`
+    const nested = nestedFields(name, content)
+    if (nested) {
+      const comparison = compareNested(path, value, nested)
+      if (comparison.difference) return comparison
+      uncovered.push(...comparison.uncovered)
+    } else if (fields.has(name) && (content || fields.get(name) !== undefined)) {
+      const expected = fields.get(name)
+      if (expected === undefined || !equalJson(expected, value)) return { difference: difference(path, expected, value), uncovered }
+    } else if (!evidence.has(name)) {
+      uncovered.push(path)
+    }
+  }
+  return { uncovered }
+}
+
+/** A shown object: what its members must be, which of them must be there, and whether an e-mail in it was withheld. */
+type Nested = { readonly expected: JsonObject; readonly required: readonly string[]; readonly emailWithheld: boolean }
+
+function nestedFields(name: string, content: Content | undefined): Nested | undefined {
+  if (!content) return undefined
+  const { body, opened, disclosed } = content
+  if (partyFields.includes(name)) {
+    const { other, ...party } = objectAt(opened, name)
+    const { _sd: digests = [], ...open } = objectAt(body, name)
+    const withheld = Array.isArray(digests) && digests.some((digest) => !disclosed.has(digest as string))
+    const expected = isJsonObject(other) ? { ...other, ...party } : objectAt(opened, name)
+    return { expected, required: Object.keys(open), emailWithheld: withheld && party["email"] === undefined }
+  }
+  if (name === "metadata") {
+    const { _sd: _, ...open } = objectAt(body, name)
+    return { expected: objectAt(opened, name), required: Object.keys(open), emailWithheld: false }
+  }
+  if (name === "provenance") {
+    const { keyId } = body
+    return { expected: { ...objectAt(opened, "context"), ...(keyId !== undefined && { keyId }) }, required: [], emailWithheld: false }
+  }
+  return undefined
+}
+
+function compareNested(path: string, shown: unknown, { expected, required, emailWithheld }: Nested): Comparison {
+  const uncovered: string[] = []
+  if (typeof shown !== "object" || shown === null || Array.isArray(shown))
+    return { difference: difference(path, undefined, shown), uncovered }
+  for (const [name, value] of Object.entries(shown) as [string, unknown][]) {
+    const member = Object.hasOwn(expected, name) ? expected[name] : undefined
+    if (member !== undefined && equalJson(member, value)) continue
+    if (name === "email" && typeof member === "string" && value === maskEmail(member)) continue
+    if (name === "email" && emailWithheld && isMask(value)) uncovered.push(`${path}.${name}`)
+    else return { difference: difference(`${path}.${name}`, member, value), uncovered }
+  }
+  const missing = required.find((name) => !Object.hasOwn(shown, name))
+  if (missing !== undefined) return { difference: difference(`${path}.${missing}`, expected[missing], undefined), uncovered }
+  return { uncovered }
+}
+
+function isMask(value: unknown): boolean {
+  return typeof value === "string" && /^.?•••(?:@.*)?$/su.test(value)
+}
+
+function objectAt(object: JsonObject, name: string): JsonObject {
+  const member = object[name]
+  return isJsonObject(member) ? member : {}
+}
+
+function difference(field: string, expected: Json | undefined, found: unknown): Difference {
+  const [expectedText, foundText] = [printed(expected), printed(found)]
+  return { field, ...(expectedText !== undefined && { expected: expectedText }), ...(foundText !== undefined && { found: foundText }) }
+}
+
+function printed(value: unknown): string | undefined {
+  return typeof value === "string" || typeof value === "number" || typeof value === "boolean" ? String(value) : undefined
+}

@@ -1,0 +1,54 @@
+// `tallystick serve`: runs the service until it is told to stop.
+
+import { readFileSync, writeSync } from "node:fs"
+import { systemClock } from "../clock.ts"
+import { readConfig } from "../config.ts"
+import { keepSecrets } from "../keep.ts"
+import { createLog } from "../log.ts"
+import { serve, type Running, type ServeOptions } from "../serve.ts"
+import { greet } from "./greet.ts"
+
+export interface ServeCommand {
+  readonly environment: Readonly<Record<string, string | undefined>>
+  readonly version: string
+  /** On empty data, makes a workspace `demo` with a key, and says how to write a first event. */
+  readonly demo: boolean
+  /** Ends the process. */
+  readonly exit: (code: number) => void
+  readonly faults?: Pick<ServeOptions, "wrapStore" | "same">
+}
+
+/** A stop that takes longer than this is not waited for. */
+const stopWithinMs = 10_000
+
+export async function runServe({ environment, version, demo, exit, faults = {} }: ServeCommand): Promise<Running> {
+  const config = readConfig(environment, (path) => readFileSync(path, "utf8"))
+  const secrets = keepSecrets(config)
+  const forms = (["hex", "base64", "base64url"] as const).map((form) => Buffer.from(secrets.secret).toString(form))
+  const log = createLog(config.logLevel, [secrets.rootKey, ...forms], (line) => writeSync(2, line))
+  const onFatal = (cause: Error) => {
+    log.fatal({ err: cause }, "storage cannot be trusted any more; the process ends, and a new one will look at what is there")
+    exit(1)
+  }
+  const running = await serve(config, secrets, { log, version, onFatal, ...faults })
+  await greet(running, { demo, newRootKeyPath: secrets.newRootKeyPath, say: (text) => writeSync(1, text) })
+  log.info({ url: running.url, data: config.data, version }, "listening")
+
+  let stopping = false
+  const stop = (signal: string) => {
+    if (stopping) return
+    stopping = true
+    log.info({ signal }, "stopping")
+    void systemClock.sleep(stopWithinMs).then(() => exit(1))
+    running.close().then(
+      () => exit(0),
+      (error: unknown) => {
+        log.error({ err: error }, "stopping failed")
+        exit(1)
+      },
+    )
+  }
+  process.once("SIGTERM", stop)
+  process.once("SIGINT", stop)
+  return running
+}

@@ -1,0 +1,173 @@
+// Environment to Config, once, at the start. Each setting's manual is its description here; the README's table is held against it.
+
+import { isIP } from "node:net"
+import { defaultLimits, type Limits } from "./limits.ts"
+
+export interface Config {
+  readonly host: string
+  readonly port: number
+  readonly data: string
+  readonly heads: string
+  /** Without a slash at its end. Absent: made of host and port once the port is known. */
+  readonly publicUrl: string | undefined
+  readonly rootKey: string | undefined
+  readonly secret: Uint8Array | undefined
+  readonly trustProxy: boolean | string
+  readonly logLevel: LogLevel
+  readonly limits: Limits
+}
+
+export type LogLevel = (typeof logLevels)[number]
+
+const logLevels = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const
+
+interface Setting {
+  readonly fallback: string
+  readonly manual: string
+  /** May also be given as the path of a file, in the variable of the same name and `_FILE`. */
+  readonly secret?: true
+}
+
+export const settings = {
+  TALLYSTICK_HOST: { fallback: "127.0.0.1", manual: "Address to listen on. `0.0.0.0` for every IPv4 interface; put TLS in front of it then." },
+  TALLYSTICK_PORT: { fallback: "8080", manual: "Port to listen on. `0` takes a free one and says which." },
+  TALLYSTICK_DATA: { fallback: "./data", manual: "Folder of the ledger. It must be on a local disk, and belongs to one running service at a time." },
+  TALLYSTICK_HEADS: {
+    fallback: "`<data>.heads`",
+    manual: "File that remembers what was signed, kept outside the data so that an old copy of the data is noticed.",
+  },
+  TALLYSTICK_PUBLIC_URL: { fallback: "`http://<host>:<port>`", manual: "Address under which clients reach the service; URLs in answers begin with it." },
+  TALLYSTICK_ROOT_KEY: {
+    fallback: "made, kept in `<data>/root-key`",
+    manual: "The instance key: a string of 32 characters or more that may do everything.",
+    secret: true,
+  },
+  TALLYSTICK_SECRET: {
+    fallback: "made, kept in `<data>/secret`",
+    manual: "32 bytes in hex or base64, from which the service makes its keys. Without it stored keys and signing keys are lost.",
+    secret: true,
+  },
+  TALLYSTICK_TRUST_PROXY: {
+    fallback: "false",
+    manual: "`true`, or the addresses and networks of proxies, separated by commas, whose `X-Forwarded-For` is believed.",
+  },
+  TALLYSTICK_LOG_LEVEL: { fallback: "info", manual: `One of ${logLevels.join(", ")}. Logs are JSON lines on standard error.` },
+} as const satisfies Record<string, Setting>
+
+type Name = keyof typeof settings
+
+const limitPrefix = "TALLYSTICK_LIMIT_"
+/** Container platforms set these for a service that is called tallystick. */
+const injected = /^TALLYSTICK_(SERVICE|PORT)_/
+const rootKeyCharactersMin = 32
+const secretBytes = 32
+
+/** What an operator got wrong, in a sentence that begins with the variable's name. */
+export class ConfigError extends Error {
+  override readonly name = "ConfigError"
+}
+
+/** Throws a ConfigError for the first setting that is wrong or unknown. `readFile` is given the path of a secret's file. */
+export function readConfig(environment: Readonly<Record<string, string | undefined>>, readFile: (path: string) => string): Config {
+  refuseUnknown(environment)
+  const given = (name: Name): string | undefined => valueOf(environment, name, readFile)
+  const data = given("TALLYSTICK_DATA") ?? settings.TALLYSTICK_DATA.fallback
+  return {
+    host: hostOf(given("TALLYSTICK_HOST") ?? settings.TALLYSTICK_HOST.fallback),
+    port: integerOf("TALLYSTICK_PORT", given("TALLYSTICK_PORT") ?? settings.TALLYSTICK_PORT.fallback, 0, 65_535),
+    data,
+    heads: given("TALLYSTICK_HEADS") ?? `${data.replace(/\/+$/, "")}.heads`,
+    publicUrl: urlOf(given("TALLYSTICK_PUBLIC_URL")),
+    rootKey: rootKeyOf(given("TALLYSTICK_ROOT_KEY")),
+    secret: secretOf(given("TALLYSTICK_SECRET")),
+    trustProxy: proxyOf(given("TALLYSTICK_TRUST_PROXY") ?? settings.TALLYSTICK_TRUST_PROXY.fallback),
+    logLevel: levelOf(given("TALLYSTICK_LOG_LEVEL") ?? settings.TALLYSTICK_LOG_LEVEL.fallback),
+    limits: limitsOf(environment),
+  }
+}
+
+/** The variable that sets a limit: `eventBytesMax` is `TALLYSTICK_LIMIT_EVENT_BYTES_MAX`. */
+export function limitVariable(limit: string): string {
+  return limitPrefix + limit.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()
+}
+
+function refuseUnknown(environment: Readonly<Record<string, string | undefined>>): void {
+  const known = new Set<string>([...Object.keys(settings), ...Object.keys(defaultLimits).map(limitVariable)])
+  for (const [name, setting] of Object.entries<Setting>(settings)) if (setting.secret) known.add(`${name}_FILE`)
+  for (const name of Object.keys(environment)) {
+    if (!name.startsWith("TALLYSTICK_") || known.has(name) || injected.test(name)) continue
+    throw new ConfigError(`${name} is not a setting of tallystick; the README lists them`)
+  }
+}
+
+function valueOf(environment: Readonly<Record<string, string | undefined>>, name: Name, readFile: (path: string) => string): string | undefined {
+  const setting: Setting = settings[name]
+  const direct = environment[name]
+  const path = setting.secret ? environment[`${name}_FILE`] : undefined
+  if (direct !== undefined && path !== undefined) throw new ConfigError(`${name} and ${name}_FILE are both set; set one of them`)
+  if (path === undefined) return direct
+  try {
+    return readFile(path).trim()
+  } catch (cause) {
+    throw new ConfigError(`${name}_FILE names a file that cannot be read`, { cause })
+  }
+}
+
+function hostOf(value: string): string {
+  if (isIP(value) === 0 && value !== "localhost") throw new ConfigError("TALLYSTICK_HOST must be an IP address or localhost")
+  return value
+}
+
+function integerOf(name: string, value: string, min: number, max: number): number {
+  const number = /^(0|[1-9][0-9]{0,15})$/.test(value) ? Number(value) : Number.NaN
+  if (!(number >= min && number <= max)) throw new ConfigError(`${name} must be a whole number from ${min} to ${max}`)
+  return number
+}
+
+function urlOf(value: string | undefined): string | undefined {
+  if (value === undefined) return undefined
+  const url = URL.parse(value)
+  const plain = url !== null && url.search === "" && url.hash === "" && url.username === "" && url.password === ""
+  if (!plain || !["http:", "https:"].includes(url.protocol)) throw new ConfigError("TALLYSTICK_PUBLIC_URL must be an http or https address without query, fragment or user")
+  return value.replace(/\/+$/, "")
+}
+
+function rootKeyOf(value: string | undefined): string | undefined {
+  if (value !== undefined && (value.length < rootKeyCharactersMin || !/^[!-~]+$/.test(value))) {
+    throw new ConfigError(`TALLYSTICK_ROOT_KEY must have ${rootKeyCharactersMin} characters or more, printable and without spaces`)
+  }
+  return value
+}
+
+/** Also reads what the data folder keeps. */
+export function secretOf(value: string | undefined): Uint8Array | undefined {
+  if (value === undefined) return undefined
+  const bytes = /^[0-9a-fA-F]{64}$/.test(value) ? Buffer.from(value, "hex") : Buffer.from(value, "base64")
+  const exact = bytes.length === secretBytes && [bytes.toString("hex"), bytes.toString("base64"), bytes.toString("base64url")].includes(/^[0-9A-F]{64}$/i.test(value) ? value.toLowerCase() : value)
+  if (!exact) throw new ConfigError(`TALLYSTICK_SECRET must be ${secretBytes} bytes, in hex or in base64`)
+  return new Uint8Array(bytes)
+}
+
+function proxyOf(value: string): boolean | string {
+  if (value === "true" || value === "false") return value === "true"
+  const good = value.split(",").every((part) => isIP(part.trim().replace(/\/\d{1,3}$/, "")) !== 0)
+  if (!good) throw new ConfigError("TALLYSTICK_TRUST_PROXY must be true, false, or addresses and networks separated by commas")
+  return value
+}
+
+function levelOf(value: string): LogLevel {
+  const level = logLevels.find((known) => known === value)
+  if (level === undefined) throw new ConfigError(`TALLYSTICK_LOG_LEVEL must be one of ${logLevels.join(", ")}`)
+  return level
+}
+
+function limitsOf(environment: Readonly<Record<string, string | undefined>>): Limits {
+  // Every member of Limits is a number, and keeps its name.
+  return Object.fromEntries(
+    Object.entries(defaultLimits).map(([limit, fallback]: [string, number]) => {
+      const name = limitVariable(limit)
+      const value = environment[name]
+      return [limit, value === undefined ? fallback : integerOf(name, value, 1, Number.MAX_SAFE_INTEGER)]
+    }),
+  ) as unknown as Limits
+}

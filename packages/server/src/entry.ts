@@ -1,0 +1,178 @@
+// An entry in clear, and the two faces that the API shows of it: the receipt, which a writer keeps, and the ledger entry, which a
+// reader sees. Both are fixed templates over what was kept, so that a receipt can be made again, byte for byte, at any time.
+
+import { canonicalize, eventHash, openBody, parseRecord, toHex, type Json, type JsonObject, type Kind } from "@tallystick/proof"
+import { isoTime } from "./clock.ts"
+import { sha256 } from "./sha256.ts"
+import type { Lane } from "./store/documents.ts"
+import type { Stored } from "./store/store.ts"
+
+export interface Party {
+  readonly id: string
+  readonly type: string
+  readonly [more: string]: Json
+}
+
+/** What a request says of the circumstances it was made in; sealed, and shown as part of `provenance`. */
+export interface Context {
+  readonly environment?: string
+  readonly server?: string
+  readonly requestId?: string
+  readonly sessionId?: string
+  readonly traceId?: string
+  readonly traceparent?: string
+}
+
+/** All that an entry says, whoever may see it. Nothing here depends on the place in the chain. */
+export interface Content {
+  readonly id: string
+  readonly receipt: string
+  readonly workspaceId: string
+  readonly projectId: string
+  readonly action: string
+  readonly actor: Party
+  readonly target: Party
+  readonly occurredAt: string
+  readonly receivedAt: string
+  readonly source: string
+  readonly userVisible: boolean
+  readonly lane: Lane
+  readonly metadata: JsonObject
+  readonly policyVersion?: number
+  readonly clockAhead?: true
+  readonly keyId?: string
+  readonly context?: Context
+}
+
+/** The place of an entry in its chain. */
+export interface Link {
+  readonly sequence: number
+  readonly timeMs: number
+  readonly hash: Uint8Array
+  readonly previousHash: Uint8Array
+}
+
+export interface Opened {
+  readonly kind: Kind
+  readonly link: Link
+  readonly content: Content
+}
+
+/** What an entry looks like now, which no hash covers. */
+export interface Present {
+  readonly queued: boolean
+  readonly storageClass: "hot" | "archive"
+}
+
+/** How an entry stands when it has just been recorded; a replay of the write says so too. */
+export const justRecorded: Present = { queued: true, storageClass: "hot" }
+
+/** Puts a kept entry together again, with the disclosures given; undefined when its bytes do not make sense. */
+export function openEntry(stored: Stored, disclosures: readonly string[]): Opened | undefined {
+  const record = parseRecord(stored.record)
+  if (record === undefined || stored.body === undefined) return undefined
+  const content = openContent(stored.body, disclosures)
+  if (content === undefined) return undefined
+  const link = {
+    sequence: stored.sequence,
+    timeMs: record.timeMs,
+    hash: eventHash(stored.record, sha256),
+    previousHash: record.previousHash,
+  }
+  return { kind: record.kind, link, content }
+}
+
+export function disclosuresOf(stored: Stored): readonly string[] {
+  return stored.disclosures === "" ? [] : stored.disclosures.split("~")
+}
+
+function openContent(body: Uint8Array, disclosures: readonly string[]): Content | undefined {
+  const parsed = parseObject(Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString("utf8"))
+  const opened = parsed === undefined ? undefined : openBody(parsed, disclosures, sha256)
+  if (opened === undefined || !opened.ok) return undefined
+  const { v: _, idem: __, actor, target, metadata = {}, ...rest } = opened.value
+  if (!isObject(actor) || !isObject(target) || !isObject(metadata)) return undefined
+  // The body was made by `seal` from a Content, and its hash says that it is still that.
+  return { ...rest, actor: spreadOther(actor), target: spreadOther(target), metadata } as unknown as Content
+}
+
+/** The members of a party that the format has no name for are one claim; here they are members again. */
+function spreadOther({ other, ...party }: JsonObject): JsonObject {
+  return isObject(other) ? { ...other, ...party } : party
+}
+
+export function receiptJson({ link, content }: Opened, present: Present, publicUrl: string): string {
+  const { context, keyId, policyVersion } = content
+  const provenance = context === undefined && keyId === undefined ? "" : `,"provenance":${provenanceJson(context, keyId)}`
+  return (
+    `{"accepted":true,"eventId":"${content.id}","receipt":"${content.receipt}","eventHash":"${toHex(link.hash)}",` +
+    `"previousHash":"${toHex(link.previousHash)}","timestamp":"${isoTime(link.timeMs)}",` +
+    `"actor":${partyJson(content.actor)},"target":${partyJson(content.target)},"lane":"${content.lane}",` +
+    `"storageClass":"${present.storageClass}","verificationUrl":"${receiptUrl(publicUrl, content)}","queued":${present.queued},` +
+    `"receivedAt":"${content.receivedAt}"${provenance}${policyVersion === undefined ? "" : `,"policyVersion":${policyVersion}`}}`
+  )
+}
+
+export type Integrity = "verified" | "pending" | "erased" | "expired" | "broken"
+
+export function entryJson({ kind, link, content }: Opened, present: Present, integrity: Integrity): string {
+  const { id, receipt, workspaceId, projectId, action, actor, target, occurredAt, receivedAt, source, userVisible, lane, metadata } = content
+  const { context, keyId, policyVersion, clockAhead } = content
+  const fields: JsonObject = {
+    workspaceId,
+    projectId,
+    action,
+    actor,
+    target,
+    occurredAt,
+    metadata,
+    userVisible,
+    id,
+    sequence: link.sequence,
+    hash: toHex(link.hash),
+    previousHash: toHex(link.previousHash),
+    receipt,
+    lane,
+    storageTier: present.storageClass,
+    integrity,
+    kind,
+    source,
+    timestamp: isoTime(link.timeMs),
+    receivedAt,
+    ...(context === undefined && keyId === undefined ? {} : { provenance: { ...context, ...(keyId === undefined ? {} : { keyId }) } }),
+    ...(policyVersion === undefined ? {} : { policyVersion }),
+    ...(clockAhead === undefined ? {} : { clockAhead }),
+  }
+  return JSON.stringify(fields)
+}
+
+export function receiptUrl(publicUrl: string, { workspaceId, receipt }: Pick<Content, "workspaceId" | "receipt">): string {
+  return `${publicUrl}/v1/workspaces/${workspaceId}/receipts/${receipt}`
+}
+
+function provenanceJson(context: Context | undefined, keyId: string | undefined): string {
+  return canonicalize({ ...context, ...(keyId === undefined ? {} : { keyId }) })
+}
+
+/** Canonical, and by hand for the parties that most events have. */
+export function partyJson(party: Party): string {
+  for (const member in party) if (member !== "id" && member !== "type" && member !== "email" && member !== "name") return canonicalize(party)
+  const { email, id, name, type } = party
+  return (
+    `{${email === undefined ? "" : `"email":${JSON.stringify(email)},`}"id":${JSON.stringify(id)},` +
+    `${name === undefined ? "" : `"name":${JSON.stringify(name)},`}"type":${JSON.stringify(type)}}`
+  )
+}
+
+function parseObject(text: string): JsonObject | undefined {
+  try {
+    const value = JSON.parse(text) as Json
+    return isObject(value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function isObject(value: Json | undefined): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,64 @@
+// Everything that a caller can cause has a code here. What cannot happen is asserted, and is not a LedgerError.
+
+/** The whole vocabulary of errors, each with its HTTP status. */
+export const statusOf = {
+  invalid_field: 400,
+  invalid_json: 400,
+  bad_request: 400,
+  ambiguous_credentials: 400,
+  unauthorized: 401,
+  token_expired: 401,
+  token_revoked: 401,
+  login_failed: 401,
+  insufficient_scope: 403,
+  workspace_forbidden: 403,
+  project_forbidden: 403,
+  activity_disabled: 403,
+  csrf_failed: 403,
+  not_found: 404,
+  method_not_allowed: 405,
+  request_timeout: 408,
+  conflict: 409,
+  payload_too_large: 413,
+  uri_too_long: 414,
+  unsupported_media_type: 415,
+  expectation_failed: 417,
+  idempotency_key_reused: 422,
+  rate_limited: 429,
+  headers_too_large: 431,
+  internal_error: 500,
+  overloaded: 503,
+  storage_full: 503,
+  ledger_unavailable: 503,
+  integrity_failure: 503,
+  read_only: 503,
+  shutting_down: 503,
+} as const
+
+export type ErrorCode = keyof typeof statusOf
+
+export interface ErrorOptions {
+  /** What led to it; logged, never sent. */
+  readonly cause?: unknown
+  /** Sent as Retry-After with 429 and 503, which always carry one. */
+  readonly retryAfterSeconds?: number
+  /** Further headers of the answer, in lower case. */
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** Something that a caller caused or can wait out. `detail` is one sentence for a person; it never holds a secret, SQL, a path, or a stack. */
+export class LedgerError extends Error {
+  readonly code: ErrorCode
+  readonly detail: string
+  readonly retryAfterSeconds: number | undefined
+  readonly headers: Readonly<Record<string, string>> | undefined
+
+  constructor(code: ErrorCode, detail: string, options: ErrorOptions = {}) {
+    super(detail, options.cause === undefined ? undefined : { cause: options.cause })
+    this.name = "LedgerError"
+    this.code = code
+    this.detail = detail
+    this.retryAfterSeconds = options.retryAfterSeconds
+    this.headers = options.headers
+  }
+}

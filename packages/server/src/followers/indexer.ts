@@ -1,0 +1,12 @@
+// Makes entries findable.
+
+import type { Index } from "../store/store.ts"
+import type { Follower } from "./follow.ts"
+
+export function createIndexer(index: Index): Follower {
+  return {
+    name: "indexer",
+    position: (workspace) => index.position(workspace),
+    take: (workspace, entries) => index.add(workspace, entries),
+  }
+}

@@ -1,0 +1,316 @@
+import { isUtf8 } from "node:buffer"
+import type { IncomingHttpHeaders, IncomingMessage } from "node:http"
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify"
+import { Type, type TSchema } from "typebox"
+import type { Clock } from "../clock.ts"
+import { LedgerError } from "../error.ts"
+import { refusalOf } from "./errors.ts"
+import { parseStrict, type JsonLimits } from "./json.ts"
+import { sendRefusal, type Log } from "./server.ts"
+import { checkOf, headerName, type Of, type Shape } from "./shapes/check.ts"
+import { parseQuery, queryCheckOf, type RawQuery } from "./shapes/query.ts"
+
+// An endpoint is a value: what it takes, what it answers, who may call it, and the function that does it. This file turns a list of them into routes.
+
+/** Who may call is between the endpoint and the guard: `Access` and `Caller` mean nothing here. */
+export interface Endpoint<
+  Access = unknown,
+  Caller = unknown,
+  P extends TSchema = TSchema,
+  Q extends TSchema = TSchema,
+  H extends TSchema = TSchema,
+  B extends TSchema = TSchema,
+> {
+  readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE"
+  /** As OpenAPI writes it: `/v1/workspaces/{workspaceId}`. A last `{name*}` takes the rest of the path, slashes included. */
+  readonly path: `/${string}`
+  readonly summary: string
+  readonly access: Access
+  /** Whether pages of any origin may call it with a bearer. */
+  readonly cors?: boolean
+  readonly params?: P
+  readonly query?: Q
+  /** In lower case. Headers that are not named pass. */
+  readonly headers?: H
+  readonly body?: B
+  /** No body is then read as `{}`. */
+  readonly bodyMayBeAbsent?: boolean
+  readonly bodyBytesMax?: number
+  /** What the description shows in place of `body`, where the handler checks parts of it by itself. */
+  readonly documentedBody?: TSchema
+  /** The shapes of its good answers by status; null for no body. */
+  readonly answers: Readonly<Record<number, TSchema | null>>
+  /** The media type of its good answers. JSON if absent. */
+  readonly answerType?: string
+  handle(call: Call<Caller, Of<P>, Of<Q>, Of<H>, Of<B>>): Answer | Promise<Answer>
+}
+
+export interface Call<Caller = unknown, Params = unknown, Query = unknown, Headers = unknown, Body = unknown> {
+  readonly caller: Caller
+  readonly params: Params
+  readonly query: Query
+  readonly headers: Headers
+  readonly body: Body
+  /** As it was sent. */
+  readonly bodyBytes: number
+  readonly requestId: string
+  readonly receivedAtMs: number
+  readonly context: Context
+}
+
+/** Where a write comes from, as its client's headers say. */
+export interface Context {
+  readonly environment?: string
+  readonly server?: string
+  readonly requestId?: string
+  readonly sessionId?: string
+  readonly traceId?: string
+  readonly traceparent?: string
+}
+
+export interface Answer {
+  readonly status: number
+  /** An object is sent as JSON; a string is sent as it is, and is JSON unless the endpoint says otherwise. */
+  readonly body?: object | string | Buffer
+  /** In lower case; they win over what every answer says. */
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** What is known of a request before its body is read. Nothing in it is checked but its framing. */
+export interface Incoming {
+  readonly method: string
+  readonly headers: IncomingHttpHeaders
+  readonly params: Readonly<Record<string, string>>
+  readonly query: RawQuery
+  /** The client's address, or what a trusted proxy says it is. */
+  readonly address: string
+  readonly requestId: string
+  readonly receivedAtMs: number
+}
+
+export interface MountOptions<Access, Caller> {
+  /** Says who is calling, or throws why this caller may not. It decides before the body is read. */
+  readonly guard: (incoming: Incoming, endpoint: Endpoint<Access, Caller>) => Caller | Promise<Caller>
+  /** What to say to a caller for whom the path names nothing that could exist. Not found, if absent. */
+  readonly unknownResource?: (caller: Caller) => LedgerError
+  readonly limits: JsonLimits & { readonly eventBytesMax: number; readonly contextCharactersMax: number }
+  readonly clock: Clock
+  readonly log: Log
+}
+
+/** A maker of endpoints for one kind of access and caller, which takes the types of params, query, headers and body from their shapes. */
+export function endpointsFor<Access, Caller>() {
+  return <
+    P extends TSchema = Shape<undefined>,
+    Q extends TSchema = Shape<undefined>,
+    H extends TSchema = Shape<undefined>,
+    B extends TSchema = Shape<undefined>,
+  >(
+    endpoint: Endpoint<Access, Caller, P, Q, H, B>,
+  ): Endpoint<Access, Caller> => endpoint
+}
+
+/** Adds a route for each endpoint, and what browsers ask before they call one from another origin. */
+export function mount<Access, Caller>(
+  server: FastifyInstance,
+  endpoints: readonly Endpoint<Access, Caller>[],
+  options: MountOptions<Access, Caller>,
+): void {
+  const preflights = new Map<string, string[]>()
+  for (const endpoint of endpoints) {
+    const url = routeOf(endpoint.path)
+    server.route({ method: endpoint.method, url, handler: handlerOf(endpoint, options) })
+    if (endpoint.cors) preflights.set(url, [...(preflights.get(url) ?? []), endpoint.method])
+  }
+  for (const [url, methods] of preflights) {
+    const headers = { ...crossOrigin, ...preflightAnswer, "access-control-allow-methods": methods.join(", ") }
+    server.options(url, (_request, reply) => void reply.code(204).headers(headers).send())
+  }
+}
+
+/** `/a/{b}/{c*}` as the router writes it: `/a/:b/*`. */
+function routeOf(path: string): string {
+  return path.replace(/\{\w+\*\}$/, "*").replaceAll(/\{(\w+)\}/g, ":$1")
+}
+
+function handlerOf<Access, Caller>(endpoint: Endpoint<Access, Caller>, options: MountOptions<Access, Caller>) {
+  const { guard, clock, limits, log } = options
+  const checks = checksOf(endpoint, options)
+  const rest = /\{(\w+)\*\}$/.exec(endpoint.path)?.[1]
+  const cors = endpoint.cors ? crossOrigin : {}
+  const headersOfAnswer = { ...cors, "content-type": endpoint.answerType ?? "application/json; charset=utf-8" }
+
+  const serve = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+    const incoming = new Arrived(request, clock.now(), rest)
+    const caller = await guard(incoming, endpoint)
+    const params = checks.params(incoming.params, caller)
+    const query = checks.query(incoming.query)
+    const headers = checks.headers(incoming.headers)
+    const context = contextOf(incoming.headers, limits.contextCharactersMax)
+    const bytes = checks.body === undefined ? none : await readBody(request.raw, reply, endpoint, limits)
+    const body = checks.body?.(bytes)
+    const { requestId, receivedAtMs } = incoming
+    const answer = await endpoint.handle({ caller, params, query, headers, body, bodyBytes: bytes.length, requestId, receivedAtMs, context })
+    reply.code(answer.status).headers(answer.body === undefined ? cors : headersOfAnswer)
+    if (answer.headers !== undefined) reply.headers(answer.headers)
+    reply.send(typeof answer.body === "object" && !Buffer.isBuffer(answer.body) ? JSON.stringify(answer.body) : answer.body)
+  }
+
+  return (request: FastifyRequest, reply: FastifyReply): void => {
+    serve(request, reply).catch((error: unknown) => {
+      const refusal = refusalOf(error, (fault) => log.error({ err: fault, requestId: request.id }, "a request failed"))
+      sendRefusal(reply.headers(cors), refusal)
+    })
+  }
+}
+
+class Arrived implements Incoming {
+  readonly #request: FastifyRequest
+  readonly headers: IncomingHttpHeaders
+  readonly params: Readonly<Record<string, string>>
+  readonly query: RawQuery
+  readonly requestId: string
+  readonly receivedAtMs: number
+
+  /** `rest` is the name of the parameter that takes the rest of the path. */
+  constructor(request: FastifyRequest, receivedAtMs: number, rest: string | undefined) {
+    const params = request.params as Record<string, string> // the router's: one string for each name in the path
+    this.#request = request
+    this.headers = request.headers
+    this.params = rest === undefined ? params : { ...params, [rest]: params["*"] ?? "" }
+    this.query = parseQuery(request.raw.url ?? "")
+    this.requestId = request.id
+    this.receivedAtMs = receivedAtMs
+  }
+
+  get method(): string {
+    return this.#request.method
+  }
+
+  get address(): string {
+    return this.#request.ip
+  }
+}
+
+// Checks --------------------------------------------------------------------------------------------------------------------------------------------------
+
+/** The checks of an endpoint, compiled once. Where it has no shape, nothing may be given; for headers, everything. */
+function checksOf<Access, Caller>(endpoint: Endpoint<Access, Caller>, options: MountOptions<Access, Caller>) {
+  const checkParams = endpoint.params && checkOf(endpoint.params, "path parameter")
+  const unknownResource = options.unknownResource ?? (() => new LedgerError("not_found", "there is nothing at this path"))
+  const checkHeaders = endpoint.headers && checkOf(endpoint.headers, "header")
+  const checkBody = endpoint.body && checkOf(endpoint.body)
+  return {
+    params(given: Incoming["params"], caller: Caller): unknown {
+      try {
+        return checkParams?.(given)
+      } catch (error) {
+        // An id that cannot exist is told apart from one that does not exist by nobody.
+        throw error instanceof LedgerError ? unknownResource(caller) : error
+      }
+    },
+    query: queryCheckOf(endpoint.query ?? Type.Object({})),
+    headers: (given: IncomingHttpHeaders): unknown => checkHeaders?.(given),
+    body: checkBody && ((bytes: Buffer): unknown => checkBody(bytes === none ? {} : parseStrict(bytes, options.limits))),
+  }
+}
+
+function contextOf(headers: IncomingHttpHeaders, charactersMax: number): Context {
+  const text = (header: string): string | undefined => contextText(header, headers[header], charactersMax)
+  const environment = text("x-service-environment")
+  const server = text("x-service-server")
+  const requestId = text("x-request-id")
+  const sessionId = text("x-session-id")
+  const traceId = text("x-trace-id")
+  const traceparent = text("traceparent")
+  return {
+    ...(environment !== undefined && { environment }),
+    ...(server !== undefined && { server }),
+    ...(requestId !== undefined && { requestId }),
+    ...(sessionId !== undefined && { sessionId }),
+    ...(traceId !== undefined && { traceId }),
+    ...(traceparent !== undefined && { traceparent }),
+  }
+}
+
+function contextText(header: string, value: string | string[] | undefined, charactersMax: number): string | undefined {
+  if (typeof value !== "string" || value === "") return undefined
+  // Node reads headers as Latin-1; what is not ASCII was sent as UTF-8 by anyone who writes clients today.
+  const text = /^[ -~]*$/.test(value) ? value : fromUtf8(value)
+  if (text !== undefined && text.length <= charactersMax) return text
+  throw new LedgerError("invalid_field", `${headerName(header)} must be text in UTF-8 of ${charactersMax} characters at most`)
+}
+
+function fromUtf8(latin1: string): string | undefined {
+  const bytes = Buffer.from(latin1, "latin1")
+  const text = bytes.toString()
+  return isUtf8(bytes) && !/\p{Cc}/u.test(text) ? text : undefined
+}
+
+// The body ------------------------------------------------------------------------------------------------------------------------------------------------
+
+/** What stands for a body that is absent. */
+const none: Buffer = Buffer.alloc(0)
+
+async function readBody(
+  raw: IncomingMessage,
+  reply: FastifyReply,
+  endpoint: { readonly bodyMayBeAbsent?: boolean; readonly bodyBytesMax?: number },
+  limits: { readonly eventBytesMax: number },
+): Promise<Buffer> {
+  const length = raw.headers["content-length"]
+  if ((length === undefined || length === "0") && raw.headers["transfer-encoding"] === undefined) {
+    if (endpoint.bodyMayBeAbsent) return none
+    throw new LedgerError("invalid_json", "the body is empty; it must be JSON")
+  }
+  checkMediaType(raw.headers)
+  const bytesMax = endpoint.bodyBytesMax ?? limits.eventBytesMax
+  if (Number(length) > bytesMax) throw new LedgerError("payload_too_large", `the body has ${length} bytes; at most ${bytesMax} are allowed`)
+  if (raw.headers.expect !== undefined) reply.raw.writeContinue()
+  return await collect(raw, bytesMax)
+}
+
+function checkMediaType(headers: IncomingHttpHeaders): void {
+  if (headers["content-encoding"] !== undefined) throw new LedgerError("unsupported_media_type", "a body with a Content-Encoding is not read; send it as it is")
+  const given = headers["content-type"] ?? ""
+  if (given === "application/json") return
+  const [type = "", ...parameters] = given.toLowerCase().split(";")
+  const charset = parameters.map((parameter) => parameter.trim()).find((parameter) => parameter.startsWith("charset="))
+  const readable = charset === undefined || charset === "charset=utf-8" || charset === 'charset="utf-8"'
+  if (type.trim() !== "application/json" || !readable) {
+    throw new LedgerError("unsupported_media_type", "Content-Type must be application/json, in UTF-8 if it names a charset")
+  }
+}
+
+function collect(raw: IncomingMessage, bytesMax: number): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = []
+    let bytes = 0
+    let open = true
+    const settle = (act: () => void): void => {
+      if (open) act()
+      open = false
+    }
+    raw.on("data", (chunk: Buffer) => {
+      bytes += chunk.length
+      if (bytes <= bytesMax) chunks.push(chunk)
+      // The rest is read and forgotten: a connection that is closed with bytes unread is reset, and the client may never see the answer.
+      else settle(() => reject(new LedgerError("payload_too_large", `the body has more than the ${bytesMax} bytes that are allowed`)))
+    })
+    raw.on("end", () => settle(() => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks))))
+    const cut = (): void => settle(() => reject(new LedgerError("bad_request", "the connection was closed before the whole body had arrived")))
+    raw.on("error", cut)
+    raw.on("close", cut)
+    if (raw.destroyed) cut()
+  })
+}
+
+// Other origins -------------------------------------------------------------------------------------------------------------------------------------------
+
+/** Any origin may read the answer. Never with cookies: for those a browser would want its origin named. */
+const crossOrigin = {
+  "access-control-allow-origin": "*",
+  "access-control-expose-headers": "X-Request-Id, Retry-After, WWW-Authenticate, Ledger-State",
+} as const
+
+const preflightAnswer = { "access-control-allow-headers": "Authorization, Content-Type, X-Request-Id", "access-control-max-age": "86400" } as const

@@ -1,0 +1,43 @@
+import { LedgerError, statusOf, type ErrorCode } from "../error.ts"
+
+/** An answer that says no. */
+export interface Refusal {
+  readonly status: number
+  /** In lower case, the type of the body included. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+}
+
+/**
+ * Turns whatever was thrown into an answer. What no caller can cause is a fault of ours: it goes to `report`, whole, and its answer says nothing about it.
+ */
+export function refusalOf(thrown: unknown, report: (fault: unknown) => void): Refusal {
+  const error = thrown instanceof LedgerError ? thrown : fromFramework(thrown)
+  if (error !== undefined) return refusal(error)
+  report(thrown)
+  return refusal(new LedgerError("internal_error", "something went wrong on our side; repeat the request with the same Idempotency-Key"))
+}
+
+function refusal(error: LedgerError): Refusal {
+  const status = statusOf[error.code]
+  const headers: Record<string, string> = { "content-type": "application/json; charset=utf-8", ...error.headers }
+  if (status === 401) headers["www-authenticate"] ??= "Bearer"
+  if (status === 429 || status === 503) headers["retry-after"] = String(error.retryAfterSeconds ?? retryAfterSeconds[error.code] ?? 1)
+  return { status, headers, body: JSON.stringify({ error: error.code, detail: error.detail }) }
+}
+
+/** When to come back if the error does not say: soon for what passes by itself, later for what needs a person. */
+const retryAfterSeconds: Partial<Record<ErrorCode, number>> = { storage_full: 30, integrity_failure: 60, read_only: 60, shutting_down: 5 }
+
+/** What Fastify itself refuses, in our words: its own would echo the request. */
+const ofFramework: Readonly<Record<string, readonly [ErrorCode, string]>> = {
+  FST_ERR_BAD_URL: ["bad_request", "the path has a percent escape that is malformed or not UTF-8"],
+  FST_ERR_MAX_PARAM_LENGTH: ["not_found", "there is nothing at this path"],
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: ["unsupported_media_type", "Content-Type must be application/json"],
+}
+
+function fromFramework(thrown: unknown): LedgerError | undefined {
+  if (!(thrown instanceof Error) || !("code" in thrown) || typeof thrown.code !== "string") return undefined
+  const known = ofFramework[thrown.code]
+  return known && new LedgerError(known[0], known[1], { cause: thrown })
+}

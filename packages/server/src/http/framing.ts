@@ -1,0 +1,104 @@
+import type { IncomingMessage } from "node:http"
+import { LedgerError, type ErrorCode } from "../error.ts"
+import { headerName } from "./shapes/check.ts"
+
+// What is checked of a request before anyone asks what it wants: the things that two programs in a row might read differently, and the name it was sent to.
+
+export interface FramingLimits {
+  readonly uriBytesMax: number
+}
+
+/** Decides whether a Host header may be answered. */
+export type HostRule = (host: string) => boolean
+
+/** Throws what is wrong with a request's line and headers. On every request, so the usual one costs a few comparisons. */
+export function checkFraming(request: IncomingMessage, mayAnswer: HostRule, limits: FramingLimits): void {
+  const { headers, rawHeaders } = request
+  checkTarget(request.url ?? "", headers.host, limits)
+  // Node folds repeated headers into one member, so there are fewer members than headers if, and only if, one was repeated.
+  if (Object.keys(headers).length * 2 !== rawHeaders.length) checkRepeated(rawHeaders)
+  const coding = headers["transfer-encoding"]
+  if (coding !== undefined && coding.toLowerCase() !== "chunked") throw new LedgerError("bad_request", "Transfer-Encoding must be chunked")
+  checkHost(headers.host, request.httpVersion, mayAnswer)
+}
+
+function checkTarget(target: string, host: string | undefined, limits: FramingLimits): void {
+  if (target.length > limits.uriBytesMax) {
+    throw new LedgerError("uri_too_long", `the request target has ${target.length} bytes; at most ${limits.uriBytesMax} are allowed`)
+  }
+  if (/[^!-~]|#/.test(target)) throw new LedgerError("bad_request", "the request target contains a character that must be percent-encoded")
+  if (target.includes("%") && !isDecodable(target)) {
+    throw new LedgerError("bad_request", "the request target has a percent escape that is malformed or not UTF-8")
+  }
+  // A target with a host of its own overrules the Host header, so the two must not differ.
+  if (!target.startsWith("/") && URL.parse(target)?.host !== host?.toLowerCase()) {
+    throw new LedgerError("bad_request", "the request target must be a path, or begin with the address that the Host header names")
+  }
+}
+
+function isDecodable(target: string): boolean {
+  try {
+    decodeURIComponent(target)
+    return true
+  } catch {
+    return false
+  }
+}
+
+function checkHost(host: string | undefined, httpVersion: string, mayAnswer: HostRule): void {
+  if (host === undefined && httpVersion === "1.0") return
+  if (host === undefined || host === "") throw new LedgerError("bad_request", "the Host header is missing")
+  if (!mayAnswer(host)) throw new LedgerError("bad_request", "the Host header names neither this machine's loopback address nor the public address of this service")
+}
+
+/** Headers that have one value. Of each pair, a proxy in front may have read the other one. */
+const single: Readonly<Record<string, ErrorCode>> = {
+  authorization: "ambiguous_credentials",
+  "content-encoding": "bad_request",
+  "content-length": "bad_request",
+  "content-type": "bad_request",
+  expect: "bad_request",
+  host: "bad_request",
+  "idempotency-key": "invalid_field",
+  origin: "bad_request",
+  "sec-fetch-site": "bad_request",
+  traceparent: "bad_request",
+  "transfer-encoding": "bad_request",
+  "x-request-id": "bad_request",
+  "x-service-environment": "bad_request",
+  "x-service-server": "bad_request",
+  "x-session-id": "bad_request",
+  "x-trace-id": "bad_request",
+}
+
+function checkRepeated(rawHeaders: readonly string[]): void {
+  const seen = new Set<string>()
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = (rawHeaders[index] as string).toLowerCase() // names and values alternate
+    const code = single[name]
+    if (code !== undefined && seen.has(name)) throw new LedgerError(code, `${headerName(name)} must be sent only once`)
+    seen.add(name)
+  }
+}
+
+/**
+ * On a loopback address, only requests that name it or the public address are answered: any web page can make a browser look its own name up to
+ * 127.0.0.1, and then talk to this service as if it were that page's server. Elsewhere every name is answered, because we cannot know all of them.
+ */
+export function hostRule(listenHost: string, publicUrl: string): HostRule {
+  if (!isLoopback(listenHost)) return () => true
+  const publicHost = new URL(publicUrl).hostname
+  let last = ""
+  return (host) => {
+    if (host === last) return true
+    const name = URL.parse(`http://${host}`)?.hostname
+    if (name === undefined || /[/?#@\\]/.test(host) || !(name === publicHost || isLoopback(name))) return false
+    last = host
+    return true
+  }
+}
+
+function isLoopback(host: string): boolean {
+  const name = host.replace(/^\[|\]$/g, "").toLowerCase()
+  return name === "localhost" || name.endsWith(".localhost") || name === "::1" || /^127(?:\.\d{1,3}){3}$/.test(name)
+}

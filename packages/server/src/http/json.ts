@@ -1,0 +1,306 @@
+import { isUtf8 } from "node:buffer"
+import { LedgerError } from "../error.ts"
+
+// JSON as the ledger takes it in. JSON.parse alone lets through what two parsers read differently: a member given twice, a lone surrogate, a number that
+// no double holds. What is hashed must mean one thing, so all of these are refused (contract, section 2; format, 2.6).
+//
+// On the hot path there are three passes: one over the bytes, which counts colons and looks at numbers, escapes, lengths and depth; JSON.parse; and one
+// over the value, which counts members and looks at their names. As many colons as members: no name was given twice. Whatever looks odd to the first or the
+// third pass is read again by `examine`, slowly, with a path to everything: it alone decides, and words the refusal.
+
+export type Json = null | boolean | number | string | Json[] | { [name: string]: Json }
+
+export interface JsonLimits {
+  /** Objects and arrays inside each other, the outermost included. */
+  readonly depthMax: number
+  /** Bytes of a string in UTF-8, names of members included. */
+  readonly stringBytesMax: number
+}
+
+const forbiddenNames: ReadonlySet<string> = new Set(["__proto__", "_sd", "_sd_alg", "..."])
+
+/** The value of a JSON text, or a LedgerError `invalid_json`, or `invalid_field` for a string that is too long. */
+export function parseStrict(bytes: Buffer, limits: JsonLimits): Json {
+  if (bytes.length === 0) throw invalid("the body is empty; it must be JSON")
+  if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) throw invalid("the body must not begin with a byte order mark")
+  if (!isUtf8(bytes)) throw invalid("the body is not valid UTF-8")
+  const text = bytes.toString()
+  const colons = scan(bytes, limits)
+  // Before JSON.parse, because eight million open brackets would cost it hundreds of megabytes.
+  if (colons === odd) examine(text, limits)
+  const value = parse(text, limits)
+  if (colons !== odd && countMembers(value) !== colons) {
+    examine(text, limits)
+    throw invalid("the body is ambiguous")
+  }
+  return value
+}
+
+function parse(text: string, limits: JsonLimits): Json {
+  try {
+    return JSON.parse(text) as Json // JSON.parse makes nothing else.
+  } catch {
+    examine(text, limits)
+    throw invalid("the body is not JSON")
+  }
+}
+
+function invalid(detail: string): LedgerError {
+  return new LedgerError("invalid_json", detail)
+}
+
+// The first pass ------------------------------------------------------------------------------------------------------------------------------------------
+
+const odd = -1
+
+/** A decimal of at most 15 characters, exponent excluded, has at most 15 digits, and every such decimal is the shortest form of the double it parses to. */
+const exactCharacters = 15
+
+/** Counts the colons outside strings of what may or may not be JSON; `odd` if anything needs a closer look. Never the other way: what it counts is fine. */
+function scan(bytes: Buffer, limits: JsonLimits): number {
+  const end = bytes.length
+  const { depthMax, stringBytesMax } = limits
+  let colons = 0
+  let depth = 0
+  let at = 0
+  while (at < end) {
+    const byte = bytes[at++] as number // at < end
+    if (byte === 0x22) {
+      const start = at
+      let inner = 0
+      while (at < end && (inner = bytes[at] as number) !== 0x22) {
+        at += inner !== 0x5c ? 1 : bytes[at + 1] !== 0x75 ? 2 : unicodeEscapeLength(bytes, at)
+      }
+      // An escape is longer than what it stands for, so this looks at some that are not too long, and misses none.
+      if (at > end || at - start > stringBytesMax) return odd
+      at += 1
+    } else if (byte === 0x3a) {
+      colons += 1
+    } else if (byte === 0x7b || byte === 0x5b) {
+      if (++depth > depthMax) return odd
+    } else if (byte === 0x7d || byte === 0x5d) {
+      depth -= 1
+    } else if (byte === 0x2d || (byte >= 0x30 && byte <= 0x39)) {
+      const start = at - 1
+      let inner = 0
+      while (at < end && (((inner = bytes[at] as number) >= 0x30 && inner <= 0x39) || inner === 0x2e)) at += 1
+      const exponent = (inner | 0x20) === 0x65 && at < end
+      if (exponent) while (at < end && isOfNumber(bytes[at] as number)) at += 1
+      if ((exponent || at - start > exactCharacters) && !isExact(bytes.toString("latin1", start, at))) return odd
+    }
+  }
+  return colons
+}
+
+/** The bytes to step over at a `\u`: one escape, or a pair of surrogates. Past the end of everything, which is odd, for NUL and for half a pair. */
+function unicodeEscapeLength(bytes: Buffer, at: number): number {
+  const first = bytes[at + 2]
+  if (first === 0x30) return bytes[at + 3] === 0x30 && bytes[at + 4] === 0x30 && bytes[at + 5] === 0x30 ? Infinity : 6
+  if (first !== 0x64 && first !== 0x44) return 6
+  const half = surrogateHalf(bytes[at + 3])
+  if (half === 0) return 6
+  const another = bytes[at + 6] === 0x5c && bytes[at + 7] === 0x75 && (bytes[at + 8] === 0x64 || bytes[at + 8] === 0x44)
+  return half === 1 && another && surrogateHalf(bytes[at + 9]) === 2 ? 12 : Infinity
+}
+
+/** Of the second hex digit after a d: 0 for no surrogate (0 to 7), 1 for a high one (8 to b), 2 for a low one (c to f). */
+function surrogateHalf(digit: number | undefined): 0 | 1 | 2 {
+  if (digit === undefined || digit < 0x38) return 0
+  if (digit <= 0x39) return 1
+  const letter = digit | 0x20
+  return letter === 0x61 || letter === 0x62 ? 1 : 2
+}
+
+function isOfNumber(byte: number): boolean {
+  return (byte >= 0x30 && byte <= 0x39) || byte === 0x2b || byte === 0x2d || byte === 0x2e || (byte | 0x20) === 0x65
+}
+
+// The third pass ------------------------------------------------------------------------------------------------------------------------------------------
+
+/** The members of all objects in a value; NaN, which equals nothing, if one has a forbidden name. As deep as the first pass let the text be. */
+function countMembers(value: Json): number {
+  if (typeof value !== "object" || value === null) return 0
+  let count = 0
+  if (Array.isArray(value)) {
+    for (const item of value) if (typeof item === "object") count += countMembers(item)
+    return count
+  }
+  for (const name in value) {
+    const first = name.charCodeAt(0)
+    if ((first === 0x5f || first === 0x2e) && forbiddenNames.has(name)) return NaN
+    const member = value[name] as Json // a name of the value's own
+    count += typeof member === "object" ? 1 + countMembers(member) : 1
+  }
+  return count
+}
+
+// Numbers -------------------------------------------------------------------------------------------------------------------------------------------------
+
+/** Whether a JSON number has the decimal value of the shortest form of the double that it parses to. */
+export function isExact(number: string): boolean {
+  const double = Number(number)
+  const shortest = String(double)
+  return shortest === number || (Number.isFinite(double) && decimalOf(shortest) === decimalOf(number))
+}
+
+/** One text per decimal value: its digits without zeros on either side, and the power of ten of the last one. Zero has no digits and no sign. */
+function decimalOf(number: string): string {
+  const [mantissa = "", exponent = "0"] = number.toLowerCase().split("e")
+  const negative = mantissa.startsWith("-")
+  const [whole = "", fraction = ""] = (negative ? mantissa.slice(1) : mantissa).split(".")
+  const digits = whole + fraction
+  let first = 0
+  while (first < digits.length && digits[first] === "0") first += 1
+  let last = digits.length
+  while (last > first && digits[last - 1] === "0") last -= 1
+  if (first === last) return "0"
+  return `${negative ? "-" : ""}${digits.slice(first, last)}e${Number(exponent) - fraction.length + digits.length - last}`
+}
+
+// The slow reader -----------------------------------------------------------------------------------------------------------------------------------------
+
+/** Throws for the first thing in a text that is refused, saying where; returns if there is none. Linear, and no deeper than `depthMax`. */
+function examine(text: string, limits: JsonLimits): void {
+  const reader = new Reader(text, limits)
+  reader.value()
+  reader.end()
+}
+
+const whiteSpace = /[ \t\n\r]*/y
+const numberToken = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y
+const word = /true|false|null/y
+
+class Reader {
+  readonly #text: string
+  readonly #limits: JsonLimits
+  readonly #path: (string | number)[] = []
+  #at = 0
+
+  constructor(text: string, limits: JsonLimits) {
+    this.#text = text
+    this.#limits = limits
+  }
+
+  value(): void {
+    const next = this.#peek()
+    if (next === "{") this.#object()
+    else if (next === "[") this.#array()
+    else if (next === '"') this.#string()
+    else if (this.#take(word) === undefined) this.#number()
+  }
+
+  end(): void {
+    if (this.#peek() !== "") this.#fail()
+  }
+
+  #object(): void {
+    this.#enter()
+    const names = new Set<string>()
+    while (this.#peek() !== "}") {
+      if (names.size > 0) this.#expect(",")
+      if (this.#peek() !== '"') this.#fail()
+      const name = this.#string()
+      if (forbiddenNames.has(name)) throw invalid(`${this.#where()} must not have a member named ${name}`)
+      if (names.has(name)) throw invalid(`${this.#where()} has the member ${memberName(name)} twice`)
+      names.add(name)
+      this.#expect(":")
+      this.#path.push(name)
+      this.value()
+      this.#path.pop()
+    }
+    this.#at += 1
+  }
+
+  #array(): void {
+    this.#enter()
+    for (let index = 0; this.#peek() !== "]"; index++) {
+      if (index > 0) this.#expect(",")
+      this.#path.push(index)
+      this.value()
+      this.#path.pop()
+    }
+    this.#at += 1
+  }
+
+  #enter(): void {
+    if (this.#path.length >= this.#limits.depthMax) throw invalid(`${this.#where()} is nested deeper than ${this.#limits.depthMax} levels`)
+    this.#at += 1
+  }
+
+  #string(): string {
+    const start = this.#at
+    const text = this.#text
+    let at = start + 1
+    while (at < text.length && text[at] !== '"') at += text[at] === "\\" ? 2 : 1
+    this.#at = at + 1
+    const string = decode(text.slice(start, at + 1)) ?? this.#fail(start)
+    if (string.includes("\0")) throw invalid(`${this.#where()} contains the character U+0000`)
+    if (!string.isWellFormed()) throw invalid(`${this.#where()} contains half of a surrogate pair`)
+    const { stringBytesMax } = this.#limits
+    if (string.length * 3 > stringBytesMax && Buffer.byteLength(string) > stringBytesMax) {
+      throw new LedgerError("invalid_field", `${this.#where()} must not hold a string longer than ${stringBytesMax} bytes`)
+    }
+    return string
+  }
+
+  #number(): void {
+    const number = this.#take(numberToken)
+    if (number === undefined) this.#fail()
+    else if (!isExact(number)) throw invalid(`${this.#where()} is a number that would lose digits; send it as a string`)
+  }
+
+  #expect(character: string): void {
+    if (this.#peek() !== character) this.#fail()
+    this.#at += 1
+  }
+
+  /** The next character that is not white space, or the empty string at the end. */
+  #peek(): string {
+    this.#take(whiteSpace)
+    return this.#text.charAt(this.#at)
+  }
+
+  #take(token: RegExp): string | undefined {
+    token.lastIndex = this.#at
+    const taken = token.exec(this.#text)?.[0]
+    if (taken !== undefined) this.#at += taken.length
+    return taken
+  }
+
+  #where(): string {
+    return this.#path.length === 0 ? "the body" : memberPath(this.#path)
+  }
+
+  #fail(at = this.#at): never {
+    throw invalid(at >= this.#text.length ? "the body ends before its JSON does" : `the body is not JSON: see character ${at + 1}`)
+  }
+}
+
+function decode(token: string): string | undefined {
+  try {
+    return JSON.parse(token) as string // A token that begins with a quotation mark is a string or nothing.
+  } catch {
+    return undefined
+  }
+}
+
+// Where something is --------------------------------------------------------------------------------------------------------------------------------------
+
+const pathCharactersMax = 200
+
+/** `metadata.items[3].price`: where a member is, for a sentence. Never long, whatever the input is. */
+export function memberPath(path: readonly (string | number)[]): string {
+  let text = ""
+  for (const step of path) {
+    if (typeof step === "number") text += `[${step}]`
+    else if (/^[A-Za-z_$][\w$-]*$/.test(step)) text += `${text === "" ? "" : "."}${memberName(step)}`
+    else text += `[${memberName(step)}]`
+  }
+  return text.length > pathCharactersMax ? `${text.slice(0, pathCharactersMax)}…` : text
+}
+
+/** A member's name, for a sentence: in quotation marks unless it is plain, and cut if it is long. */
+export function memberName(name: string): string {
+  const short = name.length > 64 ? `${name.slice(0, 64)}…` : name
+  return /^[\w$.-]+…?$/.test(short) ? short : JSON.stringify(short)
+}

@@ -1,0 +1,89 @@
+// What operators and their machines ask: whether the process lives, whether it can append, what it has counted, what bounds it.
+
+import { LedgerError } from "../error.ts"
+import { endpoint, type Service, type ServiceEndpoint } from "./service.ts"
+import { Health, Limits, Readiness, ReadinessQuery } from "./shapes/operations.ts"
+import { PlainText } from "./shapes/path.ts"
+
+/** Anyone may ask. */
+const access = { action: "read", anonymous: true } as const
+
+interface Check {
+  readonly name: string
+  readonly ok: boolean
+  readonly detail?: string
+}
+
+export function opsEndpoints(service: Service): readonly ServiceEndpoint[] {
+  return [
+    endpoint({
+      method: "GET",
+      path: "/healthz",
+      summary: "Whether the process lives",
+      access,
+      answers: { 200: Health },
+      handle: () => ({ status: 200, body: { status: "ok" } }),
+    }),
+    endpoint({
+      method: "GET",
+      path: "/readyz",
+      summary: "Whether the ledger can append, and if not, why",
+      access,
+      query: ReadinessQuery,
+      answers: { 200: Readiness, 503: Readiness },
+      async handle({ query }) {
+        const checks = [writableCheck(service), await storageCheck(service), queueCheck(service)]
+        const failed = checks.find(({ ok }) => !ok)
+        const verbose = query.verbose === "" || query.verbose === "true"
+        const body = { ready: failed === undefined, ...(failed?.detail === undefined ? {} : { reason: failed.detail }), ...(verbose ? { checks } : {}) }
+        return { status: failed === undefined ? 200 : 503, body, ...(failed === undefined ? {} : { headers: { "retry-after": "1" } }) }
+      },
+    }),
+    endpoint({
+      method: "GET",
+      path: "/metrics",
+      summary: "What the service counts, for Prometheus",
+      access,
+      answers: { 200: PlainText },
+      answerType: "text/plain; version=0.0.4; charset=utf-8",
+      handle: async () => ({ status: 200, body: await service.metrics.text() }),
+    }),
+    endpoint({
+      method: "GET",
+      path: "/v1/limits",
+      summary: "The numbers that bound requests",
+      access,
+      answers: { 200: Limits },
+      handle: () => ({ status: 200, body: shownLimits(service) }),
+    }),
+  ]
+}
+
+function shownLimits({ limits }: Service) {
+  const { eventBytesMax, batchBytesMax, batchEventsMax, depthMax, stringBytesMax } = limits
+  const { headersBytesMax, uriBytesMax, headersTimeoutMs, bodyTimeoutMs, queuedEventsMax } = limits
+  return {
+    ...{ eventBytesMax, batchBytesMax, batchEventsMax, depthMax, stringBytesMax },
+    ...{ headersBytesMax, uriBytesMax, headersTimeoutMs, bodyTimeoutMs, queuedEventsMax },
+  }
+}
+
+function writableCheck({ halted }: Service): Check {
+  const reason = halted()
+  return reason === undefined ? { name: "writable", ok: true } : { name: "writable", ok: false, detail: reason.detail }
+}
+
+async function storageCheck({ store }: Service): Promise<Check> {
+  try {
+    await store.ready()
+    return { name: "storage", ok: true }
+  } catch (error) {
+    return { name: "storage", ok: false, detail: error instanceof LedgerError ? error.detail : "the storage does not answer" }
+  }
+}
+
+function queueCheck({ ledger, limits }: Service): Check {
+  const waiting = ledger.sequencer.waiting()
+  const ok = waiting < limits.queuedEventsMax
+  return { name: "queue", ok, detail: `${waiting} of ${limits.queuedEventsMax} events wait` }
+}

@@ -1,0 +1,65 @@
+// What the endpoints work with, and the questions that more than one of them asks.
+
+import type { Clock } from "../clock.ts"
+import { LedgerError } from "../error.ts"
+import type { Ledger } from "../ledger/ledger.ts"
+import type { Limits } from "../limits.ts"
+import type { Document, Store } from "../store/store.ts"
+import { mayTouch, refusal, type Access, type Action, type Principal } from "../workspace/allow.ts"
+import type { Keys } from "../workspace/keys.ts"
+import type { Projects } from "../workspace/projects.ts"
+import type { Workspaces } from "../workspace/workspaces.ts"
+import { endpointsFor, type Endpoint } from "./endpoint.ts"
+import type { Metrics } from "./metrics.ts"
+
+export interface Service {
+  readonly store: Store
+  readonly ledger: Ledger
+  readonly workspaces: Workspaces
+  readonly projects: Projects
+  readonly keys: Keys
+  readonly clock: Clock
+  readonly limits: Limits
+  readonly publicUrl: string
+  readonly metrics: Metrics
+  /** Has a workspace's chain signed to its end. */
+  readonly seal: (workspace: string) => Promise<unknown>
+  /** Why nothing may be written, to this workspace or at all. */
+  readonly halted: (workspace?: string) => LedgerError | undefined
+}
+
+/** Undefined: nobody said who they are. */
+export type Caller = Principal | undefined
+
+export type ServiceEndpoint = Endpoint<Access, Caller>
+
+export const endpoint = endpointsFor<Access, Caller>()
+
+/** The workspace, if the caller may do this in it. */
+export async function workspaceFor(service: Service, caller: Caller, action: Action, id: string): Promise<Document<"workspace">> {
+  permit(caller, action, id)
+  return service.workspaces.get(id)
+}
+
+/** Refuses what the caller may not do. */
+export function permit(caller: Caller, action: Action, workspace?: string): asserts caller is Principal {
+  const code = refusal(caller, action, workspace)
+  if (code !== undefined) throw new LedgerError(code, sentences[code])
+}
+
+export function permitProject(caller: Principal, projectId: string): void {
+  if (!mayTouch(caller, projectId)) throw new LedgerError("project_forbidden", sentences.project_forbidden)
+}
+
+/** A change is refused while the ledger must not grow. */
+export function permitWriting(service: Service, workspace?: string): void {
+  const reason = service.halted(workspace)
+  if (reason !== undefined) throw reason
+}
+
+export const sentences = {
+  unauthorized: "this needs a credential: Authorization: Bearer followed by an API key",
+  insufficient_scope: "the credential does not have the scope that this needs",
+  workspace_forbidden: "the credential belongs to another workspace",
+  project_forbidden: "the credential does not reach this project",
+} as const

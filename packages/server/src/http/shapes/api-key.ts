@@ -1,0 +1,45 @@
+import { Type } from "typebox"
+import type { ApiKey as WireApiKey, ApiKeyList as WireApiKeyList, CreatedApiKey as WireCreatedApiKey, NewApiKey as WireNewApiKey } from "@tallystick/client/wire"
+import { shapeOf } from "./check.ts"
+import { KeyId, Label, ProjectId, WorkspaceId } from "./id.ts"
+import { NextCursor } from "./list.ts"
+import { open, scopes } from "./enumeration.ts"
+import { Time } from "./time.ts"
+
+/** A hundred years, so that every expiry is a date. */
+const lifeSecondsMax = 3_153_600_000
+
+export const NewApiKey = shapeOf<WireNewApiKey>()(
+  Type.Refine(
+    Type.Object(
+      {
+        name: Label,
+        scopes: Type.Array(Type.Enum(scopes), { minItems: 1, maxItems: scopes.length, uniqueItems: true }),
+        projectIds: Type.Optional(Type.Array(ProjectId, { minItems: 1, maxItems: 1000, uniqueItems: true })),
+        expiresInSeconds: Type.Optional(Type.Integer({ minimum: 60, maximum: lifeSecondsMax })),
+      },
+      { title: "NewApiKey", additionalProperties: false },
+    ),
+    (key) => key.projectIds === undefined || !key.scopes.includes("admin"),
+    () => "must not have the scope admin together with projectIds",
+  ),
+)
+
+const fields = {
+  keyId: KeyId,
+  workspaceId: WorkspaceId,
+  name: Type.String(),
+  scopes: Type.Array(open(scopes)),
+  projectIds: Type.Optional(Type.Array(Type.String())),
+  createdAt: Time,
+  expiresAt: Type.Optional(Time),
+  revokedAt: Type.Optional(Time),
+}
+
+export const ApiKey = shapeOf<WireApiKey>()(Type.Object(fields, { title: "ApiKey" }))
+
+export const CreatedApiKey = shapeOf<WireCreatedApiKey>()(
+  Type.Object({ key: Type.String({ docs: { pattern: "^tsk_[0-9A-Za-z]{13}_[0-9A-Za-z]{49}$" } }), ...fields }, { title: "CreatedApiKey" }),
+)
+
+export const ApiKeyList = shapeOf<WireApiKeyList>()(Type.Object({ apiKeys: Type.Array(ApiKey), nextCursor: NextCursor }, { title: "ApiKeyList" }))

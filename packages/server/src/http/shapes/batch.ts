@@ -1,0 +1,49 @@
+import { Type } from "typebox"
+import type { Batch as WireBatch, BatchAnswer as WireBatchAnswer, BatchItem as WireBatchItem } from "@tallystick/client/wire"
+import { LedgerError } from "../../error.ts"
+import { checkOf, shapeOf } from "./check.ts"
+import { contextHeaders, eventFields } from "./event.ts"
+import { IdempotencyKey } from "./id.ts"
+import { Problem } from "./problem.ts"
+import { Receipt } from "./receipt.ts"
+
+export const batchEventsMax = 1000
+
+export const BatchItem = shapeOf<WireBatchItem>()(
+  Type.Object({ idempotencyKey: IdempotencyKey, ...eventFields }, { title: "BatchItem", additionalProperties: false }),
+)
+
+/** What the API's description shows. */
+export const Batch = shapeOf<WireBatch>()(
+  Type.Object({ events: Type.Array(BatchItem, { minItems: 1, maxItems: batchEventsMax }) }, { title: "Batch", additionalProperties: false }),
+)
+
+/** What is refused as a whole. The items are looked at one by one, because a bad one must not cost the good ones. */
+export const BatchEnvelope = Type.Object(
+  { events: Type.Array(Type.Unknown(), { minItems: 1, maxItems: batchEventsMax }) },
+  { title: "Batch", additionalProperties: false },
+)
+
+export const BatchHeaders = Type.Object({
+  "idempotency-key": Type.Optional(Type.Never({ rule: "must not be sent with a batch: each of its events has a key of its own" })),
+  ...contextHeaders,
+})
+
+export const BatchAnswer = shapeOf<WireBatchAnswer>()(
+  Type.Object(
+    { results: Type.Array(Type.Union([Type.Object({ receipt: Receipt, replayed: Type.Optional(Type.Boolean()) }), Problem])) },
+    { title: "BatchAnswer" },
+  ),
+)
+
+const checkShape = checkOf(BatchItem)
+
+/** Gives back what is an event with its key, and throws for what is not; `index` is its place in the batch. `bytesMax` bounds it as if it had come alone. */
+export function checkItem(value: unknown, index: number, batchBytes: number, bytesMax: number): WireBatchItem {
+  // Only a batch that is itself larger than one event may be can hold an event that is too large.
+  if (batchBytes > bytesMax) {
+    const bytes = Buffer.byteLength(JSON.stringify(value))
+    if (bytes > bytesMax) throw new LedgerError("payload_too_large", `events[${index}] has ${bytes} bytes; at most ${bytesMax} are allowed`)
+  }
+  return checkShape(value, ["events", index])
+}

@@ -1,0 +1,38 @@
+import { Type } from "typebox"
+import type { Consent as WireConsent, ConsentAnswer as WireConsentAnswer, ConsentMetadata, Subject as WireSubject } from "@tallystick/client/wire"
+import { shapeOf } from "./check.ts"
+import { RelatedReceiptIds } from "./event.ts"
+import { ProjectId, WorkspaceId } from "./id.ts"
+import { PolicyVersion } from "./policy-version.ts"
+import { Receipt } from "./receipt.ts"
+
+const NonEmpty = Type.String({ minLength: 1 })
+const Taken = Type.Never({ rule: "must not be given: the consent itself says it" })
+
+const Metadata = shapeOf<ConsentMetadata>()(
+  Type.Object({
+    mode: Type.Optional(Taken),
+    surface: Type.Optional(Taken),
+    policyVersion: Type.Optional(Taken),
+    relatedReceiptIds: Type.Optional(RelatedReceiptIds),
+  }),
+)
+
+const Subject = shapeOf<WireSubject>()(Type.Object({ id: NonEmpty, email: NonEmpty }, { additionalProperties: false }))
+
+export const Consent = shapeOf<WireConsent>()(
+  Type.Object(
+    {
+      workspaceId: WorkspaceId,
+      subject: Subject,
+      mode: Type.Enum(["explicit", "implicit"]),
+      policyVersion: PolicyVersion,
+      surface: NonEmpty,
+      projectId: Type.Optional(ProjectId),
+      metadata: Type.Optional(Metadata),
+    },
+    { title: "Consent", additionalProperties: false },
+  ),
+)
+
+export const ConsentAnswer = shapeOf<WireConsentAnswer>()(Type.Object({ receipt: Receipt }, { title: "ConsentAnswer" }))

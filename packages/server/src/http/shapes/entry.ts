@@ -1,0 +1,75 @@
+import { Type } from "typebox"
+import type { Entry as WireEntry, EntryProof as WireEntryProof, LogKeys as WireLogKeys, ReceiptAnswer as WireReceiptAnswer } from "@tallystick/client/wire"
+import { shapeOf } from "./check.ts"
+import { EventId, Hash, ReceiptId } from "./id.ts"
+import { integrities, kinds, lanes, open, sources, storageClasses } from "./enumeration.ts"
+import { Party, Provenance } from "./party.ts"
+import { PolicyVersion } from "./policy-version.ts"
+import { Receipt } from "./receipt.ts"
+import { Time } from "./time.ts"
+
+export const Entry = shapeOf<WireEntry>()(
+  Type.Object(
+    {
+      id: EventId,
+      sequence: Type.Integer({ minimum: 1 }),
+      kind: open(kinds),
+      workspaceId: Type.String(),
+      projectId: Type.String(),
+      action: Type.String(),
+      actor: Party,
+      target: Party,
+      occurredAt: Time,
+      source: open(sources),
+      metadata: Type.Record(Type.String(), Type.Unknown()),
+      userVisible: Type.Boolean(),
+      hash: Hash,
+      previousHash: Hash,
+      receipt: ReceiptId,
+      lane: open(lanes),
+      storageTier: open(storageClasses),
+      integrity: open(integrities),
+      timestamp: Time,
+      receivedAt: Type.Optional(Type.Union([Time, Type.Null()])),
+      provenance: Type.Optional(Provenance),
+      policyVersion: Type.Optional(PolicyVersion),
+      clockAhead: Type.Optional(Type.Boolean()),
+    },
+    { title: "Entry" },
+  ),
+)
+
+export const EntryProof = shapeOf<WireEntryProof>()(
+  Type.Object(
+    {
+      record: Type.String({ docs: { contentEncoding: "base64" } }),
+      body: Type.String(),
+      bodySalt: Type.String({ pattern: "^[0-9a-f]{32}$" }),
+      vkey: Type.String(),
+      tlogProof: Type.Union([Type.String(), Type.Null()]),
+    },
+    { title: "EntryProof" },
+  ),
+)
+
+export const ReceiptAnswer = shapeOf<WireReceiptAnswer>()(
+  Type.Object(
+    {
+      receipt: Receipt,
+      entry: Entry,
+      verified: Type.Boolean(),
+      proof: Type.Optional(EntryProof),
+      disclosures: Type.Optional(Type.Array(Type.String())),
+    },
+    { title: "ReceiptAnswer" },
+  ),
+)
+
+const size = Type.Integer({ minimum: 0 })
+
+export const LogKeys = shapeOf<WireLogKeys>()(
+  Type.Object(
+    { keys: Type.Array(Type.Object({ vkey: Type.String(), fromSize: size, toSize: Type.Union([size, Type.Null()]) })) },
+    { title: "LogKeys" },
+  ),
+)

@@ -1,0 +1,55 @@
+import { Type } from "typebox"
+import type { Actor as WireActor, AuditEvent, Metadata as WireMetadata, Target as WireTarget } from "@tallystick/client/wire"
+import { checkOf, shapeOf } from "./check.ts"
+import { IdempotencyKey, ProjectId, ReceiptId, WorkspaceId } from "./id.ts"
+import { sources } from "./enumeration.ts"
+import { Time } from "./time.ts"
+
+const NonEmpty = Type.String({ minLength: 1 })
+
+export const Action = Type.String({
+  minLength: 1,
+  maxLength: 200,
+  pattern: "^[A-Za-z0-9_-]+(?:\\.[A-Za-z0-9_-]+)+$",
+  rule: "must be a dotted name of two segments or more, each of letters, digits, _ and -, and of 200 characters at most",
+  docs: { examples: ["billing.invoice.approve"] },
+})
+
+export const Actor = shapeOf<WireActor>()(Type.Object({ id: NonEmpty, type: NonEmpty, email: Type.Optional(Type.String()) }))
+export const Target = shapeOf<WireTarget>()(Type.Object({ id: NonEmpty, type: NonEmpty, name: Type.Optional(Type.String()) }))
+
+export const RelatedReceiptIds = Type.Array(ReceiptId)
+const Metadata = shapeOf<WireMetadata>()(Type.Object({ relatedReceiptIds: Type.Optional(RelatedReceiptIds) }))
+
+/** The members of an event, which one of a batch has as well. */
+export const eventFields = {
+  workspaceId: WorkspaceId,
+  projectId: ProjectId,
+  action: Action,
+  actor: Actor,
+  target: Target,
+  occurredAt: Time,
+  source: Type.Enum(sources),
+  metadata: Type.Optional(Metadata),
+  userVisible: Type.Optional(Type.Boolean()),
+}
+
+export const Event = shapeOf<AuditEvent>()(Type.Object(eventFields, { title: "AuditEvent", additionalProperties: false }))
+
+/** Gives back what is an event, and throws `invalid_field` for what is not. */
+export const checkEvent = checkOf(Event)
+
+const text = Type.Optional(Type.String())
+
+/** Where a write comes from: kept with the entry, as its provenance. */
+export const contextHeaders = {
+  "x-service-environment": text,
+  "x-service-server": text,
+  "x-request-id": text,
+  "x-session-id": text,
+  "x-trace-id": text,
+  traceparent: text,
+}
+
+/** The headers of a write, which its key makes safe to repeat. */
+export const WriteHeaders = Type.Object({ "idempotency-key": IdempotencyKey, ...contextHeaders })

@@ -1,0 +1,47 @@
+import { Type } from "typebox"
+
+// The names of things: those that their creators choose, and those that the service makes.
+
+const name = "[A-Za-z0-9][A-Za-z0-9._-]{0,63}"
+const nameRule = "must be 1 to 64 letters, digits, dots, underscores and hyphens, and begin with a letter or a digit"
+
+/** 36 upper-case characters of Crockford's base 32: ten of time, 26 of chance. */
+const made = "[0-9A-HJKMNP-TV-Z]{36}"
+
+export const WorkspaceId = Type.String({ minLength: 1, pattern: `^${name}$`, rule: nameRule, docs: { examples: ["acme"] } })
+
+/** A project that a caller names; `all` and `system` mean something else. */
+export const ProjectId = Type.String({
+  minLength: 1,
+  pattern: `^(?!(?:all|system)$)${name}$`,
+  rule: `${nameRule}; all and system are reserved`,
+  docs: { examples: ["core"] },
+})
+
+export const ReceiptId = Type.String({
+  pattern: `^rcp_${made}$`,
+  rule: "must be the id of a receipt: rcp_ and 36 characters",
+  docs: { examples: ["rcp_01KB8JQ5T9QKX4M3W2P7N6V5B4C3D2F1G0HJ"] },
+})
+
+export const EventId = Type.String({
+  pattern: `^evt_${made}$`,
+  rule: "must be the id of an event: evt_ and 36 characters",
+  docs: { examples: ["evt_01KB8JQ5T9QKX4M3W2P7N6V5B4C3D2F1G0HJ"] },
+})
+
+/** The part of an API key that is no secret. */
+export const KeyId = Type.String({ pattern: "^[0-9A-Za-z]{13}$", rule: "must be the id of an API key: 13 letters and digits" })
+
+/** What makes repeating a write safe; compared as it is. */
+export const IdempotencyKey = Type.String({
+  pattern: "^[!-~]{12,255}$",
+  rule: "must be 12 to 255 characters from ! to ~, without spaces",
+  docs: { minLength: 12, maxLength: 255, examples: ["order-4711-created"] },
+})
+
+/** SHA-256, in hex. */
+export const Hash = Type.String({ pattern: "^[0-9a-f]{64}$" })
+
+/** A name for people. */
+export const Label = Type.String({ minLength: 1, maxLength: 200, rule: "must be 1 to 200 characters" })

@@ -1,0 +1,61 @@
+import type { TSchema } from "typebox"
+import { LedgerError } from "../../error.ts"
+import { memberName } from "../json.ts"
+import { checkOf, type Of } from "./check.ts"
+
+/** The parameters of a query, decoded: each name once, nothing checked. */
+export type RawQuery = Readonly<Record<string, string>>
+
+const none: RawQuery = Object.freeze({})
+
+/** Reads what follows the question mark of a request target whose percent escapes are sound. */
+export function parseQuery(target: string): RawQuery {
+  const mark = target.indexOf("?")
+  if (mark === -1 || mark === target.length - 1) return none
+  const query: Record<string, string> = Object.create(null) as Record<string, string> // an object without inherited names
+  for (const pair of target.slice(mark + 1).split("&")) {
+    if (pair === "") continue
+    const equals = pair.indexOf("=")
+    const name = decode(equals === -1 ? pair : pair.slice(0, equals))
+    if (name in query) throw new LedgerError("invalid_field", `${memberName(name)} must be given only once`)
+    query[name] = equals === -1 ? "" : decode(pair.slice(equals + 1))
+  }
+  return query
+}
+
+function decode(text: string): string {
+  return decodeURIComponent(text.replaceAll("+", " "))
+}
+
+interface Parameter {
+  readonly type?: string
+  readonly default?: unknown
+}
+
+/**
+ * Makes a check of query parameters. They arrive as text: integers and booleans are read by a grammar of one spelling per value, so that a filter never means
+ * something else than it looks like, and what is absent gets the default of its shape.
+ */
+export function queryCheckOf<S extends TSchema>(shape: S): (query: RawQuery) => Of<S> {
+  const parameters = Object.entries((shape as { properties?: Record<string, Parameter> }).properties ?? {}) // every query's shape is an object
+  const check = checkOf(closed(shape), "query parameter")
+  return (query) => {
+    const read: Record<string, unknown> = { ...query }
+    for (const [name, parameter] of parameters) {
+      const text = query[name]
+      if (text === undefined) {
+        if (parameter.default !== undefined) read[name] = parameter.default
+      } else if (parameter.type === "integer" && /^(?:0|[1-9][0-9]*)$/.test(text) && Number.isSafeInteger(Number(text))) {
+        read[name] = Number(text)
+      } else if (parameter.type === "boolean" && (text === "true" || text === "false")) {
+        read[name] = text === "true"
+      }
+    }
+    return check(read)
+  }
+}
+
+/** The same shape, refusing what it does not name. */
+function closed<S extends TSchema>(shape: S): S {
+  return { ...shape, additionalProperties: false }
+}

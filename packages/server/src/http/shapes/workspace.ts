@@ -1,0 +1,71 @@
+import { Type } from "typebox"
+import type { LaneRule as WireLaneRule, NewWorkspace as WireNewWorkspace, Workspace as WireWorkspace } from "@tallystick/client/wire"
+import type { WorkspaceChange as WireWorkspaceChange, WorkspaceList as WireWorkspaceList } from "@tallystick/client/wire"
+import { shapeOf } from "./check.ts"
+import { Hash, Label, WorkspaceId } from "./id.ts"
+import { NextCursor } from "./list.ts"
+import { lanes, open, visibilities } from "./enumeration.ts"
+import { Time } from "./time.ts"
+
+const openings = ["open", "closed"] as const
+
+/** A hundred years: after that nothing is hot anyway. */
+const HotDays = Type.Integer({ minimum: 0, maximum: 36_500 })
+
+const PersonalKeys = Type.Array(Type.String({ minLength: 1, maxLength: 200 }), { maxItems: 100, uniqueItems: true })
+
+const LaneRule = shapeOf<WireLaneRule>()(
+  Type.Object(
+    {
+      prefix: Type.String({
+        minLength: 1,
+        maxLength: 200,
+        pattern: "^[A-Za-z0-9_-]+(?:\\.[A-Za-z0-9_-]+)*$",
+        rule: "must be the first segments of an action, with dots between them, in 200 characters at most",
+      }),
+      lane: Type.Enum(lanes),
+    },
+    { additionalProperties: false },
+  ),
+)
+
+const changes = {
+  name: Type.Optional(Label),
+  policyVisibility: Type.Optional(Type.Enum(visibilities)),
+  projects: Type.Optional(Type.Enum(openings)),
+  transparency: Type.Optional(Type.Enum(visibilities)),
+  hotDays: Type.Optional(HotDays),
+  requirePublishedPolicy: Type.Optional(Type.Boolean()),
+  personalKeys: Type.Optional(PersonalKeys),
+  laneRules: Type.Optional(Type.Array(LaneRule, { maxItems: 200 })),
+}
+
+export const WorkspaceChange = shapeOf<WireWorkspaceChange>()(Type.Object(changes, { title: "WorkspaceChange", additionalProperties: false }))
+
+export const NewWorkspace = shapeOf<WireNewWorkspace>()(
+  Type.Object({ id: WorkspaceId, ...changes }, { title: "NewWorkspace", additionalProperties: false }),
+)
+
+export const Workspace = shapeOf<WireWorkspace>()(
+  Type.Object(
+    {
+      id: WorkspaceId,
+      name: Type.Optional(Type.String()),
+      createdAt: Time,
+      ledgerId: Hash,
+      origin: Type.String(),
+      policyVisibility: open(visibilities),
+      projects: open(openings),
+      transparency: open(visibilities),
+      hotDays: Type.Integer(),
+      requirePublishedPolicy: Type.Boolean(),
+      personalKeys: Type.Array(Type.String()),
+      laneRules: Type.Array(Type.Object({ prefix: Type.String(), lane: open(lanes) })),
+    },
+    { title: "Workspace" },
+  ),
+)
+
+export const WorkspaceList = shapeOf<WireWorkspaceList>()(
+  Type.Object({ workspaces: Type.Array(Workspace), nextCursor: NextCursor }, { title: "WorkspaceList" }),
+)

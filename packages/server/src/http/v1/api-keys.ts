@@ -1,0 +1,70 @@
+import type { ApiKey as WireApiKey } from "@tallystick/client/wire"
+import type { Document } from "../../store/store.ts"
+import { pageOf } from "../lists.ts"
+import { endpoint, permit, permitWriting, type Service, type ServiceEndpoint } from "../service.ts"
+import { ApiKeyList, CreatedApiKey, NewApiKey } from "../shapes/api-key.ts"
+import { ListQuery } from "../shapes/list.ts"
+import { KeyParams, WorkspaceParams } from "../shapes/path.ts"
+
+export function apiKeyEndpoints(service: Service): readonly ServiceEndpoint[] {
+  return [
+    endpoint({
+      method: "POST",
+      path: "/v1/workspaces/{workspaceId}/api-keys",
+      summary: "Create an API key; it is shown once",
+      access: { action: "administer" },
+      params: WorkspaceParams,
+      body: NewApiKey,
+      answers: { 201: CreatedApiKey },
+      async handle({ caller, params, body }) {
+        permit(caller, "administer", params.workspaceId)
+        permitWriting(service, params.workspaceId)
+        const workspace = await service.workspaces.get(params.workspaceId)
+        const { key, document } = await service.keys.create(caller, workspace, body)
+        return { status: 201, body: { key, ...keyJson(document) } }
+      },
+    }),
+    endpoint({
+      method: "GET",
+      path: "/v1/workspaces/{workspaceId}/api-keys",
+      summary: "List the API keys, without their secrets",
+      access: { action: "administer" },
+      params: WorkspaceParams,
+      query: ListQuery,
+      answers: { 200: ApiKeyList },
+      async handle({ params, query }) {
+        const { id } = await service.workspaces.get(params.workspaceId)
+        const { items, nextCursor } = await pageOf(query, (before, limit) => service.keys.list(id, before, limit))
+        return { status: 200, body: { apiKeys: items.map(keyJson), nextCursor } }
+      },
+    }),
+    endpoint({
+      method: "DELETE",
+      path: "/v1/workspaces/{workspaceId}/api-keys/{keyId}",
+      summary: "Revoke an API key",
+      access: { action: "administer" },
+      params: KeyParams,
+      answers: { 204: null },
+      async handle({ caller, params }) {
+        permit(caller, "administer", params.workspaceId)
+        permitWriting(service, params.workspaceId)
+        await service.keys.revoke(caller, await service.workspaces.get(params.workspaceId), params.keyId)
+        return { status: 204 }
+      },
+    }),
+  ]
+}
+
+function keyJson({ id, workspace, value }: Document<"api-key">): WireApiKey {
+  const { mac: _, createdBy: __, name, scopes, projectIds, createdAt, expiresAt, revokedAt } = value
+  return {
+    keyId: id,
+    workspaceId: workspace,
+    name,
+    scopes,
+    createdAt,
+    ...(projectIds === undefined ? {} : { projectIds }),
+    ...(expiresAt === undefined ? {} : { expiresAt }),
+    ...(revokedAt === undefined ? {} : { revokedAt }),
+  }
+}

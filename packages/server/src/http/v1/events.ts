@@ -1,0 +1,169 @@
+// Writing events: one, or a batch of them.
+
+import type { AuditEvent } from "@tallystick/client/wire"
+import type { JsonObject } from "@tallystick/proof"
+import { receiptJson, justRecorded, type Party } from "../../entry.ts"
+import { LedgerError, statusOf } from "../../error.ts"
+import type { Recorded, Said } from "../../ledger/ledger.ts"
+import type { Document } from "../../store/store.ts"
+import { mayTouch, type Principal } from "../../workspace/allow.ts"
+import type { Answer, Call, Context } from "../endpoint.ts"
+import { endpoint, permit, permitProject, permitWriting, type Service, type ServiceEndpoint } from "../service.ts"
+import { Batch, BatchAnswer, BatchEnvelope, BatchHeaders, checkItem } from "../shapes/batch.ts"
+import { Event, WriteHeaders } from "../shapes/event.ts"
+import { Receipt } from "../shapes/receipt.ts"
+
+export function eventEndpoints(service: Service): readonly ServiceEndpoint[] {
+  return [
+    endpoint({
+      method: "POST",
+      path: "/v1/events",
+      summary: "Write an audit event",
+      access: { action: "write" },
+      headers: WriteHeaders,
+      body: Event,
+      answers: { 202: Receipt },
+      async handle(call) {
+        const workspace = await admit(service, call.caller, call.body.workspaceId, call.body.projectId)
+        const said = saidOf(call, call.body, call.headers["idempotency-key"])
+        const recorded = the((await service.ledger.record(workspace, [said]))[0])
+        return receiptAnswer(service, call.caller, recorded)
+      },
+    }),
+    endpoint({
+      method: "POST",
+      path: "/v1/events/batch",
+      summary: "Write up to 1,000 audit events",
+      access: { action: "write" },
+      headers: BatchHeaders,
+      body: BatchEnvelope,
+      documentedBody: Batch,
+      bodyBytesMax: service.limits.batchBytesMax,
+      answers: { 202: BatchAnswer },
+      async handle(call) {
+        const results: string[] = []
+        const admitted = new Map<string, Admitted>()
+        for (const [place, value] of call.body.events.entries()) {
+          try {
+            await admitItem(service, call, value, place, admitted)
+          } catch (error) {
+            results[place] = problemJson(error)
+          }
+        }
+        for (const { workspace, items } of admitted.values()) {
+          const recorded = await service.ledger.record(
+            workspace,
+            items.map(({ said }) => said),
+          )
+          for (const [at, one] of recorded.entries()) results[the(items[at]).place] = resultJson(service, call.caller, one)
+        }
+        return { status: 202, body: `{"results":[${results.join(",")}]}` }
+      },
+    }),
+  ]
+}
+
+/** What a batch has for one workspace; usually there is one. */
+interface Admitted {
+  readonly workspace: Document<"workspace">
+  readonly projects: Set<string>
+  readonly items: { readonly place: number; readonly said: Said }[]
+}
+
+type WriteCall = Pick<Call<Principal | undefined>, "caller" | "context" | "receivedAtMs">
+
+async function admitItem(
+  service: Service,
+  call: WriteCall & { readonly bodyBytes: number },
+  value: unknown,
+  place: number,
+  admitted: Map<string, Admitted>,
+): Promise<void> {
+  const event = checkItem(value, place, call.bodyBytes, service.limits.eventBytesMax)
+  const known = admitted.get(event.workspaceId)
+  const said = saidOf(call, event, event.idempotencyKey)
+  if (known?.projects.has(event.projectId)) {
+    known.items.push({ place, said })
+    return
+  }
+  const workspace = await admit(service, call.caller, event.workspaceId, event.projectId)
+  const group = known ?? { workspace, projects: new Set(), items: [] }
+  group.projects.add(event.projectId)
+  group.items.push({ place, said })
+  admitted.set(event.workspaceId, group)
+}
+
+/** The workspace of a write, if the caller may write to this project of it; the project is made if need be. */
+export async function admit(service: Service, caller: Principal | undefined, workspaceId: string, projectId: string): Promise<Document<"workspace">> {
+  permit(caller, "write", workspaceId)
+  permitProject(caller, projectId)
+  permitWriting(service, workspaceId)
+  const workspace = await service.workspaces.get(workspaceId)
+  await service.projects.ensure(caller, workspace, projectId)
+  return workspace
+}
+
+function saidOf({ caller, context, receivedAtMs }: WriteCall, event: AuditEvent, key: string): Said {
+  const { projectId, action, actor, target, occurredAt, source, metadata = {}, userVisible = false } = event
+  const version = metadata["policyVersion"]
+  return {
+    kind: "event",
+    projectId,
+    action,
+    // What came through the strict scanner is JSON.
+    actor: actor as Party,
+    target: target as Party,
+    occurredAt,
+    source,
+    userVisible,
+    metadata: metadata as JsonObject,
+    ...(typeof version === "number" && Number.isInteger(version) && version >= 1 ? { policyVersion: version } : {}),
+    ...sender(caller, context),
+    receivedAtMs,
+    idempotency: { route: "/v1/events", key },
+  }
+}
+
+/** By which key and in which circumstances something was written. */
+export function sender(caller: Principal | undefined, context: Context): Pick<Said, "keyId" | "context"> {
+  let any = false
+  for (const _ in context) any = true
+  return { ...(caller?.kind === "api-key" ? { keyId: caller.id } : {}), ...(any ? { context } : {}) }
+}
+
+/** The receipt of a write, now or before; `wrap` is what stands around it. */
+export function receiptAnswer(service: Service, caller: Principal | undefined, recorded: Recorded, wrap: (receipt: string) => string = (json) => json): Answer {
+  const body = wrap(receiptOf(service, caller, recorded))
+  return recorded.kind === "replayed" ? { status: 202, body, headers: { "idempotency-replayed": "true" } } : { status: 202, body }
+}
+
+function receiptOf({ metrics, publicUrl }: Service, caller: Principal | undefined, recorded: Recorded): string {
+  if (recorded.kind === "reused") throw reusedKey(caller, recorded.original)
+  if (recorded.kind === "replayed") metrics.replay()
+  else metrics.entry(recorded.opened.content.lane)
+  return receiptJson(recorded.opened, justRecorded, publicUrl)
+}
+
+function resultJson(service: Service, caller: Principal | undefined, recorded: Recorded): string {
+  try {
+    return `{"receipt":${receiptOf(service, caller, recorded)}${recorded.kind === "replayed" ? ',"replayed":true' : ""}}`
+  } catch (error) {
+    return problemJson(error)
+  }
+}
+
+function reusedKey(caller: Principal | undefined, original: { readonly projectId: string; readonly receipt: string }): LedgerError {
+  const named = caller !== undefined && mayTouch(caller, original.projectId) ? `; its receipt is ${original.receipt}` : ""
+  return new LedgerError("idempotency_key_reused", `this Idempotency-Key was used for another request${named}`)
+}
+
+/** A bad item of a batch is answered in its place; what is no caller's doing fails the whole. */
+function problemJson(error: unknown): string {
+  if (!(error instanceof LedgerError) || statusOf[error.code] >= 500) throw error
+  return JSON.stringify({ error: error.code, detail: error.detail })
+}
+
+function the<T>(value: T | undefined): T {
+  if (value === undefined) throw new Error("the ledger answers for everything that it was given")
+  return value
+}

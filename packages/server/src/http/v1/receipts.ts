@@ -1,0 +1,87 @@
+// Verifying a receipt. Whoever has the id of a receipt of a public project may see it, with what is sealed withheld.
+
+import { LedgerError } from "../../error.ts"
+import { findReceipt, showReceipt, tlogProofOf, type Found } from "../../query/receipt.ts"
+import type { Document } from "../../store/store.ts"
+import { mayTouch, refusal } from "../../workspace/allow.ts"
+import { unknownResource } from "../authenticate.ts"
+import type { Answer } from "../endpoint.ts"
+import { endpoint, sentences, type Caller, type Service, type ServiceEndpoint } from "../service.ts"
+import { ReceiptAnswer } from "../shapes/entry.ts"
+import { PlainText, ReceiptParams } from "../shapes/path.ts"
+import { newestVkey } from "./tlog.ts"
+
+export function receiptEndpoints(service: Service): readonly ServiceEndpoint[] {
+  return [
+    endpoint({
+      method: "GET",
+      path: "/v1/workspaces/{workspaceId}/receipts/{receiptId}",
+      summary: "Verify a receipt and read the entry behind it",
+      access: { action: "read", anonymous: true },
+      cors: true,
+      params: ReceiptParams,
+      answers: { 200: ReceiptAnswer },
+      async handle({ caller, params }) {
+        const { workspace, found, clear } = await look(service, caller, params.workspaceId, params.receiptId)
+        const vkey = await newestVkey(service, workspace.id)
+        const { receipt, entry, verified, proof, disclosures } = showReceipt(found, workspace, vkey, service.publicUrl, clear)
+        const body = `{"receipt":${receipt},"entry":${entry},"verified":${verified},"proof":${proof},"disclosures":${JSON.stringify(disclosures)}}`
+        return forEveryone(caller, { status: 200, body })
+      },
+    }),
+    endpoint({
+      method: "GET",
+      path: "/v1/workspaces/{workspaceId}/receipts/{receiptId}/proof",
+      summary: "The proof of a receipt as a c2sp.org/tlog-proof",
+      access: { action: "read", anonymous: true },
+      cors: true,
+      params: ReceiptParams,
+      answers: { 200: PlainText },
+      answerType: "text/plain; charset=utf-8",
+      async handle({ caller, params }) {
+        const { workspace, found } = await look(service, caller, params.workspaceId, params.receiptId)
+        const sealed = found.inclusion === undefined ? await sealedNow(service, workspace, found) : found
+        const text = tlogProofOf(sealed)
+        if (text === undefined) throw new LedgerError("ledger_unavailable", "no signed checkpoint covers this entry yet")
+        return forEveryone(caller, { status: 200, body: text })
+      },
+    }),
+  ]
+}
+
+interface Looked {
+  readonly workspace: Document<"workspace">
+  readonly found: Found
+  /** Whether the caller could read it were it private. */
+  readonly clear: boolean
+}
+
+/** What is private is, to whoever may not see it, as if it were not there; and what is not there is as if it were private. */
+async function look(service: Service, caller: Caller, workspaceId: string, receiptId: string): Promise<Looked> {
+  const { store, clock } = service
+  const workspace = await store.registry.get("workspace", workspaceId, workspaceId)
+  const stored = workspace === undefined ? undefined : await store.journal.byReceipt(workspaceId, receiptId)
+  if (workspace === undefined || stored === undefined) throw unseen(caller, workspaceId)
+  const found = await findReceipt(store, workspace, stored, clock.now())
+  const projectId = found.opened?.content.projectId
+  const clear = caller !== undefined && refusal(caller, "read", workspaceId) === undefined && (projectId === undefined || mayTouch(caller, projectId))
+  const project = projectId === undefined ? undefined : await service.projects.find(workspaceId, projectId)
+  if (!clear && project?.value.receipts !== "public") throw unseen(caller, workspaceId)
+  return { workspace, found, clear }
+}
+
+function unseen(caller: Caller, workspaceId: string): LedgerError {
+  const code = caller === undefined ? undefined : refusal(caller, "read", workspaceId)
+  return code === undefined ? unknownResource(caller) : new LedgerError(code, sentences[code])
+}
+
+/** Signs what covers the entry, unless that takes too long. */
+async function sealedNow({ seal, clock, limits, store }: Service, workspace: Document<"workspace">, { stored }: Found): Promise<Found> {
+  await Promise.race([seal(workspace.id), clock.sleep(limits.proofWaitMs)])
+  return findReceipt(store, workspace, stored, clock.now())
+}
+
+/** What anyone may see may be kept by caches, if they ask again. */
+function forEveryone(caller: Caller, answer: Answer): Answer {
+  return caller === undefined ? { ...answer, headers: { "cache-control": "no-cache" } } : answer
+}

@@ -1,0 +1,68 @@
+import type { Workspace as WireWorkspace } from "@tallystick/client/wire"
+import type { Document } from "../../store/store.ts"
+import { settingsOf } from "../../workspace/workspaces.ts"
+import { pageOf } from "../lists.ts"
+import { endpoint, permit, permitWriting, workspaceFor, type Service, type ServiceEndpoint } from "../service.ts"
+import { ListQuery } from "../shapes/list.ts"
+import { WorkspaceParams } from "../shapes/path.ts"
+import { NewWorkspace, Workspace, WorkspaceChange, WorkspaceList } from "../shapes/workspace.ts"
+
+export function workspaceEndpoints(service: Service): readonly ServiceEndpoint[] {
+  return [
+    endpoint({
+      method: "POST",
+      path: "/v1/workspaces",
+      summary: "Create a workspace, with a ledger of its own",
+      access: { action: "preside" },
+      body: NewWorkspace,
+      answers: { 201: Workspace },
+      async handle({ caller, body }) {
+        permit(caller, "preside")
+        permitWriting(service)
+        return { status: 201, body: workspaceJson(await service.workspaces.create(caller, body)) }
+      },
+    }),
+    endpoint({
+      method: "GET",
+      path: "/v1/workspaces",
+      summary: "List the workspaces",
+      access: { action: "preside" },
+      query: ListQuery,
+      answers: { 200: WorkspaceList },
+      async handle({ query }) {
+        const { items, nextCursor } = await pageOf(query, (before, limit) => service.workspaces.list(before, limit))
+        return { status: 200, body: { workspaces: items.map(workspaceJson), nextCursor } }
+      },
+    }),
+    endpoint({
+      method: "GET",
+      path: "/v1/workspaces/{workspaceId}",
+      summary: "A workspace and its settings",
+      access: { action: "read" },
+      params: WorkspaceParams,
+      answers: { 200: Workspace },
+      async handle({ caller, params }) {
+        return { status: 200, body: workspaceJson(await workspaceFor(service, caller, "read", params.workspaceId)) }
+      },
+    }),
+    endpoint({
+      method: "PATCH",
+      path: "/v1/workspaces/{workspaceId}",
+      summary: "Change the settings of a workspace",
+      access: { action: "administer" },
+      params: WorkspaceParams,
+      body: WorkspaceChange,
+      answers: { 200: Workspace },
+      async handle({ caller, params, body }) {
+        permit(caller, "administer", params.workspaceId)
+        permitWriting(service, params.workspaceId)
+        return { status: 200, body: workspaceJson(await service.workspaces.change(caller, params.workspaceId, body)) }
+      },
+    }),
+  ]
+}
+
+function workspaceJson({ id, value }: Document<"workspace">): WireWorkspace {
+  const { name, createdAt, ledgerId, origin } = value
+  return { id, name, createdAt, ledgerId, origin, ...settingsOf(value) }
+}

@@ -1,0 +1,30 @@
+// A consent becomes an entry about its subject: who agreed to which version of which project's policy, how, and where.
+
+import type { JsonObject } from "@tallystick/proof"
+import { isoTime } from "../clock.ts"
+import type { Said } from "./ledger.ts"
+
+export interface Consent {
+  readonly subject: { readonly id: string; readonly email: string }
+  readonly mode: "explicit" | "implicit"
+  readonly policyVersion: number
+  readonly surface: string
+  readonly projectId: string
+  readonly metadata: JsonObject
+}
+
+export function consentSaid({ subject, mode, policyVersion, surface, projectId, metadata }: Consent, receivedAtMs: number): Said {
+  return {
+    kind: "consent",
+    projectId,
+    action: "policy.consent.record",
+    actor: { ...subject, type: "subject" },
+    target: { id: `${projectId}:${policyVersion}`, type: "policy", name: `Policy version ${policyVersion}` },
+    occurredAt: isoTime(receivedAtMs),
+    source: "api",
+    userVisible: true,
+    metadata: { ...metadata, mode, surface, policyVersion },
+    policyVersion,
+    receivedAtMs,
+  }
+}

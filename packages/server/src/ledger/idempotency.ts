@@ -1,0 +1,35 @@
+// What an entry's body says of the idempotency key: enough to find the entry by the key and to check that index from the bodies,
+// nothing that a reader of the body could guess a key by. And when two requests with one key are the same request.
+
+import { hash } from "node:crypto"
+import { canonicalize, type Json, type Kind } from "@tallystick/proof"
+import type { Content } from "../entry.ts"
+
+/** The key spaces of a workspace. A batch shares that of single events. */
+export type Route = "/v1/events" | "/v1/consents"
+
+const tag = "ALK1"
+const keptBytes = 16
+
+/** The first 16 bytes, in base64url, of SHA-256("ALK1" || secret || route || 0x0A || key). */
+export function idemOf(secret: Uint8Array, route: Route, key: string): string {
+  const preimage = Buffer.allocUnsafe(tag.length + secret.length + route.length + 1 + key.length)
+  let at = preimage.latin1Write(tag, 0)
+  preimage.set(secret, at)
+  at += secret.length
+  at += preimage.latin1Write(route, at)
+  preimage[at] = 0x0a
+  preimage.latin1Write(key, at + 1)
+  return Buffer.from(hash("sha256", preimage, "latin1").slice(0, keptBytes), "latin1").toString("base64url")
+}
+
+/** Whether what was recorded is what is asked again, compared in canonical form and after defaults. */
+export type SameRequest = (kind: Kind, recorded: Content, asked: Content) => boolean
+
+export const sameRequest: SameRequest = (kind, recorded, asked) => canonicalize(requestOf(kind, recorded)) === canonicalize(requestOf(kind, asked))
+
+/** The members that the caller chose. The time of a consent is ours, and the context belongs to the sending, not to what is sent. */
+function requestOf(kind: Kind, { workspaceId, projectId, action, actor, target, occurredAt, source, metadata, userVisible }: Content): Json {
+  const request = { workspaceId, projectId, action, actor, target, source, metadata, userVisible }
+  return kind === "consent" ? request : { ...request, occurredAt }
+}

@@ -1,0 +1,128 @@
+// The write side: makes an entry of what a caller says, has it sealed and placed, and answers with what was recorded, now or before.
+
+import { fromHex, type JsonObject, type Kind } from "@tallystick/proof"
+import { isoTime, type Clock } from "../clock.ts"
+import { disclosuresOf, openEntry, type Content, type Context, type Opened, type Party } from "../entry.ts"
+import { LedgerError } from "../error.ts"
+import type { Limits } from "../limits.ts"
+import { deriveKey } from "../secrets.ts"
+import type { Change, Document, Journal } from "../store/store.ts"
+import { idemOf, sameRequest, type Route, type SameRequest } from "./idempotency.ts"
+import { createIds, type MakeId } from "./ids.ts"
+import { laneOf } from "./lane.ts"
+import { pooledRandom, type Random } from "./random.ts"
+import { seal } from "./seal.ts"
+import { createSequencer, type Chain, type Placed, type Sequencer, type SequencerReport } from "./sequencer.ts"
+
+/** What is to be recorded, as its caller says it and after its defaults. */
+export interface Said {
+  readonly kind: Kind
+  readonly projectId: string
+  readonly action: string
+  readonly actor: Party
+  readonly target: Party
+  readonly occurredAt: string
+  readonly source: string
+  readonly userVisible: boolean
+  readonly metadata: JsonObject
+  readonly policyVersion?: number
+  readonly keyId?: string
+  readonly context?: Context
+  readonly receivedAtMs: number
+  readonly idempotency?: { readonly route: Route; readonly key: string }
+}
+
+export type Recorded =
+  | { readonly kind: "recorded"; readonly opened: Opened }
+  /** The same request was recorded before: this is its entry. */
+  | { readonly kind: "replayed"; readonly opened: Opened }
+  /** Another request was recorded under this key. */
+  | { readonly kind: "reused"; readonly original: Content }
+
+export interface Ledger {
+  /** Records all that is said, each under its own key; the changes commit with the entries. */
+  record(workspace: Document<"workspace">, said: readonly Said[], changes?: readonly Change[]): Promise<readonly Recorded[]>
+  readonly makeId: MakeId
+  readonly random: Random
+  readonly sequencer: Sequencer
+}
+
+export interface LedgerParts {
+  readonly journal: Journal
+  readonly clock: Clock
+  readonly limits: Limits
+  readonly secret: Uint8Array
+  readonly report: SequencerReport
+  readonly random?: Random
+  readonly same?: SameRequest
+}
+
+export function createLedger({ journal, clock, limits, secret, report, random = pooledRandom(), same = sameRequest }: LedgerParts): Ledger {
+  const sequencer = createSequencer(journal, clock, limits, report)
+  const makeId = createIds(random)
+  const chainOf = chains(secret)
+
+  return {
+    makeId,
+    random,
+    sequencer,
+    async record(workspace, said, changes) {
+      const chain = chainOf(workspace)
+      const contents = said.map((one) => contentOf(workspace, one))
+      const sealed = said.map(({ kind, idempotency }, at) => {
+        const idem = idempotency === undefined ? undefined : idemOf(chain.idemSecret, idempotency.route, idempotency.key)
+        return seal(kind, contents[at] as Content, idem, { personalKeys: workspace.value.personalKeys, random })
+      })
+      const placed = await sequencer.submit(chain, sealed, changes)
+      const originals = await originalsOf(chain, placed)
+      return said.map(({ kind }, at) => recordedAs(kind, contents[at] as Content, placed[at] as Placed, originals))
+    },
+  }
+
+  function contentOf({ id: workspaceId, value }: Document<"workspace">, said: Said): Content {
+    const { kind: _, idempotency: __, receivedAtMs, ...rest } = said
+    const ahead = Date.parse(said.occurredAt.toUpperCase()) - receivedAtMs > limits.clockAheadMs
+    return {
+      id: makeId("evt", receivedAtMs),
+      receipt: makeId("rcp", receivedAtMs),
+      workspaceId,
+      ...rest,
+      receivedAt: isoTime(receivedAtMs),
+      lane: laneOf(said.action, value.laneRules),
+      ...(ahead ? { clockAhead: true } : {}),
+    }
+  }
+
+  async function originalsOf({ workspace }: Chain, placed: readonly Placed[]): Promise<ReadonlyMap<number, Opened>> {
+    const sequences = placed.flatMap((one) => (one.kind === "used" ? [one.sequence] : []))
+    if (sequences.length === 0) return new Map()
+    const stored = await journal.at(workspace, sequences)
+    return new Map(
+      stored.flatMap((entry) => {
+        const opened = entry === undefined ? undefined : openEntry(entry, disclosuresOf(entry))
+        return entry === undefined || opened === undefined ? [] : [[entry.sequence, opened]]
+      }),
+    )
+  }
+
+  function recordedAs(kind: Kind, content: Content, placed: Placed, originals: ReadonlyMap<number, Opened>): Recorded {
+    if (placed.kind === "placed") return { kind: "recorded", opened: { kind, link: placed.link, content } }
+    const original = originals.get(placed.sequence)
+    if (original === undefined) throw new LedgerError("integrity_failure", "the entry that this key belongs to cannot be read")
+    return same(kind, original.content, content) ? { kind: "replayed", opened: original } : { kind: "reused", original: original.content }
+  }
+}
+
+/** What does not change of a workspace's chain, worked out once. */
+function chains(secret: Uint8Array): (workspace: Document<"workspace">) => Chain & { readonly idemSecret: Uint8Array } {
+  const known = new Map<string, Chain & { readonly idemSecret: Uint8Array }>()
+  return ({ id, value }) => {
+    const seen = known.get(value.ledgerId)
+    if (seen !== undefined) return seen
+    const ledgerId = fromHex(value.ledgerId)
+    if (ledgerId === undefined) throw new Error(`the ledgerId of workspace ${id} is not a hash`)
+    const chain = { workspace: id, ledgerId, idemSecret: deriveKey(secret, "idempotency", ledgerId) }
+    known.set(value.ledgerId, chain)
+    return chain
+  }
+}

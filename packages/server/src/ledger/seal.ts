@@ -1,0 +1,115 @@
+// Turns what an entry says into the bytes that are hashed and kept: personal fields become RFC 9901 disclosures, all else becomes
+// the public body in RFC 8785 form. By hand and by template, because every event passes through here; `openEntry` is the inverse,
+// and a test holds the two together and holds the template against a canonicalizer that is not ours.
+
+import { hash } from "node:crypto"
+import { canonicalize, type JsonObject, type Kind } from "@tallystick/proof"
+import type { Content, Party } from "../entry.ts"
+import type { Random } from "./random.ts"
+
+/** An entry that waits for its place in the chain. */
+export interface Sealed {
+  readonly kind: Kind
+  readonly receipt: string
+  readonly idem: string | undefined
+  readonly body: Uint8Array
+  readonly bodySalt: Uint8Array
+  readonly bodyHash: Uint8Array
+  readonly disclosures: string
+}
+
+export interface SealOptions {
+  /** Metadata members that are personal; ["*"] seals the whole of metadata. */
+  readonly personalKeys: readonly string[]
+  readonly random: Random
+}
+
+const saltBytes = 16
+const bodyTag = "ALB1"
+
+export function seal(kind: Kind, content: Content, idem: string | undefined, { personalKeys, random }: SealOptions): Sealed {
+  const disclosures: string[] = []
+  const salt = new Uint8Array(saltBytes)
+  const conceal = (claim: string, valueJson: string): string => {
+    random(salt)
+    const text = `["${Buffer.from(salt).toString("base64url")}",${JSON.stringify(claim)},${valueJson}]`
+    const disclosure = Buffer.from(text).toString("base64url")
+    disclosures.push(disclosure)
+    return hash("sha256", disclosure, "base64url")
+  }
+
+  const body = bodyJson(kind, content, idem, personalKeys, conceal)
+  const preimage = Buffer.allocUnsafe(bodyTag.length + saltBytes + Buffer.byteLength(body))
+  preimage.latin1Write(bodyTag, 0)
+  const bodySalt = preimage.subarray(bodyTag.length, bodyTag.length + saltBytes)
+  random(bodySalt)
+  const bodyBytes = preimage.subarray(bodyTag.length + saltBytes)
+  bodyBytes.utf8Write(body, 0)
+  return {
+    kind,
+    receipt: content.receipt,
+    idem,
+    body: bodyBytes,
+    bodySalt,
+    bodyHash: Buffer.from(hash("sha256", preimage, "latin1"), "latin1"),
+    disclosures: disclosures.join("~"),
+  }
+}
+
+/** Conceals a claim and returns its digest. */
+type Conceal = (claim: string, valueJson: string) => string
+
+function bodyJson(kind: Kind, content: Content, idem: string | undefined, personalKeys: readonly string[], conceal: Conceal): string {
+  const { id, receipt, workspaceId, projectId, action, occurredAt, receivedAt, source, userVisible, lane, policyVersion } = content
+  // The target of a consent or of an administrative act is no person, so its name stays readable.
+  const namedTarget = kind === "consent" || kind === "admin" || kind === "policy"
+  const actor = sealedParty(content.actor, false, conceal)
+  const target = sealedParty(content.target, namedTarget, conceal)
+  const digests: string[] = []
+  const metadata = sealedMetadata(content.metadata, personalKeys, conceal, digests)
+  if (content.context !== undefined) digests.push(conceal("context", canonicalize({ ...content.context })))
+  const anySealed = digests.length > 0 || actor.includes('"_sd":') || target.includes('"_sd":') || metadata.startsWith('{"_sd":')
+  return (
+    `{${sdMember(digests)}${anySealed ? '"_sd_alg":"sha-256",' : ""}"action":${JSON.stringify(action)},"actor":${actor},` +
+    `${content.clockAhead === true ? '"clockAhead":true,' : ""}"id":"${id}",${idem === undefined ? "" : `"idem":"${idem}",`}` +
+    `${content.keyId === undefined ? "" : `"keyId":${JSON.stringify(content.keyId)},`}"lane":"${lane}",${metadata === "" ? "" : `"metadata":${metadata},`}` +
+    `"occurredAt":"${occurredAt}",${policyVersion === undefined ? "" : `"policyVersion":${policyVersion},`}"projectId":"${projectId}",` +
+    `"receipt":"${receipt}","receivedAt":"${receivedAt}","source":"${source}","target":${target},"userVisible":${userVisible},"v":1,` +
+    `"workspaceId":"${workspaceId}"}`
+  )
+}
+
+/** Everything but id and type is sealed: e-mail and name as claims of their own, all further members together as one. */
+function sealedParty(party: Party, nameStays: boolean, conceal: Conceal): string {
+  const { id, type, email, name, ...other } = party
+  const digests: string[] = []
+  if (email !== undefined) digests.push(conceal("email", JSON.stringify(email)))
+  if (name !== undefined && !nameStays) digests.push(conceal("name", canonicalize(name)))
+  for (const _ in other) {
+    digests.push(conceal("other", canonicalize(other)))
+    break
+  }
+  const named = name !== undefined && nameStays ? `"name":${canonicalize(name)},` : ""
+  return `{${sdMember(digests)}"id":${JSON.stringify(id)},${named}"type":${JSON.stringify(type)}}`
+}
+
+/** Empty when the whole of it is sealed, its digest then among those of the top level. */
+function sealedMetadata(metadata: JsonObject, personalKeys: readonly string[], conceal: Conceal, topDigests: string[]): string {
+  if (personalKeys.length === 0) return canonicalize(metadata)
+  if (personalKeys.includes("*")) {
+    topDigests.push(conceal("metadata", canonicalize(metadata)))
+    return ""
+  }
+  const open: Record<string, JsonObject[string]> = {}
+  const digests: string[] = []
+  for (const [key, value] of Object.entries(metadata)) {
+    if (personalKeys.includes(key)) digests.push(conceal(key, canonicalize(value)))
+    else open[key] = value
+  }
+  return canonicalize(digests.length === 0 ? open : { _sd: digests.toSorted(), ...open })
+}
+
+function sdMember(digests: readonly string[]): string {
+  if (digests.length === 0) return ""
+  return `"_sd":["${digests.toSorted().join('","')}"],`
+}

@@ -1,0 +1,36 @@
+#!/usr/bin/env node
+// argv to command. The only place that reads the environment, and the only one that ends the process.
+
+import { readFileSync } from "node:fs"
+import { join } from "node:path"
+import { Command } from "commander"
+import { runServe } from "./cli/serve.ts"
+import { ConfigError } from "./config.ts"
+import { StartError } from "./serve.ts"
+
+// The package's own description of itself.
+const { version } = JSON.parse(readFileSync(join(import.meta.dirname, "..", "package.json"), "utf8")) as { version: string }
+
+const program = new Command("tallystick")
+  .description("An audit ledger: append-only, hash-chained, verifiable without us")
+  .version(version)
+  .showHelpAfterError()
+  .configureOutput({ outputError: (text, write) => write(`tallystick: ${text}`) })
+
+program
+  .command("serve")
+  .description("run the service until it is told to stop (SIGTERM or SIGINT)")
+  .option("--demo", "on empty data, make a workspace `demo` with a key, and print how to write a first event", false)
+  .addHelpText("after", "\nExample:\n  $ TALLYSTICK_PORT=9000 tallystick serve --demo")
+  .action(async ({ demo }: { demo: boolean }) => {
+    await runServe({ environment: process.env, version, demo, exit: (code) => process.exit(code) })
+  })
+
+try {
+  await program.parseAsync()
+} catch (error) {
+  // What the operator can mend is one sentence; anything else is a fault of ours, with its stack.
+  const expected = error instanceof ConfigError || error instanceof StartError
+  process.stderr.write(expected ? `tallystick: ${error.message}\n` : `tallystick: ${error instanceof Error ? error.stack : String(error)}\n`)
+  process.exit(1)
+}

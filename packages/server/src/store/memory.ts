@@ -1,0 +1,147 @@
+// The reference driver: what every other must do, in the plainest way. It forgets when the process ends, so it serves tests alone.
+
+import { strict as assert } from "node:assert"
+import { concat, equalBytes, eventHash, parseRecord } from "@tallystick/proof"
+import { sha256 } from "../sha256.ts"
+import type { DocumentKind } from "./documents.ts"
+import type { Change, Checkpoint, Document, Group, Head, Outcome, Store, Stored, Tree, WatchedStore } from "./store.ts"
+
+export interface MemoryStore {
+  readonly served: Store
+  readonly watched: WatchedStore
+}
+
+interface Chain {
+  readonly entries: Stored[]
+  readonly byKey: Map<string, number>
+  readonly byReceipt: Map<string, number>
+}
+
+interface Derived {
+  position: number
+  tree: Tree | undefined
+  checkpoint: Checkpoint | undefined
+  readonly tiles: Map<string, Uint8Array>
+}
+
+export function openMemory(): MemoryStore {
+  const chains = new Map<string, Chain>()
+  const derived = new Map<string, Derived>()
+  const documents = new Map<string, Document>()
+  let serial = 0
+
+  const chainOf = (workspace: string): Chain => put(chains, workspace, () => ({ entries: [], byKey: new Map(), byReceipt: new Map() }))
+  const derivedOf = (workspace: string): Derived =>
+    put(derived, workspace, () => ({ position: 0, tree: undefined, checkpoint: undefined, tiles: new Map() }))
+
+  const journal: Store["journal"] = {
+    head: async (workspace) => headOf(chainOf(workspace)),
+    at: async (workspace, sequences) => sequences.map((sequence) => chainOf(workspace).entries[sequence - 1]),
+    after: async (workspace, sequence, limit) => chainOf(workspace).entries.slice(sequence, sequence + limit),
+    records: async (workspace, sequence, count) =>
+      concat(
+        ...chainOf(workspace)
+          .entries.slice(sequence - 1, sequence - 1 + count)
+          .map(({ record }) => record),
+      ),
+    async byReceipt(workspace, receipt) {
+      const sequence = chainOf(workspace).byReceipt.get(receipt)
+      return sequence === undefined ? undefined : chainOf(workspace).entries[sequence - 1]
+    },
+    append: async (groups) => groups.map(appendGroup),
+  }
+
+  function appendGroup({ workspace, from, entries, changes = [] }: Group): Outcome {
+    const chain = chainOf(workspace)
+    const keys = entries.flatMap(({ idem }, place) => {
+      const sequence = idem === undefined ? undefined : chain.byKey.get(idem)
+      return sequence === undefined ? [] : [{ place, sequence }]
+    })
+    if (keys.length > 0) return { kind: "used", keys }
+    const conflict = changes.findIndex((change) => (documents.get(keyOf(change))?.version ?? 0) !== change.version)
+    if (conflict >= 0) return { kind: "conflict", place: conflict }
+    const head = headOf(chain)
+    if (head === undefined ? from.sequence !== 0 : head.sequence !== from.sequence || !equalBytes(head.hash, from.hash))
+      return { kind: "moved" }
+    for (const entry of entries) {
+      const sequence = chain.entries.push({ ...entry, workspace, sequence: chain.entries.length + 1 })
+      chain.byReceipt.set(entry.receipt, sequence)
+      if (entry.idem !== undefined) chain.byKey.set(entry.idem, sequence)
+    }
+    for (const change of changes) apply(change)
+    return { kind: "done" }
+  }
+
+  function apply(change: Change): void {
+    const { kind, workspace, id, value } = change
+    const before = documents.get(keyOf(change))
+    if (value === null) documents.delete(keyOf(change))
+    else
+      documents.set(keyOf(change), { kind, workspace, id, value, version: (before?.version ?? 0) + 1, serial: before?.serial ?? ++serial })
+  }
+
+  const registry: Store["registry"] = {
+    // A document's kind is the one that was asked for, so its value has that kind's type.
+    get: async (kind, workspace, id) => documents.get(keyOf({ kind, workspace, id })) as never,
+    find: async (kind, id) => [...documents.values()].find((document) => document.kind === kind && document.id === id) as never,
+    list: async (kind, workspace, before, limit) =>
+      [...documents.values()]
+        .filter(
+          (document) => document.kind === kind && (workspace === undefined || document.workspace === workspace) && document.serial < before,
+        )
+        .toSorted((a, b) => b.serial - a.serial)
+        .slice(0, limit) as never,
+  }
+
+  const index: WatchedStore["index"] = {
+    position: async (workspace) => derivedOf(workspace).position,
+    tree: async (workspace) => derivedOf(workspace).tree,
+    tiles: async (workspace, tiles) =>
+      tiles.map(({ level, tile }) => derivedOf(workspace).tiles.get(`${level}/${tile}`) ?? new Uint8Array()),
+    checkpoint: async (workspace) => derivedOf(workspace).checkpoint,
+    async add(workspace, entries) {
+      const place = derivedOf(workspace)
+      for (const { sequence } of entries) {
+        assert.equal(sequence, place.position + 1, "the index is filled without a gap")
+        place.position = sequence
+      }
+    },
+    async growTree(workspace, fromSize, tree, growth) {
+      const place = derivedOf(workspace)
+      if ((place.tree?.size ?? 0) !== fromSize) return false
+      place.tree = tree
+      for (const { level, tile, offset, hashes } of growth) {
+        const before = place.tiles.get(`${level}/${tile}`)?.subarray(0, offset * 32) ?? new Uint8Array()
+        place.tiles.set(`${level}/${tile}`, concat(before, hashes))
+      }
+      return true
+    },
+    async putCheckpoint(workspace, fromSize, checkpoint) {
+      const place = derivedOf(workspace)
+      if ((place.checkpoint?.size ?? 0) !== fromSize) return false
+      place.checkpoint = checkpoint
+      return true
+    },
+  }
+
+  const close = async () => {}
+  return { served: { journal, index, registry, ready: async () => {}, close }, watched: { journal, index, registry, close } }
+}
+
+function headOf({ entries }: Chain): Head | undefined {
+  const last = entries.at(-1)
+  if (last === undefined) return undefined
+  return { sequence: last.sequence, hash: eventHash(last.record, sha256), timeMs: parseRecord(last.record)?.timeMs ?? 0 }
+}
+
+function keyOf({ kind, workspace, id }: { kind: DocumentKind; workspace: string; id: string }): string {
+  return `${kind}/${workspace}/${id}`
+}
+
+function put<V>(map: Map<string, V>, key: string, make: () => V): V {
+  const known = map.get(key)
+  if (known !== undefined) return known
+  const made = make()
+  map.set(key, made)
+  return made
+}

@@ -1,0 +1,73 @@
+// Opens one of our SQLite files the way we rely on it, and asserts that it is so: a setting that silently did not take would lose
+// acknowledged entries at the next power cut.
+
+import { strict as assert } from "node:assert"
+import { readdirSync, readFileSync } from "node:fs"
+import { join } from "node:path"
+import { DatabaseSync } from "node:sqlite"
+
+export type Durability = "full" | "normal"
+
+/** Below this version a checkpoint racing with a write could corrupt a WAL database. */
+const oldestVersion = [3, 51, 3] as const
+
+/** 8 KiB pages: at our row size they write a fifth less than 4 KiB pages do in large commits, and no more in small ones. */
+const pageBytes = 8192
+const busyTimeoutMs = 10_000
+const cacheKiB = 16_384
+
+/** Opens a file for its one writer, made or migrated if need be. `full`: a commit is on the disk when it returns. */
+export function openForWriting(path: string, layout: "journal" | "index", durability: Durability): DatabaseSync {
+  const database = new DatabaseSync(path)
+  requireVersion(database)
+  database.exec(`PRAGMA page_size = ${pageBytes}; PRAGMA auto_vacuum = NONE; PRAGMA journal_mode = WAL;`)
+  database.exec(`PRAGMA synchronous = ${durability.toUpperCase()};`)
+  settle(database)
+  assert.equal(pragma(database, "journal_mode"), "wal", `${layout} must be in WAL mode`)
+  assert.equal(pragma(database, "synchronous"), durability === "full" ? 2 : 1, `${layout} must be opened with synchronous=${durability}`)
+  migrate(database, layout)
+  return database
+}
+
+/** Opens a file that another connection writes. */
+export function openForReading(path: string): DatabaseSync {
+  const database = new DatabaseSync(path, { readOnly: true })
+  settle(database)
+  return database
+}
+
+function settle(database: DatabaseSync): void {
+  database.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}; PRAGMA cache_size = -${cacheKiB}; PRAGMA temp_store = MEMORY;`)
+  assert.equal(pragma(database, "busy_timeout"), busyTimeoutMs)
+}
+
+function requireVersion(database: DatabaseSync): void {
+  const version = String(database.prepare("SELECT sqlite_version() AS version").get()?.["version"])
+  const parts = version.split(".").map(Number)
+  for (const [place, least] of oldestVersion.entries()) {
+    const part = parts[place] ?? 0
+    if (part > least) return
+    assert(part === least, `SQLite ${oldestVersion.join(".")} or later is needed, this runtime has ${version}`)
+  }
+}
+
+function pragma(database: DatabaseSync, name: string): unknown {
+  return Object.values(database.prepare(`PRAGMA ${name}`).get() ?? {})[0]
+}
+
+/** Migrations only go forward: a file that a newer program wrote is refused, never touched. */
+function migrate(database: DatabaseSync, layout: "journal" | "index"): void {
+  const scripts = readdirSync(join(import.meta.dirname, "migrations"))
+    .filter((name) => name.startsWith(`${layout}-`))
+    .toSorted()
+  const done = Number(pragma(database, "user_version"))
+  assert(
+    done <= scripts.length,
+    `the ${layout} file was written by a newer version of tallystick (layout ${done}, this one knows ${scripts.length})`,
+  )
+  for (const [place, name] of scripts.entries()) {
+    if (place < done) continue
+    const script = readFileSync(join(import.meta.dirname, "migrations", name), "utf8")
+    database.exec(`BEGIN IMMEDIATE;\n${script}\nPRAGMA user_version = ${place + 1};\nCOMMIT;`)
+  }
+}

@@ -1,0 +1,66 @@
+// The index as the watching program holds it: the one connection that writes it.
+
+import type { DatabaseSync } from "node:sqlite"
+import { concat } from "@tallystick/proof"
+import type { Index } from "../store.ts"
+import { fillRun } from "./fill.ts"
+import { indexReads, type journalReads } from "./reads.ts"
+
+export function createIndex(index: DatabaseSync, journal: ReturnType<typeof journalReads>): Index {
+  const reads = indexReads(index)
+  const setPosition = index.prepare("INSERT INTO positions (workspace, sequence) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET sequence = ?2")
+  const addTree = index.prepare("INSERT OR IGNORE INTO trees (workspace, size, hashes) VALUES (?, ?, ?)")
+  const moveTree = index.prepare("UPDATE trees SET size = ?, hashes = ? WHERE workspace = ? AND size = ?")
+  const putTile = index.prepare(
+    "INSERT INTO tiles (workspace, level, tile, hashes) VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO UPDATE SET hashes = ?4",
+  )
+  const addCheckpoint = index.prepare("INSERT OR IGNORE INTO checkpoints (workspace, size, root, note, signed_ms) VALUES (?, ?, ?, ?, ?)")
+  const moveCheckpoint = index.prepare(
+    "UPDATE checkpoints SET size = ?, root = ?, note = ?, signed_ms = ? WHERE workspace = ? AND size = ?",
+  )
+
+  return {
+    position: async (workspace) => reads.position(workspace),
+    tree: async (workspace) => reads.tree(workspace),
+    tiles: async (workspace, wanted) => reads.tiles(workspace, wanted),
+    checkpoint: async (workspace) => reads.checkpoint(workspace),
+
+    async add(workspace, entries) {
+      const last = entries.at(-1)
+      if (last !== undefined) setPosition.run(workspace, last.sequence)
+      while (fillRun(journal, index)) continue
+    },
+
+    growTree: async (workspace, fromSize, tree, growth) =>
+      within(index, () => {
+        const hashes = concat(...tree.hashes)
+        const moved = fromSize === 0 ? addTree.run(workspace, tree.size, hashes) : moveTree.run(tree.size, hashes, workspace, fromSize)
+        if (moved.changes !== 1) return false
+        for (const { level, tile, offset, hashes: added } of growth) {
+          const before = reads.tiles(workspace, [{ level, tile }])[0]?.subarray(0, offset * 32) ?? new Uint8Array()
+          putTile.run(workspace, level, tile, concat(before, added))
+        }
+        return true
+      }),
+
+    async putCheckpoint(workspace, fromSize, { size, root, note, signedMs }) {
+      const moved =
+        fromSize === 0
+          ? addCheckpoint.run(workspace, size, root, note, signedMs)
+          : moveCheckpoint.run(size, root, note, signedMs, workspace, fromSize)
+      return moved.changes === 1
+    },
+  }
+}
+
+function within<T>(index: DatabaseSync, act: () => T): T {
+  index.exec("BEGIN IMMEDIATE")
+  try {
+    const result = act()
+    index.exec("COMMIT")
+    return result
+  } catch (error) {
+    index.exec("ROLLBACK")
+    throw error
+  }
+}

@@ -1,0 +1,121 @@
+// The journal as the serving program holds it: keys are looked up here, in memory; what is new goes to the writer in one message.
+
+import { strict as assert } from "node:assert"
+import { LedgerError } from "../../error.ts"
+import type { Group, Journal, Outcome } from "../store.ts"
+import { pack } from "./pack.ts"
+import type { Place } from "./reads.ts"
+import type { ReaderQuestions } from "./reader.ts"
+import type { Tail } from "./tail.ts"
+import type { Thread } from "../../thread.ts"
+import type { WriterAnswer, WriterQuestions } from "./writer.ts"
+
+type Used = Extract<Outcome, { kind: "used" }>["keys"]
+
+const placesPerRead = 10_000
+
+export function createJournal(
+  writer: Thread<WriterQuestions>,
+  reader: Thread<ReaderQuestions>,
+  tail: Tail,
+  kept: (group: Group) => void,
+): Journal {
+  // After an error nobody knows what was kept, so the tail is read again before it is trusted again.
+  let inDoubt = false
+  let settling: Promise<void> | undefined
+
+  const resolveDoubt = async () => {
+    for (let more = inDoubt; more;) {
+      const places = await reader.ask("places", [tail.lastN(), placesPerRead])
+      for (const place of places) tail.add(place)
+      more = places.length === placesPerRead
+    }
+    inDoubt = false
+  }
+
+  const settleRuns = async (fromRun: number) => {
+    for (const { run, filter } of await reader.ask("filters", fromRun)) tail.settle(run, filter)
+  }
+
+  return {
+    head: (workspace) => reader.ask("head", workspace),
+    at: (workspace, sequences) => reader.ask("at", [workspace, sequences]),
+    after: (workspace, sequence, limit) => reader.ask("after", [workspace, sequence, limit]),
+    records: (workspace, sequence, count) => reader.ask("records", [workspace, sequence, count]),
+    async byReceipt(workspace, receipt) {
+      const sequence = tail.byReceipt(workspace, receipt)
+      if (sequence === undefined) return reader.ask("byReceipt", [workspace, receipt])
+      return (await reader.ask("at", [workspace, [sequence]]))[0]
+    },
+    async append(groups) {
+      if (inDoubt) await resolveDoubt()
+      const used = await usedKeys(reader, tail, groups)
+      const fresh = groups.filter((_, place) => used[place]?.length === 0)
+      const answer = fresh.length === 0 ? { full: false as const, groups: [] } : await send(fresh)
+      if (answer.full) throw new LedgerError("storage_full", "the disk is nearly full; nothing was recorded, and reading goes on")
+      const written = answer.groups.values()
+      const outcomes = groups.map((group, place) => {
+        const keys = used[place] ?? []
+        return keys.length > 0 ? { kind: "used" as const, keys } : outcomeOf(group, written.next().value)
+      })
+      const run = tail.due()
+      if (run !== undefined) settling ??= settleRuns(run).finally(() => (settling = undefined))
+      return outcomes
+    },
+  }
+
+  async function send(groups: readonly Group[]): Promise<WriterAnswer> {
+    const packed = pack(groups.flatMap((group) => group.entries))
+    try {
+      return await writer.ask(
+        "append",
+        {
+          packed,
+          groups: groups.map(({ workspace, from, entries, changes }) => ({
+            workspace,
+            from,
+            count: entries.length,
+            changes: changes ?? [],
+          })),
+        },
+        [packed.buffer],
+      )
+    } catch (error) {
+      inDoubt = true
+      throw error
+    }
+  }
+
+  function outcomeOf(group: Group, written: Extract<WriterAnswer, { full: false }>["groups"][number] | undefined): Outcome {
+    assert(written !== undefined, "the writer answers for every group")
+    if ("moved" in written) return { kind: "moved" }
+    if ("conflict" in written) return { kind: "conflict", place: written.conflict }
+    for (const [place, { receipt, idem }] of group.entries.entries()) {
+      tail.add({ n: written.firstN + place, workspace: group.workspace, sequence: group.from.sequence + place + 1, receipt, idem })
+    }
+    kept(group)
+    return { kind: "done" }
+  }
+}
+
+/** For each group the keys that earlier entries have. Most are answered by memory; one question is asked for all the others. */
+async function usedKeys(reader: Thread<ReaderQuestions>, tail: Tail, groups: readonly Group[]): Promise<readonly Used[]> {
+  const suspects: { readonly group: number; readonly place: number; readonly run: number; readonly idem: string }[] = []
+  const used = groups.map(({ workspace, entries }, group) => {
+    const known: { place: number; sequence: number }[] = []
+    for (const [place, { idem }] of entries.entries()) {
+      if (idem === undefined) continue
+      const found = tail.find(workspace, idem)
+      if ("sequence" in found) known.push({ place, sequence: found.sequence })
+      else for (const run of found.runs) suspects.push({ group, place, run, idem })
+    }
+    return known
+  })
+  if (suspects.length === 0) return used
+  const places: readonly (Place | undefined)[] = await reader.ask("used", suspects)
+  for (const [at, { group, place, idem }] of suspects.entries()) {
+    const found = places[at]
+    if (found?.idem === idem && found.workspace === groups[group]?.workspace) used[group]?.push({ place, sequence: found.sequence })
+  }
+  return used
+}

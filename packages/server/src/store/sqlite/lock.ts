@@ -1,0 +1,19 @@
+// One program at a time on a data folder. The lock is one that the operating system drops when the process ends, however it ends.
+
+import { join } from "node:path"
+import { DatabaseSync } from "node:sqlite"
+
+export interface Lock {
+  release(): void
+}
+
+export function lockFolder(folder: string): Lock {
+  const lock = new DatabaseSync(join(folder, "lock"))
+  try {
+    lock.exec("PRAGMA busy_timeout = 0; PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; CREATE TABLE IF NOT EXISTS held (by TEXT);")
+  } catch (cause) {
+    lock.close()
+    throw new Error(`another tallystick is using the data folder ${folder}; stop it first, or give this one a folder of its own`, { cause })
+  }
+  return { release: () => lock.close() }
+}

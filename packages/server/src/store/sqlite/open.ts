@@ -1,0 +1,101 @@
+// The SQLite driver, put together: for the program that serves (a writer's and a reader's thread) and for the one that watches
+// (its own connections, in its own thread).
+
+import { mkdirSync } from "node:fs"
+import { join } from "node:path"
+import { LedgerError } from "../../error.ts"
+import { cacheRegistry } from "../cached.ts"
+import type { Registry, Store, WatchedStore } from "../store.ts"
+import { openForReading, openForWriting } from "./database.ts"
+import { fillRun } from "./fill.ts"
+import { createIndex } from "./index.ts"
+import { createJournal } from "./journal.ts"
+import { lockFolder } from "./lock.ts"
+import { documentReads, indexReads, journalReads } from "./reads.ts"
+import { readerModule, type ReaderQuestions } from "./reader.ts"
+import { createTail, type Tail } from "./tail.ts"
+import { startThread } from "../../thread.ts"
+import { writerModule, type WriterOptions, type WriterQuestions } from "./writer.ts"
+
+export interface SqliteOptions {
+  readonly folder: string
+  /** Appends are refused, before they begin, when less than this would be left on the disk. */
+  readonly reserveBytes: number
+  /** A storage thread has died: nothing can be said of what it was doing, and the process must end. */
+  readonly onDeath: (cause: Error) => void
+}
+
+export async function openSqlite({ folder, reserveBytes, onDeath }: SqliteOptions): Promise<Store> {
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  const lock = lockFolder(folder)
+  const tail = prepare(folder)
+  const writer = await startThread<WriterQuestions>(writerModule, { folder, reserveBytes } satisfies WriterOptions, { onDeath })
+  const reader = await startThread<ReaderQuestions>(readerModule, folder, { onDeath })
+  const registry = cacheRegistry({
+    // The reader answers with a document of the kind that it was asked for.
+    get: (kind, workspace, id) => reader.ask("get", [kind, workspace, id]) as ReturnType<Registry["get"]> as never,
+    find: (kind, id) => reader.ask("find", [kind, id]) as never,
+    list: (kind, workspace, before, limit) => reader.ask("list", [kind, workspace, before, limit]) as never,
+  })
+  return {
+    journal: createJournal(writer, reader, tail, (group) => registry.forget(group.changes ?? [])),
+    registry,
+    index: {
+      position: (workspace) => reader.ask("position", workspace),
+      tree: (workspace) => reader.ask("tree", workspace),
+      tiles: (workspace, tiles) => reader.ask("tiles", [workspace, tiles]),
+      checkpoint: (workspace) => reader.ask("checkpoint", workspace),
+    },
+    async ready() {
+      const { full } = await writer.ask("append", { packed: new Uint8Array(), groups: [] })
+      if (full) throw new LedgerError("storage_full", "the disk is nearly full")
+    },
+    async close() {
+      await writer.close()
+      await reader.close()
+      lock.release()
+    },
+  }
+}
+
+/** For the program that watches, once the serving one has opened the folder. */
+export function openSqliteWatched(folder: string): WatchedStore {
+  const journal = openForReading(join(folder, "journal.db"))
+  const index = openForWriting(join(folder, "index.db"), "index", "normal")
+  const reads = journalReads(journal)
+  const documents = documentReads(journal)
+  return {
+    journal: {
+      head: async (workspace) => reads.head(workspace),
+      at: async (workspace, sequences) => reads.at(workspace, sequences),
+      after: async (workspace, sequence, limit) => reads.after(workspace, sequence, limit),
+      records: async (workspace, sequence, count) => reads.records(workspace, sequence, count),
+    },
+    registry: {
+      // A document's kind is the one that was asked for, so its value has that kind's type.
+      get: async (kind, workspace, id) => documents.get(kind, workspace, id) as never,
+      find: async (kind, id) => documents.find(kind, id) as never,
+      list: async (kind, workspace, before, limit) => documents.list(kind, workspace, before, limit) as never,
+    },
+    index: createIndex(index, reads),
+    async close() {
+      journal.close()
+      index.close()
+    },
+  }
+}
+
+/** Makes or migrates both files, fills the index with the runs that are due, and reads the tail. */
+function prepare(folder: string): Tail {
+  openForWriting(join(folder, "journal.db"), "journal", "full").close()
+  const index = openForWriting(join(folder, "index.db"), "index", "normal")
+  const journal = openForReading(join(folder, "journal.db"))
+  const reads = journalReads(journal)
+  while (fillRun(reads, index)) continue
+  const tail = createTail()
+  for (const { run, filter } of indexReads(index).filters(0)) tail.settle(run, filter)
+  for (const place of reads.places(tail.settledN(), Number.MAX_SAFE_INTEGER)) tail.add(place)
+  journal.close()
+  index.close()
+  return tail
+}

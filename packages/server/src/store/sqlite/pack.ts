@@ -1,0 +1,78 @@
+// How entries cross to the writer's thread: all of a commit in one buffer that changes hands, because a message with an object
+// for each entry costs more than the entry's own hashing.
+//
+//   entry = u32 body length | u32 disclosures length | u8 receipt length | u8 idem length (0: none)
+//           | record[118] | salt[16] | body | disclosures | receipt | idem
+
+import { recordBytes } from "@tallystick/proof"
+import type { Linked } from "../store.ts"
+
+const saltBytes = 16
+const prefixBytes = 10
+
+export interface Unpacked {
+  readonly record: Uint8Array
+  readonly salt: Uint8Array
+  readonly body: Uint8Array
+  readonly disclosures: string
+  readonly receipt: string
+  readonly idem: string | null
+}
+
+/** The buffer owns its memory, so that it can be transferred. */
+export function pack(entries: readonly Linked[]): Uint8Array<ArrayBuffer> {
+  let bytes = 0
+  for (const entry of entries) bytes += packedBytes(entry)
+  const buffer = Buffer.from(new ArrayBuffer(bytes))
+  let at = 0
+  for (const entry of entries) at = packOne(buffer, at, entry)
+  return buffer
+}
+
+/** Calls `each` with the entries in order. What it is given is a view: it must not be kept. */
+export function unpack(packed: Uint8Array, start: number, count: number, each: (entry: Unpacked, place: number) => void): number {
+  const buffer = Buffer.from(packed.buffer, packed.byteOffset, packed.byteLength)
+  let at = start
+  for (let place = 0; place < count; place++) {
+    const bodyEnd = at + prefixBytes + recordBytes + saltBytes + buffer.readUInt32LE(at)
+    const disclosuresEnd = bodyEnd + buffer.readUInt32LE(at + 4)
+    const receiptEnd = disclosuresEnd + (buffer[at + 8] ?? 0)
+    const end = receiptEnd + (buffer[at + 9] ?? 0)
+    const record = at + prefixBytes
+    each(
+      {
+        record: buffer.subarray(record, record + recordBytes),
+        salt: buffer.subarray(record + recordBytes, record + recordBytes + saltBytes),
+        body: buffer.subarray(record + recordBytes + saltBytes, bodyEnd),
+        disclosures: buffer.latin1Slice(bodyEnd, disclosuresEnd),
+        receipt: buffer.latin1Slice(disclosuresEnd, receiptEnd),
+        idem: end === receiptEnd ? null : buffer.latin1Slice(receiptEnd, end),
+      },
+      place,
+    )
+    at = end
+  }
+  return at
+}
+
+function packedBytes(entry: Linked): number {
+  return (
+    prefixBytes + recordBytes + saltBytes + entry.body.length + entry.disclosures.length + entry.receipt.length + (entry.idem?.length ?? 0)
+  )
+}
+
+function packOne(buffer: Buffer, at: number, entry: Linked): number {
+  buffer.writeUInt32LE(entry.body.length, at)
+  buffer.writeUInt32LE(entry.disclosures.length, at + 4)
+  buffer[at + 8] = entry.receipt.length
+  buffer[at + 9] = entry.idem?.length ?? 0
+  let next = at + prefixBytes
+  for (const part of [entry.record, entry.bodySalt, entry.body]) {
+    buffer.set(part, next)
+    next += part.length
+  }
+  next += buffer.latin1Write(entry.disclosures, next)
+  next += buffer.latin1Write(entry.receipt, next)
+  if (entry.idem !== undefined) next += buffer.latin1Write(entry.idem, next)
+  return next
+}

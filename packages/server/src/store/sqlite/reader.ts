@@ -1,0 +1,54 @@
+// The reader's thread: answers everything that the serving program asks of the files, so that a long scan never stalls a request.
+
+import { join } from "node:path"
+import { openForReading } from "./database.ts"
+import { documentReads, indexReads, journalReads, type Place } from "./reads.ts"
+import { answer, givenToThread } from "../../thread.ts"
+
+export const readerModule = import.meta.filename
+
+export type ReaderQuestions = ReturnType<typeof questions>
+
+const folder = givenToThread<string>(readerModule)
+if (folder !== undefined) {
+  const journal = openForReading(join(folder, "journal.db"))
+  const index = openForReading(join(folder, "index.db"))
+  answer<ReaderQuestions>(questions(journalReads(journal), documentReads(journal), indexReads(index)), () => {
+    journal.close()
+    index.close()
+  })
+}
+
+type JournalReads = ReturnType<typeof journalReads>
+type DocumentReads = ReturnType<typeof documentReads>
+type IndexReads = ReturnType<typeof indexReads>
+
+/** A question takes one thing, so that it is one message. */
+function questions(journal: JournalReads, documents: DocumentReads, index: IndexReads) {
+  return {
+    head: (workspace: string) => journal.head(workspace),
+    at: ([workspace, sequences]: Parameters<JournalReads["at"]>) => journal.at(workspace, sequences),
+    after: ([workspace, sequence, limit]: Parameters<JournalReads["after"]>) => journal.after(workspace, sequence, limit),
+    records: ([workspace, sequence, count]: Parameters<JournalReads["records"]>) => journal.records(workspace, sequence, count),
+    places: ([afterN, limit]: Parameters<JournalReads["places"]>) => journal.places(afterN, limit),
+    byReceipt([workspace, receipt]: readonly [string, string]) {
+      const n = index.entryOfReceipt(receipt)
+      const place = n === undefined ? undefined : journal.place(n)
+      return place?.workspace === workspace ? journal.at(workspace, [place.sequence])[0] : undefined
+    },
+    /** The entries that have these keys, of runs that may hold them. */
+    used: (suspects: readonly { readonly run: number; readonly idem: string }[]): (Place | undefined)[] =>
+      suspects.map(({ run, idem }) => {
+        const n = index.entryOfKey(run, idem)
+        return n === undefined ? undefined : journal.place(n)
+      }),
+    filters: (fromRun: number) => index.filters(fromRun),
+    get: ([kind, workspace, id]: Parameters<DocumentReads["get"]>) => documents.get(kind, workspace, id),
+    find: ([kind, id]: Parameters<DocumentReads["find"]>) => documents.find(kind, id),
+    list: ([kind, workspace, before, limit]: Parameters<DocumentReads["list"]>) => documents.list(kind, workspace, before, limit),
+    position: (workspace: string) => index.position(workspace),
+    tree: (workspace: string) => index.tree(workspace),
+    tiles: ([workspace, tiles]: Parameters<IndexReads["tiles"]>) => index.tiles(workspace, tiles),
+    checkpoint: (workspace: string) => index.checkpoint(workspace),
+  }
+}

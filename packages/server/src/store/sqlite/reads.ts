@@ -1,0 +1,220 @@
+// What can be asked of the two files, one statement for each question. The reader's thread and the watching program ask alike.
+
+import type { DatabaseSync, StatementSync } from "node:sqlite"
+import { recordBytes } from "@tallystick/proof"
+import { sha256 } from "../../sha256.ts"
+import type { Documents, DocumentKind } from "../documents.ts"
+import { eventHash, parseRecord } from "@tallystick/proof"
+import type { Checkpoint, Document, Head, Stored, Tree } from "../store.ts"
+import { bucketOf, findInBucket, type KeyRow } from "./runs.ts"
+
+type Row = Readonly<Record<string, unknown>>
+
+const storedColumns = `e.sequence, e.record, e.receipt, e.idem, b.salt, b.body, d.sealed
+  FROM entries e LEFT JOIN bodies b ON b.n = e.n LEFT JOIN disclosures d ON d.n = e.n`
+
+/** Reads of the journal. Statements are made once; a workspace's number never changes. */
+export function journalReads(journal: DatabaseSync) {
+  const numberOf = workspaceNumbers(journal)
+  const lastOf = journal.prepare("SELECT sequence, record FROM entries WHERE workspace = ? ORDER BY sequence DESC LIMIT 1")
+  const one = journal.prepare(`SELECT ${storedColumns} WHERE e.workspace = ? AND e.sequence = ?`)
+  const following = journal.prepare(`SELECT ${storedColumns} WHERE e.workspace = ? AND e.sequence > ? ORDER BY e.sequence LIMIT ?`)
+  const recordsFrom = journal.prepare(
+    "SELECT sequence, record FROM entries WHERE workspace = ? AND sequence >= ? ORDER BY sequence LIMIT ?",
+  )
+  const place = journal.prepare(
+    "SELECT w.id, e.sequence, e.receipt, e.idem FROM entries e JOIN workspaces w ON w.number = e.workspace WHERE e.n = ?",
+  )
+  const lastN = journal.prepare("SELECT max(n) AS n FROM entries")
+  const keysFrom = journal.prepare("SELECT n, idem, receipt FROM entries WHERE n > ? ORDER BY n LIMIT ?")
+  const placesFrom = journal.prepare(
+    "SELECT e.n, w.id, e.sequence, e.idem, e.receipt FROM entries e JOIN workspaces w ON w.number = e.workspace WHERE e.n > ? ORDER BY e.n LIMIT ?",
+  )
+
+  return {
+    head(workspace: string): Head | undefined {
+      const number = numberOf(workspace)
+      const row = number === undefined ? undefined : lastOf.get(number)
+      return row === undefined ? undefined : headOf(row)
+    },
+    at(workspace: string, sequences: readonly number[]): (Stored | undefined)[] {
+      const number = numberOf(workspace)
+      if (number === undefined) return sequences.map(() => undefined)
+      return sequences.map((sequence) => {
+        const row = one.get(number, sequence)
+        return row === undefined ? undefined : storedOf(workspace, row)
+      })
+    },
+    after(workspace: string, sequence: number, limit: number): Stored[] {
+      const number = numberOf(workspace)
+      return number === undefined ? [] : following.all(number, sequence, limit).map((row) => storedOf(workspace, row))
+    },
+    records(workspace: string, sequence: number, count: number): Uint8Array {
+      const number = numberOf(workspace)
+      return number === undefined ? new Uint8Array() : joinRecords(recordsFrom.all(number, sequence, count), sequence)
+    },
+    /** Whose entry the n-th is. */
+    place(n: number): Place | undefined {
+      const row = place.get(n)
+      return row === undefined ? undefined : placeOf(row, n)
+    },
+    places(afterN: number, limit: number): Place[] {
+      return placesFrom.all(afterN, limit).map((row) => placeOf(row, Number(row["n"])))
+    },
+    lastN: (): number => Number(lastN.get()?.["n"] ?? 0),
+    keys(afterN: number, limit: number): KeyRow[] {
+      return keysFrom
+        .all(afterN, limit)
+        .map((row) => ({ n: Number(row["n"]), idem: optionalText(row["idem"]), receipt: String(row["receipt"]) }))
+    },
+  }
+}
+
+export interface Place {
+  readonly n: number
+  readonly workspace: string
+  readonly sequence: number
+  readonly receipt: string
+  readonly idem: string | undefined
+}
+
+/** Reads of the registry's documents. */
+export function documentReads(journal: DatabaseSync) {
+  const columns = "serial, kind, workspace, id, version, value FROM documents"
+  const one = journal.prepare(`SELECT ${columns} WHERE kind = ? AND workspace = ? AND id = ?`)
+  const byId = journal.prepare(`SELECT ${columns} WHERE kind = ? AND id = ? LIMIT 1`)
+  const ofWorkspace = journal.prepare(`SELECT ${columns} WHERE kind = ? AND workspace = ? AND serial < ? ORDER BY serial DESC LIMIT ?`)
+  const ofAll = journal.prepare(`SELECT ${columns} WHERE kind = ? AND serial < ? ORDER BY serial DESC LIMIT ?`)
+  return {
+    get: (kind: DocumentKind, workspace: string, id: string) => documentOf(one.get(kind, workspace, id)),
+    find: (kind: DocumentKind, id: string) => documentOf(byId.get(kind, id)),
+    list: (kind: DocumentKind, workspace: string | undefined, before: number, limit: number) =>
+      (workspace === undefined ? ofAll.all(kind, before, limit) : ofWorkspace.all(kind, workspace, before, limit)).flatMap(
+        (row) => documentOf(row) ?? [],
+      ),
+  }
+}
+
+/** Reads of the index. */
+export function indexReads(index: DatabaseSync) {
+  const position = index.prepare("SELECT sequence FROM positions WHERE workspace = ?")
+  const tree = index.prepare("SELECT size, hashes FROM trees WHERE workspace = ?")
+  const tile = index.prepare("SELECT hashes FROM tiles WHERE workspace = ? AND level = ? AND tile = ?")
+  const checkpoint = index.prepare("SELECT size, root, note, signed_ms FROM checkpoints WHERE workspace = ?")
+  const filters = index.prepare("SELECT run, filter FROM runs WHERE run >= ? ORDER BY run")
+  const runsOfReceipt = index.prepare("SELECT run FROM runs WHERE lowest_receipt <= ?1 AND highest_receipt >= ?1")
+  const keysOf = index.prepare("SELECT keys FROM buckets WHERE run = ? AND bucket = ?")
+  const receiptsOf = index.prepare("SELECT receipts FROM buckets WHERE run = ? AND bucket = ?")
+  return {
+    position: (workspace: string): number => Number(position.get(workspace)?.["sequence"] ?? 0),
+    tree(workspace: string): Tree | undefined {
+      const row = tree.get(workspace)
+      return row === undefined ? undefined : { size: Number(row["size"]), hashes: splitHashes(bytes(row["hashes"])) }
+    },
+    tiles: (workspace: string, tiles: readonly { readonly level: number; readonly tile: number }[]): Uint8Array[] =>
+      tiles.map((wanted) => bytes(tile.get(workspace, wanted.level, wanted.tile)?.["hashes"] ?? new Uint8Array())),
+    checkpoint(workspace: string): Checkpoint | undefined {
+      const row = checkpoint.get(workspace)
+      if (row === undefined) return undefined
+      return { size: Number(row["size"]), root: bytes(row["root"]), note: String(row["note"]), signedMs: Number(row["signed_ms"]) }
+    },
+    filters: (fromRun: number): { run: number; filter: Uint8Array }[] =>
+      filters.all(fromRun).map((row) => ({ run: Number(row["run"]), filter: bytes(row["filter"]) })),
+    entryOfKey: (run: number, idem: string): number | undefined => findInBucket(run, bucketText(keysOf, run, idem), idem),
+    entryOfReceipt(receipt: string): number | undefined {
+      for (const row of runsOfReceipt.all(receipt)) {
+        const run = Number(row["run"])
+        const n = findInBucket(run, bucketText(receiptsOf, run, receipt), receipt)
+        if (n !== undefined) return n
+      }
+      return undefined
+    },
+  }
+}
+
+/** The number of a workspace, which the rows of its entries carry in place of its name. */
+export function workspaceNumbers(journal: DatabaseSync): (workspace: string) => number | undefined {
+  const select = journal.prepare("SELECT number FROM workspaces WHERE id = ?")
+  const known = new Map<string, number>()
+  return (workspace) => {
+    const seen = known.get(workspace)
+    if (seen !== undefined) return seen
+    const row = select.get(workspace)
+    if (row === undefined) return undefined
+    const number = Number(row["number"])
+    known.set(workspace, number)
+    return number
+  }
+}
+
+/** What the last row of a chain says of its head. A record that cannot be parsed still has a hash; its time is then not known. */
+export function headOf(row: Row): Head {
+  const record = bytes(row["record"])
+  return { sequence: Number(row["sequence"]), hash: eventHash(record, sha256), timeMs: parseRecord(record)?.timeMs ?? 0 }
+}
+
+function storedOf(workspace: string, row: Row): Stored {
+  return {
+    workspace,
+    sequence: Number(row["sequence"]),
+    record: bytes(row["record"]),
+    receipt: String(row["receipt"]),
+    idem: optionalText(row["idem"]),
+    bodySalt: optionalBytes(row["salt"]),
+    body: optionalBytes(row["body"]),
+    disclosures: optionalText(row["sealed"]) ?? "",
+  }
+}
+
+function placeOf(row: Row, n: number): Place {
+  return {
+    n,
+    workspace: String(row["id"]),
+    sequence: Number(row["sequence"]),
+    receipt: String(row["receipt"]),
+    idem: optionalText(row["idem"]),
+  }
+}
+
+function documentOf(row: Row | undefined): Document | undefined {
+  if (row === undefined) return undefined
+  return {
+    // The column is written from a DocumentKind only, and the value with it.
+    kind: String(row["kind"]) as DocumentKind,
+    workspace: String(row["workspace"]),
+    id: String(row["id"]),
+    version: Number(row["version"]),
+    serial: Number(row["serial"]),
+    value: JSON.parse(String(row["value"])) as Documents[DocumentKind],
+  }
+}
+
+function joinRecords(rows: readonly Row[], first: number): Uint8Array {
+  const joined = new Uint8Array(rows.length * recordBytes)
+  for (const [place, row] of rows.entries()) {
+    if (Number(row["sequence"]) !== first + place) return joined.slice(0, place * recordBytes)
+    joined.set(bytes(row["record"]), place * recordBytes)
+  }
+  return joined
+}
+
+function bucketText(select: StatementSync, run: number, key: string): string {
+  return String(Object.values(select.get(run, bucketOf(key)) ?? { none: "" })[0])
+}
+
+function splitHashes(joined: Uint8Array): Uint8Array[] {
+  return Array.from({ length: joined.length / 32 }, (_, place) => joined.slice(place * 32, place * 32 + 32))
+}
+
+function bytes(value: unknown): Uint8Array {
+  if (!(value instanceof Uint8Array)) throw new Error("a column that holds bytes holds something else")
+  return value
+}
+
+function optionalBytes(value: unknown): Uint8Array | undefined {
+  return value === null ? undefined : bytes(value)
+}
+
+function optionalText(value: unknown): string | undefined {
+  return value === null ? undefined : String(value)
+}

@@ -1,0 +1,99 @@
+// How an idempotency key or a receipt finds its entry, without making a commit write to pages all over a tree of random keys.
+//
+// Entries are counted by `n` across all workspaces. Each 65,536 of them are a *run*: once complete, its keys and receipts are put
+// into 256 buckets, each a row of fixed-width pieces (the key, then the entry's place in the run as four hex digits), and its keys
+// into a filter that says "certainly not here" for all but 6 of 10,000 keys. What follows the last complete run is the *tail*, kept
+// in memory and read again at start. Filters and tail together answer exactly; a bucket is read only for a key that is there, or
+// seems to be. Filling a run touches 512 rows, whatever the size of the ledger.
+
+import { strict as assert } from "node:assert"
+
+export const runEntries = 65_536
+const buckets = 256
+const placeDigits = 4
+
+const filterBits = 2 ** 20
+const filterProbes = 8
+
+export interface KeyRow {
+  readonly n: number
+  readonly idem: string | undefined
+  readonly receipt: string
+}
+
+export interface Run {
+  readonly filter: Uint8Array
+  readonly keys: readonly string[]
+  readonly receipts: readonly string[]
+  readonly lowestReceipt: string
+  readonly highestReceipt: string
+}
+
+/** The run that an entry belongs to, and its place in it. `n` counts from 1. */
+export function runOf(n: number): number {
+  return Math.floor((n - 1) / runEntries)
+}
+
+/** Makes a run of the entries that belong to it, all of them, in the order of `n`. */
+export function makeRun(run: number, rows: readonly KeyRow[]): Run {
+  assert(rows.length <= runEntries, "a run holds no more than its entries")
+  const filter = new Uint8Array(filterBits / 8)
+  const keys: string[] = Array.from({ length: buckets }, () => "")
+  const receipts: string[] = Array.from({ length: buckets }, () => "")
+  let lowestReceipt = rows[0]?.receipt ?? ""
+  let highestReceipt = lowestReceipt
+  for (const { n, idem, receipt } of rows) {
+    assert(runOf(n) === run, "an entry goes into its own run")
+    const place = ((n - 1) % runEntries).toString(16).padStart(placeDigits, "0")
+    receipts[bucketOf(receipt)] += receipt + place
+    if (receipt < lowestReceipt) lowestReceipt = receipt
+    if (receipt > highestReceipt) highestReceipt = receipt
+    if (idem === undefined) continue
+    keys[bucketOf(idem)] += idem + place
+    const { start, step } = probe(idem)
+    for (let count = 0, bit = start; count < filterProbes; count++, bit += step) {
+      const at = bit & (filterBits - 1)
+      filter[at >>> 3] = (filter[at >>> 3] ?? 0) | (1 << (at & 7))
+    }
+  }
+  return { filter, keys, receipts, lowestReceipt, highestReceipt }
+}
+
+/** Where a key's bits stand in every filter. Keys are digests already, so two spreads of their characters are as good as many hashes. */
+export interface Probe {
+  readonly start: number
+  readonly step: number
+}
+
+export function probe(idem: string): Probe {
+  return { start: spread(idem, 0, 11, 0x811c9dc5) >>> 4, step: (spread(idem, 11, idem.length, 0x9e3779b9) >>> 4) | 1 }
+}
+
+/** False when the run certainly holds no such key. */
+export function mayHold(filter: Uint8Array, { start, step }: Probe): boolean {
+  for (let count = 0, bit = start; count < filterProbes; count++, bit += step) {
+    const at = bit & (filterBits - 1)
+    if (((filter[at >>> 3] ?? 0) & (1 << (at & 7))) === 0) return false
+  }
+  return true
+}
+
+export function bucketOf(key: string): number {
+  return spread(key, key.length - 8, key.length, 0) & (buckets - 1)
+}
+
+/** Looks a key up in the bucket that it belongs to, and says which entry it names. */
+export function findInBucket(run: number, bucket: string, key: string): number | undefined {
+  const stride = key.length + placeDigits
+  for (let at = bucket.indexOf(key); at >= 0; at = bucket.indexOf(key, at + 1)) {
+    if (at % stride !== 0) continue
+    return run * runEntries + Number.parseInt(bucket.slice(at + key.length, at + stride), 16) + 1
+  }
+  return undefined
+}
+
+function spread(text: string, from: number, to: number, seed: number): number {
+  let mixed = seed
+  for (let at = Math.max(from, 0); at < to; at++) mixed = Math.imul(mixed ^ text.charCodeAt(at), 0x01000193)
+  return mixed ^ (mixed >>> 15)
+}

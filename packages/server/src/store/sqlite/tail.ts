@@ -1,0 +1,83 @@
+// What the serving program knows of keys and receipts without asking a file: all entries after the last complete run, and a filter
+// for each run before. Exact, because every entry passes through here when it is kept, and the tail is read again at start.
+
+import { strict as assert } from "node:assert"
+import type { Place } from "./reads.ts"
+import { mayHold, probe, runEntries, runOf } from "./runs.ts"
+
+export interface Tail {
+  /** An entry was kept. */
+  add(place: Place): void
+  /** The sequence of the entry that has this key; or the runs that may hold it, none of them if it is certainly new. */
+  find(workspace: string, idem: string): { readonly sequence: number } | { readonly runs: readonly number[] }
+  byReceipt(workspace: string, receipt: string): number | undefined
+  /** A run is in the index now: its filter takes the place of its keys. */
+  settle(run: number, filter: Uint8Array): void
+  /** The first run whose filter is not known yet, when one is complete. */
+  due(): number | undefined
+  /** The last entry that has passed through here, and the last of those that a filter stands for. */
+  lastN(): number
+  settledN(): number
+}
+
+/** The entries of a run that is not in the index yet. Columns and not objects, which the collector would visit one by one. */
+interface Unsettled {
+  readonly keys: Map<string, number>
+  readonly receipts: Map<string, number>
+  readonly workspaces: string[]
+  readonly sequences: Float64Array
+}
+
+const certainlyNew = { runs: [] } as const
+
+export function createTail(): Tail {
+  const filters: Uint8Array[] = []
+  const unsettled = new Map<number, Unsettled>()
+  let lastN = 0
+
+  const runAt = (run: number): Unsettled => {
+    const known = unsettled.get(run)
+    if (known !== undefined) return known
+    const fresh = { keys: new Map(), receipts: new Map(), workspaces: [], sequences: new Float64Array(runEntries) }
+    unsettled.set(run, fresh)
+    return fresh
+  }
+
+  const lookUp = (which: "keys" | "receipts", workspace: string, key: string): number | undefined => {
+    for (const run of unsettled.values()) {
+      const at = run[which].get(key)
+      if (at !== undefined && run.workspaces[at] === workspace) return run.sequences[at]
+    }
+    return undefined
+  }
+
+  return {
+    add({ n, workspace, sequence, receipt, idem }) {
+      const run = runAt(runOf(n))
+      const at = (n - 1) % runEntries
+      run.workspaces[at] = workspace
+      run.sequences[at] = sequence
+      run.receipts.set(receipt, at)
+      if (idem !== undefined) run.keys.set(idem, at)
+      lastN = Math.max(lastN, n)
+    },
+    find(workspace, idem) {
+      const sequence = lookUp("keys", workspace, idem)
+      if (sequence !== undefined) return { sequence }
+      if (filters.length === 0) return certainlyNew
+      const wanted = probe(idem)
+      const runs: number[] = []
+      for (const [run, filter] of filters.entries()) if (mayHold(filter, wanted)) runs.push(run)
+      return { runs }
+    },
+    byReceipt: (workspace, receipt) => lookUp("receipts", workspace, receipt),
+    settle(run, filter) {
+      assert.equal(run, filters.length, "runs are settled in their order")
+      filters.push(filter)
+      unsettled.delete(run)
+    },
+    due: () => (lastN > 0 && runOf(lastN) > filters.length ? filters.length : undefined),
+    lastN: () => lastN,
+    settledN: () => filters.length * runEntries,
+  }
+}

@@ -1,0 +1,141 @@
+// The writer's thread: the one connection that changes the journal. All that waits becomes one transaction, and so one fsync.
+
+import { statfsSync } from "node:fs"
+import { join } from "node:path"
+import type { DatabaseSync } from "node:sqlite"
+import { equalBytes } from "@tallystick/proof"
+import type { Change, Head } from "../store.ts"
+import { openForWriting } from "./database.ts"
+import { unpack } from "./pack.ts"
+import { headOf, workspaceNumbers } from "./reads.ts"
+import { answer, givenToThread } from "../../thread.ts"
+
+export const writerModule = import.meta.filename
+
+export interface WriterOptions {
+  readonly folder: string
+  /** Appends are refused, before they begin, when less than this would be left on the disk. */
+  readonly reserveBytes: number
+}
+
+export interface PackedGroup {
+  readonly workspace: string
+  readonly from: Head
+  readonly count: number
+  readonly changes: readonly Change[]
+}
+
+export type WriterQuestions = {
+  append(given: { readonly packed: Uint8Array; readonly groups: readonly PackedGroup[] }): WriterAnswer
+}
+
+/** For each group its outcome, and for those that are done the `n` of the first entry. */
+export type WriterAnswer =
+  | { readonly full: true }
+  | {
+      readonly full: false
+      readonly groups: readonly ({ readonly firstN: number } | { readonly moved: true } | { readonly conflict: number })[]
+    }
+
+/** SQLite's extended codes for an fsync of a file or of its folder that failed. */
+const failedSync: readonly number[] = [1034, 1290]
+const wholeWalPages = 2000
+
+const options = givenToThread<WriterOptions>(writerModule)
+if (options !== undefined) {
+  const { folder, reserveBytes } = options
+  let writer = openWriter(folder)
+  answer<WriterQuestions>(
+    {
+      append({ packed, groups }) {
+        if (freeBytes(folder) < reserveBytes + packed.byteLength) return { full: true }
+        try {
+          return { full: false, groups: writer.append(packed, groups) }
+        } catch (error) {
+          // What the disk holds is unknown after a failed fsync, and asking again would be told "done": only a new process may look.
+          if (failedSync.includes(errorCode(error))) process.exit(1)
+          // Nothing is known of the transaction: the next one starts from what a fresh connection finds.
+          writer.close()
+          writer = openWriter(folder)
+          throw error
+        }
+      },
+    },
+    () => writer.close(),
+  )
+}
+
+interface Writer {
+  append(packed: Uint8Array, groups: readonly PackedGroup[]): ({ firstN: number } | { moved: true } | { conflict: number })[]
+  close(): void
+}
+
+function openWriter(folder: string): Writer {
+  const journal = openForWriting(join(folder, "journal.db"), "journal", "full")
+  journal.exec(`PRAGMA wal_autocheckpoint = ${wholeWalPages}`)
+  const begin = journal.prepare("BEGIN IMMEDIATE")
+  const commit = journal.prepare("COMMIT")
+  const lastOf = journal.prepare("SELECT sequence, record FROM entries WHERE workspace = ? ORDER BY sequence DESC LIMIT 1")
+  const addWorkspace = journal.prepare("INSERT INTO workspaces (id) VALUES (?)")
+  const addEntry = journal.prepare("INSERT INTO entries (n, workspace, sequence, record, receipt, idem) VALUES (?, ?, ?, ?, ?, ?)")
+  const addBody = journal.prepare("INSERT INTO bodies (n, salt, body) VALUES (?, ?, ?)")
+  const addDisclosures = journal.prepare("INSERT INTO disclosures (n, sealed) VALUES (?, ?)")
+  const documents = documentWrites(journal)
+  const numberOf = workspaceNumbers(journal)
+  let n = Number(journal.prepare("SELECT max(n) AS n FROM entries").get()?.["n"] ?? 0)
+
+  const isAt = (number: number, from: Head): boolean => {
+    const row = lastOf.get(number)
+    if (row === undefined) return from.sequence === 0
+    const head = headOf(row)
+    return head.sequence === from.sequence && equalBytes(head.hash, from.hash)
+  }
+
+  return {
+    append(packed, groups) {
+      begin.run()
+      let at = 0
+      const outcomes = groups.map(({ workspace, from, count, changes }) => {
+        const conflict = changes.findIndex((change) => documents.version(change) !== change.version)
+        const number = numberOf(workspace) ?? (from.sequence === 0 ? Number(addWorkspace.run(workspace).lastInsertRowid) : 0)
+        const outcome = conflict >= 0 ? { conflict } : isAt(number, from) ? { firstN: n + 1 } : { moved: true as const }
+        at = unpack(packed, at, count, (entry, place) => {
+          if (!("firstN" in outcome)) return
+          n += 1
+          addEntry.run(n, number, from.sequence + place + 1, entry.record, entry.receipt, entry.idem)
+          addBody.run(n, entry.salt, entry.body)
+          if (entry.disclosures !== "") addDisclosures.run(n, entry.disclosures)
+        })
+        if ("firstN" in outcome) for (const change of changes) documents.apply(change)
+        return outcome
+      })
+      commit.run()
+      return outcomes
+    },
+    close: () => journal.close(),
+  }
+}
+
+function documentWrites(journal: DatabaseSync) {
+  const version = journal.prepare("SELECT version FROM documents WHERE kind = ? AND workspace = ? AND id = ?")
+  const add = journal.prepare("INSERT INTO documents (kind, workspace, id, version, value) VALUES (?, ?, ?, 1, ?)")
+  const replace = journal.prepare("UPDATE documents SET version = version + 1, value = ? WHERE kind = ? AND workspace = ? AND id = ?")
+  const remove = journal.prepare("DELETE FROM documents WHERE kind = ? AND workspace = ? AND id = ?")
+  return {
+    version: (change: Change): number => Number(version.get(change.kind, change.workspace, change.id)?.["version"] ?? 0),
+    apply({ kind, workspace, id, version: replaced, value }: Change): void {
+      if (value === null) remove.run(kind, workspace, id)
+      else if (replaced === 0) add.run(kind, workspace, id, JSON.stringify(value))
+      else replace.run(JSON.stringify(value), kind, workspace, id)
+    },
+  }
+}
+
+function freeBytes(folder: string): number {
+  const { bavail, bsize } = statfsSync(folder)
+  return bavail * bsize
+}
+
+function errorCode(error: unknown): number {
+  return error instanceof Error && "errcode" in error ? Number(error.errcode) : 0
+}

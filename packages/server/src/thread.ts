@@ -1,0 +1,116 @@
+// A worker thread that answers questions and may report on its own: one question is one message, and so is its answer. Storage's
+// writer and reader are such threads, and so is the program that watches.
+
+import { parentPort, Worker, workerData, type Transferable } from "node:worker_threads"
+
+/** What a thread can be asked: a name for each question, with what it is given and what it answers. */
+export type Questions = Readonly<Record<string, (given: never) => unknown>>
+
+export interface Thread<Q extends Questions> {
+  ask<K extends keyof Q & string>(question: K, given: Parameters<Q[K]>[0], transfer?: Transferable[]): Promise<Awaited<ReturnType<Q[K]>>>
+  /** Has the thread finish what it was asked, and end. */
+  close(): Promise<void>
+}
+
+export interface ThreadListener<R> {
+  /** The thread has ended, and nobody had asked it to. */
+  onDeath(cause: Error): void
+  onReport?(report: R): void
+}
+
+interface Started {
+  readonly module: string
+  readonly given: unknown
+}
+
+interface Asked {
+  readonly id: number
+  readonly question: string
+  readonly given: unknown
+}
+
+type Told<R = unknown> =
+  | { readonly kind: "ready" }
+  | { readonly kind: "answer"; readonly id: number; readonly answer: unknown }
+  | { readonly kind: "error"; readonly id: number; readonly error: unknown }
+  | { readonly kind: "report"; readonly report: R }
+
+const closeQuestion = "close"
+
+/** Starts a thread on a module that calls `answer`, and waits until it is ready. */
+export async function startThread<Q extends Questions, R = never>(module: string, given: unknown, listener: ThreadListener<R>): Promise<Thread<Q>> {
+  const worker = new Worker(module, { workerData: { module, given } satisfies Started, execArgv: [] })
+  const waiting = new Map<number, { resolve(answer: unknown): void; reject(error: unknown): void }>()
+  let asked = 0
+  let closing = false
+
+  const die = (cause: Error) => {
+    for (const { reject } of waiting.values()) reject(cause)
+    waiting.clear()
+    if (!closing) listener.onDeath(cause)
+    closing = true
+  }
+  const hear = (told: Told<R>) => {
+    if (told.kind === "ready") return
+    if (told.kind === "report") {
+      listener.onReport?.(told.report)
+      return
+    }
+    const call = waiting.get(told.id)
+    waiting.delete(told.id)
+    if (told.kind === "error") call?.reject(told.error)
+    else call?.resolve(told.answer)
+  }
+  await new Promise<void>((resolve, reject) => {
+    worker.once("message", () => resolve())
+    worker.once("error", reject)
+  })
+  worker.on("message", hear)
+  worker.on("error", (error) => die(error instanceof Error ? error : new Error("a thread has failed", { cause: error })))
+  worker.on("exit", () => die(new Error(`the thread of ${module} has ended`)))
+
+  const post = (question: string, value: unknown, transfer: Transferable[] = []): Promise<unknown> =>
+    new Promise((resolve, reject) => {
+      const id = ++asked
+      waiting.set(id, { resolve, reject })
+      worker.postMessage({ id, question, given: value } satisfies Asked, transfer)
+    })
+
+  return {
+    // The answer's type is fixed by `Q`, which both sides share.
+    ask: (question, value, transfer) => post(question, value, transfer) as never,
+    async close() {
+      closing = true
+      const ended = new Promise((resolve) => worker.once("exit", resolve))
+      await post(closeQuestion, undefined)
+      await ended
+    },
+  }
+}
+
+/** What this thread was started with, if it was started on this module: a module may also be imported by another thread. */
+export function givenToThread<T>(module: string): T | undefined {
+  // Only startThread sets it, and with what the module's own starter gives.
+  const started = workerData as Started | null
+  return started?.module === module ? (started.given as T) : undefined
+}
+
+/** The thread's side: says that it is ready, then answers until it is told to close. Returns the way to report. */
+export function answer<Q extends Questions, R = never>(questions: Q, close: () => void | Promise<void>): (report: R) => void {
+  const port = parentPort
+  if (port === null) throw new Error("this module runs as a thread")
+  const tell = (told: Told<R>) => port.postMessage(told)
+  const reply = async ({ id, question, given }: Asked): Promise<void> => {
+    try {
+      // The asking side sends what `Q` says; nobody else can post to this port.
+      const answered = question === closeQuestion ? close() : questions[question]?.(given as never)
+      tell({ kind: "answer", id, answer: answered instanceof Promise ? await answered : answered })
+    } catch (error) {
+      tell({ kind: "error", id, error })
+    }
+    if (question === closeQuestion) port.close()
+  }
+  port.on("message", (asked: Asked) => void reply(asked))
+  tell({ kind: "ready" })
+  return (report) => tell({ kind: "report", report })
+}

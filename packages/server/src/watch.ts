@@ -1,0 +1,62 @@
+// The second program: follows the journal beside the one that serves, in a thread of its own where the store has files to share, in
+// the same thread where it has not.
+
+import { systemClock, type Clock } from "./clock.ts"
+import { createCheckpointer } from "./followers/checkpointer.ts"
+import { createIndexer } from "./followers/indexer.ts"
+import { createSigners } from "./followers/signer.ts"
+import { startWatching, type Sighting, type Watching } from "./followers/watching.ts"
+import type { Limits } from "./limits.ts"
+import { openHeads, type Heads } from "./store/heads.ts"
+import { openWatched } from "./store/open.ts"
+import type { Checkpoint, WatchedStore } from "./store/store.ts"
+import { answer, givenToThread, startThread } from "./thread.ts"
+
+export interface WatchOptions {
+  readonly data: string
+  readonly headsPath: string
+  readonly secret: Uint8Array
+  readonly limits: Limits
+}
+
+type WatchQuestions = {
+  poke(workspaces: readonly string[]): void
+  seal(workspace: string): Promise<Checkpoint | undefined>
+}
+
+/** Follows in this thread. */
+export function watchHere(
+  store: WatchedStore,
+  heads: Heads,
+  secret: Uint8Array,
+  clock: Clock,
+  limits: Limits,
+  report: (sighting: Sighting) => void,
+): Watching {
+  const { journal, index, registry } = store
+  const checkpointer = createCheckpointer({ journal, index, registry, heads, signerOf: createSigners(registry, secret), clock })
+  return startWatching({ journal, followers: [createIndexer(index)], checkpointer, clock, limits, report })
+}
+
+/** Follows in a thread of its own. `onDeath` hears of an end that nobody asked for. */
+export async function watchBeside(options: WatchOptions, report: (sighting: Sighting) => void, onDeath: (cause: Error) => void): Promise<Watching> {
+  const thread = await startThread<WatchQuestions, Sighting>(import.meta.filename, options, { onDeath, onReport: report })
+  return {
+    poke: (workspaces) => void thread.ask("poke", workspaces),
+    seal: (workspace) => thread.ask("seal", workspace),
+    close: () => thread.close(),
+  }
+}
+
+const options = givenToThread<WatchOptions>(import.meta.filename)
+if (options !== undefined) {
+  const { data, headsPath, secret, limits } = options
+  const store = openWatched(data)
+  const heads = openHeads(headsPath)
+  const watching = watchHere(store, heads, secret, systemClock, limits, (sighting) => report(sighting))
+  const report = answer<WatchQuestions, Sighting>({ poke: (workspaces) => watching.poke(workspaces), seal: (workspace) => watching.seal(workspace) }, async () => {
+    await watching.close()
+    await store.close()
+    heads.close()
+  })
+}

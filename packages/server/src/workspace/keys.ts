@@ -1,0 +1,80 @@
+// API keys, and who it is that a bearer credential speaks for.
+
+import type { JsonObject } from "@tallystick/proof"
+import { isoTime, type Clock } from "../clock.ts"
+import { LedgerError } from "../error.ts"
+import type { Ledger } from "../ledger/ledger.ts"
+import { deriveKey } from "../secrets.ts"
+import type { ApiKeyDocument, Scope } from "../store/documents.ts"
+import type { Document, Registry } from "../store/store.ts"
+import { actSaid, nameOf } from "./acts.ts"
+import type { Principal } from "./allow.ts"
+import { formatCredential, isSecretOf, macOf, makeCredential, parseCredential, sameText } from "./credential.ts"
+
+export interface KeyRequest {
+  readonly name: string
+  readonly scopes: readonly Scope[]
+  readonly projectIds?: readonly string[] | undefined
+  readonly expiresInSeconds?: number | undefined
+}
+
+export interface Keys {
+  /** The principal of a bearer credential; refuses one that is unknown, wrong, expired or revoked. */
+  authenticate(bearer: string): Promise<Principal>
+  create(by: Principal, workspace: Document<"workspace">, request: KeyRequest): Promise<{ readonly key: string; readonly document: Document<"api-key"> }>
+  list(workspace: string, before: number, limit: number): Promise<readonly Document<"api-key">[]>
+  /** Ends a key for ever. Says nothing if it had ended before, or never was. */
+  revoke(by: Principal, workspace: Document<"workspace">, id: string): Promise<void>
+}
+
+export interface KeyParts {
+  readonly registry: Registry
+  readonly ledger: Ledger
+  readonly clock: Clock
+  readonly secret: Uint8Array
+  readonly rootKey: string
+}
+
+export function createKeys({ registry, ledger, clock, secret, rootKey }: KeyParts): Keys {
+  const pepper = deriveKey(secret, "token pepper")
+
+  return {
+    async authenticate(bearer) {
+      const credential = parseCredential(bearer)
+      const found = credential?.kind === "k" ? await registry.find("api-key", credential.id) : undefined
+      if (credential !== undefined && found !== undefined && isSecretOf(pepper, credential, found.value.mac)) return principalOf(found)
+      if (sameText(bearer, rootKey)) return { kind: "instance" }
+      throw new LedgerError("unauthorized", "the credential is malformed, unknown or wrong")
+    },
+
+    async create(by, workspace, { name, scopes, projectIds, expiresInSeconds }) {
+      const nowMs = clock.now()
+      const credential = makeCredential("k", ledger.random)
+      const expiresAt = expiresInSeconds === undefined ? {} : { expiresAt: isoTime(nowMs + expiresInSeconds * 1000) }
+      const bounds = { scopes: [...scopes], ...(projectIds === undefined ? {} : { projectIds: [...projectIds] }), ...expiresAt } satisfies JsonObject
+      const value: ApiKeyDocument = { name, ...bounds, mac: macOf(pepper, credential), createdAt: isoTime(nowMs), createdBy: nameOf(by) }
+      const said = actSaid(by, "security.key.create", { id: credential.id, type: "api_key", name }, bounds, nowMs)
+      await ledger.record(workspace, [said], [{ kind: "api-key", workspace: workspace.id, id: credential.id, version: 0, value }])
+      const document = await registry.get("api-key", workspace.id, credential.id)
+      if (document === undefined) throw new Error("a key that was just recorded is not there")
+      return { key: formatCredential(credential), document }
+    },
+
+    list: (workspace, before, limit) => registry.list("api-key", workspace, before, limit),
+
+    async revoke(by, workspace, id) {
+      const found = await registry.get("api-key", workspace.id, id)
+      if (found === undefined || found.value.revokedAt !== undefined) return
+      const nowMs = clock.now()
+      const said = actSaid(by, "security.key.revoke", { id, type: "api_key", name: found.value.name }, {}, nowMs)
+      const value = { ...found.value, revokedAt: isoTime(nowMs) }
+      await ledger.record(workspace, [said], [{ kind: "api-key", workspace: workspace.id, id, version: found.version, value }])
+    },
+  }
+
+  function principalOf({ id, workspace, value }: Document<"api-key">): Principal {
+    if (value.revokedAt !== undefined) throw new LedgerError("token_revoked", "this key was revoked")
+    if (value.expiresAt !== undefined && Date.parse(value.expiresAt) <= clock.now()) throw new LedgerError("token_expired", "this key has expired")
+    return { kind: "api-key", id, workspace, scopes: value.scopes, projectIds: value.projectIds }
+  }
+}

@@ -1,0 +1,137 @@
+// Workspaces: each has a ledger of its own, with an origin and a signing key that are made with it and recorded as its first entry.
+
+import { canonicalize, createVkey, ed25519PublicKey, formatVkey, ledgerId, toBase64Url, toHex, type JsonObject } from "@tallystick/proof"
+import { isoTime, type Clock } from "../clock.ts"
+import { LedgerError } from "../error.ts"
+import type { Ledger } from "../ledger/ledger.ts"
+import { deriveKey, wrap } from "../secrets.ts"
+import { sha256 } from "../sha256.ts"
+import type { WorkspaceDocument, WorkspaceSettings } from "../store/documents.ts"
+import type { Change, Document, Registry } from "../store/store.ts"
+import { actSaid } from "./acts.ts"
+import type { Principal } from "./allow.ts"
+import { randomText } from "./credential.ts"
+import { newProject } from "./projects.ts"
+
+export interface WorkspaceRequest extends Partial<WorkspaceSettings> {
+  readonly id: string
+  readonly name?: string | undefined
+}
+
+export interface Workspaces {
+  create(by: Principal, request: WorkspaceRequest): Promise<Document<"workspace">>
+  /** Refuses with `not_found`. */
+  get(id: string): Promise<Document<"workspace">>
+  list(before: number, limit: number): Promise<readonly Document<"workspace">[]>
+  change(by: Principal, id: string, request: Omit<WorkspaceRequest, "id">): Promise<Document<"workspace">>
+}
+
+export interface WorkspaceParts {
+  readonly registry: Registry
+  readonly ledger: Ledger
+  readonly clock: Clock
+  readonly secret: Uint8Array
+  /** The name under which ledgers are published; an origin keeps the one that it was made with. */
+  readonly host: string
+}
+
+/** Every workspace begins with a project of this name. */
+const firstProject = "core"
+
+const defaultSettings: WorkspaceSettings = {
+  policyVisibility: "private",
+  projects: "open",
+  transparency: "private",
+  hotDays: 90,
+  requirePublishedPolicy: false,
+  personalKeys: [],
+  laneRules: [],
+}
+
+/** A change that lost a race is made again from what is there now. */
+const attemptsMax = 4
+
+export function createWorkspaces({ registry, ledger, clock, secret, host }: WorkspaceParts): Workspaces {
+  const keysKey = deriveKey(secret, "log keys")
+
+  const get = async (id: string): Promise<Document<"workspace">> => {
+    const found = await registry.get("workspace", id, id)
+    if (found === undefined) throw new LedgerError("not_found", "there is no such workspace")
+    return found
+  }
+
+  return {
+    get,
+    list: (before, limit) => registry.list("workspace", undefined, before, limit),
+
+    async create(by, { id, name, ...settings }) {
+      if ((await registry.get("workspace", id, id)) !== undefined) throw taken()
+      const nowMs = clock.now()
+      const createdAt = isoTime(nowMs)
+      const origin = `${host}/ledgers/${randomText(22, ledger.random).toLowerCase()}`
+      const nonce = new Uint8Array(16)
+      ledger.random(nonce)
+      const genesis = { createdAt, nonce: toBase64Url(nonce), origin, v: 1, workspaceId: id } satisfies JsonObject
+      const value: WorkspaceDocument = {
+        name: name ?? id,
+        createdAt,
+        ...defaultSettings,
+        ...definedOf(settings),
+        genesis: canonicalize(genesis),
+        ledgerId: toHex(ledgerId(canonicalize(genesis), sha256)),
+        origin,
+      }
+      const document: Document<"workspace"> = { kind: "workspace", workspace: id, id, version: 1, serial: 0, value }
+      const { change: keyChange, vkey } = makeLogKey(id, origin, createdAt)
+      const project = newProject(by, id, { id: firstProject }, nowMs)
+      const made = actSaid(by, "workspace.create", { id, type: "workspace", name: value.name }, { genesis, vkey, ...settingsOf(value) }, nowMs)
+      try {
+        await ledger.record(document, [made, project.said], [{ ...document, version: 0 }, keyChange, project.change])
+      } catch (error) {
+        throw error instanceof LedgerError && error.code === "conflict" ? taken() : error
+      }
+      return get(id)
+    },
+
+    async change(by, id, request) {
+      for (let attempt = 1; ; attempt++) {
+        const before = await get(id)
+        const { name, ...settings } = request
+        const value = { ...before.value, ...definedOf(settings), ...(name === undefined ? {} : { name }) }
+        const said = actSaid(by, "workspace.update", { id, type: "workspace", name: value.name }, { ...definedOf(request) } as JsonObject, clock.now())
+        try {
+          await ledger.record(before, [said], [{ kind: "workspace", workspace: id, id, version: before.version, value }])
+          return await get(id)
+        } catch (error) {
+          if (!(error instanceof LedgerError) || error.code !== "conflict" || attempt === attemptsMax) throw error
+        }
+      }
+    },
+  }
+
+  function makeLogKey(workspace: string, origin: string, createdAt: string): { change: Change; vkey: string } {
+    const seed = new Uint8Array(32)
+    ledger.random(seed)
+    const key = createVkey(origin, ed25519PublicKey(seed), "log", sha256)
+    const vkey = formatVkey(key)
+    const id = toHex(key.keyId)
+    const value = { vkey, wrapped: wrap(keysKey, vkey, seed), createdAt, fromSize: 0 }
+    return { vkey, change: { kind: "log-key", workspace, id, version: 0, value } }
+  }
+}
+
+export function settingsOf(value: WorkspaceDocument): WorkspaceSettings & JsonObject {
+  const { policyVisibility, projects, transparency, hotDays, requirePublishedPolicy, personalKeys, laneRules } = value
+  const rules = laneRules.map(({ prefix, lane }) => ({ prefix, lane }))
+  return { policyVisibility, projects, transparency, hotDays, requirePublishedPolicy, personalKeys: [...personalKeys], laneRules: rules }
+}
+
+function taken(): LedgerError {
+  return new LedgerError("conflict", "a workspace of this id exists already")
+}
+
+/** Without the members that are undefined, which would hide what they are spread over. */
+function definedOf<T extends object>(value: T): Partial<T> {
+  // Only members of `value` are kept.
+  return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined)) as Partial<T>
+}
