@@ -77,7 +77,7 @@ test("the examples of RFC 8785", () => {
   ])
   assert.ok(canonicalize({ ...sorted, ...more }).startsWith('{"\\r":"Carriage Return","1":"One",'))
 
-  const numbers = [333333333.33333329, 1e30, 4.5, 2e-3, 0.000000000000000000000000001]
+  const numbers = parseJson("[333333333.33333329, 1E30, 4.50, 2e-3, 0.000000000000000000000000001]") ?? null
   const text = "\u20ac$\u000f\u000aA'\u0042\u0022\u005c\\\"/"
   assert.equal(
     canonicalize({ numbers, string: text, literals: [null, true, false] }),
@@ -131,7 +131,7 @@ test("what has no canonical form is refused, however deep and behind whatever el
   // oxlint-disable-next-line no-sparse-arrays -- a hole is what is tested
   bad.push([1, , 2], { "\udfff": 1 })
   for (const value of bad as Json[]) {
-    for (const where of [value, [value], { a: value }, { b: 1, a: [{ c: value }] }, [{ a: value, z: 1 }]]) {
+    for (const where of [value, [value], { a: value }, { b: 1, a: [{ c: value }] }, [{ a: value, z: 1 }], [{ b: 1, a: 2 }, value]]) {
       assert.throws(() => canonicalize(where), TypeError, String(typeof value))
     }
   }

@@ -21,7 +21,7 @@ export function toHex(bytes: Uint8Array): string {
 
 /** Lower-case digits only, two for each byte. */
 export function fromHex(text: string): Uint8Array | undefined {
-  return text.length % 2 === 0 ? unpack(text, text.length, hexValues, 4) : undefined
+  return unpack(text, text.length, hexValues, 4)
 }
 
 /** The standard alphabet, padded. */
@@ -45,7 +45,7 @@ export function toBase64Url(bytes: Uint8Array): string {
 
 /** The URL-safe alphabet, never padded, the unused bits zero. */
 export function fromBase64Url(text: string): Uint8Array | undefined {
-  return text.length % 4 === 1 ? undefined : unpack(text, text.length, base64UrlValues, 6)
+  return unpack(text, text.length, base64UrlValues, 6)
 }
 
 /** The caller answers for the text being well-formed: a lone surrogate would become U+FFFD and so collide with every other one. */

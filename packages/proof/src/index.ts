@@ -5,43 +5,25 @@
 export { assert, AssertionError } from "./assert.ts"
 export { bodyHash, bodySaltBytes, bodyTag } from "./body.ts"
 export { canonicalize, parseCanonical } from "./canonical.ts"
-export { equalJson, isJsonObject, jsonDepthMax, parseJson, type Json, type JsonObject } from "./json.ts"
 export { formatCheckpoint, parseCheckpoint, type Checkpoint } from "./checkpoint.ts"
 export { ed25519PublicKey, ed25519Sign, ed25519Verify, type Sign, type Verify } from "./ed25519.ts"
 export { concat, equalBytes, fromBase64, fromBase64Url, fromHex, fromUtf8, toBase64, toBase64Url, toHex, utf8 } from "./encoding.ts"
 export { createFrontier, emptyFrontier, type Frontier, type SavedFrontier } from "./frontier.ts"
 export { genesisTag, ledgerId, parseGenesis, type Continued, type Genesis } from "./genesis.ts"
-export {
-  cosign,
-  formatSignatureLine,
-  openNote,
-  parseNote,
-  parseSignatureLine,
-  signNote,
-  type Note,
-  type NoteFailure,
-  type OpenedNote,
-  type SignatureLine,
-  type Signer,
-  type VerifiedSignature,
-} from "./note.ts"
+export { equalJson, isJsonObject, jsonDepthMax, parseJson, type Json, type JsonObject } from "./json.ts"
+export { cosign, formatSignatureLine, openNote, parseNote, parseSignatureLine, signNote } from "./note.ts"
+export type { Note, NoteFailure, OpenedNote, SignatureLine, Signer, VerifiedSignature } from "./note.ts"
+export { verifyReceipt } from "./receipt.ts"
+export type { Because, Check, CheckName, Failure, Genuine, ReceiptOptions, Refuted, Report, Unconfirmed, Verdict } from "./receipt.ts"
 export { encodeRecord, eventHash, kindOf, kinds, parseRecord, recordBytes, writeRecord, type Kind, type RecordFields } from "./record.ts"
-export {
-  digest,
-  disclosure,
-  disclosureSaltBytes,
-  openBody,
-  parseDisclosure,
-  type Disclosed,
-  type OpenedBody,
-  type SealFailure,
-} from "./sealed.ts"
+export { digest, disclosure, disclosureSaltBytes, openBody, parseDisclosure } from "./sealed.ts"
+export type { Disclosed, OpenedBody, SealFailure } from "./sealed.ts"
 export { sha256, type Sha256 } from "./sha256.ts"
 export { compareEntry, compareReceipt, maskEmail, type Comparison, type Content, type Difference, type Hashed } from "./shown.ts"
 export {
   bundle,
   entryBytesMax,
-  fullWidth,
+  levelWidth,
   nodeInTile,
   parseBundle,
   parseTilePath,
@@ -49,18 +31,10 @@ export {
   tileOf,
   tilePath,
   tileWidth,
-  type Tile,
-  type TileSlice,
 } from "./tile.ts"
-export {
-  formatTlogProof,
-  parseTlogProof,
-  verifyTlogProof,
-  type TlogProof,
-  type TlogProofFailure,
-  type TlogProofOptions,
-  type VerifiedTlogProof,
-} from "./tlog-proof.ts"
+export type { Tile, TileSlice } from "./tile.ts"
+export { formatTlogProof, parseTlogProof, verifyTlogProof } from "./tlog-proof.ts"
+export type { TlogProof, TlogProofFailure, TlogProofOptions, TlogProofRefuted, VerifiedTlogProof } from "./tlog-proof.ts"
 export {
   consistencyNodes,
   consistencyProof,

@@ -136,6 +136,9 @@ test("equalJson is equality of canonical text", () => {
     [{ a: 1 }, null],
     [[1], [1, 2]],
     ["1", 1],
+    [JSON.parse('{"__proto__":{}}') as Json, { a: {} }],
+    [[], Array(1)],
+    [[null], Array(1)],
   ]
   for (const [a, b] of pairs) assert.ok(!equalJson(a, b))
 })
@@ -151,7 +154,12 @@ function isJson(text: string): boolean {
 
 function spell(value: Json, space: string, escaped: boolean): string {
   const quote = (text: string) =>
-    escaped ? `"${Array.from(text, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`).join("")}"` : JSON.stringify(text)
+    escaped
+      ? `"${text
+          .split("")
+          .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`)
+          .join("")}"`
+      : JSON.stringify(text)
   const list = (parts: string[]) => parts.map((part) => space + part + space).join(",")
   if (typeof value === "string") return quote(value)
   if (typeof value !== "object" || value === null) return JSON.stringify(value)

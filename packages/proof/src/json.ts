@@ -31,6 +31,7 @@ export function isJsonObject(value: Json | undefined): value is JsonObject {
 export function equalJson(json: Json, value: unknown): boolean {
   if (typeof json !== "object" || json === null) return json === value
   if (typeof value !== "object" || value === null || Array.isArray(json) !== Array.isArray(value)) return false
+  if (Array.isArray(json) && json.length !== (value as unknown[]).length) return false
   const names = Object.keys(json)
   // A cast, so that arrays and objects are compared alike: by their own keys.
   const [a, b] = [json as JsonObject, value as Record<string, unknown>]

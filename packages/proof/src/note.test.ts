@@ -80,6 +80,10 @@ test("unknown signatures are ignored, whatever they hold; a known one that fails
   // The name of a known key, with another id, is another key.
   const sameName = formatSignatureLine({ name: log.name, keyId: Uint8Array.of(1, 2, 3, 4), signature: new Uint8Array(64) })
   assert.ok(openNote(signed + sameName, [logKey]).ok)
+  // And its id, under another name, too: ids are short enough to be made to collide.
+  const sameId = formatSignatureLine({ name: "other.example", keyId: logKey.keyId, signature: log.sign(utf8(text)) })
+  assert.ok(openNote(signed + sameId, [logKey]).ok)
+  assert.deepEqual(openNote(`${text}\n${sameId}`, [logKey]), { ok: false, reason: "unsigned" })
   const forged = formatSignatureLine({ name: log.name, keyId: logKey.keyId, signature: new Uint8Array(64) })
   for (const note of [signed + forged, `${text}\n${forged}${signed.slice(text.length + 1)}`, `${text}\n${forged}`]) {
     assert.deepEqual(openNote(note, [logKey]), { ok: false, reason: "signature", name: log.name })

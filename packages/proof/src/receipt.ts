@@ -230,7 +230,7 @@ function readEvidence(answer: unknown): Evidence | Doubt {
   if (sealedBody && isDoubt(sealedBody)) return sealedBody
   if (!isAbsent(vkey) && !(isString(vkey) && parseVkey(vkey)?.type === "log")) return malformed("proof.vkey")
   if (!isAbsent(tlogProof) && !isString(tlogProof)) return malformed("proof.tlogProof")
-  if (!isAbsent(disclosures) && !(Array.isArray(disclosures) && disclosures.every(isString))) return malformed("disclosures")
+  if (!isAbsent(disclosures) && !isStrings(disclosures)) return malformed("disclosures")
   if (!isAbsent(receipt) && !isObject(receipt)) return malformed("receipt")
   if (!isAbsent(entry) && !isObject(entry)) return malformed("entry")
   return {
@@ -271,6 +271,11 @@ function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
 
 function isString(value: unknown): value is string {
   return typeof value === "string"
+}
+
+function isStrings(value: unknown): value is readonly string[] {
+  // Array.from, because `every` would step over holes.
+  return Array.isArray(value) && Array.from(value as unknown[]).every(isString)
 }
 
 function isAbsent(value: unknown): value is null | undefined {

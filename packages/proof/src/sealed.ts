@@ -54,7 +54,8 @@ export type SealFailure = "malformed" | "unmatched" | "repeated" | "name"
 
 /**
  * The body with each disclosed claim as a member, under its name, of the object that lists its digest; `withheld` digests had no
- * disclosure. Neither argument is changed. All of it is refused if any disclosure does not fit exactly once.
+ * disclosure. Neither argument is changed, though the result may share parts of them. All of it is refused if any disclosure does not
+ * fit exactly once.
  */
 export function openBody(body: JsonObject, disclosures: readonly string[], hash: Sha256 = sha256): OpenedBody {
   const claims = new Map<string, Disclosed>()
@@ -66,10 +67,10 @@ export function openBody(body: JsonObject, disclosures: readonly string[], hash:
     claims.set(key, claim)
   }
 
-  const { _sd_alg: algorithm = "sha-256", ...members } = body
-  if (algorithm !== "sha-256") return { ok: false, reason: "malformed" }
+  const { _sd_alg: algorithm, ...members } = body
+  if (algorithm !== undefined && algorithm !== "sha-256") return { ok: false, reason: "malformed" }
   const opening: Opening = { claims, seen: new Set(), matched: 0 }
-  const value = openObject(members, opening)
+  const value = openObject(algorithm === undefined ? body : members, opening)
   if (opening.failure) return { ok: false, reason: opening.failure }
   if (opening.matched < claims.size) return { ok: false, reason: "unmatched" }
   return { ok: true, value, withheld: opening.seen.size - opening.matched }
@@ -82,41 +83,49 @@ type Opening = {
   failure?: SealFailure
 }
 
+/** The value itself where nothing in it is sealed, as in most. */
 function openValue(value: Json, opening: Opening): Json {
-  if (Array.isArray(value)) return value.map((item: Json) => openValue(item, opening))
-  return isJsonObject(value) ? openObject(value, opening) : value
+  if (typeof value !== "object" || value === null) return value
+  if (isJsonObject(value)) return openObject(value, opening)
+  const items = value.map((item) => openValue(item, opening))
+  return items.some((item, i) => item !== value[i]) ? items : value
 }
 
 function openObject(object: JsonObject, opening: Opening): JsonObject {
-  const members = new Map<string, Json>()
-  for (const [name, member] of Object.entries(object)) {
+  let members: { [name: string]: Json } | undefined
+  for (const name of Object.keys(object)) {
     if (name === "_sd") continue
-    if (reservedNames.has(name)) opening.failure ??= "malformed"
-    members.set(name, openValue(member, opening))
+    if (reservedNames.has(name)) return fail(opening, "malformed", object)
+    const member = object[name] as Json
+    const opened = openValue(member, opening)
+    if (opened === member) continue
+    members ??= { ...object }
+    members[name] = opened
   }
-  const digests = object["_sd"]
-  if (digests !== undefined) placeClaims(members, digests, opening)
-  return Object.fromEntries(members)
+  if (!Object.hasOwn(object, "_sd")) return members ?? object
+  const { _sd: digests = null, ...others } = members ?? object
+  return placeClaims(others, digests, opening)
 }
 
-function placeClaims(members: Map<string, Json>, digests: Json, opening: Opening): void {
-  if (!Array.isArray(digests) || digests.length === 0) {
-    opening.failure ??= "malformed"
-    return
-  }
+function placeClaims(members: { [name: string]: Json }, digests: Json, opening: Opening): JsonObject {
+  if (!Array.isArray(digests) || digests.length === 0) return fail(opening, "malformed", members)
   for (const digest of digests as Json[]) {
-    if (typeof digest !== "string" || fromBase64Url(digest)?.length !== 32) {
-      opening.failure ??= "malformed"
-      return
-    }
-    if (opening.seen.has(digest)) opening.failure ??= "repeated"
+    if (typeof digest !== "string" || fromBase64Url(digest)?.length !== 32) return fail(opening, "malformed", members)
+    if (opening.seen.has(digest)) return fail(opening, "repeated", members)
     opening.seen.add(digest)
     const claim = opening.claims.get(digest)
     if (!claim) continue
+    if (Object.hasOwn(members, claim.name)) return fail(opening, "name", members)
+    members[claim.name] = claim.value
     opening.matched++
-    if (members.has(claim.name)) opening.failure ??= "name"
-    members.set(claim.name, claim.value)
   }
+  return members
+}
+
+/** The first failure is the one that is told. What is returned for the value will not be looked at. */
+function fail(opening: Opening, reason: SealFailure, value: JsonObject): JsonObject {
+  opening.failure ??= reason
+  return value
 }
 
 // `__proto__` is none of the RFC's: as a member it is lost or worse when objects are copied, so the ledger accepts it nowhere.

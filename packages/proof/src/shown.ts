@@ -77,7 +77,7 @@ function timestamp(timeMs: number): string | undefined {
 
 function compare(prefix: string, shown: object, fields: Fields, { content }: Hashed): Comparison {
   const uncovered: string[] = []
-  for (const [name, value] of Object.entries(shown) as [string, unknown][]) {
+  for (const [name, value] of membersOf(shown)) {
     const path = `${prefix}.${name}`
     const nested = nestedFields(name, content)
     if (nested) {
@@ -122,16 +122,22 @@ function compareNested(path: string, shown: unknown, { expected, required, email
   const uncovered: string[] = []
   if (typeof shown !== "object" || shown === null || Array.isArray(shown))
     return { difference: difference(path, undefined, shown), uncovered }
-  for (const [name, value] of Object.entries(shown) as [string, unknown][]) {
+  const members = membersOf(shown)
+  for (const [name, value] of members) {
     const member = Object.hasOwn(expected, name) ? expected[name] : undefined
     if (member !== undefined && equalJson(member, value)) continue
     if (name === "email" && typeof member === "string" && value === maskEmail(member)) continue
     if (name === "email" && emailWithheld && isMask(value)) uncovered.push(`${path}.${name}`)
     else return { difference: difference(`${path}.${name}`, member, value), uncovered }
   }
-  const missing = required.find((name) => !Object.hasOwn(shown, name))
+  const missing = required.find((name) => !members.some(([shownName]) => shownName === name))
   if (missing !== undefined) return { difference: difference(`${path}.${missing}`, expected[missing], undefined), uncovered }
   return { uncovered }
+}
+
+/** A member that is undefined is not shown: JSON would drop it. */
+function membersOf(shown: object): [string, unknown][] {
+  return Object.entries(shown).filter(([, value]) => value !== undefined)
 }
 
 function isMask(value: unknown): boolean {

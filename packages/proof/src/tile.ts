@@ -43,11 +43,11 @@ export function parseTilePath(path: string): Tile | undefined {
 
 /** How many hashes the partial tile at the right edge of this level has, for a tree of this size. 0: the level ends with a full tile. */
 export function partialWidth(level: number, size: number): number {
-  return fullWidth(level, size) % tileWidth
+  return levelWidth(level, size) % tileWidth
 }
 
 /** How many hashes this level has in all. */
-export function fullWidth(level: number, size: number): number {
+export function levelWidth(level: number, size: number): number {
   return Math.floor(size / tileWidth ** level)
 }
 

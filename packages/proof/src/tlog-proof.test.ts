@@ -150,6 +150,11 @@ test("each thing that can be wrong has its name", () => {
   assert.equal(failureOf({ hashes: [eventHash(first), eventHash(first)] }), "inclusion")
   assert.equal(failureOf({ hashes: [eventHash(second)] }), "inclusion")
   assert.equal(failureOf({ extra: recordOf(5), index: 5 }), "inclusion")
+  // A record that says another place than the one where it stands.
+  const misplaced = recordOf(5)
+  const misplacedRoot = nodeHash(eventHash(first), eventHash(misplaced))
+  const itsCheckpoint = signNote(formatCheckpoint({ origin, size: 2, root: misplacedRoot }), log)
+  assert.equal(failureOf({ extra: misplaced, checkpoint: itsCheckpoint }), "inclusion")
   const other = signNote(formatCheckpoint({ origin, size: 2, root: bytes(9) }), log)
   const wrongRoot = verifyTlogProof(formatTlogProof({ ...proof, checkpoint: other }), { vkeys: [vkey] })
   assert.deepEqual(wrongRoot, { ok: false, failure: "inclusion", expected: "09".repeat(32), found: Buffer.from(root).toString("hex") })

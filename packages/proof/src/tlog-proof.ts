@@ -44,7 +44,7 @@ export function parseTlogProof(text: string): TlogProof | undefined {
   if (blank < 0) return undefined
   const checkpoint = text.slice(blank + 2)
   const [first, ...lines] = text.slice(0, blank).split("\n")
-  if (first !== header || lines.length > 2 + proofHashesMax || !parseNote(checkpoint)) return undefined
+  if (first !== header || !parseNote(checkpoint)) return undefined
 
   const extraText = lines[0]?.startsWith("extra ") ? lines.shift()?.slice("extra ".length) : undefined
   const extra = extraText === undefined ? undefined : fromBase64(extraText)

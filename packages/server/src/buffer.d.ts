@@ -4,6 +4,7 @@
 interface Buffer {
   latin1Slice(start: number, end: number): string
   utf8Slice(start: number, end: number): string
+  base64urlSlice(start: number, end: number): string
   latin1Write(text: string, offset: number): number
   utf8Write(text: string, offset: number): number
 }

@@ -29,14 +29,23 @@ interface Setting {
 }
 
 export const settings = {
-  TALLYSTICK_HOST: { fallback: "127.0.0.1", manual: "Address to listen on. `0.0.0.0` for every IPv4 interface; put TLS in front of it then." },
+  TALLYSTICK_HOST: {
+    fallback: "127.0.0.1",
+    manual: "Address to listen on. `0.0.0.0` for every IPv4 interface; put TLS in front of it then.",
+  },
   TALLYSTICK_PORT: { fallback: "8080", manual: "Port to listen on. `0` takes a free one and says which." },
-  TALLYSTICK_DATA: { fallback: "./data", manual: "Folder of the ledger. It must be on a local disk, and belongs to one running service at a time." },
+  TALLYSTICK_DATA: {
+    fallback: "./data",
+    manual: "Folder of the ledger. It must be on a local disk, and belongs to one running service at a time.",
+  },
   TALLYSTICK_HEADS: {
     fallback: "`<data>.heads`",
     manual: "File that remembers what was signed, kept outside the data so that an old copy of the data is noticed.",
   },
-  TALLYSTICK_PUBLIC_URL: { fallback: "`http://<host>:<port>`", manual: "Address under which clients reach the service; URLs in answers begin with it." },
+  TALLYSTICK_PUBLIC_URL: {
+    fallback: "`http://<host>:<port>`",
+    manual: "Address under which clients reach the service; URLs in answers begin with it.",
+  },
   TALLYSTICK_ROOT_KEY: {
     fallback: "made, kept in `<data>/root-key`",
     manual: "The instance key: a string of 32 characters or more that may do everything.",
@@ -100,7 +109,11 @@ function refuseUnknown(environment: Readonly<Record<string, string | undefined>>
   }
 }
 
-function valueOf(environment: Readonly<Record<string, string | undefined>>, name: Name, readFile: (path: string) => string): string | undefined {
+function valueOf(
+  environment: Readonly<Record<string, string | undefined>>,
+  name: Name,
+  readFile: (path: string) => string,
+): string | undefined {
   const setting: Setting = settings[name]
   const direct = environment[name]
   const path = setting.secret ? environment[`${name}_FILE`] : undefined
@@ -128,7 +141,8 @@ function urlOf(value: string | undefined): string | undefined {
   if (value === undefined) return undefined
   const url = URL.parse(value)
   const plain = url !== null && url.search === "" && url.hash === "" && url.username === "" && url.password === ""
-  if (!plain || !["http:", "https:"].includes(url.protocol)) throw new ConfigError("TALLYSTICK_PUBLIC_URL must be an http or https address without query, fragment or user")
+  if (!plain || !["http:", "https:"].includes(url.protocol))
+    throw new ConfigError("TALLYSTICK_PUBLIC_URL must be an http or https address without query, fragment or user")
   return value.replace(/\/+$/, "")
 }
 
@@ -143,7 +157,11 @@ function rootKeyOf(value: string | undefined): string | undefined {
 export function secretOf(value: string | undefined): Uint8Array | undefined {
   if (value === undefined) return undefined
   const bytes = /^[0-9a-fA-F]{64}$/.test(value) ? Buffer.from(value, "hex") : Buffer.from(value, "base64")
-  const exact = bytes.length === secretBytes && [bytes.toString("hex"), bytes.toString("base64"), bytes.toString("base64url")].includes(/^[0-9A-F]{64}$/i.test(value) ? value.toLowerCase() : value)
+  const exact =
+    bytes.length === secretBytes &&
+    [bytes.toString("hex"), bytes.toString("base64"), bytes.toString("base64url")].includes(
+      /^[0-9A-F]{64}$/i.test(value) ? value.toLowerCase() : value,
+    )
   if (!exact) throw new ConfigError(`TALLYSTICK_SECRET must be ${secretBytes} bytes, in hex or in base64`)
   return new Uint8Array(bytes)
 }

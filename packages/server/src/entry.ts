@@ -116,7 +116,8 @@ export function receiptJson({ link, content }: Opened, present: Present, publicU
 export type Integrity = "verified" | "pending" | "erased" | "expired" | "broken"
 
 export function entryJson({ kind, link, content }: Opened, present: Present, integrity: Integrity): string {
-  const { id, receipt, workspaceId, projectId, action, actor, target, occurredAt, receivedAt, source, userVisible, lane, metadata } = content
+  const { id, receipt, workspaceId, projectId, action, actor, target, occurredAt, receivedAt, source, userVisible, lane, metadata } =
+    content
   const { context, keyId, policyVersion, clockAhead } = content
   const fields: JsonObject = {
     workspaceId,
@@ -156,12 +157,18 @@ function provenanceJson(context: Context | undefined, keyId: string | undefined)
 
 /** Canonical, and by hand for the parties that most events have. */
 export function partyJson(party: Party): string {
-  for (const member in party) if (member !== "id" && member !== "type" && member !== "email" && member !== "name") return canonicalize(party)
+  if (hasFurther(party)) return canonicalize(party)
   const { email, id, name, type } = party
   return (
     `{${email === undefined ? "" : `"email":${JSON.stringify(email)},`}"id":${JSON.stringify(id)},` +
     `${name === undefined ? "" : `"name":${JSON.stringify(name)},`}"type":${JSON.stringify(type)}}`
   )
+}
+
+/** Whether a party has members that the format has no name for. */
+export function hasFurther(party: Party): boolean {
+  for (const member in party) if (member !== "id" && member !== "type" && member !== "email" && member !== "name") return true
+  return false
 }
 
 function parseObject(text: string): JsonObject | undefined {

@@ -4,9 +4,9 @@
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { Command } from "commander"
+import { StartError } from "./check-store.ts"
 import { runServe } from "./cli/serve.ts"
 import { ConfigError } from "./config.ts"
-import { StartError } from "./serve.ts"
 
 // The package's own description of itself.
 const { version } = JSON.parse(readFileSync(join(import.meta.dirname, "..", "package.json"), "utf8")) as { version: string }
@@ -31,6 +31,8 @@ try {
 } catch (error) {
   // What the operator can mend is one sentence; anything else is a fault of ours, with its stack.
   const expected = error instanceof ConfigError || error instanceof StartError
-  process.stderr.write(expected ? `tallystick: ${error.message}\n` : `tallystick: ${error instanceof Error ? error.stack : String(error)}\n`)
+  process.stderr.write(
+    expected ? `tallystick: ${error.message}\n` : `tallystick: ${error instanceof Error ? error.stack : String(error)}\n`,
+  )
   process.exit(1)
 }

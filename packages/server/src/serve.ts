@@ -1,22 +1,22 @@
 // Wires the service: store → ledger → followers → http, and closes it in reverse.
 
+import type { FastifyInstance } from "fastify"
 import type { Logger } from "pino"
+import { checkStore, type CheckedStore } from "./check-store.ts"
 import { systemClock } from "./clock.ts"
 import type { Config } from "./config.ts"
 import { LedgerError } from "./error.ts"
 import type { Sighting, Watching } from "./followers/watching.ts"
 import { guard, unknownResource } from "./http/authenticate.ts"
 import { mount } from "./http/endpoint.ts"
-import { createMetrics } from "./http/metrics.ts"
+import { createMetrics, type Metrics } from "./http/metrics.ts"
 import { routes } from "./http/routes.ts"
 import { createServer } from "./http/server.ts"
 import type { Service } from "./http/service.ts"
 import type { Secrets } from "./keep.ts"
 import { createLedger, type LedgerParts } from "./ledger/ledger.ts"
-import { recheck } from "./ledger/recheck.ts"
-import { readHeads } from "./store/heads.ts"
 import { openStore } from "./store/open.ts"
-import type { Document, Registry, Store } from "./store/store.ts"
+import type { Store } from "./store/store.ts"
 import { createKeys } from "./workspace/keys.ts"
 import { createProjects } from "./workspace/projects.ts"
 import { createWorkspaces } from "./workspace/workspaces.ts"
@@ -39,40 +39,32 @@ export interface ServeOptions {
   readonly same?: LedgerParts["same"]
 }
 
-/** What must be so before the service starts, and is not; the message is for the operator. */
-export class StartError extends Error {
-  override readonly name = "StartError"
+export async function serve(config: Config, secrets: Secrets, options: ServeOptions): Promise<Running> {
+  const opened = await openStore({ folder: config.data, reserveBytes: config.limits.diskReserveBytes, onDeath: options.onFatal })
+  const store = options.wrapStore?.(opened) ?? opened
+  try {
+    const checked = await checkStore(store, config.heads, config.limits)
+    return await start(config, secrets, options, store, checked)
+  } catch (error) {
+    await store.close()
+    throw error
+  }
 }
 
-/** All workspaces together have this many of their last entries looked at; each at most `recheckEntries`. */
-const recheckTotal = 20_000
-
-export async function serve(config: Config, secrets: Secrets, options: ServeOptions): Promise<Running> {
-  const { log, version, onFatal } = options
+async function start(
+  config: Config,
+  secrets: Secrets,
+  options: ServeOptions,
+  store: Store,
+  { workspaces, behind }: CheckedStore,
+): Promise<Running> {
+  const { log, version } = options
   const { limits } = config
-  const opened = await openStore({ folder: config.data, reserveBytes: limits.diskReserveBytes, onDeath: onFatal })
-  const store = options.wrapStore?.(opened) ?? opened
-  const documents = await allWorkspaces(store.registry)
-  await recheckAll(store, documents, limits.recheckEntries)
-  const behind = await behindHeads(store, documents, config.heads)
-  if (behind !== undefined) log.error(behind)
-
-  const broken = new Set<string>()
-  const publicAddress = { url: config.publicUrl ?? `http://${hostInUrl(config.host)}:${config.port}` }
+  const address = { url: config.publicUrl ?? urlOf(config.host, config.port) }
   const metrics = createMetrics(version, () => ledger.sequencer.waiting())
-  const see = (sighting: Sighting): void => {
-    if (sighting.kind === "followed") metrics.followed(sighting.workspace, sighting.position)
-    if (sighting.kind === "signed") metrics.signed(sighting.lagMs)
-    if (sighting.kind === "failed") log.error({ workspace: sighting.workspace, detail: sighting.detail }, "following failed; it is tried again with the next entry")
-    if (sighting.kind !== "broken") return
-    broken.add(sighting.workspace)
-    metrics.integrityFailure()
-    log.error({ workspace: sighting.workspace, detail: sighting.detail }, "the chain does not hold together; this workspace is not written to or signed any more")
-  }
-  const watching: Watching =
-    behind === undefined
-      ? await watchBeside({ data: config.data, headsPath: config.heads, secret: secrets.secret, limits }, see, onFatal)
-      : { poke: () => {}, seal: async () => undefined, close: async () => {} }
+  const broken = new Set<string>()
+  if (behind !== undefined) log.error(behind)
+  const watching = behind === undefined ? await watch(config, secrets, options, sightings(metrics, broken, log)) : notWatching
   const ledger = createLedger({
     journal: store.journal,
     clock: systemClock,
@@ -91,38 +83,23 @@ export async function serve(config: Config, secrets: Secrets, options: ServeOpti
   const service: Service = {
     store,
     ledger,
-    workspaces: createWorkspaces({ ...parts, host: new URL(publicAddress.url).hostname }),
+    workspaces: createWorkspaces({ ...parts, host: new URL(address.url).hostname }),
     projects: createProjects(parts),
     keys: createKeys({ ...parts, rootKey: secrets.rootKey }),
     clock: systemClock,
     limits,
     metrics,
     seal: (workspace) => watching.seal(workspace),
-    halted(workspace) {
-      if (behind !== undefined) return new LedgerError("read_only", behind)
-      if (workspace === undefined || !broken.has(workspace)) return undefined
-      return new LedgerError("integrity_failure", "this workspace's chain does not hold together, and is not written to until an operator has looked at it")
-    },
+    halted: (workspace) => haltOf(behind, workspace !== undefined && broken.has(workspace)),
     get publicUrl() {
-      return publicAddress.url
+      return address.url
     },
   }
-
-  const server = createServer({ limits, clock: systemClock, log, listenHost: config.host, publicUrl: publicAddress.url, trustProxy: trusted(config) })
-  if (behind !== undefined) server.addHook("onRequest", (_request, reply, done) => void (reply.header("ledger-state", "read-only"), done()))
-  server.addHook("onResponse", (request, reply, done) => {
-    metrics.request(request.routeOptions.url ?? "", request.method, reply.statusCode, reply.elapsedTime)
-    done()
-  })
-  mount(server, routes(service, version), { guard: guard(service.keys), unknownResource, limits, clock: systemClock, log })
-  await server.listen({ host: config.host, port: config.port })
-  const [address] = server.addresses()
-  const port = typeof address === "object" ? address.port : config.port
-  if (config.publicUrl === undefined) publicAddress.url = `http://${hostInUrl(config.host)}:${port}`
-  watching.poke(documents.map(({ id }) => id))
-
+  const server = await listen(config, service, log, version, behind !== undefined)
+  if (config.publicUrl === undefined) address.url = urlOf(config.host, portOf(server) ?? config.port)
+  watching.poke(workspaces.map(({ id }) => id))
   return {
-    url: publicAddress.url,
+    url: address.url,
     service,
     async close() {
       await server.close()
@@ -133,42 +110,73 @@ export async function serve(config: Config, secrets: Secrets, options: ServeOpti
   }
 }
 
-async function allWorkspaces(registry: Registry): Promise<readonly Document<"workspace">[]> {
-  const all: Document<"workspace">[] = []
-  for (let before = Number.MAX_SAFE_INTEGER; ; ) {
-    const page = await registry.list("workspace", undefined, before, 1000)
-    all.push(...page)
-    const last = page.at(-1)
-    if (last === undefined) return all
-    before = last.serial
+async function listen(config: Config, service: Service, log: Logger, version: string, readOnly: boolean): Promise<FastifyInstance> {
+  const { limits, metrics, clock, publicUrl } = service
+  const server = createServer({ limits, clock, log, listenHost: config.host, publicUrl, trustProxy: trusted(config) })
+  if (readOnly) {
+    server.addHook("onRequest", (_request, reply, done) => {
+      reply.header("ledger-state", "read-only")
+      done()
+    })
   }
+  server.addHook("onResponse", (request, reply, done) => {
+    metrics.request(request.routeOptions.url ?? "", request.method, reply.statusCode, reply.elapsedTime)
+    done()
+  })
+  mount(server, routes(service, version), { guard: guard(service.keys), unknownResource, limits, clock, log })
+  await server.listen({ host: config.host, port: config.port })
+  return server
 }
 
-async function recheckAll(store: Store, workspaces: readonly Document<"workspace">[], entriesMax: number): Promise<void> {
-  const entries = Math.max(1, Math.min(entriesMax, Math.floor(recheckTotal / workspaces.length)))
-  for (const workspace of workspaces) {
-    const wrong = await recheck(store.journal, workspace, entries)
-    if (wrong !== undefined) throw new StartError(`${wrong}; nothing may be built upon it. Restore a backup, or look at the disk`)
-  }
+function watch(config: Config, secrets: Secrets, { onFatal }: ServeOptions, see: (sighting: Sighting) => void): Promise<Watching> {
+  return watchBeside({ data: config.data, headsPath: config.heads, secret: secrets.secret, limits: config.limits }, see, onFatal)
 }
 
-/** A copy of the data that ends before what was signed must not be written to: it would become a second history under the same name. */
-async function behindHeads(store: Store, workspaces: readonly Document<"workspace">[], headsPath: string): Promise<string | undefined> {
-  const { heads } = readHeads(headsPath)
-  for (const { id, value } of workspaces) {
-    const signed = heads.get(value.origin)
-    const head = await store.journal.head(id)
-    if (signed !== undefined && signed.size > (head?.sequence ?? 0)) {
-      return `the data is older than what was signed: workspace ${id} ends at entry ${head?.sequence ?? 0}, and ${signed.size} were signed; it can be read, and not be written to`
+/** What is read only is not followed either: its tree would be signed again from an older state. */
+const notWatching: Watching = { poke: () => {}, seal: async () => undefined, close: async () => {} }
+
+/** What is done about what the followers see. */
+function sightings(metrics: Metrics, broken: Set<string>, log: Logger): (sighting: Sighting) => void {
+  return (sighting) => {
+    switch (sighting.kind) {
+      case "followed":
+        metrics.followed(sighting.workspace, sighting.position)
+        break
+      case "signed":
+        metrics.signed(sighting.lagMs)
+        break
+      case "failed":
+        log.error({ workspace: sighting.workspace, detail: sighting.detail }, "following failed; it is tried again with the next entry")
+        break
+      case "broken":
+        broken.add(sighting.workspace)
+        metrics.integrityFailure()
+        log.error(
+          { workspace: sighting.workspace, detail: sighting.detail },
+          "the chain does not hold together; this workspace is not written to or signed any more",
+        )
     }
   }
-  return undefined
+}
+
+function haltOf(behind: string | undefined, isBroken: boolean): LedgerError | undefined {
+  if (behind !== undefined) return new LedgerError("read_only", behind)
+  if (!isBroken) return undefined
+  return new LedgerError(
+    "integrity_failure",
+    "this workspace's chain does not hold together; it is not written to until an operator has looked at it",
+  )
+}
+
+function portOf(server: FastifyInstance): number | undefined {
+  const [address] = server.addresses()
+  return typeof address === "object" ? address.port : undefined
+}
+
+function urlOf(host: string, port: number): string {
+  return `http://${host.includes(":") ? `[${host}]` : host}:${port}`
 }
 
 function trusted({ trustProxy }: Config): boolean | string[] {
   return typeof trustProxy === "boolean" ? trustProxy : trustProxy.split(",").map((part) => part.trim())
-}
-
-function hostInUrl(host: string): string {
-  return host.includes(":") ? `[${host}]` : host
 }

@@ -14,8 +14,8 @@ export interface Thread<Q extends Questions> {
 
 export interface ThreadListener<R> {
   /** The thread has ended, and nobody had asked it to. */
-  onDeath(cause: Error): void
-  onReport?(report: R): void
+  readonly onDeath: (cause: Error) => void
+  readonly onReport?: (report: R) => void
 }
 
 interface Started {
@@ -38,13 +38,19 @@ type Told<R = unknown> =
 const closeQuestion = "close"
 
 /** Starts a thread on a module that calls `answer`, and waits until it is ready. */
-export async function startThread<Q extends Questions, R = never>(module: string, given: unknown, listener: ThreadListener<R>): Promise<Thread<Q>> {
+export async function startThread<Q extends Questions, R = never>(
+  module: string,
+  given: unknown,
+  listener: ThreadListener<R>,
+): Promise<Thread<Q>> {
   const worker = new Worker(module, { workerData: { module, given } satisfies Started, execArgv: [] })
-  const waiting = new Map<number, { resolve(answer: unknown): void; reject(error: unknown): void }>()
+  const waiting = new Map<number, { readonly resolve: (answer: unknown) => void; readonly reject: (error: unknown) => void }>()
   let asked = 0
   let closing = false
+  let ended: Error | undefined
 
   const die = (cause: Error) => {
+    ended ??= cause
     for (const { reject } of waiting.values()) reject(cause)
     waiting.clear()
     if (!closing) listener.onDeath(cause)
@@ -71,6 +77,10 @@ export async function startThread<Q extends Questions, R = never>(module: string
 
   const post = (question: string, value: unknown, transfer: Transferable[] = []): Promise<unknown> =>
     new Promise((resolve, reject) => {
+      if (ended !== undefined) {
+        reject(ended)
+        return
+      }
       const id = ++asked
       waiting.set(id, { resolve, reject })
       worker.postMessage({ id, question, given: value } satisfies Asked, transfer)
@@ -81,9 +91,9 @@ export async function startThread<Q extends Questions, R = never>(module: string
     ask: (question, value, transfer) => post(question, value, transfer) as never,
     async close() {
       closing = true
-      const ended = new Promise((resolve) => worker.once("exit", resolve))
+      const exited = new Promise((resolve) => worker.once("exit", resolve))
       await post(closeQuestion, undefined)
-      await ended
+      await exited
     },
   }
 }

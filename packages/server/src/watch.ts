@@ -39,7 +39,11 @@ export function watchHere(
 }
 
 /** Follows in a thread of its own. `onDeath` hears of an end that nobody asked for. */
-export async function watchBeside(options: WatchOptions, report: (sighting: Sighting) => void, onDeath: (cause: Error) => void): Promise<Watching> {
+export async function watchBeside(
+  options: WatchOptions,
+  report: (sighting: Sighting) => void,
+  onDeath: (cause: Error) => void,
+): Promise<Watching> {
   const thread = await startThread<WatchQuestions, Sighting>(import.meta.filename, options, { onDeath, onReport: report })
   return {
     poke: (workspaces) => void thread.ask("poke", workspaces),
@@ -54,9 +58,12 @@ if (options !== undefined) {
   const store = openWatched(data)
   const heads = openHeads(headsPath)
   const watching = watchHere(store, heads, secret, systemClock, limits, (sighting) => report(sighting))
-  const report = answer<WatchQuestions, Sighting>({ poke: (workspaces) => watching.poke(workspaces), seal: (workspace) => watching.seal(workspace) }, async () => {
-    await watching.close()
-    await store.close()
-    heads.close()
-  })
+  const report = answer<WatchQuestions, Sighting>(
+    { poke: (workspaces) => watching.poke(workspaces), seal: (workspace) => watching.seal(workspace) },
+    async () => {
+      await watching.close()
+      await store.close()
+      heads.close()
+    },
+  )
 }

@@ -20,7 +20,9 @@ export async function greet({ url, service }: Running, { demo, newRootKeyPath, s
   const by = { kind: "instance" } as const
   const workspace = await service.workspaces.create(by, { id: demoWorkspace, name: "Demo" })
   const { key } = await service.keys.create(by, workspace, { name: "first start", scopes: ["write", "read"] })
-  say(`\nWrite a first event into the workspace "${demoWorkspace}" (the key is shown this once):\n\n${firstEvent(url, key, service.clock.now())}\n\n`)
+  say(
+    `\nWrite a first event into the workspace "${demoWorkspace}" (the key is shown this once):\n\n${firstEvent(url, key, service.clock.now())}\n\n`,
+  )
 }
 
 function firstEvent(url: string, key: string, nowMs: number): string {

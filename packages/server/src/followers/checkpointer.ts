@@ -67,7 +67,13 @@ export function createCheckpointer({ journal, index, registry, heads, signerOf, 
     const size = saved?.size ?? 0
     const last = size === 0 ? undefined : await journal.records(workspace, size, 1)
     const lastHash = last === undefined ? ledgerId : eventHash(last, sha256)
-    const growing: Growing = { origin: document.value.origin, ledgerId, frontier: createFrontier(saved, sha256), lastHash, unsignedSinceMs: undefined }
+    const growing: Growing = {
+      origin: document.value.origin,
+      ledgerId,
+      frontier: createFrontier(saved, sha256),
+      lastHash,
+      unsignedSinceMs: undefined,
+    }
     trees.set(workspace, growing)
     return growing
   }
@@ -130,18 +136,26 @@ function check(tree: Growing, { sequence, record, body, bodySalt }: Stored): { h
   if (fields.index !== tree.frontier.size) throw new IntegrityError(`entry ${sequence}: the record says index ${fields.index}`)
   if (!equalBytes(fields.ledgerId, tree.ledgerId)) throw new IntegrityError(`entry ${sequence}: the record is of another ledger`)
   if (!equalBytes(fields.previousHash, tree.lastHash)) {
-    throw new IntegrityError(`entry ${sequence}: the record follows ${toHex(fields.previousHash)}, the entry before it is ${toHex(tree.lastHash)}`)
+    throw new IntegrityError(
+      `entry ${sequence}: the record follows ${toHex(fields.previousHash)}, the entry before it is ${toHex(tree.lastHash)}`,
+    )
   }
   if (body === undefined || bodySalt === undefined) throw new IntegrityError(`entry ${sequence}: the body is not there`)
-  if (!equalBytes(bodyHash(bodySalt, body, sha256), fields.bodyHash)) throw new IntegrityError(`entry ${sequence}: the body has another hash`)
+  if (!equalBytes(bodyHash(bodySalt, body, sha256), fields.bodyHash))
+    throw new IntegrityError(`entry ${sequence}: the body has another hash`)
   return { hash: eventHash(record, sha256), timeMs: fields.timeMs }
 }
 
+interface TilesGrowing {
+  readonly completed: (level: number, n: number, hash: Uint8Array) => void
+  readonly growth: () => readonly TileGrowth[]
+}
+
 /** Collects what tiles gain: the complete subtrees of every eighth level. Level 0 is the records' own hashes and is not kept. */
-function createTileGrowth() {
+function createTileGrowth(): TilesGrowing {
   const growing = new Map<string, { level: number; tile: number; offset: number; hashes: Uint8Array[] }>()
   return {
-    completed(level: number, n: number, hash: Uint8Array): void {
+    completed: (level, n, hash) => {
       if (level === 0 || level % levelsPerTile !== 0) return
       const tile = Math.floor(n / tileWidth)
       const key = `${level / levelsPerTile}/${tile}`
@@ -149,7 +163,7 @@ function createTileGrowth() {
       if (known === undefined) growing.set(key, { level: level / levelsPerTile, tile, offset: n % tileWidth, hashes: [hash] })
       else known.hashes.push(hash)
     },
-    growth: (): TileGrowth[] =>
+    growth: () =>
       [...growing.values()].map(({ level, tile, offset, hashes }) => {
         const joined = new Uint8Array(hashes.length * hashBytes)
         for (const [place, hash] of hashes.entries()) joined.set(hash, place * hashBytes)

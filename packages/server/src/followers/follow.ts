@@ -25,7 +25,8 @@ export async function followOnce(
   const positions = await Promise.all(followers.map((follower) => follower.position(workspace)))
   const from = Math.min(...positions)
   const entries = await journal.after(workspace, from, limits.followEntriesMax)
-  for (const [at, { sequence }] of entries.entries()) assert.equal(sequence, from + 1 + at, "the journal gives entries in order and without a gap")
+  for (const [at, { sequence }] of entries.entries())
+    assert.equal(sequence, from + 1 + at, "the journal gives entries in order and without a gap")
   for (const [at, follower] of followers.entries()) {
     const fresh = entries.slice((positions[at] ?? 0) - from)
     if (fresh.length > 0) await follower.take(workspace, fresh)

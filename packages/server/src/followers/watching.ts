@@ -62,7 +62,7 @@ export function startWatching({ journal, followers, checkpointer, clock, limits,
   async function loop(): Promise<void> {
     while (!closing) {
       for (const errand of errands.splice(0)) await errand()
-      for (const workspace of [...dirty]) {
+      for (const workspace of dirty.values().toArray()) {
         await guarded(workspace, () => follow(workspace))
         await turn()
       }
@@ -86,7 +86,8 @@ export function startWatching({ journal, followers, checkpointer, clock, limits,
     const checkpoint = await checkpointer.sign(workspace)
     unsigned.delete(workspace)
     signedAtMs.set(workspace, clock.elapsed())
-    if (checkpoint !== undefined && since !== undefined) report({ kind: "signed", workspace, size: checkpoint.size, lagMs: clock.now() - since })
+    if (checkpoint !== undefined && since !== undefined)
+      report({ kind: "signed", workspace, size: checkpoint.size, lagMs: clock.now() - since })
     return checkpoint
   }
 

@@ -20,7 +20,9 @@ export function guard(keys: Keys): (incoming: Incoming, endpoint: ServiceEndpoin
 
 /** What to say of a path that names nothing: to somebody unknown the same as of something private. */
 export function unknownResource(caller: Caller): LedgerError {
-  return caller === undefined ? new LedgerError("unauthorized", sentences.unauthorized) : new LedgerError("not_found", "there is no such thing, or not in your reach")
+  return caller === undefined
+    ? new LedgerError("unauthorized", sentences.unauthorized)
+    : new LedgerError("not_found", "there is no such thing, or not in your reach")
 }
 
 function bearerOf(authorization: string | undefined): string | undefined {

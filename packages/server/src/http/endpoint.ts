@@ -150,7 +150,17 @@ function handlerOf<Access, Caller>(endpoint: Endpoint<Access, Caller>, options: 
     const bytes = checks.body === undefined ? none : await readBody(request.raw, reply, endpoint, limits)
     const body = checks.body?.(bytes)
     const { requestId, receivedAtMs } = incoming
-    const answer = await endpoint.handle({ caller, params, query, headers, body, bodyBytes: bytes.length, requestId, receivedAtMs, context })
+    const answer = await endpoint.handle({
+      caller,
+      params,
+      query,
+      headers,
+      body,
+      bodyBytes: bytes.length,
+      requestId,
+      receivedAtMs,
+      context,
+    })
     reply.code(answer.status).headers(answer.body === undefined ? cors : headersOfAnswer)
     if (answer.headers !== undefined) reply.headers(answer.headers)
     reply.send(typeof answer.body === "object" && !Buffer.isBuffer(answer.body) ? JSON.stringify(answer.body) : answer.body)
@@ -174,10 +184,10 @@ class Arrived implements Incoming {
 
   /** `rest` is the name of the parameter that takes the rest of the path. */
   constructor(request: FastifyRequest, receivedAtMs: number, rest: string | undefined) {
-    const params = request.params as Record<string, string> // the router's: one string for each name in the path
+    const { "*": tail = "", ...params } = request.params as Record<string, string> // the router's: one string for each name in the path
     this.#request = request
     this.headers = request.headers
-    this.params = rest === undefined ? params : { ...params, [rest]: params["*"] ?? "" }
+    this.params = rest === undefined ? params : { ...params, [rest]: tail }
     this.query = parseQuery(request.raw.url ?? "")
     this.requestId = request.id
     this.receivedAtMs = receivedAtMs
@@ -271,7 +281,8 @@ async function readBody(
 }
 
 function checkMediaType(headers: IncomingHttpHeaders): void {
-  if (headers["content-encoding"] !== undefined) throw new LedgerError("unsupported_media_type", "a body with a Content-Encoding is not read; send it as it is")
+  if (headers["content-encoding"] !== undefined)
+    throw new LedgerError("unsupported_media_type", "a body with a Content-Encoding is not read; send it as it is")
   const given = headers["content-type"] ?? ""
   if (given === "application/json") return
   const [type = "", ...parameters] = given.toLowerCase().split(";")
@@ -298,7 +309,8 @@ function collect(raw: IncomingMessage, bytesMax: number): Promise<Buffer> {
       else settle(() => reject(new LedgerError("payload_too_large", `the body has more than the ${bytesMax} bytes that are allowed`)))
     })
     raw.on("end", () => settle(() => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks))))
-    const cut = (): void => settle(() => reject(new LedgerError("bad_request", "the connection was closed before the whole body had arrived")))
+    const cut = (): void =>
+      settle(() => reject(new LedgerError("bad_request", "the connection was closed before the whole body had arrived")))
     raw.on("error", cut)
     raw.on("close", cut)
     if (raw.destroyed) cut()
@@ -313,4 +325,7 @@ const crossOrigin = {
   "access-control-expose-headers": "X-Request-Id, Retry-After, WWW-Authenticate, Ledger-State",
 } as const
 
-const preflightAnswer = { "access-control-allow-headers": "Authorization, Content-Type, X-Request-Id", "access-control-max-age": "86400" } as const
+const preflightAnswer = {
+  "access-control-allow-headers": "Authorization, Content-Type, X-Request-Id",
+  "access-control-max-age": "86400",
+} as const

@@ -10,10 +10,14 @@ export interface Refusal {
 
 /**
  * Turns whatever was thrown into an answer. What no caller can cause is a fault of ours: it goes to `report`, whole, and its answer says nothing about it.
+ * So does a refusal that has a cause, because somebody must find out why the disk is full.
  */
 export function refusalOf(thrown: unknown, report: (fault: unknown) => void): Refusal {
   const error = thrown instanceof LedgerError ? thrown : fromFramework(thrown)
-  if (error !== undefined) return refusal(error)
+  if (error !== undefined) {
+    if (statusOf[error.code] >= 500 && error.cause !== undefined) report(error)
+    return refusal(error)
+  }
   report(thrown)
   return refusal(new LedgerError("internal_error", "something went wrong on our side; repeat the request with the same Idempotency-Key"))
 }
@@ -30,14 +34,14 @@ function refusal(error: LedgerError): Refusal {
 const retryAfterSeconds: Partial<Record<ErrorCode, number>> = { storage_full: 30, integrity_failure: 60, read_only: 60, shutting_down: 5 }
 
 /** What Fastify itself refuses, in our words: its own would echo the request. */
-const ofFramework: Readonly<Record<string, readonly [ErrorCode, string]>> = {
-  FST_ERR_BAD_URL: ["bad_request", "the path has a percent escape that is malformed or not UTF-8"],
-  FST_ERR_MAX_PARAM_LENGTH: ["not_found", "there is nothing at this path"],
-  FST_ERR_CTP_INVALID_MEDIA_TYPE: ["unsupported_media_type", "Content-Type must be application/json"],
-}
+const ofFramework: ReadonlyMap<string, readonly [ErrorCode, string]> = new Map([
+  ["FST_ERR_BAD_URL", ["bad_request", "the path has a percent escape that is malformed or not UTF-8"]],
+  ["FST_ERR_MAX_PARAM_LENGTH", ["not_found", "there is nothing at this path"]],
+  ["FST_ERR_CTP_INVALID_MEDIA_TYPE", ["unsupported_media_type", "Content-Type must be application/json"]],
+])
 
 function fromFramework(thrown: unknown): LedgerError | undefined {
   if (!(thrown instanceof Error) || !("code" in thrown) || typeof thrown.code !== "string") return undefined
-  const known = ofFramework[thrown.code]
+  const known = ofFramework.get(thrown.code)
   return known && new LedgerError(known[0], known[1], { cause: thrown })
 }

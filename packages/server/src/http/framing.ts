@@ -48,34 +48,38 @@ function isDecodable(target: string): boolean {
 function checkHost(host: string | undefined, httpVersion: string, mayAnswer: HostRule): void {
   if (host === undefined && httpVersion === "1.0") return
   if (host === undefined || host === "") throw new LedgerError("bad_request", "the Host header is missing")
-  if (!mayAnswer(host)) throw new LedgerError("bad_request", "the Host header names neither this machine's loopback address nor the public address of this service")
+  if (!mayAnswer(host))
+    throw new LedgerError(
+      "bad_request",
+      "the Host header names neither this machine's loopback address nor the public address of this service",
+    )
 }
 
 /** Headers that have one value. Of each pair, a proxy in front may have read the other one. */
-const single: Readonly<Record<string, ErrorCode>> = {
-  authorization: "ambiguous_credentials",
-  "content-encoding": "bad_request",
-  "content-length": "bad_request",
-  "content-type": "bad_request",
-  expect: "bad_request",
-  host: "bad_request",
-  "idempotency-key": "invalid_field",
-  origin: "bad_request",
-  "sec-fetch-site": "bad_request",
-  traceparent: "bad_request",
-  "transfer-encoding": "bad_request",
-  "x-request-id": "bad_request",
-  "x-service-environment": "bad_request",
-  "x-service-server": "bad_request",
-  "x-session-id": "bad_request",
-  "x-trace-id": "bad_request",
-}
+const single: ReadonlyMap<string, ErrorCode> = new Map([
+  ["authorization", "ambiguous_credentials"],
+  ["content-encoding", "bad_request"],
+  ["content-length", "bad_request"],
+  ["content-type", "bad_request"],
+  ["expect", "bad_request"],
+  ["host", "bad_request"],
+  ["idempotency-key", "invalid_field"],
+  ["origin", "bad_request"],
+  ["sec-fetch-site", "bad_request"],
+  ["traceparent", "bad_request"],
+  ["transfer-encoding", "bad_request"],
+  ["x-request-id", "bad_request"],
+  ["x-service-environment", "bad_request"],
+  ["x-service-server", "bad_request"],
+  ["x-session-id", "bad_request"],
+  ["x-trace-id", "bad_request"],
+])
 
 function checkRepeated(rawHeaders: readonly string[]): void {
   const seen = new Set<string>()
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const name = (rawHeaders[index] as string).toLowerCase() // names and values alternate
-    const code = single[name]
+    const code = single.get(name)
     if (code !== undefined && seen.has(name)) throw new LedgerError(code, `${headerName(name)} must be sent only once`)
     seen.add(name)
   }

@@ -23,7 +23,7 @@ test("what the contract lists as refused is refused, and its sentence says where
     ['{"a":1,}', /^the body is not JSON: see character 8$/],
     ["[1,]", /^the body is not JSON: see character 4$/],
     ["{a:1}", /see character 2$/],
-    ["01", /see character 2$/],
+    ["01", /see character 1$/],
     ["[1] []", /see character 5$/],
     ["NaN", /see character 1$/],
     ['"\t"', /see character 1$/],
@@ -55,14 +55,40 @@ test("what the contract lists as refused is refused, and its sentence says where
 })
 
 test("bytes that are not UTF-8 are refused, wherever they are", () => {
-  for (const bytes of [[0xff], [0x22, 0xc3, 0x22], [0x22, 0xc0, 0x80, 0x22], [0x22, 0xed, 0xa0, 0x80, 0x22], [0x22, 0xf4, 0x90, 0x80, 0x80, 0x22]]) {
+  for (const bytes of [
+    [0xff],
+    [0x22, 0xc3, 0x22],
+    [0x22, 0xc0, 0x80, 0x22],
+    [0x22, 0xed, 0xa0, 0x80, 0x22],
+    [0x22, 0xf4, 0x90, 0x80, 0x80, 0x22],
+  ]) {
     assert.equal(refused(Buffer.from(bytes)).detail, "the body is not valid UTF-8")
   }
 })
 
 test("what the contract lists as passing passes, with the value that JSON.parse gives", () => {
-  const texts = ["0.1", "1.10", "1e21", "5e-324", "-0", "1E+2", "0e999999999999", "9007199254740992", "1.7976931348623157e308", "0.30000000000000004", '"é\\u00e9🙂\\ud83d\\ude42"']
-  texts.push('{"":{"proto":1,"__proto":2,"sd":3,"..":4,"_sd_":5}}', ' [ ] ', '"\\\\u0000 \\" \\/"', "true", "null", '"\\uD83D\\uDE42"', '"\\ud7ff\\ue000\\u0001"')
+  const texts = [
+    "0.1",
+    "1.10",
+    "1e21",
+    "5e-324",
+    "-0",
+    "1E+2",
+    "0e999999999999",
+    "9007199254740992",
+    "1.7976931348623157e308",
+    "0.30000000000000004",
+    '"é\\u00e9🙂\\ud83d\\ude42"',
+  ]
+  texts.push(
+    '{"":{"proto":1,"__proto":2,"sd":3,"..":4,"_sd_":5}}',
+    " [ ] ",
+    '"\\\\u0000 \\" \\/"',
+    "true",
+    "null",
+    '"\\uD83D\\uDE42"',
+    '"\\ud7ff\\ue000\\u0001"',
+  )
   for (const text of texts) assert.deepEqual(parseStrict(Buffer.from(text), limits), JSON.parse(text), text)
 })
 
@@ -88,7 +114,13 @@ test("a string may have 64 KiB in UTF-8, however it is written; one byte more is
 
 test("a sentence never repeats long input", () => {
   const name = "n".repeat(60_000)
-  for (const text of [`{"${name}":{"${name}":[1e999]}}`, `{"${name}":1,"${name}":2}`, `{"a":"${name}\\u0000"}`, `{"a":1${"0".repeat(60_000)}1}`, `{"a":${name}}`]) {
+  for (const text of [
+    `{"${name}":{"${name}":[1e999]}}`,
+    `{"${name}":1,"${name}":2}`,
+    `{"a":"${name}\\u0000"}`,
+    `{"a":1${"0".repeat(60_000)}1}`,
+    `{"a":${name}}`,
+  ]) {
     assert.ok(refused(text).detail.length < 300)
   }
 })
@@ -125,11 +157,31 @@ test("a reader that shares nothing with ours agrees about every text, and about 
     assert.deepEqual(actual, expected, text)
   })
   fc.assert(property, { numRuns: 20_000 })
-  for (const code of ["passes", "invalid_json", "invalid_field"]) assert.ok((verdicts.get(code) ?? 0) > 200, `${code}: ${verdicts.get(code)} texts`)
+  for (const code of ["passes", "invalid_json", "invalid_field"])
+    assert.ok((verdicts.get(code) ?? 0) > 100, `${code}: ${verdicts.get(code)} texts`)
+})
+
+test("a name with an escape is read right, whatever names were read before", () => {
+  const names = ["b", "ü", "\n", '"', "\\", "\\u", "\\u0", "a\\", "a\n", 'a"', "bc", "bcd", "_sd\n", "_sd\\"]
+  const written = names.flatMap((name) => [
+    JSON.stringify(name),
+    JSON.stringify(name).replace(/^"[a-zü]/, (start) => `"\\u${start.charCodeAt(1).toString(16).padStart(4, "0")}`),
+  ])
+  for (const before of written) {
+    for (const after of written) {
+      // A different first member each time, because V8 remembers what came after it.
+      const first = `"${written.indexOf(before)}x${written.indexOf(after)}"`
+      parseStrict(Buffer.from(`{${first}:1,${before}:1}`), limits)
+      const value = parseStrict(Buffer.from(`{${first}:1,${after}:1}`), limits)
+      assert.deepEqual(Object.keys(value as object)[1], JSON.parse(after), `${after} after ${before}`)
+    }
+  }
 })
 
 test("any value, written by JSON.stringify, comes back the same", () => {
-  const names = fc.string({ unit: "grapheme" }).filter((name) => !["__proto__", "_sd", "_sd_alg", "..."].includes(name) && !name.includes("\0"))
+  const names = fc
+    .string({ unit: "grapheme" })
+    .filter((name) => !["__proto__", "_sd", "_sd_alg", "..."].includes(name) && !name.includes("\0"))
   const { value } = fc.letrec((tie) => ({
     value: fc.oneof(
       { depthSize: "small" },
@@ -150,15 +202,21 @@ test("any value, written by JSON.stringify, comes back the same", () => {
 })
 
 test("a number is exact if its decimal value is that of the double's shortest form, whatever it looks like", () => {
-  const digits = fc.string({ unit: fc.constantFrom(..."0123456789"), minLength: 1, maxLength: 22 })
-  const exponents = fc.option(fc.integer({ min: -340, max: 320 }), { nil: undefined })
-  const property = fc.property(fc.boolean(), digits, fc.option(digits, { nil: undefined }), exponents, (negative, whole, fraction, exponent) => {
-    const plain = whole.replace(/^0+(?=\d)/, "")
-    const number = `${negative ? "-" : ""}${plain}${fraction === undefined ? "" : `.${fraction}`}${exponent === undefined ? "" : `e${exponent}`}`
-    const exact = sameDecimal(number, String(Number(number)))
-    assert.equal(isExact(number), exact, number)
-    assert.equal(verdict(Buffer.from(number), limits).code === undefined, exact, number)
-  })
+  const digits = fc.string({ unit: fc.constantFrom(..."0123456789".split("")), minLength: 1, maxLength: 22 })
+  const exponents = fc.option(fc.oneof(fc.integer({ min: -30, max: 30 }), fc.integer({ min: -345, max: 320 })), { nil: undefined })
+  const property = fc.property(
+    fc.boolean(),
+    digits,
+    fc.option(digits, { nil: undefined }),
+    exponents,
+    (negative, whole, fraction, exponent) => {
+      const plain = whole.replace(/^0+(?=\d)/, "")
+      const number = `${negative ? "-" : ""}${plain}${fraction === undefined ? "" : `.${fraction}`}${exponent === undefined ? "" : `e${exponent}`}`
+      const exact = sameDecimal(number, String(Number(number)))
+      assert.equal(isExact(number), exact, number)
+      assert.equal(verdict(Buffer.from(number), limits).code === undefined, exact, number)
+    },
+  )
   fc.assert(property, { numRuns: 20_000 })
 })
 
@@ -178,10 +236,12 @@ function verdict(bytes: Buffer, within: JsonLimits): Verdict {
   }
 }
 
+const simpleEscapes = new Map(Object.entries({ '"': '"', "\\": "\\", "/": "/", b: "\b", f: "\f", n: "\n", r: "\r", t: "\t" }))
+
 function oracle(text: string, { depthMax, stringBytesMax }: JsonLimits): Verdict {
   let at = 0
   const refuse = (code = "invalid_json"): never => {
-    throw { code }
+    throw Object.assign(new Error(code), { code })
   }
   const blank = (): void => {
     while (" \t\r\n".includes(text[at] ?? "x")) at++
@@ -203,7 +263,7 @@ function oracle(text: string, { depthMax, stringBytesMax }: JsonLimits): Verdict
         continue
       }
       const escape = text[at++] ?? refuse()
-      const simple = { '"': '"', "\\": "\\", "/": "/", b: "\b", f: "\f", n: "\n", r: "\r", t: "\t" }[escape]
+      const simple = simpleEscapes.get(escape)
       if (simple !== undefined) made += simple
       else if (escape === "u" && /^[0-9a-fA-F]{4}$/.test(text.slice(at, at + 4))) {
         made += String.fromCharCode(parseInt(text.slice(at, at + 4), 16))
@@ -234,7 +294,11 @@ function oracle(text: string, { depthMax, stringBytesMax }: JsonLimits): Verdict
       at++
       return start === "{" ? Object.fromEntries(members) : members.map(([, item]) => item)
     }
-    for (const [word, meaning] of [["true", true], ["false", false], ["null", null]] as const) {
+    for (const [word, meaning] of [
+      ["true", true],
+      ["false", false],
+      ["null", null],
+    ] as const) {
       if (text.startsWith(word, at)) {
         at += word.length
         return meaning
@@ -250,7 +314,8 @@ function oracle(text: string, { depthMax, stringBytesMax }: JsonLimits): Verdict
     blank()
     return at < text.length ? { code: "invalid_json" } : { value: made }
   } catch (refusal) {
-    return refusal as Verdict // refuse throws nothing else
+    assert.ok(refusal instanceof Error && "code" in refusal)
+    return { code: String(refusal.code) }
   }
 }
 
@@ -263,6 +328,8 @@ function sameDecimal(a: string, b: string): boolean {
     return [BigInt(sign + whole + fraction), Number(exponent) - fraction.length]
   }) as [[bigint, number], [bigint, number]]
   if (Number.isNaN(ex) || Number.isNaN(ey)) return false
+  // Too far apart for any double but zero, and for the memory of this machine.
+  if (Math.abs(ex - ey) > 5_000) return x === 0n && y === 0n
   const least = Math.min(ex, ey)
   return x * 10n ** BigInt(ex - least) === y * 10n ** BigInt(ey - least)
 }
@@ -270,29 +337,107 @@ function sameDecimal(a: string, b: string): boolean {
 /** JSON-like texts in which everything that is refused turns up often. */
 function texts(): fc.Arbitrary<string> {
   const space = fc.constantFrom("", "", "", " ", "\n\t", "\r")
-  const piece = fc.constantFrom("a", "b", "é", "🙂", "\\n", "\\\\", '\\"', "\\u0061", "\\u00E9", "\\ud83d\\ude42", "\\uD83D\\uDE42", "xxxxxxxx", ":", "{")
-  const odd = fc.constantFrom("\\u0000", "\\ud83d", "\\ude42", "\\ud83d\\u0061", "\\ude42\\ud83d", "\\x", "\t", "\\u12", "\\ud83dx", "\\ud83d\\n", "\\ud83d\\u1e42", "\\uda", "xxxxxxxxxxxxxxxxxxxxx", "éééééééééé\\n")
-  const string = fc.array(fc.oneof({ weight: 40, arbitrary: piece }, { weight: 1, arbitrary: odd }), { maxLength: 4 }).map((pieces) => `"${pieces.join("")}"`)
+  const piece = fc.constantFrom(
+    "a",
+    "b",
+    "é",
+    "🙂",
+    "\\n",
+    "\\\\",
+    '\\"',
+    "\\u0061",
+    "\\u00E9",
+    "\\ud83d\\ude42",
+    "\\uD83D\\uDE42",
+    "xxxxxxxx",
+    ":",
+    "{",
+  )
+  const odd = fc.constantFrom(
+    "\\u0000",
+    "\\ud83d",
+    "\\ude42",
+    "\\ud83d\\u0061",
+    "\\ude42\\ud83d",
+    "\\x",
+    "\t",
+    "\\u12",
+    "\\ud83dx",
+    "\\ud83d\\n",
+    "\\ud83d\\u1e42",
+    "\\uda",
+    "xxxxxxxxxxxxxxxxxxxxx",
+    "xxxxxxxxxxxxxxxxxxxxx",
+    "éééééééééé\\n",
+    "éééééééééé\\n",
+  )
+  const string = fc
+    .array(fc.oneof({ weight: 25, arbitrary: piece }, { weight: 1, arbitrary: odd }), { maxLength: 4 })
+    .map((pieces) => `"${pieces.join("")}"`)
   const name = fc.oneof(
     { weight: 8, arbitrary: fc.constantFrom('"a"', '"b"', '"\\u0061"', '"c"', '"d"', '"e"', '""', '"1"', '"toString"') },
     { weight: 3, arbitrary: string },
     { weight: 1, arbitrary: fc.constantFrom('"__proto__"', '"_sd"', '"_sd_alg"', '"..."', '"\\u002e.."', '"_s\\u0064"', '"_sdx"') },
   )
-  const number = fc.constantFrom("0", "-0", "1.10", "1e21", "5e-324", "9007199254740993", "1e400", "0.1000000000000000055", "12345678901234567", "-1E5", "01", "1.", "-", "1e", ".5", "123456789012345", "1234567890123456", "0.00000000000001", "1e-5")
+  const number = fc.constantFrom(
+    "0",
+    "-0",
+    "1.10",
+    "1e21",
+    "5e-324",
+    "9007199254740993",
+    "1e400",
+    "0.1000000000000000055",
+    "12345678901234567",
+    "-1E5",
+    "01",
+    "1.",
+    "-",
+    "1e",
+    ".5",
+    "123456789012345",
+    "1234567890123456",
+    "0.00000000000001",
+    "1e-5",
+  )
   const word = fc.constantFrom("true", "false", "null", "tru", "")
   const separators = fc.oneof({ weight: 30, arbitrary: fc.constant(",") }, { weight: 1, arbitrary: fc.constantFrom("", ",,", ":", "]") })
   const { value } = fc.letrec<{ value: string }>((tie) => ({
     value: fc.oneof(
       { maxDepth: 5, depthSize: "medium" },
       { weight: 4, arbitrary: fc.oneof(string, number, word) },
-      { weight: 4, arbitrary: fc.tuple(fc.array(fc.tuple(space, tie("value"), space).map((parts) => parts.join("")), { maxLength: 4 }), separators).map(([items, separator]) => `[${items.join(separator)}]`) },
-      { weight: 6, arbitrary: fc.tuple(fc.array(fc.tuple(space, name, space, tie("value"), space).map(([a, n, b, v, c]) => `${a}${n}${b}:${v}${c}`), { maxLength: 4 }), separators).map(([members, separator]) => `{${members.join(separator)}}`) },
+      {
+        weight: 4,
+        arbitrary: fc
+          .tuple(
+            fc.array(
+              fc.tuple(space, tie("value"), space).map((parts) => parts.join("")),
+              { maxLength: 4 },
+            ),
+            separators,
+          )
+          .map(([items, separator]) => `[${items.join(separator)}]`),
+      },
+      {
+        weight: 6,
+        arbitrary: fc
+          .tuple(
+            fc.array(
+              fc.tuple(space, name, space, tie("value"), space).map(([a, n, b, v, c]) => `${a}${n}${b}:${v}${c}`),
+              { maxLength: 4 },
+            ),
+            separators,
+          )
+          .map(([members, separator]) => `{${members.join(separator)}}`),
+      },
     ),
   }))
-  const cut = fc.tuple(value, fc.nat(), fc.constantFrom('"', "{", "}", "[", "]", ":", ",", "\\", "\u0001", "9", "")).map(([text, place, insert]) => {
-    const at = place % (text.length + 1)
-    return text.slice(0, at) + insert + text.slice(at + 1)
-  })
+  const cut = fc
+    .tuple(value, fc.nat(), fc.constantFrom('"', "{", "}", "[", "]", ":", ",", "\\", "\u0001", "9", ""))
+    .map(([text, place, insert]) => {
+      const at = place % (text.length + 1)
+      return text.slice(0, at) + insert + text.slice(at + 1)
+    })
   return fc.oneof({ weight: 3, arbitrary: value }, { weight: 1, arbitrary: cut }).map((text) => text.toWellFormed())
 }
 

@@ -1,4 +1,5 @@
 import { isUtf8 } from "node:buffer"
+import type { Json } from "@tallystick/proof"
 import { LedgerError } from "../error.ts"
 
 // JSON as the ledger takes it in. JSON.parse alone lets through what two parsers read differently: a member given twice, a lone surrogate, a number that
@@ -6,9 +7,13 @@ import { LedgerError } from "../error.ts"
 //
 // On the hot path there are three passes: one over the bytes, which counts colons and looks at numbers, escapes, lengths and depth; JSON.parse; and one
 // over the value, which counts members and looks at their names. As many colons as members: no name was given twice. Whatever looks odd to the first or the
-// third pass is read again by `examine`, slowly, with a path to everything: it alone decides, and words the refusal.
+// third pass is read by `Reader`, slowly, with a path to everything: it alone words refusals.
+//
+// A member's name with an escape in it is odd, because V8 gets it wrong (nodejs/node#63785, also in Node 26.10): after JSON.parse('{"a":1,"\\\\":1}'), the text
+// {"a":1,"\u0062":1} has a member `\` and no `b`. One workspace's names could so change another's.
 
-export type Json = null | boolean | number | string | Json[] | { [name: string]: Json }
+/** Json that is still being made. */
+type Made = null | boolean | number | string | Made[] | { [name: string]: Made }
 
 export interface JsonLimits {
   /** Objects and arrays inside each other, the outermost included. */
@@ -26,22 +31,17 @@ export function parseStrict(bytes: Buffer, limits: JsonLimits): Json {
   if (!isUtf8(bytes)) throw invalid("the body is not valid UTF-8")
   const text = bytes.toString()
   const colons = scan(bytes, limits)
-  // Before JSON.parse, because eight million open brackets would cost it hundreds of megabytes.
-  if (colons === odd) examine(text, limits)
-  const value = parse(text, limits)
-  if (colons !== odd && countMembers(value) !== colons) {
-    examine(text, limits)
-    throw invalid("the body is ambiguous")
-  }
-  return value
+  // Also before JSON.parse because eight million open brackets would cost it hundreds of megabytes.
+  if (colons === odd) return new Reader(text, limits).read()
+  const value = parse(text)
+  return value !== undefined && countMembers(value) === colons ? value : new Reader(text, limits).read()
 }
 
-function parse(text: string, limits: JsonLimits): Json {
+function parse(text: string): Made | undefined {
   try {
-    return JSON.parse(text) as Json // JSON.parse makes nothing else.
+    return JSON.parse(text) as Made // JSON.parse makes nothing else.
   } catch {
-    examine(text, limits)
-    throw invalid("the body is not JSON")
+    return undefined
   }
 }
 
@@ -53,9 +53,6 @@ function invalid(detail: string): LedgerError {
 
 const odd = -1
 
-/** A decimal of at most 15 characters, exponent excluded, has at most 15 digits, and every such decimal is the shortest form of the double it parses to. */
-const exactCharacters = 15
-
 /** Counts the colons outside strings of what may or may not be JSON; `odd` if anything needs a closer look. Never the other way: what it counts is fine. */
 function scan(bytes: Buffer, limits: JsonLimits): number {
   const end = bytes.length
@@ -63,18 +60,24 @@ function scan(bytes: Buffer, limits: JsonLimits): number {
   let colons = 0
   let depth = 0
   let at = 0
+  let escape = false // in the string before
   while (at < end) {
     const byte = bytes[at++] as number // at < end
     if (byte === 0x22) {
       const start = at
       let inner = 0
+      escape = false
       while (at < end && (inner = bytes[at] as number) !== 0x22) {
-        at += inner !== 0x5c ? 1 : bytes[at + 1] !== 0x75 ? 2 : unicodeEscapeLength(bytes, at)
+        if (inner === 0x5c) {
+          escape = true
+          at += bytes[at + 1] === 0x75 ? unicodeEscapeLength(bytes, at) : 2
+        } else at += 1
       }
       // An escape is longer than what it stands for, so this looks at some that are not too long, and misses none.
       if (at > end || at - start > stringBytesMax) return odd
       at += 1
     } else if (byte === 0x3a) {
+      if (escape) return odd
       colons += 1
     } else if (byte === 0x7b || byte === 0x5b) {
       if (++depth > depthMax) return odd
@@ -84,7 +87,7 @@ function scan(bytes: Buffer, limits: JsonLimits): number {
       const start = at - 1
       let inner = 0
       while (at < end && (((inner = bytes[at] as number) >= 0x30 && inner <= 0x39) || inner === 0x2e)) at += 1
-      const exponent = (inner | 0x20) === 0x65 && at < end
+      const exponent = at < end && (inner | 0x20) === 0x65
       if (exponent) while (at < end && isOfNumber(bytes[at] as number)) at += 1
       if ((exponent || at - start > exactCharacters) && !isExact(bytes.toString("latin1", start, at))) return odd
     }
@@ -118,7 +121,7 @@ function isOfNumber(byte: number): boolean {
 // The third pass ------------------------------------------------------------------------------------------------------------------------------------------
 
 /** The members of all objects in a value; NaN, which equals nothing, if one has a forbidden name. As deep as the first pass let the text be. */
-function countMembers(value: Json): number {
+function countMembers(value: Made): number {
   if (typeof value !== "object" || value === null) return 0
   let count = 0
   if (Array.isArray(value)) {
@@ -128,7 +131,7 @@ function countMembers(value: Json): number {
   for (const name in value) {
     const first = name.charCodeAt(0)
     if ((first === 0x5f || first === 0x2e) && forbiddenNames.has(name)) return NaN
-    const member = value[name] as Json // a name of the value's own
+    const member = value[name] as Made // a name of the value's own
     count += typeof member === "object" ? 1 + countMembers(member) : 1
   }
   return count
@@ -136,8 +139,17 @@ function countMembers(value: Json): number {
 
 // Numbers -------------------------------------------------------------------------------------------------------------------------------------------------
 
+/** A decimal of at most this many characters before its exponent has at most 15 digits, and is the shortest form of the double that it parses to… */
+const exactCharacters = 15
+
+/** …if its exponent is at most this far from zero, because doubles near their largest and smallest are spaced otherwise. */
+const exactExponent = 290
+
 /** Whether a JSON number has the decimal value of the shortest form of the double that it parses to. */
 export function isExact(number: string): boolean {
+  const letter = number.search(/[eE]/)
+  const characters = letter === -1 ? number.length : letter
+  if (characters <= exactCharacters && (letter === -1 || Math.abs(Number(number.slice(letter + 1))) <= exactExponent)) return true
   const double = Number(number)
   const shortest = String(double)
   return shortest === number || (Number.isFinite(double) && decimalOf(shortest) === decimalOf(number))
@@ -159,17 +171,7 @@ function decimalOf(number: string): string {
 
 // The slow reader -----------------------------------------------------------------------------------------------------------------------------------------
 
-/** Throws for the first thing in a text that is refused, saying where; returns if there is none. Linear, and no deeper than `depthMax`. */
-function examine(text: string, limits: JsonLimits): void {
-  const reader = new Reader(text, limits)
-  reader.value()
-  reader.end()
-}
-
-const whiteSpace = /[ \t\n\r]*/y
-const numberToken = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y
-const word = /true|false|null/y
-
+/** Reads a whole text into a value, or throws for the first thing in it that is refused, saying where. Linear, and no deeper than `depthMax`. */
 class Reader {
   readonly #text: string
   readonly #limits: JsonLimits
@@ -181,45 +183,52 @@ class Reader {
     this.#limits = limits
   }
 
-  value(): void {
-    const next = this.#peek()
-    if (next === "{") this.#object()
-    else if (next === "[") this.#array()
-    else if (next === '"') this.#string()
-    else if (this.#take(word) === undefined) this.#number()
+  read(): Made {
+    const value = this.#value()
+    if (!Number.isNaN(this.#next())) this.#fail()
+    return value
   }
 
-  end(): void {
-    if (this.#peek() !== "") this.#fail()
+  #value(): Made {
+    const next = this.#next()
+    if (next === 0x7b) return this.#object()
+    if (next === 0x5b) return this.#array()
+    if (next === 0x22) return this.#string()
+    if (next === 0x74) return this.#word("true", true)
+    if (next === 0x66) return this.#word("false", false)
+    if (next === 0x6e) return this.#word("null", null)
+    return this.#number()
   }
 
-  #object(): void {
+  #object(): Made {
     this.#enter()
-    const names = new Set<string>()
-    while (this.#peek() !== "}") {
-      if (names.size > 0) this.#expect(",")
-      if (this.#peek() !== '"') this.#fail()
+    const object: { [name: string]: Made } = {}
+    for (let first = true; this.#next() !== 0x7d; first = false) {
+      if (!first) this.#expect(0x2c)
+      if (this.#next() !== 0x22) this.#fail()
       const name = this.#string()
       if (forbiddenNames.has(name)) throw invalid(`${this.#where()} must not have a member named ${name}`)
-      if (names.has(name)) throw invalid(`${this.#where()} has the member ${memberName(name)} twice`)
-      names.add(name)
-      this.#expect(":")
+      if (Object.hasOwn(object, name)) throw invalid(`${this.#where()} has the member ${memberName(name)} twice`)
+      this.#expect(0x3a)
       this.#path.push(name)
-      this.value()
+      object[name] = this.#value()
       this.#path.pop()
     }
     this.#at += 1
+    return object
   }
 
-  #array(): void {
+  #array(): Made {
     this.#enter()
-    for (let index = 0; this.#peek() !== "]"; index++) {
-      if (index > 0) this.#expect(",")
-      this.#path.push(index)
-      this.value()
+    const array: Made[] = []
+    while (this.#next() !== 0x5d) {
+      if (array.length > 0) this.#expect(0x2c)
+      this.#path.push(array.length)
+      array.push(this.#value())
       this.#path.pop()
     }
     this.#at += 1
+    return array
   }
 
   #enter(): void {
@@ -229,11 +238,11 @@ class Reader {
 
   #string(): string {
     const start = this.#at
-    const text = this.#text
-    let at = start + 1
-    while (at < text.length && text[at] !== '"') at += text[at] === "\\" ? 2 : 1
+    let at = this.#text.indexOf('"', start + 1)
+    while (at !== -1 && this.#isEscaped(at)) at = this.#text.indexOf('"', at + 1)
+    const string = at === -1 ? undefined : decode(this.#text.slice(start, at + 1))
+    if (string === undefined) return this.#fail(at === -1 ? this.#text.length : start)
     this.#at = at + 1
-    const string = decode(text.slice(start, at + 1)) ?? this.#fail(start)
     if (string.includes("\0")) throw invalid(`${this.#where()} contains the character U+0000`)
     if (!string.isWellFormed()) throw invalid(`${this.#where()} contains half of a surrogate pair`)
     const { stringBytesMax } = this.#limits
@@ -243,28 +252,40 @@ class Reader {
     return string
   }
 
-  #number(): void {
-    const number = this.#take(numberToken)
-    if (number === undefined) this.#fail()
-    else if (!isExact(number)) throw invalid(`${this.#where()} is a number that would lose digits; send it as a string`)
+  /** Whether an odd number of backslashes stands before a place within a string. */
+  #isEscaped(at: number): boolean {
+    let before = at
+    while (this.#text.charCodeAt(before - 1) === 0x5c) before -= 1
+    return (at - before) % 2 === 1
   }
 
-  #expect(character: string): void {
-    if (this.#peek() !== character) this.#fail()
+  #number(): number {
+    const start = this.#at
+    while (isOfNumber(this.#text.charCodeAt(this.#at))) this.#at += 1
+    const number = this.#text.slice(start, this.#at)
+    if (!/^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$/.test(number)) this.#fail(start)
+    if (!isExact(number)) throw invalid(`${this.#where()} is a number that would lose digits; send it as a string`)
+    return Number(number)
+  }
+
+  #word<Meaning>(word: string, meaning: Meaning): Meaning {
+    if (!this.#text.startsWith(word, this.#at)) this.#fail()
+    this.#at += word.length
+    return meaning
+  }
+
+  #expect(character: number): void {
+    if (this.#next() !== character) this.#fail()
     this.#at += 1
   }
 
-  /** The next character that is not white space, or the empty string at the end. */
-  #peek(): string {
-    this.#take(whiteSpace)
-    return this.#text.charAt(this.#at)
-  }
-
-  #take(token: RegExp): string | undefined {
-    token.lastIndex = this.#at
-    const taken = token.exec(this.#text)?.[0]
-    if (taken !== undefined) this.#at += taken.length
-    return taken
+  /** The next character that is not white space; NaN at the end. */
+  #next(): number {
+    for (;;) {
+      const next = this.#text.charCodeAt(this.#at)
+      if (next !== 0x20 && next !== 0x0a && next !== 0x0d && next !== 0x09) return next
+      this.#at += 1
+    }
   }
 
   #where(): string {

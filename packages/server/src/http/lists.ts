@@ -15,7 +15,10 @@ export async function pageOf<T extends { readonly serial: number }>(
   const found = await read(cursor === undefined ? Number.MAX_SAFE_INTEGER : serialOf(cursor), limit + 1)
   const items = found.slice(0, limit)
   const last = items.at(-1)
-  return { items, nextCursor: found.length > limit && last !== undefined ? Buffer.from(`before ${last.serial}`).toString("base64url") : null }
+  return {
+    items,
+    nextCursor: found.length > limit && last !== undefined ? Buffer.from(`before ${last.serial}`).toString("base64url") : null,
+  }
 }
 
 function serialOf(cursor: string): number {

@@ -41,7 +41,11 @@ export function openApi<Access, Caller>(endpoints: readonly Endpoint<Access, Cal
   }
 }
 
-function operationOf<Access, Caller>(endpoint: Endpoint<Access, Caller>, options: OpenApiOptions<Access>, schemas: Map<string, Part>): Part {
+function operationOf<Access, Caller>(
+  endpoint: Endpoint<Access, Caller>,
+  options: OpenApiOptions<Access>,
+  schemas: Map<string, Part>,
+): Part {
   const parameters = [
     ...parametersOf("path", endpoint.params, schemas),
     ...parametersOf("query", endpoint.query, schemas),
@@ -62,7 +66,11 @@ function operationOf<Access, Caller>(endpoint: Endpoint<Access, Caller>, options
 
 /** `GET /v1/workspaces/{workspaceId}` is `getWorkspacesByWorkspaceId`: stable as long as the address is. */
 function operationId(endpoint: { readonly method: string; readonly path: string }): string {
-  const words = endpoint.path.replace(/^\/v1\b/, "").replaceAll("{", "by-{").match(/[A-Za-z0-9]+/g) ?? []
+  const words =
+    endpoint.path
+      .replace(/^\/v1\b/, "")
+      .replaceAll("{", "by-{")
+      .match(/[A-Za-z0-9]+/g) ?? []
   return endpoint.method.toLowerCase() + words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join("")
 }
 
@@ -93,10 +101,19 @@ function responsesOf<Access, Caller>(endpoint: Endpoint<Access, Caller>, schemas
 /** The errors that are an endpoint's own; whatever else HTTP makes possible is under `default`. */
 function refusals(endpoint: { readonly params?: TSchema; readonly body?: TSchema; readonly headers?: TSchema }): [string, string[]][] {
   const codes = ["invalid_field", "bad_request", "ambiguous_credentials", "unauthorized", "token_expired", "token_revoked"]
-  codes.push("insufficient_scope", "workspace_forbidden", "project_forbidden", "rate_limited", "internal_error", "overloaded", "ledger_unavailable")
+  codes.push(
+    "insufficient_scope",
+    "workspace_forbidden",
+    "project_forbidden",
+    "rate_limited",
+    "internal_error",
+    "overloaded",
+    "ledger_unavailable",
+  )
   if (endpoint.params) codes.push("not_found")
   if (endpoint.body) codes.push("invalid_json", "payload_too_large", "unsupported_media_type", "storage_full", "read_only")
-  if (endpoint.headers && "idempotency-key" in ((endpoint.headers as { properties?: object }).properties ?? {})) codes.push("idempotency_key_reused")
+  if (endpoint.headers && "idempotency-key" in ((endpoint.headers as { properties?: object }).properties ?? {}))
+    codes.push("idempotency_key_reused")
   const byStatus = Object.groupBy(codes, (code) => String(statusOf[code as keyof typeof statusOf])) // all are codes
   return Object.entries(byStatus).map(([status, names = []]) => [status, names])
 }
@@ -118,7 +135,8 @@ function plain(shape: Part, schemas: Map<string, Part>): Part {
   const { rule, docs, properties, items, anyOf, ...rest } = shape
   const schema: Part = { ...rest, ...(docs as Part | undefined) } // `docs` holds keywords, as we use it
   if (typeof rule === "string") schema["description"] ??= `${rule.charAt(0).toUpperCase()}${rule.slice(1)}.`
-  if (properties) schema["properties"] = Object.fromEntries(Object.entries(properties).map(([name, of]) => [name, schemaOf(of as TSchema, schemas)]))
+  if (properties)
+    schema["properties"] = Object.fromEntries(Object.entries(properties).map(([name, of]) => [name, schemaOf(of as TSchema, schemas)]))
   if (items) schema["items"] = schemaOf(items, schemas)
   if (anyOf) schema["anyOf"] = (anyOf as TSchema[]).map((choice) => schemaOf(choice, schemas))
   return schema

@@ -35,7 +35,11 @@ export function opsEndpoints(service: Service): readonly ServiceEndpoint[] {
         const checks = [writableCheck(service), await storageCheck(service), queueCheck(service)]
         const failed = checks.find(({ ok }) => !ok)
         const verbose = query.verbose === "" || query.verbose === "true"
-        const body = { ready: failed === undefined, ...(failed?.detail === undefined ? {} : { reason: failed.detail }), ...(verbose ? { checks } : {}) }
+        const body = {
+          ready: failed === undefined,
+          ...(failed?.detail === undefined ? {} : { reason: failed.detail }),
+          ...(verbose ? { checks } : {}),
+        }
         return { status: failed === undefined ? 200 : 503, body, ...(failed === undefined ? {} : { headers: { "retry-after": "1" } }) }
       },
     }),
@@ -59,13 +63,12 @@ export function opsEndpoints(service: Service): readonly ServiceEndpoint[] {
   ]
 }
 
+/** Those that a caller can meet. */
 function shownLimits({ limits }: Service) {
   const { eventBytesMax, batchBytesMax, batchEventsMax, depthMax, stringBytesMax } = limits
+  const ofBodies = { eventBytesMax, batchBytesMax, batchEventsMax, depthMax, stringBytesMax }
   const { headersBytesMax, uriBytesMax, headersTimeoutMs, bodyTimeoutMs, queuedEventsMax } = limits
-  return {
-    ...{ eventBytesMax, batchBytesMax, batchEventsMax, depthMax, stringBytesMax },
-    ...{ headersBytesMax, uriBytesMax, headersTimeoutMs, bodyTimeoutMs, queuedEventsMax },
-  }
+  return { ...ofBodies, headersBytesMax, uriBytesMax, headersTimeoutMs, bodyTimeoutMs, queuedEventsMax }
 }
 
 function writableCheck({ halted }: Service): Check {

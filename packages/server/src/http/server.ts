@@ -45,7 +45,10 @@ export function createServer(options: ServerOptions): FastifyInstance {
   const ids = requestIds()
   const connections = new Connections(options, ids)
   const refuse = (reply: FastifyReply, thrown: unknown): void => {
-    sendRefusal(reply, refusalOf(thrown, (fault) => log.error({ err: fault, requestId: reply.request.id }, "a request failed")))
+    sendRefusal(
+      reply,
+      refusalOf(thrown, (fault) => log.error({ err: fault, requestId: reply.request.id }, "a request failed")),
+    )
   }
   const server = fastify({
     ...listenerOptions(limits),
@@ -174,7 +177,9 @@ class Connections {
     listener.maxHeadersCount = 0 // headersBytesMax bounds them; a count would drop the rest in silence.
     listener.on("checkContinue", (request, answer) => server.routing(request, answer))
     listener.on("checkExpectation", (_request, answer) => {
-      const { status, headers, body } = this.#refusal(new LedgerError("expectation_failed", "the only expectation that is met is 100-continue"))
+      const { status, headers, body } = this.#refusal(
+        new LedgerError("expectation_failed", "the only expectation that is met is 100-continue"),
+      )
       answer.writeHead(status, headers).end(body)
     })
     listener.on("connect", (_request, socket) => {
@@ -202,7 +207,7 @@ class Connections {
     const { headersBytesMax, uriBytesMax } = this.#options.limits
     if (error.code === "ERR_HTTP_REQUEST_TIMEOUT") return new LedgerError("request_timeout", "the request took too long to arrive")
     if (error.code !== "HPE_HEADER_OVERFLOW") return new LedgerError("bad_request", "the request is not valid HTTP/1.1")
-    const line = error.rawPacket instanceof Uint8Array ? Buffer.from(error.rawPacket).toString("latin1").split("\n", 1)[0] ?? "" : ""
+    const line = error.rawPacket instanceof Uint8Array ? (Buffer.from(error.rawPacket).toString("latin1").split("\n", 1)[0] ?? "") : ""
     if (line.length > uriBytesMax && /^[A-Z]+ \//.test(line)) {
       return new LedgerError("uri_too_long", `the request target has more than ${uriBytesMax} bytes`)
     }
@@ -211,13 +216,21 @@ class Connections {
 
   #refusal(error: LedgerError): Refusal {
     const { status, headers, body } = refusalOf(error, () => {})
-    return { status, body, headers: { ...everyAnswer, ...headers, "x-request-id": this.#nextId(), "content-length": String(Buffer.byteLength(body)) } }
+    return {
+      status,
+      body,
+      headers: { ...everyAnswer, ...headers, "x-request-id": this.#nextId(), "content-length": String(Buffer.byteLength(body)) },
+    }
   }
 
   #write(socket: Duplex, error: LedgerError): void {
     this.#refused.add(socket)
     const { status, headers, body } = this.#refusal(error)
-    const lines = [`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}`, "connection: close", `date: ${new Date(this.#options.clock.now()).toUTCString()}`]
+    const lines = [
+      `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}`,
+      "connection: close",
+      `date: ${new Date(this.#options.clock.now()).toUTCString()}`,
+    ]
     for (const [name, value] of Object.entries(headers)) lines.push(`${name}: ${value}`)
     // Ended, not destroyed: a connection that is destroyed with bytes unread is reset, and the client may never see the answer.
     socket.end(`${lines.join("\r\n")}\r\n\r\n${body}`)

@@ -26,10 +26,14 @@ export function idemOf(secret: Uint8Array, route: Route, key: string): string {
 /** Whether what was recorded is what is asked again, compared in canonical form and after defaults. */
 export type SameRequest = (kind: Kind, recorded: Content, asked: Content) => boolean
 
-export const sameRequest: SameRequest = (kind, recorded, asked) => canonicalize(requestOf(kind, recorded)) === canonicalize(requestOf(kind, asked))
+export const sameRequest: SameRequest = (kind, recorded, asked) =>
+  canonicalize(requestOf(kind, recorded)) === canonicalize(requestOf(kind, asked))
 
 /** The members that the caller chose. The time of a consent is ours, and the context belongs to the sending, not to what is sent. */
-function requestOf(kind: Kind, { workspaceId, projectId, action, actor, target, occurredAt, source, metadata, userVisible }: Content): Json {
+function requestOf(
+  kind: Kind,
+  { workspaceId, projectId, action, actor, target, occurredAt, source, metadata, userVisible }: Content,
+): Json {
   const request = { workspaceId, projectId, action, actor, target, source, metadata, userVisible }
   return kind === "consent" ? request : { ...request, occurredAt }
 }

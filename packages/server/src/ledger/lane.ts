@@ -12,13 +12,16 @@ const builtIn: Readonly<Record<Exclude<Lane, "operations">, string>> = {
 
 const builtInLanes: ReadonlyMap<string, Lane> = new Map(
   // Object.entries forgets that the names are lanes.
-  (Object.entries(builtIn) as [Lane, string][]).flatMap(([lane, prefixes]) => prefixes.split(" ").map((prefix): [string, Lane] => [prefix, lane])),
+  (Object.entries(builtIn) as [Lane, string][]).flatMap(([lane, prefixes]) =>
+    prefixes.split(" ").map((prefix): [string, Lane] => [prefix, lane]),
+  ),
 )
 
 /** A workspace's own rules come first, whatever their length; then the built-in ones; what no rule names is operations. */
 export function laneOf(action: string, rules: LaneRules): Lane {
   const lowered = action.toLowerCase()
-  const own = rules.length === 0 ? undefined : longest(lowered, (prefix) => rules.find((rule) => rule.prefix.toLowerCase() === prefix)?.lane)
+  const own =
+    rules.length === 0 ? undefined : longest(lowered, (prefix) => rules.find((rule) => rule.prefix.toLowerCase() === prefix)?.lane)
   return own ?? longest(lowered, (prefix) => builtInLanes.get(prefix)) ?? "operations"
 }
 

@@ -68,7 +68,7 @@ export function createLedger({ journal, clock, limits, secret, report, random = 
     sequencer,
     async record(workspace, said, changes) {
       const chain = chainOf(workspace)
-      const contents = said.map((one) => contentOf(workspace, one))
+      const contents = said.map((one) => contentOf(workspace, one, makeId, limits.clockAheadMs))
       const sealed = said.map(({ kind, idempotency }, at) => {
         const idem = idempotency === undefined ? undefined : idemOf(chain.idemSecret, idempotency.route, idempotency.key)
         return seal(kind, contents[at] as Content, idem, { personalKeys: workspace.value.personalKeys, random })
@@ -77,20 +77,6 @@ export function createLedger({ journal, clock, limits, secret, report, random = 
       const originals = await originalsOf(chain, placed)
       return said.map(({ kind }, at) => recordedAs(kind, contents[at] as Content, placed[at] as Placed, originals))
     },
-  }
-
-  function contentOf({ id: workspaceId, value }: Document<"workspace">, said: Said): Content {
-    const { kind: _, idempotency: __, receivedAtMs, ...rest } = said
-    const ahead = Date.parse(said.occurredAt.toUpperCase()) - receivedAtMs > limits.clockAheadMs
-    return {
-      id: makeId("evt", receivedAtMs),
-      receipt: makeId("rcp", receivedAtMs),
-      workspaceId,
-      ...rest,
-      receivedAt: isoTime(receivedAtMs),
-      lane: laneOf(said.action, value.laneRules),
-      ...(ahead ? { clockAhead: true } : {}),
-    }
   }
 
   async function originalsOf({ workspace }: Chain, placed: readonly Placed[]): Promise<ReadonlyMap<number, Opened>> {
@@ -110,6 +96,31 @@ export function createLedger({ journal, clock, limits, secret, report, random = 
     const original = originals.get(placed.sequence)
     if (original === undefined) throw new LedgerError("integrity_failure", "the entry that this key belongs to cannot be read")
     return same(kind, original.content, content) ? { kind: "replayed", opened: original } : { kind: "reused", original: original.content }
+  }
+}
+
+/** What is said, with its ids, its lane, and the time at which it came. */
+function contentOf({ id: workspaceId, value }: Document<"workspace">, said: Said, makeId: MakeId, clockAheadMs: number): Content {
+  const { projectId, action, actor, target, occurredAt, source, userVisible, metadata, policyVersion, keyId, context, receivedAtMs } =
+    said
+  return {
+    id: makeId("evt", receivedAtMs),
+    receipt: makeId("rcp", receivedAtMs),
+    workspaceId,
+    projectId,
+    action,
+    actor,
+    target,
+    occurredAt,
+    receivedAt: isoTime(receivedAtMs),
+    source,
+    userVisible,
+    lane: laneOf(action, value.laneRules),
+    metadata,
+    ...(policyVersion === undefined ? undefined : { policyVersion }),
+    ...(Date.parse(occurredAt.toUpperCase()) - receivedAtMs > clockAheadMs ? { clockAhead: true } : undefined),
+    ...(keyId === undefined ? undefined : { keyId }),
+    ...(context === undefined ? undefined : { context }),
   }
 }
 

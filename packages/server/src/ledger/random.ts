@@ -17,7 +17,6 @@ export function pooledRandom(): Random {
       used = 0
     }
     into.set(pool.subarray(used, used + into.length))
-    pool.fill(0, used, used + into.length)
     used += into.length
   }
 }

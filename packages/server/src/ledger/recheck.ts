@@ -13,7 +13,8 @@ export async function recheck(journal: JournalReader, workspace: Document<"works
   for (const { sequence, record, body, bodySalt } of await journal.after(workspace.id, first, entries)) {
     const fields = parseRecord(record)
     const linked = fields?.index === sequence - 1 && previous !== undefined && equalBytes(fields.previousHash, previous)
-    const whole = body !== undefined && bodySalt !== undefined && fields !== undefined && equalBytes(bodyHash(bodySalt, body, sha256), fields.bodyHash)
+    const whole =
+      body !== undefined && bodySalt !== undefined && fields !== undefined && equalBytes(bodyHash(bodySalt, body, sha256), fields.bodyHash)
     if (!linked || !whole) return `entry ${sequence} of workspace ${workspace.id} is not what was recorded`
     previous = eventHash(record, sha256)
   }

@@ -4,7 +4,7 @@
 
 import { hash } from "node:crypto"
 import { canonicalize, type JsonObject, type Kind } from "@tallystick/proof"
-import type { Content, Party } from "../entry.ts"
+import { hasFurther, type Content, type Party } from "../entry.ts"
 import type { Random } from "./random.ts"
 
 /** An entry that waits for its place in the chain. */
@@ -27,14 +27,16 @@ export interface SealOptions {
 const saltBytes = 16
 const bodyTag = "ALB1"
 
+/** Where disclosures take shape before they are text. Nothing in it outlives a call. */
+let scratch = Buffer.alloc(4096)
+
 export function seal(kind: Kind, content: Content, idem: string | undefined, { personalKeys, random }: SealOptions): Sealed {
-  const disclosures: string[] = []
-  const salt = new Uint8Array(saltBytes)
+  let disclosures = ""
+  const nextSalt = saltsFrom(random)
   const conceal = (claim: string, valueJson: string): string => {
-    random(salt)
-    const text = `["${Buffer.from(salt).toString("base64url")}",${JSON.stringify(claim)},${valueJson}]`
-    const disclosure = Buffer.from(text).toString("base64url")
-    disclosures.push(disclosure)
+    const salt = nextSalt().toString("base64url")
+    const disclosure = base64UrlOf(`["${salt}",${JSON.stringify(claim)},${valueJson}]`)
+    disclosures = disclosures === "" ? disclosure : `${disclosures}~${disclosure}`
     return hash("sha256", disclosure, "base64url")
   }
 
@@ -42,7 +44,7 @@ export function seal(kind: Kind, content: Content, idem: string | undefined, { p
   const preimage = Buffer.allocUnsafe(bodyTag.length + saltBytes + Buffer.byteLength(body))
   preimage.latin1Write(bodyTag, 0)
   const bodySalt = preimage.subarray(bodyTag.length, bodyTag.length + saltBytes)
-  random(bodySalt)
+  bodySalt.set(nextSalt())
   const bodyBytes = preimage.subarray(bodyTag.length + saltBytes)
   bodyBytes.utf8Write(body, 0)
   return {
@@ -52,8 +54,28 @@ export function seal(kind: Kind, content: Content, idem: string | undefined, { p
     body: bodyBytes,
     bodySalt,
     bodyHash: Buffer.from(hash("sha256", preimage, "latin1"), "latin1"),
-    disclosures: disclosures.join("~"),
+    disclosures,
   }
+}
+
+/** Salts, each used once. Most entries need no more than four, and get them with one call. */
+function saltsFrom(random: Random): () => Buffer {
+  const salts = Buffer.allocUnsafe(4 * saltBytes)
+  let used = salts.length
+  return () => {
+    if (used === salts.length) {
+      random(salts)
+      used = 0
+    }
+    used += saltBytes
+    return salts.subarray(used - saltBytes, used)
+  }
+}
+
+function base64UrlOf(text: string): string {
+  // No character takes more than three bytes.
+  if (text.length * 3 > scratch.length) scratch = Buffer.alloc(text.length * 3)
+  return scratch.base64urlSlice(0, scratch.utf8Write(text, 0))
 }
 
 /** Conceals a claim and returns its digest. */
@@ -81,13 +103,13 @@ function bodyJson(kind: Kind, content: Content, idem: string | undefined, person
 
 /** Everything but id and type is sealed: e-mail and name as claims of their own, all further members together as one. */
 function sealedParty(party: Party, nameStays: boolean, conceal: Conceal): string {
-  const { id, type, email, name, ...other } = party
+  const { id, type, email, name } = party
   const digests: string[] = []
-  if (email !== undefined) digests.push(conceal("email", JSON.stringify(email)))
+  if (email !== undefined) digests.push(conceal("email", canonicalize(email)))
   if (name !== undefined && !nameStays) digests.push(conceal("name", canonicalize(name)))
-  for (const _ in other) {
+  if (hasFurther(party)) {
+    const { id: _, type: __, email: ___, name: ____, ...other } = party
     digests.push(conceal("other", canonicalize(other)))
-    break
   }
   const named = name !== undefined && nameStays ? `"name":${canonicalize(name)},` : ""
   return `{${sdMember(digests)}"id":${JSON.stringify(id)},${named}"type":${JSON.stringify(type)}}`
@@ -111,5 +133,5 @@ function sealedMetadata(metadata: JsonObject, personalKeys: readonly string[], c
 
 function sdMember(digests: readonly string[]): string {
   if (digests.length === 0) return ""
-  return `"_sd":["${digests.toSorted().join('","')}"],`
+  return `"_sd":["${digests.length === 1 ? digests[0] : digests.toSorted().join('","')}"],`
 }

@@ -5,13 +5,13 @@
 // forgotten and asked for again, because a commit that failed may have happened.
 
 import { strict as assert } from "node:assert"
-import { hash } from "node:crypto"
-import { recordBytes, writeRecord } from "@tallystick/proof"
 import type { Clock } from "../clock.ts"
 import type { Link } from "../entry.ts"
 import { LedgerError } from "../error.ts"
 import type { Limits } from "../limits.ts"
-import type { Change, Group, Head, Journal, Linked, Outcome } from "../store/store.ts"
+import type { Change, Head, Journal, Outcome } from "../store/store.ts"
+import { linkAll, type Gathered } from "./link.ts"
+import { createQueue, type Submission } from "./queue.ts"
 import type { Sealed } from "./seal.ts"
 
 /** What became of an entry: it has its place, or an earlier one has its key. */
@@ -40,33 +40,8 @@ export interface SequencerReport {
   advanced(heads: readonly { readonly workspace: string; readonly sequence: number }[]): void
 }
 
-interface Submission {
-  readonly chain: Chain
-  changes: readonly Change[]
-  readonly placed: (Placed | undefined)[]
-  /** Those that have no place yet. */
-  waiting: readonly Waiting[]
-  relinks: number
-  resolve(placed: readonly Placed[]): void
-  reject(error: unknown): void
-}
-
-interface Waiting {
-  readonly sealed: Sealed
-  readonly place: number
-  readonly submission: Submission
-}
-
-/** What one workspace has in the commit that is under way. */
-interface Gathered {
-  readonly submissions: readonly Submission[]
-  readonly taken: readonly Waiting[]
-  readonly group: Group
-  readonly links: readonly Link[]
-}
-
 export function createSequencer(journal: Journal, clock: Clock, limits: Limits, report: SequencerReport): Sequencer {
-  const queues = new Map<string, Submission[]>()
+  const queue = createQueue(limits)
   const heads = new Map<string, Head>()
   const idle: (() => void)[] = []
   let waiting = 0
@@ -76,13 +51,18 @@ export function createSequencer(journal: Journal, clock: Clock, limits: Limits, 
     submit: (chain, entries, changes = []) =>
       new Promise((resolve, reject) => {
         if (waiting + entries.length > limits.queuedEventsMax) {
-          reject(new LedgerError("overloaded", `${waiting} events wait to be written, the limit is ${limits.queuedEventsMax}; nothing was recorded`))
+          reject(
+            new LedgerError(
+              "overloaded",
+              `${waiting} events wait to be written, the limit is ${limits.queuedEventsMax}; nothing was recorded`,
+            ),
+          )
           return
         }
         waiting += entries.length
         const submission: Submission = { chain, changes, placed: [], waiting: [], relinks: 0, resolve, reject }
         submission.waiting = entries.map((sealed, place) => ({ sealed, place, submission }))
-        enqueue(submission, "last")
+        queue.add(submission, "last")
         if (!running) {
           running = true
           // The requests that arrived in the same turn of the event loop share the first commit.
@@ -94,17 +74,17 @@ export function createSequencer(journal: Journal, clock: Clock, limits: Limits, 
   }
 
   async function run(): Promise<void> {
-    while (queues.size > 0) await commit()
+    while (!queue.isEmpty()) await commit()
     running = false
     for (const resolve of idle.splice(0)) resolve()
   }
 
   async function commit(): Promise<void> {
-    const gathering = gather()
-    let gathered: readonly Gathered[] = []
+    const gathering = queue.take()
     try {
+      const from = await Promise.all(gathering.map(([first]) => headOf(the(first).chain)))
       const timeMs = clock.now()
-      gathered = await Promise.all(gathering.map((submissions) => linkAll(submissions, timeMs)))
+      const gathered = gathering.map((submissions, at) => linkAll(submissions, the(from[at]), timeMs))
       const started = clock.elapsed()
       const outcomes = await journal.append(gathered.map(({ group }) => group))
       report.commit(
@@ -120,60 +100,8 @@ export function createSequencer(journal: Journal, clock: Clock, limits: Limits, 
     }
   }
 
-  /** Takes from each workspace in turn, until the commit is large enough. A submission is never divided, nor given up half. */
-  function gather(): Submission[][] {
-    const taken = new Map<string, Submission[]>()
-    let entries = 0
-    let bytes = 0
-    while (queues.size > 0 && entries < limits.commitEntriesMax && bytes < limits.commitBytesMax) {
-      for (const [workspace, queue] of queues) {
-        const submission = queue.shift()
-        if (queue.length === 0) queues.delete(workspace)
-        if (submission === undefined) continue
-        const mine = taken.get(workspace)
-        if (mine === undefined) taken.set(workspace, [submission])
-        else mine.push(submission)
-        entries += submission.waiting.length
-        for (const { sealed } of submission.waiting) bytes += sealed.body.length + sealed.disclosures.length
-        if (entries >= limits.commitEntriesMax || bytes >= limits.commitBytesMax) break
-      }
-    }
-    // Whoever was served goes behind those who were not.
-    for (const workspace of taken.keys()) {
-      const queue = queues.get(workspace)
-      if (queue === undefined) continue
-      queues.delete(workspace)
-      queues.set(workspace, queue)
-    }
-    return [...taken.values()]
-  }
-
-  async function linkAll(submissions: Submission[], timeMs: number): Promise<Gathered> {
-    const { workspace, ledgerId } = the(submissions[0]).chain
-    const from = heads.get(workspace) ?? (await journal.head(workspace)) ?? { sequence: 0, hash: ledgerId, timeMs: 0 }
-    const taken: Waiting[] = []
-    const entries: Linked[] = []
-    const links: Link[] = []
-    const keys = new Set<string>()
-    let head = from
-    for (const submission of submissions) {
-      for (const one of submission.waiting) {
-        const { idem } = one.sealed
-        // The second of two with one key waits for the first: the journal then says what became of it.
-        if (idem !== undefined) {
-          if (keys.has(idem)) continue
-          keys.add(idem)
-        }
-        const { record, link } = linkOne(head, ledgerId, one.sealed, Math.max(timeMs, from.timeMs))
-        assert.equal(link.sequence, from.sequence + entries.length + 1, "an entry follows the one before it")
-        const { receipt, bodySalt, body, disclosures } = one.sealed
-        taken.push(one)
-        links.push(link)
-        entries.push({ record, receipt, idem, bodySalt, body, disclosures })
-        head = link
-      }
-    }
-    return { submissions, taken, links, group: { workspace, from, entries, changes: submissions.flatMap(({ changes }) => changes) } }
+  async function headOf({ workspace, ledgerId }: Chain): Promise<Head> {
+    return heads.get(workspace) ?? (await journal.head(workspace)) ?? { sequence: 0, hash: ledgerId, timeMs: 0 }
   }
 
   function settle({ submissions, taken, links, group }: Gathered, outcome: Outcome | undefined): void {
@@ -194,7 +122,9 @@ export function createSequencer(journal: Journal, clock: Clock, limits: Limits, 
         heads.delete(group.workspace)
         break
       case "conflict":
-        leave(submissionOf(submissions, outcome.place)).reject(new LedgerError("conflict", "it was changed by someone else at the same moment"))
+        leave(submissionOf(submissions, outcome.place)).reject(
+          new LedgerError("conflict", "it was changed by someone else at the same moment"),
+        )
     }
     for (const submission of submissions.toReversed()) goOn(submission, outcome)
   }
@@ -211,7 +141,7 @@ export function createSequencer(journal: Journal, clock: Clock, limits: Limits, 
     }
     if (outcome.kind === "moved") submission.relinks += 1
     if (submission.relinks > limits.relinksMax) fail(submission, new Error("the head moved each time entries were linked to it"))
-    else enqueue(submission, "first")
+    else queue.add(submission, "first")
   }
 
   function fail(submission: Submission, error: unknown): void {
@@ -225,22 +155,6 @@ export function createSequencer(journal: Journal, clock: Clock, limits: Limits, 
     submission.waiting = []
     return submission
   }
-
-  function enqueue(submission: Submission, where: "first" | "last"): void {
-    const { workspace } = submission.chain
-    const queue = queues.get(workspace)
-    if (queue === undefined) queues.set(workspace, [submission])
-    else if (where === "last") queue.push(submission)
-    else queue.unshift(submission)
-  }
-}
-
-function linkOne(head: Head, ledgerId: Uint8Array, { kind, bodyHash }: Sealed, timeMs: number): { record: Uint8Array; link: Link } {
-  // The hash of a leaf is over a zero byte and the record, so they are made side by side.
-  const leaf = new Uint8Array(1 + recordBytes)
-  writeRecord(leaf, 1, { kind, index: head.sequence, timeMs, ledgerId, previousHash: head.hash, bodyHash })
-  const link = { sequence: head.sequence + 1, timeMs, hash: Buffer.from(hash("sha256", leaf, "latin1"), "latin1"), previousHash: head.hash }
-  return { record: leaf.subarray(1), link }
 }
 
 function submissionOf(submissions: readonly Submission[], change: number): Submission {
@@ -249,7 +163,11 @@ function submissionOf(submissions: readonly Submission[], change: number): Submi
 }
 
 function unknown(cause: unknown): LedgerError {
-  return new LedgerError("ledger_unavailable", "whether it was recorded is not known; repeat with the same Idempotency-Key, and it will be there once", { cause })
+  return new LedgerError(
+    "ledger_unavailable",
+    "whether it was recorded is not known; repeat with the same Idempotency-Key, and it will be there once",
+    { cause },
+  )
 }
 
 function the<T>(value: T | undefined): T {

@@ -42,7 +42,8 @@ export async function findReceipt(kept: Kept, workspace: Document<"workspace">, 
   ])
   const opened = openEntry(stored, disclosuresOf(stored))
   const covering = checkpoint !== undefined && checkpoint.size >= sequence ? checkpoint : undefined
-  const hashes = covering === undefined ? undefined : await readInclusion(kept, workspace.id, sequence - 1, covering.size).catch(() => undefined)
+  const hashes =
+    covering === undefined ? undefined : await readInclusion(kept, workspace.id, sequence - 1, covering.size).catch(() => undefined)
   const inclusion = covering === undefined || hashes === undefined ? undefined : { checkpoint: covering, hashes }
   const linked = opened !== undefined && isLinked(workspace, stored, predecessor)
   const included = covering === undefined || (inclusion !== undefined && isIncluded(workspace, stored, inclusion))
@@ -58,7 +59,11 @@ export async function findReceipt(kept: Kept, workspace: Document<"workspace">, 
   }
 }
 
-function isLinked({ value }: Document<"workspace">, { sequence, record, body, bodySalt }: Stored, predecessor: Uint8Array | undefined): boolean {
+function isLinked(
+  { value }: Document<"workspace">,
+  { sequence, record, body, bodySalt }: Stored,
+  predecessor: Uint8Array | undefined,
+): boolean {
   const fields = parseRecord(record)
   const ledgerId = fromHex(value.ledgerId)
   if (fields === undefined || ledgerId === undefined || body === undefined || bodySalt === undefined) return false
@@ -72,7 +77,11 @@ function isLinked({ value }: Document<"workspace">, { sequence, record, body, bo
   )
 }
 
-function isIncluded({ value }: Document<"workspace">, { sequence, record }: Stored, { checkpoint, hashes }: NonNullable<Found["inclusion"]>): boolean {
+function isIncluded(
+  { value }: Document<"workspace">,
+  { sequence, record }: Stored,
+  { checkpoint, hashes }: NonNullable<Found["inclusion"]>,
+): boolean {
   const signed = parseCheckpoint(parseNote(checkpoint.note)?.text ?? "")
   return (
     signed?.origin === value.origin &&
@@ -126,14 +135,19 @@ function viewOf({ stored, opened }: Found, workspaceId: string, clear: boolean):
     typeof inClear["email"] === "string" ? { ...party, email: maskEmail(inClear["email"]) } : party
   return {
     ...bare,
-    content: { ...content, actor: withEmail(content.actor, opened.content.actor), target: withEmail(content.target, opened.content.target) },
+    content: {
+      ...content,
+      actor: withEmail(content.actor, opened.content.actor),
+      target: withEmail(content.target, opened.content.target),
+    },
   }
 }
 
 /** The first character and the domain: enough for its owner to know it again. */
 export function maskEmail(email: string): string {
   const at = email.lastIndexOf("@")
-  return `${[...email][0] ?? ""}•••${at < 0 ? "" : email.slice(at)}`
+  const first = email.codePointAt(0)
+  return `${first === undefined ? "" : String.fromCodePoint(first)}•••${at < 0 ? "" : email.slice(at)}`
 }
 
 /** An entry of which nothing can be read is still shown, at its place and with the hash that its record has now. */
@@ -157,5 +171,9 @@ function unreadable({ sequence, record, receipt }: Stored, workspaceId: string):
   }
   const nothing = new Uint8Array(32)
   const hash = record.length === recordBytes ? eventHash(record, sha256) : nothing
-  return { kind: fields?.kind ?? "event", link: { sequence, timeMs: fields?.timeMs ?? 0, hash, previousHash: fields?.previousHash ?? nothing }, content }
+  return {
+    kind: fields?.kind ?? "event",
+    link: { sequence, timeMs: fields?.timeMs ?? 0, hash, previousHash: fields?.previousHash ?? nothing },
+    content,
+  }
 }

@@ -32,7 +32,13 @@ export async function readConsistency(kept: Kept, workspace: string, from: numbe
 }
 
 /** The first `width` hashes of a tile, end to end; fewer where the tree has fewer. */
-export async function readTile({ journal, index }: Kept, workspace: string, level: number, tile: number, width: number): Promise<Uint8Array> {
+export async function readTile(
+  { journal, index }: Kept,
+  workspace: string,
+  level: number,
+  tile: number,
+  width: number,
+): Promise<Uint8Array> {
   if (level > 0) return ((await index.tiles(workspace, [{ level, tile }]))[0] ?? new Uint8Array()).subarray(0, width * hashBytes)
   return hashesOf(await journal.records(workspace, tile * tileWidth + 1, width))
 }
@@ -42,7 +48,10 @@ async function readNodes(kept: Kept, workspace: string, nodes: readonly Subtree[
   const wanted = new Map(nodes.map(({ level, n }) => tileOf(level, n)).map((slice) => [`${slice.level}/${slice.index}`, slice]))
   const tiles = new Map(
     await Promise.all(
-      [...wanted].map(async ([key, { level, index }]): Promise<[string, Uint8Array]> => [key, await readTile(kept, workspace, level, index, tileWidth)]),
+      [...wanted].map(async ([key, { level, index }]): Promise<[string, Uint8Array]> => [
+        key,
+        await readTile(kept, workspace, level, index, tileWidth),
+      ]),
     ),
   )
   return (level, n) => {

@@ -12,35 +12,45 @@ export interface CachedRegistry extends Registry {
 }
 
 export function cacheRegistry(registry: Registry): CachedRegistry {
-  const known = new Map<string, Document>()
-  // An answer that was asked for before a change must not be remembered after it.
-  let changes = 0
+  // By kind, then workspace, then id. Promises, so that an answer from here costs no object; a credential's workspace is not known yet.
+  const known = new Map<string, Map<string, Promise<Document | undefined>>>()
+  let size = 0
 
-  const remember = async (key: string, read: () => Promise<Document | undefined>): Promise<Document | undefined> => {
-    const seen = known.get(key)
+  const remember = (shelf: string, id: string, read: () => Promise<Document | undefined>): Promise<Document | undefined> => {
+    const documents = known.get(shelf) ?? new Map<string, Promise<Document | undefined>>()
+    if (documents.size === 0) known.set(shelf, documents)
+    const seen = documents.get(id)
     if (seen !== undefined) return seen
-    const before = changes
-    const document = await read()
-    if (document !== undefined && before === changes) {
-      if (known.size >= documentsMax) known.clear()
-      known.set(key, document)
+    if (size >= documentsMax) {
+      known.clear()
+      size = 0
+      return read()
     }
-    return document
+    const asked = read()
+    documents.set(id, asked)
+    size += 1
+    // What is not there, or could not be read, is asked for again.
+    const forgetIt = () => {
+      if (documents.get(id) === asked && documents.delete(id)) size -= 1
+    }
+    asked.then((document) => document === undefined && forgetIt(), forgetIt)
+    return asked
   }
 
   return {
     // A document's kind is the one that was asked for, so its value has that kind's type.
     get: <K extends DocumentKind>(kind: K, workspace: string, id: string) =>
-      remember(`${kind}/${workspace}/${id}`, () => registry.get(kind, workspace, id)) as Promise<Document<K> | undefined>,
-    find: <K extends DocumentKind>(kind: K, id: string) =>
-      remember(`${kind}//${id}`, () => registry.find(kind, id)) as Promise<Document<K> | undefined>,
+      remember(shelfOf(kind, workspace), id, () => registry.get(kind, workspace, id)) as Promise<Document<K> | undefined>,
+    find: <K extends DocumentKind>(kind: K, id: string) => remember(shelfOf(kind), id, () => registry.find(kind, id)) as Promise<Document<K> | undefined>,
     list: (kind, workspace, before, limit) => registry.list(kind, workspace, before, limit),
     forget(made) {
-      changes += 1
       for (const { kind, workspace, id } of made) {
-        known.delete(`${kind}/${workspace}/${id}`)
-        known.delete(`${kind}//${id}`)
+        for (const shelf of [shelfOf(kind, workspace), shelfOf(kind)]) if (known.get(shelf)?.delete(id)) size -= 1
       }
     },
   }
+}
+
+function shelfOf(kind: DocumentKind, workspace = ""): string {
+  return `${kind}/${workspace}`
 }

@@ -3,6 +3,7 @@
 import { strict as assert } from "node:assert"
 import { concat, equalBytes, eventHash, parseRecord } from "@tallystick/proof"
 import { sha256 } from "../sha256.ts"
+import { conflictIn } from "./conflict.ts"
 import type { DocumentKind } from "./documents.ts"
 import type { Change, Checkpoint, Document, Group, Head, Outcome, Store, Stored, Tree, WatchedStore } from "./store.ts"
 
@@ -58,7 +59,7 @@ export function openMemory(): MemoryStore {
       return sequence === undefined ? [] : [{ place, sequence }]
     })
     if (keys.length > 0) return { kind: "used", keys }
-    const conflict = changes.findIndex((change) => (documents.get(keyOf(change))?.version ?? 0) !== change.version)
+    const conflict = conflictIn(changes, (change) => documents.get(keyOf(change))?.version ?? 0)
     if (conflict >= 0) return { kind: "conflict", place: conflict }
     const head = headOf(chain)
     if (head === undefined ? from.sequence !== 0 : head.sequence !== from.sequence || !equalBytes(head.hash, from.hash))
@@ -109,11 +110,13 @@ export function openMemory(): MemoryStore {
     async growTree(workspace, fromSize, tree, growth) {
       const place = derivedOf(workspace)
       if ((place.tree?.size ?? 0) !== fromSize) return false
-      place.tree = tree
-      for (const { level, tile, offset, hashes } of growth) {
+      const tiles = growth.map(({ level, tile, offset, hashes }): [string, Uint8Array] => {
         const before = place.tiles.get(`${level}/${tile}`)?.subarray(0, offset * 32) ?? new Uint8Array()
-        place.tiles.set(`${level}/${tile}`, concat(before, hashes))
-      }
+        assert.equal(before.length, offset * 32, "a tile has no hole")
+        return [`${level}/${tile}`, concat(before, hashes)]
+      })
+      place.tree = tree
+      for (const [key, hashes] of tiles) place.tiles.set(key, hashes)
       return true
     },
     async putCheckpoint(workspace, fromSize, checkpoint) {

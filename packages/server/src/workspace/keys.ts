@@ -9,7 +9,7 @@ import type { ApiKeyDocument, Scope } from "../store/documents.ts"
 import type { Document, Registry } from "../store/store.ts"
 import { actSaid, nameOf } from "./acts.ts"
 import type { Principal } from "./allow.ts"
-import { formatCredential, isSecretOf, macOf, makeCredential, parseCredential, sameText } from "./credential.ts"
+import { createMac, formatCredential, makeCredential, parseCredential, sameText } from "./credential.ts"
 
 export interface KeyRequest {
   readonly name: string
@@ -21,7 +21,11 @@ export interface KeyRequest {
 export interface Keys {
   /** The principal of a bearer credential; refuses one that is unknown, wrong, expired or revoked. */
   authenticate(bearer: string): Promise<Principal>
-  create(by: Principal, workspace: Document<"workspace">, request: KeyRequest): Promise<{ readonly key: string; readonly document: Document<"api-key"> }>
+  create(
+    by: Principal,
+    workspace: Document<"workspace">,
+    request: KeyRequest,
+  ): Promise<{ readonly key: string; readonly document: Document<"api-key"> }>
   list(workspace: string, before: number, limit: number): Promise<readonly Document<"api-key">[]>
   /** Ends a key for ever. Says nothing if it had ended before, or never was. */
   revoke(by: Principal, workspace: Document<"workspace">, id: string): Promise<void>
@@ -36,13 +40,13 @@ export interface KeyParts {
 }
 
 export function createKeys({ registry, ledger, clock, secret, rootKey }: KeyParts): Keys {
-  const pepper = deriveKey(secret, "token pepper")
+  const macOf = createMac(deriveKey(secret, "token pepper"))
 
   return {
     async authenticate(bearer) {
       const credential = parseCredential(bearer)
       const found = credential?.kind === "k" ? await registry.find("api-key", credential.id) : undefined
-      if (credential !== undefined && found !== undefined && isSecretOf(pepper, credential, found.value.mac)) return principalOf(found)
+      if (credential !== undefined && found !== undefined && sameText(macOf(credential), found.value.mac)) return principalOf(found)
       if (sameText(bearer, rootKey)) return { kind: "instance" }
       throw new LedgerError("unauthorized", "the credential is malformed, unknown or wrong")
     },
@@ -51,8 +55,12 @@ export function createKeys({ registry, ledger, clock, secret, rootKey }: KeyPart
       const nowMs = clock.now()
       const credential = makeCredential("k", ledger.random)
       const expiresAt = expiresInSeconds === undefined ? {} : { expiresAt: isoTime(nowMs + expiresInSeconds * 1000) }
-      const bounds = { scopes: [...scopes], ...(projectIds === undefined ? {} : { projectIds: [...projectIds] }), ...expiresAt } satisfies JsonObject
-      const value: ApiKeyDocument = { name, ...bounds, mac: macOf(pepper, credential), createdAt: isoTime(nowMs), createdBy: nameOf(by) }
+      const bounds = {
+        scopes: [...scopes],
+        ...(projectIds === undefined ? {} : { projectIds: [...projectIds] }),
+        ...expiresAt,
+      } satisfies JsonObject
+      const value: ApiKeyDocument = { name, ...bounds, mac: macOf(credential), createdAt: isoTime(nowMs), createdBy: nameOf(by) }
       const said = actSaid(by, "security.key.create", { id: credential.id, type: "api_key", name }, bounds, nowMs)
       await ledger.record(workspace, [said], [{ kind: "api-key", workspace: workspace.id, id: credential.id, version: 0, value }])
       const document = await registry.get("api-key", workspace.id, credential.id)
@@ -74,7 +82,8 @@ export function createKeys({ registry, ledger, clock, secret, rootKey }: KeyPart
 
   function principalOf({ id, workspace, value }: Document<"api-key">): Principal {
     if (value.revokedAt !== undefined) throw new LedgerError("token_revoked", "this key was revoked")
-    if (value.expiresAt !== undefined && Date.parse(value.expiresAt) <= clock.now()) throw new LedgerError("token_expired", "this key has expired")
+    if (value.expiresAt !== undefined && Date.parse(value.expiresAt) <= clock.now())
+      throw new LedgerError("token_expired", "this key has expired")
     return { kind: "api-key", id, workspace, scopes: value.scopes, projectIds: value.projectIds }
   }
 }

@@ -69,7 +69,8 @@ export function createProjects({ registry, ledger, clock }: { registry: Registry
 
     async ensure(by, workspace, id) {
       if ((await find(workspace.id, id)) !== undefined) return
-      if (workspace.value.projects === "closed") throw new LedgerError("not_found", "there is no such project, and this workspace is closed to new ones")
+      if (workspace.value.projects === "closed")
+        throw new LedgerError("not_found", "there is no such project, and this workspace is closed to new ones")
       try {
         await create(by, workspace, { id })
       } catch (error) {
@@ -81,7 +82,12 @@ export function createProjects({ registry, ledger, clock }: { registry: Registry
 }
 
 /** A project that does not exist yet: the change that makes it, and the entry that records it. */
-export function newProject(by: Principal, workspace: string, request: ProjectRequest, nowMs: number): { readonly change: Change; readonly said: Said } {
+export function newProject(
+  by: Principal,
+  workspace: string,
+  request: ProjectRequest,
+  nowMs: number,
+): { readonly change: Change; readonly said: Said } {
   const { id, name = id, receipts = "private", activityLinks = false } = request
   const settings = { receipts, activityLinks } satisfies JsonObject
   return {

@@ -84,7 +84,13 @@ export function createWorkspaces({ registry, ledger, clock, secret, host }: Work
       const document: Document<"workspace"> = { kind: "workspace", workspace: id, id, version: 1, serial: 0, value }
       const { change: keyChange, vkey } = makeLogKey(id, origin, createdAt)
       const project = newProject(by, id, { id: firstProject }, nowMs)
-      const made = actSaid(by, "workspace.create", { id, type: "workspace", name: value.name }, { genesis, vkey, ...settingsOf(value) }, nowMs)
+      const made = actSaid(
+        by,
+        "workspace.create",
+        { id, type: "workspace", name: value.name },
+        { genesis, vkey, ...settingsOf(value) },
+        nowMs,
+      )
       try {
         await ledger.record(document, [made, project.said], [{ ...document, version: 0 }, keyChange, project.change])
       } catch (error) {
@@ -98,7 +104,13 @@ export function createWorkspaces({ registry, ledger, clock, secret, host }: Work
         const before = await get(id)
         const { name, ...settings } = request
         const value = { ...before.value, ...definedOf(settings), ...(name === undefined ? {} : { name }) }
-        const said = actSaid(by, "workspace.update", { id, type: "workspace", name: value.name }, { ...definedOf(request) } as JsonObject, clock.now())
+        const said = actSaid(
+          by,
+          "workspace.update",
+          { id, type: "workspace", name: value.name },
+          { ...definedOf(request) } as JsonObject,
+          clock.now(),
+        )
         try {
           await ledger.record(before, [said], [{ kind: "workspace", workspace: id, id, version: before.version, value }])
           return await get(id)

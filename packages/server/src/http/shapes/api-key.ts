@@ -1,5 +1,10 @@
 import { Type } from "typebox"
-import type { ApiKey as WireApiKey, ApiKeyList as WireApiKeyList, CreatedApiKey as WireCreatedApiKey, NewApiKey as WireNewApiKey } from "@tallystick/client/wire"
+import type {
+  ApiKey as WireApiKey,
+  ApiKeyList as WireApiKeyList,
+  CreatedApiKey as WireCreatedApiKey,
+  NewApiKey as WireNewApiKey,
+} from "@tallystick/client/wire"
 import { shapeOf } from "./check.ts"
 import { KeyId, Label, ProjectId, WorkspaceId } from "./id.ts"
 import { NextCursor } from "./list.ts"
@@ -42,4 +47,6 @@ export const CreatedApiKey = shapeOf<WireCreatedApiKey>()(
   Type.Object({ key: Type.String({ docs: { pattern: "^tsk_[0-9A-Za-z]{13}_[0-9A-Za-z]{49}$" } }), ...fields }, { title: "CreatedApiKey" }),
 )
 
-export const ApiKeyList = shapeOf<WireApiKeyList>()(Type.Object({ apiKeys: Type.Array(ApiKey), nextCursor: NextCursor }, { title: "ApiKeyList" }))
+export const ApiKeyList = shapeOf<WireApiKeyList>()(
+  Type.Object({ apiKeys: Type.Array(ApiKey), nextCursor: NextCursor }, { title: "ApiKeyList" }),
+)

@@ -15,7 +15,10 @@ export const BatchItem = shapeOf<WireBatchItem>()(
 
 /** What the API's description shows. */
 export const Batch = shapeOf<WireBatch>()(
-  Type.Object({ events: Type.Array(BatchItem, { minItems: 1, maxItems: batchEventsMax }) }, { title: "Batch", additionalProperties: false }),
+  Type.Object(
+    { events: Type.Array(BatchItem, { minItems: 1, maxItems: batchEventsMax }) },
+    { title: "Batch", additionalProperties: false },
+  ),
 )
 
 /** What is refused as a whole. The items are looked at one by one, because a bad one must not cost the good ones. */

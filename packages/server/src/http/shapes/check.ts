@@ -28,8 +28,9 @@ type Named<T> = { [Key in keyof T as string extends Key ? never : Key]: T[Key] }
 
 /** Takes a shape only if it says exactly what a wire type says: `shapeOf<Receipt>()(Type.Object(…))`. What differs makes the call fail to compile. */
 export function shapeOf<Wire>() {
-  return <S extends TSchema>(shape: Same<Of<S>, Named<Wire>> extends true ? S : { differs: [shape: Of<S>, wire: Named<Wire>] }): Shape<Wire> =>
-    shape as unknown as Shape<Wire> // The condition has just shown them to be the same.
+  return <S extends TSchema>(
+    shape: Same<Of<S>, Named<Wire>> extends true ? S : { differs: [shape: Of<S>, wire: Named<Wire>] },
+  ): Shape<Wire> => shape as unknown as Shape<Wire> // The condition has just shown them to be the same.
 }
 
 /** What a value is, and so how a sentence speaks of it. */
@@ -78,9 +79,11 @@ interface Rules {
 /** The first rule that a value breaks, as a sentence; undefined if it breaks none. */
 export function violation(shape: TSchema, value: unknown, at: Path = [], place: Place = "field"): string | undefined {
   const rules = shape as Rules // All shapes are such objects.
-  const found = rules.type === "object" ? ofObject(rules, value, at, place) : rules.type === "array" ? ofArray(rules, value, at, place) : undefined
+  const found =
+    rules.type === "object" ? ofObject(rules, value, at, place) : rules.type === "array" ? ofArray(rules, value, at, place) : undefined
   if (found !== undefined) return found
-  if (rules.anyOf?.every((choice) => violation(choice, value, at, place) !== undefined)) return `${where(at, place)} ${ruleOf(rules, value)}`
+  if (rules.anyOf?.every((choice) => violation(choice, value, at, place) !== undefined))
+    return `${where(at, place)} ${ruleOf(rules, value)}`
   if (!passes(rules, value)) return `${where(at, place)} ${ruleOf(rules, value)}`
   const refused = rules["~refine"]?.find((refinement) => !refinement.check(value))
   return refused && `${where(at, place)} ${rules.rule ?? refused.error(value)}`
@@ -101,7 +104,7 @@ function ofObject(rules: Rules, value: unknown, at: Path, place: Place): string 
       const found = violation(property, members[name], path, place)
       if (found !== undefined) return found
     } else if (rules.required?.includes(name)) {
-      return `${where(path, place)} is required and ${ruleOf(property as Rules, undefined)}`
+      return `${where(path, place)} is required and ${ruleOf(property, undefined)}`
     }
   }
   return undefined
@@ -131,22 +134,25 @@ function passes(rules: Rules, value: unknown): boolean {
   }
   if (rules.type !== "string") return true
   if (typeof value !== "string") return false
-  const length = [...value].length
+  const length = Array.from(value).length // in code points, as JSON Schema counts
   if (length < (rules.minLength ?? 0) || length > (rules.maxLength ?? Infinity)) return false
   return rules.pattern === undefined || new RegExp(rules.pattern, "u").test(value)
 }
 
 /** The end of a sentence: what a value must be. */
 function ruleOf(rules: Rules, value: unknown): string {
-  if ((value === undefined || value === "" || typeof value !== "string") && rules.type === "string" && rules.minLength === 1) return "must be a non-empty string"
+  if ((value === undefined || value === "" || typeof value !== "string") && rules.type === "string" && rules.minLength === 1)
+    return "must be a non-empty string"
   if (rules.rule !== undefined) return rules.rule
   if (rules.const !== undefined) return `must be ${JSON.stringify(rules.const)}`
   if (rules.enum !== undefined) return `must be one of ${rules.enum.join(", ")}`
   if (rules.type === "boolean") return "must be true or false"
   if (rules.type === "integer") return `must be an integer${range(rules.minimum, rules.maximum)}`
   if (rules.type === "number") return `must be a number${range(rules.minimum, rules.maximum)}`
-  if (rules.type === "string") return `must be a string${rules.maxLength === undefined ? "" : ` of ${rules.minLength ?? 0} to ${rules.maxLength} characters`}`
-  if (rules.type === "array") return `must be an array${rules.maxItems === undefined ? "" : ` of ${rules.minItems ?? 0} to ${rules.maxItems} items`}`
+  if (rules.type === "string")
+    return `must be a string${rules.maxLength === undefined ? "" : ` of ${rules.minLength ?? 0} to ${rules.maxLength} characters`}`
+  if (rules.type === "array")
+    return `must be an array${rules.maxItems === undefined ? "" : ` of ${rules.minItems ?? 0} to ${rules.maxItems} items`}`
   return rules.type === "object" ? "must be an object" : "must not be given"
 }
 

@@ -1,5 +1,10 @@
 import { Type } from "typebox"
-import type { Consent as WireConsent, ConsentAnswer as WireConsentAnswer, ConsentMetadata, Subject as WireSubject } from "@tallystick/client/wire"
+import type {
+  Consent as WireConsent,
+  ConsentAnswer as WireConsentAnswer,
+  ConsentMetadata,
+  Subject as WireSubject,
+} from "@tallystick/client/wire"
 import { shapeOf } from "./check.ts"
 import { RelatedReceiptIds } from "./event.ts"
 import { ProjectId, WorkspaceId } from "./id.ts"

@@ -1,5 +1,10 @@
 import { Type } from "typebox"
-import type { Entry as WireEntry, EntryProof as WireEntryProof, LogKeys as WireLogKeys, ReceiptAnswer as WireReceiptAnswer } from "@tallystick/client/wire"
+import type {
+  Entry as WireEntry,
+  EntryProof as WireEntryProof,
+  LogKeys as WireLogKeys,
+  ReceiptAnswer as WireReceiptAnswer,
+} from "@tallystick/client/wire"
 import { shapeOf } from "./check.ts"
 import { EventId, Hash, ReceiptId } from "./id.ts"
 import { integrities, kinds, lanes, open, sources, storageClasses } from "./enumeration.ts"

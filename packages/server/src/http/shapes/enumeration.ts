@@ -14,5 +14,7 @@ export const visibilities = ["public", "private"] as const
 
 /** Of an answer: one of these today. */
 export function open<Known extends string>(known: readonly Known[]): Shape<Open<Known>> {
-  return Type.Unsafe<Open<Known>>(Type.String({ docs: { description: `One of ${known.join(", ")}. A later version may add others.`, examples: [...known] } }))
+  return Type.Unsafe<Open<Known>>(
+    Type.String({ docs: { description: `One of ${known.join(", ")}. A later version may add others.`, examples: [...known] } }),
+  )
 }

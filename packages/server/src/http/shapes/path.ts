@@ -7,7 +7,10 @@ export const WorkspaceParams = Type.Object({ workspaceId: WorkspaceId })
 export const ReceiptParams = Type.Object({ workspaceId: WorkspaceId, receiptId: ReceiptId })
 export const ProjectParams = Type.Object({ workspaceId: WorkspaceId, projectId: Type.String({ minLength: 1, maxLength: 64 }) })
 export const KeyParams = Type.Object({ workspaceId: WorkspaceId, keyId: KeyId })
-export const TileParams = Type.Object({ workspaceId: WorkspaceId, tile: Type.String({ docs: { examples: ["0/000", "0/x001/234.p/17", "entries/000"] } }) })
+export const TileParams = Type.Object({
+  workspaceId: WorkspaceId,
+  tile: Type.String({ docs: { examples: ["0/000", "0/x001/234.p/17", "entries/000"] } }),
+})
 
 // Answers that are not JSON.
 

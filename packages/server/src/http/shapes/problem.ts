@@ -6,7 +6,9 @@ import { statusOf } from "../../error.ts"
 export const Problem = shapeOf<WireProblem>()(
   Type.Object(
     {
-      error: Type.String({ docs: { description: "What went wrong, for programs. A later version may add codes.", examples: Object.keys(statusOf) } }),
+      error: Type.String({
+        docs: { description: "What went wrong, for programs. A later version may add codes.", examples: Object.keys(statusOf) },
+      }),
       detail: Type.String({ docs: { description: "One sentence for people, which names the field and the rule." } }),
     },
     { title: "Problem" },

@@ -1,5 +1,10 @@
 import { Type } from "typebox"
-import type { NewProject as WireNewProject, Project as WireProject, ProjectChange as WireProjectChange, ProjectList as WireProjectList } from "@tallystick/client/wire"
+import type {
+  NewProject as WireNewProject,
+  Project as WireProject,
+  ProjectChange as WireProjectChange,
+  ProjectList as WireProjectList,
+} from "@tallystick/client/wire"
 import { shapeOf } from "./check.ts"
 import { Label, ProjectId, WorkspaceId } from "./id.ts"
 import { NextCursor } from "./list.ts"

@@ -52,7 +52,9 @@ function endOfFraction(text: string): number {
 function isZone(text: string, at: number): boolean {
   const sign = text[at]
   if (sign === "Z" || sign === "z") return text.length === at + 1
-  return (sign === "+" || sign === "-") && text.length === at + 6 && text[at + 3] === ":" && two(text, at + 1) <= 23 && two(text, at + 4) <= 59
+  return (
+    (sign === "+" || sign === "-") && text.length === at + 6 && text[at + 3] === ":" && two(text, at + 1) <= 23 && two(text, at + 4) <= 59
+  )
 }
 
 export const Time = Type.Refine(

@@ -40,7 +40,9 @@ const changes = {
   laneRules: Type.Optional(Type.Array(LaneRule, { maxItems: 200 })),
 }
 
-export const WorkspaceChange = shapeOf<WireWorkspaceChange>()(Type.Object(changes, { title: "WorkspaceChange", additionalProperties: false }))
+export const WorkspaceChange = shapeOf<WireWorkspaceChange>()(
+  Type.Object(changes, { title: "WorkspaceChange", additionalProperties: false }),
+)
 
 export const NewWorkspace = shapeOf<WireNewWorkspace>()(
   Type.Object({ id: WorkspaceId, ...changes }, { title: "NewWorkspace", additionalProperties: false }),

@@ -94,7 +94,12 @@ async function admitItem(
 }
 
 /** The workspace of a write, if the caller may write to this project of it; the project is made if need be. */
-export async function admit(service: Service, caller: Principal | undefined, workspaceId: string, projectId: string): Promise<Document<"workspace">> {
+export async function admit(
+  service: Service,
+  caller: Principal | undefined,
+  workspaceId: string,
+  projectId: string,
+): Promise<Document<"workspace">> {
   permit(caller, "write", workspaceId)
   permitProject(caller, projectId)
   permitWriting(service, workspaceId)
@@ -132,7 +137,12 @@ export function sender(caller: Principal | undefined, context: Context): Pick<Sa
 }
 
 /** The receipt of a write, now or before; `wrap` is what stands around it. */
-export function receiptAnswer(service: Service, caller: Principal | undefined, recorded: Recorded, wrap: (receipt: string) => string = (json) => json): Answer {
+export function receiptAnswer(
+  service: Service,
+  caller: Principal | undefined,
+  recorded: Recorded,
+  wrap: (receipt: string) => string = (json) => json,
+): Answer {
   const body = wrap(receiptOf(service, caller, recorded))
   return recorded.kind === "replayed" ? { status: 202, body, headers: { "idempotency-replayed": "true" } } : { status: 202, body }
 }

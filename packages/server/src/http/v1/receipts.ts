@@ -64,7 +64,8 @@ async function look(service: Service, caller: Caller, workspaceId: string, recei
   if (workspace === undefined || stored === undefined) throw unseen(caller, workspaceId)
   const found = await findReceipt(store, workspace, stored, clock.now())
   const projectId = found.opened?.content.projectId
-  const clear = caller !== undefined && refusal(caller, "read", workspaceId) === undefined && (projectId === undefined || mayTouch(caller, projectId))
+  const clear =
+    caller !== undefined && refusal(caller, "read", workspaceId) === undefined && (projectId === undefined || mayTouch(caller, projectId))
   const project = projectId === undefined ? undefined : await service.projects.find(workspaceId, projectId)
   if (!clear && project?.value.receipts !== "public") throw unseen(caller, workspaceId)
   return { workspace, found, clear }

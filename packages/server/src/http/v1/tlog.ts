@@ -102,7 +102,9 @@ function exists({ level, index, width }: Tile, size: number): boolean {
 async function tileBytes({ store }: Service, workspace: string, { level, index, width }: Tile): Promise<Buffer> {
   if (level !== "entries") return Buffer.from(await readTile(store, workspace, level, index, width))
   const records = await store.journal.records(workspace, index * tileWidth + 1, width)
-  return Buffer.from(bundle(Array.from({ length: records.length / recordBytes }, (_, at) => records.subarray(at * recordBytes, (at + 1) * recordBytes))))
+  return Buffer.from(
+    bundle(Array.from({ length: records.length / recordBytes }, (_, at) => records.subarray(at * recordBytes, (at + 1) * recordBytes))),
+  )
 }
 
 async function keysOf({ store }: Service, workspace: string) {

@@ -29,6 +29,19 @@ export function openForWriting(path: string, layout: "journal" | "index", durabi
   return database
 }
 
+/** One transaction, or none. */
+export function within<T>(database: DatabaseSync, act: () => T): T {
+  database.exec("BEGIN IMMEDIATE")
+  try {
+    const result = act()
+    database.exec("COMMIT")
+    return result
+  } catch (error) {
+    if (database.isTransaction) database.exec("ROLLBACK")
+    throw error
+  }
+}
+
 /** Opens a file that another connection writes. */
 export function openForReading(path: string): DatabaseSync {
   const database = new DatabaseSync(path, { readOnly: true })

@@ -1,7 +1,8 @@
 // Puts complete runs of entries into the index (runs.ts).
 
 import type { DatabaseSync } from "node:sqlite"
-import { journalReads } from "./reads.ts"
+import { within } from "./database.ts"
+import type { journalReads } from "./reads.ts"
 import { makeRun, runEntries } from "./runs.ts"
 
 /** Fills the next run if all of its entries are there; says whether it did. */
@@ -10,11 +11,10 @@ export function fillRun(journal: ReturnType<typeof journalReads>, index: Databas
   if (journal.lastN() < (run + 1) * runEntries) return false
   const made = makeRun(run, journal.keys(run * runEntries, runEntries))
   const addBucket = index.prepare("INSERT INTO buckets (run, bucket, keys, receipts) VALUES (?, ?, ?, ?)")
-  index.exec("BEGIN IMMEDIATE")
-  for (const [bucket, keys] of made.keys.entries()) addBucket.run(run, bucket, keys, made.receipts[bucket] ?? "")
-  index
-    .prepare("INSERT INTO runs (run, lowest_receipt, highest_receipt, filter) VALUES (?, ?, ?, ?)")
-    .run(run, made.lowestReceipt, made.highestReceipt, made.filter)
-  index.exec("COMMIT")
+  const addRun = index.prepare("INSERT INTO runs (run, lowest_receipt, highest_receipt, filter) VALUES (?, ?, ?, ?)")
+  within(index, () => {
+    for (const [bucket, keys] of made.keys.entries()) addBucket.run(run, bucket, keys, made.receipts[bucket] ?? "")
+    addRun.run(run, made.lowestReceipt, made.highestReceipt, made.filter)
+  })
   return true
 }

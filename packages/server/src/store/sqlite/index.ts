@@ -1,8 +1,10 @@
 // The index as the watching program holds it: the one connection that writes it.
 
+import { strict as assert } from "node:assert"
 import type { DatabaseSync } from "node:sqlite"
 import { concat } from "@tallystick/proof"
 import type { Index } from "../store.ts"
+import { within } from "./database.ts"
 import { fillRun } from "./fill.ts"
 import { indexReads, type journalReads } from "./reads.ts"
 
@@ -26,8 +28,9 @@ export function createIndex(index: DatabaseSync, journal: ReturnType<typeof jour
     checkpoint: async (workspace) => reads.checkpoint(workspace),
 
     async add(workspace, entries) {
-      const last = entries.at(-1)
-      if (last !== undefined) setPosition.run(workspace, last.sequence)
+      const before = reads.position(workspace)
+      for (const [place, { sequence }] of entries.entries()) assert.equal(sequence, before + place + 1, "the index is filled without a gap")
+      if (entries.length > 0) setPosition.run(workspace, before + entries.length)
       while (fillRun(journal, index)) continue
     },
 
@@ -38,6 +41,7 @@ export function createIndex(index: DatabaseSync, journal: ReturnType<typeof jour
         if (moved.changes !== 1) return false
         for (const { level, tile, offset, hashes: added } of growth) {
           const before = reads.tiles(workspace, [{ level, tile }])[0]?.subarray(0, offset * 32) ?? new Uint8Array()
+          assert.equal(before.length, offset * 32, "a tile has no hole")
           putTile.run(workspace, level, tile, concat(before, added))
         }
         return true
@@ -50,17 +54,5 @@ export function createIndex(index: DatabaseSync, journal: ReturnType<typeof jour
           : moveCheckpoint.run(size, root, note, signedMs, workspace, fromSize)
       return moved.changes === 1
     },
-  }
-}
-
-function within<T>(index: DatabaseSync, act: () => T): T {
-  index.exec("BEGIN IMMEDIATE")
-  try {
-    const result = act()
-    index.exec("COMMIT")
-    return result
-  } catch (error) {
-    index.exec("ROLLBACK")
-    throw error
   }
 }

@@ -33,6 +33,9 @@ export function createJournal(
     inDoubt = false
   }
 
+  const settled = () => {
+    settling = undefined
+  }
   const settleRuns = async (fromRun: number) => {
     for (const { run, filter } of await reader.ask("filters", fromRun)) tail.settle(run, filter)
   }
@@ -59,7 +62,8 @@ export function createJournal(
         return keys.length > 0 ? { kind: "used" as const, keys } : outcomeOf(group, written.next().value)
       })
       const run = tail.due()
-      if (run !== undefined) settling ??= settleRuns(run).finally(() => (settling = undefined))
+      // Where the index cannot be read now, memory goes on answering, and it is asked again after the next commit.
+      if (run !== undefined) settling ??= settleRuns(run).then(settled, settled)
       return outcomes
     },
   }
@@ -82,6 +86,8 @@ export function createJournal(
       )
     } catch (error) {
       inDoubt = true
+      // The changes may have been made, so what was known of their documents is in doubt as well.
+      for (const group of groups) kept(group)
       throw error
     }
   }

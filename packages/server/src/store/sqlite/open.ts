@@ -10,7 +10,7 @@ import { openForReading, openForWriting } from "./database.ts"
 import { fillRun } from "./fill.ts"
 import { createIndex } from "./index.ts"
 import { createJournal } from "./journal.ts"
-import { lockFolder } from "./lock.ts"
+import { lockFolder, type Lock } from "./lock.ts"
 import { documentReads, indexReads, journalReads } from "./reads.ts"
 import { readerModule, type ReaderQuestions } from "./reader.ts"
 import { createTail, type Tail } from "./tail.ts"
@@ -25,15 +25,26 @@ export interface SqliteOptions {
   readonly onDeath: (cause: Error) => void
 }
 
-export async function openSqlite({ folder, reserveBytes, onDeath }: SqliteOptions): Promise<Store> {
-  mkdirSync(folder, { recursive: true, mode: 0o700 })
-  const lock = lockFolder(folder)
+export async function openSqlite(options: SqliteOptions): Promise<Store> {
+  mkdirSync(options.folder, { recursive: true, mode: 0o700 })
+  const lock = lockFolder(options.folder)
+  try {
+    return await openLocked(options, lock)
+  } catch (error) {
+    lock.release()
+    throw error
+  }
+}
+
+async function openLocked({ folder, reserveBytes, onDeath }: SqliteOptions, lock: Lock): Promise<Store> {
   const tail = prepare(folder)
-  const writer = await startThread<WriterQuestions>(writerModule, { folder, reserveBytes } satisfies WriterOptions, { onDeath })
-  const reader = await startThread<ReaderQuestions>(readerModule, folder, { onDeath })
+  const [writer, reader] = await Promise.all([
+    startThread<WriterQuestions>(writerModule, { folder, reserveBytes } satisfies WriterOptions, { onDeath }),
+    startThread<ReaderQuestions>(readerModule, folder, { onDeath }),
+  ])
   const registry = cacheRegistry({
     // The reader answers with a document of the kind that it was asked for.
-    get: (kind, workspace, id) => reader.ask("get", [kind, workspace, id]) as ReturnType<Registry["get"]> as never,
+    get: (kind, workspace, id) => reader.ask("get", [kind, workspace, id]) as never,
     find: (kind, id) => reader.ask("find", [kind, id]) as never,
     list: (kind, workspace, before, limit) => reader.ask("list", [kind, workspace, before, limit]) as never,
   })
@@ -88,14 +99,14 @@ export function openSqliteWatched(folder: string): WatchedStore {
 /** Makes or migrates both files, fills the index with the runs that are due, and reads the tail. */
 function prepare(folder: string): Tail {
   openForWriting(join(folder, "journal.db"), "journal", "full").close()
-  const index = openForWriting(join(folder, "index.db"), "index", "normal")
-  const journal = openForReading(join(folder, "journal.db"))
+  using index = openForWriting(join(folder, "index.db"), "index", "normal")
+  using journal = openForReading(join(folder, "journal.db"))
   const reads = journalReads(journal)
   while (fillRun(reads, index)) continue
   const tail = createTail()
   for (const { run, filter } of indexReads(index).filters(0)) tail.settle(run, filter)
+  // An older journal beside a newer index: keys that are used from now on would be lost in runs that are taken for complete.
+  if (tail.settledN() > reads.lastN()) throw new Error(`index.db in ${folder} is of a later journal than journal.db; remove it, and it is made again`)
   for (const place of reads.places(tail.settledN(), Number.MAX_SAFE_INTEGER)) tail.add(place)
-  journal.close()
-  index.close()
   return tail
 }

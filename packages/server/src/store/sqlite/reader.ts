@@ -34,7 +34,7 @@ function questions(journal: JournalReads, documents: DocumentReads, index: Index
     byReceipt([workspace, receipt]: readonly [string, string]) {
       const n = index.entryOfReceipt(receipt)
       const place = n === undefined ? undefined : journal.place(n)
-      return place?.workspace === workspace ? journal.at(workspace, [place.sequence])[0] : undefined
+      return place?.workspace === workspace && place.receipt === receipt ? journal.at(workspace, [place.sequence])[0] : undefined
     },
     /** The entries that have these keys, of runs that may hold them. */
     used: (suspects: readonly { readonly run: number; readonly idem: string }[]): (Place | undefined)[] =>

@@ -216,5 +216,5 @@ function optionalBytes(value: unknown): Uint8Array | undefined {
 }
 
 function optionalText(value: unknown): string | undefined {
-  return value === null ? undefined : String(value)
+  return typeof value === "string" ? value : undefined
 }

@@ -23,7 +23,9 @@ export interface Tail {
 /** The entries of a run that is not in the index yet. Columns and not objects, which the collector would visit one by one. */
 interface Unsettled {
   readonly keys: Map<string, number>
-  readonly receipts: Map<string, number>
+  readonly receipts: string[]
+  /** Filled when somebody asks: a writer that nobody reads behind does not pay for it. */
+  readonly byReceipt: Map<string, number>
   readonly workspaces: string[]
   readonly sequences: Float64Array
 }
@@ -38,13 +40,14 @@ export function createTail(): Tail {
   const runAt = (run: number): Unsettled => {
     const known = unsettled.get(run)
     if (known !== undefined) return known
-    const fresh = { keys: new Map(), receipts: new Map(), workspaces: [], sequences: new Float64Array(runEntries) }
+    const fresh = { keys: new Map(), receipts: [], byReceipt: new Map(), workspaces: [], sequences: new Float64Array(runEntries) }
     unsettled.set(run, fresh)
     return fresh
   }
 
-  const lookUp = (which: "keys" | "receipts", workspace: string, key: string): number | undefined => {
+  const lookUp = (which: "keys" | "byReceipt", workspace: string, key: string): number | undefined => {
     for (const run of unsettled.values()) {
+      if (which === "byReceipt") for (let at = run.byReceipt.size; at < run.receipts.length; at++) run.byReceipt.set(run.receipts[at] ?? "", at)
       const at = run[which].get(key)
       if (at !== undefined && run.workspaces[at] === workspace) return run.sequences[at]
     }
@@ -57,7 +60,7 @@ export function createTail(): Tail {
       const at = (n - 1) % runEntries
       run.workspaces[at] = workspace
       run.sequences[at] = sequence
-      run.receipts.set(receipt, at)
+      run.receipts[at] = receipt
       if (idem !== undefined) run.keys.set(idem, at)
       lastN = Math.max(lastN, n)
     },
@@ -70,11 +73,12 @@ export function createTail(): Tail {
       for (const [run, filter] of filters.entries()) if (mayHold(filter, wanted)) runs.push(run)
       return { runs }
     },
-    byReceipt: (workspace, receipt) => lookUp("receipts", workspace, receipt),
+    byReceipt: (workspace, receipt) => lookUp("byReceipt", workspace, receipt),
     settle(run, filter) {
       assert.equal(run, filters.length, "runs are settled in their order")
       filters.push(filter)
       unsettled.delete(run)
+      lastN = Math.max(lastN, filters.length * runEntries)
     },
     due: () => (lastN > 0 && runOf(lastN) > filters.length ? filters.length : undefined),
     lastN: () => lastN,

@@ -4,6 +4,7 @@ import { statfsSync } from "node:fs"
 import { join } from "node:path"
 import type { DatabaseSync } from "node:sqlite"
 import { equalBytes } from "@tallystick/proof"
+import { conflictIn } from "../conflict.ts"
 import type { Change, Head } from "../store.ts"
 import { openForWriting } from "./database.ts"
 import { unpack } from "./pack.ts"
@@ -44,24 +45,25 @@ const wholeWalPages = 2000
 const options = givenToThread<WriterOptions>(writerModule)
 if (options !== undefined) {
   const { folder, reserveBytes } = options
-  let writer = openWriter(folder)
+  let writer: Writer | undefined = openWriter(folder)
   answer<WriterQuestions>(
     {
       append({ packed, groups }) {
         if (freeBytes(folder) < reserveBytes + packed.byteLength) return { full: true }
         try {
+          writer ??= openWriter(folder)
           return { full: false, groups: writer.append(packed, groups) }
         } catch (error) {
           // What the disk holds is unknown after a failed fsync, and asking again would be told "done": only a new process may look.
           if (failedSync.includes(errorCode(error))) process.exit(1)
           // Nothing is known of the transaction: the next one starts from what a fresh connection finds.
-          writer.close()
-          writer = openWriter(folder)
+          writer?.close()
+          writer = undefined
           throw error
         }
       },
     },
-    () => writer.close(),
+    () => writer?.close(),
   )
 }
 
@@ -96,7 +98,7 @@ function openWriter(folder: string): Writer {
       begin.run()
       let at = 0
       const outcomes = groups.map(({ workspace, from, count, changes }) => {
-        const conflict = changes.findIndex((change) => documents.version(change) !== change.version)
+        const conflict = conflictIn(changes, documents.version)
         const number = numberOf(workspace) ?? (from.sequence === 0 ? Number(addWorkspace.run(workspace).lastInsertRowid) : 0)
         const outcome = conflict >= 0 ? { conflict } : isAt(number, from) ? { firstN: n + 1 } : { moved: true as const }
         at = unpack(packed, at, count, (entry, place) => {

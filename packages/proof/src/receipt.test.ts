@@ -1,0 +1,653 @@
+import assert from "node:assert/strict"
+import { hash as platformHash, createPublicKey, verify as platformVerify } from "node:crypto"
+import test from "node:test"
+import fc from "fast-check"
+import { bodyHash } from "./body.ts"
+import { canonicalize } from "./canonical.ts"
+import { formatCheckpoint } from "./checkpoint.ts"
+import { ed25519PublicKey, ed25519Sign } from "./ed25519.ts"
+import { toBase64, toHex, utf8 } from "./encoding.ts"
+import { createFrontier } from "./frontier.ts"
+import { parseJson, type Json, type JsonObject } from "./json.ts"
+import { cosign, signNote, type Signer } from "./note.ts"
+import { verifyReceipt, type ReceiptOptions, type Verdict } from "./receipt.ts"
+import { encodeRecord, eventHash, type Kind } from "./record.ts"
+import { digest, disclosure } from "./sealed.ts"
+import { maskEmail } from "./shown.ts"
+import { formatTlogProof } from "./tlog-proof.ts"
+import { inclusionProof } from "./tree-proof.ts"
+import { createVkey, formatVkey } from "./vkey.ts"
+
+// A ledger of five entries, made here as the service makes them, and what its API would answer about each.
+
+function signerOf(name: string, byte: number): Signer {
+  const seed = new Uint8Array(32).fill(byte)
+  return { name, publicKey: ed25519PublicKey(seed), sign: ed25519Sign(seed) }
+}
+
+const origin = "ledger.example/ledgers/1"
+const log = signerOf(origin, 1)
+const impostor = signerOf(origin, 2)
+const witness = signerOf("witness.example", 3)
+const vkeyOf = (signer: Signer) => formatVkey(createVkey(signer.name, signer.publicKey))
+const vkey = vkeyOf(log)
+const trusting = { trustedKeys: [vkey] }
+
+const size = 5
+const ledgerId = new Uint8Array(32).fill(9)
+const bodySalt = new Uint8Array(16).fill(8)
+
+const sealed = {
+  email: disclosure(new Uint8Array(16).fill(1), "email", "ada@example.com"),
+  other: disclosure(new Uint8Array(16).fill(2), "other", { team: "red", tags: ["a", 1] }),
+  name: disclosure(new Uint8Array(16).fill(3), "name", "Invoice 9"),
+  context: disclosure(new Uint8Array(16).fill(4), "context", { environment: "prod", requestId: "r-1" }),
+  iban: disclosure(new Uint8Array(16).fill(5), "iban", "DE00 1234"),
+}
+const allDisclosures = Object.values(sealed)
+
+function bodyOf(index: number): JsonObject {
+  return {
+    _sd: [digest(sealed.context)],
+    _sd_alg: "sha-256",
+    action: "billing.invoice.approve",
+    actor: { _sd: [digest(sealed.email), digest(sealed.other)].sort(), id: "usr_1", type: "user" },
+    clockAhead: true,
+    id: `evt_${index}`,
+    keyId: "key_1",
+    lane: "operations",
+    metadata: { _sd: [digest(sealed.iban)], amount: 1299.5, lines: [{ n: 1 }, "\n"], "\n": "odd" },
+    occurredAt: "2026-01-01T00:00:00+01:00",
+    policyVersion: 3,
+    projectId: "core",
+    receipt: `rcp_${index}`,
+    receivedAt: "2026-01-01T00:00:00.123Z",
+    source: "api",
+    target: { _sd: [digest(sealed.name)], id: "inv_9", type: "invoice" },
+    userVisible: true,
+    v: 1,
+    workspaceId: "acme",
+  }
+}
+
+type Parts = { record: Uint8Array; body: string; leaves: Uint8Array[]; root: Uint8Array }
+
+/** The chain up to `size`, in which the body at `index` is what `body` says. */
+function chain(index: number, body: string, kind: Kind = "event"): Parts {
+  const frontier = createFrontier()
+  const leaves: Uint8Array[] = []
+  const records: Uint8Array[] = []
+  for (let i = 0; i < size; i++) {
+    const text = i === index ? body : canonicalize(bodyOf(i))
+    const previousHash = leaves[i - 1] ?? ledgerId
+    records.push(
+      encodeRecord({ kind, index: i, timeMs: 1767225600123 + i, ledgerId, previousHash, bodyHash: bodyHash(bodySalt, utf8(text)) }),
+    )
+    leaves.push(eventHash(records[i] as Uint8Array))
+    frontier.append(leaves[i] as Uint8Array)
+  }
+  return { record: records[index] as Uint8Array, body, leaves, root: frontier.root() }
+}
+
+function proofOf({ leaves, root }: Parts, index: number, ...signers: Signer[]): string {
+  const checkpoint = signNote(formatCheckpoint({ origin, size, root }), ...signers)
+  const node = (level: number, n: number): Uint8Array => (level === 0 ? (leaves[n] as Uint8Array) : createNode(leaves, level, n))
+  return formatTlogProof({ index, hashes: inclusionProof(index, size, node), checkpoint })
+}
+
+function createNode(leaves: Uint8Array[], level: number, n: number): Uint8Array {
+  const frontier = createFrontier()
+  for (const leaf of leaves.slice(n * 2 ** level, (n + 1) * 2 ** level)) frontier.append(leaf)
+  return frontier.root()
+}
+
+type Answer = {
+  receipt: Record<string, unknown>
+  entry: Record<string, unknown>
+  verified: boolean
+  proof: Record<string, unknown>
+  disclosures: string[]
+}
+
+/** What a reader with all rights is shown. */
+function answerFor(index: number, body: string = canonicalize(bodyOf(index)), kind: Kind = "event"): Answer {
+  const parts = chain(index, body, kind)
+  const eventHashText = toHex(eventHash(parts.record))
+  const previousHash = toHex(parts.leaves[index - 1] ?? ledgerId)
+  const actor = { id: "usr_1", type: "user", email: "ada@example.com", team: "red", tags: ["a", 1] }
+  const target = { id: "inv_9", type: "invoice", name: "Invoice 9" }
+  const provenance = { environment: "prod", requestId: "r-1", keyId: "key_1" }
+  const common = {
+    receipt: `rcp_${index}`,
+    previousHash,
+    sequence: index + 1,
+    timestamp: `2026-01-01T00:00:00.${123 + index}Z`,
+    actor,
+    target,
+    lane: "operations",
+    receivedAt: "2026-01-01T00:00:00.123Z",
+    provenance,
+    policyVersion: 3,
+  }
+  const shown = { storageClass: "hot", verificationUrl: "https://ledger.example/r", queued: false, accepted: true }
+  return copyOf({
+    receipt: { ...common, eventId: `evt_${index}`, eventHash: eventHashText, ...shown },
+    entry: {
+      ...common,
+      workspaceId: "acme",
+      projectId: "core",
+      action: "billing.invoice.approve",
+      occurredAt: "2026-01-01T00:00:00+01:00",
+      metadata: { amount: 1299.5, lines: [{ n: 1 }, "\n"], iban: "DE00 1234", "\n": "odd" },
+      userVisible: true,
+      id: `evt_${index}`,
+      hash: eventHashText,
+      kind,
+      source: "api",
+      clockAhead: true,
+      storageTier: "hot",
+      integrity: "verified",
+    },
+    verified: true,
+    proof: { record: toBase64(parts.record), body, bodySalt: toHex(bodySalt), vkey, tlogProof: proofOf(parts, index, log) },
+    disclosures: allDisclosures,
+  })
+}
+
+const answer = answerFor(3)
+const uncovered = [
+  "receipt.storageClass",
+  "receipt.verificationUrl",
+  "receipt.queued",
+  "receipt.accepted",
+  "entry.storageTier",
+  "entry.integrity",
+]
+
+function edited(change: (answer: Answer) => void, from = answer): Answer {
+  const copy = copyOf(from)
+  change(copy)
+  return copy
+}
+
+function refutation(given: unknown, options: ReceiptOptions = trusting): [string, string?] {
+  const verdict = verifyReceipt(given, options)
+  assert.equal(verdict.verdict, "refuted", JSON.stringify(verdict))
+  return verdict.verdict === "refuted"
+    ? ([verdict.failure, ...(verdict.field === undefined ? [] : [verdict.field])] as [string, string?])
+    : [""]
+}
+
+function because(given: unknown, options: ReceiptOptions = trusting): string {
+  const verdict = verifyReceipt(given, options)
+  assert.equal(verdict.verdict, "unconfirmed", JSON.stringify(verdict))
+  return verdict.verdict === "unconfirmed" ? verdict.because : ""
+}
+
+const checksOf = (verdict: Verdict) => verdict.checks.map(({ name, ok }) => `${name}${ok ? "" : " fails"}`)
+
+test("a receipt of a trusted log is genuine, and says what was checked", () => {
+  for (let index = 0; index < size; index++) {
+    const verdict = verifyReceipt(answerFor(index), { ...trusting, receiptId: `rcp_${index}` })
+    assert.equal(verdict.verdict, "genuine", JSON.stringify(verdict))
+    assert.deepEqual(checksOf(verdict), ["record", "content", "canonical", "disclosures", "receipt", "checkpoint", "inclusion", "key"])
+    assert.deepEqual(verdict.uncovered, uncovered)
+    assert.equal(verdict.record?.index, index)
+    assert.equal(verdict.eventHash, answerFor(index).receipt["eventHash"])
+    assert.equal(verdict.withheld, 0)
+    assert.deepEqual(verdict.content?.["context"], { environment: "prod", requestId: "r-1" })
+    assert.equal(verdict.checkpoint?.size, size)
+    assert.equal(verdict.signatures?.[0]?.key.name, origin)
+  }
+})
+
+test("an entry of a list, with its proof inside, and a bare proof are checked too", () => {
+  const { entry, proof, disclosures } = answer
+  const listed = verifyReceipt({ entry: { ...entry, proof, disclosures }, proof, disclosures }, trusting)
+  assert.equal(listed.verdict, "genuine")
+  assert.deepEqual(listed.uncovered, ["entry.storageTier", "entry.integrity"])
+  assert.equal(verifyReceipt({ proof, disclosures }, trusting).verdict, "genuine")
+  assert.equal(verifyReceipt({ proof, disclosures: [], receipt: null, entry: null }, trusting).verdict, "genuine")
+})
+
+test("each kind of entry is named", () => {
+  for (const kind of ["event", "consent", "policy", "erasure", "key", "anchor", "retention", "admin"] as const) {
+    const given = answerFor(2, undefined, kind)
+    assert.equal(verifyReceipt(given, trusting).verdict, "genuine")
+    const other = edited((copy) => (copy.entry["kind"] = kind === "event" ? "consent" : "event"), given)
+    assert.deepEqual(refutation(other), ["receipt", "entry.kind"])
+  }
+})
+
+test("sealed fields may be withheld, each by itself", () => {
+  const withheld = edited((copy) => {
+    copy.disclosures = [sealed.iban]
+    copy.receipt["actor"] = { id: "usr_1", type: "user", email: "a•••@example.com" }
+    copy.entry["actor"] = { id: "usr_1", type: "user" }
+    copy.receipt["target"] = copy.entry["target"] = { id: "inv_9", type: "invoice" }
+    delete copy.receipt["provenance"]
+    copy.entry["provenance"] = { keyId: "key_1" }
+  })
+  const verdict = verifyReceipt(withheld, trusting)
+  assert.equal(verdict.verdict, "genuine", JSON.stringify(verdict))
+  assert.equal(verdict.withheld, 4)
+  // Nothing stands behind the mask of an e-mail that is withheld.
+  assert.deepEqual(verdict.uncovered, ["receipt.actor.email", ...uncovered])
+
+  const inClear = { email: "ada@example.com", name: "Ada", team: "red" }
+  for (const [member, value] of Object.entries(inClear)) {
+    const claimed = edited((copy) => (copy.receipt["actor"] = { id: "usr_1", type: "user", [member]: value }), withheld)
+    assert.deepEqual(refutation(claimed), ["receipt", `receipt.actor.${member}`])
+  }
+  assert.deepEqual(refutation(edited((copy) => (copy.receipt["target"] = { id: "inv_9", type: "invoice", name: "x" }), withheld)), [
+    "receipt",
+    "receipt.target.name",
+  ])
+  const requestId = edited((copy) => (copy.entry["provenance"] = { requestId: "r-1" }), withheld)
+  assert.deepEqual(refutation(requestId), ["receipt", "entry.provenance.requestId"])
+})
+
+test("a mask is that of the e-mail, where the e-mail is disclosed; and of nothing, where there is none", () => {
+  const masked = (email: string) => edited((copy) => ((copy.receipt["actor"] as JsonObject & { email: string }).email = email))
+  assert.equal(verifyReceipt(masked("a•••@example.com"), trusting).verdict, "genuine")
+  for (const email of ["b•••@example.com", "a•••@evil.com", "a•••", "•••@example.com", "a••@example.com"]) {
+    assert.deepEqual(refutation(masked(email)), ["receipt", "receipt.actor.email"])
+  }
+  const { other: _, ...others } = sealed
+  const withoutOther = edited((copy) => {
+    copy.disclosures = Object.values(others)
+    copy.receipt["actor"] = copy.entry["actor"] = { id: "usr_1", type: "user", email: "b•••@example.com" }
+  })
+  assert.deepEqual(refutation(withoutOther), ["receipt", "receipt.actor.email"])
+  const onTarget = edited((copy) => ((copy.receipt["target"] as JsonObject & { email: string }).email = "a•••@example.com"))
+  assert.deepEqual(refutation(onTarget), ["receipt", "receipt.target.email"])
+  assert.deepEqual(["ada@example.com", "😀x@y@z.org", "nobody", ""].map(maskEmail), ["a•••@example.com", "😀•••@z.org", "n•••", "•••"])
+})
+
+test("every field that is shown differently from what was hashed is named", () => {
+  let fields = 0
+  for (const part of ["receipt", "entry"] as const) {
+    for (const [name, value] of Object.entries(answer[part])) {
+      const path = `${part}.${name}`
+      const wrong: unknown[] = typeof value === "number" ? [value + 1, String(value), null] : [`${String(value)}x`, null, [value], {}, 0]
+      if (uncovered.includes(path)) {
+        for (const other of wrong)
+          assert.equal(
+            verifyReceipt(
+              edited((copy) => (copy[part][name] = other)),
+              trusting,
+            ).verdict,
+            "genuine",
+            path,
+          )
+        continue
+      }
+      const nested = typeof value === "object" && value !== null
+      for (const other of wrong.filter((one) => !nested || JSON.stringify(one) !== "{}")) {
+        assert.deepEqual(refutation(edited((copy) => (copy[part][name] = other))), ["receipt", path], JSON.stringify(other))
+      }
+      for (const [member, inner] of nested ? Object.entries(value) : []) {
+        const change = (to: unknown) => edited((copy) => ((copy[part][name] as Record<string, unknown>)[member] = to))
+        for (const other of [`${String(inner)}x`, null, [inner]])
+          assert.deepEqual(refutation(change(other)), ["receipt", `${path}.${member}`])
+        fields++
+      }
+      fields++
+    }
+  }
+  assert.equal(fields, 59)
+})
+
+test("what was never hashed cannot be shown as if it had been", () => {
+  const { policyVersion: _, clockAhead: __, keyId: ___, ...body } = bodyOf(3)
+  const given = answerFor(3, canonicalize(body))
+  for (const [part, name] of [
+    ["receipt", "policyVersion"],
+    ["entry", "policyVersion"],
+    ["entry", "clockAhead"],
+  ] as const) {
+    const other = edited((copy) => {
+      for (const one of [copy.receipt, copy.entry]) {
+        for (const field of ["policyVersion", "clockAhead"]) if (one !== copy[part] || field !== name) delete one[field]
+        one["provenance"] = {}
+      }
+    }, given)
+    assert.deepEqual(refutation(other), ["receipt", `${part}.${name}`])
+  }
+  assert.deepEqual(refutation(edited((copy) => (copy.entry["metadata"] = { ...(copy.entry["metadata"] as object), more: 1 }))), [
+    "receipt",
+    "entry.metadata.more",
+  ])
+  const inherited = edited(
+    (copy) => (copy.entry["metadata"] = parseJson(JSON.stringify(copy.entry["metadata"]).replace("{", '{"__proto__":{},'))),
+  )
+  assert.deepEqual(refutation(inherited), ["receipt", "entry.metadata.__proto__"])
+  // Object's own members are nobody's fields.
+  assert.deepEqual(refutation(edited((copy) => (copy.entry["metadata"] = { ...(copy.entry["metadata"] as object), toString: 1 }))), [
+    "receipt",
+    "entry.metadata.toString",
+  ])
+})
+
+test("a claim for further members of a party does not take the place of its own", () => {
+  const other = disclosure(new Uint8Array(16).fill(2), "other", { id: "usr_2", team: "blue" })
+  const given = answerFor(3, canonicalize({ ...bodyOf(3), actor: { _sd: [digest(other)], id: "usr_1", type: "user" } }))
+  const shown = (id: string) =>
+    edited((copy) => {
+      copy.disclosures = [...Object.values(sealed).slice(2), other]
+      copy.receipt["actor"] = copy.entry["actor"] = { id, type: "user", team: "blue" }
+    }, given)
+  assert.equal(verifyReceipt(shown("usr_1"), trusting).verdict, "genuine")
+  assert.deepEqual(refutation(shown("usr_2")), ["receipt", "receipt.actor.id"])
+})
+
+test("what was hashed in clear cannot be left out of an object that is shown", () => {
+  for (const [name, member] of [
+    ["metadata", "amount"],
+    ["actor", "id"],
+    ["target", "type"],
+  ] as const) {
+    const given = edited((copy) => delete (copy.entry[name] as Record<string, unknown>)[member])
+    assert.deepEqual(refutation(given), ["receipt", `entry.${name}.${member}`])
+  }
+})
+
+test("metadata that is sealed as a whole may be shown, or not", () => {
+  const metadata: Json = { ssn: "1" }
+  const whole = disclosure(new Uint8Array(16).fill(6), "metadata", metadata)
+  const { metadata: _, ...rest } = bodyOf(3)
+  const given = answerFor(3, canonicalize({ ...rest, _sd: [digest(sealed.context), digest(whole)].sort() }))
+  const { iban: __, ...others } = sealed
+  const shown = edited((copy) => {
+    copy.disclosures = [...Object.values(others), whole]
+    copy.entry["metadata"] = metadata
+  }, given)
+  assert.equal(verifyReceipt(shown, trusting).verdict, "genuine")
+  const hidden = edited((copy) => {
+    copy.disclosures = Object.values(others)
+    copy.entry["metadata"] = {}
+  }, given)
+  assert.equal(verifyReceipt(hidden, trusting).verdict, "genuine")
+  assert.deepEqual(refutation(edited((copy) => (copy.entry["metadata"] = metadata), hidden)), ["receipt", "entry.metadata.ssn"])
+})
+
+test("what is missing leaves a receipt unconfirmed, and says what", () => {
+  assert.equal(because(answer, {}), "key_not_trusted")
+  assert.equal(because(answer, { trustedKeys: [vkeyOf(impostor), "junk", `${vkey} `] }), "key_not_trusted")
+  assert.equal(because(edited((copy) => (copy.proof["tlogProof"] = null))), "not_sealed")
+  assert.equal(
+    because(
+      edited((copy) => (copy.proof["tlogProof"] = null)),
+      {},
+    ),
+    "not_sealed",
+  )
+  for (const given of [{}, { proof: null }, { receipt: answer.receipt, entry: answer.entry, verified: true }]) {
+    assert.equal(because(given), "proof_missing")
+  }
+  assert.deepEqual(checksOf(verifyReceipt(answer)), [
+    "record",
+    "content",
+    "canonical",
+    "disclosures",
+    "receipt",
+    "checkpoint",
+    "inclusion",
+    "key fails",
+  ])
+})
+
+test("anyone can make a key of the log's name, so only the given one counts", () => {
+  const parts = chain(3, canonicalize(bodyOf(3)))
+  const forged = edited((copy) => {
+    copy.proof["tlogProof"] = proofOf(parts, 3, impostor)
+    copy.proof["vkey"] = vkeyOf(impostor)
+  })
+  assert.equal(because(forged), "key_not_trusted")
+  assert.deepEqual(refutation(edited((copy) => (copy.proof["vkey"] = vkey), forged)), ["signature", "proof.tlogProof"])
+  // While one key takes over from the other, both sign.
+  const both = edited((copy) => (copy.proof["tlogProof"] = proofOf(parts, 3, impostor, log)))
+  for (const key of [vkey, vkeyOf(impostor)]) assert.equal(verifyReceipt(both, { trustedKeys: [key] }).verdict, "genuine")
+})
+
+test("a trusted key is enough, without the answer's own", () => {
+  const without = edited((copy) => (copy.proof["vkey"] = null))
+  assert.equal(verifyReceipt(without, trusting).verdict, "genuine")
+  assert.deepEqual(refutation(without, {}), ["signature", "proof.tlogProof"])
+})
+
+test("a witness that is trusted does not stand for the log, and one that is forged refutes", () => {
+  const witnessVkey = formatVkey(createVkey(witness.name, witness.publicKey, "cosignature"))
+  const text = formatCheckpoint({ origin, size, root: chain(3, canonicalize(bodyOf(3))).root })
+  const line = cosign(text, 1700000000, witness)
+  const witnessed = edited((copy) => (copy.proof["tlogProof"] = `${String(copy.proof["tlogProof"])}${line}`))
+  const verdict = verifyReceipt(witnessed, { trustedKeys: [vkey, witnessVkey] })
+  assert.equal(verdict.verdict, "genuine")
+  assert.equal(verdict.signatures?.find(({ key }) => key.type === "cosignature")?.timeSeconds, 1700000000)
+  assert.equal(because(witnessed, { trustedKeys: [witnessVkey] }), "key_not_trusted")
+  const forged = edited((copy) => (copy.proof["tlogProof"] = String(copy.proof["tlogProof"]) + cosign(`${text}x\n`, 1700000000, witness)))
+  assert.deepEqual(refutation(forged, { trustedKeys: [vkey, witnessVkey] }), ["signature", "proof.tlogProof"])
+  assert.equal(verifyReceipt(forged, trusting).verdict, "genuine")
+})
+
+test("each thing that can be wrong has its class", () => {
+  const body = answer.proof["body"] as string
+  const content = verifyReceipt(
+    edited((copy) => (copy.proof["body"] = body.replace("1299.5", "1299.6"))),
+    trusting,
+  )
+  assert.ok(content.verdict === "refuted" && content.failure === "content" && content.field === "proof.body")
+  assert.match(content.expected ?? "", /^[0-9a-f]{64}$/)
+  assert.match(content.found ?? "", /^[0-9a-f]{64}$/)
+  assert.deepEqual(checksOf(content), ["record", "content fails"])
+  assert.deepEqual(refutation(edited((copy) => (copy.proof["bodySalt"] = "00".repeat(16)))), ["content", "proof.body"])
+
+  for (const text of [`${body} `, body.replace("{", '{"v":1,'), "[]", "null", "", '{"v":1,"v":1}', "{"]) {
+    assert.deepEqual(refutation(answerFor(3, text)), ["canonical", "proof.body"], text)
+  }
+  assert.deepEqual(refutation(answerFor(3, canonicalize({ ...bodyOf(3), v: 2 }))), ["malformed", "proof.body"])
+
+  const disclosures = (given: string[]) => edited((copy) => (copy.disclosures = given))
+  const stranger = disclosure(new Uint8Array(16).fill(7), "email", "ada@example.com")
+  for (const given of [[...allDisclosures, stranger], [stranger], ["x"], [sealed.email, sealed.email]]) {
+    assert.deepEqual(refutation(disclosures(given)), ["disclosure", "disclosures"])
+  }
+
+  const proof = answer.proof["tlogProof"] as string
+  const tlogProof = (text: string) => edited((copy) => (copy.proof["tlogProof"] = text))
+  assert.deepEqual(refutation(tlogProof(proof.replace("index 3", "index 2"))), ["inclusion", "proof.tlogProof"])
+  assert.deepEqual(refutation(tlogProof(answerFor(2).proof["tlogProof"] as string)), ["inclusion", "proof.tlogProof"])
+  assert.deepEqual(refutation(tlogProof(proof.replace(`\n${size}\n`, `\n${size + 1}\n`))), ["signature", "proof.tlogProof"])
+  assert.deepEqual(refutation(tlogProof(proof.replace("index 3", "index 03"))), ["malformed", "proof.tlogProof"])
+  assert.deepEqual(refutation(tlogProof(proof.replace("index 3", "extra QUJD\nindex 3"))), ["record", "proof.tlogProof"])
+  const foreign = signerOf("other.example", 4)
+  const signedByOther = edited((copy) => {
+    copy.proof["tlogProof"] = proofOf(chain(3, body), 3, foreign)
+    copy.proof["vkey"] = vkeyOf(foreign)
+  })
+  assert.deepEqual(refutation(signedByOther), ["origin", "proof.tlogProof"])
+  assert.deepEqual(refutation(signedByOther, { trustedKeys: [vkeyOf(foreign)] }), ["origin", "proof.tlogProof"])
+
+  // The first entry follows the genesis.
+  const fields = { kind: "event", index: 0, timeMs: 1, ledgerId, bodyHash: bodyHash(bodySalt, utf8(body)) } as const
+  const orphan = encodeRecord({ ...fields, previousHash: new Uint8Array(32) })
+  assert.deepEqual(refutation({ proof: { record: toBase64(orphan) } }), ["record", "proof.record"])
+})
+
+test("malformed answers are refuted, and say where", () => {
+  for (const given of [undefined, null, 1, "x", [], [answer]]) assert.deepEqual(refutation(given), ["malformed"])
+  const values: [string, unknown[]][] = [
+    ["proof", ["x", 1, [], true]],
+    ["proof.record", [undefined, null, 1, "", "x", "=", [], "QUJ"]],
+    ["proof.body", [1, {}, [], "\ud800"]],
+    ["proof.bodySalt", [1, "x", "00", "00".repeat(17), "AA".repeat(16), null]],
+    ["proof.vkey", [1, "x", {}, "", formatVkey(createVkey("w", witness.publicKey, "cosignature"))]],
+    ["proof.tlogProof", [1, {}, true, "", "x"]],
+    ["disclosures", [1, "x", {}, [1], [null], Array(1)]],
+    ["receipt", [1, "x", [], true]],
+    ["entry", [1, "x", [], true]],
+  ]
+  for (const [path, wrong] of values) {
+    const [first = "", second] = path.split(".")
+    for (const value of wrong) {
+      const given = edited((copy) => {
+        if (second === undefined) (copy as unknown as Record<string, unknown>)[first] = value
+        else (copy as unknown as Record<string, Record<string, unknown>>)[first]![second] = value
+      })
+      const expected = path === "proof.record" && value === "" ? "record" : "malformed"
+      assert.deepEqual(refutation(given), [expected, path], `${path} = ${JSON.stringify(value)}`)
+    }
+  }
+})
+
+test("a body that is gone leaves the record, and no word about its content", () => {
+  const gone = edited((copy) => {
+    copy.disclosures = []
+    copy.proof["body"] = copy.proof["bodySalt"] = null
+  })
+  const verdict = verifyReceipt(gone, trusting)
+  assert.ok(verdict.verdict === "unconfirmed" && verdict.because === "content_missing")
+  assert.deepEqual(checksOf(verdict), ["record", "receipt", "checkpoint", "inclusion", "key"])
+  for (const name of ["action", "actor", "metadata", "receipt", "lane"]) assert.ok(verdict.uncovered.includes(`entry.${name}`), name)
+  for (const name of ["hash", "previousHash", "sequence", "timestamp", "kind"])
+    assert.ok(!verdict.uncovered.includes(`entry.${name}`), name)
+  assert.deepEqual(refutation(edited((copy) => (copy.entry["sequence"] = 9), gone)), ["receipt", "entry.sequence"])
+  assert.deepEqual(refutation(edited((copy) => (copy.disclosures = [sealed.email]), gone)), ["disclosure", "disclosures"])
+  assert.deepEqual(refutation(edited((copy) => (copy.proof["bodySalt"] = "00".repeat(16)), gone)), ["malformed", "proof.body"])
+})
+
+test("the receipt must be the one that was asked for", () => {
+  assert.deepEqual(refutation(answer, { ...trusting, receiptId: "rcp_4" }), ["receipt", "proof.body"])
+})
+
+test("the sequence goes on from earlier ledgers, if the caller says so", () => {
+  const continued = edited((copy) => (copy.receipt["sequence"] = copy.entry["sequence"] = 104))
+  assert.equal(verifyReceipt(continued, { ...trusting, earlierEntries: 100 }).verdict, "genuine")
+  assert.deepEqual(refutation(continued), ["receipt", "receipt.sequence"])
+})
+
+test("the answer's own word for itself counts for nothing", () => {
+  assert.equal(verifyReceipt({ ...answer, verified: false }, trusting).verdict, "genuine")
+  const verdict = verifyReceipt(
+    edited((copy) => (copy.entry["action"] = "x.y")),
+    trusting,
+  )
+  assert.deepEqual(verdict.verdict === "refuted" && [verdict.expected, verdict.found], ["billing.invoice.approve", "x.y"])
+})
+
+// The rest is random. With the platform's own hash and signatures, to try more in the same time.
+
+const options: ReceiptOptions = {
+  ...trusting,
+  hash: (bytes) => Uint8Array.from(Buffer.from(platformHash("sha256", bytes, "latin1"), "latin1")),
+  verify: (signature, message, publicKey) => {
+    const der = Buffer.concat([Buffer.from("302a300506032b6570032100", "hex"), publicKey])
+    return platformVerify(null, message, createPublicKey({ key: der, format: "der", type: "spki" }), signature)
+  },
+}
+
+test("no byte of the evidence can be changed", () => {
+  assert.equal(verifyReceipt(answer, options).verdict, "genuine")
+  let changed = 0
+  for (const name of ["record", "body", "bodySalt", "tlogProof"]) {
+    const text = answer.proof[name] as string
+    for (let i = 0; i < text.length; i++) {
+      for (const other of [text[i] === "0" ? "1" : "0", ""]) {
+        const given = edited((copy) => (copy.proof[name] = text.slice(0, i) + other + text.slice(i + 1)))
+        if (given.proof[name] === text) continue
+        const verdict = verifyReceipt(given, options)
+        assert.equal(verdict.verdict, "refuted", `${name} at ${i}: ${verdict.verdict}`)
+        changed++
+      }
+    }
+  }
+  assert.ok(changed > 2500, `only ${changed} changes`)
+})
+
+test("whatever is put in whatever place: no exception, and genuine only if all that is covered is as it was", () => {
+  const places = pathsOf(answer)
+  const value = fc.oneof(
+    fc.constantFrom<unknown>(
+      undefined,
+      null,
+      "",
+      0,
+      -0,
+      true,
+      [],
+      {},
+      "AAAA",
+      NaN,
+      2 ** 53,
+      vkey,
+      sealed.email,
+      [sealed.email],
+      answer.proof,
+    ),
+    fc.anything({ withBigInt: true, withDate: true, withMap: true, withNullPrototype: true, withTypedArray: true, withSparseArray: true }),
+    fc.constantFrom(...places).map((path) => read(answer, path)),
+  )
+  const counts = { genuine: 0, unconfirmed: 0, refuted: 0 }
+  let compared = 0
+  const edit = fc.tuple(fc.constantFrom(...places), value)
+  fc.assert(
+    fc.property(fc.array(edit, { minLength: 1, maxLength: 3 }), (edits) => {
+      const given = copyOf(answer)
+      for (const [path, value] of edits) write(given, path, structuredClone(value))
+      const verdict = verifyReceipt(given, options)
+      counts[verdict.verdict]++
+      if (verdict.verdict !== "genuine") return
+      for (const part of ["receipt", "entry"] as const) {
+        for (const path of pathsOf(given[part])) {
+          const [name = ""] = path
+          const now = read(given[part], path)
+          if (path.length === 0 || verdict.uncovered.includes(`${part}.${name}`) || typeof now === "object" || now === undefined) continue
+          assert.equal(now, read(answer[part], path), `${part}.${path.join(".")}`)
+          compared++
+        }
+      }
+    }),
+    { numRuns: 2000 },
+  )
+  assert.ok(counts.genuine > 20 && counts.refuted > 500 && compared > 500, JSON.stringify({ ...counts, compared }))
+})
+
+test("no input throws", () => {
+  fc.assert(
+    fc.property(fc.anything({ withBigInt: true, withDate: true, withNullPrototype: true }), fc.string(), (given, text) => {
+      assert.notEqual(verifyReceipt(given, trusting).verdict, "genuine")
+      assert.notEqual(verifyReceipt({ proof: given, disclosures: given, receipt: given }, { trustedKeys: [text] }).verdict, "genuine")
+    }),
+    { numRuns: 1000 },
+  )
+  let deep: unknown = 1
+  for (let i = 0; i < 100_000; i++) deep = { metadata: deep }
+  assert.deepEqual(refutation({ ...answer, entry: { metadata: deep } }), ["receipt", "entry.metadata.metadata"])
+  assert.deepEqual(refutation({ ...answer, entry: { actor: { id: deep } } }), ["receipt", "entry.actor.id"])
+  const cyclic: Record<string, unknown> = { amount: 1299.5, "\n": "odd" }
+  cyclic["lines"] = [cyclic, "\n"]
+  assert.deepEqual(refutation({ ...answer, entry: { metadata: cyclic } }), ["receipt", "entry.metadata.lines"])
+  assert.deepEqual(refutation(answerFor(3, '{"a":'.repeat(100_000) + "1" + "}".repeat(100_000))), ["canonical", "proof.body"])
+})
+
+type Path = readonly string[]
+
+function pathsOf(value: unknown, path: Path = []): Path[] {
+  if (typeof value !== "object" || value === null) return [path]
+  const inner = Object.entries(value).flatMap(([name, member]) => pathsOf(member, [...path, name]))
+  return path.length === 0 ? inner : [path, ...inner]
+}
+
+function read(value: unknown, path: Path): unknown {
+  return path.reduce<unknown>((at, name) => (at as Record<string, unknown> | undefined | null)?.[name], value)
+}
+
+function write(value: unknown, path: Path, to: unknown): void {
+  const parent = read(value, path.slice(0, -1))
+  if (typeof parent === "object" && parent !== null && !Object.isFrozen(parent)) (parent as Record<string, unknown>)[path.at(-1) ?? ""] = to
+}
+
+/** A copy in which no object stands twice, as it would come over the wire. */
+function copyOf<T>(value: T): T {
+  return parseJson(JSON.stringify(value)) as T
+}

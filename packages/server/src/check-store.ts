@@ -1,0 +1,59 @@
+// What must be so before the service may build upon what it finds in storage.
+
+import { recheck } from "./ledger/recheck.ts"
+import type { Limits } from "./limits.ts"
+import { readHeads } from "./store/heads.ts"
+import type { Document, Registry, Store } from "./store/store.ts"
+
+/** What must be so before the service starts, and is not; the message is for the operator. */
+export class StartError extends Error {
+  override readonly name = "StartError"
+}
+
+export interface CheckedStore {
+  readonly workspaces: readonly Document<"workspace">[]
+  /** Why the data may be read and not be written to, if so. */
+  readonly behind: string | undefined
+}
+
+/** All workspaces together have this many of their last entries looked at; each at most `recheckEntries`. */
+const recheckTotal = 20_000
+const workspacesPerRead = 1000
+
+export async function checkStore(store: Store, headsPath: string, limits: Limits): Promise<CheckedStore> {
+  const workspaces = await allWorkspaces(store.registry)
+  await recheckAll(store, workspaces, limits.recheckEntries)
+  return { workspaces, behind: await behindHeads(store, workspaces, headsPath) }
+}
+
+async function allWorkspaces(registry: Registry): Promise<readonly Document<"workspace">[]> {
+  const all: Document<"workspace">[] = []
+  for (let before = Number.MAX_SAFE_INTEGER; ;) {
+    const page = await registry.list("workspace", undefined, before, workspacesPerRead)
+    all.push(...page)
+    const last = page.at(-1)
+    if (last === undefined) return all
+    before = last.serial
+  }
+}
+
+async function recheckAll(store: Store, workspaces: readonly Document<"workspace">[], entriesMax: number): Promise<void> {
+  const entries = Math.max(1, Math.min(entriesMax, Math.floor(recheckTotal / workspaces.length)))
+  for (const workspace of workspaces) {
+    const wrong = await recheck(store.journal, workspace, entries)
+    if (wrong !== undefined) throw new StartError(`${wrong}; nothing may be built upon it. Restore a backup, or look at the disk`)
+  }
+}
+
+/** A copy of the data that ends before what was signed must not be written to: it would become a second history under the same name. */
+async function behindHeads(store: Store, workspaces: readonly Document<"workspace">[], headsPath: string): Promise<string | undefined> {
+  const { heads } = readHeads(headsPath)
+  for (const { id, value } of workspaces) {
+    const signed = heads.get(value.origin)
+    const head = await store.journal.head(id)
+    if (signed !== undefined && signed.size > (head?.sequence ?? 0)) {
+      return `the data is older than what was signed: workspace ${id} ends at entry ${head?.sequence ?? 0}, and ${signed.size} were signed; it can be read, and not be written to`
+    }
+  }
+  return undefined
+}

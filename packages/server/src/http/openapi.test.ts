@@ -1,0 +1,198 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { Type } from "typebox"
+import { endpointsFor } from "./endpoint.ts"
+import { openApi } from "./openapi.ts"
+import { Batch, BatchAnswer, BatchEnvelope, BatchHeaders } from "./shapes/batch.ts"
+import { ReceiptAnswer } from "./shapes/entry.ts"
+import { Event, WriteHeaders } from "./shapes/event.ts"
+import { ListQuery } from "./shapes/list.ts"
+import { ReceiptParams, TileParams } from "./shapes/path.ts"
+import { Receipt } from "./shapes/receipt.ts"
+
+const endpoint = endpointsFor<"public" | "private", undefined>()
+const handle = () => ({ status: 200 })
+
+const endpoints = [
+  endpoint({
+    method: "POST",
+    path: "/v1/events",
+    summary: "Write an event",
+    access: "private",
+    headers: WriteHeaders,
+    body: Event,
+    answers: { 202: Receipt },
+    handle,
+  }),
+  endpoint({
+    method: "POST",
+    path: "/v1/events/batch",
+    summary: "Write events",
+    access: "private",
+    headers: BatchHeaders,
+    body: BatchEnvelope,
+    documentedBody: Batch,
+    answers: { 202: BatchAnswer },
+    handle,
+  }),
+  endpoint({
+    method: "GET",
+    path: "/v1/workspaces/{workspaceId}/receipts/{receiptId}",
+    summary: "Verify",
+    access: "public",
+    params: ReceiptParams,
+    answers: { 200: ReceiptAnswer },
+    handle,
+  }),
+  endpoint({
+    method: "DELETE",
+    path: "/v1/workspaces/{workspaceId}/receipts/{receiptId}",
+    summary: "Forget",
+    access: "private",
+    params: ReceiptParams,
+    answers: { 204: null },
+    handle,
+  }),
+  endpoint({
+    method: "GET",
+    path: "/v1/workspaces/{workspaceId}/tlog/tile/{tile*}",
+    summary: "A tile",
+    access: "public",
+    params: TileParams,
+    answers: { 200: Type.String() },
+    answerType: "application/octet-stream",
+    handle,
+  }),
+  endpoint({
+    method: "GET",
+    path: "/v1/workspaces",
+    summary: "List",
+    access: "private",
+    query: ListQuery,
+    answers: { 200: Type.Object({}) },
+    handle,
+  }),
+  endpoint({
+    method: "POST",
+    path: "/v1/tokens",
+    summary: "Mint",
+    access: "private",
+    body: Type.Object({}),
+    bodyMayBeAbsent: true,
+    answers: { 201: Type.Object({}) },
+    handle,
+  }),
+]
+
+const options = { info: { title: "Tallystick", version: "1" }, anonymous: (access: string) => access === "public" }
+const document = JSON.parse(JSON.stringify(openApi(endpoints, options))) as Part
+
+interface Part {
+  readonly [name: string]: Part
+}
+
+test("the same endpoints give the same document, and it is JSON through and through", () => {
+  assert.deepEqual(openApi(endpoints, options), document)
+  assert.equal(text(document["openapi"]), "3.1.0")
+})
+
+test("every path, method and path parameter stands in it", () => {
+  const paths = Object.entries(document["paths"] ?? {}).map(([path, methods]) => `${Object.keys(methods).join(" ")} ${path}`)
+  assert.deepEqual(paths, [
+    "post /v1/events",
+    "post /v1/events/batch",
+    "get delete /v1/workspaces/{workspaceId}/receipts/{receiptId}",
+    "get /v1/workspaces/{workspaceId}/tlog/tile/{tile}",
+    "get /v1/workspaces",
+    "post /v1/tokens",
+  ])
+  const ids = operations().map(([, operation]) => operation["operationId"])
+  assert.equal(new Set(ids).size, endpoints.length)
+  for (const [path, operation] of operations()) {
+    const named = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name)
+    assert.deepEqual(
+      parameters(operation, "path").map(({ name }) => name),
+      named,
+      path,
+    )
+    assert.ok(parameters(operation, "path").every(({ required }) => required as unknown as boolean))
+  }
+})
+
+test("every reference leads somewhere, and nothing of ours is left in a schema", () => {
+  const text = JSON.stringify(document)
+  const references = [...text.matchAll(/"\$ref":"#\/components\/schemas\/(\w+)"/g)].map(([, name]) => name ?? "")
+  assert.ok(references.includes("Receipt") && references.includes("AuditEvent"))
+  for (const name of references) assert.ok(document["components"]?.["schemas"]?.[name], name)
+  assert.doesNotMatch(text, /"(rule|docs|~\w+)":/)
+})
+
+test("what an event must look like is said completely", () => {
+  const event = document["components"]?.["schemas"]?.["AuditEvent"] ?? assert.fail()
+  assert.deepEqual(event["required"], ["workspaceId", "projectId", "action", "actor", "target", "occurredAt", "source"])
+  assert.deepEqual(event["additionalProperties"], false)
+  assert.deepEqual(event["properties"]?.["source"], { enum: ["api", "automation", "dashboard", "system"] })
+  const { description, examples: _, ...occurredAt } = event["properties"]?.["occurredAt"] ?? assert.fail()
+  assert.deepEqual(occurredAt, { type: "string", format: "date-time" })
+  assert.match(text(description), /^Must be a date and time that exists/)
+})
+
+test("a batch shows its items, although they are checked one by one", () => {
+  const body = operation("/v1/events/batch", "post")["requestBody"]?.["content"]?.["application/json"]
+  assert.deepEqual(body, { schema: { $ref: "#/components/schemas/Batch" } })
+  assert.deepEqual(document["components"]?.["schemas"]?.["Batch"]?.["properties"]?.["events"]?.["items"], {
+    $ref: "#/components/schemas/BatchItem",
+  })
+})
+
+test("headers and queries are parameters; what has a default need not be given; what must not be given is absent", () => {
+  const names = (path: string, place: string) => parameters(operation(path, "post"), place).map(({ name, required }) => [name, required])
+  assert.deepEqual(names("/v1/events", "header")[0], ["Idempotency-Key", true])
+  assert.ok(names("/v1/events", "header").some(([name, required]) => text(name) === "X-Trace-Id" && !required))
+  assert.ok(names("/v1/events/batch", "header").every(([name]) => text(name) !== "Idempotency-Key"))
+  const query = parameters(operation("/v1/workspaces", "get"), "query").map(({ name, required, schema }) => [
+    name,
+    required,
+    schema?.["default"],
+  ])
+  assert.deepEqual(query, [
+    ["limit", false, 50],
+    ["cursor", false, undefined],
+  ])
+})
+
+test("security, bodies and answers are as the endpoint says", () => {
+  assert.deepEqual(operation("/v1/events", "post")["security"], [{ bearer: [] }])
+  assert.deepEqual(operation("/v1/workspaces/{workspaceId}/receipts/{receiptId}", "get")["security"], [{ bearer: [] }, {}])
+  assert.equal(operation("/v1/events", "post")["requestBody"]?.["required"], true)
+  assert.equal(operation("/v1/tokens", "post")["requestBody"]?.["required"], false)
+  assert.deepEqual(operation("/v1/workspaces/{workspaceId}/receipts/{receiptId}", "delete")["responses"]?.["204"], {
+    description: "No Content",
+  })
+  const tile = operation("/v1/workspaces/{workspaceId}/tlog/tile/{tile}", "get")["responses"]?.["200"]
+  assert.deepEqual(Object.keys(tile?.["content"] ?? {}), ["application/octet-stream"])
+  const write = operation("/v1/events", "post")["responses"] ?? assert.fail()
+  assert.deepEqual(Object.keys(write), ["202", "400", "401", "403", "413", "415", "422", "429", "500", "503", "default"])
+  for (const [status, answer] of Object.entries(write).slice(1)) {
+    assert.deepEqual(answer["content"], { "application/json": { schema: { $ref: "#/components/schemas/Problem" } } }, status)
+  }
+})
+
+function operations(): [path: string, operation: Part][] {
+  return Object.entries(document["paths"] ?? {}).flatMap(([path, methods]) =>
+    Object.values(methods).map((one): [string, Part] => [path, one]),
+  )
+}
+
+function operation(path: string, method: string): Part {
+  return document["paths"]?.[path]?.[method] ?? assert.fail(`${method} ${path}`)
+}
+
+function parameters(of: Part, place: string): Part[] {
+  const all = (of["parameters"] ?? []) as unknown as Part[] // an array, in OpenAPI
+  return all.filter((parameter) => text(parameter["in"]) === place)
+}
+
+function text(part: unknown): string {
+  return typeof part === "string" ? part : JSON.stringify(part)
+}

@@ -1,0 +1,444 @@
+import assert from "node:assert/strict"
+import { connect, type AddressInfo, type Socket } from "node:net"
+import { setTimeout as delay } from "node:timers/promises"
+import { test } from "node:test"
+import type { FastifyInstance } from "fastify"
+import { Type } from "typebox"
+import { systemClock } from "../clock.ts"
+import { LedgerError, statusOf, type ErrorCode } from "../error.ts"
+import { endpointsFor, mount, type Incoming } from "./endpoint.ts"
+import { createServer, type ServerLimits } from "./server.ts"
+
+// Through a socket, byte by byte: what is tested here is what no HTTP client would send.
+
+test("what is not sound is refused before anyone is asked, in our own words", async () => {
+  await using house = await openServer()
+  const get = (target: string, ...headers: string[]): string =>
+    [`GET ${target} HTTP/1.1`, "Host: localhost", ...headers, "", ""].join("\r\n")
+  const cases: [request: string, code: ErrorCode, detail: RegExp][] = [
+    ["GET /ok HTTP/1.1\r\n\r\n", "bad_request", /^the Host header is missing$/],
+    ["GET /ok HTTP/1.1\r\nHost:\r\n\r\n", "bad_request", /^the Host header is missing$/],
+    [get("/ok", "Host: localhost"), "bad_request", /^Host must be sent only once$/],
+    [get("/ok", "host: evil.example"), "bad_request", /^Host must be sent only once$/],
+    [get("/ok", "Authorization: Bearer a", "authorization: Bearer a"), "ambiguous_credentials", /^Authorization must be sent only once$/],
+    [get("/ok", "Content-Type: a/b", "Content-Type: a/b"), "bad_request", /^Content-Type must be sent only once$/],
+    [
+      get("/ok", "Idempotency-Key: aaaaaaaaaaaa", "Idempotency-Key: aaaaaaaaaaaa"),
+      "invalid_field",
+      /^Idempotency-Key must be sent only once$/,
+    ],
+    [get("/ok", "X-Request-Id: a", "X-Request-Id: b"), "bad_request", /^X-Request-Id must be sent only once$/],
+    [get("/ok", "X-Trace-Id: a", "X-Trace-Id: b"), "bad_request", /^X-Trace-Id must be sent only once$/],
+    [get("/nothing", "Authorization: Bearer a", "Authorization: Bearer b"), "ambiguous_credentials", /only once/],
+    [get("/ok", "Content-Length: 1", "Content-Length: 2"), "bad_request", /^the request is not valid HTTP\/1.1$/],
+    [get("/ok", "Content-Length: 1", "Transfer-Encoding: chunked"), "bad_request", /^the request is not valid HTTP\/1.1$/],
+    [get("/ok", "Transfer-Encoding: gzip, chunked"), "bad_request", /^Transfer-Encoding must be chunked$/],
+    [get("/ok", "Expect: a-miracle"), "expectation_failed", /100-continue/],
+    [get("/ok", "Bad Name: x"), "bad_request", /not valid HTTP/],
+    [get("/ok", "X: a\u0001b"), "bad_request", /not valid HTTP/],
+    [get("/ok", " folded"), "bad_request", /not valid HTTP/],
+    [get("/ok%"), "bad_request", /percent escape/],
+    [get("/ok%zz"), "bad_request", /percent escape/],
+    [get("/things/%FF"), "bad_request", /percent escape/],
+    [get("/things/%C0%80"), "bad_request", /percent escape/],
+    [get("/things/%ED%A0%80"), "bad_request", /percent escape/],
+    [get("/ok?a=%E4"), "bad_request", /percent escape/],
+    [get("/nothing?a=%"), "bad_request", /percent escape/],
+    [get("/ok#part"), "bad_request", /must be percent-encoded/],
+    [get("/\u00fcber"), "bad_request", /./],
+    [get(`/ok?${"x".repeat(8192)}`), "uri_too_long", /^the request target has 8196 bytes; at most 8192 are allowed$/],
+    [get(`/ok?${"x".repeat(30_000)}`), "uri_too_long", /more than 8192 bytes/],
+    [
+      get("/ok", ...Array.from({ length: 20 }, (_, at) => `X-${at}: ${"x".repeat(1000)}`)),
+      "headers_too_large",
+      /^the headers have more than 16384 bytes$/,
+    ],
+    [get("/ok", `X: ${"x".repeat(200_000)}`), "headers_too_large", /more than 16384 bytes/],
+    [get("http://evil.example/ok"), "bad_request", /the address that the Host header names$/],
+    [get("*"), "bad_request", /must be a path/],
+    [get("ok"), "bad_request", /./],
+    ["GET / HTTP/1.1\nHost: localhost\n\n", "bad_request", /./],
+    ["hello\r\n\r\n", "bad_request", /not valid HTTP/],
+    ["\x16\x03\x01\x02\x00\x01\x00\x01", "bad_request", /not valid HTTP/],
+    ["PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "bad_request", /./],
+    ["get /ok HTTP/1.1\r\nHost: localhost\r\n\r\n", "bad_request", /not valid HTTP/],
+    ["CONNECT example.com:443 HTTP/1.1\r\nHost: localhost\r\n\r\n", "method_not_allowed", /no proxy/],
+    [get("/nothing"), "not_found", /^there is nothing at this path$/],
+    [get("/ok/"), "not_found", /^there is nothing at this path$/],
+    [get("/OK"), "not_found", /^there is nothing at this path$/],
+    [get("//ok"), "not_found", /./],
+    [get("/echo"), "method_not_allowed", /^this path takes POST$/],
+    [get("/ok").replace("GET", "DELETE"), "method_not_allowed", /^this path takes GET, HEAD$/],
+    [get("/ok").replace("GET", "TRACE"), "method_not_allowed", /^this path takes GET, HEAD$/],
+    [get("/ok").replace("GET", "PROPFIND"), "method_not_allowed", /^this path takes GET, HEAD$/],
+    [get("/ok").replace("GET", "OPTIONS"), "method_not_allowed", /^this path takes GET, HEAD$/],
+    [get(`/things/${"x".repeat(5000)}`), "not_found", /^there is nothing at this path$/],
+  ]
+  for (const [request, code, detail] of cases) {
+    const answer = await house.send(request)
+    const shown = `${request.slice(0, 80)} → ${answer.text.slice(0, 300)}`
+    assert.equal(answer.status, statusOf[code], shown)
+    const { error, detail: sentence, ...rest } = answer.json
+    assert.deepEqual([error, rest], [code, {}], shown)
+    assert.match(String(sentence), detail, shown)
+    assert.match(answer.headers["x-request-id"] ?? "", /^[\w-]+$/, shown)
+    assert.equal(answer.headers["cache-control"], "no-store", shown)
+    assert.equal(Number(answer.headers["content-length"]), Buffer.byteLength(answer.body), shown)
+    assert.equal("allow" in answer.headers, code === "method_not_allowed", shown)
+  }
+  assert.deepEqual(house.logged, [])
+})
+
+test("what is sound passes, however it is written", async () => {
+  await using house = await openServer()
+  const hosts = [
+    "localhost",
+    "LOCALHOST:8080",
+    "127.0.0.1",
+    "127.9.9.9:1",
+    "[::1]:80",
+    "tallystick.localhost",
+    "ledger.example",
+    "ledger.example:8443",
+  ]
+  const requests = [
+    ...hosts.map((host) => `GET /ok HTTP/1.1\r\nHost: ${host}\r\n\r\n`),
+    "GET /ok HTTP/1.0\r\n\r\n",
+    "GET http://localhost/ok HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    "GET /%6fk HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    "GET /ok HTTP/1.1\r\nHost: localhost\r\nAccept: a/b\r\nAccept: c/d\r\nCookie: a=1\r\nCookie: b=2\r\n\r\n",
+    "GET /ok HTTP/1.1\r\nHost: localhost\r\nconstructor: a\r\nconstructor: b\r\n__proto__: a\r\n__proto__: b\r\n\r\n",
+    "GET /ok HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n",
+    "\r\nGET /ok HTTP/1.1\r\nHost: localhost\r\n\r\n",
+  ]
+  for (const request of requests) assert.equal((await house.send(request)).body, '{"ok":true}', request)
+})
+
+test("on loopback, a name that only a web page would use is refused", async () => {
+  await using house = await openServer()
+  for (const host of [
+    "evil.example",
+    "localhost.evil.example",
+    "127.0.0.1.evil.example",
+    "evil.example@localhost",
+    "localhost/x",
+    "localhost:x",
+    "10.0.0.1",
+    "0.0.0.0",
+    "[::2]",
+    "xlocalhost",
+    "%",
+  ]) {
+    const { status, json } = await house.send(`GET /ok HTTP/1.1\r\nHost: ${host}\r\n\r\n`)
+    assert.deepEqual([status, json["error"]], [400, "bad_request"], host)
+  }
+  await using open = await openServer({ listenHost: "0.0.0.0" })
+  assert.equal((await open.send("GET /ok HTTP/1.1\r\nHost: anything.example\r\n\r\n")).status, 200)
+})
+
+test("a request's id is the client's if that is sane, and one of a kind if it is not", async () => {
+  await using house = await openServer()
+  const idFor = async (sent: string): Promise<string | undefined> =>
+    (await house.send(`GET /ok HTTP/1.1\r\nHost: localhost\r\n${sent}\r\n`)).headers["x-request-id"]
+  for (const sane of ["a", "req-7/a+b=c@d:e.f_g", "x".repeat(128)]) assert.equal(await idFor(`X-Request-Id: ${sane}\r\n`), sane)
+  const own = new Set<string | undefined>()
+  for (const sent of ["", "X-Request-Id:\r\n", `X-Request-Id: ${"x".repeat(129)}\r\n`, "X-Request-Id: a b\r\n", "X-Request-Id: <a>\r\n"])
+    own.add(await idFor(sent))
+  assert.equal(own.size, 5)
+  for (const id of own) assert.match(id ?? "", /^[\w-]{9,}$/)
+})
+
+test("HEAD says what GET would, without the body", async () => {
+  await using house = await openServer()
+  const got = await house.send("GET /ok HTTP/1.1\r\nHost: localhost\r\n\r\n")
+  const head = await house.send("HEAD /ok HTTP/1.1\r\nHost: localhost\r\n\r\n")
+  assert.deepEqual([head.status, head.body], [200, ""])
+  for (const name of ["content-length", "content-type", "cache-control"]) assert.equal(head.headers[name], got.headers[name])
+  assert.equal((await house.send("HEAD /nothing HTTP/1.1\r\nHost: localhost\r\n\r\n")).status, 404)
+})
+
+test("headers that do not come, and bodies that do not, are given up", async () => {
+  await using house = await openServer({ limits: { headersTimeoutMs: 200, bodyTimeoutMs: 400 } })
+  const slow = [
+    "GET /ok HTTP/1.1\r\nHost:",
+    "POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{",
+    "POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n",
+  ]
+  for (const request of slow) {
+    const answer = await house.send(request, { end: false })
+    assert.deepEqual([answer.status, answer.json["error"], answer.headers["connection"]], [408, "request_timeout", "close"], request)
+  }
+  assert.deepEqual(house.echoed, [])
+  assert.deepEqual(house.logged, [])
+})
+
+test("a client that takes nothing of its answer is let go", async () => {
+  await using house = await openServer({ limits: { stillTimeoutMs: 300 } })
+  const socket = await house.dial()
+  socket.write("GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n")
+  const server = house.server.server
+  const connections = async (): Promise<number> => new Promise((resolve) => server.getConnections((_error, count) => resolve(count)))
+  await delay(100)
+  assert.equal(await connections(), 1)
+  await delay(1500)
+  assert.equal(await connections(), 0)
+  socket.destroy()
+})
+
+test("a client that goes away in the middle of its body leaves no trace", async () => {
+  await using house = await openServer()
+  for (const length of ["Content-Length: 99", "Transfer-Encoding: chunked"]) {
+    const socket = await house.dial()
+    socket.write(`POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n${length}\r\n\r\n`)
+    await delay(20)
+    socket.resetAndDestroy()
+  }
+  await delay(50)
+  assert.equal((await house.send("GET /ok HTTP/1.1\r\nHost: localhost\r\n\r\n")).status, 200)
+  assert.deepEqual([house.echoed, house.logged], [[], []])
+})
+
+test("a chunk that is none is refused, and what came before it is not acted on", async () => {
+  await using house = await openServer()
+  const answer = await house.send(
+    "POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\nZZ\r\n",
+  )
+  assert.deepEqual([answer.status, answer.json["error"]], [400, "bad_request"])
+  assert.deepEqual(house.echoed, [])
+})
+
+test("garbage after a whole request never looks like that request's answer", async () => {
+  await using house = await openServer()
+  const whole = 'POST /slow HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{"ms":80}'
+  for (const garbage of ["garbage\r\n\r\n", "GET /ok HTTP/1.1\r\nHost: localhost\r\nContent-Length: x\r\n\r\n"]) {
+    const { text } = await house.send(whole + garbage, { end: false })
+    assert.match(text, /^HTTP\/1.1 202 /)
+    assert.equal(text.match(/HTTP\/1.1 /g)?.length, 1, text)
+  }
+  // With another whole request between: its answer is as good as lost, and again nothing is denied that happened.
+  const { text } = await house.send(`${whole}${whole}garbage\r\n\r\n`, { end: false })
+  assert.doesNotMatch(text, /HTTP\/1.1 400/)
+})
+
+test("requests that do not wait are answered in their order", async () => {
+  await using house = await openServer()
+  const { text } = await house.send(
+    "GET /ok HTTP/1.1\r\nHost: localhost\r\n\r\nGET /nothing HTTP/1.1\r\nHost: localhost\r\n\r\nGET /ok HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
+  )
+  assert.deepEqual(text.match(/HTTP\/1.1 \d+/g), ["HTTP/1.1 200", "HTTP/1.1 404", "HTTP/1.1 200"])
+})
+
+test("a client that asks first is told to go on only if its body is wanted", async () => {
+  await using house = await openServer()
+  const head = "POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nExpect: 100-continue\r\nConnection: close\r\n"
+  const refusals = [`${head}Authorization: none\r\nContent-Length: 2\r\n\r\n`, `${head}Content-Length: 9999\r\n\r\n`]
+  for (const [at, status] of [401, 413].entries()) {
+    const { text } = await house.send(refusals[at] ?? "", { end: false })
+    assert.match(text, new RegExp(`^HTTP/1.1 ${status} `))
+  }
+  const socket = await house.dial()
+  const received = collect(socket)
+  socket.write(`${head}Content-Length: 2\r\n\r\n`)
+  while (!received.text.includes("\r\n\r\n")) await delay(5)
+  assert.equal(received.text, "HTTP/1.1 100 Continue\r\n\r\n")
+  socket.write("{}")
+  await received.closed
+  assert.match(received.text, /\r\n\r\nHTTP\/1.1 202 /)
+})
+
+test("a body that is too large is refused with its limit and its size, and the refusal arrives", async () => {
+  await using house = await openServer()
+  const head = "POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+  const known = await house.send(`${head}Content-Length: 3000000\r\n\r\n${"x".repeat(3_000_000)}`)
+  assert.deepEqual([known.status, known.json["detail"]], [413, "the body has 3000000 bytes; at most 1000 are allowed"])
+  const chunk = `${(50_000).toString(16)}\r\n${"x".repeat(50_000)}\r\n`
+  const unknown = await house.send(`${head}Transfer-Encoding: chunked\r\n\r\n${chunk.repeat(40)}0\r\n\r\n`)
+  assert.deepEqual([unknown.status, unknown.json["detail"]], [413, "the body has more than the 1000 bytes that are allowed"])
+  const fits = await house.send(`${head}Content-Length: 1000\r\n\r\n"${"x".repeat(998)}"`)
+  assert.equal(fits.status, 202)
+  assert.equal(house.echoed.length, 1)
+})
+
+test("a connection serves on after a refusal", async () => {
+  await using house = await openServer()
+  const post = (body: string): string =>
+    `POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`
+  const { text } = await house.send(
+    `${post("{")}${post(`"${"x".repeat(1500)}"`)}GET /nothing HTTP/1.1\r\nHost: localhost\r\n\r\n${post("{}")}`,
+  )
+  assert.deepEqual(text.match(/HTTP\/1.1 \d+/g), ["HTTP/1.1 400", "HTTP/1.1 413", "HTTP/1.1 404", "HTTP/1.1 202"])
+})
+
+test("closing finishes what has begun, refuses what has not, and does not wait for idle connections", async () => {
+  const house = await openServer()
+  const idle = await house.dial()
+  const busy = await house.dial()
+  const received = collect(busy)
+  busy.write('POST /slow HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 10\r\n\r\n{"ms":300}')
+  await delay(50)
+  const start = performance.now()
+  const closing = house.server.close()
+  await delay(20)
+  busy.write("GET /ok HTTP/1.1\r\nHost: localhost\r\n\r\n")
+  await closing
+  await received.closed
+  assert.ok(performance.now() - start < 1500, "longer than the request that was at work")
+  const [first = "", second = ""] = received.text.split(/(?=HTTP\/1.1 )/)
+  assert.match(first, /^HTTP\/1.1 202 /)
+  assert.match(second, /^HTTP\/1.1 503 [^]*"error":"shutting_down"/)
+  assert.match(second, /retry-after: \d/i)
+  assert.ok(idle.destroyed || idle.readableEnded || (await collect(idle).closed) === undefined)
+})
+
+test("what does not finish in time is cut off when the server closes", async () => {
+  const house = await openServer({ limits: { drainTimeoutMs: 200 } })
+  const socket = await house.dial()
+  const received = collect(socket)
+  socket.write('POST /slow HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 12\r\n\r\n{"ms":60000} ')
+  await delay(50)
+  const start = performance.now()
+  await house.server.close()
+  assert.ok(performance.now() - start < 2000)
+  await received.closed
+  assert.equal(received.text, "")
+})
+
+test("what goes wrong inside is told to the log and not to the client", async () => {
+  await using house = await openServer()
+  const answer = await house.send("GET /broken HTTP/1.1\r\nHost: localhost\r\nX-Request-Id: seven\r\n\r\n")
+  assert.deepEqual([answer.status, answer.json["error"]], [500, "internal_error"])
+  assert.doesNotMatch(answer.text, /hunter2/)
+  assert.equal(house.logged.length, 1)
+  assert.match(String((house.logged[0] as { err: Error }).err), /hunter2/)
+  assert.equal((house.logged[0] as { requestId: string }).requestId, "seven")
+})
+
+// The server under test -----------------------------------------------------------------------------------------------------------------------------------
+
+const usualLimits = {
+  uriBytesMax: 8192,
+  headersBytesMax: 16_384,
+  headersTimeoutMs: 10_000,
+  bodyTimeoutMs: 30_000,
+  keepAliveTimeoutMs: 5_000,
+  stillTimeoutMs: 60_000,
+  drainTimeoutMs: 8_000,
+  depthMax: 32,
+  stringBytesMax: 65_536,
+  eventBytesMax: 1000,
+  contextCharactersMax: 100,
+}
+
+interface House extends AsyncDisposable {
+  readonly server: FastifyInstance
+  readonly logged: object[]
+  readonly echoed: unknown[]
+  dial(): Promise<Socket>
+  /** Sends bytes and returns what came back when the connection closed. `end: false` leaves closing to the server. */
+  send(bytes: string, options?: { end: boolean }): Promise<RawAnswer>
+}
+
+async function openServer(options: { limits?: Partial<ServerLimits>; listenHost?: string } = {}): Promise<House> {
+  const limits = { ...usualLimits, ...options.limits }
+  const logged: object[] = []
+  const echoed: unknown[] = []
+  const log = { error: (fields: object) => void logged.push(fields) }
+  const server = createServer({
+    limits,
+    clock: systemClock,
+    log,
+    listenHost: options.listenHost ?? "127.0.0.1",
+    publicUrl: "https://ledger.example",
+  })
+  const endpoint = endpointsFor<undefined, undefined>()
+  const rest = { summary: "", access: undefined, answers: {} }
+  const endpoints = [
+    endpoint({ ...rest, method: "GET", path: "/ok", handle: () => ({ status: 200, body: '{"ok":true}' }) }),
+    endpoint({
+      ...rest,
+      method: "GET",
+      path: "/things/{id}",
+      params: Type.Object({ id: Type.String({ pattern: "^[a-z]{1,9}$" }) }),
+      handle: () => ({ status: 200 }),
+    }),
+    endpoint({ ...rest, method: "GET", path: "/large", handle: () => ({ status: 200, body: `"${"x".repeat(64_000_000)}"` }) }),
+    endpoint({
+      ...rest,
+      method: "GET",
+      path: "/broken",
+      handle() {
+        throw new Error("password hunter2 refused by database")
+      },
+    }),
+    endpoint({
+      ...rest,
+      method: "POST",
+      path: "/echo",
+      body: Type.Unknown(),
+      handle({ body }) {
+        echoed.push(body)
+        return { status: 202, body: {} }
+      },
+    }),
+    endpoint({
+      ...rest,
+      method: "POST",
+      path: "/slow",
+      body: Type.Object({ ms: Type.Integer() }),
+      async handle({ body }) {
+        await delay(body.ms, undefined, { ref: false })
+        return { status: 202, body: {} }
+      },
+    }),
+  ]
+  const guard = ({ headers }: Incoming): undefined => {
+    if (headers.authorization === "none") throw new LedgerError("unauthorized", "who is it?")
+  }
+  mount(server, endpoints, { guard, limits, clock: systemClock, log })
+  await server.listen({ host: "127.0.0.1", port: 0 })
+  const { port } = server.server.address() as AddressInfo
+  const dial = async (): Promise<Socket> => {
+    const socket = connect(port, "127.0.0.1")
+    await new Promise((resolve) => socket.once("connect", resolve))
+    return socket
+  }
+  const send = async (bytes: string, { end } = { end: true }): Promise<RawAnswer> => {
+    const socket = await dial()
+    const received = collect(socket)
+    // Half closed, so that the server closes once it has answered.
+    if (end) socket.end(bytes, "latin1")
+    else socket.write(bytes, "latin1")
+    await received.closed
+    return parseAnswer(received.text)
+  }
+  return { server, logged, echoed, dial, send, [Symbol.asyncDispose]: () => server.close() }
+}
+
+function collect(socket: Socket): { text: string; closed: Promise<void> } {
+  const received = { text: "", closed: new Promise<void>((resolve) => socket.once("close", () => resolve())) }
+  socket.setEncoding("utf8")
+  socket.on("data", (chunk: string) => (received.text += chunk))
+  // A reset after the answer is the server's way of hanging up on somebody who still talks.
+  socket.on("error", () => {})
+  return received
+}
+
+interface RawAnswer {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+  readonly json: Readonly<Record<string, unknown>>
+  /** All of it. */
+  readonly text: string
+}
+
+function parseAnswer(text: string): RawAnswer {
+  const [head = "", ...rest] = text.split("\r\n\r\n")
+  const [line = "", ...lines] = head.split("\r\n")
+  const body = rest.join("\r\n\r\n")
+  const headers = Object.fromEntries(
+    lines.map((header) => [header.slice(0, header.indexOf(":")).toLowerCase(), header.slice(header.indexOf(":") + 2)]),
+  )
+  const json = body.startsWith("{") ? (JSON.parse(body.slice(0, Number(headers["content-length"]))) as Record<string, unknown>) : {}
+  return { status: Number(line.split(" ")[1]), headers, body, json, text }
+}

@@ -1,0 +1,54 @@
+// Gives entries their place after a head: the record, its hash, and the link to the entry before.
+
+import { strict as assert } from "node:assert"
+import { hash } from "node:crypto"
+import { recordBytes, writeRecord } from "@tallystick/proof"
+import type { Link } from "../entry.ts"
+import type { Group, Head, Linked } from "../store/store.ts"
+import type { Submission, Waiting } from "./queue.ts"
+import type { Sealed } from "./seal.ts"
+
+/** What one workspace has in a commit. */
+export interface Gathered {
+  readonly submissions: readonly Submission[]
+  readonly taken: readonly Waiting[]
+  readonly group: Group
+  readonly links: readonly Link[]
+}
+
+/** Links all that a workspace's submissions have waiting. Times do not go back, whatever the clock says. */
+export function linkAll(submissions: readonly Submission[], from: Head, timeMs: number): Gathered {
+  const taken: Waiting[] = []
+  const entries: Linked[] = []
+  const links: Link[] = []
+  const keys = new Set<string>()
+  const [{ chain }] = submissions as readonly [Submission]
+  const recordedMs = Math.max(timeMs, from.timeMs)
+  let head = from
+  for (const submission of submissions) {
+    for (const one of submission.waiting) {
+      const { receipt, idem, bodySalt, body, disclosures } = one.sealed
+      if (idem !== undefined) {
+        // The second of two with one key waits for the first: the journal then says what became of it.
+        if (keys.has(idem)) continue
+        keys.add(idem)
+      }
+      const { record, link } = linkOne(head, chain.ledgerId, one.sealed, recordedMs)
+      assert.equal(link.sequence, from.sequence + entries.length + 1, "an entry follows the one before it")
+      taken.push(one)
+      links.push(link)
+      entries.push({ record, receipt, idem, bodySalt, body, disclosures })
+      head = link
+    }
+  }
+  const changes = submissions.flatMap((submission) => submission.changes)
+  return { submissions, taken, links, group: { workspace: chain.workspace, from, entries, changes } }
+}
+
+function linkOne(head: Head, ledgerId: Uint8Array, { kind, bodyHash }: Sealed, timeMs: number): { record: Uint8Array; link: Link } {
+  // The hash of a leaf is over a zero byte and the record, so they are made side by side.
+  const leaf = new Uint8Array(1 + recordBytes)
+  writeRecord(leaf, 1, { kind, index: head.sequence, timeMs, ledgerId, previousHash: head.hash, bodyHash })
+  const link = { sequence: head.sequence + 1, timeMs, hash: Buffer.from(hash("sha256", leaf, "latin1"), "latin1"), previousHash: head.hash }
+  return { record: leaf.subarray(1), link }
+}

@@ -1,0 +1,118 @@
+// A test aid: computes a chain again from what the journal gives back, by code that shares nothing with the code that wrote it. It has
+// the format by heart: its own offsets, its own canonical form, the platform's SHA-256. Every test that writes ends with it.
+
+import { strict as assert } from "node:assert"
+import { createHash } from "node:crypto"
+import type { JournalReader, Stored } from "./store.ts"
+
+/** What was recomputed, so that a test can compare it with what it was promised. */
+export interface ExpectedChain {
+  readonly size: number
+  /** The hash of every entry, in order: the leaves of the workspace's tree. */
+  readonly hashes: readonly string[]
+  readonly ledgerId: string | undefined
+}
+
+const pageEntries = 1000
+
+/** Fails unless the workspace's entries are one chain without a gap, and each holds together with its body and its disclosures. */
+export async function expectChain(journal: Pick<JournalReader, "head" | "after">, workspace: string): Promise<ExpectedChain> {
+  const hashes: string[] = []
+  const seen = { receipts: new Set<string>(), keys: new Set<string>() }
+  let ledgerId: string | undefined
+  let timeMs = 0n
+  for (;;) {
+    const entries = await journal.after(workspace, hashes.length, pageEntries)
+    for (const entry of entries) {
+      const record = Buffer.from(entry.record)
+      const say = (what: string) => `${workspace}, entry ${hashes.length + 1}: ${what}`
+      assert.equal(entry.workspace, workspace, say("it is of the workspace that was asked for"))
+      assert.equal(entry.sequence, hashes.length + 1, say("sequences have no gap"))
+      assert.equal(record.length, 118, say("a record has 118 bytes"))
+      assert.equal(record.toString("latin1", 0, 4), "ALR1", say("a record begins with its tag"))
+      assert.ok((record[4] ?? 0) >= 1 && (record[4] ?? 0) <= 8, say("its kind is known"))
+      assert.equal(record[5], 0, say("no flag is set"))
+      assert.equal(record.readBigUInt64BE(6), BigInt(hashes.length), say("its index is its place"))
+      assert.ok(record.readBigUInt64BE(14) >= timeMs, say("times never go back"))
+      timeMs = record.readBigUInt64BE(14)
+      ledgerId ??= record.toString("hex", 22, 54)
+      assert.equal(record.toString("hex", 22, 54), ledgerId, say("all are of one ledger"))
+      assert.equal(record.toString("hex", 54, 86), hashes.at(-1) ?? ledgerId, say("it follows the entry before it"))
+      expectBody(entry, record.toString("hex", 86, 118), ledgerId, say)
+      expectOnce(seen, entry, say)
+      hashes.push(createHash("sha256").update("\0").update(record).digest("hex"))
+    }
+    if (entries.length < pageEntries) break
+  }
+  const head = await journal.head(workspace)
+  assert.equal(head?.sequence ?? 0, hashes.length, `${workspace}: the head is the last entry`)
+  if (head !== undefined) {
+    assert.equal(Buffer.from(head.hash).toString("hex"), hashes.at(-1), `${workspace}: the head has the last entry's hash`)
+    assert.equal(BigInt(head.timeMs), timeMs, `${workspace}: the head has the last entry's time`)
+  }
+  return { size: hashes.length, hashes, ledgerId }
+}
+
+function expectBody(entry: Stored, bodyHash: string, ledgerId: string, say: (what: string) => string): void {
+  const { body, bodySalt, receipt, idem, workspace, disclosures, sequence } = entry
+  assert.ok(body !== undefined && bodySalt?.length === 16, say("it has a body and a salt"))
+  assert.equal(createHash("sha256").update("ALB1").update(bodySalt).update(body).digest("hex"), bodyHash, say("the body has the record's hash"))
+  const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(body)
+  const said = membersOf(JSON.parse(text))
+  assert.equal(canonicalText(said), text, say("the body is in canonical form"))
+  assert.equal(said["workspaceId"], workspace, say("the body names its workspace"))
+  assert.equal(said["receipt"], receipt, say("the body names its receipt"))
+  assert.equal(said["idem"], idem, say("the body names its key"))
+  const genesis = membersOf(said["metadata"] ?? {})["genesis"]
+  if (sequence === 1 && genesis !== undefined) {
+    assert.equal(createHash("sha256").update("ALG1").update(canonicalText(genesis)).digest("hex"), ledgerId, say("the genesis is the ledger's"))
+  }
+  expectDisclosures(said, disclosures === "" ? [] : disclosures.split("~"), say)
+}
+
+/** Each disclosure has its digest in the body, each digest its disclosure: nothing was lost, nothing slipped in. */
+function expectDisclosures(said: Members, disclosures: readonly string[], say: (what: string) => string): void {
+  const expected = digestsIn(said)
+  const salts = new Set<unknown>()
+  const found = disclosures.map((disclosure) => {
+    const parts: unknown = JSON.parse(Buffer.from(disclosure, "base64url").toString("utf8"))
+    assert.ok(Array.isArray(parts) && parts.length === 3, say("a disclosure has three parts"))
+    assert.equal(Buffer.from(canonicalText(parts)).toString("base64url"), disclosure, say("a disclosure is in canonical form"))
+    salts.add(parts[0])
+    return createHash("sha256").update(disclosure, "ascii").digest("base64url")
+  })
+  assert.deepEqual(found.toSorted(), expected.toSorted(), say("disclosures and digests are the same"))
+  assert.equal(salts.size, disclosures.length, say("no salt is used twice"))
+  assert.equal(said["_sd_alg"], expected.length === 0 ? undefined : "sha-256", say("a body with sealed members names the hash"))
+}
+
+function digestsIn(value: unknown): string[] {
+  if (typeof value !== "object" || value === null) return []
+  const own = Object.hasOwn(value, "_sd") ? membersOf(value)["_sd"] : undefined
+  if (own !== undefined) assert.ok(Array.isArray(own) && own.length > 0 && canonicalText(own) === canonicalText(own.map(String).toSorted()), "digests are sorted")
+  const digests = Array.isArray(own) ? own.map(String) : []
+  return [...digests, ...Object.values(value).flatMap((member) => digestsIn(member))]
+}
+
+function expectOnce(seen: { receipts: Set<string>; keys: Set<string> }, { receipt, idem }: Stored, say: (what: string) => string): void {
+  assert.ok(!seen.receipts.has(receipt), say("a receipt is used once"))
+  seen.receipts.add(receipt)
+  if (idem === undefined) return
+  assert.ok(!seen.keys.has(idem), say("a key is used once"))
+  seen.keys.add(idem)
+}
+
+type Members = Readonly<Record<string, unknown>>
+
+function membersOf(value: unknown): Members {
+  assert.ok(typeof value === "object" && value !== null, "an object was expected")
+  return value as Members
+}
+
+/** RFC 8785 in five lines: names sorted by their UTF-16 units, everything else as JSON.stringify writes it. */
+function canonicalText(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonicalText).join(",")}]`
+  if (typeof value !== "object" || value === null) return JSON.stringify(value)
+  const members = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1))
+  return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${canonicalText(member)}`).join(",")}}`
+}

@@ -1,0 +1,66 @@
+import assert from "node:assert/strict"
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import test from "node:test"
+import { startThread, type Thread } from "../../thread.ts"
+import { entriesAfter, genesisOf, project } from "../contract.ts"
+import { expectChain } from "../expect-chain.ts"
+import type { Change } from "../store.ts"
+import { createJournal } from "./journal.ts"
+import { openSqlite } from "./open.ts"
+import { readerModule, type ReaderQuestions } from "./reader.ts"
+import { createTail } from "./tail.ts"
+import { writerModule, type WriterOptions, type WriterQuestions } from "./writer.ts"
+
+test("when the writer's answer is lost, what it kept is found again, and no document is believed to be what it was", async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), "tallystick-"))
+  t.after(() => rmSync(folder, { recursive: true }))
+  const onDeath = (cause: Error) => assert.fail(cause)
+  await (await openSqlite({ folder, reserveBytes: 0, onDeath })).close()
+  const writer = await startThread<WriterQuestions>(writerModule, { folder, reserveBytes: 0 } satisfies WriterOptions, { onDeath })
+  const reader = await startThread<ReaderQuestions>(readerModule, folder, { onDeath })
+  t.after(() => Promise.all([writer.close(), reader.close()]))
+
+  let losing = true
+  const lossy: Thread<WriterQuestions> = {
+    async ask(question, given, transfer) {
+      const answer = await writer.ask(question, given, transfer)
+      if (losing) throw new Error("the answer was lost")
+      return answer
+    },
+    close: () => writer.close(),
+  }
+  const forgotten: Change[] = []
+  const journal = createJournal(lossy, reader, createTail(), ({ changes = [] }) => forgotten.push(...changes))
+  const { entries, head } = entriesAfter("acme", genesisOf("acme"), ["a", "b"])
+  const change = project("acme", "p", 0, "made")
+  const first = { workspace: "acme", from: genesisOf("acme"), entries, changes: [change] }
+  await assert.rejects(journal.append([first]), /the answer was lost/)
+  assert.deepEqual(forgotten, [change])
+
+  losing = false
+  const outcomes = await journal.append([first, { workspace: "other", from: genesisOf("other"), entries: entriesAfter("other", genesisOf("other"), ["x"]).entries }])
+  assert.deepEqual(outcomes[0], {
+    kind: "used",
+    keys: [
+      { place: 0, sequence: 1 },
+      { place: 1, sequence: 2 },
+    ],
+  })
+  assert.deepEqual(outcomes[1], { kind: "done" })
+  assert.equal((await journal.byReceipt("acme", entries[1]?.receipt ?? ""))?.sequence, 2)
+  const next = { workspace: "acme", from: head, entries: entriesAfter("acme", head, ["c"]).entries }
+  assert.deepEqual(await journal.append([next]), [{ kind: "done" }])
+  assert.equal((await expectChain(journal, "acme")).size, 3)
+  await expectChain(journal, "other")
+})
+
+test("a thread that has ended refuses what it is asked, and does not leave its asker waiting", async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), "tallystick-"))
+  t.after(() => rmSync(folder, { recursive: true }))
+  const store = await openSqlite({ folder, reserveBytes: 0, onDeath: (cause) => assert.fail(cause) })
+  await store.close()
+  await assert.rejects(store.journal.head("acme"), /has ended/)
+  await assert.rejects(store.ready(), /has ended/)
+})

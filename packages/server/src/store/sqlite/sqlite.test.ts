@@ -1,0 +1,323 @@
+import assert from "node:assert/strict"
+import { spawn } from "node:child_process"
+import { once } from "node:events"
+import { mkdtempSync, rmSync, writeSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { createInterface } from "node:readline"
+import { DatabaseSync } from "node:sqlite"
+import test from "node:test"
+import { LedgerError } from "../../error.ts"
+import { entriesAfter, genesisOf, project, receiptNamed, storeContract, usedOf, write, type OpenedStore } from "../contract.ts"
+import { expectChain } from "../expect-chain.ts"
+import { openForWriting } from "./database.ts"
+import { openSqlite, openSqliteWatched } from "./open.ts"
+import { bucketOf, runEntries } from "./runs.ts"
+
+/** What is open and what is on the disk, to be put away after a test however it ended. */
+const openStores = new Set<OpenedStore>()
+const folders = new Set<string>()
+
+// This file is two programs: the tests, and the one that a test kills, which appends until it is killed.
+const [, , role, folderOfRole = ""] = process.argv
+if (role === "append for ever") await appendForEver(folderOfRole)
+else tests()
+
+async function openFolder(folder: string, reserveBytes = 0): Promise<OpenedStore> {
+  const served = await openSqlite({ folder, reserveBytes, onDeath: (cause) => assert.fail(cause) })
+  const watched = openSqliteWatched(folder)
+  const store: OpenedStore = {
+    served,
+    watched,
+    async reopen() {
+      await store.close()
+      return openFolder(folder, reserveBytes)
+    },
+    async close() {
+      if (!openStores.delete(store)) return
+      await watched.close()
+      await served.close()
+    },
+  }
+  openStores.add(store)
+  return store
+}
+
+function freshFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), "tallystick-"))
+  folders.add(folder)
+  return folder
+}
+
+function tests(): void {
+  test.afterEach(async () => {
+    for (const store of openStores) await store.close()
+    for (const folder of folders) rmSync(folder, { recursive: true, force: true })
+    folders.clear()
+  })
+
+  storeContract("sqlite", () => openFolder(freshFolder()))
+
+  test("every key and receipt is known exactly, before, while and after runs of entries move into the index", async () => {
+    const folder = freshFolder()
+    let store = await openFolder(folder)
+    // The first of its bucket, and in the bucket of its own beginning: what begins like a receipt must not be taken for it.
+    const beginning = "rcp_ZZZZZZZZZZZZZZZZ"
+    const ends = Array.from({ length: 10_000 }, (_, at) => `${beginning}0000${String(at).padStart(16, "0")}`)
+    const x = ends.find((receipt) => bucketOf(receipt) === bucketOf(beginning)) ?? ""
+    await write(store.served, "acme", [x])
+    await store.close()
+    // Almost two runs of entries that are nothing but a key and a receipt, and then some that are real, over the edge.
+    const fillers = 2 * runEntries - 150
+    alter(folder, "journal.db", `INSERT INTO workspaces (number, id) VALUES (7, 'filler')`)
+    alter(
+      folder,
+      "journal.db",
+      `WITH RECURSIVE counted (value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM counted WHERE value < ${fillers})
+       INSERT INTO entries (n, workspace, sequence, record, receipt, idem)
+       SELECT value + 1, 7, value, CAST(printf('%0118d', value) AS BLOB), printf('rcp_%036X', value), printf('%022x', value) FROM counted`,
+    )
+    store = await openFolder(folder)
+    const names = Array.from({ length: 300 }, (_, place) => `e${place}`)
+    await write(store.served, "acme", names)
+
+    // Around the edge of the first run, and some between.
+    const sample = Array.from({ length: fillers }, (_, at) => at + 1).filter((value) => value % 2999 === 0 || Math.abs(value - runEntries) < 4)
+    const expectExact = async (when: string) => {
+      assert.equal((await store.served.journal.byReceipt("acme", x))?.sequence, 1)
+      assert.equal(await store.served.journal.byReceipt("acme", beginning), undefined, when)
+      assert.deepEqual(await usedOf(store.served, "acme", [x, "new", ...names]), [[x, 1], ...names.map((name, place): [string, number] => [name, place + 2])], when)
+      const { entries } = entriesAfter("filler", genesisOf("filler"), ["new", ...sample.map(String)])
+      const keyed = entries.map((entry, place) => (place === 0 ? entry : { ...entry, idem: sample[place - 1]?.toString(16).padStart(22, "0") }))
+      const outcomes = await store.served.journal.append([{ workspace: "filler", from: genesisOf("filler"), entries: keyed }])
+      assert.ok(outcomes[0]?.kind === "used", when)
+      const found = outcomes[0].keys.toSorted((a, b) => a.place - b.place).map(({ sequence }) => sequence)
+      assert.deepEqual(found, sample, when)
+      assert.deepEqual(await usedOf(store.served, "other", names), [], when)
+      for (const value of sample) {
+        const receipt = `rcp_${value.toString(16).toUpperCase().padStart(36, "0")}`
+        assert.equal((await store.served.journal.byReceipt("filler", receipt))?.sequence, value, when)
+        assert.equal(await store.served.journal.byReceipt("acme", receipt), undefined, when)
+      }
+      for (const [place, name] of names.entries()) {
+        if (place % 10 === 0) assert.equal((await store.served.journal.byReceipt("acme", receiptNamed(name)))?.sequence, place + 2, when)
+      }
+    }
+    const runs = () => {
+      using index = new DatabaseSync(join(folder, "index.db"), { readOnly: true })
+      return index.prepare("SELECT count(*) AS runs FROM runs").get()?.["runs"]
+    }
+    assert.equal(runs(), 1)
+    await expectExact("one run in the index, one in memory")
+
+    // Something is in the way of the second run, and then it is not: what was begun is taken back, and memory goes on answering.
+    alter(folder, "index.db", "INSERT INTO buckets VALUES (1, 200, '', '')")
+    await assert.rejects(store.watched.index.add("acme", await store.watched.journal.after("acme", 0, 1)), /UNIQUE/)
+    await expectExact("a run that could not be put into the index")
+    alter(folder, "index.db", "DELETE FROM buckets WHERE run = 1")
+    await store.watched.index.add("acme", await store.watched.journal.after("acme", 1, 1))
+    assert.equal(runs(), 2)
+    await expectExact("both in the index, one still in memory")
+    await write(store.served, "acme", ["settles the run"])
+    await expectExact("both in the index")
+
+    store = (await store.reopen?.()) ?? store
+    await expectExact("opened again")
+    await store.close()
+    for (const file of ["index.db", "index.db-wal", "index.db-shm"]) rmSync(join(folder, file), { force: true })
+    store = await openFolder(folder)
+    assert.equal(runs(), 2)
+    assert.equal(await store.served.index.position("acme"), 0)
+    await expectExact("made again")
+    assert.equal((await expectChain(store.served.journal, "acme")).size, 302)
+  })
+
+  test("a journal that ends with its run is opened with all that it holds", async () => {
+    const folder = freshFolder()
+    let store = await openFolder(folder)
+    await write(store.served, "acme", ["a"])
+    await store.close()
+    alter(folder, "journal.db", `INSERT INTO workspaces (number, id) VALUES (7, 'filler')`)
+    alter(
+      folder,
+      "journal.db",
+      `WITH RECURSIVE counted (value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM counted WHERE value < ${runEntries - 1})
+       INSERT INTO entries (n, workspace, sequence, record, receipt, idem)
+       SELECT value + 1, 7, value, zeroblob(118), printf('rcp_%036X', value), NULL FROM counted`,
+    )
+    store = await openFolder(folder)
+    await write(store.served, "acme", ["b"])
+    assert.deepEqual(await usedOf(store.served, "acme", ["a", "b", "c"]), [
+      ["a", 1],
+      ["b", 2],
+    ])
+    store = (await store.reopen?.()) ?? store
+    assert.deepEqual(await usedOf(store.served, "acme", ["a", "b", "c"]), [
+      ["a", 1],
+      ["b", 2],
+    ])
+    assert.equal((await expectChain(store.served.journal, "acme")).size, 2)
+  })
+
+  test("an index that knows more than its journal is refused", async () => {
+    const folder = freshFolder()
+    const store = await openFolder(folder)
+    await write(store.served, "acme", ["a"])
+    await store.close()
+    alter(folder, "index.db", "INSERT INTO runs (run, lowest_receipt, highest_receipt, filter) VALUES (0, 'a', 'b', x'00')")
+    await assert.rejects(openFolder(folder), /index\.db .* is of a later journal than journal\.db; remove it, and it is made again/)
+  })
+
+  test("what was acknowledged is there after kill -9, once, and the chain holds", async () => {
+    const folder = freshFolder()
+    let acknowledged = 0
+    for (const kills of [1, 2, 3]) {
+      const child = spawn(process.execPath, [import.meta.filename, "append for ever", folder], { stdio: ["ignore", "pipe", "inherit"] })
+      // Killed with a commit under way: the child goes on while its last word is read.
+      const enough = acknowledged + 10 * kills
+      for await (const line of createInterface({ input: child.stdout })) {
+        acknowledged = Math.max(acknowledged, Number(line))
+        if (acknowledged >= enough) child.kill("SIGKILL")
+      }
+      const [, signal] = child.exitCode === null && child.signalCode === null ? await once(child, "exit") : [null, child.signalCode]
+      assert.equal(signal, "SIGKILL")
+
+      const store = await openFolder(folder)
+      const { size } = await expectChain(store.served.journal, "acme")
+      assert.ok(size >= acknowledged && acknowledged >= enough, `${acknowledged} were acknowledged, ${size} are there`)
+      const names = Array.from({ length: size }, (_, place) => `e${place}`)
+      assert.deepEqual(
+        await usedOf(store.served, "acme", ["new", ...names]),
+        names.map((name, place) => [name, place + 1]),
+      )
+      const counter = await store.served.registry.get("project", "acme", "counter")
+      assert.equal(counter?.value.name, `${size}`, "the document that each commit changes is that of the last commit")
+      await store.close()
+    }
+  })
+
+  test("an error in the writer's thread is a rejection, nothing of its commit is kept, and the next one is exact", async () => {
+    const folder = freshFolder()
+    const store = await openFolder(folder)
+    const head = await write(store.served, "acme", ["a"], [project("acme", "p", 0, "before")])
+    const fault = `CREATE TRIGGER fault BEFORE INSERT ON entries WHEN new.receipt = '${receiptNamed("c")}' BEGIN SELECT raise(ABORT, 'a fault'); END`
+    alter(folder, "journal.db", fault)
+    const group = (workspace: string, from = genesisOf(workspace), names = [workspace]) => ({
+      workspace,
+      from,
+      entries: entriesAfter(workspace, from, names).entries,
+      changes: [project(workspace, "p", workspace === "acme" ? 1 : 0, "after")],
+    })
+    const groups = [group("before"), group("acme", head, ["b", "c", "d"]), group("behind")]
+    await assert.rejects(store.served.journal.append(groups), /a fault/)
+    await assert.rejects(store.served.journal.append(groups), /a fault/)
+    for (const workspace of ["before", "behind"]) assert.equal(await store.served.journal.head(workspace), undefined)
+    assert.equal((await expectChain(store.served.journal, "acme")).size, 1)
+    assert.deepEqual(await usedOf(store.served, "acme", ["a", "b", "c", "d"]), [["a", 1]])
+    assert.equal((await store.served.registry.get("project", "acme", "p"))?.value.name, "before")
+
+    alter(folder, "journal.db", "DROP TRIGGER fault")
+    assert.deepEqual(
+      (await store.served.journal.append(groups)).map(({ kind }) => kind),
+      ["done", "done", "done"],
+    )
+    for (const workspace of ["before", "acme", "behind"]) await expectChain(store.served.journal, workspace)
+    assert.equal((await store.served.registry.get("project", "acme", "p"))?.value.name, "after")
+  })
+
+  test("a writer that cannot even open its file again is tried again, and comes back with it", async () => {
+    const folder = freshFolder()
+    const store = await openFolder(folder)
+    await write(store.served, "acme", ["a"])
+    alter(folder, "journal.db", "CREATE TRIGGER fault BEFORE INSERT ON entries BEGIN SELECT raise(ABORT, 'a fault'); END; PRAGMA user_version = 99")
+    await assert.rejects(write(store.served, "acme", ["b"]), /a fault/)
+    for (const _ of [1, 2]) await assert.rejects(write(store.served, "acme", ["b"]), /newer version/)
+    alter(folder, "journal.db", "DROP TRIGGER fault; PRAGMA user_version = 1")
+    await write(store.served, "acme", ["b"])
+    assert.equal((await expectChain(store.served.journal, "acme")).size, 2)
+  })
+
+  test("a full disk is a refusal before anything is written", async () => {
+    const folder = freshFolder()
+    const store = await openFolder(folder, Number.MAX_SAFE_INTEGER)
+    const full = (error: unknown) => error instanceof LedgerError && error.code === "storage_full"
+    await assert.rejects(write(store.served, "acme", ["a"]), full)
+    await assert.rejects(store.served.ready(), full)
+    assert.equal(await store.served.journal.head("acme"), undefined)
+    await store.close()
+    const roomy = await openFolder(folder)
+    await roomy.served.ready()
+    assert.deepEqual(await usedOf(roomy.served, "acme", ["a"]), [])
+    await write(roomy.served, "acme", ["a"])
+    await expectChain(roomy.served.journal, "acme")
+  })
+
+  test("a data folder is one program's, in this process and in another", async () => {
+    const folder = freshFolder()
+    const store = await openFolder(folder)
+    const refused = /another tallystick is using the data folder .*; stop it first/
+    await assert.rejects(openFolder(folder), refused)
+    const child = spawn(process.execPath, [import.meta.filename, "append for ever", folder], { stdio: ["ignore", "ignore", "pipe"] })
+    let said = ""
+    for await (const chunk of child.stderr) said += String(chunk)
+    assert.match(said, refused)
+    await write(store.served, "acme", ["a"])
+    const again = (await store.reopen?.()) ?? store
+    assert.equal((await expectChain(again.served.journal, "acme")).size, 1)
+  })
+
+  test("the journal refuses to change or remove an entry, whoever asks", async () => {
+    const folder = freshFolder()
+    const store = await openFolder(folder)
+    await write(store.served, "acme", ["a"])
+    for (const statement of ["UPDATE entries SET idem = NULL", "DELETE FROM entries", "UPDATE bodies SET body = x'00'"]) {
+      assert.throws(() => alter(folder, "journal.db", statement), /is never (changed|removed)/)
+    }
+    await expectChain(store.served.journal, "acme")
+  })
+
+  test("a file that does not take the settings we rely on is refused", () => {
+    const folder = freshFolder()
+    const journal = openForWriting(join(folder, "journal.db"), "journal", "full")
+    const index = openForWriting(join(folder, "index.db"), "index", "normal")
+    const setting = (database: DatabaseSync, name: string) => Object.values(database.prepare(`PRAGMA ${name}`).get() ?? {})[0]
+    assert.deepEqual([setting(journal, "journal_mode"), setting(journal, "synchronous"), setting(journal, "busy_timeout")], ["wal", 2, 10_000])
+    assert.deepEqual([setting(index, "journal_mode"), setting(index, "synchronous"), setting(index, "busy_timeout")], ["wal", 1, 10_000])
+    journal.close()
+    index.close()
+    // A database in memory cannot have a write-ahead log.
+    assert.throws(() => openForWriting(":memory:", "journal", "full"), /journal must be in WAL mode/)
+  })
+
+  test("a file of a newer version is refused and left as it was", async () => {
+    const folder = freshFolder()
+    const store = await openFolder(folder)
+    await write(store.served, "acme", ["a"])
+    await store.close()
+    for (const file of ["journal", "index"]) {
+      alter(folder, `${file}.db`, "PRAGMA user_version = 2")
+      await assert.rejects(openFolder(folder), new RegExp(`the ${file} file was written by a newer version of tallystick \\(layout 2, this one knows 1\\)`))
+      alter(folder, `${file}.db`, "PRAGMA user_version = 1")
+    }
+    const again = await openFolder(folder)
+    assert.equal((await expectChain(again.served.journal, "acme")).size, 1)
+  })
+}
+
+/** What somebody with another program, or a fault, does to a file. */
+function alter(folder: string, file: string, statement: string): void {
+  using database = new DatabaseSync(join(folder, file), { timeout: 5000 })
+  database.exec(statement)
+}
+
+/** Commits of one to three entries, each of which also counts in a document; says what is on the disk after each. */
+async function appendForEver(folder: string): Promise<void> {
+  const { served } = await openFolder(folder)
+  for (;;) {
+    const head = (await served.journal.head("acme")) ?? genesisOf("acme")
+    const names = Array.from({ length: 1 + (head.sequence % 3) }, (_, place) => `e${head.sequence + place}`)
+    const version = (await served.registry.get("project", "acme", "counter"))?.version ?? 0
+    const { sequence } = await write(served, "acme", names, [project("acme", "counter", version, `${head.sequence + names.length}`)])
+    writeSync(1, `${sequence}\n`)
+  }
+}

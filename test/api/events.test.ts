@@ -1,0 +1,430 @@
+import assert from "node:assert/strict"
+import { after, test } from "node:test"
+import { eventFor, makeKey, makeWorkspace, type Reply } from "../service.ts"
+import { expectRows, type Row } from "./table.ts"
+import { startWatched } from "./watched.ts"
+
+// POST /v1/events: what is taken, what is refused, and what becomes of it.
+
+const service = await startWatched()
+after(() => service.finish())
+after(() => service[Symbol.asyncDispose]())
+const acme = await makeWorkspace(service)
+const { writer, reader } = acme
+
+const key = { "idempotency-key": "a-key-that-is-never-used-twice" }
+const refused = (about: string, changes: object, says: RegExp): Row => ({
+  about,
+  as: writer,
+  ask: "POST /v1/events",
+  send: eventFor(acme.id, changes),
+  headers: key,
+  gets: "400 invalid_field",
+  has: [says],
+})
+
+test("a receipt says what was written, and where it stands in the chain", async () => {
+  const event = eventFor(acme.id, {
+    actor: { id: "usr_7", type: "user", email: "grace@example.com", department: "Compilers" },
+    target: { id: "inv_8", type: "invoice", name: "Rechnung № 8", url: "https://example.com/8" },
+    occurredAt: "2026-01-31T10:30:00.123456789+01:00",
+    metadata: { amount: 1299.5, nested: { list: [1, "two", null, true] } },
+    userVisible: true,
+  })
+  const [first, second] = [await writer.write(event), await writer.write(event)]
+
+  assert.equal(first.status, 202)
+  const { receipt, eventId, eventHash, verificationUrl, timestamp, receivedAt, ...rest } = first.json()
+  assert.match(receipt, /^rcp_[0-9A-Z]{36}$/)
+  assert.match(eventId, /^evt_[0-9A-Z]{36}$/)
+  assert.equal(verificationUrl, `${service.url}${acme.path}/receipts/${receipt}`)
+  for (const time of [timestamp, receivedAt]) assert.equal(new Date(time).toISOString(), time, "our times are UTC with milliseconds")
+  assert.ok(receivedAt <= timestamp)
+  assert.equal(second.json().previousHash, eventHash, "the second entry follows the first")
+  assert.deepEqual(
+    { ...rest, previousHash: "" },
+    {
+      accepted: true,
+      previousHash: "",
+      actor: event["actor"],
+      target: event["target"],
+      lane: "operations",
+      storageClass: "hot",
+      queued: true,
+      provenance: { keyId: writer.bearer?.split("_")[1] },
+    },
+  )
+
+  const { entry, receipt: now } = (await reader.get(`${acme.path}/receipts/${receipt}`)).json()
+  for (const [name, value] of Object.entries(event)) assert.deepEqual(entry[name], value, `${name} comes back as it was sent`)
+  assert.equal(entry.kind, "event")
+  assert.equal(entry.sequence, 3, "behind the two acts that made the workspace")
+  assert.deepEqual({ ...now, queued: true }, first.json(), "a receipt stays as it was given")
+})
+
+test("ids are made in the order of time, and no two are alike", async () => {
+  const receipts: string[] = []
+  for (let count = 0; count < 20; count++) receipts.push((await writer.write(eventFor(acme.id))).json().receipt)
+  assert.equal(new Set(receipts).size, 20)
+  assert.deepEqual(
+    receipts.map((id) => id.slice(0, 14)),
+    receipts.map((id) => id.slice(0, 14)).toSorted(),
+  )
+})
+
+test("fields that are wrong, missing or unknown are refused by name, and nothing is recorded", async () => {
+  const sent = (field: string, value: unknown, says: RegExp): Row =>
+    refused(`${field} = ${JSON.stringify(value)}`, { [field]: value }, says)
+  const before = (await writer.write(eventFor(acme.id))).json()
+  const { actor, target } = eventFor(acme.id) as { actor: object; target: object }
+  await expectRows([
+    sent("workspaceId", "", /workspaceId.*non-empty string/),
+    sent("workspaceId", undefined, /workspaceId is required/),
+    sent("workspaceId", null, /workspaceId/),
+    sent("workspaceId", 7, /workspaceId/),
+    sent("workspaceId", "-acme", /workspaceId/),
+    sent("workspaceId", "a".repeat(65), /workspaceId/),
+    sent("projectId", undefined, /projectId is required/),
+    sent("projectId", "all", /projectId.*reserved/),
+    sent("projectId", "system", /projectId.*reserved/),
+    sent("projectId", "a/b", /projectId/),
+    sent("projectId", "", /projectId/),
+    sent("projectId", "ünïcode", /projectId/),
+    sent("action", undefined, /action is required/),
+    sent("action", "approve", /action/),
+    sent("action", "billing..approve", /action/),
+    sent("action", ".billing.approve", /action/),
+    sent("action", "billing.approve.", /action/),
+    sent("action", "billing.approve it", /action/),
+    sent("action", "billing.genähmigt", /action/),
+    sent("action", `${"a".repeat(100)}.${"b".repeat(100)}`, /action/),
+    sent("action", "billing.approve\n", /action/),
+    sent("actor", undefined, /actor is required/),
+    sent("actor", "usr_1", /actor must be an object/),
+    sent("actor", [], /actor must be an object/),
+    sent("actor", { type: "user" }, /actor\.id is required/),
+    sent("actor", { ...actor, id: "" }, /actor\.id.*non-empty string/),
+    sent("actor", { ...actor, id: 1 }, /actor\.id/),
+    sent("actor", { id: "usr_1" }, /actor\.type is required/),
+    sent("actor", { ...actor, type: "" }, /actor\.type.*non-empty string/),
+    sent("actor", { ...actor, email: null }, /actor\.email/),
+    sent("actor", { ...actor, email: 5 }, /actor\.email/),
+    sent("target", undefined, /target is required/),
+    sent("target", null, /target must be an object/),
+    sent("target", { id: "inv_9" }, /target\.type is required/),
+    sent("target", { type: "invoice" }, /target\.id is required/),
+    sent("target", { ...target, name: 9 }, /target\.name/),
+    sent("target", { ...target, name: null }, /target\.name/),
+    sent("source", undefined, /source is required/),
+    sent("source", "cron", /source must be one of api, automation, dashboard, system/),
+    sent("source", "API", /source/),
+    sent("source", null, /source/),
+    sent("metadata", null, /metadata must be an object/),
+    sent("metadata", [], /metadata must be an object/),
+    sent("metadata", "x", /metadata must be an object/),
+    sent("metadata", { relatedReceiptIds: "rcp_1" }, /metadata\.relatedReceiptIds/),
+    sent("metadata", { relatedReceiptIds: [before.receipt, "evt_1"] }, /metadata\.relatedReceiptIds\[1\]/),
+    sent("metadata", { relatedReceiptIds: [7] }, /metadata\.relatedReceiptIds\[0\]/),
+    sent("metadata", { relatedReceiptIds: null }, /metadata\.relatedReceiptIds/),
+    sent("userVisible", "true", /userVisible must be true or false/),
+    sent("userVisible", 1, /userVisible/),
+    sent("userVisible", null, /userVisible/),
+    sent("metdata", { amount: 1 }, /metdata is not a known field/),
+    sent("id", "evt_1", /id is not a known field/),
+    sent("kind", "admin", /kind is not a known field/),
+    sent("lane", "security", /lane is not a known field/),
+    sent("idempotencyKey", "order-4711-created", /idempotencyKey is not a known field/),
+    sent("policyVersion", 1, /policyVersion is not a known field/),
+    refused("a string over 64 KiB", { metadata: { text: "a".repeat(65_537) } }, /metadata\.text/),
+    refused("a string over 64 KiB in UTF-8, though it has fewer characters", { metadata: { text: "€".repeat(21_846) } }, /metadata\.text/),
+    refused("a name over 64 KiB", { metadata: { ["a".repeat(65_537)]: 1 } }, /metadata/),
+    {
+      about: "an array",
+      as: writer,
+      ask: "POST /v1/events",
+      send: [],
+      headers: key,
+      gets: "400 invalid_field",
+      has: ["the body must be an object"],
+    },
+  ])
+  const next = (await writer.write(eventFor(acme.id), key["idempotency-key"])).json()
+  assert.equal(next.previousHash, before.eventHash, "nothing was recorded, and the key was not consumed")
+})
+
+test("what is at the edge of a rule is taken", async () => {
+  const taken = (changes: object, headers: Record<string, string> = {}): Row => ({
+    as: writer,
+    ask: "POST /v1/events",
+    send: eventFor(acme.id, changes),
+    headers: { "idempotency-key": crypto.randomUUID(), ...headers },
+    gets: 202,
+  })
+  const [first] = await expectRows([
+    taken({ metadata: { text: "a".repeat(65_536) } }),
+    taken({ metadata: { text: "€".repeat(21_845) } }),
+    taken({ action: `${"a".repeat(99)}.${"b".repeat(100)}` }),
+    taken({ action: "0.-" }),
+    taken({ projectId: "a".repeat(64) }),
+    taken({ projectId: "All" }),
+    taken({ actor: { id: " ", type: "\u{1f642}", email: "" } }),
+    taken({ target: { id: "x", type: "y" } }),
+    taken({ target: { id: "x", type: "y", email: { b: [1], a: null }, 2: "two", 10: "ten" } }),
+    taken({ actor: { id: "x", type: "y", name: { b: 1, a: 2 }, other: { other: 1 }, toString: "own" } }),
+    taken({ metadata: {} }),
+    taken({ metadata: { relatedReceiptIds: [] } }),
+    taken({ metadata: { "": "no name", 2: "two", 10: "ten", "\u{1f642}": "\ud83d\ude42", constructor: 1 } }),
+    taken({ source: "system" }),
+    taken({ source: "dashboard", userVisible: false }),
+    taken({}, { "idempotency-key": "!23456789ab~" }),
+    taken({}, { "idempotency-key": "k".repeat(255) }),
+    taken({}, { "content-type": "application/json; charset=UTF-8" }),
+    taken({}, { "content-type": 'Application/JSON;charset="utf-8"' }),
+  ])
+  await expectRows([taken({ metadata: { relatedReceiptIds: [first?.json().receipt] } })])
+})
+
+test("the size of an event is bounded, and the refusal names limit and size", async () => {
+  const bytes = (size: number): string => {
+    const event = eventFor(acme.id, { metadata: { list: [] as string[] } })
+    const fill = (event["metadata"] as { list: string[] }).list
+    while (JSON.stringify(event).length + 60_003 < size) fill.push("a".repeat(60_000))
+    fill.push("a".repeat(size - JSON.stringify(event).length - (fill.length === 0 ? 2 : 3)))
+    return JSON.stringify(event)
+  }
+  await expectRows([
+    { as: writer, ask: "POST /v1/events", send: bytes(262_144), headers: { "idempotency-key": "exactly-as-large" }, gets: 202 },
+    { as: writer, ask: "POST /v1/events", send: bytes(262_145), headers: key, gets: "413 payload_too_large", has: ["262144", "262145"] },
+  ])
+})
+
+test("Idempotency-Key is required, and is 12 to 255 visible characters", async () => {
+  const sent = (headers: Record<string, string>): Row => ({
+    as: writer,
+    ask: "POST /v1/events",
+    send: eventFor(acme.id),
+    headers,
+    gets: "400 invalid_field",
+    has: ["Idempotency-Key"],
+  })
+  await expectRows([
+    sent({}),
+    sent({ "idempotency-key": "" }),
+    sent({ "idempotency-key": "elevenchars" }),
+    sent({ "idempotency-key": "k".repeat(256) }),
+    sent({ "idempotency-key": "with a space in it" }),
+    sent({ "idempotency-key": "schlüssel-4711" }),
+  ])
+})
+
+test("occurredAt is a date that exists, and comes back as it was sent", async () => {
+  const good =
+    "2026-01-31T09:30:00Z 2026-01-31t09:30:00z 2026-01-31T10:30:00+01:00 2026-01-31T09:30:00-00:00 2024-02-29T23:59:59.999999999+23:59 \
+    0000-01-01T00:00:00Z 1969-12-31T23:59:59.9Z 9999-12-31T23:59:59Z 2000-02-29T00:00:00Z 0001-01-01T00:00:00.1+00:00".split(/\s+/)
+  for (const occurredAt of good) {
+    const reply = await writer.write(eventFor(acme.id, { occurredAt }))
+    assert.equal(reply.status, 202, occurredAt)
+    const { entry } = (await reader.get(`${acme.path}/receipts/${reply.json().receipt}`)).json()
+    assert.equal(entry.occurredAt, occurredAt)
+    assert.equal(entry.clockAhead, occurredAt.startsWith("9999") ? true : undefined)
+  }
+  const bad =
+    "2026-02-30T00:00:00Z 2025-02-29T00:00:00Z 1900-02-29T00:00:00Z 2026-00-01T00:00:00Z 2026-13-01T00:00:00Z 2026-01-00T00:00:00Z \
+    2026-01-31T24:00:00Z 2026-01-31T09:60:00Z 2026-01-31T09:30:60Z 2016-12-31T23:59:60Z 2026-01-31T09:30:00 2026-01-31 2026-01-31T09:30Z \
+    2026-01-31T09:30:00.Z 2026-01-31T09:30:00.1234567890Z 2026-01-31T09:30:00,5Z 2026-01-31T09:30:00+24:00 2026-01-31T09:30:00+01:60 \
+    2026-01-31T09:30:00+0100 2026-01-31T09:30:00+1 2026-1-31T09:30:00Z +002026-01-31T09:30:00Z -0001-01-31T09:30:00Z 20260131T093000Z \
+    2026-01-31T09:30:00ZZ 2026-01-31T09:30:00Z+01:00 ２026-01-31T09:30:00Z".split(/\s+/)
+  await expectRows([
+    ...bad.map((occurredAt) => refused(occurredAt, { occurredAt }, /occurredAt/)),
+    refused("a space for the T", { occurredAt: "2026-01-31 09:30:00Z" }, /occurredAt/),
+    refused("a space before it", { occurredAt: " 2026-01-31T09:30:00Z" }, /occurredAt/),
+    refused("a line end behind it", { occurredAt: "2026-01-31T09:30:00Z\n" }, /occurredAt/),
+    refused("milliseconds since 1970", { occurredAt: 1769851800000 }, /occurredAt/),
+    refused("null", { occurredAt: null }, /occurredAt/),
+    refused("nothing", { occurredAt: undefined }, /occurredAt is required/),
+  ])
+})
+
+test("an event that is dated more than five minutes ahead is marked", async () => {
+  const at = async (minutes: number, zone: string): Promise<unknown> => {
+    const occurredAt = new Date(Date.now() + minutes * 60_000).toISOString().replace("Z", zone)
+    const { receipt } = (await writer.write(eventFor(acme.id, { occurredAt }))).json()
+    return (await reader.get(`${acme.path}/receipts/${receipt}`)).json().entry.clockAhead
+  }
+  assert.equal(await at(-60 * 24 * 365, "Z"), undefined)
+  assert.equal(await at(4.9, "Z"), undefined)
+  assert.equal(await at(5.2, "Z"), true)
+  assert.equal(await at(5.2 + 60, "+01:00"), true)
+  assert.equal(await at(4.9 + 60, "+01:00"), undefined)
+  assert.equal(await at(5.2 - 60, "-01:00"), true)
+})
+
+test("a lane is made of the action: whole segments, whatever their case, the longest prefix first", async () => {
+  const lanes = await makeWorkspace(service, {
+    laneRules: [
+      { prefix: "billing", lane: "data" },
+      { prefix: "billing.refund", lane: "security" },
+      { prefix: "Auth.Visit", lane: "operations" },
+      { prefix: "policy", lane: "operations" },
+    ],
+  })
+  const builtIn = {
+    security:
+      "auth.x login.x session.x mfa.x password.x access.x permission.x role.x key.x token.x secret.x security.x user.role.x user.role AUTH.X Login.Failed.Twice",
+    data: "data.x record.x file.x document.x export.x import.x report.x invoice.x customer.x payment.x",
+    policy: "policy.x consent.x terms.x privacy.x retention.x",
+    operations: "billing.invoice authx.y user.roles.x user.create x.auth datacenter.x 0.1 logins.x userrole.x",
+  }
+  const ruled = {
+    data: "billing.x BILLING.invoice",
+    security: "billing.refund billing.Refund.x auth.login",
+    operations: "auth.visit.x billings.x policy.consent.record policyx.y",
+  }
+  const expectLanes = async (workspace: string, table: object): Promise<void> => {
+    for (const [lane, actions] of Object.entries(table)) {
+      for (const action of actions.split(" ")) {
+        const client = workspace === acme.id ? writer : lanes.writer
+        assert.equal((await client.write(eventFor(workspace, { action }))).json().lane, lane, action)
+      }
+    }
+  }
+  await expectLanes(acme.id, builtIn)
+  await expectLanes(lanes.id, ruled)
+})
+
+test("a lane is frozen when the event is received", async () => {
+  const lanes = await makeWorkspace(service)
+  const { receipt, lane } = (await lanes.writer.write(eventFor(lanes.id, { action: "billing.x" }))).json()
+  assert.equal(lane, "operations")
+  await service.root.patch(lanes.path, { laneRules: [{ prefix: "billing", lane: "data" }] })
+  assert.equal((await lanes.writer.write(eventFor(lanes.id, { action: "billing.x" }))).json().lane, "data")
+  const { receipt: now, entry } = (await lanes.reader.get(`${lanes.path}/receipts/${receipt}`)).json()
+  assert.deepEqual([now.lane, entry.lane], ["operations", "operations"])
+})
+
+test("policyVersion is taken from metadata if it is an integer of at least 1", async () => {
+  const rows: readonly (readonly [unknown, number | undefined])[] = [
+    ...([
+      [1, 1],
+      [7, 7],
+      [2_147_483_647, 2_147_483_647],
+      [2_147_483_648, 2_147_483_648],
+    ] as const),
+    ...([
+      [0, undefined],
+      [-1, undefined],
+      [1.5, undefined],
+      ["3", undefined],
+      [null, undefined],
+      [[1], undefined],
+    ] as const),
+  ]
+  for (const [given, expected] of rows) {
+    const reply = (await writer.write(eventFor(acme.id, { metadata: { policyVersion: given } }))).json()
+    const { entry } = (await reader.get(`${acme.path}/receipts/${reply.receipt}`)).json()
+    assert.deepEqual([reply.policyVersion, entry.policyVersion, entry.metadata], [expected, expected, { policyVersion: given }])
+  }
+})
+
+test("five headers and traceparent are kept as provenance, and each is checked", async () => {
+  const headers = {
+    "x-service-environment": "production",
+    "x-service-server": "web-3",
+    "x-request-id": "req-1",
+    "x-session-id": "sess 2",
+    "x-trace-id": "trace-3",
+    traceparent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+  }
+  const reply = await writer.write(eventFor(acme.id), undefined, headers)
+  assert.equal(reply.headers.get("x-request-id"), "req-1")
+  const provenance = {
+    environment: "production",
+    server: "web-3",
+    requestId: "req-1",
+    sessionId: "sess 2",
+    traceId: "trace-3",
+    traceparent: headers.traceparent,
+    keyId: writer.bearer?.split("_")[1],
+  }
+  assert.deepEqual(reply.json().provenance, provenance)
+  const shown = (await reader.get(`${acme.path}/receipts/${reply.json().receipt}`)).json()
+  assert.deepEqual([shown.receipt.provenance, shown.entry.provenance], [provenance, provenance])
+
+  const byInstance = await service.root.write(eventFor(acme.id))
+  assert.equal(byInstance.json().provenance, undefined, "the instance key is no API key")
+  const odd = await writer.write(eventFor(acme.id), undefined, { "x-request-id": "has a space", "x-service-server": "" })
+  assert.notEqual(odd.headers.get("x-request-id"), "has a space")
+  assert.deepEqual(odd.json().provenance, { requestId: "has a space", keyId: provenance.keyId })
+  await expectRows(
+    Object.keys(headers).map((name) => ({
+      about: name,
+      as: writer,
+      ask: "POST /v1/events",
+      send: eventFor(acme.id),
+      headers: { ...key, [name]: "x".repeat(1025) },
+      gets: "400 invalid_field",
+      has: [new RegExp(name, "i")],
+    })),
+  )
+})
+
+test("an unknown project is made, unless the workspace is closed", async () => {
+  const open = await makeWorkspace(service)
+  const write = (workspace: string, projectId: string): Row => ({
+    as: service.root,
+    ask: "POST /v1/events",
+    send: eventFor(workspace, { projectId }),
+    headers: { "idempotency-key": crypto.randomUUID() },
+    gets: 202,
+  })
+  await expectRows([
+    write(open.id, "core"),
+    { as: open.reader, ask: `GET ${open.path}/projects/checkout`, gets: "404 not_found" },
+    write(open.id, "checkout"),
+    {
+      as: open.reader,
+      ask: `GET ${open.path}/projects/checkout`,
+      gets: 200,
+      shows: { id: "checkout", receipts: "private", activityLinks: false },
+    },
+    { as: service.root, ask: `PATCH ${open.path}`, send: { projects: "closed" }, gets: 200, shows: { projects: "closed" } },
+    { ...write(open.id, "checkuot"), gets: "404 not_found" },
+    write(open.id, "checkout"),
+    { as: open.reader, ask: `GET ${open.path}/projects/checkuot`, gets: "404 not_found" },
+    { as: service.root, ask: `POST ${open.path}/projects`, send: { id: "checkuot" }, gets: 201 },
+    write(open.id, "checkuot"),
+  ])
+})
+
+test("many events at once for a project that nobody made yet make it once", async () => {
+  const fresh = await makeWorkspace(service)
+  const replies = await Promise.all(Array.from({ length: 20 }, () => fresh.writer.write(eventFor(fresh.id, { projectId: "together" }))))
+  assert.deepEqual(
+    replies.map(({ status }) => status),
+    replies.map(() => 202),
+  )
+  const { projects } = (await fresh.reader.get(`${fresh.path}/projects`)).json()
+  assert.deepEqual(
+    projects.map(({ id }: { id: string }) => id),
+    ["together", "core"],
+  )
+})
+
+test("a key that is bound to projects writes to these only", async () => {
+  const bound = await makeKey(service, acme.id, { scopes: ["write"], projectIds: ["mine", "later"] })
+  const to = (projectId: string, gets: Row["gets"]): Row => ({
+    as: bound,
+    ask: "POST /v1/events",
+    send: eventFor(acme.id, { projectId }),
+    headers: { "idempotency-key": crypto.randomUUID() },
+    gets,
+    hasNot: ["core", "nowhere"],
+  })
+  const [known, unknown] = (await expectRows([to("core", "403 project_forbidden"), to("nowhere", "403 project_forbidden")])) as [
+    Reply,
+    Reply,
+  ]
+  assert.equal(known.text, unknown.text, "whether it exists or not")
+  const mine = await bound.write(eventFor(acme.id, { projectId: "mine" }))
+  assert.equal(mine.status, 202)
+})

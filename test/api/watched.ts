@@ -1,0 +1,197 @@
+import assert from "node:assert/strict"
+import { readdir, readFile } from "node:fs/promises"
+import { join } from "node:path"
+import { verifyReceipt } from "@tallystick/proof"
+import { expectChain, type MintedReceipt } from "../chain.ts"
+import { startService, type Exchange, type Service, type ServiceOptions } from "../service.ts"
+import { describedBy, type Described } from "./described.ts"
+
+// A service that is watched: every answer is held against what all answers must be, as it comes; and at the end every receipt is verified by two programs, and
+// every secret is searched for where none may be.
+
+export interface Watched extends Service {
+  readonly described: Described
+  /** Every receipt that the service has given so far, by its id. */
+  readonly minted: ReadonlyMap<string, Minted>
+  /** Everything that must not appear where a stranger or an operator could read it. */
+  readonly secrets: ReadonlySet<string>
+  /** Counts a string among those that must not appear in answers that say no, in logs and in metrics. */
+  keepSecret(text: string): void
+  /** Verifies and searches, ends the service as an operator would, and searches again. */
+  finish(): Promise<void>
+}
+
+interface Minted extends MintedReceipt {
+  readonly workspaceId: string
+}
+
+export async function startWatched(options: ServiceOptions = {}): Promise<Watched> {
+  const secrets = new Set<string>()
+  const minted = new Map<string, Minted>()
+  let described: Described | undefined
+  const see = (exchange: Exchange): void => {
+    for (const key of keysIn(exchange)) secrets.add(key).add(secretPart(key))
+    for (const receipt of receiptsIn(exchange)) minted.set(receipt.receipt, receipt)
+    expectSound(exchange, described, secrets, service)
+  }
+  const service = await startService({ ...options, see })
+  secrets.add(service.rootKey)
+  described = describedBy(await descriptionBy(service.url))
+
+  const finish = async (): Promise<void> => {
+    await expectReceipts(service, minted)
+    const { text: metrics } = await service.client().get("/metrics")
+    expectNone(secrets, metrics, "the metrics")
+    await expectFilesClean(service.data, secrets)
+    assert.equal(await service.end(), 0, "the service did not end well")
+    expectNone(secrets, service.log(), "the log")
+    await expectFilesClean(service.data, secrets)
+    const faults = service
+      .log()
+      .split("\n")
+      .filter((line) => line !== "" && JSON.parse(line).level >= 50)
+    assert.deepEqual(faults, [], "the service logged a fault of its own")
+  }
+  return { ...service, described, minted, secrets, keepSecret: (text) => void secrets.add(text), finish }
+}
+
+async function descriptionBy(url: string): Promise<object> {
+  return (await (await fetch(`${url}/openapi.json`)).json()) as object
+}
+
+// What every answer must be -------------------------------------------------------------------------------------------------------------------------------
+
+function expectSound(
+  { method, path, bearer, body, headers, reply }: Exchange,
+  described: Described | undefined,
+  secrets: ReadonlySet<string>,
+  service: Service,
+): void {
+  const what = `${method} ${path}`
+  assert.notEqual(reply.status, 500, `${what}: ${reply.text}`)
+  expectUsualHeaders(what, reply.status, reply.headers)
+  if (reply.status >= 400) {
+    if (method !== "HEAD") expectProblem(reply.text, what)
+    expectNone(secrets, reply.text, what)
+    expectNone([...(bearer ? [bearer] : []), service.data], reply.text, what)
+  }
+  if (described === undefined) return
+  const type = reply.headers.get("content-type") ?? ""
+  assert.deepEqual(described.faultsOf(method, path, reply.status, type, reply.text), [])
+  if (reply.status < 300 && body !== undefined) {
+    const json = typeof body === "string" || body instanceof Uint8Array ? JSON.parse(Buffer.from(body).toString()) : body
+    // Members that are undefined are not sent.
+    assert.deepEqual(described.requestFaults(method, path, JSON.parse(JSON.stringify(json))), [])
+  }
+  const asked = headers?.["x-request-id"]
+  if (asked !== undefined && /^[\w-]{1,128}$/.test(asked)) assert.equal(reply.headers.get("x-request-id"), asked)
+}
+
+export function expectUsualHeaders(what: string, status: number, headers: Headers): void {
+  assert.match(headers.get("x-request-id") ?? "", /^[\w.:/+=@-]{1,128}$/, `${what}: X-Request-Id`)
+  assert.equal(headers.get("referrer-policy"), "no-referrer", what)
+  assert.equal(headers.get("x-content-type-options"), "nosniff", what)
+  assert.equal(headers.get("set-cookie"), null, what)
+  if (status >= 400) assert.equal(headers.get("cache-control"), "no-store", `${what}: an error must not be kept`)
+  assert.equal(headers.get("www-authenticate"), status === 401 ? "Bearer" : null, `${what}: WWW-Authenticate`)
+  if (status === 405) assert.match(headers.get("allow") ?? "", /^[A-Z]+(, [A-Z]+)*$/, `${what}: Allow`)
+  if (status === 429 || status === 503) assert.match(headers.get("retry-after") ?? "", /^[1-9][0-9]*$/, `${what}: Retry-After`)
+}
+
+const statuses: Readonly<Record<string, number>> = {
+  ...{
+    invalid_field: 400,
+    invalid_json: 400,
+    bad_request: 400,
+    ambiguous_credentials: 400,
+    unauthorized: 401,
+    token_expired: 401,
+    token_revoked: 401,
+  },
+  ...{
+    insufficient_scope: 403,
+    workspace_forbidden: 403,
+    project_forbidden: 403,
+    not_found: 404,
+    method_not_allowed: 405,
+    request_timeout: 408,
+  },
+  ...{
+    conflict: 409,
+    payload_too_large: 413,
+    uri_too_long: 414,
+    unsupported_media_type: 415,
+    expectation_failed: 417,
+    idempotency_key_reused: 422,
+  },
+  ...{ headers_too_large: 431, overloaded: 503, storage_full: 503, ledger_unavailable: 503, read_only: 503, shutting_down: 503 },
+}
+
+/** An error is `{ error, detail }` and nothing else, and tells nothing about our insides. */
+export function expectProblem(
+  text: string,
+  what: string,
+): { readonly error: string; readonly detail: string; readonly status: number | undefined } {
+  const problem = JSON.parse(text)
+  assert.deepEqual(Object.keys(problem), ["error", "detail"], what)
+  assert.ok(problem.error in statuses, `${what}: ${problem.error} is no code of the contract's`)
+  assert.equal(typeof problem.detail, "string", what)
+  assert.ok(problem.detail.length > 0 && problem.detail.length <= 500, `${what}: ${problem.detail}`)
+  expectNone(
+    ["node_modules", "/packages/", "/work/", "    at ", ".ts:", "SQLITE", "SELECT ", "INSERT ", "undefined", "[object"],
+    text,
+    what,
+  )
+  return { ...problem, status: statuses[problem.error] }
+}
+
+function expectNone(forbidden: Iterable<string>, text: string, what: string): void {
+  for (const one of forbidden) assert.ok(!text.includes(one), `${what} shows ${one}:\n${text.slice(0, 1000)}`)
+}
+
+// What the run has made -----------------------------------------------------------------------------------------------------------------------------------
+
+function keysIn({ reply, method, path }: Exchange): readonly string[] {
+  return method === "POST" && path.endsWith("/api-keys") && reply.status === 201 ? [reply.json().key] : []
+}
+
+/** Of `tsk_<id>_<secret>` what follows the id, which is no secret. */
+function secretPart(key: string): string {
+  return key.split("_")[2] ?? key
+}
+
+function receiptsIn({ reply, path }: Exchange): readonly Minted[] {
+  if (reply.status !== 202) return []
+  const answer = reply.json()
+  const receipts =
+    path === "/v1/events" ? [answer] : path === "/v1/consents" ? [answer.receipt] : answer.results.flatMap((one: any) => one.receipt ?? []) // oxlint-disable-line typescript/no-explicit-any
+  return receipts.map(({ receipt, eventHash, previousHash, verificationUrl }: Record<string, string>) => ({
+    ...{ receipt, eventHash, previousHash },
+    workspaceId: /\/workspaces\/([^/]+)\/receipts\//.exec(verificationUrl ?? "")?.[1] ?? "",
+  }))
+}
+
+/** Every receipt of the run is verified twice: by the program that shares nothing with the service, and by the one that we give to auditors. */
+export async function expectReceipts(service: Service, minted: ReadonlyMap<string, Minted>): Promise<void> {
+  const byWorkspace = Map.groupBy(minted.values(), ({ workspaceId }) => workspaceId)
+  for (const [workspaceId, receipts] of byWorkspace) {
+    await expectChain(service.root, workspaceId, receipts, (answer, { vkey }, receiptId) => {
+      const { verdict, ...report } = verifyReceipt(answer, { trustedKeys: [vkey], receiptId })
+      assert.equal(verdict, "genuine", JSON.stringify(report))
+    })
+  }
+}
+
+/** The files that hold secrets on purpose are the service's own; in all others none may stand, however it is written. */
+async function expectFilesClean(data: string, secrets: ReadonlySet<string>): Promise<void> {
+  const forms = [...secrets].flatMap((secret) => [secret, Buffer.from(secret).toString("hex"), Buffer.from(secret).toString("base64url")])
+  const names = await readdir(data, { recursive: true })
+  assert.ok(
+    names.some((name) => name.endsWith(".db")),
+    "the data folder has no data",
+  )
+  for (const name of names.filter((one) => one !== "root-key" && one !== "secret")) {
+    const text = await readFile(join(data, name), "latin1").catch(() => "")
+    for (const form of forms) assert.ok(!text.includes(form), `the file ${name} holds ${form}`)
+  }
+}

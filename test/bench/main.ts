@@ -1,0 +1,203 @@
+// `npm run bench`: the figures of the README, from one run. What is compared runs in turns, on this machine, in this minute; the load
+// generator shares its cores, so what counts are ratios and medians.
+//
+//   npm run bench                      everything, a million entries
+//   npm run bench -- --entries 100000  a smaller ledger      --seconds 3  shorter turns      --turns 1  fewer of them
+
+import { mkdtempSync, rmSync } from "node:fs"
+import { cpus, tmpdir } from "node:os"
+import { join } from "node:path"
+import { parseArgs } from "node:util"
+import { makeWriter, runLoad, startBare, startService, type Program } from "./programs.ts"
+import type { Load, Measured } from "./load.ts"
+
+const { values } = parseArgs({
+  options: {
+    entries: { type: "string", default: "1000000" },
+    seconds: { type: "string", default: "5" },
+    turns: { type: "string", default: "3" },
+  },
+})
+const entries = Number(values.entries)
+const seconds = Number(values.seconds)
+const turns = Number(values.turns)
+
+const folder = mkdtempSync(join(tmpdir(), "tallystick-bench-"))
+try {
+  say(`${cpus().length} cores (${cpus()[0]?.model ?? "unknown"}), Node ${process.version}; the load generator runs on them too\n`)
+  await ratios()
+  await growth()
+} finally {
+  rmSync(folder, { recursive: true, force: true })
+}
+
+/** Single events and batches against a server that only reads, parses and answers. */
+async function ratios(): Promise<void> {
+  const bare = await startBare()
+  const service = await startService(join(folder, "ratios"))
+  const writer = await makeWriter(service.url, "bench")
+  const cases = [
+    { name: "single, 64 connections", connections: 64, batch: 0 },
+    { name: "single, 256 connections", connections: 256, batch: 0 },
+    { name: "batches of 100, 16 connections", connections: 16, batch: 100 },
+  ]
+  // A turn that is not counted: both programs are compiled while they run.
+  for (const { connections, batch } of cases)
+    await pair(bare, service, writer, connections, batch, Math.min(seconds, 3), `warm-${connections}-${batch}`)
+  say("durable events against a bare node:http server (medians of turns)\n")
+  say("| writes | bare requests/s | durable events/s | ratio | p50 ms | p99 ms | resident MB |")
+  say("| --- | --- | --- | --- | --- | --- | --- |")
+  for (const { name, connections, batch } of cases) {
+    const pairs: { bare: Measured; ours: Measured }[] = []
+    for (let turn = 0; turn < turns; turn++)
+      pairs.push(await pair(bare, service, writer, connections, batch, seconds, `turn-${turn}-${connections}-${batch}`))
+    const ratio = median(pairs.map(({ bare: b, ours }) => rate(ours) / (b.requests / b.seconds)))
+    const row = [
+      name,
+      whole(median(pairs.map(({ bare: b }) => b.requests / b.seconds))),
+      whole(median(pairs.map(({ ours }) => rate(ours)))),
+      ratio.toFixed(2),
+      median(pairs.map(({ ours }) => ours.p50Ms)).toFixed(1),
+      median(pairs.map(({ ours }) => ours.p99Ms)).toFixed(1),
+      whole(service.residentMb()),
+    ]
+    say(`| ${row.join(" | ")} |`)
+  }
+  await bare.stop()
+  await service.stop()
+  say("")
+}
+
+async function pair(
+  bare: Program,
+  service: Program,
+  writer: Load["writers"][number],
+  connections: number,
+  batch: number,
+  forSeconds: number,
+  run: string,
+) {
+  const common = { seconds: forSeconds, writers: [writer], run: `${run}-key` }
+  const first = await runLoad({ ...common, url: bare.url, connections: Math.max(connections, 64), batch: 0 })
+  const ours = await runLoad({ ...common, url: service.url, connections, batch })
+  if (ours.refused > 0) say(`(${ours.refused} requests were refused)`)
+  return { bare: first, ours }
+}
+
+/** One workspace up to a million entries: what an event costs on the way, and what reading, signing and restarting cost at its end. */
+async function growth(): Promise<void> {
+  const data = join(folder, "growth")
+  let service = await startService(data)
+  const writer = await makeWriter(service.url, "large")
+  const receipts: string[] = []
+  let written = 0
+  let residentMb = 0
+  say("cost of an event as one workspace grows (batches of 100)\n")
+  say("| entries | durable events/s |")
+  say("| --- | --- |")
+  const marks = [0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1].map((share) => Math.round(entries * share))
+  const rates: number[] = []
+  for (const mark of marks) {
+    const measured = await runLoad({
+      url: service.url,
+      connections: 16,
+      seconds: 600,
+      batch: 100,
+      writers: [writer],
+      run: `grow-${mark}-key`,
+      eventsMax: mark - written,
+    })
+    written += measured.events
+    rates.push(rate(measured))
+    residentMb = Math.max(residentMb, service.residentMb())
+    say(`| ${written} | ${whole(rate(measured))} |`)
+    receipts.push(...(await writeSome(service.url, writer, `mark-${mark}`, 20)))
+  }
+  const [first = 1] = rates.slice(1)
+  say(`\nlast against first: ${((rates.at(-1) ?? 0) / first).toFixed(2)}; resident memory at most ${whole(residentMb)} MB`)
+  say(`checkpoint lag at full load: p99 at most ${await lagP99(service.url)} s\n`)
+
+  const latencies = await verifyAll(service.url, writer, receipts)
+  say(
+    `receipt verification at ${written} entries: median ${quantile(latencies, 0.5).toFixed(2)} ms, p99 ${quantile(latencies, 0.99).toFixed(2)} ms\n`,
+  )
+
+  await service.stop("SIGKILL")
+  const restarts: number[] = []
+  for (let turn = 0; turn < turns; turn++) {
+    const started = performance.now()
+    service = await startService(data)
+    while ((await fetch(`${service.url}/readyz`)).status !== 200) continue
+    restarts.push(performance.now() - started)
+    await service.stop("SIGKILL")
+  }
+  say(`kill -9 to ready at ${written} entries: median ${whole(median(restarts))} ms, of ${restarts.length}`)
+}
+
+async function writeSome(url: string, { workspace, key }: Load["writers"][number], run: string, count: number): Promise<string[]> {
+  const receipts: string[] = []
+  for (let at = 0; at < count; at++) {
+    const response = await fetch(`${url}/v1/events`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${key}`, "idempotency-key": `${run}-sample-${at}`, "content-type": "application/json" },
+      body: JSON.stringify({
+        workspaceId: workspace,
+        projectId: "core",
+        action: "bench.sample.write",
+        actor: { id: "usr_1", type: "user", email: "someone@example.com" },
+        target: { id: `sample_${at}`, type: "sample" },
+        occurredAt: "2026-01-01T00:00:00Z",
+        source: "api",
+      }),
+    })
+    // A 202 is a receipt.
+    receipts.push(((await response.json()) as { receipt: string }).receipt)
+  }
+  return receipts
+}
+
+async function verifyAll(url: string, { workspace, key }: Load["writers"][number], receipts: readonly string[]): Promise<number[]> {
+  const latencies: number[] = []
+  for (let round = 0; round < 3; round++) {
+    for (const receipt of receipts) {
+      const started = performance.now()
+      const response = await fetch(`${url}/v1/workspaces/${workspace}/receipts/${receipt}`, { headers: { authorization: `Bearer ${key}` } })
+      const { verified } = (await response.json()) as { verified: boolean }
+      if (!verified) throw new Error(`receipt ${receipt} does not verify`)
+      latencies.push(performance.now() - started)
+    }
+  }
+  return latencies
+}
+
+/** The upper bound of the bucket that holds the 99th percentile. */
+async function lagP99(url: string): Promise<string> {
+  const text = await (await fetch(`${url}/metrics`)).text()
+  const buckets = [...text.matchAll(/^tallystick_checkpoint_lag_seconds_bucket\{le="([^"]+)"\} (\d+)$/gm)].map(([, le = "", count]) => ({
+    le,
+    count: Number(count),
+  }))
+  const all = buckets.at(-1)?.count ?? 0
+  return buckets.find(({ count }) => count >= all * 0.99)?.le ?? "?"
+}
+
+function rate({ events, seconds: took }: Measured): number {
+  return events / took
+}
+
+function median(numbers: readonly number[]): number {
+  return quantile(numbers, 0.5)
+}
+
+function quantile(numbers: readonly number[], share: number): number {
+  const sorted = numbers.toSorted((a, b) => a - b)
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN
+}
+
+function whole(number: number): string {
+  return number.toFixed(0)
+}
+
+function say(line: string): void {
+  process.stdout.write(`${line}\n`)
+}

@@ -1,0 +1,84 @@
+// The programs of a benchmark, each a process of its own.
+
+import { spawn, type ChildProcess } from "node:child_process"
+import { readFileSync } from "node:fs"
+import { join } from "node:path"
+import type { Load, Measured } from "./load.ts"
+
+const here = import.meta.dirname
+const mainProgram = join(here, "..", "..", "packages", "server", "src", "main.ts")
+
+export interface Program {
+  readonly url: string
+  readonly child: ChildProcess
+  readonly startedMs: number
+  /** Resident memory now, in megabytes. */
+  residentMb(): number
+  stop(signal?: "SIGTERM" | "SIGKILL"): Promise<void>
+}
+
+export const rootKey = "root-key-of-the-benchmark-0123456789"
+
+export function startBare(): Promise<Program> {
+  return start([join(here, "bare.ts")], {})
+}
+
+export function startService(data: string, flags: readonly string[] = []): Promise<Program> {
+  return start([...flags, mainProgram, "serve"], { TALLYSTICK_DATA: data, TALLYSTICK_PORT: "0", TALLYSTICK_ROOT_KEY: rootKey })
+}
+
+async function start(args: readonly string[], environment: Record<string, string>): Promise<Program> {
+  const startMs = performance.now()
+  const child = spawn(process.execPath, args, { env: { ...process.env, ...environment }, stdio: ["ignore", "pipe", "inherit"] })
+  const url = await new Promise<string>((resolve, reject) => {
+    let said = ""
+    child.stdout.on("data", (chunk: Buffer) => {
+      said += chunk.toString()
+      const [found] = /http:\/\/[0-9.:]+/.exec(said) ?? []
+      if (found !== undefined && said.includes("\n")) resolve(found)
+    })
+    child.once("exit", () => reject(new Error("a program of the benchmark ended before it listened")))
+  })
+  return {
+    url,
+    child,
+    startedMs: performance.now() - startMs,
+    residentMb: () => Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${child.pid}/status`, "utf8"))?.[1] ?? 0) / 1024,
+    async stop(signal = "SIGTERM") {
+      const ended = new Promise((resolve) => child.once("exit", resolve))
+      child.kill(signal)
+      await ended
+    },
+  }
+}
+
+/** Runs the load generator in a process of its own. */
+export async function runLoad(load: Load): Promise<Measured> {
+  const child = spawn(process.execPath, [join(here, "load.ts"), JSON.stringify(load)], { stdio: ["ignore", "pipe", "inherit"] })
+  let said = ""
+  child.stdout.on("data", (chunk: Buffer) => {
+    said += chunk.toString()
+  })
+  await new Promise((resolve) => child.once("close", resolve))
+  // The generator says one line, a Measured.
+  return JSON.parse(said) as Measured
+}
+
+/** A workspace with a key that may write and read. */
+export async function makeWriter(url: string, workspace: string): Promise<Load["writers"][number]> {
+  await ask(url, "POST", "/v1/workspaces", { id: workspace })
+  const { key } = (await ask(url, "POST", `/v1/workspaces/${workspace}/api-keys`, { name: "bench", scopes: ["write", "read"] })) as {
+    key: string
+  }
+  return { workspace, key }
+}
+
+async function ask(url: string, method: string, path: string, body: object): Promise<unknown> {
+  const response = await fetch(url + path, {
+    method,
+    headers: { authorization: `Bearer ${rootKey}`, "content-type": "application/json" },
+    body: JSON.stringify(body),
+  })
+  if (!response.ok) throw new Error(`${method} ${path} answered ${response.status}: ${await response.text()}`)
+  return response.json()
+}

@@ -1,0 +1,364 @@
+import assert from "node:assert/strict"
+import { createHash, createPublicKey, verify } from "node:crypto"
+import { eventually, type Client, type Reply } from "./service.ts"
+
+// An independent verifier: reads a whole workspace over HTTP, as an auditor would, and computes everything again by the written format. It shares no code with
+// the product on purpose (own slicing, own tree, node:crypto), so that the two can only agree if both are right.
+
+export interface Chain {
+  readonly workspaceId: string
+  readonly size: number
+  readonly ledgerId: string
+  readonly origin: string
+  readonly vkey: string
+  readonly records: readonly Buffer[]
+  /** Every eventHash, in hex, in the order of the chain. */
+  readonly hashes: readonly string[]
+  /** The root of the first entries, computed here. */
+  rootAt(size: number): Buffer
+}
+
+/** What a client keeps of a write; more members do no harm. */
+export interface MintedReceipt {
+  readonly receipt: string
+  readonly eventHash: string
+  readonly previousHash: string
+}
+
+/**
+ * Verifies a workspace from its first entry to its last, and that every receipt given is in it and says the truth. The client must be able to read. `see` is
+ * shown the answer about each receipt, for another opinion.
+ */
+export async function expectChain(
+  client: Client,
+  workspaceId: string,
+  receipts: readonly MintedReceipt[] = [],
+  see: (answer: Members, chain: Chain, id: string) => void = () => {},
+): Promise<Chain> {
+  const chain = await readChain(client, workspaceId, receipts)
+  const place = new Map(chain.hashes.map((hash, index) => [hash, index]))
+  for (const { receipt, eventHash, previousHash } of receipts) {
+    const index = place.get(eventHash)
+    assert.ok(index !== undefined, `receipt ${receipt} is of an entry that the chain does not have`)
+    assert.equal(previousHash, index === 0 ? chain.ledgerId : chain.hashes[index - 1], `receipt ${receipt} names another predecessor`)
+  }
+  const waiting = [...receipts]
+  const check = async (): Promise<void> => {
+    for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+      const answer = await good(client.get(`/v1/workspaces/${workspaceId}/receipts/${next.receipt}`))
+      const { eventHash } = expectAnswer(chain, answer.json())
+      see(answer.json(), chain, next.receipt)
+      assert.equal(eventHash, next.eventHash, `receipt ${next.receipt} now says another hash than when it was given`)
+    }
+  }
+  await Promise.all(Array.from({ length: 16 }, check))
+  return chain
+}
+
+/** Reads checkpoint, bundles and tiles, and computes them all again. Waits until what was signed has the entries of all the receipts. */
+export async function readChain(client: Client, workspaceId: string, receipts: readonly MintedReceipt[] = []): Promise<Chain> {
+  const path = `/v1/workspaces/${workspaceId}`
+  const { ledgerId, origin } = (await good(client.get(path))).json<{ ledgerId: string; origin: string }>()
+  const vkey = (await good(client.get(`${path}/tlog/log.vkey`))).text.trimEnd()
+  return await eventually("a checkpoint that covers every receipt", async () => {
+    const note = await client.get(`${path}/tlog/checkpoint`)
+    if (note.status === 404) return undefined
+    assert.equal(note.status, 200, note.text)
+    const { size, root } = openCheckpoint(note.text, origin, vkey)
+    const records = await readRecords(client, path, size)
+    const hashes = checkRecords(records, ledgerId)
+    const held = new Set(hashes)
+    const missing = receipts.find(({ eventHash }) => !held.has(eventHash))
+    if (missing !== undefined) {
+      // Its proof has the service sign now instead of within a second.
+      await good(client.get(`${path}/receipts/${missing.receipt}/proof`))
+      return undefined
+    }
+    const tree = new Tree(hashes.map((hash) => Buffer.from(hash, "hex")))
+    assert.deepEqual(root, tree.root(0, size), "the signed root is not the root of the records")
+    await checkTiles(client, path, tree, size)
+    return { workspaceId, size, ledgerId, origin, vkey, records, hashes, rootAt: (at) => tree.root(0, at) }
+  })
+}
+
+// Records -------------------------------------------------------------------------------------------------------------------------------------------------
+
+const recordBytes = 118
+const tileWidth = 256
+
+async function readRecords(client: Client, path: string, size: number): Promise<readonly Buffer[]> {
+  const records: Buffer[] = []
+  for (let first = 0; first < size; first += tileWidth) {
+    const width = Math.min(tileWidth, size - first)
+    const { bytes } = await good(client.get(`${path}/tlog/tile/entries/${tileName(first / tileWidth, width)}`))
+    assert.equal(bytes.length, width * (2 + recordBytes), "a bundle has 120 bytes for each entry")
+    for (let at = 0; at < bytes.length; at += 2 + recordBytes) {
+      assert.equal(bytes.readUInt16BE(at), recordBytes)
+      records.push(bytes.subarray(at + 2, at + 2 + recordBytes))
+    }
+  }
+  return records
+}
+
+/** Checks every record and its link to the one before; the eventHash of each, in hex. */
+function checkRecords(records: readonly Buffer[], ledgerId: string): readonly string[] {
+  let previous = ledgerId
+  let timeMs = 0n
+  return records.map((record, index) => {
+    const where = `record ${index}`
+    assert.equal(record.toString("latin1", 0, 4), "ALR1", where)
+    assert.ok(Number(record[4]) >= 1 && Number(record[4]) <= 8, `${where} has a kind that there is not`)
+    assert.equal(record[5], 0, where)
+    assert.equal(record.readBigUInt64BE(6), BigInt(index), where)
+    assert.ok(record.readBigUInt64BE(14) >= timeMs, `${where} is older than the one before it`)
+    assert.equal(record.toString("hex", 22, 54), ledgerId, where)
+    assert.equal(record.toString("hex", 54, 86), previous, `${where} does not follow the one before it`)
+    timeMs = record.readBigUInt64BE(14)
+    previous = sha256(Buffer.from([0]), record).toString("hex")
+    return previous
+  })
+}
+
+// The tree: RFC 6962, section 2.1, word for word --------------------------------------------------------------------------------------------------------------
+
+class Tree {
+  readonly #leaves: readonly Buffer[]
+  readonly #known = new Map<string, Buffer>()
+
+  constructor(leaves: readonly Buffer[]) {
+    this.#leaves = leaves
+  }
+
+  /** MTH(D[from:to]). */
+  root(from: number, to: number): Buffer {
+    assert.ok(to <= this.#leaves.length)
+    if (to === from) return sha256()
+    if (to - from === 1) return this.#leaves[from] as Buffer
+    const name = `${from}:${to}`
+    const known = this.#known.get(name)
+    if (known !== undefined) return known
+    const middle = from + splitOf(to - from)
+    const made = sha256(Buffer.from([1]), this.root(from, middle), this.root(middle, to))
+    this.#known.set(name, made)
+    return made
+  }
+}
+
+/** The largest power of two that is less than n. */
+function splitOf(n: number): number {
+  let k = 1
+  while (k * 2 < n) k *= 2
+  return k
+}
+
+/** Recomputes a root from a leaf and its audit path, upwards by the recursive definition. */
+function rootOfPath(leaf: Buffer, index: number, size: number, path: readonly Buffer[]): Buffer {
+  if (size === 1) {
+    assert.equal(path.length, 0, "an audit path is longer than the tree is high")
+    return leaf
+  }
+  const sibling = path.at(-1)
+  assert.ok(sibling !== undefined, "an audit path is shorter than the tree is high")
+  const k = splitOf(size)
+  if (index < k) return sha256(Buffer.from([1]), rootOfPath(leaf, index, k, path.slice(0, -1)), sibling)
+  return sha256(Buffer.from([1]), sibling, rootOfPath(leaf, index - k, size - k, path.slice(0, -1)))
+}
+
+/** Every tile of every level, full and partial, against hashes computed here. */
+async function checkTiles(client: Client, path: string, tree: Tree, size: number): Promise<void> {
+  for (let level = 0, span = 1; Math.floor(size / span) > 0; level++, span *= tileWidth) {
+    const hashes = Math.floor(size / span)
+    for (let first = 0; first < hashes; first += tileWidth) {
+      const width = Math.min(tileWidth, hashes - first)
+      const { bytes } = await good(client.get(`${path}/tlog/tile/${level}/${tileName(first / tileWidth, width)}`))
+      const expected = Array.from({ length: width }, (_, at) => tree.root((first + at) * span, (first + at + 1) * span))
+      assert.ok(bytes.equals(Buffer.concat(expected)), `tile ${level}/${first / tileWidth} is not what its records hash to`)
+    }
+  }
+}
+
+/** `x001/234` for 1234, and `.p/17` behind it if it is partial. */
+export function tileName(index: number, width: number): string {
+  const groups = [String(index % 1000).padStart(3, "0")]
+  for (let rest = Math.floor(index / 1000); rest > 0; rest = Math.floor(rest / 1000))
+    groups.unshift(`x${String(rest % 1000).padStart(3, "0")}`)
+  return groups.join("/") + (width === tileWidth ? "" : `.p/${width}`)
+}
+
+// Checkpoints ---------------------------------------------------------------------------------------------------------------------------------------------
+
+/** The size and root of a checkpoint whose signature holds. */
+export function openCheckpoint(note: string, origin: string, vkey: string): { readonly size: number; readonly root: Buffer } {
+  const blank = note.lastIndexOf("\n\n")
+  const text = note.slice(0, blank + 1)
+  const signatures = note.slice(blank + 2)
+  const lines = text.split("\n")
+  assert.equal(lines.length, 4, "a checkpoint has three lines")
+  const [name = "", size = "", root = ""] = lines
+  assert.equal(name, origin)
+  assert.match(size, /^(0|[1-9][0-9]*)$/)
+  const [keyName = "", keyId = "", ...rest] = vkey.split("+")
+  const key = Buffer.from(rest.join("+"), "base64")
+  assert.equal(keyName, origin, "the key has the log's name")
+  assert.equal(key.length, 33)
+  assert.equal(key[0], 1, "the key is one for Ed25519")
+  assert.equal(sha256(Buffer.from(`${keyName}\n`), key).toString("hex", 0, 4), keyId)
+  const line = signatures.split("\n").find((one) => one.startsWith(`— ${origin} `))
+  assert.ok(line !== undefined, "the log has not signed its checkpoint")
+  const signature = Buffer.from(line.split(" ")[2] ?? "", "base64")
+  assert.equal(signature.toString("hex", 0, 4), keyId)
+  const der = Buffer.concat([Buffer.from("302a300506032b6570032100", "hex"), key.subarray(1)])
+  const publicKey = createPublicKey({ key: der, format: "der", type: "spki" })
+  assert.ok(verify(null, Buffer.from(text), publicKey, signature.subarray(4)), "the signature of a checkpoint does not hold")
+  return { size: Number(size), root: base64(root) }
+}
+
+/** Checks a `.tlog-proof` against the chain; the index that it proves. */
+export function expectTlogProof(chain: Chain, text: string): number {
+  const lines = text.split("\n")
+  const blank = lines.indexOf("")
+  const [header, extra = "", index = "", ...path] = lines.slice(0, blank)
+  assert.equal(header, "c2sp.org/tlog-proof@v1")
+  assert.match(extra, /^extra \S+$/)
+  assert.match(index, /^index (0|[1-9][0-9]*)$/)
+  const record = base64(extra.slice(6))
+  const at = Number(index.slice(6))
+  const { size, root } = openCheckpoint(lines.slice(blank + 1).join("\n"), chain.origin, chain.vkey)
+  assert.deepEqual(rootOfPath(sha256(Buffer.from([0]), record), at, size, path.map(base64)), root, "a proof does not lead to its root")
+  // A checkpoint newer than the chain that was read is of the same history, but cannot be computed from it.
+  if (size <= chain.size) assert.deepEqual(root, chain.rootAt(size), "a proof is of another history")
+  assert.deepEqual(record, chain.records[at])
+  return at
+}
+
+// Receipts ------------------------------------------------------------------------------------------------------------------------------------------------
+
+type Members = { readonly [name: string]: any } // oxlint-disable-line typescript/no-explicit-any
+
+/**
+ * Checks the answer of `GET …/receipts/{id}` against the chain: hashes, proof, disclosures, and that what is shown is what was hashed. A reader who may not see
+ * it in clear is shown neither what is sealed nor the circumstances, and an e-mail as a mask.
+ */
+export function expectAnswer(
+  chain: Chain,
+  answer: Members,
+  inClear = true,
+): { readonly index: number; readonly eventHash: string; readonly body: Members } {
+  const { receipt, entry, proof, disclosures, verified } = answer
+  assert.equal(verified, true)
+  const record = base64(proof.record)
+  const index = Number(record.readBigUInt64BE(6))
+  assert.deepEqual(record, chain.records[index], "a proof's record is not the chain's")
+  const eventHash = chain.hashes[index] ?? ""
+  assert.deepEqual(
+    sha256(Buffer.from("ALB1"), Buffer.from(proof.bodySalt, "hex"), Buffer.from(proof.body)),
+    record.subarray(86, 118),
+    "a body's hash is not the record's",
+  )
+  const { body, withheld } = disclose(JSON.parse(proof.body), disclosures)
+  const timestamp = new Date(Number(record.readBigUInt64BE(14))).toISOString()
+  const previousHash = record.toString("hex", 54, 86)
+  assert.ok(inClear ? withheld === 0 : disclosures.length === 0, "a reader is shown more or less than it may see")
+  const { actor, target, receivedAt, lane, policyVersion, id } = body
+  const provenance = inClear ? provenanceOf(body) : undefined
+
+  const { queued: _, storageClass, verificationUrl, ...said } = receipt
+  const expected = {
+    accepted: true,
+    eventId: id,
+    receipt: body["receipt"],
+    eventHash,
+    previousHash,
+    timestamp,
+    actor,
+    target,
+    lane,
+    receivedAt,
+    policyVersion,
+    provenance,
+  }
+  assert.deepEqual(inClear ? said : withoutMasks(said), defined(expected))
+  assert.ok(verificationUrl.endsWith(`/v1/workspaces/${chain.workspaceId}/receipts/${body["receipt"]}`))
+
+  const { _sd_alg: _alg, v, idem: _idem, keyId: _keyId, context: _context, ...content } = body
+  assert.equal(v, 1)
+  assert.equal(content["workspaceId"], chain.workspaceId)
+  const { integrity, storageTier, ...shown } = entry
+  const kind = ["event", "consent", "policy", "erasure", "key", "anchor", "retention", "admin"][Number(record[4]) - 1]
+  const place = { sequence: index + 1, hash: eventHash, previousHash, timestamp, kind, provenance }
+  assert.deepEqual(inClear ? shown : withoutMasks(shown), defined({ metadata: {}, ...content, ...place }))
+  assert.equal(storageTier, storageClass)
+  assert.equal(integrity, proof.tlogProof === null ? "pending" : "verified")
+  if (proof.tlogProof !== null) assert.equal(expectTlogProof(chain, proof.tlogProof), index)
+  return { index, eventHash, body }
+}
+
+/** The body with every disclosure in the place of its digest (RFC 9901), and how many digests have none. */
+export function disclose(body: Members, disclosures: readonly string[]): { readonly body: Members; readonly withheld: number } {
+  const claims = new Map(disclosures.map((text) => [sha256(Buffer.from(text)).toString("base64url"), text]))
+  let withheld = 0
+  const open = (value: unknown): unknown => {
+    if (typeof value !== "object" || value === null) return value
+    if (Array.isArray(value)) return value.map(open)
+    const { _sd = [], ...members } = value as { readonly _sd?: readonly string[] }
+    const opened: Record<string, unknown> = Object.fromEntries(Object.entries(members).map(([name, member]) => [name, open(member)]))
+    for (const digest of _sd) {
+      const claim = claims.get(digest)
+      if (claim === undefined) withheld += 1
+      else {
+        claims.delete(digest)
+        const [, name, member] = JSON.parse(Buffer.from(claim, "base64url").toString()) as [string, string, unknown]
+        assert.ok(!(name in opened), `a disclosure would take the place of ${name}`)
+        opened[name] = member
+      }
+    }
+    return opened
+  }
+  const { _sd_alg, ...opened } = open(body) as Members
+  assert.equal(claims.size, 0, "a disclosure belongs to nothing in the body")
+  assert.equal(_sd_alg, JSON.stringify(body).includes('"_sd":') ? "sha-256" : undefined)
+  return { body: { ...opened, actor: spread(opened["actor"]), target: spread(opened["target"]) }, withheld }
+}
+
+/** The further members of an actor or target are one claim. */
+function spread({ other, ...party }: Members): Members {
+  return { ...(other as object | undefined), ...party }
+}
+
+function provenanceOf({ context, keyId }: Members): Members | undefined {
+  const provenance = defined({ ...(context as object | undefined), keyId })
+  return Object.keys(provenance).length === 0 ? undefined : provenance
+}
+
+function withoutMasks(shown: Members): Members {
+  const bare = ({ email: mask, ...party }: Members): Members => {
+    if (mask !== undefined) assert.match(mask, /^.?•••(@|$)/u, "an e-mail is not masked")
+    return party
+  }
+  return { ...shown, actor: bare(shown["actor"]), target: bare(shown["target"]) }
+}
+
+function defined(members: Members): Members {
+  return Object.fromEntries(Object.entries(members).filter(([, member]) => member !== undefined))
+}
+
+// Bytes ---------------------------------------------------------------------------------------------------------------------------------------------------
+
+function sha256(...parts: readonly Uint8Array[]): Buffer {
+  const hash = createHash("sha256")
+  for (const part of parts) hash.update(part)
+  return hash.digest()
+}
+
+/** Buffer takes what is no base64 as well. */
+function base64(text: string): Buffer {
+  const bytes = Buffer.from(text, "base64")
+  assert.equal(bytes.toString("base64"), text, "not base64, or not in its one form")
+  return bytes
+}
+
+async function good(asked: Promise<Reply>): Promise<Reply> {
+  const reply = await asked
+  assert.equal(reply.status, 200, reply.text)
+  return reply
+}

@@ -1,0 +1,138 @@
+import assert from "node:assert/strict"
+import { setTimeout as sleep } from "node:timers/promises"
+import { audit, type Audited } from "../promises/audit.ts"
+import type { Chance } from "../promises/chance.ts"
+import { consentWrite, eventWrite, note, send, type Sending, type Write } from "../promises/writes.ts"
+import { makeWorkspace, type Reply, type Service, type Workspace } from "../service.ts"
+import type { Fault } from "./faults.ts"
+import { startProgram } from "./programs.ts"
+
+// A service under load is ended again and again, and started again on the same data. Each client keeps one request under way; what was under way when the
+// service ended is sent again with the same key, as any client would. In the end everything that was ever acknowledged is looked for.
+
+export interface EndingsOptions {
+  readonly endings: number
+  readonly signal: "SIGKILL" | "SIGTERM"
+  readonly clients: number
+  /** The load lasts up to this long before each ending. */
+  readonly loadMsMax: number
+  readonly chance: Chance
+  readonly fault?: Fault
+}
+
+export interface Endured extends Audited {
+  readonly endings: number
+  readonly acknowledged: number
+  /** Writes under way when the service ended; each was sent again. */
+  readonly retried: number
+  /** Those of them that had been recorded, though their client had heard nothing. */
+  readonly recordedUnheard: number
+  /** Requests that were told that the service is stopping. */
+  readonly refused: number
+  readonly slowestStartMs: number
+  readonly slowestStopMs: number
+}
+
+const workspacesCount = 4
+
+export async function endure({ endings, signal, clients, loadMsMax, chance, fault }: EndingsOptions): Promise<Endured> {
+  const seen = { retried: 0, recordedUnheard: 0, refused: 0, slowestStartMs: 0, slowestStopMs: 0 }
+  await using first = await startProgram({}, fault)
+  const workspaces = await Promise.all(Array.from({ length: workspacesCount }, () => makeWorkspace(first)))
+  const writers = Array.from({ length: clients }, (_, number) => createWriter(number, workspaces, chance))
+  const { data } = first
+  await first.end()
+
+  for (let ending = 0; ending < endings; ending++) {
+    await using service = await timed(seen, () => startProgram({ data }, fault))
+    const load = Promise.all(writers.map((writer) => writer.write(service, seen)))
+    await Promise.race([sleep(chance.below(loadMsMax)), load])
+    const startedMs = performance.now()
+    const code = await service.end(signal)
+    seen.slowestStopMs = Math.max(seen.slowestStopMs, performance.now() - startedMs)
+    assert.equal(code, signal === "SIGKILL" ? null : 0, `ended by ${signal}: ${service.log()}`)
+    await load
+  }
+
+  await using last = await startProgram({ data }, fault)
+  await Promise.all(writers.map((writer) => writer.finish(last, seen)))
+  const writes = writers.flatMap((writer) => writer.written)
+  const audited = await audit(last, { workspaces, writes, chance })
+  return { ...audited, ...seen, endings, acknowledged: writes.length }
+}
+
+async function timed(seen: { slowestStartMs: number }, start: () => Promise<Service>): Promise<Service> {
+  const startedMs = performance.now()
+  const service = await start()
+  seen.slowestStartMs = Math.max(seen.slowestStartMs, performance.now() - startedMs)
+  return service
+}
+
+interface Seen {
+  retried: number
+  recordedUnheard: number
+  refused: number
+}
+
+interface Writer {
+  readonly written: readonly Write[]
+  /** Writes until the service ends. */
+  write(service: Service, seen: Seen): Promise<void>
+  /** Sends again what is still under way. */
+  finish(service: Service, seen: Seen): Promise<void>
+}
+
+function createWriter(number: number, workspaces: readonly Workspace[], chance: Chance): Writer {
+  const written: Write[] = []
+  let count = 0
+  let underWay: { readonly workspace: Workspace; readonly sending: Sending } | undefined
+
+  const next = (): NonNullable<typeof underWay> => {
+    const workspace = chance.pick(workspaces)
+    const key = () => `client-${number}-write-${++count}`
+    const event = () => eventWrite(workspace.id, key(), chance)
+    if (chance.percent(5)) return { workspace, sending: [consentWrite(workspace.id, key(), chance)] }
+    if (chance.percent(75)) return { workspace, sending: [event()] }
+    return { workspace, sending: [event(), ...Array.from({ length: chance.below(12) }, event)] }
+  }
+  /** Whether the service goes on. */
+  const step = async (service: Service, seen: Seen): Promise<boolean> => {
+    const isRetry = underWay !== undefined
+    underWay ??= next()
+    const { workspace, sending } = underWay
+    const reply = await sendUnlessCut(service, workspace, sending)
+    if (reply === undefined) return false
+    if (reply.status === 503) {
+      assert.equal(reply.json().error, "shutting_down", reply.text)
+      seen.refused += 1
+      return false
+    }
+    const { replayed } = note(sending, reply)
+    assert.ok(isRetry || replayed === 0, "a new key is new")
+    if (isRetry) seen.retried += sending.length
+    seen.recordedUnheard += replayed
+    written.push(...sending)
+    underWay = undefined
+    return true
+  }
+  return {
+    written,
+    async write(service, seen) {
+      while (await step(service, seen));
+    },
+    async finish(service, seen) {
+      if (underWay !== undefined) assert.ok(await step(service, seen), "nobody ends the last service")
+    },
+  }
+}
+
+/** Undefined when the connection was refused or cut: whether it was recorded is not known then. */
+async function sendUnlessCut(service: Service, { writer }: Workspace, sending: Sending): Promise<Reply | undefined> {
+  try {
+    return await send(service.client(writer.bearer), sending)
+  } catch (error) {
+    // What fetch throws when there is no answer, or not the whole of it.
+    assert.ok(error instanceof TypeError, String(error))
+    return undefined
+  }
+}

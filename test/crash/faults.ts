@@ -1,0 +1,120 @@
+import { setTimeout as sleep } from "node:timers/promises"
+import { eventHash, parseRecord, type Kind } from "@tallystick/proof"
+import { runServe } from "../../packages/server/src/cli/serve.ts"
+import type { Content } from "../../packages/server/src/entry.ts"
+import { sameRequest } from "../../packages/server/src/ledger/idempotency.ts"
+import type { ServeOptions } from "../../packages/server/src/serve.ts"
+import { sha256 } from "../../packages/server/src/sha256.ts"
+import type { Group, Head, Outcome, Store } from "../../packages/server/src/store/store.ts"
+
+// The service with a fault in it:   node test/crash/faults.ts <fault>
+//
+// A suite that stays green on one of the planted bugs tests nothing. What is marked "not a bug" the service must live with.
+
+type Faults = Pick<ServeOptions, "wrapStore" | "same">
+
+const faults = {
+  "acknowledges before commit": { wrapStore: acknowledgeEarly },
+  /** Not a bug: storage that sometimes says that it failed, having stored all or nothing. */
+  "storage fails": { wrapStore: (store) => failSometimes(store) },
+  "storage fails, the head is kept": { wrapStore: (store) => keepHeads(failSometimes(store), store) },
+  "forgets keys": { wrapStore: forgetKeys },
+  "ignores a field": { same: ignoreField },
+  /** Not a bug: an error that says what it must not. */
+  "storage tells secrets": { wrapStore: tellSecrets },
+} as const satisfies Record<string, Faults>
+
+export type Fault = keyof typeof faults
+
+if (import.meta.main) {
+  const fault = process.argv[2] ?? ""
+  if (!(fault in faults)) throw new Error(`there is no fault "${fault}"`)
+  const exit = (code: number) => process.exit(code)
+  await runServe({ environment: process.env, version: "0.0.0", demo: false, exit, faults: faults[fault as Fault] })
+}
+
+function withAppend(store: Store, append: Store["journal"]["append"]): Store {
+  return { ...store, journal: { ...store.journal, append } }
+}
+
+/** Administrative acts are looked at again right after: only what clients write is tampered with. */
+function ofClients(groups: readonly Group[]): boolean {
+  return groups.every(({ changes = [] }) => changes.length === 0)
+}
+
+const lateMs = 20
+
+/** Says "done" a moment before it is. Keys that were used are still found, so nothing but a crash can tell. */
+function acknowledgeEarly(store: Store): Store {
+  const { append } = store.journal
+  let last: Promise<unknown> = Promise.resolve()
+  return withAppend(store, async (groups) => {
+    const before = last
+    // Nothing is linked to this head, so nothing is stored: what has a used key is refused for that, all else as moved.
+    const nowhere: Head = { sequence: 1, hash: new Uint8Array(32), timeMs: 0 }
+    const looked = await append(groups.map(({ workspace, entries }) => ({ workspace, entries, from: nowhere })))
+    const honest = !ofClients(groups) || looked.some(({ kind }) => kind === "used")
+    const stored = before.then(() => (honest ? undefined : sleep(lateMs))).then(() => append(groups))
+    last = stored
+    return honest ? await stored : groups.map((): Outcome => ({ kind: "done" }))
+  })
+}
+
+const failsEvery = 8
+
+function failSometimes(store: Store): Store {
+  let appends = 0
+  return withAppend(store, async (groups) => {
+    if (!ofClients(groups)) return await store.journal.append(groups)
+    const place = ++appends % failsEvery
+    if (place === 0) throw new Error("the storage failed before it stored anything")
+    const outcomes = await store.journal.append(groups)
+    if (place === failsEvery / 2) throw new Error("the storage failed after it had stored all")
+    return outcomes
+  })
+}
+
+/** Heads are believed as they were last seen, whatever has failed since; and what is appended is stored wherever the chain may end. */
+function keepHeads(failing: Store, { journal: real }: Store): Store {
+  const heads = new Map<string, Head>()
+  const end = async (group: Group): Promise<Group> => (ofClients([group]) ? { ...group, from: (await real.head(group.workspace)) ?? group.from } : group)
+  return {
+    ...failing,
+    journal: {
+      ...failing.journal,
+      head: async (workspace) => heads.get(workspace) ?? (await real.head(workspace)),
+      async append(groups) {
+        const outcomes = await failing.journal.append(await Promise.all(groups.map(end)))
+        for (const [place, { workspace, from, entries }] of groups.entries()) {
+          const record = entries.at(-1)?.record
+          if (outcomes[place]?.kind !== "done" || record === undefined) continue
+          const timeMs = parseRecord(record)?.timeMs ?? 0
+          heads.set(workspace, { sequence: from.sequence + entries.length, hash: eventHash(record, sha256), timeMs })
+        }
+        return outcomes
+      },
+    },
+  }
+}
+
+function forgetKeys(store: Store): Store {
+  const forgotten = (group: Group): Group => ({ ...group, entries: group.entries.map((entry) => ({ ...entry, idem: undefined })) })
+  return withAppend(store, (groups) => store.journal.append(groups.map(forgotten)))
+}
+
+/** Which field it is, the workspace says: `ignores-metadata`. */
+function ignoreField(kind: Kind, recorded: Content, asked: Content): boolean {
+  const field = asked.workspaceId.replace("ignores-", "")
+  return sameRequest(kind, recorded, field in recorded ? { ...asked, [field]: recorded[field as keyof Content] } : asked)
+}
+
+function tellSecrets(store: Store): Store {
+  return withAppend(store, async (groups) => {
+    if (ofClients(groups)) throw new Error(`${process.env["TALLYSTICK_ROOT_KEY"]} could not store ${bodiesOf(groups)}`)
+    return await store.journal.append(groups)
+  })
+}
+
+function bodiesOf(groups: readonly Group[]): string {
+  return groups.flatMap(({ entries }) => entries.map(({ body }) => Buffer.from(body).toString())).join(" ")
+}

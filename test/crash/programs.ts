@@ -1,0 +1,32 @@
+import { createServer } from "node:net"
+import { join } from "node:path"
+import { startService, type Service, type ServiceOptions } from "../service.ts"
+import type { Fault } from "./faults.ts"
+
+// Services that are started often: from code compiled once, and each data folder on a port of its own, so that a receipt, which holds a URL, is the same bytes
+// after a restart.
+
+const faultyProgram = join(import.meta.dirname, "faults.ts")
+const compiled = join(import.meta.dirname, "..", "..", "node_modules", ".cache", "tallystick-tests")
+const ports = new Map<string, number>()
+
+/** The product, or the product with a fault in it. */
+export async function startProgram({ environment, ...options }: ServiceOptions = {}, fault?: Fault): Promise<Service> {
+  const port = ports.get(options.data ?? "") ?? (await freePort())
+  const planted = fault === undefined ? {} : { program: faultyProgram, arguments: [fault] }
+  const settings = { NODE_COMPILE_CACHE: compiled, TALLYSTICK_PORT: String(port), ...environment }
+  const service = await startService({ ...options, ...planted, environment: settings })
+  ports.set(service.data, port)
+  return service
+}
+
+/** Below those that systems give to outgoing connections, one of which might take it while the service is down. */
+export async function freePort(): Promise<number> {
+  const port = 10_000 + Math.floor(Math.random() * 20_000)
+  const isFree = await new Promise<boolean>((resolve) => {
+    const probe = createServer()
+    probe.once("error", () => resolve(false))
+    probe.listen(port, "127.0.0.1", () => probe.close(() => resolve(true)))
+  })
+  return isFree ? port : freePort()
+}

@@ -1,0 +1,90 @@
+import assert from "node:assert/strict"
+import { expectChain, type MintedReceipt } from "../chain.ts"
+import type { Service, Workspace } from "../service.ts"
+import type { Chance } from "./chance.ts"
+import { expectKept } from "./kept.ts"
+import { note, send, type Sending, type Write } from "./writes.ts"
+
+// What every suite ends with: all that was acknowledged is looked for, and all that is there is computed again.
+
+export interface Audited {
+  /** Entries whose record, link, body and disclosures were computed again. */
+  readonly entries: number
+  /** Receipts that were asked for one by one and held against the chain, field by field. */
+  readonly lookedUp: number
+  /** Writes that were sent once more, and answered with the same bytes. */
+  readonly sentAgain: number
+}
+
+export interface AuditOptions {
+  readonly workspaces: readonly Workspace[]
+  /** All that was ever sent and not refused; each has been acknowledged. */
+  readonly writes: readonly Write[]
+  /** Of each workspace; which ones is chance. All, if absent. */
+  readonly lookUpsMax?: number
+  readonly replaysMax?: number
+  readonly chance: Chance
+}
+
+/** Fails unless each write has exactly one entry, its receipt is what it was, and the chains hold together. */
+export async function audit(service: Service, { workspaces, writes, lookUpsMax = Infinity, replaysMax = Infinity, chance }: AuditOptions): Promise<Audited> {
+  let [entries, lookedUp, sentAgain] = [0, 0, 0]
+  for (const workspace of workspaces) {
+    const mine = writes.filter(({ workspaceId }) => workspaceId === workspace.id)
+    const kept = await expectKept(service.data, workspace.id)
+    const receipts = mine.map(receiptOf)
+    expectPlaces(kept.hashes, kept.ledgerId, receipts)
+
+    const some = sample(receipts, lookUpsMax, chance)
+    const chain = await expectChain(service.client(workspace.reader.bearer), workspace.id, some)
+    assert.deepEqual(chain.hashes, kept.hashes.slice(0, chain.size), "what is served is not what is kept")
+    const sent = chain.records.filter((record) => record[4] === 1 || record[4] === 2)
+    assert.equal(sent.length, mine.length, `${workspace.id}: there are not as many entries as keys`)
+
+    entries += chain.size
+    lookedUp += some.length
+    sentAgain += await replayAll(service, workspace, sample(mine, replaysMax, chance))
+  }
+  return { entries, lookedUp, sentAgain }
+}
+
+/** Every receipt is of an entry of its own, and names the entry before it. */
+function expectPlaces(hashes: readonly string[], ledgerId: string | undefined, receipts: readonly MintedReceipt[]): void {
+  const places = new Map(hashes.map((hash, place) => [hash, place]))
+  const seen = new Set<string>()
+  for (const { receipt, eventHash, previousHash } of receipts) {
+    const place = places.get(eventHash)
+    assert.ok(place !== undefined, `${receipt} was acknowledged, and its entry is lost`)
+    assert.equal(previousHash, place === 0 ? ledgerId : hashes[place - 1], `${receipt} names another entry before it than there is`)
+    assert.ok(!seen.has(eventHash), `${receipt} has its entry for itself`)
+    seen.add(eventHash)
+  }
+}
+
+/** Sends all of it again: events together, for which that is the same key; consents one by one. */
+async function replayAll(service: Service, { writer }: Workspace, writes: readonly Write[]): Promise<number> {
+  const client = service.client(writer.bearer)
+  const events = writes.filter(({ route }) => route === "/v1/events")
+  const consents = writes.filter(({ route }) => route === "/v1/consents")
+  let replayed = 0
+  for (let at = 0; at < events.length; at += 500) {
+    const sending = events.slice(at, at + 500) as [Write, ...Write[]] // there is one, as the loop says
+    replayed += note(sending, await send(client, sending, true), true).replayed
+  }
+  for (const consent of consents) {
+    const sending: Sending = [consent]
+    replayed += note(sending, await send(client, sending)).replayed
+  }
+  assert.equal(replayed, writes.length)
+  return replayed
+}
+
+function receiptOf({ key, receipt }: Write): MintedReceipt {
+  assert.ok(receipt !== undefined, `${key} was never acknowledged`)
+  return JSON.parse(receipt) as MintedReceipt
+}
+
+function sample<T>(all: readonly T[], max: number, chance: Chance): readonly T[] {
+  if (all.length <= max) return all
+  return Array.from({ length: max }, () => chance.pick(all))
+}

@@ -1,0 +1,239 @@
+import { spawn, type ChildProcess } from "node:child_process"
+import { randomBytes, randomUUID } from "node:crypto"
+import { mkdtemp, readFile, rm } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+
+// The real program, run as an operator would run it: a process of its own, on a free port, with a data folder of its own. Tests talk to it over HTTP and
+// signals only. `await using` ends it and removes its folder.
+
+export interface ServiceOptions {
+  /** Settings beside or in place of the data folder, the port and the instance key; undefined takes one away. */
+  readonly environment?: Readonly<Record<string, string | undefined>>
+  /** Goes on with the data of a service that was ended; it is not removed then, its first owner does that. */
+  readonly data?: string
+  /** Another program than the product's, such as one with a planted fault. */
+  readonly program?: string
+  readonly arguments?: readonly string[]
+  /** What stands before node on the command line: a tracer, a wrapper. */
+  readonly prefix?: readonly string[]
+  /** Is shown everything that the clients of this service are answered; what it throws fails the request. */
+  readonly see?: See
+}
+
+export interface Service extends AsyncDisposable {
+  readonly url: string
+  readonly data: string
+  readonly rootKey: string
+  /** A client with the instance key. */
+  readonly root: Client
+  readonly process: ChildProcess
+  /** All that it has written. The greeting on standard output holds secrets on purpose; the log on standard error never may. */
+  output(): string
+  log(): string
+  /** Sends a signal; resolves when the process has ended, to its exit code, or to null when the signal ended it. */
+  end(signal?: NodeJS.Signals): Promise<number | null>
+  client(bearer?: string): Client
+}
+
+const productProgram = join(import.meta.dirname, "..", "packages", "server", "src", "main.ts")
+const startsWithinMs = 20_000
+
+/** Resolves when the service answers; rejects, with what it said, if it ends before. */
+export async function startService(options: ServiceOptions = {}): Promise<Service> {
+  const folder = options.data === undefined ? await mkdtemp(join(tmpdir(), "tallystick-")) : undefined
+  const data = options.data ?? join(folder ?? "", "data")
+  const environment = {
+    PATH: process.env["PATH"],
+    TALLYSTICK_DATA: data,
+    TALLYSTICK_PORT: "0",
+    TALLYSTICK_ROOT_KEY: rootKeyOf(data),
+    ...options.environment,
+  }
+  const [command = "", ...args] = [
+    ...(options.prefix ?? []),
+    process.execPath,
+    options.program ?? productProgram,
+    ...(options.arguments ?? ["serve"]),
+  ]
+  const child = spawn(command, args, { env: environment, stdio: ["ignore", "pipe", "pipe"] })
+  living.add(child)
+  const said = { output: "", log: "" }
+  child.stdout.setEncoding("utf8").on("data", (text: string) => (said.output += text))
+  child.stderr.setEncoding("utf8").on("data", (text: string) => (said.log += text))
+  const ended = new Promise<number | null>((resolve) => child.once("close", (code) => (living.delete(child), resolve(code))))
+  const url = await Promise.race([urlSaid(child, () => said.output), ended.then(() => undefined), tooLate()])
+  if (url === undefined) {
+    child.kill("SIGKILL")
+    await ended
+    throw new Error(`the service did not start:\n${said.output}${said.log}`)
+  }
+
+  const end = (signal: NodeJS.Signals = "SIGTERM"): Promise<number | null> => {
+    child.kill(signal)
+    return ended
+  }
+  // Without one of ours, the service has made its own at its first start.
+  const rootKey = environment.TALLYSTICK_ROOT_KEY ?? (await readFile(join(data, "root-key"), "utf8")).trim()
+  return {
+    url,
+    data,
+    rootKey,
+    root: clientOf(url, rootKey, options.see),
+    process: child,
+    output: () => said.output,
+    log: () => said.log,
+    end,
+    client: (bearer) => clientOf(url, bearer, options.see),
+    async [Symbol.asyncDispose]() {
+      if (living.has(child)) await end("SIGKILL")
+      if (folder !== undefined) await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+/** Services do not outlive the tests, however these end. */
+const living = new Set<ChildProcess>()
+process.once("exit", () => living.forEach((child) => child.kill("SIGKILL")))
+for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, () => process.exit(1))
+
+/** One for each data folder, so that a service that goes on with it knows the key. */
+function rootKeyOf(data: string): string {
+  const key = rootKeys.get(data) ?? `test-root-${randomBytes(32).toString("base64url")}`
+  rootKeys.set(data, key)
+  return key
+}
+
+const rootKeys = new Map<string, string>()
+
+function urlSaid(child: ChildProcess, output: () => string): Promise<string> {
+  return new Promise((resolve) => {
+    child.stdout?.on("data", () => {
+      const url = /listens on (http:\S+)/.exec(output())?.[1]
+      if (url !== undefined) resolve(url)
+    })
+  })
+}
+
+function tooLate(): Promise<undefined> {
+  return new Promise((resolve) => setTimeout(resolve, startsWithinMs, undefined).unref())
+}
+
+// The client ----------------------------------------------------------------------------------------------------------------------------------------------
+
+export interface Reply {
+  readonly status: number
+  readonly headers: Headers
+  readonly bytes: Buffer
+  readonly text: string
+  /** The body as JSON; what it looks like is the reader's claim. */
+  json<T = any>(): T // oxlint-disable-line typescript/no-explicit-any
+}
+
+export interface Ask {
+  readonly body?: unknown
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+export interface Exchange extends Ask {
+  readonly method: string
+  readonly path: string
+  readonly bearer: string | undefined
+  readonly reply: Reply
+}
+
+export type See = (exchange: Exchange) => void
+
+/** Sends requests with one credential, or none. A body that is no string or bytes is sent as JSON. */
+export interface Client {
+  readonly bearer: string | undefined
+  ask(method: string, path: string, ask?: Ask): Promise<Reply>
+  get(path: string, headers?: Ask["headers"]): Promise<Reply>
+  post(path: string, body: unknown, headers?: Ask["headers"]): Promise<Reply>
+  patch(path: string, body: unknown, headers?: Ask["headers"]): Promise<Reply>
+  delete(path: string, headers?: Ask["headers"]): Promise<Reply>
+  /** POST /v1/events, with a key of its own unless one is given. */
+  write(event: object, key?: string, headers?: Ask["headers"]): Promise<Reply>
+}
+
+export function clientOf(url: string, bearer: string | undefined, see: See = () => {}): Client {
+  const ask: Client["ask"] = async (method, path, { body, headers = {} } = {}) => {
+    const isRaw = typeof body === "string" || body instanceof Uint8Array
+    const response = await fetch(url + path, {
+      method,
+      redirect: "manual",
+      headers: {
+        ...(bearer === undefined ? {} : { authorization: `Bearer ${bearer}` }),
+        ...(body === undefined ? {} : { "content-type": "application/json" }),
+        ...headers,
+      },
+      ...(body === undefined ? {} : { body: isRaw ? body : JSON.stringify(body) }),
+    })
+    const bytes = Buffer.from(await response.arrayBuffer())
+    const text = bytes.toString("utf8")
+    const reply = { status: response.status, headers: response.headers, bytes, text, json: () => JSON.parse(text) }
+    see({ method, path, bearer, body, headers, reply })
+    return reply
+  }
+  return {
+    bearer,
+    ask,
+    get: (path, headers) => ask("GET", path, headers && { headers }),
+    post: (path, body, headers) => ask("POST", path, { body, ...(headers && { headers }) }),
+    patch: (path, body, headers) => ask("PATCH", path, { body, ...(headers && { headers }) }),
+    delete: (path, headers) => ask("DELETE", path, headers && { headers }),
+    write: (event, key = randomUUID(), headers = {}) =>
+      ask("POST", "/v1/events", { body: event, headers: { "idempotency-key": key, ...headers } }),
+  }
+}
+
+// A workspace to write to ---------------------------------------------------------------------------------------------------------------------------------
+
+export interface Workspace {
+  readonly id: string
+  readonly path: string
+  readonly writer: Client
+  readonly reader: Client
+}
+
+/** A new workspace with a key that writes and a key that reads. */
+export async function makeWorkspace(service: Service, settings: object = {}): Promise<Workspace> {
+  const id = `ws-${randomBytes(6).toString("hex")}`
+  const made = await service.root.post("/v1/workspaces", { id, ...settings })
+  if (made.status !== 201) throw new Error(`no workspace was made: ${made.status} ${made.text}`)
+  const path = `/v1/workspaces/${id}`
+  const key = (scope: string) => makeKey(service, id, { scopes: [scope] })
+  return { id, path, writer: await key("write"), reader: await key("read") }
+}
+
+/** A client with a new API key of a workspace. */
+export async function makeKey(service: Service, workspace: string, request: object): Promise<Client> {
+  const made = await service.root.post(`/v1/workspaces/${workspace}/api-keys`, { name: "a test's", ...request })
+  if (made.status !== 201) throw new Error(`no key was made: ${made.status} ${made.text}`)
+  return service.client(made.json<{ key: string }>().key)
+}
+
+/** An event that the service takes, with what a test cares about in place. */
+export function eventFor(workspaceId: string, changes: object = {}): Record<string, unknown> {
+  return {
+    workspaceId,
+    projectId: "core",
+    action: "billing.invoice.approve",
+    actor: { id: "usr_1", type: "user", email: "ada@example.com" },
+    target: { id: "inv_9", type: "invoice", name: "Invoice 9" },
+    occurredAt: "2026-01-31T09:30:00Z",
+    source: "api",
+    ...changes,
+  }
+}
+
+/** Asks again and again until the answer is one, for a condition that the service reaches by itself. */
+export async function eventually<T>(what: string, look: () => Promise<T | undefined>, withinMs = 10_000): Promise<T> {
+  const end = performance.now() + withinMs
+  for (;;) {
+    const found = await look()
+    if (found !== undefined) return found
+    if (performance.now() > end) throw new Error(`waited ${withinMs} ms in vain: ${what}`)
+    await new Promise((resolve) => setTimeout(resolve, 10))
+  }
+}
