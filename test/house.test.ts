@@ -79,7 +79,8 @@ function readTexts(): ReadonlyMap<string, string> {
     withFileTypes: true,
     exclude: (entry) => ["node_modules", "dist"].includes(basename(entry.name)),
   })
-  const files = paths.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name))
+  // Declarations say what is there already; no import reaches them and nothing of them runs.
+  const files = paths.filter((entry) => entry.isFile() && !entry.name.endsWith(".d.ts")).map((entry) => join(entry.parentPath, entry.name))
   return new Map(files.map((path) => [path.slice(root.length + 1), /\.(ts|tsx|mjs|json)$/.test(path) ? readFileSync(path, "utf8") : ""]))
 }
 

@@ -7,14 +7,23 @@ import { readSource, type Import, type Source } from "./house-source.ts"
 
 /** Imports only point down: a file may import from its own place and from lower floors. */
 const floors = [
-  { floor: 5, places: ["server/main.ts", "server/serve.ts", "server/watch.ts", "server/cli/"] },
+  { floor: 5, places: ["server/main.ts", "server/serve.ts", "server/check-store.ts", "server/keep.ts", "server/watch.ts", "server/cli/"] },
   { floor: 4, places: ["server/http/"] },
   { floor: 3, places: ["server/workspace/"] },
   { floor: 2, places: ["server/ledger/", "server/followers/", "server/query/"] },
   { floor: 1, places: ["server/store/", "server/entry.ts"] },
   {
     floor: 0,
-    places: ["server/config.ts", "server/clock.ts", "server/limits.ts", "server/error.ts", "server/sha256.ts", "server/secrets.ts"],
+    places: [
+      "server/config.ts",
+      "server/clock.ts",
+      "server/limits.ts",
+      "server/error.ts",
+      "server/log.ts",
+      "server/sha256.ts",
+      "server/secrets.ts",
+      "server/thread.ts",
+    ],
   },
 ]
 

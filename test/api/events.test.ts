@@ -8,7 +8,6 @@ import { startWatched } from "./watched.ts"
 
 const service = await startWatched()
 after(() => service.finish())
-after(() => service[Symbol.asyncDispose]())
 const acme = await makeWorkspace(service)
 const { writer, reader } = acme
 
@@ -58,7 +57,7 @@ test("a receipt says what was written, and where it stands in the chain", async 
   const { entry, receipt: now } = (await reader.get(`${acme.path}/receipts/${receipt}`)).json()
   for (const [name, value] of Object.entries(event)) assert.deepEqual(entry[name], value, `${name} comes back as it was sent`)
   assert.equal(entry.kind, "event")
-  assert.equal(entry.sequence, 3, "behind the two acts that made the workspace")
+  assert.equal(entry.sequence, 5, "behind the four acts that made the workspace and its keys")
   assert.deepEqual({ ...now, queued: true }, first.json(), "a receipt stays as it was given")
 })
 

@@ -26,7 +26,7 @@ export function exchange(url: string, parts: string | readonly (string | Buffer)
       for (const part of typeof parts === "string" ? [parts] : parts)
         socket.write(typeof part === "string" ? Buffer.from(part, "latin1") : part)
     })
-    socket.on("data", (chunk) => chunks.push(chunk))
+    socket.on("data", (chunk: Buffer) => chunks.push(chunk))
     socket.on("error", reject)
     socket.on("close", () => {
       const text = Buffer.concat(chunks).toString("utf8")

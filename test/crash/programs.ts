@@ -1,3 +1,4 @@
+import { spawn } from "node:child_process"
 import { createServer } from "node:net"
 import { join } from "node:path"
 import { startService, type Service, type ServiceOptions } from "../service.ts"
@@ -6,6 +7,7 @@ import type { Fault } from "./faults.ts"
 // Services that are started often: from code compiled once, and each data folder on a port of its own, so that a receipt, which holds a URL, is the same bytes
 // after a restart.
 
+const productProgram = join(import.meta.dirname, "..", "..", "packages", "server", "src", "main.ts")
 const faultyProgram = join(import.meta.dirname, "faults.ts")
 const compiled = join(import.meta.dirname, "..", "..", "node_modules", ".cache", "tallystick-tests")
 const ports = new Map<string, number>()
@@ -18,6 +20,22 @@ export async function startProgram({ environment, ...options }: ServiceOptions =
   const service = await startService({ ...options, ...planted, environment: settings })
   ports.set(service.data, port)
   return service
+}
+
+export interface Ended {
+  readonly code: number | null
+  readonly output: string
+  readonly log: string
+}
+
+/** Starts the product where it must not come up, and waits until it has ended. */
+export function startInVain(environment: Readonly<Record<string, string>>): Promise<Ended> {
+  const settings = { PATH: process.env["PATH"], NODE_COMPILE_CACHE: compiled, TALLYSTICK_PORT: "0", ...environment }
+  const child = spawn(process.execPath, [productProgram, "serve"], { env: settings, stdio: ["ignore", "pipe", "pipe"], timeout: 20_000 })
+  const said = { output: "", log: "" }
+  child.stdout.setEncoding("utf8").on("data", (text: string) => (said.output += text))
+  child.stderr.setEncoding("utf8").on("data", (text: string) => (said.log += text))
+  return new Promise((resolve) => child.once("close", (code) => resolve({ code, ...said })))
 }
 
 /** Below those that systems give to outgoing connections, one of which might take it while the service is down. */

@@ -3,7 +3,7 @@ import { expectChain, type MintedReceipt } from "../chain.ts"
 import type { Service, Workspace } from "../service.ts"
 import type { Chance } from "./chance.ts"
 import { expectKept } from "./kept.ts"
-import { note, send, type Sending, type Write } from "./writes.ts"
+import { note, sendUntilKnown, type Sending, type Write } from "./writes.ts"
 
 // What every suite ends with: all that was acknowledged is looked for, and all that is there is computed again.
 
@@ -69,11 +69,11 @@ async function replayAll(service: Service, { writer }: Workspace, writes: readon
   let replayed = 0
   for (let at = 0; at < events.length; at += 500) {
     const sending = events.slice(at, at + 500) as [Write, ...Write[]] // there is one, as the loop says
-    replayed += note(sending, await send(client, sending, true), true).replayed
+    replayed += note(sending, (await sendUntilKnown(client, sending, true)).reply, true).replayed
   }
   for (const consent of consents) {
     const sending: Sending = [consent]
-    replayed += note(sending, await send(client, sending)).replayed
+    replayed += note(sending, (await sendUntilKnown(client, sending)).reply).replayed
   }
   assert.equal(replayed, writes.length)
   return replayed
@@ -84,7 +84,10 @@ function receiptOf({ key, receipt }: Write): MintedReceipt {
   return JSON.parse(receipt) as MintedReceipt
 }
 
+/** Up to so many, none of them twice. */
 function sample<T>(all: readonly T[], max: number, chance: Chance): readonly T[] {
   if (all.length <= max) return all
-  return Array.from({ length: max }, () => chance.pick(all))
+  const picked = new Set<T>()
+  while (picked.size < max) picked.add(chance.pick(all))
+  return [...picked]
 }

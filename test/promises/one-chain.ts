@@ -4,7 +4,7 @@ import type { Fault } from "../crash/faults.ts"
 import { makeWorkspace, type Service, type Workspace } from "../service.ts"
 import { audit, type Audited } from "./audit.ts"
 import type { Chance } from "./chance.ts"
-import { eventWrite, note, send, type Sending, type Write } from "./writes.ts"
+import { eventWrite, note, sendUntilKnown, type Sending, type Write } from "./writes.ts"
 
 // Many writers at once, most of them on one workspace. Whatever the storage answers meanwhile, every chain is one line without a gap.
 
@@ -41,7 +41,7 @@ export async function writeTogether(options: WritersOptions): Promise<Written> {
       written.push(...sending)
       if (sending.length === 1) seen.singles += 1
       else seen.batches += 1
-      await sendUntilKnown(service, workspace, sending, seen)
+      await record(service, workspace, sending, seen)
     }
   }
   await Promise.all(Array.from({ length: writers }, write))
@@ -56,20 +56,12 @@ function nextSending(workspaces: readonly Workspace[], count: number, { batchMax
   return { workspace, sending: events as unknown as Sending } // one, or more
 }
 
-async function sendUntilKnown(service: Service, { writer }: Workspace, sending: Sending, seen: { unknown: number; recordedUnknown: number }): Promise<void> {
-  for (let attempt = 1; ; attempt++) {
-    const reply = await send(service.client(writer.bearer), sending)
-    if (reply.status !== 503) {
-      const { replayed } = note(sending, reply)
-      assert.ok(attempt > 1 || replayed === 0, "a new key is new")
-      seen.recordedUnknown += replayed
-      return
-    }
-    // A chain that the service itself has found forked is not written to any more: what is there then is looked at.
-    const { error } = reply.json<{ error: string }>()
-    if (error === "integrity_failure") return
-    assert.equal(error, "ledger_unavailable", reply.text)
-    assert.ok(attempt < 100, "the service does not come to know")
-    seen.unknown += 1
-  }
+async function record(service: Service, { writer }: Workspace, sending: Sending, seen: { unknown: number; recordedUnknown: number }): Promise<void> {
+  const { reply, unknown } = await sendUntilKnown(service.client(writer.bearer), sending)
+  seen.unknown += unknown
+  // A chain that the service itself has found forked is not written to any more: what is there then is looked at.
+  if (reply.status === 503 && reply.json().error === "integrity_failure") return
+  const { replayed } = note(sending, reply)
+  assert.ok(unknown > 0 || replayed === 0, "a new key is new")
+  seen.recordedUnknown += replayed
 }

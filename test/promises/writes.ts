@@ -24,6 +24,17 @@ export function send(client: Client, sending: Sending, asBatch = sending.length 
   return client.post("/v1/events/batch", { events: sending.map((write) => ({ idempotencyKey: write.key, ...write.body })) })
 }
 
+/** Sends it again, as every client should, while the service says that it does not know what became of it. */
+export async function sendUntilKnown(client: Client, sending: Sending, asBatch?: boolean): Promise<{ readonly reply: Reply; readonly unknown: number }> {
+  for (let unknown = 0; ; unknown++) {
+    const reply = await send(client, sending, asBatch)
+    if (reply.status !== 503 || reply.json().error !== "ledger_unavailable") return { reply, unknown }
+    assert.ok(unknown < unknownMax, "the service does not come to know")
+  }
+}
+
+const unknownMax = 100
+
 export interface Noted {
   /** Writes that the service said were recorded before. */
   readonly replayed: number

@@ -1,14 +1,10 @@
 // What must be so before the service may build upon what it finds in storage.
 
+import { StartError } from "./error.ts"
 import { recheck } from "./ledger/recheck.ts"
 import type { Limits } from "./limits.ts"
 import { readHeads } from "./store/heads.ts"
 import type { Document, Registry, Store } from "./store/store.ts"
-
-/** What must be so before the service starts, and is not; the message is for the operator. */
-export class StartError extends Error {
-  override readonly name = "StartError"
-}
 
 export interface CheckedStore {
   readonly workspaces: readonly Document<"workspace">[]

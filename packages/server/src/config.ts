@@ -146,15 +146,16 @@ function urlOf(value: string | undefined): string | undefined {
   return value.replace(/\/+$/, "")
 }
 
-function rootKeyOf(value: string | undefined): string | undefined {
+/** Also reads what the data folder keeps. */
+export function rootKeyOf(value: string | undefined, name = "TALLYSTICK_ROOT_KEY"): string | undefined {
   if (value !== undefined && (value.length < rootKeyCharactersMin || !/^[!-~]+$/.test(value))) {
-    throw new ConfigError(`TALLYSTICK_ROOT_KEY must have ${rootKeyCharactersMin} characters or more, printable and without spaces`)
+    throw new ConfigError(`${name} must have ${rootKeyCharactersMin} characters or more, printable and without spaces`)
   }
   return value
 }
 
 /** Also reads what the data folder keeps. */
-export function secretOf(value: string | undefined): Uint8Array | undefined {
+export function secretOf(value: string | undefined, name = "TALLYSTICK_SECRET"): Uint8Array | undefined {
   if (value === undefined) return undefined
   const bytes = /^[0-9a-fA-F]{64}$/.test(value) ? Buffer.from(value, "hex") : Buffer.from(value, "base64")
   const exact =
@@ -162,7 +163,7 @@ export function secretOf(value: string | undefined): Uint8Array | undefined {
     [bytes.toString("hex"), bytes.toString("base64"), bytes.toString("base64url")].includes(
       /^[0-9A-F]{64}$/i.test(value) ? value.toLowerCase() : value,
     )
-  if (!exact) throw new ConfigError(`TALLYSTICK_SECRET must be ${secretBytes} bytes, in hex or in base64`)
+  if (!exact) throw new ConfigError(`${name} must be ${secretBytes} bytes, in hex or in base64`)
   return new Uint8Array(bytes)
 }
 

@@ -1,7 +1,18 @@
 // An entry in clear, and the two faces that the API shows of it: the receipt, which a writer keeps, and the ledger entry, which a
 // reader sees. Both are fixed templates over what was kept, so that a receipt can be made again, byte for byte, at any time.
 
-import { canonicalize, eventHash, openBody, parseRecord, toHex, type Json, type JsonObject, type Kind } from "@tallystick/proof"
+import {
+  canonicalize,
+  eventHash,
+  isJsonObject,
+  openBody,
+  parseJson,
+  parseRecord,
+  toHex,
+  type Json,
+  type JsonObject,
+  type Kind,
+} from "@tallystick/proof"
 import { isoTime } from "./clock.ts"
 import { sha256 } from "./sha256.ts"
 import type { Lane } from "./store/documents.ts"
@@ -87,18 +98,18 @@ export function disclosuresOf(stored: Stored): readonly string[] {
 }
 
 function openContent(body: Uint8Array, disclosures: readonly string[]): Content | undefined {
-  const parsed = parseObject(Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString("utf8"))
-  const opened = parsed === undefined ? undefined : openBody(parsed, disclosures, sha256)
+  const parsed = parseJson(Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString("utf8"))
+  const opened = isJsonObject(parsed) ? openBody(parsed, disclosures, sha256) : undefined
   if (opened === undefined || !opened.ok) return undefined
   const { v: _, idem: __, actor, target, metadata = {}, ...rest } = opened.value
-  if (!isObject(actor) || !isObject(target) || !isObject(metadata)) return undefined
+  if (!isJsonObject(actor) || !isJsonObject(target) || !isJsonObject(metadata)) return undefined
   // The body was made by `seal` from a Content, and its hash says that it is still that.
   return { ...rest, actor: spreadOther(actor), target: spreadOther(target), metadata } as unknown as Content
 }
 
 /** The members of a party that the format has no name for are one claim; here they are members again. */
 function spreadOther({ other, ...party }: JsonObject): JsonObject {
-  return isObject(other) ? { ...other, ...party } : party
+  return isJsonObject(other) ? { ...other, ...party } : party
 }
 
 export function receiptJson({ link, content }: Opened, present: Present, publicUrl: string): string {
@@ -160,8 +171,8 @@ export function partyJson(party: Party): string {
   if (hasFurther(party)) return canonicalize(party)
   const { email, id, name, type } = party
   return (
-    `{${email === undefined ? "" : `"email":${JSON.stringify(email)},`}"id":${JSON.stringify(id)},` +
-    `${name === undefined ? "" : `"name":${JSON.stringify(name)},`}"type":${JSON.stringify(type)}}`
+    `{${email === undefined ? "" : `"email":${canonicalize(email)},`}"id":${JSON.stringify(id)},` +
+    `${name === undefined ? "" : `"name":${canonicalize(name)},`}"type":${JSON.stringify(type)}}`
   )
 }
 
@@ -169,17 +180,4 @@ export function partyJson(party: Party): string {
 export function hasFurther(party: Party): boolean {
   for (const member in party) if (member !== "id" && member !== "type" && member !== "email" && member !== "name") return true
   return false
-}
-
-function parseObject(text: string): JsonObject | undefined {
-  try {
-    const value = JSON.parse(text) as Json
-    return isObject(value) ? value : undefined
-  } catch {
-    return undefined
-  }
-}
-
-function isObject(value: Json | undefined): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value)
 }

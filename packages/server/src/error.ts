@@ -1,5 +1,10 @@
 // Everything that a caller can cause has a code here. What cannot happen is asserted, and is not a LedgerError.
 
+/** What must be so before the service starts, and is not; the message is a sentence for the operator. */
+export class StartError extends Error {
+  override readonly name = "StartError"
+}
+
 /** The whole vocabulary of errors, each with its HTTP status. */
 export const statusOf = {
   invalid_field: 400,

@@ -3,10 +3,14 @@
 
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
+import { setFlagsFromString } from "node:v8"
 import { Command } from "commander"
-import { StartError } from "./check-store.ts"
 import { runServe } from "./cli/serve.ts"
 import { ConfigError } from "./config.ts"
+import { StartError } from "./error.ts"
+
+// What a request leaves behind is soon garbage, but V8 would let it quadruple the heap before it looks: half as much again is plenty.
+setFlagsFromString("--heap-growing-percent=40")
 
 // The package's own description of itself.
 const { version } = JSON.parse(readFileSync(join(import.meta.dirname, "..", "package.json"), "utf8")) as { version: string }
@@ -30,9 +34,14 @@ try {
   await program.parseAsync()
 } catch (error) {
   // What the operator can mend is one sentence; anything else is a fault of ours, with its stack.
-  const expected = error instanceof ConfigError || error instanceof StartError
+  const expected = error instanceof ConfigError || error instanceof StartError || isOfTheSystem(error)
   process.stderr.write(
     expected ? `tallystick: ${error.message}\n` : `tallystick: ${error instanceof Error ? error.stack : String(error)}\n`,
   )
   process.exit(1)
+}
+
+/** A port that is taken, a folder that is none, a disk that is full: the system's own sentence names the call and the path. */
+function isOfTheSystem(error: unknown): error is Error {
+  return error instanceof Error && "syscall" in error && "code" in error
 }

@@ -37,13 +37,16 @@ type Told<R = unknown> =
 
 const closeQuestion = "close"
 
+/** What a thread has in hand is soon done with: a young generation as large as the main thread's would only be memory that is never used. */
+const resourceLimits = { maxYoungGenerationSizeMb: 12 }
+
 /** Starts a thread on a module that calls `answer`, and waits until it is ready. */
 export async function startThread<Q extends Questions, R = never>(
   module: string,
   given: unknown,
   listener: ThreadListener<R>,
 ): Promise<Thread<Q>> {
-  const worker = new Worker(module, { workerData: { module, given } satisfies Started, execArgv: [] })
+  const worker = new Worker(module, { workerData: { module, given } satisfies Started, execArgv: [], resourceLimits })
   const waiting = new Map<number, { readonly resolve: (answer: unknown) => void; readonly reject: (error: unknown) => void }>()
   let asked = 0
   let closing = false

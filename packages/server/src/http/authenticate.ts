@@ -25,8 +25,12 @@ export function unknownResource(caller: Caller): LedgerError {
     : new LedgerError("not_found", "there is no such thing, or not in your reach")
 }
 
+const bearerAt = "Bearer ".length
+
 function bearerOf(authorization: string | undefined): string | undefined {
   if (authorization === undefined) return undefined
+  // Almost everyone writes it so.
+  if (authorization.startsWith("Bearer ") && !authorization.includes(" ", bearerAt)) return authorization.slice(bearerAt)
   const [, bearer] = /^bearer +([!-~]+) *$/i.exec(authorization) ?? []
   if (bearer === undefined) throw new LedgerError("unauthorized", "Authorization must be the word Bearer and a credential")
   return bearer

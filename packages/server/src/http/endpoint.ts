@@ -36,6 +36,8 @@ export interface Endpoint<
   /** No body is then read as `{}`. */
   readonly bodyMayBeAbsent?: boolean
   readonly bodyBytesMax?: number
+  /** Levels of nesting that its body puts around what `depthMax` bounds. */
+  readonly bodyDepthAround?: number
   /** What the description shows in place of `body`, where the handler checks parts of it by itself. */
   readonly documentedBody?: TSchema
   /** The shapes of its good answers by status; null for no body. */
@@ -210,6 +212,7 @@ function checksOf<Access, Caller>(endpoint: Endpoint<Access, Caller>, options: M
   const unknownResource = options.unknownResource ?? (() => new LedgerError("not_found", "there is nothing at this path"))
   const checkHeaders = endpoint.headers && checkOf(endpoint.headers, "header")
   const checkBody = endpoint.body && checkOf(endpoint.body)
+  const jsonLimits = { ...options.limits, depthMax: options.limits.depthMax + (endpoint.bodyDepthAround ?? 0) }
   return {
     params(given: Incoming["params"], caller: Caller): unknown {
       try {
@@ -221,7 +224,7 @@ function checksOf<Access, Caller>(endpoint: Endpoint<Access, Caller>, options: M
     },
     query: queryCheckOf(endpoint.query ?? Type.Object({})),
     headers: (given: IncomingHttpHeaders): unknown => checkHeaders?.(given),
-    body: checkBody && ((bytes: Buffer): unknown => checkBody(bytes === none ? {} : parseStrict(bytes, options.limits))),
+    body: checkBody && ((bytes: Buffer): unknown => checkBody(bytes === none ? {} : parseStrict(bytes, jsonLimits))),
   }
 }
 

@@ -198,6 +198,23 @@ test("a client that goes away in the middle of its body leaves no trace", async 
   assert.deepEqual([house.echoed, house.logged], [[], []])
 })
 
+test("a client that hangs up on a refusal hurts nobody", async () => {
+  await using house = await openServer()
+  for (const request of [
+    "CONNECT example.com:443 HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    "garbage\r\n\r\n",
+    `GET /ok HTTP/1.1\r\nX: ${"x".repeat(99_999)}`,
+  ]) {
+    const socket = await house.dial()
+    socket.write(request)
+    await delay(30)
+    socket.write("more")
+    socket.resetAndDestroy()
+  }
+  await delay(50)
+  assert.equal((await house.send("GET /ok HTTP/1.1\r\nHost: localhost\r\n\r\n")).status, 200)
+})
+
 test("a chunk that is none is refused, and what came before it is not acted on", async () => {
   await using house = await openServer()
   const answer = await house.send(

@@ -183,6 +183,7 @@ class Connections {
       answer.writeHead(status, headers).end(body)
     })
     listener.on("connect", (_request, socket) => {
+      socket.on("error", () => socket.destroy()) // Node has let go of it, and an error that nobody hears ends the process.
       this.#write(socket, new LedgerError("method_not_allowed", "this is no proxy", { headers: { allow: methods.join(", ") } }))
     })
     server.addHook("preClose", (done) => {

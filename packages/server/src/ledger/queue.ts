@@ -12,6 +12,8 @@ export interface Submission {
   readonly placed: (Placed | undefined)[]
   /** Those that have no place yet. */
   waiting: readonly Waiting[]
+  /** It was in a commit before, and some of it is left. */
+  again: boolean
   relinks: number
   resolve(placed: readonly Placed[]): void
   reject(error: unknown): void
@@ -59,9 +61,11 @@ export function createQueue(limits: Limits): Queue {
       let bytes = 0
       // A workspace that is put back at the end is met again in the same loop.
       for (const [workspace, queue] of queues) {
+        const mine = taken.get(workspace)
+        // Those that were refused for a companion's sake go without newcomers, who could have them refused again, and so on for ever.
+        if (mine?.[0]?.again === true && queue[0]?.again === false) continue
         const submission = next(workspace, queue)
         if (submission === undefined) continue
-        const mine = taken.get(workspace)
         if (mine === undefined) taken.set(workspace, [submission])
         else mine.push(submission)
         entries += submission.waiting.length

@@ -40,7 +40,7 @@ export function seal(kind: Kind, content: Content, idem: string | undefined, { p
     return hash("sha256", disclosure, "base64url")
   }
 
-  const body = bodyJson(kind, content, idem, personalKeys, conceal)
+  const body = bodyJson(kind, content, idem, personalKeys, conceal, () => disclosures !== "")
   const preimage = Buffer.allocUnsafe(bodyTag.length + saltBytes + Buffer.byteLength(body))
   preimage.latin1Write(bodyTag, 0)
   const bodySalt = preimage.subarray(bodyTag.length, bodyTag.length + saltBytes)
@@ -81,7 +81,14 @@ function base64UrlOf(text: string): string {
 /** Conceals a claim and returns its digest. */
 type Conceal = (claim: string, valueJson: string) => string
 
-function bodyJson(kind: Kind, content: Content, idem: string | undefined, personalKeys: readonly string[], conceal: Conceal): string {
+function bodyJson(
+  kind: Kind,
+  content: Content,
+  idem: string | undefined,
+  personalKeys: readonly string[],
+  conceal: Conceal,
+  anySealed: () => boolean,
+): string {
   const { id, receipt, workspaceId, projectId, action, occurredAt, receivedAt, source, userVisible, lane, policyVersion } = content
   // The target of a consent or of an administrative act is no person, so its name stays readable.
   const namedTarget = kind === "consent" || kind === "admin" || kind === "policy"
@@ -90,9 +97,8 @@ function bodyJson(kind: Kind, content: Content, idem: string | undefined, person
   const digests: string[] = []
   const metadata = sealedMetadata(content.metadata, personalKeys, conceal, digests)
   if (content.context !== undefined) digests.push(conceal("context", canonicalize({ ...content.context })))
-  const anySealed = digests.length > 0 || actor.includes('"_sd":') || target.includes('"_sd":') || metadata.startsWith('{"_sd":')
   return (
-    `{${sdMember(digests)}${anySealed ? '"_sd_alg":"sha-256",' : ""}"action":${JSON.stringify(action)},"actor":${actor},` +
+    `{${sdMember(digests)}${anySealed() ? '"_sd_alg":"sha-256",' : ""}"action":${JSON.stringify(action)},"actor":${actor},` +
     `${content.clockAhead === true ? '"clockAhead":true,' : ""}"id":"${id}",${idem === undefined ? "" : `"idem":"${idem}",`}` +
     `${content.keyId === undefined ? "" : `"keyId":${JSON.stringify(content.keyId)},`}"lane":"${lane}",${metadata === "" ? "" : `"metadata":${metadata},`}` +
     `"occurredAt":"${occurredAt}",${policyVersion === undefined ? "" : `"policyVersion":${policyVersion},`}"projectId":"${projectId}",` +

@@ -50,6 +50,11 @@ export function createSequencer(journal: Journal, clock: Clock, limits: Limits, 
   return {
     submit: (chain, entries, changes = []) =>
       new Promise((resolve, reject) => {
+        if (entries.length === 0) {
+          assert(changes.length === 0, "a change is recorded by an entry")
+          resolve([])
+          return
+        }
         if (waiting + entries.length > limits.queuedEventsMax) {
           reject(
             new LedgerError(
@@ -60,7 +65,7 @@ export function createSequencer(journal: Journal, clock: Clock, limits: Limits, 
           return
         }
         waiting += entries.length
-        const submission: Submission = { chain, changes, placed: [], waiting: [], relinks: 0, resolve, reject }
+        const submission: Submission = { chain, changes, placed: [], waiting: [], again: false, relinks: 0, resolve, reject }
         submission.waiting = entries.map((sealed, place) => ({ sealed, place, submission }))
         queue.add(submission, "last")
         if (!running) {
@@ -139,6 +144,7 @@ export function createSequencer(journal: Journal, clock: Clock, limits: Limits, 
       submission.resolve(submission.placed.map(the))
       return
     }
+    submission.again = true
     if (outcome.kind === "moved") submission.relinks += 1
     if (submission.relinks > limits.relinksMax) fail(submission, new Error("the head moved each time entries were linked to it"))
     else queue.add(submission, "first")

@@ -7,6 +7,7 @@ import {
   eventHash,
   formatTlogProof,
   fromHex,
+  maskEmail,
   parseCheckpoint,
   parseNote,
   parseRecord,
@@ -141,13 +142,6 @@ function viewOf({ stored, opened }: Found, workspaceId: string, clear: boolean):
       target: withEmail(content.target, opened.content.target),
     },
   }
-}
-
-/** The first character and the domain: enough for its owner to know it again. */
-export function maskEmail(email: string): string {
-  const at = email.lastIndexOf("@")
-  const first = email.codePointAt(0)
-  return `${first === undefined ? "" : String.fromCodePoint(first)}•••${at < 0 ? "" : email.slice(at)}`
 }
 
 /** An entry of which nothing can be read is still shown, at its place and with the hash that its record has now. */

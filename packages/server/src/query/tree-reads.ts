@@ -1,8 +1,6 @@
 // The tree as proofs and tiles need it: level 0 is the hashes of the records themselves, all above is kept in tiles.
 
 import {
-  consistencyNodes,
-  consistencyProof,
   eventHash,
   inclusionNodes,
   inclusionProof,
@@ -25,10 +23,6 @@ const hashBytes = 32
 
 export async function readInclusion(kept: Kept, workspace: string, index: number, size: number): Promise<readonly Uint8Array[]> {
   return inclusionProof(index, size, await readNodes(kept, workspace, inclusionNodes(index, size)), sha256)
-}
-
-export async function readConsistency(kept: Kept, workspace: string, from: number, to: number): Promise<readonly Uint8Array[]> {
-  return consistencyProof(from, to, await readNodes(kept, workspace, consistencyNodes(from, to)), sha256)
 }
 
 /** The first `width` hashes of a tile, end to end; fewer where the tree has fewer. */

@@ -3,9 +3,10 @@
 //
 //   <origin> <size> <root in base64>\n     appended and synced before each signature; the last line of an origin counts
 
-import { closeSync, existsSync, fdatasyncSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from "node:fs"
+import { closeSync, existsSync, fdatasyncSync, fstatSync, fsyncSync, ftruncateSync, openSync, readFileSync, renameSync, writeFileSync } from "node:fs"
 import { dirname } from "node:path"
 import { equalBytes, fromBase64, toBase64 } from "@tallystick/proof"
+import { StartError } from "../error.ts"
 
 export interface SignedHead {
   readonly size: number
@@ -27,14 +28,19 @@ export function openHeads(path: string): Heads {
   if (cut || lines > heads.size + staleLinesMax) rewrite(path, heads)
   const file = openSync(path, "a", 0o600)
   syncFolder(path)
+  let good = fstatSync(file).size
   return {
     get: (origin) => heads.get(origin),
     advance(origin, head) {
       const before = heads.get(origin)
       if (before !== undefined && before.size > head.size) return false
       if (before?.size === head.size) return equalBytes(before.root, head.root)
-      writeSync(file, lineOf(origin, head))
+      // A full disk may have taken a part of the last line that was tried: each one begins where the last good one ends.
+      ftruncateSync(file, good)
+      const line = lineOf(origin, head)
+      writeFileSync(file, line)
       fdatasyncSync(file)
+      good += Buffer.byteLength(line)
       heads.set(origin, head)
       return true
     },
@@ -65,7 +71,7 @@ export function readHeads(path: string): { readonly heads: Map<string, SignedHea
   for (const line of lines) {
     const [, origin, size, rootText] = /^(\S+) (\d+) (\S+)$/.exec(line) ?? []
     const root = fromBase64(rootText ?? "")
-    if (origin === undefined || size === undefined || root?.length !== 32) throw new Error(`${path} has a line that is not "<origin> <size> <root>"`)
+    if (origin === undefined || size === undefined || root?.length !== 32) throw new StartError(`${path} has a line that is not "<origin> <size> <root>"`)
     heads.set(origin, { size: Number(size), root })
   }
   return { heads, lines: lines.length, cut }
@@ -73,7 +79,7 @@ export function readHeads(path: string): { readonly heads: Map<string, SignedHea
 
 function rewrite(path: string, heads: ReadonlyMap<string, SignedHead>): void {
   const fresh = openSync(`${path}.new`, "w", 0o600)
-  writeSync(fresh, [...heads].map(([origin, head]) => lineOf(origin, head)).join(""))
+  writeFileSync(fresh, [...heads].map(([origin, head]) => lineOf(origin, head)).join(""))
   fsyncSync(fresh)
   closeSync(fresh)
   renameSync(`${path}.new`, path)

@@ -46,7 +46,7 @@ export function createKeys({ registry, ledger, clock, secret, rootKey }: KeyPart
     async authenticate(bearer) {
       const credential = parseCredential(bearer)
       const found = credential?.kind === "k" ? await registry.find("api-key", credential.id) : undefined
-      if (credential !== undefined && found !== undefined && sameText(macOf(credential), found.value.mac)) return principalOf(found)
+      if (credential !== undefined && found !== undefined && sameText(macOf(bearer), found.value.mac)) return principalOf(found)
       if (sameText(bearer, rootKey)) return { kind: "instance" }
       throw new LedgerError("unauthorized", "the credential is malformed, unknown or wrong")
     },
@@ -54,18 +54,19 @@ export function createKeys({ registry, ledger, clock, secret, rootKey }: KeyPart
     async create(by, workspace, { name, scopes, projectIds, expiresInSeconds }) {
       const nowMs = clock.now()
       const credential = makeCredential("k", ledger.random)
+      const key = formatCredential(credential)
       const expiresAt = expiresInSeconds === undefined ? {} : { expiresAt: isoTime(nowMs + expiresInSeconds * 1000) }
       const bounds = {
         scopes: [...scopes],
         ...(projectIds === undefined ? {} : { projectIds: [...projectIds] }),
         ...expiresAt,
       } satisfies JsonObject
-      const value: ApiKeyDocument = { name, ...bounds, mac: macOf(credential), createdAt: isoTime(nowMs), createdBy: nameOf(by) }
+      const value: ApiKeyDocument = { name, ...bounds, mac: macOf(key), createdAt: isoTime(nowMs), createdBy: nameOf(by) }
       const said = actSaid(by, "security.key.create", { id: credential.id, type: "api_key", name }, bounds, nowMs)
       await ledger.record(workspace, [said], [{ kind: "api-key", workspace: workspace.id, id: credential.id, version: 0, value }])
       const document = await registry.get("api-key", workspace.id, credential.id)
       if (document === undefined) throw new Error("a key that was just recorded is not there")
-      return { key: formatCredential(credential), document }
+      return { key, document }
     },
 
     list: (workspace, before, limit) => registry.list("api-key", workspace, before, limit),

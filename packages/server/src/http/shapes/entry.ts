@@ -8,8 +8,8 @@ import type {
 import { shapeOf } from "./check.ts"
 import { EventId, Hash, ReceiptId } from "./id.ts"
 import { integrities, kinds, lanes, open, sources, storageClasses } from "./enumeration.ts"
-import { Party, Provenance } from "./party.ts"
-import { PolicyVersion } from "./policy-version.ts"
+import { Provenance, ShownActor, ShownTarget } from "./party.ts"
+import { NamedPolicyVersion } from "./policy-version.ts"
 import { Receipt } from "./receipt.ts"
 import { Time } from "./time.ts"
 
@@ -22,8 +22,8 @@ export const Entry = shapeOf<WireEntry>()(
       workspaceId: Type.String(),
       projectId: Type.String(),
       action: Type.String(),
-      actor: Party,
-      target: Party,
+      actor: ShownActor,
+      target: ShownTarget,
       occurredAt: Time,
       source: open(sources),
       metadata: Type.Record(Type.String(), Type.Unknown()),
@@ -37,7 +37,7 @@ export const Entry = shapeOf<WireEntry>()(
       timestamp: Time,
       receivedAt: Type.Optional(Type.Union([Time, Type.Null()])),
       provenance: Type.Optional(Provenance),
-      policyVersion: Type.Optional(PolicyVersion),
+      policyVersion: Type.Optional(NamedPolicyVersion),
       clockAhead: Type.Optional(Type.Boolean()),
     },
     { title: "Entry" },

@@ -4,8 +4,12 @@ import { shapeOf } from "./check.ts"
 
 const text = Type.Optional(Type.String())
 
-/** An actor or target in an answer: what is withheld from its reader is absent. */
-export const Party = shapeOf<WireParty>()(Type.Object({ id: Type.String(), type: text, email: text, name: text }, { title: "Party" }))
+/** A member that a writer may have given any value, because it is one of the writer's own. */
+const own = Type.Optional(Type.Unsafe<string>({}))
+
+// In answers. What is withheld from its reader is absent.
+export const ShownActor = shapeOf<WireParty>()(Type.Object({ id: Type.String(), type: text, email: text, name: own }, { title: "Actor" }))
+export const ShownTarget = shapeOf<WireParty>()(Type.Object({ id: Type.String(), type: text, email: own, name: text }, { title: "Target" }))
 
 export const Provenance = shapeOf<WireProvenance>()(
   Type.Object(

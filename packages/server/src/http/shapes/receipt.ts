@@ -3,8 +3,8 @@ import type { Receipt as WireReceipt } from "@tallystick/client/wire"
 import { shapeOf } from "./check.ts"
 import { EventId, Hash, ReceiptId } from "./id.ts"
 import { lanes, open, storageClasses } from "./enumeration.ts"
-import { Party, Provenance } from "./party.ts"
-import { PolicyVersion } from "./policy-version.ts"
+import { Provenance, ShownActor, ShownTarget } from "./party.ts"
+import { NamedPolicyVersion } from "./policy-version.ts"
 import { Time } from "./time.ts"
 
 export const Receipt = shapeOf<WireReceipt>()(
@@ -16,15 +16,15 @@ export const Receipt = shapeOf<WireReceipt>()(
       eventHash: Hash,
       previousHash: Hash,
       timestamp: Time,
-      actor: Party,
-      target: Party,
+      actor: ShownActor,
+      target: ShownTarget,
       lane: open(lanes),
       storageClass: open(storageClasses),
       verificationUrl: Type.String({ docs: { format: "uri" } }),
       queued: Type.Boolean(),
       receivedAt: Type.Optional(Type.Union([Time, Type.Null()])),
       provenance: Type.Optional(Provenance),
-      policyVersion: Type.Optional(PolicyVersion),
+      policyVersion: Type.Optional(NamedPolicyVersion),
     },
     { title: "Receipt" },
   ),

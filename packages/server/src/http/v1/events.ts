@@ -39,6 +39,8 @@ export function eventEndpoints(service: Service): readonly ServiceEndpoint[] {
       body: BatchEnvelope,
       documentedBody: Batch,
       bodyBytesMax: service.limits.batchBytesMax,
+      // Each event of a batch may be as deep as one that comes alone.
+      bodyDepthAround: 2,
       answers: { 202: BatchAnswer },
       async handle(call) {
         const results: string[] = []

@@ -5,6 +5,7 @@ import { strict as assert } from "node:assert"
 import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
+import { StartError } from "../../error.ts"
 
 export type Durability = "full" | "normal"
 
@@ -14,12 +15,16 @@ const oldestVersion = [3, 51, 3] as const
 /** 8 KiB pages: at our row size they write a fifth less than 4 KiB pages do in large commits, and no more in small ones. */
 const pageBytes = 8192
 const busyTimeoutMs = 10_000
-const cacheKiB = 16_384
+/** SQLite's codes for a file that is damaged, and for one that is no database. */
+const damaged: readonly number[] = [11, 26]
+/** Of each connection, and there are five. The writer appends, so a few pages are all it touches; readers have the system's cache behind theirs. */
+const cacheKiB = 4096
 
 /** Opens a file for its one writer, made or migrated if need be. `full`: a commit is on the disk when it returns. */
 export function openForWriting(path: string, layout: "journal" | "index", durability: Durability): DatabaseSync {
-  const database = new DatabaseSync(path)
+  const database = new DatabaseSync(path, { timeout: busyTimeoutMs })
   requireVersion(database)
+  requireDatabase(database, path)
   database.exec(`PRAGMA page_size = ${pageBytes}; PRAGMA auto_vacuum = NONE; PRAGMA journal_mode = WAL;`)
   database.exec(`PRAGMA synchronous = ${durability.toUpperCase()};`)
   settle(database)
@@ -44,13 +49,13 @@ export function within<T>(database: DatabaseSync, act: () => T): T {
 
 /** Opens a file that another connection writes. */
 export function openForReading(path: string): DatabaseSync {
-  const database = new DatabaseSync(path, { readOnly: true })
+  const database = new DatabaseSync(path, { readOnly: true, timeout: busyTimeoutMs })
   settle(database)
   return database
 }
 
 function settle(database: DatabaseSync): void {
-  database.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}; PRAGMA cache_size = -${cacheKiB}; PRAGMA temp_store = MEMORY;`)
+  database.exec(`PRAGMA cache_size = -${cacheKiB}; PRAGMA temp_store = MEMORY;`)
   assert.equal(pragma(database, "busy_timeout"), busyTimeoutMs)
 }
 
@@ -64,6 +69,21 @@ function requireVersion(database: DatabaseSync): void {
   }
 }
 
+/** The first look into the file: what is no database, or is not one any more, is found here. */
+function requireDatabase(database: DatabaseSync, path: string): void {
+  try {
+    database.exec("PRAGMA schema_version")
+  } catch (cause) {
+    if (!damaged.includes(errorCode(cause) & 0xff)) throw cause
+    throw new StartError(`${path} is not a database, or is damaged; restore a backup, or look at the disk`, { cause })
+  }
+}
+
+/** What SQLite says of an error; 0 of one that is not its own. The last eight bits are its kind. */
+export function errorCode(error: unknown): number {
+  return error instanceof Error && "errcode" in error ? Number(error.errcode) : 0
+}
+
 function pragma(database: DatabaseSync, name: string): unknown {
   return Object.values(database.prepare(`PRAGMA ${name}`).get() ?? {})[0]
 }
@@ -74,10 +94,11 @@ function migrate(database: DatabaseSync, layout: "journal" | "index"): void {
     .filter((name) => name.startsWith(`${layout}-`))
     .toSorted()
   const done = Number(pragma(database, "user_version"))
-  assert(
-    done <= scripts.length,
-    `the ${layout} file was written by a newer version of tallystick (layout ${done}, this one knows ${scripts.length})`,
-  )
+  if (done > scripts.length) {
+    throw new StartError(
+      `the ${layout} file was written by a newer version of tallystick (layout ${done}, this one knows ${scripts.length})`,
+    )
+  }
   for (const [place, name] of scripts.entries()) {
     if (place < done) continue
     const script = readFileSync(join(import.meta.dirname, "migrations", name), "utf8")

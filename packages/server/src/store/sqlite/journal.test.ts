@@ -24,11 +24,11 @@ test("when the writer's answer is lost, what it kept is found again, and no docu
 
   let losing = true
   const lossy: Thread<WriterQuestions> = {
-    async ask(question, given, transfer) {
-      const answer = await writer.ask(question, given, transfer)
-      if (losing) throw new Error("the answer was lost")
-      return answer
-    },
+    ask: (question, given, transfer) =>
+      writer.ask(question, given, transfer).then((answer) => {
+        if (losing) throw new Error("the answer was lost")
+        return answer
+      }),
     close: () => writer.close(),
   }
   const forgotten: Change[] = []
@@ -40,7 +40,10 @@ test("when the writer's answer is lost, what it kept is found again, and no docu
   assert.deepEqual(forgotten, [change])
 
   losing = false
-  const outcomes = await journal.append([first, { workspace: "other", from: genesisOf("other"), entries: entriesAfter("other", genesisOf("other"), ["x"]).entries }])
+  const outcomes = await journal.append([
+    first,
+    { workspace: "other", from: genesisOf("other"), entries: entriesAfter("other", genesisOf("other"), ["x"]).entries },
+  ])
   assert.deepEqual(outcomes[0], {
     kind: "used",
     keys: [

@@ -2,10 +2,15 @@
 
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
+import { StartError } from "../../error.ts"
+import { errorCode } from "./database.ts"
 
 export interface Lock {
   release(): void
 }
+
+/** SQLite's code for a file that somebody else has locked. */
+const busy = 5
 
 export function lockFolder(folder: string): Lock {
   const lock = new DatabaseSync(join(folder, "lock"))
@@ -13,7 +18,10 @@ export function lockFolder(folder: string): Lock {
     lock.exec("PRAGMA busy_timeout = 0; PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; CREATE TABLE IF NOT EXISTS held (by TEXT);")
   } catch (cause) {
     lock.close()
-    throw new Error(`another tallystick is using the data folder ${folder}; stop it first, or give this one a folder of its own`, { cause })
+    if (errorCode(cause) !== busy) throw cause
+    throw new StartError(`another tallystick is using the data folder ${folder}; stop it first, or give this one a folder of its own`, {
+      cause,
+    })
   }
   return { release: () => lock.close() }
 }

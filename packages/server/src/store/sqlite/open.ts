@@ -62,8 +62,9 @@ async function openLocked({ folder, reserveBytes, onDeath }: SqliteOptions, lock
       if (full) throw new LedgerError("storage_full", "the disk is nearly full")
     },
     async close() {
-      await writer.close()
       await reader.close()
+      // The last to close a file may write to it, so that all of it is in the one file then, with no log beside it.
+      await writer.close()
       lock.release()
     },
   }
@@ -106,7 +107,8 @@ function prepare(folder: string): Tail {
   const tail = createTail()
   for (const { run, filter } of indexReads(index).filters(0)) tail.settle(run, filter)
   // An older journal beside a newer index: keys that are used from now on would be lost in runs that are taken for complete.
-  if (tail.settledN() > reads.lastN()) throw new Error(`index.db in ${folder} is of a later journal than journal.db; remove it, and it is made again`)
+  if (tail.settledN() > reads.lastN())
+    throw new Error(`index.db in ${folder} is of a later journal than journal.db; remove it, and it is made again`)
   for (const place of reads.places(tail.settledN(), Number.MAX_SAFE_INTEGER)) tail.add(place)
   return tail
 }

@@ -1,10 +1,9 @@
 // What can be asked of the two files, one statement for each question. The reader's thread and the watching program ask alike.
 
 import type { DatabaseSync, StatementSync } from "node:sqlite"
-import { recordBytes } from "@tallystick/proof"
+import { eventHash, parseJson, parseRecord, recordBytes } from "@tallystick/proof"
 import { sha256 } from "../../sha256.ts"
 import type { Documents, DocumentKind } from "../documents.ts"
-import { eventHash, parseRecord } from "@tallystick/proof"
 import type { Checkpoint, Document, Head, Stored, Tree } from "../store.ts"
 import { bucketOf, findInBucket, type KeyRow } from "./runs.ts"
 
@@ -185,7 +184,7 @@ function documentOf(row: Row | undefined): Document | undefined {
     id: String(row["id"]),
     version: Number(row["version"]),
     serial: Number(row["serial"]),
-    value: JSON.parse(String(row["value"])) as Documents[DocumentKind],
+    value: parseJson(String(row["value"])) as unknown as Documents[DocumentKind],
   }
 }
 

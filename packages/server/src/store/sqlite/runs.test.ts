@@ -39,7 +39,10 @@ test("a key is found where it stands, not where a piece of two others looks like
 })
 
 test("the filter of a full run lets through as few others as it promises", () => {
-  const run = makeRun(0, rowsOf(0, runEntries).map((row) => ({ ...row, idem: idemOf(`${row.n}`) })))
+  const run = makeRun(
+    0,
+    rowsOf(0, runEntries).map((row) => ({ ...row, idem: idemOf(`${row.n}`) })),
+  )
   let passed = 0
   for (let count = 0; count < 50_000; count++) if (mayHold(run.filter, probe(idemOf(`other ${count}`)))) passed++
   assert.ok(passed < 60, `6 of 10,000 are promised; ${passed} of 50,000 passed`)
@@ -52,7 +55,8 @@ test("a run takes its own entries only", () => {
 
 test("the tail knows what follows the last settled run, and asks for a run as soon as it is complete", () => {
   const tail = createTail()
-  const add = (n: number) => tail.add({ n, workspace: n % 2 === 0 ? "even" : "odd", sequence: Math.ceil(n / 2), receipt: receiptOf(`${n}`), idem: idemOf(`${n}`) })
+  const add = (n: number) =>
+    tail.add({ n, workspace: n % 2 === 0 ? "even" : "odd", sequence: Math.ceil(n / 2), receipt: receiptOf(`${n}`), idem: idemOf(`${n}`) })
   assert.deepEqual([tail.lastN(), tail.settledN(), tail.due()], [0, 0, undefined])
   for (const n of [1, 2, runEntries]) add(n)
   assert.equal(tail.due(), undefined)

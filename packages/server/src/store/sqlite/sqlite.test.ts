@@ -82,13 +82,21 @@ function tests(): void {
     await write(store.served, "acme", names)
 
     // Around the edge of the first run, and some between.
-    const sample = Array.from({ length: fillers }, (_, at) => at + 1).filter((value) => value % 2999 === 0 || Math.abs(value - runEntries) < 4)
+    const sample = Array.from({ length: fillers }, (_, at) => at + 1).filter(
+      (value) => value % 2999 === 0 || Math.abs(value - runEntries) < 4,
+    )
     const expectExact = async (when: string) => {
       assert.equal((await store.served.journal.byReceipt("acme", x))?.sequence, 1)
       assert.equal(await store.served.journal.byReceipt("acme", beginning), undefined, when)
-      assert.deepEqual(await usedOf(store.served, "acme", [x, "new", ...names]), [[x, 1], ...names.map((name, place): [string, number] => [name, place + 2])], when)
+      assert.deepEqual(
+        await usedOf(store.served, "acme", [x, "new", ...names]),
+        [[x, 1], ...names.map((name, place): [string, number] => [name, place + 2])],
+        when,
+      )
       const { entries } = entriesAfter("filler", genesisOf("filler"), ["new", ...sample.map(String)])
-      const keyed = entries.map((entry, place) => (place === 0 ? entry : { ...entry, idem: sample[place - 1]?.toString(16).padStart(22, "0") }))
+      const keyed = entries.map((entry, place) =>
+        place === 0 ? entry : { ...entry, idem: sample[place - 1]?.toString(16).padStart(22, "0") },
+      )
       const outcomes = await store.served.journal.append([{ workspace: "filler", from: genesisOf("filler"), entries: keyed }])
       assert.ok(outcomes[0]?.kind === "used", when)
       const found = outcomes[0].keys.toSorted((a, b) => a.place - b.place).map(({ sequence }) => sequence)
@@ -229,7 +237,11 @@ function tests(): void {
     const folder = freshFolder()
     const store = await openFolder(folder)
     await write(store.served, "acme", ["a"])
-    alter(folder, "journal.db", "CREATE TRIGGER fault BEFORE INSERT ON entries BEGIN SELECT raise(ABORT, 'a fault'); END; PRAGMA user_version = 99")
+    alter(
+      folder,
+      "journal.db",
+      "CREATE TRIGGER fault BEFORE INSERT ON entries BEGIN SELECT raise(ABORT, 'a fault'); END; PRAGMA user_version = 99",
+    )
     await assert.rejects(write(store.served, "acme", ["b"]), /a fault/)
     for (const _ of [1, 2]) await assert.rejects(write(store.served, "acme", ["b"]), /newer version/)
     alter(folder, "journal.db", "DROP TRIGGER fault; PRAGMA user_version = 1")
@@ -281,7 +293,10 @@ function tests(): void {
     const journal = openForWriting(join(folder, "journal.db"), "journal", "full")
     const index = openForWriting(join(folder, "index.db"), "index", "normal")
     const setting = (database: DatabaseSync, name: string) => Object.values(database.prepare(`PRAGMA ${name}`).get() ?? {})[0]
-    assert.deepEqual([setting(journal, "journal_mode"), setting(journal, "synchronous"), setting(journal, "busy_timeout")], ["wal", 2, 10_000])
+    assert.deepEqual(
+      [setting(journal, "journal_mode"), setting(journal, "synchronous"), setting(journal, "busy_timeout")],
+      ["wal", 2, 10_000],
+    )
     assert.deepEqual([setting(index, "journal_mode"), setting(index, "synchronous"), setting(index, "busy_timeout")], ["wal", 1, 10_000])
     journal.close()
     index.close()
@@ -296,7 +311,10 @@ function tests(): void {
     await store.close()
     for (const file of ["journal", "index"]) {
       alter(folder, `${file}.db`, "PRAGMA user_version = 2")
-      await assert.rejects(openFolder(folder), new RegExp(`the ${file} file was written by a newer version of tallystick \\(layout 2, this one knows 1\\)`))
+      await assert.rejects(
+        openFolder(folder),
+        new RegExp(`the ${file} file was written by a newer version of tallystick \\(layout 2, this one knows 1\\)`),
+      )
       alter(folder, `${file}.db`, "PRAGMA user_version = 1")
     }
     const again = await openFolder(folder)

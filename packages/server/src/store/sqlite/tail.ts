@@ -47,7 +47,8 @@ export function createTail(): Tail {
 
   const lookUp = (which: "keys" | "byReceipt", workspace: string, key: string): number | undefined => {
     for (const run of unsettled.values()) {
-      if (which === "byReceipt") for (let at = run.byReceipt.size; at < run.receipts.length; at++) run.byReceipt.set(run.receipts[at] ?? "", at)
+      if (which === "byReceipt")
+        for (let at = run.byReceipt.size; at < run.receipts.length; at++) run.byReceipt.set(run.receipts[at] ?? "", at)
       const at = run[which].get(key)
       if (at !== undefined && run.workspaces[at] === workspace) return run.sequences[at]
     }

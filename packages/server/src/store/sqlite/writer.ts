@@ -6,7 +6,7 @@ import type { DatabaseSync } from "node:sqlite"
 import { equalBytes } from "@tallystick/proof"
 import { conflictIn } from "../conflict.ts"
 import type { Change, Head } from "../store.ts"
-import { openForWriting } from "./database.ts"
+import { errorCode, openForWriting } from "./database.ts"
 import { unpack } from "./pack.ts"
 import { headOf, workspaceNumbers } from "./reads.ts"
 import { answer, givenToThread } from "../../thread.ts"
@@ -60,6 +60,9 @@ if (options !== undefined) {
           writer?.close()
           writer = undefined
           throw error
+        } finally {
+          // The collector would keep it for long: to this thread's heap a megabyte outside it is a few bytes.
+          if (packed.buffer instanceof ArrayBuffer) packed.buffer.transfer(0)
         }
       },
     },
@@ -136,8 +139,4 @@ function documentWrites(journal: DatabaseSync) {
 function freeBytes(folder: string): number {
   const { bavail, bsize } = statfsSync(folder)
   return bavail * bsize
-}
-
-function errorCode(error: unknown): number {
-  return error instanceof Error && "errcode" in error ? Number(error.errcode) : 0
 }

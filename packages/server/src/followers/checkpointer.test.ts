@@ -1,0 +1,300 @@
+import assert from "node:assert/strict"
+import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, sign, verify } from "node:crypto"
+import test from "node:test"
+import { createVkey, formatVkey, type Signer } from "@tallystick/proof"
+import type { Clock } from "../clock.ts"
+import { createLedger, type Said } from "../ledger/ledger.ts"
+import { defaultLimits } from "../limits.ts"
+import { readInclusion, readTile } from "../query/tree-reads.ts"
+import { deriveKey, wrap } from "../secrets.ts"
+import type { Change } from "../store/store.ts"
+import { expectChain } from "../store/expect-chain.ts"
+import { memoryHeads, type Heads } from "../store/heads.ts"
+import { openMemory } from "../store/memory.ts"
+import type { Checkpoint, Document, Index, JournalReader, Stored } from "../store/store.ts"
+import { createCheckpointer, IntegrityError, type Checkpointer } from "./checkpointer.ts"
+import { followOnce } from "./follow.ts"
+import { createSigners } from "./signer.ts"
+
+const clock: Clock = { now: () => 1_800_000_000_000, elapsed: () => 0, sleep: async () => {} }
+const limits = { ...defaultLimits, followEntriesMax: 7 }
+const origin = "ledger.example/ledgers/abc"
+const secret = Buffer.alloc(32, 3)
+
+const { privateKey, publicKey } = generateKeyPairSync("ed25519")
+const rawPublicKey = publicKey.export({ format: "der", type: "spki" }).subarray(-32)
+const seed = privateKey.export({ format: "der", type: "pkcs8" }).subarray(-32)
+const signer: Signer = { name: origin, publicKey: rawPublicKey, sign: (message) => sign(null, message, privateKey) }
+
+/** A workspace with `entries` entries, over a store in memory, and what is needed to follow it again and again. */
+async function openHouse(entries: number) {
+  const { served, watched } = openMemory()
+  const ledger = createLedger({ journal: served.journal, clock, limits: defaultLimits, secret, report: { commit: () => {}, advanced: () => {} } })
+  const ledgerId = createHash("sha256").update("acme").digest("hex")
+  const settings = { policyVisibility: "private", projects: "open", transparency: "private", hotDays: 90, requirePublishedPolicy: false, personalKeys: [], laneRules: [] } as const
+  const acme: Document<"workspace"> = { kind: "workspace", workspace: "acme", id: "acme", version: 1, serial: 1, value: { name: "", createdAt: "", genesis: "", ledgerId, origin, ...settings } }
+  const vkey = formatVkey(createVkey(origin, rawPublicKey, "log"))
+  const key: Change = { kind: "log-key", workspace: "acme", id: "1", version: 0, value: { vkey, wrapped: wrap(deriveKey(secret, "log keys"), vkey, seed), createdAt: "", fromSize: 0 } }
+  const said = (at: number): Said => ({
+    kind: "event",
+    projectId: "core",
+    action: "test.entry.write",
+    actor: { id: "usr_1", type: "user", email: "ada@example.com" },
+    target: { id: `t${at}`, type: "thing" },
+    occurredAt: "2026-01-01T00:00:00Z",
+    source: "api",
+    userVisible: false,
+    metadata: { at },
+    receivedAtMs: 1_800_000_000_000,
+  })
+  const add = (count: number) => ledger.record(acme, Array.from({ length: count }, (_, at) => said(at)))
+  await ledger.record(acme, [said(0)], [{ ...acme, version: 0 }, key])
+  if (entries > 1) await add(entries - 1)
+  return {
+    journal: watched.journal,
+    registry: watched.registry,
+    index: watched.index,
+    acme,
+    add,
+    checkpointer: (heads: Heads, journal: JournalReader = watched.journal, index: Index = watched.index) =>
+      createCheckpointer({ journal, index, registry: watched.registry, heads, signerOf: async () => signer, clock }),
+  }
+}
+
+async function followAll(journal: JournalReader, checkpointer: Checkpointer): Promise<void> {
+  while (!(await followOnce(journal, [checkpointer], "acme", limits)).caughtUp) continue
+}
+
+/** RFC 6962, section 2.1, as it is written there. */
+function naiveRoot(leaves: readonly string[]): string {
+  const sha256 = (...parts: readonly (string | Buffer)[]) => parts.reduce((hash, part) => hash.update(part), createHash("sha256")).digest("hex")
+  if (leaves.length === 0) return sha256("")
+  if (leaves.length === 1) return leaves[0] ?? ""
+  let half = 1
+  while (half * 2 < leaves.length) half *= 2
+  return sha256("\x01", Buffer.from(naiveRoot(leaves.slice(0, half)), "hex"), Buffer.from(naiveRoot(leaves.slice(half)), "hex"))
+}
+
+/** Reads the note as its specification says, with the platform's Ed25519. */
+function expectSigned(checkpoint: Checkpoint | undefined, leaves: readonly string[]): void {
+  assert.ok(checkpoint !== undefined)
+  const root = naiveRoot(leaves)
+  assert.equal(checkpoint.size, leaves.length)
+  assert.equal(Buffer.from(checkpoint.root).toString("hex"), root)
+  const text = `${origin}\n${leaves.length}\n${Buffer.from(root, "hex").toString("base64")}\n`
+  assert.ok(checkpoint.note.startsWith(`${text}\n\u2014 ${origin} `))
+  const signature = Buffer.from(checkpoint.note.slice(text.length + 1).trimEnd().split(" ")[2] ?? "", "base64")
+  const keyId = createHash("sha256").update(`${origin}\n\x01`).update(rawPublicKey).digest().subarray(0, 4)
+  assert.deepEqual(signature.subarray(0, 4), keyId)
+  assert.ok(verify(null, Buffer.from(text), publicKey, signature.subarray(4)))
+}
+
+test("at every size the signed root is that of RFC 6962 over the hashes of the records", async () => {
+  const house = await openHouse(1)
+  const checkpointer = house.checkpointer(memoryHeads())
+  for (const added of [0, 1, 1, 1, 3, 1, 8, 1, 15, 33]) {
+    if (added > 0) await house.add(added)
+    await followAll(house.journal, checkpointer)
+    const { hashes } = await expectChain(house.journal, "acme")
+    const checkpoint = await checkpointer.sign("acme")
+    expectSigned(checkpoint, hashes)
+    assert.deepEqual(await checkpointer.sign("acme"), checkpoint, "nothing new, nothing signed")
+    assert.equal(checkpointer.unsignedSinceMs("acme"), undefined)
+  }
+})
+
+test("a checkpointer goes on where the last one stopped, also within a batch, and tiles are the same", async () => {
+  const house = await openHouse(600)
+  const heads = memoryHeads()
+  for (let restart = 0; restart < 40; restart++) {
+    const checkpointer = house.checkpointer(heads)
+    await followOnce(house.journal, [checkpointer], "acme", { ...limits, followEntriesMax: 1 + ((restart * 7) % 31) })
+    if (restart % 3 === 0) await checkpointer.sign("acme")
+    assert.equal(await house.checkpointer(heads).position("acme"), await checkpointer.position("acme"))
+  }
+  const last = house.checkpointer(heads)
+  await followAll(house.journal, last)
+  const { hashes } = await expectChain(house.journal, "acme")
+  const checkpoint = await last.sign("acme")
+  expectSigned(checkpoint, hashes)
+  const kept = { journal: house.journal, index: house.index }
+  for (const [level, tile, width] of [[0, 0, 256], [0, 2, 88], [1, 0, 2]] as const) {
+    const expected = Array.from({ length: width }, (_, place) => naiveRoot(hashes.slice((tile * 256 + place) * 256 ** level, (tile * 256 + place + 1) * 256 ** level)))
+    assert.equal(Buffer.from(await readTile(kept, "acme", level, tile, 256)).toString("hex"), expected.join(""), `tile ${level}/${tile}`)
+  }
+  // From a leaf and its neighbours up to the root, as RFC 9162 does it.
+  for (const index of [0, 1, 255, 256, 511, 512, 598, 599]) {
+    const proof = await readInclusion(kept, "acme", index, 600)
+    let [node, at, end] = [hashes[index] ?? "", index, 599]
+    for (const sibling of proof.map((hash) => Buffer.from(hash).toString("hex"))) {
+      const [left, right] = at % 2 === 1 || at === end ? [sibling, node] : [node, sibling]
+      if (at === end) while (at % 2 === 0 && at > 0) [at, end] = [at >> 1, end >> 1]
+      node = createHash("sha256").update("\x01").update(left, "hex").update(right, "hex").digest("hex")
+      ;[at, end] = [at >> 1, end >> 1]
+    }
+    assert.equal(node, naiveRoot(hashes), `leaf ${index}`)
+  }
+})
+
+const flip = (bytes: Uint8Array | undefined, at: number): Uint8Array => {
+  const changed = Uint8Array.from(bytes ?? [])
+  changed[at] = (changed[at] ?? 0) ^ 1
+  return changed
+}
+
+const tampering: readonly (readonly [what: string, bend: (entry: Stored) => Stored])[] = [
+  ...[0, 4, 5, 6, 13, 14, 21, 22, 53, 54, 85, 86, 117].map((at): [string, (entry: Stored) => Stored] => [`byte ${at} of the record`, (entry) => ({ ...entry, record: flip(entry.record, at) })]),
+  ["the record's length", (entry) => ({ ...entry, record: entry.record.subarray(1) })],
+  ["the first byte of the body", (entry) => ({ ...entry, body: flip(entry.body, 0) })],
+  ["the last byte of the body", (entry) => ({ ...entry, body: flip(entry.body, (entry.body?.length ?? 1) - 1) })],
+  ["a byte of the salt", (entry) => ({ ...entry, bodySalt: flip(entry.bodySalt, 9) })],
+  ["a body that is gone", (entry) => ({ ...entry, body: undefined })],
+]
+for (const [what, bend] of tampering) {
+  test(`nothing is signed over an entry of which ${what} was changed`, async () => {
+    const house = await openHouse(20)
+    const heads = memoryHeads()
+    // Storage gives the ninth entry back other than it was kept; the tenth shows it where the ninth alone cannot.
+    const journal: JournalReader = { ...house.journal, after: async (...asked) => (await house.journal.after(...asked)).map((entry) => (entry.sequence === 9 ? bend(entry) : entry)) }
+    const checkpointer = house.checkpointer(heads, journal)
+    await followOnce(journal, [checkpointer], "acme", limits)
+    await checkpointer.sign("acme")
+    await assert.rejects(followAll(journal, checkpointer), (error: unknown) => error instanceof IntegrityError && /^entry (9|10): /.test(error.message))
+    assert.equal((await checkpointer.sign("acme"))?.size, 7)
+    assert.equal(heads.get(origin)?.size, 7)
+    assert.equal((await house.index.tree("acme"))?.size, 7)
+    // It was the reading that was wrong: the same checkpointer goes on when it is right again.
+    const healed = house.checkpointer(heads)
+    await followAll(house.journal, healed)
+    expectSigned(await healed.sign("acme"), (await expectChain(house.journal, "acme")).hashes)
+  })
+}
+
+test("an entry that is missing, or stands in another's place, is not followed", async () => {
+  const house = await openHouse(10)
+  const bends: ((entries: readonly Stored[]) => Stored[])[] = [
+    (entries) => entries.filter(({ sequence }) => sequence !== 3),
+    (entries) => entries.map((entry) => (entry.sequence === 3 ? { ...(entries[3] ?? entry), sequence: 3 } : entry)),
+    (entries) => entries.toReversed(),
+  ]
+  for (const bend of bends) {
+    const journal: JournalReader = { ...house.journal, after: async (...asked) => bend(await house.journal.after(...asked)) }
+    const heads = memoryHeads()
+    const checkpointer = house.checkpointer(heads, journal)
+    await assert.rejects(followOnce(journal, [checkpointer], "acme", limits))
+    await checkpointer.sign("acme")
+    assert.equal(heads.get(origin), undefined)
+  }
+  await expectChain(house.journal, "acme")
+})
+
+test("when the index cannot keep the tree, the one in memory is given up with it", async () => {
+  const house = await openHouse(20)
+  let failing = false
+  const index: Index = { ...house.index, growTree: (...asked) => (failing ? Promise.reject(new Error("the disk is full")) : house.index.growTree(...asked)) }
+  const checkpointer = house.checkpointer(memoryHeads(), house.journal, index)
+  await followOnce(house.journal, [checkpointer], "acme", limits)
+  failing = true
+  await assert.rejects(followOnce(house.journal, [checkpointer], "acme", limits), /the disk is full/)
+  assert.equal(await checkpointer.position("acme"), 7)
+  failing = false
+  await followAll(house.journal, checkpointer)
+  expectSigned(await checkpointer.sign("acme"), (await expectChain(house.journal, "acme")).hashes)
+})
+
+test("a crash between the note outside and the checkpoint inside is made good by the next signature", async () => {
+  const house = await openHouse(5)
+  const heads = memoryHeads()
+  const index: Index = { ...house.index, putCheckpoint: () => Promise.reject(new Error("killed")) }
+  const killed = house.checkpointer(heads, house.journal, index)
+  await followAll(house.journal, killed)
+  await assert.rejects(killed.sign("acme"), /killed/)
+  assert.equal(heads.get(origin)?.size, 5)
+  assert.equal(await house.index.checkpoint("acme"), undefined)
+  const next = house.checkpointer(heads)
+  await followAll(house.journal, next)
+  expectSigned(await next.sign("acme"), (await expectChain(house.journal, "acme")).hashes)
+})
+
+test("an index that was deleted is made again to the same tree, which is signed when it has reached what was signed", async () => {
+  const house = await openHouse(20)
+  const heads = memoryHeads()
+  const before = house.checkpointer(heads)
+  await followAll(house.journal, before)
+  const signed = await before.sign("acme")
+  const { index } = openMemory().watched
+  const again = house.checkpointer(heads, house.journal, index)
+  await followOnce(house.journal, [again], "acme", limits)
+  assert.equal(await again.sign("acme"), undefined, "a smaller tree than the signed one is not signed")
+  await followAll(house.journal, again)
+  assert.deepEqual(await again.sign("acme"), signed)
+  expectSigned(signed, (await expectChain(house.journal, "acme")).hashes)
+})
+
+test("a history that differs from what was signed is not signed, wherever the difference is found", async () => {
+  const house = await openHouse(20)
+  const { hashes } = await expectChain(house.journal, "acme")
+  const signedElsewhere = (size: number) => {
+    const heads = memoryHeads()
+    heads.advance(origin, { size, root: createHash("sha256").update("another history").digest() })
+    return heads
+  }
+  const refused = (error: unknown) => error instanceof IntegrityError && /signed/.test(error.message)
+  // The signed size is passed while the tree is made again.
+  for (const size of [1, 7, 13, 20]) {
+    const { index } = openMemory().watched
+    const heads = signedElsewhere(size)
+    const checkpointer = house.checkpointer(heads, house.journal, index)
+    await assert.rejects(followAll(house.journal, checkpointer), refused, `signed at ${size}`)
+    assert.equal(await index.checkpoint("acme"), undefined)
+    assert.equal(heads.get(origin)?.size, size)
+  }
+  // The tree is ahead of what was signed already, or has just that size.
+  await followAll(house.journal, house.checkpointer(memoryHeads()))
+  for (const size of [1, 8, 13, 19, 20]) {
+    const heads = signedElsewhere(size)
+    const checkpointer = house.checkpointer(heads)
+    await assert.rejects(async () => {
+      await house.add(1)
+      await followAll(house.journal, checkpointer)
+      await checkpointer.sign("acme")
+    }, refused, `signed at ${size}, the tree had 20`)
+    assert.equal(heads.get(origin)?.size, size)
+  }
+  // The same history, signed earlier, goes on.
+  const honest = memoryHeads()
+  honest.advance(origin, { size: 13, root: Buffer.from(naiveRoot(hashes.slice(0, 13)), "hex") })
+  const checkpointer = house.checkpointer(honest)
+  await followAll(house.journal, checkpointer)
+  expectSigned(await checkpointer.sign("acme"), (await expectChain(house.journal, "acme")).hashes)
+})
+
+test("two followers at different places are each given what they have not taken, from one read", async () => {
+  const house = await openHouse(20)
+  const taken = { slow: [] as number[], quick: [] as number[] }
+  const follower = (name: "slow" | "quick", from: number) => ({
+    name,
+    position: async () => from + taken[name].length,
+    take: async (_: string, entries: readonly Stored[]) => void taken[name].push(...entries.map(({ sequence }) => sequence)),
+  })
+  const followers = [follower("slow", 0), follower("quick", 5)]
+  assert.deepEqual(await followOnce(house.journal, followers, "acme", limits), { position: 7, caughtUp: false })
+  assert.deepEqual(taken, { slow: [1, 2, 3, 4, 5, 6, 7], quick: [6, 7] })
+  while (!(await followOnce(house.journal, followers, "acme", limits)).caughtUp) continue
+  assert.deepEqual(taken.quick, Array.from({ length: 15 }, (_, at) => at + 6))
+  await expectChain(house.journal, "acme")
+})
+
+test("a workspace's key signs for it, is unsealed by the service's secret alone, and must bear the origin's name", async () => {
+  const house = await openHouse(1)
+  const made = await createSigners(house.registry, secret)("acme")
+  assert.equal(made.name, origin)
+  assert.ok(verify(null, Buffer.from("x"), createPublicKey(createPrivateKey(privateKey.export({ format: "pem", type: "pkcs8" }))), made.sign(Buffer.from("x"))))
+  await assert.rejects(createSigners(house.registry, Buffer.alloc(32, 4))("acme"))
+  await assert.rejects(createSigners(house.registry, secret)("other"), /no key to sign with/)
+  const wrong = createCheckpointer({ ...house, heads: memoryHeads(), signerOf: async () => ({ ...signer, name: "other.example/x" }), clock })
+  await followAll(house.journal, wrong)
+  await assert.rejects(wrong.sign("acme"), /origin's name/)
+  assert.equal(await house.index.checkpoint("acme"), undefined)
+  await expectChain(house.journal, "acme")
+})

@@ -1,0 +1,141 @@
+import assert from "node:assert/strict"
+import { createHash, hkdfSync } from "node:crypto"
+import test from "node:test"
+import type { Clock } from "../clock.ts"
+import { justRecorded, receiptJson } from "../entry.ts"
+import { LedgerError } from "../error.ts"
+import { defaultLimits } from "../limits.ts"
+import { expectChain } from "../store/expect-chain.ts"
+import { openMemory } from "../store/memory.ts"
+import type { Document, Journal } from "../store/store.ts"
+import { createLedger, type Recorded, type Said } from "./ledger.ts"
+
+const receivedAtMs = Date.UTC(2026, 0, 2, 3, 4, 5, 6)
+const clock: Clock = { now: () => receivedAtMs + 10, elapsed: () => 0, sleep: async () => {} }
+const secret = Buffer.alloc(32, 9)
+
+function workspaceNamed(id: string, personalKeys: readonly string[] = []): Document<"workspace"> {
+  const ledgerId = createHash("sha256").update(id).digest("hex")
+  const settings = { policyVisibility: "private", projects: "open", transparency: "private", hotDays: 90, requirePublishedPolicy: false } as const
+  const value = { name: id, createdAt: "", genesis: "", ledgerId, origin: "", ...settings, personalKeys, laneRules: [{ prefix: "order", lane: "data" } as const] }
+  return { kind: "workspace", workspace: id, id, version: 1, serial: 1, value }
+}
+
+function openLedger(bend: (journal: Journal) => Journal = (journal) => journal) {
+  const { served } = openMemory()
+  const ledger = createLedger({ journal: bend(served.journal), clock, limits: defaultLimits, secret, report: { commit: () => {}, advanced: () => {} } })
+  return { served, ledger }
+}
+
+const order: Said = {
+  kind: "event",
+  projectId: "core",
+  action: "order.create",
+  actor: { id: "usr_1", type: "user", email: "ada@example.com", further: [1, { x: "ß" }] },
+  target: { id: "ord_1", type: "order", name: "Order 1" },
+  occurredAt: "2026-01-02T03:00:00+01:00",
+  source: "api",
+  userVisible: true,
+  metadata: { amount: 1 },
+  keyId: "key",
+  context: { requestId: "one" },
+  receivedAtMs,
+}
+const withKey = (key: string, more: Partial<Said> = {}): Said => ({ ...order, ...more, idempotency: { route: "/v1/events", key } })
+const receiptOf = (one: Recorded | undefined) => (one === undefined || one.kind === "reused" ? assert.fail("it was not recorded") : receiptJson(one.opened, justRecorded, "https://ledger.example"))
+
+test("a used key returns the first receipt, byte for byte, whoever asks and however often", async () => {
+  const { served, ledger } = openLedger()
+  const acme = workspaceNamed("acme")
+  const write = (more?: Partial<Said>) => ledger.record(acme, [withKey("order-4711-created", more)])
+  const [first, again] = await Promise.all([write(), write()])
+  const later = await write({ keyId: "another key", context: { requestId: "two" }, receivedAtMs: receivedAtMs + 1000 })
+  assert.deepEqual([first[0]?.kind, again[0]?.kind, later[0]?.kind], ["recorded", "replayed", "replayed"])
+  assert.equal(receiptOf(again[0]), receiptOf(first[0]))
+  assert.equal(receiptOf(later[0]), receiptOf(first[0]))
+  assert.equal((await expectChain(served.journal, "acme")).size, 1)
+})
+
+test("a used key with another request records nothing and names the original", async () => {
+  const { served, ledger } = openLedger()
+  const acme = workspaceNamed("acme")
+  const [first] = await ledger.record(acme, [withKey("order-4711-created")])
+  const [other] = await ledger.record(acme, [withKey("order-4711-created", { metadata: { amount: 2 } })])
+  assert.ok(first?.kind === "recorded" && other?.kind === "reused")
+  assert.equal(other.original.receipt, first.opened.content.receipt)
+  assert.equal((await expectChain(served.journal, "acme")).size, 1)
+})
+
+test("events and consents have keys of their own, and so has each workspace", async () => {
+  const { served, ledger } = openLedger()
+  const kinds = async (workspace: string, route: "/v1/events" | "/v1/consents") =>
+    (await ledger.record(workspaceNamed(workspace), [{ ...order, idempotency: { route, key: "the-same-key" } }]))[0]?.kind
+  assert.deepEqual(
+    [await kinds("acme", "/v1/events"), await kinds("acme", "/v1/consents"), await kinds("other", "/v1/events"), await kinds("acme", "/v1/consents")],
+    ["recorded", "recorded", "recorded", "replayed"],
+  )
+  const [stored] = await served.journal.at("acme", [1])
+  const idemSecret = new Uint8Array(hkdfSync("sha256", secret, createHash("sha256").update("acme").digest(), "tallystick idempotency", 32))
+  const digest = createHash("sha256").update("ALK1").update(idemSecret).update("/v1/events\nthe-same-key").digest()
+  assert.equal(stored?.idem, digest.subarray(0, 16).toString("base64url"))
+  await expectChain(served.journal, "acme")
+  await expectChain(served.journal, "other")
+})
+
+test("a batch is answered in its order: new ones, replays, and keys that belong to something else", async () => {
+  const { served, ledger } = openLedger()
+  const acme = workspaceNamed("acme", ["amount"])
+  await ledger.record(acme, [withKey("first-of-all-keys")])
+  const answers = await ledger.record(acme, [
+    withKey("a-new-key-of-many"),
+    withKey("first-of-all-keys"),
+    withKey("first-of-all-keys", { userVisible: false }),
+    withKey("a-new-key-of-many"),
+    withKey("another-new-key-"),
+    withKey("another-new-key-", { projectId: "else" }),
+  ])
+  assert.deepEqual(
+    answers.map(({ kind }) => kind),
+    ["recorded", "replayed", "reused", "replayed", "recorded", "reused"],
+  )
+  assert.deepEqual(await ledger.record(acme, []), [])
+  assert.equal((await expectChain(served.journal, "acme")).size, 3)
+})
+
+test("an original that cannot be read is said to be so, and is not taken for another request", async () => {
+  let tampered = false
+  const { served, ledger } = openLedger((journal) => ({
+    ...journal,
+    at: async (workspace, sequences) => (await journal.at(workspace, sequences)).map((entry) => (tampered && entry !== undefined ? { ...entry, disclosures: "" } : entry)),
+  }))
+  const acme = workspaceNamed("acme")
+  await ledger.record(acme, [withKey("order-4711-created")])
+  const holed: Journal = { ...served.journal, at: async (_, sequences) => sequences.map(() => undefined) }
+  const blind = createLedger({ journal: holed, clock, limits: defaultLimits, secret, report: { commit: () => {}, advanced: () => {} } })
+  await assert.rejects(blind.record(acme, [withKey("order-4711-created")]), (error: unknown) => error instanceof LedgerError && error.code === "integrity_failure")
+  // Disclosures that were destroyed leave a request that differs.
+  tampered = true
+  assert.equal((await ledger.record(acme, [withKey("order-4711-created")]))[0]?.kind, "reused")
+  await expectChain(served.journal, "acme")
+})
+
+test("an entry says what the caller said, when it was received, its lane, and whether its clock was ahead", async () => {
+  const { served, ledger } = openLedger()
+  const ahead = async (occurredAt: string) => {
+    const [one] = await ledger.record(workspaceNamed("acme"), [{ ...order, occurredAt }])
+    return one?.kind === "recorded" ? one.opened.content.clockAhead : assert.fail()
+  }
+  assert.equal(await ahead("2026-01-02T03:09:05.006Z"), undefined, "five minutes are allowed")
+  assert.equal(await ahead("2026-01-02T03:09:05.007Z"), true)
+  assert.equal(await ahead("2026-01-02t05:09:05.007+02:00"), true)
+  assert.equal(await ahead("2026-01-02t05:09:05.006999999+02:00"), undefined)
+  assert.equal(await ahead("9999-12-31T23:59:59z"), true)
+  assert.equal(await ahead("0000-01-01T00:00:00-23:59"), undefined)
+  const [one] = await ledger.record(workspaceNamed("acme"), [order])
+  assert.ok(one?.kind === "recorded")
+  const { id, receipt, ...content } = one.opened.content
+  assert.match(`${id} ${receipt}`, /^evt_\w{36} rcp_\w{36}$/)
+  const { receivedAtMs: _, kind: __, ...asSaid } = order
+  assert.deepEqual(content, { ...asSaid, workspaceId: "acme", receivedAt: "2026-01-02T03:04:05.006Z", lane: "data" })
+  await expectChain(served.journal, "acme")
+})

@@ -1,0 +1,378 @@
+import assert from "node:assert/strict"
+import { createHash } from "node:crypto"
+import test from "node:test"
+import type { Clock } from "../clock.ts"
+import { LedgerError, type ErrorCode } from "../error.ts"
+import { defaultLimits, type Limits } from "../limits.ts"
+import { expectChain } from "../store/expect-chain.ts"
+import { openMemory } from "../store/memory.ts"
+import type { Change, Group, Journal, Outcome } from "../store/store.ts"
+import type { Sealed } from "./seal.ts"
+import { createSequencer, type Chain, type Placed } from "./sequencer.ts"
+
+const sha256 = (text: string | Uint8Array) => createHash("sha256").update(text).digest()
+const chainOf = (workspace: string): Chain => ({ workspace, ledgerId: sha256(workspace) })
+
+/** An entry by the name of its key; one whose name begins with "-" has none. */
+let made = 0
+function sealed(workspace: string, name: string): Sealed {
+  const [receipt, idem] = [`rcp_${++made}`, name.startsWith("-") ? undefined : name]
+  const body = Buffer.from(JSON.stringify({ ...(idem === undefined ? {} : { idem }), receipt, workspaceId: workspace }))
+  const bodySalt = Buffer.alloc(16, 7)
+  return { kind: "event", receipt, idem, body, bodySalt, bodyHash: createHash("sha256").update("ALB1").update(bodySalt).update(body).digest(), disclosures: "" }
+}
+
+function project(workspace: string, id: string, version: number): Change {
+  return { kind: "project", workspace, id, version, value: { name: `version ${version + 1}`, receipts: "private", activityLinks: false, createdAt: "" } }
+}
+
+interface House {
+  readonly journal: Journal
+  /** Every call of append, as the entries' keys by workspace. */
+  readonly commits: Map<string, readonly (string | undefined)[]>[]
+  readonly clock: Clock & { nowMs: number }
+  submit(workspace: string, names: readonly string[], changes?: readonly Change[]): Promise<readonly Placed[]>
+  waiting(): number
+  drained(): Promise<void>
+}
+
+/** A sequencer over the memory store; `around` stands between the two, for the disk. */
+function openHouse(around: (append: Journal["append"]) => Journal["append"] = (append) => append, limits: Partial<Limits> = {}): House {
+  const { served } = openMemory()
+  const commits: House["commits"] = []
+  const append = around(served.journal.append)
+  const journal: Journal = {
+    ...served.journal,
+    async append(groups) {
+      commits.push(new Map(groups.map(({ workspace, entries }) => [workspace, entries.map(({ idem }) => idem)])))
+      return append(groups)
+    },
+  }
+  const clock = { nowMs: 1000, now: () => clock.nowMs, elapsed: () => clock.nowMs, sleep: async () => {} }
+  const sequencer = createSequencer(journal, clock, { ...defaultLimits, ...limits }, { commit: () => {}, advanced: () => {} })
+  return {
+    journal: served.journal,
+    commits,
+    clock,
+    submit: (workspace, names, changes) =>
+      sequencer.submit(
+        chainOf(workspace),
+        names.map((name) => sealed(workspace, name)),
+        changes,
+      ),
+    waiting: () => sequencer.waiting(),
+    drained: () => sequencer.drained(),
+  }
+}
+
+/** Holds each append until it is let go, one at a time. */
+function gate() {
+  const held: (() => void)[] = []
+  let most = 0
+  let under = 0
+  let arrived = () => {}
+  return {
+    most: () => most,
+    around: (append: Journal["append"]): Journal["append"] =>
+      async function gated(groups) {
+        under += 1
+        most = Math.max(most, under)
+        await new Promise<void>((resolve) => {
+          held.push(resolve)
+          arrived()
+        })
+        const outcomes = await append(groups)
+        under -= 1
+        return outcomes
+      },
+    /** Waits until an append is held, then lets it go. */
+    async release(): Promise<void> {
+      if (held.length === 0) await new Promise<void>((resolve) => (arrived = resolve))
+      held.shift()?.()
+    },
+    async until(): Promise<void> {
+      if (held.length === 0) await new Promise<void>((resolve) => (arrived = resolve))
+    },
+  }
+}
+
+const code = (expected: ErrorCode) => (error: unknown) => error instanceof LedgerError && error.code === expected
+const sequences = (placed: readonly Placed[]) => placed.map((one) => (one.kind === "placed" ? one.link.sequence : -one.sequence))
+
+test("entries get their places in the order given, and what was answered is what was kept", async () => {
+  const house = openHouse()
+  const placed = await Promise.all([house.submit("acme", ["a", "b"]), house.submit("acme", ["-"]), house.submit("other", ["a"]), house.submit("acme", ["c"])])
+  assert.deepEqual(placed.map(sequences), [[1, 2], [3], [1], [4]])
+  assert.equal(house.commits.length, 1, "one turn of the event loop, one commit")
+  const { hashes } = await expectChain(house.journal, "acme")
+  const links = [placed[0], placed[1], placed[3]].flat().map((one) => (one?.kind === "placed" ? one.link : assert.fail()))
+  assert.deepEqual(links.map(({ hash }) => Buffer.from(hash).toString("hex")), hashes)
+  await expectChain(house.journal, "other")
+  assert.equal(house.waiting(), 0)
+})
+
+test("nothing to record is nothing to wait for", async () => {
+  const house = openHouse()
+  assert.deepEqual(await house.submit("acme", []), [])
+  assert.equal(house.commits.length, 0)
+  await assert.rejects(house.submit("acme", [], [project("acme", "p", 0)]), /recorded by an entry/)
+  assert.equal(await house.journal.head("acme"), undefined)
+})
+
+test("one commit is under way at a time, and those who come meanwhile share the next", async () => {
+  const doors = gate()
+  const house = openHouse(doors.around)
+  const first = house.submit("acme", ["a"])
+  await doors.until()
+  const next = ["b", "c", "d"].map((name) => house.submit(name === "c" ? "other" : "acme", [name]))
+  assert.equal(house.waiting(), 4)
+  await doors.release()
+  await first
+  await doors.release()
+  await Promise.all(next)
+  assert.equal(house.commits.length, 2)
+  assert.equal(doors.most(), 1)
+  await house.drained()
+  await expectChain(house.journal, "acme")
+})
+
+test("workspaces are served in turn: one with a long queue does not keep the others waiting", async () => {
+  const house = openHouse(undefined, { commitEntriesMax: 4 })
+  const order: string[] = []
+  const note = (workspace: string, name: string) => house.submit(workspace, [name]).then(() => order.push(workspace))
+  await Promise.all([...Array.from({ length: 12 }, (_, at) => note("long", `l${at}`)), note("short", "s"), note("brief", "b")])
+  assert.deepEqual(house.commits[0], new Map([["long", ["l0", "l1"]], ["short", ["s"]], ["brief", ["b"]]]))
+  assert.ok(order.indexOf("short") < 4 && order.indexOf("brief") < 4)
+
+  // Whoever did not fit goes first next time.
+  const crowded = openHouse(undefined, { commitEntriesMax: 2 })
+  await Promise.all(["a", "b", "c", "d"].flatMap((workspace) => [crowded.submit(workspace, ["1"]), crowded.submit(workspace, ["2"])]))
+  assert.deepEqual(crowded.commits.map((commit) => [...commit.keys()].join("")), ["ab", "cd", "ab", "cd"])
+  for (const workspace of ["a", "b", "c", "d"]) await expectChain(crowded.journal, workspace)
+})
+
+test("a commit is bounded by entries and by bytes, and a submission is never divided", async () => {
+  const house = openHouse(undefined, { commitEntriesMax: 5, commitBytesMax: 100_000 })
+  await Promise.all([house.submit("acme", ["a", "b", "c"]), house.submit("acme", ["d", "e", "f"]), house.submit("acme", ["g"])])
+  assert.deepEqual(house.commits.map((commit) => commit.get("acme")?.length), [6, 1])
+  const small = openHouse(undefined, { commitBytesMax: 10 })
+  await Promise.all([small.submit("acme", ["a", "b"]), small.submit("acme", ["c"])])
+  assert.deepEqual(small.commits.map((commit) => commit.get("acme")?.length), [2, 1])
+  await expectChain(house.journal, "acme")
+})
+
+test("a full queue refuses at once, and takes again what there is room for", async () => {
+  const doors = gate()
+  const house = openHouse(doors.around, { queuedEventsMax: 5 })
+  const taken = [house.submit("acme", ["a", "b", "c"]), house.submit("other", ["d"])]
+  await assert.rejects(house.submit("acme", ["e", "f"]), code("overloaded"))
+  taken.push(house.submit("acme", ["g"]))
+  await assert.rejects(house.submit("third", ["h"]), code("overloaded"))
+  await doors.release()
+  await Promise.all(taken)
+  assert.equal(house.waiting(), 0)
+  const again = house.submit("acme", ["e", "f", "h", "i", "j"])
+  await doors.release()
+  assert.deepEqual(sequences(await again), [5, 6, 7, 8, 9])
+  await expectChain(house.journal, "acme")
+})
+
+test("of the senders of one key one is first, and all others are told which entry it is", async () => {
+  const house = openHouse()
+  const sent = await Promise.all([house.submit("acme", ["k", "x"]), house.submit("acme", ["k"]), house.submit("acme", ["y", "k", "k"]), house.submit("other", ["k"])])
+  assert.deepEqual(sent.map(sequences), [[1, 2], [-1], [3, -1, -1], [1]])
+  assert.deepEqual(sequences(await house.submit("acme", ["z", "k", "x", "-"])), [4, -1, -2, 5])
+  assert.equal((await expectChain(house.journal, "acme")).size, 5)
+})
+
+test("one key within one submission is one entry", async () => {
+  const house = openHouse()
+  assert.deepEqual(sequences(await house.submit("acme", ["k", "k", "k"])), [1, -1, -1])
+  await expectChain(house.journal, "acme")
+})
+
+test("a duplicate that comes while the first is being written waits for it", async () => {
+  const doors = gate()
+  const house = openHouse(doors.around)
+  const first = house.submit("acme", ["k"])
+  await doors.until()
+  const second = house.submit("acme", ["k"])
+  await doors.release()
+  assert.deepEqual(sequences(await first), [1])
+  await doors.release()
+  assert.deepEqual(sequences(await second), [-1])
+  await expectChain(house.journal, "acme")
+})
+
+test("new entries are kept while a stream of replays never ends", async () => {
+  // While each commit is under way the next replay comes in, so there is one whenever a commit is gathered.
+  let streaming = false
+  let kept = false
+  const replays: Promise<unknown>[] = []
+  const house = openHouse((append) => async (groups) => {
+    if (streaming && !kept && replays.length < 50) replays.push(house.submit("acme", ["k"]))
+    return append(groups)
+  })
+  await house.submit("acme", ["k"])
+  streaming = true
+  replays.push(house.submit("acme", ["k"]))
+  await house.submit("acme", ["new"])
+  kept = true
+  assert.ok(replays.length < 5, `it was kept after ${replays.length} replays`)
+  await Promise.all(replays)
+  assert.equal((await expectChain(house.journal, "acme")).size, 2)
+})
+
+test("when another program has moved the head, entries are linked again to the new one", async () => {
+  let interfere: (() => Promise<void>) | undefined
+  const house = openHouse((append) => async (groups) => {
+    await interfere?.()
+    return append(groups)
+  })
+  const other = createSequencer(house.journal, house.clock, defaultLimits, { commit: () => {}, advanced: () => {} })
+  await house.submit("acme", ["a"])
+  let times = 3
+  interfere = async () => {
+    if (times-- > 0) await other.submit(chainOf("acme"), [sealed("acme", "-theirs")])
+  }
+  assert.deepEqual(sequences(await house.submit("acme", ["b", "c"])), [5, 6])
+  // One that moves each time is given up, as unknown, and the key is free.
+  times = Infinity
+  await assert.rejects(house.submit("acme", ["d"]), code("ledger_unavailable"))
+  times = 0
+  const { size } = await expectChain(house.journal, "acme")
+  assert.equal(size, 6 + defaultLimits.relinksMax + 1)
+  assert.deepEqual(sequences(await house.submit("acme", ["d"])), [size + 1])
+  await expectChain(house.journal, "acme")
+})
+
+test("a refusal by the disk is passed on as it is: nothing was recorded", async () => {
+  let full = true
+  const house = openHouse((append) => async (groups) => {
+    if (full) throw new LedgerError("storage_full", "the disk is full")
+    return append(groups)
+  })
+  const sent = [house.submit("acme", ["a"]), house.submit("other", ["b"])]
+  for (const one of sent) await assert.rejects(one, code("storage_full"))
+  assert.equal(house.waiting(), 0)
+  full = false
+  assert.deepEqual(sequences(await house.submit("acme", ["a"])), [1])
+  await expectChain(house.journal, "acme")
+})
+
+test("a refusal by the disk is no definite answer for a submission of which a part was kept before", async () => {
+  let appends = 0
+  const house = openHouse((append) => async (groups) => {
+    if (++appends === 2) throw new LedgerError("storage_full", "the disk is full")
+    return append(groups)
+  })
+  // The second of the two waits for the next commit.
+  await assert.rejects(house.submit("acme", ["k", "k"]), code("ledger_unavailable"))
+  assert.equal((await expectChain(house.journal, "acme")).size, 1)
+  assert.deepEqual(sequences(await house.submit("acme", ["k"])), [-1])
+})
+
+for (const [when, stores] of [
+  ["before", false],
+  ["after", true],
+] as const) {
+  test(`an error ${when} the commit leaves nobody in a wrong belief, and the same key makes one entry`, async () => {
+    let failing = false
+    const house = openHouse((append) => async (groups) => {
+      if (!failing) return append(groups)
+      failing = false
+      if (stores) await append(groups)
+      throw new Error("the disk does not answer")
+    })
+    await house.submit("acme", ["a"])
+    failing = true
+    const sent = [house.submit("acme", ["b", "c"]), house.submit("other", ["x"])]
+    for (const one of sent) await assert.rejects(one, code("ledger_unavailable"))
+    assert.equal(house.waiting(), 0)
+    assert.deepEqual(sequences(await house.submit("acme", ["d"])), [stores ? 4 : 2], "linked to the head that storage has")
+    assert.deepEqual(sequences(await house.submit("acme", ["b", "c"])), stores ? [-2, -3] : [3, 4])
+    assert.deepEqual(sequences(await house.submit("other", ["x"])), stores ? [-1] : [1])
+    assert.equal((await expectChain(house.journal, "acme")).size, 4)
+    assert.equal((await expectChain(house.journal, "other")).size, 1)
+  })
+}
+
+test("a head that cannot be read is an unknown answer, and is asked for again", async () => {
+  const { served } = openMemory()
+  let failing = true
+  const journal: Journal = { ...served.journal, head: (workspace) => (failing ? Promise.reject(new Error("no answer")) : served.journal.head(workspace)) }
+  const clock = { now: () => 1, elapsed: () => 1, sleep: async () => {} }
+  const sequencer = createSequencer(journal, clock, defaultLimits, { commit: () => {}, advanced: () => {} })
+  await assert.rejects(sequencer.submit(chainOf("acme"), [sealed("acme", "a")]), code("ledger_unavailable"))
+  failing = false
+  assert.deepEqual(sequences(await sequencer.submit(chainOf("acme"), [sealed("acme", "a")])), [1])
+  await expectChain(served.journal, "acme")
+})
+
+test("changes commit with their entries, once, whatever it takes to get there", async () => {
+  const outcomes: Outcome[] = [{ kind: "moved" }]
+  const house = openHouse((append) => async (groups) => {
+    const planned = outcomes.shift()
+    return planned === undefined ? append(groups) : groups.map(() => planned)
+  })
+  const { served } = { served: house }
+  // Moved, then refused for another's replay, then with a duplicate of its own in the next commit.
+  const replay = house.submit("acme", ["k"])
+  await replay
+  await Promise.all([house.submit("acme", ["k"]), house.submit("acme", ["p", "p"], [project("acme", "p", 0)])])
+  await house.submit("acme", ["q"], [project("acme", "p", 1)])
+  assert.equal((await expectChain(served.journal, "acme")).size, 3)
+})
+
+test("of two that change one document at the same moment one is refused, and nobody else is", async () => {
+  const { served } = openMemory()
+  const clock = { now: () => 1, elapsed: () => 1, sleep: async () => {} }
+  const sequencer = createSequencer(served.journal, clock, defaultLimits, { commit: () => {}, advanced: () => {} })
+  const submit = (name: string, changes: readonly Change[] = []) => sequencer.submit(chainOf("acme"), [sealed("acme", name)], changes)
+  const sent = await Promise.allSettled([submit("a"), submit("b", [project("acme", "p", 0)]), submit("c"), submit("d", [project("acme", "p", 0)]), submit("e", [project("acme", "q", 0)])])
+  assert.deepEqual(sent.map(({ status }) => status), ["fulfilled", "fulfilled", "fulfilled", "rejected", "fulfilled"])
+  assert.ok(sent[3]?.status === "rejected" && code("conflict")(sent[3].reason))
+  assert.equal(sequencer.waiting(), 0)
+  assert.equal((await served.registry.get("project", "acme", "p"))?.version, 1)
+  assert.equal((await served.registry.get("project", "acme", "q"))?.version, 1)
+  assert.equal((await expectChain(served.journal, "acme")).size, 4)
+})
+
+test("times never go back, though the clock does, and not after an error either", async () => {
+  let failing = false
+  const house = openHouse((append) => async (groups: readonly Group[]) => {
+    if (failing) throw new Error("no answer")
+    return append(groups)
+  })
+  const timeOf = async (name: string) => {
+    const [placed] = await house.submit("acme", [name])
+    return placed?.kind === "placed" ? placed.link.timeMs : undefined
+  }
+  house.clock.nowMs = 5000
+  assert.equal(await timeOf("a"), 5000)
+  house.clock.nowMs = 3000
+  assert.equal(await timeOf("b"), 5000)
+  failing = true
+  await assert.rejects(timeOf("c"))
+  failing = false
+  assert.equal(await timeOf("c"), 5000)
+  house.clock.nowMs = 6000
+  assert.equal(await timeOf("d"), 6000)
+  await expectChain(house.journal, "acme")
+})
+
+test("drained is when nothing waits any more, and at once when nothing does", async () => {
+  const doors = gate()
+  const house = openHouse(doors.around)
+  await house.drained()
+  const sent = house.submit("acme", ["a"])
+  let drained = false
+  const waiting = house.drained().then(() => (drained = true))
+  await doors.until()
+  assert.equal(drained, false)
+  await doors.release()
+  await sent
+  await waiting
+  assert.equal(house.waiting(), 0)
+  await expectChain(house.journal, "acme")
+})

@@ -1,0 +1,304 @@
+// The write side under a disk with faults, many clients, another program on the same data and a clock that goes back, held against a
+// model that a reader can keep in his head: a map from each key to what was first recorded under it.
+//
+// Everything that is left to chance comes from the seed, so a failure is repeated by SEED=<seed> npm test -- <this file>.
+
+import assert from "node:assert/strict"
+import { createHash } from "node:crypto"
+import test from "node:test"
+import type { Clock } from "../clock.ts"
+import { disclosuresOf, openEntry, type Content } from "../entry.ts"
+import { LedgerError } from "../error.ts"
+import { defaultLimits } from "../limits.ts"
+import type { Change, Document, Head, Journal, Registry } from "../store/store.ts"
+import { expectChain } from "../store/expect-chain.ts"
+import { openMemory } from "../store/memory.ts"
+import { sameRequest, type SameRequest } from "./idempotency.ts"
+import { createLedger, type Ledger, type Said } from "./ledger.ts"
+
+const seeds = process.env["SEED"] === undefined ? Array.from({ length: 300 }, (_, at) => at + 1) : [Number(process.env["SEED"])]
+const triesMax = 40
+
+/** What was done in a run: a run that did too little proves nothing. */
+interface Work {
+  recorded: number
+  replayed: number
+  reused: number
+  refused: number
+  unknown: number
+  conflicts: number
+  changes: number
+  theirs: number
+}
+
+const noWork: Work = { recorded: 0, replayed: 0, reused: 0, refused: 0, unknown: 0, conflicts: 0, changes: 0, theirs: 0 }
+
+interface Canary {
+  readonly journal?: (journal: Journal) => Journal
+  readonly same?: SameRequest
+}
+
+test("whatever the disk does, each key has one entry, what was acknowledged is kept, and the chain holds", async () => {
+  const done = { ...noWork }
+  for (const seed of seeds) {
+    const work = await simulate(seed)
+    for (const kind of Object.keys(done) as (keyof Work)[]) done[kind] += work[kind]
+  }
+  for (const [kind, count] of Object.entries(done)) assert.ok(seeds.length === 1 || count >= seeds.length / 4, `${kind} happened ${count} times only: ${JSON.stringify(done)}`)
+})
+
+const canaries: readonly (readonly [fault: string, canary: Canary])[] = [
+  ["a head that is believed across an error", { journal: believeHeads }],
+  ["a comparison that ignores a field", { same: (kind, recorded, asked) => sameRequest(kind, { ...recorded, occurredAt: "" }, { ...asked, occurredAt: "" }) }],
+  ["an answer before the entry is stored", { journal: answerFirst }],
+]
+for (const [fault, canary] of canaries) {
+  test(`the simulation sees ${fault}`, async () => {
+    await assert.rejects(async () => {
+      for (const seed of seeds.slice(0, 50)) await simulate(seed, canary)
+    }, /^Error: seed \d+/)
+  })
+}
+
+/** Remembers the head that each append leads to, and answers with that, whatever became of the append. */
+function believeHeads(journal: Journal): Journal {
+  const believed = new Map<string, Head>()
+  return {
+    ...journal,
+    head: async (workspace) => believed.get(workspace) ?? (await journal.head(workspace)),
+    append(groups) {
+      for (const { workspace, entries, from } of groups) {
+        const last = entries.at(-1)?.record
+        if (last === undefined) continue
+        const hash = createHash("sha256").update("\0").update(last).digest()
+        believed.set(workspace, { sequence: from.sequence + entries.length, hash, timeMs: from.timeMs })
+      }
+      return journal.append(groups)
+    },
+  }
+}
+
+/** Looks what would become of an append, says so, and does it afterwards. */
+function answerFirst(journal: Journal): Journal {
+  return {
+    ...journal,
+    async append(groups) {
+      const late = journal.append(groups)
+      const known = await Promise.race([late, turn()])
+      late.catch(() => {})
+      return known ?? groups.map(() => ({ kind: "done" }))
+    },
+  }
+}
+
+async function simulate(seed: number, { journal: bend = (journal) => journal, same = sameRequest }: Canary = {}): Promise<Work> {
+  try {
+    return await run(seed, bend, same)
+  } catch (cause) {
+    throw new Error(`seed ${seed}: ${cause instanceof Error ? cause.message : String(cause)}`, { cause })
+  }
+}
+
+interface Known {
+  readonly variant: number
+  readonly receipt: string
+}
+
+async function run(seed: number, bend: (journal: Journal) => Journal, same: SameRequest): Promise<Work> {
+  const chance = chances(seed)
+  const work = { ...noWork }
+  const { served } = openMemory()
+  const clock = wanderingClock(chance)
+  const parts = { clock, limits: { ...defaultLimits, queuedEventsMax: 20, commitEntriesMax: 6 }, secret: new Uint8Array(32), report: { commit: () => {}, advanced: () => {} } }
+  const random = (into: Uint8Array) => into.forEach((_, at) => (into[at] = chance.below(256)))
+  const theirs = createLedger({ ...parts, journal: served.journal, random })
+  const workspaces = ["acme", "other"].map(workspaceNamed)
+  const disk = faultyDisk(served.journal, chance, async () => {
+    work.theirs += 1
+    await theirs.record(chance.of(workspaces), [saidOf({ theirs: work.theirs }, 0)])
+  })
+  const ledger = createLedger({ ...parts, journal: bend(disk), random, same })
+
+  const model = new Map<string, Known>()
+  const toldRecorded = new Set<string>()
+  const notRecorded = new Set<string>()
+  const acknowledged = new Map<string, number>()
+  const client = async (name: number) => {
+    for (let op = 0; op < 8; op++) {
+      const workspace = chance.of(workspaces)
+      if (chance.happens(0.15)) {
+        work.changes += 1
+        if (await count(ledger, served.registry, workspace, work)) acknowledged.set(workspace.id, (acknowledged.get(workspace.id) ?? 0) + 1)
+      } else {
+        const own = chance.happens(0.3)
+        const items = Array.from({ length: 1 + chance.below(4) }, (_, at) => ({
+          key: own ? `key-of-${name}-${op}-${at}` : `shared-key-${chance.below(8)}`,
+          variant: chance.below(3),
+        }))
+        await write(ledger, workspace, items, own && chance.happens(0.5))
+      }
+      await turns(chance.below(3))
+    }
+  }
+  await Promise.all([1, 2, 3, 4, 5].map(client))
+  await ledger.sequencer.drained()
+  assert.equal(ledger.sequencer.waiting(), 0)
+  for (const workspace of workspaces) await expectModel(workspace)
+  return work
+
+  /** Sends until there is an answer, as a client must; one that gives up does so only when nothing was recorded. */
+  async function write(to: Ledger, workspace: Document<"workspace">, items: readonly { key: string; variant: number }[], givesUp: boolean): Promise<void> {
+    const said = items.map(({ key, variant }) => ({ ...saidOf({ key }, variant), idempotency: { route: "/v1/events" as const, key } }))
+    let doubtful = false
+    for (let attempt = 0; attempt < triesMax; attempt++) {
+      const answer = await to.record(workspace, said).catch((error: unknown) => error)
+      if (Array.isArray(answer)) {
+        for (const [at, { key, variant }] of items.entries()) learn(`${workspace.id} ${key}`, variant, answer[at] as Awaited<ReturnType<Ledger["record"]>>[number])
+        return
+      }
+      if (!(answer instanceof LedgerError)) throw answer
+      assert.ok(["overloaded", "storage_full", "ledger_unavailable"].includes(answer.code), answer.code)
+      if (answer.code === "ledger_unavailable") {
+        doubtful = true
+        work.unknown += 1
+      } else {
+        work.refused += 1
+        if (givesUp && !doubtful) {
+          for (const { key } of items) notRecorded.add(`${workspace.id} ${key}`)
+          return
+        }
+      }
+      await turns(1 + chance.below(4))
+    }
+    assert.fail(`not answered after ${triesMax} tries`)
+  }
+
+  /** Whoever is told first of a key tells the truth for all who are told later. */
+  function learn(key: string, asked: number, told: Awaited<ReturnType<Ledger["record"]>>[number]): void {
+    work[told.kind] += 1
+    const content = told.kind === "reused" ? told.original : told.opened.content
+    const variant = variantOf(content)
+    if (told.kind === "reused") assert.notEqual(variant, asked, `${key}: the same request was called another`)
+    else assert.equal(variant, asked, `${key}: another request was called the same`)
+    const known = model.get(key)
+    // The one who recorded it may hear of it after others who were told what he recorded.
+    if (told.kind === "recorded") assert.ok(!toldRecorded.has(key), `${key}: recorded twice`)
+    if (told.kind === "recorded") toldRecorded.add(key)
+    if (known !== undefined) assert.deepEqual({ variant, receipt: content.receipt }, known, `${key}: two answers differ`)
+    model.set(key, { variant, receipt: content.receipt })
+  }
+
+  async function expectModel(workspace: Document<"workspace">): Promise<void> {
+    const found = new Map<string, Known>()
+    let counter = 0
+    for (const stored of await served.journal.after(workspace.id, 0, 10_000)) {
+      const { content } = openEntry(stored, disclosuresOf(stored)) ?? assert.fail("an entry cannot be opened")
+      const { key, counted } = content.metadata
+      if (counted !== undefined) assert.equal(counted, ++counter, "changes and their entries are in one order")
+      if (typeof key !== "string") continue
+      assert.ok(!found.has(key), `${key} has two entries`)
+      found.set(key, { variant: variantOf(content), receipt: content.receipt })
+    }
+    for (const [key, known] of model) if (key.startsWith(`${workspace.id} `)) assert.deepEqual(found.get(key.slice(workspace.id.length + 1)), known, `${key} is not what was acknowledged`)
+    for (const key of found.keys()) assert.ok(model.has(`${workspace.id} ${key}`), `${key} is there, and its client was told that it is not`)
+    for (const key of notRecorded) assert.ok(!model.has(key), `${key} was refused, and is there`)
+    assert.equal((await served.registry.get("project", workspace.id, "counter"))?.version ?? 0, counter, "a change and its entry are both there or neither")
+    assert.ok(counter >= (acknowledged.get(workspace.id) ?? 0), "an acknowledged change is there")
+    await expectChain(served.journal, workspace.id)
+  }
+}
+
+/** Moves a document from the version that is there; true when that was acknowledged. Without a key nobody may try again. */
+async function count(ledger: Ledger, registry: Registry, workspace: Document<"workspace">, work: Work): Promise<boolean> {
+  const version = (await registry.get("project", workspace.id, "counter"))?.version ?? 0
+  const change: Change = { kind: "project", workspace: workspace.id, id: "counter", version, value: { name: `${version + 1}`, receipts: "private", activityLinks: false, createdAt: "" } }
+  const answer = await ledger.record(workspace, [saidOf({ counted: version + 1 }, 0)], [change]).catch((error: unknown) => error)
+  if (Array.isArray(answer)) return true
+  if (!(answer instanceof LedgerError)) throw answer
+  if (answer.code === "conflict") work.conflicts += 1
+  return false
+}
+
+/** A variant differs from the others in one field, each in another. */
+function saidOf(metadata: Said["metadata"], variant: number): Said {
+  return {
+    kind: "event",
+    projectId: "core",
+    action: "simulation.entry.write",
+    actor: { id: "usr_1", type: "user", ...(variant === 1 ? { email: "ada@example.com" } : {}) },
+    target: { id: "thing", type: "thing" },
+    occurredAt: variant === 2 ? "2026-01-01T00:00:00.5Z" : "2026-01-01T00:00:00Z",
+    source: "api",
+    userVisible: false,
+    metadata,
+    receivedAtMs: 1_800_000_000_000,
+  }
+}
+
+function variantOf({ actor, occurredAt }: Content): number {
+  return actor["email"] !== undefined ? 1 : occurredAt.includes(".5") ? 2 : 0
+}
+
+/**
+ * Stands for the disk and for another program on it. An append may be refused before it begins, fail before it stores, fail after it
+ * has stored, or find that the other program wrote first; a head may not be readable; each takes its time.
+ */
+function faultyDisk(journal: Journal, chance: Chance, interfere: () => Promise<void>): Journal {
+  return {
+    ...journal,
+    async head(workspace) {
+      await turns(chance.below(2))
+      if (chance.happens(0.03)) throw new Error("the head cannot be read")
+      return journal.head(workspace)
+    },
+    async append(groups) {
+      await turns(chance.below(3))
+      if (chance.happens(0.05)) throw new LedgerError("storage_full", "the disk is full")
+      if (chance.happens(0.1)) throw new Error("failed before it stored")
+      if (chance.happens(0.1)) await interfere()
+      const outcomes = await journal.append(groups)
+      await turns(chance.below(3))
+      if (chance.happens(0.1)) throw new Error("failed after it had stored")
+      return outcomes
+    },
+  }
+}
+
+interface Chance {
+  below(end: number): number
+  happens(probability: number): boolean
+  of<T>(items: readonly T[]): T
+}
+
+/** Mulberry32: small, and the same everywhere. */
+function chances(seed: number): Chance {
+  let state = seed
+  const next = () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+  const below = (end: number) => Math.floor(next() * end)
+  return { below, happens: (probability) => next() < probability, of: <T>(items: readonly T[]) => items[below(items.length)] as T }
+}
+
+function wanderingClock(chance: Chance): Clock {
+  let nowMs = 1_800_000_000_000
+  let elapsedMs = 0
+  return { now: () => (nowMs += chance.below(20) - 8), elapsed: () => ++elapsedMs, sleep: async () => {} }
+}
+
+async function turns(count: number): Promise<void> {
+  for (let done = 0; done < count; done++) await turn()
+}
+
+function turn(): Promise<undefined> {
+  return new Promise((resolve) => setImmediate(() => resolve(undefined)))
+}
+
+function workspaceNamed(id: string): Document<"workspace"> {
+  const ledgerId = createHash("sha256").update(id).digest("hex")
+  const settings = { policyVisibility: "private", projects: "open", transparency: "private", hotDays: 90, requirePublishedPolicy: false, personalKeys: [], laneRules: [] } as const
+  return { kind: "workspace", workspace: id, id, version: 1, serial: 1, value: { name: id, createdAt: "", genesis: "", ledgerId, origin: "", ...settings } }
+}

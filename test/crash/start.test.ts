@@ -1,0 +1,200 @@
+import assert from "node:assert/strict"
+import { cp, mkdtemp, rm, writeFile } from "node:fs/promises"
+import { createServer } from "node:net"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { DatabaseSync } from "node:sqlite"
+import { test } from "node:test"
+import { audit } from "../promises/audit.ts"
+import { createChance, seedOf } from "../promises/chance.ts"
+import { consentWrite, eventWrite, note, send, type Write } from "../promises/writes.ts"
+import { eventFor, eventually, makeKey, makeWorkspace, type Reply, type Service, type Workspace } from "../service.ts"
+import { startInVain, startProgram, type Ended } from "./programs.ts"
+
+// How the service starts: on what an earlier one left, and not at all when something is wrong; then it says what, in a sentence that an operator can act upon.
+
+test("without its index the service comes up with the same answers", async (t) => {
+  const chance = createChance(seedOf(t))
+  await using first = await startProgram()
+  const workspace = await makeWorkspace(first)
+  const writes = await writeSome(first, workspace, 300)
+  const before = await answersOf(first, workspace, writes)
+  assert.equal(await first.end(), 0)
+
+  await Promise.all(["index.db", "index.db-wal", "index.db-shm"].map((file) => rm(join(first.data, file), { force: true })))
+  await using again = await startProgram({ data: first.data })
+  const after = await eventually("the tree to be as large as it was", async () => {
+    const now = await answersOf(again, workspace, writes)
+    return now[0] === before[0] ? now : undefined
+  })
+  assert.deepEqual(after, before)
+  await audit(again, { workspaces: [workspace], writes, chance })
+})
+
+test("a second service on the same data is refused, and the first one goes on", async () => {
+  await using first = await startProgram()
+  const workspace = await makeWorkspace(first)
+  const second = await startInVain({ TALLYSTICK_DATA: first.data, TALLYSTICK_ROOT_KEY: first.rootKey })
+  expectSentence(second, /another tallystick is using the data folder/)
+  assert.ok(second.log.includes(first.data), "the sentence names the folder")
+  assert.equal((await workspace.writer.write(eventFor(workspace.id))).status, 202)
+  assert.equal((await first.client().get("/readyz")).status, 200)
+})
+
+test("data that is older than what was signed is read, and not written to", async () => {
+  await using first = await startProgram()
+  const workspace = await makeWorkspace(first)
+  const admin = await makeKey(first, workspace.id, { scopes: ["admin"] })
+  const { keyId } = (await first.root.post(`${workspace.path}/api-keys`, { name: "one more", scopes: ["read"] })).json()
+  const old = await writeSome(first, workspace, 20)
+  assert.equal(await first.end(), 0)
+  const copy = `${first.data}-copy`
+  await cp(first.data, copy, { recursive: true })
+  await using second = await startProgram({ data: first.data })
+  const lost = await writeSome(second, workspace, 20)
+  assert.equal(await second.end(), 0)
+  await rm(first.data, { recursive: true })
+  await cp(copy, first.data, { recursive: true })
+
+  await using restored = await startProgram({ data: first.data })
+  const reader = restored.client(workspace.reader.bearer)
+  for (const { receipt } of old) expectReadOnly(await reader.get(`${workspace.path}/receipts/${idOf(receipt)}`), 200)
+  for (const { receipt } of lost) expectReadOnly(await reader.get(`${workspace.path}/receipts/${idOf(receipt)}`), 404)
+  for (const path of [workspace.path, `${workspace.path}/tlog/checkpoint`, `${workspace.path}/tlog/log.vkey`]) expectReadOnly(await reader.get(path), 200)
+  expectReadOnly(await restored.client().get("/healthz"), 200)
+  const ready = await restored.client().get("/readyz")
+  expectReadOnly(ready, 503)
+  assert.match(ready.json().reason, /older than what was signed/)
+
+  const writer = restored.client(workspace.writer.bearer)
+  const [again] = old
+  assert.ok(again !== undefined)
+  const refused = [
+    ["an event", await writer.write(eventFor(workspace.id))],
+    ["a replay", await writer.post(again.route, again.body, { "idempotency-key": again.key })],
+    ["a batch", await writer.post("/v1/events/batch", { events: [{ idempotencyKey: "some-other-key", ...eventFor(workspace.id) }] })],
+    ["a consent", await send(writer, [consentWrite(workspace.id, "some-other-key", createChance(1))])],
+    ["a workspace", await restored.root.post("/v1/workspaces", { id: "another" })],
+    ["a setting", await restored.client(admin.bearer).patch(workspace.path, { hotDays: 1 })],
+    ["a project", await restored.root.post(`${workspace.path}/projects`, { id: "another" })],
+    ["a project's setting", await restored.root.patch(`${workspace.path}/projects/core`, { receipts: "public" })],
+    ["a key", await restored.root.post(`${workspace.path}/api-keys`, { name: "another", scopes: ["read"] })],
+    ["a revocation", await restored.root.delete(`${workspace.path}/api-keys/${keyId}`)],
+  ] as const
+  for (const [what, reply] of refused) {
+    expectReadOnly(reply, 503, what)
+    assert.equal(reply.json().error, "read_only", what)
+    assert.ok(reply.headers.has("retry-after"), what)
+  }
+  assert.equal(await restored.end(), 0)
+})
+
+test("a setting that is unknown or wrong stops the start, which names it", async () => {
+  const rows = [
+    [{ TALLYSTICK_DATE: "/tmp" }, /^tallystick: TALLYSTICK_DATE /],
+    [{ TALLYSTICK_PORT: "http" }, /^tallystick: TALLYSTICK_PORT /],
+    [{ TALLYSTICK_SECRET: "hunter2" }, /^tallystick: TALLYSTICK_SECRET /],
+    [{ TALLYSTICK_ROOT_KEY: "hunter2" }, /^tallystick: TALLYSTICK_ROOT_KEY /],
+    [{ TALLYSTICK_ROOT_KEY_FILE: "/nowhere/at/all" }, /^tallystick: TALLYSTICK_ROOT_KEY_FILE /],
+    [{ TALLYSTICK_LIMIT_EVENT_BYTES_MAX: "-1" }, /^tallystick: TALLYSTICK_LIMIT_EVENT_BYTES_MAX /],
+  ] as const
+  await using folder = await makeFolder()
+  await together(2, rows, async ([environment, sentence]) => {
+    const ended = await startInVain({ TALLYSTICK_DATA: join(folder.path, "data"), ...environment })
+    expectSentence(ended, sentence)
+    assert.ok(!ended.log.includes("hunter2"), "a secret is not repeated")
+  })
+})
+
+test("a start that fails says why in one sentence", async () => {
+  await using folder = await makeFolder()
+  await using good = await startProgram()
+  await writeSome(good, await makeWorkspace(good), 20)
+  assert.equal(await good.end(), 0)
+  const taken = createServer()
+  const port = await new Promise<number>((resolve) => taken.listen(0, "127.0.0.1", () => resolve((taken.address() as { port: number }).port)))
+  await using _ = { [Symbol.asyncDispose]: async () => void taken.close() }
+
+  /** The sentence, and how the data came to be such. */
+  const rows: readonly (readonly [RegExp, (data: string) => Promise<unknown> | unknown, Readonly<Record<string, string>>?])[] = [
+    [/in use/, () => {}, { TALLYSTICK_PORT: String(port) }],
+    [/data/, async (data) => [await rm(data, { recursive: true }), await writeFile(data, "a file, no folder")]],
+    [/journal\.db is not a database/, (data) => writeFile(join(data, "journal.db"), "no database ".repeat(1000))],
+    [/journal.*newer version/, (data) => within(join(data, "journal.db"), "PRAGMA user_version = 99")],
+    [/heads.*line/, (data) => writeFile(`${data}.heads`, "ledger.example/ledgers/abc twelve what\n")],
+    [/heads/, () => {}, { TALLYSTICK_HEADS: join(folder.path, "nowhere", "heads") }],
+    [/secret/i, (data) => writeFile(join(data, "secret"), "no secret\n")],
+    [/entry \d+ of workspace ws-\w+ is not what was recorded/, (data) => changeBit(data, "bodies", "body")],
+    [/entry \d+ of workspace ws-\w+ is not what was recorded/, (data) => changeBit(data, "entries", "record")],
+  ]
+  await together(2, rows, async ([sentence, spoil, environment], place) => {
+    const data = join(folder.path, `data-${place}`)
+    await cp(good.data, data, { recursive: true })
+    await cp(`${good.data}.heads`, `${data}.heads`)
+    await spoil(data)
+    expectSentence(await startInVain({ TALLYSTICK_DATA: data, ...environment }), sentence)
+  })
+})
+
+function within(path: string, statements: string): void {
+  using database = new DatabaseSync(path)
+  database.exec(statements)
+}
+
+/** One bit of an entry near the end, in what cannot be changed by anyone who keeps to the rules. */
+function changeBit(data: string, table: "entries" | "bodies", column: "record" | "body"): void {
+  using journal = new DatabaseSync(join(data, "journal.db"))
+  const { n, bytes } = journal.prepare(`SELECT n, ${column} AS bytes FROM ${table} ORDER BY n DESC LIMIT 1 OFFSET 5`).get() as { n: number; bytes: Uint8Array }
+  bytes[20] = (bytes[20] ?? 0) ^ 1
+  journal.exec("DROP TRIGGER entries_are_not_changed; DROP TRIGGER bodies_are_not_changed")
+  journal.prepare(`UPDATE ${table} SET ${column} = ? WHERE n = ?`).run(bytes, n)
+}
+
+/** One line on standard error and none on standard output, and soon. */
+function expectSentence({ code, output, log }: Ended, sentence: RegExp): void {
+  assert.match(log, sentence)
+  assert.match(log, /^tallystick: \S[^\n]*\n$/, "it is one sentence")
+  assert.doesNotMatch(log, /Error:|node:internal|\.ts:\d/, "it is for an operator")
+  assert.equal(code, 1)
+  assert.equal(output, "")
+}
+
+function expectReadOnly(reply: Reply, status: number, what = reply.text): void {
+  assert.equal(reply.status, status, what)
+  assert.equal(reply.headers.get("ledger-state"), "read-only", what)
+}
+
+async function writeSome(service: Service, { id, writer }: Workspace, count: number): Promise<readonly Write[]> {
+  const chance = createChance(count)
+  const writes = Array.from({ length: count }, (_, place) => eventWrite(id, `${service.url}-${performance.now()}-${place}`, chance))
+  const sending = writes as [Write, ...Write[]] // one or more
+  note(sending, await send(service.client(writer.bearer), sending, true), true)
+  return writes
+}
+
+/** What the service says now: its checkpoint, and the answer to each receipt. */
+async function answersOf(service: Service, { path, reader }: Workspace, writes: readonly Write[]): Promise<readonly string[]> {
+  const client = service.client(reader.bearer)
+  await client.get(`${path}/receipts/${idOf(writes.at(-1)?.receipt)}/proof`)
+  const paths = [`${path}/tlog/checkpoint`, ...writes.map(({ receipt }) => `${path}/receipts/${idOf(receipt)}`)]
+  return await Promise.all(paths.map(async (one) => (await client.get(one)).text))
+}
+
+function idOf(receipt: string | undefined): string {
+  return (JSON.parse(receipt ?? "{}") as { readonly receipt: string }).receipt
+}
+
+async function makeFolder(): Promise<AsyncDisposable & { readonly path: string }> {
+  const path = await mkdtemp(join(tmpdir(), "tallystick-"))
+  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) }
+}
+
+/** All of them, a few at a time. */
+async function together<T>(lanes: number, all: readonly T[], each: (one: T, place: number) => Promise<void>): Promise<void> {
+  const waiting = all.entries()
+  await Promise.all(
+    Array.from({ length: lanes }, async () => {
+      for (const [place, one] of waiting) await each(one, place)
+    }),
+  )
+}

@@ -1,0 +1,298 @@
+// The documents are true: their commands are run as they stand and must answer what they say, and their tables are those of the code.
+
+import assert from "node:assert/strict"
+import { spawn, spawnSync } from "node:child_process"
+import { existsSync, globSync, readFileSync } from "node:fs"
+import { symlink } from "node:fs/promises"
+import { dirname, join } from "node:path"
+import test from "node:test"
+import { limitVariable, settings } from "../packages/server/src/config.ts"
+import { defaultLimits } from "../packages/server/src/limits.ts"
+import { expectChain, type MintedReceipt } from "./chain.ts"
+import { eventually, startService, type Service } from "./service.ts"
+
+const root = join(import.meta.dirname, "..")
+const readme = read("README.md")
+const format = read("docs/format.md")
+
+// Commands ------------------------------------------------------------------------------------------------------------------------------------------------
+
+test("the printed command and the README's tour answer what the README says", { skip: without("bash", "curl") }, async () => {
+  await using service = await startDemo()
+  const printed = await printedCommand(service)
+  const first = await bash(service, [printed])
+  const receipt = JSON.parse(the(first.outputs[0])) as MintedReceipt
+  expectJson(the(first.outputs[0]), the(blocksAfter(readme, "answer: the printed command")[0]).text)
+
+  const again = await bash(service, [`${printed} -D headers`, "cat headers"])
+  assert.equal(again.outputs[0], first.outputs[0], "a replay is the first receipt, byte for byte")
+  assert.match(the(again.outputs[1]), /^Idempotency-Replayed: true\r$/im)
+
+  const names = the(blocksAfter(readme, "tour: names")[0]).text
+  const steps = stepsOf(readme, "tour")
+  assert.ok(steps.length >= 14, `the tour has ${steps.length} commands only`)
+  await runSteps(service, named(names, service, printed, receipt), steps)
+  await expectChain(service.root, "demo", [receipt])
+  await expectChain(service.root, "acme")
+})
+
+const tools = without("bash", "curl", "openssl", "sha256sum", "base64", "od")
+
+test("docs/format.md checks a record, a body, a proof and a checkpoint with tools that are not ours", { skip: tools }, async () => {
+  await using service = await startDemo()
+  const printed = await printedCommand(service)
+  const [said = ""] = (await bash(service, [printed])).outputs
+  const receipt = JSON.parse(said) as MintedReceipt
+  const names = the(blocksAfter(readme, "tour: names")[0]).text
+  const steps = stepsOf(format, "checked")
+  assert.ok(steps.length >= 12, `the page has ${steps.length} commands only`)
+  await runSteps(service, named(names, service, printed, receipt), steps)
+  await expectChain(service.root, "demo", [receipt])
+})
+
+test("every command in the documents is run, and what a document shows wrong is found", () => {
+  const commands = (text: string) => blocksIn(text).filter(({ kind }) => kind === "sh").length
+  // Two are not steps: the start itself, and the names of things.
+  assert.equal(commands(readme), 2 + stepsOf(readme, "tour").length)
+  assert.equal(commands(format), stepsOf(format, "checked").length)
+  const { scripts } = JSON.parse(read("package.json")) as { scripts: { start: string } }
+  assert.ok(scripts.start.endsWith("packages/server/src/main.ts serve --demo"), "what is tried here is not what npm start does")
+
+  const lies: readonly (readonly [answer: string, shown: string])[] = [
+    ['{"a":1}', '{"a":2}'],
+    ['{"a":1}', '{"b":"…"}'],
+    ['{"a":"rcp_1"}', '{"a":"evt_…"}'],
+    ['{"a":[1,2]}', '{"a":[1]}'],
+    ['{"a":null}', '{"a":{"b":1}}'],
+  ]
+  for (const [answer, shown] of lies) assert.throws(() => expectJson(answer, shown), `${shown} is not ${answer}`)
+  for (const shown of ["one\n", "one\ntwo…more\n", "two\n…\n"]) assert.throws(() => expectText("one\ntwo\n", shown))
+  for (const shown of ["one\ntwo", "one\n…\n", "…\ntwo\n…\n", "o…\nt…\n"]) expectText("one\ntwo\n", shown)
+})
+
+// Tables --------------------------------------------------------------------------------------------------------------------------------------------------
+
+test("the README's settings are those of config.ts, with their defaults and manuals", () => {
+  const expected = Object.entries(settings).map(([name, { fallback, manual }]) => [name, plain(fallback), manual])
+  assert.deepEqual(
+    rowsAfter(readme, "settings").map(([name = "", fallback = "", manual = ""]) => [plain(name), plain(fallback), manual]),
+    expected,
+  )
+  for (const [name, setting] of Object.entries(settings)) {
+    if ("secret" in setting) assert.ok(readme.includes("`_FILE`"), `${name} may be given as a file, and the README does not say so`)
+  }
+})
+
+test("the README's limits are those of limits.ts, and it says which variable sets them", () => {
+  const rows = rowsAfter(readme, "limits")
+  assert.deepEqual(
+    rows.map(([name = "", value = ""]) => [plain(name), Number(value)]),
+    Object.entries(defaultLimits),
+  )
+  for (const [name, , what = ""] of rows) assert.ok(what.length > 10, `${name} is not explained`)
+  const [, limit = "", variable] = /`(\w+)` is `(TALLYSTICK_LIMIT_\w+)`/.exec(readme) ?? []
+  assert.ok(limit in defaultLimits)
+  assert.equal(variable, limitVariable(limit))
+})
+
+test("the README's endpoints are those of the service, and need what they say", async () => {
+  await using service = await startService()
+  const document = (await service.client().get("/openapi.json")).json<{ paths: Record<string, Record<string, { security: object[] }>> }>()
+  const described = Object.entries(document.paths).flatMap(([path, operations]) =>
+    Object.entries(operations).map(([method, { security }]) => [`${method.toUpperCase()} ${path}`, security.length > 1] as const),
+  )
+  const rows = rowsAfter(readme, "endpoints").map(([endpoint = "", needs = ""]) => [plain(endpoint), needs] as const)
+  const anonymous = rows.map(([endpoint, needs]) => [endpoint, needs.includes("nothing")])
+  anonymous.push(["GET /openapi.json", true])
+  assert.deepEqual(new Map(anonymous as [string, boolean][]), new Map([...described, ["GET /openapi.json", true]]))
+})
+
+test("the README defends every dependency, and no other", () => {
+  const shipped = globSync("packages/*/package.json", { cwd: root }).flatMap((path) =>
+    Object.keys((JSON.parse(read(path)) as { dependencies?: object }).dependencies ?? {}),
+  )
+  const foreign = new Set(shipped.filter((name) => !name.startsWith("@tallystick/")))
+  assert.deepEqual(new Set(rowsAfter(readme, "dependencies").map(([name = ""]) => plain(name))), foreign)
+  const { devDependencies, optionalDependencies } = JSON.parse(read("package.json")) as Record<string, object>
+  for (const name of Object.keys({ ...devDependencies, ...optionalDependencies })) {
+    assert.ok(readme.includes(`\`${name}\``), `the README does not name ${name}`)
+  }
+})
+
+test("links between the documents lead somewhere", () => {
+  const documents = globSync(["*.md", "docs/*.md", "packages/*/README.md"], { cwd: root })
+  assert.ok(documents.length >= 6, `looked at ${documents.length} documents only`)
+  for (const path of documents) {
+    const text = read(path)
+    for (const [, target = "", anchor] of text.matchAll(/\]\(([^)#\s]*)(?:#([^)\s]+))?\)/g)) {
+      if (/^https?:/.test(target)) continue
+      const file = target === "" ? path : join(dirname(path), target)
+      assert.ok(existsSync(join(root, file)), `${path} links to ${target}, which is not there`)
+      if (anchor !== undefined) assert.ok(anchorsOf(read(file)).has(anchor), `${path} links to #${anchor}, which is not there`)
+    }
+  }
+})
+
+// The service -----------------------------------------------------------------------------------------------------------------------------------------------
+
+/** As `npm start` runs it, in a folder that has what a clone has after its first start. */
+async function startDemo(): Promise<Service> {
+  const service = await startService({ arguments: ["serve", "--demo"], environment: { TALLYSTICK_ROOT_KEY: undefined } })
+  await symlink(join(root, "node_modules"), join(dirname(service.data), "node_modules"))
+  return service
+}
+
+/** The command exactly as it is printed: from the line that begins with curl to the empty line. */
+function printedCommand(service: Service): Promise<string> {
+  return eventually("the printed command", async () => /^(curl [^]*?)\n\n/m.exec(service.output())?.[1])
+}
+
+/** The tour's names for things, with this run's values in the places that a reader fills in. */
+function named(names: string, service: Service, printed: string, { receipt }: MintedReceipt): string {
+  const [key = ""] = /tsk_\w+/.exec(printed) ?? []
+  const filled = names.replace("http://127.0.0.1:8080", service.url).replace("tsk_…", key).replace("rcp_…", receipt)
+  assert.ok(!filled.includes("…") && filled.includes(service.url), "the tour names its address, its key and its receipt")
+  return filled
+}
+
+// Running -------------------------------------------------------------------------------------------------------------------------------------------------
+
+/** A command of a document, and what it is said to print. */
+interface Step {
+  readonly command: string
+  readonly expected: Block | undefined
+}
+
+async function runSteps(service: Service, names: string, steps: readonly Step[]): Promise<void> {
+  const { outputs, code, errors } = await bash(service, [names, ...steps.map(({ command }) => command)])
+  for (const [at, { command, expected }] of steps.entries()) {
+    const output = outputs[at + 1]
+    assert.ok(output !== undefined, `this was not reached:\n${command}\n${errors}`)
+    if (expected?.kind === "json") expectJson(output, expected.text)
+    else if (expected !== undefined) expectText(output, expected.text)
+    else assert.equal(output, "", `this prints what its document does not say:\n${command}`)
+  }
+  assert.equal(code, 0, errors)
+  assert.equal(errors, "")
+}
+
+interface Ran {
+  readonly outputs: readonly string[]
+  readonly errors: string
+  readonly code: number | null
+}
+
+/** Runs the commands in one shell, beside the data folder; stops at the first that fails. */
+async function bash(service: Service, commands: readonly string[]): Promise<Ran> {
+  const cwd = dirname(service.data)
+  const script = ["set -euo pipefail", ...commands.map((command, at) => `exec > output.${at}\n${command}`)].join("\n")
+  const child = spawn("bash", ["-c", script], {
+    cwd,
+    env: { PATH: `${dirname(process.execPath)}:${process.env["PATH"]}`, HOME: cwd },
+    stdio: ["ignore", "ignore", "pipe"],
+  })
+  let errors = ""
+  child.stderr.setEncoding("utf8").on("data", (text: string) => (errors += text))
+  const code = await new Promise<number | null>((resolve) => child.once("close", resolve))
+  const outputs: string[] = []
+  for (let at = 0; at < commands.length && existsSync(join(cwd, `output.${at}`)); at++)
+    outputs.push(readFileSync(join(cwd, `output.${at}`), "utf8"))
+  return { outputs, errors, code }
+}
+
+/** Why a test cannot run here: the programs that it needs and that are not there. */
+function without(...programs: readonly string[]): string | false {
+  const missing = programs.filter((program) => spawnSync(program, ["--version"]).error !== undefined)
+  return missing.length === 0 ? false : `${missing.join(", ")} is not installed here`
+}
+
+// Comparing -----------------------------------------------------------------------------------------------------------------------------------------------
+
+/** In what a document shows, "…" stands for anything, and objects may have more members than are shown. */
+function expectJson(output: string, shown: string): void {
+  const fault = difference(JSON.parse(output), JSON.parse(shown), "the answer")
+  assert.equal(fault, undefined, `${fault}\n${output}`)
+}
+
+function difference(actual: unknown, shown: unknown, place: string): string | undefined {
+  if (typeof shown === "string" && shown.includes("…")) {
+    if (shown === "…") return actual === undefined ? `${place} is not there` : undefined
+    return typeof actual === "string" && patternOf(shown).test(actual) ? undefined : `${place} is not like ${shown}`
+  }
+  if (typeof shown !== "object" || shown === null) return actual === shown ? undefined : `${place} is not ${JSON.stringify(shown)}`
+  if (typeof actual !== "object" || actual === null) return `${place} is no object`
+  if (Array.isArray(shown) && (actual as readonly unknown[]).length !== shown.length)
+    return `${place} has another length than ${shown.length}`
+  for (const [name, value] of Object.entries(shown)) {
+    // Whatever the answer has under this name, if anything.
+    const fault = difference((actual as Record<string, unknown>)[name], value, `${place}.${name}`)
+    if (fault !== undefined) return fault
+  }
+  return undefined
+}
+
+/** A line that is "…" alone stands for any number of lines. */
+function expectText(output: string, shown: string): void {
+  const pattern = shown
+    .trimEnd()
+    .split("\n")
+    .map((line) => (line === "…" ? "(?:.*\n)*?" : `${patternOf(line).source.slice(1, -1)}\n`))
+    .join("")
+  assert.match(output.endsWith("\n") ? output : `${output}\n`, new RegExp(`^${pattern}$`))
+}
+
+function patternOf(shown: string): RegExp {
+  return new RegExp(`^${shown.split("…").map(RegExp.escape).join(".*")}$`)
+}
+
+// Reading documents ---------------------------------------------------------------------------------------------------------------------------------------
+
+interface Block {
+  readonly kind: string
+  readonly text: string
+}
+
+/** The commands behind each marker, each with the block of JSON or text that follows it, if one does. */
+function stepsOf(document: string, marker: string): readonly Step[] {
+  const parts = document.split(`<!-- ${marker} -->`).slice(1)
+  return parts.map((part) => {
+    const [command, expected] = blocksIn(part)
+    assert.equal(command?.kind, "sh", `a marker "${marker}" stands before commands`)
+    return { command: the(command).text, expected: expected?.kind === "json" || expected?.kind === "text" ? expected : undefined }
+  })
+}
+
+function blocksAfter(document: string, marker: string): readonly Block[] {
+  return blocksIn(the(document.split(`<!-- ${marker} -->`)[1]))
+}
+
+function blocksIn(text: string): readonly Block[] {
+  return [...text.matchAll(/^```(\w*)\n([^]*?)^```$/gm)].map(([, kind = "", block = ""]) => ({ kind, text: block }))
+}
+
+/** The cells of the table behind a marker, without its head. */
+function rowsAfter(document: string, marker: string): readonly (readonly string[])[] {
+  const [, table = ""] = /^\n((?:\|.*\n)+)/.exec(the(document.split(`<!-- ${marker} -->`)[1])) ?? []
+  const rows = table.trimEnd().split("\n").slice(2)
+  assert.ok(rows.length > 0, `no table stands behind "${marker}"`)
+  return rows.map((row) => row.slice(2, -2).split(" | "))
+}
+
+/** As GitHub makes them of headings. */
+function anchorsOf(document: string): ReadonlySet<string> {
+  const headings = [...document.matchAll(/^#+ (.+)$/gm)].map(([, heading = ""]) => heading.toLowerCase())
+  return new Set(headings.map((heading) => heading.replaceAll(/[^\p{L}\p{N}\s_-]/gu, "").replaceAll(" ", "-")))
+}
+
+function plain(cell: string): string {
+  return cell.replaceAll("`", "")
+}
+
+function read(path: string): string {
+  return readFileSync(join(root, path), "utf8")
+}
+
+function the<T>(value: T | undefined): T {
+  assert.ok(value !== undefined, "the document has less than this test expects")
+  return value
+}
