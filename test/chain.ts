@@ -205,7 +205,7 @@ export function openCheckpoint(note: string, origin: string, vkey: string): { re
   assert.equal(sha256(Buffer.from(`${keyName}\n`), key).toString("hex", 0, 4), keyId)
   const line = signatures.split("\n").find((one) => one.startsWith(`— ${origin} `))
   assert.ok(line !== undefined, "the log has not signed its checkpoint")
-  const signature = Buffer.from(line.split(" ")[2] ?? "", "base64")
+  const signature = base64(line.slice(`— ${origin} `.length))
   assert.equal(signature.toString("hex", 0, 4), keyId)
   const der = Buffer.concat([Buffer.from("302a300506032b6570032100", "hex"), key.subarray(1)])
   const publicKey = createPublicKey({ key: der, format: "der", type: "spki" })

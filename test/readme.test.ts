@@ -133,6 +133,21 @@ test("links between the documents lead somewhere", () => {
   }
 })
 
+test("files that the documents name are there", () => {
+  const places = [".", "packages/server/src"]
+  let looked = 0
+  for (const path of globSync(["*.md", "docs/*.md", "packages/*/README.md"], { cwd: root })) {
+    for (const [, file = ""] of read(path).matchAll(/`((?:[\w-]+\/)*(?:[\w-]+\/|[\w.-]+\.(?:ts|mjs|sql)))`/g)) {
+      looked += 1
+      assert.ok(
+        places.some((place) => existsSync(join(root, place, file))),
+        `${path} names ${file}, which is not there`,
+      )
+    }
+  }
+  assert.ok(looked >= 50, `looked at ${looked} names only`)
+})
+
 // The service -----------------------------------------------------------------------------------------------------------------------------------------------
 
 /** As `npm start` runs it, in a folder that has what a clone has after its first start. */
@@ -242,7 +257,12 @@ function expectText(output: string, shown: string): void {
 }
 
 function patternOf(shown: string): RegExp {
-  return new RegExp(`^${shown.split("…").map(RegExp.escape).join(".*")}$`)
+  return new RegExp(
+    `^${shown
+      .split("…")
+      .map((part) => RegExp.escape(part))
+      .join(".*")}$`,
+  )
 }
 
 // Reading documents ---------------------------------------------------------------------------------------------------------------------------------------

@@ -66,6 +66,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   if (url === undefined) {
     child.kill("SIGKILL")
     await ended
+    if (folder !== undefined) await rm(folder, { recursive: true, force: true })
     throw new Error(`the service did not start:\n${said.output}${said.log}`)
   }
 

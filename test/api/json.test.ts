@@ -90,7 +90,7 @@ test("a number that would lose digits is refused, any other is kept", async () =
     ...exact.map((number) => sent(withMetadata(`{"n":${number}}`), 202)),
   ])
   for (const [at, number] of exact.entries()) {
-    const { receipt } = taken[lossy.length + at]?.json()
+    const receipt = taken[lossy.length + at]?.json().receipt
     const { entry } = (await acme.reader.get(`${acme.path}/receipts/${receipt}`)).json()
     assert.equal(entry.metadata.n, Number(number) + 0, number)
   }
@@ -143,7 +143,7 @@ test("every endpoint with a body is as strict", async () => {
         row('{"id":"x","id":"x"}', "400 invalid_json"),
         row('{"a":{"__proto__":1}}', "400 invalid_json"),
         row('{"a":9007199254740993}', "400 invalid_json"),
-        row(nested(33), "400 invalid_json"),
+        row(nested(35), "400 invalid_json"),
         row("", "400 invalid_json"),
         row("null", "400 invalid_field"),
         row("[]", "400 invalid_field"),

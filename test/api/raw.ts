@@ -33,7 +33,7 @@ export function exchange(url: string, parts: string | readonly (string | Buffer)
       try {
         resolve({ text, replies: parseReplies(Buffer.concat(chunks)) })
       } catch (error) {
-        reject(error)
+        reject(error instanceof Error ? error : new Error(String(error)))
       }
     })
   })

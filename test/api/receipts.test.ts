@@ -41,43 +41,59 @@ const kinds = {
   invalid: service.client(`tsk_${"0".repeat(13)}_${"0".repeat(49)}`),
 }
 
+const says: Readonly<Record<string, string>> = {
+  masked: "200",
+  clear: "200",
+  anon: "401 unauthorized",
+  scope: "403 insufficient_scope",
+  ws: "403 workspace_forbidden",
+  none: "404 not_found",
+}
+
+const visibility = `
+                        nobody writer reader admin  of-mine both   strange strange-w instance invalid
+/OURS/OPEN              masked masked clear  clear  masked  clear  ws      ws        clear    anon
+/OURS/CORE              anon   scope  clear  clear  none    clear  ws      ws        clear    anon
+/OURS/MINE              anon   scope  clear  clear  clear   clear  ws      ws        clear    anon
+/OURS/unknown           anon   none   none   none   none    none   ws      ws        none     anon
+/OURS/NONE              anon   scope  none   none   none    none   ws      ws        none     anon
+/OURS/EVENT             anon   none   none   none   none    none   ws      ws        none     anon
+/OURS/rcp_1             anon   none   none   none   none    none   ws      ws        none     anon
+/OURS/THEIR             anon   scope  none   none   none    none   ws      ws        none     anon
+/THEIRS/THEIR           anon   ws     ws     ws     ws      ws     clear   scope     clear    anon
+/THEIRS/OPEN            anon   ws     ws     ws     ws      ws     none    scope     none     anon
+/nowhere/OPEN           anon   ws     ws     ws     ws      ws     ws      ws        none     anon
+/-bad-/OPEN             anon   ws     ws     ws     ws      ws     ws      ws        none     anon`
+
 test("who may see which receipt", async () => {
   const [open, core, mine] = [await write("open"), await write("core"), await write("mine")]
-  const elsewhere = (await other.writer.write(eventFor(other.id))).json()
-  const unknown = `${acme.path}/receipts/${unknownReceipt}`
-  //                                                 nobody writer reader admin  of mine both  strange strange instance invalid
-  const table: readonly (readonly [string, string])[] = [
-    [addressOf(open), "                               masked masked clear  clear  masked clear ws      ws      clear    401"],
-    [addressOf(core), "                               401    scope  clear  clear  404    clear ws      ws      clear    401"],
-    [addressOf(mine), "                               401    scope  clear  clear  clear  clear ws      ws      clear    401"],
-    [addressOf(elsewhere), "                          401    ws     ws     ws     ws     ws    clear   scope   clear    401"],
-    [unknown, "                                       401    scope  404    404    404    404   ws      ws      404      401"],
-    [`${acme.path}/receipts/${core.eventId}`, "       401    404    404    404    404    404   ws      ws      404      401"],
-    [`${acme.path}/receipts/rcp_1`, "                 401    404    404    404    404    404   ws      ws      404      401"],
-    [`${acme.path}/receipts/${core.receipt.toLowerCase()}`, " 401 404   404 404  404    404   ws      ws      404      401"],
-    [`${other.path}/receipts/${open.receipt}`, "      401    ws     ws     ws     ws     ws    404     scope   404      401"],
-    [`/v1/workspaces/nowhere/receipts/${open.receipt}`, "401 ws     ws     ws     ws     ws    ws      ws      404      401"],
-    [`/v1/workspaces/-bad-/receipts/${open.receipt}`, "401 ws       ws     ws     ws     ws    ws      ws      404      401"],
-  ]
-  const says: Readonly<Record<string, string>> = {
-    ...{ masked: "200", clear: "200", "401": "401 unauthorized", "404": "404 not_found" },
-    ...{ scope: "403 insufficient_scope", ws: "403 workspace_forbidden" },
+  const their = (await other.writer.write(eventFor(other.id))).json()
+  const names: Readonly<Record<string, string>> = {
+    OURS: acme.id,
+    THEIRS: other.id,
+    OPEN: open.receipt,
+    CORE: core.receipt,
+    MINE: mine.receipt,
+    EVENT: open.eventId,
+    THEIR: their.receipt,
+    NONE: unknownReceipt,
   }
-  const rows = table.flatMap(([address, cells]) => {
-    const expected = cells.trim().split(/\s+/)
-    assert.equal(expected.length, Object.keys(kinds).length)
-    return Object.entries(kinds).flatMap(([kind, as], at): readonly Row[] => {
-      const cell = expected[at] ?? ""
+  const [, , ...lines] = visibility.split("\n")
+  const rows = lines.flatMap((line) => {
+    const [place = "", ...cells] = line.split(/\s+/)
+    const [, workspace = "", receipt = ""] = place.split("/").map((name) => names[name] ?? name)
+    assert.equal(cells.length, Object.keys(kinds).length)
+    return Object.entries(kinds).flatMap(([about, as], at): readonly Row[] => {
+      const cell = cells[at] ?? ""
+      const ask = `GET /v1/workspaces/${workspace}/receipts/${receipt}`
       const gets = says[cell] ?? cell
-      const row = { about: kind, as, ask: `GET ${address}`, gets }
-      const hidden = cell === "clear" || address.startsWith(other.path) ? [] : personal
       return [
-        { ...row, hasNot: hidden, ...(gets === "200" ? { shows: { verified: true } } : {}) },
-        { ...row, ask: `GET ${address}/proof`, hasNot: personal },
+        { about, as, ask, gets, hasNot: cell === "clear" ? [] : personal, ...(gets === "200" ? { shows: { verified: true } } : {}) },
+        { about, as, ask: `${ask}/proof`, gets, hasNot: personal },
       ]
     })
   })
-  assert.equal(rows.length, 220)
+  assert.equal(rows.length, 240)
   await expectRows(rows)
 })
 

@@ -28,15 +28,14 @@ interface Minted extends MintedReceipt {
 export async function startWatched(options: ServiceOptions = {}): Promise<Watched> {
   const secrets = new Set<string>()
   const minted = new Map<string, Minted>()
-  let described: Described | undefined
   const see = (exchange: Exchange): void => {
     for (const key of keysIn(exchange)) secrets.add(key).add(secretPart(key))
     for (const receipt of receiptsIn(exchange)) minted.set(receipt.receipt, receipt)
-    expectSound(exchange, described, secrets, service)
+    expectSound(exchange, described, secrets, service.data)
   }
   const service = await startService({ ...options, see })
   secrets.add(service.rootKey)
-  described = describedBy(await descriptionBy(service.url))
+  const described = describedBy(await descriptionBy(service.url))
 
   const finish = async (): Promise<void> => {
     await using _ = service
@@ -100,32 +99,26 @@ export function expectUsualHeaders(what: string, status: number, headers: Header
 }
 
 const statuses: Readonly<Record<string, number>> = {
-  ...{
-    invalid_field: 400,
+  invalid_field: 400,
     invalid_json: 400,
     bad_request: 400,
     ambiguous_credentials: 400,
     unauthorized: 401,
     token_expired: 401,
     token_revoked: 401,
-  },
-  ...{
-    insufficient_scope: 403,
+  insufficient_scope: 403,
     workspace_forbidden: 403,
     project_forbidden: 403,
     not_found: 404,
     method_not_allowed: 405,
     request_timeout: 408,
-  },
-  ...{
-    conflict: 409,
+  conflict: 409,
     payload_too_large: 413,
     uri_too_long: 414,
     unsupported_media_type: 415,
     expectation_failed: 417,
     idempotency_key_reused: 422,
-  },
-  ...{ headers_too_large: 431, overloaded: 503, storage_full: 503, ledger_unavailable: 503, read_only: 503, shutting_down: 503 },
+  headers_too_large: 431, overloaded: 503, storage_full: 503, ledger_unavailable: 503, read_only: 503, shutting_down: 503,
 }
 
 /** An error is `{ error, detail }` and nothing else, and tells nothing about our insides. */
@@ -167,7 +160,7 @@ function receiptsIn({ reply, path }: Exchange): readonly Minted[] {
   const receipts =
     path === "/v1/events" ? [answer] : path === "/v1/consents" ? [answer.receipt] : answer.results.flatMap((one: any) => one.receipt ?? []) // oxlint-disable-line typescript/no-explicit-any
   return receipts.map(({ receipt, eventHash, previousHash, verificationUrl }: Record<string, string>) => ({
-    ...{ receipt, eventHash, previousHash },
+    receipt, eventHash, previousHash,
     workspaceId: /\/workspaces\/([^/]+)\/receipts\//.exec(verificationUrl ?? "")?.[1] ?? "",
   }))
 }

@@ -71,7 +71,11 @@ async function timed(seen: { slowestStartMs: number }, start: () => Promise<Serv
 }
 
 /** All clients at once. `answered` is when the first of them has an answer, `over` when the service is gone for all of them. */
-function startLoad(service: Service, writers: readonly Writer[], seen: Seen): { readonly answered: Promise<void>; readonly over: Promise<unknown> } {
+function startLoad(
+  service: Service,
+  writers: readonly Writer[],
+  seen: Seen,
+): { readonly answered: Promise<void>; readonly over: Promise<unknown> } {
   let hear = (): void => {}
   const answered = new Promise<void>((resolve) => (hear = resolve))
   return { answered, over: Promise.all(writers.map((writer) => writer.write(service, seen, hear))) }

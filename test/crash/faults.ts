@@ -77,7 +77,8 @@ function failSometimes(store: Store): Store {
 /** Heads are believed as they were last seen, whatever has failed since; and what is appended is stored wherever the chain may end. */
 function keepHeads(failing: Store, { journal: real }: Store): Store {
   const heads = new Map<string, Head>()
-  const end = async (group: Group): Promise<Group> => (ofClients([group]) ? { ...group, from: (await real.head(group.workspace)) ?? group.from } : group)
+  const end = async (group: Group): Promise<Group> =>
+    ofClients([group]) ? { ...group, from: (await real.head(group.workspace)) ?? group.from } : group
   return {
     ...failing,
     journal: {

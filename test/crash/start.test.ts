@@ -17,7 +17,7 @@ test("without its index the service comes up with the same answers", async (t) =
   const chance = createChance(seedOf(t))
   await using first = await startProgram()
   const workspace = await makeWorkspace(first)
-  const writes = await writeSome(first, workspace, 300)
+  const writes = await writeSome(first, workspace, 80)
   const before = await answersOf(first, workspace, writes)
   assert.equal(await first.end(), 0)
 
@@ -60,7 +60,8 @@ test("data that is older than what was signed is read, and not written to", asyn
   const reader = restored.client(workspace.reader.bearer)
   for (const { receipt } of old) expectReadOnly(await reader.get(`${workspace.path}/receipts/${idOf(receipt)}`), 200)
   for (const { receipt } of lost) expectReadOnly(await reader.get(`${workspace.path}/receipts/${idOf(receipt)}`), 404)
-  for (const path of [workspace.path, `${workspace.path}/tlog/checkpoint`, `${workspace.path}/tlog/log.vkey`]) expectReadOnly(await reader.get(path), 200)
+  for (const path of [workspace.path, `${workspace.path}/tlog/checkpoint`, `${workspace.path}/tlog/log.vkey`])
+    expectReadOnly(await reader.get(path), 200)
   expectReadOnly(await restored.client().get("/healthz"), 200)
   const ready = await restored.client().get("/readyz")
   expectReadOnly(ready, 503)
@@ -112,7 +113,9 @@ test("a start that fails says why in one sentence", async () => {
   await writeSome(good, await makeWorkspace(good), 20)
   assert.equal(await good.end(), 0)
   const taken = createServer()
-  const port = await new Promise<number>((resolve) => taken.listen(0, "127.0.0.1", () => resolve((taken.address() as { port: number }).port)))
+  const port = await new Promise<number>((resolve) =>
+    taken.listen(0, "127.0.0.1", () => resolve((taken.address() as { port: number }).port)),
+  )
   await using _ = { [Symbol.asyncDispose]: async () => void taken.close() }
 
   /** The sentence, and how the data came to be such. */
@@ -144,7 +147,10 @@ function within(path: string, statements: string): void {
 /** One bit of an entry near the end, in what cannot be changed by anyone who keeps to the rules. */
 function changeBit(data: string, table: "entries" | "bodies", column: "record" | "body"): void {
   using journal = new DatabaseSync(join(data, "journal.db"))
-  const { n, bytes } = journal.prepare(`SELECT n, ${column} AS bytes FROM ${table} ORDER BY n DESC LIMIT 1 OFFSET 5`).get() as { n: number; bytes: Uint8Array }
+  const { n, bytes } = journal.prepare(`SELECT n, ${column} AS bytes FROM ${table} ORDER BY n DESC LIMIT 1 OFFSET 5`).get() as {
+    n: number
+    bytes: Uint8Array
+  }
   bytes[20] = (bytes[20] ?? 0) ^ 1
   journal.exec("DROP TRIGGER entries_are_not_changed; DROP TRIGGER bodies_are_not_changed")
   journal.prepare(`UPDATE ${table} SET ${column} = ? WHERE n = ?`).run(bytes, n)

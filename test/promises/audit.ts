@@ -27,15 +27,19 @@ export interface AuditOptions {
 }
 
 /** Fails unless each write has exactly one entry, its receipt is what it was, and the chains hold together. */
-export async function audit(service: Service, { workspaces, writes, lookUpsMax = Infinity, replaysMax = Infinity, chance }: AuditOptions): Promise<Audited> {
+export async function audit(
+  service: Service,
+  { workspaces, writes, lookUpsMax = Infinity, replaysMax = Infinity, chance }: AuditOptions,
+): Promise<Audited> {
   let [entries, lookedUp, sentAgain] = [0, 0, 0]
   for (const workspace of workspaces) {
     const mine = writes.filter(({ workspaceId }) => workspaceId === workspace.id)
     const kept = await expectKept(service.data, workspace.id)
     const receipts = mine.map(receiptOf)
-    expectPlaces(kept.hashes, kept.ledgerId, receipts)
+    const last = expectPlaces(kept.hashes, kept.ledgerId, receipts)
 
-    const some = sample(receipts, lookUpsMax, chance)
+    // With the last one among them, the log that is read has every entry of the clients.
+    const some = [...sample(receipts, lookUpsMax - 1, chance).filter((receipt) => receipt !== last), last]
     const chain = await expectChain(service.client(workspace.reader.bearer), workspace.id, some)
     assert.deepEqual(chain.hashes, kept.hashes.slice(0, chain.size), "what is served is not what is kept")
     const sent = chain.records.filter((record) => record[4] === 1 || record[4] === 2)
@@ -48,17 +52,22 @@ export async function audit(service: Service, { workspaces, writes, lookUpsMax =
   return { entries, lookedUp, sentAgain }
 }
 
-/** Every receipt is of an entry of its own, and names the entry before it. */
-function expectPlaces(hashes: readonly string[], ledgerId: string | undefined, receipts: readonly MintedReceipt[]): void {
+/** Every receipt is of an entry of its own, and names the entry before it. Returns the one that is last in the chain. */
+function expectPlaces(hashes: readonly string[], ledgerId: string | undefined, receipts: readonly MintedReceipt[]): MintedReceipt {
   const places = new Map(hashes.map((hash, place) => [hash, place]))
   const seen = new Set<string>()
-  for (const { receipt, eventHash, previousHash } of receipts) {
+  let last: { readonly place: number; readonly receipt: MintedReceipt } | undefined
+  for (const minted of receipts) {
+    const { receipt, eventHash, previousHash } = minted
     const place = places.get(eventHash)
     assert.ok(place !== undefined, `${receipt} was acknowledged, and its entry is lost`)
     assert.equal(previousHash, place === 0 ? ledgerId : hashes[place - 1], `${receipt} names another entry before it than there is`)
     assert.ok(!seen.has(eventHash), `${receipt} has its entry for itself`)
     seen.add(eventHash)
+    if (last === undefined || last.place < place) last = { place, receipt: minted }
   }
+  assert.ok(last !== undefined, "something was written to each workspace")
+  return last.receipt
 }
 
 /** Sends all of it again: events together, for which that is the same key; consents one by one. */

@@ -49,14 +49,23 @@ export async function writeTogether(options: WritersOptions): Promise<Written> {
   return { ...audited, ...seen, written: written.length }
 }
 
-function nextSending(workspaces: readonly Workspace[], count: number, { batchMax, chance }: WritersOptions): { readonly workspace: Workspace; readonly sending: Sending } {
+function nextSending(
+  workspaces: readonly Workspace[],
+  count: number,
+  { batchMax, chance }: WritersOptions,
+): { readonly workspace: Workspace; readonly sending: Sending } {
   const workspace = chance.percent(80) ? (workspaces[0] ?? chance.pick(workspaces)) : chance.pick(workspaces)
   const size = chance.percent(80) ? 1 : 2 + chance.below(batchMax - 1)
   const events = Array.from({ length: size }, (_, place) => eventWrite(workspace.id, `write-${count + place + 1}-of-many`, chance))
   return { workspace, sending: events as unknown as Sending } // one, or more
 }
 
-async function record(service: Service, { writer }: Workspace, sending: Sending, seen: { unknown: number; recordedUnknown: number }): Promise<void> {
+async function record(
+  service: Service,
+  { writer }: Workspace,
+  sending: Sending,
+  seen: { unknown: number; recordedUnknown: number },
+): Promise<void> {
   const { reply, unknown } = await sendUntilKnown(service.client(writer.bearer), sending)
   seen.unknown += unknown
   // A chain that the service itself has found forked is not written to any more: what is there then is looked at.

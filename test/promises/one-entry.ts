@@ -43,7 +43,8 @@ export async function sendAgainAndAgain({ fill, rounds, replays, chance }: KeysO
 
   for (let round = 1; round <= rounds; round++) {
     // What is derived may be lost at any time, and answers stay what they were.
-    if (round === rounds) await Promise.all(["index.db", "index.db-wal", "index.db-shm"].map((file) => rm(join(data, file), { force: true })))
+    if (round === rounds)
+      await Promise.all(["index.db", "index.db-wal", "index.db-shm"].map((file) => rm(join(data, file), { force: true })))
     await using service = await startProgram({ data })
     for (const model of models) await sendAtOnce(service, model, counts, chance)
     const lane = async (): Promise<void> => {
@@ -173,8 +174,16 @@ async function expectBatch(client: Client, asked: readonly Asked[], counts: Coun
 function expectReused({ key, body: recorded, receipt = "{}" }: Write, body: Write["body"], status: number, text: string): void {
   const said = JSON.parse(text) as { readonly error?: string; readonly detail?: string }
   const { receipt: id } = JSON.parse(receipt) as { readonly receipt: string }
-  assert.equal(status, 422, `${key} was used for another request: ${JSON.stringify(recorded)}, and now for ${JSON.stringify(body)}: ${text}`)
-  assert.equal(said.error, "idempotency_key_reused", `${key} was used for another request: ${JSON.stringify(recorded)}, and now for ${JSON.stringify(body)}`)
+  assert.equal(
+    status,
+    422,
+    `${key} was used for another request: ${JSON.stringify(recorded)}, and now for ${JSON.stringify(body)}: ${text}`,
+  )
+  assert.equal(
+    said.error,
+    "idempotency_key_reused",
+    `${key} was used for another request: ${JSON.stringify(recorded)}, and now for ${JSON.stringify(body)}`,
+  )
   assert.ok(said.detail?.includes(id), "the refusal names the original receipt to whoever may write there")
 }
 
@@ -190,7 +199,11 @@ async function sendAtOnce(service: Service, model: Model, counts: Counts, chance
   for (const write of [fresh, chance.pick(model.events)]) {
     const recorded = write.receipt === undefined ? 1 : 0
     const replies = await Promise.all(Array.from({ length: atOnce }, (_, place) => send(client, [write], place % 3 === 0)))
-    expectOneReceipt(write, recorded, replies.map((reply, place) => answerIn(write, reply, place % 3 === 0)))
+    expectOneReceipt(
+      write,
+      recorded,
+      replies.map((reply, place) => answerIn(write, reply, place % 3 === 0)),
+    )
     counts.recorded += recorded
     counts.replayed += atOnce - recorded
     counts.atOnce += atOnce
@@ -205,7 +218,11 @@ async function fight(client: Client, workspaceId: string, counts: Counts, chance
   const replies = await Promise.all(Array.from({ length: atOnce }, (_, place) => send(client, [place % 2 === 0 ? one : other])))
   const winner = replies[0]?.status === 202 ? one : other
   const answered = replies.map((reply, place) => ({ reply, write: place % 2 === 0 ? one : other }))
-  expectOneReceipt(winner, 1, answered.filter(({ write }) => write === winner).map(({ reply }) => answerIn(winner, reply)))
+  expectOneReceipt(
+    winner,
+    1,
+    answered.filter(({ write }) => write === winner).map(({ reply }) => answerIn(winner, reply)),
+  )
   for (const { write, reply } of answered) if (write !== winner) expectReused(winner, write.body, reply.status, reply.text)
   counts.recorded += 1
   counts.replayed += atOnce / 2 - 1

@@ -25,7 +25,11 @@ export function send(client: Client, sending: Sending, asBatch = sending.length 
 }
 
 /** Sends it again, as every client should, while the service says that it does not know what became of it. */
-export async function sendUntilKnown(client: Client, sending: Sending, asBatch?: boolean): Promise<{ readonly reply: Reply; readonly unknown: number }> {
+export async function sendUntilKnown(
+  client: Client,
+  sending: Sending,
+  asBatch?: boolean,
+): Promise<{ readonly reply: Reply; readonly unknown: number }> {
   for (let unknown = 0; ; unknown++) {
     const reply = await send(client, sending, asBatch)
     if (reply.status !== 503 || reply.json().error !== "ledger_unavailable") return { reply, unknown }
@@ -51,7 +55,11 @@ export function note(sending: Sending, reply: Reply, asBatch = sending.length > 
     if (answer.replayed) replayed += 1
     if (write.receipt === undefined) write.receipt = answer.receipt
     else {
-      assert.equal(answer.receipt, write.receipt, `${write.key} was acknowledged, and is answered differently now: what was acknowledged is lost`)
+      assert.equal(
+        answer.receipt,
+        write.receipt,
+        `${write.key} was acknowledged, and is answered differently now: what was acknowledged is lost`,
+      )
       assert.ok(answer.replayed, `${write.key} was acknowledged, and is said to be new`)
     }
   }
@@ -74,7 +82,8 @@ function answersOfBatch(reply: Reply): readonly Answered[] {
   const { results } = reply.json<{ results: readonly { receipt?: object; replayed?: true }[] }>()
   const answers = results.map(({ receipt, replayed = false }) => ({ receipt: JSON.stringify(receipt), replayed }))
   const whole = answers.map(({ receipt, replayed }) => `{"receipt":${receipt}${replayed ? ',"replayed":true' : ""}}`).join(",")
-  assert.equal(reply.text, `{"results":[${whole}]}`, "every item of the batch has its receipt, and nothing else is said")
+  // JSON.parse keeps the order of members, but for names that are numbers: nobody here has such.
+  assert.ok(reply.text === `{"results":[${whole}]}`, `not every item has its receipt, or more is said: ${reply.text.slice(0, 2000)}`)
   return answers
 }
 
@@ -82,7 +91,11 @@ function answersOfBatch(reply: Reply): readonly Answered[] {
 
 export function eventWrite(workspaceId: string, key: string, chance: Chance): Write {
   const person = chance.below(1000)
-  const actor = { id: `usr_${person}`, type: "user", ...(chance.percent(60) && { email: `person${person}@example.com`, name: "Zoë – 名前" }) }
+  const actor = {
+    id: `usr_${person}`,
+    type: "user",
+    ...(chance.percent(60) && { email: `person${person}@example.com`, name: "Zoë – 名前" }),
+  }
   const body = eventFor(workspaceId, {
     projectId: chance.pick(["core", "core", "billing", "shop"]),
     action: chance.pick(["billing.invoice.approve", "auth.login", "document.share", "stock.item.move"]),

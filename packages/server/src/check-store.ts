@@ -3,6 +3,7 @@
 import { StartError } from "./error.ts"
 import { recheck } from "./ledger/recheck.ts"
 import type { Limits } from "./limits.ts"
+import { deriveKey, unwrap } from "./secrets.ts"
 import { readHeads } from "./store/heads.ts"
 import type { Document, Registry, Store } from "./store/store.ts"
 
@@ -16,10 +17,22 @@ export interface CheckedStore {
 const recheckTotal = 20_000
 const workspacesPerRead = 1000
 
-export async function checkStore(store: Store, headsPath: string, limits: Limits): Promise<CheckedStore> {
+export async function checkStore(store: Store, headsPath: string, limits: Limits, secret: Uint8Array): Promise<CheckedStore> {
+  await checkSecret(store.registry, secret)
   const workspaces = await allWorkspaces(store.registry)
   await recheckAll(store, workspaces, limits.recheckEntries)
   return { workspaces, behind: await behindHeads(store, workspaces, headsPath) }
+}
+
+/** With another secret no key would be known, nothing could be signed, and, worst, a repeated write would be recorded again. */
+async function checkSecret(registry: Registry, secret: Uint8Array): Promise<void> {
+  const [newest] = await registry.list("log-key", undefined, Number.MAX_SAFE_INTEGER, 1)
+  if (newest === undefined) return
+  try {
+    unwrap(deriveKey(secret, "log keys"), newest.value.vkey, newest.value.wrapped)
+  } catch (cause) {
+    throw new StartError("TALLYSTICK_SECRET is not the secret that this data was made with", { cause })
+  }
 }
 
 async function allWorkspaces(registry: Registry): Promise<readonly Document<"workspace">[]> {

@@ -12,5 +12,11 @@ export function createLog(level: LogLevel, secrets: readonly string[], write: (l
 }
 
 export function redactor(secrets: readonly string[]): (text: string) => string {
-  return (text) => secrets.reduce((clean, secret) => clean.replaceAll(secret, "…"), text.replace(credential, "$1_…"))
+  const written = new Set(secrets.flatMap((secret) => [secret, quoted(secret), quoted(quoted(secret))]))
+  return (text) => [...written].reduce((clean, secret) => clean.replaceAll(secret, "…"), text.replace(credential, "$1_…"))
+}
+
+/** As it stands within a JSON string: a line is one, and may tell of another. */
+function quoted(text: string): string {
+  return JSON.stringify(text).slice(1, -1)
 }

@@ -23,7 +23,10 @@ import { createWorkspaces } from "./workspace/workspaces.ts"
 import { watchBeside } from "./watch.ts"
 
 export interface Running {
+  /** Under which clients reach it. */
   readonly url: string
+  /** Where it listens, which is somewhere else when there is a proxy in front of it. */
+  readonly listensOn: string
   readonly service: Service
   /** Stops accepting, finishes what was accepted, and lets go of the data. */
   close(): Promise<void>
@@ -43,7 +46,7 @@ export async function serve(config: Config, secrets: Secrets, options: ServeOpti
   const opened = await openStore({ folder: config.data, reserveBytes: config.limits.diskReserveBytes, onDeath: options.onFatal })
   const store = options.wrapStore?.(opened) ?? opened
   try {
-    const checked = await checkStore(store, config.heads, config.limits)
+    const checked = await checkStore(store, config.heads, config.limits, secrets.secret)
     return await start(config, secrets, options, store, checked)
   } catch (error) {
     await store.close()
@@ -90,16 +93,19 @@ async function start(
     limits,
     metrics,
     seal: (workspace) => watching.seal(workspace),
+    brokenWorkspaces: () => broken.size,
     halted: (workspace) => haltOf(behind, workspace !== undefined && broken.has(workspace)),
     get publicUrl() {
       return address.url
     },
   }
   const server = await listen(config, service, log, version, behind !== undefined)
-  if (config.publicUrl === undefined) address.url = urlOf(config.host, portOf(server) ?? config.port)
+  const listensOn = urlOf(config.host, portOf(server) ?? config.port)
+  if (config.publicUrl === undefined) address.url = listensOn
   watching.poke(workspaces.map(({ id }) => id))
   return {
     url: address.url,
+    listensOn,
     service,
     async close() {
       await server.close()
@@ -146,7 +152,7 @@ function sightings(metrics: Metrics, broken: Set<string>, log: Logger): (sightin
         metrics.signed(sighting.lagMs)
         break
       case "failed":
-        log.error({ workspace: sighting.workspace, detail: sighting.detail }, "following failed; it is tried again with the next entry")
+        log.error({ workspace: sighting.workspace, detail: sighting.detail }, "following failed; it is tried again in a second")
         break
       case "broken":
         broken.add(sighting.workspace)

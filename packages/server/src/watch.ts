@@ -6,6 +6,7 @@ import { createCheckpointer } from "./followers/checkpointer.ts"
 import { createIndexer } from "./followers/indexer.ts"
 import { createSigners } from "./followers/signer.ts"
 import { startWatching, type Sighting, type Watching } from "./followers/watching.ts"
+import { readRoot } from "./query/tree-reads.ts"
 import type { Limits } from "./limits.ts"
 import { openHeads, type Heads } from "./store/heads.ts"
 import { openWatched } from "./store/open.ts"
@@ -34,7 +35,8 @@ export function watchHere(
   report: (sighting: Sighting) => void,
 ): Watching {
   const { journal, index, registry } = store
-  const checkpointer = createCheckpointer({ journal, index, registry, heads, signerOf: createSigners(registry, secret), clock })
+  const rootAt = (workspace: string, size: number) => readRoot({ journal, index }, workspace, size)
+  const checkpointer = createCheckpointer({ journal, index, registry, heads, signerOf: createSigners(registry, secret), rootAt, clock })
   return startWatching({ journal, followers: [createIndexer(index)], checkpointer, clock, limits, report })
 }
 

@@ -12,9 +12,10 @@ export interface Greeting {
 
 const demoWorkspace = "demo"
 
-export async function greet({ url, service }: Running, { demo, newRootKeyPath, say }: Greeting): Promise<void> {
+export async function greet({ url, listensOn, service }: Running, { demo, newRootKeyPath, say }: Greeting): Promise<void> {
   const isEmpty = (await service.workspaces.list(Number.MAX_SAFE_INTEGER, 1)).length === 0
-  say(`tallystick listens on ${url}\n`)
+  say(`tallystick listens on ${listensOn}\n`)
+  if (url !== listensOn) say(`Its public address is ${url}\n`)
   if (newRootKeyPath !== undefined) say(`The instance key was made and is kept in ${newRootKeyPath}\n`)
   if (!demo || !isEmpty || service.halted() !== undefined) return
   const by = { kind: "instance" } as const

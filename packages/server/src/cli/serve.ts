@@ -22,6 +22,8 @@ export interface ServeCommand {
 const stopWithinMs = 10_000
 
 export async function runServe({ environment, version, demo, exit, faults = {} }: ServeCommand): Promise<Running> {
+  // What the service makes, its databases first, is for its own account to read.
+  process.umask(0o077)
   const config = readConfig(environment, (path) => readFileSync(path, "utf8"))
   const secrets = keepSecrets(config)
   const forms = (["hex", "base64", "base64url"] as const).map((form) => Buffer.from(secrets.secret).toString(form))

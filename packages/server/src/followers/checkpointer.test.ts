@@ -5,7 +5,7 @@ import { createVkey, formatVkey, type Signer } from "@tallystick/proof"
 import type { Clock } from "../clock.ts"
 import { createLedger, type Said } from "../ledger/ledger.ts"
 import { defaultLimits } from "../limits.ts"
-import { readInclusion, readTile } from "../query/tree-reads.ts"
+import { readInclusion, readRoot, readTile } from "../query/tree-reads.ts"
 import { deriveKey, wrap } from "../secrets.ts"
 import type { Change } from "../store/store.ts"
 import { expectChain } from "../store/expect-chain.ts"
@@ -29,12 +29,39 @@ const signer: Signer = { name: origin, publicKey: rawPublicKey, sign: (message) 
 /** A workspace with `entries` entries, over a store in memory, and what is needed to follow it again and again. */
 async function openHouse(entries: number) {
   const { served, watched } = openMemory()
-  const ledger = createLedger({ journal: served.journal, clock, limits: defaultLimits, secret, report: { commit: () => {}, advanced: () => {} } })
+  const ledger = createLedger({
+    journal: served.journal,
+    clock,
+    limits: defaultLimits,
+    secret,
+    report: { commit: () => {}, advanced: () => {} },
+  })
   const ledgerId = createHash("sha256").update("acme").digest("hex")
-  const settings = { policyVisibility: "private", projects: "open", transparency: "private", hotDays: 90, requirePublishedPolicy: false, personalKeys: [], laneRules: [] } as const
-  const acme: Document<"workspace"> = { kind: "workspace", workspace: "acme", id: "acme", version: 1, serial: 1, value: { name: "", createdAt: "", genesis: "", ledgerId, origin, ...settings } }
+  const settings = {
+    policyVisibility: "private",
+    projects: "open",
+    transparency: "private",
+    hotDays: 90,
+    requirePublishedPolicy: false,
+    personalKeys: [],
+    laneRules: [],
+  } as const
+  const acme: Document<"workspace"> = {
+    kind: "workspace",
+    workspace: "acme",
+    id: "acme",
+    version: 1,
+    serial: 1,
+    value: { name: "", createdAt: "", genesis: "", ledgerId, origin, ...settings },
+  }
   const vkey = formatVkey(createVkey(origin, rawPublicKey, "log"))
-  const key: Change = { kind: "log-key", workspace: "acme", id: "1", version: 0, value: { vkey, wrapped: wrap(deriveKey(secret, "log keys"), vkey, seed), createdAt: "", fromSize: 0 } }
+  const key: Change = {
+    kind: "log-key",
+    workspace: "acme",
+    id: "1",
+    version: 0,
+    value: { vkey, wrapped: wrap(deriveKey(secret, "log keys"), vkey, seed), createdAt: "", fromSize: 0 },
+  }
   const said = (at: number): Said => ({
     kind: "event",
     projectId: "core",
@@ -47,7 +74,11 @@ async function openHouse(entries: number) {
     metadata: { at },
     receivedAtMs: 1_800_000_000_000,
   })
-  const add = (count: number) => ledger.record(acme, Array.from({ length: count }, (_, at) => said(at)))
+  const add = (count: number) =>
+    ledger.record(
+      acme,
+      Array.from({ length: count }, (_, at) => said(at)),
+    )
   await ledger.record(acme, [said(0)], [{ ...acme, version: 0 }, key])
   if (entries > 1) await add(entries - 1)
   return {
@@ -57,7 +88,15 @@ async function openHouse(entries: number) {
     acme,
     add,
     checkpointer: (heads: Heads, journal: JournalReader = watched.journal, index: Index = watched.index) =>
-      createCheckpointer({ journal, index, registry: watched.registry, heads, signerOf: async () => signer, clock }),
+      createCheckpointer({
+        journal,
+        index,
+        registry: watched.registry,
+        heads,
+        signerOf: async () => signer,
+        rootAt: (workspace, size) => readRoot({ journal, index }, workspace, size),
+        clock,
+      }),
   }
 }
 
@@ -67,7 +106,8 @@ async function followAll(journal: JournalReader, checkpointer: Checkpointer): Pr
 
 /** RFC 6962, section 2.1, as it is written there. */
 function naiveRoot(leaves: readonly string[]): string {
-  const sha256 = (...parts: readonly (string | Buffer)[]) => parts.reduce((hash, part) => hash.update(part), createHash("sha256")).digest("hex")
+  const sha256 = (...parts: readonly (string | Buffer)[]) =>
+    parts.reduce((hash, part) => hash.update(part), createHash("sha256")).digest("hex")
   if (leaves.length === 0) return sha256("")
   if (leaves.length === 1) return leaves[0] ?? ""
   let half = 1
@@ -83,7 +123,13 @@ function expectSigned(checkpoint: Checkpoint | undefined, leaves: readonly strin
   assert.equal(Buffer.from(checkpoint.root).toString("hex"), root)
   const text = `${origin}\n${leaves.length}\n${Buffer.from(root, "hex").toString("base64")}\n`
   assert.ok(checkpoint.note.startsWith(`${text}\n\u2014 ${origin} `))
-  const signature = Buffer.from(checkpoint.note.slice(text.length + 1).trimEnd().split(" ")[2] ?? "", "base64")
+  const signature = Buffer.from(
+    checkpoint.note
+      .slice(text.length + 1)
+      .trimEnd()
+      .split(" ")[2] ?? "",
+    "base64",
+  )
   const keyId = createHash("sha256").update(`${origin}\n\x01`).update(rawPublicKey).digest().subarray(0, 4)
   assert.deepEqual(signature.subarray(0, 4), keyId)
   assert.ok(verify(null, Buffer.from(text), publicKey, signature.subarray(4)))
@@ -118,8 +164,14 @@ test("a checkpointer goes on where the last one stopped, also within a batch, an
   const checkpoint = await last.sign("acme")
   expectSigned(checkpoint, hashes)
   const kept = { journal: house.journal, index: house.index }
-  for (const [level, tile, width] of [[0, 0, 256], [0, 2, 88], [1, 0, 2]] as const) {
-    const expected = Array.from({ length: width }, (_, place) => naiveRoot(hashes.slice((tile * 256 + place) * 256 ** level, (tile * 256 + place + 1) * 256 ** level)))
+  for (const [level, tile, width] of [
+    [0, 0, 256],
+    [0, 2, 88],
+    [1, 0, 2],
+  ] as const) {
+    const expected = Array.from({ length: width }, (_, place) =>
+      naiveRoot(hashes.slice((tile * 256 + place) * 256 ** level, (tile * 256 + place + 1) * 256 ** level)),
+    )
     assert.equal(Buffer.from(await readTile(kept, "acme", level, tile, 256)).toString("hex"), expected.join(""), `tile ${level}/${tile}`)
   }
   // From a leaf and its neighbours up to the root, as RFC 9162 does it.
@@ -143,7 +195,10 @@ const flip = (bytes: Uint8Array | undefined, at: number): Uint8Array => {
 }
 
 const tampering: readonly (readonly [what: string, bend: (entry: Stored) => Stored])[] = [
-  ...[0, 4, 5, 6, 13, 14, 21, 22, 53, 54, 85, 86, 117].map((at): [string, (entry: Stored) => Stored] => [`byte ${at} of the record`, (entry) => ({ ...entry, record: flip(entry.record, at) })]),
+  ...[0, 4, 5, 6, 13, 14, 21, 22, 53, 54, 85, 86, 117].map((at): [string, (entry: Stored) => Stored] => [
+    `byte ${at} of the record`,
+    (entry) => ({ ...entry, record: flip(entry.record, at) }),
+  ]),
   ["the record's length", (entry) => ({ ...entry, record: entry.record.subarray(1) })],
   ["the first byte of the body", (entry) => ({ ...entry, body: flip(entry.body, 0) })],
   ["the last byte of the body", (entry) => ({ ...entry, body: flip(entry.body, (entry.body?.length ?? 1) - 1) })],
@@ -155,11 +210,17 @@ for (const [what, bend] of tampering) {
     const house = await openHouse(20)
     const heads = memoryHeads()
     // Storage gives the ninth entry back other than it was kept; the tenth shows it where the ninth alone cannot.
-    const journal: JournalReader = { ...house.journal, after: async (...asked) => (await house.journal.after(...asked)).map((entry) => (entry.sequence === 9 ? bend(entry) : entry)) }
+    const journal: JournalReader = {
+      ...house.journal,
+      after: async (...asked) => (await house.journal.after(...asked)).map((entry) => (entry.sequence === 9 ? bend(entry) : entry)),
+    }
     const checkpointer = house.checkpointer(heads, journal)
     await followOnce(journal, [checkpointer], "acme", limits)
     await checkpointer.sign("acme")
-    await assert.rejects(followAll(journal, checkpointer), (error: unknown) => error instanceof IntegrityError && /^entry (9|10): /.test(error.message))
+    await assert.rejects(
+      followAll(journal, checkpointer),
+      (error: unknown) => error instanceof IntegrityError && /^entry (9|10): /.test(error.message),
+    )
     assert.equal((await checkpointer.sign("acme"))?.size, 7)
     assert.equal(heads.get(origin)?.size, 7)
     assert.equal((await house.index.tree("acme"))?.size, 7)
@@ -191,7 +252,10 @@ test("an entry that is missing, or stands in another's place, is not followed", 
 test("when the index cannot keep the tree, the one in memory is given up with it", async () => {
   const house = await openHouse(20)
   let failing = false
-  const index: Index = { ...house.index, growTree: (...asked) => (failing ? Promise.reject(new Error("the disk is full")) : house.index.growTree(...asked)) }
+  const index: Index = {
+    ...house.index,
+    growTree: (...asked) => (failing ? Promise.reject(new Error("the disk is full")) : house.index.growTree(...asked)),
+  }
   const checkpointer = house.checkpointer(memoryHeads(), house.journal, index)
   await followOnce(house.journal, [checkpointer], "acme", limits)
   failing = true
@@ -200,6 +264,28 @@ test("when the index cannot keep the tree, the one in memory is given up with it
   failing = false
   await followAll(house.journal, checkpointer)
   expectSigned(await checkpointer.sign("acme"), (await expectChain(house.journal, "acme")).hashes)
+})
+
+test("what is signed is noted outside the data first, and in the index last", async () => {
+  const house = await openHouse(5)
+  const heads = memoryHeads()
+  const steps: string[] = []
+  const checkpointer = createCheckpointer({
+    ...house,
+    index: { ...house.index, putCheckpoint: (...asked) => (steps.push(`index ${asked[2].size}`), house.index.putCheckpoint(...asked)) },
+    heads: { ...heads, advance: (name, head) => (steps.push(`heads ${head.size}`), heads.advance(name, head)) },
+    signerOf: async () => ({ ...signer, sign: (message) => (steps.push("signature"), signer.sign(message)) }),
+    rootAt: () => assert.fail("nothing was signed before"),
+    clock,
+  })
+  for (const size of [5, 6]) {
+    await followAll(house.journal, checkpointer)
+    await checkpointer.sign("acme")
+    assert.deepEqual(steps.splice(0), [`heads ${size}`, "signature", `index ${size}`])
+    assert.equal(heads.get(origin)?.size, size)
+    await house.add(1)
+  }
+  await expectChain(house.journal, "acme")
 })
 
 test("a crash between the note outside and the checkpoint inside is made good by the next signature", async () => {
@@ -254,11 +340,15 @@ test("a history that differs from what was signed is not signed, wherever the di
   for (const size of [1, 8, 13, 19, 20]) {
     const heads = signedElsewhere(size)
     const checkpointer = house.checkpointer(heads)
-    await assert.rejects(async () => {
-      await house.add(1)
-      await followAll(house.journal, checkpointer)
-      await checkpointer.sign("acme")
-    }, refused, `signed at ${size}, the tree had 20`)
+    await assert.rejects(
+      async () => {
+        await house.add(1)
+        await followAll(house.journal, checkpointer)
+        await checkpointer.sign("acme")
+      },
+      refused,
+      `signed at ${size}, the tree had 20`,
+    )
     assert.equal(heads.get(origin)?.size, size)
   }
   // The same history, signed earlier, goes on.
@@ -281,7 +371,10 @@ test("two followers at different places are each given what they have not taken,
   assert.deepEqual(await followOnce(house.journal, followers, "acme", limits), { position: 7, caughtUp: false })
   assert.deepEqual(taken, { slow: [1, 2, 3, 4, 5, 6, 7], quick: [6, 7] })
   while (!(await followOnce(house.journal, followers, "acme", limits)).caughtUp) continue
-  assert.deepEqual(taken.quick, Array.from({ length: 15 }, (_, at) => at + 6))
+  assert.deepEqual(
+    taken.quick,
+    Array.from({ length: 15 }, (_, at) => at + 6),
+  )
   await expectChain(house.journal, "acme")
 })
 
@@ -289,10 +382,23 @@ test("a workspace's key signs for it, is unsealed by the service's secret alone,
   const house = await openHouse(1)
   const made = await createSigners(house.registry, secret)("acme")
   assert.equal(made.name, origin)
-  assert.ok(verify(null, Buffer.from("x"), createPublicKey(createPrivateKey(privateKey.export({ format: "pem", type: "pkcs8" }))), made.sign(Buffer.from("x"))))
+  assert.ok(
+    verify(
+      null,
+      Buffer.from("x"),
+      createPublicKey(createPrivateKey(privateKey.export({ format: "pem", type: "pkcs8" }))),
+      made.sign(Buffer.from("x")),
+    ),
+  )
   await assert.rejects(createSigners(house.registry, Buffer.alloc(32, 4))("acme"))
   await assert.rejects(createSigners(house.registry, secret)("other"), /no key to sign with/)
-  const wrong = createCheckpointer({ ...house, heads: memoryHeads(), signerOf: async () => ({ ...signer, name: "other.example/x" }), clock })
+  const wrong = createCheckpointer({
+    ...house,
+    heads: memoryHeads(),
+    signerOf: async () => ({ ...signer, name: "other.example/x" }),
+    rootAt: () => assert.fail("nothing was signed"),
+    clock,
+  })
   await followAll(house.journal, wrong)
   await assert.rejects(wrong.sign("acme"), /origin's name/)
   assert.equal(await house.index.checkpoint("acme"), undefined)

@@ -40,6 +40,8 @@ export interface CheckpointerParts {
   readonly registry: Registry
   readonly heads: Heads
   readonly signerOf: (workspace: string) => Promise<Signer>
+  /** The root of a workspace's first entries, as the journal and the index have them. */
+  readonly rootAt: (workspace: string, size: number) => Promise<Uint8Array>
   readonly clock: Clock
 }
 
@@ -54,7 +56,7 @@ interface Growing {
 const hashBytes = 32
 const levelsPerTile = 8
 
-export function createCheckpointer({ journal, index, registry, heads, signerOf, clock }: CheckpointerParts): Checkpointer {
+export function createCheckpointer({ journal, index, registry, heads, signerOf, rootAt, clock }: CheckpointerParts): Checkpointer {
   const trees = new Map<string, Growing>()
 
   async function treeOf(workspace: string): Promise<Growing> {
@@ -65,6 +67,9 @@ export function createCheckpointer({ journal, index, registry, heads, signerOf, 
     assert(document !== undefined && ledgerId !== undefined, "a chain belongs to a workspace")
     const saved = await index.tree(workspace)
     const size = saved?.size ?? 0
+    const signed = heads.get(document.value.origin)
+    // Signed under another copy of the data: what is here now is then another history, which may have grown beyond that one.
+    if (signed !== undefined && signed.size <= size && !equalBytes(await rootAt(workspace, signed.size), signed.root)) throw notSigned(signed.size)
     const last = size === 0 ? undefined : await journal.records(workspace, size, 1)
     const lastHash = last === undefined ? ledgerId : eventHash(last, sha256)
     const growing: Growing = {
@@ -94,9 +99,7 @@ export function createCheckpointer({ journal, index, registry, heads, signerOf, 
           tree.frontier.append(hash, tiles.completed)
           tree.lastHash = hash
           tree.unsignedSinceMs ??= timeMs
-          if (tree.frontier.size === signed?.size && !equalBytes(tree.frontier.root(), signed.root)) {
-            throw new IntegrityError(`the first ${signed.size} entries are not those that were signed`)
-          }
+          if (tree.frontier.size === signed?.size && !equalBytes(tree.frontier.root(), signed.root)) throw notSigned(signed.size)
         }
         const grown = await index.growTree(workspace, fromSize, tree.frontier.save(), tiles.growth())
         assert(grown, "nobody else grows this tree")
@@ -127,6 +130,10 @@ export function createCheckpointer({ journal, index, registry, heads, signerOf, 
       return checkpoint
     },
   }
+}
+
+function notSigned(size: number): IntegrityError {
+  return new IntegrityError(`the first ${size} entries are not those that were signed`)
 }
 
 /** Hashes again all that was kept of an entry, and holds it against its place. */

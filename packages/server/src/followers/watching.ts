@@ -31,10 +31,15 @@ export interface WatchingParts {
   readonly report: (sighting: Sighting) => void
 }
 
+/** A disk that failed once is asked again, and not all the time. */
+const retryAfterMs = 1000
+
 export function startWatching({ journal, followers, checkpointer, clock, limits, report }: WatchingParts): Watching {
   const all = [checkpointer, ...followers]
   const dirty = new Set<string>()
+  /** When a workspace is due to be signed, or to be tried again after a failure. */
   const unsigned = new Map<string, number>()
+  const retries = new Map<string, number>()
   const signedAtMs = new Map<string, number>()
   const broken = new Set<string>()
   const errands: (() => Promise<void>)[] = []
@@ -49,6 +54,10 @@ export function startWatching({ journal, followers, checkpointer, clock, limits,
     },
     seal: (workspace) =>
       new Promise((resolve, reject) => {
+        if (closing) {
+          reject(new Error("watching has stopped"))
+          return
+        }
         errands.push(() => sealNow(workspace).then(resolve, reject))
         wake()
       }),
@@ -62,6 +71,7 @@ export function startWatching({ journal, followers, checkpointer, clock, limits,
   async function loop(): Promise<void> {
     while (!closing) {
       for (const errand of errands.splice(0)) await errand()
+      for (const [workspace, dueMs] of retries) if (dueMs <= clock.elapsed() && retries.delete(workspace)) dirty.add(workspace)
       for (const workspace of dirty.values().toArray()) {
         await guarded(workspace, () => follow(workspace))
         await turn()
@@ -69,6 +79,7 @@ export function startWatching({ journal, followers, checkpointer, clock, limits,
       for (const [workspace, dueMs] of unsigned) if (dueMs <= clock.elapsed()) await guarded(workspace, () => sign(workspace))
       if (dirty.size === 0 && errands.length === 0 && !closing) await pause()
     }
+    for (const errand of errands.splice(0)) await errand()
     // What is followed but not signed when the service stops is signed now, so that nothing waits for the next start.
     for (const workspace of unsigned.keys()) await guarded(workspace, () => sign(workspace))
   }
@@ -109,13 +120,14 @@ export function startWatching({ journal, followers, checkpointer, clock, limits,
       unsigned.delete(workspace)
       const detail = error instanceof Error ? error.message : String(error)
       if (error instanceof IntegrityError) broken.add(workspace)
+      else retries.set(workspace, clock.elapsed() + retryAfterMs)
       report({ kind: error instanceof IntegrityError ? "broken" : "failed", workspace, detail })
     }
   }
 
   /** Sleeps until there is something to do: a poke, or the time to sign. */
   async function pause(): Promise<void> {
-    const due = Math.min(...unsigned.values())
+    const due = Math.min(earliest(unsigned), earliest(retries))
     const woken = new Promise<void>((resolve) => {
       wake = resolve
     })
@@ -123,6 +135,12 @@ export function startWatching({ journal, followers, checkpointer, clock, limits,
     else await Promise.race([woken, clock.sleep(Math.max(due - clock.elapsed(), 1))])
     wake = () => {}
   }
+}
+
+function earliest(dues: ReadonlyMap<string, number>): number {
+  let first = Infinity
+  for (const due of dues.values()) if (due < first) first = due
+  return first
 }
 
 /** Lets messages in. */

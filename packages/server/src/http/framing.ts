@@ -14,6 +14,8 @@ export type HostRule = (host: string) => boolean
 /** Throws what is wrong with a request's line and headers. On every request, so the usual one costs a few comparisons. */
 export function checkFraming(request: IncomingMessage, mayAnswer: HostRule, limits: FramingLimits): void {
   const { headers, rawHeaders } = request
+  // Node's parser also takes the versions 0.9 and 2.0, in which a request would end elsewhere.
+  if (request.httpVersion !== "1.1" && request.httpVersion !== "1.0") throw new LedgerError("bad_request", "the request is not HTTP/1.1")
   checkTarget(request.url ?? "", headers.host, limits)
   // Node folds repeated headers into one member, so there are fewer members than headers if, and only if, one was repeated.
   if (Object.keys(headers).length * 2 !== rawHeaders.length) checkRepeated(rawHeaders)

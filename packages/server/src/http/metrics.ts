@@ -57,7 +57,9 @@ export function createMetrics(version: string, queued: () => number): Metrics {
     help: "Entries that followers have not taken yet, of the workspace where they are most",
     registers,
     collect() {
-      this.set(Math.max(0, ...[...behind.values()].map(({ head, followed }) => head - followed)))
+      let most = 0
+      for (const { head, followed } of behind.values()) most = Math.max(most, head - followed)
+      this.set(most)
     },
   })
   const checkpoints = new Histogram({

@@ -3,7 +3,7 @@ import { test } from "node:test"
 import { Type } from "typebox"
 import { endpointsFor } from "./endpoint.ts"
 import { openApi } from "./openapi.ts"
-import { Batch, BatchAnswer, BatchEnvelope, BatchHeaders } from "./shapes/batch.ts"
+import { batchEnvelopeOf, batchOf, BatchAnswer, BatchHeaders } from "./shapes/batch.ts"
 import { ReceiptAnswer } from "./shapes/entry.ts"
 import { Event, WriteHeaders } from "./shapes/event.ts"
 import { ListQuery } from "./shapes/list.ts"
@@ -30,8 +30,8 @@ const endpoints = [
     summary: "Write events",
     access: "private",
     headers: BatchHeaders,
-    body: BatchEnvelope,
-    documentedBody: Batch,
+    body: batchEnvelopeOf(1000),
+    documentedBody: batchOf(1000),
     answers: { 202: BatchAnswer },
     handle,
   }),

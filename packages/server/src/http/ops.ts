@@ -34,6 +34,8 @@ export function opsEndpoints(service: Service): readonly ServiceEndpoint[] {
       async handle({ query }) {
         const checks = [writableCheck(service), await storageCheck(service), queueCheck(service)]
         const failed = checks.find(({ ok }) => !ok)
+        // One workspace's broken chain is for its operator to see, and no reason to send the others' writers away.
+        checks.push(chainsCheck(service))
         const verbose = query.verbose === "" || query.verbose === "true"
         const body = {
           ready: failed === undefined,
@@ -83,6 +85,13 @@ async function storageCheck({ store }: Service): Promise<Check> {
   } catch (error) {
     return { name: "storage", ok: false, detail: error instanceof LedgerError ? error.detail : "the storage does not answer" }
   }
+}
+
+function chainsCheck({ brokenWorkspaces }: Service): Check {
+  const broken = brokenWorkspaces()
+  return broken === 0
+    ? { name: "chains", ok: true }
+    : { name: "chains", ok: false, detail: `${broken} workspaces have a chain that does not hold together` }
 }
 
 function queueCheck({ ledger, limits }: Service): Check {

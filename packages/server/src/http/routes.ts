@@ -28,8 +28,8 @@ export function routes(service: Service, version: string): readonly ServiceEndpo
 
 function openApiEndpoint(described: readonly ServiceEndpoint[], version: string): ServiceEndpoint {
   const info = { title: "Tallystick", version, description: "An audit ledger: append-only, hash-chained, verifiable without us." }
-  const document = JSON.stringify(openApi(described, { info, anonymous: (access) => access.anonymous === true }))
-  return endpoint({
+  let document = ""
+  const itself = endpoint({
     method: "GET",
     path: "/openapi.json",
     summary: "This description",
@@ -37,4 +37,6 @@ function openApiEndpoint(described: readonly ServiceEndpoint[], version: string)
     answers: { 200: OpenApiDocument },
     handle: () => ({ status: 200, body: document }),
   })
+  document = JSON.stringify(openApi([...described, itself], { info, anonymous: (access) => access.anonymous === true }))
+  return itself
 }

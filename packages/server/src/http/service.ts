@@ -24,6 +24,8 @@ export interface Service {
   readonly metrics: Metrics
   /** Has a workspace's chain signed to its end. */
   readonly seal: (workspace: string) => Promise<unknown>
+  /** How many workspaces have a chain that does not hold together. */
+  readonly brokenWorkspaces: () => number
   /** Why nothing may be written, to this workspace or at all. */
   readonly halted: (workspace?: string) => LedgerError | undefined
 }

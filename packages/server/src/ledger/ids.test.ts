@@ -9,8 +9,13 @@ const digits = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 test("an id is ten digits of time and 26 of chance", () => {
   const makeId = createIds(pooledRandom())
   for (const prefix of ["evt", "rcp", "pol", "pack"] as const) assert.match(makeId(prefix, 1), new RegExp(`^${prefix}_[${digits}]{36}$`))
-  const timeOf = (id: string) => [...id.slice(4, 14)].reduce((time, digit) => time * 32 + digits.indexOf(digit), 0)
-  fc.assert(fc.property(fc.maxSafeInteger().filter((timeMs) => timeMs >= 0 && timeMs < 32 ** 10), (timeMs) => assert.equal(timeOf(makeId("rcp", timeMs)), timeMs)))
+  const timeOf = (id: string) => Array.from(id.slice(4, 14)).reduce((time, digit) => time * 32 + digits.indexOf(digit), 0)
+  fc.assert(
+    fc.property(
+      fc.maxSafeInteger().filter((timeMs) => timeMs >= 0 && timeMs < 32 ** 10),
+      (timeMs) => assert.equal(timeOf(makeId("rcp", timeMs)), timeMs),
+    ),
+  )
 })
 
 test("ids sort by the time they were made", () => {

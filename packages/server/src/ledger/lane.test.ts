@@ -34,15 +34,44 @@ const cases: readonly (readonly [action: string, rules: readonly (readonly [pref
   ["AUTH.login", [["Auth", "data"]], "data"],
   ["auth.login", [["authx", "data"]], "security"],
   // The longest of them wins, in whatever order they stand.
-  ["a.b.c.d", [["a", "data"], ["a.b.c", "policy"], ["a.b", "security"]], "policy"],
-  ["a.b.x.d", [["a", "data"], ["a.b.c", "policy"], ["a.b", "security"]], "security"],
-  ["a.bb", [["a", "data"], ["a.b", "security"]], "data"],
+  [
+    "a.b.c.d",
+    [
+      ["a", "data"],
+      ["a.b.c", "policy"],
+      ["a.b", "security"],
+    ],
+    "policy",
+  ],
+  [
+    "a.b.x.d",
+    [
+      ["a", "data"],
+      ["a.b.c", "policy"],
+      ["a.b", "security"],
+    ],
+    "security",
+  ],
+  [
+    "a.bb",
+    [
+      ["a", "data"],
+      ["a.b", "security"],
+    ],
+    "data",
+  ],
   ["auth.login", [["auth", "operations"]], "operations"],
   ["a.b", [["a.b", "data"]], "data"],
   ["a.b", [["a.b.c", "data"]], "operations"],
 ]
 for (const [action, rules, lane] of cases) {
   test(`${action} under ${JSON.stringify(rules)} is ${lane}`, () => {
-    assert.equal(laneOf(action, rules.map(([prefix, of]) => ({ prefix, lane: of }))), lane)
+    assert.equal(
+      laneOf(
+        action,
+        rules.map(([prefix, of]) => ({ prefix, lane: of })),
+      ),
+      lane,
+    )
   })
 }

@@ -16,14 +16,35 @@ const secret = Buffer.alloc(32, 9)
 
 function workspaceNamed(id: string, personalKeys: readonly string[] = []): Document<"workspace"> {
   const ledgerId = createHash("sha256").update(id).digest("hex")
-  const settings = { policyVisibility: "private", projects: "open", transparency: "private", hotDays: 90, requirePublishedPolicy: false } as const
-  const value = { name: id, createdAt: "", genesis: "", ledgerId, origin: "", ...settings, personalKeys, laneRules: [{ prefix: "order", lane: "data" } as const] }
+  const settings = {
+    policyVisibility: "private",
+    projects: "open",
+    transparency: "private",
+    hotDays: 90,
+    requirePublishedPolicy: false,
+  } as const
+  const value = {
+    name: id,
+    createdAt: "",
+    genesis: "",
+    ledgerId,
+    origin: "",
+    ...settings,
+    personalKeys,
+    laneRules: [{ prefix: "order", lane: "data" } as const],
+  }
   return { kind: "workspace", workspace: id, id, version: 1, serial: 1, value }
 }
 
 function openLedger(bend: (journal: Journal) => Journal = (journal) => journal) {
   const { served } = openMemory()
-  const ledger = createLedger({ journal: bend(served.journal), clock, limits: defaultLimits, secret, report: { commit: () => {}, advanced: () => {} } })
+  const ledger = createLedger({
+    journal: bend(served.journal),
+    clock,
+    limits: defaultLimits,
+    secret,
+    report: { commit: () => {}, advanced: () => {} },
+  })
   return { served, ledger }
 }
 
@@ -42,7 +63,10 @@ const order: Said = {
   receivedAtMs,
 }
 const withKey = (key: string, more: Partial<Said> = {}): Said => ({ ...order, ...more, idempotency: { route: "/v1/events", key } })
-const receiptOf = (one: Recorded | undefined) => (one === undefined || one.kind === "reused" ? assert.fail("it was not recorded") : receiptJson(one.opened, justRecorded, "https://ledger.example"))
+const receiptOf = (one: Recorded | undefined) =>
+  one === undefined || one.kind === "reused"
+    ? assert.fail("it was not recorded")
+    : receiptJson(one.opened, justRecorded, "https://ledger.example")
 
 test("a used key returns the first receipt, byte for byte, whoever asks and however often", async () => {
   const { served, ledger } = openLedger()
@@ -71,7 +95,12 @@ test("events and consents have keys of their own, and so has each workspace", as
   const kinds = async (workspace: string, route: "/v1/events" | "/v1/consents") =>
     (await ledger.record(workspaceNamed(workspace), [{ ...order, idempotency: { route, key: "the-same-key" } }]))[0]?.kind
   assert.deepEqual(
-    [await kinds("acme", "/v1/events"), await kinds("acme", "/v1/consents"), await kinds("other", "/v1/events"), await kinds("acme", "/v1/consents")],
+    [
+      await kinds("acme", "/v1/events"),
+      await kinds("acme", "/v1/consents"),
+      await kinds("other", "/v1/events"),
+      await kinds("acme", "/v1/consents"),
+    ],
     ["recorded", "recorded", "recorded", "replayed"],
   )
   const [stored] = await served.journal.at("acme", [1])
@@ -106,13 +135,17 @@ test("an original that cannot be read is said to be so, and is not taken for ano
   let tampered = false
   const { served, ledger } = openLedger((journal) => ({
     ...journal,
-    at: async (workspace, sequences) => (await journal.at(workspace, sequences)).map((entry) => (tampered && entry !== undefined ? { ...entry, disclosures: "" } : entry)),
+    at: async (workspace, sequences) =>
+      (await journal.at(workspace, sequences)).map((entry) => (tampered && entry !== undefined ? { ...entry, disclosures: "" } : entry)),
   }))
   const acme = workspaceNamed("acme")
   await ledger.record(acme, [withKey("order-4711-created")])
   const holed: Journal = { ...served.journal, at: async (_, sequences) => sequences.map(() => undefined) }
   const blind = createLedger({ journal: holed, clock, limits: defaultLimits, secret, report: { commit: () => {}, advanced: () => {} } })
-  await assert.rejects(blind.record(acme, [withKey("order-4711-created")]), (error: unknown) => error instanceof LedgerError && error.code === "integrity_failure")
+  await assert.rejects(
+    blind.record(acme, [withKey("order-4711-created")]),
+    (error: unknown) => error instanceof LedgerError && error.code === "integrity_failure",
+  )
   // Disclosures that were destroyed leave a request that differs.
   tampered = true
   assert.equal((await ledger.record(acme, [withKey("order-4711-created")]))[0]?.kind, "reused")

@@ -71,7 +71,9 @@ export function createLedger({ journal, clock, limits, secret, report, random = 
       const contents = said.map((one) => contentOf(workspace, one, makeId, limits.clockAheadMs))
       const sealed = said.map(({ kind, idempotency }, at) => {
         const idem = idempotency === undefined ? undefined : idemOf(chain.idemSecret, idempotency.route, idempotency.key)
-        return seal(kind, contents[at] as Content, idem, { personalKeys: workspace.value.personalKeys, random })
+        // What the service itself says is about no customer, and must stay readable: a ledger's genesis and its keys above all.
+        const personalKeys = kind === "event" || kind === "consent" ? workspace.value.personalKeys : []
+        return seal(kind, contents[at] as Content, idem, { personalKeys, random })
       })
       const placed = await sequencer.submit(chain, sealed, changes)
       const originals = await originalsOf(chain, placed)

@@ -11,7 +11,8 @@ import type { Stored } from "../store/store.ts"
 import { pooledRandom } from "./random.ts"
 import { seal, type Sealed } from "./seal.ts"
 
-const sha256 = (...parts: readonly (string | Uint8Array)[]) => parts.reduce((hash, part) => hash.update(part), createHash("sha256")).digest()
+const sha256 = (...parts: readonly (string | Uint8Array)[]) =>
+  parts.reduce((hash, part) => hash.update(part), createHash("sha256")).digest()
 
 /** As it is after a journey through JSON, which knows no negative zero. */
 const json = <T extends Json>(value: T): T => JSON.parse(JSON.stringify(value)) as T
@@ -22,7 +23,9 @@ const text = fc.oneof(
   fc.string({ unit: "binary", maxLength: 8 }),
   fc.constantFrom("", "\u2028\u0000\u007f", '"_sd":', '\\"_sd":["', "\\ud800", "\u{1f600}é\ufb33", "ａ".repeat(1500)),
 )
-const name = fc.oneof(fc.constantFrom("0", "10", "9", "A", "other", "metadata", "toString", "é", "\u{1f600}", "\ufb33", "a~b"), text).filter((member) => !reserved.includes(member))
+const name = fc
+  .oneof(fc.constantFrom("0", "10", "9", "A", "other", "metadata", "toString", "é", "\u{1f600}", "\ufb33", "a~b"), text)
+  .filter((member) => !reserved.includes(member))
 const { value } = fc.letrec<{ value: Json }>((tie) => ({
   value: fc.oneof(
     { maxDepth: 4 },
@@ -35,7 +38,12 @@ const { value } = fc.letrec<{ value: Json }>((tie) => ({
 }))
 const members = fc.dictionary(name, value, { maxKeys: 5, noNullPrototype: true }).map((object): JsonObject => json(object))
 const party = fc
-  .record({ further: members, own: fc.record({ email: text, name: text }, { requiredKeys: [], noNullPrototype: true }), id: text, type: text })
+  .record({
+    further: members,
+    own: fc.record({ email: text, name: text }, { requiredKeys: [], noNullPrototype: true }),
+    id: text,
+    type: text,
+  })
   .map(({ further: { id: _, type: __, email: ___, name: ____, ...further }, own, id, type }): Party => ({ ...further, ...own, id, type }))
 const said = fc.record({
   kind: fc.constantFrom<Kind>("event", "consent", "admin", "policy"),
@@ -43,10 +51,19 @@ const said = fc.record({
   target: party,
   metadata: members,
   /** Of the metadata's members those at these places, and some that are not there. */
-  personal: fc.oneof(fc.constant("none" as const), fc.constant("all" as const), fc.array(fc.nat({ max: 5 }), { minLength: 1, maxLength: 4 })),
+  personal: fc.oneof(
+    fc.constant("none" as const),
+    fc.constant("all" as const),
+    fc.array(fc.nat({ max: 5 }), { minLength: 1, maxLength: 4 }),
+  ),
   idem: fc.option(fc.constant("AAAAAAAAAAAAAAAAAAAAAA"), { nil: undefined }),
   rest: fc.record(
-    { policyVersion: fc.integer({ min: 1 }), clockAhead: fc.constant(true as const), keyId: text, context: fc.record({ requestId: text, server: text }, { requiredKeys: [], noNullPrototype: true }) },
+    {
+      policyVersion: fc.integer({ min: 1 }),
+      clockAhead: fc.constant(true as const),
+      keyId: text,
+      context: fc.record({ requestId: text, server: text }, { requiredKeys: [], noNullPrototype: true }),
+    },
     { requiredKeys: [], noNullPrototype: true },
   ),
 })
@@ -73,7 +90,12 @@ function storedOf(kind: Kind, sealed: Sealed): Stored {
 /** The claims that an object's digests stand for, by an own reading of RFC 9901. */
 function claimsOf(object: JsonObject, disclosures: readonly string[]): JsonObject {
   const digests = (object["_sd"] ?? []) as string[]
-  const known = new Map(disclosures.map((disclosure) => [sha256(disclosure).toString("base64url"), JSON.parse(Buffer.from(disclosure, "base64url").toString()) as [string, string, Json]]))
+  const known = new Map(
+    disclosures.map((disclosure) => [
+      sha256(disclosure).toString("base64url"),
+      JSON.parse(Buffer.from(disclosure, "base64url").toString()) as [string, string, Json],
+    ]),
+  )
   return Object.fromEntries(
     digests.map((digest) => {
       const [salt, claim, disclosed] = known.get(digest) ?? assert.fail("a digest has no disclosure")
@@ -88,7 +110,12 @@ test("what is sealed opens to what was said, and the body is what an independent
   fc.assert(
     fc.property(said, ({ kind, actor, target, metadata, personal, idem, rest }) => {
       const names = Object.keys(metadata)
-      const personalKeys = personal === "none" ? [] : personal === "all" ? ["*"] : personal.map((place) => names[place] ?? "absent").filter((key) => key !== "*")
+      const personalKeys =
+        personal === "none"
+          ? []
+          : personal === "all"
+            ? ["*"]
+            : personal.map((place) => names[place] ?? "absent").filter((key) => key !== "*")
       const content: Content = { ...fixed, actor, target, metadata, ...rest }
       const sealed = seal(kind, content, idem, { personalKeys, random })
 
@@ -107,12 +134,18 @@ test("what is sealed opens to what was said, and the body is what an independent
       const split = (whole: Party, nameStays: boolean) => {
         const { id, type, email, name: called, ...other } = whole
         const shown = { id, type, ...(nameStays && called !== undefined ? { name: called } : {}) }
-        const hidden = { ...(email === undefined ? {} : { email }), ...(called === undefined || nameStays ? {} : { name: called }), ...(Object.keys(other).length > 0 ? { other } : {}) }
+        const hidden = {
+          ...(email === undefined ? {} : { email }),
+          ...(called === undefined || nameStays ? {} : { name: called }),
+          ...(Object.keys(other).length > 0 ? { other } : {}),
+        }
         return { shown, hidden }
       }
-      const sdOf = (hidden: object, object: JsonObject | undefined) => (Object.keys(hidden).length > 0 ? { _sd: [...((object?.["_sd"] ?? []) as string[])].sort() } : {})
+      const sdOf = (hidden: object, object: JsonObject | undefined) =>
+        Object.keys(hidden).length > 0 ? { _sd: [...((object?.["_sd"] ?? []) as string[])].sort() } : {}
       const parties = { actor: split(actor, false), target: split(target, kind !== "event") }
-      const hiddenMembers = personal === "all" ? {} : Object.fromEntries(Object.entries(metadata).filter(([key]) => personalKeys.includes(key)))
+      const hiddenMembers =
+        personal === "all" ? {} : Object.fromEntries(Object.entries(metadata).filter(([key]) => personalKeys.includes(key)))
       const shownMembers = Object.fromEntries(Object.entries(metadata).filter(([key]) => !personalKeys.includes(key)))
       const top = { ...(personal === "all" ? { metadata } : {}), ...(rest.context === undefined ? {} : { context: rest.context }) }
       assert.deepEqual(claimsOf(parsed.actor, disclosures), parties.actor.hidden)
@@ -154,7 +187,10 @@ test("the digests of the format's vector come out of the same salts", () => {
   const first = Buffer.from(JSON.stringify(event), "utf8").toString()
   const named = /"(WyJFQkVTRXhRVkZoY1lHUm9iSEIwZUh3[\w-]+)"/.exec(first)?.[1] ?? ""
   const target = JSON.parse(Buffer.from(named, "base64url").toString()) as [string, string, string]
-  const sealed = seal("event", { ...content, target: { ...content.target, name: target[2] } }, undefined, { personalKeys: [], random: counting })
+  const sealed = seal("event", { ...content, target: { ...content.target, name: target[2] } }, undefined, {
+    personalKeys: [],
+    random: counting,
+  })
   assert.equal(sealed.disclosures, `WyJBQUVDQXdRRkJnY0lDUW9MREEwT0R3IiwiZW1haWwiLCJhZGFAZXhhbXBsZS5jb20iXQ~${named}`)
   const body = Buffer.from(sealed.body).toString()
   assert.ok(body.includes('"_sd":["ZFYwRgO6POM3-Jp1fm2zmXqGjDI0BWvTwfbFd8K1-AI"]'))
@@ -181,7 +217,12 @@ test("as deep as a request may be, an entry can be sealed and opened again", () 
   const nested = (depth: number): Json => (depth === 0 ? 1 : { deeper: nested(depth - 1) })
   const random = pooledRandom()
   // The event itself is the first of 32 levels.
-  const content: Content = { ...fixed, actor: { id: "a", type: "user", more: nested(30) }, target: { id: "t", type: "thing" }, metadata: nested(31) as JsonObject }
+  const content: Content = {
+    ...fixed,
+    actor: { id: "a", type: "user", more: nested(30) },
+    target: { id: "t", type: "thing" },
+    metadata: nested(31) as JsonObject,
+  }
   for (const personalKeys of [[], ["*"], ["deeper"]]) {
     const stored = storedOf("event", seal("event", content, undefined, { personalKeys, random }))
     assert.deepEqual(openEntry(stored, disclosuresOf(stored))?.content, content)
@@ -190,7 +231,11 @@ test("as deep as a request may be, an entry can be sealed and opened again", () 
 
 test("a disclosure that was changed, or is of another entry, opens nothing", () => {
   const random = pooledRandom()
-  const make = (email: string) => seal("event", { ...fixed, actor: { id: "a", type: "user", email }, target: { id: "t", type: "thing" }, metadata: {} }, undefined, { personalKeys: [], random })
+  const make = (email: string) =>
+    seal("event", { ...fixed, actor: { id: "a", type: "user", email }, target: { id: "t", type: "thing" }, metadata: {} }, undefined, {
+      personalKeys: [],
+      random,
+    })
   const [mine, other] = [make("ada@example.com"), make("bob@example.com")]
   assert.notEqual(openEntry(storedOf("event", mine), [mine.disclosures]), undefined)
   assert.equal(openEntry(storedOf("event", mine), [other.disclosures]), undefined)
@@ -202,11 +247,24 @@ test("a disclosure that was changed, or is of another entry, opens nothing", () 
 test("a body names the hash whenever a member is sealed, wherever the digests come to stand", () => {
   const random = pooledRandom()
   for (const open of ["A", "0", "_", "_sc", "_se", "a"]) {
-    const content: Content = { ...fixed, actor: { id: "a", type: "user" }, target: { id: "t", type: "thing" }, metadata: { [open]: 1, secret: 2 } }
+    const content: Content = {
+      ...fixed,
+      actor: { id: "a", type: "user" },
+      target: { id: "t", type: "thing" },
+      metadata: { [open]: 1, secret: 2 },
+    }
     const body = JSON.parse(Buffer.from(seal("event", content, undefined, { personalKeys: ["secret"], random }).body).toString())
     assert.equal(body["_sd_alg"], "sha-256", open)
   }
   // What only looks like it is none.
-  const innocent: Content = { ...fixed, actor: { id: '"_sd":', type: "user" }, target: { id: "t", type: '{"_sd":[' }, metadata: { 'a"_sd': '"_sd":["' } }
-  assert.equal("_sd_alg" in JSON.parse(Buffer.from(seal("event", innocent, undefined, { personalKeys: ["b"], random }).body).toString()), false)
+  const innocent: Content = {
+    ...fixed,
+    actor: { id: '"_sd":', type: "user" },
+    target: { id: "t", type: '{"_sd":[' },
+    metadata: { 'a"_sd': '"_sd":["' },
+  }
+  assert.equal(
+    "_sd_alg" in JSON.parse(Buffer.from(seal("event", innocent, undefined, { personalKeys: ["b"], random }).body).toString()),
+    false,
+  )
 })

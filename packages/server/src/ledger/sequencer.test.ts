@@ -6,7 +6,7 @@ import { LedgerError, type ErrorCode } from "../error.ts"
 import { defaultLimits, type Limits } from "../limits.ts"
 import { expectChain } from "../store/expect-chain.ts"
 import { openMemory } from "../store/memory.ts"
-import type { Change, Group, Journal, Outcome } from "../store/store.ts"
+import type { Change, Group, Journal, Outcome, Registry } from "../store/store.ts"
 import type { Sealed } from "./seal.ts"
 import { createSequencer, type Chain, type Placed } from "./sequencer.ts"
 
@@ -19,15 +19,30 @@ function sealed(workspace: string, name: string): Sealed {
   const [receipt, idem] = [`rcp_${++made}`, name.startsWith("-") ? undefined : name]
   const body = Buffer.from(JSON.stringify({ ...(idem === undefined ? {} : { idem }), receipt, workspaceId: workspace }))
   const bodySalt = Buffer.alloc(16, 7)
-  return { kind: "event", receipt, idem, body, bodySalt, bodyHash: createHash("sha256").update("ALB1").update(bodySalt).update(body).digest(), disclosures: "" }
+  return {
+    kind: "event",
+    receipt,
+    idem,
+    body,
+    bodySalt,
+    bodyHash: createHash("sha256").update("ALB1").update(bodySalt).update(body).digest(),
+    disclosures: "",
+  }
 }
 
 function project(workspace: string, id: string, version: number): Change {
-  return { kind: "project", workspace, id, version, value: { name: `version ${version + 1}`, receipts: "private", activityLinks: false, createdAt: "" } }
+  return {
+    kind: "project",
+    workspace,
+    id,
+    version,
+    value: { name: `version ${version + 1}`, receipts: "private", activityLinks: false, createdAt: "" },
+  }
 }
 
 interface House {
   readonly journal: Journal
+  readonly registry: Registry
   /** Every call of append, as the entries' keys by workspace. */
   readonly commits: Map<string, readonly (string | undefined)[]>[]
   readonly clock: Clock & { nowMs: number }
@@ -40,7 +55,7 @@ interface House {
 function openHouse(around: (append: Journal["append"]) => Journal["append"] = (append) => append, limits: Partial<Limits> = {}): House {
   const { served } = openMemory()
   const commits: House["commits"] = []
-  const append = around(served.journal.append)
+  const append = around((groups) => served.journal.append(groups))
   const journal: Journal = {
     ...served.journal,
     async append(groups) {
@@ -52,6 +67,7 @@ function openHouse(around: (append: Journal["append"]) => Journal["append"] = (a
   const sequencer = createSequencer(journal, clock, { ...defaultLimits, ...limits }, { commit: () => {}, advanced: () => {} })
   return {
     journal: served.journal,
+    registry: served.registry,
     commits,
     clock,
     submit: (workspace, names, changes) =>
@@ -101,12 +117,20 @@ const sequences = (placed: readonly Placed[]) => placed.map((one) => (one.kind =
 
 test("entries get their places in the order given, and what was answered is what was kept", async () => {
   const house = openHouse()
-  const placed = await Promise.all([house.submit("acme", ["a", "b"]), house.submit("acme", ["-"]), house.submit("other", ["a"]), house.submit("acme", ["c"])])
+  const placed = await Promise.all([
+    house.submit("acme", ["a", "b"]),
+    house.submit("acme", ["-"]),
+    house.submit("other", ["a"]),
+    house.submit("acme", ["c"]),
+  ])
   assert.deepEqual(placed.map(sequences), [[1, 2], [3], [1], [4]])
   assert.equal(house.commits.length, 1, "one turn of the event loop, one commit")
   const { hashes } = await expectChain(house.journal, "acme")
   const links = [placed[0], placed[1], placed[3]].flat().map((one) => (one?.kind === "placed" ? one.link : assert.fail()))
-  assert.deepEqual(links.map(({ hash }) => Buffer.from(hash).toString("hex")), hashes)
+  assert.deepEqual(
+    links.map(({ hash }) => Buffer.from(hash).toString("hex")),
+    hashes,
+  )
   await expectChain(house.journal, "other")
   assert.equal(house.waiting(), 0)
 })
@@ -141,23 +165,39 @@ test("workspaces are served in turn: one with a long queue does not keep the oth
   const order: string[] = []
   const note = (workspace: string, name: string) => house.submit(workspace, [name]).then(() => order.push(workspace))
   await Promise.all([...Array.from({ length: 12 }, (_, at) => note("long", `l${at}`)), note("short", "s"), note("brief", "b")])
-  assert.deepEqual(house.commits[0], new Map([["long", ["l0", "l1"]], ["short", ["s"]], ["brief", ["b"]]]))
+  assert.deepEqual(
+    house.commits[0],
+    new Map([
+      ["long", ["l0", "l1"]],
+      ["short", ["s"]],
+      ["brief", ["b"]],
+    ]),
+  )
   assert.ok(order.indexOf("short") < 4 && order.indexOf("brief") < 4)
 
   // Whoever did not fit goes first next time.
   const crowded = openHouse(undefined, { commitEntriesMax: 2 })
   await Promise.all(["a", "b", "c", "d"].flatMap((workspace) => [crowded.submit(workspace, ["1"]), crowded.submit(workspace, ["2"])]))
-  assert.deepEqual(crowded.commits.map((commit) => [...commit.keys()].join("")), ["ab", "cd", "ab", "cd"])
+  assert.deepEqual(
+    crowded.commits.map((commit) => [...commit.keys()].join("")),
+    ["ab", "cd", "ab", "cd"],
+  )
   for (const workspace of ["a", "b", "c", "d"]) await expectChain(crowded.journal, workspace)
 })
 
 test("a commit is bounded by entries and by bytes, and a submission is never divided", async () => {
   const house = openHouse(undefined, { commitEntriesMax: 5, commitBytesMax: 100_000 })
   await Promise.all([house.submit("acme", ["a", "b", "c"]), house.submit("acme", ["d", "e", "f"]), house.submit("acme", ["g"])])
-  assert.deepEqual(house.commits.map((commit) => commit.get("acme")?.length), [6, 1])
+  assert.deepEqual(
+    house.commits.map((commit) => commit.get("acme")?.length),
+    [6, 1],
+  )
   const small = openHouse(undefined, { commitBytesMax: 10 })
   await Promise.all([small.submit("acme", ["a", "b"]), small.submit("acme", ["c"])])
-  assert.deepEqual(small.commits.map((commit) => commit.get("acme")?.length), [2, 1])
+  assert.deepEqual(
+    small.commits.map((commit) => commit.get("acme")?.length),
+    [2, 1],
+  )
   await expectChain(house.journal, "acme")
 })
 
@@ -179,7 +219,12 @@ test("a full queue refuses at once, and takes again what there is room for", asy
 
 test("of the senders of one key one is first, and all others are told which entry it is", async () => {
   const house = openHouse()
-  const sent = await Promise.all([house.submit("acme", ["k", "x"]), house.submit("acme", ["k"]), house.submit("acme", ["y", "k", "k"]), house.submit("other", ["k"])])
+  const sent = await Promise.all([
+    house.submit("acme", ["k", "x"]),
+    house.submit("acme", ["k"]),
+    house.submit("acme", ["y", "k", "k"]),
+    house.submit("other", ["k"]),
+  ])
   assert.deepEqual(sent.map(sequences), [[1, 2], [-1], [3, -1, -1], [1]])
   assert.deepEqual(sequences(await house.submit("acme", ["z", "k", "x", "-"])), [4, -1, -2, 5])
   assert.equal((await expectChain(house.journal, "acme")).size, 5)
@@ -224,18 +269,16 @@ test("new entries are kept while a stream of replays never ends", async () => {
 })
 
 test("when another program has moved the head, entries are linked again to the new one", async () => {
-  let interfere: (() => Promise<void>) | undefined
+  let times = 0
   const house = openHouse((append) => async (groups) => {
-    await interfere?.()
+    if (times-- > 0) await other.submit(chainOf("acme"), [sealed("acme", "-theirs")])
     return append(groups)
   })
   const other = createSequencer(house.journal, house.clock, defaultLimits, { commit: () => {}, advanced: () => {} })
   await house.submit("acme", ["a"])
-  let times = 3
-  interfere = async () => {
-    if (times-- > 0) await other.submit(chainOf("acme"), [sealed("acme", "-theirs")])
-  }
-  assert.deepEqual(sequences(await house.submit("acme", ["b", "c"])), [5, 6])
+  times = 3
+  const sent = [house.submit("acme", ["b"]), house.submit("acme", ["c"])]
+  assert.deepEqual((await Promise.all(sent)).map(sequences), [[5], [6]], "in the order in which they came")
   // One that moves each time is given up, as unknown, and the key is free.
   times = Infinity
   await assert.rejects(house.submit("acme", ["d"]), code("ledger_unavailable"))
@@ -289,7 +332,9 @@ for (const [when, stores] of [
     const sent = [house.submit("acme", ["b", "c"]), house.submit("other", ["x"])]
     for (const one of sent) await assert.rejects(one, code("ledger_unavailable"))
     assert.equal(house.waiting(), 0)
+    const before = house.commits.length
     assert.deepEqual(sequences(await house.submit("acme", ["d"])), [stores ? 4 : 2], "linked to the head that storage has")
+    assert.equal(house.commits.length, before + 1, "and to no other first")
     assert.deepEqual(sequences(await house.submit("acme", ["b", "c"])), stores ? [-2, -3] : [3, 4])
     assert.deepEqual(sequences(await house.submit("other", ["x"])), stores ? [-1] : [1])
     assert.equal((await expectChain(house.journal, "acme")).size, 4)
@@ -300,7 +345,10 @@ for (const [when, stores] of [
 test("a head that cannot be read is an unknown answer, and is asked for again", async () => {
   const { served } = openMemory()
   let failing = true
-  const journal: Journal = { ...served.journal, head: (workspace) => (failing ? Promise.reject(new Error("no answer")) : served.journal.head(workspace)) }
+  const journal: Journal = {
+    ...served.journal,
+    head: (workspace) => (failing ? Promise.reject(new Error("no answer")) : served.journal.head(workspace)),
+  }
   const clock = { now: () => 1, elapsed: () => 1, sleep: async () => {} }
   const sequencer = createSequencer(journal, clock, defaultLimits, { commit: () => {}, advanced: () => {} })
   await assert.rejects(sequencer.submit(chainOf("acme"), [sealed("acme", "a")]), code("ledger_unavailable"))
@@ -310,18 +358,19 @@ test("a head that cannot be read is an unknown answer, and is asked for again", 
 })
 
 test("changes commit with their entries, once, whatever it takes to get there", async () => {
-  const outcomes: Outcome[] = [{ kind: "moved" }]
+  const outcomes: Outcome[] = []
   const house = openHouse((append) => async (groups) => {
     const planned = outcomes.shift()
     return planned === undefined ? append(groups) : groups.map(() => planned)
   })
-  const { served } = { served: house }
-  // Moved, then refused for another's replay, then with a duplicate of its own in the next commit.
-  const replay = house.submit("acme", ["k"])
-  await replay
+  await house.submit("acme", ["k"])
+  // Moved, then refused for another's replay, then with a duplicate of its own that waits for the next commit.
+  outcomes.push({ kind: "moved" })
   await Promise.all([house.submit("acme", ["k"]), house.submit("acme", ["p", "p"], [project("acme", "p", 0)])])
+  assert.equal((await house.registry.get("project", "acme", "p"))?.version, 1)
   await house.submit("acme", ["q"], [project("acme", "p", 1)])
-  assert.equal((await expectChain(served.journal, "acme")).size, 3)
+  assert.equal((await house.registry.get("project", "acme", "p"))?.version, 2)
+  assert.equal((await expectChain(house.journal, "acme")).size, 3)
 })
 
 test("of two that change one document at the same moment one is refused, and nobody else is", async () => {
@@ -329,8 +378,17 @@ test("of two that change one document at the same moment one is refused, and nob
   const clock = { now: () => 1, elapsed: () => 1, sleep: async () => {} }
   const sequencer = createSequencer(served.journal, clock, defaultLimits, { commit: () => {}, advanced: () => {} })
   const submit = (name: string, changes: readonly Change[] = []) => sequencer.submit(chainOf("acme"), [sealed("acme", name)], changes)
-  const sent = await Promise.allSettled([submit("a"), submit("b", [project("acme", "p", 0)]), submit("c"), submit("d", [project("acme", "p", 0)]), submit("e", [project("acme", "q", 0)])])
-  assert.deepEqual(sent.map(({ status }) => status), ["fulfilled", "fulfilled", "fulfilled", "rejected", "fulfilled"])
+  const sent = await Promise.allSettled([
+    submit("a"),
+    submit("b", [project("acme", "p", 0)]),
+    submit("c"),
+    submit("d", [project("acme", "p", 0)]),
+    submit("e", [project("acme", "q", 0)]),
+  ])
+  assert.deepEqual(
+    sent.map(({ status }) => status),
+    ["fulfilled", "fulfilled", "fulfilled", "rejected", "fulfilled"],
+  )
   assert.ok(sent[3]?.status === "rejected" && code("conflict")(sent[3].reason))
   assert.equal(sequencer.waiting(), 0)
   assert.equal((await served.registry.get("project", "acme", "p"))?.version, 1)

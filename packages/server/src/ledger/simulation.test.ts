@@ -44,12 +44,16 @@ test("whatever the disk does, each key has one entry, what was acknowledged is k
     const work = await simulate(seed)
     for (const kind of Object.keys(done) as (keyof Work)[]) done[kind] += work[kind]
   }
-  for (const [kind, count] of Object.entries(done)) assert.ok(seeds.length === 1 || count >= seeds.length / 4, `${kind} happened ${count} times only: ${JSON.stringify(done)}`)
+  for (const [kind, count] of Object.entries(done))
+    assert.ok(seeds.length === 1 || count >= seeds.length / 4, `${kind} happened ${count} times only: ${JSON.stringify(done)}`)
 })
 
 const canaries: readonly (readonly [fault: string, canary: Canary])[] = [
   ["a head that is believed across an error", { journal: believeHeads }],
-  ["a comparison that ignores a field", { same: (kind, recorded, asked) => sameRequest(kind, { ...recorded, occurredAt: "" }, { ...asked, occurredAt: "" }) }],
+  [
+    "a comparison that ignores a field",
+    { same: (kind, recorded, asked) => sameRequest(kind, { ...recorded, occurredAt: "" }, { ...asked, occurredAt: "" }) },
+  ],
   ["an answer before the entry is stored", { journal: answerFirst }],
 ]
 for (const [fault, canary] of canaries) {
@@ -109,7 +113,12 @@ async function run(seed: number, bend: (journal: Journal) => Journal, same: Same
   const work = { ...noWork }
   const { served } = openMemory()
   const clock = wanderingClock(chance)
-  const parts = { clock, limits: { ...defaultLimits, queuedEventsMax: 20, commitEntriesMax: 6 }, secret: new Uint8Array(32), report: { commit: () => {}, advanced: () => {} } }
+  const parts = {
+    clock,
+    limits: { ...defaultLimits, queuedEventsMax: 20, commitEntriesMax: 6 },
+    secret: new Uint8Array(32),
+    report: { commit: () => {}, advanced: () => {} },
+  }
   const random = (into: Uint8Array) => into.forEach((_, at) => (into[at] = chance.below(256)))
   const theirs = createLedger({ ...parts, journal: served.journal, random })
   const workspaces = ["acme", "other"].map(workspaceNamed)
@@ -147,13 +156,19 @@ async function run(seed: number, bend: (journal: Journal) => Journal, same: Same
   return work
 
   /** Sends until there is an answer, as a client must; one that gives up does so only when nothing was recorded. */
-  async function write(to: Ledger, workspace: Document<"workspace">, items: readonly { key: string; variant: number }[], givesUp: boolean): Promise<void> {
+  async function write(
+    to: Ledger,
+    workspace: Document<"workspace">,
+    items: readonly { key: string; variant: number }[],
+    givesUp: boolean,
+  ): Promise<void> {
     const said = items.map(({ key, variant }) => ({ ...saidOf({ key }, variant), idempotency: { route: "/v1/events" as const, key } }))
     let doubtful = false
     for (let attempt = 0; attempt < triesMax; attempt++) {
       const answer = await to.record(workspace, said).catch((error: unknown) => error)
       if (Array.isArray(answer)) {
-        for (const [at, { key, variant }] of items.entries()) learn(`${workspace.id} ${key}`, variant, answer[at] as Awaited<ReturnType<Ledger["record"]>>[number])
+        for (const [at, { key, variant }] of items.entries())
+          learn(`${workspace.id} ${key}`, variant, answer[at] as Awaited<ReturnType<Ledger["record"]>>[number])
         return
       }
       if (!(answer instanceof LedgerError)) throw answer
@@ -199,10 +214,17 @@ async function run(seed: number, bend: (journal: Journal) => Journal, same: Same
       assert.ok(!found.has(key), `${key} has two entries`)
       found.set(key, { variant: variantOf(content), receipt: content.receipt })
     }
-    for (const [key, known] of model) if (key.startsWith(`${workspace.id} `)) assert.deepEqual(found.get(key.slice(workspace.id.length + 1)), known, `${key} is not what was acknowledged`)
-    for (const key of found.keys()) assert.ok(model.has(`${workspace.id} ${key}`), `${key} is there, and its client was told that it is not`)
+    for (const [key, known] of model)
+      if (key.startsWith(`${workspace.id} `))
+        assert.deepEqual(found.get(key.slice(workspace.id.length + 1)), known, `${key} is not what was acknowledged`)
+    for (const key of found.keys())
+      assert.ok(model.has(`${workspace.id} ${key}`), `${key} is there, and its client was told that it is not`)
     for (const key of notRecorded) assert.ok(!model.has(key), `${key} was refused, and is there`)
-    assert.equal((await served.registry.get("project", workspace.id, "counter"))?.version ?? 0, counter, "a change and its entry are both there or neither")
+    assert.equal(
+      (await served.registry.get("project", workspace.id, "counter"))?.version ?? 0,
+      counter,
+      "a change and its entry are both there or neither",
+    )
     assert.ok(counter >= (acknowledged.get(workspace.id) ?? 0), "an acknowledged change is there")
     await expectChain(served.journal, workspace.id)
   }
@@ -211,7 +233,13 @@ async function run(seed: number, bend: (journal: Journal) => Journal, same: Same
 /** Moves a document from the version that is there; true when that was acknowledged. Without a key nobody may try again. */
 async function count(ledger: Ledger, registry: Registry, workspace: Document<"workspace">, work: Work): Promise<boolean> {
   const version = (await registry.get("project", workspace.id, "counter"))?.version ?? 0
-  const change: Change = { kind: "project", workspace: workspace.id, id: "counter", version, value: { name: `${version + 1}`, receipts: "private", activityLinks: false, createdAt: "" } }
+  const change: Change = {
+    kind: "project",
+    workspace: workspace.id,
+    id: "counter",
+    version,
+    value: { name: `${version + 1}`, receipts: "private", activityLinks: false, createdAt: "" },
+  }
   const answer = await ledger.record(workspace, [saidOf({ counted: version + 1 }, 0)], [change]).catch((error: unknown) => error)
   if (Array.isArray(answer)) return true
   if (!(answer instanceof LedgerError)) throw answer
@@ -299,6 +327,21 @@ function turn(): Promise<undefined> {
 
 function workspaceNamed(id: string): Document<"workspace"> {
   const ledgerId = createHash("sha256").update(id).digest("hex")
-  const settings = { policyVisibility: "private", projects: "open", transparency: "private", hotDays: 90, requirePublishedPolicy: false, personalKeys: [], laneRules: [] } as const
-  return { kind: "workspace", workspace: id, id, version: 1, serial: 1, value: { name: id, createdAt: "", genesis: "", ledgerId, origin: "", ...settings } }
+  const settings = {
+    policyVisibility: "private",
+    projects: "open",
+    transparency: "private",
+    hotDays: 90,
+    requirePublishedPolicy: false,
+    personalKeys: [],
+    laneRules: [],
+  } as const
+  return {
+    kind: "workspace",
+    workspace: id,
+    id,
+    version: 1,
+    serial: 1,
+    value: { name: id, createdAt: "", genesis: "", ledgerId, origin: "", ...settings },
+  }
 }

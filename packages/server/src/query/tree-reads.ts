@@ -6,6 +6,8 @@ import {
   inclusionProof,
   nodeInTile,
   recordBytes,
+  rootNodes,
+  rootOf,
   tileOf,
   tileWidth,
   type NodeReader,
@@ -23,6 +25,11 @@ const hashBytes = 32
 
 export async function readInclusion(kept: Kept, workspace: string, index: number, size: number): Promise<readonly Uint8Array[]> {
   return inclusionProof(index, size, await readNodes(kept, workspace, inclusionNodes(index, size)), sha256)
+}
+
+/** The root of the first `size` entries, also of a tree that has grown beyond them. */
+export async function readRoot(kept: Kept, workspace: string, size: number): Promise<Uint8Array> {
+  return rootOf(size, await readNodes(kept, workspace, rootNodes(size)), sha256)
 }
 
 /** The first `width` hashes of a tile, end to end; fewer where the tree has fewer. */

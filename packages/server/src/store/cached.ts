@@ -41,7 +41,8 @@ export function cacheRegistry(registry: Registry): CachedRegistry {
     // A document's kind is the one that was asked for, so its value has that kind's type.
     get: <K extends DocumentKind>(kind: K, workspace: string, id: string) =>
       remember(shelfOf(kind, workspace), id, () => registry.get(kind, workspace, id)) as Promise<Document<K> | undefined>,
-    find: <K extends DocumentKind>(kind: K, id: string) => remember(shelfOf(kind), id, () => registry.find(kind, id)) as Promise<Document<K> | undefined>,
+    find: <K extends DocumentKind>(kind: K, id: string) =>
+      remember(shelfOf(kind), id, () => registry.find(kind, id)) as Promise<Document<K> | undefined>,
     list: (kind, workspace, before, limit) => registry.list(kind, workspace, before, limit),
     forget(made) {
       for (const { kind, workspace, id } of made) {

@@ -84,7 +84,11 @@ export async function write(store: Store, workspace: string, names: readonly str
 }
 
 /** Asks which of these keys were used, without writing: a group that has a used key is refused as a whole. */
-export async function usedOf(store: Store, workspace: string, names: readonly string[]): Promise<readonly [name: string, sequence: number][]> {
+export async function usedOf(
+  store: Store,
+  workspace: string,
+  names: readonly string[],
+): Promise<readonly [name: string, sequence: number][]> {
   const from = { ...genesisOf(workspace), sequence: 1, hash: digest("no entry has this hash") }
   const outcomes = await store.journal.append([{ workspace, from, entries: entriesAfter(workspace, from, names).entries }])
   const outcome = outcomes[0]
@@ -159,10 +163,16 @@ function journalStories(story: Story): void {
   })
 
   story("of several groups each is kept whole or not at all", async ({ served, watched }) => {
-    for (const workspace of ["moved", "used", "conflict"]) await write(served, workspace, [`${workspace} first`], [project(workspace, "p", 0, "first")])
+    for (const workspace of ["moved", "used", "conflict"])
+      await write(served, workspace, [`${workspace} first`], [project(workspace, "p", 0, "first")])
     const group = async (workspace: string, names: readonly string[], version: number) => {
       const from = (await served.journal.head(workspace)) ?? genesisOf(workspace)
-      return { workspace, from, entries: entriesAfter(workspace, from, names).entries, changes: [project(workspace, "p", version, "second")] }
+      return {
+        workspace,
+        from,
+        entries: entriesAfter(workspace, from, names).entries,
+        changes: [project(workspace, "p", version, "second")],
+      }
     }
     const stale = { ...(await group("moved", ["m"], 1)), from: genesisOf("moved") }
     const outcomes = await served.journal.append([
@@ -255,7 +265,8 @@ function registryStories(story: Story): void {
       assert.deepEqual([found?.version, found?.value.name, found?.serial], [2, "two", serial])
       assert.equal((await registry.find("project", "p"))?.version, 2)
     }
-    for (const version of [0, 1, 3]) assert.deepEqual(await change(served, "acme", [project("acme", "p", version, "lost")]), { kind: "conflict", place: 0 })
+    for (const version of [0, 1, 3])
+      assert.deepEqual(await change(served, "acme", [project("acme", "p", version, "lost")]), { kind: "conflict", place: 0 })
 
     await write(served, "acme", ["c"], [project("acme", "p", 2, null)])
     for (const registry of registries) {
@@ -328,7 +339,12 @@ function indexStories(story: Story): void {
     assert.equal(await watched.index.position("acme"), 2)
     assert.equal(await served.index.position("acme"), 2)
     assert.equal(await served.index.position("other"), 0)
-    await assert.rejects(watched.index.add("other", (await watched.journal.after("acme", 0, 1)).map((entry) => ({ ...entry, sequence: 2 }))))
+    await assert.rejects(
+      watched.index.add(
+        "other",
+        (await watched.journal.after("acme", 0, 1)).map((entry) => ({ ...entry, sequence: 2 })),
+      ),
+    )
     await assert.rejects(watched.index.add("acme", await watched.journal.after("acme", 0, 1)))
     assert.equal(await watched.index.position("acme"), 2)
     await watched.index.add("acme", await watched.journal.after("acme", 2, 1))
@@ -351,7 +367,10 @@ function indexStories(story: Story): void {
     assert.equal(await index.growTree("acme", 2, tree(4), []), true)
     for (const reader of [index, served.index]) {
       const found = await reader.tree("acme")
-      assert.deepEqual([found?.size, found?.hashes.map((hash) => Buffer.from(hash).toString("hex"))], [4, [digest("tree 4").toString("hex")]])
+      assert.deepEqual(
+        [found?.size, found?.hashes.map((hash) => Buffer.from(hash).toString("hex"))],
+        [4, [digest("tree 4").toString("hex")]],
+      )
       assert.equal((await reader.tiles("acme", [{ level: 1, tile: 0 }]))[0]?.length, 0)
       assert.equal(await reader.tree("other"), undefined)
     }

@@ -56,7 +56,11 @@ export async function expectChain(journal: Pick<JournalReader, "head" | "after">
 function expectBody(entry: Stored, bodyHash: string, ledgerId: string, say: (what: string) => string): void {
   const { body, bodySalt, receipt, idem, workspace, disclosures, sequence } = entry
   assert.ok(body !== undefined && bodySalt?.length === 16, say("it has a body and a salt"))
-  assert.equal(createHash("sha256").update("ALB1").update(bodySalt).update(body).digest("hex"), bodyHash, say("the body has the record's hash"))
+  assert.equal(
+    createHash("sha256").update("ALB1").update(bodySalt).update(body).digest("hex"),
+    bodyHash,
+    say("the body has the record's hash"),
+  )
   const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(body)
   const said = membersOf(JSON.parse(text))
   assert.equal(canonicalText(said), text, say("the body is in canonical form"))
@@ -65,7 +69,11 @@ function expectBody(entry: Stored, bodyHash: string, ledgerId: string, say: (wha
   assert.equal(said["idem"], idem, say("the body names its key"))
   const genesis = membersOf(said["metadata"] ?? {})["genesis"]
   if (sequence === 1 && genesis !== undefined) {
-    assert.equal(createHash("sha256").update("ALG1").update(canonicalText(genesis)).digest("hex"), ledgerId, say("the genesis is the ledger's"))
+    assert.equal(
+      createHash("sha256").update("ALG1").update(canonicalText(genesis)).digest("hex"),
+      ledgerId,
+      say("the genesis is the ledger's"),
+    )
   }
   expectDisclosures(said, disclosures === "" ? [] : disclosures.split("~"), say)
 }
@@ -89,7 +97,11 @@ function expectDisclosures(said: Members, disclosures: readonly string[], say: (
 function digestsIn(value: unknown): string[] {
   if (typeof value !== "object" || value === null) return []
   const own = Object.hasOwn(value, "_sd") ? membersOf(value)["_sd"] : undefined
-  if (own !== undefined) assert.ok(Array.isArray(own) && own.length > 0 && canonicalText(own) === canonicalText(own.map(String).toSorted()), "digests are sorted")
+  if (own !== undefined)
+    assert.ok(
+      Array.isArray(own) && own.length > 0 && canonicalText(own) === canonicalText(own.map(String).toSorted()),
+      "digests are sorted",
+    )
   const digests = Array.isArray(own) ? own.map(String) : []
   return [...digests, ...Object.values(value).flatMap((member) => digestsIn(member))]
 }

@@ -63,7 +63,13 @@ test("a last line that a crash cut counts for nothing, wherever it was cut, and 
 test("a line that was not cut but makes no sense stops the start", (t) => {
   const path = freshPath(t)
   const good = lineOf("a.example/1", headOf(5))
-  for (const bad of ["a.example/1 6\n", "a.example/1 6 AAAA\n", `a.example/1 -6 ${rootOf("x").toString("base64")}\n`, "\n", good.replace(" ", "  ")]) {
+  for (const bad of [
+    "a.example/1 6\n",
+    "a.example/1 6 AAAA\n",
+    `a.example/1 -6 ${rootOf("x").toString("base64")}\n`,
+    "\n",
+    good.replace(" ", "  "),
+  ]) {
     for (const text of [bad, good + bad, bad + good]) {
       writeFileSync(path, text)
       assert.throws(() => openHeads(path), /has a line that is not "<origin> <size> <root>"/, JSON.stringify(text))
@@ -89,10 +95,13 @@ test("superseded lines are dropped at a start, in one step, and what counts stay
   assert.equal(readHeads(path).heads.get("a.example/1")?.size, 10_004)
 })
 
-test("a write that the disk takes half of is an error, and the next one stands on a line of its own", { skip: process.platform !== "linux" }, (t) => {
-  const path = freshPath(t)
-  // The limit on the size of files stands for a full disk: 1024 bytes may be written, the rest not, until the limit is lifted.
-  const program = `
+test(
+  "a write that the disk takes half of is an error, and the next one stands on a line of its own",
+  { skip: process.platform !== "linux" },
+  (t) => {
+    const path = freshPath(t)
+    // The limit on the size of files stands for a full disk: 1024 bytes may be written, the rest not, until the limit is lifted.
+    const program = `
     import { execFileSync } from "node:child_process"
     import { openHeads } from ${JSON.stringify(join(import.meta.dirname, "heads.ts"))}
     const root = new Uint8Array(32)
@@ -103,12 +112,13 @@ test("a write that the disk takes half of is an error, and the next one stands o
     const atLimit = [size, advance(), heads.get("a.example/1").size]
     execFileSync("prlimit", ["--pid", String(process.pid), "--fsize=unlimited"])
     console.log(JSON.stringify([...atLimit, advance()]))`
-  const command = `trap "" XFSZ; ulimit -S -f 1; exec "$0" --input-type=module -e "$1" "$2"`
-  const { stdout, stderr } = spawnSync("bash", ["-c", command, process.execPath, program, path], { encoding: "utf8" })
-  const [size, refused, known, next] = JSON.parse(stdout || `["${stderr}"]`)
-  assert.ok(size > 10 && size < 30, `${size} lines fit into 1024 bytes`)
-  assert.deepEqual([refused, known, next], ["refused", size, size + 1])
-  const heads = openHeads(path)
-  assert.equal(heads.get("a.example/1")?.size, size + 1)
-  heads.close()
-})
+    const command = `trap "" XFSZ; ulimit -S -f 1; exec "$0" --input-type=module -e "$1" "$2"`
+    const { stdout, stderr } = spawnSync("bash", ["-c", command, process.execPath, program, path], { encoding: "utf8" })
+    const [size, refused, known, next] = JSON.parse(stdout || `["${stderr}"]`)
+    assert.ok(size > 10 && size < 30, `${size} lines fit into 1024 bytes`)
+    assert.deepEqual([refused, known, next], ["refused", size, size + 1])
+    const heads = openHeads(path)
+    assert.equal(heads.get("a.example/1")?.size, size + 1)
+    heads.close()
+  },
+)

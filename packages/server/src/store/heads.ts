@@ -3,7 +3,18 @@
 //
 //   <origin> <size> <root in base64>\n     appended and synced before each signature; the last line of an origin counts
 
-import { closeSync, existsSync, fdatasyncSync, fstatSync, fsyncSync, ftruncateSync, openSync, readFileSync, renameSync, writeFileSync } from "node:fs"
+import {
+  closeSync,
+  existsSync,
+  fdatasyncSync,
+  fstatSync,
+  fsyncSync,
+  ftruncateSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  writeFileSync,
+} from "node:fs"
 import { dirname } from "node:path"
 import { equalBytes, fromBase64, toBase64 } from "@tallystick/proof"
 import { StartError } from "../error.ts"
@@ -71,7 +82,8 @@ export function readHeads(path: string): { readonly heads: Map<string, SignedHea
   for (const line of lines) {
     const [, origin, size, rootText] = /^(\S+) (\d+) (\S+)$/.exec(line) ?? []
     const root = fromBase64(rootText ?? "")
-    if (origin === undefined || size === undefined || root?.length !== 32) throw new StartError(`${path} has a line that is not "<origin> <size> <root>"`)
+    if (origin === undefined || size === undefined || root?.length !== 32)
+      throw new StartError(`${path} has a line that is not "<origin> <size> <root>"`)
     heads.set(origin, { size: Number(size), root })
   }
   return { heads, lines: lines.length, cut }

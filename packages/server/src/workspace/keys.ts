@@ -77,7 +77,12 @@ export function createKeys({ registry, ledger, clock, secret, rootKey }: KeyPart
       const nowMs = clock.now()
       const said = actSaid(by, "security.key.revoke", { id, type: "api_key", name: found.value.name }, {}, nowMs)
       const value = { ...found.value, revokedAt: isoTime(nowMs) }
-      await ledger.record(workspace, [said], [{ kind: "api-key", workspace: workspace.id, id, version: found.version, value }])
+      try {
+        await ledger.record(workspace, [said], [{ kind: "api-key", workspace: workspace.id, id, version: found.version, value }])
+      } catch (error) {
+        // Keys are changed by being revoked and in no other way, so somebody else has done it.
+        if (!(error instanceof LedgerError) || error.code !== "conflict") throw error
+      }
     },
   }
 

@@ -7,25 +7,22 @@ import { IdempotencyKey } from "./id.ts"
 import { Problem } from "./problem.ts"
 import { Receipt } from "./receipt.ts"
 
-export const batchEventsMax = 1000
-
 export const BatchItem = shapeOf<WireBatchItem>()(
   Type.Object({ idempotencyKey: IdempotencyKey, ...eventFields }, { title: "BatchItem", additionalProperties: false }),
 )
 
 /** What the API's description shows. */
-export const Batch = shapeOf<WireBatch>()(
-  Type.Object(
-    { events: Type.Array(BatchItem, { minItems: 1, maxItems: batchEventsMax }) },
-    { title: "Batch", additionalProperties: false },
-  ),
-)
+export function batchOf(eventsMax: number) {
+  return shapeOf<WireBatch>()(
+    Type.Object({ events: Type.Array(BatchItem, { minItems: 1, maxItems: eventsMax }) }, { title: "Batch", additionalProperties: false }),
+  )
+}
 
 /** What is refused as a whole. The items are looked at one by one, because a bad one must not cost the good ones. */
-export const BatchEnvelope = Type.Object(
-  { events: Type.Array(Type.Unknown(), { minItems: 1, maxItems: batchEventsMax }) },
-  { title: "Batch", additionalProperties: false },
-)
+export function batchEnvelopeOf(eventsMax: number) {
+  const events = Type.Array(Type.Unknown(), { minItems: 1, maxItems: eventsMax })
+  return Type.Object({ events }, { title: "Batch", additionalProperties: false })
+}
 
 export const BatchHeaders = Type.Object({
   "idempotency-key": Type.Optional(Type.Never({ rule: "must not be sent with a batch: each of its events has a key of its own" })),

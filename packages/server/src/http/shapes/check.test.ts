@@ -6,7 +6,7 @@ import { Compile } from "typebox/compile"
 import type { Problem } from "@tallystick/client/wire"
 import { LedgerError } from "../../error.ts"
 import { NewApiKey } from "./api-key.ts"
-import { BatchEnvelope, checkItem } from "./batch.ts"
+import { batchEnvelopeOf, checkItem } from "./batch.ts"
 import { checkOf, shapeOf, violation } from "./check.ts"
 import { Consent } from "./consent.ts"
 import { checkEvent, Event } from "./event.ts"
@@ -155,9 +155,9 @@ test("the rules of the other bodies are said as well", () => {
       "projectIds[0] must be 1 to 64 letters, digits, dots, underscores and hyphens, and begin with a letter or a digit; all and system are reserved",
     ],
     [NewApiKey, apiKey, { expiresInSeconds: 59 }, "expiresInSeconds must be an integer from 60 to 3153600000"],
-    [BatchEnvelope, { events: [1] }, { events: [] }, "events must be an array of 1 to 1000 items"],
-    [BatchEnvelope, { events: [1] }, { events: Array(1001).fill(1) }, "events must be an array of 1 to 1000 items"],
-    [BatchEnvelope, { events: [1] }, { event: 1 }, "event is not a known field"],
+    [batchEnvelopeOf(1000), { events: [1] }, { events: [] }, "events must be an array of 1 to 1000 items"],
+    [batchEnvelopeOf(1000), { events: [1] }, { events: Array(1001).fill(1) }, "events must be an array of 1 to 1000 items"],
+    [batchEnvelopeOf(1000), { events: [1] }, { event: 1 }, "event is not a known field"],
   ]
   for (const [shape, value, change, detail] of cases) {
     const check = checkOf(shape)

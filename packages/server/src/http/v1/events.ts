@@ -9,7 +9,7 @@ import type { Document } from "../../store/store.ts"
 import { mayTouch, type Principal } from "../../workspace/allow.ts"
 import type { Answer, Call, Context } from "../endpoint.ts"
 import { endpoint, permit, permitProject, permitWriting, type Service, type ServiceEndpoint } from "../service.ts"
-import { Batch, BatchAnswer, BatchEnvelope, BatchHeaders, checkItem } from "../shapes/batch.ts"
+import { batchEnvelopeOf, batchOf, BatchAnswer, BatchHeaders, checkItem } from "../shapes/batch.ts"
 import { Event, WriteHeaders } from "../shapes/event.ts"
 import { Receipt } from "../shapes/receipt.ts"
 
@@ -36,8 +36,8 @@ export function eventEndpoints(service: Service): readonly ServiceEndpoint[] {
       summary: "Write up to 1,000 audit events",
       access: { action: "write" },
       headers: BatchHeaders,
-      body: BatchEnvelope,
-      documentedBody: Batch,
+      body: batchEnvelopeOf(service.limits.batchEventsMax),
+      documentedBody: batchOf(service.limits.batchEventsMax),
       bodyBytesMax: service.limits.batchBytesMax,
       // Each event of a batch may be as deep as one that comes alone.
       bodyDepthAround: 2,
@@ -53,16 +53,24 @@ export function eventEndpoints(service: Service): readonly ServiceEndpoint[] {
           }
         }
         for (const { workspace, items } of admitted.values()) {
-          const recorded = await service.ledger.record(
+          const writing = service.ledger.record(
             workspace,
             items.map(({ said }) => said),
           )
+          const recorded = await writing.catch((error: unknown) => {
+            throw error instanceof LedgerError && results.some((result) => result.startsWith('{"receipt"')) ? halfRecorded() : error
+          })
           for (const [at, one] of recorded.entries()) results[the(items[at]).place] = resultJson(service, call.caller, one)
         }
         return { status: 202, body: `{"results":[${results.join(",")}]}` }
       },
     }),
   ]
+}
+
+/** No refusal may be given of a batch of which one workspace's events are recorded: a refusal says that nothing was. */
+function halfRecorded(): LedgerError {
+  return new LedgerError("ledger_unavailable", "some events of this batch were recorded and some were not; repeat it as it is")
 }
 
 /** What a batch has for one workspace; usually there is one. */
@@ -124,7 +132,7 @@ function saidOf({ caller, context, receivedAtMs }: WriteCall, event: AuditEvent,
     source,
     userVisible,
     metadata: metadata as JsonObject,
-    ...(typeof version === "number" && Number.isInteger(version) && version >= 1 ? { policyVersion: version } : {}),
+    ...(typeof version === "number" && Number.isSafeInteger(version) && version >= 1 ? { policyVersion: version } : {}),
     ...sender(caller, context),
     receivedAtMs,
     idempotency: { route: "/v1/events", key },

@@ -23,8 +23,8 @@ const cacheKiB = 4096
 /** Opens a file for its one writer, made or migrated if need be. `full`: a commit is on the disk when it returns. */
 export function openForWriting(path: string, layout: "journal" | "index", durability: Durability): DatabaseSync {
   const database = new DatabaseSync(path, { timeout: busyTimeoutMs })
-  requireVersion(database)
   requireDatabase(database, path)
+  requireVersion(database)
   database.exec(`PRAGMA page_size = ${pageBytes}; PRAGMA auto_vacuum = NONE; PRAGMA journal_mode = WAL;`)
   database.exec(`PRAGMA synchronous = ${durability.toUpperCase()};`)
   settle(database)

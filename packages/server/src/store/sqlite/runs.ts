@@ -4,7 +4,7 @@
 // into 256 buckets, each a row of fixed-width pieces (the key, then the entry's place in the run as four hex digits), and its keys
 // into a filter that says "certainly not here" for all but 6 of 10,000 keys. What follows the last complete run is the *tail*, kept
 // in memory and read again at start. Filters and tail together answer exactly; a bucket is read only for a key that is there, or
-// seems to be. Filling a run touches 512 rows, whatever the size of the ledger.
+// seems to be. Filling a run touches 257 rows, whatever the size of the ledger.
 
 import { strict as assert } from "node:assert"
 

@@ -1,0 +1,266 @@
+import assert from "node:assert/strict"
+import { createHash } from "node:crypto"
+import test from "node:test"
+import type { Clock } from "../clock.ts"
+import { createLedger, type Ledger } from "../ledger/ledger.ts"
+import { defaultLimits } from "../limits.ts"
+import { expectChain } from "../store/expect-chain.ts"
+import { openMemory } from "../store/memory.ts"
+import type { Checkpoint, Document, JournalReader, WatchedStore } from "../store/store.ts"
+import { IntegrityError, type Checkpointer } from "./checkpointer.ts"
+import { createIndexer } from "./indexer.ts"
+import { startWatching, type Sighting } from "./watching.ts"
+
+const everyMs = defaultLimits.checkpointEveryMs
+
+/** A clock that stands still until it is told to go on; who sleeps is woken in passing. */
+class TestClock implements Clock {
+  ms = 0
+  sleepers: { readonly untilMs: number; readonly wake: () => void }[] = []
+  now(): number {
+    return 1_800_000_000_000 + this.ms
+  }
+  elapsed(): number {
+    return this.ms
+  }
+  sleep(delayMs: number): Promise<void> {
+    return new Promise((wake) => this.sleepers.push({ untilMs: this.ms + delayMs, wake }))
+  }
+  advance(byMs: number): void {
+    this.ms += byMs
+    for (const { untilMs, wake } of this.sleepers) if (untilMs <= this.ms) wake()
+    this.sleepers = this.sleepers.filter(({ untilMs }) => untilMs > this.ms)
+  }
+}
+
+interface House {
+  readonly ledger: Ledger
+  readonly watched: WatchedStore
+  readonly clock: TestClock
+  readonly sightings: Sighting[]
+  readonly watching: ReturnType<typeof startWatching>
+  write(workspace: string, count?: number): Promise<unknown>
+  seen(kind: Sighting["kind"], workspace?: string): number
+}
+
+/** Watches a store in memory with the real indexer; the checkpointer only counts, its own tests show what it signs. */
+function openHouse(
+  bend: { readonly journal?: (journal: JournalReader) => JournalReader; readonly checkpointer?: (it: Checkpointer) => Checkpointer } = {},
+): House {
+  const { served, watched } = openMemory()
+  const clock = new TestClock()
+  const sightings: Sighting[] = []
+  const ledger = createLedger({
+    journal: served.journal,
+    clock,
+    limits: defaultLimits,
+    secret: new Uint8Array(32),
+    report: { commit: () => {}, advanced: () => {} },
+  })
+  const counting = countingCheckpointer(clock)
+  const watching = startWatching({
+    journal: bend.journal?.(watched.journal) ?? watched.journal,
+    followers: [createIndexer(watched.index)],
+    checkpointer: bend.checkpointer?.(counting) ?? counting,
+    clock,
+    limits: { ...defaultLimits, followEntriesMax: 10 },
+    report: (sighting) => sightings.push(sighting),
+  })
+  return {
+    ledger,
+    watched,
+    clock,
+    sightings,
+    watching,
+    write: (workspace, count = 1) =>
+      ledger.record(
+        workspaceNamed(workspace),
+        Array.from({ length: count }, () => said),
+      ),
+    seen: (kind, workspace) =>
+      sightings.filter((sighting) => sighting.kind === kind && (workspace === undefined || sighting.workspace === workspace)).length,
+  }
+}
+
+function countingCheckpointer(clock: Clock): Checkpointer {
+  const sizes = new Map<string, number>()
+  const signed = new Map<string, Checkpoint>()
+  const since = new Map<string, number>()
+  return {
+    name: "checkpointer",
+    position: async (workspace) => sizes.get(workspace) ?? 0,
+    async take(workspace, entries) {
+      if (!since.has(workspace)) since.set(workspace, clock.now())
+      sizes.set(workspace, (sizes.get(workspace) ?? 0) + entries.length)
+    },
+    async sign(workspace) {
+      const size = sizes.get(workspace) ?? 0
+      since.delete(workspace)
+      if (size > (signed.get(workspace)?.size ?? 0))
+        signed.set(workspace, { size, root: new Uint8Array(32), note: "", signedMs: clock.now() })
+      return signed.get(workspace)
+    },
+    unsignedSinceMs: (workspace) => since.get(workspace),
+  }
+}
+
+const said = {
+  kind: "event",
+  projectId: "core",
+  action: "test.entry.write",
+  actor: { id: "usr_1", type: "user" },
+  target: { id: "t", type: "thing" },
+  occurredAt: "2026-01-01T00:00:00Z",
+  source: "api",
+  userVisible: false,
+  metadata: {},
+  receivedAtMs: 1_800_000_000_000,
+} as const
+
+function workspaceNamed(id: string): Document<"workspace"> {
+  const ledgerId = createHash("sha256").update(id).digest("hex")
+  const settings = {
+    policyVisibility: "private",
+    projects: "open",
+    transparency: "private",
+    hotDays: 90,
+    requirePublishedPolicy: false,
+    personalKeys: [],
+    laneRules: [],
+  } as const
+  return {
+    kind: "workspace",
+    workspace: id,
+    id,
+    version: 1,
+    serial: 1,
+    value: { name: id, createdAt: "", genesis: "", ledgerId, origin: "", ...settings },
+  }
+}
+
+/** Lets everything run that can run without the clock going on. */
+async function settled(): Promise<void> {
+  for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setImmediate(resolve))
+}
+
+test("what was written is indexed at once, however much it is, and signed at most once in a while", async () => {
+  const house = openHouse()
+  await house.write("acme", 35)
+  house.watching.poke(["acme"])
+  await settled()
+  assert.equal(await house.watched.index.position("acme"), 35)
+  assert.equal(house.seen("signed"), 1, "the first is signed at once")
+  for (let step = 1; step <= 20; step++) {
+    house.clock.advance(everyMs / 10)
+    await house.write("acme")
+    house.watching.poke(["acme"])
+    await settled()
+    assert.equal(await house.watched.index.position("acme"), 35 + step)
+    assert.equal(house.seen("signed"), 1 + Math.floor(step / 10), `after ${step} tenths`)
+  }
+  // The last one is signed when its time has come, without another poke.
+  await house.write("acme")
+  house.watching.poke(["acme"])
+  await settled()
+  house.clock.advance(everyMs - 1)
+  await settled()
+  assert.equal(house.seen("signed"), 3)
+  house.clock.advance(1)
+  await settled()
+  assert.equal(house.seen("signed"), 4)
+  // Nothing new, nothing signed.
+  for (let step = 0; step < 5; step++) {
+    house.clock.advance(everyMs)
+    house.watching.poke(["acme"])
+    await settled()
+  }
+  assert.equal(house.seen("signed"), 4)
+  await house.watching.close()
+  await expectChain(house.watched.journal, "acme")
+})
+
+test("whoever waits for a proof has it signed now, with all that was written before", async () => {
+  const house = openHouse()
+  await house.write("acme")
+  house.watching.poke(["acme"])
+  await settled()
+  await house.write("acme", 25)
+  assert.equal((await house.watching.seal("acme"))?.size, 26)
+  const [one, two] = await Promise.all([house.watching.seal("acme"), house.watching.seal("empty")])
+  assert.deepEqual([one?.size, two], [26, undefined])
+  await house.watching.close()
+  await expectChain(house.watched.journal, "acme")
+})
+
+test("a workspace whose chain does not hold is reported once and left alone, and the others go on", async () => {
+  const house = openHouse({
+    checkpointer: (it) => ({
+      ...it,
+      async take(workspace, entries) {
+        if (workspace === "broken") throw new IntegrityError("entry 1: the body has another hash")
+        await it.take(workspace, entries)
+      },
+    }),
+  })
+  for (const workspace of ["broken", "acme"]) await house.write(workspace, 3)
+  for (const _ of [1, 2, 3]) {
+    house.watching.poke(["broken", "acme"])
+    await settled()
+    house.clock.advance(everyMs)
+    await settled()
+  }
+  assert.equal(house.seen("broken"), 1)
+  assert.deepEqual(
+    house.sightings.find(({ kind }) => kind === "broken"),
+    { kind: "broken", workspace: "broken", detail: "entry 1: the body has another hash" },
+  )
+  assert.equal(house.seen("signed", "broken"), 0)
+  assert.equal(await house.watched.index.position("broken"), 0)
+  assert.equal(await house.watching.seal("broken"), undefined)
+  assert.equal((await house.watching.seal("acme"))?.size, 3)
+  await house.watching.close()
+  await expectChain(house.watched.journal, "acme")
+})
+
+test("what fails for another reason is reported and tried again, without anybody writing", async () => {
+  let failing = true
+  const house = openHouse({
+    journal: (journal) => ({
+      ...journal,
+      after: (...asked) => (failing ? Promise.reject(new Error("no answer")) : journal.after(...asked)),
+    }),
+  })
+  await house.write("acme", 3)
+  house.watching.poke(["acme"])
+  await settled()
+  assert.equal(house.seen("failed"), 1)
+  house.clock.advance(1000)
+  await settled()
+  assert.equal(house.seen("failed"), 2)
+  failing = false
+  house.clock.advance(1000)
+  await settled()
+  assert.equal(await house.watched.index.position("acme"), 3)
+  house.clock.advance(1000)
+  await settled()
+  assert.equal(house.seen("signed"), 1)
+  await house.watching.close()
+  await expectChain(house.watched.journal, "acme")
+})
+
+test("a stop signs what was followed, and leaves nobody waiting", async () => {
+  const house = openHouse()
+  await house.write("acme")
+  house.watching.poke(["acme"])
+  await settled()
+  await house.write("acme")
+  house.watching.poke(["acme"])
+  await settled()
+  assert.equal(house.seen("signed"), 1)
+  const waiting = house.watching.seal("acme")
+  await house.watching.close()
+  assert.equal((await waiting)?.size, 2)
+  assert.equal(house.seen("signed"), 2)
+  await assert.rejects(house.watching.seal("acme"), /stopped/)
+  await expectChain(house.watched.journal, "acme")
+})

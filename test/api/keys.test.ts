@@ -1,0 +1,246 @@
+import assert from "node:assert/strict"
+import { after, test } from "node:test"
+import { crc32 } from "node:zlib"
+import { eventFor, makeKey, makeWorkspace, startService } from "../service.ts"
+import { expectRows, type Row } from "./table.ts"
+import { startWatched } from "./watched.ts"
+
+// API keys: shown once, bound to what they were made for, ended at once; and everything that looks like a credential and is none.
+
+const service = await startWatched()
+after(() => service.finish())
+const acme = await makeWorkspace(service)
+const other = await makeWorkspace(service)
+const { root } = service
+const keysPath = `${acme.path}/api-keys`
+const grammar = /^tsk_([0-9A-Za-z]{13})_([0-9A-Za-z]{43})([0-9A-Za-z]{6})$/
+
+test("a key is shown once, and never again", async () => {
+  const made = (
+    await root.post(keysPath, { name: "shown once", scopes: ["read", "write"], projectIds: ["core"], expiresInSeconds: 3600 })
+  ).json()
+  const [, id, secret = ""] = grammar.exec(made.key) ?? []
+  assert.equal(made.keyId, id)
+  assert.partialDeepStrictEqual(made, { workspaceId: acme.id, name: "shown once", scopes: ["read", "write"], projectIds: ["core"] })
+  assert.equal(Date.parse(made.expiresAt) - Date.parse(made.createdAt), 3_600_000)
+
+  const list = await root.get(keysPath)
+  const { key, ...rest } = made
+  assert.deepEqual(list.json().apiKeys[0], rest, "the newest comes first")
+  for (const text of [key, secret, "mac"]) assert.ok(!list.text.includes(text))
+})
+
+test("the check at the end of a key is the CRC-32 of what stands before it", async () => {
+  const { bearer = "" } = await makeKey(service, acme.id, { scopes: ["read"] })
+  assert.equal(bearer.slice(-6), check(bearer.slice(0, -6)))
+})
+
+test("what a key may not be", async () => {
+  const bad = (request: object, says: RegExp): Row => ({
+    about: JSON.stringify(request),
+    as: root,
+    ask: `POST ${keysPath}`,
+    send: request,
+    gets: "400 invalid_field",
+    has: [says],
+  })
+  await expectRows([
+    bad({ scopes: ["read"] }, /name is required/),
+    bad({ name: "", scopes: ["read"] }, /name/),
+    bad({ name: "k" }, /scopes is required/),
+    bad({ name: "k", scopes: [] }, /scopes/),
+    bad({ name: "k", scopes: "read" }, /scopes/),
+    bad({ name: "k", scopes: ["root"] }, /scopes\[0\] must be one of write, read, admin/),
+    bad({ name: "k", scopes: ["read", "read"] }, /scopes/),
+    bad({ name: "k", scopes: ["admin"], projectIds: ["core"] }, /admin.*projectIds/),
+    bad({ name: "k", scopes: ["read", "admin"], projectIds: ["core"] }, /admin.*projectIds/),
+    bad({ name: "k", scopes: ["read"], projectIds: [] }, /projectIds/),
+    bad({ name: "k", scopes: ["read"], projectIds: ["all"] }, /projectIds\[0\].*reserved/),
+    bad({ name: "k", scopes: ["read"], projectIds: ["system"] }, /projectIds\[0\].*reserved/),
+    bad({ name: "k", scopes: ["read"], projectIds: ["a", "a"] }, /projectIds/),
+    bad({ name: "k", scopes: ["read"], projectIds: null }, /projectIds/),
+    bad({ name: "k", scopes: ["read"], expiresInSeconds: 59 }, /expiresInSeconds/),
+    bad({ name: "k", scopes: ["read"], expiresInSeconds: 60.5 }, /expiresInSeconds/),
+    bad({ name: "k", scopes: ["read"], expiresInSeconds: "60" }, /expiresInSeconds/),
+    bad({ name: "k", scopes: ["read"], expiresInSeconds: 1e300 }, /expiresInSeconds/),
+    bad({ name: "k", scopes: ["read"], expiresAt: "2030-01-01T00:00:00Z" }, /expiresAt is not a known field/),
+    bad({ name: "k", scopes: ["read"], key: "tsk_mine" }, /key is not a known field/),
+    { as: root, ask: `POST ${keysPath}`, send: { name: "k", scopes: ["read"], expiresInSeconds: 60 }, gets: 201 },
+    { as: root, ask: "POST /v1/workspaces/nowhere/api-keys", send: { name: "k", scopes: ["read"] }, gets: "404 not_found" },
+  ])
+})
+
+test("a key that was ended is refused from the next request on", async () => {
+  const ended = 100
+  const rounds = Array.from({ length: 10 }, async () => {
+    for (let count = 0; count < ended / 10; count++) {
+      const key = await makeKey(service, acme.id, { scopes: ["read", "write"] })
+      assert.equal((await key.get(acme.path)).status, 200)
+      const id = key.bearer?.split("_")[1] ?? ""
+      assert.equal((await root.delete(`${keysPath}/${id}`)).status, 204)
+      await expectRows([
+        { as: key, ask: `GET ${acme.path}`, gets: "401 token_revoked" },
+        {
+          as: key,
+          ask: "POST /v1/events",
+          send: eventFor(acme.id),
+          headers: { "idempotency-key": crypto.randomUUID() },
+          gets: "401 token_revoked",
+        },
+        { as: key, ask: "GET /healthz", gets: "401 token_revoked" },
+      ])
+    }
+  })
+  await Promise.all(rounds)
+  const newest = (await root.get(`${keysPath}?limit=100`)).json().apiKeys
+  assert.ok(newest.every(({ revokedAt, createdAt }: Record<string, string>) => (revokedAt ?? "") >= (createdAt ?? "x")))
+})
+
+test("ending a key is 204 however often, also for one that never was, and only in its own workspace", async () => {
+  const key = await makeKey(service, acme.id, { scopes: ["read"] })
+  const id = key.bearer?.split("_")[1] ?? ""
+  await expectRows([
+    { as: root, ask: `DELETE ${other.path}/api-keys/${id}`, gets: 204 },
+    { as: key, ask: `GET ${acme.path}`, gets: 200 },
+    { as: root, ask: `DELETE ${keysPath}/${id}`, gets: 204 },
+    { as: root, ask: `DELETE ${keysPath}/${id}`, gets: 204 },
+    { as: root, ask: `DELETE ${keysPath}/${"A".repeat(13)}`, gets: 204 },
+    { as: root, ask: `DELETE ${keysPath}/short`, gets: "404 not_found" },
+    { as: root, ask: `DELETE ${keysPath}/${key.bearer}`, gets: "404 not_found" },
+    { as: root, ask: `DELETE /v1/workspaces/nowhere/api-keys/${id}`, gets: "404 not_found" },
+    { as: key, ask: `GET ${acme.path}`, gets: "401 token_revoked" },
+  ])
+})
+
+test("an admin key governs its workspace: it may end itself, and makes writers though it does not write", async () => {
+  const admin = await makeKey(service, acme.id, { scopes: ["admin"] })
+  const made = await admin.post(keysPath, { name: "a writer", scopes: ["write"] })
+  assert.equal(made.status, 201)
+  const headers = { "idempotency-key": crypto.randomUUID() }
+  await expectRows([
+    { as: admin, ask: "POST /v1/events", send: eventFor(acme.id), headers, gets: "403 insufficient_scope" },
+    { as: service.client(made.json().key), ask: "POST /v1/events", send: eventFor(acme.id), headers, gets: 202 },
+    { as: admin, ask: `POST ${other.path}/api-keys`, send: { name: "k", scopes: ["read"] }, gets: "403 workspace_forbidden" },
+    { as: admin, ask: "POST /v1/workspaces", send: { id: "another" }, gets: "403 insufficient_scope" },
+    { as: admin, ask: `DELETE ${keysPath}/${admin.bearer?.split("_")[1]}`, gets: 204 },
+    { as: admin, ask: `GET ${acme.path}`, gets: "401 token_revoked" },
+  ])
+})
+
+// What is no credential -----------------------------------------------------------------------------------------------------------------------------------
+
+const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+
+function check(text: string): string {
+  let digits = ""
+  for (let rest = crc32(text); digits.length < 6; rest = Math.floor(rest / 62)) digits = alphabet.charAt(rest % 62) + digits
+  return digits
+}
+
+const forged = (text: string): string => text + check(text)
+
+test("credentials in every wrong form are refused, each with the same words as any other", async () => {
+  const { bearer = "" } = acme.reader
+  const [, id = "", secret = ""] = grammar.exec(bearer) ?? []
+  const another = grammar.exec(other.reader.bearer ?? "") ?? []
+  const swapped = (text: string, at: number): string => text.slice(0, at) + (text[at] === "x" ? "y" : "x") + text.slice(at + 1)
+  const wrong = [
+    swapped(bearer, bearer.length - 1),
+    swapped(bearer, 20),
+    swapped(bearer, 5),
+    bearer.slice(0, -1),
+    `${bearer}x`,
+    bearer.toLowerCase(),
+    bearer.toUpperCase(),
+    bearer.replaceAll("_", "-"),
+    forged(`tsk_${id}_${"0".repeat(43)}`),
+    forged(`tsk_${id}_${swapped(secret, 0)}`),
+    forged(`tsk_${id}_${another[2]}`),
+    forged(`tsk_${another[1]}_${secret}`),
+    forged(`tsk_${"0".repeat(13)}_${secret}`),
+    ...["r", "p", "a", "e", "s", "x", "K", "q"].map((kind) => forged(`ts${kind}_${id}_${secret}`)),
+    `tsk_${id}_`,
+    id,
+    secret,
+    "x",
+    service.rootKey.slice(0, -1),
+    `${service.rootKey}x`,
+    service.rootKey.toUpperCase(),
+    "null",
+    "undefined",
+    "[object",
+    "a".repeat(4000),
+    "'OR'1'='1",
+    "__proto__",
+  ]
+  const replies = await expectRows(
+    wrong.flatMap((text): readonly Row[] => [
+      { about: text, as: service.client(text), ask: `GET ${acme.path}`, gets: "401 unauthorized" },
+      { about: text, as: service.client(text), ask: "GET /healthz", gets: "401 unauthorized" },
+    ]),
+  )
+  assert.equal(new Set(replies.map(({ text }) => text)).size, 1)
+})
+
+test("a credential is read from the Authorization header only, and there only as a bearer", async () => {
+  const { bearer = "" } = acme.reader
+  const anonymous = service.client()
+  const sent = (authorization: string, gets: Row["gets"]): Row => ({
+    about: authorization,
+    as: anonymous,
+    ask: `GET ${acme.path}`,
+    headers: { authorization },
+    gets,
+  })
+  const elsewhere = (headers: Record<string, string>, query = ""): Row => ({
+    about: JSON.stringify(headers) + query,
+    as: anonymous,
+    ask: `GET ${acme.path}${query}`,
+    headers,
+    gets: "401 unauthorized",
+  })
+  await expectRows([
+    sent(`Bearer ${bearer}`, 200),
+    sent(`bearer ${bearer}`, 200),
+    sent(`BEARER  ${bearer}`, 200),
+    sent(`Bearer ${service.rootKey}`, 200),
+    sent(bearer, "401 unauthorized"),
+    sent("Bearer", "401 unauthorized"),
+    sent("Bearer ", "401 unauthorized"),
+    sent(`Bearer${bearer}`, "401 unauthorized"),
+    sent(`Bearer ${bearer} x`, "401 unauthorized"),
+    sent(`Bearer "${bearer}"`, "401 unauthorized"),
+    sent(`Bearer ${bearer},Bearer ${bearer}`, "401 unauthorized"),
+    sent(`Token ${bearer}`, "401 unauthorized"),
+    sent(`Basic ${Buffer.from(`${bearer}:`).toString("base64")}`, "401 unauthorized"),
+    sent(`Bearer bearer ${bearer}`, "401 unauthorized"),
+    elsewhere({ "x-api-key": bearer }),
+    elsewhere({ cookie: `ts=${bearer}; __Host-ts=${bearer}` }),
+    elsewhere({ "proxy-authorization": `Bearer ${bearer}` }),
+    elsewhere({}, `?token=${bearer}`),
+    elsewhere({}, `?access_token=${bearer}`),
+  ])
+})
+
+// Time ----------------------------------------------------------------------------------------------------------------------------------------------------
+
+test("a key lives as long as it was made for, and its end is told apart from a wrong key", async () => {
+  await using today = await startService()
+  const { id, path } = await makeWorkspace(today)
+  const short = (await makeKey(today, id, { scopes: ["read"], expiresInSeconds: 3600 })).bearer
+  const long = (await makeKey(today, id, { scopes: ["read"], expiresInSeconds: 7200 })).bearer
+  const endless = (await makeKey(today, id, { scopes: ["read"] })).bearer
+  await today.end()
+
+  const later = `data:text/javascript,const now = Date.now; Date.now = () => now() + 5400_000`
+  await using afterwards = await startService({
+    data: today.data,
+    environment: { NODE_OPTIONS: `--import=${later.replaceAll(" ", "%20")}` },
+  })
+  await expectRows([
+    { as: afterwards.client(short), ask: `GET ${path}`, gets: "401 token_expired" },
+    { as: afterwards.client(short), ask: "GET /v1/limits", gets: "401 token_expired" },
+    { as: afterwards.client(long), ask: `GET ${path}`, gets: 200 },
+    { as: afterwards.client(endless), ask: `GET ${path}`, gets: 200 },
+  ])
+})

@@ -1,0 +1,266 @@
+import assert from "node:assert/strict"
+import { after, test } from "node:test"
+import { eventFor, makeWorkspace, type Reply } from "../service.ts"
+import { exchange, request } from "./raw.ts"
+import { expectRows, type Row } from "./table.ts"
+import { startWatched } from "./watched.ts"
+
+// What operators and their machines ask: health, readiness, metrics, limits, the description; and that every limit that is shown is the one that holds.
+
+const service = await startWatched()
+after(() => service.finish())
+const acme = await makeWorkspace(service)
+const anonymous = service.client()
+
+test("the process lives, can append, and says so", async () => {
+  await expectRows([
+    { as: anonymous, ask: "GET /healthz", gets: 200, shows: { status: "ok" } },
+    { as: anonymous, ask: "GET /readyz", gets: 200, shows: { ready: true }, hasNot: ["checks"] },
+    { as: anonymous, ask: "GET /readyz?verbose", gets: 200, has: ["checks"] },
+    { as: anonymous, ask: "GET /readyz?verbose=true", gets: 200, has: ["checks"] },
+    { as: anonymous, ask: "GET /readyz?verbose=false", gets: 200, hasNot: ["checks"] },
+    { as: anonymous, ask: "GET /readyz?verbose=yes", gets: "400 invalid_field", has: ["verbose"] },
+    { as: anonymous, ask: "GET /healthz?x=1", gets: "400 invalid_field", has: ["x is not a known query parameter"] },
+  ])
+  const { checks } = (await anonymous.get("/readyz?verbose")).json()
+  for (const check of checks) assert.equal(check.ok, true, JSON.stringify(check))
+  assert.ok(checks.length >= 2)
+})
+
+test("limits are those of the contract", async () => {
+  await expectRows([
+    {
+      as: anonymous,
+      ask: "GET /v1/limits",
+      gets: 200,
+      shows: {
+        eventBytesMax: 262_144, batchBytesMax: 8_388_608, batchEventsMax: 1000, depthMax: 32, stringBytesMax: 65_536,
+        headersBytesMax: 16_384, uriBytesMax: 8192, headersTimeoutMs: 10_000, bodyTimeoutMs: 30_000, queuedEventsMax: 5000,
+      },
+    },
+  ])
+})
+
+// Metrics -------------------------------------------------------------------------------------------------------------------------------------------------
+
+type Samples = ReadonlyMap<string, number>
+
+/** The samples of the Prometheus text format, by name and labels; throws for a line that is none. */
+function samplesOf(text: string): Samples {
+  const label = String.raw`[a-zA-Z_][a-zA-Z0-9_]*="(?:[^"\\\n]|\\["\\n])*"`
+  const sample = new RegExp(String.raw`^([a-zA-Z_:][a-zA-Z0-9_:]*)(\{(?:${label}(?:,${label})*)?\})? (-?[0-9.e+-]+|[+-]Inf|NaN)$`)
+  const typed = new Set<string>()
+  const samples = new Map<string, number>()
+  assert.ok(text.endsWith("\n"))
+  for (const line of text.trimEnd().split("\n")) {
+    const [, about, name = ""] = /^# (HELP|TYPE) (\S+) ./.exec(line) ?? []
+    if (about === "TYPE") typed.add(name)
+    if (line.startsWith("#") || line === "") continue
+    const [, metric = "", labels = "", value] = sample.exec(line) ?? []
+    assert.ok(metric !== "", `no sample: ${line}`)
+    assert.ok(typed.has(metric.replace(/_(bucket|sum|count)$/, "")) || typed.has(metric), `${metric} has no TYPE`)
+    assert.ok(!samples.has(metric + labels), `${metric}${labels} is there twice`)
+    samples.set(metric + labels, Number(value))
+  }
+  return samples
+}
+
+test("metrics count what happened, in a form that Prometheus reads", async () => {
+  const read = async (): Promise<Samples> => {
+    const reply = await anonymous.get("/metrics")
+    assert.match(reply.headers.get("content-type") ?? "", /^text\/plain; version=0\.0\.4/)
+    return samplesOf(reply.text)
+  }
+  const before = await read()
+  const key = crypto.randomUUID()
+  await acme.writer.write(eventFor(acme.id), key)
+  await acme.writer.write(eventFor(acme.id), key)
+  await acme.writer.write(eventFor(acme.id, { source: "cron" }))
+  await acme.writer.write(eventFor(acme.id, { action: "auth.login" }))
+  const now = await read()
+  const grown = (name: string): number => (now.get(name) ?? 0) - (before.get(name) ?? 0)
+  assert.equal(grown('tallystick_entries_total{lane="operations"}'), 1)
+  assert.equal(grown('tallystick_entries_total{lane="security"}'), 1)
+  assert.equal(grown("tallystick_replays_total"), 1)
+  assert.equal(grown('tallystick_request_duration_seconds_count{route="/v1/events",method="POST",status="202"}'), 3)
+  assert.equal(grown('tallystick_request_duration_seconds_count{route="/v1/events",method="POST",status="400"}'), 1)
+  assert.ok(grown("tallystick_commit_entries_sum") >= 2)
+  assert.equal(now.get("tallystick_integrity_failures_total"), 0)
+  assert.ok((now.get("process_resident_memory_bytes") ?? 0) > 10_000_000)
+})
+
+test("no metric names a tenant or has a value that a stranger can choose", async () => {
+  const strange = ["/v1/strange-path-1", "/v1/workspaces/strange-workspace", "/strange%20path-2"]
+  for (const path of strange) await anonymous.get(path)
+  await anonymous.ask("DELETE", "/v1/events")
+  const minted = (await acme.writer.write(eventFor(acme.id))).json()
+  await acme.reader.get(`${acme.path}/receipts/${minted.receipt}`)
+  const { text } = await anonymous.get("/metrics")
+  for (const one of ["strange", acme.id, "rcp_", "evt_", "tsk_", "ada@example.com", "usr_1", service.data])
+    assert.ok(!text.includes(one), one)
+})
+
+// The description -----------------------------------------------------------------------------------------------------------------------------------------
+
+test("the description is OpenAPI 3.1, and every reference and parameter in it is sound", () => {
+  const { document } = service.described
+  assert.match(document["openapi"], /^3\.1\.\d+$/)
+  for (const name of ["title", "version"]) assert.ok(document["info"][name].length > 0)
+  const references = [...JSON.stringify(document).matchAll(/"\$ref":"([^"]*)"/g)].map(([, reference = ""]) => reference)
+  for (const reference of references) assert.ok(document["components"].schemas[reference.replace("#/components/schemas/", "")], reference)
+
+  const names = new Set<string>()
+  for (const [path, operations] of Object.entries<Record<string, Operation>>(document["paths"])) {
+    const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => name)
+    for (const [method, operation] of Object.entries(operations)) {
+      const what = `${method} ${path}`
+      assert.ok(["get", "post", "patch", "delete", "put"].includes(method), what)
+      assert.ok(operation.summary.length > 0, what)
+      assert.ok(!names.has(operation.operationId), `${operation.operationId} is there twice`)
+      names.add(operation.operationId)
+      const parameters = operation.parameters ?? []
+      const given = parameters.filter((one) => one.in === "path")
+      assert.deepEqual(given.map(({ name }) => name).toSorted(), inPath.toSorted(), what)
+      for (const parameter of parameters) {
+        assert.ok(["path", "query", "header"].includes(parameter.in) && parameter.schema !== undefined, what)
+        if (parameter.in === "path") assert.equal(parameter.required, true, what)
+      }
+      assert.equal(method === "post" || method === "patch", operation.requestBody !== undefined, what)
+      assert.ok(
+        Object.keys(operation.responses).some((status) => status.startsWith("2")),
+        what,
+      )
+      for (const [status, response] of Object.entries(operation.responses)) {
+        assert.match(status, /^([1-5][0-9]{2}|default)$/, what)
+        assert.ok(response.description.length > 0, what)
+      }
+    }
+  }
+  for (const name of ["workspaceId", "receiptId"]) assert.ok(JSON.stringify(document["paths"]).includes(`{${name}}`), name)
+})
+
+interface Operation {
+  readonly operationId: string
+  readonly summary: string
+  readonly parameters?: readonly { readonly name: string; readonly in: string; readonly required: boolean; readonly schema?: object }[]
+  readonly requestBody?: object
+  readonly responses: Readonly<Record<string, { readonly description: string }>>
+}
+
+test("the description has the paths and parameters of the specification", () => {
+  const { paths } = service.described.document
+  for (const [method, path] of [
+    ["post", "/v1/events"],
+    ["post", "/v1/events/batch"],
+    ["post", "/v1/consents"],
+    ["get", "/v1/workspaces/{workspaceId}/receipts/{receiptId}"],
+    ["get", "/v1/workspaces/{workspaceId}/receipts/{receiptId}/proof"],
+  ] as const) {
+    assert.ok(paths[path]?.[method], `${method} ${path}`)
+  }
+  const headers = paths["/v1/events"].post.parameters.filter((one: { in: string }) => one.in === "header")
+  const names: readonly string[] = headers.map(({ name }: { name: string }) => name.toLowerCase())
+  for (const name of ["idempotency-key", "x-service-environment", "x-service-server", "x-request-id", "x-session-id", "x-trace-id"]) {
+    assert.ok(names.includes(name), name)
+  }
+})
+
+// Limits that are set ---------------------------------------------------------------------------------------------------------------------------------------
+
+const tight = await startWatched({
+  environment: {
+    TALLYSTICK_LIMIT_EVENT_BYTES_MAX: "2000",
+    TALLYSTICK_LIMIT_BATCH_BYTES_MAX: "6000",
+    TALLYSTICK_LIMIT_BATCH_EVENTS_MAX: "8",
+    TALLYSTICK_LIMIT_DEPTH_MAX: "4",
+    TALLYSTICK_LIMIT_STRING_BYTES_MAX: "100",
+    TALLYSTICK_LIMIT_HEADERS_BYTES_MAX: "4000",
+    TALLYSTICK_LIMIT_URI_BYTES_MAX: "300",
+    TALLYSTICK_LIMIT_QUEUED_EVENTS_MAX: "5",
+    TALLYSTICK_LIMIT_CONTEXT_CHARACTERS_MAX: "20",
+    TALLYSTICK_PUBLIC_URL: "https://ledger.example/tally",
+  },
+})
+after(() => tight.finish())
+const small = await makeWorkspace(tight)
+
+test("a limit that is set is the one that holds, and the one that is shown", async () => {
+  const send = (changes: object, gets: Row["gets"], has: Row["has"] = [], headers = {}): Row => ({
+    as: small.writer,
+    ask: "POST /v1/events",
+    send: eventFor(small.id, changes),
+    headers: { "idempotency-key": crypto.randomUUID(), ...headers },
+    gets,
+    has,
+  })
+  const batch = (events: number, gets: Row["gets"], has: Row["has"] = [], metadata: object = {}): Row => ({
+    as: small.writer,
+    ask: "POST /v1/events/batch",
+    send: { events: Array.from({ length: events }, () => ({ idempotencyKey: crypto.randomUUID(), ...eventFor(small.id, { metadata }) })) },
+    gets,
+    has,
+  })
+  const list = (count: number): object => ({ list: Array.from({ length: count }, () => "a".repeat(90)) })
+  await expectRows([
+    {
+      as: tight.client(),
+      ask: "GET /v1/limits",
+      gets: 200,
+      shows: {
+        eventBytesMax: 2000, batchBytesMax: 6000, batchEventsMax: 8, depthMax: 4, stringBytesMax: 100,
+        headersBytesMax: 4000, uriBytesMax: 300, queuedEventsMax: 5,
+      },
+    },
+    send({ metadata: list(10) }, 202),
+    send({ metadata: list(20) }, "413 payload_too_large", ["2000"]),
+    send({ metadata: { a: { b: { c: 1 } } } }, 202),
+    send({ metadata: { a: { b: { c: {} } } } }, "400 invalid_json", ["4"]),
+    send({ metadata: { a: "a".repeat(100) } }, 202),
+    send({ metadata: { a: "a".repeat(101) } }, "400 invalid_field", ["100"]),
+    send({}, 202, [], { "x-trace-id": "t".repeat(20) }),
+    send({}, "400 invalid_field", [/X-Trace-Id.*20/], { "x-trace-id": "t".repeat(21) }),
+    batch(5, 202),
+    batch(9, "400 invalid_field", [/events.*1 to 8/]),
+    batch(5, "413 payload_too_large", ["6000"], list(15)),
+    { as: tight.client(), ask: `GET /${"a".repeat(300)}`, gets: "414 uri_too_long", has: ["300"] },
+  ])
+  const { replies } = await exchange(tight.url, request(tight.url, "GET /healthz", [`X-Long: ${"a".repeat(4000)}`]))
+  assert.deepEqual([replies[0]?.status, JSON.parse(replies[0]?.body ?? "").error], [431, "headers_too_large"])
+})
+
+test("what exceeds the queue is refused at once, was not recorded, and may be sent again", async () => {
+  const events = Array.from({ length: 6 }, () => ({ idempotencyKey: crypto.randomUUID(), ...eventFor(small.id) }))
+  const asked = performance.now()
+  const [refused] = (await expectRows([{ as: small.writer, ask: "POST /v1/events/batch", send: { events }, gets: "503 overloaded" }])) as [
+    Reply,
+  ]
+  assert.ok(performance.now() - asked < 50 * 4, "50 ms, and what a slow machine adds")
+  assert.match(refused.headers.get("retry-after") ?? "", /^[1-9]/)
+  const { results } = (await small.writer.post("/v1/events/batch", { events: events.slice(0, 5) })).json()
+  for (const result of results) assert.deepEqual(Object.keys(result), ["receipt"], "none of them had been recorded")
+})
+
+test("a batch of which a part was recorded is never said to be refused", async () => {
+  const another = await makeWorkspace(tight)
+  const of = (id: string) => (): object => ({ idempotencyKey: crypto.randomUUID(), ...eventFor(id) })
+  const events = [...Array.from({ length: 2 }, of(small.id)), ...Array.from({ length: 6 }, of(another.id))]
+  await expectRows([{ as: tight.root, ask: "POST /v1/events/batch", send: { events }, gets: "503 ledger_unavailable" }])
+  const { results } = (await tight.root.post("/v1/events/batch", { events: events.slice(0, 5) })).json()
+  assert.deepEqual(
+    results.map(({ replayed }: { replayed?: true }) => replayed),
+    [true, true, undefined, undefined, undefined],
+  )
+})
+
+test("under a public address, addresses in answers begin with it, and its name is answered", async () => {
+  const { receipt, verificationUrl } = (await small.writer.write(eventFor(small.id))).json()
+  assert.equal(verificationUrl, `https://ledger.example/tally${small.path}/receipts/${receipt}`)
+  const asked = async (host: string): Promise<number | undefined> =>
+    (await exchange(tight.url, request(tight.url, "GET /healthz", [`Host: ${host}`]))).replies[0]?.status
+  assert.deepEqual(
+    [await asked("ledger.example"), await asked("ledger.example:443"), await asked("example"), await asked("localhost")],
+    [200, 200, 400, 200],
+  )
+  const { origin } = (await small.reader.get(small.path)).json()
+  assert.match(origin, /^ledger\.example\/ledgers\//)
+})

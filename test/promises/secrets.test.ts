@@ -1,0 +1,176 @@
+import assert from "node:assert/strict"
+import { randomBytes } from "node:crypto"
+import { readdirSync, readFileSync, statSync } from "node:fs"
+import { connect } from "node:net"
+import { join } from "node:path"
+import { DatabaseSync } from "node:sqlite"
+import { test } from "node:test"
+import { pino } from "pino"
+import { createLog } from "../../packages/server/src/log.ts"
+import { deriveKey, unwrap } from "../../packages/server/src/secrets.ts"
+import { startProgram } from "../crash/programs.ts"
+import { eventFor, eventually, makeKey, makeWorkspace, type Reply, type Service } from "../service.ts"
+
+// Every secret of a run is searched for in everything that the run has left behind, in every form that a program might write it in.
+
+test("no secret is in a log, an answer, a metric, or a file that is not its own", async (t) => {
+  const secret = randomBytes(32)
+  // Its errors quote what was to be stored and the instance key, so there is something to redact.
+  const rootKey = `root"key\\of'this-run-${randomBytes(24).toString("base64url")}`
+  const environment = { TALLYSTICK_SECRET: secret.toString("hex"), TALLYSTICK_ROOT_KEY: rootKey, TALLYSTICK_LOG_LEVEL: "trace" }
+  await using first = await startProgram({ environment }, "storage tells secrets")
+  const { keys, replies } = await provoke(first)
+  assert.equal(await first.end(), 0)
+  await using second = await startProgram({ data: first.data, environment }, "storage tells secrets")
+  const more = await provoke(second)
+  replies.push(...more.replies)
+  assert.equal(await second.end(), 0)
+
+  const secrets = [...keys, ...more.keys, rootKey, secret, ...derivedFrom(secret, first.data)]
+  const answers = replies.map(({ text, headers }) => `${JSON.stringify([...headers])}\n${text}`)
+  const left = new Map([
+    ["the log", Buffer.from(first.log() + second.log())],
+    ["standard output", Buffer.from(first.output() + second.output())],
+    ["the answers", Buffer.from(answers.join("\n"))],
+    ...filesOf(first.data),
+  ])
+  assert.deepEqual(find(secrets, left), [])
+  const redacted = first.log().split("…").length - 1
+  t.diagnostic(`${secrets.length} secrets, ${replies.length} answers, ${left.size} places, ${redacted} redactions`)
+  assert.ok(
+    secrets.length >= 14 && replies.length >= 150 && left.size >= 7 && redacted >= 40,
+    "there was not enough to look for, or to look at",
+  )
+})
+
+test("the secrets that the service makes itself are in their own files, for their owner only, and nowhere else", async () => {
+  await using service = await startProgram({
+    arguments: ["serve", "--demo"],
+    environment: { TALLYSTICK_ROOT_KEY: undefined, TALLYSTICK_LOG_LEVEL: "trace" },
+  })
+  const demoKey = await eventually("the greeting to be said", async () => /tsk_\w+(?=")/.exec(service.output())?.[0])
+  const client = service.client(demoKey)
+  assert.equal((await client.write(eventFor("demo"))).status, 202)
+  assert.equal(await service.end(), 0)
+
+  const own = ["secret", "root-key"].map((name) => join(service.data, name))
+  for (const path of own) assert.equal(statSync(path).mode & 0o777, 0o600)
+  assert.equal(statSync(service.data).mode & 0o777, 0o700)
+  const [secret = "", rootKey = ""] = own.map((path) => readFileSync(path, "utf8").trim())
+  const left = new Map([["the log", Buffer.from(service.log())], ...filesOf(service.data).filter(([path]) => !own.includes(path))])
+  assert.deepEqual(find([Buffer.from(secret, "hex"), rootKey, demoKey, ...derivedFrom(Buffer.from(secret, "hex"), service.data)], left), [])
+  // The greeting shows the key of the demonstration, once, and no other secret.
+  assert.deepEqual(find([Buffer.from(secret, "hex"), rootKey], new Map([["standard output", Buffer.from(service.output())]])), [])
+})
+
+test("canary: a log without redaction is found out", () => {
+  const rootKey = `root"key\\${randomBytes(24).toString("base64url")}`
+  const key = "tsk_0123456789abc_0123456789abcdefghijklmnopqrstuvwxyzABCDEFG012345"
+  const tell = (log: { error(fields: object, message: string): void }) =>
+    log.error({ err: new Error(`for ${key} with ${rootKey}`) }, "a request failed")
+  let [redacted, bare] = ["", ""]
+  tell(createLog("info", [rootKey], (line) => (redacted += line)))
+  tell(pino({}, { write: (line: string) => (bare += line) }))
+  assert.deepEqual(find([rootKey, key], new Map([["the log", Buffer.from(redacted)]])), [])
+  assert.match(redacted, /tsk_0123456789abc_…/)
+  assert.equal(find([rootKey, key], new Map([["the log", Buffer.from(bare)]])).length, 2)
+})
+
+test("canary: a secret is found in whatever form it was written", () => {
+  const secret = randomBytes(32)
+  const written = ["hex", "base64", "base64url", "latin1"] as const
+  for (const form of written) {
+    const place = Buffer.concat([randomBytes(100), Buffer.from(secret.toString(form), "latin1"), randomBytes(100)])
+    assert.equal(find([secret], new Map([["a file", place]])).length, 1, form)
+  }
+  assert.equal(find(["a key/with+signs"], new Map([["a log", Buffer.from(encodeURIComponent("a key/with+signs"))]])).length, 1)
+})
+
+/** Says all that can be said with a secret in the wrong place; nothing of it may come back. */
+async function provoke(service: Service): Promise<{ readonly keys: readonly string[]; readonly replies: Reply[] }> {
+  const { id, path, writer, reader } = await makeWorkspace(service)
+  const admin = await makeKey(service, id, { scopes: ["admin"] })
+  const ended = await makeKey(service, id, { scopes: ["read", "write"], projectIds: ["core"] })
+  const keys = [writer, reader, admin, ended].map(({ bearer = "" }) => bearer)
+  const [, keyId = ""] = keys.at(-1)?.split("_") ?? []
+  const replies = [await service.client(admin.bearer).delete(`${path}/api-keys/${keyId}`)]
+  const ask = async (...asked: Parameters<typeof writer.ask>): Promise<void> => void replies.push(await writer.ask(...asked))
+
+  for (const key of [...keys, service.rootKey]) {
+    const wrong = `${key.slice(0, -1)}${key.endsWith("x") ? "y" : "x"}`
+    replies.push(
+      await service.client(key).get(path),
+      await service.client(wrong).get(path),
+      await service.client(key).get(`${path}/api-keys`),
+    )
+    replies.push(await writer.write(eventFor(id, { metadata: { told: key } })), await writer.write(eventFor(id, { action: key })))
+    await ask("POST", "/v1/events", { body: eventFor(id, { occurredAt: key }), headers: { "idempotency-key": "a-key-of-twelve" } })
+    await ask("POST", "/v1/events", { body: `{"actor": "${key}`, headers: { "idempotency-key": "a-key-of-twelve" } })
+    await ask("POST", "/v1/events", { body: eventFor(id), headers: { "idempotency-key": `${key} ${key}` } })
+    await ask("POST", "/v1/events/batch", { body: { events: [{ idempotencyKey: "short", ...eventFor(id), source: key }] } })
+    await ask("POST", "/v1/events/batch", {
+      body: { events: [{ idempotencyKey: "a-key-of-twelve", ...eventFor(id, { metadata: { told: key } }) }] },
+    })
+    await ask("GET", `${path}/receipts/${key}`)
+    await ask("GET", `${path}/receipts/${key}?token=${key}`)
+    await ask("GET", `/v1/workspaces/${key}`)
+    await ask("GET", `/no/such/path/${key}`)
+    await ask("GET", "/healthz", { headers: { authorization: `Basic ${key}` } })
+    await sayBroken(service, `GET /healthz?${key} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nno colon ${key}\r\n\r\n`)
+  }
+  for (const public_ of ["/metrics", "/readyz?verbose", "/openapi.json", "/v1/limits", "/healthz"]) await ask("GET", public_)
+  return { keys, replies }
+}
+
+/** What the HTTP parser itself refuses. */
+function sayBroken(service: Service, text: string): Promise<unknown> {
+  const socket = connect(Number(new URL(service.url).port), "127.0.0.1", () => socket.end(text))
+  return new Promise((resolve) => socket.on("error", resolve).on("close", resolve).resume())
+}
+
+/** The keys that are made of the service's secret, and the seeds that these have sealed. */
+function derivedFrom(secret: Uint8Array, data: string): readonly Buffer[] {
+  using journal = new DatabaseSync(join(data, "journal.db"), { readOnly: true })
+  const wrapping = deriveKey(secret, "log keys")
+  const seeds = journal
+    .prepare("SELECT value FROM documents WHERE kind = 'log-key'")
+    .all()
+    .map(({ value }) => JSON.parse(String(value)) as { vkey: string; wrapped: string })
+    .map(({ vkey, wrapped }) => unwrap(wrapping, vkey, wrapped))
+  assert.ok(seeds.length > 0)
+  return [wrapping, deriveKey(secret, "token pepper"), ...seeds].map((bytes) => Buffer.from(bytes))
+}
+
+function filesOf(data: string): [string, Buffer][] {
+  const inside = readdirSync(data, { recursive: true, withFileTypes: true })
+  const paths = [...inside.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name)), `${data}.heads`]
+  return paths.map((path) => [path, readFileSync(path)])
+}
+
+/** A line for each secret and place where it was found, which does not repeat the secret. */
+function find(secrets: readonly (string | Buffer)[], places: ReadonlyMap<string, Buffer>): readonly string[] {
+  return secrets.flatMap((secret, number) =>
+    [...places].flatMap(([place, bytes]) =>
+      formsOf(secret).some((form) => bytes.includes(form)) ? [`secret ${number} is in ${place}`] : [],
+    ),
+  )
+}
+
+function formsOf(secret: string | Buffer): readonly Buffer[] {
+  if (typeof secret !== "string") {
+    const texts = (["hex", "base64url"] as const).map((form) => secret.toString(form))
+    return [secret, ...[...texts, secret.toString("base64").replace(/=+$/, "")].map((text) => Buffer.from(text))]
+  }
+  // The last part of a credential is the secret one; the rest may be named.
+  const core = /^tsk_/.test(secret) ? (secret.split("_")[2] ?? secret) : secret
+  const bytes = Buffer.from(core)
+  const quoted = JSON.stringify(core).slice(1, -1)
+  return [
+    core,
+    quoted,
+    JSON.stringify(quoted).slice(1, -1),
+    encodeURIComponent(core),
+    bytes.toString("hex"),
+    bytes.toString("base64url"),
+  ].map((text) => Buffer.from(text))
+}
