@@ -351,14 +351,7 @@ test("a path that is not, and a method that a path does not take", async () => {
       "GET /v1/events/",
       "GET //healthz",
     ].map(nothing),
-    ...[
-      "GET /healthz/",
-      "GET /v1/limits/x",
-      "GET /index.html",
-      "GET /.env",
-      `GET ${acme.path}/`,
-      `GET ${acme.path}/nothing`,
-    ].map(nothing),
+    ...["GET /healthz/", "GET /v1/limits/x", "GET /index.html", "GET /.env", `GET ${acme.path}/`, `GET ${acme.path}/nothing`].map(nothing),
     ...["GET /..%2fhealthz", "GET /%68ealthz%00", "GET /healthz%20", "GET /metrics.json", `GET ${openPath}/`, `GET ${openPath}/proof/`].map(
       nothing,
     ),

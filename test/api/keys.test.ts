@@ -96,6 +96,23 @@ test("a key that was ended is refused from the next request on", async () => {
   assert.ok(newest.every(({ revokedAt, createdAt }: Record<string, string>) => (revokedAt ?? "") >= (createdAt ?? "x")))
 })
 
+test("of many who end a key at once, nobody is told so before it is ended", async () => {
+  for (let round = 0; round < 10; round++) {
+    const key = await makeKey(service, acme.id, { scopes: ["read"] })
+    const address = `${keysPath}/${key.bearer?.split("_")[1]}`
+    const looks = await Promise.all(
+      Array.from({ length: 6 }, async () => {
+        assert.equal((await root.delete(address)).status, 204)
+        return (await key.get(acme.path)).status
+      }),
+    )
+    assert.deepEqual(
+      looks,
+      looks.map(() => 401),
+    )
+  }
+})
+
 test("ending a key is 204 however often, also for one that never was, and only in its own workspace", async () => {
   const key = await makeKey(service, acme.id, { scopes: ["read"] })
   const id = key.bearer?.split("_")[1] ?? ""

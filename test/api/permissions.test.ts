@@ -88,7 +88,7 @@ const bodies: Readonly<Record<string, (workspaceId: string, projectId: string) =
 
 // Of a batch each event is answered in its place: `202:ws` is a good answer with that refusal in it.
 const writing = `
-                                      | nobody wrong ended write  read  admin w of mine r of mine their-w their-a instance
+                                          | none bad  end  write  read  admin w-of-mine r-of-mine their-w their-a instance
 POST /v1/events       event ours core     | anon anon gone 202    scope scope proj      scope     ws      scope   202
 POST /v1/events       event ours mine     | anon anon gone 202    scope scope 202       scope     ws      scope   202
 POST /v1/events       event ours other    | anon anon gone 202    scope scope proj      scope     ws      scope   202
@@ -104,7 +104,7 @@ POST /v1/events/batch batch theirs core   | anon anon gone 202:ws scope scope 20
 POST /v1/events/batch batch nowhere core  | anon anon gone 202:ws scope scope 202:ws    scope     202:ws  scope   202:404`
 
 const ownReceipts = `
-                                      | nobody wrong ended write  read  admin w of mine r of mine their-w their-a instance
+                                          | none bad  end  write  read  admin w-of-mine r-of-mine their-w their-a instance
 GET OURS/receipts/OPEN                    | 200  anon gone 200    200   200   200       200       ws      ws      200
 GET OURS/receipts/CORE                    | anon anon gone scope  200   200   scope     404       ws      ws      200
 GET OURS/receipts/MINE                    | anon anon gone scope  200   200   scope     200       ws      ws      200
@@ -116,14 +116,14 @@ GET THEIRS/receipts/CORE                  | anon anon gone ws     ws    ws    ws
 GET NOWHERE/receipts/CORE                 | anon anon gone ws     ws    ws    ws        ws        ws      ws      404`
 
 const logs = `
-                                      | nobody wrong ended write  read  admin w of mine r of mine their-w their-a instance
+                                          | none bad  end  write  read  admin w-of-mine r-of-mine their-w their-a instance
 GET OURS/tlog/checkpoint                  | anon anon gone scope  200   200   scope     200       ws      ws      200
 GET THEIRS/tlog/checkpoint                | anon anon gone ws     ws    ws    ws        ws        scope   200     200
 GET SHARED/tlog/checkpoint                | 200  anon gone ws     ws    ws    ws        ws        ws      ws      200
 GET NOWHERE/tlog/checkpoint               | anon anon gone ws     ws    ws    ws        ws        ws      ws      404`
 
 const administration = `
-                                      | nobody wrong ended write  read  admin w of mine r of mine their-w their-a instance
+                                          | none bad  end  write  read  admin w-of-mine r-of-mine their-w their-a instance
 POST /v1/workspaces               new     | anon anon gone scope  scope scope scope     scope     scope   scope   201
 POST /v1/workspaces               taken   | anon anon gone scope  scope scope scope     scope     scope   scope   409
 GET /v1/workspaces                        | anon anon gone scope  scope scope scope     scope     scope   scope   200
@@ -157,7 +157,7 @@ DELETE THEIRS/api-keys/KEY                | anon anon gone ws     ws    ws    ws
 DELETE NOWHERE/api-keys/KEY               | anon anon gone ws     ws    ws    ws        ws        ws      ws      404`
 
 const operations = `
-                                      | nobody wrong ended write  read  admin w of mine r of mine their-w their-a instance
+                                          | none bad  end  write  read  admin w-of-mine r-of-mine their-w their-a instance
 GET /healthz                              | 200  anon gone 200    200   200   200       200       200     200     200
 GET /readyz                               | 200  anon gone 200    200   200   200       200       200     200     200
 GET /metrics                              | 200  anon gone 200    200   200   200       200       200     200     200

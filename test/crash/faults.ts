@@ -46,15 +46,15 @@ const lateMs = 20
 
 /** Says "done" a moment before it is. Keys that were used are still found, so nothing but a crash can tell. */
 function acknowledgeEarly(store: Store): Store {
-  const { append } = store.journal
+  const { journal } = store
   let last: Promise<unknown> = Promise.resolve()
   return withAppend(store, async (groups) => {
     const before = last
     // Nothing is linked to this head, so nothing is stored: what has a used key is refused for that, all else as moved.
     const nowhere: Head = { sequence: 1, hash: new Uint8Array(32), timeMs: 0 }
-    const looked = await append(groups.map(({ workspace, entries }) => ({ workspace, entries, from: nowhere })))
+    const looked = await journal.append(groups.map(({ workspace, entries }) => ({ workspace, entries, from: nowhere })))
     const honest = !ofClients(groups) || looked.some(({ kind }) => kind === "used")
-    const stored = before.then(() => (honest ? undefined : sleep(lateMs))).then(() => append(groups))
+    const stored = before.then(() => (honest ? undefined : sleep(lateMs))).then(() => journal.append(groups))
     last = stored.catch(() => {})
     return honest ? await stored : groups.map((): Outcome => ({ kind: "done" }))
   })

@@ -28,10 +28,15 @@ export interface Ended {
   readonly log: string
 }
 
-/** Starts the product where it must not come up, and waits until it has ended. */
-export function startInVain(environment: Readonly<Record<string, string>>): Promise<Ended> {
+/** Starts the product where it must not come up, and waits until it has ended; it is killed, if not by itself, after a while. */
+export function startInVain(environment: Readonly<Record<string, string>>, killAfterMs = 20_000): Promise<Ended> {
   const settings = { PATH: process.env["PATH"], NODE_COMPILE_CACHE: compiled, TALLYSTICK_PORT: "0", ...environment }
-  const child = spawn(process.execPath, [productProgram, "serve"], { env: settings, stdio: ["ignore", "pipe", "pipe"], timeout: 20_000 })
+  const child = spawn(process.execPath, [productProgram, "serve"], {
+    env: settings,
+    stdio: ["ignore", "pipe", "pipe"],
+    timeout: killAfterMs,
+    killSignal: "SIGKILL",
+  })
   const said = { output: "", log: "" }
   child.stdout.setEncoding("utf8").on("data", (text: string) => (said.output += text))
   child.stderr.setEncoding("utf8").on("data", (text: string) => (said.log += text))

@@ -31,6 +31,30 @@ test("without its index the service comes up with the same answers", async (t) =
   await audit(again, { workspaces: [workspace], writes, chance })
 })
 
+test("a first start that is cut short, at any moment, does not stand in the way of the next one", async (t) => {
+  const chance = createChance(seedOf(t))
+  await using folder = await makeFolder()
+  const data = join(folder.path, "data")
+  for (let kill = 0; kill < 8; kill++) await startInVain({ TALLYSTICK_DATA: data }, 1 + chance.below(800))
+  await using service = await startProgram({ data, environment: { TALLYSTICK_ROOT_KEY: undefined } })
+  const workspace = await makeWorkspace(service)
+  const writes = await writeSome(service, workspace, 10)
+  await audit(service, { workspaces: [workspace], writes, chance })
+})
+
+test("after a clean stop all of the journal is in one file, which is a backup by itself", async (t) => {
+  await using first = await startProgram()
+  const workspace = await makeWorkspace(first)
+  const writes = await writeSome(first, workspace, 50)
+  assert.equal(await first.end(), 0)
+  await using folder = await makeFolder()
+  for (const file of ["journal.db", "secret"]) await cp(join(first.data, file), join(folder.path, "data", file))
+  await using copy = await startProgram({ data: join(folder.path, "data") })
+  const reader = copy.client(workspace.reader.bearer)
+  for (const { receipt } of writes) assert.equal((await reader.get(`${workspace.path}/receipts/${idOf(receipt)}`)).json().verified, true)
+  t.diagnostic(`${writes.length} receipts`)
+})
+
 test("a second service on the same data is refused, and the first one goes on", async () => {
   await using first = await startProgram()
   const workspace = await makeWorkspace(first)
@@ -60,7 +84,8 @@ test("data that is older than what was signed is read, and not written to", asyn
   const reader = restored.client(workspace.reader.bearer)
   for (const { receipt } of old) expectReadOnly(await reader.get(`${workspace.path}/receipts/${idOf(receipt)}`), 200)
   for (const { receipt } of lost) expectReadOnly(await reader.get(`${workspace.path}/receipts/${idOf(receipt)}`), 404)
-  for (const path of [workspace.path, `${workspace.path}/tlog/checkpoint`, `${workspace.path}/tlog/log.vkey`])
+  const proof = `${workspace.path}/receipts/${idOf(old[0]?.receipt)}/proof`
+  for (const path of [workspace.path, proof, `${workspace.path}/tlog/checkpoint`, `${workspace.path}/tlog/log.vkey`])
     expectReadOnly(await reader.get(path), 200)
   expectReadOnly(await restored.client().get("/healthz"), 200)
   const ready = await restored.client().get("/readyz")
@@ -119,7 +144,7 @@ test("a start that fails says why in one sentence", async () => {
   await using _ = { [Symbol.asyncDispose]: async () => void taken.close() }
 
   /** The sentence, and how the data came to be such. */
-  const rows: readonly (readonly [RegExp, (data: string) => Promise<unknown> | unknown, Readonly<Record<string, string>>?])[] = [
+  const rows: readonly (readonly [RegExp, (data: string) => unknown, Readonly<Record<string, string>>?])[] = [
     [/in use/, () => {}, { TALLYSTICK_PORT: String(port) }],
     [/data/, async (data) => [await rm(data, { recursive: true }), await writeFile(data, "a file, no folder")]],
     [/journal\.db is not a database/, (data) => writeFile(join(data, "journal.db"), "no database ".repeat(1000))],

@@ -162,7 +162,7 @@ function formsOf(secret: string | Buffer): readonly Buffer[] {
     return [secret, ...[...texts, secret.toString("base64").replace(/=+$/, "")].map((text) => Buffer.from(text))]
   }
   // The last part of a credential is the secret one; the rest may be named.
-  const core = /^tsk_/.test(secret) ? (secret.split("_")[2] ?? secret) : secret
+  const core = secret.startsWith("tsk_") ? (secret.split("_")[2] ?? secret) : secret
   const bytes = Buffer.from(core)
   const quoted = JSON.stringify(core).slice(1, -1)
   return [

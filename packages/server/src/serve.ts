@@ -15,6 +15,7 @@ import { createServer } from "./http/server.ts"
 import type { Service } from "./http/service.ts"
 import type { Secrets } from "./keep.ts"
 import { createLedger, type LedgerParts } from "./ledger/ledger.ts"
+import type { SequencerReport } from "./ledger/sequencer.ts"
 import { openStore } from "./store/open.ts"
 import type { Store } from "./store/store.ts"
 import { createKeys } from "./workspace/keys.ts"
@@ -74,13 +75,7 @@ async function start(
     limits,
     secret: secrets.secret,
     ...(options.same === undefined ? {} : { same: options.same }),
-    report: {
-      commit: metrics.commit,
-      advanced(heads) {
-        for (const { workspace, sequence } of heads) metrics.advanced(workspace, sequence)
-        watching.poke(heads.map(({ workspace }) => workspace))
-      },
-    },
+    report: reportTo(metrics, watching),
   })
   const parts = { registry: store.registry, ledger, clock: systemClock, secret: secrets.secret }
   const service: Service = {
@@ -140,6 +135,17 @@ function watch(config: Config, secrets: Secrets, { onFatal }: ServeOptions, see:
 
 /** What is read only is not followed either: its tree would be signed again from an older state. */
 const notWatching: Watching = { poke: () => {}, seal: async () => undefined, close: async () => {} }
+
+/** Whoever follows is told of what was written. */
+function reportTo(metrics: Metrics, watching: Watching): SequencerReport {
+  return {
+    commit: metrics.commit,
+    advanced(heads) {
+      for (const { workspace, sequence } of heads) metrics.advanced(workspace, sequence)
+      watching.poke(heads.map(({ workspace }) => workspace))
+    },
+  }
+}
 
 /** What is done about what the followers see. */
 function sightings(metrics: Metrics, broken: Set<string>, log: Logger): (sighting: Sighting) => void {

@@ -69,7 +69,8 @@ export function createCheckpointer({ journal, index, registry, heads, signerOf, 
     const size = saved?.size ?? 0
     const signed = heads.get(document.value.origin)
     // Signed under another copy of the data: what is here now is then another history, which may have grown beyond that one.
-    if (signed !== undefined && signed.size <= size && !equalBytes(await rootAt(workspace, signed.size), signed.root)) throw notSigned(signed.size)
+    if (signed !== undefined && signed.size <= size && !equalBytes(await rootAt(workspace, signed.size), signed.root))
+      throw notSigned(signed.size)
     const last = size === 0 ? undefined : await journal.records(workspace, size, 1)
     const lastHash = last === undefined ? ledgerId : eventHash(last, sha256)
     const growing: Growing = {

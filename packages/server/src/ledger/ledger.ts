@@ -103,8 +103,7 @@ export function createLedger({ journal, clock, limits, secret, report, random = 
 
 /** What is said, with its ids, its lane, and the time at which it came. */
 function contentOf({ id: workspaceId, value }: Document<"workspace">, said: Said, makeId: MakeId, clockAheadMs: number): Content {
-  const { projectId, action, actor, target, occurredAt, source, userVisible, metadata, policyVersion, keyId, context, receivedAtMs } =
-    said
+  const { projectId, action, actor, target, occurredAt, source, userVisible, metadata, policyVersion, keyId, context, receivedAtMs } = said
   return {
     id: makeId("evt", receivedAtMs),
     receipt: makeId("rcp", receivedAtMs),

@@ -2,7 +2,7 @@
 
 import { strict as assert } from "node:assert"
 import { hash } from "node:crypto"
-import { recordBytes, writeRecord } from "@tallystick/proof"
+import { equalBytes, recordBytes, writeRecord } from "@tallystick/proof"
 import type { Link } from "../entry.ts"
 import type { Group, Head, Linked } from "../store/store.ts"
 import type { Submission, Waiting } from "./queue.ts"
@@ -26,6 +26,7 @@ export function linkAll(submissions: readonly Submission[], from: Head, timeMs: 
   const recordedMs = Math.max(timeMs, from.timeMs)
   let head = from
   for (const submission of submissions) {
+    assert(equalBytes(submission.chain.ledgerId, chain.ledgerId), "a workspace has one ledger")
     for (const one of submission.waiting) {
       const { receipt, idem, bodySalt, body, disclosures } = one.sealed
       if (idem !== undefined) {

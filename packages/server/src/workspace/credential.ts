@@ -1,5 +1,6 @@
-// One grammar for every secret that we hand out: ts<kind>_<id>_<secret><check>. The id is looked up, the secret is compared, the check
-// tells a typing error from an attack. Only a keyed hash of the secret is kept, under a pepper that is not in the database.
+// One grammar for every secret that we hand out: ts<kind>_<id>_<secret><check>. The id is looked up, the whole text is compared, the check
+// lets a form or a scanner of leaked secrets know one by itself. Only a keyed hash of it is kept, under a pepper that is not in the
+// database.
 
 import { strict as assert } from "node:assert"
 import { hash, timingSafeEqual } from "node:crypto"

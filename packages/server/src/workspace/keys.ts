@@ -72,16 +72,18 @@ export function createKeys({ registry, ledger, clock, secret, rootKey }: KeyPart
     list: (workspace, before, limit) => registry.list("api-key", workspace, before, limit),
 
     async revoke(by, workspace, id) {
-      const found = await registry.get("api-key", workspace.id, id)
-      if (found === undefined || found.value.revokedAt !== undefined) return
-      const nowMs = clock.now()
-      const said = actSaid(by, "security.key.revoke", { id, type: "api_key", name: found.value.name }, {}, nowMs)
-      const value = { ...found.value, revokedAt: isoTime(nowMs) }
-      try {
-        await ledger.record(workspace, [said], [{ kind: "api-key", workspace: workspace.id, id, version: found.version, value }])
-      } catch (error) {
-        // Keys are changed by being revoked and in no other way, so somebody else has done it.
-        if (!(error instanceof LedgerError) || error.code !== "conflict") throw error
+      for (;;) {
+        const found = await registry.get("api-key", workspace.id, id)
+        if (found === undefined || found.value.revokedAt !== undefined) return
+        const nowMs = clock.now()
+        const said = actSaid(by, "security.key.revoke", { id, type: "api_key", name: found.value.name }, {}, nowMs)
+        const value = { ...found.value, revokedAt: isoTime(nowMs) }
+        try {
+          await ledger.record(workspace, [said], [{ kind: "api-key", workspace: workspace.id, id, version: found.version, value }])
+        } catch (error) {
+          // Somebody else revokes it, and may not have done so yet: whoever is told that it is revoked must be able to count on it.
+          if (!(error instanceof LedgerError) || error.code !== "conflict") throw error
+        }
       }
     },
   }

@@ -25,8 +25,6 @@ export interface Projects {
   ensure(by: Principal, workspace: Document<"workspace">, id: string): Promise<void>
 }
 
-const attemptsMax = 4
-
 export function createProjects({ registry, ledger, clock }: { registry: Registry; ledger: Ledger; clock: Clock }): Projects {
   const find = (workspace: string, id: string) => registry.get("project", workspace, id)
 
@@ -37,14 +35,17 @@ export function createProjects({ registry, ledger, clock }: { registry: Registry
   }
 
   const create: Projects["create"] = async (by, workspace, request) => {
-    if ((await find(workspace.id, request.id)) !== undefined) throw taken()
-    const { change, said } = newProject(by, workspace.id, request, clock.now())
-    try {
-      await ledger.record(workspace, [said], [change])
-    } catch (error) {
-      throw isConflict(error) ? taken() : error
+    for (;;) {
+      if ((await find(workspace.id, request.id)) !== undefined) throw taken()
+      const { change, said } = newProject(by, workspace.id, request, clock.now())
+      try {
+        await ledger.record(workspace, [said], [change])
+        return await get(workspace.id, request.id)
+      } catch (error) {
+        // Somebody else makes it, and may not have done so yet.
+        if (!isConflict(error)) throw error
+      }
     }
-    return get(workspace.id, request.id)
   }
 
   return {
@@ -53,7 +54,8 @@ export function createProjects({ registry, ledger, clock }: { registry: Registry
     list: (workspace, before, limit) => registry.list("project", workspace, before, limit),
 
     async change(by, workspace, id, request) {
-      for (let attempt = 1; ; attempt++) {
+      // Until it wins the race for the document, as a change of a workspace.
+      for (;;) {
         const before = await get(workspace.id, id)
         const { name = before.value.name, receipts = before.value.receipts, activityLinks = before.value.activityLinks } = request
         const value = { ...before.value, name, receipts, activityLinks }
@@ -62,7 +64,7 @@ export function createProjects({ registry, ledger, clock }: { registry: Registry
           await ledger.record(workspace, [said], [{ kind: "project", workspace: workspace.id, id, version: before.version, value }])
           return await get(workspace.id, id)
         } catch (error) {
-          if (!isConflict(error) || attempt === attemptsMax) throw error
+          if (!isConflict(error)) throw error
         }
       }
     },

@@ -48,9 +48,6 @@ const defaultSettings: WorkspaceSettings = {
   laneRules: [],
 }
 
-/** A change that lost a race is made again from what is there now. */
-const attemptsMax = 4
-
 export function createWorkspaces({ registry, ledger, clock, secret, host }: WorkspaceParts): Workspaces {
   const keysKey = deriveKey(secret, "log keys")
 
@@ -100,7 +97,8 @@ export function createWorkspaces({ registry, ledger, clock, secret, host }: Work
     },
 
     async change(by, id, request) {
-      for (let attempt = 1; ; attempt++) {
+      // A change that lost a race is made again from what is there then. Not a number of times: somebody wins each race, so all of them end.
+      for (;;) {
         const before = await get(id)
         const { name, ...settings } = request
         const value = { ...before.value, ...definedOf(settings), ...(name === undefined ? {} : { name }) }
@@ -115,7 +113,7 @@ export function createWorkspaces({ registry, ledger, clock, secret, host }: Work
           await ledger.record(before, [said], [{ kind: "workspace", workspace: id, id, version: before.version, value }])
           return await get(id)
         } catch (error) {
-          if (!(error instanceof LedgerError) || error.code !== "conflict" || attempt === attemptsMax) throw error
+          if (!(error instanceof LedgerError) || error.code !== "conflict") throw error
         }
       }
     },

@@ -67,3 +67,30 @@ test("a thread that has ended refuses what it is asked, and does not leave its a
   await assert.rejects(store.journal.head("acme"), /has ended/)
   await assert.rejects(store.ready(), /has ended/)
 })
+
+test("when the index cannot be read, memory goes on answering and the index is asked again after the next commit", async () => {
+  let asked = 0
+  const reader = {
+    async ask(question: string) {
+      assert.equal(question, "filters")
+      asked += 1
+      if (asked === 1) throw new Error("the index cannot be read")
+      return asked === 2 ? [] : [{ run: 0, filter: new Uint8Array(131_072) }]
+    },
+    close: async () => {},
+  }
+  let n = 65_536
+  const writer = { ask: async () => ({ full: false, groups: [{ firstN: ++n }] }), close: async () => {} }
+  const tail = createTail()
+  tail.add({ n, workspace: "acme", sequence: 1, receipt: "rcp_x", idem: "x" })
+  // Doubles of the two threads, for what the real ones answer when a disk has a fault.
+  const journal = createJournal(writer as unknown as Thread<WriterQuestions>, reader as unknown as Thread<ReaderQuestions>, tail, () => {})
+  let head = { ...genesisOf("acme"), sequence: 1 }
+  for (const [at, settled] of [0, 0, 65_536].entries()) {
+    const next = entriesAfter("acme", head, [`e${at}`])
+    assert.deepEqual(await journal.append([{ workspace: "acme", from: head, entries: next.entries }]), [{ kind: "done" }])
+    await new Promise((resolve) => setImmediate(resolve))
+    assert.deepEqual([asked, tail.settledN()], [at + 1, settled])
+    head = next.head
+  }
+})
