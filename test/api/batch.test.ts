@@ -7,7 +7,7 @@ import { startWatched } from "./watched.ts"
 // POST /v1/events/batch: each event for itself, in order; the envelope for all.
 
 const service = await startWatched()
-after(() => service.finish())
+after(() => service[Symbol.asyncDispose]())
 const acme = await makeWorkspace(service)
 const other = await makeWorkspace(service)
 const { writer, reader } = acme
@@ -178,3 +178,5 @@ test("the instance key may write to several workspaces in one batch", async () =
   assert.deepEqual(results.map(workspaceOf), [acme.id, other.id, acme.id, other.id])
   assert.equal(results[2].receipt.previousHash, results[0].receipt.eventHash)
 })
+
+test("every receipt of this run verifies, and no secret went astray", () => service.finish())

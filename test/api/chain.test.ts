@@ -7,7 +7,7 @@ import { startWatched } from "./watched.ts"
 // The canary of everything that ends with expectChain: a service that lies about any one thing must be found out.
 
 const service = await startWatched()
-after(() => service.finish())
+after(() => service[Symbol.asyncDispose]())
 const acme = await makeWorkspace(service)
 const receipts = await Promise.all(
   Array.from({ length: 300 }, async (_, n) =>
@@ -135,3 +135,5 @@ test("a proof of another record is no proof", async () => {
   const extra = /extra \S+/
   assert.throws(() => expectTlogProof(honest, text.replace(extra, extra.exec(other.text)?.[0] ?? "")))
 })
+
+test("every receipt of this run verifies, and no secret went astray", () => service.finish())

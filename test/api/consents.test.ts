@@ -7,7 +7,7 @@ import { startWatched } from "./watched.ts"
 // POST /v1/consents: a person agreed to a version of a policy.
 
 const service = await startWatched()
-after(() => service.finish())
+after(() => service[Symbol.asyncDispose]())
 const acme = await makeWorkspace(service)
 const { writer, reader } = acme
 
@@ -174,3 +174,5 @@ test("a key that is bound to projects consents in these only, and `core` is one 
     { as: bound, ask: "POST /v1/consents", send: consent({ projectId: "shop" }), headers, gets: 202 },
   ])
 })
+
+test("every receipt of this run verifies, and no secret went astray", () => service.finish())

@@ -7,7 +7,7 @@ import { startWatched } from "./watched.ts"
 // POST /v1/events: what is taken, what is refused, and what becomes of it.
 
 const service = await startWatched()
-after(() => service.finish())
+after(() => service[Symbol.asyncDispose]())
 const acme = await makeWorkspace(service)
 const { writer, reader } = acme
 
@@ -427,3 +427,5 @@ test("a key that is bound to projects writes to these only", async () => {
   const mine = await bound.write(eventFor(acme.id, { projectId: "mine" }))
   assert.equal(mine.status, 202)
 })
+
+test("every receipt of this run verifies, and no secret went astray", () => service.finish())

@@ -11,7 +11,7 @@ import { expectProblem, expectUsualHeaders, startWatched } from "./watched.ts"
 const service = await startWatched({
   environment: { TALLYSTICK_LIMIT_HEADERS_TIMEOUT_MS: "1500", TALLYSTICK_LIMIT_BODY_TIMEOUT_MS: "2500" },
 })
-after(() => service.finish())
+after(() => service[Symbol.asyncDispose]())
 const { url } = service
 const acme = await makeWorkspace(service)
 await service.root.post(`${acme.path}/projects`, { id: "open", receipts: "public" })
@@ -462,3 +462,5 @@ test("the request's id comes back if it is sane, and otherwise we make one", asy
   }
   assert.equal(ids.size, 15, "each of its own")
 })
+
+test("every receipt of this run verifies, and no secret went astray", () => service.finish())

@@ -8,7 +8,7 @@ import { startWatched } from "./watched.ts"
 // One entry for each key, for ever: the same request again is answered with the first receipt, another one is refused.
 
 const service = await startWatched()
-after(() => service.finish())
+after(() => service[Symbol.asyncDispose]())
 const acme = await makeWorkspace(service)
 const { writer, reader } = acme
 
@@ -190,3 +190,5 @@ test("of a hundred different requests with one key at once, one is recorded", as
   for (const reply of replies) if (reply.status !== 202) assert.match(reply.text, new RegExp(`idempotency_key_reused.*${receipt}`))
   await expectOneBetween(crowd, before, await crowd.writer.write(eventFor(crowd.id)))
 })
+
+test("every receipt of this run verifies, and no secret went astray", () => service.finish())

@@ -7,7 +7,7 @@ import { startWatched } from "./watched.ts"
 // What is hashed must mean one thing: JSON that two parsers could read differently is refused, and all other JSON comes back as it was sent.
 
 const service = await startWatched()
-after(() => service.finish())
+after(() => service[Symbol.asyncDispose]())
 const acme = await makeWorkspace(service)
 const usual = JSON.stringify(eventFor(acme.id))
 
@@ -180,3 +180,5 @@ test("a body must say that it is JSON, in UTF-8, and not packed", async () => {
     typed({ "content-encoding": "identity" }, wrong),
   ])
 })
+
+test("every receipt of this run verifies, and no secret went astray", () => service.finish())

@@ -8,7 +8,7 @@ import { startWatched } from "./watched.ts"
 // API keys: shown once, bound to what they were made for, ended at once; and everything that looks like a credential and is none.
 
 const service = await startWatched()
-after(() => service.finish())
+after(() => service[Symbol.asyncDispose]())
 const acme = await makeWorkspace(service)
 const other = await makeWorkspace(service)
 const { root } = service
@@ -261,3 +261,5 @@ test("a key lives as long as it was made for, and its end is told apart from a w
     { as: afterwards.client(endless), ask: `GET ${path}`, gets: 200 },
   ])
 })
+
+test("every receipt of this run verifies, and no secret went astray", () => service.finish())

@@ -8,9 +8,27 @@ import { startWatched } from "./watched.ts"
 // What operators and their machines ask: health, readiness, metrics, limits, the description; and that every limit that is shown is the one that holds.
 
 const service = await startWatched()
-after(() => service.finish())
+after(() => service[Symbol.asyncDispose]())
 const acme = await makeWorkspace(service)
 const anonymous = service.client()
+
+/** A service of which every limit is so small that it can be met. */
+const tight = await startWatched({
+  environment: {
+    TALLYSTICK_LIMIT_EVENT_BYTES_MAX: "2000",
+    TALLYSTICK_LIMIT_BATCH_BYTES_MAX: "6000",
+    TALLYSTICK_LIMIT_BATCH_EVENTS_MAX: "8",
+    TALLYSTICK_LIMIT_DEPTH_MAX: "4",
+    TALLYSTICK_LIMIT_STRING_BYTES_MAX: "100",
+    TALLYSTICK_LIMIT_HEADERS_BYTES_MAX: "4000",
+    TALLYSTICK_LIMIT_URI_BYTES_MAX: "300",
+    TALLYSTICK_LIMIT_QUEUED_EVENTS_MAX: "5",
+    TALLYSTICK_LIMIT_CONTEXT_CHARACTERS_MAX: "20",
+    TALLYSTICK_PUBLIC_URL: "https://ledger.example/tally",
+  },
+})
+after(() => tight[Symbol.asyncDispose]())
+const small = await makeWorkspace(tight)
 
 test("the process lives, can append, and says so", async () => {
   await expectRows([
@@ -175,23 +193,6 @@ test("the description has the paths and parameters of the specification", () => 
 
 // Limits that are set ---------------------------------------------------------------------------------------------------------------------------------------
 
-const tight = await startWatched({
-  environment: {
-    TALLYSTICK_LIMIT_EVENT_BYTES_MAX: "2000",
-    TALLYSTICK_LIMIT_BATCH_BYTES_MAX: "6000",
-    TALLYSTICK_LIMIT_BATCH_EVENTS_MAX: "8",
-    TALLYSTICK_LIMIT_DEPTH_MAX: "4",
-    TALLYSTICK_LIMIT_STRING_BYTES_MAX: "100",
-    TALLYSTICK_LIMIT_HEADERS_BYTES_MAX: "4000",
-    TALLYSTICK_LIMIT_URI_BYTES_MAX: "300",
-    TALLYSTICK_LIMIT_QUEUED_EVENTS_MAX: "5",
-    TALLYSTICK_LIMIT_CONTEXT_CHARACTERS_MAX: "20",
-    TALLYSTICK_PUBLIC_URL: "https://ledger.example/tally",
-  },
-})
-after(() => tight.finish())
-const small = await makeWorkspace(tight)
-
 test("a limit that is set is the one that holds, and the one that is shown", async () => {
   const send = (changes: object, gets: Row["gets"], has: Row["has"] = [], headers = {}): Row => ({
     as: small.writer,
@@ -277,4 +278,9 @@ test("under a public address, addresses in answers begin with it, and its name i
   )
   const { origin } = (await small.reader.get(small.path)).json()
   assert.match(origin, /^ledger\.example\/ledgers\//)
+})
+
+test("every receipt of this run verifies, and no secret went astray", async () => {
+  await service.finish()
+  await tight.finish()
 })

@@ -7,7 +7,7 @@ import { startWatched } from "./watched.ts"
 // Who may do what: every endpoint by every kind of credential, each cell written by hand from the contract, section 3. One tenant never sees or touches another.
 
 const service = await startWatched()
-after(() => service.finish())
+after(() => service[Symbol.asyncDispose]())
 const { root } = service
 const ours = await makeWorkspace(service)
 const theirs = await makeWorkspace(service)
@@ -253,3 +253,5 @@ test("what a tenant is refused about another does not depend on whether it exist
     }
   }
 })
+
+test("every receipt of this run verifies, and no secret went astray", () => service.finish())

@@ -9,7 +9,7 @@ import { startWatched } from "./watched.ts"
 // GET …/receipts/{receiptId} and …/proof: who sees what, and that it can be verified by anybody.
 
 const service = await startWatched()
-after(() => service.finish())
+after(() => service[Symbol.asyncDispose]())
 const acme = await makeWorkspace(service)
 const other = await makeWorkspace(service)
 await service.root.post(`${acme.path}/projects`, { id: "open", receipts: "public" })
@@ -259,3 +259,5 @@ test("a query parameter that there is not is refused, for those who may see the 
     { as: acme.reader, ask: `GET ${addressOf(open)}?`, gets: 200 },
   ])
 })
+
+test("every receipt of this run verifies, and no secret went astray", () => service.finish())

@@ -18,7 +18,7 @@ export interface Watched extends Service {
   readonly secrets: ReadonlySet<string>
   /** Counts a string among those that must not appear in answers that say no, in logs and in metrics. */
   keepSecret(text: string): void
-  /** Verifies and searches, ends the service as an operator would, searches again, and leaves nothing behind. */
+  /** Verifies and searches, ends the service as an operator would, and searches again. */
   finish(): Promise<void>
 }
 
@@ -39,8 +39,6 @@ export async function startWatched(options: ServiceOptions = {}): Promise<Watche
   const described = describedBy(await descriptionBy(service.url))
 
   const finish = async (): Promise<void> => {
-    // However it ends, nothing is left behind.
-    await using _ = service
     await expectReceipts(service, minted)
     const { text: metrics } = await service.client().get("/metrics")
     expectNone(secrets, metrics, "the metrics")

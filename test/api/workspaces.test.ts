@@ -8,7 +8,7 @@ import { startWatched } from "./watched.ts"
 // Workspaces and projects: their settings, their lists, and the entry that each administrative act leaves behind.
 
 const service = await startWatched()
-after(() => service.finish())
+after(() => service[Symbol.asyncDispose]())
 const acme = await makeWorkspace(service)
 const { root } = service
 const unique = (): string => `x-${crypto.randomUUID().slice(0, 8)}`
@@ -333,3 +333,5 @@ test("of many who make the same thing at once, one does", async () => {
     )
   }
 })
+
+test("every receipt of this run verifies, and no secret went astray", () => service.finish())

@@ -47,8 +47,24 @@ export async function watchBeside(
   onDeath: (cause: Error) => void,
 ): Promise<Watching> {
   const thread = await startThread<WatchQuestions, Sighting>(import.meta.filename, options, { onDeath, onReport: report })
+  const fresh = new Set<string>()
+  let telling = false
+  // One message at a time: what comes meanwhile goes with the next, so a busy writer does not wake the thread at every commit.
+  const tell = async (): Promise<void> => {
+    telling = true
+    while (fresh.size > 0) {
+      const workspaces = [...fresh]
+      fresh.clear()
+      await thread.ask("poke", workspaces)
+    }
+    telling = false
+  }
   return {
-    poke: (workspaces) => void thread.ask("poke", workspaces),
+    poke(workspaces) {
+      for (const workspace of workspaces) fresh.add(workspace)
+      // A thread that has ended says so by itself.
+      if (!telling) tell().catch(() => undefined)
+    },
     seal: (workspace) => thread.ask("seal", workspace),
     close: () => thread.close(),
   }

@@ -31,5 +31,5 @@ export async function followOnce(
     const fresh = entries.slice((positions[at] ?? 0) - from)
     if (fresh.length > 0) await follower.take(workspace, fresh)
   }
-  return { position: from + entries.length, caughtUp: entries.length < limits.followEntriesMax }
+  return { position: from + entries.length, caughtUp: entries.length === 0 }
 }

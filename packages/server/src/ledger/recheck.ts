@@ -2,7 +2,7 @@
 
 import { bodyHash, equalBytes, eventHash, fromHex, parseRecord } from "@tallystick/proof"
 import { sha256 } from "../sha256.ts"
-import type { Document, JournalReader } from "../store/store.ts"
+import type { Document, JournalReader, Stored } from "../store/store.ts"
 
 /** The last entries of a workspace, each against its record, its body and the entry before it. Returns what is wrong, as a sentence. */
 export async function recheck(journal: JournalReader, workspace: Document<"workspace">, entries: number): Promise<string | undefined> {
@@ -10,13 +10,22 @@ export async function recheck(journal: JournalReader, workspace: Document<"works
   if (head === undefined) return `workspace ${workspace.id} has no entries, though the first one is made with it`
   const first = Math.max(head.sequence - entries, 0)
   let previous = first === 0 ? fromHex(workspace.value.ledgerId) : eventHash(await journal.records(workspace.id, first, 1), sha256)
-  for (const { sequence, record, body, bodySalt } of await journal.after(workspace.id, first, entries)) {
-    const fields = parseRecord(record)
-    const linked = fields?.index === sequence - 1 && previous !== undefined && equalBytes(fields.previousHash, previous)
-    const whole =
-      body !== undefined && bodySalt !== undefined && fields !== undefined && equalBytes(bodyHash(bodySalt, body, sha256), fields.bodyHash)
-    if (!linked || !whole) return `entry ${sequence} of workspace ${workspace.id} is not what was recorded`
-    previous = eventHash(record, sha256)
+  for (let at = first; at < head.sequence;) {
+    const batch = await journal.after(workspace.id, at, entries)
+    if (batch.length === 0) return `workspace ${workspace.id} ends at entry ${at}, its head is entry ${head.sequence}`
+    for (const entry of batch) {
+      const hash = holds(entry, at, previous) ? eventHash(entry.record, sha256) : undefined
+      if (hash === undefined) return `entry ${at + 1} of workspace ${workspace.id} is not what was recorded`
+      previous = hash
+      at = entry.sequence
+    }
   }
   return undefined
+}
+
+function holds({ sequence, record, body, bodySalt }: Stored, index: number, previous: Uint8Array | undefined): boolean {
+  const fields = parseRecord(record)
+  if (sequence !== index + 1 || fields?.index !== index || previous === undefined || body === undefined || bodySalt === undefined)
+    return false
+  return equalBytes(fields.previousHash, previous) && equalBytes(bodyHash(bodySalt, body, sha256), fields.bodyHash)
 }

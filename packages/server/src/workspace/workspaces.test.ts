@@ -89,7 +89,7 @@ test("a workspace begins with its genesis, its signing key and a first project, 
 
   // The key that entry 1 names is the one that signs, and nothing that was recorded or kept shows it.
   const vkey = entries[0]?.content.metadata["vkey"] as string
-  const [name, keyId, typed] = vkey.split(/\+(.*?)\+/)
+  const [, name, keyId, typed] = /^([^+]+)\+([^+]+)\+(.+)$/.exec(vkey) ?? []
   const raw = Buffer.from(typed ?? "", "base64").subarray(1)
   assert.equal(name, origin)
   assert.equal(createHash("sha256").update(`${origin}\n\x01`).update(raw).digest("hex").slice(0, 8), keyId)

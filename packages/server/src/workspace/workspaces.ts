@@ -50,6 +50,7 @@ const defaultSettings: WorkspaceSettings = {
 
 export function createWorkspaces({ registry, ledger, clock, secret, host }: WorkspaceParts): Workspaces {
   const keysKey = deriveKey(secret, "log keys")
+  const creating = new Map<string, Promise<unknown>>()
 
   const get = async (id: string): Promise<Document<"workspace">> => {
     const found = await registry.get("workspace", id, id)
@@ -61,39 +62,16 @@ export function createWorkspaces({ registry, ledger, clock, secret, host }: Work
     get,
     list: (before, limit) => registry.list("workspace", undefined, before, limit),
 
-    async create(by, { id, name, ...settings }) {
-      if ((await registry.get("workspace", id, id)) !== undefined) throw taken()
-      const nowMs = clock.now()
-      const createdAt = isoTime(nowMs)
-      const origin = `${host}/ledgers/${randomText(22, ledger.random).toLowerCase()}`
-      const nonce = new Uint8Array(16)
-      ledger.random(nonce)
-      const genesis = { createdAt, nonce: toBase64Url(nonce), origin, v: 1, workspaceId: id } satisfies JsonObject
-      const value: WorkspaceDocument = {
-        name: name ?? id,
-        createdAt,
-        ...defaultSettings,
-        ...definedOf(settings),
-        genesis: canonicalize(genesis),
-        ledgerId: toHex(ledgerId(canonicalize(genesis), sha256)),
-        origin,
-      }
-      const document: Document<"workspace"> = { kind: "workspace", workspace: id, id, version: 1, serial: 0, value }
-      const { change: keyChange, vkey } = makeLogKey(id, origin, createdAt)
-      const project = newProject(by, id, { id: firstProject }, nowMs)
-      const made = actSaid(
-        by,
-        "workspace.create",
-        { id, type: "workspace", name: value.name },
-        { genesis, vkey, ...settingsOf(value) },
-        nowMs,
-      )
+    // Each of two who create one workspace brings a ledger of his own, and a commit takes one: the second waits, and finds it there.
+    async create(by, request) {
+      for (let other = creating.get(request.id); other !== undefined; other = creating.get(request.id)) await Promise.allSettled([other])
+      const made = createAlone(by, request)
+      creating.set(request.id, made)
       try {
-        await ledger.record(document, [made, project.said], [{ ...document, version: 0 }, keyChange, project.change])
-      } catch (error) {
-        throw error instanceof LedgerError && error.code === "conflict" ? taken() : error
+        return await made
+      } finally {
+        creating.delete(request.id)
       }
-      return get(id)
     },
 
     async change(by, id, request) {
@@ -117,6 +95,41 @@ export function createWorkspaces({ registry, ledger, clock, secret, host }: Work
         }
       }
     },
+  }
+
+  async function createAlone(by: Principal, { id, name, ...settings }: WorkspaceRequest): Promise<Document<"workspace">> {
+    if ((await registry.get("workspace", id, id)) !== undefined) throw taken()
+    const nowMs = clock.now()
+    const createdAt = isoTime(nowMs)
+    const origin = `${host}/ledgers/${randomText(22, ledger.random).toLowerCase()}`
+    const nonce = new Uint8Array(16)
+    ledger.random(nonce)
+    const genesis = { createdAt, nonce: toBase64Url(nonce), origin, v: 1, workspaceId: id } satisfies JsonObject
+    const value: WorkspaceDocument = {
+      name: name ?? id,
+      createdAt,
+      ...defaultSettings,
+      ...definedOf(settings),
+      genesis: canonicalize(genesis),
+      ledgerId: toHex(ledgerId(canonicalize(genesis), sha256)),
+      origin,
+    }
+    const document: Document<"workspace"> = { kind: "workspace", workspace: id, id, version: 1, serial: 0, value }
+    const { change: keyChange, vkey } = makeLogKey(id, origin, createdAt)
+    const project = newProject(by, id, { id: firstProject }, nowMs)
+    const made = actSaid(
+      by,
+      "workspace.create",
+      { id, type: "workspace", name: value.name },
+      { genesis, vkey, ...settingsOf(value) },
+      nowMs,
+    )
+    try {
+      await ledger.record(document, [made, project.said], [{ ...document, version: 0 }, keyChange, project.change])
+    } catch (error) {
+      throw error instanceof LedgerError && error.code === "conflict" ? taken() : error
+    }
+    return get(id)
   }
 
   function makeLogKey(workspace: string, origin: string, createdAt: string): { change: Change; vkey: string } {

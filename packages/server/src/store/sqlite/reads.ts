@@ -12,6 +12,9 @@ type Row = Readonly<Record<string, unknown>>
 const storedColumns = `e.sequence, e.record, e.receipt, e.idem, b.salt, b.body, d.sealed
   FROM entries e LEFT JOIN bodies b ON b.n = e.n LEFT JOIN disclosures d ON d.n = e.n`
 
+/** Entries are read by number, but a thousand of the largest would be a quarter of a gigabyte. */
+const afterBytesMax = 8 * 1024 * 1024
+
 /** Reads of the journal. Statements are made once; a workspace's number never changes. */
 export function journalReads(journal: DatabaseSync) {
   const numberOf = workspaceNumbers(journal)
@@ -46,7 +49,15 @@ export function journalReads(journal: DatabaseSync) {
     },
     after(workspace: string, sequence: number, limit: number): Stored[] {
       const number = numberOf(workspace)
-      return number === undefined ? [] : following.all(number, sequence, limit).map((row) => storedOf(workspace, row))
+      const entries: Stored[] = []
+      let bytes = 0
+      for (const row of number === undefined ? [] : following.iterate(number, sequence, limit)) {
+        const entry = storedOf(workspace, row)
+        entries.push(entry)
+        bytes += (entry.body?.length ?? 0) + entry.disclosures.length
+        if (bytes >= afterBytesMax) break
+      }
+      return entries
     },
     records(workspace: string, sequence: number, count: number): Uint8Array {
       const number = numberOf(workspace)

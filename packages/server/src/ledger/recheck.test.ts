@@ -1,0 +1,83 @@
+import assert from "node:assert/strict"
+import test from "node:test"
+import { toHex } from "@tallystick/proof"
+import { systemClock } from "../clock.ts"
+import { defaultLimits } from "../limits.ts"
+import { expectChain } from "../store/expect-chain.ts"
+import { openMemory } from "../store/memory.ts"
+import type { Document, JournalReader, Stored } from "../store/store.ts"
+import { createLedger, type Said } from "./ledger.ts"
+import { recheck } from "./recheck.ts"
+
+const ledgerId = new Uint8Array(32).fill(7)
+
+// Only what a chain takes from its workspace.
+const acme = {
+  kind: "workspace",
+  workspace: "acme",
+  id: "acme",
+  value: { ledgerId: toHex(ledgerId), laneRules: [], personalKeys: [] },
+} as unknown as Document<"workspace">
+
+const said: Said = {
+  kind: "event",
+  projectId: "core",
+  action: "a.b",
+  actor: { id: "usr_1", type: "user" },
+  target: { id: "inv_9", type: "invoice" },
+  occurredAt: "2026-01-01T00:00:00Z",
+  source: "api",
+  userVisible: false,
+  metadata: {},
+  receivedAtMs: 0,
+}
+
+async function chainOf(entries: number): Promise<JournalReader> {
+  const { journal } = openMemory().served
+  const report = { commit: () => {}, advanced: () => {} }
+  const ledger = createLedger({ journal, clock: systemClock, limits: defaultLimits, secret: new Uint8Array(32), report })
+  for (let count = 0; count < entries; count++) await ledger.record(acme, [said])
+  assert.equal((await expectChain(journal, "acme")).size, entries)
+  return journal
+}
+
+/** The journal, with one entry read back otherwise. */
+function tampered(journal: JournalReader, sequence: number, change: (entry: Stored) => Stored | undefined): JournalReader {
+  return {
+    ...journal,
+    after: async (...asked) =>
+      (await journal.after(...asked)).flatMap((entry) => (entry.sequence === sequence ? (change(entry) ?? []) : entry)),
+  }
+}
+
+test("a chain that holds is found to hold, however much of it is looked at", async () => {
+  const journal = await chainOf(5)
+  for (const entries of [1, 2, 4, 5, 100]) assert.equal(await recheck(journal, acme, entries), undefined)
+})
+
+test("entries that come in small portions are all looked at", async () => {
+  const journal = await chainOf(5)
+  const slow = { ...journal, after: (workspace: string, sequence: number) => journal.after(workspace, sequence, 2) }
+  assert.equal(await recheck(slow, acme, 5), undefined)
+  const changed = tampered(slow, 5, (entry) => ({ ...entry, body: Buffer.from("{}") }))
+  assert.match((await recheck(changed, acme, 5)) ?? "", /entry 5 of workspace acme/)
+})
+
+test("a changed body, a changed record, a hole and a missing end are each found", async () => {
+  const journal = await chainOf(5)
+  const changes: readonly [string, number, (entry: Stored) => Stored | undefined, RegExp][] = [
+    ["body", 4, (entry) => ({ ...entry, body: entry.body?.map((byte, at) => (at === 20 ? byte ^ 1 : byte)) }), /entry 4/],
+    ["record", 4, (entry) => ({ ...entry, record: entry.record.map((byte, at) => (at === 60 ? byte ^ 1 : byte)) }), /entry 4/],
+    [
+      "time, which only the next link covers",
+      4,
+      (entry) => ({ ...entry, record: entry.record.map((byte, at) => (at === 21 ? byte ^ 1 : byte)) }),
+      /entry 5/,
+    ],
+    ["hole", 4, () => undefined, /entry 4/],
+    ["end", 5, () => undefined, /ends at entry 4, its head is entry 5/],
+  ]
+  for (const [name, sequence, change, sentence] of changes) {
+    assert.match((await recheck(tampered(journal, sequence, change), acme, 3)) ?? "nothing was found", sentence, name)
+  }
+})
