@@ -24,14 +24,6 @@ export function journalReads(journal: DatabaseSync) {
   const recordsFrom = journal.prepare(
     "SELECT sequence, record FROM entries WHERE workspace = ? AND sequence >= ? ORDER BY sequence LIMIT ?",
   )
-  const place = journal.prepare(
-    "SELECT w.id, e.sequence, e.receipt, e.idem FROM entries e JOIN workspaces w ON w.number = e.workspace WHERE e.n = ?",
-  )
-  const lastN = journal.prepare("SELECT max(n) AS n FROM entries")
-  const keysFrom = journal.prepare("SELECT n, idem, receipt FROM entries WHERE n > ? ORDER BY n LIMIT ?")
-  const placesFrom = journal.prepare(
-    "SELECT e.n, w.id, e.sequence, e.idem, e.receipt FROM entries e JOIN workspaces w ON w.number = e.workspace WHERE e.n > ? ORDER BY e.n LIMIT ?",
-  )
 
   return {
     head(workspace: string): Head | undefined {
@@ -63,6 +55,22 @@ export function journalReads(journal: DatabaseSync) {
       const number = numberOf(workspace)
       return number === undefined ? new Uint8Array() : joinRecords(recordsFrom.all(number, sequence, count), sequence)
     },
+    ...placeReads(journal),
+  }
+}
+
+/** Reads by the count of entries across all workspaces. */
+function placeReads(journal: DatabaseSync) {
+  const place = journal.prepare(
+    "SELECT w.id, e.sequence, e.receipt, e.idem FROM entries e JOIN workspaces w ON w.number = e.workspace WHERE e.n = ?",
+  )
+  const lastN = journal.prepare("SELECT max(n) AS n FROM entries")
+  const keysFrom = journal.prepare("SELECT n, idem, receipt FROM entries WHERE n > ? ORDER BY n LIMIT ?")
+  const placesFrom = journal.prepare(
+    "SELECT e.n, w.id, e.sequence, e.idem, e.receipt FROM entries e JOIN workspaces w ON w.number = e.workspace WHERE e.n > ? ORDER BY e.n LIMIT ?",
+  )
+
+  return {
     /** Whose entry the n-th is. */
     place(n: number): Place | undefined {
       const row = place.get(n)
