@@ -602,7 +602,9 @@ test("whatever is put in whatever place: no exception, and genuine only if all t
           const [name = ""] = path
           const now = read(given[part], path)
           if (path.length === 0 || verdict.uncovered.includes(`${part}.${name}`) || typeof now === "object" || now === undefined) continue
-          assert.equal(now, read(answer[part], path), `${part}.${path.join(".")}`)
+          // An edit may have put the entry in the receipt's place, or the other way round: what is covered is true there as well.
+          const truth = read(answer[part], path) ?? read(answer.entry, path) ?? read(answer.receipt, path)
+          assert.equal(now, truth, `${part}.${path.join(".")}`)
           compared++
         }
       }
