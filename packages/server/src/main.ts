@@ -11,6 +11,8 @@ import { StartError } from "./error.ts"
 
 // What a request leaves behind is soon garbage, but V8 would let it quadruple the heap before it looks: half as much again is plenty.
 setFlagsFromString("--heap-growing-percent=40")
+// And with room for what is under way, most of it is garbage by the time it is looked at, so there is less to carry over.
+setFlagsFromString("--max-semi-space-size=32")
 
 // The package's own description of itself.
 const { version } = JSON.parse(readFileSync(join(import.meta.dirname, "..", "package.json"), "utf8")) as { version: string }
