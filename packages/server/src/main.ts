@@ -10,7 +10,7 @@ import { ConfigError } from "./config.ts"
 import { StartError } from "./error.ts"
 
 // What a request leaves behind is soon garbage, but V8 would let it quadruple the heap before it looks: half as much again is plenty.
-setFlagsFromString("--heap-growing-percent=40")
+setFlagsFromString("--heap-growing-percent=25")
 // And with room for what is under way, most of it is garbage by the time it is looked at, so there is less to carry over.
 setFlagsFromString("--max-semi-space-size=32")
 
