@@ -136,7 +136,7 @@ export function expectProblem(
   assert.equal(typeof problem.detail, "string", what)
   assert.ok(problem.detail.length > 0 && problem.detail.length <= 500, `${what}: ${problem.detail}`)
   expectNone(
-    ["node_modules", "/packages/", "/work/", "    at ", ".ts:", "SQLITE", "SELECT ", "INSERT ", "undefined", "[object"],
+    ["node_modules", "/packages/", process.cwd(), "    at ", ".ts:", "SQLITE", "SELECT ", "INSERT ", "undefined", "[object"],
     text,
     what,
   )
