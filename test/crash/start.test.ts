@@ -152,7 +152,7 @@ test("a start that fails says why in one sentence", async () => {
     [/heads.*line/, (data) => writeFile(`${data}.heads`, "ledger.example/ledgers/abc twelve what\n")],
     [/heads/, () => {}, { TALLYSTICK_HEADS: join(folder.path, "nowhere", "heads") }],
     [/secret/i, (data) => writeFile(join(data, "secret"), "no secret\n")],
-    [/entry \d+ of workspace ws-\w+ is not what was recorded/, (data) => changeBit(data, "bodies", "body")],
+    [/entry \d+ of workspace ws-\w+ is not what was recorded/, (data) => changeBit(data, "bodies", "salted")],
     [/entry \d+ of workspace ws-\w+ is not what was recorded/, (data) => changeBit(data, "entries", "record")],
   ]
   await together(2, rows, async ([sentence, spoil, environment], place) => {
@@ -170,7 +170,7 @@ function within(path: string, statements: string): void {
 }
 
 /** One bit of an entry near the end, in what cannot be changed by anyone who keeps to the rules. */
-function changeBit(data: string, table: "entries" | "bodies", column: "record" | "body"): void {
+function changeBit(data: string, table: "entries" | "bodies", column: "record" | "salted"): void {
   using journal = new DatabaseSync(join(data, "journal.db"))
   const { n, bytes } = journal.prepare(`SELECT n, ${column} AS bytes FROM ${table} ORDER BY n DESC LIMIT 1 OFFSET 5`).get() as {
     n: number

@@ -14,7 +14,7 @@ export async function expectKept(data: string, workspaceId: string): Promise<Exp
 }
 
 function readerOf(journal: DatabaseSync): Pick<JournalReader, "head" | "after"> {
-  const columns = `e.sequence, e.record, e.receipt, e.idem, b.salt, b.body, d.sealed FROM workspaces w JOIN entries e ON e.workspace = w.number
+  const columns = `e.sequence, e.record, e.receipt, e.idem, substr(b.salted, 1, 16) AS salt, substr(b.salted, 17) AS body, d.sealed FROM workspaces w JOIN entries e ON e.workspace = w.number
     LEFT JOIN bodies b ON b.n = e.n LEFT JOIN disclosures d ON d.n = e.n WHERE w.id = ?`
   const following = journal.prepare(`SELECT ${columns} AND e.sequence > ? ORDER BY e.sequence LIMIT ?`)
   const last = journal.prepare(`SELECT ${columns} ORDER BY e.sequence DESC LIMIT 1`)

@@ -36,6 +36,8 @@ export interface Limits {
   readonly clockAheadMs: number
   /** A follower reads this many entries at a time: some milliseconds of work between two looks at what else is to be done. */
   readonly followEntriesMax: number
+  /** Followers hear of new entries at most this often: nobody notices, and a busy ledger is followed in fewer, larger steps. */
+  readonly pokeEveryMs: number
   /** A workspace's checkpoint is signed at most this often while it is written to. */
   readonly checkpointEveryMs: number
   /** How long a request for a proof waits for the checkpoint that covers its entry. */
@@ -65,6 +67,7 @@ export const defaultLimits: Limits = {
   diskReserveBytes: 64 * 1024 * 1024,
   clockAheadMs: 5 * 60_000,
   followEntriesMax: 1000,
+  pokeEveryMs: 50,
   checkpointEveryMs: 900,
   proofWaitMs: 2000,
   recheckEntries: 1000,

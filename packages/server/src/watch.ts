@@ -49,13 +49,15 @@ export async function watchBeside(
   const thread = await startThread<WatchQuestions, Sighting>(import.meta.filename, options, { onDeath, onReport: report })
   const fresh = new Set<string>()
   let telling = false
-  // One message at a time: what comes meanwhile goes with the next, so a busy writer does not wake the thread at every commit.
+  // What comes within a moment goes with the next message: waking the thread at every commit would cost a busy writer more than the
+  // commit's own hashing, and what the thread does for each round more than what it does for each entry.
   const tell = async (): Promise<void> => {
     telling = true
     while (fresh.size > 0) {
       const workspaces = [...fresh]
       fresh.clear()
       await thread.ask("poke", workspaces)
+      await systemClock.sleep(options.limits.pokeEveryMs)
     }
     telling = false
   }
@@ -66,7 +68,11 @@ export async function watchBeside(
       if (!telling) tell().catch(() => undefined)
     },
     seal: (workspace) => thread.ask("seal", workspace),
-    close: () => thread.close(),
+    async close() {
+      // What was written in the last moment has not been told yet.
+      if (fresh.size > 0) await thread.ask("poke", [...fresh])
+      await thread.close()
+    },
   }
 }
 

@@ -31,6 +31,9 @@ export interface WatchingParts {
   readonly report: (sighting: Sighting) => void
 }
 
+/** What a stop still follows of a workspace: a fraction of a second. */
+const lastBlocksMax = 20
+
 /** A disk that failed once is asked again, and not all the time. */
 const retryAfterMs = 1000
 
@@ -80,7 +83,8 @@ export function startWatching({ journal, followers, checkpointer, clock, limits,
       if (dirty.size === 0 && errands.length === 0 && !closing) await pause()
     }
     for (const errand of errands.splice(0)) await errand()
-    // What is followed but not signed when the service stops is signed now, so that nothing waits for the next start.
+    // What was written and not signed when the service stops is signed now, so that nothing waits for the next start.
+    for (const workspace of dirty.values().toArray()) await guarded(workspace, () => followLast(workspace))
     for (const workspace of unsigned.keys()) await guarded(workspace, () => sign(workspace))
   }
 
@@ -90,6 +94,11 @@ export function startWatching({ journal, followers, checkpointer, clock, limits,
     if (!unsigned.has(workspace)) unsigned.set(workspace, (signedAtMs.get(workspace) ?? -Infinity) + limits.checkpointEveryMs)
     report({ kind: "followed", workspace, position, caughtUp })
     return caughtUp
+  }
+
+  /** A ledger that is far behind goes on at the next start: a stop is not to wait for it. */
+  async function followLast(workspace: string): Promise<void> {
+    for (let blocks = 0; blocks < lastBlocksMax && !(await follow(workspace)); blocks++) continue
   }
 
   async function sign(workspace: string): Promise<Checkpoint | undefined> {

@@ -47,8 +47,9 @@ export function linkAll(submissions: readonly Submission[], from: Head, timeMs: 
 }
 
 function linkOne(head: Head, ledgerId: Uint8Array, { kind, bodyHash }: Sealed, timeMs: number): { record: Uint8Array; link: Link } {
-  // The hash of a leaf is over a zero byte and the record, so they are made side by side.
-  const leaf = new Uint8Array(1 + recordBytes)
+  // The hash of a leaf is over a zero byte and the record, so they are made side by side; every byte of both is written here.
+  const leaf = Buffer.allocUnsafe(1 + recordBytes)
+  leaf[0] = 0
   writeRecord(leaf, 1, { kind, index: head.sequence, timeMs, ledgerId, previousHash: head.hash, bodyHash })
   const link = { sequence: head.sequence + 1, timeMs, hash: Buffer.from(hash("sha256", leaf, "latin1"), "latin1"), previousHash: head.hash }
   return { record: leaf.subarray(1), link }

@@ -16,7 +16,7 @@ export function pooledRandom(): Random {
       randomFillSync(pool)
       used = 0
     }
-    into.set(pool.subarray(used, used + into.length))
+    pool.copy(into, 0, used, used + into.length)
     used += into.length
   }
 }

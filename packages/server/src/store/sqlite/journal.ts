@@ -1,9 +1,10 @@
 // The journal as the serving program holds it: keys are looked up here, in memory; what is new goes to the writer in one message.
 
 import { strict as assert } from "node:assert"
+import { toHex } from "@tallystick/proof"
 import { LedgerError } from "../../error.ts"
 import type { Group, Journal, Outcome } from "../store.ts"
-import { pack } from "./pack.ts"
+import { createPacker } from "./pack.ts"
 import type { Place } from "./reads.ts"
 import type { ReaderQuestions } from "./reader.ts"
 import type { Tail } from "./tail.ts"
@@ -20,6 +21,7 @@ export function createJournal(
   tail: Tail,
   kept: (group: Group) => void,
 ): Journal {
+  const packer = createPacker()
   // After an error nobody knows what was kept, so the tail is read again before it is trusted again.
   let inDoubt = false
   let settling: Promise<void> | undefined
@@ -69,26 +71,25 @@ export function createJournal(
   }
 
   async function send(groups: readonly Group[]): Promise<WriterAnswer> {
-    const packed = pack(groups.flatMap((group) => group.entries))
+    const packed = packer.pack(groups.flatMap((group) => group.entries))
     try {
-      return await writer.ask(
-        "append",
-        {
-          packed,
-          groups: groups.map(({ workspace, from, entries, changes }) => ({
-            workspace,
-            from,
-            count: entries.length,
-            changes: changes ?? [],
-          })),
-        },
-        [packed.buffer],
-      )
+      return await writer.ask("append", {
+        packed,
+        groups: groups.map(({ workspace, from, entries, changes }) => ({
+          workspace,
+          fromSequence: from.sequence,
+          fromHash: toHex(from.hash),
+          count: entries.length,
+          changes: changes ?? [],
+        })),
+      })
     } catch (error) {
       inDoubt = true
       // The changes may have been made, so what was known of their documents is in doubt as well.
       for (const group of groups) kept(group)
       throw error
+    } finally {
+      packer.giveBack(packed)
     }
   }
 

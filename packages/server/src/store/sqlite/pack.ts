@@ -1,5 +1,5 @@
-// How entries cross to the writer's thread: all of a commit in one buffer that changes hands, because a message with an object
-// for each entry costs more than the entry's own hashing.
+// How entries cross to the writer's thread: all of a commit in one buffer that both threads see, because a message with an object for
+// each entry costs more than the entry's own hashing, and memory that is made for each commit and handed over as much as the message.
 //
 //   entry = u32 body length | u32 disclosures length | u8 receipt length | u8 idem length (0: none)
 //           | record[118] | salt[16] | body | disclosures | receipt | idem
@@ -12,21 +12,38 @@ const prefixBytes = 10
 
 export interface Unpacked {
   readonly record: Uint8Array
-  readonly salt: Uint8Array
-  readonly body: Uint8Array
+  /** The salt, then the body. */
+  readonly saltedBody: Uint8Array
   readonly disclosures: string
   readonly receipt: string
   readonly idem: string | null
 }
 
-/** The buffer owns its memory, so that it can be transferred. */
-export function pack(entries: readonly Linked[]): Uint8Array<ArrayBuffer> {
-  let bytes = 0
-  for (const entry of entries) bytes += packedBytes(entry)
-  const buffer = Buffer.from(new ArrayBuffer(bytes))
-  let at = 0
-  for (const entry of entries) at = packOne(buffer, at, entry)
-  return buffer
+/** What a commit usually has, and more: what is larger gets memory of its own. */
+const usualBytes = 1024 * 1024
+
+export interface Packer {
+  /** Valid until it is given back; then its memory is used again. */
+  pack(entries: readonly Linked[]): Uint8Array
+  giveBack(packed: Uint8Array): void
+}
+
+export function createPacker(): Packer {
+  const free: SharedArrayBuffer[] = []
+  return {
+    pack(entries) {
+      let bytes = 0
+      for (const entry of entries) bytes += packedBytes(entry)
+      const memory = bytes > usualBytes ? new SharedArrayBuffer(bytes) : (free.pop() ?? new SharedArrayBuffer(usualBytes))
+      const buffer = Buffer.from(memory, 0, bytes)
+      let at = 0
+      for (const entry of entries) at = packOne(buffer, at, entry)
+      return buffer
+    },
+    giveBack({ buffer }) {
+      if (buffer instanceof SharedArrayBuffer && buffer.byteLength === usualBytes) free.push(buffer)
+    },
+  }
 }
 
 /** Calls `each` with the entries in order. What it is given is a view: it must not be kept. */
@@ -42,8 +59,7 @@ export function unpack(packed: Uint8Array, start: number, count: number, each: (
     each(
       {
         record: buffer.subarray(record, record + recordBytes),
-        salt: buffer.subarray(record + recordBytes, record + recordBytes + saltBytes),
-        body: buffer.subarray(record + recordBytes + saltBytes, bodyEnd),
+        saltedBody: buffer.subarray(record + recordBytes, bodyEnd),
         disclosures: buffer.latin1Slice(bodyEnd, disclosuresEnd),
         receipt: buffer.latin1Slice(disclosuresEnd, receiptEnd),
         idem: end === receiptEnd ? null : buffer.latin1Slice(receiptEnd, end),

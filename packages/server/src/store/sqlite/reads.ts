@@ -9,8 +9,10 @@ import { bucketOf, findInBucket, type KeyRow } from "./runs.ts"
 
 type Row = Readonly<Record<string, unknown>>
 
-const storedColumns = `e.sequence, e.record, e.receipt, e.idem, b.salt, b.body, d.sealed
+const storedColumns = `e.sequence, e.record, e.receipt, e.idem, b.salted, d.sealed
   FROM entries e LEFT JOIN bodies b ON b.n = e.n LEFT JOIN disclosures d ON d.n = e.n`
+
+const saltBytes = 16
 
 /** Entries are read by number, but a thousand of the largest would be a quarter of a gigabyte. */
 const afterBytesMax = 8 * 1024 * 1024
@@ -80,9 +82,10 @@ function placeReads(journal: DatabaseSync) {
       return placesFrom.all(afterN, limit).map((row) => placeOf(row, Number(row["n"])))
     },
     lastN: (): number => Number(lastN.get()?.["n"] ?? 0),
-    keys(afterN: number, limit: number): KeyRow[] {
+    /** To be read at once: a run of them is tens of megabytes if it is held. */
+    keys(afterN: number, limit: number): Iterable<KeyRow> {
       return keysFrom
-        .all(afterN, limit)
+        .iterate(afterN, limit)
         .map((row) => ({ n: Number(row["n"]), idem: optionalText(row["idem"]), receipt: String(row["receipt"]) }))
     },
   }
@@ -172,14 +175,15 @@ export function headOf(row: Row): Head {
 }
 
 function storedOf(workspace: string, row: Row): Stored {
+  const salted = optionalBytes(row["salted"])
   return {
     workspace,
     sequence: Number(row["sequence"]),
     record: bytes(row["record"]),
     receipt: String(row["receipt"]),
     idem: optionalText(row["idem"]),
-    bodySalt: optionalBytes(row["salt"]),
-    body: optionalBytes(row["body"]),
+    bodySalt: salted?.subarray(0, saltBytes),
+    body: salted?.subarray(saltBytes),
     disclosures: optionalText(row["sealed"]) ?? "",
   }
 }

@@ -35,18 +35,17 @@ export function runOf(n: number): number {
 }
 
 /** Makes a run of the entries that belong to it, all of them, in the order of `n`. */
-export function makeRun(run: number, rows: readonly KeyRow[]): Run {
-  assert(rows.length <= runEntries, "a run holds no more than its entries")
+export function makeRun(run: number, rows: Iterable<KeyRow>): Run {
   const filter = new Uint8Array(filterBits / 8)
   const keys: string[] = Array.from({ length: buckets }, () => "")
   const receipts: string[] = Array.from({ length: buckets }, () => "")
-  let lowestReceipt = rows[0]?.receipt ?? ""
-  let highestReceipt = lowestReceipt
+  let lowestReceipt = ""
+  let highestReceipt = ""
   for (const { n, idem, receipt } of rows) {
     assert(runOf(n) === run, "an entry goes into its own run")
     const place = ((n - 1) % runEntries).toString(16).padStart(placeDigits, "0")
     receipts[bucketOf(receipt)] += receipt + place
-    if (receipt < lowestReceipt) lowestReceipt = receipt
+    if (lowestReceipt === "" || receipt < lowestReceipt) lowestReceipt = receipt
     if (receipt > highestReceipt) highestReceipt = receipt
     if (idem === undefined) continue
     keys[bucketOf(idem)] += idem + place

@@ -64,7 +64,7 @@ function tests(): void {
     await write(store.served, "acme", ["a", "b", "c"])
     // Not what was hashed, but as large as what a batch may bring; nothing here looks at hashes.
     alter(folder, "journal.db", "DROP TRIGGER bodies_are_not_changed")
-    alter(folder, "journal.db", "UPDATE bodies SET body = zeroblob(5000000)")
+    alter(folder, "journal.db", "UPDATE bodies SET salted = zeroblob(5000016)")
     const { journal } = store.served
     assert.deepEqual(
       (await journal.after("acme", 0, 1000)).map(({ sequence }) => sequence),
@@ -301,7 +301,7 @@ function tests(): void {
     const folder = freshFolder()
     const store = await openFolder(folder)
     await write(store.served, "acme", ["a"])
-    for (const statement of ["UPDATE entries SET idem = NULL", "DELETE FROM entries", "UPDATE bodies SET body = x'00'"]) {
+    for (const statement of ["UPDATE entries SET idem = NULL", "DELETE FROM entries", "UPDATE bodies SET salted = zeroblob(16)"]) {
       assert.throws(() => alter(folder, "journal.db", statement), /is never (changed|removed)/)
     }
     await expectChain(store.served.journal, "acme")

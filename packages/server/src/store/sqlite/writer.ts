@@ -3,9 +3,9 @@
 import { statfsSync } from "node:fs"
 import { join } from "node:path"
 import type { DatabaseSync } from "node:sqlite"
-import { equalBytes } from "@tallystick/proof"
+import { toHex } from "@tallystick/proof"
 import { conflictIn } from "../conflict.ts"
-import type { Change, Head } from "../store.ts"
+import type { Change } from "../store.ts"
 import { errorCode, openForWriting } from "./database.ts"
 import { unpack } from "./pack.ts"
 import { headOf, workspaceNumbers } from "./reads.ts"
@@ -21,7 +21,9 @@ export interface WriterOptions {
 
 export interface PackedGroup {
   readonly workspace: string
-  readonly from: Head
+  /** The head as text: a hash in bytes may be a window onto a large buffer, and all of that would be copied to this thread. */
+  readonly fromSequence: number
+  readonly fromHash: string
   readonly count: number
   readonly changes: readonly Change[]
 }
@@ -60,9 +62,6 @@ if (options !== undefined) {
           writer?.close()
           writer = undefined
           throw error
-        } finally {
-          // The collector would keep it for long: to this thread's heap a megabyte outside it is a few bytes.
-          if (packed.buffer instanceof ArrayBuffer) packed.buffer.transfer(0)
         }
       },
     },
@@ -83,32 +82,33 @@ function openWriter(folder: string): Writer {
   const lastOf = journal.prepare("SELECT sequence, record FROM entries WHERE workspace = ? ORDER BY sequence DESC LIMIT 1")
   const addWorkspace = journal.prepare("INSERT INTO workspaces (id) VALUES (?)")
   const addEntry = journal.prepare("INSERT INTO entries (n, workspace, sequence, record, receipt, idem) VALUES (?, ?, ?, ?, ?, ?)")
-  const addBody = journal.prepare("INSERT INTO bodies (n, salt, body) VALUES (?, ?, ?)")
+  const addBody = journal.prepare("INSERT INTO bodies (n, salted) VALUES (?, ?)")
   const addDisclosures = journal.prepare("INSERT INTO disclosures (n, sealed) VALUES (?, ?)")
   const documents = documentWrites(journal)
   const numberOf = workspaceNumbers(journal)
   let n = Number(journal.prepare("SELECT max(n) AS n FROM entries").get()?.["n"] ?? 0)
 
-  const isAt = (number: number, from: Head): boolean => {
+  const isAt = (number: number, { fromSequence, fromHash }: PackedGroup): boolean => {
     const row = lastOf.get(number)
-    if (row === undefined) return from.sequence === 0
+    if (row === undefined) return fromSequence === 0
     const head = headOf(row)
-    return head.sequence === from.sequence && equalBytes(head.hash, from.hash)
+    return head.sequence === fromSequence && toHex(head.hash) === fromHash
   }
 
   return {
     append(packed, groups) {
       begin.run()
       let at = 0
-      const outcomes = groups.map(({ workspace, from, count, changes }) => {
+      const outcomes = groups.map((group) => {
+        const { workspace, fromSequence, count, changes } = group
         const conflict = conflictIn(changes, documents.version)
-        const number = numberOf(workspace) ?? (from.sequence === 0 ? Number(addWorkspace.run(workspace).lastInsertRowid) : 0)
-        const outcome = conflict >= 0 ? { conflict } : isAt(number, from) ? { firstN: n + 1 } : { moved: true as const }
+        const number = numberOf(workspace) ?? (fromSequence === 0 ? Number(addWorkspace.run(workspace).lastInsertRowid) : 0)
+        const outcome = conflict >= 0 ? { conflict } : isAt(number, group) ? { firstN: n + 1 } : { moved: true as const }
         at = unpack(packed, at, count, (entry, place) => {
           if (!("firstN" in outcome)) return
           n += 1
-          addEntry.run(n, number, from.sequence + place + 1, entry.record, entry.receipt, entry.idem)
-          addBody.run(n, entry.salt, entry.body)
+          addEntry.run(n, number, fromSequence + place + 1, entry.record, entry.receipt, entry.idem)
+          addBody.run(n, entry.saltedBody)
           if (entry.disclosures !== "") addDisclosures.run(n, entry.disclosures)
         })
         if ("firstN" in outcome) for (const change of changes) documents.apply(change)

@@ -16,10 +16,10 @@ CREATE TABLE entries (
   UNIQUE (workspace, sequence)
 ) STRICT;
 
+-- The salt's sixteen bytes and the body are one value: each is memory of its own when it is read, and this one is read by every follower.
 CREATE TABLE bodies (
-  n    INTEGER PRIMARY KEY,
-  salt BLOB NOT NULL CHECK (length(salt) = 16),
-  body BLOB NOT NULL
+  n      INTEGER PRIMARY KEY,
+  salted BLOB NOT NULL CHECK (length(salted) >= 16)
 ) STRICT;
 
 CREATE TABLE disclosures (
