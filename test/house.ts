@@ -7,7 +7,19 @@ import { readSource, type Import, type Source } from "./house-source.ts"
 
 /** Imports only point down: a file may import from its own place and from lower floors. */
 const floors = [
-  { floor: 5, places: ["server/main.ts", "server/serve.ts", "server/check-store.ts", "server/keep.ts", "server/watch.ts", "server/cli/"] },
+  {
+    floor: 5,
+    places: [
+      "server/main.ts",
+      "server/serve.ts",
+      "server/check-store.ts",
+      "server/keep.ts",
+      "server/watch.ts",
+      "server/filing.ts",
+      "server/reindex.ts",
+      "server/cli/",
+    ],
+  },
   { floor: 4, places: ["server/http/"] },
   { floor: 3, places: ["server/workspace/"] },
   { floor: 2, places: ["server/ledger/", "server/followers/", "server/query/"] },
@@ -17,6 +29,7 @@ const floors = [
     places: [
       "server/config.ts",
       "server/clock.ts",
+      "server/instant.ts",
       "server/limits.ts",
       "server/error.ts",
       "server/log.ts",
@@ -40,6 +53,9 @@ const packages: Record<string, { readonly values: readonly string[]; readonly ty
   web: { values: ["proof/", "client/"], types: [] },
   server: { values: ["proof/", "client/wire.ts", "client/grammar.ts"], types: ["client/"] },
 }
+
+/** The commands are clients of the service like any other program. */
+const clientPlaces = ["server/cli/"]
 
 /** Below the programs these are types: their values come by argument. */
 const typesBelowPrograms = ["server/config.ts"]
@@ -178,6 +194,7 @@ function placeFault(file: File, place: string, each: Import, path: string): stri
   if (packageOf(place) !== packageOf(target)) {
     const { values, types } = packages[packageOf(place)] ?? { values: [], types: [] }
     if (each.from.startsWith(".")) return "another package is imported by its name"
+    if (isAt(place, clientPlaces) && isAt(target, ["client/"])) return undefined
     if (isAt(target, values) || (each.isType && isAt(target, types))) return undefined
     return isAt(target, types) ? "that may only be imported as a type" : `${packageOf(place)} may not import that`
   }

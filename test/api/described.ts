@@ -14,9 +14,10 @@ export interface Described {
 export function describedBy(document: Schema): Described {
   const templates = Object.keys(document["paths"]).map((template) => ({ template, pattern: patternOf(template) }))
   const operationOf = (method: string, path: string): Schema | undefined => {
-    const found = templates.find(({ pattern }) => pattern.test(new URL(path, "http://a").pathname))
-    const operations: Schema | undefined = found && document["paths"][found.template]
-    return operations?.[method === "HEAD" ? "get" : method.toLowerCase()]
+    const name = method === "HEAD" ? "get" : method.toLowerCase()
+    const { pathname } = new URL(path, "http://a")
+    const found = templates.find(({ template, pattern }) => pattern.test(pathname) && name in document["paths"][template])
+    return found && document["paths"][found.template][name]
   }
   return {
     document,
@@ -25,10 +26,13 @@ export function describedBy(document: Schema): Described {
       // What is at no path of the document is answered as an error, or as a preflight.
       if (operation === undefined)
         return status >= 400 || method === "OPTIONS" ? [] : [`${method} ${path} answers ${status} and is not described`]
-      const response: Schema | undefined = operation["responses"][status] ?? (status >= 400 ? operation["responses"]["default"] : undefined)
+      const found: Schema | undefined = operation["responses"][status] ?? (status >= 400 ? operation["responses"]["default"] : undefined)
+      const response = found && (responseNamed(found["$ref"], document) ?? found)
       if (response === undefined) return [`the answer ${status} of ${method} ${path} is not described`]
       if (response["content"] === undefined)
         return body === "" ? [] : [`${method} ${path} answers ${status} with a body that is not described`]
+      const undescribed = status >= 400 && body !== "" ? undescribedCode(response, body) : undefined
+      if (undescribed !== undefined) return [`the answer ${status} ${undescribed} of ${method} ${path} is not described`]
       const content: Schema | undefined = response["content"][type.split(";", 1)[0] ?? ""]
       if (content === undefined) return [`${method} ${path} answers ${status} as ${type || "nothing"}, which is not described`]
       if (method === "HEAD" || content["schema"].format === "binary") return []
@@ -46,6 +50,18 @@ export function describedBy(document: Schema): Described {
         : faults(schema, body, `the request ${method} ${path}:`, document)
     },
   }
+}
+
+function responseNamed(reference: unknown, document: Schema): Schema | undefined {
+  const name = typeof reference === "string" ? reference.replace("#/components/responses/", "") : ""
+  return document["components"].responses?.[name]
+}
+
+/** The code of an error that the description does not name for this status. */
+function undescribedCode(response: Schema, body: string): string | undefined {
+  const { error } = JSON.parse(body) as { error?: unknown }
+  const codes = Object.keys(response["content"]["application/json"].examples ?? {})
+  return typeof error === "string" && !codes.includes(error) ? error : undefined
 }
 
 function patternOf(template: string): RegExp {
@@ -74,7 +90,7 @@ function faults(schema: Schema, value: unknown, at: string, document: Schema): r
 }
 
 /** What writers may add members to, and the document about the document. */
-const openTitles = new Set(["Actor", "Target", "OpenApiDocument"])
+const openTitles = new Set(["Actor", "Target", "PolicySection", "OpenApiDocument"])
 
 function ofMembers(schema: Schema, value: object, at: string, document: Schema): readonly string[] {
   const {

@@ -132,8 +132,8 @@ test("the description is OpenAPI 3.1, and every reference and parameter in it is
   const { document } = service.described
   assert.match(document["openapi"], /^3\.1\.\d+$/)
   for (const name of ["title", "version"]) assert.ok(document["info"][name].length > 0)
-  const references = [...JSON.stringify(document).matchAll(/"\$ref":"([^"]*)"/g)].map(([, reference = ""]) => reference)
-  for (const reference of references) assert.ok(document["components"].schemas[reference.replace("#/components/schemas/", "")], reference)
+  const references = [...JSON.stringify(document).matchAll(/"\$ref":"#\/components\/(\w+)\/([^"]*)"/g)]
+  for (const [reference, kind = "", name = ""] of references) assert.ok(document["components"][kind]?.[name], reference)
 
   const names = new Set<string>()
   for (const [path, operations] of Object.entries<Record<string, Operation>>(document["paths"])) {
@@ -158,7 +158,7 @@ test("the description is OpenAPI 3.1, and every reference and parameter in it is
       )
       for (const [status, response] of Object.entries(operation.responses)) {
         assert.match(status, /^([1-5][0-9]{2}|default)$/, what)
-        assert.ok(response.description.length > 0, what)
+        assert.ok("$ref" in response || response.description.length > 0, what)
       }
     }
   }
@@ -189,6 +189,25 @@ test("the description has the paths and parameters of the specification", () => 
   for (const name of ["idempotency-key", "x-service-environment", "x-service-server", "x-request-id", "x-session-id", "x-trace-id"]) {
     assert.ok(names.includes(name), name)
   }
+})
+
+test("the description says which credential each endpoint takes", () => {
+  const { paths, components } = service.described.document
+  const security = (path: string, method: string): unknown => paths[path][method].security
+  const ofReaders = [{ apiKey: ["read"] }, { apiKey: ["admin"] }, { session: ["viewer"] }, { session: ["admin"] }]
+  assert.deepEqual(security("/v1/events", "post"), [{ apiKey: ["write"] }])
+  assert.deepEqual(security("/v1/workspaces/{workspaceId}", "get"), ofReaders)
+  const receipt = [...ofReaders, { scopedToken: ["receipt"] }, { scopedToken: ["evidence"] }, {}]
+  assert.deepEqual(security("/v1/workspaces/{workspaceId}/receipts/{receiptId}", "get"), receipt)
+  const activity = [{ scopedToken: ["activity"] }, { tokenParameter: ["activity"] }]
+  assert.deepEqual(security("/v1/workspaces/{workspaceId}/activity", "get"), activity)
+  const policy = [...ofReaders, { scopedToken: ["policy"] }, { tokenParameter: ["policy"] }, {}]
+  assert.deepEqual(security("/v1/workspaces/{workspaceId}/published-policy/{version}", "get"), policy)
+  assert.deepEqual(security("/v1/workspaces", "post"), [{ apiKey: ["instance"] }, { session: ["instance"] }])
+  assert.deepEqual(security("/v1/session", "get"), [{ session: [] }])
+  assert.deepEqual(security("/v1/session", "post"), [{}])
+  assert.deepEqual(security("/healthz", "get"), [{}])
+  assert.deepEqual(Object.keys(components.securitySchemes), ["apiKey", "scopedToken", "tokenParameter", "session"])
 })
 
 // Limits that are set ---------------------------------------------------------------------------------------------------------------------------------------

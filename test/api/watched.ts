@@ -31,6 +31,7 @@ export async function startWatched(options: ServiceOptions = {}): Promise<Watche
   const minted = new Map<string, Minted>()
   const see = (exchange: Exchange): void => {
     for (const key of keysIn(exchange)) secrets.add(key).add(secretPart(key))
+    for (const secret of secretsOfPeople(exchange)) secrets.add(secret)
     for (const receipt of receiptsIn(exchange)) minted.set(receipt.receipt, receipt)
     expectSound(exchange, described, secrets, service.data)
   }
@@ -90,7 +91,7 @@ export function expectUsualHeaders(what: string, status: number, headers: Header
   assert.match(headers.get("x-request-id") ?? "", /^[\w.:/+=@-]{1,128}$/, `${what}: X-Request-Id`)
   assert.equal(headers.get("referrer-policy"), "no-referrer", what)
   assert.equal(headers.get("x-content-type-options"), "nosniff", what)
-  assert.equal(headers.get("set-cookie"), null, what)
+  if (!/^(POST|DELETE) \/v1\/(session|setup)$/.test(what)) assert.equal(headers.get("set-cookie"), null, what)
   if (status >= 400) assert.equal(headers.get("cache-control"), "no-store", `${what}: an error must not be kept`)
   assert.equal(headers.get("www-authenticate"), status === 401 ? "Bearer" : null, `${what}: WWW-Authenticate`)
   if (status === 405) assert.match(headers.get("allow") ?? "", /^[A-Z]+(, [A-Z]+)*$/, `${what}: Allow`)
@@ -105,9 +106,12 @@ const statuses: Readonly<Record<string, number>> = {
   unauthorized: 401,
   token_expired: 401,
   token_revoked: 401,
+  login_failed: 401,
   insufficient_scope: 403,
   workspace_forbidden: 403,
   project_forbidden: 403,
+  csrf_failed: 403,
+  activity_disabled: 403,
   not_found: 404,
   method_not_allowed: 405,
   request_timeout: 408,
@@ -117,6 +121,7 @@ const statuses: Readonly<Record<string, number>> = {
   unsupported_media_type: 415,
   expectation_failed: 417,
   idempotency_key_reused: 422,
+  rate_limited: 429,
   headers_too_large: 431,
   overloaded: 503,
   storage_full: 503,
@@ -150,10 +155,28 @@ function expectNone(forbidden: Iterable<string>, text: string, what: string): vo
 // What the run has made -----------------------------------------------------------------------------------------------------------------------------------
 
 function keysIn({ reply, method, path }: Exchange): readonly string[] {
-  return method === "POST" && path.endsWith("/api-keys") && reply.status === 201 ? [reply.json().key] : []
+  if (method !== "POST" || reply.status !== 201) return []
+  return path.endsWith("/api-keys") ? [reply.json().key] : path.endsWith("/token") ? [reply.json().token] : []
 }
 
-/** Of `tsk_<id>_<secret>` what follows the id, which is no secret. */
+/** Passwords that were sent, and the tokens of set-up and sessions, the secret part of each. */
+function secretsOfPeople({ method, path, body, headers, reply }: Exchange): readonly string[] {
+  const ofPeople = /^\/v1\/(setup|session)\b/.test(path) && method === "POST" && typeof body === "object" && body !== null
+  const sent = ofPeople
+    ? Object.entries(body).flatMap(([name, value]) => (["password", "old", "new", "token"].includes(name) ? [String(value)] : []))
+    : []
+  const shown = [
+    reply.headers.get("set-cookie") ?? "",
+    headers?.["cookie"] ?? "",
+    path.includes("/members") ? reply.text : "",
+    ...sent,
+  ].join(" ")
+  const tokens = shown.match(/ts[sx]_[0-9A-Za-z]{13}_[0-9A-Za-z]{49}/g) ?? []
+  // What is shorter is no password that could be set, and may well be a part of some sentence.
+  return [...sent.filter((text) => text.length >= 12), ...tokens.flatMap((token) => [token, secretPart(token)])]
+}
+
+/** Of `tsk_<id>_<secret>`, and of tokens, what follows the id, which is no secret. */
 function secretPart(key: string): string {
   return key.split("_")[2] ?? key
 }

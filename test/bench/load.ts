@@ -17,6 +17,8 @@ export interface Load {
   readonly run: string
   /** Stop after about so many events, if they come first. */
   readonly eventsMax?: number
+  /** No more than this many events a second, of all connections together. */
+  readonly perSecond?: number
 }
 
 export interface Measured {
@@ -28,6 +30,15 @@ export interface Measured {
   readonly p99Ms: number
   readonly maxMs: number
 }
+
+const actions = [
+  "billing.invoice.approve",
+  "auth.session.start",
+  "report.export.create",
+  "policy.terms.accept",
+  "billing.card.change",
+] as const
+const projects = ["core", "core", "shop", "desk"] as const
 
 const given = process.argv[2]
 if (given !== undefined && import.meta.main) {
@@ -75,6 +86,8 @@ function speak(
   const writer = given.writers[connection % given.writers.length] ?? { workspace: "none", key: "none" }
   return new Promise((resolve, reject) => {
     let sentMs = 0
+    let dueMs = performance.now()
+    const everyMs = given.perSecond === undefined ? 0 : (1000 * given.connections * Math.max(given.batch, 1)) / given.perSecond
     let missing = 0
     let head = ""
     const send = () => {
@@ -83,6 +96,11 @@ function speak(
         resolve()
         return
       }
+      if (everyMs > 0 && performance.now() < dueMs) {
+        setTimeout(send, dueMs - performance.now())
+        return
+      }
+      dueMs += everyMs
       sentMs = performance.now()
       socket.write(requestOf(given, writer, state.count++), "latin1")
     }
@@ -131,7 +149,7 @@ function batchOf({ batch, run }: Load, workspace: string, count: number): string
 /** About 400 bytes, two of its fields sealed: what an application usually has to say. */
 function eventOf(workspace: string, count: number): string {
   return (
-    `"workspaceId":"${workspace}","projectId":"core","action":"billing.invoice.approve",` +
+    `"workspaceId":"${workspace}","projectId":"${projects[count % projects.length]}","action":"${actions[count % actions.length]}",` +
     `"actor":{"id":"usr_${count % 5000}","type":"user","email":"user${count % 5000}@example.com"},` +
     `"target":{"id":"inv_${count}","type":"invoice","name":"Invoice ${count}"},"occurredAt":"2026-01-01T09:30:00.250Z",` +
     `"source":"api","metadata":{"amount":1299.5,"currency":"EUR","reason":"within the limit of the approver"},"userVisible":true`

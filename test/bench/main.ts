@@ -10,6 +10,7 @@ import { join } from "node:path"
 import { parseArgs } from "node:util"
 import { makeWriter, runLoad, startBare, startService, type Program } from "./programs.ts"
 import type { Load, Measured } from "./load.ts"
+import { measureQueries } from "./queries.ts"
 
 const { values } = parseArgs({
   options: {
@@ -122,6 +123,9 @@ async function growth(): Promise<void> {
     `receipt verification at ${written} entries: median ${quantile(latencies, 0.5).toFixed(2)} ms, p99 ${quantile(latencies, 0.99).toFixed(2)} ms\n`,
   )
 
+  await caughtUp(service.url, writer)
+  await queries(service.url, writer, written)
+
   await service.stop("SIGKILL")
   const restarts: number[] = []
   for (let turn = 0; turn < turns; turn++) {
@@ -132,6 +136,23 @@ async function growth(): Promise<void> {
     await service.stop("SIGKILL")
   }
   say(`kill -9 to ready at ${written} entries: median ${whole(median(restarts))} ms, of ${restarts.length}`)
+}
+
+/** How long the index takes to find what was written last, after the load has ended. */
+async function caughtUp(url: string, { workspace, key }: Load["writers"][number]): Promise<void> {
+  const started = performance.now()
+  const headers = { authorization: `Bearer ${key}` }
+  while ((await fetch(`${url}/v1/workspaces/${workspace}/events?limit=1`, { headers })).status !== 200) continue
+  say(`the index has caught up ${((performance.now() - started) / 1000).toFixed(1)} s after the load\n`)
+}
+
+async function queries(url: string, writer: Load["writers"][number], written: number): Promise<void> {
+  const { latencies, written: beside, refused } = await measureQueries(url, writer, written, Math.min(1, entries / 1_000_000))
+  say(`queries over ${written} entries, at random depths, while 2,000 events a second are written\n`)
+  say("| queries | matches (median) | p50 ms | p99 ms |")
+  say("| --- | --- | --- | --- |")
+  for (const { name, matched, p50Ms, p99Ms } of latencies) say(`| ${name} | ${matched} | ${p50Ms.toFixed(1)} | ${p99Ms.toFixed(1)} |`)
+  say(`\n${beside} events were written meanwhile, ${refused} requests were refused\n`)
 }
 
 async function writeSome(url: string, { workspace, key }: Load["writers"][number], run: string, count: number): Promise<string[]> {

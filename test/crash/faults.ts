@@ -5,6 +5,7 @@ import type { Content } from "../../packages/server/src/entry.ts"
 import { sameRequest } from "../../packages/server/src/ledger/idempotency.ts"
 import type { ServeOptions } from "../../packages/server/src/serve.ts"
 import { sha256 } from "../../packages/server/src/sha256.ts"
+import { cacheRegistry } from "../../packages/server/src/store/cached.ts"
 import type { Group, Head, Outcome, Store } from "../../packages/server/src/store/store.ts"
 
 // The service with a fault in it:   node test/crash/faults.ts <fault>
@@ -20,8 +21,12 @@ const faults = {
   "storage fails, the head is kept": { wrapStore: (store) => keepHeads(failSometimes(store), store) },
   "forgets keys": { wrapStore: forgetKeys },
   "ignores a field": { same: ignoreField },
+  "forgets no document": { wrapStore: (store) => ({ ...store, registry: cacheRegistry(store.registry) }) },
   /** Not a bug: an error that says what it must not. */
   "storage tells secrets": { wrapStore: tellSecrets },
+  "drops the last row": { wrapStore: dropLastRow },
+  "chokes on emptiness": { wrapStore: chokeOnEmptiness },
+  "finds late": { wrapStore: findLate },
 } as const satisfies Record<string, Faults>
 
 export type Fault = keyof typeof faults
@@ -113,6 +118,37 @@ function tellSecrets(store: Store): Store {
   return withAppend(store, async (groups) => {
     if (ofClients(groups)) throw new Error(`${process.env["TALLYSTICK_ROOT_KEY"]} could not store ${bodiesOf(groups)}`)
     return await store.journal.append(groups)
+  })
+}
+
+/** A program that works, but for one value that nobody thought of. */
+function chokeOnEmptiness(store: Store): Store {
+  return withAppend(store, async (groups) => {
+    if (ofClients(groups) && /:(?:""|\[\])/.test(bodiesOf(groups))) throw new TypeError("nothing has no first item")
+    return await store.journal.append(groups)
+  })
+}
+
+function withFind(store: Store, find: Store["search"]["find"]): Store {
+  return { ...store, search: { ...store.search, find } }
+}
+
+/** Of the last page, where the next one cannot make it good. */
+function dropLastRow(store: Store): Store {
+  return withFind(store, async (...asked) => {
+    const hits = await store.search.find(...asked)
+    return hits.hasMore ? hits : { ...hits, sequences: hits.sequences.slice(0, -1) }
+  })
+}
+
+/** What was recorded in the last moment is not looked for. */
+function findLate(store: Store): Store {
+  const seen = new Map<string, number>()
+  return withFind(store, async (workspace, wanted, before, limit) => {
+    const position = await store.search.position(workspace)
+    const lastSequence = Math.min(wanted.lastSequence ?? position, seen.get(workspace) ?? position)
+    setTimeout(() => seen.set(workspace, position), lateMs)
+    return await store.search.find(workspace, { ...wanted, lastSequence }, before, limit)
   })
 }
 

@@ -8,7 +8,7 @@ import type { Fault } from "./faults.ts"
 // after a restart.
 
 const productProgram = join(import.meta.dirname, "..", "..", "packages", "server", "src", "main.ts")
-const faultyProgram = join(import.meta.dirname, "faults.ts")
+export const faultyProgram = join(import.meta.dirname, "faults.ts")
 const compiled = join(import.meta.dirname, "..", "..", "node_modules", ".cache", "tallystick-tests")
 const ports = new Map<string, number>()
 

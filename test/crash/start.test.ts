@@ -13,7 +13,7 @@ import { startInVain, startProgram, type Ended } from "./programs.ts"
 
 // How the service starts: on what an earlier one left, and not at all when something is wrong; then it says what, in a sentence that an operator can act upon.
 
-test("without its index the service comes up with the same answers", async (t) => {
+test("without its index and its search the service comes up with the same answers", async (t) => {
   const chance = createChance(seedOf(t))
   await using first = await startProgram()
   const workspace = await makeWorkspace(first)
@@ -21,7 +21,8 @@ test("without its index the service comes up with the same answers", async (t) =
   const before = await answersOf(first, workspace, writes)
   assert.equal(await first.end(), 0)
 
-  await Promise.all(["index.db", "index.db-wal", "index.db-shm"].map((file) => rm(join(first.data, file), { force: true })))
+  const derived = ["index", "search"].flatMap((name) => ["", "-wal", "-shm"].map((ending) => `${name}.db${ending}`))
+  await Promise.all(derived.map((file) => rm(join(first.data, file), { force: true })))
   await using again = await startProgram({ data: first.data })
   const after = await eventually("the tree to be as large as it was", async () => {
     const now = await answersOf(again, workspace, writes)
@@ -105,6 +106,8 @@ test("data that is older than what was signed is read, and not written to", asyn
     ["a project", await restored.root.post(`${workspace.path}/projects`, { id: "another" })],
     ["a project's setting", await restored.root.patch(`${workspace.path}/projects/core`, { receipts: "public" })],
     ["a key", await restored.root.post(`${workspace.path}/api-keys`, { name: "another", scopes: ["read"] })],
+    ["an invitation", await restored.root.post(`${workspace.path}/members`, { email: "ada@example.com", role: "viewer" })],
+    ["a sign-in", await restored.client().post("/v1/session", { email: "ada@example.com", password: "a long password" })],
     ["a revocation", await restored.root.delete(`${workspace.path}/api-keys/${keyId}`)],
   ] as const
   for (const [what, reply] of refused) {
@@ -112,6 +115,7 @@ test("data that is older than what was signed is read, and not written to", asyn
     assert.equal(reply.json().error, "read_only", what)
     assert.ok(reply.headers.has("retry-after"), what)
   }
+  assert.doesNotMatch(restored.output(), /tsx_/, "nobody can be set up")
   assert.equal(await restored.end(), 0)
 })
 
@@ -207,6 +211,8 @@ async function writeSome(service: Service, { id, writer }: Workspace, count: num
 async function answersOf(service: Service, { path, reader }: Workspace, writes: readonly Write[]): Promise<readonly string[]> {
   const client = service.client(reader.bearer)
   await client.get(`${path}/receipts/${idOf(writes.at(-1)?.receipt)}/proof`)
+  // A page waits until everything can be found; so no receipt is `queued` any more.
+  assert.equal((await client.get(`${path}/events?limit=1`)).status, 200)
   const paths = [`${path}/tlog/checkpoint`, ...writes.map(({ receipt }) => `${path}/receipts/${idOf(receipt)}`)]
   return await Promise.all(paths.map(async (one) => (await client.get(one)).text))
 }

@@ -1,11 +1,14 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
+import { sendBadInput } from "./bad-input.ts"
 import { createChance, seedOf } from "./chance.ts"
 import { cutAgainAndAgain } from "./cut-answers.ts"
 import { writeTogether } from "./one-chain.ts"
 import { sendAgainAndAgain } from "./one-entry.ts"
+import { readWhileWriting } from "./read-your-writes.ts"
+import { revokeUnderTraffic } from "./revocation.ts"
 
-// Promises 3, 4 and 8 at length.
+// Promises 3, 4, 8, 12, 15 and 17 at length.
 
 test("five million events by 64 writers", async (t) => {
   const chance = createChance(seedOf(t))
@@ -26,5 +29,29 @@ test("a hundred thousand cuts", async (t) => {
   for (let run = 0; run < 100; run++) {
     const cuts = await cutAgainAndAgain({ requests: 20, betweens: 20, answers: 960, chance })
     assert.ok(cuts.recordedUnheard >= 960)
+  }
+})
+
+test("a thousand revocations", async (t) => {
+  const ended = await revokeUnderTraffic({ rounds: 500, atOnce: 4, chance: createChance(seedOf(t)) })
+  t.diagnostic(JSON.stringify(ended))
+  assert.ok(ended.revocations >= 1000 && ended.cascaded >= 1000)
+})
+
+test("half a million questions", async (t) => {
+  const chance = createChance(seedOf(t))
+  for (let run = 0; run < 50; run++) {
+    const counts = await readWhileWriting({ rounds: 5, filled: 100 * (1 + (run % 5)), queries: 2000, chance })
+    assert.ok(counts.queries >= 10_000 && counts.withMatches >= 4000)
+  }
+})
+
+test("a million requests that are almost right", async (t) => {
+  const seed = seedOf(t)
+  const chance = createChance(seed)
+  for (let run = 0; run < 10; run++) {
+    const taken = await sendBadInput({ requests: 100_000, chance, seed: seed + run })
+    t.diagnostic(JSON.stringify(taken))
+    assert.ok(taken.requests >= 100_000 && taken.accepted >= 2000)
   }
 })

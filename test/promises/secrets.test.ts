@@ -9,7 +9,8 @@ import { pino } from "pino"
 import { createLog } from "../../packages/server/src/log.ts"
 import { deriveKey, unwrap } from "../../packages/server/src/secrets.ts"
 import { startProgram } from "../crash/programs.ts"
-import { eventFor, eventually, makeKey, makeWorkspace, type Reply, type Service } from "../service.ts"
+import { firstToken, setUpFirst, setupToken, signIn } from "../people.ts"
+import { eventFor, eventually, makeKey, makeWorkspace, type Client, type Reply, type Service } from "../service.ts"
 
 // Every secret of a run is searched for in everything that the run has left behind, in every form that a program might write it in.
 
@@ -43,6 +44,26 @@ test("no secret is in a log, an answer, a metric, or a file that is not its own"
   )
 })
 
+test("no password, session or set-up token is in a log, a file, a metric, or an answer that does not hand it out", async (t) => {
+  const secret = randomBytes(32)
+  const environment = {
+    TALLYSTICK_SECRET: secret.toString("hex"),
+    TALLYSTICK_LOG_LEVEL: "trace",
+    TALLYSTICK_LIMIT_FAILED_LOGINS_PER_MINUTE: "10000",
+  }
+  await using service = await startProgram({ environment }, "storage tells secrets")
+  const { secrets, refusals } = await misplace(service)
+  assert.equal(await service.end(), 0)
+  const left = new Map([
+    ["the log", Buffer.from(service.log())],
+    ["the answers", Buffer.from(refusals.map(({ text, headers }) => `${JSON.stringify([...headers])}\n${text}`).join("\n"))],
+    ...filesOf(service.data),
+  ])
+  assert.deepEqual(find([...secrets, secret, ...derivedFrom(secret, service.data)], left), [])
+  t.diagnostic(`${secrets.length} secrets, ${refusals.length} refusals, ${left.size} places`)
+  assert.ok(secrets.length >= 9 && refusals.length >= 100, "there was not enough to look for, or to look at")
+})
+
 test("the secrets that the service makes itself are in their own files, for their owner only, and nowhere else", async () => {
   await using service = await startProgram({
     arguments: ["serve", "--demo"],
@@ -65,15 +86,16 @@ test("the secrets that the service makes itself are in their own files, for thei
 
 test("canary: a log without redaction is found out", () => {
   const rootKey = `root"key\\${randomBytes(24).toString("base64url")}`
-  const key = "tsk_0123456789abc_0123456789abcdefghijklmnopqrstuvwxyzABCDEFG012345"
-  const tell = (log: { error(fields: object, message: string): void }) =>
-    log.error({ err: new Error(`for ${key} with ${rootKey}`) }, "a request failed")
+  const keys = Array.from("krpaesx", (kind) => `ts${kind}_0123456789abc_0123456789abcdefghijklmnopqrstuvwxyzABCDEFG012345`)
+  const tell = (log: { error(fields: object, message: string): void }) => {
+    for (const key of keys) log.error({ err: new Error(`for ${key} with ${rootKey}`), url: `/x?token=${key}#t=${key}` }, "a request failed")
+  }
   let [redacted, bare] = ["", ""]
   tell(createLog("info", [rootKey], (line) => (redacted += line)))
   tell(pino({}, { write: (line: string) => (bare += line) }))
-  assert.deepEqual(find([rootKey, key], new Map([["the log", Buffer.from(redacted)]])), [])
-  assert.match(redacted, /tsk_0123456789abc_…/)
-  assert.equal(find([rootKey, key], new Map([["the log", Buffer.from(bare)]])).length, 2)
+  assert.deepEqual(find([rootKey, ...keys], new Map([["the log", Buffer.from(redacted)]])), [])
+  for (const key of keys) assert.ok(redacted.includes(`${key.slice(0, 18)}…`), "what is no secret may be told")
+  assert.equal(find([rootKey, ...keys], new Map([["the log", Buffer.from(bare)]])).length, 1 + keys.length)
 })
 
 test("canary: a secret is found in whatever form it was written", () => {
@@ -91,8 +113,10 @@ async function provoke(service: Service): Promise<{ readonly keys: readonly stri
   const { id, path, writer, reader } = await makeWorkspace(service)
   const admin = await makeKey(service, id, { scopes: ["admin"] })
   const ended = await makeKey(service, id, { scopes: ["read", "write"], projectIds: ["core"] })
+  const tokens = await tokensOf(service, path, ended)
   const keys = [writer, reader, admin, ended].map(({ bearer = "" }) => bearer)
   const [, keyId = ""] = keys.at(-1)?.split("_") ?? []
+  keys.push(...tokens)
   const replies = [await service.client(admin.bearer).delete(`${path}/api-keys/${keyId}`)]
   const ask = async (...asked: Parameters<typeof writer.ask>): Promise<void> => void replies.push(await writer.ask(...asked))
 
@@ -113,6 +137,13 @@ async function provoke(service: Service): Promise<{ readonly keys: readonly stri
     })
     await ask("GET", `${path}/receipts/${key}`)
     await ask("GET", `${path}/receipts/${key}?token=${key}`)
+    await ask("GET", `${path}/published-policy/latest?token=${key}`)
+    await ask("DELETE", `${path}/tokens/${key}`)
+    replies.push(await admin.post(`${path}/published-policy/token`, { projectId: key }), await admin.get(`${path}/tokens?cursor=${key}`))
+    replies.push(
+      await service.client().get(`${path}/published-policy/latest?token=${key}`),
+      await service.client(key).get(`${path}/tokens`),
+    )
     await ask("GET", `/v1/workspaces/${key}`)
     await ask("GET", `/no/such/path/${key}`)
     await ask("GET", "/healthz", { headers: { authorization: `Basic ${key}` } })
@@ -120,6 +151,61 @@ async function provoke(service: Service): Promise<{ readonly keys: readonly stri
   }
   for (const public_ of ["/metrics", "/readyz?verbose", "/openapi.json", "/v1/limits", "/healthz"]) await ask("GET", public_)
   return { keys, replies }
+}
+
+/** Tokens that live, and tokens that end with the key that makes them. What needs an event cannot be made: this storage keeps none. */
+async function tokensOf({ root }: Service, path: string, ended: Client): Promise<readonly string[]> {
+  await root.patch(`${path}/projects/core`, { activityLinks: true })
+  const activity = { projectId: "core", subject: "usr_1" }
+  const made = [
+    await root.post(`${path}/activity/token`, { ...activity, note: "for Ada" }),
+    await root.post(`${path}/published-policy/token`, {}),
+    await ended.post(`${path}/activity/token`, activity),
+    await ended.post(`${path}/published-policy/token`, {}),
+  ]
+  return made.map((reply) => reply.json<{ token: string }>().token)
+}
+
+/** Has people sign in, and puts all that they sign in with where it does not belong. */
+async function misplace(service: Service): Promise<{ readonly secrets: readonly string[]; readonly refusals: readonly Reply[] }> {
+  const passwords = [1, 2, 3].map(() => `password ${randomBytes(12).toString("base64url")}`)
+  const [mine = "", next = "", theirs = ""] = passwords
+  const tokens = [await firstToken(service)]
+  const first = await setUpFirst(service, "first@example.com", mine)
+  const { id, path, reader } = await makeWorkspace(service)
+  for (const email of ["one@example.com", "two@example.com"]) {
+    tokens.push(setupToken((await first.post(`${path}/members`, { email, role: "viewer" })).text))
+  }
+  await service.client().post("/v1/setup", { token: tokens[1], password: theirs })
+  const people = [first, await signIn(service, "first@example.com", mine), await signIn(service, "one@example.com", theirs)]
+  await first.post("/v1/session/password", { old: mine, new: next })
+  const secrets = [...passwords, ...tokens, ...people.map(({ cookie }) => cookie.split("=")[1] ?? "")]
+
+  const refusals: Reply[] = []
+  const ask = async (...asked: Parameters<typeof reader.ask>): Promise<void> => {
+    for (const client of [service.client(), reader, first]) refusals.push(await client.ask(...asked))
+  }
+  for (const one of secrets) {
+    await ask("POST", "/v1/session", { body: { email: one, password: "wrong horse battery" } })
+    await ask("POST", "/v1/session", { body: { email: "first@example.com", password: one.slice(1) } })
+    await ask("POST", "/v1/session", { body: `{"password":"${one}` })
+    await ask("POST", "/v1/setup", { body: { token: `${one.slice(0, -1)}!`, email: one, name: one, password: one } })
+    await ask("POST", "/v1/setup", { body: { token: one, name: `${one}\n`.repeat(20), password: one } })
+    await ask("GET", `/v1/session?token=${encodeURIComponent(one)}`)
+    await ask("GET", `/ui/setup?t=${encodeURIComponent(one)}`)
+    await ask("PATCH", `${path}/members/${encodeURIComponent(one)}`, { body: { role: one } })
+    await ask("GET", `/v1/workspaces/${encodeURIComponent(one)}/members`)
+    refusals.push(await service.client(one).get(path), await service.client().get(path, { cookie: `other=${one}; __Host-ts=${one}x` }))
+    // A password has no form that it could be known by in places where nobody expects one.
+    if (passwords.includes(one)) continue
+    await ask("POST", "/v1/setup", { body: { token: one, [one]: one, password: one } })
+    refusals.push(await service.client(service.rootKey).write(eventFor(id, { metadata: { told: one } })))
+    await sayBroken(service, `GET /healthz?${one} HTTP/1.1\r\nHost: x\r\nCookie: __Host-ts=${one}\r\nno colon ${one}\r\n\r\n`)
+  }
+  refusals.push(await service.client().get("/metrics"))
+  const good = refusals.filter(({ status }) => status < 300)
+  assert.equal(good.length, 1, "what is good may show a secret on purpose, and is not looked at here")
+  return { secrets, refusals }
 }
 
 /** What the HTTP parser itself refuses. */
@@ -138,7 +224,8 @@ function derivedFrom(secret: Uint8Array, data: string): readonly Buffer[] {
     .map(({ value }) => JSON.parse(String(value)) as { vkey: string; wrapped: string })
     .map(({ vkey, wrapped }) => unwrap(wrapping, vkey, wrapped))
   assert.ok(seeds.length > 0)
-  return [wrapping, deriveKey(secret, "token pepper"), ...seeds].map((bytes) => Buffer.from(bytes))
+  const keys = (["token pepper", "passwords", "member ids"] as const).map((purpose) => deriveKey(secret, purpose))
+  return [wrapping, ...keys, ...seeds].map((bytes) => Buffer.from(bytes))
 }
 
 function filesOf(data: string): [string, Buffer][] {
@@ -162,7 +249,7 @@ function formsOf(secret: string | Buffer): readonly Buffer[] {
     return [secret, ...[...texts, secret.toString("base64").replace(/=+$/, "")].map((text) => Buffer.from(text))]
   }
   // The last part of a credential is the secret one; the rest may be named.
-  const core = secret.startsWith("tsk_") ? (secret.split("_")[2] ?? secret) : secret
+  const core = /^ts[a-z]_/.test(secret) ? (secret.split("_")[2] ?? secret) : secret
   const bytes = Buffer.from(core)
   const quoted = JSON.stringify(core).slice(1, -1)
   return [

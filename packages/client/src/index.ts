@@ -1,1 +1,13 @@
+export { createClient, type Client, type ClientOptions } from "./client.ts"
+export { TallystickError, type Failure, type LocalCode, type Outcome } from "./error.ts"
+export type { CallOptions } from "./exchange.ts"
+export type { Effects } from "./effects.ts"
+export type { Patience } from "./patience.ts"
+export type { Context, WriteOptions, Written } from "./write.ts"
+export type { ActivityAsked } from "./calls/activity.ts"
+export type { BatchEvent, BatchOutcome, EventsAsked } from "./calls/events.ts"
+export type { VerifyOptions } from "./calls/receipts.ts"
+// What was downloaded and kept can be verified later, without a service.
+export { verifyPack, verifyReceipt, verifyTlogProof } from "@tallystick/proof"
+export type { PackVerdict, Verdict, VerifiedTlogProof } from "@tallystick/proof"
 export type * from "./wire.ts"

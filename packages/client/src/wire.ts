@@ -216,6 +216,70 @@ export interface ReceiptAnswer {
   readonly disclosures?: readonly string[]
 }
 
+// Reading -------------------------------------------------------------------------------------------------------------------------------------------------
+
+/** An entry of a page; with `include=proof` it brings what is needed to check it. */
+export interface ListedEntry extends Entry {
+  readonly proof?: EntryProof
+  readonly disclosures?: readonly string[]
+}
+
+/** The query of `GET …/events`. */
+export interface EventsQuery {
+  /** One project; `all` the caller may see, or `system` for the entries that the service writes about itself. */
+  readonly projectId: string
+  /** A search, such as `approve target:inv_9 -"test run"`. */
+  readonly query?: string
+  readonly lane?: "all" | Lane
+  readonly storage?: "all" | StorageClass
+  /** Without `storage`: look through the archive as well. */
+  readonly includeArchive: boolean
+  readonly userVisible?: boolean
+  /** Occurred at this time or later. */
+  readonly from?: Time
+  /** Occurred before this time. */
+  readonly to?: Time
+  /** Entries below this sequence; 0 begins at the newest. */
+  readonly cursor: number
+  readonly limit: number
+  /** Show the entries that the service writes about itself as well. */
+  readonly includeSystem: boolean
+  readonly include?: "proof"
+}
+
+/** A page of entries, newest first. */
+export interface EventsPage {
+  readonly events: readonly ListedEntry[]
+  readonly returned: number
+  /** All that match, on whatever page. */
+  readonly total: number
+  /** The sequence of the last entry of the page; 0 when it is empty. */
+  readonly nextCursor: number
+  readonly hasMore: boolean
+  /** Every entry of the page was hashed again, and is linked to the one before it. */
+  readonly verified: boolean
+}
+
+/** The query of `GET …/activity`. */
+export interface ActivityQuery {
+  /** An activity token, where the Authorization header cannot be set. */
+  readonly token?: string
+  readonly query?: string
+  readonly cursor: number
+  readonly limit: number
+  readonly include?: "proof"
+}
+
+/** A page of what concerns one person and is meant for that person to see. */
+export interface ActivityPage extends EventsPage {
+  readonly workspaceId: string
+  readonly projectId: string
+  readonly subject: string
+  readonly query: string | null
+  /** The newest published version of the project's policy; 0 when there is none. */
+  readonly policyVersion: number
+}
+
 /** The answer of `GET …/tlog/keys`: every key that ever signed the workspace's checkpoints, and for which sizes of the log. */
 export interface LogKeys {
   readonly keys: readonly { readonly vkey: string; readonly fromSize: number; readonly toSize: number | null }[]
@@ -321,6 +385,96 @@ export interface CreatedApiKey extends ApiKey {
   readonly key: string
 }
 
+/** What a scoped token opens. */
+export type TokenType = "receipt" | "policy" | "activity" | "evidence"
+
+/** The body of `POST …/receipts/{receiptId}/token`, and of `POST …/evidence-packs/{packId}/token`. */
+export interface NewToken {
+  /** From 60 on. A token ends with whoever made it, if that is earlier. */
+  readonly expiresInSeconds?: number
+  /** What it is for, in lists. */
+  readonly note?: string
+}
+
+/** The body of `POST …/published-policy/token`. */
+export interface NewPolicyToken extends NewToken {
+  /** Absent: `core`. */
+  readonly projectId?: string
+  /** Absent: every version. */
+  readonly version?: number
+}
+
+/** Whose activity is meant: an id, and the types of actor or target that it may stand beside. */
+export interface ActivitySubject {
+  readonly id: string
+  /** Absent: `user`, `subject`, `person`, `member`, `customer`, `account`. */
+  readonly types?: readonly string[]
+}
+
+/** The body of `POST …/activity/token`. */
+export interface NewActivityToken extends NewToken {
+  readonly projectId: string
+  readonly subject: string | ActivitySubject
+}
+
+/** What is known of every scoped token. */
+export interface TokenFields {
+  readonly tokenId: string
+  readonly workspaceId: string
+  readonly type: Open<TokenType>
+  readonly note?: string
+  readonly createdAt: Time
+  readonly expiresAt: Time
+}
+
+/** The answer about a token, which never shows its secret; it has the members that its type is bound to. */
+export interface Token extends TokenFields {
+  readonly receipt?: string
+  readonly projectId?: string
+  readonly version?: number
+  readonly packId?: string
+  readonly subject?: { readonly id: string; readonly types: readonly string[] }
+  readonly revokedAt?: Time
+  /** Whether it still opens anything; `revoked` also when whoever made it was. */
+  readonly state: Open<"live" | "revoked" | "expired">
+  readonly mintedBy: { readonly type: Open<"instance" | "api_key" | "member">; readonly id?: string }
+}
+
+/** The answer to a new receipt token. Here as below, `token` is shown once. */
+export interface CreatedReceiptToken extends TokenFields {
+  readonly token: string
+  readonly receipt: string
+  /** A page for people, with the token in its fragment. */
+  readonly verificationUrl: string
+}
+
+/** The answer to a new policy token. */
+export interface CreatedPolicyToken extends TokenFields {
+  readonly token: string
+  readonly projectId: string
+  readonly version?: number
+  /** A page for people, with the token in its fragment. */
+  readonly policyUrl: string
+}
+
+/** The answer to a new evidence token. */
+export interface CreatedEvidenceToken extends TokenFields {
+  readonly token: string
+  readonly packId: string
+  readonly receiptCount: number
+  /** A page for people, with the token in its fragment. */
+  readonly downloadUrl: string
+}
+
+/** The answer to a new activity token. */
+export interface CreatedActivityToken extends TokenFields {
+  readonly token: string
+  readonly projectId: string
+  readonly subject: { readonly id: string; readonly types: readonly string[] }
+  /** A page for people, with the token in its fragment. */
+  readonly activityUrl: string
+}
+
 /** The query of a list. */
 export interface ListQuery {
   readonly limit: number
@@ -344,6 +498,189 @@ export interface ProjectList {
 export interface ApiKeyList {
   readonly apiKeys: readonly ApiKey[]
   readonly nextCursor: string | null
+}
+
+// Published policies --------------------------------------------------------------------------------------------------------------------------------------
+
+/** A part of a policy. May carry further members of the publisher's own, which are kept, hashed and returned. */
+export interface PolicySection {
+  readonly id: string
+  readonly title: string
+  readonly body: string
+  readonly [further: string]: unknown
+}
+
+/** The body of `POST …/published-policy`. */
+export interface NewPolicy {
+  /** Absent: `core`. */
+  readonly projectId?: string
+  readonly sections: readonly PolicySection[]
+  /** The version that this is to become, one more than the newest; if another one was published meanwhile, the answer is `conflict`. */
+  readonly version?: number
+}
+
+/** A published version of a project's policy, without its text. */
+export interface PolicyVersion {
+  readonly id: string
+  readonly workspaceId: string
+  readonly projectId: string
+  readonly version: number
+  readonly publishedAt: Time
+  /** SHA-256, in hex, of the RFC 8785 form of the sections. */
+  readonly sectionHash: string
+}
+
+/** A published version of a project's policy. It never changes. */
+export interface Policy extends PolicyVersion {
+  readonly sections: readonly PolicySection[]
+}
+
+/** The answer about a version of a policy. */
+export interface PolicyAnswer {
+  readonly policy: Policy
+}
+
+/** A page of versions, newest first. */
+export interface PolicyList {
+  readonly policies: readonly PolicyVersion[]
+  readonly nextCursor: string | null
+}
+
+/** A page of scoped tokens, newest first. */
+export interface TokenList {
+  readonly tokens: readonly Token[]
+  readonly nextCursor: string | null
+}
+
+// Members and sessions ------------------------------------------------------------------------------------------------------------------------------------
+
+/** What a member is in a workspace: a `viewer` reads, an `admin` administers too. */
+export type Role = "viewer" | "admin"
+
+/** The body of `POST …/members`. */
+export interface NewMember {
+  /** Compared without regard to case. */
+  readonly email: string
+  readonly name?: string
+  readonly role: Role
+}
+
+/** The body of `PATCH …/members/{memberId}`. */
+export interface MemberChange {
+  readonly role: Role
+}
+
+/** The answer about a member of a workspace. */
+export interface Member {
+  readonly id: string
+  readonly workspaceId: string
+  readonly email: string
+  readonly name?: string
+  readonly role: Open<Role>
+  readonly createdAt: Time
+  /** When the member took the invitation up. Absent: not yet. */
+  readonly joinedAt?: Time
+}
+
+/** The answer to an invitation. The page's address holds a token in its fragment, is shown once, and is good for a day. */
+export interface InvitedMember {
+  readonly member: Member
+  readonly setupUrl: string
+}
+
+/** A page of members, newest first. */
+export interface MemberList {
+  readonly members: readonly Member[]
+  readonly nextCursor: string | null
+}
+
+/** The body of `POST /v1/setup`. */
+export interface Setup {
+  readonly token: string
+  /** Required of the first member; of others it is the one that was invited. */
+  readonly email?: string
+  readonly name?: string
+  /** A new one, or, of somebody who has an account already, theirs. */
+  readonly password: string
+}
+
+/** The body of `POST /v1/session`. */
+export interface Login {
+  readonly email: string
+  readonly password: string
+}
+
+/** The body of `POST /v1/session/password`. */
+export interface PasswordChange {
+  readonly old: string
+  readonly new: string
+}
+
+/** Somebody who has signed in. */
+export interface Account {
+  readonly id: string
+  readonly email: string
+  readonly name?: string
+  /** May do in every workspace what its admins may, and create workspaces. */
+  readonly instanceAdmin: boolean
+}
+
+/** The answer about a session. */
+export interface Session {
+  readonly member: Account
+  /** Where the member belongs to, and as what. */
+  readonly workspaces: readonly { readonly id: string; readonly role: Open<Role> }[]
+}
+
+// Evidence packs ------------------------------------------------------------------------------------------------------------------------------------------
+
+/** Which entries go into an evidence pack: those that a query with these parameters finds, on all of its pages. */
+export interface PackFilter {
+  readonly projectId?: string
+  readonly query?: string
+  readonly lane?: "all" | Lane
+  readonly storage?: "all" | StorageClass
+  readonly includeArchive?: boolean
+  readonly userVisible?: boolean
+  readonly from?: Time
+  readonly to?: Time
+  readonly includeSystem?: boolean
+}
+
+/** The body of `POST …/evidence-packs`: entries to be put together for somebody else, by their receipts or by a filter. */
+export interface NewPack {
+  readonly title: string
+  /** The project that all of them must be of. */
+  readonly projectId?: string
+  readonly receiptIds?: readonly string[]
+  readonly filter?: PackFilter
+}
+
+/** The answer about an evidence pack. */
+export interface Pack {
+  readonly packId: string
+  readonly workspaceId: string
+  readonly title: string
+  readonly receiptCount: number
+  /** The projects that its entries belong to. */
+  readonly projectIds: readonly string[]
+  /** SHA-256, in hex, of its `manifest.json`; the ledger has an entry that says it. */
+  readonly packHash: string
+  readonly createdAt: Time
+}
+
+/** A page of evidence packs, newest first. */
+export interface PackList {
+  readonly packs: readonly Pack[]
+  readonly nextCursor: string | null
+}
+
+/** An evidence pack as JSON, from `GET …/download?format=json`. */
+export interface PackDownload {
+  /** The SHA-256, in hex, of its files by their paths, but for disclosures and seal. */
+  readonly manifest: { readonly [path: string]: string }
+  /** The files themselves by their paths, in base64. */
+  readonly files: { readonly [path: string]: string }
 }
 
 // Operations ----------------------------------------------------------------------------------------------------------------------------------------------
@@ -373,6 +710,10 @@ export interface Limits {
   readonly headersTimeoutMs: number
   readonly bodyTimeoutMs: number
   readonly queuedEventsMax: number
+  readonly packReceiptsMax: number
+  readonly packBytesMax: number
+  readonly anonymousReadsPerMinute: number
+  readonly failedLoginsPerMinute: number
   readonly [further: string]: unknown
 }
 

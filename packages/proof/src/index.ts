@@ -13,6 +13,28 @@ export { genesisTag, ledgerId, parseGenesis, type Continued, type Genesis } from
 export { equalJson, isJsonObject, jsonDepthMax, parseJson, type Json, type JsonObject } from "./json.ts"
 export { cosign, formatSignatureLine, openNote, parseNote, parseSignatureLine, signNote } from "./note.ts"
 export type { Note, NoteFailure, OpenedNote, SignatureLine, Signer, VerifiedSignature } from "./note.ts"
+export { verifyPack } from "./pack.ts"
+export type { PackCheckName, PackFault, PackGenuine, PackOptions, PackRefuted, PackReport, PackUnconfirmed, PackVerdict } from "./pack.ts"
+export { csvLine } from "./pack-csv.ts"
+export {
+  bodiesPath,
+  disclosuresPath,
+  formatBodyLine,
+  formatDisclosureLine,
+  formatManifest,
+  formatPolicy,
+  formatReceiptLine,
+  formatTableHeader,
+  formatTableRow,
+  formatTrustPolicy,
+  isListed,
+  packAction,
+  packGroup,
+  packPaths,
+  policyPath,
+  proofPath,
+} from "./pack-form.ts"
+export type { BodyLine, DisclosureLine, PackEntry, PackPolicy } from "./pack-form.ts"
 export { verifyReceipt } from "./receipt.ts"
 export type { Because, Check, CheckName, Failure, Genuine, ReceiptOptions, Refuted, Report, Unconfirmed, Verdict } from "./receipt.ts"
 export { encodeRecord, eventHash, kindOf, kinds, parseRecord, recordBytes, writeRecord, type Kind, type RecordFields } from "./record.ts"
@@ -47,3 +69,4 @@ export {
 } from "./tree-proof.ts"
 export { emptyRoot, hashBytes, leafHash, nodeHash, rootFromInclusion, verifyConsistency, verifyInclusion } from "./tree.ts"
 export { createVkey, formatVkey, keyId, parseVkey, type KeyType, type Vkey } from "./vkey.ts"
+export { crc32, readZip, zipBytes, zipDirectory, zipFileHeader, zipFilesMax, type ZipFile } from "./zip.ts"

@@ -97,6 +97,25 @@ export function disclosuresOf(stored: Stored): readonly string[] {
   return stored.disclosures === "" ? [] : stored.disclosures.split("~")
 }
 
+/** What a reader sees of what is sealed: all of it, nothing, or what belongs to one of the two parties. */
+export type Sight = "all" | "none" | "actor" | "target"
+
+/** The disclosures of what is seen. The target's own members are the target's; everything else that is sealed is the actor's. */
+export function disclosuresFor(stored: Stored, sight: Sight): readonly string[] {
+  if (sight === "none") return []
+  const all = disclosuresOf(stored)
+  if (sight === "all" || all.length === 0) return all
+  const body = stored.body === undefined ? undefined : parseJson(Buffer.from(stored.body).toString("utf8"))
+  const target = isJsonObject(body) ? body["target"] : undefined
+  const digests = isJsonObject(target) ? target["_sd"] : undefined
+  const isTargets = (disclosure: string) => Array.isArray(digests) && digests.includes(digestOf(disclosure))
+  return all.filter((disclosure) => isTargets(disclosure) === (sight === "target"))
+}
+
+function digestOf(disclosure: string): string {
+  return Buffer.from(sha256(Buffer.from(disclosure, "latin1"))).toString("base64url")
+}
+
 function openContent(body: Uint8Array, disclosures: readonly string[]): Content | undefined {
   const parsed = parseJson(Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString("utf8"))
   const opened = isJsonObject(parsed) ? openBody(parsed, disclosures, sha256) : undefined

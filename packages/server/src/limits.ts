@@ -36,6 +36,12 @@ export interface Limits {
   readonly clockAheadMs: number
   /** A follower reads this many entries at a time: some milliseconds of work between two looks at what else is to be done. */
   readonly followEntriesMax: number
+  /** Entries that are made findable in one step: a larger one saves little, and whoever waits for its end waits longer. */
+  readonly fileEntriesMax: number
+  /** New entries are made findable at most this often while nobody searches. */
+  readonly fileEveryMs: number
+  /** How long a search waits until everything that was recorded before it can be found. */
+  readonly findWaitMs: number
   /** Followers hear of new entries at most this often: nobody notices, and a busy ledger is followed in fewer, larger steps. */
   readonly pokeEveryMs: number
   /** A workspace's checkpoint is signed at most this often while it is written to. */
@@ -44,6 +50,28 @@ export interface Limits {
   readonly proofWaitMs: number
   /** Entries whose links are computed again at every start. */
   readonly recheckEntries: number
+  /** Entries of an evidence pack: more are an export. */
+  readonly packReceiptsMax: number
+  /** Its bytes: what a browser can still check, and far below what a ZIP can say. */
+  readonly packBytesMax: number
+  /** Packs that are being made: each takes a core for seconds. */
+  readonly packsAtOnceMax: number
+  /** A session ends when it is not used for half a day, and after a week in any case: somebody who is at work again signs in again. */
+  readonly sessionIdleMs: number
+  readonly sessionLifeMs: number
+  /** Of one member: more devices than anyone has. The oldest gives way. */
+  readonly sessionsMax: number
+  /** A set-up token goes through other hands, so it is good for a day only. */
+  readonly setupLifeMs: number
+  /** Passwords that are hashed at once, 32 MiB and a core each; and those that may wait for it, two seconds of work. */
+  readonly passwordsAtOnceMax: number
+  readonly passwordsWaitingMax: number
+  /** Of one address: a person mistypes a few times, a program that guesses does not stop. */
+  readonly failedLoginsPerMinute: number
+  /** Of one address without a credential: a page with many receipts, not a copy of all of them. */
+  readonly anonymousReadsPerMinute: number
+  /** Addresses that are remembered for these rates, some 150 bytes each. */
+  readonly rateAddressesMax: number
 }
 
 export const defaultLimits: Limits = {
@@ -67,8 +95,23 @@ export const defaultLimits: Limits = {
   diskReserveBytes: 64 * 1024 * 1024,
   clockAheadMs: 5 * 60_000,
   followEntriesMax: 1000,
+  fileEntriesMax: 2000,
+  fileEveryMs: 250,
+  findWaitMs: 2000,
   pokeEveryMs: 50,
   checkpointEveryMs: 900,
   proofWaitMs: 2000,
   recheckEntries: 1000,
+  packReceiptsMax: 10_000,
+  packBytesMax: 1024 * 1024 * 1024,
+  packsAtOnceMax: 4,
+  sessionIdleMs: 12 * 3_600_000,
+  sessionLifeMs: 7 * 86_400_000,
+  sessionsMax: 20,
+  setupLifeMs: 86_400_000,
+  passwordsAtOnceMax: 2,
+  passwordsWaitingMax: 32,
+  failedLoginsPerMinute: 10,
+  anonymousReadsPerMinute: 600,
+  rateAddressesMax: 50_000,
 }

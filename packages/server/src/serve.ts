@@ -6,21 +6,34 @@ import { checkStore, type CheckedStore } from "./check-store.ts"
 import { systemClock } from "./clock.ts"
 import type { Config } from "./config.ts"
 import { LedgerError } from "./error.ts"
+import { fileBeside, type FilingBeside } from "./filing.ts"
+import type { FilingReport } from "./followers/filing.ts"
 import type { Sighting, Watching } from "./followers/watching.ts"
 import { guard, unknownResource } from "./http/authenticate.ts"
+import { sessionCookie } from "./http/cookie.ts"
 import { mount } from "./http/endpoint.ts"
 import { createMetrics, type Metrics } from "./http/metrics.ts"
+import { createRate } from "./http/rates.ts"
 import { routes } from "./http/routes.ts"
 import { createServer } from "./http/server.ts"
 import type { Service } from "./http/service.ts"
 import type { Secrets } from "./keep.ts"
+import type { Limits } from "./limits.ts"
 import { createLedger, type LedgerParts } from "./ledger/ledger.ts"
 import type { SequencerReport } from "./ledger/sequencer.ts"
+import { createQueries } from "./query/search.ts"
 import { openStore } from "./store/open.ts"
 import type { Store } from "./store/store.ts"
+import { createAccounts, type AccountParts } from "./workspace/accounts.ts"
+import { createAuthenticate } from "./workspace/credentials.ts"
 import { createKeys } from "./workspace/keys.ts"
+import { createPacks } from "./workspace/packs.ts"
+import { createPolicies } from "./workspace/policies.ts"
+import { createMembers } from "./workspace/members.ts"
 import { createProjects } from "./workspace/projects.ts"
-import { createWorkspaces } from "./workspace/workspaces.ts"
+import { createSessions } from "./workspace/sessions.ts"
+import { createTokens } from "./workspace/tokens.ts"
+import { createWorkspaces, type WorkspaceParts } from "./workspace/workspaces.ts"
 import { watchBeside } from "./watch.ts"
 
 export interface Running {
@@ -69,25 +82,27 @@ async function start(
   const broken = new Set<string>()
   if (behind !== undefined) log.error(behind)
   const watching = behind === undefined ? await watch(config, secrets, options, sightings(metrics, broken, log)) : notWatching
+  const filing = await fileBeside({ data: config.data, limits }, reportsOf(log), options.onFatal)
   const ledger = createLedger({
     journal: store.journal,
     clock: systemClock,
     limits,
     secret: secrets.secret,
     ...(options.same === undefined ? {} : { same: options.same }),
-    report: reportTo(metrics, watching),
+    report: reportTo(metrics, watching, filing),
   })
   const parts = { registry: store.registry, ledger, clock: systemClock, secret: secrets.secret }
   const service: Service = {
     store,
     ledger,
-    workspaces: createWorkspaces({ ...parts, host: new URL(address.url).hostname }),
-    projects: createProjects(parts),
-    keys: createKeys({ ...parts, rootKey: secrets.rootKey }),
+    ...administered({ ...parts, limits, host: new URL(address.url).hostname }, secrets.rootKey),
+    queries: createQueries(store),
+    packs: createPacks({ ...parts, store, limits, seal: (workspace) => watching.seal(workspace) }),
     clock: systemClock,
     limits,
     metrics,
     seal: (workspace) => watching.seal(workspace),
+    findable: (workspace) => filing.findable(workspace),
     brokenWorkspaces: () => broken.size,
     halted: (workspace) => haltOf(behind, workspace !== undefined && broken.has(workspace)),
     get publicUrl() {
@@ -98,6 +113,7 @@ async function start(
   const listensOn = urlOf(config.host, portOf(server) ?? config.port)
   if (config.publicUrl === undefined) address.url = listensOn
   watching.poke(workspaces.map(({ id }) => id))
+  filing.poke(workspaces.map(({ id }) => ({ workspace: id })))
   return {
     url: address.url,
     listensOn,
@@ -105,7 +121,7 @@ async function start(
     async close() {
       await server.close()
       await ledger.sequencer.drained()
-      await watching.close()
+      await Promise.all([watching.close(), filing.close()])
       await store.close()
     },
   }
@@ -114,6 +130,10 @@ async function start(
 async function listen(config: Config, service: Service, log: Logger, version: string, readOnly: boolean): Promise<FastifyInstance> {
   const { limits, metrics, clock, publicUrl } = service
   const server = createServer({ limits, clock, log, listenHost: config.host, publicUrl, trustProxy: trusted(config) })
+  if (!sessionCookie(publicUrl).isSecure)
+    log.warn(
+      "members sign in over plain HTTP: whoever is on the way can take over their sessions. Put TLS in front, and set TALLYSTICK_PUBLIC_URL",
+    )
   if (readOnly) {
     server.addHook("onRequest", (_request, reply, done) => {
       reply.header("ledger-state", "read-only")
@@ -124,9 +144,36 @@ async function listen(config: Config, service: Service, log: Logger, version: st
     metrics.request(request.routeOptions.url ?? "", request.method, reply.statusCode, reply.elapsedTime)
     done()
   })
-  mount(server, routes(service, version), { guard: guard(service.keys), unknownResource, limits, clock, log })
+  mount(server, routes(service, version), { guard: guard(service), unknownResource, limits, clock, log })
   await server.listen({ host: config.host, port: config.port })
   return server
+}
+
+/** What people administer, whom their credentials speak for, and how often strangers may try. */
+function administered(parts: Omit<AccountParts, "workspaces"> & WorkspaceParts & { readonly limits: Limits }, rootKey: string) {
+  const workspaces = createWorkspaces(parts)
+  const keys = createKeys(parts)
+  const tokens = createTokens(parts)
+  const scoped = tokens.recognise
+  return {
+    workspaces,
+    keys,
+    tokens,
+    authenticate: createAuthenticate(rootKey, { k: keys.recognise, r: scoped, p: scoped, a: scoped, e: scoped }),
+    projects: createProjects(parts),
+    policies: createPolicies(parts),
+    members: createMembers(parts),
+    accounts: createAccounts({ ...parts, workspaces }),
+    sessions: createSessions(parts),
+    rates: ratesOf(parts.limits),
+  }
+}
+
+function ratesOf({ anonymousReadsPerMinute, failedLoginsPerMinute, rateAddressesMax: addressesMax }: Limits): Service["rates"] {
+  return {
+    reads: createRate(systemClock, { perMinute: anonymousReadsPerMinute, addressesMax, of: "reads without a credential" }),
+    logins: createRate(systemClock, { perMinute: failedLoginsPerMinute, addressesMax, of: "failed log-ins" }),
+  }
 }
 
 function watch(config: Config, secrets: Secrets, { onFatal }: ServeOptions, see: (sighting: Sighting) => void): Promise<Watching> {
@@ -137,13 +184,21 @@ function watch(config: Config, secrets: Secrets, { onFatal }: ServeOptions, see:
 const notWatching: Watching = { poke: () => {}, seal: async () => undefined, close: async () => {} }
 
 /** Whoever follows is told of what was written. */
-function reportTo(metrics: Metrics, watching: Watching): SequencerReport {
+function reportTo(metrics: Metrics, watching: Watching, filing: FilingBeside): SequencerReport {
   return {
     commit: metrics.commit,
     advanced(heads) {
       for (const { workspace, sequence } of heads) metrics.advanced(workspace, sequence)
       watching.poke(heads.map(({ workspace }) => workspace))
+      filing.poke(heads)
     },
+  }
+}
+
+/** What is done about what the filing program says: how far it has come, it remembers itself. */
+function reportsOf(log: Logger): (report: FilingReport) => void {
+  return (report) => {
+    if (report.kind === "failed") log.error({ detail: report.detail }, "new entries cannot be found; it is tried again in a second")
   }
 }
 

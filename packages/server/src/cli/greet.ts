@@ -2,6 +2,7 @@
 // It holds a key, and so it never passes through the log.
 
 import { isoTime } from "../clock.ts"
+import { setupUrl } from "../http/v1/members.ts"
 import type { Running } from "../serve.ts"
 
 export interface Greeting {
@@ -17,6 +18,8 @@ export async function greet({ url, listensOn, service }: Running, { demo, newRoo
   say(`tallystick listens on ${listensOn}\n`)
   if (url !== listensOn) say(`Its public address is ${url}\n`)
   if (newRootKeyPath !== undefined) say(`The instance key was made and is kept in ${newRootKeyPath}\n`)
+  const token = service.halted() === undefined ? await service.accounts.offerFirst() : undefined
+  if (token !== undefined) say(`Nobody can sign in yet. Set up the first member within a day: ${setupUrl(url, token)}\n`)
   if (!demo || !isEmpty || service.halted() !== undefined) return
   const by = { kind: "instance" } as const
   const workspace = await service.workspaces.create(by, { id: demoWorkspace, name: "Demo" })

@@ -1,5 +1,6 @@
 import { isUtf8 } from "node:buffer"
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http"
+import { Readable } from "node:stream"
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify"
 import { Type, type TSchema } from "typebox"
 import type { Clock } from "../clock.ts"
@@ -44,6 +45,8 @@ export interface Endpoint<
   readonly answers: Readonly<Record<number, TSchema | null>>
   /** The media type of its good answers. JSON if absent. */
   readonly answerType?: string
+  /** Another form of them, which its handler chooses by what was asked. */
+  readonly alsoAnswers?: { readonly type: string; readonly shape: TSchema }
   handle(call: Call<Caller, Of<P>, Of<Q>, Of<H>, Of<B>>): Answer | Promise<Answer>
 }
 
@@ -53,6 +56,7 @@ export interface Call<Caller = unknown, Params = unknown, Query = unknown, Heade
   readonly query: Query
   readonly headers: Headers
   readonly body: Body
+  readonly incoming: Incoming
   /** As it was sent. */
   readonly bodyBytes: number
   readonly requestId: string
@@ -72,8 +76,8 @@ export interface Context {
 
 export interface Answer {
   readonly status: number
-  /** An object is sent as JSON; a string is sent as it is, and is JSON unless the endpoint says otherwise. */
-  readonly body?: object | string | Buffer
+  /** An object is sent as JSON; a string is sent as it is, and is JSON unless the endpoint says otherwise; a stream is sent as it comes. */
+  readonly body?: object | string | Buffer | Readable
   /** In lower case; they win over what every answer says. */
   readonly headers?: Readonly<Record<string, string>>
 }
@@ -158,6 +162,7 @@ function handlerOf<Access, Caller>(endpoint: Endpoint<Access, Caller>, options: 
       query,
       headers,
       body,
+      incoming,
       bodyBytes: bytes.length,
       requestId,
       receivedAtMs,
@@ -165,7 +170,7 @@ function handlerOf<Access, Caller>(endpoint: Endpoint<Access, Caller>, options: 
     })
     reply.code(answer.status).headers(answer.body === undefined ? cors : headersOfAnswer)
     if (answer.headers !== undefined) reply.headers(answer.headers)
-    reply.send(typeof answer.body === "object" && !Buffer.isBuffer(answer.body) ? JSON.stringify(answer.body) : answer.body)
+    reply.send(typeof answer.body === "object" && !isBytes(answer.body) ? JSON.stringify(answer.body) : answer.body)
   }
 
   return (request: FastifyRequest, reply: FastifyReply): void => {
@@ -174,6 +179,10 @@ function handlerOf<Access, Caller>(endpoint: Endpoint<Access, Caller>, options: 
       sendRefusal(reply.headers(cors), refusal)
     })
   }
+}
+
+function isBytes(body: object): body is Buffer | Readable {
+  return Buffer.isBuffer(body) || body instanceof Readable
 }
 
 class Arrived implements Incoming {

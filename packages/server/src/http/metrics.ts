@@ -12,6 +12,7 @@ export interface Metrics {
   readonly followed: (workspace: string, sequence: number) => void
   readonly signed: (lagMs: number) => void
   readonly integrityFailure: () => void
+  readonly failedLogin: () => void
   readonly text: () => Promise<string>
 }
 
@@ -69,6 +70,11 @@ export function createMetrics(version: string, queued: () => number): Metrics {
     registers,
   })
   const failures = new Counter({ name: "tallystick_integrity_failures_total", help: "Chains found not to hold together", registers })
+  const failedLogins = new Counter({
+    name: "tallystick_failed_logins_total",
+    help: "Passwords and set-up tokens that were wrong",
+    registers,
+  })
   new Gauge({
     name: "tallystick_queued_entries",
     help: "Entries that wait for a commit",
@@ -111,6 +117,7 @@ export function createMetrics(version: string, queued: () => number): Metrics {
     },
     signed: (lagMs) => checkpoints.observe(lagMs / 1000),
     integrityFailure: () => failures.inc(),
+    failedLogin: () => failedLogins.inc(),
     text: () => registry.metrics(),
   }
 }

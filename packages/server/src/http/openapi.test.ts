@@ -1,8 +1,8 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { Type } from "typebox"
-import { endpointsFor } from "./endpoint.ts"
 import { openApi } from "./openapi.ts"
+import { endpoint } from "./service.ts"
 import { batchEnvelopeOf, batchOf, BatchAnswer, BatchHeaders } from "./shapes/batch.ts"
 import { ReceiptAnswer } from "./shapes/entry.ts"
 import { Event, WriteHeaders } from "./shapes/event.ts"
@@ -10,7 +10,6 @@ import { ListQuery } from "./shapes/list.ts"
 import { ReceiptParams, TileParams } from "./shapes/path.ts"
 import { Receipt } from "./shapes/receipt.ts"
 
-const endpoint = endpointsFor<"public" | "private", undefined>()
 const handle = () => ({ status: 200 })
 
 const endpoints = [
@@ -18,7 +17,7 @@ const endpoints = [
     method: "POST",
     path: "/v1/events",
     summary: "Write an event",
-    access: "private",
+    access: { action: "write" },
     headers: WriteHeaders,
     body: Event,
     answers: { 202: Receipt },
@@ -28,7 +27,7 @@ const endpoints = [
     method: "POST",
     path: "/v1/events/batch",
     summary: "Write events",
-    access: "private",
+    access: { action: "write" },
     headers: BatchHeaders,
     body: batchEnvelopeOf(1000),
     documentedBody: batchOf(1000),
@@ -39,7 +38,7 @@ const endpoints = [
     method: "GET",
     path: "/v1/workspaces/{workspaceId}/receipts/{receiptId}",
     summary: "Verify",
-    access: "public",
+    access: { action: "read", anonymous: true },
     params: ReceiptParams,
     answers: { 200: ReceiptAnswer },
     handle,
@@ -48,7 +47,7 @@ const endpoints = [
     method: "DELETE",
     path: "/v1/workspaces/{workspaceId}/receipts/{receiptId}",
     summary: "Forget",
-    access: "private",
+    access: { action: "administer" },
     params: ReceiptParams,
     answers: { 204: null },
     handle,
@@ -57,7 +56,7 @@ const endpoints = [
     method: "GET",
     path: "/v1/workspaces/{workspaceId}/tlog/tile/{tile*}",
     summary: "A tile",
-    access: "public",
+    access: { action: "read", anonymous: true },
     params: TileParams,
     answers: { 200: Type.String() },
     answerType: "application/octet-stream",
@@ -67,7 +66,7 @@ const endpoints = [
     method: "GET",
     path: "/v1/workspaces",
     summary: "List",
-    access: "private",
+    access: { action: "preside" },
     query: ListQuery,
     answers: { 200: Type.Object({}) },
     handle,
@@ -76,7 +75,7 @@ const endpoints = [
     method: "POST",
     path: "/v1/tokens",
     summary: "Mint",
-    access: "private",
+    access: { action: "read" },
     body: Type.Object({}),
     bodyMayBeAbsent: true,
     answers: { 201: Type.Object({}) },
@@ -84,15 +83,15 @@ const endpoints = [
   }),
 ]
 
-const options = { info: { title: "Tallystick", version: "1" }, anonymous: (access: string) => access === "public" }
-const document = JSON.parse(JSON.stringify(openApi(endpoints, options))) as Part
+const info = { title: "Tallystick", version: "1" }
+const document = JSON.parse(JSON.stringify(openApi(endpoints, info))) as Part
 
 interface Part {
   readonly [name: string]: Part
 }
 
 test("the same endpoints give the same document, and it is JSON through and through", () => {
-  assert.deepEqual(openApi(endpoints, options), document)
+  assert.deepEqual(openApi(endpoints, info), document)
   assert.equal(text(document["openapi"]), "3.1.0")
 })
 
@@ -139,7 +138,7 @@ test("what an event must look like is said completely", () => {
 
 test("a batch shows its items, although they are checked one by one", () => {
   const body = operation("/v1/events/batch", "post")["requestBody"]?.["content"]?.["application/json"]
-  assert.deepEqual(body, { schema: { $ref: "#/components/schemas/Batch" } })
+  assert.deepEqual(body?.["schema"], { $ref: "#/components/schemas/Batch" })
   assert.deepEqual(document["components"]?.["schemas"]?.["Batch"]?.["properties"]?.["events"]?.["items"], {
     $ref: "#/components/schemas/BatchItem",
   })
@@ -162,20 +161,48 @@ test("headers and queries are parameters; what has a default need not be given; 
 })
 
 test("security, bodies and answers are as the endpoint says", () => {
-  assert.deepEqual(operation("/v1/events", "post")["security"], [{ bearer: [] }])
-  assert.deepEqual(operation("/v1/workspaces/{workspaceId}/receipts/{receiptId}", "get")["security"], [{ bearer: [] }, {}])
+  assert.deepEqual(operation("/v1/events", "post")["security"], [{ apiKey: ["write"] }])
+  const ofReaders = [{ apiKey: ["read"] }, { apiKey: ["admin"] }, { session: ["viewer"] }, { session: ["admin"] }]
+  assert.deepEqual(operation("/v1/workspaces/{workspaceId}/receipts/{receiptId}", "get")["security"], [
+    ...ofReaders,
+    { scopedToken: ["receipt"] },
+    { scopedToken: ["evidence"] },
+    {},
+  ])
+  assert.deepEqual(operation("/v1/workspaces", "get")["security"], [{ apiKey: ["instance"] }, { session: ["instance"] }])
+  for (const [, { security }] of operations())
+    for (const way of security as unknown as object[])
+      for (const scheme of Object.keys(way)) assert.ok(document["components"]?.["securitySchemes"]?.[scheme], scheme)
   assert.equal(operation("/v1/events", "post")["requestBody"]?.["required"], true)
   assert.equal(operation("/v1/tokens", "post")["requestBody"]?.["required"], false)
   assert.deepEqual(operation("/v1/workspaces/{workspaceId}/receipts/{receiptId}", "delete")["responses"]?.["204"], {
     description: "No Content",
+    headers: { "X-Request-Id": { $ref: "#/components/headers/X-Request-Id" } },
   })
   const tile = operation("/v1/workspaces/{workspaceId}/tlog/tile/{tile}", "get")["responses"]?.["200"]
   assert.deepEqual(Object.keys(tile?.["content"] ?? {}), ["application/octet-stream"])
+})
+
+test("every status that an endpoint can answer with is a Problem, and names its codes", () => {
   const write = operation("/v1/events", "post")["responses"] ?? assert.fail()
-  assert.deepEqual(Object.keys(write), ["202", "400", "401", "403", "413", "415", "422", "429", "500", "503", "default"])
-  for (const [status, answer] of Object.entries(write).slice(1)) {
-    assert.deepEqual(answer["content"], { "application/json": { schema: { $ref: "#/components/schemas/Problem" } } }, status)
+  const answered = (status: string): Part => {
+    const name = text(write[status]?.["$ref"]).replace("#/components/responses/", "")
+    return document["components"]?.["responses"]?.[name] ?? assert.fail(status)
   }
+  const refused = ["400", "401", "403", "404", "408", "413", "414", "415", "417", "422", "431", "500", "503"]
+  assert.deepEqual(Object.keys(write), ["202", ...refused, "default"])
+  for (const status of refused) {
+    const content = answered(status)["content"]?.["application/json"] ?? assert.fail(status)
+    assert.deepEqual(content["schema"], { $ref: "#/components/schemas/Problem" }, status)
+    const codes = Object.keys(content["examples"] ?? {})
+    assert.equal(text(answered(status)["description"]), codes.join(", "))
+    for (const code of codes) {
+      const { value } = document["components"]?.["examples"]?.[code] ?? assert.fail(code)
+      assert.deepEqual([value?.["error"], text(value?.["detail"]).length > 10], [code, true])
+    }
+  }
+  assert.deepEqual(Object.keys(answered("503")["headers"] ?? {}), ["X-Request-Id", "Retry-After"])
+  assert.ok("Idempotency-Replayed" in (write["202"]?.["headers"] ?? {}))
 })
 
 function operations(): [path: string, operation: Part][] {

@@ -7,6 +7,8 @@ import { PlainText } from "./shapes/path.ts"
 
 /** Anyone may ask. */
 const access = { action: "read", anonymous: true } as const
+/** And as often as it wants to. */
+const unmetered = { ...access, unmetered: true } as const
 
 interface Check {
   readonly name: string
@@ -20,7 +22,7 @@ export function opsEndpoints(service: Service): readonly ServiceEndpoint[] {
       method: "GET",
       path: "/healthz",
       summary: "Whether the process lives",
-      access,
+      access: unmetered,
       answers: { 200: Health },
       handle: () => ({ status: 200, body: { status: "ok" } }),
     }),
@@ -28,7 +30,7 @@ export function opsEndpoints(service: Service): readonly ServiceEndpoint[] {
       method: "GET",
       path: "/readyz",
       summary: "Whether the ledger can append, and if not, why",
-      access,
+      access: unmetered,
       query: ReadinessQuery,
       answers: { 200: Readiness, 503: Readiness },
       async handle({ query }) {
@@ -49,7 +51,7 @@ export function opsEndpoints(service: Service): readonly ServiceEndpoint[] {
       method: "GET",
       path: "/metrics",
       summary: "What the service counts, for Prometheus",
-      access,
+      access: unmetered,
       answers: { 200: PlainText },
       answerType: "text/plain; version=0.0.4; charset=utf-8",
       handle: async () => ({ status: 200, body: await service.metrics.text() }),
@@ -70,7 +72,9 @@ function shownLimits({ limits }: Service) {
   const { eventBytesMax, batchBytesMax, batchEventsMax, depthMax, stringBytesMax } = limits
   const ofBodies = { eventBytesMax, batchBytesMax, batchEventsMax, depthMax, stringBytesMax }
   const { headersBytesMax, uriBytesMax, headersTimeoutMs, bodyTimeoutMs, queuedEventsMax } = limits
-  return { ...ofBodies, headersBytesMax, uriBytesMax, headersTimeoutMs, bodyTimeoutMs, queuedEventsMax }
+  const { packReceiptsMax, packBytesMax, anonymousReadsPerMinute, failedLoginsPerMinute } = limits
+  const ofRequests = { headersBytesMax, uriBytesMax, headersTimeoutMs, bodyTimeoutMs, queuedEventsMax }
+  return { ...ofBodies, ...ofRequests, packReceiptsMax, packBytesMax, anonymousReadsPerMinute, failedLoginsPerMinute }
 }
 
 function writableCheck({ halted }: Service): Check {

@@ -1,42 +1,38 @@
 // Every endpoint of the service.
 
-import { endpoint, type Service, type ServiceEndpoint } from "./service.ts"
-import { openApi } from "./openapi.ts"
+import type { Service, ServiceEndpoint } from "./service.ts"
+import { docsEndpoints } from "./docs.ts"
 import { opsEndpoints } from "./ops.ts"
-import { OpenApiDocument } from "./shapes/operations.ts"
 import { apiKeyEndpoints } from "./v1/api-keys.ts"
 import { consentEndpoints } from "./v1/consents.ts"
 import { eventEndpoints } from "./v1/events.ts"
+import { memberEndpoints } from "./v1/members.ts"
+import { packEndpoints } from "./v1/packs.ts"
+import { policyEndpoints } from "./v1/policies.ts"
 import { projectEndpoints } from "./v1/projects.ts"
+import { queryEndpoints } from "./v1/queries.ts"
 import { receiptEndpoints } from "./v1/receipts.ts"
+import { sessionEndpoints } from "./v1/session.ts"
 import { tlogEndpoints } from "./v1/tlog.ts"
+import { tokenEndpoints } from "./v1/tokens.ts"
 import { workspaceEndpoints } from "./v1/workspaces.ts"
 
 export function routes(service: Service, version: string): readonly ServiceEndpoint[] {
   const described = [
     ...eventEndpoints(service), //     POST /v1/events, /v1/events/batch
     ...consentEndpoints(service), //   POST /v1/consents
+    ...queryEndpoints(service), //     GET …/events, …/activity
     ...receiptEndpoints(service), //   GET …/receipts/{receiptId}, …/proof
     ...tlogEndpoints(service), //      GET …/tlog/checkpoint, log.vkey, keys, tile/…
     ...workspaceEndpoints(service), // POST, GET /v1/workspaces; GET, PATCH …/{workspaceId}
     ...projectEndpoints(service), //   POST, GET …/projects; GET, PATCH …/{projectId}
+    ...policyEndpoints(service), //    POST, GET …/published-policy; GET …/{version}
     ...apiKeyEndpoints(service), //    POST, GET …/api-keys; DELETE …/{keyId}
+    ...packEndpoints(service), //      POST, GET …/evidence-packs; GET …/{packId}, …/download
+    ...tokenEndpoints(service), //     POST …/token of a receipt, policy, pack, activity; GET …/tokens; DELETE …/{tokenId}
+    ...memberEndpoints(service), //    POST, GET …/members; PATCH, DELETE …/{memberId}; POST …/{memberId}/setup
+    ...sessionEndpoints(service), //   POST /v1/setup; POST, GET, DELETE /v1/session; POST /v1/session/password
     ...opsEndpoints(service), //       GET /healthz, /readyz, /metrics, /v1/limits
   ]
-  return [...described, openApiEndpoint(described, version)]
-}
-
-function openApiEndpoint(described: readonly ServiceEndpoint[], version: string): ServiceEndpoint {
-  const info = { title: "Tallystick", version, description: "An audit ledger: append-only, hash-chained, verifiable without us." }
-  let document = ""
-  const itself = endpoint({
-    method: "GET",
-    path: "/openapi.json",
-    summary: "This description",
-    access: { action: "read", anonymous: true },
-    answers: { 200: OpenApiDocument },
-    handle: () => ({ status: 200, body: document }),
-  })
-  document = JSON.stringify(openApi([...described, itself], { info, anonymous: (access) => access.anonymous === true }))
-  return itself
+  return [...described, ...docsEndpoints(described, version)] // GET /openapi.json, /docs
 }

@@ -4,26 +4,47 @@ import type { Clock } from "../clock.ts"
 import { LedgerError } from "../error.ts"
 import type { Ledger } from "../ledger/ledger.ts"
 import type { Limits } from "../limits.ts"
+import type { Queries } from "../query/search.ts"
 import type { Document, Store } from "../store/store.ts"
-import { mayTouch, refusal, type Access, type Action, type Principal } from "../workspace/allow.ts"
+import { mayTouch, refusal, type Access, type Action, type Principal, type TokenType } from "../workspace/allow.ts"
+import type { Accounts } from "../workspace/accounts.ts"
+import type { Authenticate } from "../workspace/credentials.ts"
 import type { Keys } from "../workspace/keys.ts"
+import type { Members } from "../workspace/members.ts"
+import type { Packs } from "../workspace/packs.ts"
+import type { Policies } from "../workspace/policies.ts"
 import type { Projects } from "../workspace/projects.ts"
+import type { Sessions } from "../workspace/sessions.ts"
+import type { Tokens } from "../workspace/tokens.ts"
 import type { Workspaces } from "../workspace/workspaces.ts"
 import { endpointsFor, type Endpoint } from "./endpoint.ts"
 import type { Metrics } from "./metrics.ts"
+import type { Rate } from "./rates.ts"
 
 export interface Service {
   readonly store: Store
   readonly ledger: Ledger
+  readonly authenticate: Authenticate
   readonly workspaces: Workspaces
   readonly projects: Projects
+  readonly policies: Policies
+  readonly packs: Packs
+  readonly queries: Queries
   readonly keys: Keys
+  readonly tokens: Tokens
+  readonly members: Members
+  readonly accounts: Accounts
+  readonly sessions: Sessions
+  /** By address: reads without a credential, and passwords and set-up tokens that are wrong. */
+  readonly rates: { readonly reads: Rate; readonly logins: Rate }
   readonly clock: Clock
   readonly limits: Limits
   readonly publicUrl: string
   readonly metrics: Metrics
   /** Has a workspace's chain signed to its end. */
   readonly seal: (workspace: string) => Promise<unknown>
+  /** Resolves when everything that was recorded in a workspace until now can be found; a LedgerError if that takes too long. */
+  readonly findable: (workspace: string) => Promise<void>
   /** How many workspaces have a chain that does not hold together. */
   readonly brokenWorkspaces: () => number
   /** Why nothing may be written, to this workspace or at all. */
@@ -43,9 +64,9 @@ export async function workspaceFor(service: Service, caller: Caller, action: Act
   return service.workspaces.get(id)
 }
 
-/** Refuses what the caller may not do. */
-export function permit(caller: Caller, action: Action, workspace?: string): asserts caller is Principal {
-  const code = refusal(caller, action, workspace)
+/** Refuses what the caller may not do. `tokens` are the scoped tokens that may do it as well. */
+export function permit(caller: Caller, action: Action, workspace?: string, tokens?: readonly TokenType[]): asserts caller is Principal {
+  const code = refusal(caller, action, workspace, tokens)
   if (code !== undefined) throw new LedgerError(code, sentences[code])
 }
 

@@ -17,9 +17,20 @@ import {
   verifyInclusion,
   type JsonObject,
 } from "@tallystick/proof"
-import { disclosuresOf, entryJson, openEntry, receiptJson, type Content, type Integrity, type Opened, type Present } from "../entry.ts"
+import {
+  disclosuresFor,
+  disclosuresOf,
+  entryJson,
+  openEntry,
+  receiptJson,
+  type Content,
+  type Integrity,
+  type Opened,
+  type Present,
+  type Sight,
+} from "../entry.ts"
 import { sha256 } from "../sha256.ts"
-import type { Checkpoint, Document, Stored } from "../store/store.ts"
+import type { Checkpoint, Document, Store, Stored } from "../store/store.ts"
 import { readInclusion, type Kept } from "./tree-reads.ts"
 
 export interface Found {
@@ -34,30 +45,68 @@ export interface Found {
 const dayMs = 86_400_000
 
 /** Reads an entry and finds out how it stands. `checkpoint` is the newest; an entry behind it is pending. */
-export async function findReceipt(kept: Kept, workspace: Document<"workspace">, stored: Stored, nowMs: number): Promise<Found> {
+export async function findReceipt(
+  kept: Kept & Pick<Store, "search">,
+  workspace: Document<"workspace">,
+  stored: Stored,
+  nowMs: number,
+): Promise<Found> {
   const { sequence } = stored
   const [predecessor, checkpoint, position] = await Promise.all([
     sequence === 1 ? undefined : kept.journal.records(workspace.id, sequence - 1, 1),
     kept.index.checkpoint(workspace.id),
-    kept.index.position(workspace.id),
+    kept.search.position(workspace.id),
   ])
+  return findIncluded(kept, workspace, findLinked(workspace, stored, predecessor, { checkpoint, position, nowMs }), checkpoint)
+}
+
+/** What entries are held against: the newest checkpoint, how far a search can see, and the time. */
+export interface Standing {
+  readonly checkpoint: Checkpoint | undefined
+  readonly position: number
+  readonly nowMs: number
+}
+
+/** How an entry stands by its bytes and its predecessor's record alone: `verified` if a checkpoint covers it as well. */
+export function findLinked(
+  workspace: Document<"workspace">,
+  stored: Stored,
+  predecessor: Uint8Array | undefined,
+  { checkpoint, position, nowMs }: Standing,
+): Found {
   const opened = openEntry(stored, disclosuresOf(stored))
-  const covering = checkpoint !== undefined && checkpoint.size >= sequence ? checkpoint : undefined
-  const hashes =
-    covering === undefined ? undefined : await readInclusion(kept, workspace.id, sequence - 1, covering.size).catch(() => undefined)
-  const inclusion = covering === undefined || hashes === undefined ? undefined : { checkpoint: covering, hashes }
-  const linked = opened !== undefined && isLinked(workspace, stored, predecessor)
-  const included = covering === undefined || (inclusion !== undefined && isIncluded(workspace, stored, inclusion))
+  const isCovered = checkpoint !== undefined && checkpoint.size >= stored.sequence
   return {
     stored,
     opened,
-    inclusion,
-    integrity: !linked || !included ? "broken" : covering === undefined ? "pending" : "verified",
+    inclusion: undefined,
+    integrity: opened === undefined || !isLinked(workspace, stored, predecessor) ? "broken" : isCovered ? "verified" : "pending",
     present: {
-      queued: position < sequence,
-      storageClass: opened !== undefined && opened.link.timeMs < nowMs - workspace.value.hotDays * dayMs ? "archive" : "hot",
+      queued: position < stored.sequence,
+      storageClass: opened !== undefined && opened.link.timeMs < archivedBefore(workspace, nowMs) ? "archive" : "hot",
     },
   }
+}
+
+/** The same entry, and whether it is in the tree that the checkpoint signs. */
+export async function findIncluded(
+  kept: Kept,
+  workspace: Document<"workspace">,
+  found: Found,
+  checkpoint: Checkpoint | undefined,
+): Promise<Found> {
+  const { stored } = found
+  // What is broken already needs no tree to say so, and what is left of its record may not even have a hash.
+  if (checkpoint === undefined || checkpoint.size < stored.sequence || found.integrity === "broken") return found
+  const hashes = await readInclusion(kept, workspace.id, stored.sequence - 1, checkpoint.size).catch(() => undefined)
+  const inclusion = hashes === undefined ? undefined : { checkpoint, hashes }
+  const isIn = inclusion !== undefined && isIncluded(workspace, stored, inclusion)
+  return { ...found, inclusion, integrity: isIn ? found.integrity : "broken" }
+}
+
+/** What the ledger recorded before this time is in the archive. */
+export function archivedBefore({ value }: Document<"workspace">, nowMs: number): number {
+  return nowMs - value.hotDays * dayMs
 }
 
 function isLinked(
@@ -102,21 +151,30 @@ export interface Shown {
 /** What a reader sees of it. In clear only for those who may; for all others every sealed field is withheld, and the circumstances too. */
 export function showReceipt(found: Found, workspace: Document<"workspace">, vkey: string, publicUrl: string, clear: boolean): Shown {
   const { stored, integrity, present } = found
-  const disclosures = clear ? disclosuresOf(stored) : []
-  const opened = viewOf(found, workspace.id, clear)
+  const sight = clear ? "all" : "none"
   return {
-    receipt: receiptJson(opened, present, publicUrl),
-    entry: entryJson(opened, present, integrity),
+    receipt: receiptJson(viewOf(found, workspace.id, sight), present, publicUrl),
+    entry: showEntry(found, workspace, sight),
     verified: integrity !== "broken",
-    proof: JSON.stringify({
-      record: toBase64(stored.record),
-      body: Buffer.from(stored.body ?? new Uint8Array()).toString("utf8"),
-      bodySalt: toHex(stored.bodySalt ?? new Uint8Array()),
-      vkey,
-      tlogProof: tlogProofOf(found) ?? null,
-    }),
-    disclosures,
+    proof: showProof(found, vkey),
+    disclosures: disclosuresFor(stored, sight),
   }
+}
+
+export function showEntry(found: Found, { id }: Document<"workspace">, sight: Sight): string {
+  return entryJson(viewOf(found, id, sight), found.present, found.integrity)
+}
+
+/** What is needed to check an entry without us. */
+export function showProof(found: Found, vkey: string): string {
+  const { record, body, bodySalt } = found.stored
+  return JSON.stringify({
+    record: toBase64(record),
+    body: Buffer.from(body ?? new Uint8Array()).toString("utf8"),
+    bodySalt: toHex(bodySalt ?? new Uint8Array()),
+    vkey,
+    tlogProof: tlogProofOf(found) ?? null,
+  })
 }
 
 /** The proof in the form that every reader of transparency logs knows; absent while no checkpoint covers the entry. */
@@ -126,18 +184,21 @@ export function tlogProofOf({ stored, inclusion }: Found): string | undefined {
   return formatTlogProof({ extra: stored.record, index: stored.sequence - 1, hashes, checkpoint: checkpoint.note })
 }
 
-function viewOf({ stored, opened }: Found, workspaceId: string, clear: boolean): Opened {
+function viewOf({ stored, opened }: Found, workspaceId: string, sight: Sight): Opened {
   if (opened === undefined) return unreadable(stored, workspaceId)
-  if (clear) return opened
-  const bare = openEntry(stored, [])
-  if (bare === undefined) return unreadable(stored, workspaceId)
-  const { context: _, keyId: __, ...content } = bare.content
+  if (sight === "all") return opened
+  const seen = openEntry(stored, disclosuresFor(stored, sight))
+  if (seen === undefined) return unreadable(stored, workspaceId)
+  const { context, keyId, ...content } = seen.content
   const withEmail = (party: Content["actor"], inClear: Content["actor"]) =>
-    typeof inClear["email"] === "string" ? { ...party, email: maskEmail(inClear["email"]) } : party
+    party["email"] === undefined && typeof inClear["email"] === "string" ? { ...party, email: maskEmail(inClear["email"]) } : party
+  // The circumstances of a request are those of whoever made it.
+  const circumstances = sight === "actor" ? { ...(context && { context }), ...(keyId === undefined ? {} : { keyId }) } : {}
   return {
-    ...bare,
+    ...seen,
     content: {
       ...content,
+      ...circumstances,
       actor: withEmail(content.actor, opened.content.actor),
       target: withEmail(content.target, opened.content.target),
     },

@@ -1,16 +1,27 @@
 // What the registry keeps, one type for each kind of document. A new kind is a line in `Documents`, for every driver.
 
+import type { JsonObject } from "@tallystick/proof"
+
 export interface Documents {
   readonly workspace: WorkspaceDocument
   readonly project: ProjectDocument
   readonly "api-key": ApiKeyDocument
   readonly "log-key": LogKeyDocument
+  readonly token: TokenDocument
+  readonly policy: PolicyDocument
+  readonly pack: PackDocument
+  readonly member: MemberDocument
+  readonly membership: MembershipDocument
+  readonly session: SessionDocument
+  readonly setup: SetupDocument
 }
 
 export type DocumentKind = keyof Documents
 
 export type Lane = "security" | "data" | "policy" | "operations"
 export type Scope = "write" | "read" | "admin"
+/** What a member is in a workspace. */
+export type Role = "viewer" | "admin"
 
 export interface WorkspaceSettings {
   readonly policyVisibility: "public" | "private"
@@ -36,6 +47,8 @@ export interface ProjectDocument {
   readonly receipts: "private" | "public"
   readonly activityLinks: boolean
   readonly createdAt: string
+  /** The newest version of the project's policy; absent while none was published. */
+  readonly policyVersion?: number
 }
 
 export interface ApiKeyDocument {
@@ -58,4 +71,106 @@ export interface LogKeyDocument {
   readonly createdAt: string
   /** The key signs trees from this size on. */
   readonly fromSize: number
+}
+
+/** What a scoped token opens: one thing, for reading. */
+export type TokenBound =
+  | { readonly type: "receipt"; readonly receipt: string }
+  /** Without a version: every version of the project's policy. */
+  | { readonly type: "policy"; readonly projectId: string; readonly version?: number }
+  | { readonly type: "activity"; readonly projectId: string; readonly subject: Subject }
+  | { readonly type: "evidence"; readonly packId: string }
+
+/** A person, as a writer of events names one: an id, and the types of actor or target that it may stand beside. */
+export interface Subject {
+  readonly id: string
+  readonly types: readonly string[]
+}
+
+/** A scoped token. It lives no longer than whoever made it. */
+export interface TokenDocument {
+  readonly bound: TokenBound
+  readonly mac: string
+  readonly note?: string
+  readonly createdAt: string
+  readonly expiresAt: string
+  readonly revokedAt?: string
+  readonly minter: { readonly kind: "instance" } | { readonly kind: "api-key" | "member"; readonly id: string }
+}
+
+/** A published version of a project's policy. Its id is `<projectId>:<version>`; it is never changed. */
+export interface PolicyDocument {
+  readonly policyId: string
+  readonly projectId: string
+  readonly version: number
+  readonly publishedAt: string
+  /** SHA-256, in hex, of the RFC 8785 form of `sections`. */
+  readonly sectionHash: string
+  readonly sections: readonly JsonObject[]
+}
+
+/** The id of a policy's document. Neither a project's id nor a number has a colon in it. */
+export function policyDocumentId(projectId: string, version: number): string {
+  return `${projectId}:${version}`
+}
+
+/** An evidence pack: enough to make the same bytes again from the journal. */
+export interface PackDocument {
+  readonly title: string
+  readonly createdAt: string
+  /** The entries that it holds, by their sequences in order. */
+  readonly sequences: readonly number[]
+  /** The projects that they belong to. */
+  readonly projectIds: readonly string[]
+  /** The published policies that its entries name, as far as they were published when it was made. */
+  readonly policies: readonly { readonly projectId: string; readonly version: number }[]
+  /** The signed checkpoint that every proof in it leads to. */
+  readonly checkpoint: string
+  readonly packHash: string
+  /** The entry that records it, and the checkpoint that covers that entry. */
+  readonly seal?: { readonly sequence: number; readonly checkpoint: string }
+}
+
+/** A person who can sign in. It lives in the workspace `instance`, and its id is made of the e-mail, so that there is one for each. */
+export interface MemberDocument {
+  readonly email: string
+  readonly name?: string
+  /** Argon2id as a PHC string, under a key that is not in the database. */
+  readonly password: string
+  readonly createdAt: string
+  /** The only workspaces that the member can belong to. Whether it still does, the membership there says. */
+  readonly workspaces: readonly string[]
+  /** The ids of the sessions that may still be open, oldest first. */
+  readonly sessions: readonly string[]
+  /** The id of the set-up token that may replace the password. */
+  readonly resetId?: string
+}
+
+/** What a member is in the workspace of the document. Its id is the member's, also while nobody has signed in by that name yet. */
+export interface MembershipDocument {
+  readonly email: string
+  readonly name?: string
+  readonly role: Role
+  readonly createdAt: string
+  readonly createdBy: string
+  /** When the invitation was taken up; before, it gives no rights. */
+  readonly joinedAt?: string
+  /** The id of the set-up token that takes the invitation up. */
+  readonly setupId?: string
+}
+
+/** A session of a member's; it lives in the workspace `instance`, and is removed when it ends. */
+export interface SessionDocument {
+  readonly memberId: string
+  readonly mac: string
+  readonly createdAt: string
+  readonly expiresAt: string
+}
+
+/** A set-up token: for joining the workspace of the document, or, in the workspace `instance`, for a new password. Removed when it is used. */
+export interface SetupDocument {
+  readonly memberId: string
+  readonly purpose: "join" | "password"
+  readonly mac: string
+  readonly expiresAt: string
 }

@@ -5,11 +5,13 @@ import { concat, equalBytes, eventHash, parseRecord } from "@tallystick/proof"
 import { sha256 } from "../sha256.ts"
 import { conflictIn } from "./conflict.ts"
 import type { DocumentKind } from "./documents.ts"
-import type { Change, Checkpoint, Document, Group, Head, Outcome, Store, Stored, Tree, WatchedStore } from "./store.ts"
+import { createMemorySearch } from "./memory-search.ts"
+import type { Change, Checkpoint, Document, FilingStore, Group, Head, Outcome, Store, Stored, Tree, WatchedStore } from "./store.ts"
 
 export interface MemoryStore {
   readonly served: Store
   readonly watched: WatchedStore
+  readonly filing: FilingStore
 }
 
 interface Chain {
@@ -127,8 +129,13 @@ export function openMemory(): MemoryStore {
     },
   }
 
+  const search = createMemorySearch()
   const close = async () => {}
-  return { served: { journal, index, registry, ready: async () => {}, close }, watched: { journal, index, registry, close } }
+  return {
+    served: { journal, index, search, registry, ready: async () => {}, close },
+    watched: { journal, index, registry, close },
+    filing: { journal, search, close },
+  }
 }
 
 function headOf({ entries }: Chain): Head | undefined {

@@ -2,11 +2,14 @@
 //
 //   Journal   the truth. Entries in the order of their chain; append and read, no update, no delete.
 //   Index     derived. Whoever loses it can rebuild it from the journal; whoever corrupts it can hide, never forge.
+//   Search    derived likewise: what entries can be found by (search.ts).
 //   Registry  small documents that people administer. It changes only together with the entries that record the change.
 //
-// There is one writer for each: the program that serves appends to the journal, the program that watches writes the index.
+// There is one writer for each: the program that serves appends to the journal, the one that watches writes the index, the one that
+// files writes the search.
 
 import type { Documents, DocumentKind } from "./documents.ts"
+import type { Search, SearchReader } from "./search.ts"
 
 /** The end of a workspace's chain. An empty chain has sequence 0 and the ledgerId as its hash. */
 export interface Head {
@@ -148,6 +151,7 @@ export interface Registry {
 export interface Store {
   readonly journal: Journal
   readonly index: IndexReader
+  readonly search: SearchReader
   readonly registry: Registry
   /** Rejects with a sentence when nothing could be appended now; a cheap question, asked by /readyz. */
   ready(): Promise<void>
@@ -159,5 +163,19 @@ export interface WatchedStore {
   readonly journal: JournalReader
   readonly index: Index
   readonly registry: Registry
+  close(): Promise<void>
+}
+
+/** What the program that files holds. */
+export interface FilingStore {
+  readonly journal: JournalReader
+  readonly search: Search
+  close(): Promise<void>
+}
+
+/** What a program holds that makes all that is derived again. */
+export interface DerivedStore {
+  readonly watched: WatchedStore
+  readonly filing: FilingStore
   close(): Promise<void>
 }

@@ -3,7 +3,9 @@
 import type { JsonObject } from "@tallystick/proof"
 import { isoTime } from "../clock.ts"
 import type { Party } from "../entry.ts"
-import type { Said } from "../ledger/ledger.ts"
+import { LedgerError } from "../error.ts"
+import type { Ledger, Said } from "../ledger/ledger.ts"
+import type { Change, Document } from "../store/store.ts"
 import type { Principal } from "./allow.ts"
 
 /** The project that the service's own entries belong to; no caller can choose it. */
@@ -35,5 +37,36 @@ function actorOf(by: Principal): Party {
       return { id: "instance", type: "instance" }
     case "api-key":
       return { id: by.id, type: "api_key" }
+    case "token":
+      return { id: by.id, type: "token" }
+    case "member":
+      return { id: by.id, type: "member", email: by.email }
+  }
+}
+
+/** Entries, and the changes that they record. */
+export interface Act {
+  readonly said: readonly Said[]
+  readonly changes: readonly Change[]
+}
+
+/**
+ * Records what `plan` makes of things as they are. When somebody else has changed them at the same moment it is planned again, from what is there then:
+ * somebody wins each race, so it ends. A plan that is undefined has nothing to do.
+ */
+export async function recordPlanned<A extends Act | undefined>(
+  ledger: Ledger,
+  workspace: Document<"workspace">,
+  plan: () => Promise<A>,
+): Promise<A> {
+  for (;;) {
+    const act = await plan()
+    if (act === undefined) return act
+    try {
+      await ledger.record(workspace, act.said, act.changes)
+      return act
+    } catch (error) {
+      if (!(error instanceof LedgerError) || error.code !== "conflict") throw error
+    }
   }
 }

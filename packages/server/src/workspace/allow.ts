@@ -1,7 +1,10 @@
 // Who may do what: one table, no effects. Every endpoint asks here, and nothing else decides.
 
 import type { ErrorCode } from "../error.ts"
-import type { Scope } from "../store/documents.ts"
+import type { Role, Scope, TokenBound } from "../store/documents.ts"
+
+/** The workspace of the instance itself: its ledger records what is done to no other workspace, and its admins may do what the instance key may. */
+export const instanceWorkspace = "instance"
 
 export type Principal =
   /** Whoever holds the instance key. */
@@ -14,6 +17,22 @@ export type Principal =
       /** Absent: every project. */
       readonly projectIds: readonly string[] | undefined
     }
+  /** Whoever holds a scoped token. */
+  | { readonly kind: "token"; readonly id: string; readonly workspace: string; readonly bound: TokenBound }
+  | MemberPrincipal
+
+/** A person who has signed in, as far as one request goes. */
+export interface MemberPrincipal {
+  readonly kind: "member"
+  readonly id: string
+  readonly email: string
+  readonly sessionId: string
+  /** The workspace that the request names, and what the member is in it; absent when it is nothing there. */
+  readonly workspace: string | undefined
+  readonly role: Role | undefined
+  /** An admin of the instance, who may do in every workspace what its admins may. */
+  readonly presides: boolean
+}
 
 /** What an endpoint does, as far as permission goes. */
 export type Action =
@@ -22,11 +41,23 @@ export type Action =
   | "administer"
   /** Of the instance: creating and listing workspaces. */
   | "preside"
+  /** What only a scoped token can say: it names whose activity is meant, which no other credential does. */
+  | "redeem"
+  /** What concerns nobody but the member who is signed in. */
+  | "account"
+
+export type TokenType = TokenBound["type"]
 
 export interface Access {
   readonly action: Action
   /** Somebody without a credential may ask; what they may see depends on the resource. */
   readonly anonymous?: true
+  /** Asked all the time, by machines that keep the service running: not counted against an address. */
+  readonly unmetered?: true
+  /** The scoped tokens that may ask as well; the endpoint shows them what they are bound to, and nothing beside it. */
+  readonly tokens?: readonly TokenType[]
+  /** The one token that may stand in the query parameter `token`, for links that a browser opens. */
+  readonly queryToken?: TokenType
 }
 
 /** The scopes of which one is enough. `admin` includes reading, never writing. */
@@ -35,19 +66,55 @@ const scopesFor: Readonly<Record<Action, readonly Scope[]>> = {
   read: ["read", "admin"],
   administer: ["admin"],
   preside: [],
+  redeem: [],
+  account: [],
 }
 
 export type Refusal = Extract<ErrorCode, "unauthorized" | "insufficient_scope" | "workspace_forbidden" | "project_forbidden">
 
-/** Undefined means yes. The workspace is the one that the path or the body names. */
-export function refusal(principal: Principal | undefined, action: Action, workspace?: string): Refusal | undefined {
+/** Undefined means yes. The workspace is the one that the path or the body names; `tokens` are those that may do this as well. */
+export function refusal(
+  principal: Principal | undefined,
+  action: Action,
+  workspace?: string,
+  tokens: readonly TokenType[] = [],
+): Refusal | undefined {
   if (principal === undefined) return "unauthorized"
-  if (principal.kind === "instance") return undefined
-  if (workspace !== undefined && principal.workspace !== workspace) return "workspace_forbidden"
-  return principal.scopes.some((scope) => scopesFor[action].includes(scope)) ? undefined : "insufficient_scope"
+  if (principal.kind === "instance") return action === "redeem" || action === "account" ? "insufficient_scope" : undefined
+  if (principal.kind === "member") return memberRefusal(principal, action, workspace)
+  if (workspace !== undefined && isForeign(principal, workspace)) return "workspace_forbidden"
+  // A token opens the one thing that it is bound to, which its endpoint looks at, and does nothing else.
+  if (principal.kind === "token") return tokens.includes(principal.bound.type) ? undefined : "insufficient_scope"
+  // Members of this workspace may do what the instance key may: a key that could make one would be worth as much.
+  if (action === "administer" && workspace === instanceWorkspace) return "insufficient_scope"
+  return hasScope(principal.scopes, action) ? undefined : "insufficient_scope"
+}
+
+function memberRefusal(member: MemberPrincipal, action: Action, workspace: string | undefined): Refusal | undefined {
+  // People do not write events, programs do: there a session counts for nothing.
+  if (action === "write") return "unauthorized"
+  if (action === "redeem") return "insufficient_scope"
+  if (action === "account" || member.presides) return undefined
+  if (workspace !== undefined && isForeign(member, workspace)) return "workspace_forbidden"
+  return hasScope(member.role === undefined ? [] : [scopeOf[member.role]], action) ? undefined : "insufficient_scope"
+}
+
+/** What a member is, said as a key would say it. */
+const scopeOf = { viewer: "read", admin: "admin" } as const satisfies Record<Role, Scope>
+
+function hasScope(scopes: readonly Scope[], action: Action): boolean {
+  return scopes.some((scope) => scopesFor[action].includes(scope))
+}
+
+/** Whether a credential belongs to another workspace. */
+export function isForeign(principal: Principal, workspace: string): boolean {
+  if (principal.kind === "instance") return false
+  if (principal.kind === "member") return !principal.presides && (principal.role === undefined || principal.workspace !== workspace)
+  return principal.workspace !== workspace
 }
 
 /** Whether a project is on the credential's list. */
 export function mayTouch(principal: Principal, projectId: string): boolean {
-  return principal.kind === "instance" || principal.projectIds === undefined || principal.projectIds.includes(projectId)
+  if (principal.kind === "instance" || principal.kind === "member") return true
+  return principal.kind === "api-key" && (principal.projectIds === undefined || principal.projectIds.includes(projectId))
 }

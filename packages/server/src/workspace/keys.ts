@@ -1,4 +1,4 @@
-// API keys, and who it is that a bearer credential speaks for.
+// API keys: what programs speak with.
 
 import type { JsonObject } from "@tallystick/proof"
 import { isoTime, type Clock } from "../clock.ts"
@@ -7,9 +7,10 @@ import type { Ledger } from "../ledger/ledger.ts"
 import { deriveKey } from "../secrets.ts"
 import type { ApiKeyDocument, Scope } from "../store/documents.ts"
 import type { Document, Registry } from "../store/store.ts"
-import { actSaid, nameOf } from "./acts.ts"
+import { actSaid, nameOf, recordPlanned } from "./acts.ts"
 import type { Principal } from "./allow.ts"
-import { createMac, formatCredential, makeCredential, parseCredential, sameText } from "./credential.ts"
+import { createMac, formatCredential, makeCredential, sameText } from "./credential.ts"
+import type { Recognise } from "./credentials.ts"
 
 export interface KeyRequest {
   readonly name: string
@@ -19,8 +20,7 @@ export interface KeyRequest {
 }
 
 export interface Keys {
-  /** The principal of a bearer credential; refuses one that is unknown, wrong, expired or revoked. */
-  authenticate(bearer: string): Promise<Principal>
+  readonly recognise: Recognise
   create(
     by: Principal,
     workspace: Document<"workspace">,
@@ -36,19 +36,15 @@ export interface KeyParts {
   readonly ledger: Ledger
   readonly clock: Clock
   readonly secret: Uint8Array
-  readonly rootKey: string
 }
 
-export function createKeys({ registry, ledger, clock, secret, rootKey }: KeyParts): Keys {
+export function createKeys({ registry, ledger, clock, secret }: KeyParts): Keys {
   const macOf = createMac(deriveKey(secret, "token pepper"))
 
   return {
-    async authenticate(bearer) {
-      const credential = parseCredential(bearer)
-      const found = credential?.kind === "k" ? await registry.find("api-key", credential.id) : undefined
-      if (credential !== undefined && found !== undefined && sameText(macOf(bearer), found.value.mac)) return principalOf(found)
-      if (sameText(bearer, rootKey)) return { kind: "instance" }
-      throw new LedgerError("unauthorized", "the credential is malformed, unknown or wrong")
+    async recognise(id, text) {
+      const found = await registry.find("api-key", id)
+      return found !== undefined && sameText(macOf(text), found.value.mac) ? principalOf(found) : undefined
     },
 
     async create(by, workspace, { name, scopes, projectIds, expiresInSeconds }) {
@@ -72,19 +68,15 @@ export function createKeys({ registry, ledger, clock, secret, rootKey }: KeyPart
     list: (workspace, before, limit) => registry.list("api-key", workspace, before, limit),
 
     async revoke(by, workspace, id) {
-      for (;;) {
+      // Planned again until it is revoked: whoever is told so must be able to count on it.
+      await recordPlanned(ledger, workspace, async () => {
         const found = await registry.get("api-key", workspace.id, id)
-        if (found === undefined || found.value.revokedAt !== undefined) return
+        if (found === undefined || found.value.revokedAt !== undefined) return undefined
         const nowMs = clock.now()
         const said = actSaid(by, "security.key.revoke", { id, type: "api_key", name: found.value.name }, {}, nowMs)
         const value = { ...found.value, revokedAt: isoTime(nowMs) }
-        try {
-          await ledger.record(workspace, [said], [{ kind: "api-key", workspace: workspace.id, id, version: found.version, value }])
-        } catch (error) {
-          // Somebody else revokes it, and may not have done so yet: whoever is told that it is revoked must be able to count on it.
-          if (!(error instanceof LedgerError) || error.code !== "conflict") throw error
-        }
-      }
+        return { said: [said], changes: [{ kind: "api-key", workspace: workspace.id, id, version: found.version, value }] }
+      })
     },
   }
 

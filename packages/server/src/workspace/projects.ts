@@ -21,8 +21,8 @@ export interface Projects {
   find(workspace: string, id: string): Promise<Document<"project"> | undefined>
   list(workspace: string, before: number, limit: number): Promise<readonly Document<"project">[]>
   change(by: Principal, workspace: Document<"workspace">, id: string, request: Omit<ProjectRequest, "id">): Promise<Document<"project">>
-  /** Makes sure that a project is there for an event, unless the workspace is closed to unknown ones. */
-  ensure(by: Principal, workspace: Document<"workspace">, id: string): Promise<void>
+  /** The project of an event, made if it is not there, unless the workspace is closed to unknown ones. */
+  ensure(by: Principal, workspace: Document<"workspace">, id: string): Promise<Document<"project">>
 }
 
 export function createProjects({ registry, ledger, clock }: { registry: Registry; ledger: Ledger; clock: Clock }): Projects {
@@ -70,14 +70,16 @@ export function createProjects({ registry, ledger, clock }: { registry: Registry
     },
 
     async ensure(by, workspace, id) {
-      if ((await find(workspace.id, id)) !== undefined) return
+      const found = await find(workspace.id, id)
+      if (found !== undefined) return found
       if (workspace.value.projects === "closed")
         throw new LedgerError("not_found", "there is no such project, and this workspace is closed to new ones")
       try {
-        await create(by, workspace, { id })
+        return await create(by, workspace, { id })
       } catch (error) {
         // Another event made it first.
         if (!isConflict(error)) throw error
+        return get(workspace.id, id)
       }
     },
   }

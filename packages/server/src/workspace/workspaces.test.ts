@@ -12,6 +12,7 @@ import { expectChain } from "../store/expect-chain.ts"
 import { openMemory } from "../store/memory.ts"
 import type { Journal } from "../store/store.ts"
 import type { Principal } from "./allow.ts"
+import { createAuthenticate } from "./credentials.ts"
 import { createKeys } from "./keys.ts"
 import { createProjects } from "./projects.ts"
 import { createWorkspaces } from "./workspaces.ts"
@@ -37,13 +38,15 @@ function openHouse() {
   }
   const ledger = createLedger({ journal, clock, limits: defaultLimits, secret, report: { commit: () => {}, advanced: () => {} } })
   const parts = { registry, ledger, clock, secret }
+  const keys = createKeys(parts)
   return {
     journal,
     registry,
     clock,
     workspaces: createWorkspaces({ ...parts, host: "ledger.example" }),
     projects: createProjects(parts),
-    keys: createKeys({ ...parts, rootKey }),
+    keys,
+    authenticate: createAuthenticate(rootKey, { k: keys.recognise }),
     /** The workspace's entries in clear, in order. */
     async entries(workspace: string) {
       const stored = await journal.after(workspace, 0, 1000)
@@ -212,9 +215,9 @@ test("a key is shown once, is known by its secret alone, and ends by its expiry 
     expiresInSeconds: 60,
   })
   const expected = { kind: "api-key", id: document.id, workspace: "acme", scopes: ["write", "read"], projectIds: ["core"] }
-  assert.deepEqual(await house.keys.authenticate(key), expected)
+  assert.deepEqual(await house.authenticate(key), expected)
   const { key: lasting, document: other } = await house.keys.create(someKey, acme, { name: "desk", scopes: ["admin"] })
-  assert.deepEqual(await house.keys.authenticate(lasting), {
+  assert.deepEqual(await house.authenticate(lasting), {
     kind: "api-key",
     id: other.id,
     workspace: "acme",
@@ -229,20 +232,20 @@ test("a key is shown once, is known by its secret alone, and ends by its expiry 
   // Of another kind, of another key's secret, mistyped, or no credential at all: one answer.
   const { key: stranger } = await openHouse().keys.create(instance, acme, { name: "stranger", scopes: ["admin"] })
   for (const wrong of [stranger, `${key.slice(0, -1)}0`, `tsr${key.slice(3)}`, "", "instance", rootKey.slice(1), `${rootKey} `]) {
-    await assert.rejects(house.keys.authenticate(wrong), code("unauthorized"))
+    await assert.rejects(house.authenticate(wrong), code("unauthorized"))
   }
-  assert.deepEqual(await house.keys.authenticate(rootKey), { kind: "instance" })
+  assert.deepEqual(await house.authenticate(rootKey), { kind: "instance" })
 
   house.clock.nowMs += 59_999
-  assert.deepEqual(await house.keys.authenticate(key), expected)
+  assert.deepEqual(await house.authenticate(key), expected)
   house.clock.nowMs += 1
-  await assert.rejects(house.keys.authenticate(key), code("token_expired"))
+  await assert.rejects(house.authenticate(key), code("token_expired"))
   await Promise.all([1, 2, 3].map(() => house.keys.revoke(someKey, acme, other.id)))
   await house.keys.revoke(instance, acme, other.id)
   await house.keys.revoke(instance, acme, "0000000000000")
-  await assert.rejects(house.keys.authenticate(lasting), code("token_revoked"))
+  await assert.rejects(house.authenticate(lasting), code("token_revoked"))
   await house.keys.revoke(instance, acme, document.id)
-  await assert.rejects(house.keys.authenticate(key), code("token_revoked"), "revoked says more than expired")
+  await assert.rejects(house.authenticate(key), code("token_revoked"), "revoked says more than expired")
 
   const acts = (await house.entries("acme")).slice(2).map(({ content }) => [content.action, content.actor.id, content.target.id])
   assert.deepEqual(acts, [

@@ -13,36 +13,34 @@ import { NamedPolicyVersion } from "./policy-version.ts"
 import { Receipt } from "./receipt.ts"
 import { Time } from "./time.ts"
 
-export const Entry = shapeOf<WireEntry>()(
-  Type.Object(
-    {
-      id: EventId,
-      sequence: Type.Integer({ minimum: 1 }),
-      kind: open(kinds),
-      workspaceId: Type.String(),
-      projectId: Type.String(),
-      action: Type.String(),
-      actor: ShownActor,
-      target: ShownTarget,
-      occurredAt: Time,
-      source: open(sources),
-      metadata: Type.Record(Type.String(), Type.Unknown()),
-      userVisible: Type.Boolean(),
-      hash: Hash,
-      previousHash: Hash,
-      receipt: ReceiptId,
-      lane: open(lanes),
-      storageTier: open(storageClasses),
-      integrity: open(integrities),
-      timestamp: Time,
-      receivedAt: Type.Optional(Type.Union([Time, Type.Null()])),
-      provenance: Type.Optional(Provenance),
-      policyVersion: Type.Optional(NamedPolicyVersion),
-      clockAhead: Type.Optional(Type.Boolean()),
-    },
-    { title: "Entry" },
-  ),
-)
+/** The members of an entry, which one of a page has as well. */
+export const entryFields = {
+  id: EventId,
+  sequence: Type.Integer({ minimum: 1 }),
+  kind: open(kinds),
+  workspaceId: Type.String(),
+  projectId: Type.String(),
+  action: Type.String(),
+  actor: ShownActor,
+  target: ShownTarget,
+  occurredAt: Time,
+  source: open(sources),
+  metadata: Type.Record(Type.String(), Type.Unknown()),
+  userVisible: Type.Boolean(),
+  hash: Hash,
+  previousHash: Hash,
+  receipt: ReceiptId,
+  lane: open(lanes),
+  storageTier: open(storageClasses),
+  integrity: open(integrities),
+  timestamp: Time,
+  receivedAt: Type.Optional(Type.Union([Time, Type.Null()])),
+  provenance: Type.Optional(Provenance),
+  policyVersion: Type.Optional(NamedPolicyVersion),
+  clockAhead: Type.Optional(Type.Boolean()),
+}
+
+export const Entry = shapeOf<WireEntry>()(Type.Object(entryFields, { title: "Entry" }))
 
 export const EntryProof = shapeOf<WireEntryProof>()(
   Type.Object(

@@ -1,5 +1,5 @@
 import { Type } from "typebox"
-import type { Kind, Integrity, Lane, Open, Scope, Source, StorageClass } from "@tallystick/client/wire"
+import type { Kind, Integrity, Lane, Open, Role, Scope, Source, StorageClass } from "@tallystick/client/wire"
 import type { Shape } from "./check.ts"
 
 // Enumerations: closed where a caller writes them, open where we answer with them, so that a later version may add a value.
@@ -10,6 +10,7 @@ export const storageClasses = ["hot", "archive"] as const satisfies readonly Sto
 export const kinds = ["event", "consent", "policy", "erasure", "key", "anchor", "retention", "admin"] as const satisfies readonly Kind[]
 export const integrities = ["verified", "pending", "erased", "expired", "broken"] as const satisfies readonly Integrity[]
 export const scopes = ["write", "read", "admin"] as const satisfies readonly Scope[]
+export const roles = ["viewer", "admin"] as const satisfies readonly Role[]
 export const visibilities = ["public", "private"] as const
 
 /** Of an answer: one of these today. */

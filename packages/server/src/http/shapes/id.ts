@@ -18,6 +18,14 @@ export const ProjectId = Type.String({
   docs: { examples: ["core"] },
 })
 
+/** The projects of a query. */
+export const ProjectFilter = Type.String({
+  pattern: `^${name}$`,
+  rule: `must be the id of a project, all, or system`,
+  default: "all",
+  docs: { examples: ["all", "core", "system"] },
+})
+
 export const ReceiptId = Type.String({
   pattern: `^rcp_${made}$`,
   rule: "must be the id of a receipt: rcp_ and 36 characters",
@@ -30,8 +38,20 @@ export const EventId = Type.String({
   docs: { examples: ["evt_01KB8JQ5T9QKX4M3W2P7N6V5B4C3D2F1G0HJ"] },
 })
 
+export const PackId = Type.String({
+  pattern: `^pack_${made}$`,
+  rule: "must be the id of an evidence pack: pack_ and 36 characters",
+  docs: { examples: ["pack_01KB8JQ5T9QKX4M3W2P7N6V5B4C3D2F1G0HJ"] },
+})
+
 /** The part of an API key that is no secret. */
 export const KeyId = Type.String({ pattern: "^[0-9A-Za-z]{13}$", rule: "must be the id of an API key: 13 letters and digits" })
+
+/** The part of a scoped token that is no secret. */
+export const TokenId = Type.String({ pattern: "^[0-9A-Za-z]{13}$", rule: "must be the id of a token: 13 letters and digits" })
+
+/** Whoever has an e-mail, in every workspace. */
+export const MemberId = Type.String({ pattern: "^[0-9A-Za-z]{13}$", rule: "must be the id of a member: 13 letters and digits" })
 
 /** What makes repeating a write safe; compared as it is. */
 export const IdempotencyKey = Type.String({

@@ -2,12 +2,13 @@ import { Type } from "typebox"
 import type { ListQuery as WireListQuery } from "@tallystick/client/wire"
 import { shapeOf } from "./check.ts"
 
-export const ListQuery = shapeOf<WireListQuery>()(
-  Type.Object({
-    limit: Type.Integer({ minimum: 1, maximum: 100, default: 50 }),
-    cursor: Type.Optional(Type.String({ minLength: 1, maxLength: 512, rule: "must be the nextCursor of another page" })),
-  }),
-)
+/** The parameters of every list; some have more. */
+export const listFields = {
+  limit: Type.Integer({ minimum: 1, maximum: 100, default: 50 }),
+  cursor: Type.Optional(Type.String({ minLength: 1, maxLength: 512, rule: "must be the nextCursor of another page" })),
+}
+
+export const ListQuery = shapeOf<WireListQuery>()(Type.Object(listFields))
 
 /** Of a list's answer: where its next page begins. */
 export const NextCursor = Type.Union([Type.String(), Type.Null()])

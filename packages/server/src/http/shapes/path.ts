@@ -1,5 +1,5 @@
 import { Type } from "typebox"
-import { KeyId, ReceiptId, WorkspaceId } from "./id.ts"
+import { KeyId, MemberId, PackId, ReceiptId, TokenId, WorkspaceId } from "./id.ts"
 
 // What stands in paths.
 
@@ -7,6 +7,9 @@ export const WorkspaceParams = Type.Object({ workspaceId: WorkspaceId })
 export const ReceiptParams = Type.Object({ workspaceId: WorkspaceId, receiptId: ReceiptId })
 export const ProjectParams = Type.Object({ workspaceId: WorkspaceId, projectId: Type.String({ minLength: 1, maxLength: 64 }) })
 export const KeyParams = Type.Object({ workspaceId: WorkspaceId, keyId: KeyId })
+export const TokenParams = Type.Object({ workspaceId: WorkspaceId, tokenId: TokenId })
+export const MemberParams = Type.Object({ workspaceId: WorkspaceId, memberId: MemberId })
+export const PackParams = Type.Object({ workspaceId: WorkspaceId, packId: PackId })
 export const TileParams = Type.Object({
   workspaceId: WorkspaceId,
   tile: Type.String({ docs: { examples: ["0/000", "0/x001/234.p/17", "entries/000"] } }),

@@ -1,12 +1,11 @@
 import { consentSaid } from "../../ledger/consent.ts"
 import type { JsonObject } from "@tallystick/proof"
+import { LedgerError } from "../../error.ts"
 import { endpoint, type Service, type ServiceEndpoint } from "../service.ts"
 import { Consent, ConsentAnswer } from "../shapes/consent.ts"
 import { WriteHeaders } from "../shapes/event.ts"
-import { admit, receiptAnswer, sender } from "./events.ts"
-
-/** The project whose policy a consent is to when it names none. */
-const usualProject = "core"
+import { usualProject } from "../shapes/policy.ts"
+import { permitWrite, receiptAnswer, sender } from "./events.ts"
 
 export function consentEndpoints(service: Service): readonly ServiceEndpoint[] {
   return [
@@ -20,7 +19,12 @@ export function consentEndpoints(service: Service): readonly ServiceEndpoint[] {
       answers: { 202: ConsentAnswer },
       async handle({ body, caller, context, headers, receivedAtMs }) {
         const { workspaceId, projectId = usualProject, metadata = {}, ...consent } = body
-        const workspace = await admit(service, caller, workspaceId, projectId)
+        permitWrite(service, caller, workspaceId, projectId)
+        const workspace = await service.workspaces.get(workspaceId)
+        // Before the project is made: what is refused leaves nothing behind.
+        if (workspace.value.requirePublishedPolicy)
+          requirePublished(consent.policyVersion, (await service.projects.find(workspaceId, projectId))?.value.policyVersion)
+        await service.projects.ensure(caller, workspace, projectId)
         const said = {
           // What came through the strict scanner is JSON.
           ...consentSaid({ ...consent, projectId, metadata: metadata as JsonObject }, receivedAtMs),
@@ -33,4 +37,11 @@ export function consentEndpoints(service: Service): readonly ServiceEndpoint[] {
       },
     }),
   ]
+}
+
+/** Versions count without a gap, so all up to the newest are published. */
+function requirePublished(version: number, newest = 0): void {
+  if (version <= newest) return
+  const which = newest === 0 ? "none is published yet" : `the newest is ${newest}`
+  throw new LedgerError("invalid_field", `policyVersion must be a published version of the project's policy: ${which}`)
 }

@@ -24,8 +24,8 @@ export function eventEndpoints(service: Service): readonly ServiceEndpoint[] {
       body: Event,
       answers: { 202: Receipt },
       async handle(call) {
-        const workspace = await admit(service, call.caller, call.body.workspaceId, call.body.projectId)
-        const said = saidOf(call, call.body, call.headers["idempotency-key"])
+        const { workspace, project } = await admit(service, call.caller, call.body.workspaceId, call.body.projectId)
+        const said = saidOf(call, call.body, call.headers["idempotency-key"], project.value.policyVersion)
         const recorded = the((await service.ledger.record(workspace, [said]))[0])
         return receiptAnswer(service, call.caller, recorded)
       },
@@ -44,7 +44,7 @@ export function eventEndpoints(service: Service): readonly ServiceEndpoint[] {
       answers: { 202: BatchAnswer },
       async handle(call) {
         const results: string[] = []
-        const admitted = new Map<string, Admitted>()
+        const admitted = new Map<string, Gathered>()
         for (const [place, value] of call.body.events.entries()) {
           try {
             await admitItem(service, call, value, place, admitted)
@@ -74,9 +74,10 @@ function halfRecorded(): LedgerError {
 }
 
 /** What a batch has for one workspace; usually there is one. */
-interface Admitted {
+interface Gathered {
   readonly workspace: Document<"workspace">
-  readonly projects: Set<string>
+  /** The projects that may be written to, with the newest version of the policy of each. */
+  readonly projects: Map<string, number | undefined>
   readonly items: { readonly place: number; readonly said: Said }[]
 }
 
@@ -87,40 +88,55 @@ async function admitItem(
   call: WriteCall & { readonly bodyBytes: number },
   value: unknown,
   place: number,
-  admitted: Map<string, Admitted>,
+  admitted: Map<string, Gathered>,
 ): Promise<void> {
   const event = checkItem(value, place, call.bodyBytes, service.limits.eventBytesMax)
   const known = admitted.get(event.workspaceId)
-  const said = saidOf(call, event, event.idempotencyKey)
   if (known?.projects.has(event.projectId)) {
-    known.items.push({ place, said })
+    known.items.push({ place, said: saidOf(call, event, event.idempotencyKey, known.projects.get(event.projectId)) })
     return
   }
-  const workspace = await admit(service, call.caller, event.workspaceId, event.projectId)
-  const group = known ?? { workspace, projects: new Set(), items: [] }
-  group.projects.add(event.projectId)
-  group.items.push({ place, said })
+  const { workspace, project } = await admit(service, call.caller, event.workspaceId, event.projectId)
+  const { policyVersion } = project.value
+  const group: Gathered = known ?? { workspace, projects: new Map(), items: [] }
+  group.projects.set(event.projectId, policyVersion)
+  group.items.push({ place, said: saidOf(call, event, event.idempotencyKey, policyVersion) })
   admitted.set(event.workspaceId, group)
 }
 
-/** The workspace of a write, if the caller may write to this project of it; the project is made if need be. */
-export async function admit(
+/** Refuses a write to a project that the caller may not write to, whether it is there or not. */
+export function permitWrite(
   service: Service,
   caller: Principal | undefined,
   workspaceId: string,
   projectId: string,
-): Promise<Document<"workspace">> {
+): asserts caller is Principal {
   permit(caller, "write", workspaceId)
   permitProject(caller, projectId)
   permitWriting(service, workspaceId)
-  const workspace = await service.workspaces.get(workspaceId)
-  await service.projects.ensure(caller, workspace, projectId)
-  return workspace
 }
 
-function saidOf({ caller, context, receivedAtMs }: WriteCall, event: AuditEvent, key: string): Said {
+/** Where a write goes. */
+interface Admitted {
+  readonly workspace: Document<"workspace">
+  readonly project: Document<"project">
+}
+
+/** Workspace and project of a write, if the caller may write to them; the project is made if need be. */
+async function admit(service: Service, caller: Principal | undefined, workspaceId: string, projectId: string): Promise<Admitted> {
+  permitWrite(service, caller, workspaceId, projectId)
+  const workspace = await service.workspaces.get(workspaceId)
+  return { workspace, project: await service.projects.ensure(caller, workspace, projectId) }
+}
+
+/**
+ * `newestPolicy` is the newest version that was published for the project when the request came. It is no part of what makes two requests the same, so a
+ * write that is repeated after the next publication is still a replay.
+ */
+function saidOf({ caller, context, receivedAtMs }: WriteCall, event: AuditEvent, key: string, newestPolicy: number | undefined): Said {
   const { projectId, action, actor, target, occurredAt, source, metadata = {}, userVisible = false } = event
-  const version = metadata["policyVersion"]
+  const named = metadata["policyVersion"]
+  const policyVersion = typeof named === "number" && Number.isSafeInteger(named) && named >= 1 ? named : newestPolicy
   return {
     kind: "event",
     projectId,
@@ -132,7 +148,7 @@ function saidOf({ caller, context, receivedAtMs }: WriteCall, event: AuditEvent,
     source,
     userVisible,
     metadata: metadata as JsonObject,
-    ...(typeof version === "number" && Number.isSafeInteger(version) && version >= 1 ? { policyVersion: version } : {}),
+    ...(policyVersion === undefined ? {} : { policyVersion }),
     ...sender(caller, context),
     receivedAtMs,
     idempotency: { route: "/v1/events", key },

@@ -2,7 +2,8 @@
 
 import { LedgerError } from "../../error.ts"
 import { findReceipt, showReceipt, tlogProofOf, type Found } from "../../query/receipt.ts"
-import type { Document } from "../../store/store.ts"
+import type { TokenBound } from "../../store/documents.ts"
+import type { Document, Store, Stored } from "../../store/store.ts"
 import { mayTouch, refusal } from "../../workspace/allow.ts"
 import { unknownResource } from "../authenticate.ts"
 import type { Answer } from "../endpoint.ts"
@@ -52,7 +53,7 @@ export function receiptEndpoints(service: Service): readonly ServiceEndpoint[] {
 interface Looked {
   readonly workspace: Document<"workspace">
   readonly found: Found
-  /** Whether the caller could read it were it private. */
+  /** Whether the caller sees what is sealed. */
   readonly clear: boolean
 }
 
@@ -64,11 +65,32 @@ async function look(service: Service, caller: Caller, workspaceId: string, recei
   if (workspace === undefined || stored === undefined) throw unseen(caller, workspaceId)
   const found = await findReceipt(store, workspace, stored, clock.now())
   const projectId = found.opened?.content.projectId
-  const clear =
-    caller !== undefined && refusal(caller, "read", workspaceId) === undefined && (projectId === undefined || mayTouch(caller, projectId))
+  const clear = await mayRead(service, caller, found, workspaceId)
   const project = projectId === undefined ? undefined : await service.projects.find(workspaceId, projectId)
   if (!clear && project?.value.receipts !== "public") throw unseen(caller, workspaceId)
   return { workspace, found, clear }
+}
+
+/** Whether the caller could read it were it private. */
+async function mayRead({ store }: Service, caller: Caller, { stored, opened }: Found, workspaceId: string): Promise<boolean> {
+  if (caller?.kind === "token") return caller.workspace === workspaceId && opensEntry(store, caller.workspace, caller.bound, stored)
+  const projectId = opened?.content.projectId
+  return (
+    caller !== undefined && refusal(caller, "read", workspaceId) === undefined && (projectId === undefined || mayTouch(caller, projectId))
+  )
+}
+
+/** A token for a receipt opens that one, and a token for a pack what is in the pack. */
+async function opensEntry({ registry }: Store, workspaceId: string, bound: TokenBound, { receipt, sequence }: Stored): Promise<boolean> {
+  switch (bound.type) {
+    case "receipt":
+      return bound.receipt === receipt
+    case "evidence":
+      return (await registry.get("pack", workspaceId, bound.packId))?.value.sequences.includes(sequence) === true
+    case "policy":
+    case "activity":
+      return false
+  }
 }
 
 function unseen(caller: Caller, workspaceId: string): LedgerError {

@@ -1,5 +1,7 @@
 import type { Workspace as WireWorkspace } from "@tallystick/client/wire"
+import { LedgerError } from "../../error.ts"
 import type { Document } from "../../store/store.ts"
+import { instanceWorkspace } from "../../workspace/allow.ts"
 import { settingsOf } from "../../workspace/workspaces.ts"
 import { pageOf } from "../lists.ts"
 import { endpoint, permit, permitWriting, workspaceFor, type Service, type ServiceEndpoint } from "../service.ts"
@@ -19,6 +21,8 @@ export function workspaceEndpoints(service: Service): readonly ServiceEndpoint[]
       async handle({ caller, body }) {
         permit(caller, "preside")
         permitWriting(service)
+        if (body.id === instanceWorkspace)
+          throw new LedgerError("conflict", "the workspace instance is the service's own, and is made with the first member")
         return { status: 201, body: workspaceJson(await service.workspaces.create(caller, body)) }
       },
     }),

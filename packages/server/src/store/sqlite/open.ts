@@ -1,18 +1,21 @@
-// The SQLite driver, put together: for the program that serves (a writer's and a reader's thread) and for the one that watches
-// (its own connections, in its own thread).
+// The SQLite driver, put together: for the program that serves (threads of a writer, a reader and a finder), and for those that watch
+// and file (their own connections, each in its own thread).
 
-import { mkdirSync } from "node:fs"
+import { existsSync, mkdirSync } from "node:fs"
 import { join } from "node:path"
-import { LedgerError } from "../../error.ts"
+import { LedgerError, StartError } from "../../error.ts"
 import { cacheRegistry } from "../cached.ts"
-import type { Store, WatchedStore } from "../store.ts"
+import type { DerivedStore, FilingStore, JournalReader, Store, WatchedStore } from "../store.ts"
 import { openForReading, openForWriting } from "./database.ts"
 import { fillRun } from "./fill.ts"
+import { finderModule, type FinderQuestions } from "./finder.ts"
 import { createIndex } from "./index.ts"
 import { createJournal } from "./journal.ts"
 import { lockFolder, type Lock } from "./lock.ts"
 import { documentReads, indexReads, journalReads } from "./reads.ts"
 import { readerModule, type ReaderQuestions } from "./reader.ts"
+import { prepareSearch, removeDatabase } from "./search-file.ts"
+import { createSearch } from "./search.ts"
 import { createTail, type Tail } from "./tail.ts"
 import { startThread } from "../../thread.ts"
 import { writerModule, type WriterOptions, type WriterQuestions } from "./writer.ts"
@@ -38,9 +41,10 @@ export async function openSqlite(options: SqliteOptions): Promise<Store> {
 
 async function openLocked({ folder, reserveBytes, onDeath }: SqliteOptions, lock: Lock): Promise<Store> {
   const tail = prepare(folder)
-  const [writer, reader] = await Promise.all([
+  const [writer, reader, finder] = await Promise.all([
     startThread<WriterQuestions>(writerModule, { folder, reserveBytes } satisfies WriterOptions, { onDeath }),
     startThread<ReaderQuestions>(readerModule, folder, { onDeath }),
+    startThread<FinderQuestions>(finderModule, folder, { onDeath }),
   ])
   const registry = cacheRegistry({
     // The reader answers with a document of the kind that it was asked for.
@@ -57,11 +61,16 @@ async function openLocked({ folder, reserveBytes, onDeath }: SqliteOptions, lock
       tiles: (workspace, tiles) => reader.ask("tiles", [workspace, tiles]),
       checkpoint: (workspace) => reader.ask("checkpoint", workspace),
     },
+    search: {
+      position: (workspace) => reader.ask("filedPosition", workspace),
+      find: (workspace, wanted, before, limit) => finder.ask("find", [workspace, wanted, before, limit]),
+    },
     async ready() {
       const { full } = await writer.ask("append", { packed: new Uint8Array(), groups: [] })
       if (full) throw new LedgerError("storage_full", "the disk is nearly full")
     },
     async close() {
+      await finder.close()
       await reader.close()
       // The last to close a file may write to it, so that all of it is in the one file then, with no log beside it.
       await writer.close()
@@ -77,12 +86,7 @@ export function openSqliteWatched(folder: string): WatchedStore {
   const reads = journalReads(journal)
   const documents = documentReads(journal)
   return {
-    journal: {
-      head: async (workspace) => reads.head(workspace),
-      at: async (workspace, sequences) => reads.at(workspace, sequences),
-      after: async (workspace, sequence, limit) => reads.after(workspace, sequence, limit),
-      records: async (workspace, sequence, count) => reads.records(workspace, sequence, count),
-    },
+    journal: readerOf(reads),
     registry: {
       // A document's kind is the one that was asked for, so its value has that kind's type.
       get: async (kind, workspace, id) => documents.get(kind, workspace, id) as never,
@@ -97,12 +101,61 @@ export function openSqliteWatched(folder: string): WatchedStore {
   }
 }
 
-/** Makes or migrates both files, fills the index with the runs that are due, and reads the tail. */
+/** For the program that files, once the serving one has opened the folder. */
+export function openSqliteFiling(folder: string): FilingStore {
+  const journal = openForReading(join(folder, "journal.db"))
+  const search = openForWriting(join(folder, "search.db"), "search", "normal")
+  const reads = journalReads(journal)
+  return {
+    journal: readerOf(reads),
+    search: createSearch(search, reads),
+    async close() {
+      journal.close()
+      search.close()
+    },
+  }
+}
+
+/** For a program that makes everything derived again, while no other uses the folder: what was derived before is removed first. */
+export function openSqliteAnew(folder: string): DerivedStore {
+  if (!existsSync(join(folder, "journal.db"))) throw new StartError(`there is no ledger in ${folder}`)
+  const lock = lockFolder(folder)
+  try {
+    for (const file of ["index.db", "search.db"]) removeDatabase(join(folder, file))
+    prepare(folder)
+    const watched = openSqliteWatched(folder)
+    const filing = openSqliteFiling(folder)
+    return {
+      watched,
+      filing,
+      async close() {
+        await filing.close()
+        await watched.close()
+        lock.release()
+      },
+    }
+  } catch (error) {
+    lock.release()
+    throw error
+  }
+}
+
+function readerOf(reads: ReturnType<typeof journalReads>): JournalReader {
+  return {
+    head: async (workspace) => reads.head(workspace),
+    at: async (workspace, sequences) => reads.at(workspace, sequences),
+    after: async (workspace, sequence, limit) => reads.after(workspace, sequence, limit),
+    records: async (workspace, sequence, count) => reads.records(workspace, sequence, count),
+  }
+}
+
+/** Makes or migrates the three files, fills the index with the runs that are due, and reads the tail. */
 function prepare(folder: string): Tail {
   openForWriting(join(folder, "journal.db"), "journal", "full").close()
   using index = openForWriting(join(folder, "index.db"), "index", "normal")
   using journal = openForReading(join(folder, "journal.db"))
   const reads = journalReads(journal)
+  prepareSearch(join(folder, "search.db"), reads)
   while (fillRun(reads, index)) continue
   const tail = createTail()
   for (const { run, filter } of indexReads(index).filters(0)) tail.settle(run, filter)

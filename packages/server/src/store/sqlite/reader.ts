@@ -3,6 +3,7 @@
 import { join } from "node:path"
 import { openForReading } from "./database.ts"
 import { documentReads, indexReads, journalReads, type Place } from "./reads.ts"
+import { filedWorkspaces } from "./search-reads.ts"
 import { answer, givenToThread } from "../../thread.ts"
 
 export const readerModule = import.meta.filename
@@ -13,9 +14,11 @@ const folder = givenToThread<string>(readerModule)
 if (folder !== undefined) {
   const journal = openForReading(join(folder, "journal.db"))
   const index = openForReading(join(folder, "index.db"))
-  answer<ReaderQuestions>(questions(journalReads(journal), documentReads(journal), indexReads(index)), () => {
+  const search = openForReading(join(folder, "search.db"))
+  answer<ReaderQuestions>(questions(journalReads(journal), documentReads(journal), indexReads(index), filedWorkspaces(search)), () => {
     journal.close()
     index.close()
+    search.close()
   })
 }
 
@@ -24,7 +27,7 @@ type DocumentReads = ReturnType<typeof documentReads>
 type IndexReads = ReturnType<typeof indexReads>
 
 /** A question takes one thing, so that it is one message. */
-function questions(journal: JournalReads, documents: DocumentReads, index: IndexReads) {
+function questions(journal: JournalReads, documents: DocumentReads, index: IndexReads, filed: ReturnType<typeof filedWorkspaces>) {
   return {
     head: (workspace: string) => journal.head(workspace),
     at: ([workspace, sequences]: Parameters<JournalReads["at"]>) => journal.at(workspace, sequences),
@@ -47,6 +50,7 @@ function questions(journal: JournalReads, documents: DocumentReads, index: Index
     find: ([kind, id]: Parameters<DocumentReads["find"]>) => documents.find(kind, id),
     list: ([kind, workspace, before, limit]: Parameters<DocumentReads["list"]>) => documents.list(kind, workspace, before, limit),
     position: (workspace: string) => index.position(workspace),
+    filedPosition: (workspace: string) => filed(workspace)?.position ?? 0,
     tree: (workspace: string) => index.tree(workspace),
     tiles: ([workspace, tiles]: Parameters<IndexReads["tiles"]>) => index.tiles(workspace, tiles),
     checkpoint: (workspace: string) => index.checkpoint(workspace),

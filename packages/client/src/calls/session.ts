@@ -1,0 +1,23 @@
+import type { Call } from "../call.ts"
+import type { CallOptions } from "../exchange.ts"
+import type { Login, PasswordChange, Session, Setup } from "../wire.ts"
+
+/** For pages of the service's own: the session is a cookie, which the browser keeps and sends. A client with a key has no use for it. */
+export function sessionCalls(call: Call) {
+  return {
+    /** Takes an invitation up, or sets the first member up, and signs in. */
+    setUp: (setup: Setup, options?: CallOptions): Promise<Session> =>
+      call.json({ method: "POST", path: "/v1/setup", body: setup }, options),
+
+    signIn: (login: Login, options?: CallOptions): Promise<Session> =>
+      call.json({ method: "POST", path: "/v1/session", body: login }, options),
+
+    get: (options?: CallOptions): Promise<Session> => call.json({ method: "GET", path: "/v1/session" }, options),
+
+    signOut: (options?: CallOptions): Promise<void> => call.nothing({ method: "DELETE", path: "/v1/session" }, options),
+
+    /** Ends the member's other sessions. */
+    changePassword: (change: PasswordChange, options?: CallOptions): Promise<void> =>
+      call.nothing({ method: "POST", path: "/v1/session/password", body: change }, options),
+  }
+}

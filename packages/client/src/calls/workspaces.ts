@@ -1,0 +1,30 @@
+import { path, type Call } from "../call.ts"
+import type { CallOptions } from "../exchange.ts"
+import { eachOf, nextOf } from "../paging.ts"
+import type { ListQuery, NewWorkspace, Workspace, WorkspaceChange, WorkspaceList } from "../wire.ts"
+
+export function workspaceCalls(call: Call) {
+  const list = (query: Partial<ListQuery> = {}, options?: CallOptions): Promise<WorkspaceList> =>
+    call.json({ method: "GET", path: "/v1/workspaces", query: { ...query } }, options)
+  return {
+    /** Makes a workspace, with a project `core`. Needs the instance key. */
+    create: (workspace: NewWorkspace, options?: CallOptions): Promise<Workspace> =>
+      call.json({ method: "POST", path: "/v1/workspaces", body: workspace }, options),
+
+    list,
+
+    each: (query: Partial<ListQuery> = {}, options?: CallOptions): AsyncGenerator<Workspace, void, undefined> =>
+      eachOf(
+        (cursor) => list(cursor === undefined ? query : { ...query, cursor }, options),
+        (page) => ({ items: page.workspaces, next: nextOf(page) }),
+        query.cursor,
+      ),
+
+    get: (workspaceId: string, options?: CallOptions): Promise<Workspace> =>
+      call.json({ method: "GET", path: path`/v1/workspaces/${workspaceId}` }, options),
+
+    /** Changes the settings that are named; the others stay. */
+    update: (workspaceId: string, change: WorkspaceChange, options?: CallOptions): Promise<Workspace> =>
+      call.json({ method: "PATCH", path: path`/v1/workspaces/${workspaceId}`, body: change }, options),
+  }
+}

@@ -1,0 +1,65 @@
+import { callsBy } from "./call.ts"
+import { activityCalls } from "./calls/activity.ts"
+import { apiKeyCalls } from "./calls/api-keys.ts"
+import { consentCalls } from "./calls/consents.ts"
+import { eventCalls } from "./calls/events.ts"
+import { logCalls } from "./calls/log.ts"
+import { memberCalls } from "./calls/members.ts"
+import { packCalls } from "./calls/packs.ts"
+import { policyCalls } from "./calls/policies.ts"
+import { projectCalls } from "./calls/projects.ts"
+import { receiptCalls } from "./calls/receipts.ts"
+import { serviceCalls } from "./calls/service.ts"
+import { sessionCalls } from "./calls/session.ts"
+import { tokenCalls } from "./calls/tokens.ts"
+import { workspaceCalls } from "./calls/workspaces.ts"
+import { defaultEffects, type Effects } from "./effects.ts"
+import { TallystickError } from "./error.ts"
+import { createExchange } from "./exchange.ts"
+import { usualPatience, type Patience } from "./patience.ts"
+import type { Context } from "./write.ts"
+
+export interface ClientOptions extends Partial<Patience>, Partial<Effects> {
+  /** Such as `https://ledger.example.com`; empty for the origin of the page that this runs in. */
+  readonly baseUrl: string
+  /** An API key, the instance key, or a scoped token. Absent: the browser's session, or nobody. */
+  readonly key?: string
+  /** Vkeys of logs that you got by a way of your own: what `verify` believes. */
+  readonly trustedKeys?: readonly string[]
+  /** Said of every write. */
+  readonly context?: Context
+}
+
+export type Client = ReturnType<typeof createClient>
+
+/** One method for each endpoint. Every one rejects with a `TallystickError`, and repeats by itself what is safe to repeat. */
+export function createClient({ baseUrl, key, trustedKeys = [], context = {}, ...given }: ClientOptions) {
+  const { fetch, now, sleep, random, newKey, ...patience } = { ...defaultEffects, ...usualPatience, ...given }
+  const effects = { fetch, now, sleep, random, newKey }
+  requireUrl(baseUrl)
+  const call = callsBy(createExchange({ baseUrl, key, patience, effects }))
+  const writing = { newKey, context }
+  return {
+    events: eventCalls(call, writing),
+    consents: consentCalls(call, writing),
+    activity: activityCalls(call),
+    receipts: receiptCalls(call, trustedKeys),
+    log: logCalls(call),
+    policies: policyCalls(call),
+    packs: packCalls(call, trustedKeys),
+    tokens: tokenCalls(call),
+    workspaces: workspaceCalls(call),
+    projects: projectCalls(call),
+    apiKeys: apiKeyCalls(call),
+    members: memberCalls(call),
+    session: sessionCalls(call),
+    service: serviceCalls(call),
+  } as const
+}
+
+/** At once, because to a call it would look like a network that fails, and is worth another attempt. */
+function requireUrl(baseUrl: string): void {
+  if (baseUrl === "" || /^https?:\/\/[^/?#@]+(?:\/[^?#]*)?$/.test(baseUrl)) return
+  const detail = "baseUrl must be an http or https URL without credentials, query and fragment, or empty"
+  throw new TallystickError({ code: "invalid_field", detail, status: 0, outcome: "rejected" })
+}

@@ -1,0 +1,39 @@
+import { toHex } from "@tallystick/proof"
+
+/** What a client needs of the world outside. Each has a default that browsers and Node both have; a test gives its own. */
+export interface Effects {
+  readonly fetch: typeof fetch
+  /** Milliseconds that never go back, from any beginning. */
+  readonly now: () => number
+  /** Resolves after so many milliseconds, or as soon as the signal aborts. */
+  readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>
+  /** From 0 to just below 1. */
+  readonly random: () => number
+  /** A new idempotency key: 12 to 255 characters that nobody has used before. */
+  readonly newKey: () => string
+}
+
+const keyBytes = 16
+
+export const defaultEffects: Effects = {
+  // Looked up when it is called, by its own name: browsers refuse a fetch that is called as a method of something else.
+  fetch: (...request) => fetch(...request),
+  now: () => performance.now(),
+  sleep,
+  random: Math.random,
+  // Pages over plain HTTP have no crypto.randomUUID, and have this.
+  newKey: () => toHex(crypto.getRandomValues(new Uint8Array(keyBytes))),
+}
+
+function sleep(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) return resolve()
+    const wake = (): void => {
+      clearTimeout(timer)
+      signal.removeEventListener("abort", wake)
+      resolve()
+    }
+    const timer = setTimeout(wake, ms)
+    signal.addEventListener("abort", wake)
+  })
+}

@@ -1,0 +1,106 @@
+import type { Problem } from "./wire.ts"
+
+/**
+ * What became of a request that has failed. `rejected`: nothing was recorded. `unknown`: it may have been; repeat it with the same
+ * idempotency key, and there will be one entry.
+ */
+export type Outcome = "rejected" | "unknown"
+
+/** Codes of this package's own, beside those of the service. */
+export type LocalCode = "network_error" | "timeout" | "aborted" | "unexpected_answer"
+
+export interface Failure {
+  /** One of the service's codes or of `LocalCode`; a later version of the service may have others. */
+  readonly code: string
+  /** A sentence for people. */
+  readonly detail: string
+  /** Of the answer; 0 if none arrived. */
+  readonly status: number
+  readonly outcome: Outcome
+  /** The answer's X-Request-Id, by which the service's operator finds it. */
+  readonly requestId?: string | undefined
+  /** When to come back, if the service says so. */
+  readonly retryAfterSeconds?: number | undefined
+  /** The key of the write that failed, with which it can be repeated. */
+  readonly idempotencyKey?: string | undefined
+  readonly cause?: unknown
+}
+
+/** Every call that fails rejects with one of these. */
+export class TallystickError extends Error implements Failure {
+  readonly code: string
+  readonly detail: string
+  readonly status: number
+  readonly outcome: Outcome
+  readonly requestId: string | undefined
+  readonly retryAfterSeconds: number | undefined
+  readonly idempotencyKey: string | undefined
+
+  constructor({ code, detail, status, outcome, requestId, retryAfterSeconds, idempotencyKey, cause }: Failure) {
+    super(`${code}: ${detail}`, cause === undefined ? undefined : { cause })
+    this.name = "TallystickError"
+    this.code = code
+    this.detail = detail
+    this.status = status
+    this.outcome = outcome
+    this.requestId = requestId
+    this.retryAfterSeconds = retryAfterSeconds
+    this.idempotencyKey = idempotencyKey
+  }
+}
+
+/** The service gives these before a transaction begins; any other 5xx may have come after it. */
+const refusedBeforeRecording: readonly string[] = ["overloaded", "storage_full", "read_only", "shutting_down"]
+
+/** An answer that says no, as an error. Takes its body, which need not be the service's: a proxy may have written it. */
+export function failureOf(response: Response, body: string): TallystickError {
+  const problem = problemOf(body)
+  const { status, headers } = response
+  const isRejected = status < 500 || (problem !== undefined && refusedBeforeRecording.includes(problem.error))
+  return new TallystickError({
+    code: problem?.error ?? "unexpected_answer",
+    detail: problem?.detail ?? `the answer has status ${status} and is not one of a Tallystick service`,
+    status,
+    outcome: isRejected ? "rejected" : "unknown",
+    requestId: headers.get("x-request-id") ?? undefined,
+    retryAfterSeconds: secondsOf(headers.get("retry-after"), headers.get("date")),
+  })
+}
+
+/** The same error, of a call that has a key, or of which an earlier attempt may have been recorded. */
+export function withinCall(
+  error: TallystickError,
+  { idempotencyKey, outcome }: { readonly idempotencyKey: string | undefined; readonly outcome: Outcome | undefined },
+): TallystickError {
+  const { code, detail, status, requestId, retryAfterSeconds, cause } = error
+  return new TallystickError({
+    code,
+    detail,
+    status,
+    requestId,
+    retryAfterSeconds,
+    cause,
+    outcome: outcome ?? error.outcome,
+    idempotencyKey: idempotencyKey ?? error.idempotencyKey,
+  })
+}
+
+function problemOf(body: string): Problem | undefined {
+  let value: unknown
+  try {
+    value = JSON.parse(body)
+  } catch {
+    return undefined
+  }
+  if (typeof value !== "object" || value === null || !("error" in value) || !("detail" in value)) return undefined
+  const { error, detail } = value
+  return typeof error === "string" && typeof detail === "string" ? { error, detail } : undefined
+}
+
+/** The service says seconds. Proxies may say a date, which is as far away as it is from the answer's own: our clock may be another. */
+function secondsOf(retryAfter: string | null, date: string | null): number | undefined {
+  if (retryAfter === null) return undefined
+  if (/^[0-9]{1,9}$/.test(retryAfter)) return Number(retryAfter)
+  const ms = Date.parse(retryAfter) - Date.parse(date ?? "")
+  return Number.isNaN(ms) ? undefined : Math.max(0, Math.ceil(ms / 1000))
+}

@@ -1,0 +1,119 @@
+import { TallystickError, failureOf, withinCall } from "./error.ts"
+import type { Effects } from "./effects.ts"
+import { waitBefore, type Patience } from "./patience.ts"
+
+// One call: as many attempts as it takes, all with the same bytes and the same key.
+
+/** What a caller may say of any call. */
+export interface CallOptions extends Partial<Patience> {
+  readonly signal?: AbortSignal
+}
+
+export interface Request {
+  readonly method: "GET" | "POST" | "PATCH" | "DELETE"
+  /** Made by `path`, so that nothing in it can lead elsewhere. */
+  readonly path: string
+  readonly query?: Readonly<Record<string, string | number | boolean | undefined>>
+  readonly headers?: Readonly<Record<string, string | undefined>>
+  readonly body?: unknown
+  /** Doing it twice is doing it once. GET and DELETE are so by themselves, writes by their keys. */
+  readonly isRepeatable?: boolean
+  /** A status that is no success, and is an answer all the same. */
+  readonly alsoReads?: number
+  readonly idempotencyKey?: string
+}
+
+/** Does a call, and reads its answer, which is part of each attempt: an answer that breaks off is none. */
+export type Exchange = <T>(request: Request, read: (response: Response) => Promise<T>, options?: CallOptions) => Promise<T>
+
+export interface ExchangeOptions {
+  readonly baseUrl: string
+  readonly key: string | undefined
+  readonly patience: Patience
+  readonly effects: Effects
+}
+
+export function createExchange({ baseUrl, key, patience: usual, effects }: ExchangeOptions): Exchange {
+  const base = baseUrl.replace(/\/+$/, "")
+  return async (request, read, { signal, ...given } = {}) => {
+    const patience = { ...usual, ...given }
+    const { url, init } = prepared(base, key, request)
+    const isRepeatable = request.isRepeatable ?? (request.method === "GET" || request.method === "DELETE")
+    const endsAt = effects.now() + patience.timeoutMs
+    // An attempt that was refused says nothing about an earlier one.
+    let outcome: "unknown" | undefined
+    for (let retry = 1; ; retry++) {
+      const limitMs = Math.min(patience.attemptTimeoutMs, endsAt - effects.now())
+      const done = await attempt(effects, { url, init, alsoReads: request.alsoReads }, read, limitMs, signal)
+      if (!(done instanceof TallystickError)) return done.read
+      if (done.outcome === "unknown") outcome = "unknown"
+      const wait = waitBefore(retry, done, isRepeatable, patience, effects.random)
+      if (wait === undefined || effects.now() + wait >= endsAt) throw withinCall(done, { idempotencyKey: request.idempotencyKey, outcome })
+      await effects.sleep(wait, signal ?? new AbortController().signal)
+    }
+  }
+}
+
+function prepared(base: string, key: string | undefined, { method, path, query = {}, headers = {}, body, idempotencyKey }: Request) {
+  // URLs have a meaning of their own for dots, and escaping does not take it away.
+  if (path.split("/").some((segment, at) => at > 0 && /^\.{0,2}$/.test(segment))) {
+    const detail = "an id in a path must not be empty, . or .."
+    throw new TallystickError({ code: "invalid_field", detail, status: 0, outcome: "rejected" })
+  }
+  try {
+    return { url: urlOf(base, path, query), init: initOf(method, key, headers, body) }
+  } catch {
+    // The reason is not told: it would show the header, which may be the key.
+    const detail = "a header has characters that headers cannot have, or the body is no JSON"
+    throw new TallystickError({ code: "invalid_field", detail, status: 0, outcome: "rejected", idempotencyKey })
+  }
+}
+
+function urlOf(base: string, path: string, query: NonNullable<Request["query"]>): string {
+  const asked = new URLSearchParams(Object.entries(query).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]])))
+  return `${base}${path}${asked.size === 0 ? "" : `?${asked.toString()}`}`
+}
+
+function initOf(method: string, key: string | undefined, headers: NonNullable<Request["headers"]>, body: unknown): RequestInit {
+  const sent = new Headers({ accept: "application/json" })
+  for (const [name, value] of Object.entries(headers)) if (value !== undefined) sent.set(name, value)
+  if (key !== undefined) sent.set("authorization", `Bearer ${key}`)
+  if (body !== undefined) sent.set("content-type", "application/json")
+  // A redirection that is followed may turn a POST into a GET, whose success is not that of the write.
+  return { method, headers: sent, redirect: "manual", ...(body === undefined ? {} : { body: JSON.stringify(body) }) }
+}
+
+async function attempt<T>(
+  { fetch, sleep }: Effects,
+  { url, init, alsoReads }: { readonly url: string; readonly init: RequestInit; readonly alsoReads: number | undefined },
+  read: (response: Response) => Promise<T>,
+  limitMs: number,
+  signal: AbortSignal | undefined,
+): Promise<{ readonly read: T } | TallystickError> {
+  if (signal?.aborted) return aborted(signal, "rejected")
+  const late = new AbortController()
+  const finished = new AbortController()
+  void sleep(limitMs, finished.signal).then(() => finished.signal.aborted || late.abort())
+  try {
+    const response = await fetch(url, { ...init, signal: signal === undefined ? late.signal : AbortSignal.any([late.signal, signal]) })
+    if (!response.ok && response.status !== alsoReads) return failureOf(response, await response.text())
+    return { read: await read(response) }
+  } catch (cause) {
+    if (signal?.aborted) return aborted(signal, "unknown")
+    if (cause instanceof TallystickError) return cause
+    return late.signal.aborted
+      ? failed("timeout", `no answer arrived within ${Math.round(limitMs)} ms`, cause)
+      : failed("network_error", "the connection failed before the whole answer had arrived", cause)
+  } finally {
+    finished.abort()
+  }
+}
+
+function failed(code: string, detail: string, cause: unknown): TallystickError {
+  return new TallystickError({ code, detail, status: 0, outcome: "unknown", cause })
+}
+
+/** Before anything was sent, the outcome is known. */
+function aborted(signal: AbortSignal, outcome: "rejected" | "unknown"): TallystickError {
+  return new TallystickError({ code: "aborted", detail: "the caller gave the call up", status: 0, outcome, cause: signal.reason })
+}

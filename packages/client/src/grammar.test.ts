@@ -1,0 +1,79 @@
+import assert from "node:assert/strict"
+import test from "node:test"
+import { parseQuery, queryBytesMax, queryTermsMax, wordsOf, type Term } from "./grammar.ts"
+
+const text = (words: string, more: Partial<Term> = {}): Term =>
+  ({ kind: "text", not: false, words: words.split(" "), isPrefix: true, ...more }) as Term
+const field = (name: string, value: string, more: Partial<Term> = {}): Term =>
+  ({ kind: "field", not: false, field: name, value, isPrefix: false, ...more }) as Term
+
+const understood: readonly (readonly [search: string, ...terms: Term[]])[] = [
+  [""],
+  ["approve", text("approve")],
+  ["  Approve \t invoice ", text("approve"), text("invoice")],
+  ["appr*", text("appr")],
+  ["inv_42", text("inv 42")],
+  ["ada@example.com", text("ada example com")],
+  ['"Invoice 42"', text("invoice 42", { isPrefix: false })],
+  ['"invoice 4"*', text("invoice 4")],
+  ['-"a b" -c', text("a b", { not: true, isPrefix: false }), text("c", { not: true })],
+  ["actor:usr_1", field("actor", "usr_1")],
+  ["-action:billing.*", field("action", "billing.", { not: true, isPrefix: true })],
+  ['target:"Invoice 42"', field("target", "Invoice 42")],
+  ['name:"Invoice 4"* lane:security', field("name", "Invoice 4", { isPrefix: true }), field("lane", "security")],
+  ["metadata.order.id:A-7", field("metadata.order.id", "A-7")],
+  ["actor:*", field("actor", "", { isPrefix: true })],
+  ['actor:""', field("actor", "")],
+  // What is no field is text, and so is what only looks like one.
+  ["colour:red", text("colour red")],
+  ["Actor:x", text("actor x")],
+  ["actor:", text("actor")],
+  ["metadata.:x", text("metadata x")],
+  ["12:30", text("12 30")],
+  // Nothing is wrong, whatever it is.
+  ['"an open end', text("an open end", { isPrefix: false })],
+  ["a*b", text("a b")],
+  ["a**", text("a")],
+  ["--x", text("x", { not: true })],
+  ['say"what', text("say"), text("what", { isPrefix: false })],
+  ['* - -- ! "" "?!" **'],
+]
+
+test("a search means what it says", () => {
+  for (const [search, ...terms] of understood) assert.deepEqual(parseQuery(search), { query: { terms } }, search)
+})
+
+test("words are runs of letters and digits with their marks, in lower case", () => {
+  assert.deepEqual(wordsOf("Invoice-42, ÉTÉ_x"), ["invoice", "42", "été", "x"])
+  assert.deepEqual(wordsOf("Cafe\u0301 नमस्ते Ωμέγα 東京1"), ["cafe\u0301", "नमस्ते", "ωμέγα", "東京1"])
+  assert.deepEqual(wordsOf(" \u0301!? "), [])
+  assert.deepEqual(wordsOf(wordsOf("İstanbul").join(" ")), wordsOf("İstanbul"), "a word is one word, however often it is read")
+})
+
+test("a search is too long by bytes or by terms, and is told so", () => {
+  const atMost = "é".repeat(queryBytesMax / 2)
+  assert.ok("query" in parseQuery(atMost))
+  assert.deepEqual(parseQuery(`${atMost}!`), { problem: "must have at most 512 bytes, it has 513" })
+  assert.ok("query" in parseQuery("a ".repeat(queryTermsMax)))
+  assert.ok("query" in parseQuery("a - ** ".repeat(queryTermsMax)), "what says nothing is no term")
+  assert.deepEqual(parseQuery("a ".repeat(queryTermsMax + 1)), { problem: "must have at most 16 terms, it has 17" })
+})
+
+test("every text is a search, and every term of it has something to find", () => {
+  const seed = Math.floor(Math.random() * 2 ** 31)
+  let state = seed
+  const chance = (below: number) => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
+    return Math.floor((state / 2 ** 32) * below)
+  }
+  const pieces = ['"', "*", "-", ":", " ", "\t", "actor", "metadata.", "email:", "a", "É", "9", "_", "\u0301", "…", "😀", "(", "\\", "^"]
+  for (let round = 0; round < 20_000; round++) {
+    const search = Array.from({ length: chance(30) }, () => pieces[chance(pieces.length)]).join("")
+    const parsed = parseQuery(search)
+    if ("problem" in parsed) continue
+    for (const term of parsed.query.terms) {
+      const holds = term.kind === "field" || (term.words.length > 0 && term.words.every((word) => wordsOf(word).join(" ") === word))
+      assert.ok(holds, `${JSON.stringify(search)} of seed ${seed}`)
+    }
+  }
+})

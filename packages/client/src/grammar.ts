@@ -1,0 +1,101 @@
+// The grammar of searches, for both ends: the service finds by it, a page can show how a search was understood.
+//
+//   approve           a word that begins so, of any text of an entry
+//   "invoice 42"      these words in a row within one value; "invoice 4"* for the start of the last one
+//   inv_42            the same as "inv 42"*: what is no letter or digit only parts words
+//   actor:usr_1       the whole of a value; actor:usr_* for its start; target:"Invoice 42" where it has spaces
+//   -…                what must not be there
+//
+// All terms must match; of those that name one field without `-`, one is enough. Case never counts, diacritics do. There is no wrong
+// search, only one that is too long: what is none of the above is read as text.
+
+export interface Query {
+  readonly terms: readonly Term[]
+}
+
+export type Term = TextTerm | FieldTerm
+
+/** Words in a row within one value; of the last one its start is enough if `isPrefix`. Never without a word. */
+export interface TextTerm {
+  readonly kind: "text"
+  readonly not: boolean
+  readonly words: readonly string[]
+  readonly isPrefix: boolean
+}
+
+/** The whole of a value, or its start, ignoring case. */
+export interface FieldTerm {
+  readonly kind: "field"
+  readonly not: boolean
+  readonly field: string
+  readonly value: string
+  readonly isPrefix: boolean
+}
+
+export const queryBytesMax = 512
+export const queryTermsMax = 16
+
+/** The fields that a search may name, beside `metadata.<key>`. */
+export const queryFields = [
+  "action",
+  "actor",
+  "target",
+  "email",
+  "name",
+  "id",
+  "receipt",
+  "type",
+  "lane",
+  "project",
+  "source",
+  "kind",
+  "trace",
+] as const
+
+/** How a search is understood; or the end of a sentence that begins with `query` and says which rule it breaks. */
+export function parseQuery(text: string): { readonly query: Query } | { readonly problem: string } {
+  const bytes = new TextEncoder().encode(text).length
+  if (bytes > queryBytesMax) return { problem: `must have at most ${queryBytesMax} bytes, it has ${bytes}` }
+  const terms: Term[] = []
+  for (const [whole, minus, field, quoted, raw, star] of text.matchAll(pattern)) {
+    if (whole === "") continue
+    const term = termOf(minus === "-", field, quoted, raw, star === "*")
+    if (term !== undefined) terms.push(term)
+  }
+  // A dash or a star that stands alone says nothing, so it is no term.
+  const { length } = terms
+  return length > queryTermsMax ? { problem: `must have at most ${queryTermsMax} terms, it has ${length}` } : { query: { terms } }
+}
+
+/**
+ * One term: a minus, the name of a field with its colon, and a text, in quotation marks (which the end of the search closes as well) or up
+ * to the next space; a star after either.
+ */
+const pattern = new RegExp(
+  String.raw`(-?)(?:(${queryFields.join("|")}|metadata\.[^\s:"]+):)?(?:"([^"]*)(?:"|$)|([^\s"*](?:[^\s"]*[^\s"*])?|))(\*(?=\s|$))?`,
+  "gu",
+)
+
+function termOf(
+  not: boolean,
+  field: string | undefined,
+  quoted: string | undefined,
+  raw: string | undefined,
+  hasStar: boolean,
+): Term | undefined {
+  const value = quoted ?? raw ?? ""
+  if (field !== undefined && (value !== "" || hasStar || quoted !== undefined)) {
+    return { kind: "field", not, field, value, isPrefix: hasStar }
+  }
+  const words = wordsOf(field === undefined ? value : `${field}:${value}`)
+  // Without a letter or a digit it says nothing that an entry could have.
+  return words.length === 0 ? undefined : { kind: "text", not, words, isPrefix: quoted === undefined || hasStar }
+}
+
+/**
+ * The words of a text: its runs of letters and digits, in lower case. Marks belong to the letter that they stand on, because some scripts
+ * write their vowels so, and because an accent may be a mark of its own.
+ */
+export function wordsOf(text: string): string[] {
+  return text.toLowerCase().match(/[\p{L}\p{N}][\p{L}\p{N}\p{M}]*/gu) ?? []
+}

@@ -1,0 +1,65 @@
+import { jsonOf, type Call } from "./call.ts"
+import type { CallOptions } from "./exchange.ts"
+import type { Receipt } from "./wire.ts"
+
+/** Where a write comes from; it is kept with the entry. */
+export interface Context {
+  readonly environment?: string
+  readonly server?: string
+  readonly requestId?: string
+  readonly sessionId?: string
+  readonly traceId?: string
+  readonly traceparent?: string
+}
+
+export interface WriteOptions extends CallOptions {
+  /**
+   * Makes repeating it safe, for ever: 12 to 255 characters. Give one that you make from what happened (`order-4711-created`), or keep the
+   * one that you gave, if you must be able to repeat the write after your own process has died. Absent: a new one for this call.
+   */
+  readonly idempotencyKey?: string
+  /** Over that of the client. */
+  readonly context?: Context
+}
+
+/** What was recorded. */
+export interface Written {
+  readonly receipt: Receipt
+  /** The key had been used before by the same request, whose receipt this is. */
+  readonly replayed: boolean
+  readonly idempotencyKey: string
+}
+
+/** What writes have in common. */
+export interface Writing {
+  readonly newKey: () => string
+  readonly context: Context
+}
+
+export async function writeOne<Answer>(
+  { exchange }: Call,
+  { newKey, context: usual }: Writing,
+  path: string,
+  body: object,
+  receiptOf: (answer: Answer) => Receipt,
+  { idempotencyKey = newKey(), context, ...options }: WriteOptions = {},
+): Promise<Written> {
+  const headers = { ...contextHeaders({ ...usual, ...context }), "idempotency-key": idempotencyKey }
+  const read = async (response: Response): Promise<Written> => ({
+    receipt: receiptOf(await jsonOf<Answer>(response)),
+    replayed: response.headers.get("idempotency-replayed") === "true",
+    idempotencyKey,
+  })
+  return await exchange({ method: "POST", path, headers, body, isRepeatable: true, idempotencyKey }, read, options)
+}
+
+export function contextHeaders({ environment, server, requestId, sessionId, traceId, traceparent }: Context) {
+  return {
+    "x-service-environment": environment,
+    "x-service-server": server,
+    "x-request-id": requestId,
+    "x-session-id": sessionId,
+    "x-trace-id": traceId,
+    traceparent,
+  }
+}

@@ -1,0 +1,219 @@
+import { canonicalize, parseCanonical } from "./canonical.ts"
+import { fromHex, toHex } from "./encoding.ts"
+import { isJsonObject, type Json, type JsonObject } from "./json.ts"
+import { csvLine } from "./pack-csv.ts"
+import type { RecordFields } from "./record.ts"
+import { bodySaltBytes } from "./body.ts"
+
+/**
+ * An evidence pack: entries of one ledger, with all that is needed to check them without the service. It is a ZIP (see zip.ts) of
+ *
+ *     manifest.json                 path → SHA-256, in hex, of every file but itself, `seal.*` and `disclosures/`; canonical JSON
+ *     genesis.json                  what hashes to the ledgerId
+ *     log.vkey  policy.txt          the key that signs, and a C2SP tlog-policy that trusts it
+ *     checkpoint                    the signed note that every proof leads to
+ *     proofs/<receipt>.tlog-proof   the record of an entry, and its way to that checkpoint
+ *     bodies/NNN.jsonl              {"body","index","salt"}: 256 entries in each, in the order of the chain
+ *     disclosures/NNN.jsonl         {"d","index"}: the sealed fields of the same entries that may be seen; absent where there are none
+ *     receipts.jsonl                a line for each entry: its receipt, without what is sealed
+ *     entries.csv                   the same entries for people and spreadsheets, without what is sealed
+ *     policies/<projectId>/<n>.json the published policies that the entries name
+ *     README.txt                    for people
+ *     seal.json                     {"body","index","salt"} of the ledger's own entry about this pack; it says SHA-256(manifest.json)
+ *     seal.tlog-proof               that this entry stands in the same ledger
+ *
+ * Only an erasure changes a pack: it takes lines out of `disclosures/`, which is why nothing else may say what is in them. Everything here
+ * is derived from records and bodies by the functions below, by whoever makes a pack and by whoever checks one.
+ */
+export const packPaths = {
+  manifest: "manifest.json",
+  genesis: "genesis.json",
+  vkey: "log.vkey",
+  policy: "policy.txt",
+  checkpoint: "checkpoint",
+  receipts: "receipts.jsonl",
+  table: "entries.csv",
+  readme: "README.txt",
+  seal: "seal.json",
+  sealProof: "seal.tlog-proof",
+} as const
+
+/** The action of the entry that a pack is sealed by. */
+export const packAction = "evidence.pack.create"
+
+/** Entries of one file of bodies. */
+export const packGroup = 256
+
+export function proofPath(receipt: string): string {
+  return `proofs/${receipt}.tlog-proof`
+}
+
+export function bodiesPath(group: number): string {
+  return `bodies/${groupName(group)}`
+}
+
+export function disclosuresPath(group: number): string {
+  return `disclosures/${groupName(group)}`
+}
+
+export function policyPath(projectId: string, version: number): string {
+  return `policies/${projectId}/${version}.json`
+}
+
+/** Whether the manifest has the hash of a file. */
+export function isListed(path: string): boolean {
+  return path !== packPaths.manifest && !path.startsWith("seal.") && !path.startsWith("disclosures/")
+}
+
+export function formatManifest(hashes: ReadonlyMap<string, string>): string {
+  return canonicalize(Object.fromEntries(hashes))
+}
+
+/** A tlog-policy of one log and no witnesses. */
+export function formatTrustPolicy(vkey: string): string {
+  return `log ${vkey}\nquorum none\n`
+}
+
+/** An entry's body as it was hashed, with what it was salted with. */
+export type BodyLine = { readonly index: number; readonly salt: Uint8Array; readonly body: string }
+
+/** Without the newline that ends a line of `bodies/`. */
+export function formatBodyLine({ index, salt, body }: BodyLine): string {
+  return canonicalize({ body, index, salt: toHex(salt) })
+}
+
+/** Undefined unless `formatBodyLine` would write the text so. */
+export function parseBodyLine(text: string): BodyLine | undefined {
+  const line = parseCanonical(text)
+  if (!isJsonObject(line)) return undefined
+  const { body, index, salt: saltText, ...others } = line
+  const salt = typeof saltText === "string" ? fromHex(saltText) : undefined
+  if (typeof body !== "string" || !isIndex(index) || salt?.length !== bodySaltBytes || Object.keys(others).length > 0) return undefined
+  return { index, salt, body }
+}
+
+export type DisclosureLine = { readonly index: number; readonly disclosures: readonly string[] }
+
+export function formatDisclosureLine({ index, disclosures }: DisclosureLine): string {
+  return canonicalize({ d: disclosures, index })
+}
+
+/** Undefined unless `formatDisclosureLine` would write the text so, for one disclosure or more. */
+export function parseDisclosureLine(text: string): DisclosureLine | undefined {
+  const line = parseCanonical(text)
+  if (!isJsonObject(line)) return undefined
+  const { d, index, ...others } = line
+  if (!Array.isArray(d) || d.length === 0 || !isIndex(index) || Object.keys(others).length > 0) return undefined
+  // Array.isArray makes any[] of it; its items are Json.
+  const disclosures = d as readonly Json[]
+  return disclosures.every((one) => typeof one === "string") ? { index, disclosures } : undefined
+}
+
+/** An entry as record and body say it; nothing sealed is in it. */
+export type PackEntry = {
+  readonly record: RecordFields
+  readonly eventHash: string
+  readonly sequence: number
+  readonly body: JsonObject
+}
+
+/** What the API calls the receipt, without what depends on the asker or on the day. */
+export function formatReceiptLine({ record, eventHash, body }: PackEntry): string {
+  const { id, receipt, actor, target, lane, receivedAt, policyVersion, keyId } = body
+  return canonicalize(
+    defined({
+      accepted: true,
+      eventId: id,
+      receipt,
+      eventHash,
+      previousHash: toHex(record.previousHash),
+      timestamp: timestampOf(record),
+      actor: open(actor),
+      target: open(target),
+      lane,
+      receivedAt,
+      policyVersion,
+      provenance: keyId === undefined ? undefined : { keyId },
+    }),
+  )
+}
+
+export function formatTableHeader(): string {
+  return csvLine(columns.map(([name]) => name))
+}
+
+export function formatTableRow(entry: PackEntry): string {
+  return csvLine(columns.map(([, valueOf]) => cellOf(valueOf(entry))))
+}
+
+/** A published version of a policy, as a pack has it. */
+export type PackPolicy = {
+  readonly id: string
+  readonly projectId: string
+  readonly version: number
+  readonly publishedAt: string
+  readonly sectionHash: string
+  readonly sections: readonly JsonObject[]
+}
+
+export function formatPolicy({ id, projectId, version, publishedAt, sectionHash, sections }: PackPolicy): string {
+  return canonicalize({ id, projectId, version, publishedAt, sectionHash, sections })
+}
+
+const columns: readonly (readonly [string, (entry: PackEntry) => Json | undefined])[] = [
+  ["sequence", ({ sequence }) => sequence],
+  ["timestamp", ({ record }) => timestampOf(record)],
+  ["occurredAt", ({ body }) => body["occurredAt"]],
+  ["kind", ({ record }) => record.kind],
+  ["projectId", ({ body }) => body["projectId"]],
+  ["action", ({ body }) => body["action"]],
+  ["lane", ({ body }) => body["lane"]],
+  ["source", ({ body }) => body["source"]],
+  ["actor.id", ({ body }) => memberOf(body["actor"], "id")],
+  ["actor.type", ({ body }) => memberOf(body["actor"], "type")],
+  ["target.id", ({ body }) => memberOf(body["target"], "id")],
+  ["target.type", ({ body }) => memberOf(body["target"], "type")],
+  ["target.name", ({ body }) => memberOf(body["target"], "name")],
+  ["userVisible", ({ body }) => body["userVisible"]],
+  ["policyVersion", ({ body }) => body["policyVersion"]],
+  ["metadata", ({ body }) => open(body["metadata"])],
+  ["receivedAt", ({ body }) => body["receivedAt"]],
+  ["eventId", ({ body }) => body["id"]],
+  ["receipt", ({ body }) => body["receipt"]],
+  ["eventHash", ({ eventHash }) => eventHash],
+  ["previousHash", ({ record }) => toHex(record.previousHash)],
+]
+
+function groupName(group: number): string {
+  return `${String(group).padStart(3, "0")}.jsonl`
+}
+
+function timestampOf({ timeMs }: RecordFields): string | undefined {
+  const time = new Date(timeMs)
+  return Number.isNaN(time.getTime()) ? undefined : time.toISOString()
+}
+
+/** Without the digests of what is sealed in it. */
+function open(value: Json | undefined): Json | undefined {
+  if (!isJsonObject(value)) return value
+  const { _sd: _, ...members } = value
+  return members
+}
+
+function memberOf(value: Json | undefined, name: string): Json | undefined {
+  return isJsonObject(value) ? value[name] : undefined
+}
+
+function cellOf(value: Json | undefined): string {
+  if (value === undefined) return ""
+  return typeof value === "string" ? value : canonicalize(value)
+}
+
+function isIndex(value: Json | undefined): value is number {
+  return typeof value === "number" && Number.isSafeInteger(value) && value >= 0
+}
+
+function defined(members: { readonly [name: string]: Json | undefined }): JsonObject {
+  // Only those that have a value are kept.
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as JsonObject
+}

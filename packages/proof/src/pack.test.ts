@@ -1,0 +1,450 @@
+import assert from "node:assert/strict"
+import { createHash, createPublicKey, verify } from "node:crypto"
+import test, { type TestContext } from "node:test"
+import { bodyHash } from "./body.ts"
+import { canonicalize } from "./canonical.ts"
+import { formatCheckpoint } from "./checkpoint.ts"
+import { ed25519PublicKey, ed25519Sign } from "./ed25519.ts"
+import { concat, fromUtf8, toBase64Url, toHex, utf8 } from "./encoding.ts"
+import { ledgerId } from "./genesis.ts"
+import type { JsonObject } from "./json.ts"
+import { signNote } from "./note.ts"
+import {
+  bodiesPath,
+  disclosuresPath,
+  formatBodyLine,
+  formatDisclosureLine,
+  formatManifest,
+  formatPolicy,
+  formatReceiptLine,
+  formatTableHeader,
+  formatTableRow,
+  formatTrustPolicy,
+  isListed,
+  packGroup,
+  policyPath,
+  proofPath,
+} from "./pack-form.ts"
+import { verifyPack, type PackOptions, type PackVerdict } from "./pack.ts"
+import { encodeRecord, eventHash, parseRecord, type Kind } from "./record.ts"
+import { digest, disclosure } from "./sealed.ts"
+import { formatTlogProof } from "./tlog-proof.ts"
+import { inclusionProof, rootOf, type NodeReader } from "./tree-proof.ts"
+import { nodeHash } from "./tree.ts"
+import { createVkey, formatVkey } from "./vkey.ts"
+import { crc32, readZip, zipDirectory, zipFileHeader } from "./zip.ts"
+
+// A small ledger of its own, and packs of it: whole ones, changed ones, and such as only somebody with the ledger's key could make.
+
+const origin = "ledger.example/ledgers/1"
+const seed = new Uint8Array(32).fill(7)
+const signer = { name: origin, publicKey: ed25519PublicKey(seed), sign: ed25519Sign(seed) }
+const vkey = formatVkey(createVkey(origin, signer.publicKey))
+const genesisText = canonicalize({
+  createdAt: "2026-01-01T00:00:00.000Z",
+  nonce: "oKGio6SlpqeoqaqrrK2urw",
+  origin,
+  v: 1,
+  workspaceId: "acme",
+})
+const salt = new Uint8Array(16).fill(9)
+const title = "For the auditor"
+
+type Files = Map<string, Uint8Array>
+
+interface Entry {
+  readonly record: Uint8Array
+  readonly hash: Uint8Array
+  readonly body: JsonObject
+  readonly disclosures: readonly string[]
+}
+
+function receiptOf(index: number): string {
+  return `rcp_${String(index).padStart(36, "0")}`
+}
+
+function bodyOf(index: number): { body: JsonObject; disclosures: readonly string[] } {
+  const email = disclosure(new Uint8Array(16).fill(index % 256), "email", `ada${index}@example.com`)
+  const body: JsonObject = {
+    v: 1,
+    _sd_alg: "sha-256",
+    id: `evt_${index}`,
+    receipt: receiptOf(index),
+    workspaceId: "acme",
+    projectId: "core",
+    action: "billing.invoice.approve",
+    actor: { id: "=1+1", type: "user", _sd: [digest(email)] },
+    target: { id: `inv_${index}`, type: "invoice" },
+    occurredAt: "2026-01-01T00:00:00+01:00",
+    receivedAt: "2026-01-01T00:00:00.000Z",
+    source: "api",
+    userVisible: false,
+    lane: "operations",
+    metadata: { amount: index },
+    policyVersion: 1,
+  }
+  return { body, disclosures: [email] }
+}
+
+interface Ledger {
+  readonly entries: readonly Entry[]
+  append(kind: Kind, body: JsonObject, disclosures?: readonly string[], previousHash?: Uint8Array): Entry
+  checkpoint(size: number): string
+  proof(index: number, checkpoint: string, size: number): string
+}
+
+function createLedger(genesis = genesisText): Ledger {
+  const id = ledgerId(genesis)
+  const entries: Entry[] = []
+  const node: NodeReader = (level, n) => (level === 0 ? at(n).hash : nodeHash(node(level - 1, 2 * n), node(level - 1, 2 * n + 1)))
+  const at = (index: number): Entry => entries[index] ?? assert.fail()
+  return {
+    entries,
+    append(kind, body, disclosures = [], previousHash = entries.at(-1)?.hash ?? id) {
+      const index = entries.length
+      const hashed = bodyHash(salt, utf8(canonicalize(body)))
+      const record = encodeRecord({
+        kind,
+        index,
+        timeMs: Date.UTC(2026, 0, 1) + index,
+        ledgerId: id,
+        previousHash,
+        bodyHash: hashed,
+      })
+      const entry = { record, hash: eventHash(record), body, disclosures }
+      entries.push(entry)
+      return entry
+    },
+    checkpoint: (size) => signNote(formatCheckpoint({ origin, size, root: rootOf(size, node) }), signer),
+    proof: (index, checkpoint, size) =>
+      formatTlogProof({ extra: at(index).record, index, hashes: inclusionProof(index, size, node), checkpoint }),
+  }
+}
+
+interface Making {
+  readonly count: number
+  /** Of the first entries, those that go into the pack. */
+  readonly chosen?: readonly number[]
+  /** What somebody who has the ledger's key does before the manifest is made, and the pack sealed. */
+  /** The place of an entry that is not linked to the one before it. */
+  readonly unlinked?: number
+  readonly change?: (files: Files, ledger: Ledger) => void
+  readonly sealed?: (said: JsonObject) => JsonObject
+  readonly sealKind?: Kind
+}
+
+function makePack({ count, chosen, unlinked, change = () => {}, sealed = (said) => said, sealKind = "admin" }: Making): Files {
+  const ledger = createLedger()
+  for (let index = 0; index < count; index++) {
+    const { body, disclosures } = bodyOf(index)
+    ledger.append("event", body, disclosures, index === unlinked ? new Uint8Array(32) : undefined)
+  }
+  const files = contentOf(ledger, chosen ?? Array.from({ length: count }, (_, index) => index))
+  change(files, ledger)
+  files.set(
+    "manifest.json",
+    utf8(formatManifest(new Map([...files].flatMap(([path, bytes]) => (isListed(path) ? [[path, sha256(bytes)]] : []))))),
+  )
+  const receiptCount = [...files.keys()].filter((path) => path.startsWith("proofs/")).length
+  const said = { packId: "pack_1", title, receiptCount, packHash: sha256(files.get("manifest.json")) }
+  const index = ledger.entries.length
+  const { body } = ledger.append(sealKind, sealed({ ...bodyOf(index).body, action: "evidence.pack.create", metadata: said }))
+  files.set("seal.json", utf8(formatBodyLine({ index, salt, body: canonicalize(body) })))
+  files.set("seal.tlog-proof", utf8(ledger.proof(index, ledger.checkpoint(index + 1), index + 1)))
+  return files
+}
+
+function contentOf(ledger: Ledger, chosen: readonly number[]): Files {
+  const size = ledger.entries.length
+  const checkpoint = ledger.checkpoint(size)
+  const sections = [{ id: "1", title: "Use", body: "We use it." }]
+  const policy = { id: "pol_1", projectId: "core", version: 1, publishedAt: "2026-01-01T00:00:00.000Z", sections }
+  const files: Files = new Map()
+  const set = (path: string, text: string) => void files.set(path, utf8(text))
+  const shown = chosen.map((index) => {
+    const { record, hash, body } = ledger.entries[index] ?? assert.fail()
+    return { record: parseRecord(record) ?? assert.fail(), eventHash: toHex(hash), sequence: index + 1, body }
+  })
+  set("README.txt", "read me\n")
+  set("genesis.json", genesisText)
+  set("log.vkey", `${vkey}\n`)
+  set("policy.txt", formatTrustPolicy(vkey))
+  set("checkpoint", checkpoint)
+  set("receipts.jsonl", shown.map((entry) => `${formatReceiptLine(entry)}\n`).join(""))
+  set("entries.csv", formatTableHeader() + shown.map(formatTableRow).join(""))
+  set(policyPath("core", 1), formatPolicy({ ...policy, sectionHash: sha256(utf8(canonicalize(sections))) }))
+  for (let from = 0; from < chosen.length; from += packGroup) {
+    const members = chosen.slice(from, from + packGroup).map((index) => ({ index, entry: ledger.entries[index] ?? assert.fail() }))
+    const group = from / packGroup
+    const bodies = members.map(({ index, entry }) => formatBodyLine({ index, salt, body: canonicalize(entry.body) }))
+    set(bodiesPath(group), `${bodies.join("\n")}\n`)
+    set(disclosuresPath(group), `${members.map(({ index, entry }) => formatDisclosureLine({ index, ...entry })).join("\n")}\n`)
+  }
+  for (const index of chosen) set(proofPath(receiptOf(index)), ledger.proof(index, checkpoint, size))
+  return files
+}
+
+function sha256(bytes: Uint8Array | undefined): string {
+  return createHash("sha256")
+    .update(bytes ?? assert.fail())
+    .digest("hex")
+}
+
+function zip(files: Files): Uint8Array {
+  const sorted = [...files].toSorted(([a], [b]) => (a < b ? -1 : 1))
+  const list = sorted.map(([name, bytes]) => ({ name, size: bytes.length, crc: crc32(bytes) }))
+  return concat(...list.flatMap((file, at) => [zipFileHeader(file), sorted[at]?.[1] ?? assert.fail()]), zipDirectory(list))
+}
+
+/** As fast as node can; the first test uses what a browser would. */
+const trusting: PackOptions = {
+  trustedKeys: [vkey],
+  hash: (bytes) => createHash("sha256").update(bytes).digest(),
+  verify(signature, message, publicKey) {
+    const key = createPublicKey({ key: { kty: "OKP", crv: "Ed25519", x: toBase64Url(publicKey) }, format: "jwk" })
+    return verify(null, message, key, signature)
+  },
+}
+
+/** The failing check, which is the last one that was done. */
+function failureOf(pack: Uint8Array | Files, what: string, options = trusting): string {
+  const verdict = verifyPack(pack, options)
+  assert.equal(verdict.verdict, "refuted", what)
+  const { failure, checks } = verdict as PackVerdict & { failure: string }
+  assert.deepEqual(checks.at(-1), { name: failure, ok: false }, what)
+  assert.ok(
+    checks.slice(0, -1).every(({ ok }) => ok),
+    what,
+  )
+  return failure
+}
+
+const allChecks = "archive manifest genesis checkpoint seal records inclusion content disclosures receipts table policies key".split(" ")
+
+test("a pack is genuine under a key that is trusted, and unconfirmed under one that is not", () => {
+  const pack = zip(makePack({ count: 3 }))
+  const { verdict, checks, ...report } = verifyPack(pack, { trustedKeys: [vkey] })
+  assert.equal(verdict, "genuine")
+  assert.deepEqual(
+    checks,
+    allChecks.map((name) => ({ name, ok: true })),
+  )
+  assert.partialDeepStrictEqual(report, { packId: "pack_1", title, withheld: 0, ledgerId: toHex(ledgerId(genesisText)) })
+  assert.equal(report.packHash, sha256(readZip(pack)?.get("manifest.json")))
+  assert.deepEqual(report.checkpoint?.size, 3)
+  assert.deepEqual(
+    report.entries?.map(({ sequence, body }) => [sequence, body["receipt"]]),
+    [0, 1, 2].map((index) => [index + 1, receiptOf(index)]),
+  )
+  const another = formatVkey(createVkey(origin, ed25519PublicKey(new Uint8Array(32))))
+  for (const trustedKeys of [[], ["nonsense"], [another]]) {
+    const doubted = verifyPack(pack, { trustedKeys })
+    assert.equal(doubted.verdict, "unconfirmed")
+    assert.deepEqual(doubted.checks.at(-1), { name: "key", ok: false })
+  }
+})
+
+test("what receipts.jsonl and entries.csv say is this", () => {
+  const files = makePack({ count: 2, chosen: [1] })
+  const textOf = (path: string) => fromUtf8(files.get(path) ?? assert.fail())
+  const ledger = createLedger()
+  for (const index of [0, 1]) ledger.append("event", bodyOf(index).body)
+  const [first = "", second = ""] = ledger.entries.map(({ hash }) => toHex(hash))
+  assert.equal(
+    textOf("receipts.jsonl"),
+    `{"accepted":true,"actor":{"id":"=1+1","type":"user"},"eventHash":"${second}","eventId":"evt_1","lane":"operations","policyVersion":1,"previousHash":"${first}","receipt":"${receiptOf(1)}","receivedAt":"2026-01-01T00:00:00.000Z","target":{"id":"inv_1","type":"invoice"},"timestamp":"2026-01-01T00:00:00.001Z"}\n`,
+  )
+  assert.equal(
+    textOf("entries.csv"),
+    `"sequence","timestamp","occurredAt","kind","projectId","action","lane","source","actor.id","actor.type","target.id","target.type","target.name","userVisible","policyVersion","metadata","receivedAt","eventId","receipt","eventHash","previousHash"\r\n` +
+      `"2","2026-01-01T00:00:00.001Z","2026-01-01T00:00:00+01:00","event","core","billing.invoice.approve","operations","api","'=1+1","user","inv_1","invoice","","false","1","{""amount"":1}","2026-01-01T00:00:00.000Z","evt_1","${receiptOf(1)}","${second}","${first}"\r\n`,
+  )
+  assert.equal(verifyPack(files, trusting).verdict, "genuine")
+})
+
+test("the bytes of a pack never change: another form of pack is another version", () => {
+  assert.equal(sha256(zip(makePack({ count: 2 }))), "1a58c9d835c4a609f7741ec8950a2b609d2f69194767ddc3c04e5a36a085edc1")
+})
+
+test("any one byte of a small pack changed is found, and its check is named", () => {
+  const files = makePack({ count: 2 })
+  const pack = zip(files)
+  for (let at = 0; at < pack.length; at++) {
+    const changed = pack.slice()
+    changed[at] = (changed[at] ?? 0) ^ 1
+    assert.equal(failureOf(changed, `byte ${at}`), "archive")
+  }
+  // Without the archive around them, as they come in JSON.
+  const seen = new Map<string, number>()
+  for (const [path, bytes] of files) {
+    for (let at = 0; at < bytes.length; at++) {
+      const changed = bytes.slice()
+      changed[at] = (changed[at] ?? 0) ^ 1
+      const failure = failureOf(new Map([...files, [path, changed]]), `${path}, byte ${at}`)
+      const expected = path.startsWith("seal.") ? ["seal"] : path.startsWith("disclosures/") ? ["disclosures"] : ["manifest"]
+      assert.ok([...expected, ...(path === "manifest.json" ? ["seal"] : [])].includes(failure), `${path}, byte ${at}: ${failure}`)
+      seen.set(failure, (seen.get(failure) ?? 0) + 1)
+    }
+  }
+  assert.deepEqual([...seen.keys()].toSorted(), ["disclosures", "manifest", "seal"])
+})
+
+test("a byte changed anywhere in a larger pack is found, in the archive and in its files", (context) => {
+  const below = createChance(context)
+  const files = makePack({ count: 600, chosen: Array.from({ length: 530 }, (_, at) => at + 20) })
+  const pack = zip(files)
+  assert.equal(verifyPack(pack, trusting).verdict, "genuine")
+  for (let round = 0; round < 60; round++) {
+    const changed = pack.slice()
+    const at = below(pack.length)
+    changed[at] = (changed[at] ?? 0) ^ (1 + below(255))
+    assert.equal(failureOf(changed, `byte ${at}`), "archive")
+  }
+  const paths = [...files.keys()]
+  for (let round = 0; round < 60; round++) {
+    const path = paths[below(paths.length)] ?? ""
+    const changed = (files.get(path) ?? assert.fail()).slice()
+    const at = below(changed.length)
+    changed[at] = (changed[at] ?? 0) ^ (1 + below(255))
+    failureOf(zip(new Map([...files, [path, changed]])), `${path}, byte ${at}`)
+  }
+})
+
+test("a disclosure may be missing, as after an erasure, and counts as withheld", () => {
+  const files = makePack({ count: 3 })
+  const path = disclosuresPath(0)
+  const lines = (fromUtf8(files.get(path) ?? assert.fail()) ?? "").split("\n")
+  const without = verifyPack(zip(new Map([...files, [path, utf8(lines.slice(1).join("\n"))]])), trusting)
+  assert.deepEqual([without.verdict, without.withheld], ["genuine", 1])
+  files.delete(path)
+  const all = verifyPack(zip(files), trusting)
+  assert.deepEqual([all.verdict, all.withheld], ["genuine", 3])
+})
+
+/** Replaces text in a file, which must have it. */
+function edit(files: Files, path: string, from: string | RegExp, to: string): void {
+  const text = fromUtf8(files.get(path) ?? assert.fail(path)) ?? ""
+  assert.notEqual(text.replace(from, to), text, `${path} has ${String(from)}`)
+  files.set(path, utf8(text.replace(from, to)))
+}
+
+const other = proofPath(receiptOf(99))
+const [first, second] = [proofPath(receiptOf(0)), proofPath(receiptOf(1))]
+const bytesOf = (files: Files, path: string): Uint8Array => files.get(path) ?? assert.fail(path)
+
+/** What somebody with the ledger's own key could try, and the check that finds it. */
+const forgeries: readonly (readonly [expected: string, what: string, change: (files: Files, ledger: Ledger) => void])[] = [
+  ["manifest", "a file that no pack has", (files) => files.set("extra.txt", utf8("x"))],
+  ["manifest", "a file missing", (files) => files.delete("README.txt")],
+  ["genesis", "a beginning that cannot be read", (files) => edit(files, "genesis.json", '"v":1', '"v":2')],
+  ["checkpoint", "another beginning", (files) => edit(files, "genesis.json", origin, "ledger.example/ledgers/2")],
+  ["checkpoint", "a key that is none", (files) => edit(files, "log.vkey", "\n", "")],
+  ["checkpoint", "a policy that trusts another", (files) => edit(files, "policy.txt", "quorum none", "quorum x")],
+  ["checkpoint", "a signature that does not hold", (files) => edit(files, "checkpoint", "\n6\n", "\n7\n")],
+  ["seal", "another workspace's beginning", (files) => edit(files, "genesis.json", '"acme"', '"umbra"')],
+  [
+    "records",
+    "an entry of another ledger",
+    (files) => {
+      const foreign = createLedger(canonicalize({ origin }))
+      foreign.append("event", bodyOf(0).body)
+      files.set(first, utf8(foreign.proof(0, foreign.checkpoint(1), 1)))
+    },
+  ],
+  ["records", "a proof that cannot be read", (files) => edit(files, first, "index 0", "index 00")],
+  ["records", "a proof of another place", (files) => edit(files, first, "index 0", "index 1")],
+  ["records", "a proof twice", (files) => files.set(other, bytesOf(files, first))],
+  ["inclusion", "a checkpoint of its own", (files, ledger) => files.set(first, utf8(ledger.proof(0, ledger.checkpoint(5), 5)))],
+  ["inclusion", "a way that leads elsewhere", (files) => edit(files, first, /\n[\w+/]{43}=\n/, `\n${"A".repeat(43)}=\n`)],
+  ["content", "a salt", (files) => edit(files, bodiesPath(0), /"salt":"09/, '"salt":"08')],
+  ["content", "a word", (files) => edit(files, bodiesPath(0), "invoice", "voucher")],
+  ["content", "bodies in another order", (files) => edit(files, bodiesPath(0), /^(.*\n)(.*\n)/, "$2$1")],
+  ["content", "a body too many", (files) => edit(files, bodiesPath(0), /^(.*\n)/, "$1$1")],
+  ["content", "a body without its newline", (files) => edit(files, bodiesPath(0), /\n$/, "")],
+  ["content", "a proof gone", (files) => files.delete(first)],
+  [
+    "content",
+    "proofs under each other's names",
+    (files) => {
+      const [a, b] = [bytesOf(files, first), bytesOf(files, second)]
+      files.set(first, b).set(second, a)
+    },
+  ],
+  ["content", "a second group of nothing", (files) => files.set(bodiesPath(1), utf8("x\n"))],
+  ["disclosures", "of another entry", (files) => edit(files, disclosuresPath(0), '"index":0', '"index":5')],
+  ["disclosures", "of an entry that is not in the pack", (files) => edit(files, disclosuresPath(0), '"index":5', '"index":6')],
+  ["disclosures", "twice", (files) => edit(files, disclosuresPath(0), /"d":\["(.*?)"\]/, '"d":["$1","$1"]')],
+  ["disclosures", "nothing", (files) => files.set(disclosuresPath(0), utf8(""))],
+  ["disclosures", "of a group that is not there", (files) => files.set(disclosuresPath(1), bytesOf(files, disclosuresPath(0)))],
+  ["receipts", "another actor", (files) => edit(files, "receipts.jsonl", '"=1+1"', '"usr_2"')],
+  ["receipts", "a line less", (files) => edit(files, "receipts.jsonl", /^.*\n/, "")],
+  ["receipts", "what is sealed", (files) => edit(files, "receipts.jsonl", '"type":"user"', '"email":"ada0@example.com","type":"user"')],
+  ["table", "a formula", (files) => edit(files, "entries.csv", `"'=1+1"`, `"=1+1"`)],
+  ["table", "a row too many", (files) => edit(files, "entries.csv", /(.*\r\n)$/, "$1$1")],
+  ["policies", "another text", (files) => edit(files, policyPath("core", 1), "We use it.", "We sell it.")],
+  ["policies", "another version", (files) => files.set(policyPath("core", 2), bytesOf(files, policyPath("core", 1)))],
+  ["policies", "no policy", (files) => files.set(policyPath("core", 1), utf8("[]"))],
+]
+
+test("what agrees with a manifest that the ledger sealed must still agree with itself", () => {
+  for (const [expected, what, change] of forgeries) {
+    assert.equal(failureOf(zip(makePack({ count: 6, change })), what), expected, what)
+  }
+  const named = new Set(forgeries.map(([expected]) => expected))
+  assert.deepEqual(
+    allChecks.filter((name) => !named.has(name)),
+    ["archive", "key"],
+  )
+})
+
+test("entries that stand next to each other are linked; what is between others is not in the pack", () => {
+  assert.equal(failureOf(zip(makePack({ count: 6, unlinked: 0 })), "the first"), "records")
+  assert.equal(failureOf(zip(makePack({ count: 6, unlinked: 3 })), "one of them"), "records")
+  assert.equal(verifyPack(makePack({ count: 6, unlinked: 3, chosen: [0, 1, 3, 5] }), trusting).verdict, "genuine")
+})
+
+test("only the service's own entry about this very pack, later than what is in it, seals it", () => {
+  const seal = (what: string, making: Partial<Making>) =>
+    assert.equal(failureOf(zip(makePack({ count: 4, ...making })), what), "seal", what)
+  const metadata = (change: object) => ({
+    sealed: (said: JsonObject) => ({ ...said, metadata: { ...(said["metadata"] as JsonObject), ...change } }),
+  })
+  seal("what a client wrote", { sealKind: "event" })
+  seal("another act", { sealed: (said) => ({ ...said, action: "evidence.pack.download" }) })
+  seal("another workspace", { sealed: (said) => ({ ...said, workspaceId: "umbra" }) })
+  seal("another hash", metadata({ packHash: "0".repeat(64) }))
+  seal("no hash", metadata({ packHash: null }))
+  seal("another number of entries", metadata({ receiptCount: 5 }))
+  seal("nothing", { sealed: ({ metadata: _, ...said }) => said })
+
+  const files = makePack({ count: 4 })
+  const swapped = (path: string, from: Files) => new Map([...files, [path, bytesOf(from, path)]])
+  const later = makePack({ count: 5 })
+  for (const path of ["seal.json", "seal.tlog-proof"]) assert.equal(failureOf(swapped(path, later), path), "seal")
+  assert.equal(failureOf(new Map([...files, ["seal.tlog-proof", bytesOf(files, first)]]), "an entry of the pack itself"), "seal")
+})
+
+test("whatever the files hold, the answer is a verdict", (context) => {
+  const below = createChance(context)
+  const files = makePack({ count: 2 })
+  const paths = [...files.keys()]
+  for (let round = 0; round < 300; round++) {
+    const path = paths[below(paths.length)] ?? ""
+    const bytes = files.get(path) ?? assert.fail()
+    const cut = bytes.slice(0, below(bytes.length))
+    failureOf(zip(new Map([...files, [path, cut]])), `${path} cut to ${cut.length}`)
+  }
+  for (const nothing of [new Map(), new Uint8Array(), utf8("PK"), zip(new Map())]) {
+    assert.ok(["archive", "manifest"].includes(failureOf(nothing, "nothing")))
+  }
+})
+
+/** Whole numbers below an end, from a seed that is printed. `SEED=…` has the same run again. */
+function createChance(context: TestContext): (end: number) => number {
+  let state = Number(process.env["SEED"] ?? Math.floor(Math.random() * 2 ** 32))
+  context.diagnostic(`seed ${state}`)
+  return (end) => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
+    return Math.floor((state / 2 ** 32) * end)
+  }
+}

@@ -1,0 +1,349 @@
+import { parseCanonical } from "./canonical.ts"
+import { parseCheckpoint, type Checkpoint } from "./checkpoint.ts"
+import type { Verify } from "./ed25519.ts"
+import { bodyHash } from "./body.ts"
+import { equalBytes, fromUtf8, toHex, utf8 } from "./encoding.ts"
+import { ledgerId as ledgerIdOf, parseGenesis, type Genesis } from "./genesis.ts"
+import { isJsonObject, type JsonObject } from "./json.ts"
+import { openNote } from "./note.ts"
+import { bodiesPath, disclosuresPath, formatReceiptLine, formatTableHeader, formatTableRow, formatTrustPolicy } from "./pack-form.ts"
+import { isListed, packAction, packGroup, packPaths, parseBodyLine, parseDisclosureLine, proofPath } from "./pack-form.ts"
+import type { PackEntry } from "./pack-form.ts"
+import { checkPolicies } from "./pack-policies.ts"
+import { eventHash, parseRecord, type RecordFields } from "./record.ts"
+import { openBody } from "./sealed.ts"
+import { sha256, type Sha256 } from "./sha256.ts"
+import { parseTlogProof, verifyTlogProof, type TlogProof } from "./tlog-proof.ts"
+import { rootFromInclusion } from "./tree.ts"
+import { parseVkey, type Vkey } from "./vkey.ts"
+import { readZip } from "./zip.ts"
+
+/**
+ * Checks an evidence pack, from its bytes alone:
+ *
+ *     archive      it is a ZIP of the one form that a pack has, to the last byte
+ *     manifest     every file is one that a pack has, and has the hash that the manifest says
+ *     genesis      the ledger's beginning can be read; its hash is the ledgerId
+ *     checkpoint   the log's key signed the checkpoint, under the ledger's own name
+ *     seal         the ledger itself has an entry, later than that checkpoint, that says the hash of this manifest
+ *     records      each proof has a record of this ledger, linked to the one before it where that is in the pack too
+ *     inclusion    each proof leads to the checkpoint
+ *     content      each record commits to its body, which is canonical, and whose receipt the proof is named after
+ *     disclosures  each belongs to a digest in its body
+ *     receipts     receipts.jsonl is what records and bodies say
+ *     table        entries.csv is what records and bodies say
+ *     policies     each policy has the hash that it says
+ *     key          the log's key is one that the caller trusts
+ *
+ * in that order, to the first that fails.
+ */
+export type PackVerdict = PackGenuine | PackUnconfirmed | PackRefuted
+
+/** All checks hold, and a trusted key signed. */
+export type PackGenuine = { readonly verdict: "genuine" } & PackReport
+
+/** Nothing is wrong, but anyone could have made the key. */
+export type PackUnconfirmed = { readonly verdict: "unconfirmed"; readonly because: "key_not_trusted" } & PackReport
+
+/** A check failed: this is not what the ledger gave out. */
+export type PackRefuted = { readonly verdict: "refuted" } & PackFault & PackReport
+
+export type PackFault = {
+  readonly failure: Exclude<PackCheckName, "key">
+  /** The file in which it was found, if it is in one. */
+  readonly file?: string
+  readonly expected?: string
+  readonly found?: string
+}
+
+export type PackCheckName =
+  | "archive"
+  | "manifest"
+  | "genesis"
+  | "checkpoint"
+  | "seal"
+  | "records"
+  | "inclusion"
+  | "content"
+  | "disclosures"
+  | "receipts"
+  | "table"
+  | "policies"
+  | "key"
+
+/** What was done, and what was found on the way. */
+export type PackReport = {
+  readonly checks: readonly { readonly name: PackCheckName; readonly ok: boolean }[]
+  readonly packId?: string
+  readonly title?: string
+  readonly packHash?: string
+  readonly genesis?: Genesis
+  readonly ledgerId?: string
+  readonly checkpoint?: Checkpoint
+  /** The entries, as they were hashed. */
+  readonly entries?: readonly PackEntry[]
+  /** How many sealed fields were not disclosed. */
+  readonly withheld?: number
+}
+
+export type PackOptions = {
+  /** Vkeys of the log that the caller got by a way of its own. */
+  readonly trustedKeys?: readonly string[]
+  readonly hash?: Sha256
+  readonly verify?: Verify
+}
+
+/** Takes the ZIP, or its files by their paths. */
+export function verifyPack(pack: Uint8Array | ReadonlyMap<string, Uint8Array>, options: PackOptions = {}): PackVerdict {
+  const report: Draft = { checks: [] }
+  const fault = examine(pack, { hash: sha256, ...options }, report)
+  if (fault === undefined) return { verdict: "genuine", ...report }
+  return fault === "key" ? { verdict: "unconfirmed", because: "key_not_trusted", ...report } : { verdict: "refuted", ...fault, ...report }
+}
+
+type Draft = { -readonly [member in keyof PackReport]: PackReport[member] } & { readonly checks: { name: PackCheckName; ok: boolean }[] }
+type Options = PackOptions & { readonly hash: Sha256 }
+type Files = ReadonlyMap<string, Uint8Array>
+
+function examine(pack: Uint8Array | Files, options: Options, report: Draft): PackFault | "key" | undefined {
+  const files = pack instanceof Uint8Array ? readZip(pack) : pack
+  if (!note(report, "archive", files !== undefined) || files === undefined) return { failure: "archive" }
+
+  const unlisted = checkManifest(files, options)
+  if (!note(report, "manifest", unlisted === undefined)) return unlisted
+  const log = checkLog(files, options, report)
+  if (isFault(log)) return log
+  const unsealed = checkSeal(files, log, options, report)
+  if (!note(report, "seal", unsealed === undefined)) return unsealed
+
+  const proven = checkProofs(files, log, options, report)
+  if (isFault(proven)) return proven
+  const entries = checkContent(files, proven, log, options)
+  if (!note(report, "content", !isFault(entries)) || isFault(entries)) return isFault(entries) ? entries : undefined
+  report.entries = entries
+  const withheld = checkDisclosures(files, entries, options)
+  if (!note(report, "disclosures", !isFault(withheld)) || isFault(withheld)) return isFault(withheld) ? withheld : undefined
+  report.withheld = withheld
+
+  const derived = checkDerived(files, entries, options, report)
+  if (derived !== undefined) return derived
+  return note(report, "key", options.trustedKeys?.includes(log.vkey) === true) ? undefined : "key"
+}
+
+/** Every file is one of a pack's, and all that must be are there. */
+function checkManifest(files: Files, { hash }: Options): PackFault | undefined {
+  const missing = Object.values(packPaths).find((path) => !files.has(path))
+  if (missing !== undefined) return { failure: "manifest", file: missing }
+  const manifest = parseCanonical(files.get(packPaths.manifest) ?? new Uint8Array())
+  if (!isJsonObject(manifest)) return { failure: "manifest", file: packPaths.manifest }
+  for (const [path, content] of files) {
+    if (!isPackPath(path)) return { failure: "manifest", file: path }
+    if (!isListed(path)) continue
+    const expected = Object.hasOwn(manifest, path) ? manifest[path] : undefined
+    const found = toHex(hash(content))
+    if (expected !== found) return { failure: "manifest", file: path, ...(typeof expected === "string" && { expected }), found }
+  }
+  const absent = Object.keys(manifest).find((path) => !files.has(path) || !isListed(path))
+  return absent === undefined ? undefined : { failure: "manifest", file: absent }
+}
+
+type Log = {
+  readonly genesis: Genesis
+  readonly ledgerId: Uint8Array
+  readonly vkey: string
+  readonly key: Vkey
+  readonly note: string
+  readonly checkpoint: Checkpoint
+}
+
+function checkLog(files: Files, { hash, verify }: Options, report: Draft): Log | PackFault {
+  const genesisText = textOf(files, packPaths.genesis)
+  const genesis = parseGenesis(genesisText)
+  if (!note(report, "genesis", genesis !== undefined) || !genesis) return { failure: "genesis", file: packPaths.genesis }
+  report.genesis = genesis
+  const ledgerId = ledgerIdOf(genesisText, hash)
+  report.ledgerId = toHex(ledgerId)
+
+  const wrong = (file: string, values: Partial<PackFault> = {}): PackFault => {
+    note(report, "checkpoint", false)
+    return { failure: "checkpoint", file, ...values }
+  }
+  const vkey = textOf(files, packPaths.vkey).slice(0, -1)
+  const key = parseVkey(vkey, hash)
+  if (key?.type !== "log" || textOf(files, packPaths.vkey) !== `${vkey}\n`) return wrong(packPaths.vkey)
+  if (textOf(files, packPaths.policy) !== formatTrustPolicy(vkey)) return wrong(packPaths.policy)
+  const noteText = textOf(files, packPaths.checkpoint)
+  const opened = openNote(noteText, [key], verify)
+  const checkpoint = opened.ok ? parseCheckpoint(opened.text) : undefined
+  if (!checkpoint) return wrong(packPaths.checkpoint)
+  for (const origin of [checkpoint.origin, key.name]) {
+    if (origin !== genesis.origin) return wrong(packPaths.checkpoint, { expected: genesis.origin, found: origin })
+  }
+  note(report, "checkpoint", true)
+  report.checkpoint = checkpoint
+  return { genesis, ledgerId, vkey, key, note: noteText, checkpoint }
+}
+
+/** The entry about this pack is later than what is in it, and stands in the same ledger. */
+function checkSeal(files: Files, log: Log, { hash, verify }: Options, report: Draft): PackFault | undefined {
+  const wrong = (file: string, values: Partial<PackFault> = {}): PackFault => ({ failure: "seal", file, ...values })
+  const proofText = textOf(files, packPaths.sealProof)
+  const record = recordOf(parseTlogProof(proofText), log)
+  const proven = verifyTlogProof(proofText, { vkeys: [log.vkey], hash, ...(verify && { verify }) })
+  if (!record || !proven.ok || proven.checkpoint.origin !== log.genesis.origin) return wrong(packPaths.sealProof)
+  if (record.fields.kind !== "admin" || record.fields.index < log.checkpoint.size) return wrong(packPaths.sealProof)
+
+  const line = parseBodyLine(textOf(files, packPaths.seal))
+  const body = line && openContent(line.body, log)
+  if (!line || !body || line.index !== record.fields.index) return wrong(packPaths.seal)
+  if (!equalBytes(bodyHash(line.salt, utf8(line.body), hash), record.fields.bodyHash)) return wrong(packPaths.seal)
+  const { action, metadata } = body
+  if (action !== packAction || !isJsonObject(metadata)) return wrong(packPaths.seal)
+  const { packId, title, packHash, receiptCount } = metadata
+  const found = toHex(hash(files.get(packPaths.manifest) ?? new Uint8Array()))
+  if (packHash !== found) return wrong(packPaths.seal, { ...(typeof packHash === "string" && { expected: packHash }), found })
+  report.packHash = found
+  if (typeof packId === "string") report.packId = packId
+  if (typeof title === "string") report.title = title
+  const proofs = [...files.keys()].filter((path) => path.startsWith("proofs/")).length
+  return receiptCount === proofs ? undefined : wrong(packPaths.seal, { found: String(proofs) })
+}
+
+type Proven = { readonly path: string; readonly fields: RecordFields; readonly eventHash: Uint8Array }
+
+/** The records of a pack, by their index, in the order of the chain. */
+function checkProofs(files: Files, log: Log, { hash }: Options, report: Draft): readonly Proven[] | PackFault {
+  const proofs: (Proven & { readonly proof: TlogProof })[] = []
+  for (const [path, content] of files) {
+    if (!path.startsWith("proofs/")) continue
+    const proof = parseTlogProof(fromUtf8(content) ?? "")
+    const record = recordOf(proof, log)
+    if (!proof || !record) return failed(report, "records", path)
+    proofs.push({ path, proof, fields: record.fields, eventHash: eventHash(record.bytes, hash) })
+  }
+  proofs.sort((a, b) => a.fields.index - b.fields.index)
+  for (const [at, { path, fields }] of proofs.entries()) if (!follows(fields, proofs[at - 1])) return failed(report, "records", path)
+  note(report, "records", true)
+
+  for (const { path, proof, fields, eventHash } of proofs) {
+    const { size, root } = log.checkpoint
+    const found = proof.checkpoint === log.note ? rootFromInclusion(eventHash, fields.index, size, proof.hashes, hash) : undefined
+    if (!found || !equalBytes(found, root)) return failed(report, "inclusion", path)
+  }
+  note(report, "inclusion", true)
+  return proofs
+}
+
+/** Whether an entry can stand behind another one: right behind it, or anywhere later. */
+function follows(fields: RecordFields, previous: Proven | undefined): boolean {
+  if (previous === undefined) return true
+  if (fields.index <= previous.fields.index || fields.timeMs < previous.fields.timeMs) return false
+  return fields.index > previous.fields.index + 1 || equalBytes(fields.previousHash, previous.eventHash)
+}
+
+function recordOf(
+  proof: TlogProof | undefined,
+  { ledgerId }: Log,
+): { readonly bytes: Uint8Array; readonly fields: RecordFields } | undefined {
+  const bytes = proof?.extra
+  const fields = bytes && parseRecord(bytes)
+  if (!bytes || !fields || !equalBytes(fields.ledgerId, ledgerId) || proof?.index !== fields.index) return undefined
+  return fields.index > 0 || equalBytes(fields.previousHash, ledgerId) ? { bytes, fields } : undefined
+}
+
+function checkContent(files: Files, proven: readonly Proven[], log: Log, { hash }: Options): readonly PackEntry[] | PackFault {
+  const entries: PackEntry[] = []
+  const earlier = log.genesis.continues?.size ?? 0
+  for (let group = 0; group * packGroup < proven.length; group++) {
+    const file = bodiesPath(group)
+    const members = proven.slice(group * packGroup, (group + 1) * packGroup)
+    const lines = linesOf(files, file)
+    if (lines?.length !== members.length) return { failure: "content", file }
+    for (const [at, { path, fields, eventHash }] of members.entries()) {
+      const line = parseBodyLine(lines[at] ?? "")
+      const body = line && openContent(line.body, log)
+      if (!line || !body || line.index !== fields.index) return { failure: "content", file }
+      if (!equalBytes(bodyHash(line.salt, utf8(line.body), hash), fields.bodyHash)) return { failure: "content", file }
+      if (typeof body["receipt"] !== "string" || proofPath(body["receipt"]) !== path) return { failure: "content", file: path }
+      entries.push({ record: fields, eventHash: toHex(eventHash), sequence: earlier + fields.index + 1, body })
+    }
+  }
+  const groups = Math.ceil(proven.length / packGroup)
+  const extra = [...files.keys()].filter((path) => path.startsWith("bodies/"))[groups]
+  return extra === undefined ? entries : { failure: "content", file: extra }
+}
+
+function openContent(text: string, { genesis }: Log): JsonObject | undefined {
+  const body = parseCanonical(text)
+  return isJsonObject(body) && body["v"] === 1 && body["workspaceId"] === genesis.workspaceId ? body : undefined
+}
+
+/** How many sealed fields have no disclosure. */
+function checkDisclosures(files: Files, entries: readonly PackEntry[], { hash }: Options): number | PackFault {
+  const disclosed = new Map<number, readonly string[]>()
+  const groups = Math.ceil(entries.length / packGroup)
+  const paths = Array.from({ length: groups }, (_, group) => disclosuresPath(group))
+  const extra = [...files.keys()].find((path) => path.startsWith("disclosures/") && !paths.includes(path))
+  if (extra !== undefined) return { failure: "disclosures", file: extra }
+  for (const [group, file] of paths.entries()) {
+    if (!files.has(file)) continue
+    const members = new Set(entries.slice(group * packGroup, (group + 1) * packGroup).map(({ record }) => record.index))
+    let previous = -1
+    for (const text of linesOf(files, file) ?? [""]) {
+      const line = parseDisclosureLine(text)
+      if (!line || line.index <= previous || !members.has(line.index)) return { failure: "disclosures", file }
+      disclosed.set(line.index, line.disclosures)
+      previous = line.index
+    }
+  }
+  let withheld = 0
+  for (const [at, { record, body }] of entries.entries()) {
+    const opened = openBody(body, disclosed.get(record.index) ?? [], hash)
+    if (!opened.ok) return { failure: "disclosures", file: disclosuresPath(Math.floor(at / packGroup)), found: opened.reason }
+    withheld += opened.withheld
+  }
+  return withheld
+}
+
+/** What says again what records and bodies say. */
+function checkDerived(files: Files, entries: readonly PackEntry[], { hash }: Options, report: Draft): PackFault | undefined {
+  const receipts = entries.map((entry) => `${formatReceiptLine(entry)}\n`).join("")
+  if (!note(report, "receipts", textOf(files, packPaths.receipts) === receipts)) return { failure: "receipts", file: packPaths.receipts }
+  const table = formatTableHeader() + entries.map(formatTableRow).join("")
+  if (!note(report, "table", textOf(files, packPaths.table) === table)) return { failure: "table", file: packPaths.table }
+  const file = checkPolicies(files, hash)
+  return note(report, "policies", file === undefined) || file === undefined ? undefined : { failure: "policies", file }
+}
+
+const fixedPaths: ReadonlySet<string> = new Set(Object.values(packPaths))
+const otherPaths = /^(?:(?:bodies|disclosures)\/[0-9]{3}\.jsonl|proofs\/[0-9A-Za-z_]+\.tlog-proof|policies\/[\w.-]+\/[1-9][0-9]*\.json)$/
+
+function isPackPath(path: string): boolean {
+  return fixedPaths.has(path) || otherPaths.test(path)
+}
+
+/** Empty where there is no text, which is nowhere what is expected. */
+function textOf(files: Files, path: string): string {
+  return fromUtf8(files.get(path) ?? new Uint8Array()) ?? ""
+}
+
+/** Undefined unless each line has its newline, and there is one at least. */
+function linesOf(files: Files, path: string): readonly string[] | undefined {
+  const lines = textOf(files, path).split("\n")
+  return lines.pop() === "" && lines.length > 0 ? lines : undefined
+}
+
+/** Adds a check to the report, and hands back how it went. */
+function note(report: Draft, name: PackCheckName, ok: boolean): boolean {
+  report.checks.push({ name, ok })
+  return ok
+}
+
+function failed(report: Draft, failure: PackFault["failure"], file: string): PackFault {
+  note(report, failure, false)
+  return { failure, file }
+}
+
+function isFault(value: object | number): value is PackFault {
+  return typeof value === "object" && "failure" in value
+}

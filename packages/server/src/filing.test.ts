@@ -1,0 +1,87 @@
+import assert from "node:assert/strict"
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { DatabaseSync } from "node:sqlite"
+import test from "node:test"
+import { LedgerError } from "./error.ts"
+import { fileBeside, type FilingBeside } from "./filing.ts"
+import { defaultLimits } from "./limits.ts"
+import { write } from "./store/contract.ts"
+import { expectChain } from "./store/expect-chain.ts"
+import { openStore } from "./store/open.ts"
+import type { Store } from "./store/store.ts"
+
+interface House {
+  readonly folder: string
+  readonly store: Store
+  readonly filing: FilingBeside
+  /** Appends so many entries, and says so as the serving program does. */
+  write(count: number): Promise<number>
+}
+
+const closing: (() => unknown)[] = []
+
+test.afterEach(async () => {
+  for (const close of closing.splice(0).toReversed()) await close()
+})
+
+async function openHouse(findWaitMs: number): Promise<House> {
+  const folder = mkdtempSync(join(tmpdir(), "tallystick-"))
+  closing.push(() => rmSync(folder, { recursive: true, force: true }))
+  const onDeath = (cause: Error): never => assert.fail(cause)
+  const store = await openStore({ folder, reserveBytes: 0, onDeath })
+  closing.push(() => store.close())
+  const filing = await fileBeside({ data: folder, limits: { ...defaultLimits, findWaitMs } }, () => {}, onDeath)
+  closing.push(() => filing.close())
+  let written = 0
+  return {
+    folder,
+    store,
+    filing,
+    async write(count) {
+      const names = Array.from({ length: count }, () => `e${written++}`)
+      await write(store, "acme", names)
+      filing.poke([{ workspace: "acme", sequence: written }])
+      return written
+    },
+  }
+}
+
+test("what was written before a search is found by it", async () => {
+  const house = await openHouse(10_000)
+  await house.filing.findable("acme")
+  for (const count of [1, 700, 3, 1]) {
+    const written = await house.write(count)
+    await house.filing.findable("acme")
+    assert.equal(await house.store.search.position("acme"), written)
+    assert.equal((await house.store.search.find("acme", { system: "with" }, written + 1, 1)).total, written)
+  }
+  await house.filing.findable("nobody")
+  await expectChain(house.store.journal, "acme")
+})
+
+test("what nobody asks for can be found a moment later", async () => {
+  const house = await openHouse(10_000)
+  for (const count of [2, 2]) {
+    const written = await house.write(count)
+    while ((await house.store.search.position("acme")) < written) await new Promise((resolve) => setTimeout(resolve, 10))
+  }
+  await expectChain(house.store.journal, "acme")
+})
+
+test("who would have to wait too long is told to come back, and then it is found", async () => {
+  const house = await openHouse(200)
+  await house.filing.findable("acme")
+  {
+    using other = new DatabaseSync(join(house.folder, "search.db"))
+    other.exec("BEGIN IMMEDIATE")
+    await house.write(5)
+    await assert.rejects(house.filing.findable("acme"), (error) => error instanceof LedgerError && error.code === "ledger_unavailable")
+    assert.equal(await house.store.search.position("acme"), 0)
+    other.exec("ROLLBACK")
+  }
+  while ((await house.store.search.position("acme")) < 5) await new Promise((resolve) => setTimeout(resolve, 10))
+  await house.filing.findable("acme")
+  await expectChain(house.store.journal, "acme")
+})

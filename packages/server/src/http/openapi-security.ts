@@ -1,0 +1,67 @@
+// What the description says about who may call.
+
+import type { Action } from "../workspace/allow.ts"
+import type { ServiceEndpoint } from "./service.ts"
+
+export const securitySchemes = {
+  apiKey: {
+    type: "http",
+    scheme: "bearer",
+    description:
+      "An API key (`tsk_…`), with the scope that is named; or the instance key, which may do everything, and alone does what names `instance`.",
+  },
+  scopedToken: {
+    type: "http",
+    scheme: "bearer",
+    description:
+      "A token of the type that is named: `receipt` (`tsr_…`), `policy` (`tsp_…`), `activity` (`tsa_…`) or `evidence` (`tse_…`).",
+  },
+  tokenParameter: {
+    type: "apiKey",
+    in: "query",
+    name: "token",
+    description: "A scoped token of the type that is named, where a browser cannot send it as a bearer, which is better.",
+  },
+  session: {
+    type: "apiKey",
+    in: "cookie",
+    name: "__Host-ts",
+    description:
+      "A member who has signed in, and is in the workspace what is named. A change also needs Sec-Fetch-Site or Origin to say that it comes from the service's own pages. Where the public address is plain HTTP, and not this machine's, the cookie is called `ts`.",
+  },
+} as const
+
+/** One way to call: a scheme and what it must be. */
+type Way = Readonly<Partial<Record<keyof typeof securitySchemes, readonly string[]>>>
+
+/** Any of these is enough. The empty one is nobody, who may see what is public. */
+export function securityOf(endpoint: ServiceEndpoint): readonly Way[] {
+  const { access, path, method } = endpoint
+  if (access.anonymous === true && !path.includes("{workspaceId}")) {
+    // Signing out without a session is done already.
+    return path === "/v1/session" && method === "DELETE" ? [{ session: [] }, {}] : [{}]
+  }
+  const tokens = tokensOf(endpoint)
+  return [
+    ...waysOf[access.action],
+    ...tokens.map((type) => ({ scopedToken: [type] })),
+    ...(access.queryToken === undefined ? [] : [{ tokenParameter: [access.queryToken] }]),
+    ...(access.anonymous === true ? [{}] : []),
+  ]
+}
+
+const waysOf: Readonly<Record<Action, readonly Way[]>> = {
+  write: [{ apiKey: ["write"] }],
+  read: [{ apiKey: ["read"] }, { apiKey: ["admin"] }, { session: ["viewer"] }, { session: ["admin"] }],
+  administer: [{ apiKey: ["admin"] }, { session: ["admin"] }],
+  preside: [{ apiKey: ["instance"] }, { session: ["instance"] }],
+  redeem: [],
+  account: [{ session: [] }],
+}
+
+function tokensOf({ access, path }: ServiceEndpoint): readonly string[] {
+  if (access.tokens !== undefined) return access.tokens
+  if (access.queryToken !== undefined) return [access.queryToken]
+  // Who is shown what of a receipt is asked once it was found.
+  return access.anonymous === true && path.includes("/receipts/{receiptId}") ? ["receipt", "evidence"] : []
+}

@@ -1,0 +1,88 @@
+// How often an address may do something: a bucket for each, which holds what may be done at once and fills again over a minute.
+
+import { isIPv4, isIPv6 } from "node:net"
+import type { Clock } from "../clock.ts"
+import { LedgerError } from "../error.ts"
+
+export interface Rate {
+  /** Takes one; throws `rate_limited` when the address has none left. */
+  take(address: string): void
+  /** For something that turned out not to count. */
+  giveBack(address: string): void
+}
+
+export interface RateOptions {
+  readonly perMinute: number
+  /** Beyond this many addresses the one that came least of late is forgotten. */
+  readonly addressesMax: number
+  /** What there is too much of, for the sentence. */
+  readonly of: string
+}
+
+interface Bucket {
+  left: number
+  atMs: number
+}
+
+export function createRate(clock: Clock, { perMinute, addressesMax, of }: RateOptions): Rate {
+  // Those that came of late at the end. An address that is not here has a full bucket.
+  const buckets = new Map<string, Bucket>()
+  const perMs = perMinute / 60_000
+
+  const fill = (key: string): Bucket => {
+    const nowMs = clock.elapsed()
+    const bucket = buckets.get(key) ?? { left: perMinute, atMs: nowMs }
+    bucket.left = Math.min(perMinute, bucket.left + (nowMs - bucket.atMs) * perMs)
+    bucket.atMs = nowMs
+    buckets.delete(key)
+    buckets.set(key, bucket)
+    if (buckets.size > addressesMax) {
+      const [oldest] = buckets.keys()
+      if (oldest !== undefined) buckets.delete(oldest)
+    }
+    return bucket
+  }
+
+  return {
+    take(address) {
+      const bucket = fill(networkOf(address))
+      if (bucket.left < 1) {
+        const retryAfterSeconds = Math.max(1, Math.ceil((1 - bucket.left) / perMs / 1000))
+        throw new LedgerError("rate_limited", `there were too many ${of} from this address; ${perMinute} a minute are allowed`, {
+          retryAfterSeconds,
+        })
+      }
+      bucket.left -= 1
+    },
+    giveBack(address) {
+      const bucket = fill(networkOf(address))
+      bucket.left = Math.min(perMinute, bucket.left + 1)
+    },
+  }
+}
+
+/** What is counted as one: an IPv4 address, and of IPv6 the network of 64 bits, all of which one subscriber has. */
+export function networkOf(address: string): string {
+  if (isIPv4(address)) return address
+  // What a proxy says need not be an address. All that is none counts as one.
+  if (!isIPv6(address)) return "none"
+  const groups = groupsOf(address.replace(/%.*$/, ""))
+  const [, , , , , mapped, high = 0, low = 0] = groups
+  const isMapped = mapped === 0xffff && groups.slice(0, 5).every((group) => group === 0)
+  if (isMapped) return [high >> 8, high & 255, low >> 8, low & 255].join(".")
+  return groups
+    .slice(0, 4)
+    .map((group) => group.toString(16))
+    .join(":")
+}
+
+/** The eight groups of a valid IPv6 address, of which `::` leaves some out and an IPv4 address at the end is two. */
+function groupsOf(address: string): readonly number[] {
+  const hex = address.replace(/(\d+)\.(\d+)\.(\d+)\.(\d+)$/, (_, a: string, b: string, c: string, d: string) =>
+    [Number(a) * 256 + Number(b), Number(c) * 256 + Number(d)].map((group) => group.toString(16)).join(":"),
+  )
+  const [head = [], tail = []] = hex
+    .split("::")
+    .map((part) => (part === "" ? [] : part.split(":").map((group) => Number.parseInt(group, 16))))
+  return [...head, ...Array.from({ length: 8 - head.length - tail.length }, () => 0), ...tail]
+}

@@ -1,0 +1,93 @@
+// Which errors an endpoint can answer with, as the description says. Every black-box test holds the answers that it gets against it.
+
+import { statusOf, type ErrorCode } from "../error.ts"
+import type { ServiceEndpoint } from "./service.ts"
+
+/** Of any request: its framing, a credential that is none, a server that is closing, and a fault of ours. */
+const always: readonly ErrorCode[] = [
+  "invalid_field",
+  "bad_request",
+  "ambiguous_credentials",
+  "unauthorized",
+  "token_expired",
+  "token_revoked",
+  "request_timeout",
+  "uri_too_long",
+  "expectation_failed",
+  "headers_too_large",
+  "internal_error",
+  "ledger_unavailable",
+  "shutting_down",
+]
+
+export function refusalsOf(endpoint: ServiceEndpoint): readonly ErrorCode[] {
+  const { method, path, access, body } = endpoint
+  const isWrite = access.action === "write"
+  const isChange = method !== "GET"
+  const names = (part: string): boolean => path.includes(part)
+  const isCounted = isChange ? access.action === "account" && method === "POST" : access.anonymous === true && access.unmetered !== true
+  const codes: readonly (readonly [boolean, ...ErrorCode[]])[] = [
+    [true, ...always],
+    [names("{workspaceId}") || isWrite || access.anonymous !== true, "insufficient_scope"],
+    [names("{workspaceId}") || isWrite, "workspace_forbidden", "not_found"],
+    // Whoever is bound to projects can neither administer nor reach the log's own entries.
+    [isWrite || (access.action === "read" && names("{workspaceId}")), "project_forbidden"],
+    [names("/activity"), "activity_disabled"],
+    [isChange && !isWrite, "csrf_failed", "conflict"],
+    [names("/session") || names("/setup"), "login_failed", "not_found"],
+    [body !== undefined, "invalid_json", "payload_too_large"],
+    // Also without a body: a Content-Type that cannot be read is refused wherever one may stand.
+    [isChange, "unsupported_media_type"],
+    [headersOf(endpoint).includes("idempotency-key"), "idempotency_key_reused"],
+    [isCounted, "rate_limited"],
+    // A download is recorded, so it is refused whenever writing is.
+    [isChange || names("/download"), "overloaded", "storage_full", "read_only", "integrity_failure"],
+    [names("/evidence-packs"), "integrity_failure"],
+  ]
+  return [...new Set(codes.flatMap(([holds, ...these]) => (holds ? these : [])))]
+}
+
+/** Of each status, its codes; statuses ascend. */
+export function refusalsByStatus(endpoint: ServiceEndpoint): readonly (readonly [status: number, codes: readonly ErrorCode[]])[] {
+  const byStatus = Map.groupBy(refusalsOf(endpoint), (code) => statusOf[code])
+  return [...byStatus].toSorted(([a], [b]) => a - b)
+}
+
+function headersOf({ headers }: ServiceEndpoint): readonly string[] {
+  return Object.keys(headers !== undefined && "properties" in headers ? (headers.properties as object) : {}) // shapes of headers are objects
+}
+
+/** A sentence that could stand with each code. */
+export const details: Readonly<Record<ErrorCode, string>> = {
+  invalid_field: "workspaceId must be a non-empty string",
+  invalid_json: "the body is not JSON: it ends within a string",
+  bad_request: "the Host header is missing",
+  ambiguous_credentials: "Authorization must be given only once",
+  unauthorized: "this needs a credential: Authorization: Bearer followed by an API key",
+  token_expired: "the credential has expired",
+  token_revoked: "the credential was revoked",
+  login_failed: "the e-mail or the password is wrong",
+  insufficient_scope: "the credential does not have the scope that this needs",
+  workspace_forbidden: "the credential belongs to another workspace",
+  project_forbidden: "the credential does not reach this project",
+  activity_disabled: "activity links are off for this project",
+  csrf_failed: "a change with a session must come from the service's own pages, and say so in Sec-Fetch-Site or Origin",
+  not_found: "there is no such thing, or not in your reach",
+  method_not_allowed: "this path takes GET, HEAD",
+  request_timeout: "the request took too long to arrive",
+  conflict: "a project of this id exists already",
+  payload_too_large: "the body has 300000 bytes; at most 262144 are allowed",
+  uri_too_long: "the request target has 9000 bytes; at most 8192 are allowed",
+  unsupported_media_type: "Content-Type must be application/json, in UTF-8 if it names a charset",
+  expectation_failed: "the only expectation that is met is 100-continue",
+  idempotency_key_reused: "this Idempotency-Key was used for another request",
+  rate_limited: "there were too many reads without a credential from this address; 600 a minute are allowed",
+  headers_too_large: "the headers have more than 16384 bytes",
+  internal_error: "something went wrong on our side; repeat the request with the same Idempotency-Key",
+  overloaded: "too many events wait for storage; nothing was recorded",
+  storage_full: "the disk is nearly full; nothing was recorded",
+  ledger_unavailable: "the storage does not answer; repeat the request with the same Idempotency-Key",
+  integrity_failure: "an entry of this workspace does not hold together; nothing is recorded until somebody has looked",
+  read_only: "the data is older than what was signed; nothing is recorded",
+  shutting_down: "this server is shutting down; nothing was recorded",
+}

@@ -1,0 +1,56 @@
+import { Type } from "typebox"
+import type {
+  InvitedMember as WireInvitedMember,
+  Member as WireMember,
+  MemberChange as WireMemberChange,
+  MemberList as WireMemberList,
+  NewMember as WireNewMember,
+} from "@tallystick/client/wire"
+import { shapeOf } from "./check.ts"
+import { open, roles } from "./enumeration.ts"
+import { Label, MemberId, WorkspaceId } from "./id.ts"
+import { NextCursor } from "./list.ts"
+import { Time } from "./time.ts"
+
+/** Not a grammar of addresses: whether one is real, only its owner can show. */
+export const Email = Type.String({
+  minLength: 3,
+  maxLength: 254,
+  pattern: "^[^\\s@\\p{Cc}\\p{Cf}]+@[^\\s@\\p{Cc}\\p{Cf}]+$",
+  rule: "must be an e-mail address of 3 to 254 characters",
+  docs: { examples: ["ada@example.com"] },
+})
+
+export const NewMember = shapeOf<WireNewMember>()(
+  Type.Object({ email: Email, name: Type.Optional(Label), role: Type.Enum(roles) }, { title: "NewMember", additionalProperties: false }),
+)
+
+/** A request that says all in its path. */
+export const Nothing = Type.Object({}, { additionalProperties: false })
+
+export const MemberChange = shapeOf<WireMemberChange>()(
+  Type.Object({ role: Type.Enum(roles) }, { title: "MemberChange", additionalProperties: false }),
+)
+
+export const Member = shapeOf<WireMember>()(
+  Type.Object(
+    {
+      id: MemberId,
+      workspaceId: WorkspaceId,
+      email: Type.String(),
+      name: Type.Optional(Type.String()),
+      role: open(roles),
+      createdAt: Time,
+      joinedAt: Type.Optional(Time),
+    },
+    { title: "Member" },
+  ),
+)
+
+export const InvitedMember = shapeOf<WireInvitedMember>()(
+  Type.Object({ member: Member, setupUrl: Type.String() }, { title: "InvitedMember" }),
+)
+
+export const MemberList = shapeOf<WireMemberList>()(
+  Type.Object({ members: Type.Array(Member), nextCursor: NextCursor }, { title: "MemberList" }),
+)

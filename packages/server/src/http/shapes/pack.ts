@@ -1,0 +1,72 @@
+import { Type } from "typebox"
+import type {
+  NewPack as WireNewPack,
+  PackFilter as WirePackFilter,
+  Pack as WirePack,
+  PackDownload as WirePackDownload,
+  PackList as WirePackList,
+} from "@tallystick/client/wire"
+import { shapeOf } from "./check.ts"
+import { lanes, storageClasses } from "./enumeration.ts"
+import { Hash, Label, PackId, ProjectFilter, ProjectId, ReceiptId, WorkspaceId } from "./id.ts"
+import { NextCursor } from "./list.ts"
+import { Search } from "./page.ts"
+import { Time } from "./time.ts"
+
+const PackFilter = shapeOf<WirePackFilter>()(
+  Type.Object(
+    {
+      projectId: Type.Optional(Type.String({ ...ProjectFilter, default: undefined })),
+      query: Type.Optional(Search),
+      lane: Type.Optional(Type.Enum(["all", ...lanes])),
+      storage: Type.Optional(Type.Enum(["all", ...storageClasses])),
+      includeArchive: Type.Optional(Type.Boolean()),
+      userVisible: Type.Optional(Type.Boolean()),
+      from: Type.Optional(Time),
+      to: Type.Optional(Time),
+      includeSystem: Type.Optional(Type.Boolean()),
+    },
+    { title: "PackFilter", additionalProperties: false },
+  ),
+)
+
+export function newPackOf(receiptsMax: number) {
+  return shapeOf<WireNewPack>()(
+    Type.Refine(
+      Type.Object(
+        {
+          title: Label,
+          projectId: Type.Optional(ProjectId),
+          receiptIds: Type.Optional(Type.Array(ReceiptId, { minItems: 1, maxItems: receiptsMax, uniqueItems: true })),
+          filter: Type.Optional(PackFilter),
+        },
+        { title: "NewPack", additionalProperties: false },
+      ),
+      ({ receiptIds, filter }) => (receiptIds === undefined) !== (filter === undefined),
+      () => "must have either receiptIds or filter",
+    ),
+  )
+}
+
+export const Pack = shapeOf<WirePack>()(
+  Type.Object(
+    {
+      packId: PackId,
+      workspaceId: WorkspaceId,
+      title: Type.String(),
+      receiptCount: Type.Integer({ minimum: 1 }),
+      projectIds: Type.Array(Type.String()),
+      packHash: Hash,
+      createdAt: Time,
+    },
+    { title: "Pack" },
+  ),
+)
+
+export const PackList = shapeOf<WirePackList>()(Type.Object({ packs: Type.Array(Pack), nextCursor: NextCursor }, { title: "PackList" }))
+
+export const DownloadQuery = Type.Object({ format: Type.Enum(["zip", "json"], { default: "zip" }) })
+
+export const PackDownload = shapeOf<WirePackDownload>()(
+  Type.Object({ manifest: Type.Record(Type.String(), Hash), files: Type.Record(Type.String(), Type.String()) }, { title: "PackDownload" }),
+)

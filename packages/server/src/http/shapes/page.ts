@@ -1,0 +1,80 @@
+import { parseQuery } from "@tallystick/client/grammar"
+import type {
+  ActivityPage as WireActivityPage,
+  ActivityQuery as WireActivityQuery,
+  EventsPage as WireEventsPage,
+  EventsQuery as WireEventsQuery,
+  ListedEntry as WireListedEntry,
+} from "@tallystick/client/wire"
+import { Type } from "typebox"
+import { shapeOf } from "./check.ts"
+import { entryFields, EntryProof } from "./entry.ts"
+import { lanes, storageClasses } from "./enumeration.ts"
+import { ProjectFilter } from "./id.ts"
+import { Time } from "./time.ts"
+
+export const Search = Type.Refine(
+  Type.String({
+    rule: "must have at most 512 bytes and 16 terms",
+    docs: { maxLength: 512, examples: ['approve target:inv_9 -"test run"'] },
+  }),
+  (text) => "query" in parseQuery(text),
+)
+
+const Cursor = Type.Integer({ minimum: 0, default: 0 })
+const Limit = Type.Integer({ minimum: 1, maximum: 100, default: 50 })
+const Include = Type.Optional(Type.Enum(["proof"]))
+
+export const EventsQuery = shapeOf<WireEventsQuery>()(
+  Type.Object({
+    projectId: ProjectFilter,
+    query: Type.Optional(Search),
+    lane: Type.Optional(Type.Enum(["all", ...lanes])),
+    storage: Type.Optional(Type.Enum(["all", ...storageClasses])),
+    includeArchive: Type.Boolean({ default: false }),
+    userVisible: Type.Optional(Type.Boolean()),
+    from: Type.Optional(Time),
+    to: Type.Optional(Time),
+    cursor: Cursor,
+    limit: Limit,
+    includeSystem: Type.Boolean({ default: false }),
+    include: Include,
+  }),
+)
+
+export const ActivityQuery = shapeOf<WireActivityQuery>()(
+  Type.Object({ token: Type.Optional(Type.String()), query: Type.Optional(Search), cursor: Cursor, limit: Limit, include: Include }),
+)
+
+const ListedEntry = shapeOf<WireListedEntry>()(
+  Type.Object(
+    { ...entryFields, proof: Type.Optional(EntryProof), disclosures: Type.Optional(Type.Array(Type.String())) },
+    { title: "ListedEntry" },
+  ),
+)
+
+const count = Type.Integer({ minimum: 0 })
+const pageFields = {
+  events: Type.Array(ListedEntry),
+  returned: count,
+  total: count,
+  nextCursor: count,
+  hasMore: Type.Boolean(),
+  verified: Type.Boolean(),
+}
+
+export const EventsPage = shapeOf<WireEventsPage>()(Type.Object(pageFields, { title: "EventsPage" }))
+
+export const ActivityPage = shapeOf<WireActivityPage>()(
+  Type.Object(
+    {
+      ...pageFields,
+      workspaceId: Type.String(),
+      projectId: Type.String(),
+      subject: Type.String(),
+      query: Type.Union([Type.String(), Type.Null()]),
+      policyVersion: count,
+    },
+    { title: "ActivityPage" },
+  ),
+)

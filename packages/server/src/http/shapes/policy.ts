@@ -1,0 +1,66 @@
+import { Type } from "typebox"
+import type {
+  NewPolicy as WireNewPolicy,
+  Policy as WirePolicy,
+  PolicyAnswer as WirePolicyAnswer,
+  PolicyList as WirePolicyList,
+  PolicySection as WirePolicySection,
+} from "@tallystick/client/wire"
+import { shapeOf } from "./check.ts"
+import { Hash, ProjectId, WorkspaceId } from "./id.ts"
+import { listFields, NextCursor } from "./list.ts"
+import { PolicyVersion } from "./policy-version.ts"
+import { Time } from "./time.ts"
+
+/** The project whose policy is meant when none is named. */
+export const usualProject = "core"
+
+const NonEmpty = Type.String({ minLength: 1 })
+
+const PolicySection = shapeOf<WirePolicySection>()(
+  Type.Object({ id: NonEmpty, title: NonEmpty, body: Type.String() }, { title: "PolicySection" }),
+)
+
+export const NewPolicy = shapeOf<WireNewPolicy>()(
+  Type.Object(
+    {
+      projectId: Type.Optional(ProjectId),
+      sections: Type.Array(PolicySection, { minItems: 1, maxItems: 1000 }),
+      version: Type.Optional(PolicyVersion),
+    },
+    { title: "NewPolicy", additionalProperties: false },
+  ),
+)
+
+export const PolicyParams = Type.Object({
+  workspaceId: WorkspaceId,
+  version: Type.String({ pattern: "^(?:latest|[1-9][0-9]{0,9})$", docs: { examples: ["1", "latest"] } }),
+})
+
+const ofProject = Type.String({ ...ProjectId, default: usualProject })
+
+export const PolicyQuery = Type.Object({
+  projectId: ofProject,
+  token: Type.Optional(
+    Type.String({ minLength: 1, docs: { description: "A policy token, where a browser cannot send it as a bearer, which is better." } }),
+  ),
+})
+
+export const PolicyListQuery = Type.Object({ ...listFields, projectId: ofProject })
+
+const fields = {
+  id: Type.String(),
+  workspaceId: WorkspaceId,
+  projectId: Type.String(),
+  version: PolicyVersion,
+  publishedAt: Time,
+  sectionHash: Hash,
+}
+
+const Policy = shapeOf<WirePolicy>()(Type.Object({ ...fields, sections: Type.Array(PolicySection) }, { title: "Policy" }))
+
+export const PolicyAnswer = shapeOf<WirePolicyAnswer>()(Type.Object({ policy: Policy }, { title: "PolicyAnswer" }))
+
+export const PolicyList = shapeOf<WirePolicyList>()(
+  Type.Object({ policies: Type.Array(Type.Object(fields, { title: "PolicyVersion" })), nextCursor: NextCursor }, { title: "PolicyList" }),
+)

@@ -1,0 +1,51 @@
+import { Type } from "typebox"
+import type {
+  Account as WireAccount,
+  Login as WireLogin,
+  PasswordChange as WirePasswordChange,
+  Session as WireSession,
+  Setup as WireSetup,
+} from "@tallystick/client/wire"
+import { shapeOf } from "./check.ts"
+import { open, roles } from "./enumeration.ts"
+import { Label, MemberId, WorkspaceId } from "./id.ts"
+import { Email } from "./member.ts"
+
+const passwordMax = 256
+
+/** Long enough to need no rules about what is in it, and short enough to be hashed in no time that matters. */
+const NewPassword = Type.String({ minLength: 12, maxLength: passwordMax, rule: `must be 12 to ${passwordMax} characters` })
+
+/** What is given to be compared: a rule about it would be a hint. */
+const Given = Type.String({ minLength: 1, maxLength: passwordMax })
+
+export const Setup = shapeOf<WireSetup>()(
+  Type.Object(
+    {
+      token: Type.String({ minLength: 1, maxLength: 200 }),
+      email: Type.Optional(Email),
+      name: Type.Optional(Label),
+      password: NewPassword,
+    },
+    { title: "Setup", additionalProperties: false },
+  ),
+)
+
+export const Login = shapeOf<WireLogin>()(
+  Type.Object({ email: Type.String({ minLength: 1, maxLength: 254 }), password: Given }, { title: "Login", additionalProperties: false }),
+)
+
+export const PasswordChange = shapeOf<WirePasswordChange>()(
+  Type.Object({ old: Given, new: NewPassword }, { title: "PasswordChange", additionalProperties: false }),
+)
+
+const Account = shapeOf<WireAccount>()(
+  Type.Object(
+    { id: MemberId, email: Type.String(), name: Type.Optional(Type.String()), instanceAdmin: Type.Boolean() },
+    { title: "Account" },
+  ),
+)
+
+export const Session = shapeOf<WireSession>()(
+  Type.Object({ member: Account, workspaces: Type.Array(Type.Object({ id: WorkspaceId, role: open(roles) })) }, { title: "Session" }),
+)

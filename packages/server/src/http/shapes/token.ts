@@ -1,0 +1,126 @@
+import { Type } from "typebox"
+import type {
+  CreatedActivityToken as WireCreatedActivityToken,
+  CreatedEvidenceToken as WireCreatedEvidenceToken,
+  CreatedPolicyToken as WireCreatedPolicyToken,
+  CreatedReceiptToken as WireCreatedReceiptToken,
+  NewActivityToken as WireNewActivityToken,
+  NewPolicyToken as WireNewPolicyToken,
+  NewToken as WireNewToken,
+  Token as WireToken,
+  TokenList as WireTokenList,
+} from "@tallystick/client/wire"
+import type { TokenType } from "../../workspace/allow.ts"
+import { tokenLetters, tokenLives } from "../../workspace/tokens.ts"
+import { shapeOf } from "./check.ts"
+import { open } from "./enumeration.ts"
+import { Label, PackId, ProjectId, ReceiptId, TokenId, WorkspaceId } from "./id.ts"
+import { NextCursor } from "./list.ts"
+import { PolicyVersion } from "./policy-version.ts"
+import { Time } from "./time.ts"
+
+// Of new tokens -------------------------------------------------------------------------------------------------------------------------------------------
+
+const secondsMin = 60
+
+function requestFields(type: TokenType) {
+  const { usual, longest } = tokenLives[type]
+  const life = Type.Integer({ minimum: secondsMin, maximum: longest, docs: { description: `Absent: ${usual}.` } })
+  return { expiresInSeconds: Type.Optional(life), note: Type.Optional(Label) }
+}
+
+const text = Type.String({ minLength: 1 })
+
+const Subject = Type.Union(
+  [
+    text,
+    Type.Object(
+      { id: text, types: Type.Optional(Type.Array(text, { minItems: 1, maxItems: 20, uniqueItems: true })) },
+      { additionalProperties: false },
+    ),
+  ],
+  { rule: "must be a non-empty string, or an object of a non-empty id and, at will, 1 to 20 different types" },
+)
+
+export const NewReceiptToken = shapeOf<WireNewToken>()(
+  Type.Object(requestFields("receipt"), { title: "NewReceiptToken", additionalProperties: false }),
+)
+
+export const NewEvidenceToken = shapeOf<WireNewToken>()(
+  Type.Object(requestFields("evidence"), { title: "NewEvidenceToken", additionalProperties: false }),
+)
+
+export const NewPolicyToken = shapeOf<WireNewPolicyToken>()(
+  Type.Object(
+    { projectId: Type.Optional(ProjectId), version: Type.Optional(PolicyVersion), ...requestFields("policy") },
+    { title: "NewPolicyToken", additionalProperties: false },
+  ),
+)
+
+export const NewActivityToken = shapeOf<WireNewActivityToken>()(
+  Type.Object(
+    { projectId: ProjectId, subject: Subject, ...requestFields("activity") },
+    { title: "NewActivityToken", additionalProperties: false },
+  ),
+)
+
+// Of answers ----------------------------------------------------------------------------------------------------------------------------------------------
+
+const types = ["receipt", "policy", "activity", "evidence"] as const satisfies readonly TokenType[]
+
+const fields = {
+  tokenId: TokenId,
+  workspaceId: WorkspaceId,
+  type: open(types),
+  note: Type.Optional(Type.String()),
+  createdAt: Time,
+  expiresAt: Time,
+}
+
+const ShownSubject = Type.Object({ id: Type.String(), types: Type.Array(Type.String()) })
+const version = Type.Optional(PolicyVersion)
+const page = Type.String({ docs: { format: "uri" } })
+const secret = (type: TokenType) => Type.String({ docs: { pattern: `^ts${tokenLetters[type]}_[0-9A-Za-z]{13}_[0-9A-Za-z]{49}$` } })
+
+export const CreatedReceiptToken = shapeOf<WireCreatedReceiptToken>()(
+  Type.Object({ token: secret("receipt"), ...fields, receipt: ReceiptId, verificationUrl: page }, { title: "CreatedReceiptToken" }),
+)
+
+export const CreatedPolicyToken = shapeOf<WireCreatedPolicyToken>()(
+  Type.Object({ token: secret("policy"), ...fields, projectId: Type.String(), version, policyUrl: page }, { title: "CreatedPolicyToken" }),
+)
+
+export const CreatedEvidenceToken = shapeOf<WireCreatedEvidenceToken>()(
+  Type.Object(
+    { token: secret("evidence"), ...fields, packId: PackId, receiptCount: Type.Integer({ minimum: 0 }), downloadUrl: page },
+    { title: "CreatedEvidenceToken" },
+  ),
+)
+
+export const CreatedActivityToken = shapeOf<WireCreatedActivityToken>()(
+  Type.Object(
+    { token: secret("activity"), ...fields, projectId: Type.String(), subject: ShownSubject, activityUrl: page },
+    { title: "CreatedActivityToken" },
+  ),
+)
+
+export const Token = shapeOf<WireToken>()(
+  Type.Object(
+    {
+      ...fields,
+      receipt: Type.Optional(ReceiptId),
+      projectId: Type.Optional(Type.String()),
+      version,
+      packId: Type.Optional(PackId),
+      subject: Type.Optional(ShownSubject),
+      revokedAt: Type.Optional(Time),
+      state: open(["live", "revoked", "expired"]),
+      mintedBy: Type.Object({ type: open(["instance", "api_key", "member"]), id: Type.Optional(Type.String()) }),
+    },
+    { title: "Token" },
+  ),
+)
+
+export const TokenList = shapeOf<WireTokenList>()(
+  Type.Object({ tokens: Type.Array(Token), nextCursor: NextCursor }, { title: "TokenList" }),
+)

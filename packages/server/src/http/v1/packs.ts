@@ -1,0 +1,137 @@
+// Evidence packs: made of receipts, listed, and downloaded.
+
+import { Readable } from "node:stream"
+import type { Pack as WirePack, PackFilter } from "@tallystick/client/wire"
+import { LedgerError } from "../../error.ts"
+import { jsonOf, zipOf } from "../../query/pack-archive.ts"
+import type { Document } from "../../store/store.ts"
+import { mayTouch, type Principal } from "../../workspace/allow.ts"
+import { sequencesOf } from "../../workspace/pack-selection.ts"
+import { pageOf } from "../lists.ts"
+import { endpoint, permit, permitProject, permitWriting, type Service, type ServiceEndpoint } from "../service.ts"
+import { ListQuery } from "../shapes/list.ts"
+import { DownloadQuery, newPackOf, Pack, PackDownload, PackList } from "../shapes/pack.ts"
+import { Bytes, PackParams, WorkspaceParams } from "../shapes/path.ts"
+import { wantedOf } from "./queries.ts"
+
+/** A receipt's id in quotes, and a comma with some white space. */
+const idBytes = 64
+
+export function packEndpoints(service: Service): readonly ServiceEndpoint[] {
+  const { eventBytesMax, packReceiptsMax } = service.limits
+  return [
+    endpoint({
+      method: "POST",
+      path: "/v1/workspaces/{workspaceId}/evidence-packs",
+      summary: "Put entries together in an evidence pack, which can be checked without the service",
+      access: { action: "read" },
+      params: WorkspaceParams,
+      body: newPackOf(packReceiptsMax),
+      bodyBytesMax: Math.max(eventBytesMax, packReceiptsMax * idBytes),
+      answers: { 201: Pack },
+      async handle({ caller, params: { workspaceId }, body: { title, projectId, receiptIds, filter = {} } }) {
+        permit(caller, "read", workspaceId)
+        permitWriting(service, workspaceId)
+        const workspace = await service.workspaces.get(workspaceId)
+        if (projectId !== undefined) permitProject(caller, projectId)
+        const sequences =
+          receiptIds === undefined
+            ? await matchesOf(service, caller, workspace, filter, projectId)
+            : await sequencesOf(service.store.journal, caller, workspaceId, receiptIds, projectId)
+        return { status: 201, body: packJson(await service.packs.create(caller, workspace, { title, sequences })) }
+      },
+    }),
+    endpoint({
+      method: "GET",
+      path: "/v1/workspaces/{workspaceId}/evidence-packs",
+      summary: "List the evidence packs whose projects the credential reaches",
+      access: { action: "read" },
+      params: WorkspaceParams,
+      query: ListQuery,
+      answers: { 200: PackList },
+      async handle({ caller, params: { workspaceId }, query }) {
+        permit(caller, "read", workspaceId)
+        const { id } = await service.workspaces.get(workspaceId)
+        const { items, nextCursor } = await pageOf(query, (before, limit) => service.packs.list(id, before, limit))
+        return { status: 200, body: { packs: items.filter((pack) => reaches(caller, pack)).map(packJson), nextCursor } }
+      },
+    }),
+    endpoint({
+      method: "GET",
+      path: "/v1/workspaces/{workspaceId}/evidence-packs/{packId}",
+      summary: "An evidence pack, without its content",
+      access: { action: "read" },
+      params: PackParams,
+      answers: { 200: Pack },
+      async handle({ caller, params: { workspaceId, packId } }) {
+        permit(caller, "read", workspaceId)
+        await service.workspaces.get(workspaceId)
+        return { status: 200, body: packJson(await packFor(service, caller, workspaceId, packId)) }
+      },
+    }),
+    endpoint({
+      method: "GET",
+      path: "/v1/workspaces/{workspaceId}/evidence-packs/{packId}/download",
+      summary: "Download an evidence pack",
+      access: { action: "read", tokens: ["evidence"] },
+      params: PackParams,
+      query: DownloadQuery,
+      answers: { 200: Bytes },
+      answerType: "application/zip",
+      alsoAnswers: { type: "application/json", shape: PackDownload },
+      async handle({ caller, params: { workspaceId, packId }, query: { format } }) {
+        permit(caller, "read", workspaceId, ["evidence"])
+        const workspace = await service.workspaces.get(workspaceId)
+        const pack = await packFor(service, caller, workspaceId, packId)
+        permitWriting(service, workspaceId)
+        const { files, manifest } = await service.packs.download(caller, workspace, pack, format)
+        const { bytes, chunks } = format === "zip" ? zipOf(files) : jsonOf(files, manifest)
+        const headers = {
+          ...(format === "zip"
+            ? { "content-disposition": `attachment; filename="${packId}.zip"` }
+            : { "content-type": "application/json; charset=utf-8" }),
+          ...(bytes === undefined ? {} : { "content-length": String(bytes) }),
+        }
+        return { status: 200, body: Readable.from(chunks), headers }
+      },
+    }),
+  ]
+}
+
+/** The sequences of what a filter finds, as the query with the same parameters would. */
+async function matchesOf(
+  service: Service,
+  caller: Principal,
+  workspace: Document<"workspace">,
+  { storage, includeArchive = false, includeSystem = false, ...filter }: PackFilter,
+  projectId: string | undefined,
+): Promise<readonly number[]> {
+  if (projectId !== undefined && filter.projectId !== undefined && filter.projectId !== projectId)
+    throw new LedgerError("invalid_field", "filter.projectId must be the project that projectId names")
+  const wanted = wantedOf(caller, { ...filter, projectId: filter.projectId ?? projectId ?? "all", includeArchive, includeSystem })
+  const request = { wanted, storage: storage ?? (includeArchive ? "all" : "hot") }
+  const most = service.limits.packReceiptsMax
+  await service.findable(workspace.id)
+  const { sequences, total } = await service.queries.all(workspace, request, most, service.clock.now())
+  if (total === 0) throw new LedgerError("invalid_field", "filter must match one entry at least, and matches none")
+  if (total > most) throw new LedgerError("invalid_field", `filter must match ${most} entries at most, and matches ${total}`)
+  return sequences
+}
+
+/** A pack that the caller may see; what is out of reach is told apart from what is not there by nobody. */
+async function packFor(service: Service, caller: Principal, workspaceId: string, packId: string): Promise<Document<"pack">> {
+  if (caller.kind === "token" && !(caller.bound.type === "evidence" && caller.bound.packId === packId))
+    throw new LedgerError("insufficient_scope", "the token is for another evidence pack")
+  const pack = await service.packs.find(workspaceId, packId)
+  if (pack === undefined || !(caller.kind === "token" || reaches(caller, pack)))
+    throw new LedgerError("not_found", "there is no such evidence pack")
+  return pack
+}
+
+function reaches(caller: Principal, { value: { projectIds } }: Document<"pack">): boolean {
+  return projectIds.every((projectId) => mayTouch(caller, projectId))
+}
+
+function packJson({ id, workspace, value: { title, sequences, projectIds, packHash, createdAt } }: Document<"pack">): WirePack {
+  return { packId: id, workspaceId: workspace, title, receiptCount: sequences.length, projectIds, packHash, createdAt }
+}

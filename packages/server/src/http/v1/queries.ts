@@ -1,0 +1,138 @@
+// Reading entries: by those who may read a workspace, and by one person what concerns that person.
+
+import { parseQuery, type Query } from "@tallystick/client/grammar"
+import type { EventsQuery as WireEventsQuery } from "@tallystick/client/wire"
+import type { Content, Sight } from "../../entry.ts"
+import { LedgerError } from "../../error.ts"
+import { instantOf } from "../../instant.ts"
+import type { EntryPage } from "../../query/search.ts"
+import type { Subject } from "../../store/documents.ts"
+import type { Wanted } from "../../store/search.ts"
+import { systemProject } from "../../workspace/acts.ts"
+import type { Principal } from "../../workspace/allow.ts"
+import { endpoint, permit, permitProject, type Service, type ServiceEndpoint } from "../service.ts"
+import { ActivityPage, ActivityQuery, EventsPage, EventsQuery } from "../shapes/page.ts"
+import { WorkspaceParams } from "../shapes/path.ts"
+import { newestVkey } from "./tlog.ts"
+
+export function queryEndpoints(service: Service): readonly ServiceEndpoint[] {
+  return [
+    endpoint({
+      method: "GET",
+      path: "/v1/workspaces/{workspaceId}/events",
+      summary: "Find entries",
+      access: { action: "read" },
+      params: WorkspaceParams,
+      query: EventsQuery,
+      answers: { 200: EventsPage },
+      async handle({ caller, params: { workspaceId }, query: asked }) {
+        permit(caller, "read", workspaceId)
+        const wanted = wantedOf(caller, asked)
+        const workspace = await service.workspaces.get(workspaceId)
+        await service.findable(workspaceId)
+        const page = await service.queries.page(
+          workspace,
+          {
+            wanted,
+            storage: asked.storage ?? (asked.includeArchive ? "all" : "hot"),
+            cursor: asked.cursor,
+            limit: asked.limit,
+            proveWith: asked.include === undefined ? undefined : await newestVkey(service, workspaceId),
+            sightOf: (content) => (isWithin(content, wanted) ? "all" : "none"),
+          },
+          service.clock.now(),
+        )
+        return { status: 200, body: `{${pageJson(page)}}` }
+      },
+    }),
+    endpoint({
+      method: "GET",
+      path: "/v1/workspaces/{workspaceId}/activity",
+      summary: "What concerns the person that an activity token is for",
+      access: { action: "redeem", tokens: ["activity"], queryToken: "activity" },
+      cors: true,
+      params: WorkspaceParams,
+      query: ActivityQuery,
+      answers: { 200: ActivityPage },
+      async handle({ caller, params: { workspaceId }, query: asked }) {
+        permit(caller, "redeem", workspaceId, ["activity"])
+        const { projectId, subject } = boundTo(caller)
+        const workspace = await service.workspaces.get(workspaceId)
+        const project = await service.projects.find(workspaceId, projectId)
+        if (project?.value.activityLinks !== true) throw new LedgerError("activity_disabled", "this project has no activity links now")
+        await service.findable(workspaceId)
+        const page = await service.queries.page(
+          workspace,
+          {
+            wanted: { projectIds: [projectId], system: "without", subject, ...searchOf(asked.query) },
+            storage: "all",
+            cursor: asked.cursor,
+            limit: asked.limit,
+            proveWith: asked.include === undefined ? undefined : await newestVkey(service, workspaceId),
+            sightOf: (content) => sightOf(content, subject),
+          },
+          service.clock.now(),
+        )
+        const about = {
+          workspaceId,
+          projectId,
+          subject: subject.id,
+          query: asked.query ?? null,
+          policyVersion: project.value.policyVersion ?? 0,
+        }
+        return { status: 200, body: `{${pageJson(page)},${JSON.stringify(about).slice(1)}` }
+      },
+    }),
+  ]
+}
+
+/** What a query asks for, within the reach of the caller. */
+export function wantedOf(caller: Principal, asked: Omit<WireEventsQuery, "cursor" | "limit" | "include">): Wanted {
+  const { projectId, query, lane, userVisible, from, to, includeSystem } = asked
+  if (projectId !== "all") permitProject(caller, projectId)
+  if (includeSystem) permitProject(caller, systemProject)
+  const reach = caller.kind === "api-key" ? caller.projectIds : undefined
+  const projectIds = projectId === "all" ? reach : projectId === systemProject ? undefined : [projectId]
+  return {
+    system: projectId === systemProject ? "only" : includeSystem ? "with" : "without",
+    ...(projectIds === undefined ? {} : { projectIds }),
+    ...(lane === undefined || lane === "all" ? {} : { lane }),
+    ...(userVisible === undefined ? {} : { userVisible }),
+    ...instant("from", from),
+    ...instant("to", to),
+    ...searchOf(query),
+  }
+}
+
+/** What a caller may see of an entry is asked of the entry as well: the search could be wrong. */
+function isWithin({ projectId }: Content, { projectIds, system }: Wanted): boolean {
+  return projectId === systemProject ? system !== "without" : projectIds === undefined || projectIds.includes(projectId)
+}
+
+function instant(name: "from" | "to", text: string | undefined): Pick<Wanted, "from" | "to"> {
+  const at = text === undefined ? undefined : instantOf(text)
+  return at === undefined ? {} : { [name]: at }
+}
+
+function searchOf(text: string | undefined): { readonly query?: Query } {
+  const parsed = text === undefined ? undefined : parseQuery(text)
+  if (parsed === undefined) return {}
+  if ("problem" in parsed) throw new LedgerError("invalid_field", `query ${parsed.problem}`)
+  return { query: parsed.query }
+}
+
+function boundTo(caller: Principal): { readonly projectId: string; readonly subject: Subject } {
+  if (caller.kind !== "token" || caller.bound.type !== "activity") throw new Error("only an activity token gets here")
+  return caller.bound
+}
+
+/** A person sees what is sealed of the person alone; and where neither party is the person, nothing. */
+function sightOf({ actor, target }: Content, { id, types }: Subject): Sight {
+  const isActor = actor.id === id && types.includes(actor.type)
+  const isTarget = target.id === id && types.includes(target.type)
+  return isActor ? (isTarget ? "all" : "actor") : isTarget ? "target" : "none"
+}
+
+function pageJson({ events, total, nextCursor, hasMore, verified }: EntryPage): string {
+  return `"events":[${events.join(",")}],"returned":${events.length},"total":${total},"nextCursor":${nextCursor},"hasMore":${hasMore},"verified":${verified}`
+}

@@ -1,0 +1,115 @@
+// Signing in: set-up, password, session. The credential travels in a cookie that no page can read.
+
+import type { Session as WireSession } from "@tallystick/client/wire"
+import { LedgerError, type ErrorCode } from "../../error.ts"
+import type { Document } from "../../store/store.ts"
+import type { Opened } from "../../workspace/opening.ts"
+import { instanceWorkspace, type MemberPrincipal } from "../../workspace/allow.ts"
+import { sessionCookie } from "../cookie.ts"
+import type { Answer } from "../endpoint.ts"
+import { endpoint, permit, permitWriting, sentences, type Caller, type Service, type ServiceEndpoint } from "../service.ts"
+import { Login, PasswordChange, Session, Setup } from "../shapes/session.ts"
+
+/** Whoever signs in has no credential yet. */
+const anyone = { action: "account", anonymous: true } as const
+const member = { action: "account" } as const
+
+export function sessionEndpoints(service: Service): readonly ServiceEndpoint[] {
+  const cookie = sessionCookie(service.publicUrl)
+  const lifeSeconds = Math.floor(service.limits.sessionLifeMs / 1000)
+  const opened = async ({ member: account, token }: Opened): Promise<Answer> => ({
+    status: 200,
+    body: await sessionJson(service, account),
+    headers: { "set-cookie": cookie.set(token, lifeSeconds) },
+  })
+  return [
+    endpoint({
+      method: "POST",
+      path: "/v1/setup",
+      summary: "Set up an account, or take up an invitation, with a one-time token; and sign in",
+      access: anyone,
+      body: Setup,
+      answers: { 200: Session },
+      async handle({ body, incoming }) {
+        return opened(await attempt(service, incoming.address, () => service.accounts.setUp(body)))
+      },
+    }),
+    endpoint({
+      method: "POST",
+      path: "/v1/session",
+      summary: "Sign in",
+      access: anyone,
+      body: Login,
+      answers: { 200: Session },
+      async handle({ body: { email, password }, incoming }) {
+        return opened(await attempt(service, incoming.address, () => service.accounts.signIn(email, password)))
+      },
+    }),
+    endpoint({
+      method: "GET",
+      path: "/v1/session",
+      summary: "Who is signed in, and where they belong to",
+      access: member,
+      answers: { 200: Session },
+      handle: async ({ caller }) => ({ status: 200, body: await sessionJson(service, await service.accounts.get(signedIn(caller).id)) }),
+    }),
+    endpoint({
+      method: "DELETE",
+      path: "/v1/session",
+      summary: "Sign out",
+      access: anyone,
+      answers: { 204: null },
+      async handle({ caller }) {
+        if (caller?.kind === "member") {
+          permitWriting(service, instanceWorkspace)
+          await service.accounts.signOut(caller)
+        }
+        return { status: 204, headers: { "set-cookie": cookie.clear() } }
+      },
+    }),
+    endpoint({
+      method: "POST",
+      path: "/v1/session/password",
+      summary: "Change one's password, which ends one's other sessions",
+      access: member,
+      body: PasswordChange,
+      answers: { 204: null },
+      async handle({ caller, body, incoming }) {
+        await attempt(service, incoming.address, () => service.accounts.changePassword(signedIn(caller), body.old, body.new))
+        return { status: 204 }
+      },
+    }),
+  ]
+}
+
+/** What tells that somebody guesses. */
+const wrong: readonly ErrorCode[] = ["login_failed", "unauthorized", "token_expired"]
+
+/** Lets an address try a password or a set-up token, as often as it may be wrong. It counts beforehand, so that many at once are not more than one by one. */
+async function attempt<T>(service: Service, address: string, act: () => Promise<T>): Promise<T> {
+  permitWriting(service, instanceWorkspace)
+  const { logins } = service.rates
+  logins.take(address)
+  try {
+    const done = await act()
+    logins.giveBack(address)
+    return done
+  } catch (error) {
+    if (error instanceof LedgerError && wrong.includes(error.code)) service.metrics.failedLogin()
+    else logins.giveBack(address)
+    throw error
+  }
+}
+
+function signedIn(caller: Caller): MemberPrincipal {
+  permit(caller, "account")
+  if (caller.kind !== "member") throw new LedgerError("insufficient_scope", sentences.insufficient_scope)
+  return caller
+}
+
+async function sessionJson({ accounts }: Service, account: Document<"member">): Promise<WireSession> {
+  const { email, name } = account.value
+  const workspaces = await accounts.workspacesOf(account)
+  const instanceAdmin = workspaces.some(({ id, role }) => id === instanceWorkspace && role === "admin")
+  return { member: { id: account.id, email, ...(name === undefined ? {} : { name }), instanceAdmin }, workspaces }
+}

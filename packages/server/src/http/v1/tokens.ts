@@ -1,0 +1,214 @@
+// Scoped tokens: whoever may read a thing may hand out a token that opens that thing alone. Administrators list and end them.
+
+import type { Token as WireToken } from "@tallystick/client/wire"
+import { openEntry } from "../../entry.ts"
+import { LedgerError } from "../../error.ts"
+import type { Subject, TokenBound, TokenDocument } from "../../store/documents.ts"
+import type { Document } from "../../store/store.ts"
+import { mayTouch, type Principal } from "../../workspace/allow.ts"
+import type { TokenRequest, TokenState } from "../../workspace/tokens.ts"
+import type { Answer } from "../endpoint.ts"
+import { pageOf } from "../lists.ts"
+import { endpoint, permit, permitProject, permitWriting, type Caller, type Service, type ServiceEndpoint } from "../service.ts"
+import { ListQuery } from "../shapes/list.ts"
+import { PackParams, ReceiptParams, TokenParams, WorkspaceParams } from "../shapes/path.ts"
+import { usualProject } from "../shapes/policy.ts"
+import {
+  CreatedActivityToken,
+  CreatedEvidenceToken,
+  CreatedPolicyToken,
+  CreatedReceiptToken,
+  NewActivityToken,
+  NewEvidenceToken,
+  NewPolicyToken,
+  NewReceiptToken,
+  TokenList,
+} from "../shapes/token.ts"
+
+export function tokenEndpoints(service: Service): readonly ServiceEndpoint[] {
+  return [receiptToken(service), policyToken(service), evidenceToken(service), activityToken(service), ...administration(service)]
+}
+
+function receiptToken(service: Service): ServiceEndpoint {
+  return endpoint({
+    method: "POST",
+    path: "/v1/workspaces/{workspaceId}/receipts/{receiptId}/token",
+    summary: "Create a token that opens this receipt",
+    access: { action: "read" },
+    params: ReceiptParams,
+    body: NewReceiptToken,
+    bodyMayBeAbsent: true,
+    answers: { 201: CreatedReceiptToken },
+    async handle({ caller, params: { workspaceId, receiptId: receipt }, body }) {
+      const { by, workspace } = await minting(service, caller, workspaceId)
+      const stored = await service.store.journal.byReceipt(workspaceId, receipt)
+      const projectId = stored && openEntry(stored, [])?.content.projectId
+      if (stored === undefined || (projectId !== undefined && !mayTouch(by, projectId)))
+        throw new LedgerError("not_found", "there is no such receipt")
+      return mint(service, by, workspace, { type: "receipt", receipt }, body, (token) => ({
+        verificationUrl: `${service.publicUrl}/r/${workspaceId}/${receipt}#t=${token}`,
+      }))
+    },
+  })
+}
+
+function policyToken(service: Service): ServiceEndpoint {
+  return endpoint({
+    method: "POST",
+    path: "/v1/workspaces/{workspaceId}/published-policy/token",
+    summary: "Create a token that opens the policy of a project, or one version of it",
+    access: { action: "read" },
+    params: WorkspaceParams,
+    body: NewPolicyToken,
+    bodyMayBeAbsent: true,
+    answers: { 201: CreatedPolicyToken },
+    async handle({ caller, params: { workspaceId }, body }) {
+      const { projectId = usualProject, version } = body
+      const { by, workspace } = await minting(service, caller, workspaceId)
+      await projectFor(service, by, workspaceId, projectId)
+      if (version !== undefined && (await service.policies.find(workspaceId, projectId, version)) === undefined)
+        throw new LedgerError("not_found", "this version of the policy was not published")
+      const bound = { type: "policy", projectId, ...(version === undefined ? {} : { version }) } as const
+      const query = projectId === usualProject ? "" : `?projectId=${projectId}`
+      return mint(service, by, workspace, bound, body, (token) => ({
+        policyUrl: `${service.publicUrl}/p/${workspaceId}/${version ?? "latest"}${query}#t=${token}`,
+      }))
+    },
+  })
+}
+
+function evidenceToken(service: Service): ServiceEndpoint {
+  return endpoint({
+    method: "POST",
+    path: "/v1/workspaces/{workspaceId}/evidence-packs/{packId}/token",
+    summary: "Create a token that downloads this evidence pack and verifies its receipts",
+    access: { action: "read" },
+    params: PackParams,
+    body: NewEvidenceToken,
+    bodyMayBeAbsent: true,
+    answers: { 201: CreatedEvidenceToken },
+    async handle({ caller, params: { workspaceId, packId }, body }) {
+      const { by, workspace } = await minting(service, caller, workspaceId)
+      const pack = await service.store.registry.get("pack", workspaceId, packId)
+      if (pack === undefined || !pack.value.projectIds.every((projectId) => mayTouch(by, projectId)))
+        throw new LedgerError("not_found", "there is no such evidence pack")
+      return mint(service, by, workspace, { type: "evidence", packId }, body, (token) => ({
+        receiptCount: pack.value.sequences.length,
+        downloadUrl: `${service.publicUrl}/e/${workspaceId}/${packId}#t=${token}`,
+      }))
+    },
+  })
+}
+
+function activityToken(service: Service): ServiceEndpoint {
+  return endpoint({
+    method: "POST",
+    path: "/v1/workspaces/{workspaceId}/activity/token",
+    summary: "Create a token with which a person sees what of their activity is visible to them",
+    access: { action: "read" },
+    params: WorkspaceParams,
+    body: NewActivityToken,
+    bodyMayBeAbsent: true,
+    answers: { 201: CreatedActivityToken },
+    async handle({ caller, params: { workspaceId }, body }) {
+      const { by, workspace } = await minting(service, caller, workspaceId)
+      const project = await projectFor(service, by, workspaceId, body.projectId)
+      if (!project.value.activityLinks) throw new LedgerError("activity_disabled", "activity links are off for this project")
+      const bound = { type: "activity", projectId: project.id, subject: subjectOf(body.subject) } as const
+      return mint(service, by, workspace, bound, body, (token) => ({
+        activityUrl: `${service.publicUrl}/a/${workspaceId}#t=${token}`,
+      }))
+    },
+  })
+}
+
+function administration(service: Service): readonly ServiceEndpoint[] {
+  return [
+    endpoint({
+      method: "GET",
+      path: "/v1/workspaces/{workspaceId}/tokens",
+      summary: "List the scoped tokens, without their secrets",
+      access: { action: "administer" },
+      params: WorkspaceParams,
+      query: ListQuery,
+      answers: { 200: TokenList },
+      async handle({ params, query }) {
+        const { id } = await service.workspaces.get(params.workspaceId)
+        const { items, nextCursor } = await pageOf(query, (before, limit) => service.tokens.list(id, before, limit))
+        const tokens = await Promise.all(items.map(async (item) => tokenJson(item, await service.tokens.stateOf(item))))
+        return { status: 200, body: { tokens, nextCursor } }
+      },
+    }),
+    endpoint({
+      method: "DELETE",
+      path: "/v1/workspaces/{workspaceId}/tokens/{tokenId}",
+      summary: "Revoke a scoped token",
+      access: { action: "administer" },
+      params: TokenParams,
+      answers: { 204: null },
+      async handle({ caller, params }) {
+        permit(caller, "administer", params.workspaceId)
+        permitWriting(service, params.workspaceId)
+        await service.tokens.revoke(caller, await service.workspaces.get(params.workspaceId), params.tokenId)
+        return { status: 204 }
+      },
+    }),
+  ]
+}
+
+/** What is asked before any token is made. */
+async function minting(
+  service: Service,
+  caller: Caller,
+  workspaceId: string,
+): Promise<{ readonly by: Principal; readonly workspace: Document<"workspace"> }> {
+  permit(caller, "read", workspaceId)
+  permitWriting(service, workspaceId)
+  return { by: caller, workspace: await service.workspaces.get(workspaceId) }
+}
+
+async function projectFor(service: Service, by: Principal, workspaceId: string, projectId: string): Promise<Document<"project">> {
+  permitProject(by, projectId)
+  const project = await service.projects.find(workspaceId, projectId)
+  if (project === undefined) throw new LedgerError("not_found", "there is no such project")
+  return project
+}
+
+async function mint(
+  service: Service,
+  by: Principal,
+  workspace: Document<"workspace">,
+  bound: TokenBound,
+  request: TokenRequest,
+  further: (token: string) => object,
+): Promise<Answer> {
+  const { token, document } = await service.tokens.create(by, workspace, bound, request)
+  return { status: 201, body: { token, ...fieldsOf(document), ...further(token) } }
+}
+
+function fieldsOf({ id, workspace, value: { bound, note, createdAt, expiresAt } }: Document<"token">) {
+  return { tokenId: id, workspaceId: workspace, ...bound, ...(note === undefined ? {} : { note }), createdAt, expiresAt }
+}
+
+function tokenJson(document: Document<"token">, state: TokenState): WireToken {
+  const { minter, revokedAt } = document.value
+  return { ...fieldsOf(document), ...(revokedAt === undefined ? {} : { revokedAt }), state, mintedBy: minterJson(minter) }
+}
+
+function minterJson(minter: TokenDocument["minter"]): WireToken["mintedBy"] {
+  switch (minter.kind) {
+    case "instance":
+      return { type: "instance" }
+    case "api-key":
+      return { type: "api_key", id: minter.id }
+    case "member":
+      return { type: "member", id: minter.id }
+  }
+}
+
+/** What writers of events call a person, as far as we can guess. */
+const personTypes = ["user", "subject", "person", "member", "customer", "account"]
+
+function subjectOf(given: string | { readonly id: string; readonly types?: readonly string[] }): Subject {
+  return typeof given === "string" ? { id: given, types: personTypes } : { id: given.id, types: given.types ?? personTypes }
+}

@@ -1,0 +1,60 @@
+// Inclusion proofs for many entries: neighbours share most of their siblings, so each tile is read once and each node of it hashed once.
+
+import { inclusionNodes, inclusionProof, nodeHash, tileOf, tileWidth } from "@tallystick/proof"
+import { sha256 } from "../sha256.ts"
+import { readTile, type Kept } from "./tree-reads.ts"
+
+export interface Inclusions {
+  /** The siblings that prove the entry at `index` in the tree of `size`, from the leaf upwards. */
+  prove(index: number, size: number): Promise<readonly Uint8Array[]>
+}
+
+/** A megabyte, and enough for entries that are read in the order of the chain, or nearly so. */
+const tilesMax = 64
+const hashBytes = 32
+
+export function createInclusions(kept: Kept, workspace: string): Inclusions {
+  const tiles = new Map<string, Pyramid>()
+
+  async function tileAt(level: number, index: number): Promise<Pyramid> {
+    const name = `${level}/${index}`
+    const known = tiles.get(name) ?? pyramidOf(await readTile(kept, workspace, level, index, tileWidth))
+    // Whoever is used goes behind the others, and whoever is first goes.
+    tiles.delete(name)
+    tiles.set(name, known)
+    const [oldest = name] = tiles.keys()
+    if (tiles.size > tilesMax) tiles.delete(oldest)
+    return known
+  }
+
+  return {
+    async prove(index, size) {
+      const nodes = new Map<string, Uint8Array>()
+      for (const { level, n } of inclusionNodes(index, size)) {
+        const { level: tileLevel, index: tile, start, count } = tileOf(level, n)
+        const node = (await tileAt(tileLevel, tile))[Math.log2(count)]?.[start / count]
+        if (node === undefined) throw new Error(`the tree of ${workspace} lacks a node below its size`)
+        nodes.set(`${level}/${n}`, node)
+      }
+      return inclusionProof(index, size, (level, n) => the(nodes.get(`${level}/${n}`)), sha256)
+    },
+  }
+}
+
+/** The hashes of a tile, above them those of each complete pair, and so on to the top. */
+type Pyramid = readonly (readonly Uint8Array[])[]
+
+function pyramidOf(tile: Uint8Array): Pyramid {
+  const rows: Uint8Array[][] = [
+    Array.from({ length: tile.length / hashBytes }, (_, at) => tile.slice(at * hashBytes, (at + 1) * hashBytes)),
+  ]
+  for (let below = rows[0] ?? []; below.length > 1; below = rows.at(-1) ?? []) {
+    rows.push(Array.from({ length: Math.floor(below.length / 2) }, (_, at) => nodeHash(the(below[2 * at]), the(below[2 * at + 1]), sha256)))
+  }
+  return rows
+}
+
+function the<T>(value: T | undefined): T {
+  if (value === undefined) throw new Error("a node that was read is there")
+  return value
+}

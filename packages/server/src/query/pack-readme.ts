@@ -1,0 +1,42 @@
+// What a person reads first in an evidence pack. The text is part of what a pack's hash is over, so it may never change for packs that
+// were made with it: another text needs another form of pack.
+
+import type { Document } from "../store/store.ts"
+import type { PackContent } from "./pack.ts"
+
+export function packReadme(workspace: Document<"workspace">, { packId, title, createdAt, sequences }: PackContent): string {
+  const { origin, ledgerId } = workspace.value
+  return `EVIDENCE PACK
+
+title      ${JSON.stringify(title)}
+pack       ${packId}
+made       ${createdAt}
+entries    ${sequences.length}
+workspace  ${workspace.id}
+log        ${origin}
+ledger     ${ledgerId}
+
+Entries of a ledger, with what it takes to check them without the service that keeps it.
+
+  entries.csv      the entries, for a spreadsheet; a cell that begins with ' did so with = + - or @
+  receipts.jsonl   the same as receipts, one JSON object on each line
+  bodies/          what was hashed, and the salt of each hash
+  disclosures/     personal fields, as RFC 9901 disclosures; they can be erased, all else stays as it is
+  proofs/          for each entry its record, and its way to the root of the log's tree (C2SP tlog-proof)
+  checkpoint       that root, signed
+  log.vkey         the key that signs
+  policy.txt       the same key as a C2SP tlog-policy
+  genesis.json     the beginning of the ledger: its hash is the ledger's id
+  policies/        the published policies that the entries name
+  manifest.json    the SHA-256 of every file but disclosures/ and seal.*
+  seal.json        the ledger's own entry about this pack; it says the SHA-256 of manifest.json
+  seal.tlog-proof  the proof of that entry
+
+Whoever gave you this could have made up a key as well. Compare log.vkey with the key that you got by another way.
+
+To check it, use verifyPack of @tallystick/proof, which needs no network. By hand, the beginning is
+
+  sha256sum manifest.json     what "packHash" in seal.json says
+  sha256sum entries.csv       what manifest.json says of it
+`
+}

@@ -1,0 +1,199 @@
+// What stands in an evidence pack. A pack is not kept: its document says which entries it has and by which checkpoint they are proven, and
+// from that and the journal its files are made again, always the same, a piece at a time. What they look like is `@tallystick/proof`'s.
+
+import {
+  bodiesPath,
+  disclosuresPath,
+  formatBodyLine,
+  formatDisclosureLine,
+  formatPolicy,
+  formatReceiptLine,
+  formatTableHeader,
+  formatTableRow,
+  formatTlogProof,
+  formatTrustPolicy,
+  packGroup,
+  packPaths,
+  parseCheckpoint,
+  parseNote,
+  policyPath,
+  proofPath,
+  toHex,
+  verifyInclusion,
+} from "@tallystick/proof"
+import { disclosuresOf } from "../entry.ts"
+import { sha256 } from "../sha256.ts"
+import { policyDocumentId, type PackDocument } from "../store/documents.ts"
+import type { Document, Registry } from "../store/store.ts"
+import { broken, readEntries, type Read } from "./pack-entries.ts"
+import { createInclusions } from "./pack-proofs.ts"
+import { packReadme } from "./pack-readme.ts"
+import type { Kept } from "./tree-reads.ts"
+
+export interface PackSource extends Kept {
+  readonly registry: Registry
+}
+
+/** What decides about every byte of a pack but its seal. */
+export interface PackContent extends Pick<PackDocument, "title" | "createdAt" | "sequences" | "policies" | "checkpoint"> {
+  readonly packId: string
+}
+
+export interface PackFile {
+  readonly path: string
+  /** Its bytes from the beginning, whenever it is asked. */
+  chunks(): AsyncIterable<Buffer>
+}
+
+/** Of each entry what must be known before its files can be listed. */
+interface Surveyed {
+  readonly sequence: number
+  readonly receipt: string
+  readonly isSealed: boolean
+}
+
+/** All files but the manifest and the seal, in no order. */
+export async function packFiles(source: PackSource, workspace: Document<"workspace">, content: PackContent): Promise<readonly PackFile[]> {
+  const { sequences, checkpoint } = content
+  const surveyed: Surveyed[] = []
+  for await (const batch of readEntries(source, workspace, sequences)) {
+    for (const { sequence, stored } of batch) surveyed.push({ sequence, receipt: stored.receipt, isSealed: stored.disclosures !== "" })
+  }
+  const lines = (path: string, of: readonly number[], lineOf: (read: Read) => string, header = ""): PackFile => ({
+    path,
+    async *chunks() {
+      if (header !== "") yield Buffer.from(header)
+      for await (const batch of readEntries(source, workspace, of)) yield Buffer.from(batch.map(lineOf).join(""))
+    },
+  })
+  const vkey = await vkeyOf(source, workspace, checkpoint)
+  return [
+    fixed(packPaths.readme, packReadme(workspace, content)),
+    fixed(packPaths.genesis, workspace.value.genesis),
+    fixed(packPaths.vkey, `${vkey}\n`),
+    fixed(packPaths.policy, formatTrustPolicy(vkey)),
+    fixed(packPaths.checkpoint, checkpoint),
+    lines(packPaths.receipts, sequences, (read) => `${formatReceiptLine(read)}\n`),
+    lines(packPaths.table, sequences, formatTableRow, formatTableHeader()),
+    ...groupFiles(surveyed, lines),
+    ...proofFiles(source, workspace, content, surveyed),
+    ...(await policyFiles(source, workspace, content)),
+  ]
+}
+
+/** The entry that a pack is sealed by, and the proof of it. */
+export async function sealFiles(
+  source: PackSource,
+  workspace: Document<"workspace">,
+  seal: NonNullable<PackDocument["seal"]>,
+): Promise<readonly PackFile[]> {
+  for await (const [read] of readEntries(source, workspace, [seal.sequence])) {
+    if (read === undefined) break
+    const text = await proofText(source, workspace, seal.checkpoint, read)
+    return [fixed(packPaths.seal, bodyLineOf(read)), fixed(packPaths.sealProof, text)]
+  }
+  throw broken(seal.sequence)
+}
+
+/** The bodies in groups, and beside each group its disclosures if it has any. */
+function groupFiles(
+  surveyed: readonly Surveyed[],
+  lines: (path: string, of: readonly number[], lineOf: (read: Read) => string) => PackFile,
+): readonly PackFile[] {
+  return Array.from({ length: Math.ceil(surveyed.length / packGroup) }, (_, group) => {
+    const members = surveyed.slice(group * packGroup, (group + 1) * packGroup)
+    const sequencesOf = (some: readonly Surveyed[]) => some.map(({ sequence }) => sequence)
+    const sealed = sequencesOf(members.filter(({ isSealed }) => isSealed))
+    return [
+      lines(bodiesPath(group), sequencesOf(members), (read) => `${bodyLineOf(read)}\n`),
+      ...(sealed.length === 0 ? [] : [lines(disclosuresPath(group), sealed, disclosureLineOf)]),
+    ]
+  }).flat()
+}
+
+function bodyLineOf({ record: { index }, salt, bodyText }: Read): string {
+  return formatBodyLine({ index, salt, body: bodyText })
+}
+
+/** Empty for an entry of which an erasure has taken them since they were counted. */
+function disclosureLineOf({ record: { index }, stored }: Read): string {
+  const disclosures = disclosuresOf(stored)
+  return disclosures.length === 0 ? "" : `${formatDisclosureLine({ index, disclosures })}\n`
+}
+
+/** In a pack they stand by the names of their receipts, which are nearly in the order of the chain: a batch of them shares what it reads. */
+function proofFiles(
+  source: PackSource,
+  workspace: Document<"workspace">,
+  { checkpoint }: PackContent,
+  surveyed: readonly Surveyed[],
+): readonly PackFile[] {
+  const batch = 32
+  const ordered = surveyed.toSorted((a, b) => (a.receipt < b.receipt ? -1 : 1))
+  const inclusions = createInclusions(source, workspace.id)
+  let held: { readonly from: number; readonly texts: readonly string[] } = { from: 0, texts: [] }
+  const textAt = async (at: number): Promise<string> => {
+    const from = at - (at % batch)
+    if (held.from !== from || held.texts.length === 0) {
+      const texts: string[] = []
+      const sequences = ordered.slice(from, from + batch).map(({ sequence }) => sequence)
+      for await (const reads of readEntries(source, workspace, sequences))
+        for (const read of reads) texts.push(await proofText(source, workspace, checkpoint, read, inclusions))
+      held = { from, texts }
+    }
+    return held.texts[at - from] ?? ""
+  }
+  return ordered.map(({ receipt }, at) => ({
+    path: proofPath(receipt),
+    async *chunks() {
+      yield Buffer.from(await textAt(at))
+    },
+  }))
+}
+
+async function proofText(
+  source: PackSource,
+  { id, value: { origin } }: Document<"workspace">,
+  checkpoint: string,
+  { stored, record: { index }, eventHash, sequence }: Read,
+  inclusions = createInclusions(source, id),
+): Promise<string> {
+  const signed = parseCheckpoint(parseNote(checkpoint)?.text ?? "")
+  if (signed?.origin !== origin || index >= signed.size) throw new Error(`the checkpoint of a pack of ${id} does not cover it`)
+  const hashes = await inclusions.prove(index, signed.size)
+  if (!verifyInclusion(Buffer.from(eventHash, "hex"), index, signed.size, hashes, signed.root, sha256)) throw broken(sequence)
+  return formatTlogProof({ extra: stored.record, index, hashes, checkpoint })
+}
+
+async function policyFiles(
+  { registry }: PackSource,
+  { id }: Document<"workspace">,
+  { policies }: PackContent,
+): Promise<readonly PackFile[]> {
+  return Promise.all(
+    policies.map(async ({ projectId, version }) => {
+      const policy = await registry.get("policy", id, policyDocumentId(projectId, version))
+      if (policy === undefined) throw new Error(`a policy that a pack of ${id} has is not there`)
+      const { policyId, publishedAt, sectionHash, sections } = policy.value
+      return fixed(policyPath(projectId, version), formatPolicy({ id: policyId, projectId, version, publishedAt, sectionHash, sections }))
+    }),
+  )
+}
+
+/** The key that signed a checkpoint; the workspace may have another one by now. */
+async function vkeyOf({ registry }: PackSource, { id, value }: Document<"workspace">, checkpoint: string): Promise<string> {
+  for (const { name, keyId } of parseNote(checkpoint)?.signatures ?? []) {
+    const key = name === value.origin ? await registry.get("log-key", id, toHex(keyId)) : undefined
+    if (key !== undefined) return key.value.vkey
+  }
+  throw new Error(`the key of a checkpoint of ${id} is not there`)
+}
+
+function fixed(path: string, text: string): PackFile {
+  return {
+    path,
+    async *chunks() {
+      yield Buffer.from(text)
+    },
+  }
+}

@@ -1,0 +1,112 @@
+import assert from "node:assert/strict"
+import { createHash } from "node:crypto"
+import test from "node:test"
+import { encodeRecord } from "@tallystick/proof"
+import type { Filed } from "../store/search.ts"
+import type { Document, Linked } from "../store/store.ts"
+import { openMemory } from "../store/memory.ts"
+import { createQueries, type PageRequest } from "./search.ts"
+
+const dayMs = 86_400_000
+const ledgerId = Buffer.alloc(32, 7)
+
+/** A workspace whose entries are nothing but their times. */
+async function openTimes() {
+  const { served, filing } = openMemory()
+  const times: number[] = []
+  let previousHash: Uint8Array = ledgerId
+
+  async function append(timesMs: readonly number[]): Promise<void> {
+    const from = { sequence: times.length, hash: previousHash, timeMs: times.at(-1) ?? 0 }
+    const entries = timesMs.map((timeMs, place): Linked => {
+      const index = times.length + place
+      const record = encodeRecord({ kind: "event", index, timeMs, ledgerId, previousHash, bodyHash: Buffer.alloc(32) })
+      previousHash = createHash("sha256").update("\0").update(record).digest()
+      const receipt = `rcp_${String(index).padStart(36, "0")}`
+      return { record, receipt, idem: undefined, bodySalt: Buffer.alloc(16), body: Buffer.from("{}"), disclosures: "" }
+    })
+    assert.deepEqual(await served.journal.append([{ workspace: "acme", from, entries }]), [{ kind: "done" }])
+    await filing.search.file(
+      "acme",
+      timesMs.map((timeMs, place) => filedAt(times.length + place + 1, timeMs)),
+    )
+    times.push(...timesMs)
+  }
+
+  return { queries: createQueries(served), times, append }
+}
+
+function filedAt(sequence: number, occurredMs: number): Filed {
+  const nobody = { id: "", type: "" }
+  const what = { projectId: "core", isSystem: false, lane: "operations", userVisible: false } as const
+  return { sequence, ...what, occurredMs, occurredNs: 0, actor: nobody, target: nobody, fields: { nobody: [], actor: [], target: [] } }
+}
+
+function workspaceOf(hotDays: number): Document<"workspace"> {
+  const value = {
+    name: "Acme",
+    createdAt: "2026-01-01T00:00:00.000Z",
+    origin: "ledger.example/ledgers/1",
+    genesis: "{}",
+    ledgerId: ledgerId.toString("hex"),
+    policyVisibility: "private",
+    projects: "open",
+    transparency: "private",
+    hotDays,
+    requirePublishedPolicy: false,
+    personalKeys: [],
+    laneRules: [],
+  } as const
+  return { kind: "workspace", workspace: "acme", id: "acme", version: 1, serial: 1, value }
+}
+
+const request = (storage: PageRequest["storage"]): PageRequest => ({
+  wanted: { system: "without" },
+  storage,
+  cursor: 0,
+  limit: 100_000,
+  sightOf: () => "all",
+})
+
+test("the archive ends where the days do, to the millisecond, as time goes on and the days are raised and lowered", async () => {
+  const { queries, times, append } = await openTimes()
+  const seed = Math.floor(Math.random() * 2 ** 31)
+  let state = seed
+  const chance = (below: number): number => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
+    return Math.floor((state / 2 ** 32) * below)
+  }
+  let nowMs = Date.UTC(2026, 0, 1)
+  let hotDays = 3
+  let split = 0
+  for (let round = 0; round < 400; round++) {
+    if (chance(3) === 0) hotDays = chance(6)
+    // Most entries are a while apart, some of one millisecond; and the clock stands often just where one of them leaves.
+    if (chance(2) === 0) await append(Array.from({ length: chance(12) }, () => (nowMs += chance(4) * chance(dayMs / 8))))
+    const edge = (times[chance(times.length)] ?? nowMs) + hotDays * dayMs + chance(3) - 1
+    nowMs = Math.max(nowMs, chance(4) === 0 && edge < nowMs + 5 * dayMs ? edge : nowMs + chance(dayMs / 2))
+    const archived = times.filter((timeMs) => timeMs < nowMs - hotDays * dayMs).length
+    const totals = { hot: times.length - archived, archive: archived, all: times.length }
+    for (const storage of ["hot", "archive", "all"] as const) {
+      const { total, events, nextCursor } = await queries.page(workspaceOf(hotDays), request(storage), nowMs)
+      const last = storage === "archive" ? 1 : storage === "hot" ? archived + 1 : 1
+      assert.deepEqual(
+        [total, events.length, nextCursor],
+        [totals[storage], totals[storage], total === 0 ? 0 : last],
+        `${storage}, seed ${seed}`,
+      )
+    }
+    if (archived > 0 && archived < times.length) split += 1
+  }
+  assert.ok(times.length > 500 && split > 100, `there was something on both sides ${split} times of ${times.length} entries, seed ${seed}`)
+})
+
+test("what the search knows of and the journal does not have is broken at its place, and so is what followed it", async () => {
+  const { served, filing } = openMemory()
+  const queries = createQueries(served)
+  await filing.search.file("acme", [filedAt(1, 0), filedAt(2, 0)])
+  const page = await queries.page(workspaceOf(90), request("all"), 0)
+  assert.deepEqual([page.total, page.nextCursor, page.verified], [2, 1, false])
+  for (const [place, text] of page.events.entries())
+    assert.partialDeepStrictEqual(JSON.parse(text), { sequence: 2 - place, integrity: "broken", action: "", metadata: {} })
+})

@@ -1,0 +1,147 @@
+// Pages of entries. The search says where, never what: each entry of a page is read from the journal, hashed again, and held against
+// the record before it.
+
+import { parseRecord } from "@tallystick/proof"
+import { disclosuresFor, type Content, type Sight } from "../entry.ts"
+import type { Document, Store, Stored } from "../store/store.ts"
+import type { Wanted } from "../store/search.ts"
+import { archivedBefore, findIncluded, findLinked, showEntry, showProof, type Found } from "./receipt.ts"
+
+export interface PageRequest {
+  readonly wanted: Wanted
+  /** Which part of the ledger is looked through, by age. */
+  readonly storage: "hot" | "archive" | "all"
+  /** Entries below this sequence; 0 begins at the newest. */
+  readonly cursor: number
+  readonly limit: number
+  /** With the key to check by, each entry comes with its proof. */
+  readonly proveWith?: string | undefined
+  /** What of an entry this reader sees. */
+  readonly sightOf: (content: Content) => Sight
+}
+
+export interface EntryPage {
+  /** As JSON, each an object of its own. */
+  readonly events: readonly string[]
+  readonly total: number
+  readonly nextCursor: number
+  readonly hasMore: boolean
+  readonly verified: boolean
+}
+
+export interface Queries {
+  page(workspace: Document<"workspace">, request: PageRequest, nowMs: number): Promise<EntryPage>
+  /** The sequences of all that match, in order; only how many they are if that is more than `most`. */
+  all(
+    workspace: Document<"workspace">,
+    request: Pick<PageRequest, "wanted" | "storage">,
+    most: number,
+    nowMs: number,
+  ): Promise<{ readonly sequences: readonly number[]; readonly total: number }>
+}
+
+/** Matches that are asked for at once when all of them are wanted. */
+const allAtOnce = 1000
+
+export function createQueries(store: Pick<Store, "journal" | "index" | "search">): Queries {
+  const hotFrom = createArchiveEnds(store)
+
+  return {
+    async page(workspace, { wanted, storage, cursor, limit, proveWith, sightOf }, nowMs) {
+      const bounds = storage === "all" ? {} : boundsOf(storage, await hotFrom(workspace, nowMs))
+      const before = cursor === 0 ? Number.MAX_SAFE_INTEGER : cursor
+      const hits = await store.search.find(workspace.id, { ...wanted, ...bounds }, before, limit)
+      const found = await findAll(store, workspace, hits.sequences, nowMs, proveWith !== undefined)
+      return {
+        events: found.map((one) => {
+          const sight = one.opened === undefined ? "none" : sightOf(one.opened.content)
+          const entry = showEntry(one, workspace, sight)
+          if (proveWith === undefined) return entry
+          return `${entry.slice(0, -1)},"proof":${showProof(one, proveWith)},"disclosures":${JSON.stringify(disclosuresFor(one.stored, sight))}}`
+        }),
+        total: hits.total,
+        nextCursor: hits.sequences.at(-1) ?? 0,
+        hasMore: hits.hasMore,
+        verified: found.every(({ integrity }) => integrity !== "broken"),
+      }
+    },
+
+    async all(workspace, { wanted, storage }, most, nowMs) {
+      const bounds = storage === "all" ? {} : boundsOf(storage, await hotFrom(workspace, nowMs))
+      const sequences: number[] = []
+      for (let before = Number.MAX_SAFE_INTEGER; ;) {
+        const hits = await store.search.find(workspace.id, { ...wanted, ...bounds }, before, allAtOnce)
+        if (hits.total > most) return { sequences: [], total: hits.total }
+        sequences.push(...hits.sequences)
+        before = hits.sequences.at(-1) ?? 0
+        if (!hits.hasMore || before === 0) return { sequences: sequences.toReversed(), total: sequences.length }
+      }
+    },
+  }
+}
+
+function boundsOf(storage: "hot" | "archive", hotFrom: number): Pick<Wanted, "firstSequence" | "lastSequence"> {
+  return storage === "hot" ? { firstSequence: hotFrom } : { lastSequence: hotFrom - 1 }
+}
+
+/** All entries of a page and the records before them, with one question. */
+async function findAll(
+  store: Pick<Store, "journal" | "index" | "search">,
+  workspace: Document<"workspace">,
+  sequences: readonly number[],
+  nowMs: number,
+  withProofs: boolean,
+): Promise<readonly Found[]> {
+  if (sequences.length === 0) return []
+  const needed = [...new Set(sequences.flatMap((sequence) => (sequence === 1 ? [1] : [sequence, sequence - 1])))]
+  const [read, checkpoint, position] = await Promise.all([
+    store.journal.at(workspace.id, needed),
+    store.index.checkpoint(workspace.id),
+    store.search.position(workspace.id),
+  ])
+  const known = new Map(needed.map((sequence, place) => [sequence, read[place]]))
+  const found = sequences.map((sequence) =>
+    findLinked(workspace, known.get(sequence) ?? missing(workspace.id, sequence), known.get(sequence - 1)?.record, {
+      checkpoint,
+      position,
+      nowMs,
+    }),
+  )
+  return withProofs ? Promise.all(found.map((one) => findIncluded(store, workspace, one, checkpoint))) : found
+}
+
+/** What the search knows of and the journal does not have is shown as broken, at its place. */
+function missing(workspace: string, sequence: number): Stored {
+  const nothing = { receipt: "", idem: undefined, bodySalt: undefined, body: undefined, disclosures: "" }
+  return { workspace, sequence, record: new Uint8Array(), ...nothing }
+}
+
+/**
+ * The first sequence that is not in the archive yet. Times never go back along a chain, so it is found by halving, and from where it
+ * was found last time it is a look at one record.
+ */
+function createArchiveEnds({ journal }: Pick<Store, "journal">): (workspace: Document<"workspace">, nowMs: number) => Promise<number> {
+  const ends = new Map<string, { readonly hotDays: number; readonly hotFrom: number }>()
+
+  return async (workspace, nowMs) => {
+    const { hotDays } = workspace.value
+    const last = ends.get(workspace.id)
+    const isArchived = async (sequence: number): Promise<boolean> => {
+      const timeMs = parseRecord(await journal.records(workspace.id, sequence, 1))?.timeMs
+      return timeMs !== undefined && timeMs < archivedBefore(workspace, nowMs)
+    }
+    // With other settings what was archived may be hot again.
+    let archived = last?.hotDays === hotDays ? last.hotFrom - 1 : 0
+    if (await isArchived(archived + 1)) {
+      let hot = archived + 2
+      for (let step = 1; await isArchived(hot); step *= 2, hot += step) archived = hot
+      while (hot - archived > 1) {
+        const middle = Math.floor((archived + hot) / 2)
+        if (await isArchived(middle)) archived = middle
+        else hot = middle
+      }
+    }
+    ends.set(workspace.id, { hotDays, hotFrom: archived + 1 })
+    return archived + 1
+  }
+}

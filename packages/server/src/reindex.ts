@@ -1,0 +1,78 @@
+// Makes again what is derived from the journal: the index with its trees, and the search. Nothing is signed here: that is done by the next
+// start, which holds what it finds against what was signed before.
+
+import { strict as assert } from "node:assert"
+import { systemClock } from "./clock.ts"
+import { createCheckpointer } from "./followers/checkpointer.ts"
+import { startFiling } from "./followers/filing.ts"
+import { followOnce } from "./followers/follow.ts"
+import { createIndexer } from "./followers/indexer.ts"
+import type { Limits } from "./limits.ts"
+import { openAnew } from "./store/open.ts"
+import type { DerivedStore, WatchedStore } from "./store/store.ts"
+
+export interface Progress {
+  readonly workspace: string
+  /** Entries of it that are done, and how many there are. */
+  readonly done: number
+  readonly entries: number
+}
+
+/** A sentence for each workspace whose chain does not hold together; the tree of such a one ends before the break. */
+export async function reindex(data: string, limits: Limits, progress: (progress: Progress) => void): Promise<readonly string[]> {
+  const store = openAnew(data)
+  try {
+    const troubles: string[] = []
+    for (const workspace of await workspacesOf(store)) troubles.push(...(await reindexOne(store, workspace, limits, progress)))
+    return troubles
+  } finally {
+    await store.close()
+  }
+}
+
+async function reindexOne(
+  store: DerivedStore,
+  workspace: string,
+  limits: Limits,
+  progress: (progress: Progress) => void,
+): Promise<readonly string[]> {
+  const { journal } = store.filing
+  const entries = (await journal.head(workspace))?.sequence ?? 0
+  const troubles: string[] = []
+  for (const follower of [createIndexer(store.watched.index), treeOf(store.watched)]) {
+    try {
+      while (!(await followOnce(journal, [follower], workspace, limits)).caughtUp) continue
+    } catch (error) {
+      troubles.push(`${workspace}: ${error instanceof Error ? error.message : String(error)}`)
+    }
+  }
+  const filing = startFiling({
+    store: store.filing,
+    clock: systemClock,
+    limits,
+    report(said) {
+      if (said.kind === "filed") for (const [, done] of said.positions) progress({ workspace, done, entries })
+    },
+  })
+  await filing.catchUp(workspace).catch((error: unknown) => troubles.push(`${workspace}: ${String(error)}`))
+  await filing.close()
+  return troubles
+}
+
+/** Only grown: whatever was signed before is compared by whoever signs next. */
+function treeOf({ journal, index, registry }: WatchedStore) {
+  const never = () => assert.fail("a reindexed tree is not signed")
+  const heads = { get: () => undefined, advance: never, close: () => {} }
+  return createCheckpointer({ journal, index, registry, heads, signerOf: never, rootAt: never, clock: systemClock })
+}
+
+async function workspacesOf({ watched: { registry } }: DerivedStore): Promise<readonly string[]> {
+  const all: string[] = []
+  for (let before = Number.MAX_SAFE_INTEGER; ;) {
+    const page = await registry.list("workspace", undefined, before, 1000)
+    all.push(...page.map(({ id }) => id))
+    const last = page.at(-1)
+    if (last === undefined) return all
+    before = last.serial
+  }
+}

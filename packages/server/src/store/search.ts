@@ -1,0 +1,85 @@
+// What can be searched: derived from the journal, like the index, and written by one program alone. A search says where, never what:
+// its sequences are read from the journal and hashed again.
+
+import type { Query } from "@tallystick/client/grammar"
+import type { Instant } from "../instant.ts"
+import type { Lane, Subject } from "./documents.ts"
+
+export type { Instant }
+
+/** A value that a search can find an entry by. */
+export interface Field {
+  /** The names under which the whole value, or its start, is compared: `action`, `actor`, `email`, `metadata.order`. */
+  readonly names: readonly string[]
+  readonly value: string
+  /** Whether a term without a field may match its words. */
+  readonly isText: boolean
+}
+
+/** Whose secret a field is: nobody's, the actor's, or the target's. A reader finds by a field what the same reader is shown in clear. */
+export type Owner = "nobody" | "actor" | "target"
+
+/** What a search knows of an entry. */
+export interface Filed {
+  readonly sequence: number
+  readonly projectId: string
+  /** Written by the service about itself: kind `admin` and what else belongs to the project `system`. */
+  readonly isSystem: boolean
+  readonly lane: Lane
+  readonly userVisible: boolean
+  /** When the writer says that it happened: milliseconds since 1970, and the nanoseconds beyond them. */
+  readonly occurredMs: number
+  readonly occurredNs: number
+  readonly actor: { readonly id: string; readonly type: string }
+  readonly target: { readonly id: string; readonly type: string }
+  readonly fields: Readonly<Record<Owner, readonly Field[]>>
+}
+
+/** What is looked for. All that is given must hold. No value of its query is longer than 512 UTF-16 units. */
+export interface Wanted {
+  /** The projects that may be seen or were asked for; absent: all of them. Says nothing of the service's own entries. */
+  readonly projectIds?: readonly string[]
+  readonly system: "without" | "with" | "only"
+  readonly lane?: Lane
+  readonly userVisible?: boolean
+  /** `from` ≤ occurredAt < `to`. */
+  readonly from?: Instant
+  readonly to?: Instant
+  /** Bounds of the sequence, both included: where the archive ends is one of them. */
+  readonly firstSequence?: number
+  readonly lastSequence?: number
+  readonly query?: Query
+  /**
+   * Only what is visible to this person: entries with `userVisible` whose actor or target is the subject. Its own sealed fields can be found by,
+   * those of the other party cannot.
+   */
+  readonly subject?: Subject
+}
+
+export interface Hits {
+  /** Newest first, all of them below `before`. */
+  readonly sequences: readonly number[]
+  readonly hasMore: boolean
+  /** Of all that match, wherever the page is. */
+  readonly total: number
+}
+
+export interface SearchReader {
+  /** Entries up to and including this sequence can be found. */
+  position(workspace: string): Promise<number>
+  /** A page of matches: at most `limit` with a sequence below `before`. */
+  find(workspace: string, wanted: Wanted, before: number, limit: number): Promise<Hits>
+}
+
+export interface Batch {
+  readonly workspace: string
+  /** Made while they are filed, so that thousands of them need not be held. */
+  readonly entries: Iterable<Filed>
+}
+
+export interface Search extends SearchReader {
+  /** Makes entries findable and moves the position to the last of them, in one step. They follow the position without a gap. */
+  file(workspace: string, entries: readonly Filed[]): Promise<void>
+  /** The same for several workspaces, each named once, in one step. */
+  fileAll(batches: readonly Batch[]): Promise<void>
+}

@@ -1,0 +1,229 @@
+import assert from "node:assert/strict"
+import test from "node:test"
+import type { Clock } from "../clock.ts"
+import { disclosuresOf, openEntry } from "../entry.ts"
+import { LedgerError, type ErrorCode } from "../error.ts"
+import { createLedger } from "../ledger/ledger.ts"
+import { defaultLimits, type Limits } from "../limits.ts"
+import { cacheRegistry } from "../store/cached.ts"
+import { expectChain } from "../store/expect-chain.ts"
+import { openMemory } from "../store/memory.ts"
+import type { Journal } from "../store/store.ts"
+import { createAccounts, type Accounts } from "./accounts.ts"
+import type { MemberPrincipal, Principal } from "./allow.ts"
+import { createMembers, memberIds } from "./members.ts"
+import { createSessions } from "./sessions.ts"
+import { createWorkspaces } from "./workspaces.ts"
+
+const instance: Principal = { kind: "instance" }
+const secret = Buffer.alloc(32, 3)
+const password = "correct horse battery"
+const hour = 3_600_000
+const code = (expected: ErrorCode) => (error: unknown) => error instanceof LedgerError && error.code === expected
+
+function openHouse(changes: Partial<Limits> = {}) {
+  const { served } = openMemory()
+  const clock: Clock & { nowMs: number } = { nowMs: Date.UTC(2026, 0, 2), now: () => clock.nowMs, elapsed: () => 0, sleep: async () => {} }
+  const limits = { ...defaultLimits, ...changes }
+  // As the SQLite driver does it: documents are remembered, and forgotten when a change of theirs was kept.
+  const registry = cacheRegistry(served.registry)
+  const broken = { appends: 0 }
+  const journal: Journal = {
+    ...served.journal,
+    async append(groups) {
+      if (broken.appends > 0 && --broken.appends === 0) throw new Error("the disk is gone for a moment")
+      const outcomes = await served.journal.append(groups)
+      for (const [place, outcome] of outcomes.entries()) if (outcome.kind === "done") registry.forget(groups[place]?.changes ?? [])
+      return outcomes
+    },
+  }
+  const ledger = createLedger({ journal, clock, limits, secret, report: { commit: () => {}, advanced: () => {} } })
+  const workspaces = createWorkspaces({ registry, ledger, clock, secret, host: "ledger.example" })
+  const parts = { registry, ledger, clock, secret, workspaces, limits }
+  return {
+    journal,
+    registry,
+    clock,
+    workspaces,
+    /** The n-th write from now fails. */
+    breakWrite: (count: number) => (broken.appends = count),
+    members: createMembers(parts),
+    accounts: createAccounts(parts),
+    openSessions: () => createSessions(parts),
+    async acts(workspace: string) {
+      const entries = (await journal.after(workspace, 0, 1000)).map(
+        (entry) => openEntry(entry, disclosuresOf(entry)) ?? assert.fail("it cannot be opened"),
+      )
+      return entries.map(({ kind, content: { action, actor, target } }) => [kind, action, actor["email"] ?? actor.type, target.type])
+    },
+    async kept() {
+      const kinds = ["member", "membership", "session", "setup"] as const
+      return Object.fromEntries(
+        await Promise.all(kinds.map(async (kind) => [kind, (await registry.list(kind, undefined, Number.MAX_SAFE_INTEGER, 100)).length])),
+      )
+    },
+  }
+}
+
+const firstOf = async (accounts: Accounts, email = "ada@example.com") => {
+  const token = (await accounts.offerFirst()) ?? assert.fail("there is no token")
+  return accounts.setUp({ token, email, password })
+}
+
+test("every act on an account is recorded in the ledger of the instance, every act on a membership in its workspace's", async () => {
+  const house = openHouse()
+  const acme = await house.workspaces.create(instance, { id: "acme" })
+  const ada = await firstOf(house.accounts)
+  const sessions = house.openSessions()
+  const by = (await sessions.recognise(ada.token, "acme")) ?? assert.fail("nobody is signed in")
+  assert.deepEqual({ ...by, sessionId: "" }, {
+    kind: "member",
+    id: ada.member.id,
+    email: "ada@example.com",
+    sessionId: "",
+    workspace: "acme",
+    role: undefined,
+    presides: true,
+  } satisfies MemberPrincipal)
+
+  const { token, document } = await house.members.invite(by, acme, { email: "bob@example.com", name: "Bob", role: "viewer" })
+  const bob = await house.accounts.setUp({ token, password })
+  await house.members.changeRole(by, acme, document.id, "admin")
+  const bobs = (await sessions.recognise(bob.token, "acme")) ?? assert.fail("nobody is signed in")
+  assert.deepEqual([bobs.role, bobs.presides, bobs.email], ["admin", false, "bob@example.com"])
+  await house.accounts.changePassword(bobs, password, "another long password")
+  const { token: offered } = await house.accounts.offerPassword(by, document.id)
+  await house.accounts.setUp({ token: offered, password })
+  await house.accounts.signOut(
+    (await sessions.recognise((await house.accounts.signIn("BOB@example.com", password)).token, undefined)) ?? assert.fail(),
+  )
+  await house.members.remove(by, acme, document.id)
+  await house.members.remove(by, acme, document.id)
+
+  const [a, b] = ["ada@example.com", "bob@example.com"]
+  assert.deepEqual((await house.acts("instance")).slice(2), [
+    ["admin", "security.member.create", a, "member"],
+    ["admin", "security.session.create", a, "session"],
+    ["admin", "security.member.create", b, "member"],
+    ["admin", "security.session.create", b, "session"],
+    ["admin", "security.password.change", b, "member"],
+    ["admin", "security.password.offer", a, "member"],
+    ["admin", "security.password.replace", b, "member"],
+    ["admin", "security.session.create", b, "session"],
+    ["admin", "security.session.create", b, "session"],
+    ["admin", "security.session.end", b, "session"],
+  ])
+  assert.deepEqual((await house.acts("acme")).slice(2), [
+    ["admin", "security.member.invite", a, "member"],
+    ["admin", "security.member.join", b, "member"],
+    ["admin", "security.member.update", a, "member"],
+    ["admin", "security.member.remove", a, "member"],
+  ])
+  for (const workspace of ["instance", "acme"]) await expectChain(house.journal, workspace)
+  // Names and e-mails are sealed, ids cannot be found out by trying, and of secrets nothing is kept.
+  const bodies = (await Promise.all(["instance", "acme"].map((id) => house.journal.after(id, 0, 1000)))).flat()
+  const text = bodies.map(({ body }) => Buffer.from(body ?? []).toString()).join("\n")
+  for (const clear of ["example.com", "Bob", ...[ada.token, bob.token, token, offered, password].map((one) => one.slice(18, -6) || one)]) {
+    assert.ok(!text.includes(clear), `an entry shows ${clear}`)
+  }
+  assert.notEqual(memberIds(secret)(a), memberIds(Buffer.alloc(32, 4))(a))
+  assert.equal(memberIds(secret)("ADA@Example.com"), ada.member.id)
+})
+
+test("a session ends when it is not used for half a day, and after a week however much it is used", async () => {
+  const house = openHouse()
+  const { token } = await firstOf(house.accounts)
+  const sessions = house.openSessions()
+  const isOpen = async (): Promise<boolean> => (await sessions.recognise(token, undefined)) !== undefined
+  house.clock.nowMs += 12 * hour - 1
+  assert.equal(await isOpen(), true)
+  house.clock.nowMs += 12 * hour - 1
+  assert.equal(await isOpen(), true, "it was used in between")
+  house.clock.nowMs += 12 * hour
+  assert.equal(await isOpen(), false)
+  assert.equal(await isOpen(), false, "to ask does not revive it")
+
+  const { token: busy } = await house.accounts.signIn("ada@example.com", password)
+  const beganMs = house.clock.nowMs
+  while (house.clock.nowMs < beganMs + 168 * hour - 1) {
+    assert.notEqual(await sessions.recognise(busy, undefined), undefined)
+    house.clock.nowMs = Math.min(house.clock.nowMs + 11 * hour, beganMs + 168 * hour - 1)
+  }
+  assert.notEqual(await sessions.recognise(busy, undefined), undefined)
+  house.clock.nowMs += 1
+  assert.equal(await sessions.recognise(busy, undefined), undefined)
+  assert.deepEqual(await house.kept(), { member: 1, membership: 1, session: 2, setup: 0 })
+  await house.accounts.signIn("ada@example.com", password)
+  assert.deepEqual(
+    await house.kept(),
+    { member: 1, membership: 1, session: 1, setup: 0 },
+    "those that are over are removed with the next one",
+  )
+  await expectChain(house.journal, "instance")
+})
+
+test("when a program begins, it takes a session for used at that moment", async () => {
+  const house = openHouse()
+  const { token } = await firstOf(house.accounts)
+  house.clock.nowMs += 24 * hour
+  const sessions = house.openSessions()
+  house.clock.nowMs += 12 * hour - 1
+  assert.notEqual(await sessions.recognise(token, undefined), undefined)
+  const others = house.openSessions()
+  house.clock.nowMs += 12 * hour
+  assert.equal(await others.recognise(token, undefined), undefined)
+})
+
+test("the first token is good for a day, and another one ends it", async () => {
+  const house = openHouse()
+  const { accounts } = house
+  const early = (await accounts.offerFirst()) ?? ""
+  const late = (await accounts.offerFirst()) ?? ""
+  const set = (token: string) => accounts.setUp({ token, email: "ada@example.com", password })
+  await assert.rejects(set(early), code("unauthorized"))
+  house.clock.nowMs += 24 * hour
+  await assert.rejects(set(late), code("token_expired"))
+  const fresh = (await accounts.offerFirst()) ?? ""
+  house.breakWrite(2)
+  await assert.rejects(set(fresh), code("ledger_unavailable"))
+  await set(fresh)
+  assert.equal(await accounts.offerFirst(), undefined)
+  await assert.rejects(set(fresh), code("unauthorized"))
+  await expectChain(house.journal, "instance")
+})
+
+test("a joining that is cut short at any write is done again with the same token", async () => {
+  for (const write of [1, 2]) {
+    const house = openHouse()
+    const acme = await house.workspaces.create(instance, { id: "acme" })
+    await firstOf(house.accounts)
+    const { token, document } = await house.members.invite(instance, acme, { email: "bob@example.com", role: "viewer" })
+    house.breakWrite(write)
+    await assert.rejects(house.accounts.setUp({ token, password }), code("ledger_unavailable"))
+    assert.equal((await house.members.get("acme", document.id)).value.joinedAt, undefined)
+    if (write === 2) await assert.rejects(house.accounts.setUp({ token, password: "a second password" }), code("login_failed"))
+    const { member } = await house.accounts.setUp({ token, password })
+    assert.deepEqual(await house.accounts.workspacesOf(member), [{ id: "acme", role: "viewer" }])
+    for (const workspace of ["instance", "acme"]) await expectChain(house.journal, workspace)
+  }
+})
+
+test("of many sign-ins, sign-outs and password changes at once each counts, and nothing is left over", async () => {
+  const house = openHouse({ sessionsMax: 5, passwordsWaitingMax: 100 })
+  await firstOf(house.accounts)
+  const sessions = house.openSessions()
+  const opened = await Promise.all(Array.from({ length: 12 }, () => house.accounts.signIn("ada@example.com", password)))
+  const open = async () =>
+    (await Promise.all(opened.map(({ token }) => sessions.recognise(token, undefined)))).filter((one) => one !== undefined)
+  assert.equal((await open()).length, 5)
+  const [one, two, three] = await open()
+  const changes = await Promise.allSettled(
+    [one, two, three].map((by) => house.accounts.changePassword(by ?? assert.fail(), password, "another long password")),
+  )
+  assert.equal(changes.filter(({ status }) => status === "fulfilled").length, 1, "the second finds another password")
+  assert.equal((await open()).length, 1)
+  const [last = assert.fail()] = await open()
+  await Promise.all([1, 2, 3].map(() => house.accounts.signOut(last)))
+  assert.deepEqual(await house.kept(), { member: 1, membership: 1, session: 0, setup: 0 })
+  await expectChain(house.journal, "instance")
+})

@@ -1,0 +1,21 @@
+// Whom a credential speaks for. Each kind knows its own; here they are told apart.
+
+import { LedgerError } from "../error.ts"
+import type { Principal } from "./allow.ts"
+import { parseCredential, sameText, type CredentialKind } from "./credential.ts"
+
+/** Of one kind of credential, by its id and its whole text. Undefined: unknown or wrong. What is right, and over, is refused. */
+export type Recognise = (id: string, text: string) => Promise<Principal | undefined>
+
+/** The principal of a bearer credential; refuses one that is unknown, wrong, expired or revoked. */
+export type Authenticate = (bearer: string) => Promise<Principal>
+
+export function createAuthenticate(rootKey: string, kinds: Readonly<Partial<Record<CredentialKind, Recognise>>>): Authenticate {
+  return async (bearer) => {
+    const credential = parseCredential(bearer)
+    const known = credential === undefined ? undefined : await kinds[credential.kind]?.(credential.id, bearer)
+    if (known !== undefined) return known
+    if (sameText(bearer, rootKey)) return { kind: "instance" }
+    throw new LedgerError("unauthorized", "the credential is malformed, unknown or wrong")
+  }
+}

@@ -1,0 +1,199 @@
+// Who belongs to a workspace, and as what. An invitation gives no rights: whoever it is for takes it up by its link, with a password of
+// their own. So nobody gets into a workspace by having used somebody else's e-mail in another one.
+
+import { createHmac } from "node:crypto"
+import { isoTime, type Clock } from "../clock.ts"
+import { LedgerError } from "../error.ts"
+import type { Ledger } from "../ledger/ledger.ts"
+import type { Limits } from "../limits.ts"
+import { deriveKey } from "../secrets.ts"
+import type { MembershipDocument, Role, SetupDocument } from "../store/documents.ts"
+import type { Change, Document, Registry } from "../store/store.ts"
+import { actSaid, nameOf, recordPlanned } from "./acts.ts"
+import { instanceWorkspace, type Principal } from "./allow.ts"
+import { createMac, formatCredential, makeCredential, randomText, type MacOf } from "./credential.ts"
+
+export interface Invitation {
+  readonly email: string
+  readonly name?: string | undefined
+  readonly role: Role
+}
+
+export interface Invited {
+  readonly document: Document<"membership">
+  /** Shown once, to whoever invites. */
+  readonly token: string
+}
+
+export interface Members {
+  invite(by: Principal, workspace: Document<"workspace">, invitation: Invitation): Promise<Invited>
+  /** Another token for an invitation that nobody has taken up; the one before ends. */
+  inviteAgain(by: Principal, workspace: Document<"workspace">, id: string): Promise<Invited>
+  /** Refuses with `not_found`. */
+  get(workspace: string, id: string): Promise<Document<"membership">>
+  list(workspace: string, before: number, limit: number): Promise<readonly Document<"membership">[]>
+  changeRole(by: Principal, workspace: Document<"workspace">, id: string, role: Role): Promise<Document<"membership">>
+  /** Says nothing if there was no such member. */
+  remove(by: Principal, workspace: Document<"workspace">, id: string): Promise<void>
+}
+
+export interface MemberParts {
+  readonly registry: Registry
+  readonly ledger: Ledger
+  readonly clock: Clock
+  readonly secret: Uint8Array
+  readonly limits: Pick<Limits, "setupLifeMs">
+}
+
+export function createMembers({ registry, ledger, clock, secret, limits }: MemberParts): Members {
+  const macOf = createMac(deriveKey(secret, "token pepper"))
+  const idOf = memberIds(secret)
+
+  const get = async (workspace: string, id: string): Promise<Document<"membership">> => {
+    const found = await registry.get("membership", workspace, id)
+    if (found === undefined) throw new LedgerError("not_found", "there is no such member")
+    return found
+  }
+
+  return {
+    get,
+    list: (workspace, before, limit) => registry.list("membership", workspace, before, limit),
+
+    async invite(by, workspace, { email, name, role }) {
+      const id = idOf(email)
+      const { token } = await recordPlanned(ledger, workspace, async () => {
+        if ((await registry.get("membership", workspace.id, id)) !== undefined)
+          throw new LedgerError("conflict", "this e-mail belongs to a member of the workspace, or to one who is invited")
+        const nowMs = clock.now()
+        const setup = newSetup(workspace.id, id, "join", nowMs)
+        const named = name === undefined ? {} : { name }
+        const value = { email, ...named, role, createdAt: isoTime(nowMs), createdBy: nameOf(by), setupId: setup.id }
+        const said = actSaid(by, "security.member.invite", targetOf(id, value), { role, expiresAt: setup.expiresAt }, nowMs)
+        return { said: [said], changes: [{ kind: "membership", workspace: workspace.id, id, version: 0, value }, setup.change], ...setup }
+      })
+      return { token, document: await get(workspace.id, id) }
+    },
+
+    async inviteAgain(by, workspace, id) {
+      const { token } = await recordPlanned(ledger, workspace, async () => {
+        const before = await get(workspace.id, id)
+        if (before.value.joinedAt !== undefined) throw new LedgerError("conflict", "this member has taken up the invitation")
+        const nowMs = clock.now()
+        const setup = newSetup(workspace.id, id, "join", nowMs)
+        const value = { ...before.value, setupId: setup.id }
+        const said = actSaid(by, "security.member.invite", targetOf(id, value), { role: value.role, expiresAt: setup.expiresAt }, nowMs)
+        return { said: [said], changes: [put(before, value), ...(await setupRemoval(before)), setup.change], ...setup }
+      })
+      return { token, document: await get(workspace.id, id) }
+    },
+
+    async changeRole(by, workspace, id, role) {
+      await recordPlanned(ledger, workspace, async () => {
+        const before = await get(workspace.id, id)
+        if (before.value.role === role) return undefined
+        const value = { ...before.value, role }
+        const said = actSaid(by, "security.member.update", targetOf(id, value), { role, before: before.value.role }, clock.now())
+        return { said: [said], changes: [put(before, value), ...(await heldByAnother(before))] }
+      })
+      return get(workspace.id, id)
+    },
+
+    async remove(by, workspace, id) {
+      await recordPlanned(ledger, workspace, async () => {
+        const before = await registry.get("membership", workspace.id, id)
+        if (before === undefined) return undefined
+        const said = actSaid(by, "security.member.remove", targetOf(id, before.value), { role: before.value.role }, clock.now())
+        return { said: [said], changes: [put(before, null), ...(await setupRemoval(before)), ...(await heldByAnother(before))] }
+      })
+    },
+  }
+
+  function newSetup(workspace: string, memberId: string, purpose: SetupDocument["purpose"], nowMs: number) {
+    return makeSetup(macOf, ledger.random, { workspace, memberId, purpose, nowMs, lifeMs: limits.setupLifeMs })
+  }
+
+  async function setupRemoval({ workspace, value: { setupId } }: Document<"membership">): Promise<readonly Change[]> {
+    const setup = setupId === undefined ? undefined : await registry.get("setup", workspace, setupId)
+    return setup === undefined ? [] : [{ kind: "setup", workspace, id: setup.id, version: setup.version, value: null }]
+  }
+
+  /**
+   * An instance has an admin who can sign in, always. Whoever ceases to be one does so together with a change that changes nothing of another: it only commits
+   * if that one is still there, so the last two cannot leave at the same moment.
+   */
+  async function heldByAnother(leaver: Document<"membership">): Promise<readonly Change[]> {
+    if (leaver.workspace !== instanceWorkspace || !isAdmin(leaver)) return []
+    for (let before = Number.MAX_SAFE_INTEGER; ;) {
+      const page = await registry.list("membership", instanceWorkspace, before, pageLength)
+      const other = page.find((one) => one.id !== leaver.id && isAdmin(one))
+      if (other !== undefined) return [put(other, other.value)]
+      const last = page.at(-1)
+      if (last === undefined) throw new LedgerError("conflict", "this is the last admin of the instance; make another one first")
+      before = last.serial
+    }
+  }
+}
+
+const pageLength = 100
+
+function isAdmin({ value: { role, joinedAt } }: Document<"membership">): boolean {
+  return role === "admin" && joinedAt !== undefined
+}
+
+function put({ workspace, id, version }: Document<"membership">, value: MembershipDocument | null): Change {
+  return { kind: "membership", workspace, id, version, value }
+}
+
+/** A member as an entry's target: the e-mail is sealed there, a name would not be. */
+export function targetOf(id: string, { email }: { readonly email: string }) {
+  return { id, type: "member", email }
+}
+
+/**
+ * The id of whoever has an e-mail: the same in every workspace, whether there is an account or not, so that an invitation tells nothing about other workspaces.
+ * It stands in entries for ever, so it is made under a key: nobody can find out by trying whose it is.
+ */
+export function memberIds(secret: Uint8Array): (email: string) => string {
+  const key = deriveKey(secret, "member ids")
+  return (email) => {
+    const digest = createHmac("sha256", key).update(email.normalize("NFC").toLowerCase()).digest()
+    return randomText(idCharacters, (into) => into.set(digest.subarray(0, into.length)))
+  }
+}
+
+const idCharacters = 13
+
+/** What a member is in a workspace now; undefined when nothing, or not yet. */
+export async function roleOf(registry: Registry, workspace: string, id: string): Promise<Role | undefined> {
+  const membership = await registry.get("membership", workspace, id)
+  return membership?.value.joinedAt === undefined ? undefined : membership.value.role
+}
+
+/** Whether a member has belonged to a workspace, or administered the instance, without a break since then. */
+export async function belongedSince(registry: Registry, workspace: string, id: string, since: string): Promise<boolean> {
+  const here = await registry.get("membership", workspace, id)
+  if (here?.value.joinedAt !== undefined && here.value.joinedAt <= since) return true
+  const above = await registry.get("membership", instanceWorkspace, id)
+  return above?.value.role === "admin" && above.value.joinedAt !== undefined && above.value.joinedAt <= since
+}
+
+export interface NewSetup {
+  readonly id: string
+  readonly token: string
+  readonly expiresAt: string
+  readonly change: Change
+}
+
+/** A set-up token that does not exist yet, and the change that makes it. */
+export function makeSetup(
+  macOf: MacOf,
+  random: Ledger["random"],
+  about: Pick<SetupDocument, "memberId" | "purpose"> & { readonly workspace: string; readonly nowMs: number; readonly lifeMs: number },
+): NewSetup {
+  const { workspace, memberId, purpose, nowMs, lifeMs } = about
+  const credential = makeCredential("x", random)
+  const token = formatCredential(credential)
+  const expiresAt = isoTime(nowMs + lifeMs)
+  const value = { memberId, purpose, mac: macOf(token), expiresAt }
+  return { id: credential.id, token, expiresAt, change: { kind: "setup", workspace, id: credential.id, version: 0, value } }
+}

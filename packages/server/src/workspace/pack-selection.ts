@@ -1,0 +1,33 @@
+// Which entries go into an evidence pack: those of receipts that were named, each of which its maker may read.
+
+import { openEntry } from "../entry.ts"
+import { LedgerError } from "../error.ts"
+import type { Journal } from "../store/store.ts"
+import { mayTouch, type Principal } from "./allow.ts"
+
+/** Receipts that are looked up at once. */
+const atOnce = 32
+
+/** The sequences of these receipts, in order. With a project, all of them must be of it. */
+export async function sequencesOf(
+  journal: Pick<Journal, "byReceipt">,
+  by: Principal,
+  workspace: string,
+  receiptIds: readonly string[],
+  projectId: string | undefined,
+): Promise<readonly number[]> {
+  const sequences: number[] = []
+  for (let from = 0; from < receiptIds.length; from += atOnce) {
+    const found = await Promise.all(receiptIds.slice(from, from + atOnce).map((receipt) => journal.byReceipt(workspace, receipt)))
+    for (const [place, stored] of found.entries()) {
+      const project = stored && openEntry(stored, [])?.content.projectId
+      // What cannot be read is said to be broken when the pack is made.
+      if (stored === undefined || (project !== undefined && !mayTouch(by, project)))
+        throw new LedgerError("not_found", `receiptIds[${from + place}] is the id of no receipt, or of none in your reach`)
+      if (projectId !== undefined && project !== projectId)
+        throw new LedgerError("invalid_field", `receiptIds[${from + place}] must be a receipt of the project that projectId names`)
+      sequences.push(stored.sequence)
+    }
+  }
+  return sequences.toSorted((a, b) => a - b)
+}

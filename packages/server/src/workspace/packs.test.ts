@@ -1,0 +1,217 @@
+import assert from "node:assert/strict"
+import { randomBytes } from "node:crypto"
+import test from "node:test"
+import { verifyPack, type PackVerdict } from "@tallystick/proof"
+import type { Clock } from "../clock.ts"
+import { openEntry } from "../entry.ts"
+import { LedgerError, type ErrorCode } from "../error.ts"
+import { createCheckpointer } from "../followers/checkpointer.ts"
+import { followOnce } from "../followers/follow.ts"
+import { createSigners } from "../followers/signer.ts"
+import { createLedger } from "../ledger/ledger.ts"
+import { defaultLimits, type Limits } from "../limits.ts"
+import { zipOf } from "../query/pack-archive.ts"
+import { readRoot } from "../query/tree-reads.ts"
+import { expectChain } from "../store/expect-chain.ts"
+import { memoryHeads } from "../store/heads.ts"
+import { openMemory } from "../store/memory.ts"
+import type { Document, Store } from "../store/store.ts"
+import type { Principal } from "./allow.ts"
+import { createPacks, type Packed } from "./packs.ts"
+import { createPolicies } from "./policies.ts"
+import { createWorkspaces } from "./workspaces.ts"
+
+const by: Principal = { kind: "instance" }
+const secret = randomBytes(32)
+const code = (expected: ErrorCode) => (error: unknown) => error instanceof LedgerError && error.code === expected
+
+interface Bend {
+  readonly limits?: Partial<Limits>
+  /** What seals a workspace, in place of `seal`. */
+  readonly sealing?: (seal: () => Promise<void>) => Promise<void>
+  readonly journal?: (journal: Store["journal"]) => Store["journal"]
+}
+
+/** A workspace with some entries over a store in memory, signed by the real checkpointer when it is asked to. */
+async function openHouse(count: number, bend: Bend = {}) {
+  const { served, watched } = openMemory()
+  const clock: Clock = {
+    now: () => Date.UTC(2026, 0, 2),
+    elapsed: () => 0,
+    sleep: () => new Promise((resolve) => void setImmediate(resolve)),
+  }
+  const limits = { ...defaultLimits, ...bend.limits }
+  const ledger = createLedger({ journal: served.journal, clock, limits, secret, report: { commit: () => {}, advanced: () => {} } })
+  const { journal, index, registry } = served
+  const parts = { registry, ledger, clock, secret }
+  const acme = await createWorkspaces({ ...parts, host: "ledger.example" }).create(by, { id: "acme" })
+  const checkpointer = createCheckpointer({
+    ...watched,
+    heads: memoryHeads(),
+    signerOf: createSigners(registry, secret),
+    rootAt: (workspace, size) => readRoot({ journal, index }, workspace, size),
+    clock,
+  })
+  const sealNow = async (): Promise<void> => {
+    while (!(await followOnce(watched.journal, [checkpointer], "acme", limits)).caughtUp) continue
+    await checkpointer.sign("acme")
+  }
+  // One after the other, as the thread that signs does it.
+  let sealed = Promise.resolve()
+  const seal = (): Promise<void> => (sealed = sealed.then(sealNow))
+  const packs = createPacks({
+    ...parts,
+    store: { ...served, journal: bend.journal?.(journal) ?? journal },
+    limits,
+    seal: () => bend.sealing?.(seal) ?? seal(),
+  })
+  const write = async (many: number): Promise<void> => {
+    const said = (at: number) =>
+      ({
+        kind: "event",
+        projectId: "core",
+        action: "test.entry.write",
+        actor: { id: "usr_1", type: "user", email: `ada${at}@example.com` },
+        target: { id: `t${at}`, type: "thing" },
+        occurredAt: "2026-01-01T00:00:00Z",
+        source: "api",
+        userVisible: false,
+        metadata: {},
+        policyVersion: 1,
+        receivedAtMs: clock.now(),
+      }) as const
+    await ledger.record(
+      acme,
+      Array.from({ length: many }, (_, at) => said(at)),
+    )
+  }
+  await write(count)
+  const [key] = await registry.list("log-key", "acme", Number.MAX_SAFE_INTEGER, 1)
+  const trustedKeys = [key?.value.vkey ?? assert.fail()]
+  return {
+    acme,
+    packs,
+    registry,
+    write,
+    policies: createPolicies(parts),
+    make: (sequences: readonly number[]) => packs.create(by, acme, { title: "Evidence", sequences }),
+    download: async (pack: Document<"pack">) => bytesOf(await packs.download(by, acme, pack, "zip")),
+    verified: (bytes: Uint8Array): PackVerdict => verifyPack(bytes, { trustedKeys }),
+    /** What the service has said of itself, by its last word. */
+    async acts() {
+      const stored = await journal.after("acme", 0, 10_000)
+      return stored.flatMap((entry) => /^evidence\.pack\.(\w+)$/.exec(openEntry(entry, [])?.content.action ?? "")?.[1] ?? [])
+    },
+    finish: () => expectChain(journal, "acme"),
+  }
+}
+
+async function bytesOf({ files }: Packed): Promise<Uint8Array> {
+  const { bytes, chunks } = zipOf(files)
+  const whole = Buffer.concat(await Array.fromAsync(chunks))
+  assert.equal(whole.length, bytes, "as long as was announced")
+  return new Uint8Array(whole)
+}
+
+const range = (from: number, count: number) => Array.from({ length: count }, (_, at) => from + at)
+
+test("a pack is the same bytes whenever it is asked for, however the ledger has grown, and it verifies", async () => {
+  const house = await openHouse(700)
+  const sequences = [...range(3, 300), 400, 402, 555, ...range(600, 50)]
+  const pack = await house.make(sequences)
+  assert.ok(pack.value.seal !== undefined && pack.value.seal.sequence > 700)
+  const first = await house.download(pack)
+  const verdict = house.verified(first)
+  assert.equal(verdict.verdict, "genuine", JSON.stringify(verdict.checks))
+  assert.deepEqual(
+    verdict.entries?.map(({ sequence }) => sequence),
+    sequences,
+  )
+  assert.deepEqual([verdict.packId, verdict.packHash, verdict.withheld], [pack.id, pack.value.packHash, 0])
+  await house.write(300)
+  const again = (await house.packs.find("acme", pack.id)) ?? assert.fail()
+  assert.deepEqual(await house.download(again), first)
+  assert.deepEqual(await house.acts(), ["create", "seal", "download", "download"])
+  await house.finish()
+})
+
+test("a pack whose seal was cut off is sealed by its first download, once, whoever comes", async () => {
+  let calls = 0
+  const house = await openHouse(5, {
+    // The second time, after the pack's own entry, as if the process had ended there.
+    sealing: (seal) => (++calls === 2 ? Promise.reject(new Error("cut off")) : seal()),
+  })
+  const pack = await house.make([3, 4])
+  assert.equal(pack.value.seal, undefined)
+  assert.deepEqual(await house.acts(), ["create"])
+  const packed = await Promise.all([house.download(pack), house.download(pack), house.download(pack)])
+  const sealed = await house.packs.find("acme", pack.id)
+  assert.equal(sealed?.version, 2)
+  for (const bytes of packed) assert.deepEqual(bytes, packed[0])
+  assert.equal(house.verified(packed[0] ?? assert.fail()).verdict, "genuine")
+  assert.deepEqual((await house.acts()).toSorted(), ["create", "download", "download", "download", "seal"])
+  await house.finish()
+})
+
+test("what no checkpoint covers in time is not put into a pack, and nothing is recorded", async () => {
+  const house = await openHouse(5, { sealing: () => new Promise(() => {}) })
+  await assert.rejects(house.make([4]), code("ledger_unavailable"))
+  assert.deepEqual([await house.acts(), await house.packs.list("acme", Number.MAX_SAFE_INTEGER, 10)], [[], []])
+  await house.finish()
+})
+
+test("a changed entry goes into no pack, and out of none", async () => {
+  let changed = 0
+  const house = await openHouse(5, {
+    journal: (journal) => ({
+      ...journal,
+      at: async (workspace, sequences) =>
+        (await journal.at(workspace, sequences)).map((stored) =>
+          stored?.sequence === changed
+            ? {
+                ...stored,
+                body: Buffer.from(
+                  Buffer.from(stored.body ?? [])
+                    .toString()
+                    .replace('"v":1', '"v":2'),
+                ),
+              }
+            : stored,
+        ),
+    }),
+  })
+  const pack = await house.make([3, 4])
+  changed = 4
+  await assert.rejects(house.make([4]), code("integrity_failure"))
+  await assert.rejects(house.download(pack), code("integrity_failure"))
+  changed = pack.value.seal?.sequence ?? 0
+  await assert.rejects(house.download(pack), code("integrity_failure"))
+  changed = 5
+  assert.equal(house.verified(await house.download(pack)).verdict, "genuine")
+  assert.deepEqual(await house.acts(), ["create", "seal", "download"])
+  await house.finish()
+})
+
+test("a policy comes into a pack if it was published when the pack was made, and not later", async () => {
+  const house = await openHouse(5)
+  const before = await house.make([3])
+  await house.policies.publish(by, house.acme, { projectId: "core", sections: [{ id: "1", title: "Use", body: "text" }] })
+  const after = await house.make([3])
+  assert.deepEqual([before.value.policies, after.value.policies], [[], [{ projectId: "core", version: 1 }]])
+  for (const pack of [before, after]) assert.equal(house.verified(await house.download(pack)).verdict, "genuine")
+  await house.finish()
+})
+
+test("too many at once, and too much in one, are refused before anything is recorded", async () => {
+  const house = await openHouse(50, { limits: { packsAtOnceMax: 2, packBytesMax: 60_000 } })
+  await assert.rejects(house.make(range(3, 48)), code("payload_too_large"))
+  const made = await Promise.allSettled([house.make([3]), house.make([4]), house.make([5])])
+  assert.deepEqual(
+    made.map(({ status }) => status),
+    ["fulfilled", "fulfilled", "rejected"],
+  )
+  assert.ok(code("overloaded")((made[2] as PromiseRejectedResult).reason))
+  await house.make([6])
+  assert.equal((await house.acts()).filter((act) => act === "create").length, 3)
+  await house.finish()
+})

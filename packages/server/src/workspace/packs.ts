@@ -1,0 +1,192 @@
+// Evidence packs: entries that somebody has put together for somebody else. Making one, and each download, is an entry of the ledger; the
+// one that records its making says the hash of the pack, and so the ledger itself proves what was given out.
+
+import { packAction, parseCheckpoint, parseNote, parseRecord, type JsonObject } from "@tallystick/proof"
+import { isoTime, type Clock } from "../clock.ts"
+import { openEntry } from "../entry.ts"
+import { LedgerError } from "../error.ts"
+import type { Ledger, Said } from "../ledger/ledger.ts"
+import type { Limits } from "../limits.ts"
+import { inOrder, manifestFile, manifestOf, measure, type Manifest, type Measured } from "../query/pack-archive.ts"
+import { readEntries } from "../query/pack-entries.ts"
+import { packFiles, sealFiles } from "../query/pack.ts"
+import { policyDocumentId, type PackDocument } from "../store/documents.ts"
+import type { Document, Store } from "../store/store.ts"
+import { actSaid } from "./acts.ts"
+import { mayTouch, type Principal } from "./allow.ts"
+
+export interface PackRequest {
+  readonly title: string
+  /** The entries' sequences, from the first to the last. */
+  readonly sequences: readonly number[]
+}
+
+/** A pack from end to end, ready to be sent. */
+export interface Packed {
+  readonly manifest: Manifest
+  readonly files: readonly Measured[]
+}
+
+export interface Packs {
+  create(by: Principal, workspace: Document<"workspace">, request: PackRequest): Promise<Document<"pack">>
+  find(workspace: string, id: string): Promise<Document<"pack"> | undefined>
+  list(workspace: string, before: number, limit: number): Promise<readonly Document<"pack">[]>
+  /** Makes a pack again, and records that it is given out. */
+  download(by: Principal, workspace: Document<"workspace">, pack: Document<"pack">, format: string): Promise<Packed>
+}
+
+export interface PackParts {
+  readonly store: Pick<Store, "journal" | "index" | "registry">
+  readonly ledger: Ledger
+  readonly clock: Clock
+  readonly limits: Limits
+  /** Has a workspace's chain signed to its end. */
+  readonly seal: (workspace: string) => Promise<unknown>
+}
+
+export function createPacks(parts: PackParts): Packs {
+  const { store, ledger, clock, limits } = parts
+  const { registry } = store
+  const oneOfFew = fewAtOnce(limits.packsAtOnceMax)
+
+  return {
+    find: (workspace, id) => registry.get("pack", workspace, id),
+    list: (workspace, before, limit) => registry.list("pack", workspace, before, limit),
+
+    create: (by, workspace, { title, sequences }) =>
+      oneOfFew(async () => {
+        const checkpoint = await signedFor(parts, workspace.id, sequences.at(-1) ?? 0)
+        const nowMs = clock.now()
+        const packId = ledger.makeId("pack", nowMs)
+        const of = await survey(store, workspace, sequences)
+        // Asked of the entries themselves, however they were found.
+        if (!of.projectIds.every((projectId) => mayTouch(by, projectId))) throw new Error("a pack was asked for that its maker may not see")
+        const surveyed = { ...of, title, createdAt: isoTime(nowMs), sequences, checkpoint }
+        const { packHash } = manifestOf(await measure(await packFiles(store, workspace, { packId, ...surveyed }), limits.packBytesMax))
+        const said = packSaid(by, packAction, packId, title, { receiptCount: sequences.length, packHash }, nowMs)
+        const value: PackDocument = { ...surveyed, packHash }
+        const [recorded] = await ledger.record(
+          workspace,
+          [said],
+          [{ kind: "pack", workspace: workspace.id, id: packId, version: 0, value }],
+        )
+        if (recorded?.kind !== "recorded") throw new Error("what has no key is recorded")
+        const made = await packOf(parts, workspace.id, packId)
+        // The pack is recorded, whatever happens now: a refusal would say that it is not. What is missing is made up for by the first download.
+        return sealPack(parts, by, workspace, made, recorded.opened.link.sequence).catch(() => made)
+      }),
+
+    download: (by, workspace, pack, format) =>
+      oneOfFew(async () => {
+        const { value } = pack.value.seal === undefined ? await sealPack(parts, by, workspace, pack, await creationOf(parts, pack)) : pack
+        if (value.seal === undefined) throw new Error("a pack that was sealed has a seal")
+        const made = await measure(await packFiles(store, workspace, { packId: pack.id, ...value }), limits.packBytesMax)
+        const manifest = manifestOf(made)
+        if (manifest.packHash !== value.packHash)
+          throw new LedgerError("integrity_failure", "what this pack is made of is not what it was when it was made")
+        const others = await measure([manifestFile(manifest), ...(await sealFiles(store, workspace, value.seal))], limits.packBytesMax)
+        const { title, packHash } = value
+        await ledger.record(workspace, [packSaid(by, "evidence.pack.download", pack.id, title, { packHash, format }, clock.now())])
+        return { manifest, files: inOrder([...made, ...others]) }
+      }),
+  }
+}
+
+/** Making a pack takes seconds of work, so few are made at once. */
+function fewAtOnce(most: number): <T>(make: () => Promise<T>) => Promise<T> {
+  let making = 0
+  return async (make) => {
+    if (making >= most) throw new LedgerError("overloaded", `${making} evidence packs are being made, the limit is ${most}`)
+    making += 1
+    try {
+      return await make()
+    } finally {
+      making -= 1
+    }
+  }
+}
+
+async function packOf({ store: { registry } }: PackParts, workspace: string, id: string): Promise<Document<"pack">> {
+  const found = await registry.get("pack", workspace, id)
+  if (found === undefined) throw new Error("a pack that was just recorded is not there")
+  return found
+}
+
+/**
+ * Fixes the checkpoint that proves the pack's own entry. It cannot be known before that entry is there, and a document only changes together
+ * with an entry: so there is a second one.
+ */
+async function sealPack(
+  parts: PackParts,
+  by: Principal,
+  workspace: Document<"workspace">,
+  unsealed: Document<"pack">,
+  sequence: number,
+): Promise<Document<"pack">> {
+  const { ledger, clock } = parts
+  const checkpoint = await signedFor(parts, workspace.id, sequence)
+  for (let pack = unsealed; ; pack = await packOf(parts, workspace.id, pack.id)) {
+    const { id, version, value } = pack
+    if (value.seal !== undefined) return pack
+    const said = packSaid(by, "evidence.pack.seal", id, value.title, { packHash: value.packHash, sequence }, clock.now())
+    const change = { kind: "pack", workspace: workspace.id, id, version, value: { ...value, seal: { sequence, checkpoint } } } as const
+    try {
+      await ledger.record(workspace, [said], [change])
+    } catch (error) {
+      // Another download does it, and may not have done so yet.
+      if (!(error instanceof LedgerError) || error.code !== "conflict") throw error
+    }
+  }
+}
+
+/** A signed checkpoint that covers an entry; signs one if need be. */
+async function signedFor({ store: { index }, clock, limits, seal }: PackParts, workspace: string, sequence: number): Promise<string> {
+  const before = await index.checkpoint(workspace)
+  if (before !== undefined && before.size >= sequence) return before.note
+  await Promise.race([seal(workspace), clock.sleep(limits.proofWaitMs)])
+  const checkpoint = await index.checkpoint(workspace)
+  if (checkpoint === undefined || checkpoint.size < sequence)
+    throw new LedgerError("ledger_unavailable", "no signed checkpoint covers these entries yet")
+  return checkpoint.note
+}
+
+/** The projects of the entries, and those of the policies that they name which are published: later ones do not come into the pack. */
+async function survey(
+  store: PackParts["store"],
+  workspace: Document<"workspace">,
+  sequences: readonly number[],
+): Promise<Pick<PackDocument, "projectIds" | "policies">> {
+  const named = new Map<string, { projectId: string; version: number }>()
+  const projectIds = new Set<string>()
+  for await (const batch of readEntries(store, workspace, sequences)) {
+    for (const { body } of batch) {
+      const { projectId, policyVersion: version } = body
+      if (typeof projectId !== "string") continue
+      projectIds.add(projectId)
+      if (typeof version === "number") named.set(policyDocumentId(projectId, version), { projectId, version })
+    }
+  }
+  const published = await Promise.all(
+    [...named].map(async ([id, policy]) => ((await store.registry.get("policy", workspace.id, id)) === undefined ? [] : [policy])),
+  )
+  return { projectIds: [...projectIds].toSorted(), policies: published.flat() }
+}
+
+/** The place of the entry that records a pack: it follows the checkpoint that the pack was made under. */
+async function creationOf({ store: { journal }, limits }: PackParts, { id, workspace, value }: Document<"pack">): Promise<number> {
+  let last = parseCheckpoint(parseNote(value.checkpoint)?.text ?? "")?.size ?? 0
+  for (;;) {
+    const entries = await journal.after(workspace, last, limits.followEntriesMax)
+    for (const entry of entries) {
+      last = entry.sequence
+      if (parseRecord(entry.record)?.kind !== "admin") continue
+      const content = openEntry(entry, [])?.content
+      if (content?.action === packAction && content.target.id === id) return entry.sequence
+    }
+    if (entries.length === 0) throw new Error("a pack has an entry that records it")
+  }
+}
+
+function packSaid(by: Principal, action: string, packId: string, title: string, metadata: JsonObject, nowMs: number): Said {
+  return actSaid(by, action, { id: packId, type: "evidence_pack", name: title }, { packId, title, ...metadata }, nowMs)
+}

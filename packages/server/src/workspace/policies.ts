@@ -1,0 +1,95 @@
+// Policies: the versions that a project has published. They count 1, 2, 3… and never change.
+
+import { canonicalize, toHex, utf8, type JsonObject } from "@tallystick/proof"
+import { isoTime, type Clock } from "../clock.ts"
+import { LedgerError } from "../error.ts"
+import type { Ledger } from "../ledger/ledger.ts"
+import { sha256 } from "../sha256.ts"
+import { policyDocumentId, type PolicyDocument } from "../store/documents.ts"
+import type { Document, Registry } from "../store/store.ts"
+import { actSaid } from "./acts.ts"
+import type { Principal } from "./allow.ts"
+
+export interface PolicyRequest {
+  readonly projectId: string
+  readonly sections: readonly JsonObject[]
+  /** What the version is expected to become. */
+  readonly version?: number | undefined
+}
+
+export interface Policies {
+  publish(by: Principal, workspace: Document<"workspace">, request: PolicyRequest): Promise<Document<"policy">>
+  find(workspace: string, projectId: string, version: number | "latest"): Promise<Document<"policy"> | undefined>
+  /** The versions below `before`, newest first. */
+  list(workspace: string, projectId: string, before: number, limit: number): Promise<readonly Document<"policy">[]>
+}
+
+/** The largest that a version can be named by. */
+const versionMax = 2 ** 31 - 1
+
+export function createPolicies({ registry, ledger, clock }: { registry: Registry; ledger: Ledger; clock: Clock }): Policies {
+  const get = (workspace: string, projectId: string, version: number) =>
+    registry.get("policy", workspace, policyDocumentId(projectId, version))
+  const newestOf = async (workspace: string, projectId: string) =>
+    (await registry.get("project", workspace, projectId))?.value.policyVersion ?? 0
+
+  return {
+    async publish(by, workspace, { projectId, sections, version: expected }) {
+      // Until it wins the race for the project, as a change of a workspace.
+      for (;;) {
+        const project = await registry.get("project", workspace.id, projectId)
+        if (project === undefined) throw new LedgerError("not_found", "there is no such project")
+        const version = (project.value.policyVersion ?? 0) + 1
+        if (expected !== undefined && expected !== version) throw otherVersion(version)
+        if (version > versionMax) throw new LedgerError("conflict", "this project has published every version that there can be")
+        const nowMs = clock.now()
+        const value: PolicyDocument = {
+          policyId: ledger.makeId("pol", nowMs),
+          projectId,
+          version,
+          publishedAt: isoTime(nowMs),
+          sectionHash: toHex(sha256(utf8(canonicalize(sections)))),
+          sections,
+        }
+        const of = { workspace: workspace.id }
+        try {
+          await ledger.record(
+            workspace,
+            [{ ...publishSaid(by, value, nowMs), kind: "policy" }],
+            [
+              { ...of, kind: "project", id: projectId, version: project.version, value: { ...project.value, policyVersion: version } },
+              { ...of, kind: "policy", id: policyDocumentId(projectId, version), version: 0, value },
+            ],
+          )
+        } catch (error) {
+          if (!(error instanceof LedgerError) || error.code !== "conflict") throw error
+          continue
+        }
+        const published = await get(workspace.id, projectId, version)
+        if (published === undefined) throw new Error("a policy that was just recorded is not there")
+        return published
+      }
+    },
+
+    async find(workspace, projectId, version) {
+      const wanted = version === "latest" ? await newestOf(workspace, projectId) : version
+      return wanted === 0 ? undefined : get(workspace, projectId, wanted)
+    },
+
+    async list(workspace, projectId, before, limit) {
+      const first = Math.min(before - 1, await newestOf(workspace, projectId))
+      const versions = Array.from({ length: Math.max(Math.min(limit, first), 0) }, (_, at) => first - at)
+      const found = await Promise.all(versions.map((version) => get(workspace, projectId, version)))
+      return found.filter((document) => document !== undefined)
+    },
+  }
+}
+
+function publishSaid(by: Principal, { policyId, projectId, version, sectionHash }: PolicyDocument, nowMs: number) {
+  const target = { id: policyDocumentId(projectId, version), type: "policy", name: `Policy version ${version}` }
+  return actSaid(by, "policy.version.publish", target, { policyId, projectId, version, sectionHash }, nowMs)
+}
+
+function otherVersion(next: number): LedgerError {
+  return new LedgerError("conflict", `version must be ${next}, the one after the newest that is published`)
+}

@@ -1,0 +1,68 @@
+// Sessions, as requests meet them: whom a cookie speaks for. They are opened and ended with the account, in accounts.ts.
+
+import type { Clock } from "../clock.ts"
+import { deriveKey } from "../secrets.ts"
+import type { Limits } from "../limits.ts"
+import type { Document, Registry } from "../store/store.ts"
+import { instanceWorkspace, type MemberPrincipal } from "./allow.ts"
+import { createMac, parseCredential, sameText } from "./credential.ts"
+import { roleOf } from "./members.ts"
+
+export interface Sessions {
+  /** The member that a session's token speaks for in a request that names this workspace, or none. Undefined: unknown, wrong or over. */
+  recognise(text: string, workspace: string | undefined): Promise<MemberPrincipal | undefined>
+}
+
+export interface SessionParts {
+  readonly registry: Registry
+  readonly clock: Clock
+  readonly secret: Uint8Array
+  readonly limits: Pick<Limits, "sessionIdleMs">
+}
+
+/** Beyond this many the one that was idle the longest is forgotten, and taken for as idle as this program is old. */
+const seenMax = 100_000
+
+export function createSessions({ registry, clock, secret, limits }: SessionParts): Sessions {
+  const macOf = createMac(deriveKey(secret, "token pepper"))
+  const startedMs = clock.now()
+  /** When each was used last, those of late at the end. Not kept: a write for each request would be a high price for it. */
+  const seen = new Map<string, number>()
+
+  return {
+    async recognise(text, workspace) {
+      const credential = parseCredential(text)
+      const session = credential?.kind === "s" ? await registry.get("session", instanceWorkspace, credential.id) : undefined
+      if (session === undefined || !sameText(macOf(text), session.value.mac) || !isOpen(session)) return undefined
+      const { memberId } = session.value
+      const member = await registry.get("member", instanceWorkspace, memberId)
+      if (member === undefined) return undefined
+      touch(session.id)
+      // What is not among the member's workspaces need not be looked up.
+      const roleIn = async (id: string) => (member.value.workspaces.includes(id) ? roleOf(registry, id, memberId) : undefined)
+      return {
+        kind: "member",
+        id: memberId,
+        email: member.value.email,
+        sessionId: session.id,
+        workspace,
+        role: workspace === undefined ? undefined : await roleIn(workspace),
+        presides: (await roleIn(instanceWorkspace)) === "admin",
+      }
+    },
+  }
+
+  function isOpen({ id, value: { createdAt, expiresAt } }: Document<"session">): boolean {
+    const nowMs = clock.now()
+    const seenMs = seen.get(id) ?? Math.max(startedMs, Date.parse(createdAt))
+    return nowMs < Date.parse(expiresAt) && nowMs - seenMs < limits.sessionIdleMs
+  }
+
+  function touch(id: string): void {
+    seen.delete(id)
+    seen.set(id, clock.now())
+    if (seen.size <= seenMax) return
+    const [oldest] = seen.keys()
+    if (oldest !== undefined) seen.delete(oldest)
+  }
+}

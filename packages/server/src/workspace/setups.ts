@@ -1,0 +1,182 @@
+// Takes up what a set-up token is for: the first account, an invitation, another password. Each is good for one.
+
+import { isoTime } from "../clock.ts"
+import { LedgerError } from "../error.ts"
+import type { MemberDocument } from "../store/documents.ts"
+import type { Document } from "../store/store.ts"
+import { actSaid, recordPlanned } from "./acts.ts"
+import { instanceWorkspace } from "./allow.ts"
+import { parseCredential, sameText } from "./credential.ts"
+import { makeSetup, targetOf, type NewSetup } from "./members.ts"
+import { asMember, loginFailed, removalOf, sessionsOf, type Open, type Opened, type OpeningParts } from "./opening.ts"
+import type { Passwords } from "./passwords.ts"
+
+export interface SetupRequest {
+  readonly token: string
+  readonly email?: string | undefined
+  readonly name?: string | undefined
+  readonly password: string
+}
+
+export interface Setups {
+  /** The token that sets up the first member, who administers the instance; undefined once there is a member. Each one ends the one before. */
+  offerFirst(): Promise<string | undefined>
+  /** Takes up what a set-up token is for, and signs in. Refuses with `unauthorized`, `token_expired`, `login_failed`. */
+  setUp(request: SetupRequest): Promise<Opened>
+}
+
+export interface SetupParts extends Omit<OpeningParts, "limits"> {
+  readonly open: Open
+  readonly passwords: Passwords
+  readonly idOf: (email: string) => string
+  readonly limits: { readonly setupLifeMs: number }
+}
+
+export function createSetups({ registry, ledger, clock, macOf, workspaces, open, passwords, idOf, limits }: SetupParts): Setups {
+  /** Not kept: whoever starts the service is shown it, and another one at the next start, so nothing of it need be on a disk. */
+  let first: NewSetup | undefined
+
+  return {
+    async offerFirst() {
+      if (await hasMembers()) return undefined
+      const about = { workspace: instanceWorkspace, memberId: "", purpose: "join", nowMs: clock.now(), lifeMs: limits.setupLifeMs } as const
+      first = makeSetup(macOf, ledger.random, about)
+      return first.token
+    },
+
+    async setUp(request) {
+      const credential = parseCredential(request.token)
+      if (credential?.kind !== "x") throw unknownSetup()
+      if (first !== undefined && sameText(request.token, first.token)) return setUpFirst(first, request)
+      const setup = await registry.find("setup", credential.id)
+      if (setup === undefined || !sameText(macOf(request.token), setup.value.mac)) throw unknownSetup()
+      refuseExpired(setup.value.expiresAt)
+      return setup.value.purpose === "join" ? join(setup, request) : replacePassword(setup, request.password)
+    },
+  }
+
+  async function setUpFirst(setup: NewSetup, { email, name, password }: SetupRequest): Promise<Opened> {
+    refuseExpired(setup.expiresAt)
+    if (email === undefined) throw new LedgerError("invalid_field", "email is required for the first member")
+    // It is good for one: whoever comes while this is being recorded comes too late, unless it fails.
+    first = undefined
+    try {
+      const hash = await passwords.hash(password)
+      const id = idOf(email)
+      await makeInstance()
+      return await open(id, async () => {
+        // Whoever holds the instance key may have invited somebody, who was faster, or the same person.
+        if (await hasMembers()) throw unknownSetup()
+        const invited = await registry.get("membership", instanceWorkspace, id)
+        const nowMs = clock.now()
+        const value = newMember({ email, name, password: hash, workspace: instanceWorkspace }, nowMs)
+        const { createdAt } = value
+        const named = name === undefined ? {} : { name }
+        const membership = { email, ...named, role: "admin", createdAt, createdBy: id, joinedAt: createdAt } as const
+        const said = actSaid(asMember(id, value), "security.member.create", targetOf(id, value), { role: "admin", first: true }, nowMs)
+        const change = { kind: "membership", workspace: instanceWorkspace, id, version: invited?.version ?? 0, value: membership } as const
+        return { value, said: [said], changes: [change] }
+      })
+    } catch (error) {
+      first ??= setup
+      throw error
+    }
+  }
+
+  /**
+   * The account comes first and the membership after it, each with its entry in its own ledger. Cut short in between, it is done again with the same token and
+   * the same password.
+   */
+  async function join(setup: Document<"setup">, request: SetupRequest): Promise<Opened> {
+    const { memberId } = setup.value
+    const invitation = await invitationOf(setup)
+    if (request.email !== undefined && idOf(request.email) !== memberId)
+      throw new LedgerError("invalid_field", "email must be the one that was invited, or be left out")
+    await makeInstance()
+    const opened = await openInvited(setup, invitation, request)
+    await recordPlanned(ledger, await workspaces.get(setup.workspace), async () => {
+      const before = await invitationOf(setup)
+      const nowMs = clock.now()
+      const { setupId: _, ...kept } = before.value
+      const by = asMember(memberId, opened.member.value)
+      const said = actSaid(by, "security.member.join", targetOf(memberId, kept), { role: kept.role }, nowMs)
+      const value = { ...kept, joinedAt: isoTime(nowMs) }
+      const change = { kind: "membership", workspace: setup.workspace, id: before.id, version: before.version, value } as const
+      return { said: [said], changes: [change, removalOf(setup)] }
+    })
+    return opened
+  }
+
+  /** Signs in whoever is invited: with a password to choose for whoever has no account, with their own for whoever has one. */
+  function openInvited(
+    { workspace, value: { memberId } }: Document<"setup">,
+    invitation: Document<"membership">,
+    request: SetupRequest,
+  ): Promise<Opened> {
+    const { email, name = request.name } = invitation.value
+    let chosen: string | undefined
+    let proven: string | undefined
+    return open(memberId, async (before) => {
+      if (before === undefined) {
+        chosen ??= await passwords.hash(request.password)
+        const nowMs = clock.now()
+        const value = newMember({ email, name, password: chosen, workspace }, nowMs)
+        const said = actSaid(asMember(memberId, value), "security.member.create", targetOf(memberId, value), {}, nowMs)
+        return { value, said: [said], changes: [] }
+      }
+      if (before.value.password !== proven && !(await passwords.check(request.password, before.value.password))) throw loginFailed()
+      proven = before.value.password
+      return { value: { ...before.value, workspaces: [...new Set([...before.value.workspaces, workspace])] }, said: [], changes: [] }
+    })
+  }
+
+  async function invitationOf({ id, workspace, value }: Document<"setup">): Promise<Document<"membership">> {
+    const membership = await registry.get("membership", workspace, value.memberId)
+    if (membership?.value.setupId !== id) throw unknownSetup()
+    return membership
+  }
+
+  async function replacePassword(setup: Document<"setup">, fresh: string): Promise<Opened> {
+    const password = await passwords.hash(fresh)
+    return open(setup.value.memberId, async (before) => {
+      if (before?.value.resetId !== setup.id) throw unknownSetup()
+      const { resetId: _, ...kept } = before.value
+      const ended = (await sessionsOf(registry, kept.sessions)).map(removalOf)
+      const said = actSaid(asMember(before.id, kept), "security.password.replace", targetOf(before.id, kept), {}, clock.now())
+      return { value: { ...kept, password, sessions: [] }, said: [said], changes: [...ended, removalOf(setup)] }
+    })
+  }
+
+  function refuseExpired(expiresAt: string): void {
+    if (Date.parse(expiresAt) <= clock.now()) throw new LedgerError("token_expired", "this set-up token has expired; ask for another one")
+  }
+
+  async function hasMembers(): Promise<boolean> {
+    return (await registry.list("member", instanceWorkspace, Number.MAX_SAFE_INTEGER, 1)).length > 0
+  }
+
+  async function makeInstance(): Promise<void> {
+    if ((await registry.get("workspace", instanceWorkspace, instanceWorkspace)) !== undefined) return
+    try {
+      await workspaces.create({ kind: "instance" }, { id: instanceWorkspace, name: "This instance" })
+    } catch (error) {
+      // Somebody else has just made it.
+      if (!(error instanceof LedgerError) || error.code !== "conflict") throw error
+    }
+  }
+}
+
+interface NewMember {
+  readonly email: string
+  readonly name: string | undefined
+  readonly password: string
+  readonly workspace: string
+}
+
+function newMember({ email, name, password, workspace }: NewMember, nowMs: number): MemberDocument {
+  return { email, ...(name === undefined ? {} : { name }), password, createdAt: isoTime(nowMs), workspaces: [workspace], sessions: [] }
+}
+
+function unknownSetup(): LedgerError {
+  return new LedgerError("unauthorized", "the set-up token is unknown, or was used already")
+}

@@ -1,0 +1,277 @@
+import assert from "node:assert/strict"
+import { after, test } from "node:test"
+import { expectChain } from "../chain.ts"
+import { cookieOf, browserOf, goodPassword, join, setUpFirst, setupToken, signIn } from "../people.ts"
+import { eventFor, makeKey, makeWorkspace, startService, type Client, type Reply } from "../service.ts"
+import { expectRows, type Row } from "./table.ts"
+import { startWatched } from "./watched.ts"
+
+// Members of a workspace: invited, joined, changed, removed; and that nobody becomes one by somebody else's doing.
+
+const service = await startWatched({ environment: { TALLYSTICK_LIMIT_FAILED_LOGINS_PER_MINUTE: "1000" } })
+after(() => service[Symbol.asyncDispose]())
+const { root } = service
+const acme = await makeWorkspace(service)
+const other = await makeWorkspace(service)
+const anonymous = service.client()
+const first = await setUpFirst(service)
+const membersPath = `${acme.path}/members`
+
+const invite = async (path: string, email: string, role = "viewer", as: Client = root): Promise<{ id: string; token: string }> => {
+  const reply = await as.post(`${path}/members`, { email, role })
+  assert.equal(reply.status, 201, reply.text)
+  return { id: reply.json().member.id, token: setupToken(reply.text) }
+}
+const takeUp = (token: string, password = goodPassword, more: object = {}): Promise<Reply> =>
+  anonymous.post("/v1/setup", { token, password, ...more })
+
+test("a member is invited, listed, joins by the address that was shown, and is changed and removed", async () => {
+  const made = await root.post(membersPath, { email: "Ada@Example.com", name: "Ada", role: "viewer" })
+  assert.equal(made.status, 201)
+  const { member, setupUrl } = made.json()
+  assert.match(setupUrl, new RegExp(`^${service.url}/ui/setup#t=tsx_[0-9A-Za-z]{13}_[0-9A-Za-z]{49}$`))
+  assert.partialDeepStrictEqual(member, { workspaceId: acme.id, email: "Ada@Example.com", name: "Ada", role: "viewer" })
+  assert.equal(member.joinedAt, undefined)
+  const listed = await root.get(membersPath)
+  assert.deepEqual(listed.json().members[0], member)
+  assert.ok(!/tsx_|mac|password|setupId/.test(listed.text))
+
+  const set = await takeUp(setupToken(made.text))
+  assert.deepEqual(set.json(), {
+    member: { id: member.id, email: "Ada@Example.com", name: "Ada", instanceAdmin: false },
+    workspaces: [{ id: acme.id, role: "viewer" }],
+  })
+  const ada = browserOf(anonymous, cookieOf(set))
+  assert.match((await root.get(membersPath)).json().members[0].joinedAt, /^20\d\d-.*Z$/)
+
+  const address = `${membersPath}/${member.id}`
+  const again = await expectRows([
+    { as: ada, ask: `PATCH ${acme.path}`, send: { hotDays: 10 }, gets: "403 insufficient_scope" },
+    { as: ada, ask: `GET ${membersPath}`, gets: "403 insufficient_scope" },
+    { as: root, ask: `PATCH ${address}`, send: { role: "owner" }, gets: "400 invalid_field", has: ["role must be one of viewer, admin"] },
+    { as: root, ask: `PATCH ${address}`, send: {}, gets: "400 invalid_field" },
+    { as: root, ask: `PATCH ${address}`, send: { role: "admin" }, gets: 200, shows: { id: member.id, role: "admin" } },
+    { as: root, ask: `PATCH ${address}`, send: { role: "admin" }, gets: 200 },
+    { as: ada, ask: `PATCH ${acme.path}`, send: { hotDays: 10 }, gets: 200 },
+    { as: ada, ask: `POST ${membersPath}`, send: { email: "by-ada@example.com", role: "admin" }, gets: 201 },
+    { as: ada, ask: `PATCH ${address}`, send: { role: "viewer" }, gets: 200 },
+    { as: ada, ask: `PATCH ${acme.path}`, send: { hotDays: 11 }, gets: "403 insufficient_scope" },
+    { as: root, ask: `DELETE ${address}`, gets: 204 },
+    { as: ada, ask: `GET ${acme.path}`, gets: "403 workspace_forbidden" },
+    { as: ada, ask: "GET /v1/session", gets: 200, shows: { workspaces: [] } },
+    { as: anonymous, ask: "POST /v1/session", send: { email: "ada@example.com", password: goodPassword }, gets: "401 login_failed" },
+    { as: root, ask: `DELETE ${address}`, gets: 204 },
+    { as: root, ask: `DELETE ${membersPath}/${"0".repeat(13)}`, gets: 204 },
+    { as: root, ask: `DELETE ${membersPath}/short`, gets: "404 not_found" },
+    { as: root, ask: `PATCH ${address}`, send: { role: "admin" }, gets: "404 not_found" },
+    { as: root, ask: `POST ${address}/setup`, send: {}, gets: "404 not_found" },
+  ])
+  assert.equal(again.length, 19)
+})
+
+test("what an invitation may not be", async () => {
+  await join(service, acme.path, "viewer", "there@example.com")
+  await invite(acme.path, "invited@example.com")
+  const bad = (send: object, gets: Row["gets"], has: Row["has"] = []): Row => ({ as: root, ask: `POST ${membersPath}`, send, gets, has })
+  await expectRows([
+    bad({ role: "viewer" }, "400 invalid_field", ["email is required"]),
+    bad({ email: "x@example.com" }, "400 invalid_field", ["role is required"]),
+    bad({ email: "x", role: "viewer" }, "400 invalid_field", ["email must be an e-mail address"]),
+    bad({ email: "x@y@z", role: "viewer" }, "400 invalid_field", ["email"]),
+    bad({ email: "x\u202e@example.com", role: "viewer" }, "400 invalid_field", ["email"]),
+    bad({ email: `${"x".repeat(250)}@example.com`, role: "viewer" }, "400 invalid_field", ["email"]),
+    bad({ email: "x@example.com", role: "write" }, "400 invalid_field", ["role"]),
+    bad({ email: "x@example.com", role: "viewer", password: "p" }, "400 invalid_field", ["password is not a known field"]),
+    bad({ email: "there@example.com", role: "viewer" }, "409 conflict"),
+    bad({ email: "THERE@example.com", role: "admin" }, "409 conflict"),
+    bad({ email: "invited@example.com", role: "viewer" }, "409 conflict"),
+    { as: root, ask: "POST /v1/workspaces/nowhere/members", send: { email: "x@example.com", role: "viewer" }, gets: "404 not_found" },
+  ])
+  const tries = await Promise.all([1, 2, 3, 4].map(() => root.post(membersPath, { email: "at-once@example.com", role: "viewer" })))
+  assert.deepEqual(tries.map(({ status }) => String(status)).toSorted(), ["201", "409", "409", "409"])
+})
+
+test("a set-up token is good once, for one e-mail, until it is replaced or its member removed", async () => {
+  const { id, token } = await invite(acme.path, "once@example.com")
+  assert.equal((await takeUp(token, goodPassword, { email: "another@example.com" })).status, 400)
+  const again = await root.post(`${membersPath}/${id}/setup`, {})
+  assert.equal(again.status, 201)
+  assert.equal((await takeUp(token)).json().error, "unauthorized", "the one before has ended")
+  const late = setupToken(again.text)
+  const tries = await Promise.all([1, 2, 3].map(() => takeUp(late, goodPassword, { email: "ONCE@example.com" })))
+  assert.equal(tries.filter(({ status }) => status === 200).length, 1, tries.map(({ text }) => text).join("\n"))
+  assert.equal((await takeUp(late)).status, 401)
+
+  const removed = await invite(acme.path, "removed@example.com")
+  assert.equal((await root.delete(`${membersPath}/${removed.id}`)).status, 204)
+  assert.equal((await takeUp(removed.token)).status, 401)
+})
+
+test("who has an account takes up another invitation by its password, and then belongs to both", async () => {
+  const { id, email } = await join(service, acme.path, "viewer", "both@example.com")
+  const { id: there, token } = await invite(other.path, "BOTH@example.com", "admin")
+  assert.equal(there, id)
+  assert.equal((await takeUp(token, "wrong horse battery")).json().error, "login_failed")
+  const before = await signIn(service, email)
+  assert.equal((await before.get(other.path)).status, 403, "an invitation alone gives no rights")
+  assert.deepEqual((await before.get("/v1/session")).json().workspaces, [{ id: acme.id, role: "viewer" }])
+  assert.equal((await takeUp(token)).status, 200)
+  assert.equal((await before.get(other.path)).status, 200)
+  assert.deepEqual((await before.get("/v1/session")).json().workspaces, [
+    { id: acme.id, role: "viewer" },
+    { id: other.id, role: "admin" },
+  ])
+})
+
+test("whoever took somebody's e-mail in one workspace gets into no other by it", async () => {
+  const admin = await join(service, other.path, "admin", "their-admin@example.com")
+  // Their admin makes an account of a stranger's e-mail, with a password that the admin knows.
+  const taken = await invite(other.path, "victim@example.com", "viewer", admin)
+  assert.equal((await takeUp(taken.token, "known to the admin")).status, 200)
+  // Then the stranger is invited here, for good reasons, and has only the address that was sent.
+  const ours = await invite(acme.path, "victim@example.com", "admin")
+  const thief = await signIn(service, "victim@example.com", "known to the admin")
+  assert.equal((await thief.get(acme.path)).status, 403)
+  assert.equal((await takeUp(ours.token, "chosen by the victim")).json().error, "login_failed")
+  assert.equal((await thief.get(acme.path)).status, 403)
+  // Nor can their admin have another password set, for anyone who has one.
+  await expectRows([{ as: admin, ask: `POST ${other.path}/members/${taken.id}/setup`, send: {}, gets: "403 insufficient_scope" }])
+  // What an admin of the instance settles.
+  const offered = await first.post(`${acme.path}/members/${ours.id}/setup`, {})
+  assert.equal(offered.status, 201, "an invitation that was not taken up may be sent again")
+  const settled = await first.post(`${other.path}/members/${taken.id}/setup`, {})
+  const victim = await takeUp(setupToken(settled.text), "chosen by the victim")
+  assert.equal(victim.status, 200)
+  await expectRows([
+    { as: thief, ask: "GET /v1/session", gets: "401 unauthorized" },
+    {
+      as: anonymous,
+      ask: "POST /v1/session",
+      send: { email: "victim@example.com", password: "known to the admin" },
+      gets: "401 login_failed",
+    },
+    {
+      as: anonymous,
+      ask: "POST /v1/setup",
+      send: { token: setupToken(settled.text), password: "once more, please" },
+      gets: "401 unauthorized",
+    },
+  ])
+  assert.equal((await takeUp(setupToken(offered.text), "chosen by the victim")).status, 200)
+})
+
+test("an invitation says nothing of whether the e-mail is known elsewhere", async () => {
+  await join(service, other.path, "viewer", "known@example.com")
+  const replies = await Promise.all(
+    ["known@example.com", "unknown@example.com"].map((email) => root.post(membersPath, { email, role: "viewer" })),
+  )
+  const shapes = replies.map(({ status, text }) => [
+    status,
+    text.replaceAll(/"id":"\w+"|un?known@|known@|tsx_\w+|"createdAt":"[^"]*"/g, "…"),
+  ])
+  assert.deepEqual(shapes[0], shapes[1])
+})
+
+test("a member who is removed loses everything from the next request on, and what was handed out with it", async () => {
+  const { receipt } = (await root.write(eventFor(acme.id))).json()
+  for (let round = 0; round < 10; round++) {
+    const member = await join(service, acme.path, "viewer", `leaves-${round}@example.com`)
+    const token = service.client((await member.post(`${acme.path}/receipts/${receipt}/token`, {})).json().token)
+    const address = `${acme.path}/receipts/${receipt}`
+    await expectRows([
+      { as: member, ask: `GET ${acme.path}`, gets: 200 },
+      { as: token, ask: `GET ${address}`, gets: 200 },
+      { as: root, ask: `DELETE ${membersPath}/${member.id}`, gets: 204 },
+      { as: member, ask: `GET ${acme.path}`, gets: "403 workspace_forbidden" },
+      { as: token, ask: `GET ${address}`, gets: "401 token_revoked" },
+    ])
+    if (round > 0) continue
+    // Who comes back is a member again, and what was handed out before stays ended.
+    await join(service, acme.path, "viewer", member.email)
+    await expectRows([
+      { as: member, ask: `GET ${acme.path}`, gets: 200 },
+      { as: token, ask: `GET ${address}`, gets: "401 token_revoked" },
+    ])
+  }
+})
+
+test("an instance has an admin who can sign in, always", async () => {
+  const path = "/v1/workspaces/instance/members"
+  const last = { gets: "409 conflict", has: ["the last admin of the instance"] } as const
+  await expectRows([
+    { as: root, ask: `DELETE ${path}/${first.id}`, ...last },
+    { as: first, ask: `PATCH ${path}/${first.id}`, send: { role: "viewer" }, ...last },
+    { as: first, ask: `PATCH ${path}/${first.id}`, send: { role: "admin" }, gets: 200 },
+  ])
+  await invite("/v1/workspaces/instance", "never-joins@example.com", "admin")
+  await expectRows([{ as: first, ask: `DELETE ${path}/${first.id}`, ...last }])
+
+  const second = await join(service, "/v1/workspaces/instance", "admin", "second@example.com")
+  const reader = await join(service, "/v1/workspaces/instance", "viewer", "reader@example.com")
+  await expectRows([
+    { as: second, ask: "GET /v1/workspaces", gets: 200 },
+    { as: second, ask: `GET ${acme.path}`, gets: 200 },
+    { as: second, ask: "GET /v1/session", gets: 200, shows: { member: { instanceAdmin: true } } },
+    { as: reader, ask: "GET /v1/workspaces/instance", gets: 200 },
+    { as: reader, ask: "GET /v1/workspaces", gets: "403 insufficient_scope" },
+    { as: reader, ask: `GET ${acme.path}`, gets: "403 workspace_forbidden" },
+  ])
+  // Both want to go at the same moment. One of them stays, however that moment falls.
+  for (let round = 0; round < 5; round++) {
+    const third = await join(service, "/v1/workspaces/instance", "admin", `third-${round}@example.com`)
+    const going = await Promise.all([
+      root.delete(`${path}/${second.id}`),
+      root.delete(`${path}/${third.id}`),
+      root.patch(`${path}/${first.id}`, { role: "viewer" }),
+    ])
+    assert.equal(going.filter(({ status }) => status === 409).length, 1, going.map(({ status }) => status).join(", "))
+    const admins = (await root.get(`${path}?limit=100`))
+      .json()
+      .members.filter((one: { role: string; joinedAt?: string }) => one.role === "admin" && one.joinedAt)
+    assert.equal(admins.length, 1)
+    // And so that the next round finds the first two again.
+    if (admins[0].id !== first.id) assert.equal((await root.patch(`${path}/${first.id}`, { role: "admin" })).status, 200)
+    if (admins[0].id === third.id) assert.equal((await root.delete(`${path}/${third.id}`)).status, 204)
+    if (admins[0].id !== second.id) await join(service, "/v1/workspaces/instance", "admin", second.email)
+  }
+  await expectChain(root, "instance")
+})
+
+test("members are listed newest first, page by page", async () => {
+  const many = await makeWorkspace(service)
+  const emails = Array.from({ length: 5 }, (_, at) => `page-${at}@example.com`)
+  for (const email of emails) await invite(many.path, email)
+  const seen: string[] = []
+  for (let cursor = ""; ;) {
+    const page = (await root.get(`${many.path}/members?limit=2${cursor && `&cursor=${cursor}`}`)).json()
+    seen.push(...page.members.map(({ email }: { email: string }) => email))
+    if (page.nextCursor === null) break
+    cursor = page.nextCursor
+  }
+  assert.deepEqual(seen, emails.toReversed())
+})
+
+test("a set-up token lives for a day", async () => {
+  await using today = await startService()
+  const { id, path } = await makeWorkspace(today)
+  const key = await makeKey(today, id, { scopes: ["admin"] })
+  const { token } = await (async () => {
+    const reply = await key.post(`${path}/members`, { email: "late@example.com", role: "viewer" })
+    return { token: setupToken(reply.text) }
+  })()
+  await today.end()
+  const on = async (hours: number, gets: Row["gets"]): Promise<void> => {
+    const later = `data:text/javascript,const now = Date.now; Date.now = () => now() + ${hours * 3_600_000}`
+    await using then = await startService({ data: today.data, environment: { NODE_OPTIONS: `--import=${later.replaceAll(" ", "%20")}` } })
+    await expectRows([{ as: then.client(), ask: "POST /v1/setup", send: { token, password: goodPassword }, gets }])
+    if (gets === 200) await expectChain(then.root, id)
+  }
+  await on(24.1, "401 token_expired")
+  await on(23.9, 200)
+})
+
+test("the chains of this run hold", async () => {
+  for (const workspace of [acme, other]) await expectChain(root, workspace.id)
+})
+
+test("every receipt of this run verifies, and no secret went astray", () => service.finish())

@@ -1,0 +1,58 @@
+import assert from "node:assert/strict"
+import { eventFor, type Client, type Workspace } from "../service.ts"
+
+// Pages of entries, as tests of the read side look at them: entries that are written under labels, and found by them.
+
+export interface Page {
+  readonly events: readonly Entry[]
+  readonly returned: number
+  readonly total: number
+  readonly nextCursor: number
+  readonly hasMore: boolean
+  readonly verified: boolean
+}
+
+export interface Entry {
+  readonly sequence: number
+  readonly receipt: string
+  readonly hash: string
+  readonly previousHash: string
+  readonly kind: string
+  readonly projectId: string
+  readonly action: string
+  readonly integrity: string
+  readonly storageTier: string
+  readonly metadata: Readonly<Record<string, unknown>>
+  readonly proof?: object
+  readonly disclosures?: readonly string[]
+}
+
+export type Parameters = Readonly<Record<string, string | number | boolean>>
+
+export async function find(client: Client, path: string, parameters: Parameters = {}): Promise<Page> {
+  const query = Object.entries(parameters).map(([name, value]) => `${name}=${encodeURIComponent(value)}`)
+  const reply = await client.get(`${path}/events${query.length === 0 ? "" : `?${query.join("&")}`}`)
+  assert.equal(reply.status, 200, reply.text)
+  const page = reply.json<Page>()
+  assert.equal(page.returned, page.events.length)
+  assert.equal(page.nextCursor, page.events.at(-1)?.sequence ?? 0)
+  return page
+}
+
+/** What tests call their entries. */
+export const labels = ({ events }: Page): string => events.map(({ metadata }) => String(metadata["label"])).join(" ")
+
+/** Writes entries one after the other, named as they are to be called. */
+export async function writeAll(
+  { id, writer }: Pick<Workspace, "id" | "writer">,
+  written: Readonly<Record<string, object>>,
+): Promise<readonly string[]> {
+  const receipts: string[] = []
+  for (const [label, { metadata, ...changes }] of Object.entries<{ metadata?: object }>(written)) {
+    const headers = { "x-trace-id": `Trace-${label}` }
+    const reply = await writer.write(eventFor(id, { ...changes, metadata: { label, ...metadata } }), undefined, headers)
+    assert.equal(reply.status, 202, reply.text)
+    receipts.push(reply.json().receipt)
+  }
+  return receipts
+}

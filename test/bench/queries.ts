@@ -1,0 +1,139 @@
+// Reading while somebody writes: pages of every kind at random depths of a large workspace, each with its exact total.
+
+import type { Load } from "./load.ts"
+import { rootKey, runLoad } from "./programs.ts"
+
+interface Asked {
+  readonly path: string
+  readonly bearer: string
+}
+
+interface Kind {
+  readonly name: string
+  readonly count: number
+  readonly ask: (chance: () => number) => Asked
+}
+
+export interface Latencies {
+  readonly name: string
+  readonly p50Ms: number
+  readonly p99Ms: number
+  /** How many entries its queries matched, of the one in the middle. */
+  readonly matched: number
+}
+
+const people = 5000
+
+/** Asks each kind of query in turn while 2,000 events a second are written; says what the writers got meanwhile. */
+export async function measureQueries(
+  url: string,
+  writer: Load["writers"][number],
+  entries: number,
+  scale: number,
+): Promise<{ readonly latencies: readonly Latencies[]; readonly written: number; readonly refused: number }> {
+  const { workspace, key } = writer
+  const path = `/v1/workspaces/${workspace}`
+  await askJson(url, "PATCH", `${path}/projects/core`, rootKey, { activityLinks: true })
+  const tokens = await Promise.all(
+    Array.from({ length: 20 }, async (_, at) => {
+      // Of every fourth person all entries are in `core`.
+      const body = { projectId: "core", subject: { id: `usr_${at * 240}`, types: ["user"] } }
+      // Its answer is the token's.
+      return ((await askJson(url, "POST", `${path}/activity/token`, key, body)) as { token: string }).token
+    }),
+  )
+  const kinds = kindsOf(path, key, tokens, entries)
+  // Written until the last question is answered.
+  const ended = { at: false }
+  const writing = keepWriting(url, writer, ended)
+  const latencies: Latencies[] = []
+  for (const kind of kinds) latencies.push(await measure(url, kind, Math.max(20, Math.round(kind.count * scale))))
+  ended.at = true
+  return { latencies, ...(await writing) }
+}
+
+function kindsOf(path: string, key: string, tokens: readonly string[], entries: number): readonly Kind[] {
+  const depth = (chance: () => number) => `cursor=${1 + Math.floor(chance() * entries)}`
+  const one = <T>(chance: () => number, of: readonly T[]): T => of[Math.floor(chance() * of.length)] as T // not empty
+  const events = (query: string): Asked => ({ path: `${path}/events?${query}`, bearer: key })
+  return [
+    {
+      name: "pages by filter",
+      count: 1000,
+      ask: (chance) => {
+        const filter = one(chance, ["", "lane=security", "projectId=desk", "lane=data&projectId=core", "userVisible=true", "storage=all"])
+        return events(`${filter}&${depth(chance)}`)
+      },
+    },
+    {
+      name: "pages by text, selective",
+      count: 1000,
+      ask: (chance) => {
+        const person = Math.floor(chance() * people)
+        const target = Math.floor(chance() * entries)
+        const query = one(chance, [`inv_${target}`, `actor:usr_${person}`, `user${person}@example.com`, `"Invoice ${target}"`])
+        return events(`query=${encodeURIComponent(query)}&${depth(chance)}`)
+      },
+    },
+    {
+      name: "activity pages",
+      count: 1000,
+      ask: (chance) => ({ path: `${path}/activity?${chance() < 0.5 ? depth(chance) : ""}`, bearer: one(chance, tokens) }),
+    },
+    {
+      name: "pages by broad prefix",
+      count: 100,
+      ask: (chance) =>
+        events(`query=${encodeURIComponent(one(chance, ["inv*", "appr*", "bill*", "user*", "within the lim*"]))}&${depth(chance)}`),
+    },
+  ]
+}
+
+async function measure(url: string, { name, ask }: Kind, count: number): Promise<Latencies> {
+  const chance = chanceOf(7)
+  const took: number[] = []
+  const totals: number[] = []
+  for (let at = 0; at < count; at++) {
+    const { path, bearer } = ask(chance)
+    const started = performance.now()
+    // Its answer is a page.
+    const { total, verified } = (await askJson(url, "GET", path, bearer)) as { total: number; verified: boolean }
+    took.push(performance.now() - started)
+    if (!verified) throw new Error(`${path} does not verify`)
+    totals.push(total)
+  }
+  return { name, p50Ms: quantile(took, 0.5), p99Ms: quantile(took, 0.99), matched: quantile(totals, 0.5) }
+}
+
+async function keepWriting(url: string, writer: Load["writers"][number], ended: { readonly at: boolean }) {
+  let written = 0
+  let refused = 0
+  for (let turn = 0; !ended.at; turn++) {
+    const load = { url, connections: 16, seconds: 2, batch: 0, perSecond: 2000, writers: [writer], run: `beside-${turn}-key` }
+    const measured = await runLoad(load)
+    written += measured.events
+    refused += measured.refused
+  }
+  return { written, refused }
+}
+
+async function askJson(url: string, method: string, path: string, bearer: string, body?: object): Promise<unknown> {
+  const headers = { authorization: `Bearer ${bearer}`, ...(body === undefined ? {} : { "content-type": "application/json" }) }
+  const response = await fetch(url + path, { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) })
+  if (!response.ok) throw new Error(`${method} ${path} answered ${response.status}: ${await response.text()}`)
+  return response.json()
+}
+
+/** The same questions in every run. */
+function chanceOf(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
+    return state / 2 ** 32
+  }
+}
+
+function quantile(numbers: readonly number[], share: number): number {
+  const sorted = numbers.toSorted((a, b) => a - b)
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN
+}

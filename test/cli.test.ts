@@ -1,0 +1,238 @@
+import assert from "node:assert/strict"
+import { spawn } from "node:child_process"
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { test } from "node:test"
+import { startProgram } from "./crash/programs.ts"
+import { eventFor, eventually, makeWorkspace, type Service, type Workspace } from "./service.ts"
+
+// The commands, run as an operator or an auditor runs them.
+
+interface Ran {
+  readonly code: number | null
+  readonly output: string
+  readonly errors: string
+}
+
+const program = join(import.meta.dirname, "..", "packages", "server", "src", "main.ts")
+
+function tallystick(args: readonly string[], environment: Readonly<Record<string, string>> = {}): Promise<Ran> {
+  const child = spawn(process.execPath, [program, ...args], {
+    env: { PATH: process.env["PATH"], ...environment },
+    stdio: ["ignore", "pipe", "pipe"],
+  })
+  const said = { output: "", errors: "" }
+  child.stdout.setEncoding("utf8").on("data", (text: string) => (said.output += text))
+  child.stderr.setEncoding("utf8").on("data", (text: string) => (said.errors += text))
+  return new Promise((resolve) => child.once("close", (code) => resolve({ code, ...said })))
+}
+
+async function makeFolder(): Promise<AsyncDisposable & { file(name: string, content: string | Uint8Array): Promise<string> }> {
+  const folder = await mkdtemp(join(tmpdir(), "tallystick-cli-"))
+  return {
+    async file(name, content) {
+      await writeFile(join(folder, name), content)
+      return join(folder, name)
+    },
+    [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),
+  }
+}
+
+// verify --------------------------------------------------------------------------------------------------------------------------------------------------
+
+/** What an auditor is given of a workspace: an answer about a receipt, its proof, a page, a pack, and the log's key. */
+async function evidence(service: Service, workspace: Workspace) {
+  const { receipt } = (
+    await workspace.writer.write(eventFor(workspace.id, { target: { id: "inv_9", type: "invoice", name: "\u001b[2J" } }))
+  ).json()
+  const proof = (await workspace.reader.get(`${workspace.path}/receipts/${receipt}/proof`)).text
+  const answer = (await workspace.reader.get(`${workspace.path}/receipts/${receipt}`)).json()
+  const page = (await workspace.reader.get(`${workspace.path}/events?include=proof`)).json()
+  const { packId } = (await workspace.reader.post(`${workspace.path}/evidence-packs`, { title: "Audit", receiptIds: [receipt] })).json()
+  const pack = (await workspace.reader.get(`${workspace.path}/evidence-packs/${packId}/download`)).bytes
+  const packJson = (await workspace.reader.get(`${workspace.path}/evidence-packs/${packId}/download?format=json`)).text
+  const vkey = (await workspace.reader.get(`${workspace.path}/tlog/log.vkey`)).text.trim()
+  return { receipt: receipt as string, proof, answer, page, pack, packJson, vkey }
+}
+
+test("verify: what the service gave out is genuine to whoever trusts its key, and unconfirmed to whoever does not", async () => {
+  await using service = await startProgram()
+  const workspace = await makeWorkspace(service)
+  const { proof, answer, page, pack, packJson, vkey } = await evidence(service, workspace)
+  await service.end()
+  await using folder = await makeFolder()
+  const files = [
+    await folder.file("receipt.json", JSON.stringify(answer)),
+    await folder.file("page.json", JSON.stringify(page)),
+    await folder.file("entry.tlog-proof", proof),
+    await folder.file("pack.zip", pack),
+    await folder.file("pack.json", packJson),
+  ]
+  const trusting = await tallystick(["verify", ...files, "--key", vkey])
+  assert.deepEqual([trusting.code, trusting.errors], [0, ""], trusting.output)
+  assert.equal(trusting.output.match(/: genuine$/gm)?.length, 5)
+
+  const doubting = await tallystick(["verify", "--json", ...files])
+  assert.equal(doubting.code, 2)
+  const findings = JSON.parse(doubting.output) as { what: string; verdict: string; reason: string }[]
+  assert.deepEqual(
+    findings.map(({ what, verdict }) => [what, verdict]),
+    ["receipt", "entry", "proof", "pack", "pack"].map((what) => [what, "unconfirmed"]),
+  )
+  for (const { reason } of findings) assert.match(reason, /no key given with --key has signed/)
+})
+
+test("verify: one changed byte is found, wherever it is, and ends with 3", async () => {
+  await using service = await startProgram()
+  const workspace = await makeWorkspace(service)
+  const { proof, answer, pack, vkey } = await evidence(service, workspace)
+  await service.end()
+  await using folder = await makeFolder()
+  const body = answer.proof.body.replace("inv_9", "inv_8")
+  const shown = { ...answer, receipt: { ...answer.receipt, target: { ...answer.receipt.target, id: "\u001b[2Jinv_8" } } }
+  const changedPack = Buffer.from(pack)
+  changedPack[pack.length >> 1]! ^= 1
+  const changed: readonly (readonly [string, string | Uint8Array, RegExp])[] = [
+    ["body.json", JSON.stringify({ ...answer, proof: { ...answer.proof, body } }), /content does not hold, in proof\.body/],
+    ["shown.json", JSON.stringify(shown), /receipt does not hold, in receipt\.target/],
+    ["key.tlog-proof", proof.replace(/^index \d+$/m, "index 0"), /inclusion does not hold|malformed|record/],
+    ["pack.zip", changedPack, /does not hold/],
+    ["cut.zip", pack.subarray(0, pack.length - 1), /archive does not hold/],
+  ]
+  for (const [name, content, reason] of changed) {
+    const { code, output, errors } = await tallystick(["verify", await folder.file(name, content), "--key", vkey])
+    assert.deepEqual([code, errors], [3, ""], output)
+    assert.match(output, new RegExp(`${RegExp.escape(name)}: NOT GENUINE`))
+    assert.match(output, reason)
+    assert.ok(!output.includes("\u001b"), "a file can move the cursor")
+  }
+})
+
+test("verify: what is no evidence ends with 1, and among several files the worst one counts", async () => {
+  await using service = await startProgram()
+  const workspace = await makeWorkspace(service)
+  const { answer, vkey } = await evidence(service, workspace)
+  await using folder = await makeFolder()
+  const good = await folder.file("good.json", JSON.stringify(answer))
+  const alone = await folder.file("alone.json", JSON.stringify(answer.receipt))
+  const other = await folder.file("other.txt", "hello")
+  const { sequence: _, ...entry } = answer.entry
+  const bad = await folder.file("bad.json", JSON.stringify({ ...answer, entry: { ...entry, sequence: 99 } }))
+  const codes = async (...files: string[]) => (await tallystick(["verify", ...files, "--key", vkey])).code
+  assert.equal(await codes(good), 0)
+  assert.equal(await codes(good, alone), 2)
+  assert.equal(await codes(good, alone, other), 1)
+  assert.equal(await codes(join(tmpdir(), "no-such-file")), 1)
+  assert.equal(await codes(other, bad, good), 3)
+  for (const args of [["verify"], ["verify", good, "--key", "nonsense"], ["verify", good, "--unknown"], ["verfy"]]) {
+    assert.equal((await tallystick(args)).code, 1, args.join(" "))
+  }
+})
+
+// keys ----------------------------------------------------------------------------------------------------------------------------------------------------
+
+test("keys: one is made, listed and ended with what the data folder holds, and the key is all that standard output says", async () => {
+  await using service = await startProgram({ environment: { TALLYSTICK_ROOT_KEY: undefined } })
+  const workspace = await makeWorkspace(service)
+  const environment = { TALLYSTICK_DATA: service.data, TALLYSTICK_PORT: new URL(service.url).port }
+  const made = await tallystick(
+    ["keys", "create", workspace.id, "--name", "billing", "--scope", "write", "read", "--expires-in", "90d"],
+    environment,
+  )
+  assert.equal(made.code, 0, made.errors)
+  assert.match(made.output, /^tsk_\w+\n$/)
+  const key = made.output.trim()
+  assert.ok(!made.errors.includes(key), "the key is shown once")
+  assert.equal((await service.client(key).write(eventFor(workspace.id))).status, 202)
+
+  const [, keyId = ""] = key.split("_")
+  const listed = await tallystick(["keys", "list", workspace.id], environment)
+  assert.match(listed.output, new RegExp(`^${keyId} +live +write,read +all .* billing$`, "m"))
+  assert.ok(!listed.output.includes(key))
+  const ended = await tallystick(["keys", "revoke", workspace.id, keyId], { TALLYSTICK_ROOT_KEY: service.rootKey, ...environment })
+  assert.deepEqual([ended.code, ended.output], [0, ""])
+  assert.equal((await service.client(key).write(eventFor(workspace.id))).json().error, "token_revoked")
+  const json = await tallystick(["keys", "list", workspace.id, "--json", "--url", service.url], environment)
+  assert.equal((JSON.parse(json.output) as object[]).length, 3)
+})
+
+test("keys: what is wrong is one sentence, and ends with 1", async () => {
+  await using service = await startProgram()
+  const environment = { TALLYSTICK_ROOT_KEY: service.rootKey, TALLYSTICK_PORT: new URL(service.url).port }
+  const cases: readonly (readonly [readonly string[], Record<string, string>, RegExp])[] = [
+    [["list", "nobody"], environment, /^tallystick: there is no /],
+    [["list", ".."], environment, /^tallystick: an id in a path/],
+    [["list", "acme"], { ...environment, TALLYSTICK_ROOT_KEY: "x".repeat(40) }, /^tallystick: .*credential/],
+    [
+      ["list", "acme"],
+      { TALLYSTICK_DATA: "/nowhere" },
+      /^tallystick: TALLYSTICK_ROOT_KEY is not set, and \/nowhere\/root-key cannot be read/,
+    ],
+    [["list", "acme"], { ...environment, TALLYSTICK_PORT: "0" }, /^tallystick: TALLYSTICK_PORT is 0/],
+    [["list", "acme", "--url", "http://127.0.0.1:9"], environment, /^tallystick: nothing answers at http:\/\/127\.0\.0\.1:9/],
+    [["create", "acme", "--name", "a"], environment, /--scope/],
+    [["create", "acme", "--name", "a", "--scope", "read", "--expires-in", "soon"], environment, /--expires-in/],
+  ]
+  for (const [args, settings, sentence] of cases) {
+    const { code, output, errors } = await tallystick(["keys", ...args], settings)
+    assert.deepEqual([code, output], [1, ""], args.join(" "))
+    assert.match(errors, sentence)
+    assert.ok(!errors.includes("    at ") && !errors.includes(service.rootKey), errors)
+  }
+})
+
+// reindex -------------------------------------------------------------------------------------------------------------------------------------------------
+
+test("reindex: what is derived is made again, and everything is found and verified as before", async () => {
+  await using first = await startProgram()
+  const workspace = await makeWorkspace(first)
+  for (let at = 0; at < 30; at++) await workspace.writer.write(eventFor(workspace.id, { target: { id: `inv_${at}`, type: "invoice" } }))
+  const found = (await workspace.reader.get(`${workspace.path}/events?query=inv_7`)).json()
+  assert.equal(found.total, 1)
+
+  const busy = await tallystick(["reindex"], { TALLYSTICK_DATA: first.data })
+  assert.equal(busy.code, 1)
+  assert.match(busy.errors, /another tallystick is using the data folder/)
+  assert.equal(await first.end(), 0)
+  for (const file of ["index.db", "search.db"]) await rm(join(first.data, file))
+  const done = await tallystick(["reindex"], { TALLYSTICK_DATA: first.data })
+  assert.deepEqual([done.code, done.errors], [0, ""])
+  assert.match(done.output, /^\d+ entries of \d+ workspaces? can be found again\.\n$/)
+
+  await using again = await startProgram({ data: first.data })
+  const reader = again.client(workspace.reader.bearer)
+  const receipt = found.events[0].receipt as string
+  assert.equal((await reader.get(`${workspace.path}/events?query=inv_7`)).json().events[0].receipt, receipt)
+  await eventually("the receipt to be sealed", async () => {
+    const { entry } = (await reader.get(`${workspace.path}/receipts/${receipt}`)).json()
+    return entry.integrity === "verified" || undefined
+  })
+})
+
+test("reindex: a folder without a ledger stays as it is", async () => {
+  await using folder = await makeFolder()
+  const file = await folder.file("other.txt", "mine")
+  const { code, errors } = await tallystick(["reindex"], { TALLYSTICK_DATA: join(file, "..") })
+  assert.equal(code, 1)
+  assert.match(errors, /^tallystick: .* holds no ledger/)
+  assert.equal(await readFile(file, "utf8"), "mine")
+})
+
+// Help ----------------------------------------------------------------------------------------------------------------------------------------------------
+
+test("every command has an example in its help", async () => {
+  const listed = async (...parents: string[]) => {
+    const { output } = await tallystick([...parents, "--help"])
+    return [...(output.split("Commands:\n")[1] ?? "").matchAll(/^ {2}([a-z]+)/gm)]
+      .map(([, name = ""]) => name)
+      .filter((name) => name !== "help")
+  }
+  const commands = (await listed()).map((name) => [name])
+  assert.deepEqual(commands.flat().toSorted(), ["keys", "reindex", "serve", "verify"])
+  for (const command of [...commands.filter(([name]) => name !== "keys"), ...(await listed("keys")).map((name) => ["keys", name])]) {
+    const { code, output } = await tallystick([...command, "--help"])
+    assert.equal(code, 0)
+    assert.match(output, new RegExp(`Example:\\n  \\$ .*tallystick ${command.join(" ")}`), command.join(" "))
+  }
+})

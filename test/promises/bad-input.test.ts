@@ -1,0 +1,32 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { sendBadInput } from "./bad-input.ts"
+import { createChance, seedOf } from "./chance.ts"
+
+// Promise 12: no input causes a 5xx, a crash, or a stall.
+
+const floors = {
+  invalid_field: 3000,
+  invalid_json: 500,
+  bad_request: 300,
+  unauthorized: 300,
+  not_found: 300,
+  payload_too_large: 10,
+} as const
+
+test("20,000 requests with something wrong in most of them are answered as described, and what is accepted is there", async (t) => {
+  const seed = seedOf(t)
+  const counts = await sendBadInput({ requests: 20_000, chance: createChance(seed), seed })
+  t.diagnostic(JSON.stringify(counts))
+  assert.equal(counts.requests, 20_000)
+  assert.ok(counts.fewest[1] >= 20 && counts.operations > 50, `${counts.fewest[0]} had too few requests`)
+  assert.ok(counts.accepted >= 2000 && counts.entries >= 100 && counts.torn >= 800, "too little was accepted, or torn")
+  assert.ok(counts.unanswered < counts.torn / 10, "many torn requests had no answer")
+  for (const [code, floor] of Object.entries(floors)) assert.ok((counts.refused[code] ?? 0) >= floor, `too few were refused with ${code}`)
+})
+
+test("canary: one value that the program cannot take is found out", async (t) => {
+  const seed = seedOf(t)
+  const run = sendBadInput({ requests: 5000, chance: createChance(seed), seed, fault: "chokes on emptiness" })
+  await assert.rejects(run, /POST \/v1\/\S+: 50[03] /)
+})

@@ -1,0 +1,328 @@
+import { randomUUID } from "node:crypto"
+import type { Chance } from "./chance.ts"
+import { badAsk, type Oddities } from "./bad-asks.ts"
+import { createValues, nastyTexts, type Known, type Schema, type Values } from "./bad-values.ts"
+
+// Requests to every endpoint that the description names, with something wrong in most of them.
+
+export interface Asked {
+  /** As the description writes it: `POST /v1/events`. */
+  readonly operation: string
+  readonly method: string
+  readonly target: string
+  /** Names and values in turn; a name may be there twice. */
+  readonly headers: readonly string[]
+  readonly body: Buffer | undefined
+  /** Whether the description can be asked what the answer to this address must be. */
+  readonly isAddressKnown: boolean
+  /** Whether its bytes are changed on the wire as well, so that it may not even be a request. */
+  readonly isTorn: boolean
+}
+
+export interface Askers {
+  readonly operations: readonly string[]
+  next(): Asked
+}
+
+/** The header lines of each credential, under its place in `security` of the description: `apiKey write`. */
+export type Credentials = Readonly<Record<string, readonly string[]>>
+
+interface Operation {
+  readonly name: string
+  readonly method: string
+  readonly path: string
+  readonly described: Schema
+  readonly security: readonly string[]
+}
+
+/** Each checks a password, which takes longer than all else on purpose. */
+const slow = /\/(session|setup|password)$/
+const slowPerMille = 12
+
+export interface Ground {
+  readonly document: Schema
+  readonly known: (isChange: boolean) => Known
+  readonly credentials: Credentials
+  readonly odd: Oddities
+}
+
+/** Half are made of what the shapes say, and half by changing one thing to what has broken other programs. */
+export function createAskers({ document, known, credentials, odd }: Ground, chance: Chance): Askers {
+  const operations = Object.entries(document["paths"] as Schema).flatMap(([path, methods]) =>
+    Object.entries(methods as Schema).map(([method, described]) => operationOf(method.toUpperCase(), path, described as Schema)),
+  )
+  const [usual, seldom] = [operations.filter((one) => !isSlow(one)), operations.filter(isSlow)]
+  return {
+    operations: operations.map(({ name }) => name),
+    next() {
+      const operation = chance.pick(chance.below(1000) < slowPerMille ? seldom : usual)
+      const values = createValues(document["components"].schemas as Schema, known(isChange(operation)), chance)
+      return chance.percent(50) ? askedOf(operation, values, credentials, chance) : oddlyAsked(operation, values, credentials, chance, odd)
+    },
+  }
+}
+
+function operationOf(method: string, path: string, described: Schema): Operation {
+  const security = (described["security"] as readonly Schema[]).map((way) => {
+    const [scheme, [role = ""] = []] = Object.entries(way)[0] ?? ["none"]
+    return `${scheme} ${String(role)}`.trim()
+  })
+  return { name: `${method} ${path}`, method, path, described, security }
+}
+
+function isSlow({ method, path }: Operation): boolean {
+  return method === "POST" && slow.test(path)
+}
+
+/** What clients write goes to one workspace, and what is changed by administrators to another, so that these do not end the writing. */
+function isChange({ method, path }: Operation): boolean {
+  return method !== "GET" && path.includes("{workspaceId}")
+}
+
+type Fault = "body" | "bytes" | "path" | "query" | "headers" | "credential" | "method" | "torn"
+const faults: readonly Fault[] = [
+  "body",
+  "body",
+  "body",
+  "bytes",
+  "bytes",
+  "path",
+  "query",
+  "query",
+  "headers",
+  "headers",
+  "credential",
+  "torn",
+  "torn",
+]
+
+function askedOf(operation: Operation, values: Values, credentials: Credentials, chance: Chance): Asked {
+  const count = chance.percent(12) ? 0 : chance.percent(75) ? 1 : 2
+  const wrong = new Set<Fault>(Array.from({ length: count }, () => (chance.percent(2) ? "method" : chance.pick(faults))))
+  const method = wrong.has("method") ? chance.pick(["PUT", "PATCH", "DELETE", "PROPFIND"]) : operation.method
+  const body = bodyOf(operation, values, wrong, chance)
+  const fields = [
+    ...credentialOf(operation, credentials, wrong.has("credential"), chance),
+    ...headersOf(operation, values, chance),
+    ...(body === undefined ? [] : ["Content-Type", "application/json"]),
+  ]
+  const length = body === undefined ? [] : ["Content-Length", String(body.length)]
+  return {
+    operation: operation.name,
+    method,
+    target: `${pathOf(operation, values, wrong.has("path"), chance)}${queryOf(operation, values, wrong.has("query"), chance)}`,
+    headers: [...(wrong.has("headers") ? brokenHeaders(fields, chance) : fields), ...length],
+    body,
+    isAddressKnown: !wrong.has("path"),
+    isTorn: wrong.has("torn"),
+  }
+}
+
+function oddlyAsked(operation: Operation, values: Values, credentials: Credentials, chance: Chance, odd: Oddities): Asked {
+  const { described, name, method } = operation
+  const schema = described["requestBody"]?.content["application/json"].schema as Schema | undefined
+  const ask = badAsk(
+    {
+      ...operation,
+      params: Object.fromEntries(parametersOf(described, "path").map((one) => [one.name, String(values.good(one.schema, one.name))])),
+      query: parametersOf(described, "query").filter((one) => one.name !== "token"),
+      headers: parametersOf(described, "header"),
+      body: schema && values.good(schema),
+    },
+    chance,
+    odd,
+  )
+  const own = Object.entries(ask.headers).flat()
+  const body = ask.body === undefined ? undefined : Buffer.from(ask.body as string) // or bytes
+  const credential = own.includes("authorization") ? [] : credentialOf(operation, credentials, false, chance)
+  return {
+    operation: name,
+    method,
+    target: ask.path,
+    headers: [...credential, ...own, ...(body === undefined ? [] : ["content-length", String(body.length)])],
+    body,
+    isAddressKnown: ask.change !== "an odd path",
+    isTorn: false,
+  }
+}
+
+// Credentials and headers ---------------------------------------------------------------------------------------------------------------------------------
+
+function credentialOf({ path, security }: Operation, credentials: Credentials, isWrong: boolean, chance: Chance): readonly string[] {
+  // A session that is signed out of is gone for all the others.
+  const ways = security.filter((way) => credentials[way] !== undefined && !(path === "/v1/session" && way.startsWith("session")))
+  if (!isWrong) return ways.length === 0 ? [] : (credentials[chance.pick(ways)] ?? [])
+  return chance.pick([
+    [],
+    ["Authorization", "Bearer"],
+    ["Authorization", `Bearer tsk_${"0".repeat(13)}_${"0".repeat(49)}`],
+    ["Authorization", `Basic ${"é".repeat(9)}`],
+    ["Authorization", "Bearer x", "Authorization", "Bearer x"],
+    ["Cookie", `ts=${"%".repeat(50)}; =; __Host-ts=tss_; __Host-ts`],
+    ...Object.entries(credentials).flatMap(([name, fields]) => (name.startsWith("session") ? [] : [fields])),
+  ])
+}
+
+function headersOf({ described }: Operation, values: Values, chance: Chance): readonly string[] {
+  return parametersOf(described, "header").flatMap(({ name, required, schema }) => {
+    if (name === "Idempotency-Key") return [name, randomUUID()]
+    return required || chance.percent(20) ? [name, String(values.good(schema, name)).replaceAll(/[^ -~]/g, "-")] : []
+  })
+}
+
+const strangeValues = [
+  "",
+  " ",
+  "\u00e9\u00ff",
+  "x".repeat(11),
+  "x".repeat(256),
+  "x".repeat(17_000),
+  "a,b",
+  "undefined",
+  "00-0-0-00",
+  "\t",
+  "%00",
+]
+const strangeFields = [
+  ["Content-Type", "text/plain"],
+  ["Content-Type", "application/json; charset=latin1"],
+  ["Content-Type", "application/json;;"],
+  ["Content-Encoding", "gzip"],
+  ["Host", "elsewhere.example"],
+  ["If-None-Match", '"'],
+  ["Range", "bytes=9-1"],
+  ["X-Forwarded-For", "999.1.1.1, ::::"],
+  ["Origin", "null"],
+  ["Sec-Fetch-Site", "cross-site"],
+  ["X-HTTP-Method-Override", "DELETE"],
+] as const
+
+function brokenHeaders(fields: readonly string[], chance: Chance): readonly string[] {
+  const at = 2 * chance.below(Math.max(1, fields.length / 2))
+  const [name = "X-Request-Id", value = ""] = fields.slice(at, at + 2)
+  const others = [...fields.slice(0, at), ...fields.slice(at + 2)]
+  return chance.pick([
+    others,
+    [...others, name, chance.pick(strangeValues)],
+    [...fields, name, value],
+    [...others, ...chance.pick(strangeFields)],
+    [...fields, ...chance.pick(strangeFields)],
+  ])
+}
+
+// Addresses -----------------------------------------------------------------------------------------------------------------------------------------------
+
+interface Parameter {
+  readonly name: string
+  readonly in: string
+  readonly required: boolean
+  readonly schema: Schema
+}
+
+function parametersOf({ parameters = [] }: Schema, place: string): readonly Parameter[] {
+  return (parameters as readonly Parameter[]).filter((one) => one.in === place)
+}
+
+const strangeParts = [
+  "",
+  "%",
+  "%zz",
+  "%00",
+  "%c0%80",
+  "%ff",
+  "..",
+  "%2e%2e%2f",
+  ".",
+  "//",
+  "x".repeat(300),
+  "a".repeat(9000),
+  "a;b",
+  "%F0%9F%98%80",
+  "0",
+  "-1",
+]
+
+function pathOf({ described, path }: Operation, values: Values, isWrong: boolean, chance: Chance): string {
+  const shapes = new Map(parametersOf(described, "path").map(({ name, schema }) => [name, schema]))
+  const wrong = isWrong && shapes.size > 0 ? chance.pick([...shapes.keys()]) : undefined
+  const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
+    const good = String(values.good(shapes.get(name) ?? {}, name))
+    if (name !== wrong) return name === "tile" ? good : encodeURIComponent(good)
+    return chance.pick([...strangeParts, encoded(chance.pick(nastyTexts)), `${good}0`, good.slice(1), `${good}/`, good.toUpperCase()])
+  })
+  return isWrong && wrong === undefined ? filled + chance.pick(["/", "x", "/%", "%00", ";a", `/${"a".repeat(9000)}`]) : filled
+}
+
+function queryOf({ described }: Operation, values: Values, isWrong: boolean, chance: Chance): string {
+  const all = parametersOf(described, "query")
+  const given = all.filter(({ name, required }) => (required || chance.percent(25)) && name !== "token")
+  const pairs = given.map(({ name, schema }) => `${name}=${encoded(String(values.good(schema, name)))}`)
+  const name = all.length > 0 ? chance.pick(all).name : "limit"
+  const extra = [
+    `${name}=${encoded(chance.pick(nastyTexts))}`,
+    `${name}=${chance.pick(strangeParts).slice(0, 400)}`,
+    `${name}=1&${name}=1`,
+    "lmit=1",
+    name,
+    "=",
+    "&&",
+    "%",
+  ]
+  const sent = isWrong ? [...pairs.filter((pair) => !pair.startsWith(`${name}=`)), chance.pick(extra)] : pairs
+  return sent.length === 0 ? "" : `?${sent.join("&")}`
+}
+
+/** Also what is no text: half of a character is sent as the bytes that it would have. */
+function encoded(text: string): string {
+  return text.isWellFormed() ? encodeURIComponent(text) : "%ED%A0%80"
+}
+
+// Bodies --------------------------------------------------------------------------------------------------------------------------------------------------
+
+function bodyOf({ described }: Operation, values: Values, wrong: ReadonlySet<Fault>, chance: Chance): Buffer | undefined {
+  const schema = described["requestBody"]?.content["application/json"].schema as Schema | undefined
+  if (schema === undefined) return (wrong.has("body") || wrong.has("bytes")) && chance.percent(20) ? Buffer.from("{}") : undefined
+  const good = values.good(schema)
+  const text = JSON.stringify(wrong.has("body") ? values.broken(schema, good) : good)
+  return wrong.has("bytes") ? brokenBytes(Buffer.from(text), chance) : Buffer.from(text)
+}
+
+const strangeNumbers = ["1e400", "0.1000000000000000055", "9007199254740993", "01", "-", "1.", "NaN", "5e-325", "1E1"]
+
+function brokenBytes(body: Buffer, chance: Chance): Buffer {
+  const text = body.toString()
+  const ways: readonly (() => string | Buffer)[] = [
+    () => torn(body, chance),
+    () => torn(body, chance),
+    () => `\ufeff${text}`,
+    () => text.replace("{", '{"a":1,"a":1,'),
+    () => text.replace("{", `{"a":${chance.pick(strangeNumbers)},`),
+    () => text.replace("{", '{"__proto__":{"a":1},'),
+    () => `${text}${chance.pick([" ", "\n", ",", "{}", "\u0000", "//"])}`,
+    () => text.replaceAll('"', "'"),
+    () => `{"a":"${"x".repeat(270_000)}",${text.slice(1)}`,
+    () => "[".repeat(chance.pick([33, 10_000])),
+    () => "",
+  ]
+  return Buffer.from(chance.pick(ways)() as string) // or bytes
+}
+
+/** Some bytes changed, lost, doubled or cut off. */
+export function torn(bytes: Buffer, chance: Chance): Buffer {
+  let left = Buffer.from(bytes)
+  for (let times = 1 + chance.below(3); times > 0 && left.length > 0; times--) {
+    const at = chance.below(left.length)
+    const [before, after] = [left.subarray(0, at), left.subarray(at)]
+    left = Buffer.concat(
+      chance.pick([
+        [before, Buffer.from([chance.below(256)]), after.subarray(1)],
+        [before, after.subarray(1 + chance.below(8))],
+        [before, Buffer.from(chance.pick(["\r\n", "\0", ":", '"', " ", "\x7f", "é"])), after],
+        [before, after.subarray(0, 20), after],
+        [before, Buffer.from([(after[0] ?? 0) ^ (1 << chance.below(8))]), after.subarray(1)],
+        ...(chance.percent(20) ? [[before]] : []),
+      ]),
+    )
+  }
+  return left
+}
