@@ -32,6 +32,8 @@ interface Step extends Batch {
   readonly last: number
   readonly count: number
   readonly bytes: number
+  /** Nothing followed when it was read. */
+  readonly isAll: boolean
 }
 
 interface Waiting {
@@ -109,11 +111,11 @@ export function startFiling({ store: { journal, search }, clock, limits, report 
     let entriesLeft = limits.fileEntriesMax
     let bytesLeft = stepBytesMax
     for (const workspace of new Set([...waiting.keys(), ...dirty])) {
-      // To the end of the line. Only when nothing follows was that all there is.
+      // To the end of the line, if that was not all there is. What is written from now on is told of.
       dirty.delete(workspace)
       const step = await next(workspace, entriesLeft).catch((error: unknown) => setAside(workspace, error))
       if (step === undefined) continue
-      dirty.add(workspace)
+      if (!step.isAll) dirty.add(workspace)
       steps.push(step)
       entriesLeft -= step.count
       bytesLeft -= step.bytes
@@ -124,6 +126,7 @@ export function startFiling({ store: { journal, search }, clock, limits, report 
 
   async function next(workspace: string, limit: number): Promise<Step | undefined> {
     const position = await positionOf(workspace)
+    const end = (await journal.head(workspace))?.sequence ?? 0
     const stored = await journal.after(workspace, position, limit)
     let last = position
     let bytes = 0
@@ -132,7 +135,7 @@ export function startFiling({ store: { journal, search }, clock, limits, report 
       last = sequence
       bytes += (body?.length ?? 0) + disclosures.length
     }
-    return last === position ? undefined : { workspace, entries: withoutHoles(position, stored), last, bytes, count: stored.length }
+    return last === position ? undefined : { workspace, entries: withoutHoles(position, stored), last, bytes, count: stored.length, isAll: last >= end }
   }
 
   /** One workspace that cannot be read does not hold up the others. */
