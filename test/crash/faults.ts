@@ -137,7 +137,7 @@ function withFind(store: Store, find: Store["search"]["find"]): Store {
 function dropLastRow(store: Store): Store {
   return withFind(store, async (...asked) => {
     const hits = await store.search.find(...asked)
-    return hits.hasMore ? hits : { ...hits, sequences: hits.sequences.slice(0, -1) }
+    return hits === undefined || hits.hasMore ? hits : { ...hits, sequences: hits.sequences.slice(0, -1) }
   })
 }
 

@@ -42,22 +42,28 @@ async function openHouse(findWaitMs: number): Promise<House> {
     async write(count) {
       const names = Array.from({ length: count }, () => `e${written++}`)
       await write(store, "acme", names)
-      filing.poke([{ workspace: "acme", sequence: written }])
+      filing.poke(["acme"])
       return written
     },
   }
 }
 
-test("what was written before a search is found by it", async () => {
+test("what was written before a search is found by it, filed or not", async () => {
   const house = await openHouse(10_000)
-  await house.filing.findable("acme")
+  const find = (written: number) => house.store.search.find("acme", { system: "with" }, written + 1, 1)
   for (const count of [1, 700, 3, 1]) {
     const written = await house.write(count)
-    await house.filing.findable("acme")
-    assert.equal(await house.store.search.position("acme"), written)
-    assert.equal((await house.store.search.find("acme", { system: "with" }, written + 1, 1)).total, written)
+    assert.deepEqual(await find(written), { sequences: [written], hasMore: written > 1, total: written })
   }
-  await house.filing.findable("nobody")
+  // Too many to be looked through one by one, unless they are filed by now.
+  const written = await house.write(20_000)
+  const position = await house.store.search.position("acme")
+  const hits = await find(written)
+  assert.ok(hits === undefined || position > 0)
+  await house.filing.catchUp("acme")
+  assert.equal(await house.store.search.position("acme"), written)
+  assert.deepEqual(await find(written), { sequences: [written], hasMore: true, total: written })
+  await house.filing.catchUp("nobody")
   await expectChain(house.store.journal, "acme")
 })
 
@@ -72,16 +78,16 @@ test("what nobody asks for can be found a moment later", async () => {
 
 test("who would have to wait too long is told to come back, and then it is found", async () => {
   const house = await openHouse(200)
-  await house.filing.findable("acme")
+  await house.filing.catchUp("acme")
   {
     using other = new DatabaseSync(join(house.folder, "search.db"))
     other.exec("BEGIN IMMEDIATE")
     await house.write(5)
-    await assert.rejects(house.filing.findable("acme"), (error) => error instanceof LedgerError && error.code === "ledger_unavailable")
+    await assert.rejects(house.filing.catchUp("acme"), (error) => error instanceof LedgerError && error.code === "ledger_unavailable")
     assert.equal(await house.store.search.position("acme"), 0)
     other.exec("ROLLBACK")
   }
   while ((await house.store.search.position("acme")) < 5) await new Promise((resolve) => setTimeout(resolve, 10))
-  await house.filing.findable("acme")
+  await house.filing.catchUp("acme")
   await expectChain(house.store.journal, "acme")
 })

@@ -1,5 +1,5 @@
-// The third program: makes entries findable, in a thread of its own beside the one that serves. It is in no hurry: the system gives it
-// what the others leave, and whoever searches has it come up to the end first.
+// The third program: files entries, in a thread of its own beside the one that serves. It is in no hurry: the system gives it what the
+// others leave, and whoever searches looks through what is not filed yet.
 
 import { setPriority } from "node:os"
 import { systemClock } from "./clock.ts"
@@ -15,10 +15,10 @@ export interface FilingOptions {
 }
 
 export interface FilingBeside {
-  /** Chains have grown, each to this head; or may have, if no head is given. */
-  poke(heads: readonly { readonly workspace: string; readonly sequence?: number }[]): void
-  /** Resolves when everything that was recorded until now can be found; a LedgerError if that takes too long. */
-  findable(workspace: string): Promise<void>
+  /** These workspaces have new entries, or may have. */
+  poke(workspaces: readonly string[]): void
+  /** Resolves when everything that was recorded until now is filed; a LedgerError if that takes too long. */
+  catchUp(workspace: string): Promise<void>
   close(): Promise<void>
 }
 
@@ -36,16 +36,10 @@ export async function fileBeside(
   report: (report: FilingReport) => void,
   onDeath: (cause: Error) => void,
 ): Promise<FilingBeside> {
-  const heads = new Map<string, number>()
-  const filed = new Map<string, number>()
-  const hear = (said: FilingReport): void => {
-    if (said.kind === "filed") for (const [workspace, position] of said.positions) filed.set(workspace, position)
-    report(said)
-  }
-  const thread = await startThread<FilingQuestions, FilingReport>(import.meta.filename, options, { onDeath, onReport: hear })
+  const thread = await startThread<FilingQuestions, FilingReport>(import.meta.filename, options, { onDeath, onReport: report })
   const fresh = new Set<string>()
   let telling = false
-  // Who searches asks for what it needs at once; until then, few large steps cost less than many small ones.
+  // Few large steps cost less than many small ones.
   const tell = async (): Promise<void> => {
     telling = true
     while (fresh.size > 0) {
@@ -57,28 +51,24 @@ export async function fileBeside(
     telling = false
   }
   return {
-    poke(grown) {
-      for (const { workspace, sequence } of grown) {
-        if (sequence !== undefined) heads.set(workspace, sequence)
-        fresh.add(workspace)
-      }
+    poke(workspaces) {
+      for (const workspace of workspaces) fresh.add(workspace)
       // A thread that has ended says so by itself.
       if (!telling) tell().catch(() => undefined)
     },
-    async findable(workspace) {
-      const head = heads.get(workspace)
-      if (head !== undefined && (filed.get(workspace) ?? 0) >= head) return
+    async catchUp(workspace) {
       const position = await Promise.race([
         thread.ask("catchUp", workspace).catch(() => undefined),
         systemClock.sleep(options.limits.findWaitMs).then(() => undefined),
       ])
       if (position === undefined)
         throw new LedgerError("ledger_unavailable", "what was recorded last cannot be found yet; ask again in a moment")
-      // A workspace that nobody has written to since the start ends there; nobody else writes.
-      if (!heads.has(workspace)) heads.set(workspace, position)
-      filed.set(workspace, Math.max(position, filed.get(workspace) ?? 0))
     },
-    close: () => thread.close(),
+    async close() {
+      // What was written in the last moment has not been told yet.
+      if (fresh.size > 0) await thread.ask("poke", [...fresh])
+      await thread.close()
+    },
   }
 }
 

@@ -38,7 +38,7 @@ export interface Limits {
   readonly followEntriesMax: number
   /** Entries that are made findable in one step: a larger one saves little, and whoever waits for its end waits longer. */
   readonly fileEntriesMax: number
-  /** New entries are made findable at most this often while nobody searches. */
+  /** New entries are filed at most this often: what is not filed is looked through by every search, and small steps cost more. */
   readonly fileEveryMs: number
   /** How long a search waits until everything that was recorded before it can be found. */
   readonly findWaitMs: number

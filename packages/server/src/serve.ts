@@ -96,13 +96,12 @@ async function start(
     store,
     ledger,
     ...administered({ ...parts, limits, host: new URL(address.url).hostname }, secrets.rootKey),
-    queries: createQueries(store),
+    queries: createQueries(store, (workspace) => filing.catchUp(workspace)),
     packs: createPacks({ ...parts, store, limits, seal: (workspace) => watching.seal(workspace) }),
     clock: systemClock,
     limits,
     metrics,
     seal: (workspace) => watching.seal(workspace),
-    findable: (workspace) => filing.findable(workspace),
     brokenWorkspaces: () => broken.size,
     halted: (workspace) => haltOf(behind, workspace !== undefined && broken.has(workspace)),
     get publicUrl() {
@@ -113,7 +112,7 @@ async function start(
   const listensOn = urlOf(config.host, portOf(server) ?? config.port)
   if (config.publicUrl === undefined) address.url = listensOn
   watching.poke(workspaces.map(({ id }) => id))
-  filing.poke(workspaces.map(({ id }) => ({ workspace: id })))
+  filing.poke(workspaces.map(({ id }) => id))
   return {
     url: address.url,
     listensOn,
@@ -190,7 +189,7 @@ function reportTo(metrics: Metrics, watching: Watching, filing: FilingBeside): S
     advanced(heads) {
       for (const { workspace, sequence } of heads) metrics.advanced(workspace, sequence)
       watching.poke(heads.map(({ workspace }) => workspace))
-      filing.poke(heads)
+      filing.poke(heads.map(({ workspace }) => workspace))
     },
   }
 }

@@ -4,9 +4,9 @@
 import { strict as assert } from "node:assert"
 import type { Clock } from "../clock.ts"
 import type { Limits } from "../limits.ts"
-import type { Batch, Filed } from "../store/search.ts"
-import type { FilingStore, Stored } from "../store/store.ts"
-import { filedOf, missing } from "./filed.ts"
+import { filedAfter } from "../store/filed.ts"
+import type { Batch } from "../store/search.ts"
+import type { FilingStore, JournalReader } from "../store/store.ts"
 
 export type FilingReport =
   | { readonly kind: "filed"; readonly positions: readonly (readonly [workspace: string, position: number])[] }
@@ -56,6 +56,8 @@ export function startFiling({ store: { journal, search }, clock, limits, report 
   const waiting = new Map<string, Waiting[]>()
   let wake = () => {}
   let closing = false
+  /** The last step could not be filed. */
+  let hasFailed = false
   let stop = () => {}
   const stopped = new Promise<void>((resolve) => {
     stop = resolve
@@ -93,6 +95,8 @@ export function startFiling({ store: { journal, search }, clock, limits, report 
       else await fileSome().catch(failed)
       await turn()
     }
+    // What was written last goes with the stop; what is far behind goes on at the next start.
+    if (dirty.size > 0 && !hasFailed) await fileSome().catch(complain)
     refuse(waiting.keys(), new Error("filing has stopped"))
   }
 
@@ -100,6 +104,7 @@ export function startFiling({ store: { journal, search }, clock, limits, report 
     const steps = await gather()
     if (steps.length > 0) await search.fileAll(steps)
     else refuse(waiting.keys(), new Error("the journal ends before its head"))
+    hasFailed = false
     for (const { workspace, last } of steps) positions.set(workspace, last)
     for (const workspace of waiting.keys()) serve(workspace, await positionOf(workspace))
     if (steps.length > 0) report({ kind: "filed", positions: steps.map(({ workspace, last }) => [workspace, last]) })
@@ -113,7 +118,9 @@ export function startFiling({ store: { journal, search }, clock, limits, report 
     for (const workspace of new Set([...waiting.keys(), ...dirty])) {
       // To the end of the line, if that was not all there is. What is written from now on is told of.
       dirty.delete(workspace)
-      const step = await next(workspace, entriesLeft).catch((error: unknown) => setAside(workspace, error))
+      const step = await positionOf(workspace)
+        .then((position) => nextStep(journal, workspace, position, entriesLeft))
+        .catch((error: unknown) => setAside(workspace, error))
       if (step === undefined) continue
       if (!step.isAll) dirty.add(workspace)
       steps.push(step)
@@ -122,20 +129,6 @@ export function startFiling({ store: { journal, search }, clock, limits, report 
       if (entriesLeft <= 0 || bytesLeft <= 0) break
     }
     return steps
-  }
-
-  async function next(workspace: string, limit: number): Promise<Step | undefined> {
-    const position = await positionOf(workspace)
-    const end = (await journal.head(workspace))?.sequence ?? 0
-    const stored = await journal.after(workspace, position, limit)
-    let last = position
-    let bytes = 0
-    for (const { sequence, body, disclosures } of stored) {
-      assert(sequence > last && sequence <= last + holeMax, "the journal gives entries in order")
-      last = sequence
-      bytes += (body?.length ?? 0) + disclosures.length
-    }
-    return last === position ? undefined : { workspace, entries: withoutHoles(position, stored), last, bytes, count: stored.length, isAll: last >= end }
   }
 
   /** One workspace that cannot be read does not hold up the others. */
@@ -175,8 +168,13 @@ export function startFiling({ store: { journal, search }, clock, limits, report 
     for (const workspace of positions.keys()) dirty.add(workspace)
     positions.clear()
     refuse(waiting.keys(), error)
-    report({ kind: "failed", detail: detailOf(error) })
+    hasFailed = true
+    complain(error)
     await Promise.race([clock.sleep(retryAfterMs), stopped])
+  }
+
+  function complain(error: unknown): void {
+    report({ kind: "failed", detail: detailOf(error) })
   }
 
   async function pause(): Promise<void> {
@@ -187,14 +185,19 @@ export function startFiling({ store: { journal, search }, clock, limits, report 
   }
 }
 
-/** What is gone from the journal will be missed by whoever looks, so it is found like all else. */
-function* withoutHoles(position: number, entries: readonly Stored[]): Generator<Filed> {
-  let sequence = position + 1
-  for (const stored of entries) {
-    for (; sequence < stored.sequence; sequence++) yield missing(sequence)
-    yield filedOf(stored)
-    sequence++
+/** What follows a position. */
+async function nextStep(journal: JournalReader, workspace: string, position: number, limit: number): Promise<Step | undefined> {
+  const end = (await journal.head(workspace))?.sequence ?? 0
+  const stored = await journal.after(workspace, position, limit)
+  let last = position
+  let bytes = 0
+  for (const { sequence, body, disclosures } of stored) {
+    assert(sequence > last && sequence <= last + holeMax, "the journal gives entries in order")
+    last = sequence
+    bytes += (body?.length ?? 0) + disclosures.length
   }
+  if (last === position) return undefined
+  return { workspace, entries: filedAfter(position, stored), last, bytes, count: stored.length, isAll: last >= end }
 }
 
 function detailOf(error: unknown): string {

@@ -43,8 +43,6 @@ export interface Service {
   readonly metrics: Metrics
   /** Has a workspace's chain signed to its end. */
   readonly seal: (workspace: string) => Promise<unknown>
-  /** Resolves when everything that was recorded in a workspace until now can be found; a LedgerError if that takes too long. */
-  readonly findable: (workspace: string) => Promise<void>
   /** How many workspaces have a chain that does not hold together. */
   readonly brokenWorkspaces: () => number
   /** Why nothing may be written, to this workspace or at all. */

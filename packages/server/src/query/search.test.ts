@@ -9,6 +9,8 @@ import { createQueries, type PageRequest } from "./search.ts"
 
 const dayMs = 86_400_000
 const ledgerId = Buffer.alloc(32, 7)
+/** So little is recorded here that all of it is looked through. */
+const nothingWaits = () => assert.fail("nothing has to be filed first")
 
 /** A workspace whose entries are nothing but their times. */
 async function openTimes() {
@@ -33,7 +35,7 @@ async function openTimes() {
     times.push(...timesMs)
   }
 
-  return { queries: createQueries(served), times, append }
+  return { queries: createQueries(served, nothingWaits), times, append }
 }
 
 function filedAt(sequence: number, occurredMs: number): Filed {
@@ -103,7 +105,7 @@ test("the archive ends where the days do, to the millisecond, as time goes on an
 
 test("what the search knows of and the journal does not have is broken at its place, and so is what followed it", async () => {
   const { served, filing } = openMemory()
-  const queries = createQueries(served)
+  const queries = createQueries(served, nothingWaits)
   await filing.search.file("acme", [filedAt(1, 0), filedAt(2, 0)])
   const page = await queries.page(workspaceOf(90), request("all"), 0)
   assert.deepEqual([page.total, page.nextCursor, page.verified], [2, 1, false])

@@ -2,9 +2,10 @@
 // the record before it.
 
 import { parseRecord } from "@tallystick/proof"
+import { LedgerError } from "../error.ts"
 import { disclosuresFor, type Content, type Sight } from "../entry.ts"
 import type { Document, Store, Stored } from "../store/store.ts"
-import type { Wanted } from "../store/search.ts"
+import type { Hits, Wanted } from "../store/search.ts"
 import { archivedBefore, findIncluded, findLinked, showEntry, showProof, type Found } from "./receipt.ts"
 
 export interface PageRequest {
@@ -43,14 +44,24 @@ export interface Queries {
 /** Matches that are asked for at once when all of them are wanted. */
 const allAtOnce = 1000
 
-export function createQueries(store: Pick<Store, "journal" | "index" | "search">): Queries {
+/** `file` has everything filed that was recorded in a workspace; it rejects with a LedgerError if that takes too long. */
+export function createQueries(store: Pick<Store, "journal" | "index" | "search">, file: (workspace: string) => Promise<void>): Queries {
   const hotFrom = createArchiveEnds(store)
+  const find = async (workspace: string, wanted: Wanted, before: number, limit: number): Promise<Hits> => {
+    const hits = await store.search.find(workspace, wanted, before, limit)
+    if (hits !== undefined) return hits
+    await file(workspace)
+    const again = await store.search.find(workspace, wanted, before, limit)
+    if (again === undefined)
+      throw new LedgerError("ledger_unavailable", "more is being recorded than can be found in time; ask again in a moment")
+    return again
+  }
 
   return {
     async page(workspace, { wanted, storage, cursor, limit, proveWith, sightOf }, nowMs) {
       const bounds = storage === "all" ? {} : boundsOf(storage, await hotFrom(workspace, nowMs))
       const before = cursor === 0 ? Number.MAX_SAFE_INTEGER : cursor
-      const hits = await store.search.find(workspace.id, { ...wanted, ...bounds }, before, limit)
+      const hits = await find(workspace.id, { ...wanted, ...bounds }, before, limit)
       const found = await findAll(store, workspace, hits.sequences, nowMs, proveWith !== undefined)
       return {
         events: found.map((one) => {
@@ -70,7 +81,7 @@ export function createQueries(store: Pick<Store, "journal" | "index" | "search">
       const bounds = storage === "all" ? {} : boundsOf(storage, await hotFrom(workspace, nowMs))
       const sequences: number[] = []
       for (let before = Number.MAX_SAFE_INTEGER; ;) {
-        const hits = await store.search.find(workspace.id, { ...wanted, ...bounds }, before, allAtOnce)
+        const hits = await find(workspace.id, { ...wanted, ...bounds }, before, allAtOnce)
         if (hits.total > most) return { sequences: [], total: hits.total }
         sequences.push(...hits.sequences)
         before = hits.sequences.at(-1) ?? 0

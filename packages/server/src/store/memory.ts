@@ -6,6 +6,7 @@ import { sha256 } from "../sha256.ts"
 import { conflictIn } from "./conflict.ts"
 import type { DocumentKind } from "./documents.ts"
 import { createMemorySearch } from "./memory-search.ts"
+import { createUnfiled, joined } from "./unfiled.ts"
 import type { Change, Checkpoint, Document, FilingStore, Group, Head, Outcome, Store, Stored, Tree, WatchedStore } from "./store.ts"
 
 export interface MemoryStore {
@@ -130,9 +131,21 @@ export function openMemory(): MemoryStore {
   }
 
   const search = createMemorySearch()
+  const unfiled = createUnfiled({
+    last: (workspace) => chainOf(workspace).entries.length,
+    after: (workspace, sequence, limit) => chainOf(workspace).entries.slice(sequence, sequence + limit),
+  })
+  const finder: Store["search"] = {
+    position: (workspace) => search.position(workspace),
+    async find(workspace, wanted, before, limit) {
+      const [position, hits] = await Promise.all([search.position(workspace), search.find(workspace, wanted, before, limit)])
+      const fresh = unfiled(workspace, position, wanted)
+      return fresh === undefined ? undefined : joined(hits, fresh, before, limit)
+    },
+  }
   const close = async () => {}
   return {
-    served: { journal, index, search, registry, ready: async () => {}, close },
+    served: { journal, index, search: finder, registry, isCopy: false, ready: async () => {}, close },
     watched: { journal, index, registry, close },
     filing: { journal, search, close },
   }

@@ -65,10 +65,18 @@ export interface Hits {
 }
 
 export interface SearchReader {
-  /** Entries up to and including this sequence can be found. */
+  /** Entries up to and including this sequence are filed. */
   position(workspace: string): Promise<number>
   /** A page of matches: at most `limit` with a sequence below `before`. */
   find(workspace: string, wanted: Wanted, before: number, limit: number): Promise<Hits>
+}
+
+/** Finds what is filed, and what has been recorded since. */
+export interface Finder {
+  /** Entries up to and including this sequence are filed. */
+  position(workspace: string): Promise<number>
+  /** As `SearchReader.find`. Undefined: more waits to be filed than is looked through one by one. */
+  find(workspace: string, wanted: Wanted, before: number, limit: number): Promise<Hits | undefined>
 }
 
 export interface Batch {

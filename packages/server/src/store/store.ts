@@ -9,7 +9,7 @@
 // files writes the search.
 
 import type { Documents, DocumentKind } from "./documents.ts"
-import type { Search, SearchReader } from "./search.ts"
+import type { Finder, Search } from "./search.ts"
 
 /** The end of a workspace's chain. An empty chain has sequence 0 and the ledgerId as its hash. */
 export interface Head {
@@ -151,7 +151,7 @@ export interface Registry {
 export interface Store {
   readonly journal: Journal
   readonly index: IndexReader
-  readonly search: SearchReader
+  readonly search: Finder
   readonly registry: Registry
   /** Rejects with a sentence when nothing could be appended now; a cheap question, asked by /readyz. */
   ready(): Promise<void>

@@ -111,7 +111,6 @@ async function matchesOf(
   const wanted = wantedOf(caller, { ...filter, projectId: filter.projectId ?? projectId ?? "all", includeArchive, includeSystem })
   const request = { wanted, storage: storage ?? (includeArchive ? "all" : "hot") }
   const most = service.limits.packReceiptsMax
-  await service.findable(workspace.id)
   const { sequences, total } = await service.queries.all(workspace, request, most, service.clock.now())
   if (total === 0) throw new LedgerError("invalid_field", "filter must match one entry at least, and matches none")
   if (total > most) throw new LedgerError("invalid_field", `filter must match ${most} entries at most, and matches ${total}`)

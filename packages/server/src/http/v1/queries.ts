@@ -29,7 +29,6 @@ export function queryEndpoints(service: Service): readonly ServiceEndpoint[] {
         permit(caller, "read", workspaceId)
         const wanted = wantedOf(caller, asked)
         const workspace = await service.workspaces.get(workspaceId)
-        await service.findable(workspaceId)
         const page = await service.queries.page(
           workspace,
           {
@@ -60,7 +59,6 @@ export function queryEndpoints(service: Service): readonly ServiceEndpoint[] {
         const workspace = await service.workspaces.get(workspaceId)
         const project = await service.projects.find(workspaceId, projectId)
         if (project?.value.activityLinks !== true) throw new LedgerError("activity_disabled", "this project has no activity links now")
-        await service.findable(workspaceId)
         const page = await service.queries.page(
           workspace,
           {

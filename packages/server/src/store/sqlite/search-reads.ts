@@ -31,12 +31,14 @@ export function searchReads(database: DatabaseSync) {
 
   return {
     position: (workspace: string): number => workspaceOf(workspace)?.position ?? 0,
-    /** All of it at one moment, so that the total is that of the page. */
-    find(workspace: string, wanted: Wanted, before: number, limit: number): Hits {
+    /** All of it at one moment, so that the total is that of the page, and of what is filed up to the position. */
+    findFiled(workspace: string, wanted: Wanted, before: number, limit: number): { readonly position: number; readonly hits: Hits } {
       begin.run()
       try {
         const filed = workspaceOf(workspace)
-        return filed === undefined ? nothing : findIn(filed, wanted, before, limit)
+        return filed === undefined
+          ? { position: 0, hits: nothing }
+          : { position: filed.position, hits: findIn(filed, wanted, before, limit) }
       } finally {
         commit.run()
       }

@@ -41,7 +41,7 @@ export function createSearch(database: DatabaseSync, journal: ReturnType<typeof 
 
   const search: Search = {
     position: async (workspace) => reads.position(workspace),
-    find: async (workspace, wanted, before, limit) => reads.find(workspace, wanted, before, limit),
+    find: async (workspace, wanted, before, limit) => reads.findFiled(workspace, wanted, before, limit).hits,
     file: (workspace, entries) => search.fileAll([{ workspace, entries }]),
     async fileAll(batches) {
       let isKept = false

@@ -8,9 +8,9 @@ import { hash } from "node:crypto"
 import { isJsonObject, parseJson, parseRecord, type Json, type JsonObject, type Kind } from "@tallystick/proof"
 import { disclosuresOf } from "../entry.ts"
 import { instantOf } from "../instant.ts"
-import type { Lane } from "../store/documents.ts"
-import type { Field, Filed, Owner } from "../store/search.ts"
-import type { Stored } from "../store/store.ts"
+import type { Lane } from "./documents.ts"
+import type { Field, Filed, Owner } from "./search.ts"
+import type { Stored } from "./store.ts"
 
 type Fields = Record<Owner, Field[]>
 
@@ -77,8 +77,18 @@ function readable(stored: Stored, body: JsonObject): Filed | undefined {
   }
 }
 
+/** What follows a position. What is gone from the journal will be missed by whoever looks, so it is found like all else. */
+export function* filedAfter(position: number, entries: readonly Stored[]): Generator<Filed> {
+  let sequence = position + 1
+  for (const stored of entries) {
+    for (; sequence < stored.sequence; sequence++) yield missing(sequence)
+    yield filedOf(stored)
+    sequence++
+  }
+}
+
 /** An entry that is not there. */
-export function missing(sequence: number): Filed {
+function missing(sequence: number): Filed {
   return bare(sequence, "event", 0, [])
 }
 
