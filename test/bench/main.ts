@@ -123,7 +123,9 @@ async function growth(): Promise<void> {
     `receipt verification at ${written} entries: median ${quantile(latencies, 0.5).toFixed(2)} ms, p99 ${quantile(latencies, 0.99).toFixed(2)} ms\n`,
   )
 
-  await caughtUp(service.url, writer)
+  await caughtUp(service.url, writer, receipts.at(-1) ?? "")
+  const filingMs = service.filingMs()
+  if (filingMs !== undefined) say(`index cost: ${((filingMs / written) * 1000).toFixed(1)} µs of processor time an event\n`)
   await queries(service.url, writer, written)
 
   await service.stop("SIGKILL")
@@ -138,11 +140,16 @@ async function growth(): Promise<void> {
   say(`kill -9 to ready at ${written} entries: median ${whole(median(restarts))} ms, of ${restarts.length}`)
 }
 
-/** How long the index takes to find what was written last, after the load has ended. */
-async function caughtUp(url: string, { workspace, key }: Load["writers"][number]): Promise<void> {
+/** How long it takes, after the load has ended, until what was written last is in the index. */
+async function caughtUp(url: string, { workspace, key }: Load["writers"][number], last: string): Promise<void> {
   const started = performance.now()
   const headers = { authorization: `Bearer ${key}` }
-  while ((await fetch(`${url}/v1/workspaces/${workspace}/events?limit=1`, { headers })).status !== 200) continue
+  const isQueued = async (): Promise<boolean> => {
+    const answer = await fetch(`${url}/v1/workspaces/${workspace}/receipts/${last}`, { headers })
+    // What a receipt says of itself.
+    return ((await answer.json()) as { receipt: { queued: boolean } }).receipt.queued
+  }
+  while (await isQueued()) await new Promise((resolve) => setTimeout(resolve, 10))
   say(`the index has caught up ${((performance.now() - started) / 1000).toFixed(1)} s after the load\n`)
 }
 

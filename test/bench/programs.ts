@@ -1,7 +1,7 @@
 // The programs of a benchmark, each a process of its own.
 
 import { spawn, type ChildProcess } from "node:child_process"
-import { readFileSync } from "node:fs"
+import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import type { Load, Measured } from "./load.ts"
 
@@ -14,6 +14,8 @@ export interface Program {
   readonly startedMs: number
   /** Resident memory now, in megabytes. */
   residentMb(): number
+  /** Processor time of the thread that files, the only one that stands back for others; undefined where the system does not say. */
+  filingMs(): number | undefined
   stop(signal?: "SIGTERM" | "SIGKILL"): Promise<void>
 }
 
@@ -44,12 +46,25 @@ async function start(args: readonly string[], environment: Record<string, string
     child,
     startedMs: performance.now() - startMs,
     residentMb: () => Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${child.pid}/status`, "utf8"))?.[1] ?? 0) / 1024,
+    filingMs: () => niceThreadMs(child.pid ?? 0),
     async stop(signal = "SIGTERM") {
       const ended = new Promise((resolve) => child.once("exit", resolve))
       child.kill(signal)
       await ended
     },
   }
+}
+
+function niceThreadMs(pid: number): number | undefined {
+  const tasks = `/proc/${pid}/task`
+  if (!existsSync(tasks)) return undefined
+  for (const task of readdirSync(tasks)) {
+    // After the name, which may hold anything: the state, and then numbers. Times are in hundredths of a second.
+    const stat = readFileSync(`${tasks}/${task}/stat`, "utf8")
+    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ")
+    if (Number(fields[16]) > 0) return (Number(fields[11]) + Number(fields[12])) * 10
+  }
+  return undefined
 }
 
 /** Runs the load generator in a process of its own. */

@@ -23,6 +23,8 @@ export interface Latencies {
 }
 
 const people = 5000
+/** A turn of the writer: starting it takes a part of a second of a core, which few questions should meet. */
+const writeSeconds = 10
 
 /** Asks each kind of query in turn while 2,000 events a second are written; says what the writers got meanwhile. */
 export async function measureQueries(
@@ -109,7 +111,7 @@ async function keepWriting(url: string, writer: Load["writers"][number], ended: 
   let written = 0
   let refused = 0
   for (let turn = 0; !ended.at; turn++) {
-    const load = { url, connections: 16, seconds: 2, batch: 0, perSecond: 2000, writers: [writer], run: `beside-${turn}-key` }
+    const load = { url, connections: 16, seconds: writeSeconds, batch: 0, perSecond: 2000, writers: [writer], run: `beside-${turn}-key` }
     const measured = await runLoad(load)
     written += measured.events
     refused += measured.refused

@@ -153,7 +153,7 @@ export interface Receipt {
   readonly lane: Open<Lane>
   readonly storageClass: Open<StorageClass>
   readonly verificationUrl: string
-  /** Stored, and not yet searchable. */
+  /** Stored, and not in the index yet. Searches find it all the same. */
   readonly queued: boolean
   /** When the request arrived. */
   readonly receivedAt?: Time | null
