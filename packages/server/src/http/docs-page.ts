@@ -147,8 +147,10 @@ function contents({ name, operations }: Group): Html {
   return tag`<section><h2>${name}</h2><ul>${items}</ul></section>\n`
 }
 
+/** A path may go on in the next line after each of its parts. */
 function signature(method: string, path: string): Html {
-  return tag`<span class="method ${method}">${method.toUpperCase()}</span> ${path}`
+  const parts = path.split(/(?<=.\/)/).map((part) => tag`${part}<wbr>`)
+  return tag`<span class="method ${method}">${method.toUpperCase()}</span> ${parts}`
 }
 
 function section({ name, description, operations }: Group, document: Document): Html {
