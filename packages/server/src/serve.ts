@@ -152,7 +152,7 @@ async function listen(config: Config, service: Service, log: Logger, version: st
 function administered(parts: Omit<AccountParts, "workspaces"> & WorkspaceParts & { readonly limits: Limits }, rootKey: string) {
   const workspaces = createWorkspaces(parts)
   const keys = createKeys(parts)
-  const tokens = createTokens(parts)
+  const tokens = createTokens({ ...parts, rootKey })
   const scoped = tokens.recognise
   return {
     workspaces,

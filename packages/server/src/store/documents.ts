@@ -95,7 +95,8 @@ export interface TokenDocument {
   readonly createdAt: string
   readonly expiresAt: string
   readonly revokedAt?: string
-  readonly minter: { readonly kind: "instance" } | { readonly kind: "api-key" | "member"; readonly id: string }
+  /** `mac` tells which instance key it was. */
+  readonly minter: { readonly kind: "instance"; readonly mac: string } | { readonly kind: "api-key" | "member"; readonly id: string }
 }
 
 /** A published version of a project's policy. Its id is `<projectId>:<version>`; it is never changed. */

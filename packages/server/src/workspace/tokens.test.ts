@@ -46,7 +46,8 @@ async function openHouse() {
   const secret = Buffer.alloc(32, 3)
   const ledger = createLedger({ journal, clock, limits: defaultLimits, secret, report: { commit: () => {}, advanced: () => {} } })
   const parts = { registry, ledger, clock, secret }
-  const [keys, tokens] = [createKeys(parts), createTokens(parts)]
+  const tokensOf = (rootKey: string) => createTokens({ ...parts, rootKey })
+  const [keys, tokens] = [createKeys(parts), tokensOf("the first key of the instance")]
   const workspaces = createWorkspaces({ ...parts, host: "ledger.example" })
   const acme = await workspaces.create(instance, { id: "acme" })
   const { recognise } = tokens
@@ -58,6 +59,7 @@ async function openHouse() {
     acme,
     keys,
     tokens,
+    withKey: tokensOf,
     authenticate: createAuthenticate("a-root-key-of-more-than-32-characters", {
       k: keys.recognise,
       r: recognise,
@@ -151,6 +153,18 @@ test("a token dies with the key that made it, and with no other", async () => {
   ])
   for (const { token } of [ofOther, ofInstance]) assert.equal((await house.authenticate(token)).kind, "token")
   await assert.rejects(house.authenticate((await make(one)).token), code("token_revoked"), "made at the moment of its end")
+  await expectChain(house.journal, "acme")
+})
+
+test("a token that the instance key made dies when there is another instance key", async () => {
+  const house = await openHouse()
+  const { token } = await house.tokens.create(instance, house.acme, receipt, {})
+  const ofKey = await house.tokens.create(await house.keyOf(), house.acme, receipt, {})
+  const [, id = ""] = /^tsr_([^_]+)_/.exec(token) ?? []
+  assert.equal((await house.withKey("the first key of the instance").recognise(id, token))?.kind, "token")
+  const after = house.withKey("the second key of the instance")
+  await assert.rejects(async () => after.recognise(id, token), code("token_revoked"))
+  assert.equal(await after.stateOf(ofKey.document), "live")
   await expectChain(house.journal, "acme")
 })
 

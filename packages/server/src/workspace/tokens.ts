@@ -38,6 +38,7 @@ export interface TokenParts {
   readonly ledger: Ledger
   readonly clock: Clock
   readonly secret: Uint8Array
+  readonly rootKey: string
 }
 
 /** `revoked` also when whoever made it was, or does not belong to the workspace any more. */
@@ -56,8 +57,10 @@ export const tokenLives: Readonly<Record<TokenType, { readonly usual: number; re
   evidence: { usual: 7 * day, longest: 90 * day },
 }
 
-export function createTokens({ registry, ledger, clock, secret }: TokenParts): Tokens {
+export function createTokens({ registry, ledger, clock, secret, rootKey }: TokenParts): Tokens {
   const macOf = createMac(deriveKey(secret, "token pepper"))
+  // With another instance key, what the former one made is over.
+  const instanceMac = Buffer.from(deriveKey(secret, "instance key", Buffer.from(rootKey))).toString("base64url")
 
   return {
     stateOf,
@@ -75,7 +78,7 @@ export function createTokens({ registry, ledger, clock, secret }: TokenParts): T
       const nowMs = clock.now()
       const credential = makeCredential(tokenLetters[bound.type], ledger.random)
       const token = formatCredential(credential)
-      const minter = minterOf(by)
+      const minter = minterOf(by, instanceMac)
       const expiresAt = isoTime(Math.min(nowMs + expiresInSeconds * 1000, await endOf(workspace.id, minter)))
       const noted = note === undefined ? {} : { note }
       const value: TokenDocument = { bound, mac: macOf(token), ...noted, createdAt: isoTime(nowMs), expiresAt, minter }
@@ -109,7 +112,7 @@ export function createTokens({ registry, ledger, clock, secret }: TokenParts): T
   async function minterLives(workspace: string, { minter, createdAt }: TokenDocument): Promise<boolean> {
     switch (minter.kind) {
       case "instance":
-        return true
+        return minter.mac === instanceMac
       case "api-key": {
         const key = await registry.get("api-key", workspace, minter.id)
         return key !== undefined && key.value.revokedAt === undefined
@@ -127,10 +130,10 @@ export function createTokens({ registry, ledger, clock, secret }: TokenParts): T
   }
 }
 
-function minterOf(by: Principal): TokenDocument["minter"] {
+function minterOf(by: Principal, instanceMac: string): TokenDocument["minter"] {
   switch (by.kind) {
     case "instance":
-      return { kind: "instance" }
+      return { kind: "instance", mac: instanceMac }
     case "api-key":
       return { kind: "api-key", id: by.id }
     case "member":
