@@ -8,8 +8,8 @@ import type { Stored } from "./store.ts"
 
 /** Looked through in a few milliseconds; what a busy writer leaves unfiled is less. */
 const entriesMax = 4000
-/** Of bodies and disclosures: thousands of the largest would be a gigabyte. */
-const bytesMax = 16 * 1024 * 1024
+/** Of bodies and disclosures, of which several times as much is made: thousands of the largest would be gigabytes. */
+const bytesMax = 4 * 1024 * 1024
 /** Workspaces whose entries are kept from one search to the next. */
 const workspacesMax = 4
 

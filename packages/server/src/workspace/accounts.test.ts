@@ -86,7 +86,11 @@ test("every act on an account is recorded in the ledger of the instance, every a
     presides: true,
   } satisfies MemberPrincipal)
 
-  const { token, document } = await house.members.invite(by, acme, { email: "bob@example.com", name: "Bob of the Quiet Hills", role: "viewer" })
+  const { token, document } = await house.members.invite(by, acme, {
+    email: "bob@example.com",
+    name: "Bob of the Quiet Hills",
+    role: "viewer",
+  })
   const bob = await house.accounts.setUp({ token, password })
   await house.members.changeRole(by, acme, document.id, "admin")
   const bobs = (await sessions.recognise(bob.token, "acme")) ?? assert.fail("nobody is signed in")
@@ -123,7 +127,11 @@ test("every act on an account is recorded in the ledger of the instance, every a
   // Names and e-mails are sealed, ids cannot be found out by trying, and of secrets nothing is kept.
   const bodies = (await Promise.all(["instance", "acme"].map((id) => house.journal.after(id, 0, 1000)))).flat()
   const text = bodies.map(({ body }) => Buffer.from(body ?? []).toString()).join("\n")
-  for (const clear of ["example.com", "Quiet Hills", ...[ada.token, bob.token, token, offered, password].map((one) => one.slice(18, -6) || one)]) {
+  for (const clear of [
+    "example.com",
+    "Quiet Hills",
+    ...[ada.token, bob.token, token, offered, password].map((one) => one.slice(18, -6) || one),
+  ]) {
     assert.ok(!text.includes(clear), `an entry shows ${clear}`)
   }
   assert.notEqual(memberIds(secret)(a), memberIds(Buffer.alloc(32, 4))(a))
