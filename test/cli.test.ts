@@ -229,7 +229,7 @@ test("every command has an example in its help", async () => {
       .filter((name) => name !== "help")
   }
   const commands = (await listed()).map((name) => [name])
-  assert.deepEqual(commands.flat().toSorted(), ["keys", "reindex", "serve", "verify"])
+  assert.ok(commands.length >= 10, `looked at ${commands.length} commands only`)
   for (const command of [...commands.filter(([name]) => name !== "keys"), ...(await listed("keys")).map((name) => ["keys", name])]) {
     const { code, output } = await tallystick([...command, "--help"])
     assert.equal(code, 0)

@@ -14,6 +14,7 @@ import { eventually, startService, type Service } from "./service.ts"
 const root = join(import.meta.dirname, "..")
 const readme = read("README.md")
 const format = read("docs/format.md")
+const operating = read("docs/operating.md")
 
 // Commands ------------------------------------------------------------------------------------------------------------------------------------------------
 
@@ -50,11 +51,31 @@ test("docs/format.md checks a record, a body, a proof and a checkpoint with tool
   await expectChain(service.root, "demo", [receipt])
 })
 
+test("docs/operating.md is run as it stands, and what it restores goes on as the ledger", { skip: without("bash", "curl") }, async () => {
+  await using service = await startDemo()
+  const printed = await printedCommand(service)
+  const receipt = JSON.parse(the((await bash(service, [printed])).outputs[0])) as MintedReceipt
+  const names = the(blocksAfter(operating, "operating: names")[0]).text.replace("8080", new URL(service.url).port)
+  const steps = stepsOf(operating, "operating")
+  assert.ok(steps.length >= 6, `the page has ${steps.length} commands only`)
+  await runSteps(service, `${names}exec 2> remarks`, steps)
+
+  // The backup stands at the moment when it was made: what was rotated behind it is not in it, and both are whole.
+  await expectChain(service.root, "demo", [receipt])
+  assert.equal(await service.end(), 0)
+  const folder = dirname(service.data)
+  const environment = { TALLYSTICK_HEADS: join(folder, "newest.heads"), TALLYSTICK_ROOT_KEY: service.rootKey }
+  await using restored = await startService({ data: join(folder, "monday"), environment })
+  await expectChain(restored.root, "demo", [receipt])
+  assert.equal(await restored.end(), 0)
+})
+
 test("every command in the documents is run, and what a document shows wrong is found", () => {
   const commands = (text: string) => blocksIn(text).filter(({ kind }) => kind === "sh").length
   // Two are not steps: the start itself, and the names of things.
   assert.equal(commands(readme), 2 + stepsOf(readme, "tour").length)
   assert.equal(commands(format), stepsOf(format, "checked").length)
+  assert.equal(commands(operating), 1 + stepsOf(operating, "operating").length)
   const { scripts } = JSON.parse(read("package.json")) as { scripts: { start: string } }
   assert.ok(scripts.start.endsWith("packages/server/src/main.ts serve --demo"), "what is tried here is not what npm start does")
 

@@ -160,10 +160,24 @@ export interface Client {
   write(event: object, key?: string, headers?: Ask["headers"]): Promise<Reply>
 }
 
-export function clientOf(url: string, bearer: string | undefined, see: See = () => {}): Client {
-  const ask: Client["ask"] = async (method, path, { body, headers = {} } = {}) => {
-    const isRaw = typeof body === "string" || body instanceof Uint8Array
-    const response = await fetch(url + path, {
+/** A request on its way to a service. */
+export interface Sent extends Omit<Exchange, "reply"> {
+  readonly url: string
+}
+
+export type Send = (sent: Sent) => Promise<Reply>
+
+/** How all clients of this process send. Through what else they may is said by through-client.ts, which is loaded before a scenario. */
+let send: Send = overHttp
+
+export function sendBy(other: Send): void {
+  send = other
+}
+
+export async function overHttp({ url, bearer, method, path, body, headers }: Sent): Promise<Reply> {
+  const isRaw = typeof body === "string" || body instanceof Uint8Array
+  return replyOf(
+    await fetch(url + path, {
       method,
       redirect: "manual",
       headers: {
@@ -172,10 +186,19 @@ export function clientOf(url: string, bearer: string | undefined, see: See = () 
         ...headers,
       },
       ...(body === undefined ? {} : { body: isRaw ? body : JSON.stringify(body) }),
-    })
-    const bytes = Buffer.from(await response.arrayBuffer())
-    const text = bytes.toString("utf8")
-    const reply = { status: response.status, headers: response.headers, bytes, text, json: () => JSON.parse(text) }
+    }),
+  )
+}
+
+export async function replyOf(response: Response): Promise<Reply> {
+  const bytes = Buffer.from(await response.arrayBuffer())
+  const text = bytes.toString("utf8")
+  return { status: response.status, headers: response.headers, bytes, text, json: () => JSON.parse(text) }
+}
+
+export function clientOf(url: string, bearer: string | undefined, see: See = () => {}): Client {
+  const ask: Client["ask"] = async (method, path, { body, headers = {} } = {}) => {
+    const reply = await send({ url, bearer, method, path, body, headers })
     see({ method, path, bearer, body, headers, reply })
     return reply
   }

@@ -34,6 +34,7 @@ const methods: Readonly<Record<string, (client: Client) => Promise<unknown>>> = 
   "GET /v1/workspaces/{workspaceId}/tlog/checkpoint": ({ log }) => log.checkpoint("acme"),
   "GET /v1/workspaces/{workspaceId}/tlog/log.vkey": ({ log }) => log.vkey("acme"),
   "GET /v1/workspaces/{workspaceId}/tlog/keys": ({ log }) => log.keys("acme"),
+  "POST /v1/workspaces/{workspaceId}/tlog/keys": ({ log }) => log.rotateKey("acme"),
   "GET /v1/workspaces/{workspaceId}/tlog/tile/{tile}": ({ log }) => log.tile("acme", "0/000"),
   "POST /v1/workspaces": ({ workspaces }) => workspaces.create({ id: "acme" }),
   "GET /v1/workspaces": ({ workspaces }) => workspaces.list(),

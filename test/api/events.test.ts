@@ -355,16 +355,54 @@ test("five headers and traceparent are kept as provenance, and each is checked",
   assert.notEqual(odd.headers.get("x-request-id"), "has a space")
   assert.deepEqual(odd.json().provenance, { requestId: "has a space", keyId: provenance.keyId })
   await expectRows(
-    Object.keys(headers).map((name) => ({
-      about: name,
-      as: writer,
-      ask: "POST /v1/events",
-      send: eventFor(acme.id),
-      headers: { ...key, [name]: "x".repeat(1025) },
-      gets: "400 invalid_field",
-      has: [new RegExp(name, "i")],
-    })),
+    Object.keys(headers)
+      .filter((name) => name !== "traceparent")
+      .map((name) => ({
+        about: name,
+        as: writer,
+        ask: "POST /v1/events",
+        send: eventFor(acme.id),
+        headers: { ...key, [name]: "x".repeat(1025) },
+        gets: "400 invalid_field",
+        has: [new RegExp(name, "i")],
+      })),
   )
+})
+
+test("a traceparent that is none is ignored, as the W3C says, and the write is not refused", async () => {
+  const [trace, parent] = ["4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"]
+  const good = [`00-${trace}-${parent}-01`, `00-${trace}-${parent}-00`, `00-${trace}-${parent}-ff`, `00-${"0".repeat(31)}1-${parent}-01`]
+  const bad = [
+    "",
+    "00-1",
+    `00-${trace}-${parent}`,
+    `00-${trace}-${parent}-1`,
+    `00-${trace}-${parent}-01-`,
+    `00-${trace}-${parent}-01-more`,
+    `01-${trace}-${parent}-01`,
+    `ff-${trace}-${parent}-01`,
+    `00-${trace.toUpperCase()}-${parent}-01`,
+    `00-${trace}-${parent.toUpperCase()}-01`,
+    `00-${"0".repeat(32)}-${parent}-01`,
+    `00-${trace}-${"0".repeat(16)}-01`,
+    `00-${trace}-${parent}-0g`,
+    `00_${trace}_${parent}_01`,
+    `00-${trace}-${parent}-01, 00-${trace}-${parent}-01`,
+    "x".repeat(1025),
+    "\u00ff",
+  ]
+  const key = writer.bearer?.split("_")[1]
+  for (const traceparent of [...good, ...bad]) {
+    const reply = await writer.write(eventFor(acme.id), undefined, { traceparent })
+    const kept = good.includes(traceparent) ? { traceparent, keyId: key } : { keyId: key }
+    assert.deepEqual([reply.status, reply.json().provenance], [202, kept], traceparent)
+    const shown = (await reader.get(`${acme.path}/receipts/${reply.json().receipt}`)).json()
+    assert.deepEqual([shown.receipt.provenance, shown.entry.provenance], [kept, kept], traceparent)
+  }
+  const [first] = good
+  const batch = { events: [{ idempotencyKey: crypto.randomUUID(), ...eventFor(acme.id) }] }
+  const { results } = (await writer.post("/v1/events/batch", batch, { traceparent: first ?? "" })).json()
+  assert.deepEqual(results[0].receipt.provenance, { traceparent: first, keyId: key })
 })
 
 test("an unknown project is made, unless the workspace is closed", async () => {

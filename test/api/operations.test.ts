@@ -2,6 +2,7 @@ import assert from "node:assert/strict"
 import { after, test } from "node:test"
 import { eventFor, makeWorkspace } from "../service.ts"
 import { exchange, request } from "./raw.ts"
+import { samplesOf, type Samples } from "./samples.ts"
 import { expectRows, type Row } from "./table.ts"
 import { startWatched } from "./watched.ts"
 
@@ -68,28 +69,6 @@ test("limits are those of the contract", async () => {
 })
 
 // Metrics -------------------------------------------------------------------------------------------------------------------------------------------------
-
-type Samples = ReadonlyMap<string, number>
-
-/** The samples of the Prometheus text format, by name and labels; throws for a line that is none. */
-function samplesOf(text: string): Samples {
-  const label = String.raw`[a-zA-Z_][a-zA-Z0-9_]*="(?:[^"\\\n]|\\["\\n])*"`
-  const sample = new RegExp(String.raw`^([a-zA-Z_:][a-zA-Z0-9_:]*)(\{(?:${label}(?:,${label})*)?\})? (-?[0-9.e+-]+|[+-]Inf|NaN)$`)
-  const typed = new Set<string>()
-  const samples = new Map<string, number>()
-  assert.ok(text.endsWith("\n"))
-  for (const line of text.trimEnd().split("\n")) {
-    const [, about, name = ""] = /^# (HELP|TYPE) (\S+) ./.exec(line) ?? []
-    if (about === "TYPE") typed.add(name)
-    if (line.startsWith("#") || line === "") continue
-    const [, metric = "", labels = "", value] = sample.exec(line) ?? []
-    assert.ok(metric !== "", `no sample: ${line}`)
-    assert.ok(typed.has(metric.replace(/_(bucket|sum|count)$/, "")) || typed.has(metric), `${metric} has no TYPE`)
-    assert.ok(!samples.has(metric + labels), `${metric}${labels} is there twice`)
-    samples.set(metric + labels, Number(value))
-  }
-  return samples
-}
 
 test("metrics count what happened, in a form that Prometheus reads", async () => {
   const read = async (): Promise<Samples> => {

@@ -191,6 +191,9 @@ GET NOWHERE                                 | anon anon gone ws     ws    ws    
 PATCH OURS                        days      | anon anon gone scope  scope 200   scope     scope     ws      ws      200      | scope scope scope scope ws    | scope  200   ws      200
 PATCH THEIRS                      days      | anon anon gone ws     ws    ws    ws        ws        scope   200     200      | ws    ws    ws    ws    scope | ws     ws    200     200
 PATCH NOWHERE                     days      | anon anon gone ws     ws    ws    ws        ws        ws      ws      404      | ws    ws    ws    ws    ws    | ws     ws    ws      404
+POST OURS/tlog/keys                         | anon anon gone scope  scope 201   scope     scope     ws      ws      201      | scope scope scope scope ws    | scope  201   ws      201
+POST THEIRS/tlog/keys                       | anon anon gone ws     ws    ws    ws        ws        scope   201     201      | ws    ws    ws    ws    scope | ws     ws    201     201
+POST NOWHERE/tlog/keys                      | anon anon gone ws     ws    ws    ws        ws        ws      ws      404      | ws    ws    ws    ws    ws    | ws     ws    ws      404
 GET OURS/projects                           | anon anon gone scope  200   200   scope     200       ws      ws      200      | scope scope scope scope ws    | 200    200   ws      200
 GET THEIRS/projects                         | anon anon gone ws     ws    ws    ws        ws        scope   200     200      | ws    ws    ws    ws    scope | ws     ws    200     200
 GET NOWHERE/projects                        | anon anon gone ws     ws    ws    ws        ws        ws      ws      404      | ws    ws    ws    ws    ws    | ws     ws    ws      404

@@ -130,4 +130,20 @@ test("without a trusted proxy, what a client says of its address is not believed
   await direct.finish()
 })
 
+test("a quota is each key's own, counts all that it asks, and neither the operator nor a probe has one", async () => {
+  await using metered = await startWatched({ environment: { TALLYSTICK_KEY_REQUESTS_PER_MINUTE: "10" } })
+  const { id, path: its, writer, reader } = await makeWorkspace(metered)
+  const write = async (): Promise<number> => (await writer.write(eventFor(id))).status
+  assert.equal(of(202, await times(10, write)), 10)
+  const refused = await writer.write(eventFor(id))
+  assert.equal(`${refused.status} ${refused.json().error}`, "429 rate_limited")
+  const seconds = Number(refused.headers.get("retry-after"))
+  assert.ok(seconds >= 1 && seconds <= 6, `${seconds}`)
+  assert.equal((await reader.get(its)).status, 200, "another key of the workspace has its own")
+  assert.equal(of(200, await times(30, async () => (await metered.root.get(its)).status)), 30)
+  assert.equal(of(200, await times(30, async () => (await metered.client().get("/healthz")).status)), 30)
+  assert.equal((await metered.root.get(`${its}/events?limit=100`)).json().total, 10, "what was refused is not recorded")
+  await metered.finish()
+})
+
 test("every receipt of this run verifies, and no secret went astray", () => service.finish())

@@ -232,6 +232,36 @@ test("a change with a cookie must come from the service's own pages", async () =
   ])
 })
 
+test("no other site can have a browser sign in, which would not know whose session it is then", async () => {
+  const [send, headers] = [
+    { email: "first@example.com", password: goodPassword },
+    { "sec-fetch-site": "cross-site", origin: "https://evil.example" },
+  ]
+  const asked = { origin: headers.origin, "access-control-request-method": "POST", "access-control-request-headers": "content-type" }
+  // What a page may send elsewhere without asking first is none of the types that are read; and when it asks, it is told nothing.
+  const types = ["text/plain", "text/plain;application/json", "application/x-www-form-urlencoded", "multipart/form-data; boundary=a"]
+  await expectRows([
+    ...types.flatMap((type): Row[] =>
+      ["POST /v1/session", "POST /v1/setup"].map((ask) => ({
+        about: type,
+        as: anonymous,
+        ask,
+        send: JSON.stringify(send),
+        headers: { ...headers, "content-type": type },
+        gets: "415 unsupported_media_type",
+        answerHeaders: { "set-cookie": null },
+      })),
+    ),
+    ...["/v1/session", "/v1/setup"].map((path): Row => ({
+      as: anonymous,
+      ask: `OPTIONS ${path}`,
+      headers: asked,
+      gets: "405 method_not_allowed",
+      answerHeaders: { "access-control-allow-origin": null, "access-control-allow-headers": null },
+    })),
+  ])
+})
+
 test("signing out ends the session at once, and no other", async () => {
   const one = await signIn(service, "first@example.com")
   const two = await signIn(service, "first@example.com")

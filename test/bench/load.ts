@@ -96,8 +96,9 @@ function speak(
         resolve()
         return
       }
-      if (everyMs > 0 && performance.now() < dueMs) {
-        setTimeout(send, dueMs - performance.now())
+      const earlyMs = everyMs > 0 ? dueMs - performance.now() : 0
+      if (earlyMs > 0) {
+        setTimeout(send, earlyMs)
         return
       }
       dueMs += everyMs

@@ -11,6 +11,7 @@ import { parseArgs } from "node:util"
 import { makeWriter, runLoad, startBare, startService, type Program } from "./programs.ts"
 import type { Load, Measured } from "./load.ts"
 import { measureQueries } from "./queries.ts"
+import { measureStress } from "./stress.ts"
 
 const { values } = parseArgs({
   options: {
@@ -28,6 +29,7 @@ try {
   say(`${cpus().length} cores (${cpus()[0]?.model ?? "unknown"}), Node ${process.version}; the load generator runs on them too\n`)
   await ratios()
   await growth()
+  await stress()
 } finally {
   rmSync(folder, { recursive: true, force: true })
 }
@@ -83,6 +85,13 @@ async function pair(
   const ours = await runLoad({ ...common, url: service.url, connections, batch })
   if (ours.refused > 0) say(`(${ours.refused} requests were refused)`)
   return { bare: first, ours }
+}
+
+async function stress(): Promise<void> {
+  say("\nunder stress (medians of turns)\n")
+  say("| what | value |")
+  say("| --- | --- |")
+  for (const row of await measureStress(turns, seconds)) say(`| ${row.join(" | ")} |`)
 }
 
 /** One workspace up to a million entries: what an event costs on the way, and what reading, signing and restarting cost at its end. */

@@ -1,9 +1,11 @@
 import assert from "node:assert/strict"
+import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import { audit, type Audited } from "../promises/audit.ts"
 import type { Chance } from "../promises/chance.ts"
 import { consentWrite, eventWrite, note, send, type Sending, type Write } from "../promises/writes.ts"
 import { makeWorkspace, type Reply, type Service, type Workspace } from "../service.ts"
+import type { Disk } from "./disks.ts"
 import type { Fault } from "./faults.ts"
 import { startProgram } from "./programs.ts"
 
@@ -18,6 +20,10 @@ export interface EndingsOptions {
   readonly loadMsMax: number
   readonly chance: Chance
   readonly fault?: Fault
+  /** The data lies there, and its power is cut right before each ending. */
+  readonly disk?: Disk
+  /** Something that stands beside each service while it runs. */
+  readonly beside?: (service: Service) => Promise<unknown>
 }
 
 export interface Endured extends Audited {
@@ -35,28 +41,45 @@ export interface Endured extends Audited {
 
 const workspacesCount = 4
 
-export async function endure({ endings, signal, clients, loadMsMax, chance, fault }: EndingsOptions): Promise<Endured> {
+export async function endure({
+  endings,
+  signal,
+  clients,
+  loadMsMax,
+  chance,
+  fault,
+  disk,
+  beside = async () => {},
+}: EndingsOptions): Promise<Endured> {
   const seen = { retried: 0, recordedUnheard: 0, refused: 0, slowestStartMs: 0, slowestStopMs: 0 }
-  await using first = await startProgram({}, fault)
+  // A small disk has not the room that is usually left free.
+  const environment = disk === undefined ? {} : { TALLYSTICK_LIMIT_DISK_RESERVE_BYTES: "1000000" }
+  await using first = await startProgram({ ...(disk && { data: join(disk.path, "data") }), environment }, fault)
   const workspaces = await Promise.all(Array.from({ length: workspacesCount }, () => makeWorkspace(first)))
-  const writers = Array.from({ length: clients }, (_, number) => createWriter(number, workspaces, chance))
+  const writers = Array.from({ length: clients }, (_, number) =>
+    createWriter(number, workspaces, chance, disk === undefined ? stopping : [...stopping, ...diskless]),
+  )
   const { data } = first
   await first.end()
 
   for (let ending = 0; ending < endings; ending++) {
-    await using service = await timed(seen, () => startProgram({ data }, fault))
+    await using service = await timed(seen, () => startProgram({ data, environment }, fault))
+    await beside(service)
     const load = startLoad(service, writers, seen)
     // A cold service is slow to answer, so mostly the time is taken from its first answer on.
     await Promise.race([chance.percent(20) ? undefined : load.answered, load.over])
     await Promise.race([sleep(chance.below(loadMsMax)), load.over])
     const startedMs = performance.now()
+    disk?.cutPower()
     const code = await service.end(signal)
     seen.slowestStopMs = Math.max(seen.slowestStopMs, performance.now() - startedMs)
-    assert.equal(code, signal === "SIGKILL" ? null : 0, `ended by ${signal}: ${service.log()}`)
+    // Without its disk it may have ended by itself.
+    assert.ok(code === (signal === "SIGKILL" ? null : 0) || (disk !== undefined && code === 1), `ended by ${signal}: ${service.log()}`)
     await load.over
+    disk?.restorePower()
   }
 
-  await using last = await startProgram({ data }, fault)
+  await using last = await startProgram({ data, environment }, fault)
   await Promise.all(writers.map((writer) => writer.finish(last, seen)))
   const writes = writers.flatMap((writer) => writer.written)
   const audited = await audit(last, { workspaces, writes, chance })
@@ -95,7 +118,12 @@ interface Writer {
   finish(service: Service, seen: Seen): Promise<void>
 }
 
-function createWriter(number: number, workspaces: readonly Workspace[], chance: Chance): Writer {
+const stopping = ["shutting_down"] as const
+/** What may be answered between the end of the disk and that of the service. */
+const diskless = ["ledger_unavailable", "storage_full"] as const
+
+function createWriter(number: number, workspaces: readonly Workspace[], chance: Chance, refusals: readonly string[]): Writer {
+  const allowed = new Set(refusals)
   const written: Write[] = []
   let count = 0
   let underWay: { readonly workspace: Workspace; readonly sending: Sending } | undefined
@@ -116,7 +144,7 @@ function createWriter(number: number, workspaces: readonly Workspace[], chance: 
     const reply = await sendUnlessCut(service, workspace, sending)
     if (reply === undefined) return false
     if (reply.status === 503) {
-      assert.equal(reply.json().error, "shutting_down", reply.text)
+      assert.ok(allowed.has(reply.json().error), reply.text)
       seen.refused += 1
       return false
     }

@@ -19,6 +19,8 @@ const faults = {
   /** Not a bug: storage that sometimes says that it failed, having stored all or nothing. */
   "storage fails": { wrapStore: (store) => failSometimes(store) },
   "storage fails, the head is kept": { wrapStore: (store) => keepHeads(failSometimes(store), store) },
+  "hides a full disk": { wrapStore: hideFullDisk },
+  "ignores errors": { wrapStore: ignoreErrors },
   "forgets keys": { wrapStore: forgetKeys },
   "ignores a field": { same: ignoreField },
   "forgets no document": { wrapStore: (store) => ({ ...store, registry: cacheRegistry(store.registry) }) },
@@ -27,6 +29,7 @@ const faults = {
   "drops the last row": { wrapStore: dropLastRow },
   "chokes on emptiness": { wrapStore: chokeOnEmptiness },
   "finds late": { wrapStore: findLate },
+  "takes a copy for the original": { wrapStore: (store) => ({ ...store, isCopy: false }) },
 } as const satisfies Record<string, Faults>
 
 export type Fault = keyof typeof faults
@@ -101,6 +104,23 @@ function keepHeads(failing: Store, { journal: real }: Store): Store {
       },
     },
   }
+}
+
+/** What is refused before it begins is told like what failed on the way. */
+function hideFullDisk(store: Store): Store {
+  return withAppend(store, (groups) =>
+    store.journal.append(groups).catch((cause: unknown) => {
+      throw new Error("something is wrong with the disk", { cause })
+    }),
+  )
+}
+
+/** Whatever the disk says is taken for "done". */
+function ignoreErrors(store: Store): Store {
+  return withAppend(store, async (groups) => {
+    const appended = store.journal.append(groups)
+    return await (ofClients(groups) ? appended.catch(() => groups.map((): Outcome => ({ kind: "done" }))) : appended)
+  })
 }
 
 function forgetKeys(store: Store): Store {

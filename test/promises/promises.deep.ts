@@ -5,10 +5,14 @@ import { createChance, seedOf } from "./chance.ts"
 import { cutAgainAndAgain } from "./cut-answers.ts"
 import { writeTogether } from "./one-chain.ts"
 import { sendAgainAndAgain } from "./one-entry.ts"
+import { expectShedding, overload } from "./overload.ts"
 import { readWhileWriting } from "./read-your-writes.ts"
+import { restoreAgainAndAgain } from "./restored.ts"
 import { revokeUnderTraffic } from "./revocation.ts"
+import { tamperAgainAndAgain } from "./tampering.ts"
+import { besideSlowClients, expectUndisturbed } from "./slow-clients.ts"
 
-// Promises 3, 4, 8, 12, 15 and 17 at length.
+// Promises 3, 4, 6, 8, 12, 13, 14, 15, 16 and 17 at length.
 
 test("five million events by 64 writers", async (t) => {
   const chance = createChance(seedOf(t))
@@ -30,6 +34,12 @@ test("a hundred thousand cuts", async (t) => {
     const cuts = await cutAgainAndAgain({ requests: 20, betweens: 20, answers: 960, chance })
     assert.ok(cuts.recordedUnheard >= 960)
   }
+})
+
+test("five hundred restored copies", async (t) => {
+  const restored = await restoreAgainAndAgain({ rounds: 500, chance: createChance(seedOf(t)) })
+  t.diagnostic(JSON.stringify(restored))
+  assert.ok(restored.resumed === 500 && restored.refusedResumes === 1000 && restored.lost >= 11_000 && restored.proved >= 10_000)
 })
 
 test("a thousand revocations", async (t) => {
@@ -54,4 +64,23 @@ test("a million requests that are almost right", async (t) => {
     t.diagnostic(JSON.stringify(taken))
     assert.ok(taken.requests >= 100_000 && taken.accepted >= 2000)
   }
+})
+
+test("4,500 slow sockets", async (t) => {
+  const slowed = await besideSlowClients({ sockets: 4500, turns: 5, requests: 1000 })
+  t.diagnostic(JSON.stringify(slowed))
+  expectUndisturbed(slowed)
+})
+
+test("half an hour of overload", async (t) => {
+  const overloaded = await overload({ turns: 30, peakSeconds: 5, overSeconds: 55 })
+  t.diagnostic(JSON.stringify(overloaded))
+  expectShedding(overloaded)
+  assert.ok(overloaded.offered >= 100_000)
+})
+
+test("fifteen thousand changes to ten thousand entries", async (t) => {
+  const tampered = await tamperAgainAndAgain({ entries: 10_000, mutations: 15_000, chance: createChance(seedOf(t)) })
+  t.diagnostic(JSON.stringify(tampered))
+  assert.ok(tampered.found === 15_000 && tampered.entries >= 50_000_000)
 })

@@ -57,7 +57,7 @@ async function writeAllKinds(service: Service, { id, path, writer }: Workspace, 
     "x-service-server": "a1",
     "x-session-id": Buffer.from("ŝ").toString("latin1"),
     "x-trace-id": "t",
-    traceparent: "00-1",
+    traceparent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
   }
   const bare: Write = { route: "/v1/events", workspaceId: id, key: "a-bare-event", body: eventFor(id) }
   const odd = {

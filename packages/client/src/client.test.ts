@@ -127,6 +127,20 @@ test("a batch gives keys to those without, once, and says with each result which
   assert.equal(sent[0]?.headers.has("idempotency-key"), false)
 })
 
+test("a batch that fails says all its keys, so that it can be repeated", async () => {
+  const { client, sent } = network([problem(503, "ledger_unavailable")], { retriesMax: 0 })
+  const { outcome, idempotencyKey, idempotencyKeys } = await failure(
+    client.events.writeBatch([event, { ...event, idempotencyKey: "order-4711-created" }]),
+  )
+  assert.deepEqual([outcome, idempotencyKey, idempotencyKeys], ["unknown", undefined, ["made-key-1-of-this-test", "order-4711-created"]])
+  assert.deepEqual(
+    JSON.parse(String(sent[0]?.body)).events.map((one: { idempotencyKey: string }) => one.idempotencyKey),
+    idempotencyKeys,
+  )
+  const unsent = await failure(client.events.writeBatch([{ ...event, metadata: { a: 1n } }]))
+  assert.deepEqual([unsent.outcome, unsent.idempotencyKeys], ["rejected", ["made-key-2-of-this-test"]])
+})
+
 test("waits double up to their maximum, with full jitter, and honour Retry-After", async () => {
   const busy = Array.from({ length: 6 }, () => problem(503, "ledger_unavailable"))
   const doubling = network([...busy, json(202, {})], { waitMs: 100, waitMaxMs: 1000 })

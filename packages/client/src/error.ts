@@ -23,6 +23,8 @@ export interface Failure {
   readonly retryAfterSeconds?: number | undefined
   /** The key of the write that failed, with which it can be repeated. */
   readonly idempotencyKey?: string | undefined
+  /** The keys of the batch that failed, in the order of its events: given or made. */
+  readonly idempotencyKeys?: readonly string[] | undefined
   readonly cause?: unknown
 }
 
@@ -35,8 +37,9 @@ export class TallystickError extends Error implements Failure {
   readonly requestId: string | undefined
   readonly retryAfterSeconds: number | undefined
   readonly idempotencyKey: string | undefined
+  readonly idempotencyKeys: readonly string[] | undefined
 
-  constructor({ code, detail, status, outcome, requestId, retryAfterSeconds, idempotencyKey, cause }: Failure) {
+  constructor({ code, detail, status, outcome, requestId, retryAfterSeconds, idempotencyKey, idempotencyKeys, cause }: Failure) {
     super(`${code}: ${detail}`, cause === undefined ? undefined : { cause })
     this.name = "TallystickError"
     this.code = code
@@ -46,6 +49,7 @@ export class TallystickError extends Error implements Failure {
     this.requestId = requestId
     this.retryAfterSeconds = retryAfterSeconds
     this.idempotencyKey = idempotencyKey
+    this.idempotencyKeys = idempotencyKeys
   }
 }
 
@@ -67,10 +71,14 @@ export function failureOf(response: Response, body: string): TallystickError {
   })
 }
 
-/** The same error, of a call that has a key, or of which an earlier attempt may have been recorded. */
+/** The same error, of a call that has keys, or of which an earlier attempt may have been recorded. */
 export function withinCall(
   error: TallystickError,
-  { idempotencyKey, outcome }: { readonly idempotencyKey: string | undefined; readonly outcome: Outcome | undefined },
+  {
+    idempotencyKey,
+    idempotencyKeys,
+    outcome,
+  }: Pick<Failure, "idempotencyKey" | "idempotencyKeys"> & { readonly outcome: Outcome | undefined },
 ): TallystickError {
   const { code, detail, status, requestId, retryAfterSeconds, cause } = error
   return new TallystickError({
@@ -82,6 +90,7 @@ export function withinCall(
     cause,
     outcome: outcome ?? error.outcome,
     idempotencyKey: idempotencyKey ?? error.idempotencyKey,
+    idempotencyKeys: idempotencyKeys ?? error.idempotencyKeys,
   })
 }
 

@@ -21,6 +21,7 @@ export interface Request {
   /** A status that is no success, and is an answer all the same. */
   readonly alsoReads?: number
   readonly idempotencyKey?: string
+  readonly idempotencyKeys?: readonly string[]
 }
 
 /** Does a call, and reads its answer, which is part of each attempt: an answer that breaks off is none. */
@@ -48,13 +49,17 @@ export function createExchange({ baseUrl, key, patience: usual, effects }: Excha
       if (!(done instanceof TallystickError)) return done.read
       if (done.outcome === "unknown") outcome = "unknown"
       const wait = waitBefore(retry, done, isRepeatable, patience, effects.random)
-      if (wait === undefined || effects.now() + wait >= endsAt) throw withinCall(done, { idempotencyKey: request.idempotencyKey, outcome })
+      if (wait === undefined || effects.now() + wait >= endsAt) {
+        const { idempotencyKey, idempotencyKeys } = request
+        throw withinCall(done, { idempotencyKey, idempotencyKeys, outcome })
+      }
       await effects.sleep(wait, signal ?? new AbortController().signal)
     }
   }
 }
 
-function prepared(base: string, key: string | undefined, { method, path, query = {}, headers = {}, body, idempotencyKey }: Request) {
+function prepared(base: string, key: string | undefined, request: Request) {
+  const { method, path, query = {}, headers = {}, body, idempotencyKey, idempotencyKeys } = request
   // URLs have a meaning of their own for dots, and escaping does not take it away.
   if (path.split("/").some((segment, at) => at > 0 && /^\.{0,2}$/.test(segment))) {
     const detail = "an id in a path must not be empty, . or .."
@@ -65,7 +70,7 @@ function prepared(base: string, key: string | undefined, { method, path, query =
   } catch {
     // The reason is not told: it would show the header, which may be the key.
     const detail = "a header has characters that headers cannot have, or the body is no JSON"
-    throw new TallystickError({ code: "invalid_field", detail, status: 0, outcome: "rejected", idempotencyKey })
+    throw new TallystickError({ code: "invalid_field", detail, status: 0, outcome: "rejected", idempotencyKey, idempotencyKeys })
   }
 }
 

@@ -285,6 +285,13 @@ export interface LogKeys {
   readonly keys: readonly { readonly vkey: string; readonly fromSize: number; readonly toSize: number | null }[]
 }
 
+/** The answer of `POST …/tlog/keys`: the key that signs from now on, and the entry that announces it, which both keys sign for. */
+export interface LogKeyRotated {
+  readonly vkey: string
+  readonly fromSize: number
+  readonly receiptId: string
+}
+
 // Administration ------------------------------------------------------------------------------------------------------------------------------------------
 
 /** Actions that begin with `prefix`, by whole segments, go to `lane`. */

@@ -9,19 +9,23 @@ import type { Document, Registry, Store } from "./store/store.ts"
 
 export interface CheckedStore {
   readonly workspaces: readonly Document<"workspace">[]
-  /** Why the data may be read and not be written to, if so. */
-  readonly behind: string | undefined
+  /** Why the data may be read and not be written to, if so, and what to do. */
+  readonly readOnly: string | undefined
 }
 
 /** All workspaces together have this many of their last entries looked at; each at most `recheckEntries`. */
 const recheckTotal = 20_000
 const workspacesPerRead = 1000
+/** The original may have gone on from here, and a copy that does so too would be a second history under the same name. */
+const copied =
+  "the data is a copy that tallystick backup made; it can be read, and not be written to. To go on from it, stop the service and run tallystick resume; the original must never be started again then"
 
 export async function checkStore(store: Store, headsPath: string, limits: Limits, secret: Uint8Array): Promise<CheckedStore> {
   await checkSecret(store.registry, secret)
   const workspaces = await allWorkspaces(store.registry)
   await recheckAll(store, workspaces, limits.recheckEntries)
-  return { workspaces, behind: await behindHeads(store, workspaces, headsPath) }
+  const behind = await behindHeads(store, workspaces, headsPath)
+  return { workspaces, readOnly: behind ?? (store.isCopy ? copied : undefined) }
 }
 
 /** With another secret no key would be known, nothing could be signed, and, worst, a repeated write would be recorded again. */
@@ -35,7 +39,7 @@ async function checkSecret(registry: Registry, secret: Uint8Array): Promise<void
   }
 }
 
-async function allWorkspaces(registry: Registry): Promise<readonly Document<"workspace">[]> {
+export async function allWorkspaces(registry: Registry): Promise<readonly Document<"workspace">[]> {
   const all: Document<"workspace">[] = []
   for (let before = Number.MAX_SAFE_INTEGER; ;) {
     const page = await registry.list("workspace", undefined, before, workspacesPerRead)
@@ -61,7 +65,7 @@ async function behindHeads(store: Store, workspaces: readonly Document<"workspac
     const signed = heads.get(value.origin)
     const head = await store.journal.head(id)
     if (signed !== undefined && signed.size > (head?.sequence ?? 0)) {
-      return `the data is older than what was signed: workspace ${id} ends at entry ${head?.sequence ?? 0}, and ${signed.size} were signed; it can be read, and not be written to`
+      return `the data is older than what was signed: workspace ${id} ends at entry ${head?.sequence ?? 0}, and ${signed.size} were signed; it can be read, and not be written to. Put the newer data back`
     }
   }
   return undefined

@@ -14,6 +14,8 @@ export interface Config {
   readonly secret: Uint8Array | undefined
   readonly trustProxy: boolean | string
   readonly logLevel: LogLevel
+  /** Undefined: as many as it wants. */
+  readonly keyRequestsPerMinute: number | undefined
   readonly limits: Limits
 }
 
@@ -60,6 +62,10 @@ export const settings = {
     fallback: "false",
     manual: "`true`, or the addresses and networks of proxies, separated by commas, whose `X-Forwarded-For` is believed.",
   },
+  TALLYSTICK_KEY_REQUESTS_PER_MINUTE: {
+    fallback: "off",
+    manual: "How many requests each API key may send in a minute, a whole minute's worth at once; `off` for no quota.",
+  },
   TALLYSTICK_LOG_LEVEL: { fallback: "info", manual: `One of ${logLevels.join(", ")}. Logs are JSON lines on standard error.` },
 } as const satisfies Record<string, Setting>
 
@@ -90,6 +96,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     rootKey: rootKeyOf(given("TALLYSTICK_ROOT_KEY")),
     secret: secretOf(given("TALLYSTICK_SECRET")),
     trustProxy: proxyOf(given("TALLYSTICK_TRUST_PROXY") ?? settings.TALLYSTICK_TRUST_PROXY.fallback),
+    keyRequestsPerMinute: quotaOf(given("TALLYSTICK_KEY_REQUESTS_PER_MINUTE") ?? settings.TALLYSTICK_KEY_REQUESTS_PER_MINUTE.fallback),
     logLevel: levelOf(given("TALLYSTICK_LOG_LEVEL") ?? settings.TALLYSTICK_LOG_LEVEL.fallback),
     limits: limitsOf(environment),
   }
@@ -172,6 +179,10 @@ function proxyOf(value: string): boolean | string {
   const good = value.split(",").every((part) => isIP(part.trim().replace(/\/\d{1,3}$/, "")) !== 0)
   if (!good) throw new ConfigError("TALLYSTICK_TRUST_PROXY must be true, false, or addresses and networks separated by commas")
   return value
+}
+
+function quotaOf(value: string): number | undefined {
+  return value === "off" ? undefined : integerOf("TALLYSTICK_KEY_REQUESTS_PER_MINUTE", value, 1, 1_000_000_000)
 }
 
 function levelOf(value: string): LogLevel {

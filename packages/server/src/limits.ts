@@ -28,6 +28,16 @@ export interface Limits {
   readonly keepAliveTimeoutMs: number
   /** For nothing to move on a connection within a request. */
   readonly stillTimeoutMs: number
+  /** Bodies of writes that are looked at before the next requests are heard: some ten milliseconds of work. */
+  readonly turnBytesMax: number
+  /** Bodies that have arrived and wait for that: three tenths of a second of work. */
+  readonly turnsWaitingBytesMax: number
+  /** Connections at once, of some 20 KB each: more than the machines that write to one ledger, fewer than a process may have files. */
+  readonly connectionsMax: number
+  /** What a client must take of its answers, in the long run: the slowest of telephones does. */
+  readonly answerBytesPerSecondMin: number
+  /** Answers that lie there because their clients do not take them, all together: what this process can spare. */
+  readonly unreadBytesMax: number
   /** A stop waits this long for what was accepted; the whole of it takes ten seconds at most. */
   readonly drainTimeoutMs: number
   /** Left free on the disk, so that a full disk is a refusal before a commit and not an error in one. */
@@ -36,11 +46,11 @@ export interface Limits {
   readonly clockAheadMs: number
   /** A follower reads this many entries at a time: some milliseconds of work between two looks at what else is to be done. */
   readonly followEntriesMax: number
-  /** Entries that are made findable in one step: a larger one saves little, and whoever waits for its end waits longer. */
+  /** Entries that are filed in one step: a larger one saves little, and whoever waits for its end waits longer. */
   readonly fileEntriesMax: number
   /** New entries are filed at most this often: what is not filed is looked through by every search, and small steps cost more. */
   readonly fileEveryMs: number
-  /** How long a search waits until everything that was recorded before it can be found. */
+  /** How long a search waits for the index, when too much is not in it yet to be looked through. */
   readonly findWaitMs: number
   /** Followers hear of new entries at most this often: nobody notices, and a busy ledger is followed in fewer, larger steps. */
   readonly pokeEveryMs: number
@@ -48,6 +58,12 @@ export interface Limits {
   readonly checkpointEveryMs: number
   /** How long a request for a proof waits for the checkpoint that covers its entry. */
   readonly proofWaitMs: number
+  /** A signing key signs beside its successor: who trusts it has a week to learn of the other. More than an evidence pack takes to be made. */
+  readonly keyOverlapMs: number
+  /** Entries that are read and hashed again in a second, for ever: a hundredth of a core, and a million entries in less than an hour. */
+  readonly auditEntriesPerSecond: number
+  /** All of them are read again at most this often: a small ledger's disk has a rest. */
+  readonly auditRoundEveryMs: number
   /** Entries whose links are computed again at every start. */
   readonly recheckEntries: number
   /** Entries of an evidence pack: more are an export. */
@@ -91,6 +107,11 @@ export const defaultLimits: Limits = {
   bodyTimeoutMs: 30_000,
   keepAliveTimeoutMs: 72_000,
   stillTimeoutMs: 60_000,
+  turnBytesMax: 128 * 1024,
+  turnsWaitingBytesMax: 4 * 1024 * 1024,
+  connectionsMax: 10_000,
+  answerBytesPerSecondMin: 1024,
+  unreadBytesMax: 256 * 1024 * 1024,
   drainTimeoutMs: 8_000,
   diskReserveBytes: 64 * 1024 * 1024,
   clockAheadMs: 5 * 60_000,
@@ -101,6 +122,9 @@ export const defaultLimits: Limits = {
   pokeEveryMs: 50,
   checkpointEveryMs: 900,
   proofWaitMs: 2000,
+  keyOverlapMs: 7 * 86_400_000,
+  auditEntriesPerSecond: 500,
+  auditRoundEveryMs: 60_000,
   recheckEntries: 1000,
   packReceiptsMax: 10_000,
   packBytesMax: 1024 * 1024 * 1024,

@@ -5,7 +5,8 @@ import { readFileSync } from "node:fs"
 import { enableCompileCache } from "node:module"
 import { join } from "node:path"
 import { setFlagsFromString } from "node:v8"
-import { Command, InvalidArgumentError, Option } from "commander"
+import { Argument, Command, InvalidArgumentError, Option } from "commander"
+import type { Shell } from "./cli/completion.ts"
 import { ConfigError } from "./config.ts"
 import { StartError } from "./error.ts"
 
@@ -40,7 +41,10 @@ program
 program
   .command("verify")
   .description("check receipts, pages, proofs and evidence packs, offline")
-  .argument("<files...>", "what GET …/receipts/{id} answered, a page read with include=proof, a .tlog-proof, or an evidence pack")
+  .argument(
+    "<files...>",
+    "what GET …/receipts/{id} answered, a page read with include=proof, a .tlog-proof, an evidence pack, or an export",
+  )
   .option("--key <vkey...>", "a log's key that you got by a way of your own, and trust")
   .option("--json", "print what was found as JSON", false)
   .addHelpText(
@@ -120,14 +124,149 @@ keys
   })
 
 program
+  .command("rotate")
+  .description("have another key sign a workspace's log from now on, and print the announcement of it, which the key before signs too")
+  .argument("<workspace>")
+  .addOption(atUrl)
+  .addHelpText(
+    "after",
+    `
+The key before signs beside it for a week. Until then, whoever trusts it checks the announcement with \`tallystick verify\`, and trusts
+the new key from then on. Everything that was given out before stays as it is, under the key that signed it.
+${keysHelp}tallystick rotate acme > announcement.json`,
+  )
+  .action(async (workspace: string, { url }: { url?: string }) => {
+    const { rotateKey } = await import("./cli/rotate.ts")
+    await rotateKey({ environment: process.env, url, say, remark }, workspace)
+  })
+
+program
   .command("reindex")
   .description("make again what is derived from the journal, while the service is stopped")
   .addHelpText("after", "\nExample:\n  $ TALLYSTICK_DATA=/var/lib/tallystick tallystick reindex")
   .action(async () => {
     const { runReindex } = await import("./cli/reindex.ts")
-    // Begins each line anew, and takes away what is left of the one before.
-    const progress = process.stderr.isTTY ? (line: string) => remark(`\r${line}\u001b[K`) : undefined
-    process.exitCode = await runReindex({ environment: process.env, say, complain: remark, progress })
+    process.exitCode = await runReindex({ environment: process.env, say, complain: remark, progress: progressLine() })
+  })
+
+program
+  .command("config")
+  .description("print what the service would run with, and where each value comes from, without the secrets")
+  .option("--json", "print it as JSON", false)
+  .addHelpText("after", "\nExample:\n  $ TALLYSTICK_PORT=9000 tallystick config")
+  .action(async ({ json }: { json: boolean }) => {
+    const { showConfig } = await import("./cli/config.ts")
+    showConfig({ environment: process.env, json, say })
+  })
+
+program
+  .command("doctor")
+  .description(
+    "look at all that the service stands on, running or not, and say what is wrong and what to do; ends with 1 if anything is bad",
+  )
+  .option("--json", "print what was found as JSON", false)
+  .addHelpText("after", "\nExample:\n  $ TALLYSTICK_DATA=/var/lib/tallystick tallystick doctor")
+  .action(async ({ json }: { json: boolean }) => {
+    const { runDoctor } = await import("./cli/doctor.ts")
+    process.exitCode = await runDoctor({ environment: process.env, json, say })
+  })
+
+program
+  .command("completion")
+  .description("print a script that has a shell complete the commands and options")
+  .addArgument(new Argument("<shell>").choices(["bash", "zsh", "fish"]))
+  .addHelpText("after", "\nExample:\n  $ source <(tallystick completion bash)")
+  .action(async (shell: Shell) => {
+    const { completionFor } = await import("./cli/completion.ts")
+    say(completionFor(shell, program))
+  })
+
+program
+  .command("fsck")
+  .description("derive everything again from what is kept, while the service is stopped, and name what is not as it was written")
+  .argument("[workspaces...]", "only these")
+  .option("--checkpoint <files...>", "checkpoints that were kept elsewhere: the data must have what they cover")
+  .addOption(new Option("--pass <passes...>", "only these").choices(["chain", "contents", "index"]))
+  .option("--json", "print what was found, and how long it took, as JSON", false)
+  .addHelpText(
+    "after",
+    `
+Three passes: \`chain\` hashes every record and body and the tree over them, and holds that against all that was signed; \`contents\` reads
+each body; \`index\` makes the index of keys and receipts again. Whoever can write the files and the heads file can cut off the end, and
+then only a checkpoint that was kept elsewhere shows it.
+
+Ends with 0 if all is as it was written, 3 if anything is not, and 1 if it cannot be read.
+
+Example:
+  $ TALLYSTICK_DATA=/var/lib/tallystick tallystick fsck --checkpoint /safe/checkpoint`,
+  )
+  .action(async (workspaces: string[], { checkpoint = [], pass, json }: FsckFlags) => {
+    const { runFsck } = await import("./cli/fsck.ts")
+    const { passes } = await import("./fsck.ts")
+    const options = { workspaces, checkpoints: checkpoint, passes: pass ?? passes, json }
+    process.exitCode = await runFsck({ environment: process.env, ...options, say, complain: remark, progress: progressLine() })
+  })
+
+interface FsckFlags {
+  readonly checkpoint?: readonly string[]
+  readonly pass?: readonly ("chain" | "contents" | "index")[]
+  readonly json: boolean
+}
+
+program
+  .command("export")
+  .description("write a whole ledger into a folder of plain files that can be checked without us, also while the service runs")
+  .argument("<workspace>")
+  .argument("<folder>", "a new one, or one that an export of the same ledger was written to: what is new is added")
+  .addHelpText(
+    "after",
+    `
+It has what the last checkpoint covers. Bodies and what is sealed in them are in files of their own, so that either can be left out.
+
+Example:
+  $ TALLYSTICK_DATA=/var/lib/tallystick tallystick export acme /exports/acme`,
+  )
+  .action(async (workspace: string, folder: string) => {
+    const { runExport } = await import("./cli/export.ts")
+    await runExport({ environment: process.env, workspace, folder, say, progress: progressLine() })
+  })
+
+program
+  .command("backup")
+  .description("copy the ledger into a new folder, also while the service runs, and hash all of the copy again")
+  .argument("<folder>", "where the copy is to be; nothing may be there yet")
+  .option("--without-secrets", "leave out the secret and the instance key that the data folder keeps", false)
+  .addHelpText(
+    "after",
+    `
+The copy is complete: a service starts on it with TALLYSTICK_DATA at the folder, read only until \`tallystick resume\`. What the data folder
+keeps of secrets is in it, readable by its owner alone: whoever has it can sign in the ledger's name, so guard it like the data. With
+--without-secrets keep the secret apart: without it nothing can be signed, and no key is known. A secret that is set by TALLYSTICK_SECRET
+is never in it, and neither is the heads file: that one must not be as old as a copy.
+
+Example:
+  $ TALLYSTICK_DATA=/var/lib/tallystick tallystick backup /backups/tallystick-monday`,
+  )
+  .action(async (target: string, { withoutSecrets }: { withoutSecrets: boolean }) => {
+    const { runBackup } = await import("./cli/backup.ts")
+    await runBackup({ environment: process.env, target, withSecrets: !withoutSecrets, say, progress: progressLine() })
+  })
+
+program
+  .command("resume")
+  .description("go on from a copy that `backup` made, while the service is stopped, if nothing that was signed is missing")
+  .addHelpText(
+    "after",
+    `
+The heads file of the service that was backed up says what was signed last: bring it along, the newest there is (TALLYSTICK_HEADS). Where
+the copy ends there, the mark is taken off, and the service goes on from it. Where anything that was signed is missing, nothing is changed.
+
+Example:
+  $ TALLYSTICK_DATA=/backups/tallystick-monday TALLYSTICK_HEADS=/var/lib/tallystick.heads tallystick resume`,
+  )
+  .action(async () => {
+    const { runResume } = await import("./cli/resume.ts")
+    process.exitCode = await runResume({ environment: process.env, say, complain: remark, progress: progressLine() })
   })
 
 try {
@@ -147,6 +286,11 @@ function say(text: string): void {
 
 function remark(text: string): void {
   process.stderr.write(text)
+}
+
+/** Where somebody watches: begins each line anew, and takes away what is left of the one before. */
+function progressLine(): ((line: string) => void) | undefined {
+  return process.stderr.isTTY ? (line) => remark(`\r${line}\u001b[K`) : undefined
 }
 
 function secondsOf(text: string): number {

@@ -1,5 +1,6 @@
 // Wires the service: store → ledger → followers → http, and closes it in reverse.
 
+import { statfs } from "node:fs/promises"
 import type { FastifyInstance } from "fastify"
 import type { Logger } from "pino"
 import { checkStore, type CheckedStore } from "./check-store.ts"
@@ -7,16 +8,16 @@ import { systemClock } from "./clock.ts"
 import type { Config } from "./config.ts"
 import { LedgerError } from "./error.ts"
 import { fileBeside, type FilingBeside } from "./filing.ts"
-import type { FilingReport } from "./followers/filing.ts"
 import type { Sighting, Watching } from "./followers/watching.ts"
-import { guard, unknownResource } from "./http/authenticate.ts"
+import { guard, turnOf, unknownResource } from "./http/authenticate.ts"
 import { sessionCookie } from "./http/cookie.ts"
 import { mount } from "./http/endpoint.ts"
 import { createMetrics, type Metrics } from "./http/metrics.ts"
-import { createRate } from "./http/rates.ts"
+import { createRate, networkOf } from "./http/rates.ts"
 import { routes } from "./http/routes.ts"
 import { createServer } from "./http/server.ts"
 import type { Service } from "./http/service.ts"
+import { createTurns } from "./http/turns.ts"
 import type { Secrets } from "./keep.ts"
 import type { Limits } from "./limits.ts"
 import { createLedger, type LedgerParts } from "./ledger/ledger.ts"
@@ -27,6 +28,7 @@ import type { Store } from "./store/store.ts"
 import { createAccounts, type AccountParts } from "./workspace/accounts.ts"
 import { createAuthenticate } from "./workspace/credentials.ts"
 import { createKeys } from "./workspace/keys.ts"
+import { createLogKeys } from "./workspace/log-keys.ts"
 import { createPacks } from "./workspace/packs.ts"
 import { createPolicies } from "./workspace/policies.ts"
 import { createMembers } from "./workspace/members.ts"
@@ -34,6 +36,8 @@ import { createProjects } from "./workspace/projects.ts"
 import { createSessions } from "./workspace/sessions.ts"
 import { createTokens } from "./workspace/tokens.ts"
 import { createWorkspaces, type WorkspaceParts } from "./workspace/workspaces.ts"
+import { createBreaks } from "./workspace/breaks.ts"
+import { createSeen, reportsOf, type Seen } from "./sightings.ts"
 import { watchBeside } from "./watch.ts"
 
 export interface Running {
@@ -73,16 +77,15 @@ async function start(
   secrets: Secrets,
   options: ServeOptions,
   store: Store,
-  { workspaces, behind }: CheckedStore,
+  { workspaces, readOnly }: CheckedStore,
 ): Promise<Running> {
   const { log, version } = options
   const { limits } = config
   const address = { url: config.publicUrl ?? urlOf(config.host, config.port) }
-  const metrics = createMetrics(version, () => ledger.sequencer.waiting())
-  const broken = new Set<string>()
-  if (behind !== undefined) log.error(behind)
-  const watching = behind === undefined ? await watch(config, secrets, options, sightings(metrics, broken, log)) : notWatching
-  const filing = await fileBeside({ data: config.data, limits }, reportsOf(log), options.onFatal)
+  const metrics = metricsOf(config, version, () => ledger.sequencer.room.entries())
+  const seen = createSeen(metrics, log)
+  const watching = await watch(config, secrets, options, seen.see, readOnly)
+  const filing = await fileBeside({ data: config.data, limits }, reportsOf(metrics, log), options.onFatal)
   const ledger = createLedger({
     journal: store.journal,
     clock: systemClock,
@@ -95,30 +98,34 @@ async function start(
   const service: Service = {
     store,
     ledger,
-    ...administered({ ...parts, limits, host: new URL(address.url).hostname }, secrets.rootKey),
+    ...administered(
+      { ...parts, limits, keyRequestsPerMinute: config.keyRequestsPerMinute, host: new URL(address.url).hostname },
+      secrets.rootKey,
+    ),
     queries: createQueries(store, (workspace) => filing.catchUp(workspace)),
+    logKeys: createLogKeys({ ...parts, journal: store.journal, limits }),
     packs: createPacks({ ...parts, store, limits, seal: (workspace) => watching.seal(workspace) }),
     clock: systemClock,
     limits,
     metrics,
     seal: (workspace) => watching.seal(workspace),
-    brokenWorkspaces: () => broken.size,
-    halted: (workspace) => haltOf(behind, workspace !== undefined && broken.has(workspace)),
+    ...standing(seen, readOnly),
     get publicUrl() {
       return address.url
     },
   }
-  const server = await listen(config, service, log, version, behind !== undefined)
+  const server = await listen(config, service, log, version, readOnly !== undefined)
   const listensOn = urlOf(config.host, portOf(server) ?? config.port)
   if (config.publicUrl === undefined) address.url = listensOn
-  watching.poke(workspaces.map(({ id }) => id))
-  filing.poke(workspaces.map(({ id }) => id))
+  for (const follower of [watching, filing]) follower.poke(workspaces.map(({ id }) => id))
+  seen.recordWith(createBreaks({ ...parts, workspaces: service.workspaces }))
   return {
     url: address.url,
     listensOn,
     service,
     async close() {
       await server.close()
+      seen.close()
       await ledger.sequencer.drained()
       await Promise.all([watching.close(), filing.close()])
       await store.close()
@@ -143,13 +150,23 @@ async function listen(config: Config, service: Service, log: Logger, version: st
     metrics.request(request.routeOptions.url ?? "", request.method, reply.statusCode, reply.elapsedTime)
     done()
   })
-  mount(server, routes(service, version), { guard: guard(service), unknownResource, limits, clock, log })
+  mount(server, routes(service, version), {
+    guard: guard(service),
+    turn: turnOf(service, createTurns(limits)),
+    unknownResource,
+    limits,
+    clock,
+    log,
+  })
   await server.listen({ host: config.host, port: config.port })
   return server
 }
 
 /** What people administer, whom their credentials speak for, and how often strangers may try. */
-function administered(parts: Omit<AccountParts, "workspaces"> & WorkspaceParts & { readonly limits: Limits }, rootKey: string) {
+function administered(
+  parts: Omit<AccountParts, "workspaces"> & WorkspaceParts & { readonly limits: Limits; readonly keyRequestsPerMinute: number | undefined },
+  rootKey: string,
+) {
   const workspaces = createWorkspaces(parts)
   const keys = createKeys(parts)
   const tokens = createTokens({ ...parts, rootKey })
@@ -164,19 +181,33 @@ function administered(parts: Omit<AccountParts, "workspaces"> & WorkspaceParts &
     members: createMembers(parts),
     accounts: createAccounts({ ...parts, workspaces }),
     sessions: createSessions(parts),
-    rates: ratesOf(parts.limits),
+    rates: ratesOf(parts.limits, parts.keyRequestsPerMinute),
   }
 }
 
-function ratesOf({ anonymousReadsPerMinute, failedLoginsPerMinute, rateAddressesMax: addressesMax }: Limits): Service["rates"] {
+function ratesOf(limits: Limits, keyRequestsPerMinute: number | undefined): Service["rates"] {
+  const { anonymousReadsPerMinute, failedLoginsPerMinute, rateAddressesMax: bucketsMax } = limits
+  const byAddress = { bucketsMax, bucketOf: networkOf }
+  const reads = { ...byAddress, perMinute: anonymousReadsPerMinute, of: "reads without a credential from this address" }
+  const logins = { ...byAddress, perMinute: failedLoginsPerMinute, of: "failed log-ins from this address" }
+  const byKey = { bucketsMax, bucketOf: (id: string) => id, of: "requests with this key" }
   return {
-    reads: createRate(systemClock, { perMinute: anonymousReadsPerMinute, addressesMax, of: "reads without a credential" }),
-    logins: createRate(systemClock, { perMinute: failedLoginsPerMinute, addressesMax, of: "failed log-ins" }),
+    reads: createRate(systemClock, reads),
+    logins: createRate(systemClock, logins),
+    keys: keyRequestsPerMinute === undefined ? undefined : createRate(systemClock, { ...byKey, perMinute: keyRequestsPerMinute }),
   }
 }
 
-function watch(config: Config, secrets: Secrets, { onFatal }: ServeOptions, see: (sighting: Sighting) => void): Promise<Watching> {
-  return watchBeside({ data: config.data, headsPath: config.heads, secret: secrets.secret, limits: config.limits }, see, onFatal)
+async function watch(
+  { data, heads: headsPath, limits }: Config,
+  { secret }: Secrets,
+  { log, onFatal }: ServeOptions,
+  see: (sighting: Sighting) => void,
+  readOnly: string | undefined,
+): Promise<Watching> {
+  if (readOnly === undefined) return await watchBeside({ data, headsPath, secret, limits }, see, onFatal)
+  log.error(readOnly)
+  return notWatching
 }
 
 /** What is read only is not followed either: its tree would be signed again from an older state. */
@@ -194,39 +225,27 @@ function reportTo(metrics: Metrics, watching: Watching, filing: FilingBeside): S
   }
 }
 
-/** What is done about what the filing program says: how far it has come, it remembers itself. */
-function reportsOf(log: Logger): (report: FilingReport) => void {
-  return (report) => {
-    if (report.kind === "failed") log.error({ detail: report.detail }, "new entries cannot be found; it is tried again in a second")
+function metricsOf({ data, limits }: Config, version: string, queued: () => number): Metrics {
+  const { diskReserveBytes } = limits
+  return createMetrics({ version, clock: systemClock, queued, diskFreeBytes: () => freeBytes(data), diskReserveBytes })
+}
+
+async function freeBytes(folder: string): Promise<number> {
+  const { bavail, bsize } = await statfs(folder)
+  return bavail * bsize
+}
+
+/** What is known of the chains, and what may not be written for it. */
+function standing(seen: Seen, readOnly: string | undefined): Pick<Service, "brokenWorkspaces" | "audit" | "halted"> {
+  return {
+    brokenWorkspaces: () => seen.broken.size,
+    audit: () => seen.audit(),
+    halted: (workspace) => haltOf(readOnly, workspace !== undefined && seen.broken.has(workspace)),
   }
 }
 
-/** What is done about what the followers see. */
-function sightings(metrics: Metrics, broken: Set<string>, log: Logger): (sighting: Sighting) => void {
-  return (sighting) => {
-    switch (sighting.kind) {
-      case "followed":
-        metrics.followed(sighting.workspace, sighting.position)
-        break
-      case "signed":
-        metrics.signed(sighting.lagMs)
-        break
-      case "failed":
-        log.error({ workspace: sighting.workspace, detail: sighting.detail }, "following failed; it is tried again in a second")
-        break
-      case "broken":
-        broken.add(sighting.workspace)
-        metrics.integrityFailure()
-        log.error(
-          { workspace: sighting.workspace, detail: sighting.detail },
-          "the chain does not hold together; this workspace is not written to or signed any more",
-        )
-    }
-  }
-}
-
-function haltOf(behind: string | undefined, isBroken: boolean): LedgerError | undefined {
-  if (behind !== undefined) return new LedgerError("read_only", behind)
+function haltOf(readOnly: string | undefined, isBroken: boolean): LedgerError | undefined {
+  if (readOnly !== undefined) return new LedgerError("read_only", readOnly)
   if (!isBroken) return undefined
   return new LedgerError(
     "integrity_failure",

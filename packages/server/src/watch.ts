@@ -2,6 +2,7 @@
 // the same thread where it has not.
 
 import { systemClock, type Clock } from "./clock.ts"
+import { createAuditor, type AuditListener } from "./followers/auditor.ts"
 import { createCheckpointer } from "./followers/checkpointer.ts"
 import { createIndexer } from "./followers/indexer.ts"
 import { createSigners } from "./followers/signer.ts"
@@ -36,8 +37,10 @@ export function watchHere(
 ): Watching {
   const { journal, index, registry } = store
   const rootAt = (workspace: string, size: number) => readRoot({ journal, index }, workspace, size)
-  const checkpointer = createCheckpointer({ journal, index, registry, heads, signerOf: createSigners(registry, secret), rootAt, clock })
-  return startWatching({ journal, followers: [createIndexer(index)], checkpointer, clock, limits, report })
+  const signersOf = createSigners({ registry, journal, secret, clock })
+  const checkpointer = createCheckpointer({ journal, index, registry, heads, signersOf, rootAt, clock })
+  const audit = (listener: AuditListener) => createAuditor({ journal, index, registry, heads, clock, limits }, listener)
+  return startWatching({ journal, followers: [createIndexer(index)], checkpointer, audit, clock, limits, report })
 }
 
 /** Follows in a thread of its own. `onDeath` hears of an end that nobody asked for. */

@@ -27,9 +27,10 @@ export function eventCalls(call: Call, writing: Writing) {
     ): Promise<readonly BatchOutcome[]> {
       const body: Batch = { events: events.map(({ idempotencyKey = writing.newKey(), ...event }) => ({ idempotencyKey, ...event })) }
       const headers = contextHeaders({ ...writing.context, ...context })
-      const request = { method: "POST", path: "/v1/events/batch", headers, body, isRepeatable: true } as const
+      const idempotencyKeys = body.events.map(({ idempotencyKey }) => idempotencyKey)
+      const request = { method: "POST", path: "/v1/events/batch", headers, body, isRepeatable: true, idempotencyKeys } as const
       const { results } = await call.exchange(request, jsonOf<BatchAnswer>, options)
-      return results.map((result, at) => ({ ...result, idempotencyKey: body.events[at]?.idempotencyKey ?? "" }))
+      return results.map((result, at) => ({ ...result, idempotencyKey: idempotencyKeys[at] ?? "" }))
     },
 
     /** One page of entries, newest first. */

@@ -1,6 +1,6 @@
 import { path, type Call } from "../call.ts"
 import type { CallOptions } from "../exchange.ts"
-import type { LogKeys } from "../wire.ts"
+import type { LogKeyRotated, LogKeys } from "../wire.ts"
 
 /** A workspace's transparency log, as C2SP tlog-tiles: hashes and signatures, no content. */
 export function logCalls(call: Call) {
@@ -16,6 +16,10 @@ export function logCalls(call: Call) {
     /** Every key that has signed checkpoints, and for which sizes of the log. */
     keys: (workspaceId: string, options?: CallOptions): Promise<LogKeys> =>
       call.json({ method: "GET", path: path`/v1/workspaces/${workspaceId}/tlog/keys` }, options),
+
+    /** Has another key sign from now on. Not sent again by itself: each call makes a key. */
+    rotateKey: (workspaceId: string, options?: CallOptions): Promise<LogKeyRotated> =>
+      call.json({ method: "POST", path: path`/v1/workspaces/${workspaceId}/tlog/keys` }, options),
 
     /** A tile, such as `0/000`, or a bundle of records, such as `entries/000`. */
     tile: (workspaceId: string, tile: string, options?: CallOptions): Promise<Uint8Array> => {

@@ -37,7 +37,11 @@ export async function revokeKey(command: KeysCommand, workspaceId: string, keyId
 /** A person waits: what does not answer soon is not running. */
 const patience = { retriesMax: 2, attemptTimeoutMs: 10_000 } as const
 
-async function asked<T>({ environment, url }: KeysCommand, ask: (client: Client) => Promise<T>): Promise<T> {
+/** Asks the running service with the instance key. What it refuses, and that it does not answer, is a sentence. */
+export async function asked<T>(
+  { environment, url }: Pick<KeysCommand, "environment" | "url">,
+  ask: (client: Client) => Promise<T>,
+): Promise<T> {
   const config = readConfig(environment, (path) => readFileSync(path, "utf8"))
   const baseUrl = url ?? addressOf(config)
   try {
@@ -50,7 +54,7 @@ async function asked<T>({ environment, url }: KeysCommand, ask: (client: Client)
 }
 
 /** Of the service on this machine. The instance key goes nowhere else unless its holder says so. */
-function addressOf({ host, port }: Config): string {
+export function addressOf({ host, port }: Config): string {
   if (port === 0) throw new ConfigError("TALLYSTICK_PORT is 0, a port that is chosen at the start; say with --url where the service is")
   const everywhere: Readonly<Record<string, string>> = { "0.0.0.0": "127.0.0.1", "::": "::1" }
   const address = everywhere[host] ?? host

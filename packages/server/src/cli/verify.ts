@@ -1,8 +1,8 @@
 // `tallystick verify`: checks what somebody was given, from its bytes alone. It imports what has no way to the network.
 
-import { readFileSync } from "node:fs"
-import { fromBase64, fromUtf8, parseVkey, toHex, verifyPack, verifyReceipt, verifyTlogProof } from "@tallystick/proof"
-import type { PackVerdict, Verdict, VerifiedTlogProof } from "@tallystick/proof"
+import { existsSync, readFileSync, statSync } from "node:fs"
+import { fromBase64, fromUtf8, parseVkey, toHex, verifyExport, verifyPack, verifyReceipt, verifyTlogProof } from "@tallystick/proof"
+import type { ExportVerdict, PackVerdict, Verdict, VerifiedTlogProof } from "@tallystick/proof"
 
 export interface VerifyCommand {
   readonly files: readonly string[]
@@ -18,7 +18,7 @@ export const endings = { genuine: 0, unreadable: 1, unconfirmed: 2, notGenuine: 
 /** What was found about one thing in a file. */
 interface Finding {
   readonly file: string
-  readonly what: "receipt" | "entry" | "proof" | "pack" | "nothing"
+  readonly what: "receipt" | "entry" | "proof" | "pack" | "export" | "nothing"
   readonly verdict: "genuine" | "unconfirmed" | "refuted" | "unreadable"
   /** One sentence for people, unless it is genuine. */
   readonly reason?: string
@@ -53,6 +53,8 @@ const isZip = (bytes: Uint8Array): boolean => toHex(bytes.subarray(0, 4)) === "5
 const proofHeader = "c2sp.org/tlog-proof@v1\n"
 
 function examine(file: string, trustedKeys: readonly string[]): readonly Finding[] {
+  const folder = exportFolder(file)
+  if (folder !== undefined) return [{ file, ...ofExport(folder, trustedKeys) }]
   const bytes = read(file)
   if (!(bytes instanceof Uint8Array)) return [{ file, ...bytes }]
   if (isZip(bytes)) return [{ file, ...ofPack(verifyPack(bytes, { trustedKeys })) }]
@@ -65,7 +67,17 @@ function examine(file: string, trustedKeys: readonly string[]): readonly Finding
   return [{ file, ...(ofEntry(value, trustedKeys) ?? unreadable(kinds)) }]
 }
 
-const kinds = "it is no receipt of GET …/receipts/{receiptId}, no page read with include=proof, no tlog-proof and no evidence pack"
+const kinds =
+  "it is no receipt of GET …/receipts/{receiptId}, no page read with include=proof, no tlog-proof, no evidence pack and no export"
+
+/** An export is named by its folder, or by the checkpoint in it. */
+function exportFolder(file: string): string | undefined {
+  if (statSync(file, { throwIfNoEntry: false })?.isDirectory()) return file
+  const [, folder] = /^(.*?)\/?checkpoint$/.exec(file) ?? []
+  if (folder === undefined) return undefined
+  const at = folder === "" && !file.startsWith("/") ? "." : folder
+  return existsSync(`${at}/genesis.json`) ? at : undefined
+}
 
 function read(file: string): Uint8Array | Found {
   try {
@@ -119,6 +131,7 @@ function ofReceipt(what: "receipt" | "entry", verdict: Verdict): Found {
     ...(typeof content?.["action"] === "string" && { action: content["action"] }),
     ...(eventHash !== undefined && { eventHash }),
     ...(record && { ledger: toHex(record.ledgerId), index: record.index, recorded: timeOf(record.timeMs) }),
+    ...(record?.kind === "key" && announcedBy(content?.["metadata"])),
     ...(withheld > 0 && { withheld }),
     ...(checkpoint && { log: checkpoint.origin, size: checkpoint.size }),
   }
@@ -132,6 +145,12 @@ function ofReceipt(what: "receipt" | "entry", verdict: Verdict): Found {
       return { what, verdict: "refuted", reason: fault(failure, field, expected, found), checks, facts }
     }
   }
+}
+
+/** The key that follows the one that signed. Whoever trusts that one, and finds this genuine, may trust it as well. */
+function announcedBy(metadata: unknown): { readonly newKey?: string } {
+  const vkey = isObject(metadata) ? metadata["vkey"] : undefined
+  return typeof vkey === "string" ? { newKey: vkey } : {}
 }
 
 const reasons = {
@@ -202,6 +221,38 @@ function ofPack(verdict: PackVerdict): Found {
     case "refuted": {
       const { failure, file, expected, found } = verdict
       return { what: "pack", verdict: "refuted", reason: fault(failure, file, expected, found), checks, facts }
+    }
+  }
+}
+
+function ofExport(folder: string, trustedKeys: readonly string[]): Found {
+  if (!existsSync(`${folder}/genesis.json`) || !existsSync(`${folder}/checkpoint`))
+    return unreadable("it is no export, or one that was never finished")
+  let verdict: ExportVerdict
+  try {
+    verdict = verifyExport((path) => (existsSync(`${folder}/${path}`) ? readFileSync(`${folder}/${path}`) : undefined), { trustedKeys })
+  } catch (error) {
+    if (!(error instanceof Error && "syscall" in error)) throw error
+    return unreadable(error.message)
+  }
+  const { checks, checkpoint, entries, bodies, disclosures, missingBodies, withheld } = verdict
+  const facts = {
+    entries,
+    bodies,
+    disclosures,
+    ...(missingBodies > 0 && { missingBodies }),
+    ...(withheld > 0 && { withheld }),
+    ...(checkpoint && { log: checkpoint.origin, size: checkpoint.size }),
+  }
+  switch (verdict.verdict) {
+    case "genuine":
+      return { what: "export", verdict: "genuine", checks, facts }
+    case "unconfirmed":
+      return { what: "export", verdict: "unconfirmed", reason: reasons[verdict.because], checks, facts }
+    case "refuted": {
+      const { failure, file, sequence } = verdict
+      const reason = `${fault(failure, file)}${sequence === undefined ? "" : `, entry ${sequence}`}`
+      return { what: "export", verdict: "refuted", reason, checks, facts }
     }
   }
 }

@@ -60,7 +60,7 @@ async function openHouse(entries: number) {
     workspace: "acme",
     id: "1",
     version: 0,
-    value: { vkey, wrapped: wrap(deriveKey(secret, "log keys"), vkey, seed), createdAt: "", fromSize: 0 },
+    value: { vkey, wrapped: wrap(deriveKey(secret, "log keys"), vkey, seed), createdAt: "" },
   }
   const said = (at: number): Said => ({
     kind: "event",
@@ -93,7 +93,7 @@ async function openHouse(entries: number) {
         index,
         registry: watched.registry,
         heads,
-        signerOf: async () => signer,
+        signersOf: async () => [signer],
         rootAt: (workspace, size) => readRoot({ journal, index }, workspace, size),
         clock,
       }),
@@ -274,7 +274,7 @@ test("what is signed is noted outside the data first, and in the index last", as
     ...house,
     index: { ...house.index, putCheckpoint: (...asked) => (steps.push(`index ${asked[2].size}`), house.index.putCheckpoint(...asked)) },
     heads: { ...heads, advance: (name, head) => (steps.push(`heads ${head.size}`), heads.advance(name, head)) },
-    signerOf: async () => ({ ...signer, sign: (message) => (steps.push("signature"), signer.sign(message)) }),
+    signersOf: async () => [{ ...signer, sign: (message) => (steps.push("signature"), signer.sign(message)) }],
     rootAt: () => assert.fail("nothing was signed before"),
     clock,
   })
@@ -368,7 +368,8 @@ test("two followers at different places are each given what they have not taken,
     take: async (_: string, entries: readonly Stored[]) => void taken[name].push(...entries.map(({ sequence }) => sequence)),
   })
   const followers = [follower("slow", 0), follower("quick", 5)]
-  assert.deepEqual(await followOnce(house.journal, followers, "acme", limits), { position: 7, caughtUp: false })
+  const first = await followOnce(house.journal, followers, "acme", limits)
+  assert.deepEqual(first, { position: 7, positions: { slow: 7, quick: 7 }, end: 20, caughtUp: false })
   assert.deepEqual(taken, { slow: [1, 2, 3, 4, 5, 6, 7], quick: [6, 7] })
   while (!(await followOnce(house.journal, followers, "acme", limits)).caughtUp) continue
   assert.deepEqual(
@@ -380,7 +381,9 @@ test("two followers at different places are each given what they have not taken,
 
 test("a workspace's key signs for it, is unsealed by the service's secret alone, and must bear the origin's name", async () => {
   const house = await openHouse(1)
-  const made = await createSigners(house.registry, secret)("acme")
+  const { registry, journal } = house
+  const [made] = await createSigners({ registry, journal, secret, clock })("acme", 1, 0)
+  assert.ok(made !== undefined)
   assert.equal(made.name, origin)
   assert.ok(
     verify(
@@ -390,12 +393,12 @@ test("a workspace's key signs for it, is unsealed by the service's secret alone,
       made.sign(Buffer.from("x")),
     ),
   )
-  await assert.rejects(createSigners(house.registry, Buffer.alloc(32, 4))("acme"))
-  await assert.rejects(createSigners(house.registry, secret)("other"), /no key to sign with/)
+  await assert.rejects(createSigners({ registry, journal, secret: Buffer.alloc(32, 4), clock })("acme", 1, 0))
+  await assert.rejects(createSigners({ registry, journal, secret, clock })("other", 1, 0), /no key to sign with/)
   const wrong = createCheckpointer({
     ...house,
     heads: memoryHeads(),
-    signerOf: async () => ({ ...signer, name: "other.example/x" }),
+    signersOf: async () => [{ ...signer, name: "other.example/x" }],
     rootAt: () => assert.fail("nothing was signed"),
     clock,
   })

@@ -14,13 +14,13 @@ import {
   tileWidth,
   toHex,
   type Frontier,
-  type Signer,
 } from "@tallystick/proof"
 import type { Clock } from "../clock.ts"
 import { sha256 } from "../sha256.ts"
 import type { Heads } from "../store/heads.ts"
 import type { Checkpoint, Index, JournalReader, Registry, Stored, TileGrowth } from "../store/store.ts"
 import type { Follower } from "./follow.ts"
+import type { SignersOf } from "./signer.ts"
 
 /** Storage gave back something that is not what was chained. Nothing more of that workspace may be signed. */
 export class IntegrityError extends Error {
@@ -39,7 +39,7 @@ export interface CheckpointerParts {
   readonly index: Index
   readonly registry: Registry
   readonly heads: Heads
-  readonly signerOf: (workspace: string) => Promise<Signer>
+  readonly signersOf: SignersOf
   /** The root of a workspace's first entries, as the journal and the index have them. */
   readonly rootAt: (workspace: string, size: number) => Promise<Uint8Array>
   readonly clock: Clock
@@ -56,7 +56,7 @@ interface Growing {
 const hashBytes = 32
 const levelsPerTile = 8
 
-export function createCheckpointer({ journal, index, registry, heads, signerOf, rootAt, clock }: CheckpointerParts): Checkpointer {
+export function createCheckpointer({ journal, index, registry, heads, signersOf, rootAt, clock }: CheckpointerParts): Checkpointer {
   const trees = new Map<string, Growing>()
 
   async function treeOf(workspace: string): Promise<Growing> {
@@ -96,7 +96,7 @@ export function createCheckpointer({ journal, index, registry, heads, signerOf, 
       const tiles = createTileGrowth()
       try {
         for (const entry of entries) {
-          const { hash, timeMs } = check(tree, entry)
+          const { hash, timeMs } = checkEntry(tree, entry)
           tree.frontier.append(hash, tiles.completed)
           tree.lastHash = hash
           tree.unsignedSinceMs ??= timeMs
@@ -122,9 +122,9 @@ export function createCheckpointer({ journal, index, registry, heads, signerOf, 
       if (signed !== undefined && signed.size > size) return before
       const root = tree.frontier.root()
       if (!heads.advance(tree.origin, { size, root })) throw new IntegrityError(`another tree of size ${size} was signed`)
-      const signer = await signerOf(workspace)
-      assert.equal(signer.name, tree.origin, "a ledger's key has its origin's name")
-      const note = signNote(formatCheckpoint({ origin: tree.origin, size, root }), signer)
+      const signers = await signersOf(workspace, size, before?.size ?? 0)
+      for (const { name } of signers) assert.equal(name, tree.origin, "a ledger's key has its origin's name")
+      const note = signNote(formatCheckpoint({ origin: tree.origin, size, root }), ...signers)
       const checkpoint = { size, root, note, signedMs: clock.now() }
       assert(await index.putCheckpoint(workspace, before?.size ?? 0, checkpoint), "nobody else signs this tree")
       tree.unsignedSinceMs = undefined
@@ -137,8 +137,15 @@ function notSigned(size: number): IntegrityError {
   return new IntegrityError(`the first ${size} entries are not those that were signed`)
 }
 
+/** Where an entry must fit: behind the last of a tree. */
+interface Place {
+  readonly frontier: Pick<Frontier, "size">
+  readonly ledgerId: Uint8Array
+  readonly lastHash: Uint8Array
+}
+
 /** Hashes again all that was kept of an entry, and holds it against its place. */
-function check(tree: Growing, { sequence, record, body, bodySalt }: Stored): { hash: Uint8Array; timeMs: number } {
+export function checkEntry(tree: Place, { sequence, record, body, bodySalt }: Stored): { hash: Uint8Array; timeMs: number } {
   const fields = parseRecord(record)
   if (fields === undefined) throw new IntegrityError(`entry ${sequence}: the record cannot be read`)
   if (fields.index !== tree.frontier.size) throw new IntegrityError(`entry ${sequence}: the record says index ${fields.index}`)

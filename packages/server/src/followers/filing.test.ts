@@ -62,11 +62,11 @@ test("all who are poked are filed, in steps, each workspace in turn", async () =
   await settled()
   for (const workspace of ["a", "b", "c"]) assert.equal(await house.served.search.position(workspace), 12)
   const steps = house.reports.map((report) => (report.kind === "filed" ? report.positions : assert.fail(report.detail)))
-  assert.deepEqual(steps.slice(0, 3), [[["a", 10]], [["b", 10]], [["c", 10]]])
+  assert.deepEqual(steps.slice(0, 3), [[["a", 10, 12]], [["b", 10, 12]], [["c", 10, 12]]])
   assert.deepEqual(steps.slice(3).flat(), [
-    ["a", 12],
-    ["b", 12],
-    ["c", 12],
+    ["a", 12, 12],
+    ["b", 12, 12],
+    ["c", 12, 12],
   ])
   await house.loop.close()
 })

@@ -9,7 +9,7 @@ import type { Batch } from "../store/search.ts"
 import type { FilingStore, JournalReader } from "../store/store.ts"
 
 export type FilingReport =
-  | { readonly kind: "filed"; readonly positions: readonly (readonly [workspace: string, position: number])[] }
+  | { readonly kind: "filed"; readonly positions: readonly (readonly [workspace: string, position: number, end: number])[] }
   | { readonly kind: "failed"; readonly detail: string }
 
 export interface Filing {
@@ -32,8 +32,8 @@ interface Step extends Batch {
   readonly last: number
   readonly count: number
   readonly bytes: number
-  /** Nothing followed when it was read. */
-  readonly isAll: boolean
+  /** Where the chain ended when it was read. */
+  readonly end: number
 }
 
 interface Waiting {
@@ -107,7 +107,7 @@ export function startFiling({ store: { journal, search }, clock, limits, report 
     hasFailed = false
     for (const { workspace, last } of steps) positions.set(workspace, last)
     for (const workspace of waiting.keys()) serve(workspace, await positionOf(workspace))
-    if (steps.length > 0) report({ kind: "filed", positions: steps.map(({ workspace, last }) => [workspace, last]) })
+    if (steps.length > 0) report({ kind: "filed", positions: steps.map(({ workspace, last, end }) => [workspace, last, end]) })
   }
 
   /** What follows in the workspaces that have stood in line longest; those that somebody waits for come first. */
@@ -122,7 +122,7 @@ export function startFiling({ store: { journal, search }, clock, limits, report 
         .then((position) => nextStep(journal, workspace, position, entriesLeft))
         .catch((error: unknown) => setAside(workspace, error))
       if (step === undefined) continue
-      if (!step.isAll) dirty.add(workspace)
+      if (step.last < step.end) dirty.add(workspace)
       steps.push(step)
       entriesLeft -= step.count
       bytesLeft -= step.bytes
@@ -197,7 +197,7 @@ async function nextStep(journal: JournalReader, workspace: string, position: num
     bytes += (body?.length ?? 0) + disclosures.length
   }
   if (last === position) return undefined
-  return { workspace, entries: filedAfter(position, stored), last, bytes, count: stored.length, isAll: last >= end }
+  return { workspace, entries: filedAfter(position, stored), last, bytes, count: stored.length, end: Math.max(last, end) }
 }
 
 function detailOf(error: unknown): string {

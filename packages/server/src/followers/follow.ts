@@ -12,18 +12,25 @@ export interface Follower {
   take(workspace: string, entries: readonly Stored[]): Promise<void>
 }
 
-/**
- * Gives each follower the next entries of a workspace; says how far the slowest has come, and whether that is where the chain ended
- * when it was read.
- */
+export interface Followed {
+  /** How far the slowest has come, and each of them. */
+  readonly position: number
+  readonly positions: Readonly<Record<string, number>>
+  /** Where the chain ended before it was read, and whether that is how far they have come. */
+  readonly end: number
+  readonly caughtUp: boolean
+}
+
+/** Gives each follower the next entries of a workspace. */
 export async function followOnce(
   journal: JournalReader,
   followers: readonly Follower[],
   workspace: string,
   limits: Limits,
-): Promise<{ readonly position: number; readonly caughtUp: boolean }> {
+): Promise<Followed> {
   const positions = await Promise.all(followers.map((follower) => follower.position(workspace)))
   const from = Math.min(...positions)
+  const end = (await journal.head(workspace))?.sequence ?? 0
   const entries = await journal.after(workspace, from, limits.followEntriesMax)
   for (const [at, { sequence }] of entries.entries())
     assert.equal(sequence, from + 1 + at, "the journal gives entries in order and without a gap")
@@ -31,5 +38,11 @@ export async function followOnce(
     const fresh = entries.slice((positions[at] ?? 0) - from)
     if (fresh.length > 0) await follower.take(workspace, fresh)
   }
-  return { position: from + entries.length, caughtUp: entries.length === 0 }
+  const position = from + entries.length
+  return {
+    position,
+    positions: Object.fromEntries(followers.map(({ name }, at) => [name, Math.max(positions[at] ?? 0, position)])),
+    end: Math.max(end, position),
+    caughtUp: entries.length === 0,
+  }
 }

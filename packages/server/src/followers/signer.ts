@@ -1,29 +1,52 @@
-// Signs a workspace's notes with the key that its registry holds. The key is unsealed here, in the thread that signs, and nowhere else.
+// Signs a workspace's notes with the keys that its registry holds. A key is unsealed here, in the thread that signs, and nowhere else.
 
 import { createPrivateKey, sign, type KeyObject } from "node:crypto"
 import { parseVkey, type Signer } from "@tallystick/proof"
+import type { Clock } from "../clock.ts"
 import { deriveKey, unwrap } from "../secrets.ts"
-import type { Registry } from "../store/store.ts"
+import { logKeys, type LogKey } from "../store/log-keys.ts"
+import type { JournalReader, Registry } from "../store/store.ts"
+
+/** Who signs a tree of this size, when the one that was signed before had that size. The first of them is the log's key now. */
+export type SignersOf = (workspace: string, size: number, sizeBefore: number) => Promise<readonly Signer[]>
+
+export interface SignerParts {
+  readonly registry: Registry
+  readonly journal: Pick<JournalReader, "records">
+  readonly secret: Uint8Array
+  readonly clock: Clock
+}
 
 /** What stands before the 32 bytes of a seed in the DER form of an Ed25519 private key. */
 const derPrefix = Buffer.from("302e020100300506032b657004220420", "hex")
 
-export function createSigners(registry: Registry, secret: Uint8Array): (workspace: string) => Promise<Signer> {
+export function createSigners({ registry, journal, secret, clock }: SignerParts): SignersOf {
   const keysKey = deriveKey(secret, "log keys")
   const known = new Map<string, Signer>()
-  return async (workspace) => {
-    const seen = known.get(workspace)
+
+  const signerFor = (key: LogKey): Signer => {
+    const seen = known.get(key.vkey)
     if (seen !== undefined) return seen
-    const [newest] = await registry.list("log-key", workspace, Number.MAX_SAFE_INTEGER, 1)
-    const vkey = newest === undefined ? undefined : parseVkey(newest.value.vkey)
-    if (newest === undefined || vkey === undefined) throw new Error(`workspace ${workspace} has no key to sign with`)
-    const key = privateKey(unwrap(keysKey, newest.value.vkey, newest.value.wrapped))
-    const signer: Signer = { name: vkey.name, publicKey: vkey.publicKey, sign: (message) => sign(null, message, key) }
-    known.set(workspace, signer)
+    const vkey = parseVkey(key.vkey)
+    if (vkey === undefined) throw new Error(`${key.vkey} is no key to sign with`)
+    const privateKey = privateKeyOf(unwrap(keysKey, key.vkey, key.wrapped))
+    const signer: Signer = { name: vkey.name, publicKey: vkey.publicKey, sign: (message) => sign(null, message, privateKey) }
+    known.set(key.vkey, signer)
     return signer
+  }
+
+  return async (workspace, size, sizeBefore) => {
+    const [newest, before] = (await logKeys({ registry, journal }, workspace)).filter(({ fromSize }) => fromSize <= size)
+    if (newest === undefined) throw new Error(`workspace ${workspace} has no key to sign with`)
+    // Whoever trusts the old key alone must find one checkpoint at least that it signed and that has the announcement of the new one.
+    const isFirst = sizeBefore < newest.fromSize
+    const overlaps = isFirst || clock.now() < Date.parse(before?.overlapUntil ?? "")
+    // Destroyed: its own successor has a successor already, and was announced under its signature.
+    const beside = before !== undefined && overlaps && before.wrapped !== "" ? [before] : []
+    return [newest, ...beside].map(signerFor)
   }
 }
 
-function privateKey(seed: Uint8Array): KeyObject {
+function privateKeyOf(seed: Uint8Array): KeyObject {
   return createPrivateKey({ key: Buffer.concat([derPrefix, seed]), format: "der", type: "pkcs8" })
 }

@@ -78,7 +78,10 @@ function openHouse(
         Array.from({ length: count }, () => said),
       ),
     seen: (kind, workspace) =>
-      sightings.filter((sighting) => sighting.kind === kind && (workspace === undefined || sighting.workspace === workspace)).length,
+      sightings.filter(
+        (sighting) =>
+          sighting.kind === kind && (workspace === undefined || (sighting.kind !== "audited" && sighting.workspace === workspace)),
+      ).length,
   }
 }
 

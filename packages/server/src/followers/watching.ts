@@ -3,15 +3,17 @@
 
 import type { Clock } from "../clock.ts"
 import type { Limits } from "../limits.ts"
-import type { Checkpoint, JournalReader } from "../store/store.ts"
+import type { Checkpoint, Finding, JournalReader } from "../store/store.ts"
+import type { AuditListener, AuditSummary, Auditor } from "./auditor.ts"
 import { type Checkpointer, IntegrityError } from "./checkpointer.ts"
-import { followOnce, type Follower } from "./follow.ts"
+import { followOnce, type Followed, type Follower } from "./follow.ts"
 
 export type Sighting =
-  | { readonly kind: "followed"; readonly workspace: string; readonly position: number; readonly caughtUp: boolean }
+  | ({ readonly kind: "followed"; readonly workspace: string } & Followed)
   /** A checkpoint was signed; `lagMs` is how long its oldest new entry had waited for it. */
   | { readonly kind: "signed"; readonly workspace: string; readonly size: number; readonly lagMs: number }
-  | { readonly kind: "broken"; readonly workspace: string; readonly detail: string }
+  | { readonly kind: "broken"; readonly workspace: string; readonly detail: string; readonly finding?: Finding }
+  | { readonly kind: "audited"; readonly summary: AuditSummary }
   | { readonly kind: "failed"; readonly workspace: string; readonly detail: string }
 
 export interface Watching {
@@ -26,6 +28,8 @@ export interface WatchingParts {
   readonly journal: JournalReader
   readonly followers: readonly Follower[]
   readonly checkpointer: Checkpointer
+  /** Makes who re-verifies what is kept, a little at a time. */
+  readonly audit?: (listener: AuditListener) => Auditor
   readonly clock: Clock
   readonly limits: Limits
   readonly report: (sighting: Sighting) => void
@@ -37,7 +41,7 @@ const lastBlocksMax = 20
 /** A disk that failed once is asked again, and not all the time. */
 const retryAfterMs = 1000
 
-export function startWatching({ journal, followers, checkpointer, clock, limits, report }: WatchingParts): Watching {
+export function startWatching({ journal, followers, checkpointer, audit, clock, limits, report }: WatchingParts): Watching {
   const all = [checkpointer, ...followers]
   const dirty = new Set<string>()
   /** When a workspace is due to be signed, or to be tried again after a failure. */
@@ -48,6 +52,15 @@ export function startWatching({ journal, followers, checkpointer, clock, limits,
   const errands: (() => Promise<void>)[] = []
   let wake = () => {}
   let closing = false
+  const auditor = audit?.({
+    found(finding) {
+      const { workspace, detail } = finding
+      leaveAlone(workspace)
+      report({ kind: "broken", workspace, detail, finding })
+    },
+    failed: (workspace, detail) => report({ kind: "failed", workspace, detail }),
+    summarise: (summary) => report({ kind: "audited", summary }),
+  })
   const ended = loop()
 
   return {
@@ -80,20 +93,22 @@ export function startWatching({ journal, followers, checkpointer, clock, limits,
         await turn()
       }
       for (const [workspace, dueMs] of unsigned) if (dueMs <= clock.elapsed()) await guarded(workspace, () => sign(workspace))
+      if (auditor !== undefined && auditor.dueMs() <= clock.elapsed()) await auditor.step().then(turn)
       if (dirty.size === 0 && errands.length === 0 && !closing) await pause()
     }
     for (const errand of errands.splice(0)) await errand()
     // What was written and not signed when the service stops is signed now, so that nothing waits for the next start.
     for (const workspace of dirty.values().toArray()) await guarded(workspace, () => followLast(workspace))
     for (const workspace of unsigned.keys()) await guarded(workspace, () => sign(workspace))
+    await auditor?.save().catch((error: unknown) => report({ kind: "failed", workspace: "", detail: detailOf(error) }))
   }
 
   async function follow(workspace: string): Promise<boolean> {
-    const { position, caughtUp } = await followOnce(journal, all, workspace, limits)
-    if (caughtUp) dirty.delete(workspace)
+    const followed = await followOnce(journal, all, workspace, limits)
+    if (followed.caughtUp) dirty.delete(workspace)
     if (!unsigned.has(workspace)) unsigned.set(workspace, (signedAtMs.get(workspace) ?? -Infinity) + limits.checkpointEveryMs)
-    report({ kind: "followed", workspace, position, caughtUp })
-    return caughtUp
+    report({ kind: "followed", workspace, ...followed })
+    return followed.caughtUp
   }
 
   /** A ledger that is far behind goes on at the next start: a stop is not to wait for it. */
@@ -125,18 +140,23 @@ export function startWatching({ journal, followers, checkpointer, clock, limits,
     try {
       await act()
     } catch (error) {
+      const isBroken = error instanceof IntegrityError
       dirty.delete(workspace)
       unsigned.delete(workspace)
-      const detail = error instanceof Error ? error.message : String(error)
-      if (error instanceof IntegrityError) broken.add(workspace)
+      if (isBroken) leaveAlone(workspace)
       else retries.set(workspace, clock.elapsed() + retryAfterMs)
-      report({ kind: error instanceof IntegrityError ? "broken" : "failed", workspace, detail })
+      report({ kind: isBroken ? "broken" : "failed", workspace, detail: detailOf(error) })
     }
   }
 
-  /** Sleeps until there is something to do: a poke, or the time to sign. */
+  function leaveAlone(workspace: string): void {
+    broken.add(workspace)
+    for (const plan of [dirty, unsigned, retries]) plan.delete(workspace)
+  }
+
+  /** Sleeps until there is something to do: a poke, or the time to sign, or to re-verify. */
   async function pause(): Promise<void> {
-    const due = Math.min(earliest(unsigned), earliest(retries))
+    const due = Math.min(earliest(unsigned), earliest(retries), auditor?.dueMs() ?? Infinity)
     const woken = new Promise<void>((resolve) => {
       wake = resolve
     })
@@ -144,6 +164,10 @@ export function startWatching({ journal, followers, checkpointer, clock, limits,
     else await Promise.race([woken, clock.sleep(Math.max(due - clock.elapsed(), 1))])
     wake = () => {}
   }
+}
+
+function detailOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
 }
 
 function earliest(dues: ReadonlyMap<string, number>): number {

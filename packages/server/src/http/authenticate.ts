@@ -2,17 +2,20 @@
 
 import type { IncomingHttpHeaders } from "node:http"
 import { LedgerError } from "../error.ts"
+import type { Sequencer } from "../ledger/sequencer.ts"
 import { isForeign, type Access, type TokenType } from "../workspace/allow.ts"
 import { parseCredential } from "../workspace/credential.ts"
 import { tokenLetters } from "../workspace/tokens.ts"
 import { sessionCookie } from "./cookie.ts"
 import type { Incoming } from "./endpoint.ts"
+import type { Turns } from "./turns.ts"
 import { permit, sentences, type Caller, type Service, type ServiceEndpoint } from "./service.ts"
 
-type Guarding = Pick<Service, "authenticate" | "sessions" | "rates" | "publicUrl">
+type Guarding = Pick<Service, "authenticate" | "sessions" | "rates" | "publicUrl"> & Admitting
+type Admitting = { readonly ledger: { readonly sequencer: Pick<Sequencer, "room"> } }
 
 export function guard(service: Guarding): (incoming: Incoming, endpoint: ServiceEndpoint) => Promise<Caller> {
-  const { authenticate } = service
+  const { authenticate, rates, ledger } = service
   const memberOf = memberReader(service)
   return async (incoming, { access }) => {
     const { headers, params, query } = incoming
@@ -25,8 +28,24 @@ export function guard(service: Guarding): (incoming: Incoming, endpoint: Service
     else if (caller !== undefined && caller.kind !== "member" && workspace !== undefined && isForeign(caller, workspace)) {
       throw new LedgerError("workspace_forbidden", sentences.workspace_forbidden)
     }
+    if (caller?.kind === "api-key") rates.keys?.take(caller.id)
+    // Refused before its body is read: work that is done in vain is what makes an overload last.
+    if (access.action === "write") checkRoom(caller, ledger)
     return caller
   }
+}
+
+/** When a write's body is looked at: in turn, and not at all once its workspace has no room. */
+export function turnOf(
+  { ledger }: Admitting,
+  turns: Turns,
+): (caller: Caller, endpoint: ServiceEndpoint, bytes: number) => Promise<void> | undefined {
+  return (caller, { access }, bytes) => (access.action === "write" ? turns.take(bytes, () => checkRoom(caller, ledger)) : undefined)
+}
+
+/** Whose credential opens more than one workspace is refused later, when it has said which it means. */
+function checkRoom(caller: Caller, { sequencer }: Admitting["ledger"]): void {
+  if (caller?.kind === "api-key") sequencer.room.check(caller.workspace, 1)
 }
 
 /** Of a request without a bearer: the member whose session its cookie is, if it may be trusted; otherwise it is anonymous, and counted. */

@@ -52,14 +52,14 @@ test("a handler is given what was sent, with the types of the shapes", async () 
     authorization: "Bearer ada",
     "idempotency-key": "order-4711-created",
     "x-session-id": "s1",
-    traceparent: "00-a-b-01",
+    traceparent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
     "x-service-server": "",
   }
   const answer = await house.inject({ method: "POST", url: "/v1/workspaces/a%20b/events?cursor=c+d%2B&limit=7", headers, payload: event })
   assert.deepEqual([answer.statusCode, answer.json()], [202, { texts: ["ada", "a b", "order-4711-created", null, "c d+"], limit: 7 }])
   assert.deepEqual(calls[0]?.body, { ...event, action: "" })
   assert.equal(calls[0]?.bodyBytes, JSON.stringify(event).length)
-  assert.deepEqual(calls[0]?.context, { sessionId: "s1", traceparent: "00-a-b-01" })
+  assert.deepEqual(calls[0]?.context, { sessionId: "s1", traceparent: headers.traceparent })
   assert.ok(Math.abs(Date.now() - (calls[0]?.receivedAtMs ?? 0)) < 10_000)
   assert.equal(answer.headers["x-request-id"], calls[0]?.requestId)
 })
@@ -361,7 +361,7 @@ test("the headers that say where a write comes from are text in UTF-8, and not t
     "x-request-id": "r 1",
     "x-session-id": "s",
     "x-trace-id": "t",
-    traceparent: "p",
+    traceparent: `00-${"0".repeat(31)}1-${"0".repeat(15)}1-00`,
   }
   assert.deepEqual(await context(all), {
     environment: "prod",
@@ -369,7 +369,7 @@ test("the headers that say where a write comes from are text in UTF-8, and not t
     requestId: "r 1",
     sessionId: "s",
     traceId: "t",
-    traceparent: "p",
+    traceparent: all.traceparent,
   })
   assert.deepEqual(await context({}), {})
   for (const value of ["x".repeat(101), "\u00ff", "\u00c3", "\u00c2\u0085"]) {
@@ -423,6 +423,9 @@ function openHouse(
     bodyTimeoutMs: 30_000,
     keepAliveTimeoutMs: 5_000,
     stillTimeoutMs: 60_000,
+    connectionsMax: 1000,
+    answerBytesPerSecondMin: 1024,
+    unreadBytesMax: 1_000_000,
     drainTimeoutMs: 8_000,
     depthMax: 32,
     stringBytesMax: 65_536,

@@ -97,6 +97,8 @@ export interface Incoming {
 export interface MountOptions<Access, Caller> {
   /** Says who is calling, or throws why this caller may not. It decides before the body is read. */
   readonly guard: (incoming: Incoming, endpoint: Endpoint<Access, Caller>) => Caller | Promise<Caller>
+  /** Says when a body that has arrived is looked at, or throws why it is not. At once, if absent. */
+  readonly turn?: (caller: Caller, endpoint: Endpoint<Access, Caller>, bytes: number) => Promise<void> | undefined
   /** What to say to a caller for whom the path names nothing that could exist. Not found, if absent. */
   readonly unknownResource?: (caller: Caller) => LedgerError
   readonly limits: JsonLimits & { readonly eventBytesMax: number; readonly contextCharactersMax: number }
@@ -154,6 +156,8 @@ function handlerOf<Access, Caller>(endpoint: Endpoint<Access, Caller>, options: 
     const headers = checks.headers(incoming.headers)
     const context = contextOf(incoming.headers, limits.contextCharactersMax)
     const bytes = checks.body === undefined ? none : await readBody(request.raw, reply, endpoint, limits)
+    const turn = options.turn?.(caller, endpoint, bytes.length)
+    if (turn !== undefined) await turn
     const body = checks.body?.(bytes)
     const { requestId, receivedAtMs } = incoming
     const answer = await endpoint.handle({
@@ -244,7 +248,7 @@ function contextOf(headers: IncomingHttpHeaders, charactersMax: number): Context
   const requestId = text("x-request-id")
   const sessionId = text("x-session-id")
   const traceId = text("x-trace-id")
-  const traceparent = text("traceparent")
+  const traceparent = traceparentOf(headers["traceparent"])
   return {
     ...(environment !== undefined && { environment }),
     ...(server !== undefined && { server }),
@@ -253,6 +257,16 @@ function contextOf(headers: IncomingHttpHeaders, charactersMax: number): Context
     ...(traceId !== undefined && { traceId }),
     ...(traceparent !== undefined && { traceparent }),
   }
+}
+
+/**
+ * W3C Trace Context, version 00: trace and parent are not all zeros. A program in between may have made it, so what is malformed is ignored, as
+ * the recommendation says, and no write is refused for it.
+ */
+const traceparentForm = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/
+
+function traceparentOf(value: string | string[] | undefined): string | undefined {
+  return typeof value === "string" && traceparentForm.test(value) ? value : undefined
 }
 
 function contextText(header: string, value: string | string[] | undefined, charactersMax: number): string | undefined {

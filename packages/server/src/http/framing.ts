@@ -20,7 +20,10 @@ export function checkFraming(request: IncomingMessage, mayAnswer: HostRule, limi
   // Node folds repeated headers into one member, so there are fewer members than headers if, and only if, one was repeated.
   if (Object.keys(headers).length * 2 !== rawHeaders.length) checkRepeated(rawHeaders)
   const coding = headers["transfer-encoding"]
-  if (coding !== undefined && coding.toLowerCase() !== "chunked") throw new LedgerError("bad_request", "Transfer-Encoding must be chunked")
+  if (coding !== undefined && coding.toLowerCase() !== "chunked") {
+    // Where such a request ends is not known, so the connection ends with it.
+    throw new LedgerError("bad_request", "Transfer-Encoding must be chunked", { headers: { connection: "close" } })
+  }
   checkHost(headers.host, request.httpVersion, mayAnswer)
 }
 

@@ -1,16 +1,21 @@
 // What the service counts, for Prometheus. No label names a workspace: there may be thousands.
 
 import { Counter, Gauge, Histogram, Registry } from "@prometheus-io/client"
+import type { Clock } from "../clock.ts"
+import type { AuditSummary } from "../followers/auditor.ts"
+import { createDurations } from "./durations.ts"
 
 export interface Metrics {
   readonly request: (route: string, method: string, status: number, durationMs: number) => void
   readonly commit: (entries: number, durationMs: number) => void
   readonly entry: (lane: string) => void
   readonly replay: () => void
-  /** A chain has grown to this sequence; the followers have taken it to this one. */
+  /** A chain has grown to this sequence. */
   readonly advanced: (workspace: string, sequence: number) => void
-  readonly followed: (workspace: string, sequence: number) => void
-  readonly signed: (lagMs: number) => void
+  /** A follower has taken a chain to this sequence; it ended at `end` then. */
+  readonly followed: (follower: Follower, workspace: string, sequence: number, end: number) => void
+  readonly signed: (workspace: string, size: number, lagMs: number) => void
+  readonly audited: (summary: AuditSummary) => void
   readonly integrityFailure: () => void
   readonly failedLogin: () => void
   readonly text: () => Promise<string>
@@ -21,17 +26,86 @@ const commitSeconds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.2
 const entriesPerCommit = [1, 2, 5, 10, 25, 50, 100, 250, 500, 1000, 2500]
 const lagSeconds = [0.1, 0.25, 0.5, 0.75, 1, 1.25, 1.5, 2, 5, 10, 60]
 
-/** `queued` is asked when the metrics are. */
-export function createMetrics(version: string, queued: () => number): Metrics {
+/** What is asked when the metrics are. */
+export interface Gauges {
+  readonly version: string
+  readonly clock: Clock
+  readonly queued: () => number
+  readonly diskFreeBytes: () => Promise<number>
+  readonly diskReserveBytes: number
+}
+
+/** Whoever takes entries after they were recorded. */
+export type Follower = (typeof followers)[number]
+
+const followers = ["indexer", "checkpointer", "filing"] as const
+
+export function createMetrics(gauges: Gauges): Metrics {
   const registry = new Registry()
+  const durations = createDurations(
+    "tallystick_request_duration_seconds",
+    "Time from a request's headers to the end of its answer",
+    requestSeconds,
+  )
+  describeProcess(registry, gauges)
+  const { commit, entry, replay, failedLogin } = countWrites(registry)
+  const { audited, left, integrityFailure } = countAudit(registry, gauges.clock)
+  const { advanced, followed, signed } = countFollowing(registry, gauges.clock, left)
+  return {
+    request: durations.observe,
+    commit,
+    entry,
+    replay,
+    advanced,
+    followed,
+    signed,
+    audited,
+    integrityFailure,
+    failedLogin,
+    text: async () => (await registry.metrics()) + durations.text(),
+  }
+}
+
+/** What the process is and has. */
+function describeProcess(registry: Registry, { version, queued, diskFreeBytes, diskReserveBytes }: Gauges): void {
   const registers = [registry]
-  const requests = new Histogram({
-    name: "tallystick_request_duration_seconds",
-    help: "Time from a request's headers to the end of its answer",
-    labelNames: ["route", "method", "status"],
-    buckets: requestSeconds,
+  new Gauge({
+    name: "tallystick_build_info",
+    help: "1, with the versions of the service and of its runtime",
+    labelNames: ["version", "node"],
     registers,
+  }).set({ version, node: process.versions.node }, 1)
+  new Gauge({
+    name: "process_resident_memory_bytes",
+    help: "Resident memory of the process",
+    registers,
+    collect() {
+      this.set(process.memoryUsage.rss())
+    },
   })
+  new Gauge({
+    name: "tallystick_queued_entries",
+    help: "Entries that wait for a commit",
+    registers,
+    collect() {
+      this.set(queued())
+    },
+  })
+  new Gauge({
+    name: "tallystick_disk_free_bytes",
+    help: "Left on the disk that holds the data, for the service's user",
+    registers,
+    async collect() {
+      this.set(await diskFreeBytes())
+    },
+  })
+  new Gauge({ name: "tallystick_disk_reserve_bytes", help: "Writes are refused when less than this is left on the disk", registers }).set(
+    diskReserveBytes,
+  )
+}
+
+function countWrites(registry: Registry): Pick<Metrics, "commit" | "entry" | "replay" | "failedLogin"> {
+  const registers = [registry]
   const commits = new Histogram({
     name: "tallystick_commit_duration_seconds",
     help: "Time of a group commit, its fsync included",
@@ -44,23 +118,46 @@ export function createMetrics(version: string, queued: () => number): Metrics {
     buckets: entriesPerCommit,
     registers,
   })
-  const entries = new Counter({ name: "tallystick_entries_total", help: "Entries recorded, by lane", labelNames: ["lane"], registers })
+  const entries = new Counter({
+    name: "tallystick_entries_total",
+    help: "Entries that clients wrote, by lane",
+    labelNames: ["lane"],
+    registers,
+  })
   const replays = new Counter({ name: "tallystick_replays_total", help: "Writes answered with the receipt of an earlier one", registers })
-  const seen = new Map<string, ReturnType<typeof requests.labels>>()
-  const behind = new Map<string, { head: number; followed: number }>()
-  const track = (workspace: string): { head: number; followed: number } => {
-    const known = behind.get(workspace) ?? { head: 0, followed: 0 }
-    behind.set(workspace, known)
-    return known
+  const failedLogins = new Counter({
+    name: "tallystick_failed_logins_total",
+    help: "Passwords and set-up tokens that were wrong",
+    registers,
+  })
+  return {
+    commit(count, durationMs) {
+      commits.observe(durationMs / 1000)
+      sizes.observe(count)
+    },
+    entry: (lane) => entries.inc({ lane }),
+    replay: () => replays.inc(),
+    failedLogin: () => failedLogins.inc(),
   }
+}
+
+function countFollowing(registry: Registry, clock: Clock, auditorLeft: () => number): Pick<Metrics, "advanced" | "followed" | "signed"> {
+  const registers = [registry]
+  const behind = new Map(followers.map((follower) => [follower, new Map<string, { end: number; taken: number }>()]))
+  /** Workspaces with entries that no checkpoint covers: up to which, and since when. */
+  const uncovered = new Map<string, { sequence: number; sinceMs: number }>()
   new Gauge({
     name: "tallystick_follower_lag_entries",
-    help: "Entries that followers have not taken yet, of the workspace where they are most",
+    help: "Entries that a follower has not taken yet, of the workspace where they are most; of the auditor, in the workspace whose turn it is",
+    labelNames: ["follower"],
     registers,
     collect() {
-      let most = 0
-      for (const { head, followed } of behind.values()) most = Math.max(most, head - followed)
-      this.set(most)
+      this.set({ follower: "auditor" }, auditorLeft())
+      for (const [follower, workspaces] of behind) {
+        let most = 0
+        for (const { end, taken } of workspaces.values()) most = Math.max(most, end - taken)
+        this.set({ follower }, most)
+      }
     },
   })
   const checkpoints = new Histogram({
@@ -69,55 +166,85 @@ export function createMetrics(version: string, queued: () => number): Metrics {
     buckets: lagSeconds,
     registers,
   })
-  const failures = new Counter({ name: "tallystick_integrity_failures_total", help: "Chains found not to hold together", registers })
-  const failedLogins = new Counter({
-    name: "tallystick_failed_logins_total",
-    help: "Passwords and set-up tokens that were wrong",
-    registers,
-  })
   new Gauge({
-    name: "tallystick_queued_entries",
-    help: "Entries that wait for a commit",
+    name: "tallystick_checkpoint_age_seconds",
+    help: "For how long an entry has been waiting for the checkpoint that covers it; 0 when all are covered",
     registers,
     collect() {
-      this.set(queued())
-    },
-  })
-  new Gauge({ name: "tallystick_build_info", help: "1, with the version", labelNames: ["version"], registers }).set({ version }, 1)
-  new Gauge({
-    name: "process_resident_memory_bytes",
-    help: "Resident memory of the process",
-    registers,
-    collect() {
-      this.set(process.memoryUsage.rss())
+      let most = 0
+      for (const { sinceMs } of uncovered.values()) most = Math.max(most, clock.elapsed() - sinceMs)
+      this.set(most / 1000)
     },
   })
   return {
-    request(route, method, status, durationMs) {
-      // Finding a labelled series costs more than counting in it, so each is found once.
-      const name = `${method} ${status} ${route}`
-      let series = seen.get(name)
-      if (series === undefined) seen.set(name, (series = requests.labels(route, method, String(status))))
-      series.observe(durationMs / 1000)
-    },
-    commit(count, durationMs) {
-      commits.observe(durationMs / 1000)
-      sizes.observe(count)
-    },
-    entry: (lane) => entries.inc({ lane }),
-    replay: () => replays.inc(),
     advanced(workspace, sequence) {
-      track(workspace).head = sequence
+      for (const workspaces of behind.values()) {
+        const known = workspaces.get(workspace)
+        // Nobody has said how far it was taken: to where it was, or that will be said.
+        if (known === undefined) workspaces.set(workspace, { end: sequence, taken: sequence - 1 })
+        else known.end = sequence
+      }
+      const waiting = uncovered.get(workspace)
+      if (waiting === undefined) uncovered.set(workspace, { sequence, sinceMs: clock.elapsed() })
+      else waiting.sequence = sequence
     },
-    followed(workspace, sequence) {
-      const known = track(workspace)
-      known.followed = sequence
+    followed(follower, workspace, taken, end) {
+      const workspaces = behind.get(follower)
+      const known = Math.max(end, workspaces?.get(workspace)?.end ?? 0)
       // Whoever is caught up needs no memory.
-      if (known.followed >= known.head) behind.delete(workspace)
+      if (taken >= known) workspaces?.delete(workspace)
+      else workspaces?.set(workspace, { end: known, taken })
     },
-    signed: (lagMs) => checkpoints.observe(lagMs / 1000),
+    signed(workspace, size, lagMs) {
+      checkpoints.observe(lagMs / 1000)
+      const waiting = uncovered.get(workspace)
+      if (waiting === undefined) return
+      // What it does not cover came later than what it does.
+      if (waiting.sequence <= size) uncovered.delete(workspace)
+      else waiting.sinceMs = clock.elapsed()
+    },
+  }
+}
+
+function countAudit(registry: Registry, clock: Clock): Pick<Metrics, "audited" | "integrityFailure"> & { readonly left: () => number } {
+  const registers = [registry]
+  const failures = new Counter({ name: "tallystick_integrity_failures_total", help: "Chains found not to hold together", registers })
+  const verified = new Counter({ name: "tallystick_audit_verified_entries_total", help: "Entries that were re-verified", registers })
+  const failed = new Gauge({
+    name: "tallystick_audit_failed_entries",
+    help: "Entries that are known not to hold: the first of each workspace that has one",
+    registers,
+  })
+  const unread = new Gauge({
+    name: "tallystick_audit_unread_workspaces",
+    help: "Workspaces that could not be read to their end in the present round of re-verifying",
+    registers,
+  })
+  const round = new Gauge({ name: "tallystick_audit_round", help: "Which round of re-verifying all entries this is", registers })
+  const entries = new Gauge({
+    name: "tallystick_audit_round_entries",
+    help: "Entries that were re-verified in the present round",
+    registers,
+  })
+  let last: AuditSummary | undefined
+  new Gauge({
+    name: "tallystick_audit_unverified_age_seconds",
+    help: "How long ago, at most, the entries that were not re-verified in the present round were last known to hold",
+    registers,
+    collect() {
+      this.set(last === undefined ? 0 : Math.max(0, clock.now() - last.sinceMs) / 1000)
+    },
+  })
+  return {
+    audited(summary) {
+      verified.inc(summary.verified - (last?.verified ?? 0))
+      failed.set(summary.failed)
+      unread.set(summary.unread)
+      round.set(summary.round)
+      entries.set(summary.entries)
+      last = summary
+    },
+    left: () => last?.left ?? 0,
     integrityFailure: () => failures.inc(),
-    failedLogin: () => failedLogins.inc(),
-    text: () => registry.metrics(),
   }
 }

@@ -15,6 +15,7 @@ import type {
   EventsPage,
   Limits,
   ListedEntry,
+  LogKeyRotated,
   LogKeys,
   Member,
   NewActivityToken,
@@ -210,6 +211,7 @@ const session: Session = {
 }
 const password = "correct horse battery staple"
 const setupUrl = `${base}/ui/setup#t=…`
+const rotated: LogKeyRotated = { vkey, fromSize: 1042, receiptId: receipt.receipt }
 const keys: LogKeys = { keys: [{ vkey, fromSize: 0, toSize: null }] }
 
 function limits(): Limits {
@@ -235,6 +237,7 @@ export const examples: Readonly<Record<string, object>> = {
   ActivityPage: activity,
   ReceiptAnswer: answer,
   LogKeys: keys,
+  LogKeyRotated: rotated,
   NewWorkspace: newWorkspace,
   WorkspaceChange: { hotDays: 30 },
   Workspace: workspace,

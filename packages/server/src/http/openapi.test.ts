@@ -189,7 +189,7 @@ test("every status that an endpoint can answer with is a Problem, and names its 
     const name = text(write[status]?.["$ref"]).replace("#/components/responses/", "")
     return document["components"]?.["responses"]?.[name] ?? assert.fail(status)
   }
-  const refused = ["400", "401", "403", "404", "408", "413", "414", "415", "417", "422", "431", "500", "503"]
+  const refused = ["400", "401", "403", "404", "408", "413", "414", "415", "417", "422", "429", "431", "500", "503"]
   assert.deepEqual(Object.keys(write), ["202", ...refused, "default"])
   for (const status of refused) {
     const content = answered(status)["content"]?.["application/json"] ?? assert.fail(status)

@@ -37,7 +37,7 @@ export function opsEndpoints(service: Service): readonly ServiceEndpoint[] {
         const checks = [writableCheck(service), await storageCheck(service), queueCheck(service)]
         const failed = checks.find(({ ok }) => !ok)
         // One workspace's broken chain is for its operator to see, and no reason to send the others' writers away.
-        checks.push(chainsCheck(service))
+        checks.push(chainsCheck(service), auditCheck(service))
         const verbose = query.verbose === "" || query.verbose === "true"
         const body = {
           ready: failed === undefined,
@@ -98,8 +98,19 @@ function chainsCheck({ brokenWorkspaces }: Service): Check {
     : { name: "chains", ok: false, detail: `${broken} workspaces have a chain that does not hold together` }
 }
 
+function auditCheck({ audit, clock }: Service): Check {
+  const summary = audit()
+  if (summary === undefined) return { name: "auditor", ok: true, detail: "it has not begun yet" }
+  const { round, entries, sinceMs, failed, unread } = summary
+  const seconds = Math.max(0, Math.round((clock.now() - sinceMs) / 1000))
+  const detail =
+    `round ${round}, ${entries} entries re-verified in it; all others were known to hold ${seconds} seconds ago or later; ` +
+    `${failed} workspaces have an entry that does not hold, ${unread} could not be read`
+  return { name: "auditor", ok: failed === 0 && unread === 0, detail }
+}
+
 function queueCheck({ ledger, limits }: Service): Check {
-  const waiting = ledger.sequencer.waiting()
+  const waiting = ledger.sequencer.room.entries()
   const ok = waiting < limits.queuedEventsMax
   return { name: "queue", ok, detail: `${waiting} of ${limits.queuedEventsMax} events wait` }
 }

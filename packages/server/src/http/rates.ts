@@ -1,20 +1,22 @@
-// How often an address may do something: a bucket for each, which holds what may be done at once and fills again over a minute.
+// How often an address or a key may do something: a bucket for each, which holds what may be done at once and fills again over a minute.
 
 import { isIPv4, isIPv6 } from "node:net"
 import type { Clock } from "../clock.ts"
 import { LedgerError } from "../error.ts"
 
 export interface Rate {
-  /** Takes one; throws `rate_limited` when the address has none left. */
-  take(address: string): void
+  /** Takes one; throws `rate_limited` when there is none left. */
+  take(name: string): void
   /** For something that turned out not to count. */
-  giveBack(address: string): void
+  giveBack(name: string): void
 }
 
 export interface RateOptions {
   readonly perMinute: number
-  /** Beyond this many addresses the one that came least of late is forgotten. */
-  readonly addressesMax: number
+  /** Beyond this many buckets the one that was used least of late is forgotten. */
+  readonly bucketsMax: number
+  /** Which names share a bucket. */
+  readonly bucketOf: (name: string) => string
   /** What there is too much of, for the sentence. */
   readonly of: string
 }
@@ -24,8 +26,8 @@ interface Bucket {
   atMs: number
 }
 
-export function createRate(clock: Clock, { perMinute, addressesMax, of }: RateOptions): Rate {
-  // Those that came of late at the end. An address that is not here has a full bucket.
+export function createRate(clock: Clock, { perMinute, bucketsMax, bucketOf, of }: RateOptions): Rate {
+  // Those that came of late at the end. What is not here has a full bucket.
   const buckets = new Map<string, Bucket>()
   const perMs = perMinute / 60_000
 
@@ -36,7 +38,7 @@ export function createRate(clock: Clock, { perMinute, addressesMax, of }: RateOp
     bucket.atMs = nowMs
     buckets.delete(key)
     buckets.set(key, bucket)
-    if (buckets.size > addressesMax) {
+    if (buckets.size > bucketsMax) {
       const [oldest] = buckets.keys()
       if (oldest !== undefined) buckets.delete(oldest)
     }
@@ -44,18 +46,18 @@ export function createRate(clock: Clock, { perMinute, addressesMax, of }: RateOp
   }
 
   return {
-    take(address) {
-      const bucket = fill(networkOf(address))
+    take(name) {
+      const bucket = fill(bucketOf(name))
       if (bucket.left < 1) {
         const retryAfterSeconds = Math.max(1, Math.ceil((1 - bucket.left) / perMs / 1000))
-        throw new LedgerError("rate_limited", `there were too many ${of} from this address; ${perMinute} a minute are allowed`, {
+        throw new LedgerError("rate_limited", `there were too many ${of}; ${perMinute} a minute are allowed`, {
           retryAfterSeconds,
         })
       }
       bucket.left -= 1
     },
-    giveBack(address) {
-      const bucket = fill(networkOf(address))
+    giveBack(name) {
+      const bucket = fill(bucketOf(name))
       bucket.left = Math.min(perMinute, bucket.left + 1)
     },
   }

@@ -25,7 +25,6 @@ export function refusalsOf(endpoint: ServiceEndpoint): readonly ErrorCode[] {
   const isWrite = access.action === "write"
   const isChange = method !== "GET"
   const names = (part: string): boolean => path.includes(part)
-  const isCounted = isChange ? access.action === "account" && method === "POST" : access.anonymous === true && access.unmetered !== true
   const codes: readonly (readonly [boolean, ...ErrorCode[]])[] = [
     [true, ...always],
     [names("{workspaceId}") || isWrite || access.anonymous !== true, "insufficient_scope"],
@@ -39,7 +38,8 @@ export function refusalsOf(endpoint: ServiceEndpoint): readonly ErrorCode[] {
     // Also without a body: a Content-Type that cannot be read is refused wherever one may stand.
     [isChange, "unsupported_media_type"],
     [headersOf(endpoint).includes("idempotency-key"), "idempotency_key_reused"],
-    [isCounted, "rate_limited"],
+    // The quota of a key, and the rates of an address.
+    [access.unmetered !== true, "rate_limited"],
     // A download is recorded, so it is refused whenever writing is.
     [isChange || names("/download"), "overloaded", "storage_full", "read_only", "integrity_failure"],
     [names("/evidence-packs"), "integrity_failure"],

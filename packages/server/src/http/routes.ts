@@ -23,7 +23,7 @@ export function routes(service: Service, version: string): readonly ServiceEndpo
     ...consentEndpoints(service), //   POST /v1/consents
     ...queryEndpoints(service), //     GET …/events, …/activity
     ...receiptEndpoints(service), //   GET …/receipts/{receiptId}, …/proof
-    ...tlogEndpoints(service), //      GET …/tlog/checkpoint, log.vkey, keys, tile/…
+    ...tlogEndpoints(service), //      GET …/tlog/checkpoint, log.vkey, keys, tile/…; POST …/tlog/keys
     ...workspaceEndpoints(service), // POST, GET /v1/workspaces; GET, PATCH …/{workspaceId}
     ...projectEndpoints(service), //   POST, GET …/projects; GET, PATCH …/{projectId}
     ...policyEndpoints(service), //    POST, GET …/published-policy; GET …/{version}

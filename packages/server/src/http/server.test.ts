@@ -33,6 +33,7 @@ test("what is not sound is refused before anyone is asked, in our own words", as
     [get("/ok", "Content-Length: 1", "Content-Length: 2"), "bad_request", /^the request is not valid HTTP\/1.1$/],
     [get("/ok", "Content-Length: 1", "Transfer-Encoding: chunked"), "bad_request", /^the request is not valid HTTP\/1.1$/],
     [get("/ok", "Transfer-Encoding: gzip, chunked"), "bad_request", /^Transfer-Encoding must be chunked$/],
+    [get("/ok", "Transfer-Encoding: identity"), "bad_request", /^Transfer-Encoding must be chunked$/],
     [get("/ok", "Expect: a-miracle"), "expectation_failed", /100-continue/],
     [get("/ok", "Bad Name: x"), "bad_request", /not valid HTTP/],
     [get("/ok", "X: a\u0001b"), "bad_request", /not valid HTTP/],
@@ -85,6 +86,8 @@ test("what is not sound is refused before anyone is asked, in our own words", as
     assert.equal(answer.headers["cache-control"], "no-store", shown)
     assert.equal(Number(answer.headers["content-length"]), Buffer.byteLength(answer.body), shown)
     assert.equal("allow" in answer.headers, code === "method_not_allowed", shown)
+    // After a body whose end is not known there is no second request, and nobody must wait for its answer.
+    if (/Transfer-Encoding must/.test(String(sentence))) assert.equal(answer.headers["connection"], "close", shown)
   }
   assert.deepEqual(house.logged, [])
 })
@@ -339,6 +342,9 @@ const usualLimits = {
   bodyTimeoutMs: 30_000,
   keepAliveTimeoutMs: 5_000,
   stillTimeoutMs: 60_000,
+  connectionsMax: 1000,
+  answerBytesPerSecondMin: 1024,
+  unreadBytesMax: 1_000_000,
   drainTimeoutMs: 8_000,
   depthMax: 32,
   stringBytesMax: 65_536,

@@ -6,11 +6,12 @@ import fastify, { type FastifyInstance, type FastifyReply } from "fastify"
 import type { Clock } from "../clock.ts"
 import { LedgerError } from "../error.ts"
 import { refusalOf, type Refusal } from "./errors.ts"
+import { cutSlowReaders, type ReaderLimits } from "./slow-readers.ts"
 import { checkFraming, hostRule, type FramingLimits } from "./framing.ts"
 
 // A Fastify that answers everything in our own words, also what Node or Fastify would refuse in theirs before any of our code is asked.
 
-export interface ServerLimits extends FramingLimits {
+export interface ServerLimits extends FramingLimits, ReaderLimits {
   readonly headersBytesMax: number
   /** For the request line and the headers to arrive. */
   readonly headersTimeoutMs: number
@@ -18,6 +19,8 @@ export interface ServerLimits extends FramingLimits {
   readonly bodyTimeoutMs: number
   /** For a connection to lie idle between requests. Longer than a load balancer's, which must not send into a connection that is being closed. */
   readonly keepAliveTimeoutMs: number
+  /** Open at once; one that comes on top is closed. */
+  readonly connectionsMax: number
   /** For nothing to move on a connection within a request: a client that takes nothing of its answer, say. */
   readonly stillTimeoutMs: number
   /** For requests that have begun to be finished once the server closes; then they are cut off. */
@@ -174,6 +177,8 @@ class Connections {
 
   attach(server: FastifyInstance): void {
     const listener = server.server
+    listener.maxConnections = this.#options.limits.connectionsMax
+    cutSlowReaders(listener, this.#options.clock, this.#options.limits)
     listener.maxHeadersCount = 0 // headersBytesMax bounds them; a count would drop the rest in silence.
     listener.on("checkContinue", (request, answer) => server.routing(request, answer))
     listener.on("checkExpectation", (_request, answer) => {

@@ -2,6 +2,7 @@
 
 import type { Clock } from "../clock.ts"
 import { LedgerError } from "../error.ts"
+import type { AuditSummary } from "../followers/auditor.ts"
 import type { Ledger } from "../ledger/ledger.ts"
 import type { Limits } from "../limits.ts"
 import type { Queries } from "../query/search.ts"
@@ -10,6 +11,7 @@ import { mayTouch, refusal, type Access, type Action, type Principal, type Token
 import type { Accounts } from "../workspace/accounts.ts"
 import type { Authenticate } from "../workspace/credentials.ts"
 import type { Keys } from "../workspace/keys.ts"
+import type { LogKeys } from "../workspace/log-keys.ts"
 import type { Members } from "../workspace/members.ts"
 import type { Packs } from "../workspace/packs.ts"
 import type { Policies } from "../workspace/policies.ts"
@@ -28,6 +30,7 @@ export interface Service {
   readonly workspaces: Workspaces
   readonly projects: Projects
   readonly policies: Policies
+  readonly logKeys: LogKeys
   readonly packs: Packs
   readonly queries: Queries
   readonly keys: Keys
@@ -35,8 +38,8 @@ export interface Service {
   readonly members: Members
   readonly accounts: Accounts
   readonly sessions: Sessions
-  /** By address: reads without a credential, and passwords and set-up tokens that are wrong. */
-  readonly rates: { readonly reads: Rate; readonly logins: Rate }
+  /** By address: reads without a credential, and passwords and set-up tokens that are wrong. By API key, if there is a quota: its requests. */
+  readonly rates: { readonly reads: Rate; readonly logins: Rate; readonly keys: Rate | undefined }
   readonly clock: Clock
   readonly limits: Limits
   readonly publicUrl: string
@@ -45,6 +48,8 @@ export interface Service {
   readonly seal: (workspace: string) => Promise<unknown>
   /** How many workspaces have a chain that does not hold together. */
   readonly brokenWorkspaces: () => number
+  /** How far re-verifying all that is kept has come; nothing is known of it at first. */
+  readonly audit: () => AuditSummary | undefined
   /** Why nothing may be written, to this workspace or at all. */
   readonly halted: (workspace?: string) => LedgerError | undefined
 }

@@ -5,8 +5,8 @@ import { hash } from "node:crypto"
 import { canonicalize, type Json, type Kind } from "@tallystick/proof"
 import type { Content } from "../entry.ts"
 
-/** The key spaces of a workspace. A batch shares that of single events. */
-export type Route = "/v1/events" | "/v1/consents"
+/** The key spaces of a workspace. A batch shares that of single events; the last is the service's own, which no caller reaches. */
+export type Route = "/v1/events" | "/v1/consents" | "integrity"
 
 const tag = "ALK1"
 const keptBytes = 16

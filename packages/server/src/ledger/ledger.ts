@@ -67,6 +67,7 @@ export function createLedger({ journal, clock, limits, secret, report, random = 
     random,
     sequencer,
     async record(workspace, said, changes) {
+      sequencer.room.check(workspace.id, said.length)
       const chain = chainOf(workspace)
       const contents = said.map((one) => contentOf(workspace, one, makeId, limits.clockAheadMs))
       const sealed = said.map(({ kind, idempotency }, at) => {

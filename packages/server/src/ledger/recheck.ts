@@ -5,7 +5,12 @@ import { sha256 } from "../sha256.ts"
 import type { Document, JournalReader, Stored } from "../store/store.ts"
 
 /** The last entries of a workspace, each against its record, its body and the entry before it. Returns what is wrong, as a sentence. */
-export async function recheck(journal: JournalReader, workspace: Document<"workspace">, entries: number): Promise<string | undefined> {
+export async function recheck(
+  journal: JournalReader,
+  workspace: Document<"workspace">,
+  entries: number,
+  held: (sequence: number, hash: Uint8Array) => void = () => {},
+): Promise<string | undefined> {
   const head = await journal.head(workspace.id)
   if (head === undefined) return `workspace ${workspace.id} has no entries, though the first one is made with it`
   const first = Math.max(head.sequence - entries, 0)
@@ -18,6 +23,7 @@ export async function recheck(journal: JournalReader, workspace: Document<"works
       if (hash === undefined) return `entry ${at + 1} of workspace ${workspace.id} is not what was recorded`
       previous = hash
       at = entry.sequence
+      held(at, hash)
     }
   }
   return undefined

@@ -76,7 +76,7 @@ function openHouse(around: (append: Journal["append"]) => Journal["append"] = (a
         names.map((name) => sealed(workspace, name)),
         changes,
       ),
-    waiting: () => sequencer.waiting(),
+    waiting: () => sequencer.room.entries(),
     drained: () => sequencer.drained(),
   }
 }
@@ -390,7 +390,7 @@ test("of two that change one document at the same moment one is refused, and nob
     ["fulfilled", "fulfilled", "fulfilled", "rejected", "fulfilled"],
   )
   assert.ok(sent[3]?.status === "rejected" && code("conflict")(sent[3].reason))
-  assert.equal(sequencer.waiting(), 0)
+  assert.equal(sequencer.room.entries(), 0)
   assert.equal((await served.registry.get("project", "acme", "p"))?.version, 1)
   assert.equal((await served.registry.get("project", "acme", "q"))?.version, 1)
   assert.equal((await expectChain(served.journal, "acme")).size, 4)

@@ -12,6 +12,7 @@ import type { Limits } from "../limits.ts"
 import type { Change, Head, Journal, Outcome } from "../store/store.ts"
 import { linkAll, type Gathered } from "./link.ts"
 import { createQueue, type Submission } from "./queue.ts"
+import { createRoom, type Room } from "./room.ts"
 import type { Sealed } from "./seal.ts"
 
 /** What became of an entry: it has its place, or an earlier one has its key. */
@@ -28,8 +29,8 @@ export interface Sequencer {
    * entries, or neither does. A `LedgerError` that says so means that nothing was recorded; `ledger_unavailable` that nobody knows.
    */
   submit(chain: Chain, entries: readonly Sealed[], changes?: readonly Change[]): Promise<readonly Placed[]>
-  /** How many entries wait or are being written. */
-  waiting(): number
+  /** Where what waits is counted: full, it refuses. */
+  readonly room: Room
   /** Resolves when nothing waits. */
   drained(): Promise<void>
 }
@@ -44,10 +45,11 @@ export function createSequencer(journal: Journal, clock: Clock, limits: Limits, 
   const queue = createQueue(limits)
   const heads = new Map<string, Head>()
   const idle: (() => void)[] = []
-  let waiting = 0
+  const room = createRoom(limits)
   let running = false
 
   return {
+    room,
     submit: (chain, entries, changes = []) =>
       new Promise((resolve, reject) => {
         if (entries.length === 0) {
@@ -55,16 +57,8 @@ export function createSequencer(journal: Journal, clock: Clock, limits: Limits, 
           resolve([])
           return
         }
-        if (waiting + entries.length > limits.queuedEventsMax) {
-          reject(
-            new LedgerError(
-              "overloaded",
-              `${waiting} events wait to be written, the limit is ${limits.queuedEventsMax}; nothing was recorded`,
-            ),
-          )
-          return
-        }
-        waiting += entries.length
+        // What throws here rejects the promise.
+        room.take(chain.workspace, entries.length)
         const submission: Submission = { chain, changes, placed: [], waiting: [], again: false, relinks: 0, resolve, reject }
         submission.waiting = entries.map((sealed, place) => ({ sealed, place, submission }))
         queue.add(submission, "last")
@@ -74,13 +68,13 @@ export function createSequencer(journal: Journal, clock: Clock, limits: Limits, 
           setImmediate(() => void run())
         }
       }),
-    waiting: () => waiting,
     drained: () => (running ? new Promise((resolve) => idle.push(resolve)) : Promise.resolve()),
   }
 
   async function run(): Promise<void> {
     while (!queue.isEmpty()) {
       await commit()
+      room.reopen()
       // The answers leave, and the requests that wait at the door come in, before the next commit is closed: larger commits cost less each.
       await new Promise((resolve) => {
         setImmediate(resolve)
@@ -144,7 +138,7 @@ export function createSequencer(journal: Journal, clock: Clock, limits: Limits, 
   function goOn(submission: Submission, outcome: Outcome): void {
     if (submission.waiting.length === 0) return
     const left = submission.waiting.filter(({ place }) => submission.placed[place] === undefined)
-    waiting -= submission.waiting.length - left.length
+    room.giveBack(submission.chain.workspace, submission.waiting.length - left.length)
     submission.waiting = left
     if (left.length === 0) {
       submission.resolve(submission.placed.map(the))
@@ -163,7 +157,7 @@ export function createSequencer(journal: Journal, clock: Clock, limits: Limits, 
   }
 
   function leave(submission: Submission): Submission {
-    waiting -= submission.waiting.length
+    room.giveBack(submission.chain.workspace, submission.waiting.length)
     submission.waiting = []
     return submission
   }

@@ -151,7 +151,7 @@ async function run(seed: number, bend: (journal: Journal) => Journal, same: Same
   }
   await Promise.all([1, 2, 3, 4, 5].map(client))
   await ledger.sequencer.drained()
-  assert.equal(ledger.sequencer.waiting(), 0)
+  assert.equal(ledger.sequencer.room.entries(), 0)
   for (const workspace of workspaces) await expectModel(workspace)
   return work
 

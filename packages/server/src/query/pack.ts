@@ -18,12 +18,12 @@ import {
   parseNote,
   policyPath,
   proofPath,
-  toHex,
   verifyInclusion,
 } from "@tallystick/proof"
 import { disclosuresOf } from "../entry.ts"
 import { sha256 } from "../sha256.ts"
 import { policyDocumentId, type PackDocument } from "../store/documents.ts"
+import { vkeyOf } from "../store/log-keys.ts"
 import type { Document, Registry } from "../store/store.ts"
 import { broken, readEntries, type Read } from "./pack-entries.ts"
 import { createInclusions } from "./pack-proofs.ts"
@@ -66,7 +66,7 @@ export async function packFiles(source: PackSource, workspace: Document<"workspa
       for await (const batch of readEntries(source, workspace, of)) yield Buffer.from(batch.map(lineOf).join(""))
     },
   })
-  const vkey = await vkeyOf(source, workspace, checkpoint)
+  const vkey = await vkeyOf(source.registry, workspace, checkpoint)
   return [
     fixed(packPaths.readme, packReadme(workspace, content)),
     fixed(packPaths.genesis, workspace.value.genesis),
@@ -178,15 +178,6 @@ async function policyFiles(
       return fixed(policyPath(projectId, version), formatPolicy({ id: policyId, projectId, version, publishedAt, sectionHash, sections }))
     }),
   )
-}
-
-/** The key that signed a checkpoint; the workspace may have another one by now. */
-async function vkeyOf({ registry }: PackSource, { id, value }: Document<"workspace">, checkpoint: string): Promise<string> {
-  for (const { name, keyId } of parseNote(checkpoint)?.signatures ?? []) {
-    const key = name === value.origin ? await registry.get("log-key", id, toHex(keyId)) : undefined
-    if (key !== undefined) return key.value.vkey
-  }
-  throw new Error(`the key of a checkpoint of ${id} is not there`)
 }
 
 function fixed(path: string, text: string): PackFile {

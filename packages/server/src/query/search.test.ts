@@ -67,6 +67,7 @@ const request = (storage: PageRequest["storage"]): PageRequest => ({
   storage,
   cursor: 0,
   limit: 100_000,
+  isProven: false,
   sightOf: () => "all",
 })
 

@@ -5,6 +5,7 @@ import { parseRecord } from "@tallystick/proof"
 import { LedgerError } from "../error.ts"
 import { disclosuresFor, type Content, type Sight } from "../entry.ts"
 import type { Document, Store, Stored } from "../store/store.ts"
+import { vkeyOf } from "../store/log-keys.ts"
 import type { Hits, Wanted } from "../store/search.ts"
 import { archivedBefore, findIncluded, findLinked, showEntry, showProof, type Found } from "./receipt.ts"
 
@@ -15,8 +16,8 @@ export interface PageRequest {
   /** Entries below this sequence; 0 begins at the newest. */
   readonly cursor: number
   readonly limit: number
-  /** With the key to check by, each entry comes with its proof. */
-  readonly proveWith?: string | undefined
+  /** Each entry comes with its proof. */
+  readonly isProven: boolean
   /** What of an entry this reader sees. */
   readonly sightOf: (content: Content) => Sight
 }
@@ -45,7 +46,10 @@ export interface Queries {
 const allAtOnce = 1000
 
 /** `file` has everything filed that was recorded in a workspace; it rejects with a LedgerError if that takes too long. */
-export function createQueries(store: Pick<Store, "journal" | "index" | "search">, file: (workspace: string) => Promise<void>): Queries {
+export function createQueries(
+  store: Pick<Store, "journal" | "index" | "search" | "registry">,
+  file: (workspace: string) => Promise<void>,
+): Queries {
   const hotFrom = createArchiveEnds(store)
   const find = async (workspace: string, wanted: Wanted, before: number, limit: number): Promise<Hits> => {
     const hits = await store.search.find(workspace, wanted, before, limit)
@@ -58,17 +62,18 @@ export function createQueries(store: Pick<Store, "journal" | "index" | "search">
   }
 
   return {
-    async page(workspace, { wanted, storage, cursor, limit, proveWith, sightOf }, nowMs) {
+    async page(workspace, { wanted, storage, cursor, limit, isProven, sightOf }, nowMs) {
       const bounds = storage === "all" ? {} : boundsOf(storage, await hotFrom(workspace, nowMs))
       const before = cursor === 0 ? Number.MAX_SAFE_INTEGER : cursor
       const hits = await find(workspace.id, { ...wanted, ...bounds }, before, limit)
-      const found = await findAll(store, workspace, hits.sequences, nowMs, proveWith !== undefined)
+      const found = await findAll(store, workspace, hits.sequences, nowMs, isProven)
+      const vkey = isProven ? await vkeyOf(store.registry, workspace, noteOf(found)) : ""
       return {
         events: found.map((one) => {
           const sight = one.opened === undefined ? "none" : sightOf(one.opened.content)
           const entry = showEntry(one, workspace, sight)
-          if (proveWith === undefined) return entry
-          return `${entry.slice(0, -1)},"proof":${showProof(one, proveWith)},"disclosures":${JSON.stringify(disclosuresFor(one.stored, sight))}}`
+          if (!isProven) return entry
+          return `${entry.slice(0, -1)},"proof":${showProof(one, vkey)},"disclosures":${JSON.stringify(disclosuresFor(one.stored, sight))}}`
         }),
         total: hits.total,
         nextCursor: hits.sequences.at(-1) ?? 0,
@@ -125,6 +130,11 @@ async function findAll(
 function missing(workspace: string, sequence: number): Stored {
   const nothing = { receipt: "", idem: undefined, bodySalt: undefined, body: undefined, disclosures: "" }
   return { workspace, sequence, record: new Uint8Array(), ...nothing }
+}
+
+/** The checkpoint of a page: its entries are all held against the same one. */
+function noteOf(found: readonly Found[]): string | undefined {
+  return found.find(({ inclusion }) => inclusion !== undefined)?.inclusion?.checkpoint.note
 }
 
 /**

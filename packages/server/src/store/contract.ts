@@ -387,6 +387,20 @@ function indexStories(story: Story): void {
     }
   })
 
+  story("how far the auditor has come is kept as it was put last", async (store) => {
+    assert.equal(await store.watched.index.audit(), undefined)
+    const finding = { workspace: "acme", sequence: 7, detail: "entry 7: the body has another hash", foundMs: 5 }
+    const audit = { round: 2, startedMs: 4, sinceMs: 3, entries: 9, serial: 1, findings: [finding] }
+    const hashes = [digest("left"), digest("right")].map((hash) => new Uint8Array(hash))
+    await store.watched.index.putAudit({ ...audit, tree: { size: 3, hashes } })
+    const last = { ...audit, entries: 12, tree: { size: 6, hashes } }
+    await store.watched.index.putAudit(last)
+    const again = (await store.reopen?.()) ?? store
+    const kept = await again.watched.index.audit()
+    assert.deepEqual({ ...kept, tree: { size: 6, hashes: kept?.tree.hashes.map((hash) => new Uint8Array(hash)) } }, last)
+    return again
+  })
+
   story("tiles grow to their full width and on, over the edges of both levels", async (store) => {
     const { watched } = store
     const sizes = [1, 255, 256, 257, 511, 513, 1000, 65_535, 65_536, 65_537, 65_792, 131_328, 200_000]

@@ -66,11 +66,13 @@ export interface ApiKeyDocument {
 /** A key that signs a workspace's checkpoints. Its id is the note key id in hex. */
 export interface LogKeyDocument {
   readonly vkey: string
-  /** The private seed, sealed by AES-256-GCM under a key made from the service's secret: nonce, ciphertext, tag, in base64. */
+  /** The private seed, sealed by AES-256-GCM under a key made from the service's secret: nonce, ciphertext, tag, in base64. Empty once destroyed. */
   readonly wrapped: string
   readonly createdAt: string
-  /** The key signs trees from this size on. */
-  readonly fromSize: number
+  /** The last entry before the key was put down: the first of kind 05 behind it announces the key. Absent: the workspace's first key. */
+  readonly announcedAfter?: number
+  /** Its successor was announced; it signs beside that one until then. */
+  readonly overlapUntil?: string
 }
 
 /** What a scoped token opens: one thing, for reading. */

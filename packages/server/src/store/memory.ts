@@ -7,7 +7,7 @@ import { conflictIn } from "./conflict.ts"
 import type { DocumentKind } from "./documents.ts"
 import { createMemorySearch } from "./memory-search.ts"
 import { createUnfiled, joined } from "./unfiled.ts"
-import type { Change, Checkpoint, Document, FilingStore, Group, Head, Outcome, Store, Stored, Tree, WatchedStore } from "./store.ts"
+import type { Audit, Change, Checkpoint, Document, FilingStore, Group, Head, Outcome, Store, Stored, Tree, WatchedStore } from "./store.ts"
 
 export interface MemoryStore {
   readonly served: Store
@@ -33,6 +33,7 @@ export function openMemory(): MemoryStore {
   const derived = new Map<string, Derived>()
   const documents = new Map<string, Document>()
   let serial = 0
+  let audit: Audit | undefined
 
   const chainOf = (workspace: string): Chain => put(chains, workspace, () => ({ entries: [], byKey: new Map(), byReceipt: new Map() }))
   const derivedOf = (workspace: string): Derived =>
@@ -127,6 +128,10 @@ export function openMemory(): MemoryStore {
       if ((place.checkpoint?.size ?? 0) !== fromSize) return false
       place.checkpoint = checkpoint
       return true
+    },
+    audit: async () => audit,
+    async putAudit(now) {
+      audit = now
     },
   }
 

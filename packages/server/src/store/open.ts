@@ -1,7 +1,16 @@
 // Where a data folder becomes a store. A driver is one folder beside this file, and one line here.
 
-import type { DerivedStore, FilingStore, Store, WatchedStore } from "./store.ts"
-import { openSqlite, openSqliteAnew, openSqliteFiling, openSqliteWatched, type SqliteOptions } from "./sqlite/open.ts"
+import type { DerivedStore, FilingStore, Snapshot, StoppedStore, Store, WatchedStore, Whole } from "./store.ts"
+import {
+  openSqlite,
+  openSqliteAnew,
+  openSqliteFiling,
+  openSqliteSnapshot,
+  openSqliteStopped,
+  openSqliteWatched,
+  type SqliteOptions,
+} from "./sqlite/open.ts"
+import { openSqliteWhole } from "./sqlite/whole.ts"
 
 export function openStore(options: SqliteOptions): Promise<Store> {
   return openSqlite(options)
@@ -20,4 +29,19 @@ export function openFiling(data: string): FilingStore {
 /** For a program that makes all that is derived again, while nobody serves. */
 export function openAnew(data: string): DerivedStore {
   return openSqliteAnew(data)
+}
+
+/** For a program that looks at what is kept at this moment; the service may run meanwhile. */
+export function openSnapshot(data: string): Snapshot {
+  return openSqliteSnapshot(data)
+}
+
+/** For a program that goes on from a copy, while nobody serves. */
+export function openStopped(data: string): StoppedStore {
+  return openSqliteStopped(data)
+}
+
+/** For a program that looks at all there is; `alone`: only while nobody serves. */
+export function openWhole(data: string, options: { readonly alone: boolean }): Whole {
+  return openSqliteWhole(data, options)
 }

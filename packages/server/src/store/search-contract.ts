@@ -354,6 +354,25 @@ function valueStories(story: Story): void {
     await expectFound(store, "acme", query(named("email", "A*b@x"), named("one", "a", { isPrefix: true })), [7])
   })
 
+  story("the names of fields are told apart by their case, also where their values are not", async (store) => {
+    await file(store, "acme", [
+      { fields: { nobody: [exact("metadata.orderId orderId", "A1")] } },
+      { fields: { nobody: [exact("metadata.orderid orderid", "a1")] } },
+    ])
+    for (const isPrefix of [false, true]) {
+      for (const [name, sequences] of [
+        ["orderId", [1]],
+        ["orderid", [2]],
+        ["ORDERID", []],
+      ] as const) {
+        await expectFound(store, "acme", query(named(name, "a1", { isPrefix })), sequences)
+        await expectFound(store, "acme", query(named(`metadata.${name}`, "A1", { isPrefix })), sequences)
+      }
+      await expectFound(store, "acme", query(named("Metadata.orderId", "a1", { isPrefix })), [])
+      await expectFound(store, "acme", query(named("orderId", "a1", { isPrefix, not: true }), named("orderid", "a1")), [2])
+    }
+  })
+
   story("long values are what they are, to the last character that can be asked for", async (store) => {
     const long = "x".repeat(511)
     const values = [long, `${long}y`, `${long}yz`, `${long}y z`, `${long}${long}`]

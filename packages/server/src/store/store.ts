@@ -99,6 +99,31 @@ export interface Checkpoint {
   readonly signedMs: number
 }
 
+/** Something that the auditor found not to hold together. */
+export interface Finding {
+  readonly workspace: string
+  /** The first entry that does not hold. */
+  readonly sequence: number
+  readonly detail: string
+  readonly foundMs: number
+}
+
+/** How far the auditor has come, so that a restart does not begin anew. */
+export interface Audit {
+  /** Counts from 1. */
+  readonly round: number
+  readonly startedMs: number
+  /** What has not been re-verified in this round was last known to hold at this time or later: then the round before began. */
+  readonly sinceMs: number
+  /** Entries that were re-verified in this round. */
+  readonly entries: number
+  /** Of the workspace that is being re-verified: rounds go from the newest to the oldest. 0: the round is complete. */
+  readonly serial: number
+  /** That workspace's tree over the entries that were re-verified. */
+  readonly tree: Tree
+  readonly findings: readonly Finding[]
+}
+
 export interface IndexReader {
   /** Entries up to and including this sequence can be found. */
   position(workspace: string): Promise<number>
@@ -115,6 +140,8 @@ export interface Index extends IndexReader {
   growTree(workspace: string, fromSize: number, tree: Tree, tiles: readonly TileGrowth[]): Promise<boolean>
   /** Replaces the checkpoint of one size by a later one; false, and no change, when another one stands there. */
   putCheckpoint(workspace: string, fromSize: number, checkpoint: Checkpoint): Promise<boolean>
+  audit(): Promise<Audit | undefined>
+  putAudit(audit: Audit): Promise<void>
 }
 
 export interface Document<K extends DocumentKind = DocumentKind> {
@@ -153,6 +180,8 @@ export interface Store {
   readonly index: IndexReader
   readonly search: Finder
   readonly registry: Registry
+  /** It is a backup's copy, and stays one until the mark is taken off: the original may have gone on from here. */
+  readonly isCopy: boolean
   /** Rejects with a sentence when nothing could be appended now; a cheap question, asked by /readyz. */
   ready(): Promise<void>
   close(): Promise<void>
@@ -178,4 +207,59 @@ export interface DerivedStore {
   readonly watched: WatchedStore
   readonly filing: FilingStore
   close(): Promise<void>
+}
+
+/** What a program holds that only looks: what is kept, as it was when it was opened, whoever writes meanwhile. */
+export interface Snapshot {
+  readonly journal: JournalReader
+  readonly registry: Registry
+  /** Copies what is kept into a folder, and marks the copy as one; on the disk when it returns. */
+  copyTo(folder: string, progress: (done: number, pages: number) => void): Promise<void>
+  close(): Promise<void>
+}
+
+/** What a program holds that goes on from a copy, while nobody serves. */
+export interface StoppedStore {
+  readonly journal: JournalReader
+  readonly registry: Registry
+  readonly isCopy: boolean
+  takeOffMark(): void
+  close(): Promise<void>
+}
+
+/** What a program holds that derives everything again, and believes nothing that is derived: what is kept, as it was when it was opened. */
+export interface Whole {
+  readonly registry: Registry
+  /** Undefined where there is none: it can be made again. */
+  readonly index: KeptIndex | undefined
+  /** Of all that have entries, whether or not the registry knows of them. */
+  workspaces(): readonly string[]
+  /** What follows a sequence, in order; only the chain says whether anything is missing. */
+  entries(workspace: string, after: number, limit: number): readonly Stored[]
+  /** The first entry that has the receipt, or the idempotency key, of an entry before it. */
+  repeated(workspace: string, what: "receipt" | "idem"): number | undefined
+  /** Entries up to this sequence are said to be filed for the search. */
+  filed(workspace: string): number
+  close(): void
+}
+
+/** The index as it lies on the disk. */
+export interface KeptIndex {
+  position(workspace: string): number
+  tree(workspace: string): Tree | undefined
+  checkpoint(workspace: string): Checkpoint | undefined
+  tile(workspace: string, level: number, tile: number): Uint8Array
+  tiles(workspace: string): Iterable<{ readonly level: number; readonly tile: number; readonly hashes: Uint8Array }>
+  /** The index of keys and receipts, made again and compared, a piece at a time. */
+  keyed(): Iterable<Keyed>
+}
+
+/** A piece of the index of keys and receipts: what is wrong in it first, and of which entry, if it is one's. */
+export interface Keyed {
+  readonly run: number
+  readonly wrong:
+    | { readonly what: "keys" | "receipts"; readonly place: { readonly workspace: string; readonly sequence: number } | undefined }
+    | undefined
+  /** Whether what is said of the piece as a whole is right. */
+  readonly isWhole: boolean
 }

@@ -113,8 +113,9 @@ export function isForeign(principal: Principal, workspace: string): boolean {
   return principal.workspace !== workspace
 }
 
-/** Whether a project is on the credential's list. */
-export function mayTouch(principal: Principal, projectId: string): boolean {
+/** Whether a project is on the credential's list. What cannot be read says no project, and is for those who reach every one. */
+export function mayTouch(principal: Principal, projectId: string | undefined): boolean {
   if (principal.kind === "instance" || principal.kind === "member") return true
-  return principal.kind === "api-key" && (principal.projectIds === undefined || principal.projectIds.includes(projectId))
+  if (principal.kind !== "api-key") return false
+  return principal.projectIds === undefined || (projectId !== undefined && principal.projectIds.includes(projectId))
 }

@@ -87,6 +87,17 @@ export function loginFailed(): LedgerError {
   return new LedgerError("login_failed", "the e-mail or the password is wrong")
 }
 
+/** Makes the workspace `instance`, if it is not there. */
+export async function makeInstance(registry: Registry, workspaces: Workspaces): Promise<void> {
+  if ((await registry.get("workspace", instanceWorkspace, instanceWorkspace)) !== undefined) return
+  try {
+    await workspaces.create({ kind: "instance" }, { id: instanceWorkspace, name: "This instance" })
+  } catch (error) {
+    // Somebody else has just made it.
+    if (!(error instanceof LedgerError) || error.code !== "conflict") throw error
+  }
+}
+
 /** Where accounts and sessions are kept; there once there is a member. */
 export function instanceOf(workspaces: Workspaces): Promise<Document<"workspace">> {
   return workspaces.get(instanceWorkspace)

@@ -21,8 +21,8 @@ export async function sequencesOf(
     const found = await Promise.all(receiptIds.slice(from, from + atOnce).map((receipt) => journal.byReceipt(workspace, receipt)))
     for (const [place, stored] of found.entries()) {
       const project = stored && openEntry(stored, [])?.content.projectId
-      // What cannot be read is said to be broken when the pack is made.
-      if (stored === undefined || (project !== undefined && !mayTouch(by, project)))
+      // What cannot be read is, to those who reach every project, said to be broken when the pack is made.
+      if (stored === undefined || !mayTouch(by, project))
         throw new LedgerError("not_found", `receiptIds[${from + place}] is the id of no receipt, or of none in your reach`)
       if (projectId !== undefined && project !== projectId)
         throw new LedgerError("invalid_field", `receiptIds[${from + place}] must be a receipt of the project that projectId names`)

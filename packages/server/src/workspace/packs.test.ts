@@ -48,7 +48,7 @@ async function openHouse(count: number, bend: Bend = {}) {
   const checkpointer = createCheckpointer({
     ...watched,
     heads: memoryHeads(),
-    signerOf: createSigners(registry, secret),
+    signersOf: createSigners({ registry, journal, secret, clock }),
     rootAt: (workspace, size) => readRoot({ journal, index }, workspace, size),
     clock,
   })

@@ -8,7 +8,7 @@ import { actSaid, recordPlanned } from "./acts.ts"
 import { instanceWorkspace } from "./allow.ts"
 import { parseCredential, sameText } from "./credential.ts"
 import { makeSetup, targetOf, type NewSetup } from "./members.ts"
-import { asMember, loginFailed, removalOf, sessionsOf, type Open, type Opened, type OpeningParts } from "./opening.ts"
+import { asMember, loginFailed, makeInstance, removalOf, sessionsOf, type Open, type Opened, type OpeningParts } from "./opening.ts"
 import type { Passwords } from "./passwords.ts"
 
 export interface SetupRequest {
@@ -63,7 +63,7 @@ export function createSetups({ registry, ledger, clock, macOf, workspaces, open,
     try {
       const hash = await passwords.hash(password)
       const id = idOf(email)
-      await makeInstance()
+      await makeInstance(registry, workspaces)
       return await open(id, async () => {
         // Whoever holds the instance key may have invited somebody, who was faster, or the same person.
         if (await hasMembers()) throw unknownSetup()
@@ -92,7 +92,7 @@ export function createSetups({ registry, ledger, clock, macOf, workspaces, open,
     const invitation = await invitationOf(setup)
     if (request.email !== undefined && idOf(request.email) !== memberId)
       throw new LedgerError("invalid_field", "email must be the one that was invited, or be left out")
-    await makeInstance()
+    await makeInstance(registry, workspaces)
     const opened = await openInvited(setup, invitation, request)
     await recordPlanned(ledger, await workspaces.get(setup.workspace), async () => {
       const before = await invitationOf(setup)
@@ -153,16 +153,6 @@ export function createSetups({ registry, ledger, clock, macOf, workspaces, open,
 
   async function hasMembers(): Promise<boolean> {
     return (await registry.list("member", instanceWorkspace, Number.MAX_SAFE_INTEGER, 1)).length > 0
-  }
-
-  async function makeInstance(): Promise<void> {
-    if ((await registry.get("workspace", instanceWorkspace, instanceWorkspace)) !== undefined) return
-    try {
-      await workspaces.create({ kind: "instance" }, { id: instanceWorkspace, name: "This instance" })
-    } catch (error) {
-      // Somebody else has just made it.
-      if (!(error instanceof LedgerError) || error.code !== "conflict") throw error
-    }
   }
 }
 

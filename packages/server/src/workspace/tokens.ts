@@ -1,4 +1,6 @@
 // Scoped tokens: each opens one thing, for reading, for a while, and mints nothing. It lives no longer than whoever made it.
+// What has ended stays: whoever holds an old link is told that it has expired, and administrators see what was handed out. It is a few hundred bytes
+// beside two entries that stay for ever.
 
 import type { JsonObject } from "@tallystick/proof"
 import { isoTime, type Clock } from "../clock.ts"

@@ -1,16 +1,16 @@
 // Workspaces: each has a ledger of its own, with an origin and a signing key that are made with it and recorded as its first entry.
 
-import { canonicalize, createVkey, ed25519PublicKey, formatVkey, ledgerId, toBase64Url, toHex, type JsonObject } from "@tallystick/proof"
+import { canonicalize, ledgerId, toBase64Url, toHex, type JsonObject } from "@tallystick/proof"
 import { isoTime, type Clock } from "../clock.ts"
 import { LedgerError } from "../error.ts"
 import type { Ledger } from "../ledger/ledger.ts"
-import { deriveKey, wrap } from "../secrets.ts"
 import { sha256 } from "../sha256.ts"
 import type { WorkspaceDocument, WorkspaceSettings } from "../store/documents.ts"
-import type { Change, Document, Registry } from "../store/store.ts"
+import type { Document, Registry } from "../store/store.ts"
 import { actSaid } from "./acts.ts"
 import type { Principal } from "./allow.ts"
 import { randomText } from "./credential.ts"
+import { makeLogKey } from "./log-keys.ts"
 import { newProject } from "./projects.ts"
 
 export interface WorkspaceRequest extends Partial<WorkspaceSettings> {
@@ -49,7 +49,6 @@ const defaultSettings: WorkspaceSettings = {
 }
 
 export function createWorkspaces({ registry, ledger, clock, secret, host }: WorkspaceParts): Workspaces {
-  const keysKey = deriveKey(secret, "log keys")
   const creating = new Map<string, Promise<unknown>>()
 
   const get = async (id: string): Promise<Document<"workspace">> => {
@@ -115,7 +114,7 @@ export function createWorkspaces({ registry, ledger, clock, secret, host }: Work
       origin,
     }
     const document: Document<"workspace"> = { kind: "workspace", workspace: id, id, version: 1, serial: 0, value }
-    const { change: keyChange, vkey } = makeLogKey(id, origin, createdAt)
+    const { change: keyChange, vkey } = makeLogKey(secret, ledger.random, { workspace: id, origin, createdAt })
     const project = newProject(by, id, { id: firstProject }, nowMs)
     const made = actSaid(
       by,
@@ -130,16 +129,6 @@ export function createWorkspaces({ registry, ledger, clock, secret, host }: Work
       throw error instanceof LedgerError && error.code === "conflict" ? taken() : error
     }
     return get(id)
-  }
-
-  function makeLogKey(workspace: string, origin: string, createdAt: string): { change: Change; vkey: string } {
-    const seed = new Uint8Array(32)
-    ledger.random(seed)
-    const key = createVkey(origin, ed25519PublicKey(seed), "log", sha256)
-    const vkey = formatVkey(key)
-    const id = toHex(key.keyId)
-    const value = { vkey, wrapped: wrap(keysKey, vkey, seed), createdAt, fromSize: 0 }
-    return { vkey, change: { kind: "log-key", workspace, id, version: 0, value } }
   }
 }
 

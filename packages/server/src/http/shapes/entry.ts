@@ -2,6 +2,7 @@ import { Type } from "typebox"
 import type {
   Entry as WireEntry,
   EntryProof as WireEntryProof,
+  LogKeyRotated as WireLogKeyRotated,
   LogKeys as WireLogKeys,
   ReceiptAnswer as WireReceiptAnswer,
 } from "@tallystick/client/wire"
@@ -75,4 +76,8 @@ export const LogKeys = shapeOf<WireLogKeys>()(
     { keys: Type.Array(Type.Object({ vkey: Type.String(), fromSize: size, toSize: Type.Union([size, Type.Null()]) })) },
     { title: "LogKeys" },
   ),
+)
+
+export const LogKeyRotated = shapeOf<WireLogKeyRotated>()(
+  Type.Object({ vkey: Type.String(), fromSize: size, receiptId: ReceiptId }, { title: "LogKeyRotated" }),
 )

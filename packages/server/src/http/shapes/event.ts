@@ -48,7 +48,15 @@ export const contextHeaders = {
   "x-request-id": text,
   "x-session-id": text,
   "x-trace-id": text,
-  traceparent: text,
+  // What is malformed is not kept, and nothing is refused for it: it may be a proxy's doing.
+  traceparent: Type.Optional(
+    Type.String({
+      docs: {
+        description: "W3C Trace Context, version 00. One that is malformed is ignored.",
+        examples: ["00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"],
+      },
+    }),
+  ),
 }
 
 /** The headers of a write, which its key makes safe to repeat. */

@@ -13,7 +13,6 @@ import type { Principal } from "../../workspace/allow.ts"
 import { endpoint, permit, permitProject, type Service, type ServiceEndpoint } from "../service.ts"
 import { ActivityPage, ActivityQuery, EventsPage, EventsQuery } from "../shapes/page.ts"
 import { WorkspaceParams } from "../shapes/path.ts"
-import { newestVkey } from "./tlog.ts"
 
 export function queryEndpoints(service: Service): readonly ServiceEndpoint[] {
   return [
@@ -36,7 +35,7 @@ export function queryEndpoints(service: Service): readonly ServiceEndpoint[] {
             storage: asked.storage ?? (asked.includeArchive ? "all" : "hot"),
             cursor: asked.cursor,
             limit: asked.limit,
-            proveWith: asked.include === undefined ? undefined : await newestVkey(service, workspaceId),
+            isProven: asked.include !== undefined,
             sightOf: (content) => (isWithin(content, wanted) ? "all" : "none"),
           },
           service.clock.now(),
@@ -66,7 +65,7 @@ export function queryEndpoints(service: Service): readonly ServiceEndpoint[] {
             storage: "all",
             cursor: asked.cursor,
             limit: asked.limit,
-            proveWith: asked.include === undefined ? undefined : await newestVkey(service, workspaceId),
+            isProven: asked.include !== undefined,
             sightOf: (content) => sightOf(content, subject),
           },
           service.clock.now(),

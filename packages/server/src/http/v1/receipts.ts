@@ -1,8 +1,10 @@
 // Verifying a receipt. Whoever has the id of a receipt of a public project may see it, with what is sealed withheld.
 
+import { openEntry } from "../../entry.ts"
 import { LedgerError } from "../../error.ts"
 import { findReceipt, showReceipt, tlogProofOf, type Found } from "../../query/receipt.ts"
 import type { TokenBound } from "../../store/documents.ts"
+import { vkeyOf } from "../../store/log-keys.ts"
 import type { Document, Store, Stored } from "../../store/store.ts"
 import { mayTouch, refusal } from "../../workspace/allow.ts"
 import { unknownResource } from "../authenticate.ts"
@@ -10,7 +12,6 @@ import type { Answer } from "../endpoint.ts"
 import { endpoint, sentences, type Caller, type Service, type ServiceEndpoint } from "../service.ts"
 import { ReceiptAnswer } from "../shapes/entry.ts"
 import { PlainText, ReceiptParams } from "../shapes/path.ts"
-import { newestVkey } from "./tlog.ts"
 
 export function receiptEndpoints(service: Service): readonly ServiceEndpoint[] {
   return [
@@ -24,7 +25,7 @@ export function receiptEndpoints(service: Service): readonly ServiceEndpoint[] {
       answers: { 200: ReceiptAnswer },
       async handle({ caller, params }) {
         const { workspace, found, clear } = await look(service, caller, params.workspaceId, params.receiptId)
-        const vkey = await newestVkey(service, workspace.id)
+        const vkey = await vkeyOf(service.store.registry, workspace, found.inclusion?.checkpoint.note)
         const { receipt, entry, verified, proof, disclosures } = showReceipt(found, workspace, vkey, service.publicUrl, clear)
         const body = `{"receipt":${receipt},"entry":${entry},"verified":${verified},"proof":${proof},"disclosures":${JSON.stringify(disclosures)}}`
         return forEveryone(caller, { status: 200, body })
@@ -74,10 +75,9 @@ async function look(service: Service, caller: Caller, workspaceId: string, recei
 /** Whether the caller could read it were it private. */
 async function mayRead({ store }: Service, caller: Caller, { stored, opened }: Found, workspaceId: string): Promise<boolean> {
   if (caller?.kind === "token") return caller.workspace === workspaceId && opensEntry(store, caller.workspace, caller.bound, stored)
-  const projectId = opened?.content.projectId
-  return (
-    caller !== undefined && refusal(caller, "read", workspaceId) === undefined && (projectId === undefined || mayTouch(caller, projectId))
-  )
+  // Also of an entry that does not hold together, as long as it can be read, a key sees that its own is broken, and nothing of anybody else's.
+  const projectId = (opened ?? openEntry(stored, []))?.content.projectId
+  return caller !== undefined && refusal(caller, "read", workspaceId) === undefined && mayTouch(caller, projectId)
 }
 
 /** A token for a receipt opens that one, and a token for a pack what is in the pack. */

@@ -3,14 +3,12 @@
 import { bundle, parseTilePath, recordBytes, tileWidth, type Tile } from "@tallystick/proof"
 import { LedgerError } from "../../error.ts"
 import { readTile } from "../../query/tree-reads.ts"
+import { logKeys, vkeyOf } from "../../store/log-keys.ts"
 import type { Document } from "../../store/store.ts"
 import { unknownResource } from "../authenticate.ts"
-import { endpoint, permit, type Caller, type Service, type ServiceEndpoint } from "../service.ts"
-import { LogKeys } from "../shapes/entry.ts"
+import { endpoint, permit, permitWriting, type Caller, type Service, type ServiceEndpoint } from "../service.ts"
+import { LogKeyRotated, LogKeys } from "../shapes/entry.ts"
 import { Bytes, PlainText, TileParams, WorkspaceParams } from "../shapes/path.ts"
-
-/** Keys that a log has had: more are not listed. */
-const keysMax = 1000
 
 /** What every endpoint of a log has in common. */
 const ofLog = { method: "GET", access: { action: "read", anonymous: true }, cors: true } as const
@@ -41,7 +39,8 @@ export function tlogEndpoints(service: Service): readonly ServiceEndpoint[] {
       answerType: plainText,
       async handle({ caller, params }) {
         const workspace = await logFor(service, caller, params.workspaceId)
-        return { status: 200, body: `${await newestVkey(service, workspace.id)}\n` }
+        const checkpoint = await service.store.index.checkpoint(workspace.id)
+        return { status: 200, body: `${await vkeyOf(service.store.registry, workspace, checkpoint?.note)}\n` }
       },
     }),
     endpoint({
@@ -53,6 +52,22 @@ export function tlogEndpoints(service: Service): readonly ServiceEndpoint[] {
       async handle({ caller, params }) {
         const workspace = await logFor(service, caller, params.workspaceId)
         return { status: 200, body: { keys: await keysOf(service, workspace.id) } }
+      },
+    }),
+    endpoint({
+      method: "POST",
+      path: "/v1/workspaces/{workspaceId}/tlog/keys",
+      summary: "Have another key sign from now on; the one before signs beside it for a while",
+      access: { action: "administer" },
+      params: WorkspaceParams,
+      answers: { 201: LogKeyRotated },
+      async handle({ caller, params }) {
+        permit(caller, "administer", params.workspaceId)
+        permitWriting(service, params.workspaceId)
+        const { vkey, announced } = await service.logKeys.rotate(caller, await service.workspaces.get(params.workspaceId))
+        // What is answered can be looked at at once, under a checkpoint that both keys have signed.
+        await Promise.race([service.seal(params.workspaceId), service.clock.sleep(service.limits.proofWaitMs)])
+        return { status: 201, body: { vkey, fromSize: announced.link.sequence, receiptId: announced.content.receipt } }
       },
     }),
     endpoint({
@@ -72,13 +87,6 @@ export function tlogEndpoints(service: Service): readonly ServiceEndpoint[] {
       },
     }),
   ]
-}
-
-/** The key that a workspace's log is signed with now. */
-export async function newestVkey({ store }: Pick<Service, "store">, workspace: string): Promise<string> {
-  const [newest] = await store.registry.list("log-key", workspace, Number.MAX_SAFE_INTEGER, 1)
-  if (newest === undefined) throw new Error("a workspace has a key")
-  return newest.value.vkey
 }
 
 async function logFor({ store }: Service, caller: Caller, id: string): Promise<Document<"workspace">> {
@@ -108,6 +116,6 @@ async function tileBytes({ store }: Service, workspace: string, { level, index, 
 }
 
 async function keysOf({ store }: Service, workspace: string) {
-  const keys = (await store.registry.list("log-key", workspace, Number.MAX_SAFE_INTEGER, keysMax)).toReversed()
-  return keys.map(({ value: { vkey, fromSize } }, at) => ({ vkey, fromSize, toSize: keys[at + 1]?.value.fromSize ?? null }))
+  const keys = (await logKeys(store, workspace)).toReversed()
+  return keys.map(({ vkey, fromSize }, at) => ({ vkey, fromSize, toSize: keys[at + 1]?.fromSize ?? null }))
 }

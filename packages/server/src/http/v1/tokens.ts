@@ -43,8 +43,7 @@ function receiptToken(service: Service): ServiceEndpoint {
       const { by, workspace } = await minting(service, caller, workspaceId)
       const stored = await service.store.journal.byReceipt(workspaceId, receipt)
       const projectId = stored && openEntry(stored, [])?.content.projectId
-      if (stored === undefined || (projectId !== undefined && !mayTouch(by, projectId)))
-        throw new LedgerError("not_found", "there is no such receipt")
+      if (stored === undefined || !mayTouch(by, projectId)) throw new LedgerError("not_found", "there is no such receipt")
       return mint(service, by, workspace, { type: "receipt", receipt }, body, (token) => ({
         verificationUrl: `${service.publicUrl}/r/${workspaceId}/${receipt}#t=${token}`,
       }))

@@ -2,8 +2,8 @@
 
 import { strict as assert } from "node:assert"
 import type { DatabaseSync } from "node:sqlite"
-import { concat } from "@tallystick/proof"
-import type { Index } from "../store.ts"
+import { concat, fromHex, toHex } from "@tallystick/proof"
+import type { Audit, Index } from "../store.ts"
 import { within } from "./database.ts"
 import { fillRun } from "./fill.ts"
 import { indexReads, type journalReads } from "./reads.ts"
@@ -20,6 +20,8 @@ export function createIndex(index: DatabaseSync, journal: ReturnType<typeof jour
   const moveCheckpoint = index.prepare(
     "UPDATE checkpoints SET size = ?, root = ?, note = ?, signed_ms = ? WHERE workspace = ? AND size = ?",
   )
+  const audit = index.prepare("SELECT state FROM audit WHERE one = 1")
+  const putAudit = index.prepare("INSERT INTO audit (one, state) VALUES (1, ?1) ON CONFLICT DO UPDATE SET state = ?1")
 
   return {
     position: async (workspace) => reads.position(workspace),
@@ -54,5 +56,21 @@ export function createIndex(index: DatabaseSync, journal: ReturnType<typeof jour
           : moveCheckpoint.run(size, root, note, signedMs, workspace, fromSize)
       return moved.changes === 1
     },
+
+    audit: async () => parseAudit(audit.get()?.["state"]),
+    async putAudit(state) {
+      putAudit.run(formatAudit(state))
+    },
   }
+}
+
+function formatAudit({ tree, ...state }: Audit): string {
+  return JSON.stringify({ ...state, tree: { size: tree.size, hashes: tree.hashes.map((hash) => toHex(hash)) } })
+}
+
+function parseAudit(state: unknown): Audit | undefined {
+  if (typeof state !== "string") return undefined
+  // It was written by formatAudit, which leaves everything but the hashes as it is.
+  const { tree, ...rest } = JSON.parse(state) as Omit<Audit, "tree"> & { tree: { size: number; hashes: string[] } }
+  return { ...rest, tree: { size: tree.size, hashes: tree.hashes.flatMap((hash) => fromHex(hash) ?? []) } }
 }

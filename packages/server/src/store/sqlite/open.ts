@@ -3,10 +3,12 @@
 
 import { existsSync, mkdirSync } from "node:fs"
 import { join } from "node:path"
+import type { DatabaseSync } from "node:sqlite"
 import { LedgerError, StartError } from "../../error.ts"
 import { cacheRegistry } from "../cached.ts"
-import type { DerivedStore, FilingStore, JournalReader, Store, WatchedStore } from "../store.ts"
-import { openForReading, openForWriting } from "./database.ts"
+import type { DerivedStore, FilingStore, JournalReader, Registry, Snapshot, StoppedStore, Store, WatchedStore } from "../store.ts"
+import { copyDatabase, isMarked, markCopy, openStill, takeOffMark } from "./copy.ts"
+import { isDamage, openForReading, openForWriting } from "./database.ts"
 import { fillRun } from "./fill.ts"
 import { finderModule, type FinderQuestions } from "./finder.ts"
 import { createIndex } from "./index.ts"
@@ -40,7 +42,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Store> {
 }
 
 async function openLocked({ folder, reserveBytes, onDeath }: SqliteOptions, lock: Lock): Promise<Store> {
-  const tail = prepare(folder)
+  const { tail, isCopy } = prepare(folder)
   const [writer, reader, finder] = await Promise.all([
     startThread<WriterQuestions>(writerModule, { folder, reserveBytes } satisfies WriterOptions, { onDeath }),
     startThread<ReaderQuestions>(readerModule, folder, { onDeath }),
@@ -65,6 +67,7 @@ async function openLocked({ folder, reserveBytes, onDeath }: SqliteOptions, lock
       position: (workspace) => reader.ask("filedPosition", workspace),
       find: (workspace, wanted, before, limit) => finder.ask("find", [workspace, wanted, before, limit]),
     },
+    isCopy,
     async ready() {
       const { full } = await writer.ask("append", { packed: new Uint8Array(), groups: [] })
       if (full) throw new LedgerError("storage_full", "the disk is nearly full")
@@ -84,15 +87,9 @@ export function openSqliteWatched(folder: string): WatchedStore {
   const journal = openForReading(join(folder, "journal.db"))
   const index = openForWriting(join(folder, "index.db"), "index", "normal")
   const reads = journalReads(journal)
-  const documents = documentReads(journal)
   return {
     journal: readerOf(reads),
-    registry: {
-      // A document's kind is the one that was asked for, so its value has that kind's type.
-      get: async (kind, workspace, id) => documents.get(kind, workspace, id) as never,
-      find: async (kind, id) => documents.find(kind, id) as never,
-      list: async (kind, workspace, before, limit) => documents.list(kind, workspace, before, limit) as never,
-    },
+    registry: registryOf(journal),
     index: createIndex(index, reads),
     async close() {
       journal.close()
@@ -118,7 +115,7 @@ export function openSqliteFiling(folder: string): FilingStore {
 
 /** For a program that makes everything derived again, while no other uses the folder: what was derived before is removed first. */
 export function openSqliteAnew(folder: string): DerivedStore {
-  if (!existsSync(join(folder, "journal.db"))) throw new StartError(`there is no ledger in ${folder}`)
+  requireLedger(folder)
   const lock = lockFolder(folder)
   try {
     for (const file of ["index.db", "search.db"]) removeDatabase(join(folder, file))
@@ -140,6 +137,64 @@ export function openSqliteAnew(folder: string): DerivedStore {
   }
 }
 
+/** For a program that looks at what is kept at this moment, and may copy it, while others use the folder. */
+export function openSqliteSnapshot(folder: string): Snapshot {
+  requireLedger(folder)
+  // First the index, so that it knows of nothing that the journal does not have.
+  const index = openIndexStill(join(folder, "index.db"))
+  const journal = openStill(join(folder, "journal.db"))
+  return {
+    journal: readerOf(journalReads(journal)),
+    registry: registryOf(journal),
+    async copyTo(target, progress) {
+      await copyDatabase(journal, join(target, "journal.db"), progress)
+      markCopy(join(target, "journal.db"))
+      // It could be made again, but for the signatures: with it a copy can prove what it holds while it is only read.
+      if (index !== undefined) await copyDatabase(index, join(target, "index.db"), () => {})
+    },
+    async close() {
+      journal.close()
+      index?.close()
+    },
+  }
+}
+
+/** A copy without it is still a copy: where it is not there, or is damaged, it is left out. */
+function openIndexStill(path: string): DatabaseSync | undefined {
+  try {
+    return existsSync(path) ? openStill(path) : undefined
+  } catch (error) {
+    if (isDamage(error)) return undefined
+    throw error
+  }
+}
+
+/** For a program that goes on from a copy, while no other uses the folder. */
+export function openSqliteStopped(folder: string): StoppedStore {
+  requireLedger(folder)
+  const lock = lockFolder(folder)
+  try {
+    const journal = openForWriting(join(folder, "journal.db"), "journal", "full")
+    return {
+      journal: readerOf(journalReads(journal)),
+      registry: registryOf(journal),
+      isCopy: isMarked(journal),
+      takeOffMark: () => takeOffMark(journal),
+      async close() {
+        journal.close()
+        lock.release()
+      },
+    }
+  } catch (error) {
+    lock.release()
+    throw error
+  }
+}
+
+function requireLedger(folder: string): void {
+  if (!existsSync(join(folder, "journal.db"))) throw new StartError(`there is no ledger in ${folder}`)
+}
+
 function readerOf(reads: ReturnType<typeof journalReads>): JournalReader {
   return {
     head: async (workspace) => reads.head(workspace),
@@ -149,8 +204,18 @@ function readerOf(reads: ReturnType<typeof journalReads>): JournalReader {
   }
 }
 
+function registryOf(journal: DatabaseSync): Registry {
+  const documents = documentReads(journal)
+  return {
+    // A document's kind is the one that was asked for, so its value has that kind's type.
+    get: async (kind, workspace, id) => documents.get(kind, workspace, id) as never,
+    find: async (kind, id) => documents.find(kind, id) as never,
+    list: async (kind, workspace, before, limit) => documents.list(kind, workspace, before, limit) as never,
+  }
+}
+
 /** Makes or migrates the three files, fills the index with the runs that are due, and reads the tail. */
-function prepare(folder: string): Tail {
+function prepare(folder: string): { readonly tail: Tail; readonly isCopy: boolean } {
   openForWriting(join(folder, "journal.db"), "journal", "full").close()
   using index = openForWriting(join(folder, "index.db"), "index", "normal")
   using journal = openForReading(join(folder, "journal.db"))
@@ -163,5 +228,5 @@ function prepare(folder: string): Tail {
   if (tail.settledN() > reads.lastN())
     throw new Error(`index.db in ${folder} is of a later journal than journal.db; remove it, and it is made again`)
   for (const place of reads.places(tail.settledN(), Number.MAX_SAFE_INTEGER)) tail.add(place)
-  return tail
+  return { tail, isCopy: isMarked(journal) }
 }

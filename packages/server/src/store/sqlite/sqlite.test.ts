@@ -328,13 +328,16 @@ function tests(): void {
     const store = await openFolder(folder)
     await write(store.served, "acme", ["a"])
     await store.close()
-    for (const file of ["journal", "index"]) {
-      alter(folder, `${file}.db`, "PRAGMA user_version = 2")
+    for (const [file, known] of [
+      ["journal", 1],
+      ["index", 2],
+    ] as const) {
+      alter(folder, `${file}.db`, `PRAGMA user_version = ${known + 1}`)
       await assert.rejects(
         openFolder(folder),
-        new RegExp(`the ${file} file was written by a newer version of tallystick \\(layout 2, this one knows 1\\)`),
+        new RegExp(`the ${file} file was written by a newer version of tallystick \\(layout ${known + 1}, this one knows ${known}\\)`),
       )
-      alter(folder, `${file}.db`, "PRAGMA user_version = 1")
+      alter(folder, `${file}.db`, `PRAGMA user_version = ${known}`)
     }
     const again = await openFolder(folder)
     assert.equal((await expectChain(again.served.journal, "acme")).size, 1)

@@ -48,17 +48,23 @@ const options = givenToThread<WriterOptions>(writerModule)
 if (options !== undefined) {
   const { folder, reserveBytes } = options
   let writer: Writer | undefined = openWriter(folder)
+  let hasFailed = false
   answer<WriterQuestions>(
     {
       append({ packed, groups }) {
         if (freeBytes(folder) < reserveBytes + packed.byteLength) return { full: true }
         try {
           writer ??= openWriter(folder)
-          return { full: false, groups: writer.append(packed, groups) }
+          // Whether it can write again is not seen by writing nothing.
+          if (hasFailed && groups.length === 0) writer.writeSame()
+          const written = writer.append(packed, groups)
+          hasFailed = false
+          return { full: false, groups: written }
         } catch (error) {
           // What the disk holds is unknown after a failed fsync, and asking again would be told "done": only a new process may look.
           if (failedSync.includes(errorCode(error))) process.exit(1)
           // Nothing is known of the transaction: the next one starts from what a fresh connection finds.
+          hasFailed = true
           writer?.close()
           writer = undefined
           throw error
@@ -71,6 +77,8 @@ if (options !== undefined) {
 
 interface Writer {
   append(packed: Uint8Array, groups: readonly PackedGroup[]): ({ firstN: number } | { moved: true } | { conflict: number })[]
+  /** A commit, synced like any other, that changes nothing. */
+  writeSame(): void
   close(): void
 }
 
@@ -116,6 +124,10 @@ function openWriter(folder: string): Writer {
       })
       commit.run()
       return outcomes
+    },
+    writeSame() {
+      const { user_version: version } = journal.prepare("PRAGMA user_version").get() ?? {}
+      journal.exec(`PRAGMA user_version = ${Number(version)}`)
     },
     close: () => journal.close(),
   }

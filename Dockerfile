@@ -1,0 +1,29 @@
+# The service in a container: only what it runs, as a user that owns nothing of it, on a root that may be read-only.
+
+FROM node:26.10.0-trixie-slim AS build
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+COPY packages/proof/package.json packages/proof/
+COPY packages/client/package.json packages/client/
+COPY packages/server/package.json packages/server/
+# Exactly what the lock file names, by its hashes. The Node that the repository pins for clones is left out: the image has it.
+RUN npm ci --omit=dev --omit=optional
+COPY packages packages
+
+FROM node:26.10.0-trixie-slim
+# The heads file stands on a volume of its own, so that whoever restores the data does not restore it as well.
+RUN mkdir /data /heads && chown node:node /data /heads && chmod 700 /data /heads
+COPY --from=build /app /app
+ENV NODE_ENV=production \
+    NODE_COMPILE_CACHE=/tmp/tallystick \
+    TALLYSTICK_HOST=0.0.0.0 \
+    TALLYSTICK_PORT=8080 \
+    TALLYSTICK_DATA=/data \
+    TALLYSTICK_HEADS=/heads/heads
+USER node
+VOLUME ["/data", "/heads"]
+EXPOSE 8080
+HEALTHCHECK --interval=10s --timeout=5s --start-period=30s \
+  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.TALLYSTICK_PORT}/healthz`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
+ENTRYPOINT ["node", "/app/packages/server/src/main.ts"]
+CMD ["serve"]

@@ -1,0 +1,238 @@
+import { bodyHash } from "./body.ts"
+import { parseCanonical } from "./canonical.ts"
+import { parseCheckpoint, type Checkpoint } from "./checkpoint.ts"
+import type { Verify } from "./ed25519.ts"
+import { equalBytes, fromUtf8, utf8 } from "./encoding.ts"
+import { createFrontier } from "./frontier.ts"
+import { ledgerId as ledgerIdOf, parseGenesis } from "./genesis.ts"
+import { isJsonObject } from "./json.ts"
+import { openNote } from "./note.ts"
+import { bodiesPath, disclosuresPath, formatTrustPolicy, packGroup, packPaths, parseBodyLine, parseDisclosureLine } from "./pack-form.ts"
+import { eventHash, parseRecord } from "./record.ts"
+import { openBody } from "./sealed.ts"
+import { sha256, type Sha256 } from "./sha256.ts"
+import { parseBundle, tilePath, tileWidth } from "./tile.ts"
+import { parseVkey } from "./vkey.ts"
+
+/**
+ * Checks an export: a whole ledger as a folder, which is a tlog at the same time.
+ *
+ *     genesis      the ledger's beginning can be read; its hash is the ledgerId
+ *     checkpoint   the log's key signed the checkpoint, under the ledger's own name
+ *     records      each is of this ledger, in its place, linked to the one before it, and not older
+ *     tiles        each is what the records make
+ *     content      each record commits to its body, which is canonical
+ *     disclosures  each belongs to a digest in its body
+ *     root         the records are those that the checkpoint was signed for
+ *     key          the log's key is one that the caller trusts
+ *
+ * to the first that fails. Files are asked for one at a time, in the order in which they are needed, and none is kept. Bodies and
+ * disclosures that are not there are counted: they may have been withheld, and nothing else depends on them.
+ */
+export type ExportVerdict = ExportReport &
+  (
+    | { readonly verdict: "genuine" }
+    | { readonly verdict: "unconfirmed"; readonly because: "key_not_trusted" }
+    | { readonly verdict: "refuted"; readonly failure: ExportCheckName; readonly file?: string; readonly sequence?: number }
+  )
+
+export type ExportCheckName = "genesis" | "checkpoint" | "records" | "tiles" | "content" | "disclosures" | "root" | "key"
+
+export type ExportReport = {
+  readonly checks: readonly { readonly name: ExportCheckName; readonly ok: boolean }[]
+  readonly checkpoint?: Checkpoint
+  /** Of what was checked: up to the failure, if there is one. */
+  readonly entries: number
+  readonly bodies: number
+  readonly disclosures: number
+  readonly missingBodies: number
+  readonly withheld: number
+}
+
+/** The bytes of a file by its path in the export; undefined if it is not there. */
+export type ExportFiles = (path: string) => Uint8Array | undefined
+
+export type ExportOptions = { readonly trustedKeys?: readonly string[]; readonly hash?: Sha256; readonly verify?: Verify }
+
+export function verifyExport(files: ExportFiles, { trustedKeys = [], hash = sha256, verify }: ExportOptions = {}): ExportVerdict {
+  const counts = { entries: 0, bodies: 0, disclosures: 0, missingBodies: 0, withheld: 0 }
+  const refute = ({ name, file, sequence }: Wrong, checkpoint?: Checkpoint): ExportVerdict => ({
+    verdict: "refuted",
+    failure: name,
+    ...(file !== undefined && { file }),
+    ...(sequence !== undefined && { sequence }),
+    checks: [...checkNames.slice(0, checkNames.indexOf(name)).map((one) => ({ name: one, ok: true })), { name, ok: false }],
+    ...(checkpoint && { checkpoint }),
+    ...counts,
+  })
+  const head = readHead(files, hash, verify)
+  if ("name" in head) return refute(head)
+  const wrong = checkEntries(files, head, counts, hash)
+  if (wrong !== undefined) return refute(wrong, head.checkpoint)
+  const isTrusted = trustedKeys.includes(head.vkey)
+  const checks = checkNames.map((name) => ({ name, ok: name !== "key" || isTrusted }))
+  const report = { checks, checkpoint: head.checkpoint, ...counts }
+  return isTrusted ? { verdict: "genuine", ...report } : { verdict: "unconfirmed", because: "key_not_trusted", ...report }
+}
+
+const checkNames: readonly ExportCheckName[] = ["genesis", "checkpoint", "records", "tiles", "content", "disclosures", "root", "key"]
+
+type Wrong = { readonly name: ExportCheckName; readonly file?: string; readonly sequence?: number }
+type Counts = { entries: number; bodies: number; disclosures: number; missingBodies: number; withheld: number }
+type Head = { readonly checkpoint: Checkpoint; readonly ledgerId: Uint8Array; readonly workspaceId: string; readonly vkey: string }
+
+function readHead(files: ExportFiles, hash: Sha256, verify: Verify | undefined): Head | Wrong {
+  const genesisJson = textOf(files(packPaths.genesis))
+  const genesis = genesisJson === undefined ? undefined : parseGenesis(genesisJson)
+  if (genesisJson === undefined || genesis === undefined) return { name: "genesis", file: packPaths.genesis }
+  const vkey = textOf(files(packPaths.vkey))?.trimEnd() ?? ""
+  const key = parseVkey(vkey)
+  if (key?.type !== "log" || key.name !== genesis.origin) return { name: "checkpoint", file: packPaths.vkey }
+  const policy = textOf(files(packPaths.policy))
+  if (policy !== undefined && policy !== formatTrustPolicy(vkey)) return { name: "checkpoint", file: packPaths.policy }
+  const opened = openNote(textOf(files(packPaths.checkpoint)) ?? "", [key], verify)
+  const checkpoint = opened.ok ? parseCheckpoint(opened.text) : undefined
+  if (checkpoint?.origin !== genesis.origin) return { name: "checkpoint", file: packPaths.checkpoint }
+  return { checkpoint, ledgerId: ledgerIdOf(genesisJson, hash), workspaceId: genesis.workspaceId, vkey }
+}
+
+function checkEntries(files: ExportFiles, head: Head, counts: Counts, hash: Sha256): Wrong | undefined {
+  const { size, root } = head.checkpoint
+  const tree = createFrontier(undefined, hash)
+  const upper = createUpperTiles(files, size)
+  const place: Place = { previous: head.ledgerId, timeMs: 0 }
+  for (let group = 0; group * tileWidth < size; group++) {
+    const width = Math.min(tileWidth, size - group * tileWidth)
+    const file = tilePath("entries", group, width)
+    const records = parseBundle(files(file) ?? new Uint8Array())
+    if (records?.length !== width) return { name: "records", file }
+    const tile = files(tilePath(0, group, width)) ?? new Uint8Array()
+    const content = readContent(files, group, size)
+    if ("name" in content) return content
+    for (const [at, record] of records.entries()) {
+      const index = group * tileWidth + at
+      const sequence = index + 1
+      const fields = checkRecord(record, index, head.ledgerId, place)
+      if (fields === undefined) return { name: "records", file, sequence }
+      place.previous = eventHash(record, hash)
+      if (!equalBytes(tile.subarray(at * 32, at * 32 + 32), place.previous))
+        return { name: "tiles", file: tilePath(0, group, width), sequence }
+      const wrong = checkContent(content, index, fields.bodyHash, head.workspaceId, counts, hash)
+      if (wrong !== undefined) return { name: wrong, file: wrong === "content" ? bodiesPath(group) : disclosuresPath(group), sequence }
+      tree.append(place.previous, upper.completed)
+      if (upper.wrong() !== undefined) return { name: "tiles", ...upper.wrong(), sequence }
+      counts.entries = sequence
+    }
+    if (tile.length !== width * 32) return { name: "tiles", file: tilePath(0, group, width) }
+  }
+  const wrong = upper.ended()
+  if (wrong !== undefined) return { name: "tiles", file: wrong }
+  return equalBytes(tree.root(), root) ? undefined : { name: "root", file: packPaths.checkpoint }
+}
+
+type Place = { previous: Uint8Array; timeMs: number }
+
+function checkRecord(record: Uint8Array, index: number, ledgerId: Uint8Array, place: Place) {
+  const fields = parseRecord(record)
+  if (fields === undefined || fields.index !== index || fields.timeMs < place.timeMs) return undefined
+  if (!equalBytes(fields.ledgerId, ledgerId) || !equalBytes(fields.previousHash, place.previous)) return undefined
+  place.timeMs = fields.timeMs
+  return fields
+}
+
+type GroupContent = {
+  readonly bodies: ReadonlyMap<number, { readonly salt: Uint8Array; readonly body: string }>
+  readonly disclosures: ReadonlyMap<number, readonly string[]>
+}
+
+/** What lies beyond the checkpoint was put there by an export that was interrupted, and is not looked at. */
+function readContent(files: ExportFiles, group: number, size: number): GroupContent | Wrong {
+  const bodies = new Map<number, { readonly salt: Uint8Array; readonly body: string }>()
+  const disclosures = new Map<number, readonly string[]>()
+  const isOf = (index: number): boolean => Math.floor(index / packGroup) === group
+  for (const text of linesOf(files(bodiesPath(group)))) {
+    const line = parseBodyLine(text)
+    if (line === undefined || !isOf(line.index) || bodies.has(line.index)) return { name: "content", file: bodiesPath(group) }
+    if (line.index < size) bodies.set(line.index, line)
+  }
+  for (const text of linesOf(files(disclosuresPath(group)))) {
+    const line = parseDisclosureLine(text)
+    if (line === undefined || !isOf(line.index) || disclosures.has(line.index)) return { name: "disclosures", file: disclosuresPath(group) }
+    if (line.index < size) disclosures.set(line.index, line.disclosures)
+  }
+  return { bodies, disclosures }
+}
+
+function checkContent(
+  { bodies, disclosures }: GroupContent,
+  index: number,
+  expected: Uint8Array,
+  workspaceId: string,
+  counts: Counts,
+  hash: Sha256,
+): "content" | "disclosures" | undefined {
+  const line = bodies.get(index)
+  const shown = disclosures.get(index) ?? []
+  if (line === undefined) {
+    counts.missingBodies += 1
+    return shown.length > 0 ? "disclosures" : undefined
+  }
+  if (!line.body.isWellFormed() || !equalBytes(bodyHash(line.salt, utf8(line.body), hash), expected)) return "content"
+  const body = parseCanonical(line.body)
+  if (!isJsonObject(body) || body["workspaceId"] !== workspaceId) return "content"
+  const opened = openBody(body, shown, hash)
+  if (!opened.ok) return "disclosures"
+  counts.bodies += 1
+  counts.disclosures += shown.length
+  counts.withheld += opened.withheld
+  return undefined
+}
+
+/** Tiles above level 0, each held in memory only while it grows. */
+function createUpperTiles(files: ExportFiles, size: number) {
+  const growing = new Map<number, { readonly index: number; readonly hashes: Uint8Array[] }>()
+  let wrong: { readonly file: string } | undefined
+  const compare = (
+    level: number,
+    { index, hashes }: { readonly index: number; readonly hashes: readonly Uint8Array[] },
+  ): string | undefined => {
+    const path = tilePath(level, index, hashes.length)
+    const tile = files(path) ?? new Uint8Array()
+    const holds = tile.length === hashes.length * 32 && hashes.every((hash, at) => equalBytes(hash, tile.subarray(at * 32, at * 32 + 32)))
+    return holds ? undefined : path
+  }
+  return {
+    completed: (level: number, n: number, hash: Uint8Array): void => {
+      if (level === 0 || level % 8 !== 0) return
+      const at = level / 8
+      const index = Math.floor(n / tileWidth)
+      const known = growing.get(at) ?? { index, hashes: [] }
+      known.hashes.push(hash)
+      growing.set(at, known)
+      if (known.hashes.length < tileWidth) return
+      growing.delete(at)
+      const file = compare(at, known)
+      if (file !== undefined) wrong ??= { file }
+    },
+    wrong: () => wrong,
+    /** The partial tile of each level, at the right edge of the tree of this size. */
+    ended(): string | undefined {
+      for (const [level, tile] of growing) {
+        const file = size === 0 ? undefined : compare(level, tile)
+        if (file !== undefined) return file
+      }
+      return undefined
+    },
+  }
+}
+
+function textOf(bytes: Uint8Array | undefined): string | undefined {
+  return bytes === undefined ? undefined : fromUtf8(bytes)
+}
+
+/** Each with its newline; what has none at its end is a line that cannot be read. */
+function linesOf(bytes: Uint8Array | undefined): readonly string[] {
+  const lines = (textOf(bytes ?? new Uint8Array()) ?? "\u0000").split("\n")
+  if (lines.at(-1) === "") lines.pop()
+  return lines
+}

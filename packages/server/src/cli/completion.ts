@@ -1,0 +1,96 @@
+// `tallystick completion`: a script that has a shell complete the commands and options. It is made of the program's own description,
+// so that what can be typed and what is offered are the same.
+
+import type { Command } from "commander"
+
+export type Shell = "bash" | "zsh" | "fish"
+
+/** What can stand behind the words typed so far, such as "keys create". */
+interface Place {
+  readonly words: string
+  readonly commands: readonly { readonly name: string; readonly description: string }[]
+  readonly options: readonly { readonly flag: string; readonly description: string }[]
+}
+
+export function completionFor(shell: Shell, program: Command): string {
+  const places = placesOf(program, [])
+  switch (shell) {
+    case "bash":
+      return bash(program.name(), places)
+    case "zsh":
+      // zsh runs the same script by its own means.
+      return `#compdef ${program.name()}\nautoload -U +X compinit && compinit -C\nautoload -U +X bashcompinit && bashcompinit\n${bash(program.name(), places)}`
+    case "fish":
+      return fish(program.name(), places)
+  }
+}
+
+function placesOf(command: Command, words: readonly string[]): readonly Place[] {
+  const help = command.createHelp()
+  const commands = help.visibleCommands(command)
+  return [
+    {
+      words: words.join(" "),
+      commands: commands.map((one) => ({ name: one.name(), description: firstLine(one.description()) })),
+      options: help
+        .visibleOptions(command)
+        .flatMap(({ long, description }) => (typeof long === "string" ? [{ flag: long, description }] : [])),
+    },
+    ...commands.filter((one) => one.name() !== "help").flatMap((one) => placesOf(one, [...words, one.name()])),
+  ]
+}
+
+/** Words that are commands lead on; where an option's value or a file is typed, files are offered. */
+function bash(name: string, places: readonly Place[]): string {
+  const cases = places.map(({ words, commands, options }) => {
+    const offered = [...commands.map((one) => one.name), ...options.map(({ flag }) => flag)].join(" ")
+    return `    ${quoted(words)}) offered=${quoted(offered)} ;;\n`
+  })
+  const known = places.map(({ words }) => quoted(words)).join("|")
+  return `_${name}() {
+  local word=\${COMP_WORDS[COMP_CWORD]} place= next offered= at
+  for ((at = 1; at < COMP_CWORD; at++)); do
+    next="\${place:+$place }\${COMP_WORDS[at]}"
+    case "$next" in ${known}) place=$next ;; esac
+  done
+  case "$place" in
+${cases.join("")}  esac
+  COMPREPLY=($(compgen -W "$offered" -- "$word"))
+}
+complete -o default -F _${name} ${name}
+`
+}
+
+function fish(name: string, places: readonly Place[]): string {
+  const lines = places.flatMap(({ words, commands, options }) => {
+    const when = `__${name}_at ${quoted(words)}`
+    return [
+      ...commands.map((one) => `complete -c ${name} -n ${quoted(when)} -f -a ${quoted(one.name)} -d ${quoted(one.description)}\n`),
+      ...options.map(({ flag, description }) => {
+        return `complete -c ${name} -n ${quoted(when)} -l ${quoted(flag.slice(2))} -d ${quoted(description)}\n`
+      }),
+    ]
+  })
+  const known = places
+    .filter(({ words }) => words !== "")
+    .map(({ words }) => quoted(words))
+    .join(" ")
+  return `function __${name}_at
+  set -l place ''
+  for word in (commandline -opc)[2..-1]
+    set -l next (string trim -- "$place $word")
+    contains -- $next ${known}; and set place $next
+  end
+  test "$place" = "$argv"
+end
+${lines.join("")}`
+}
+
+function firstLine(text: string): string {
+  return text.split("\n")[0] ?? ""
+}
+
+/** In both shells what stands between single quotes is itself, but for the quote; fish also reads backslashes there, and none is ours. */
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`
+}

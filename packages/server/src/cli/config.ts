@@ -1,0 +1,56 @@
+// `tallystick config`: what the service would run with, and where each value comes from. Secrets are never shown.
+
+import { readFileSync } from "node:fs"
+import { limitVariable, readConfig, type Config, type settings } from "../config.ts"
+
+export interface ConfigCommand {
+  readonly environment: Readonly<Record<string, string | undefined>>
+  readonly json: boolean
+  readonly say: (text: string) => void
+}
+
+type Name = keyof typeof settings
+
+interface Shown {
+  readonly name: string
+  readonly value: string
+  readonly from: "default" | "environment" | "file"
+}
+
+/** How each setting's value reads. What is secret reads as where it is kept, or not at all. */
+const shown: Readonly<Record<Name, (config: Config) => string>> = {
+  TALLYSTICK_HOST: ({ host }) => host,
+  TALLYSTICK_PORT: ({ port }) => String(port),
+  TALLYSTICK_DATA: ({ data }) => data,
+  TALLYSTICK_HEADS: ({ heads }) => heads,
+  TALLYSTICK_PUBLIC_URL: ({ publicUrl, host, port }) => publicUrl ?? `http://${host}:${port}`,
+  TALLYSTICK_ROOT_KEY: ({ rootKey, data }) => (rootKey === undefined ? `kept in ${data}/root-key` : "(not shown)"),
+  TALLYSTICK_SECRET: ({ secret, data }) => (secret === undefined ? `kept in ${data}/secret` : "(not shown)"),
+  TALLYSTICK_TRUST_PROXY: ({ trustProxy }) => String(trustProxy),
+  TALLYSTICK_KEY_REQUESTS_PER_MINUTE: ({ keyRequestsPerMinute }) => String(keyRequestsPerMinute ?? "off"),
+  TALLYSTICK_LOG_LEVEL: ({ logLevel }) => logLevel,
+}
+
+export function showConfig({ environment, json, say }: ConfigCommand): void {
+  const all = explain(environment)
+  say(json ? `${JSON.stringify(all, null, 2)}\n` : tableOf(all))
+}
+
+/** Throws, as a start would, for the first setting that is wrong. */
+function explain(environment: ConfigCommand["environment"]): readonly Shown[] {
+  const config = readConfig(environment, (path) => readFileSync(path, "utf8"))
+  const sourceOf = (name: string): Shown["from"] =>
+    environment[name] !== undefined ? "environment" : environment[`${name}_FILE`] !== undefined ? "file" : "default"
+  return [
+    ...Object.entries(shown).map(([name, valueOf]): Shown => ({ name, value: valueOf(config), from: sourceOf(name) })),
+    ...Object.entries(config.limits).map(([limit, value]): Shown => {
+      const name = limitVariable(limit)
+      return { name, value: String(value), from: sourceOf(name) }
+    }),
+  ]
+}
+
+function tableOf(all: readonly Shown[]): string {
+  const width = Math.max(...all.map(({ name }) => name.length))
+  return all.map(({ name, value, from }) => `${name.padEnd(width)}  ${from.padEnd(11)}  ${value}\n`).join("")
+}

@@ -1,0 +1,311 @@
+// `tallystick doctor`: looks at everything that a service stands on, and says what is wrong and what to do about it. It changes nothing,
+// but for a file that it writes into the data folder to see whether that can be done, and takes away again. The service may run.
+
+import { closeSync, existsSync, fsyncSync, openSync, readFileSync, statfsSync, statSync, unlinkSync, writeSync } from "node:fs"
+import { join, relative, resolve } from "node:path"
+import { allWorkspaces } from "../check-store.ts"
+import { isoTime, systemClock } from "../clock.ts"
+import { ConfigError, readConfig, secretOf, type Config } from "../config.ts"
+import { StartError } from "../error.ts"
+import { recheck } from "../ledger/recheck.ts"
+import { deriveKey, unwrap } from "../secrets.ts"
+import { readHeads } from "../store/heads.ts"
+import { openSnapshot } from "../store/open.ts"
+import type { Document, Snapshot } from "../store/store.ts"
+import { addressOf } from "./keys.ts"
+
+export interface DoctorCommand {
+  readonly environment: Readonly<Record<string, string | undefined>>
+  readonly json: boolean
+  readonly say: (text: string) => void
+}
+
+export interface Look {
+  readonly name: string
+  readonly state: "ok" | "warn" | "bad"
+  readonly found: string
+  /** What to do about it. */
+  readonly advice?: string
+}
+
+/** Returns the exit code: 1 if anything is bad. */
+export async function runDoctor({ environment, json, say }: DoctorCommand): Promise<number> {
+  const looks = await lookAtAll(environment)
+  say(json ? `${JSON.stringify(looks, null, 2)}\n` : looks.map(lineOf).join(""))
+  return looks.some(({ state }) => state === "bad") ? 1 : 0
+}
+
+async function lookAtAll(environment: DoctorCommand["environment"]): Promise<readonly Look[]> {
+  const versions = [lookAtNode(), lookAtSqlite()]
+  const config = configOf(environment)
+  if (!("data" in config)) return [...versions, config]
+  return [
+    ...versions,
+    lookAtAddress(config),
+    ...lookAtFolder(config),
+    lookAtDisk(config),
+    ...(await lookAtLedger(config)),
+    lookAtTimeService(),
+    await lookAtService(config),
+  ]
+}
+
+const ok = (name: string, found: string): Look => ({ name, state: "ok", found })
+const warn = (name: string, found: string, advice: string): Look => ({ name, state: "warn", found, advice })
+const bad = (name: string, found: string, advice: string): Look => ({ name, state: "bad", found, advice })
+
+// What it runs on -----------------------------------------------------------------------------------------------------------------------------------------
+
+const oldestNode = "24.15.0"
+const oldestSqlite = "3.51.3"
+
+function lookAtNode(): Look {
+  const { node } = process.versions
+  return isAtLeast(node, oldestNode) ? ok("node", node) : bad("node", node, `install Node ${oldestNode} or later`)
+}
+
+function lookAtSqlite(): Look {
+  const version = process.versions["sqlite"] ?? "none"
+  return isAtLeast(version, oldestSqlite)
+    ? ok("sqlite", version)
+    : bad(
+        "sqlite",
+        version,
+        `install a Node that has SQLite ${oldestSqlite} or later: before it, a checkpoint beside a write could damage a file`,
+      )
+}
+
+function isAtLeast(version: string, oldest: string): boolean {
+  return oldest.localeCompare(version, "en", { numeric: true }) <= 0
+}
+
+// How it is set up ----------------------------------------------------------------------------------------------------------------------------------------
+
+function configOf(environment: DoctorCommand["environment"]): Config | Look {
+  try {
+    return readConfig(environment, (path) => readFileSync(path, "utf8"))
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    return bad("configuration", error.message, "set it right, or take it out of the environment; nothing else was looked at")
+  }
+}
+
+function lookAtAddress({ host, publicUrl, trustProxy }: Config): Look {
+  const isOpen = !["127.0.0.1", "::1", "localhost"].includes(host)
+  if (isOpen && publicUrl?.startsWith("https:") !== true)
+    return warn(
+      "configuration",
+      `listens on ${host}, without TLS`,
+      "put TLS in front of it, and set TALLYSTICK_PUBLIC_URL to its https address",
+    )
+  if (trustProxy === true && isOpen)
+    return warn(
+      "configuration",
+      "believes X-Forwarded-For from everyone",
+      "set TALLYSTICK_TRUST_PROXY to the proxy's address: anyone can say that he is somebody else",
+    )
+  return ok("configuration", `${publicUrl ?? "no public address"}, listening on ${host}`)
+}
+
+function lookAtFolder({ data, heads }: Config): readonly Look[] {
+  if (!existsSync(data))
+    return [warn("data", `${data} is not there yet`, "the first start makes it; if there was one before, TALLYSTICK_DATA is wrong")]
+  const isInside = !relative(resolve(data), resolve(heads)).startsWith("..")
+  return [
+    privacyOf("data", data, "700"),
+    ...["secret", "root-key"].map((name) => privacyOf(name, join(data, name), "600")).filter(({ found }) => found !== absent),
+    isInside
+      ? warn(
+          "heads",
+          `${heads} is in the data folder`,
+          "keep it elsewhere (TALLYSTICK_HEADS): a copy of the data that brings it along is not noticed",
+        )
+      : notYet(privacyOf("heads", heads, "600")),
+  ]
+}
+
+const absent = "is not there"
+
+function privacyOf(name: string, path: string, mode: string): Look {
+  if (!existsSync(path)) return ok(name, absent)
+  const { mode: bits, uid } = statSync(path)
+  const shownMode = (bits & 0o777).toString(8)
+  const own = process.getuid?.()
+  if (own !== undefined && own !== 0 && uid !== own)
+    return bad(name, `${path} belongs to another account (${uid})`, `run this and the service as its owner, or: chown -R ${own} ${path}`)
+  return (bits & 0o077) === 0
+    ? ok(name, `${path}, mode ${shownMode}`)
+    : bad(name, `${path} is open to other accounts, mode ${shownMode}`, `chmod ${mode} ${path}`)
+}
+
+function notYet(look: Look): Look {
+  return look.found === absent
+    ? warn(
+        look.name,
+        "there is no heads file yet",
+        "it is made at the first start; if there was one before, TALLYSTICK_HEADS is wrong: bring it back",
+      )
+    : look
+}
+
+// The disk ------------------------------------------------------------------------------------------------------------------------------------------------
+
+/** So much more than the reserve is time to act in. */
+const roomyReserves = 16
+const slowSyncMs = 100
+
+function lookAtDisk({ data, limits }: Config): Look {
+  if (!existsSync(data)) return ok("disk", "not looked at: there is no data folder yet")
+  const { bavail, bsize } = statfsSync(data)
+  const free = bavail * bsize
+  const shownFree = `${Math.floor(free / 2 ** 20)} MiB free`
+  if (free <= limits.diskReserveBytes) return bad("disk", shownFree, "make room: nothing is written any more, reading goes on")
+  const syncMs = trySync(join(data, `doctor.${process.pid}`))
+  if (typeof syncMs === "string")
+    return bad("disk", `nothing can be written: ${syncMs}`, "look at the disk, its mount, and whose folder it is")
+  const found = `${shownFree}, a sync takes ${syncMs.toFixed(1)} ms`
+  if (free < roomyReserves * limits.diskReserveBytes)
+    return warn("disk", found, `make room: at ${limits.diskReserveBytes} bytes writing stops`)
+  return syncMs > slowSyncMs ? warn("disk", found, "every commit waits for one: a local SSD takes a few milliseconds") : ok("disk", found)
+}
+
+/** How long it took, or what the system said. */
+function trySync(path: string): number | string {
+  try {
+    const file = openSync(path, "wx", 0o600)
+    try {
+      const beganMs = systemClock.elapsed()
+      writeSync(file, "tallystick doctor was here\n")
+      fsyncSync(file)
+      return systemClock.elapsed() - beganMs
+    } finally {
+      closeSync(file)
+      unlinkSync(path)
+    }
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error)
+  }
+}
+
+// The ledger ----------------------------------------------------------------------------------------------------------------------------------------------
+
+async function lookAtLedger(config: Config): Promise<readonly Look[]> {
+  if (!existsSync(join(config.data, "journal.db"))) return [warn("ledger", `${config.data} holds no ledger`, "the first start makes one")]
+  try {
+    const snapshot = openSnapshot(config.data)
+    try {
+      const workspaces = await allWorkspaces(snapshot.registry)
+      return [
+        await lookAtKeys(config, snapshot, workspaces),
+        await lookAtChains(config, snapshot, workspaces),
+        await lookAtHeads(config, snapshot, workspaces),
+        await lookAtClock(snapshot, workspaces),
+      ]
+    } finally {
+      await snapshot.close()
+    }
+  } catch (error) {
+    if (!(error instanceof StartError)) throw error
+    return [bad("ledger", error.message, "look at the disk, and restore a backup")]
+  }
+}
+
+/** Every workspace's newest key must be opened by the secret, or nothing can be signed. */
+async function lookAtKeys({ data, secret }: Config, { registry }: Snapshot, workspaces: readonly Document<"workspace">[]): Promise<Look> {
+  const path = join(data, "secret")
+  const held = secret ?? (existsSync(path) ? secretOf(readFileSync(path, "utf8").trim(), path) : undefined)
+  const advice = "bring the secret back that this data was made with: without it nothing is signed, and no key is known"
+  if (held === undefined) return bad("keys", `TALLYSTICK_SECRET is not set, and ${path} is not there`, advice)
+  for (const { id } of workspaces) {
+    const [newest] = await registry.list("log-key", id, Number.MAX_SAFE_INTEGER, 1)
+    if (newest === undefined) return bad("keys", `workspace ${id} has no key to sign with`, "restore a backup")
+    try {
+      unwrap(deriveKey(held, "log keys"), newest.value.vkey, newest.value.wrapped)
+    } catch {
+      return bad("keys", `the secret does not open the signing key of workspace ${id}`, advice)
+    }
+  }
+  return ok("keys", `the secret opens the signing keys of ${counted(workspaces.length, "workspace")}`)
+}
+
+async function lookAtChains({ limits }: Config, { journal }: Snapshot, workspaces: readonly Document<"workspace">[]): Promise<Look> {
+  for (const workspace of workspaces) {
+    const wrong = await recheck(journal, workspace, limits.recheckEntries)
+    if (wrong !== undefined) return bad("chains", wrong, "stop the service, keep this data as it is, and restore a backup")
+  }
+  return ok("chains", `the last ${limits.recheckEntries} entries of ${counted(workspaces.length, "workspace")} hold together`)
+}
+
+async function lookAtHeads({ heads: path }: Config, { journal }: Snapshot, workspaces: readonly Document<"workspace">[]): Promise<Look> {
+  const { heads } = readHeads(path)
+  let signed = 0
+  for (const { id, value } of workspaces) {
+    const head = heads.get(value.origin)
+    const entries = (await journal.head(id))?.sequence ?? 0
+    if (head !== undefined && head.size > entries)
+      return bad(
+        "checkpoints",
+        `workspace ${id} ends at entry ${entries}, and ${head.size} were signed`,
+        "this data is older than what was signed: put the newer data back, and never start this one for writing",
+      )
+    if (head !== undefined) signed += 1
+  }
+  return ok("checkpoints", `the data has all that was signed, of ${signed} of ${counted(workspaces.length, "workspace")}`)
+}
+
+const clockBackMs = 1000
+
+async function lookAtClock({ journal }: Snapshot, workspaces: readonly Document<"workspace">[]): Promise<Look> {
+  const nowMs = systemClock.now()
+  let lastMs = 0
+  for (const { id } of workspaces) lastMs = Math.max(lastMs, (await journal.head(id))?.timeMs ?? 0)
+  if (lastMs > nowMs + clockBackMs)
+    return bad(
+      "clock",
+      `it is ${isoTime(nowMs)} here, and the last entry was recorded at ${isoTime(lastMs)}`,
+      "set the clock right; until it has passed that time, all entries are recorded with it",
+    )
+  return ok("clock", lastMs === 0 ? "nothing was recorded yet" : `after the last entry, of ${isoTime(lastMs)}`)
+}
+
+/** Made by systemd-timesyncd once it has set the clock. Other services say nothing that is as cheap to see. */
+const synchronised = "/run/systemd/timesync/synchronized"
+
+function lookAtTimeService(): Look {
+  return existsSync(synchronised)
+    ? ok("time service", "the clock was set by systemd-timesyncd")
+    : warn(
+        "time service",
+        "whether the clock is kept right cannot be seen here",
+        "see that NTP runs, such as chrony: entries bear this clock's time",
+      )
+}
+
+function counted(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? "" : "s"}`
+}
+
+// The service ---------------------------------------------------------------------------------------------------------------------------------------------
+
+const answersWithinMs = 5000
+
+async function lookAtService(config: Config): Promise<Look> {
+  if (config.port === 0) return warn("service", "TALLYSTICK_PORT is 0, so it cannot be asked", "ask its /readyz yourself")
+  const url = addressOf(config)
+  try {
+    const answer = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(answersWithinMs) })
+    if (answer.status === 200) return ok("service", `ready at ${url}`)
+    return bad("service", `${url}/readyz answers ${answer.status}: ${(await answer.text()).slice(0, 200)}`, "do what it says")
+  } catch {
+    return warn("service", `nothing answers at ${url}`, "start it, if it should run: tallystick serve")
+  }
+}
+
+// For people ----------------------------------------------------------------------------------------------------------------------------------------------
+
+const nameColumns = 14
+
+function lineOf({ name, state, found, advice }: Look): string {
+  const line = `${state.padEnd(4)}  ${name.padEnd(nameColumns)} ${found}\n`
+  return advice === undefined ? line : `${line}${" ".repeat(nameColumns + 7)}→ ${advice}\n`
+}

@@ -1,0 +1,71 @@
+// `tallystick fsck`: derives everything again from what is kept, while the service is stopped, and names what is not as it was written.
+
+import { readFileSync } from "node:fs"
+import { readConfig } from "../config.ts"
+import { CheckpointError, fsck, sentenceOf, type Fscked, type Pass } from "../fsck.ts"
+
+export interface FsckCommand {
+  readonly environment: Readonly<Record<string, string | undefined>>
+  /** None: all of them. */
+  readonly workspaces: readonly string[]
+  /** Files that hold checkpoints which were kept elsewhere. */
+  readonly checkpoints: readonly string[]
+  readonly passes: readonly Pass[]
+  readonly json: boolean
+  readonly say: (text: string) => void
+  readonly complain: (text: string) => void
+  /** Shows how far it has come, in a line that the next one replaces. Absent where nobody watches. */
+  readonly progress: ((line: string) => void) | undefined
+}
+
+/** The process's exit code. */
+export const endings = { good: 0, unreadable: 1, changed: 3 } as const
+
+export async function runFsck(command: FsckCommand): Promise<number> {
+  const { environment, workspaces, checkpoints, passes, json, say, complain, progress } = command
+  process.umask(0o077)
+  const { data, heads } = readConfig(environment, (path) => readFileSync(path, "utf8"))
+  const notes = checkpoints.map((path) => readFileSync(path, "utf8"))
+  try {
+    const found = await fsck({
+      data,
+      headsPath: heads,
+      workspaces: workspaces.length === 0 ? undefined : workspaces,
+      checkpoints: notes,
+      passes,
+      progress: (pass, workspace, done) => progress?.(`${workspace}: ${pass}, ${done} entries`),
+    })
+    progress?.("")
+    if (json) say(`${JSON.stringify(jsonOf(found), null, 2)}\n`)
+    else tell(found, say, complain)
+    return found.faults.length === 0 ? endings.good : endings.changed
+  } catch (error) {
+    // A page that SQLite cannot make sense of is damage, and nothing can be said of what stood there.
+    if (!(error instanceof CheckpointError) && !(error instanceof Error && "errcode" in error)) throw error
+    complain(`tallystick: ${error instanceof CheckpointError ? "" : `${data} cannot be read: `}${error.message}\n`)
+    return endings.unreadable
+  }
+}
+
+function tell({ workspaces, faults, timings }: Fscked, say: (text: string) => void, complain: (text: string) => void): void {
+  for (const fault of faults) complain(`tallystick: ${printable(sentenceOf(fault))}\n`)
+  for (const { pass, entries, ms } of timings) say(`${pass}: ${entries} entries in ${(ms / 1000).toFixed(1)} s\n`)
+  const sum = workspaces.reduce((all, { entries }) => all + entries, 0)
+  const where = `${workspaces.length} ${workspaces.length === 1 ? "workspace" : "workspaces"}`
+  say(faults.length === 0 ? `All is as it was written: ${sum} entries of ${where}.\n` : `${faults.length} not as it was written.\n`)
+}
+
+function jsonOf({ workspaces, faults, timings }: Fscked) {
+  const perSecond = ({ entries, ms }: Fscked["timings"][number]) => Math.round(entries / Math.max(ms / 1000, 0.001))
+  return {
+    good: faults.length === 0,
+    workspaces,
+    faults,
+    timings: timings.map((one) => ({ ...one, ms: Math.round(one.ms), perSecond: perSecond(one) })),
+  }
+}
+
+/** What was changed may have been written by anyone: it must not move the cursor. */
+function printable(text: string): string {
+  return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`)
+}

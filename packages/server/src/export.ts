@@ -1,0 +1,212 @@
+// A whole ledger as a folder of plain files, which is a tlog at the same time (docs/format.md), so that it can be checked without us. What
+// is there of it already is kept: an export that was interrupted goes on, and a later one adds what is new. The checkpoint is written
+// last, so what it covers is always there.
+
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs"
+import { dirname, join } from "node:path"
+import {
+  bodiesPath,
+  bodyHash,
+  bundle,
+  createFrontier,
+  disclosuresPath,
+  equalBytes,
+  eventHash,
+  formatBodyLine,
+  formatDisclosureLine,
+  formatTrustPolicy,
+  fromHex,
+  levelWidth,
+  packPaths,
+  parseCheckpoint,
+  parseRecord,
+  parseTilePath,
+  tilePath,
+  tileWidth,
+  type Tile,
+} from "@tallystick/proof"
+import { disclosuresOf } from "./entry.ts"
+import { StartError } from "./error.ts"
+import { sha256 } from "./sha256.ts"
+import { vkeyOf } from "./store/log-keys.ts"
+import { openWhole } from "./store/open.ts"
+import type { Document, Stored, Whole } from "./store/store.ts"
+
+export interface Exported {
+  /** What the checkpoint covers. */
+  readonly entries: number
+  /** Those that were not in the folder before. */
+  readonly added: number
+}
+
+/** Also while the service runs: what is written is the ledger as it was when this began, up to its last checkpoint. */
+export async function exportLedger(data: string, workspace: string, folder: string, progress: (done: number) => void): Promise<Exported> {
+  const whole = openWhole(data, { alone: false })
+  try {
+    const document = await whole.registry.get("workspace", workspace, workspace)
+    if (document === undefined) throw new StartError(`there is no workspace ${workspace} in ${data}`)
+    const checkpoint = whole.index?.checkpoint(workspace)
+    if (checkpoint === undefined) throw new StartError(`workspace ${workspace} has no checkpoint yet; start the service, and it signs one`)
+    const files = openFolder(folder, document.value.genesis, checkpoint.size)
+    const vkey = await vkeyOf(whole.registry, document, checkpoint.note)
+    const added = writeEntries(whole, document, checkpoint, files, progress)
+    files.put(packPaths.vkey, Buffer.from(`${vkey}\n`))
+    files.put(packPaths.policy, Buffer.from(formatTrustPolicy(vkey)))
+    files.put(packPaths.checkpoint, Buffer.from(checkpoint.note))
+    files.dropPartials(checkpoint.size)
+    return { entries: checkpoint.size, added }
+  } finally {
+    whole.close()
+  }
+}
+
+function writeEntries(
+  whole: Whole,
+  { id, value }: Document<"workspace">,
+  checkpoint: { readonly size: number; readonly root: Uint8Array },
+  files: Folder,
+  progress: (done: number) => void,
+): number {
+  const { size, root } = checkpoint
+  const tree = createFrontier(undefined, sha256)
+  // Above level 0 there is one hash for 256 entries: a million of them are 125 KB.
+  const upper: Uint8Array[][] = []
+  let previous = fromHex(value.ledgerId) ?? new Uint8Array()
+  let added = 0
+  for (let group = 0; group * tileWidth < size; group++) {
+    const first = group * tileWidth
+    const width = Math.min(tileWidth, size - first)
+    const entries = whole.entries(id, first, width)
+    const hashes = entries.map((entry, at) => (previous = hashOf(entry, first + at, previous)))
+    if (hashes.length !== width) throw broken(first + hashes.length + 1)
+    for (const hash of hashes) {
+      tree.append(hash, (level, _, subtree) => {
+        if (level > 0 && level % 8 === 0) (upper[level / 8] ??= []).push(subtree)
+      })
+    }
+    added += files.putGroup(group, entries, Buffer.concat(hashes))
+    progress(tree.size)
+  }
+  if (!equalBytes(tree.root(), root)) {
+    throw new StartError(
+      `the first ${size} entries of workspace ${id} are not those that were signed; tallystick fsck says more. Nothing was signed off in the folder`,
+    )
+  }
+  for (const [level, hashes] of upper.entries()) {
+    for (let at = 0; at < (hashes?.length ?? 0); at += tileWidth) {
+      const tile = hashes?.slice(at, at + tileWidth) ?? []
+      files.put(tilePath(level, at / tileWidth, tile.length), Buffer.concat(tile))
+    }
+  }
+  return added
+}
+
+/** Whoever gives something away has looked at it: an entry that does not hold goes into no export. */
+function hashOf({ sequence, record, body, bodySalt }: Stored, index: number, previous: Uint8Array): Uint8Array {
+  const fields = parseRecord(record)
+  if (sequence !== index + 1 || fields?.index !== index || !equalBytes(fields.previousHash, previous)) throw broken(index + 1)
+  if (body === undefined || bodySalt === undefined || !equalBytes(bodyHash(bodySalt, body, sha256), fields.bodyHash))
+    throw broken(index + 1)
+  return eventHash(record, sha256)
+}
+
+function broken(sequence: number): StartError {
+  return new StartError(`entry ${sequence} is not what was recorded; tallystick fsck says more. The folder has what stands before it`)
+}
+
+// The folder ----------------------------------------------------------------------------------------------------------------------------------------------
+
+interface Folder {
+  put(path: string, content: Uint8Array): void
+  /** The entries of one tile; says how many of them were not there. */
+  putGroup(group: number, entries: readonly Stored[], hashes: Uint8Array): number
+  /** Removes partial tiles that later ones have taken the place of. */
+  dropPartials(size: number): void
+}
+
+function openFolder(folder: string, genesis: string, size: number): Folder {
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  const at = (path: string): string => join(folder, path)
+  const read = (path: string): Buffer | undefined => (existsSync(at(path)) ? readFileSync(at(path)) : undefined)
+  const put = (path: string, content: Uint8Array): void => {
+    mkdirSync(dirname(at(path)), { recursive: true, mode: 0o700 })
+    const file = openSync(`${at(path)}.new`, "w", 0o600)
+    writeFileSync(file, content)
+    // What the checkpoint covers is on the disk before it, so the last to be written is not the only one to be synced.
+    fsyncSync(file)
+    closeSync(file)
+    renameSync(`${at(path)}.new`, at(path))
+  }
+  const found = read(packPaths.genesis)?.toString("utf8")
+  if (found !== undefined && found !== genesis) throw new StartError(`${folder} is an export of another ledger; name another folder`)
+  const isBegun = readdirSync(folder).every((name) => name === `${packPaths.genesis}.new`)
+  if (found === undefined && !isBegun) throw new StartError(`${folder} holds something else; an export is never written over anything`)
+  const note = read(packPaths.checkpoint)?.toString("utf8") ?? ""
+  const before = parseCheckpoint(note.slice(0, note.lastIndexOf("\n\n") + 1))?.size ?? 0
+  if (before > size)
+    throw new StartError(
+      `${folder} has ${before} entries, and the last checkpoint of the data covers ${size}: the data is older than its export`,
+    )
+  if (found === undefined) put(packPaths.genesis, Buffer.from(genesis))
+
+  return {
+    put,
+    putGroup(group, entries, hashes) {
+      const width = entries.length
+      const known = read(tilePath(0, group))
+      if (known !== undefined && !equalBytes(known.subarray(0, hashes.length), hashes))
+        throw new StartError(`${at(tilePath(0, group))} has other hashes than the data: it is of another history, or was changed`)
+      // A full tile is the last of its group that is written, so the others are there.
+      if (known !== undefined && width === tileWidth) return 0
+      put(bodiesPath(group), linesOf(entries.map(bodyLine)))
+      const sealed = entries.flatMap((entry) => disclosureLine(entry) ?? [])
+      if (sealed.length > 0) put(disclosuresPath(group), linesOf(sealed))
+      put(tilePath("entries", group, width), bundle(entries.map(({ record }) => record)))
+      put(tilePath(0, group, width), hashes)
+      return Math.max(0, Math.min(width, group * tileWidth + width - before))
+    },
+    dropPartials: (of) => dropPartials(folder, of),
+  }
+}
+
+/** Also what an export left that was interrupted. */
+function dropPartials(folder: string, size: number): void {
+  for (const path of readdirSync(folder, { recursive: true, encoding: "utf8" })) {
+    const tile = parseTilePath(path)
+    const isPast = tile !== undefined && tile.width < tileWidth && !isAtEdge(tile, size)
+    if (!isPast && !path.endsWith(".new")) continue
+    rmSync(join(folder, path))
+    if (isPast && readdirSync(join(folder, dirname(path))).length === 0) rmdirSync(join(folder, dirname(path)))
+  }
+}
+
+function isAtEdge({ level, index, width }: Tile, size: number): boolean {
+  const hashes = levelWidth(level === "entries" ? 0 : level, size)
+  return index === Math.floor(hashes / tileWidth) && width === hashes % tileWidth
+}
+
+function bodyLine({ sequence, body = new Uint8Array(), bodySalt = new Uint8Array() }: Stored): string {
+  const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString("utf8")
+  return formatBodyLine({ index: sequence - 1, salt: bodySalt, body: text })
+}
+
+function disclosureLine(entry: Stored): string | undefined {
+  const disclosures = disclosuresOf(entry)
+  return disclosures.length === 0 ? undefined : formatDisclosureLine({ index: entry.sequence - 1, disclosures })
+}
+
+function linesOf(lines: readonly string[]): Uint8Array {
+  return Buffer.from(lines.map((line) => `${line}\n`).join(""))
+}

@@ -1,0 +1,305 @@
+import assert from "node:assert/strict"
+import { createHash } from "node:crypto"
+import test from "node:test"
+import { createFrontier, eventHash } from "@tallystick/proof"
+import type { Clock } from "../clock.ts"
+import { createLedger, type Ledger } from "../ledger/ledger.ts"
+import { defaultLimits } from "../limits.ts"
+import { sha256 } from "../sha256.ts"
+import { expectChain } from "../store/expect-chain.ts"
+import type { SignedHead } from "../store/heads.ts"
+import { openMemory } from "../store/memory.ts"
+import type { Document, Finding, JournalReader, Stored } from "../store/store.ts"
+import { createAuditor, type AuditSummary, type Auditor } from "./auditor.ts"
+
+const roundEveryMs = 60_000
+const perSecond = 50
+const startMs = Date.parse("2027-01-15T08:00:00Z")
+
+/** Moves on only when it is told to. */
+class TestClock implements Clock {
+  ms = 0
+  now(): number {
+    return startMs + this.ms
+  }
+  elapsed(): number {
+    return this.ms
+  }
+  async sleep(): Promise<void> {}
+}
+
+interface House {
+  readonly ledger: Ledger
+  readonly journal: JournalReader
+  readonly clock: TestClock
+  readonly signed: Map<string, SignedHead>
+  /** What the auditors read in place of what is kept. */
+  bend: (entries: readonly Stored[]) => readonly Stored[]
+  make(id: string, count: number): Promise<void>
+  write(id: string, count: number): Promise<void>
+  open(): Opened
+}
+
+interface Opened {
+  readonly auditor: Auditor
+  readonly found: Finding[]
+  readonly failed: string[]
+  readonly summaries: AuditSummary[]
+  /** Steps when they are due, until a round is complete. */
+  readonly round: () => Promise<AuditSummary>
+}
+
+function openHouse(): House {
+  const { served, watched } = openMemory()
+  const clock = new TestClock()
+  const signed = new Map<string, SignedHead>()
+  const report = { commit: () => {}, advanced: () => {} }
+  const ledger = createLedger({ journal: served.journal, clock, limits: defaultLimits, secret: new Uint8Array(32), report })
+  const journal: JournalReader = {
+    ...watched.journal,
+    after: async (workspace, sequence, limit) => house.bend(await watched.journal.after(workspace, sequence, limit)),
+    at: async (workspace, sequences) =>
+      (await watched.journal.at(workspace, sequences)).map((entry) => (entry === undefined ? undefined : house.bend([entry])[0])),
+  }
+  const write = async (id: string, count: number): Promise<void> => {
+    const document = documentOf(id)
+    await ledger.record(
+      document,
+      Array.from({ length: count }, (_, place) => ({ ...said, idempotency: { route: "/v1/events", key: `a-key-of-${id}-${place}` } })),
+    )
+  }
+  const house: House = {
+    ledger,
+    journal: watched.journal,
+    clock,
+    signed,
+    bend: (entries) => entries,
+    write,
+    async make(id, count) {
+      const document = documentOf(id)
+      const made = { ...said, kind: "admin", action: "workspace.create" } as const
+      await ledger.record(document, [made], [{ ...document, version: 0 }])
+      await write(id, count - 1)
+      const entries = await watched.journal.after(id, 0, count)
+      const tree = createFrontier(undefined, sha256)
+      for (const { record } of entries) tree.append(eventHash(record, sha256))
+      signed.set(document.value.origin, { size: count, root: tree.root() })
+    },
+    open: () => openAuditor(),
+  }
+  function openAuditor(): Opened {
+    const [found, failed, summaries]: [Finding[], string[], AuditSummary[]] = [[], [], []]
+    const auditor = createAuditor(
+      {
+        journal,
+        index: watched.index,
+        registry: watched.registry,
+        heads: { get: (origin) => signed.get(origin) },
+        clock,
+        limits: { auditEntriesPerSecond: perSecond, auditRoundEveryMs: roundEveryMs },
+      },
+      {
+        found: (finding) => found.push(finding),
+        failed: (workspace, detail) => failed.push(`${workspace}: ${detail}`),
+        summarise: (summary) => summaries.push(summary),
+      },
+    )
+    const round = async (): Promise<AuditSummary> => {
+      const begun = await watched.index.audit()
+      const before = begun === undefined ? 0 : begun.serial === 0 ? begun.round : begun.round - 1
+      for (let steps = 0; steps < 1000; steps++) {
+        clock.ms = Math.max(clock.ms, auditor.dueMs())
+        await auditor.step()
+        const kept = await watched.index.audit()
+        if (kept !== undefined && kept.serial === 0 && kept.round > before) return summaries.at(-1) ?? assert.fail("nothing was told")
+      }
+      assert.fail("the round does not end")
+    }
+    return { auditor, found, failed, summaries, round }
+  }
+  return house
+}
+
+const said = {
+  kind: "event",
+  projectId: "core",
+  action: "test.entry.write",
+  actor: { id: "usr_1", type: "user", email: "ada@example.com" },
+  target: { id: "t", type: "thing", name: "A thing" },
+  occurredAt: "2026-01-01T00:00:00Z",
+  source: "api",
+  userVisible: false,
+  metadata: {},
+  receivedAtMs: startMs,
+} as const
+
+function documentOf(id: string): Document<"workspace"> {
+  const ledgerId = createHash("sha256").update(id).digest("hex")
+  const settings = { policyVisibility: "private", projects: "open", transparency: "private" } as const
+  const more = { hotDays: 90, requirePublishedPolicy: false, personalKeys: [], laneRules: [] }
+  const value = { name: id, createdAt: "2027-01-01T00:00:00Z", genesis: "", ledgerId, origin: `test/${id}`, ...settings, ...more }
+  return { kind: "workspace", workspace: id, id, version: 1, serial: 1, value }
+}
+
+test("a round re-verifies every entry of every workspace, no faster than it may", async () => {
+  const house = openHouse()
+  for (const [id, count] of [
+    ["one", 35],
+    ["two", 1],
+    ["three", 70],
+  ] as const)
+    await house.make(id, count)
+  const { auditor, round, found, failed } = house.open()
+  const summary = await round()
+  assert.deepEqual([summary.round, summary.entries, summary.verified, summary.failed, found, failed], [1, 106, 106, 0, [], []])
+  const tookMs = house.clock.ms
+  assert.ok(tookMs >= ((106 - 2 * (perSecond / 5)) * 1000) / perSecond, `106 entries took ${tookMs} ms`)
+  assert.ok(auditor.dueMs() >= roundEveryMs, "a small ledger is left in peace until the next round")
+  assert.equal((await round()).verified, 212)
+  for (const id of ["one", "two", "three"]) await expectChain(house.journal, id)
+})
+
+test("what is not re-verified in a round was known to hold when the round before began", async () => {
+  const house = openHouse()
+  await house.make("one", 30)
+  const { auditor, summaries, round } = house.open()
+  await auditor.step()
+  assert.equal(summaries[0]?.sinceMs, Date.parse("2027-01-01T00:00:00Z"), "before the first round: since there is a workspace")
+  const first = await round()
+  assert.equal(first.sinceMs, startMs)
+  const second = await round()
+  assert.equal(summaries.find((summary) => summary.round === 2 && summary.entries < 30)?.sinceMs, startMs)
+  assert.equal(second.sinceMs, startMs + roundEveryMs)
+  await expectChain(house.journal, "one")
+})
+
+type Bend = (entry: Stored) => Stored | undefined
+
+/** What may happen to entry 17 of 30, and what is said of it. */
+const damages: Readonly<Record<string, readonly [bend: Bend, sequence: number, says: RegExp]>> = {
+  "a byte of the record": [(entry) => ({ ...entry, record: flipped(entry.record, 5) }), 17, /entry 17/],
+  "a byte of the link": [(entry) => ({ ...entry, record: flipped(entry.record, 60) }), 17, /entry 17: the record/],
+  "the record's time, which only the next entry and the tree know": [
+    (entry) => ({ ...entry, record: flipped(entry.record, 15) }),
+    18,
+    /entry 1[78]: the record/,
+  ],
+  "a byte of the body": [(entry) => ({ ...entry, body: flipped(entry.body, 9) }), 17, /entry 17: the body has another hash/],
+  "a byte of the salt": [(entry) => ({ ...entry, bodySalt: flipped(entry.bodySalt, 3) }), 17, /entry 17: the body has another hash/],
+  "no body": [(entry) => ({ ...entry, body: undefined }), 17, /entry 17: the body is not there/],
+  "a letter of what is sealed": [
+    (entry) => ({ ...entry, disclosures: entry.disclosures.replace(/^W/, "X") }),
+    17,
+    /entry 17: what is sealed in it does not fit/,
+  ],
+  "nothing of what is sealed": [(entry) => ({ ...entry, disclosures: "" }), 17, /entry 17: \d of what is sealed in it is not there/],
+  "another receipt beside it": [(entry) => ({ ...entry, receipt: "rcp_0" }), 17, /entry 17: it is filed under another name/],
+  "no key beside it": [(entry) => ({ ...entry, idem: undefined }), 17, /entry 17: it is filed under another name/],
+  "nothing at all": [() => undefined, 17, /entry 18: the record says index 17|entry 17: it is not there/],
+}
+
+function flipped(bytes: Uint8Array | undefined, at: number): Uint8Array {
+  const copy = Uint8Array.from(bytes ?? [])
+  copy[at] = (copy[at] ?? 0) ^ 1
+  return copy
+}
+
+for (const [what, [bend, sequence, says]] of Object.entries(damages)) {
+  test(`found: ${what}`, async () => {
+    const house = openHouse()
+    for (const id of ["before", "acme", "after"]) await house.make(id, 30)
+    const { found, round } = house.open()
+    assert.equal((await round()).failed, 0, "the canary: nothing is wrong yet")
+    house.bend = (entries) =>
+      entries.flatMap((entry) => (entry.workspace === "acme" && entry.sequence === 17 ? (bend(entry) ?? []) : [entry]))
+    const summary = await round()
+    assert.deepEqual([found.length, found[0]?.workspace], [1, "acme"])
+    assert.ok([17, sequence].includes(found[0]?.sequence ?? 0), `entry ${found[0]?.sequence}`)
+    assert.match(found[0]?.detail ?? "", says)
+    assert.equal(summary.failed, 1)
+    assert.ok(summary.entries >= 60 + 16 - 10 && summary.entries < 90, "the others were re-verified")
+    await round()
+    assert.equal(found.length, 1, "what is known is left alone")
+
+    const again = house.open()
+    await again.auditor.step()
+    assert.deepEqual([again.found.length, again.found[0]?.sequence, again.found[0]?.foundMs], [1, found[0]?.sequence, found[0]?.foundMs])
+    house.bend = (entries) => entries
+    const mended = house.open()
+    assert.equal((await mended.round()).entries, 90, "what was mended is re-verified again")
+    assert.deepEqual(mended.found, [])
+  })
+}
+
+test("a chain that was made anew from an entry on, or cut, is not what was signed", async () => {
+  const house = openHouse()
+  await house.make("anew", 20)
+  await house.make("cut", 20)
+  await house.make("same", 20)
+  house.signed.set("test/anew", { size: 20, root: new Uint8Array(32).fill(1) })
+  house.signed.set("test/cut", { size: 21, root: new Uint8Array(32).fill(1) })
+  const { found, round } = house.open()
+  await round()
+  assert.deepEqual(
+    found.map(({ workspace, detail }) => [workspace, detail]),
+    [
+      ["cut", "it ends at entry 20, before the last of the 21 that were signed"],
+      ["anew", "the first 20 entries are not those that were signed"],
+    ],
+  )
+  // No single entry tells that it is mended.
+  const again = house.open()
+  await again.auditor.step()
+  assert.deepEqual(again.found, found)
+})
+
+test("a restart goes on where the round was", async () => {
+  const house = openHouse()
+  await house.make("one", 100)
+  await house.make("two", 40)
+  const first = house.open()
+  for (let step = 0; step < 6; step++) {
+    house.clock.ms = Math.max(house.clock.ms, first.auditor.dueMs())
+    await first.auditor.step()
+  }
+  await first.auditor.save()
+  const done = first.summaries.at(-1)?.entries ?? 0
+  assert.ok(done > 0 && done < 140, `${done} entries`)
+  const second = house.open()
+  const summary = await second.round()
+  assert.equal(summary.entries, 140)
+  assert.ok(summary.verified <= 140 - done && summary.verified > 0, `${summary.verified} after the restart, ${done} before`)
+  assert.deepEqual([first.found, second.found], [[], []])
+  await expectChain(house.journal, "one")
+})
+
+test("what cannot be read is told, is tried again in the next round, and does not hold up the others", async () => {
+  const house = openHouse()
+  for (const id of ["one", "two"]) await house.make(id, 20)
+  const { found, failed, round } = house.open()
+  house.bend = (entries) => {
+    if (entries[0]?.workspace === "two") throw new Error("the disk does not answer")
+    return entries
+  }
+  const summary = await round()
+  assert.deepEqual([summary.unread, summary.entries, summary.failed, found], [1, 20, 0, []])
+  assert.deepEqual(failed, ["two: re-verifying entry 1: the disk does not answer"])
+  house.bend = (entries) => entries
+  const next = await round()
+  assert.deepEqual([next.unread, next.entries, next.failed], [0, 40, 0])
+})
+
+test("a workspace that is written to all the time does not keep a round from its end", async () => {
+  const house = openHouse()
+  await house.make("busy", 30)
+  const { auditor, round, summaries } = house.open()
+  await auditor.step()
+  await house.ledger.record(
+    documentOf("busy"),
+    Array.from({ length: 50 }, () => said),
+  )
+  assert.equal((await round()).entries, 30)
+  assert.equal((await round()).entries, 80)
+  assert.ok(summaries.every(({ failed }) => failed === 0))
+  await expectChain(house.journal, "busy")
+})

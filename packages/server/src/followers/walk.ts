@@ -1,0 +1,124 @@
+// One workspace's entries, held one after the other against the chain, what stands beside them against their bodies, and all of them
+// against the tree that was signed.
+
+import {
+  createFrontier,
+  equalBytes,
+  eventHash,
+  fromHex,
+  isJsonObject,
+  openBody,
+  parseJson,
+  recordBytes,
+  type Frontier,
+} from "@tallystick/proof"
+import { disclosuresOf } from "../entry.ts"
+import { sha256 } from "../sha256.ts"
+import type { SignedHead } from "../store/heads.ts"
+import type { Document, Finding, JournalReader, Stored, Tree } from "../store/store.ts"
+import { checkEntry, IntegrityError } from "./checkpointer.ts"
+
+export interface Walk {
+  readonly workspace: string
+  readonly serial: number
+  readonly ledgerId: Uint8Array
+  /** Over the entries that were walked. */
+  readonly frontier: Frontier
+  lastHash: Uint8Array
+  /** Where it ended when its turn came: a workspace that is written to all the time would have no end. */
+  readonly end: number
+  /** What was signed of it by then. */
+  readonly signed: SignedHead | undefined
+}
+
+/** A larger entry counts as several: it is bytes that are read and hashed. */
+const bytesPerEntry = 4096
+
+/** Goes on behind the entries of a tree; undefined when the last of them is not there any more. `signed` is what was signed before this. */
+export async function openWalk(
+  journal: JournalReader,
+  document: Document<"workspace">,
+  signed: SignedHead | undefined,
+  tree: Tree,
+): Promise<Walk | undefined> {
+  const { id: workspace, serial } = document
+  const ledgerId = ledgerIdOf(document)
+  const end = (await journal.head(workspace))?.sequence ?? 0
+  const last = tree.size === 0 ? undefined : await journal.records(workspace, tree.size, 1)
+  if (tree.size > end || (last !== undefined && last.length !== recordBytes)) return undefined
+  const lastHash = last === undefined ? ledgerId : eventHash(last, sha256)
+  return { workspace, serial, ledgerId, frontier: createFrontier(tree, sha256), lastHash, end, signed }
+}
+
+/** Walks some entries; says how many, and how many ordinary ones that was worth. Throws an IntegrityError at what does not hold. */
+export async function walkOn(
+  journal: JournalReader,
+  walk: Walk,
+  budget: number,
+): Promise<{ readonly count: number; readonly spent: number }> {
+  const { workspace, frontier, end, signed } = walk
+  const wanted = Math.min(Math.max(budget, 1), end - frontier.size)
+  const entries = wanted === 0 ? [] : await journal.after(workspace, frontier.size, wanted)
+  if (wanted > 0 && entries.length === 0) throw new IntegrityError(`entry ${frontier.size + 1}: it is not there`)
+  let spent = 0
+  for (const entry of entries) {
+    checkStored(walk, entry)
+    walk.lastHash = eventHash(entry.record, sha256)
+    frontier.append(walk.lastHash)
+    if (frontier.size === signed?.size && !equalBytes(frontier.root(), signed.root)) {
+      throw new IntegrityError(`the first ${signed.size} entries are not those ${treeWords}`)
+    }
+    spent += Math.max(1, Math.ceil(((entry.body?.length ?? 0) + entry.disclosures.length) / bytesPerEntry))
+  }
+  if (frontier.size === end && signed !== undefined && signed.size > end) {
+    throw new IntegrityError(`it ends at entry ${end}, before the last of the ${signed.size} ${treeWords}`)
+  }
+  return { count: entries.length, spent }
+}
+
+/** Looks at a finding again: what does not hold there, as a sentence; undefined when it holds now. */
+export async function stillWrong(
+  journal: JournalReader,
+  document: Document<"workspace">,
+  { workspace, sequence, detail }: Finding,
+): Promise<string | undefined> {
+  const [before, entry] = await journal.at(workspace, [sequence - 1, sequence])
+  // Of a tree that was signed differently, or of an entry that is gone, no single entry can tell that it was put right.
+  if (entry === undefined || isOfTree(detail)) return detail
+  const ledgerId = ledgerIdOf(document)
+  const lastHash = sequence === 1 ? ledgerId : before && eventHash(before.record, sha256)
+  if (lastHash === undefined) return detail
+  try {
+    checkStored({ frontier: { size: sequence - 1 }, ledgerId, lastHash }, entry)
+    return undefined
+  } catch (error) {
+    if (error instanceof IntegrityError) return error.message
+    throw error
+  }
+}
+
+/** An entry against its place, and what stands beside its record and body against them. */
+function checkStored(place: Parameters<typeof checkEntry>[0], entry: Stored): void {
+  checkEntry(place, entry)
+  const { sequence, body, receipt, idem } = entry
+  const parsed = body === undefined ? undefined : parseJson(Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString("utf8"))
+  if (!isJsonObject(parsed)) throw new IntegrityError(`entry ${sequence}: the body cannot be read`)
+  if (parsed["receipt"] !== receipt || parsed["idem"] !== idem)
+    throw new IntegrityError(`entry ${sequence}: it is filed under another name`)
+  const opened = openBody(parsed, disclosuresOf(entry), sha256)
+  if (!opened.ok) throw new IntegrityError(`entry ${sequence}: what is sealed in it does not fit: ${opened.reason}`)
+  // Nothing is erased yet, so what is sealed is there.
+  if (opened.withheld > 0) throw new IntegrityError(`entry ${sequence}: ${opened.withheld} of what is sealed in it is not there`)
+}
+
+/** What every sentence about the tree ends with. */
+const treeWords = "that were signed"
+
+export function isOfTree(detail: string): boolean {
+  return detail.endsWith(treeWords)
+}
+
+/** What is no hash is no entry's ledger either, which the first of them tells. */
+function ledgerIdOf({ value }: Document<"workspace">): Uint8Array {
+  return fromHex(value.ledgerId) ?? new Uint8Array()
+}

@@ -1,0 +1,20 @@
+import assert from "node:assert/strict"
+import test from "node:test"
+import { tooSlow } from "./slow-readers.ts"
+
+const limits = { stillTimeoutMs: 1000, answerBytesPerSecondMin: 100, unreadBytesMax: 5000 }
+const reader = (name: string, bytes: number, sinceMs: number) => ({ name, bytes, taken: 0, sinceMs })
+const names = (all: readonly ReturnType<typeof reader>[], nowMs: number) => tooSlow(all, nowMs, limits).map(({ name }) => name)
+
+test("a reader has a time for what lies there, and more of it for more", () => {
+  const readers = [reader("small", 100, 0), reader("large", 1000, 0), reader("new", 100, 1500)]
+  assert.deepEqual(names(readers, 1999), [])
+  assert.deepEqual(names(readers, 2001), ["small"])
+  assert.deepEqual(names(readers, 11_001).toSorted(), ["large", "new", "small"])
+})
+
+test("when all together is too much, those go that have waited longest, and no more of them than needed", () => {
+  const readers = [reader("late", 3000, 900), reader("early", 3000, 0), reader("later", 1500, 950)]
+  assert.deepEqual(names(readers, 1000), ["early"])
+  assert.deepEqual(names(readers.slice(0, 1), 1000), [])
+})

@@ -1,0 +1,117 @@
+// What is done about what the followers see: it is counted, written to the log, and where a chain does not hold together, recorded where
+// it still can be.
+
+import type { Logger } from "pino"
+import { systemClock } from "./clock.ts"
+import type { FilingReport } from "./followers/filing.ts"
+import type { AuditSummary } from "./followers/auditor.ts"
+import type { Sighting } from "./followers/watching.ts"
+import type { Metrics } from "./http/metrics.ts"
+import type { Break } from "./workspace/breaks.ts"
+
+export interface Seen {
+  /** Workspaces whose chain does not hold together. */
+  readonly broken: ReadonlySet<string>
+  /** How far re-verifying has come. */
+  audit(): AuditSummary | undefined
+  readonly see: (sighting: Sighting) => void
+  /** From now on a break is recorded, and so are those that were seen already. */
+  readonly recordWith: (record: Recording) => void
+  readonly close: () => void
+}
+
+type Recording = (seen: Break) => Promise<void>
+
+const recordAgainAfterMs = 5000
+
+export function createSeen(metrics: Metrics, log: Logger): Seen {
+  const broken = new Set<string>()
+  const recorder = createRecorder(log)
+  let audit: AuditSummary | undefined
+
+  function breaks({ workspace, detail, finding }: Sighting & { readonly kind: "broken" }): void {
+    // The auditor and the one that signs may both come upon it.
+    if (broken.has(workspace)) return
+    broken.add(workspace)
+    metrics.integrityFailure()
+    log.error({ workspace, detail }, "the chain does not hold together; this workspace is not written to or signed any more")
+    recorder.add({ workspace, detail, sequence: finding?.sequence, foundMs: finding?.foundMs })
+  }
+
+  return {
+    broken,
+    audit: () => audit,
+    recordWith: recorder.recordWith,
+    close: recorder.close,
+    see(sighting) {
+      switch (sighting.kind) {
+        case "followed":
+          for (const follower of ["indexer", "checkpointer"] as const)
+            metrics.followed(follower, sighting.workspace, sighting.positions[follower] ?? 0, sighting.end)
+          break
+        case "signed":
+          metrics.signed(sighting.workspace, sighting.size, sighting.lagMs)
+          break
+        case "audited":
+          audit = sighting.summary
+          metrics.audited(audit)
+          break
+        case "failed":
+          log.error({ workspace: sighting.workspace, detail: sighting.detail }, "following failed; it is tried again in a second")
+          break
+        case "broken":
+          breaks(sighting)
+      }
+    },
+  }
+}
+
+/** Records breaks, and tries again what could not be recorded. */
+function createRecorder(log: Logger) {
+  const unrecorded = new Set<Break>()
+  let record: Recording | undefined
+  let isRecording = false
+  let isClosed = false
+
+  async function recordAll(how: Recording): Promise<void> {
+    isRecording = true
+    while (unrecorded.size > 0 && !isClosed) {
+      for (const seen of unrecorded) {
+        try {
+          await how(seen)
+          unrecorded.delete(seen)
+        } catch (error) {
+          log.error({ workspace: seen.workspace, err: error }, "a broken chain could not be recorded; it is tried again")
+        }
+      }
+      if (unrecorded.size > 0) await systemClock.sleep(recordAgainAfterMs)
+    }
+    isRecording = false
+  }
+
+  const goOn = (): void => {
+    if (record !== undefined && !isRecording) void recordAll(record)
+  }
+  return {
+    add: (seen: Break): void => {
+      unrecorded.add(seen)
+      goOn()
+    },
+    recordWith: (how: Recording): void => {
+      record = how
+      goOn()
+    },
+    close: (): void => {
+      isClosed = true
+    },
+  }
+}
+
+/** What is done about what the filing program says. */
+export function reportsOf(metrics: Metrics, log: Logger): (report: FilingReport) => void {
+  return (report) => {
+    if (report.kind === "filed")
+      for (const [workspace, position, end] of report.positions) metrics.followed("filing", workspace, position, end)
+    else log.error({ detail: report.detail }, "new entries cannot be found; it is tried again in a second")
+  }
+}

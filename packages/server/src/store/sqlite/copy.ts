@@ -1,0 +1,67 @@
+// Copies one of the files while others write to it, and knows a copy again: the mark stands in the header of the copied journal, so that
+// it goes wherever the file goes.
+
+import { closeSync, fsyncSync, openSync } from "node:fs"
+import { backup, DatabaseSync } from "node:sqlite"
+import { StartError } from "../../error.ts"
+import { errorCode, isDamage, openForReading } from "./database.ts"
+
+/** Pages that are copied before it is said how far it has come: 32 MiB. */
+const pagesPerStep = 4096
+/** "copy"; the header of an original has 0 in this place, which SQLite leaves to applications. */
+const copyMark = 0x636f7079
+
+/** Opens a file as it is at this moment, for reading and for copying, whatever others write to it. */
+export function openStill(path: string): DatabaseSync {
+  try {
+    const database = openForReading(path)
+    // Without a transaction a copy would begin anew at each commit of the others.
+    database.exec("BEGIN; SELECT count(*) FROM sqlite_schema;")
+    return database
+  } catch (cause) {
+    if (!isDamage(cause)) throw cause
+    throw new StartError(`${path} is not a database, or is damaged; restore a backup, or look at the disk`, { cause })
+  }
+}
+
+/** Copies a database that was opened so into a new file, with no log beside it; on the disk when it returns. */
+export async function copyDatabase(from: DatabaseSync, path: string, progress: (done: number, pages: number) => void): Promise<void> {
+  try {
+    await backup(from, path, {
+      rate: pagesPerStep,
+      progress: ({ totalPages, remainingPages }) => progress(totalPages - remainingPages, totalPages),
+    })
+    using copy = new DatabaseSync(path)
+    copy.exec("PRAGMA journal_mode = DELETE;")
+  } catch (cause) {
+    if (errorCode(cause) === 0) throw cause
+    throw new StartError(`${path} could not be made: ${cause instanceof Error ? cause.message : String(cause)}`, { cause })
+  }
+  sync(path)
+}
+
+/** Marks a file that nobody has open. */
+export function markCopy(path: string): void {
+  const copy = new DatabaseSync(path)
+  try {
+    copy.exec(`PRAGMA synchronous = FULL; PRAGMA application_id = ${copyMark};`)
+  } finally {
+    copy.close()
+  }
+  sync(path)
+}
+
+/** Of a file that is open for writing; on the disk when it returns. */
+export function takeOffMark(journal: DatabaseSync): void {
+  journal.exec("PRAGMA application_id = 0;")
+}
+
+export function isMarked(journal: DatabaseSync): boolean {
+  return journal.prepare("PRAGMA application_id").get()?.["application_id"] === copyMark
+}
+
+function sync(path: string): void {
+  const file = openSync(path, "r")
+  fsyncSync(file)
+  closeSync(file)
+}

@@ -1,0 +1,159 @@
+// All that a ledger keeps, for a program that derives everything again from it: as it was when it was opened, and read in large steps.
+
+import { existsSync } from "node:fs"
+import { join } from "node:path"
+import type { DatabaseSync } from "node:sqlite"
+import { StartError } from "../../error.ts"
+import type { Keyed, KeptIndex, Stored, Whole } from "../store.ts"
+import { openStill } from "./copy.ts"
+import { lockFolder } from "./lock.ts"
+import { documentReads, indexReads, journalReads, workspaceNumbers } from "./reads.ts"
+import { bucketOf, makeRun, runEntries } from "./runs.ts"
+import { filedWorkspaces } from "./search-reads.ts"
+
+const saltBytes = 16
+const placeDigits = 4
+
+/** `alone`: nobody may serve meanwhile. Otherwise it is as it was at this moment, whoever writes. */
+export function openSqliteWhole(folder: string, { alone }: { readonly alone: boolean }): Whole {
+  if (!existsSync(join(folder, "journal.db"))) throw new StartError(`there is no ledger in ${folder}`)
+  const lock = alone ? lockFolder(folder) : undefined
+  const opened: DatabaseSync[] = []
+  const open = (file: string): DatabaseSync | undefined => {
+    if (!existsSync(join(folder, file))) return undefined
+    const database = openStill(join(folder, file))
+    opened.push(database)
+    // What is sorted of a large ledger does not fit into memory.
+    database.exec("PRAGMA temp_store = FILE;")
+    return database
+  }
+  const close = (): void => {
+    for (const database of opened) database.close()
+    lock?.release()
+  }
+  try {
+    // What is derived first, so that it knows of nothing that the journal does not have.
+    const [search, index, journal] = [open("search.db"), open("index.db"), open("journal.db")]
+    if (journal === undefined) throw new StartError(`there is no ledger in ${folder}`)
+    return { ...readsOf(journal), index: index && indexOf(index, journal), filed: filedIn(search), close }
+  } catch (error) {
+    close()
+    throw error
+  }
+}
+
+function readsOf(journal: DatabaseSync): Pick<Whole, "workspaces" | "entries" | "repeated" | "registry"> {
+  const numberOf = workspaceNumbers(journal)
+  const documents = documentReads(journal)
+  const ids = journal.prepare("SELECT id FROM workspaces ORDER BY number")
+  const following = journal.prepare(
+    `SELECT e.sequence, e.record, e.receipt, e.idem, b.salted, d.sealed
+     FROM entries e LEFT JOIN bodies b ON b.n = e.n LEFT JOIN disclosures d ON d.n = e.n
+     WHERE e.workspace = ? AND e.sequence > ? ORDER BY e.sequence LIMIT ?`,
+  )
+  // A row as an object costs twice as much as one that is a list.
+  following.setReturnArrays(true)
+  const again = (column: "receipt" | "idem") =>
+    journal.prepare(
+      `SELECT max(sequence) AS sequence FROM entries WHERE workspace = ? AND ${column} IS NOT NULL
+       GROUP BY ${column} HAVING count(*) > 1 ORDER BY 1 LIMIT 1`,
+    )
+  const repeated = { receipt: again("receipt"), idem: again("idem") }
+  return {
+    workspaces: () => ids.all().map((row) => String(row["id"])),
+    entries: (workspace, after, limit) =>
+      // As the statement selects them, when it gives lists.
+      following.all(numberOf(workspace) ?? -1, after, limit).map((row) => storedOf(workspace, row as unknown as Columns)),
+    repeated(workspace, what) {
+      const row = repeated[what].get(numberOf(workspace) ?? -1)
+      return row === undefined ? undefined : Number(row["sequence"])
+    },
+    registry: {
+      // A document's kind is the one that was asked for, so its value has that kind's type.
+      get: async (kind, workspace, id) => documents.get(kind, workspace, id) as never,
+      find: async (kind, id) => documents.find(kind, id) as never,
+      list: async (kind, workspace, before, limit) => documents.list(kind, workspace, before, limit) as never,
+    },
+  }
+}
+
+type Columns = readonly [number, Uint8Array, string, string | null, Uint8Array | null, string | null]
+
+function storedOf(workspace: string, [sequence, record, receipt, idem, salted, sealed]: Columns): Stored {
+  return {
+    workspace,
+    sequence,
+    record,
+    receipt,
+    idem: idem ?? undefined,
+    bodySalt: salted?.subarray(0, saltBytes),
+    body: salted?.subarray(saltBytes),
+    disclosures: sealed ?? "",
+  }
+}
+
+function filedIn(search: DatabaseSync | undefined): (workspace: string) => number {
+  if (search === undefined) return () => 0
+  const workspaceOf = filedWorkspaces(search)
+  return (workspace) => workspaceOf(workspace)?.position ?? 0
+}
+
+function indexOf(index: DatabaseSync, journal: DatabaseSync): KeptIndex {
+  const reads = indexReads(index)
+  const tiles = index.prepare("SELECT level, tile, hashes FROM tiles WHERE workspace = ? ORDER BY level, tile")
+  const runs = index.prepare("SELECT run, lowest_receipt, highest_receipt, filter FROM runs ORDER BY run")
+  const buckets = index.prepare("SELECT bucket, keys, receipts FROM buckets WHERE run = ? ORDER BY bucket")
+  const entries = journalReads(journal)
+
+  return {
+    position: reads.position,
+    tree: (workspace) => reads.tree(workspace),
+    checkpoint: (workspace) => reads.checkpoint(workspace),
+    tile: (workspace, level, tile) => reads.tiles(workspace, [{ level, tile }])[0] ?? new Uint8Array(),
+    *tiles(workspace) {
+      for (const row of tiles.iterate(workspace)) {
+        const { level, tile, hashes } = row
+        yield { level: Number(level), tile: Number(tile), hashes: hashes instanceof Uint8Array ? hashes : new Uint8Array() }
+      }
+    },
+    /** Each run is made again from the journal, and held against what is kept of it. */
+    *keyed() {
+      for (const row of runs.all()) {
+        const run = Number(row["run"])
+        const made = makeRun(run, entries.keys(run * runEntries, runEntries))
+        const ends = row["lowest_receipt"] === made.lowestReceipt && row["highest_receipt"] === made.highestReceipt
+        const { filter } = row
+        const isFiltered = filter instanceof Uint8Array && Buffer.compare(filter, made.filter) === 0
+        yield { run, wrong: firstWrong(run, made), isWhole: ends && isFiltered }
+      }
+    },
+  }
+
+  function firstWrong(run: number, made: ReturnType<typeof makeRun>): Keyed["wrong"] {
+    const kept = new Map(buckets.all(run).map((row) => [Number(row["bucket"]), row]))
+    for (const what of ["keys", "receipts"] as const) {
+      for (const [bucket, expected] of made[what].entries()) {
+        const found = String(kept.get(bucket)?.[what] ?? "")
+        if (found === expected) continue
+        const n = placeWhereUnlike(run, what, expected, found, bucket)
+        const place = n === undefined ? undefined : entries.place(n)
+        return { what, place: place && { workspace: place.workspace, sequence: place.sequence } }
+      }
+    }
+    return undefined
+  }
+
+  /** Which entry's piece of a bucket is not as it should be; the first that is not there, where all that is there is right. */
+  function placeWhereUnlike(run: number, what: "keys" | "receipts", expected: string, found: string, bucket: number): number | undefined {
+    let at = 0
+    while (at < expected.length && expected[at] === found[at]) at++
+    let start = 0
+    for (const row of entries.keys(run * runEntries, runEntries)) {
+      const key = what === "keys" ? row.idem : row.receipt
+      if (key === undefined || bucketOf(key) !== bucket) continue
+      start += key.length + placeDigits
+      if (at < start) return row.n
+    }
+    return undefined
+  }
+}

@@ -1,0 +1,51 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { damage, type Damage } from "../promises/damaged.ts"
+import { eventFor, makeKey, makeWorkspace, startService } from "../service.ts"
+import { expectRows, type Row } from "./table.ts"
+
+// An entry that somebody has changed on the disk may not be able to say any more which project it is of. It is shown as broken to those who reach every
+// project; whoever reaches some only sees nothing of it that is not theirs.
+
+const personal = ["ada@example.com", "Invoice 9", "whispered"]
+
+/** What is done to an entry, and whether it can still say its project. */
+const damages: readonly (readonly [Damage, saysProject: boolean])[] = [
+  ["a letter of what is sealed", true],
+  ["the body", false],
+]
+
+test("a key for one project sees nothing of another project's entry, also once that entry is broken", async () => {
+  await using service = await startService()
+  const { id, path, writer, reader } = await makeWorkspace(service)
+  const write = async (projectId: string) =>
+    (await writer.write(eventFor(id, { projectId, metadata: { note: "whispered" } }))).json<{ receipt: string }>().receipt
+  const theirs = await write("theirs")
+  await write("mine")
+  const mine = await makeKey(service, id, { scopes: ["read"], projectIds: ["mine"] })
+  const owner = await makeKey(service, id, { scopes: ["read"], projectIds: ["theirs"] })
+  const anonymous = service.client()
+  const address = `${path}/receipts/${theirs}`
+  const outOfReach = (about: string): readonly Row[] =>
+    [
+      { as: mine, ask: `GET ${address}`, gets: "404 not_found" },
+      { as: mine, ask: `GET ${address}/proof`, gets: "404 not_found" },
+      { as: mine, ask: `POST ${address}/token`, send: {}, gets: "404 not_found" },
+      { as: mine, ask: `POST ${path}/evidence-packs`, send: { title: "All", receiptIds: [theirs] }, gets: "404 not_found" },
+      { as: anonymous, ask: `GET ${address}`, gets: "401 unauthorized" },
+    ].map((row) => ({ about, ...row, hasNot: personal }))
+  await expectRows([...outOfReach("whole"), { as: owner, ask: `GET ${address}`, gets: 200, has: personal, shows: { verified: true } }])
+
+  for (const [what, saysProject] of damages) {
+    damage(service.data, theirs, what)
+    const shown: Row = {
+      about: what,
+      as: reader,
+      ask: `GET ${address}`,
+      gets: 200,
+      shows: { verified: false, entry: { integrity: "broken" } },
+    }
+    await expectRows([...outOfReach(what), shown, { ...shown, as: owner, ...(!saysProject && { gets: "404 not_found", shows: {} }) }])
+  }
+  assert.equal(await service.end(), 0)
+})

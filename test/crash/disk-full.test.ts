@@ -1,0 +1,23 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { createChance, seedOf } from "../promises/chance.ts"
+import { fillAgainAndAgain } from "./disk-full.ts"
+import { makeDisk, noDisk } from "./disks.ts"
+
+// Promise 9: a full disk is a clean state.
+
+const skip = noDisk("ext4")
+
+test("on a disk that is full twice, writes are refused, reads go on, and writes resume with the space", { skip }, async (t) => {
+  using disk = makeDisk("ext4")
+  const filled = await fillAgainAndAgain({ disk, cycles: 2, chance: createChance(seedOf(t)) })
+  t.diagnostic(JSON.stringify(filled))
+  assert.ok(filled.cycles === 2 && filled.refused >= 40 && filled.read >= 16 && filled.acknowledged >= 42, "too little was tried")
+  assert.ok(filled.slowestResumeMs <= 5000)
+})
+
+test("canary: a full disk that is taken for a failure is found out", { skip }, async (t) => {
+  using disk = makeDisk("ext4")
+  const run = fillAgainAndAgain({ disk, cycles: 1, chance: createChance(seedOf(t)), fault: "hides a full disk" })
+  await assert.rejects(run, /a full disk is a clean refusal/)
+})

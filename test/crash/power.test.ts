@@ -1,0 +1,46 @@
+import assert from "node:assert/strict"
+import { join } from "node:path"
+import { test } from "node:test"
+import { createChance, seedOf } from "../promises/chance.ts"
+import { makeDisk, noDisk } from "./disks.ts"
+import { endure } from "./endings.ts"
+import { lieAboutSyncs, noTracer } from "./tracer.ts"
+
+// Promise 2: no acknowledged event is lost by power loss.
+
+for (const kind of ["ext4", "xfs"] as const) {
+  test(`what was acknowledged survives 60 power cuts on ${kind}`, { skip: noDisk(kind) }, async (t) => {
+    const chance = createChance(seedOf(t))
+    // Two side by side, because most of a round is a start, which keeps one core busy.
+    const runs = await Promise.all(
+      [1, 2].map(async () => {
+        using disk = makeDisk(kind)
+        return await endure({ endings: 30, signal: "SIGKILL", clients: 16, loadMsMax: 150, chance, disk })
+      }),
+    )
+    for (const endured of runs) {
+      t.diagnostic(JSON.stringify(endured))
+      const { endings, acknowledged, retried, lookedUp, sentAgain } = endured
+      assert.ok(endings === 30 && acknowledged >= 300 && retried >= 200, "there was not enough to lose")
+      assert.ok(lookedUp === acknowledged && sentAgain === acknowledged, "not everything was looked for")
+    }
+  })
+}
+
+test("canary: a journal that is not synced is found out", { skip: noDisk("ext4") ?? noTracer() }, async (t) => {
+  using disk = makeDisk("ext4")
+  const run = endure({
+    endings: 5,
+    signal: "SIGKILL",
+    clients: 16,
+    loadMsMax: 150,
+    chance: createChance(seedOf(t)),
+    disk,
+    beside: ({ process, data }) =>
+      lieAboutSyncs(
+        process.pid ?? 0,
+        ["journal.db", "journal.db-wal"].map((file) => join(data, file)),
+      ),
+  })
+  await assert.rejects(run, /was acknowledged, and (its entry is lost|is answered differently now|is said to be new)/)
+})

@@ -1,0 +1,244 @@
+import assert from "node:assert/strict"
+import { spawn, spawnSync } from "node:child_process"
+import { chmod, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { dirname, join } from "node:path"
+import { test } from "node:test"
+import { verifyReceipt } from "@tallystick/proof"
+import { expectChain } from "./chain.ts"
+import { eventFor, makeWorkspace, startService, type Service } from "./service.ts"
+
+// The commands that an operator looks at a service with: config, doctor, completion; and rotate, which changes one thing.
+
+interface Ran {
+  readonly code: number | null
+  readonly output: string
+  readonly errors: string
+}
+
+interface Look {
+  readonly name: string
+  readonly state: "ok" | "warn" | "bad"
+  readonly found: string
+  readonly advice?: string
+}
+
+const program = join(import.meta.dirname, "..", "packages", "server", "src", "main.ts")
+
+function tallystick(args: readonly string[], environment: Readonly<Record<string, string>> = {}): Promise<Ran> {
+  const child = spawn(process.execPath, [program, ...args], {
+    env: { PATH: process.env["PATH"], ...environment },
+    stdio: ["ignore", "pipe", "pipe"],
+  })
+  const said = { output: "", errors: "" }
+  child.stdout.setEncoding("utf8").on("data", (text: string) => (said.output += text))
+  child.stderr.setEncoding("utf8").on("data", (text: string) => (said.errors += text))
+  return new Promise((resolve) => child.once("close", (code) => resolve({ code, ...said })))
+}
+
+async function makeFolder(): Promise<AsyncDisposable & { readonly path: string }> {
+  const path = await mkdtemp(join(tmpdir(), "tallystick-operating-"))
+  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) }
+}
+
+const settingsOf = ({ data, url, rootKey }: Service) => ({
+  TALLYSTICK_DATA: data,
+  TALLYSTICK_PORT: new URL(url).port,
+  TALLYSTICK_ROOT_KEY: rootKey,
+})
+
+async function diagnose(
+  environment: Readonly<Record<string, string>>,
+): Promise<{ code: number | null; looks: Readonly<Record<string, Look>> }> {
+  const { code, output, errors } = await tallystick(["doctor", "--json"], environment)
+  assert.equal(errors, "")
+  return { code, looks: Object.fromEntries((JSON.parse(output) as Look[]).map((look) => [look.name, look])) }
+}
+
+// config --------------------------------------------------------------------------------------------------------------------------------------------------
+
+test("config: every value with where it comes from, and no secret", async () => {
+  await using folder = await makeFolder()
+  const secret = "5e".repeat(32)
+  const rootKey = "a-root-key-of-thirty-two-characters-or-more"
+  await writeFile(join(folder.path, "secret"), `${secret}\n`)
+  const environment = {
+    TALLYSTICK_PORT: "9000",
+    TALLYSTICK_DATA: "/srv/ledger/",
+    TALLYSTICK_SECRET_FILE: join(folder.path, "secret"),
+    TALLYSTICK_ROOT_KEY: rootKey,
+    TALLYSTICK_LIMIT_PROOF_WAIT_MS: "1500",
+  }
+  const { code, output } = await tallystick(["config", "--json"], environment)
+  assert.equal(code, 0)
+  const shown = new Map((JSON.parse(output) as { name: string; value: string; from: string }[]).map(({ name, ...rest }) => [name, rest]))
+  assert.deepEqual(shown.get("TALLYSTICK_PORT"), { value: "9000", from: "environment" })
+  assert.deepEqual(shown.get("TALLYSTICK_HEADS"), { value: "/srv/ledger.heads", from: "default" })
+  assert.deepEqual(shown.get("TALLYSTICK_SECRET"), { value: "(not shown)", from: "file" })
+  assert.deepEqual(shown.get("TALLYSTICK_ROOT_KEY"), { value: "(not shown)", from: "environment" })
+  assert.deepEqual(shown.get("TALLYSTICK_LIMIT_PROOF_WAIT_MS"), { value: "1500", from: "environment" })
+  assert.deepEqual(shown.get("TALLYSTICK_LOG_LEVEL"), { value: "info", from: "default" })
+  const table = (await tallystick(["config"], environment)).output
+  assert.equal(table.trimEnd().split("\n").length, shown.size)
+  for (const hidden of [secret, Buffer.from(secret, "hex").toString("base64"), rootKey]) assert.ok(!(output + table).includes(hidden))
+
+  const wrong = await tallystick(["config"], { TALLYSTICK_PROT: "1" })
+  assert.deepEqual([wrong.code, wrong.output], [1, ""])
+  assert.match(wrong.errors, /^tallystick: TALLYSTICK_PROT is not a setting/)
+})
+
+// doctor --------------------------------------------------------------------------------------------------------------------------------------------------
+
+test(
+  "doctor: a running service is well, it is changed by nothing, and what is done to it is found and named",
+  { timeout: 120_000 },
+  async () => {
+    await using service = await startService()
+    const acme = await makeWorkspace(service)
+    for (let count = 0; count < 5; count++) await acme.writer.write(eventFor(acme.id))
+    await acme.reader.get(`${acme.path}/tlog/checkpoint`)
+    await expectChain(acme.reader, acme.id)
+    const settings = settingsOf(service)
+
+    const well = await diagnose(settings)
+    const states = Object.values(well.looks).filter(({ name }) => name !== "time service")
+    assert.deepEqual(
+      states.filter(({ state }) => state !== "ok"),
+      [],
+    )
+    assert.ok(states.length >= 10, `looked at ${states.length} things only`)
+    assert.equal(well.code, 0)
+    assert.match(well.looks["service"]?.found ?? "", /^ready at/)
+    assert.deepEqual(
+      (await readdir(service.data)).filter((name) => name.startsWith("doctor")),
+      [],
+    )
+    assert.equal(await service.end(), 0)
+
+    // Each of these is done, found, named, and undone.
+    const expectBad = async (name: string, found: RegExp, advice: RegExp, environment: Readonly<Record<string, string>> = settings) => {
+      const { code, looks } = await diagnose(environment)
+      assert.deepEqual([code, looks[name]?.state], [1, "bad"], JSON.stringify(looks))
+      assert.match(looks[name]?.found ?? "", found)
+      assert.match(looks[name]?.advice ?? "", advice)
+    }
+    const stopped = await diagnose(settings)
+    assert.deepEqual([stopped.code, stopped.looks["service"]?.state], [0, "warn"])
+
+    await chmod(join(service.data, "secret"), 0o644)
+    await expectBad("secret", /open to other accounts, mode 644/, /^chmod 600 /)
+    await chmod(join(service.data, "secret"), 0o600)
+    await chmod(service.data, 0o755)
+    await expectBad("data", /mode 755/, /^chmod 700 /)
+    await chmod(service.data, 0o700)
+    await expectBad("keys", /does not open the signing key of workspace/, /bring the secret back/, {
+      ...settings,
+      TALLYSTICK_SECRET: "ab".repeat(32),
+    })
+    await expectBad("disk", /MiB free$/, /make room/, { ...settings, TALLYSTICK_LIMIT_DISK_RESERVE_BYTES: String(Number.MAX_SAFE_INTEGER) })
+    await expectBad("configuration", /TALLYSTICK_PORT must be/, /set it right/, { ...settings, TALLYSTICK_PORT: "x" })
+
+    const heads = await readFile(`${service.data}.heads`, "utf8")
+    const ahead = heads.trimEnd().replace(/ (\d+) (\S+)$/, " 999999 $2")
+    assert.notEqual(ahead, heads.trimEnd())
+    await writeFile(`${service.data}.heads`, `${ahead}\n`)
+    await expectBad("checkpoints", /and 999999 were signed/, /put the newer data back/)
+    await writeFile(`${service.data}.heads`, heads)
+
+    const clock = "data:text/javascript,const now = Date.now; Date.now = () => now() - 86400000".replaceAll(" ", "%20")
+    await expectBad("clock", /the last entry was recorded at/, /set the clock right/, { ...settings, NODE_OPTIONS: `--import=${clock}` })
+    assert.equal((await diagnose(settings)).code, 0, "all of it is undone")
+    const text = await tallystick(["doctor"], settings)
+    assert.equal(text.code, 0)
+    assert.match(text.output, /^warn {2}service .*\n +→ start it/m)
+  },
+)
+
+test("doctor: where nothing was started yet, that is all that is said", async () => {
+  await using folder = await makeFolder()
+  const { code, looks } = await diagnose({ TALLYSTICK_DATA: join(folder.path, "data"), TALLYSTICK_PORT: "1" })
+  assert.equal(code, 0)
+  assert.deepEqual([looks["data"]?.state, looks["ledger"]?.state], ["warn", "warn"])
+  assert.deepEqual(await readdir(folder.path), [], "it makes nothing")
+})
+
+// completion ----------------------------------------------------------------------------------------------------------------------------------------------
+
+const bash = spawnSync("bash", ["--version"]).error === undefined ? false : "bash is not installed here"
+
+test("completion: bash offers every command and every option that the program's own help names", { skip: bash }, async () => {
+  await using folder = await makeFolder()
+  const script = join(folder.path, "completion")
+  await writeFile(script, (await tallystick(["completion", "bash"])).output)
+  const offered = (...words: string[]): readonly string[] => {
+    const line = ["tallystick", ...words].map((word) => `'${word}'`).join(" ")
+    const typed = `source ${script}; COMP_WORDS=(${line}); COMP_CWORD=${words.length}; _tallystick; printf '%s\\n' "\${COMPREPLY[@]}"`
+    const { stdout, stderr, status } = spawnSync("bash", ["-c", typed], { encoding: "utf8" })
+    assert.deepEqual([status, stderr], [0, ""])
+    return stdout.split("\n").filter((one) => one !== "")
+  }
+  let looked = 0
+  const compare = async (...words: string[]): Promise<void> => {
+    const { output } = await tallystick([...words, "--help"])
+    const section = (title: string): string => output.split(`\n${title}:\n`)[1]?.split("\n\n")[0] ?? ""
+    const [options, commands] = [section("Options"), section("Commands")]
+    const flags = [...options.matchAll(/^ {2}(?:-\w, )?(--[\w-]+)/gm)].map(([, flag]) => flag)
+    const names = [...commands.matchAll(/^ {2}([\w-]+)/gm)].map(([, name = ""]) => name)
+    assert.ok(flags.length > 0)
+    assert.deepEqual(new Set(offered(...words, "")), new Set([...flags, ...names]), `tallystick ${words.join(" ")}`)
+    looked += 1
+    for (const name of names) if (name !== "help") await compare(...words, name)
+  }
+  await compare()
+  assert.ok(looked >= 12, `looked at ${looked} commands only`)
+  assert.deepEqual(offered("keys", "cr"), ["create"])
+  assert.deepEqual(offered("keys", "create", "acme", "--sc"), ["--scope"])
+  assert.deepEqual(offered("nothing-like-it", "verif"), ["verify"], "a word that is no command leads nowhere")
+})
+
+for (const [shell, check] of [
+  ["zsh", ["-n"]],
+  ["fish", ["--no-execute"]],
+] as const) {
+  const missing = spawnSync(shell, ["--version"]).error === undefined ? false : `${shell} is not installed here`
+  test(`completion: ${shell} takes the script`, { skip: missing }, async () => {
+    await using folder = await makeFolder()
+    await writeFile(join(folder.path, "script"), (await tallystick(["completion", shell])).output)
+    const { status, stderr } = spawnSync(shell, [...check, join(folder.path, "script")], { encoding: "utf8" })
+    assert.deepEqual([status, stderr], [0, ""])
+  })
+}
+
+test("completion: every shell's script names every command, and another shell is refused", async () => {
+  for (const shell of ["zsh", "fish"]) {
+    const { code, output } = await tallystick(["completion", shell])
+    assert.equal(code, 0)
+    for (const name of ["serve", "verify", "doctor", "rotate", "revoke", "completion"])
+      assert.ok(output.includes(name), `${shell}: ${name}`)
+  }
+  const other = await tallystick(["completion", "tcsh"])
+  assert.equal(other.code, 1)
+  assert.match(other.errors, /Allowed choices are bash, zsh, fish/)
+})
+
+// rotate --------------------------------------------------------------------------------------------------------------------------------------------------
+
+test("rotate: what it prints is genuine to whoever trusts the key before, and verify says the new key", { timeout: 60_000 }, async () => {
+  await using service = await startService()
+  const acme = await makeWorkspace(service)
+  const before = (await acme.reader.get(`${acme.path}/tlog/log.vkey`)).text.trim()
+  const { code, output, errors } = await tallystick(["rotate", acme.id], settingsOf(service))
+  assert.equal(code, 0, errors)
+  const now = (await acme.reader.get(`${acme.path}/tlog/log.vkey`)).text.trim()
+  assert.notEqual(now, before)
+  assert.ok(errors.includes(now))
+  assert.equal(verifyReceipt(JSON.parse(output), { trustedKeys: [before] }).verdict, "genuine")
+
+  const announcement = join(dirname(service.data), "announcement.json")
+  await writeFile(announcement, output)
+  const checked = await tallystick(["verify", announcement, "--key", before])
+  assert.equal(checked.code, 0, checked.output)
+  assert.ok(checked.output.includes(`newKey: ${now}`), checked.output)
+  assert.equal((await tallystick(["rotate", "unheard-of"], settingsOf(service))).code, 1)
+  await expectChain(acme.reader, acme.id)
+})

@@ -1,0 +1,189 @@
+import assert from "node:assert/strict"
+import { spawn, spawnSync } from "node:child_process"
+import { copyFileSync, cpSync, existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { dirname, join } from "node:path"
+import { test } from "node:test"
+import { expectChain } from "../chain.ts"
+import { startProgram } from "../crash/programs.ts"
+import { eventFor, eventually, makeWorkspace, type Service, type Workspace } from "../service.ts"
+
+// A ledger is exported while it is served, and checked by the offline verifier and, where Go is, by what Go checks its own module log with.
+
+const program = join(import.meta.dirname, "..", "..", "packages", "server", "src", "main.ts")
+
+interface Ran {
+  readonly code: number | null
+  readonly output: string
+  readonly errors: string
+}
+
+function run(
+  command: string,
+  args: readonly string[],
+  options: { readonly env?: NodeJS.ProcessEnv; readonly cwd?: string } = {},
+): Promise<Ran> {
+  const child = spawn(command, args, { ...options, stdio: ["ignore", "pipe", "pipe"], timeout: 120_000 })
+  const said = { output: "", errors: "" }
+  child.stdout.setEncoding("utf8").on("data", (text: string) => (said.output += text))
+  child.stderr.setEncoding("utf8").on("data", (text: string) => (said.errors += text))
+  return new Promise((resolve) => child.once("close", (code) => resolve({ code, ...said })))
+}
+
+const tallystick = (data: string, ...args: readonly string[]): Promise<Ran> =>
+  run(process.execPath, [program, ...args], { env: { PATH: process.env["PATH"], TALLYSTICK_DATA: data } })
+
+async function fill(workspace: Workspace, events: number, from = 0): Promise<number> {
+  for (let at = from; at < from + events; at += 100) {
+    const batch = Array.from({ length: Math.min(100, from + events - at) }, (_, place) => ({
+      ...eventFor(workspace.id),
+      idempotencyKey: `event-number-${at + place}`,
+    }))
+    const reply = await workspace.writer.post("/v1/events/batch", { events: batch })
+    assert.equal(reply.status, 202, reply.text)
+  }
+  return eventually("a checkpoint over all of them", async () => {
+    const size = Number((await workspace.reader.get(`${workspace.path}/tlog/checkpoint`)).text.split("\n")[1])
+    return size > from + events ? size : undefined
+  })
+}
+
+async function exported(service: Service, workspace: Workspace, folder: string): Promise<string> {
+  const ran = await tallystick(service.data, "export", workspace.id, folder)
+  assert.deepEqual([ran.code, ran.errors], [0, ""], ran.output)
+  return ran.output
+}
+
+const filesOf = (folder: string): readonly string[] =>
+  globSync("**/*", { cwd: folder, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1))
+    .toSorted()
+
+test("an export is genuine, is what the log serves, and goes on where it was interrupted", async () => {
+  await using service = await startProgram()
+  const workspace = await makeWorkspace(service)
+  const folder = join(dirname(service.data), "export")
+  const size = await fill(workspace, 300)
+  assert.match(await exported(service, workspace, folder), new RegExp(`^${size} entries of .*, ${size} of them new`))
+  const vkey = readFileSync(join(folder, "log.vkey"), "utf8").trim()
+  for (const name of [folder, join(folder, "checkpoint")]) {
+    const ran = await tallystick(service.data, "verify", "--json", name, "--key", vkey)
+    assert.deepEqual([ran.code, ran.errors], [0, ""], ran.output)
+    const [found] = JSON.parse(ran.output) as [{ what: string; verdict: string; facts: Record<string, number> }]
+    assert.deepEqual([found.what, found.verdict, found.facts["entries"], found.facts["bodies"]], ["export", "genuine", size, size])
+    assert.ok((found.facts["disclosures"] ?? 0) >= 600, "each event has two sealed fields")
+  }
+  assert.equal((await tallystick(service.data, "verify", folder)).code, 2, "a key that nobody trusts confirms nothing")
+
+  // As if it had been interrupted: no checkpoint, and a group half written.
+  for (const path of ["checkpoint", "tile/0/000", "log.vkey"]) rmSync(join(folder, path))
+  writeFileSync(join(folder, "bodies", "001.jsonl.new"), "half a l")
+  const larger = await fill(workspace, 400, 300)
+  await exported(service, workspace, folder)
+  const afresh = join(dirname(service.data), "afresh")
+  await exported(service, workspace, afresh)
+  assert.deepEqual(filesOf(folder), filesOf(afresh))
+  for (const path of filesOf(afresh)) assert.deepEqual(readFileSync(join(folder, path)), readFileSync(join(afresh, path)), path)
+  for (const path of filesOf(afresh).filter((one) => one.startsWith("tile/") || one === "checkpoint")) {
+    const served = await workspace.reader.get(`${workspace.path}/tlog/${path}`)
+    assert.deepEqual([served.status, served.bytes], [200, readFileSync(join(afresh, path))], path)
+  }
+  assert.equal((await tallystick(service.data, "verify", folder, "--key", vkey)).code, 0)
+  assert.match(await exported(service, workspace, folder), new RegExp(`^${larger} entries of .*, 0 of them new`))
+  await expectChain(workspace.reader, workspace.id)
+})
+
+test("an export is never written over anything else, and one changed byte of it is found", async () => {
+  await using service = await startProgram()
+  const [workspace, other] = [await makeWorkspace(service), await makeWorkspace(service)]
+  await fill(workspace, 300)
+  await fill(other, 1)
+  const folder = join(dirname(service.data), "export")
+  await exported(service, workspace, folder)
+  const refused = await tallystick(service.data, "export", other.id, folder)
+  assert.deepEqual([refused.code, /is an export of another ledger/.test(refused.errors)], [1, true], refused.errors)
+  const something = await tallystick(service.data, "export", other.id, dirname(service.data))
+  assert.deepEqual([something.code, /holds something else/.test(something.errors)], [1, true], something.errors)
+  const none = await tallystick(service.data, "export", "nobody", join(dirname(service.data), "none"))
+  assert.deepEqual([none.code, /there is no workspace nobody/.test(none.errors)], [1, true], none.errors)
+
+  const vkey = readFileSync(join(folder, "log.vkey"), "utf8").trim()
+  const files = filesOf(folder)
+  assert.ok(files.length >= 12, files.join(" "))
+  for (const path of files) {
+    const good = readFileSync(join(folder, path))
+    const changed = Buffer.from(good)
+    changed[good.length >> 1]! ^= 1
+    writeFileSync(join(folder, path), changed)
+    const ran = await tallystick(service.data, "verify", folder, "--key", vkey)
+    assert.deepEqual([ran.code, ran.errors], [3, ""], `${path}: ${ran.output}`)
+    writeFileSync(join(folder, path), good)
+  }
+  rmSync(join(folder, "disclosures"), { recursive: true })
+  const withheld = await tallystick(service.data, "verify", folder, "--key", vkey)
+  assert.equal(withheld.code, 0, "what is sealed may be withheld")
+  assert.match(withheld.output, /withheld: \d{3}/)
+  await expectChain(workspace.reader, workspace.id)
+})
+
+// Go ------------------------------------------------------------------------------------------------------------------------------------------------------
+
+/** Where the sources of Go's log are: a Debian package has them, and Go has them among its own. */
+function sourcesOfGo(): { readonly go: string; readonly sources: string } | string {
+  const go = [process.env["GO"] ?? "go", "/usr/local/go/bin/go"].find((one) => spawnSync(one, ["version"]).error === undefined)
+  if (go === undefined) return "Go is not installed here"
+  const root = spawnSync(go, ["env", "GOROOT"], { encoding: "utf8" }).stdout.trim()
+  const places = ["/usr/share/gocode/src/golang.org/x/mod", join(root, "src", "cmd", "vendor", "golang.org", "x", "mod")]
+  const sources = places.find((place) => existsSync(join(place, "sumdb", "tlog")) && existsSync(join(place, "sumdb", "note")))
+  return sources === undefined ? "the sources of golang.org/x/mod are not here" : { go, sources }
+}
+
+test("Go's own log takes an export for genuine, and a changed one not", async (context) => {
+  const found = sourcesOfGo()
+  if (typeof found === "string") return context.skip(found)
+  await using service = await startProgram()
+  const workspace = await makeWorkspace(service)
+  const folder = join(dirname(service.data), "export")
+  const size = await fill(workspace, 700)
+  await exported(service, workspace, folder)
+  const check = await buildWithGo(found, join(dirname(service.data), "go"))
+  assert.deepEqual(await run(check, [folder]), { code: 0, output: `${size} entries are genuine\n`, errors: "" })
+
+  for (const path of ["checkpoint", "tile/0/001", "tile/entries/001", "tile/1/000.p/2", "log.vkey"]) {
+    const changed = join(dirname(service.data), "changed")
+    cpSync(folder, changed, { recursive: true })
+    const bytes = readFileSync(join(changed, path))
+    bytes[bytes.length >> 1]! ^= 1
+    writeFileSync(join(changed, path), bytes)
+    const ran = await run(check, [changed])
+    assert.equal(ran.code, 3, `${path}: ${ran.output}${ran.errors}`)
+    rmSync(changed, { recursive: true })
+  }
+  await expectChain(workspace.reader, workspace.id)
+})
+
+/** Without a network: the module that it needs is what lies on this machine. */
+async function buildWithGo({ go, sources }: { readonly go: string; readonly sources: string }, folder: string): Promise<string> {
+  mkdirSync(folder)
+  copyFileSync(join(import.meta.dirname, "verify.go"), join(folder, "verify.go"))
+  for (const part of ["tlog", "note"]) cpSync(join(sources, "sumdb", part), join(folder, "mod", "sumdb", part), { recursive: true })
+  writeFileSync(join(folder, "mod", "go.mod"), "module golang.org/x/mod\n\ngo 1.23\n")
+  writeFileSync(
+    join(folder, "go.mod"),
+    "module outside\n\ngo 1.23\n\nrequire golang.org/x/mod v0.0.0\n\nreplace golang.org/x/mod => ./mod\n",
+  )
+  // Go compiles its own library once, not for every run.
+  const cache = join(import.meta.dirname, "..", "..", "node_modules", ".cache", "go-build")
+  const env = {
+    PATH: process.env["PATH"],
+    HOME: folder,
+    GOCACHE: cache,
+    GOPROXY: "off",
+    GOFLAGS: "-mod=mod",
+    GOTOOLCHAIN: "local",
+    CGO_ENABLED: "0",
+  }
+  const ran = await run(go, ["build", "-o", "check", "."], { cwd: folder, env })
+  assert.equal(ran.code, 0, ran.errors)
+  return join(folder, "check")
+}

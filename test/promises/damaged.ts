@@ -1,0 +1,67 @@
+import assert from "node:assert/strict"
+import { join } from "node:path"
+import { DatabaseSync } from "node:sqlite"
+
+// What may happen to a journal's file while the service runs on it: something in one entry of a workspace, done by another program.
+
+/** Each does its harm to one entry, and says how many rows it changed. */
+export const damages = {
+  "a byte of the body": (journal, { n }) => flip(journal, "bodies", "salted", n, 40),
+  "a byte of the body's salt": (journal, { n }) => flip(journal, "bodies", "salted", n, 3),
+  "the body": (journal, { n }) => run(journal, "DELETE FROM bodies WHERE n = ?", n),
+  "a byte of the record": (journal, { n }) => flip(journal, "entries", "record", n, 60),
+  "the record's first byte": (journal, { n }) => flip(journal, "entries", "record", n, 0),
+  "a letter of what is sealed": (journal, { n }) =>
+    run(journal, "UPDATE disclosures SET sealed = substr(sealed, 1, 30) || 'A' || substr(sealed, 32) WHERE n = ?", n),
+  "what is sealed": (journal, { n }) => run(journal, "DELETE FROM disclosures WHERE n = ?", n),
+  "the receipt beside the record": (journal, { n }) => run(journal, "UPDATE entries SET receipt = 'rcp_nobody' WHERE n = ?", n),
+  "the key beside the record": (journal, { n }) => run(journal, "UPDATE entries SET idem = NULL WHERE n = ?", n),
+  "the entry": (journal, { n }) => run(journal, "DELETE FROM entries WHERE n = ?", n),
+  "the entry and all that follow it": (journal, { workspace, sequence }) =>
+    run(journal, "DELETE FROM entries WHERE workspace = ? AND sequence >= ?", workspace, sequence),
+} as const satisfies Record<string, (journal: DatabaseSync, entry: Entry) => number>
+
+export type Damage = keyof typeof damages
+
+interface Entry {
+  readonly n: number
+  readonly workspace: number
+  readonly sequence: number
+}
+
+/** Damages the entry that has a receipt; returns its sequence, and what puts it right again. */
+export function damage(data: string, receipt: string, what: Damage | "nothing"): { readonly sequence: number; readonly mend: () => void } {
+  const path = join(data, "journal.db")
+  using journal = new DatabaseSync(path, { timeout: 10_000 })
+  const row = journal.prepare("SELECT n, workspace, sequence FROM entries WHERE receipt = ?").get(receipt)
+  assert.ok(row !== undefined, "there is no such entry")
+  const entry = { n: Number(row["n"]), workspace: Number(row["workspace"]), sequence: Number(row["sequence"]) }
+  const before = journal.prepare("SELECT salted FROM bodies WHERE n = ?").get(entry.n)?.["salted"] ?? null
+  if (what !== "nothing") {
+    dropTriggers(journal)
+    assert.ok(damages[what](journal, entry) >= 1, `nothing was done to ${what}`)
+  }
+  const mend = (): void => {
+    using again = new DatabaseSync(path, { timeout: 10_000 })
+    again.prepare("UPDATE bodies SET salted = ? WHERE n = ?").run(before, entry.n)
+  }
+  return { sequence: entry.sequence, mend }
+}
+
+/** A defence against the service's own mistakes; whoever has the file is not held up by it. */
+function dropTriggers(journal: DatabaseSync): void {
+  for (const { name } of journal.prepare("SELECT name FROM sqlite_schema WHERE type = 'trigger'").all())
+    journal.exec(`DROP TRIGGER "${String(name)}"`)
+}
+
+function run(journal: DatabaseSync, statement: string, ...values: number[]): number {
+  return Number(journal.prepare(statement).run(...values).changes)
+}
+
+function flip(journal: DatabaseSync, table: string, column: string, n: number, at: number): number {
+  const kept = journal.prepare(`SELECT ${column} FROM ${table} WHERE n = ?`).get(n)?.[column]
+  assert.ok(kept instanceof Uint8Array && kept.length > at, "there is no such byte")
+  const changed = Uint8Array.from(kept)
+  changed[at] = (changed[at] ?? 0) ^ 1
+  return Number(journal.prepare(`UPDATE ${table} SET ${column} = ? WHERE n = ?`).run(changed, n).changes)
+}

@@ -1,0 +1,190 @@
+// A load that does not wait for whom it burdens: so many batches a second, whatever became of those before, as from many clients that know nothing of each
+// other. It is a process of its own, so that what it measures is not its measurer's.
+//
+//   node test/promises/offered.ts '{"url":…,"key":…,"workspace":…,"run":…,"connections":…,"batch":…,"seconds":…,"perSecond":…}'   → one line of JSON
+
+import { spawn } from "node:child_process"
+import { connect, type Socket } from "node:net"
+
+export interface Offer {
+  readonly url: string
+  readonly workspace: string
+  readonly key: string
+  /** Sets the keys of this run apart from those of others. */
+  readonly run: string
+  readonly connections: number
+  /** Events in a request. */
+  readonly batch: number
+  readonly seconds: number
+  /** Requests a second; absent: each connection sends as soon as it was answered. */
+  readonly perSecond?: number
+}
+
+export interface Taken {
+  /** Requests that were due, and those that could be sent because a connection was free. */
+  readonly due: number
+  readonly sent: number
+  /** Events that were acknowledged; and how many in a second, while the load lasted. */
+  readonly events: number
+  readonly goodput: number
+  readonly overloaded: number
+  /** Answers that were neither, by their status; connections that broke are 0. */
+  readonly others: Readonly<Record<string, number>>
+  /** Requests that had no answer long after the load had ended. */
+  readonly unanswered: number
+  readonly refusedP50Ms: number
+  readonly refusedP95Ms: number
+  readonly acceptedP50Ms: number
+  readonly acceptedP99Ms: number
+}
+
+/** Has it done by a process of its own. */
+export async function offer(given: Offer): Promise<Taken> {
+  const child = spawn(process.execPath, [import.meta.filename, JSON.stringify(given)], { stdio: ["ignore", "pipe", "inherit"] })
+  const stop = () => child.kill("SIGKILL")
+  process.once("exit", stop)
+  let said = ""
+  child.stdout.setEncoding("utf8").on("data", (text: string) => (said += text))
+  await new Promise((resolve) => child.once("close", resolve))
+  process.off("exit", stop)
+  return JSON.parse(said) as Taken // it says one line, a Taken
+}
+
+interface Count {
+  due: number
+  sent: number
+  events: number
+  overloaded: number
+  readonly others: Record<string, number>
+  readonly refusedMs: number[]
+  readonly acceptedMs: number[]
+}
+
+async function send(given: Offer): Promise<Taken> {
+  const count: Count = { due: 0, sent: 0, events: 0, overloaded: 0, others: {}, refusedMs: [], acceptedMs: [] }
+  const { hostname, port } = new URL(given.url)
+  const free: Line[] = []
+  const lines = await Promise.all(
+    Array.from({ length: given.connections }, async () => {
+      const socket = connect({ host: hostname, port: Number(port), noDelay: true })
+      await new Promise((resolve, reject) => socket.once("connect", resolve).once("error", reject))
+      return lineOn(socket, given, count, free)
+    }),
+  )
+  free.push(...lines)
+  const startedMs = performance.now()
+  const elapsedMs = (): number => performance.now() - startedMs
+  while (elapsedMs() < given.seconds * 1000) {
+    const { perSecond } = given
+    // What was due and found no free connection is not made up for later.
+    const now = perSecond === undefined ? free.length : Math.floor((elapsedMs() * perSecond) / 1000) - count.due
+    count.due += now
+    for (let missing = Math.min(now, free.length); missing > 0; missing--) free.pop()?.ask()
+    await new Promise((resolve) => setTimeout(resolve, 1))
+  }
+  const goodput = count.events / (elapsedMs() / 1000)
+  // What is still under way is waited for, so that the count of what is recorded is exact.
+  while (free.length < lines.length && elapsedMs() < given.seconds * 1000 + answersWithinMs)
+    await new Promise((resolve) => setTimeout(resolve, 10))
+  const { refusedMs, acceptedMs, ...counted } = count
+  return {
+    ...counted,
+    goodput,
+    unanswered: lines.length - free.length,
+    refusedP50Ms: quantile(refusedMs, 0.5),
+    refusedP95Ms: quantile(refusedMs, 0.95),
+    acceptedP50Ms: quantile(acceptedMs, 0.5),
+    acceptedP99Ms: quantile(acceptedMs, 0.99),
+  }
+}
+
+interface Line {
+  ask(): void
+}
+
+function lineOn(socket: Socket, given: Offer, count: Count, free: Line[]): Line {
+  let askedMs = 0
+  let head = ""
+  let missing = 0
+  let status = ""
+  const line: Line = {
+    ask() {
+      askedMs = performance.now()
+      socket.write(requestOf(given, count.sent++))
+    },
+  }
+  const done = (): void => {
+    const tookMs = performance.now() - askedMs
+    if (status === "202") {
+      count.events += given.batch
+      count.acceptedMs.push(tookMs)
+    } else if (status === "503") {
+      count.overloaded += 1
+      count.refusedMs.push(tookMs)
+    } else count.others[status] = (count.others[status] ?? 0) + 1
+    free.push(line)
+  }
+  socket.on("error", () => {})
+  socket.on("close", () => (count.others["0"] = (count.others["0"] ?? 0) + 1))
+  socket.on("data", (chunk: Buffer) => {
+    if (missing > 0) {
+      missing -= chunk.length
+      if (missing <= 0) done()
+      return
+    }
+    head += chunk.toString("latin1")
+    const end = head.indexOf("\r\n\r\n")
+    if (end < 0) return
+    status = head.slice(9, 12)
+    if (status === "503" && !head.includes('"overloaded"')) status = "503 for another reason"
+    missing = Number(/content-length: (\d+)/i.exec(head)?.[1] ?? "0") - (head.length - end - 4)
+    head = ""
+    if (missing <= 0) done()
+  })
+  return line
+}
+
+// Requests differ in their keys only, so the rest is made once: the generator shares its cores with the service.
+
+const answersWithinMs = 10_000
+const keyDigits = 10
+let template: { readonly bytes: Buffer; readonly places: readonly number[] } | undefined
+
+function requestOf(given: Offer, number: number): Buffer {
+  template ??= templateOf(given)
+  const bytes = Buffer.from(template.bytes)
+  for (const place of template.places) bytes.write(String(number).padStart(keyDigits, "0"), place, "latin1")
+  return bytes
+}
+
+function templateOf({ workspace, key, run, batch }: Offer): NonNullable<typeof template> {
+  const blank = "#".repeat(keyDigits)
+  const events = Array.from({ length: batch }, (_, at) => ({
+    idempotencyKey: `${run}-${blank}-${at}`,
+    workspaceId: workspace,
+    projectId: "core",
+    action: "billing.invoice.approve",
+    actor: { id: `usr_${at}`, type: "user", email: `user${at}@example.com` },
+    target: { id: `inv_${at}`, type: "invoice", name: `Invoice ${at}` },
+    occurredAt: "2026-01-31T09:30:00Z",
+    source: "api",
+    metadata: { amount: 1299.5, currency: "EUR", reason: "within the limit of the approver" },
+  }))
+  const body = JSON.stringify({ events })
+  const head = `POST /v1/events/batch HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`
+  const text = head + body
+  const places: number[] = []
+  for (let place = text.indexOf(blank); place >= 0; place = text.indexOf(blank, place + 1)) places.push(place)
+  return { bytes: Buffer.from(text, "latin1"), places }
+}
+
+function quantile(numbers: number[], share: number): number {
+  const sorted = numbers.toSorted((a, b) => a - b)
+  return Math.round(10 * (sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0)) / 10
+}
+
+if (import.meta.main) {
+  const given = JSON.parse(process.argv[2] ?? "") as Offer // only `offer` starts it
+  process.stdout.write(`${JSON.stringify(await send(given))}\n`)
+  process.exit(0)
+}

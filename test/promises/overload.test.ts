@@ -1,0 +1,19 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { expectShedding, overload } from "./overload.ts"
+
+// Promise 14: overload sheds, and ends by itself.
+
+test("of three times what it can do the service does nearly all that it can, and refuses the rest at once", async (t) => {
+  const overloaded = await overload({ turns: 3, peakSeconds: 1, overSeconds: 3 })
+  t.diagnostic(JSON.stringify(overloaded))
+  expectShedding(overloaded)
+  assert.ok(overloaded.offered >= 300 && overloaded.neighbour >= 30, "that was no overload")
+})
+
+test("canary: a queue without a bound is found out", async (t) => {
+  const environment = { TALLYSTICK_LIMIT_QUEUED_EVENTS_MAX: "1000000000", TALLYSTICK_LIMIT_TURNS_WAITING_BYTES_MAX: "1000000000000" }
+  const overloaded = await overload({ turns: 1, peakSeconds: 1, overSeconds: 2, environment })
+  t.diagnostic(JSON.stringify(overloaded))
+  assert.throws(() => expectShedding(overloaded), /nothing is shed/)
+})

@@ -1,0 +1,100 @@
+import { eventFor, type Ask, type Client, type Service, type Workspace } from "../service.ts"
+import { goodPassword, setUpFirst, type Person } from "../people.ts"
+
+// Every request that would change something, right in all but its time: while a ledger is read-only each of them is refused.
+
+/** What there is to change. */
+export interface Changeable {
+  readonly workspace: Workspace
+  readonly person: Person
+  /** By the names that the description's paths have for them. */
+  readonly ids: Readonly<Record<string, string>>
+}
+
+export async function makeChangeable(service: Service, workspace: Workspace): Promise<Changeable> {
+  const { path, id } = workspace
+  const person = await setUpFirst(service)
+  const made = async (at: string, body: object) => {
+    const reply = await service.root.post(`${path}/${at}`, body)
+    if (reply.status !== 201) throw new Error(`${at}: ${reply.status} ${reply.text}`)
+    return reply.json()
+  }
+  const { receipt: receiptId } = (await workspace.writer.write(eventFor(id))).json()
+  await made("published-policy", { sections: [{ id: "a", title: "A", body: "Text" }] })
+  const { keyId } = await made("api-keys", { name: "one more", scopes: ["read"] })
+  const { tokenId } = await made(`receipts/${receiptId}/token`, {})
+  const { packId } = await made("evidence-packs", { title: "Audit", receiptIds: [receiptId] })
+  const { member } = await made("members", { email: "ada@example.com", role: "viewer" })
+  await service.root.patch(`${path}/projects/core`, { activityLinks: true })
+  return { workspace, person, ids: { workspaceId: id, projectId: "core", receiptId, keyId, tokenId, packId, memberId: member.id } }
+}
+
+export interface Refusable {
+  /** As the description names it. */
+  readonly operation: string
+  readonly ask: () => ReturnType<Client["ask"]>
+}
+
+/** One request for each operation that the description says can be refused so; an operation that is not known here is a mistake of this list. */
+export async function refusables(service: Service, changeable: Changeable): Promise<readonly Refusable[]> {
+  const reply = await service.client().get("/openapi.json")
+  if (reply.status !== 200) throw new Error(`there is no description: ${reply.status} ${reply.text}`)
+  const { paths } = reply.json<{ paths: Record<string, Record<string, object>> }>()
+  const bodies = bodiesFor(changeable)
+  return Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods)
+      .filter(([method, described]) => method !== "get" || JSON.stringify(described).includes("read_only"))
+      .map(([method, _]) => {
+        const operation = `${method.toUpperCase()} ${path}`
+        const body = bodies[operation]
+        if (body === undefined) throw new Error(`${operation} changes something, and it is not known how`)
+        const filled = path.replaceAll(/\{(\w+)\}/g, (_name, name: string) => changeable.ids[name] ?? "")
+        const client = path.startsWith("/v1/session") ? changeable.person : service.root
+        return { operation, ask: () => browserAt(service, client).ask(method.toUpperCase(), filled, body) }
+      }),
+  )
+}
+
+/** A person's session is good wherever the data is served next. */
+function browserAt(service: Service, client: Client | Person): Client {
+  if (!("cookie" in client)) return client
+  const headers = { cookie: client.cookie, "sec-fetch-site": "same-origin" }
+  const plain = service.client()
+  return { ...plain, ask: (method, path, ask) => plain.ask(method, path, { ...ask, headers: { ...headers, ...ask?.headers } }) }
+}
+
+function bodiesFor({ workspace: { id }, person }: Changeable): Readonly<Record<string, Ask>> {
+  const ofWorkspace = "/v1/workspaces/{workspaceId}"
+  const keyed = { "idempotency-key": "a-key-that-nobody-used" }
+  return {
+    "POST /v1/events": { body: eventFor(id), headers: keyed },
+    "POST /v1/events/batch": { body: { events: [{ idempotencyKey: "another-key-of-nobody", ...eventFor(id) }] } },
+    "POST /v1/consents": {
+      body: { workspaceId: id, subject: { id: "usr_1", email: "ada@example.com" }, mode: "explicit", policyVersion: 1, surface: "sign-up" },
+      headers: keyed,
+    },
+    "POST /v1/workspaces": { body: { id: "another" } },
+    [`PATCH ${ofWorkspace}`]: { body: { hotDays: 1 } },
+    [`POST ${ofWorkspace}/projects`]: { body: { id: "another" } },
+    [`PATCH ${ofWorkspace}/projects/{projectId}`]: { body: { receipts: "public" } },
+    [`POST ${ofWorkspace}/published-policy`]: { body: { sections: [{ id: "b", title: "B", body: "Text" }] } },
+    [`POST ${ofWorkspace}/api-keys`]: { body: { name: "another", scopes: ["read"] } },
+    [`DELETE ${ofWorkspace}/api-keys/{keyId}`]: {},
+    [`POST ${ofWorkspace}/evidence-packs`]: { body: { title: "Another", filter: {} } },
+    [`GET ${ofWorkspace}/evidence-packs/{packId}/download`]: {},
+    [`POST ${ofWorkspace}/receipts/{receiptId}/token`]: { body: {} },
+    [`POST ${ofWorkspace}/published-policy/token`]: { body: {} },
+    [`POST ${ofWorkspace}/evidence-packs/{packId}/token`]: { body: {} },
+    [`POST ${ofWorkspace}/activity/token`]: { body: { projectId: "core", subject: "usr_1" } },
+    [`DELETE ${ofWorkspace}/tokens/{tokenId}`]: {},
+    [`POST ${ofWorkspace}/tlog/keys`]: {},
+    [`POST ${ofWorkspace}/members`]: { body: { email: "bob@example.com", role: "viewer" } },
+    [`PATCH ${ofWorkspace}/members/{memberId}`]: { body: { role: "admin" } },
+    [`DELETE ${ofWorkspace}/members/{memberId}`]: {},
+    [`POST ${ofWorkspace}/members/{memberId}/setup`]: { body: {} },
+    "POST /v1/setup": { body: { token: "a token of nobody", password: goodPassword } },
+    "POST /v1/session": { body: { email: person.email, password: person.password } },
+    "DELETE /v1/session": {},
+    "POST /v1/session/password": { body: { old: person.password, new: `${goodPassword} again` } },
+  }
+}

@@ -1,0 +1,19 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { createChance, seedOf } from "./chance.ts"
+import { restoreAgainAndAgain } from "./restored.ts"
+
+// Promise 16: a restored copy cannot fork silently.
+
+test("a copy that is made under load holds what was acknowledged, is read-only, and goes on only where nothing is missing", async (t) => {
+  const restored = await restoreAgainAndAgain({ rounds: 5, chance: createChance(seedOf(t)) })
+  t.diagnostic(JSON.stringify(restored))
+  assert.ok(restored.backups === 10 && restored.resumed === 5 && restored.refusedResumes === 10)
+  assert.ok(restored.before >= 200 && restored.during >= 100 && restored.lost >= 110, "there was not enough load")
+  assert.ok(restored.refused >= 10 * 25 && restored.proved >= 100 && restored.entries >= 500, "too little was tried")
+})
+
+test("canary: a service that takes a copy for the original is found out", async (t) => {
+  const run = restoreAgainAndAgain({ rounds: 1, chance: createChance(seedOf(t)), fault: "takes a copy for the original" })
+  await assert.rejects(run, /a restored copy takes itself for the ledger/)
+})

@@ -1,0 +1,35 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { startProgram } from "../crash/programs.ts"
+import { eventFor, makeWorkspace } from "../service.ts"
+import { createChance, seedOf } from "./chance.ts"
+import { damage } from "./damaged.ts"
+import { kindsCount, tamperAgainAndAgain } from "./tampering.ts"
+
+// Promise 6: tampering is detected and named.
+
+test("whatever is changed in ten thousand entries is found, and named where it stands", async (t) => {
+  const tampered = await tamperAgainAndAgain({ entries: 10_000, mutations: 300, chance: createChance(seedOf(t)) })
+  t.diagnostic(JSON.stringify(tampered))
+  assert.equal(tampered.found, 300)
+  assert.equal(Object.keys(tampered.kinds).length, kindsCount)
+  assert.ok(kindsCount >= 20 && tampered.entries >= 1_000_000, "too little was looked at")
+})
+
+test("canary: where nothing is changed, nothing is found, and the suite is red", async (t) => {
+  const run = tamperAgainAndAgain({ entries: 500, mutations: 1, chance: createChance(seedOf(t)), isIdle: true })
+  await assert.rejects(run, /was not found/)
+})
+
+test("a read over HTTP says of an entry whose body was changed that it is broken, and of the others that they are not", async () => {
+  await using service = await startProgram()
+  const workspace = await makeWorkspace(service)
+  const receipts: string[] = []
+  for (let at = 0; at < 5; at++) receipts.push((await workspace.writer.write(eventFor(workspace.id))).json().receipt)
+  const [changed = "", ...others] = receipts
+  damage(service.data, changed, "a byte of the body")
+  const look = async (receipt: string) => (await workspace.reader.get(`${workspace.path}/receipts/${receipt}`)).json()
+  const answer = await look(changed)
+  assert.deepEqual([answer.verified, answer.entry.integrity], [false, "broken"], JSON.stringify(answer))
+  for (const receipt of others) assert.equal((await look(receipt)).verified, true)
+})

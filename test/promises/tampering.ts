@@ -1,0 +1,400 @@
+import assert from "node:assert/strict"
+import { copyFileSync, readFileSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { DatabaseSync, type SQLInputValue } from "node:sqlite"
+import { bodyHash, encodeRecord, eventHash, parseRecord } from "@tallystick/proof"
+import { fsck, type Fault, type Pass } from "../../packages/server/src/fsck.ts"
+import { sha256 } from "../../packages/server/src/sha256.ts"
+import { expectChain } from "../chain.ts"
+import { startProgram } from "../crash/programs.ts"
+import { eventFor, eventually, makeWorkspace, type Workspace } from "../service.ts"
+import type { Chance } from "./chance.ts"
+
+// A ledger is written by the real service and ended; then one thing in its files is changed, by somebody who may write them and has no key. fsck must find
+// it, and say where. What was changed is put right again by copying the files.
+
+export interface TamperOptions {
+  readonly entries: number
+  readonly mutations: number
+  readonly chance: Chance
+  /** The canary: what is to be changed is chosen and not changed. */
+  readonly isIdle?: boolean
+}
+
+export interface Tampered {
+  found: number
+  readonly kinds: Record<string, number>
+  /** Entries that were hashed again, all runs together. */
+  entries: number
+}
+
+export async function tamperAgainAndAgain({ entries, mutations, chance, isIdle }: TamperOptions): Promise<Tampered> {
+  await using scene = await makeScene(entries)
+  const tampered: Tampered = { found: 0, kinds: {}, entries: 0 }
+  const good = await look(scene, "both")
+  assert.deepEqual(good.faults, [], "what was not changed is found fault with")
+  assert.equal(good.entries, scene.size)
+  const names = Object.keys(mutationKinds)
+  for (let run = 0; run < mutations; run++) {
+    // Each kind has its turn; only where it strikes is left to chance.
+    const name = names[run % names.length] ?? ""
+    const { act, knows = "both" } = mutationKinds[name] as Kind
+    restore(scene)
+    const expected = within(scene, chance, act, isIdle === true)
+    const { faults, entries: hashed } = await look(scene, knows)
+    tampered.entries += hashed
+    assert.ok(faults.length > 0, `${name} at ${expected.join(" to ")} was not found`)
+    assert.ok(
+      faults.some((fault) => saysSo(fault, scene.id, expected)),
+      `${name}: ${expected.join(" to ")} is not named in ${JSON.stringify(faults)}`,
+    )
+    tampered.found += 1
+    tampered.kinds[name] = (tampered.kinds[name] ?? 0) + 1
+  }
+  restore(scene)
+  assert.deepEqual((await look(scene, "both")).faults, [], "it was not put right again")
+  return tampered
+}
+
+export interface Scene extends AsyncDisposable {
+  readonly data: string
+  readonly id: string
+  readonly workspace: Workspace
+  /** Of the workspace's chain. */
+  readonly size: number
+  readonly checkpoint: string
+}
+
+/** Between these, both included, something must be said to be wrong. */
+type Expected = readonly [first: number, last: number]
+
+interface Files {
+  readonly journal: DatabaseSync
+  readonly index: DatabaseSync
+  readonly search: DatabaseSync
+  readonly data: string
+  readonly number: number
+  readonly id: string
+  readonly size: number
+  readonly chance: Chance
+}
+
+type Act = (files: Files) => { readonly expected: Expected; readonly apply: () => void }
+
+interface Kind {
+  readonly act: Act
+  /** What fsck is told beside the data: a checkpoint that was exported, where nothing else can show it. */
+  readonly knows?: "both" | "checkpoint"
+}
+
+const fileNames = ["journal.db", "index.db", "search.db"]
+
+async function makeScene(entries: number): Promise<Scene> {
+  const service = await startProgram()
+  const workspace = await makeWorkspace(service)
+  for (let written = 0; written < entries;) {
+    const count = Math.min(100, entries - written)
+    const events = Array.from({ length: count }, (_, place) =>
+      eventFor(workspace.id, { target: { id: `inv_${written + place}`, type: "invoice", name: `Invoice ${written + place}` } }),
+    ).map((event, place) => ({ ...event, idempotencyKey: `event-number-${written + place}` }))
+    const reply = await workspace.writer.post("/v1/events/batch", { events })
+    assert.equal(reply.status, 202, reply.text)
+    written += count
+  }
+  await expectChain(workspace.reader, workspace.id)
+  const checkpoint = await eventually("a checkpoint over all of them", async () => {
+    const { text } = await workspace.reader.get(`${workspace.path}/tlog/checkpoint`)
+    return Number(text.split("\n")[1]) > entries ? text : undefined
+  })
+  assert.equal(await service.end(), 0)
+  const { data } = service
+  for (const name of fileNames) {
+    // What the service's threads left in the log beside a file is part of it.
+    using file = new DatabaseSync(join(data, name))
+    file.exec("PRAGMA wal_checkpoint(TRUNCATE)")
+    copyFileSync(join(data, name), join(data, `${name}.good`))
+  }
+  copyFileSync(`${data}.heads`, `${data}.heads.good`)
+  const size = Number(checkpoint.split("\n")[1])
+  return { data, id: workspace.id, workspace, size, checkpoint, [Symbol.asyncDispose]: () => service[Symbol.asyncDispose]() }
+}
+
+function restore({ data }: Scene): void {
+  for (const name of fileNames) copyFileSync(join(data, `${name}.good`), join(data, name))
+  copyFileSync(`${data}.heads.good`, `${data}.heads`)
+}
+
+function within({ data, id, size }: Scene, chance: Chance, act: Act, isIdle: boolean): Expected {
+  using journal = new DatabaseSync(join(data, "journal.db"))
+  using index = new DatabaseSync(join(data, "index.db"))
+  using search = new DatabaseSync(join(data, "search.db"))
+  const all = [journal, index, search]
+  // Nothing here has to be on the disk.
+  for (const file of all) file.exec("PRAGMA synchronous = OFF; BEGIN;")
+  dropTriggers(journal)
+  const number = Number(journal.prepare("SELECT number FROM workspaces WHERE id = ?").get(id)?.["number"])
+  const { expected, apply } = act({ journal, index, search, data, number, id, size, chance })
+  if (!isIdle) apply()
+  for (const file of all) file.exec("COMMIT;")
+  return expected
+}
+
+/** The passes in turn, until one finds something: each alone must find what it is there for. */
+async function look({ data, id, checkpoint }: Scene, knows: "both" | "checkpoint"): Promise<{ faults: readonly Fault[]; entries: number }> {
+  let entries = 0
+  const passes: readonly Pass[][] = [["chain"], ["contents"], ["index"]]
+  for (const pass of passes) {
+    const checkpoints = knows === "checkpoint" || pass[0] === "chain" ? [checkpoint] : []
+    const found = await fsck({ data, headsPath: `${data}.heads`, workspaces: undefined, checkpoints, passes: pass, progress: () => {} })
+    entries += found.workspaces.find(({ workspace }) => workspace === id)?.entries ?? 0
+    if (found.faults.length > 0) return { faults: found.faults, entries }
+  }
+  return { faults: [], entries }
+}
+
+function saysSo({ workspace, sequence, upTo }: Fault, id: string, [first, last]: Expected): boolean {
+  if (workspace !== id) return false
+  if (sequence === undefined) return first === 0
+  return sequence <= last && (upTo ?? sequence) >= first && sequence >= 1
+}
+
+/** A defence against the service's own mistakes; whoever has the file is not held up by it. */
+function dropTriggers(journal: DatabaseSync): void {
+  for (const { name } of journal.prepare("SELECT name FROM sqlite_schema WHERE type = 'trigger'").all())
+    journal.exec(`DROP TRIGGER "${String(name)}"`)
+}
+
+// What is changed -----------------------------------------------------------------------------------------------------------------------------------------
+
+const mutationKinds: Readonly<Record<string, Kind>> = {
+  "a bit of a record": { act: (files) => flipIn(files, "entries", "record", 118, 1) },
+  "a bit of a body": { act: (files) => flipIn(files, "bodies", "salted") },
+  "a letter of what is sealed": { act: changedDisclosure },
+  "what is sealed is removed": { act: (files) => removed(files, "disclosures") },
+  "a body is removed": { act: (files) => removed(files, "bodies") },
+  "an entry is removed": {
+    act(files) {
+      const { sequence, n } = anyEntry(files)
+      return once(sequence, () => run(files.journal, "DELETE FROM entries WHERE n = ?", n))
+    },
+  },
+  "two entries change places": { act: swapped },
+  "a body takes the place of another": {
+    act(files) {
+      const [one, other] = [anyEntry(files), anyEntry(files)]
+      // The first of them may be the same: then the last is another.
+      const to = one.n === other.n ? entryAt(files, (one.sequence % files.size) + 1) : other
+      return once(to.sequence, () =>
+        run(files.journal, "UPDATE bodies SET salted = (SELECT salted FROM bodies WHERE n = ?) WHERE n = ?", one.n, to.n),
+      )
+    },
+  },
+  "an entry is put between two, with its own hashes right": { act: inserted },
+  "an entry is changed, and all behind it linked again": { act: (files) => relinked(files, false) },
+  "… and all that was derived and signed of it is removed": { act: (files) => relinked(files, true), knows: "checkpoint" },
+  "the end is cut off": { act: (files) => cut(files, false) },
+  "… and all that was derived and signed of it is removed too": { act: (files) => cut(files, true), knows: "checkpoint" },
+  "an idempotency key is changed": { act: (files) => named(files, "UPDATE entries SET idem = 'AAAAAAAAAAAAAAAAAAAAAA' WHERE n = ?") },
+  "an idempotency key is removed": { act: (files) => named(files, "UPDATE entries SET idem = NULL WHERE n = ?") },
+  "a receipt is changed": { act: (files) => named(files, "UPDATE entries SET receipt = 'rcp_nobody' WHERE n = ?") },
+  "the index goes beyond the end": {
+    act: ({ index, id, size }) =>
+      once(size + 1, () => run(index, "INSERT OR REPLACE INTO positions (workspace, sequence) VALUES (?, ?)", id, size + 1)),
+  },
+  "the search goes beyond the end": {
+    act: ({ search, id, size }) =>
+      once(size + 1, () =>
+        run(search, "INSERT OR REPLACE INTO workspaces (number, id, position, hash) VALUES (99, ?, ?, zeroblob(32))", id, size + 1),
+      ),
+  },
+  "a bit of the tree's edge": { act: (files) => flippedIndex(files, "trees", "hashes", () => [1, files.size]) },
+  "a bit of a tile": {
+    act: (files) => flippedIndex(files, "tiles", "hashes", (byte) => [Math.floor(byte / 32) * 256 + 1, (Math.floor(byte / 32) + 1) * 256]),
+  },
+  "a bit of the checkpoint's root": { act: (files) => flippedIndex(files, "checkpoints", "root", () => [1, files.size]) },
+  "the checkpoint's size": {
+    act: ({ index, id, size, chance }) => {
+      const less = 1 + chance.below(size - 1)
+      return { expected: [1, size], apply: () => run(index, "UPDATE checkpoints SET size = ? WHERE workspace = ?", less, id) }
+    },
+  },
+  "a letter of the checkpoint's signature": {
+    act: ({ index, id, size, chance }) => {
+      const note = String(index.prepare("SELECT note FROM checkpoints WHERE workspace = ?").get(id)?.["note"])
+      const at = note.length - 10 - chance.below(60)
+      const other = note.slice(0, at) + (note[at] === "A" ? "B" : "A") + note.slice(at + 1)
+      return { expected: [size, size], apply: () => run(index, "UPDATE checkpoints SET note = ? WHERE workspace = ?", other, id) }
+    },
+  },
+  "the heads file has another root": {
+    act: ({ data, size, chance }) => {
+      const text = readFileSync(`${data}.heads`, "utf8")
+      const line = text.split("\n").findLast((one) => one.includes(` ${size} `)) ?? ""
+      const [origin, count] = line.split(" ")
+      const root = Buffer.from(Array.from({ length: 32 }, () => chance.below(256))).toString("base64")
+      return { expected: [1, size], apply: () => writeFileSync(`${data}.heads`, `${text}${origin} ${count} ${root}\n`) }
+    },
+  },
+}
+
+/** So many kinds that a run of this many mutations has each of them. */
+export const kindsCount = Object.keys(mutationKinds).length
+
+function once(sequence: number, apply: () => void): ReturnType<Act> {
+  return { expected: [sequence, sequence], apply }
+}
+
+/** A bit of one row; where it is in a record, the next one may be the first that it shows in. */
+function flipIn(files: Files, table: "entries" | "bodies", column: string, length?: number, after = 0): ReturnType<Act> {
+  const { journal, chance } = files
+  const { n, sequence } = anyEntry(files)
+  const value = blob(journal.prepare(`SELECT ${column} AS value FROM ${table} WHERE n = ?`).get(n)?.["value"])
+  const at = chance.below(length ?? value.length)
+  value[at] = (value[at] ?? 0) ^ (1 << chance.below(8))
+  const apply = () => run(journal, `UPDATE ${table} SET ${column} = ? WHERE n = ?`, value, n)
+  return { expected: [sequence, Math.min(sequence + after, files.size)], apply }
+}
+
+function changedDisclosure(files: Files): ReturnType<Act> {
+  const { journal, chance } = files
+  const { n, sequence } = sealedEntry(files)
+  const sealed = String(journal.prepare("SELECT sealed FROM disclosures WHERE n = ?").get(n)?.["sealed"])
+  const at = chance.below(sealed.length)
+  const other = sealed.slice(0, at) + (sealed[at] === "A" ? "B" : "A") + sealed.slice(at + 1)
+  return once(sequence, () => run(journal, "UPDATE disclosures SET sealed = ? WHERE n = ?", other, n))
+}
+
+function removed(files: Files, table: "disclosures" | "bodies"): ReturnType<Act> {
+  const { n, sequence } = table === "bodies" ? anyEntry(files) : sealedEntry(files)
+  return once(sequence, () => run(files.journal, `DELETE FROM ${table} WHERE n = ?`, n))
+}
+
+function named(files: Files, statement: string): ReturnType<Act> {
+  const { n, sequence } = sealedEntry(files)
+  return once(sequence, () => run(files.journal, statement, n))
+}
+
+function swapped(files: Files): ReturnType<Act> {
+  const { journal, size, number } = files
+  const one = anyEntry(files)
+  const other = entryAt(files, ((one.sequence + files.chance.below(size - 1)) % size) + 1)
+  return once(Math.min(one.sequence, other.sequence), () => {
+    const place = (n: number, sequence: number) =>
+      run(journal, "UPDATE entries SET sequence = ? WHERE n = ? AND workspace = ?", sequence, n, number)
+    place(one.n, -1)
+    place(other.n, one.sequence)
+    place(one.n, other.sequence)
+  })
+}
+
+/** What follows moves by one: it is the first that does not stand where it was written. */
+function inserted(files: Files): ReturnType<Act> {
+  const { journal, number, size, chance } = files
+  const before = entryAt(files, 1 + chance.below(size - 1))
+  const sequence = before.sequence + 1
+  const apply = () => {
+    run(journal, "UPDATE entries SET sequence = -sequence - 1 WHERE workspace = ? AND sequence >= ?", number, sequence)
+    run(journal, "UPDATE entries SET sequence = -sequence WHERE workspace = ? AND sequence < 0", number)
+    const fields = parseRecord(before.record)
+    assert.ok(fields !== undefined)
+    const salted = blob(journal.prepare("SELECT salted FROM bodies WHERE n = ?").get(before.n)?.["salted"])
+    salted.fill(7, 0, 16)
+    const hash = bodyHash(salted.subarray(0, 16), salted.subarray(16), sha256)
+    const record = encodeRecord({ ...fields, index: sequence - 1, previousHash: eventHash(before.record, sha256), bodyHash: hash })
+    const n = Number(journal.prepare("SELECT max(n) AS n FROM entries").get()?.["n"]) + 1
+    run(
+      journal,
+      "INSERT INTO entries (n, workspace, sequence, record, receipt, idem) VALUES (?, ?, ?, ?, 'rcp_made', NULL)",
+      n,
+      number,
+      sequence,
+      record,
+    )
+    run(journal, "INSERT INTO bodies (n, salted) VALUES (?, ?)", n, salted)
+  }
+  return { expected: [sequence, sequence + 1], apply }
+}
+
+/** The work of somebody who knows how it is made: another body, and every record from there on made again. */
+function relinked(files: Files, isThorough: boolean): ReturnType<Act> {
+  const { journal, number, size, chance } = files
+  const { sequence } = entryAt(files, size - chance.below(Math.min(2000, size - 10)))
+  const apply = () => {
+    const rows = journal
+      .prepare(
+        "SELECT e.n, e.sequence, e.record, b.salted FROM entries e JOIN bodies b USING (n) WHERE workspace = ? AND sequence >= ? ORDER BY sequence",
+      )
+      .all(number, sequence - 1)
+    let previous = eventHash(blob(rows.shift()?.["record"]), sha256)
+    for (const row of rows) {
+      const fields = parseRecord(blob(row["record"]))
+      assert.ok(fields !== undefined)
+      const salted = blob(row["salted"])
+      if (Number(row["sequence"]) === sequence) {
+        salted[3] = (salted[3] ?? 0) ^ 1
+        run(journal, "UPDATE bodies SET salted = ? WHERE n = ?", salted, Number(row["n"]))
+      }
+      const hash = bodyHash(salted.subarray(0, 16), salted.subarray(16), sha256)
+      const record = encodeRecord({ ...fields, previousHash: previous, bodyHash: hash })
+      run(journal, "UPDATE entries SET record = ? WHERE n = ?", record, Number(row["n"]))
+      previous = eventHash(record, sha256)
+    }
+    if (isThorough) forget(files)
+  }
+  return { expected: [sequence, sequence], apply }
+}
+
+function cut(files: Files, isThorough: boolean): ReturnType<Act> {
+  const { sequence } = entryAt(files, files.size - files.chance.below(files.size - 10))
+  return once(sequence, () => {
+    run(files.journal, "DELETE FROM entries WHERE workspace = ? AND sequence >= ?", files.number, sequence)
+    if (isThorough) forget(files)
+  })
+}
+
+/** Takes away all that is derived of the entries, and what was signed of them. */
+function forget({ index, search, data }: Files): void {
+  for (const table of ["positions", "trees", "tiles", "checkpoints"]) index.exec(`DELETE FROM ${table}`)
+  search.exec("UPDATE workspaces SET position = 0")
+  writeFileSync(`${data}.heads`, "")
+}
+
+function flippedIndex({ index, id, chance }: Files, table: string, column: string, expected: (byte: number) => Expected): ReturnType<Act> {
+  const row = index.prepare(`SELECT ${column} AS value FROM ${table} WHERE workspace = ?`).get(id)
+  const value = blob(row?.["value"])
+  const at = chance.below(value.length)
+  value[at] = (value[at] ?? 0) ^ (1 << chance.below(8))
+  return { expected: expected(at), apply: () => run(index, `UPDATE ${table} SET ${column} = ? WHERE workspace = ?`, value, id) }
+}
+
+// Rows ----------------------------------------------------------------------------------------------------------------------------------------------------
+
+interface Row {
+  readonly n: number
+  readonly sequence: number
+  readonly record: Uint8Array
+}
+
+function anyEntry(files: Files): Row {
+  return entryAt(files, 1 + files.chance.below(files.size))
+}
+
+/** One of the events: each has something sealed, and a key. The first entries are the service's own. */
+function sealedEntry(files: Files): Row {
+  return entryAt(files, files.size - files.chance.below(files.size - 100))
+}
+
+function entryAt({ journal, number }: Files, sequence: number): Row {
+  const row = journal.prepare("SELECT n, sequence, record FROM entries WHERE workspace = ? AND sequence = ?").get(number, sequence)
+  assert.ok(row !== undefined, `there is no entry ${sequence}`)
+  return { n: Number(row["n"]), sequence, record: blob(row["record"]) }
+}
+
+function run(file: DatabaseSync, statement: string, ...values: SQLInputValue[]): void {
+  assert.ok(Number(file.prepare(statement).run(...values).changes) >= 1, `this changed nothing: ${statement}`)
+}
+
+function blob(value: unknown): Uint8Array {
+  assert.ok(value instanceof Uint8Array)
+  return value
+}
