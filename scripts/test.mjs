@@ -16,7 +16,8 @@ if (empty.length > 0) {
 }
 
 // The spec reporter also where nobody watches: one line a test, what failed in full, and the counts. A file that hangs for ten minutes has failed.
-const defaults = ["--test-reporter=spec", "--test-timeout=600000"]
+// Two files at a time also where there are two cores: most of what a test does is to wait for other processes.
+const defaults = ["--test-reporter=spec", "--test-timeout=600000", "--test-concurrency=2"]
 
 // In place of this process, so that a signal to npm reaches the tests.
 process.execve(process.execPath, [process.execPath, "--test", ...defaults, ...flags, ...globs], process.env)

@@ -8,6 +8,7 @@ import type { Document } from "../../store/store.ts"
 import { unknownResource } from "../authenticate.ts"
 import { endpoint, permit, permitWriting, type Caller, type Service, type ServiceEndpoint } from "../service.ts"
 import { LogKeyRotated, LogKeys } from "../shapes/entry.ts"
+import { Nothing } from "../shapes/member.ts"
 import { Bytes, PlainText, TileParams, WorkspaceParams } from "../shapes/path.ts"
 
 /** What every endpoint of a log has in common. */
@@ -60,6 +61,8 @@ export function tlogEndpoints(service: Service): readonly ServiceEndpoint[] {
       summary: "Have another key sign from now on; the one before signs beside it for a while",
       access: { action: "administer" },
       params: WorkspaceParams,
+      body: Nothing,
+      bodyMayBeAbsent: true,
       answers: { 201: LogKeyRotated },
       async handle({ caller, params }) {
         permit(caller, "administer", params.workspaceId)
