@@ -207,6 +207,7 @@ async function runSteps(service: Service, names: string, steps: readonly Step[])
   for (const [at, { command, expected }] of steps.entries()) {
     const output = outputs[at + 1]
     assert.ok(output !== undefined, `this was not reached:\n${command}\n${errors}`)
+    assert.ok(code === 0 || outputs[at + 2] !== undefined, `this failed:\n${command}\n${errors}`)
     if (expected?.kind === "json") expectJson(output, expected.text)
     else if (expected !== undefined) expectText(output, expected.text)
     else assert.equal(output, "", `this prints what its document does not say:\n${command}`)

@@ -4,6 +4,7 @@ import { randomBytes } from "node:crypto"
 import { closeSync, copyFileSync, existsSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync } from "node:fs"
 import { dirname, join, resolve } from "node:path"
 import { equalBytes } from "@tallystick/proof"
+import { delay, systemClock } from "./clock.ts"
 import { allWorkspaces } from "./check-store.ts"
 import { StartError } from "./error.ts"
 import { lossOf, rehash, type Rehashed } from "./rehash.ts"
@@ -50,6 +51,7 @@ export async function backUp({ data, headsPath, target, withSecrets, progress }:
     if (existsSync(path)) throw new StartError(`${target} was made by somebody else meanwhile; a backup is never written over anything`)
     renameSync(fresh, path)
     sync(dirname(path))
+    await signed(headsPath, checked)
     return { workspaces: checked.length, entries: checked.reduce((sum, { entries }) => sum + entries, 0), secrets }
   } catch (error) {
     rmSync(fresh, { recursive: true, force: true })
@@ -103,6 +105,21 @@ async function check(
     await snapshot.close()
   }
 }
+
+/**
+ * Resolves when all that was copied is signed, which the service does within a second. A heads file that is copied after this knows of no
+ * less than the copy has, and only with such a one can the copy be resumed. Where nobody signs, it is not waited for long.
+ */
+async function signed(headsPath: string, copied: readonly Rehashed[]): Promise<void> {
+  const endMs = systemClock.elapsed() + signWaitMs
+  while (systemClock.elapsed() < endMs) {
+    const { heads } = readHeads(headsPath)
+    if (copied.every(({ origin, entries }) => (heads.get(origin)?.size ?? 0) >= entries)) return
+    await delay(50)
+  }
+}
+
+const signWaitMs = 3000
 
 function unlike(what: string): StartError {
   return new StartError(`the copy has ${what}: it is not what was copied, and was removed. Look at the disk`)

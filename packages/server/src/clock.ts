@@ -18,6 +18,13 @@ export const systemClock: Clock = {
     }),
 }
 
+/** A delay that the process waits for: a command has nothing else to do. */
+export function delay(delayMs: number): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, delayMs)
+  })
+}
+
 let lastMs = -1
 let lastTime = ""
 

@@ -8,6 +8,7 @@ import type { Document, JournalReader } from "./store/store.ts"
 
 export interface Rehashed {
   readonly workspace: string
+  readonly origin: string
   readonly entries: number
   /** Of the last entry; of none, if there is none. */
   readonly hash: Uint8Array | undefined
@@ -35,7 +36,7 @@ export async function rehash(
   })
   const size = signed?.size ?? 0
   const standing = !isSame ? "apart" : tree.size < size ? "behind" : tree.size > size ? "ahead" : "equal"
-  return { workspace: workspace.id, entries: tree.size, hash: last, broken, signed, standing }
+  return { workspace: workspace.id, origin: workspace.value.origin, entries: tree.size, hash: last, broken, signed, standing }
 }
 
 const entriesPerStep = 10_000

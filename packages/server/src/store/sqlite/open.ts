@@ -19,7 +19,7 @@ import { readerModule, type ReaderQuestions } from "./reader.ts"
 import { prepareSearch, removeDatabase } from "./search-file.ts"
 import { createSearch } from "./search.ts"
 import { createTail, type Tail } from "./tail.ts"
-import { startThread } from "../../thread.ts"
+import { startThread, type Questions, type Thread } from "../../thread.ts"
 import { writerModule, type WriterOptions, type WriterQuestions } from "./writer.ts"
 
 export interface SqliteOptions {
@@ -45,8 +45,8 @@ async function openLocked({ folder, reserveBytes, onDeath }: SqliteOptions, lock
   const { tail, isCopy } = prepare(folder)
   const [writer, reader, finder] = await Promise.all([
     startThread<WriterQuestions>(writerModule, { folder, reserveBytes } satisfies WriterOptions, { onDeath }),
-    startThread<ReaderQuestions>(readerModule, folder, { onDeath }),
-    startThread<FinderQuestions>(finderModule, folder, { onDeath }),
+    startThread<ReaderQuestions>(readerModule, folder, { onDeath }).then(reading),
+    startThread<FinderQuestions>(finderModule, folder, { onDeath }).then(reading),
   ])
   const registry = cacheRegistry({
     // The reader answers with a document of the kind that it was asked for.
@@ -79,6 +79,17 @@ async function openLocked({ folder, reserveBytes, onDeath }: SqliteOptions, lock
       await writer.close()
       lock.release()
     },
+  }
+}
+
+/** A thread that only reads fails when its files cannot be read: whoever asked may ask again, and the log says why. */
+function reading<Q extends Questions>(thread: Thread<Q>): Thread<Q> {
+  return {
+    ...thread,
+    ask: (...asked) =>
+      thread.ask(...asked).catch((cause: unknown) => {
+        throw new LedgerError("ledger_unavailable", "what is stored cannot be read at this moment; repeat the request", { cause })
+      }),
   }
 }
 
