@@ -1,13 +1,23 @@
+import { AssertionError } from "./assert.ts"
 import { bodyHash } from "./body.ts"
 import { parseCanonical } from "./canonical.ts"
 import { parseCheckpoint, type Checkpoint } from "./checkpoint.ts"
 import type { Verify } from "./ed25519.ts"
-import { equalBytes, fromUtf8, utf8 } from "./encoding.ts"
+import { equalBytes, fromHex, fromUtf8, utf8 } from "./encoding.ts"
 import { createFrontier } from "./frontier.ts"
-import { ledgerId as ledgerIdOf, parseGenesis } from "./genesis.ts"
+import { parseGenesis, readLineage, type Born, type Continued } from "./genesis.ts"
 import { isJsonObject } from "./json.ts"
 import { openNote } from "./note.ts"
-import { bodiesPath, disclosuresPath, formatTrustPolicy, packGroup, packPaths, parseBodyLine, parseDisclosureLine } from "./pack-form.ts"
+import {
+  bodiesPath,
+  disclosuresPath,
+  epochPath,
+  formatTrustPolicy,
+  packGroup,
+  packPaths,
+  parseBodyLine,
+  parseDisclosureLine,
+} from "./pack-form.ts"
 import { eventHash, parseRecord } from "./record.ts"
 import { openBody } from "./sealed.ts"
 import { sha256, type Sha256 } from "./sha256.ts"
@@ -18,6 +28,7 @@ import { parseVkey } from "./vkey.ts"
  * Checks an export: a whole ledger as a folder, which is a tlog at the same time.
  *
  *     genesis      the ledger's beginning can be read; its hash is the ledgerId
+ *     epochs       if it goes on from earlier ledgers: each is there, below epochs/, and is the one that the next one goes on from
  *     checkpoint   the log's key signed the checkpoint, under the ledger's own name
  *     records      each is of this ledger, in its place, linked to the one before it, and not older
  *     tiles        each is what the records make
@@ -26,7 +37,8 @@ import { parseVkey } from "./vkey.ts"
  *     root         the records are those that the checkpoint was signed for
  *     key          the log's key is one that the caller trusts
  *
- * to the first that fails. Files are asked for one at a time, in the order in which they are needed, and none is kept. Bodies and
+ * to the first that fails. What it goes on from is checked alike, oldest first: there the root is the one that the next genesis names, so
+ * that nobody's key is needed for it, and a checkpoint may cover less than was kept, or be missing. Files are asked for one at a time, in the order in which they are needed, and none is kept. Bodies and
  * disclosures that are not there are counted: they may have been withheld, and nothing else depends on them.
  */
 export type ExportVerdict = ExportReport &
@@ -36,12 +48,14 @@ export type ExportVerdict = ExportReport &
     | { readonly verdict: "refuted"; readonly failure: ExportCheckName; readonly file?: string; readonly sequence?: number }
   )
 
-export type ExportCheckName = "genesis" | "checkpoint" | "records" | "tiles" | "content" | "disclosures" | "root" | "key"
+export type ExportCheckName = "genesis" | "epochs" | "checkpoint" | "records" | "tiles" | "content" | "disclosures" | "root" | "key"
 
 export type ExportReport = {
   readonly checks: readonly { readonly name: ExportCheckName; readonly ok: boolean }[]
   readonly checkpoint?: Checkpoint
-  /** Of what was checked: up to the failure, if there is one. */
+  /** How many ledgers are in it, each but the last one gone on from by the next. */
+  readonly epochs: number
+  /** Of what was checked, in all of them: up to the failure, if there is one. */
   readonly entries: number
   readonly bodies: number
   readonly disclosures: number
@@ -55,52 +69,107 @@ export type ExportFiles = (path: string) => Uint8Array | undefined
 export type ExportOptions = { readonly trustedKeys?: readonly string[]; readonly hash?: Sha256; readonly verify?: Verify }
 
 export function verifyExport(files: ExportFiles, { trustedKeys = [], hash = sha256, verify }: ExportOptions = {}): ExportVerdict {
-  const counts = { entries: 0, bodies: 0, disclosures: 0, missingBodies: 0, withheld: 0 }
+  const counts = { epochs: 0, entries: 0, bodies: 0, disclosures: 0, missingBodies: 0, withheld: 0 }
+  const geneses = genesesOf(files)
+  const lineage = readLineage(geneses, hash)
+  const names = checkNames.filter((name) => name !== "epochs" || geneses.length > 1)
   const refute = ({ name, file, sequence }: Wrong, checkpoint?: Checkpoint): ExportVerdict => ({
     verdict: "refuted",
     failure: name,
     ...(file !== undefined && { file }),
     ...(sequence !== undefined && { sequence }),
-    checks: [...checkNames.slice(0, checkNames.indexOf(name)).map((one) => ({ name: one, ok: true })), { name, ok: false }],
+    checks: [...names.slice(0, Math.max(names.indexOf(name), 0)).map((one) => ({ name: one, ok: true })), { name, ok: false }],
     ...(checkpoint && { checkpoint }),
     ...counts,
   })
-  const head = readHead(files, hash, verify)
-  if ("name" in head) return refute(head)
-  const wrong = checkEntries(files, head, counts, hash)
-  if (wrong !== undefined) return refute(wrong, head.checkpoint)
-  const isTrusted = trustedKeys.includes(head.vkey)
-  const checks = checkNames.map((name) => ({ name, ok: name !== "key" || isTrusted }))
-  const report = { checks, checkpoint: head.checkpoint, ...counts }
-  return isTrusted ? { verdict: "genuine", ...report } : { verdict: "unconfirmed", because: "key_not_trusted", ...report }
+  if (lineage === undefined) return refute(brokenLineage(geneses))
+
+  for (const [at, born] of lineage.entries().toArray().toReversed()) {
+    const successor = lineage[at - 1]?.genesis.continues
+    const within = successor === undefined ? "" : epochPath(lineage.length - at, "")
+    const own: ExportFiles = (path) => files(`${within}${path}`)
+    const head = readHead(own, born, successor, verify)
+    const wrong = "name" in head ? head : checkEntries(own, head, counts, hash)
+    if (wrong !== undefined) {
+      const file = wrong.file === undefined ? {} : { file: `${within}${wrong.file}` }
+      return refute({ ...wrong, ...file }, "name" in head ? undefined : head.checkpoint)
+    }
+    counts.epochs += 1
+    if (successor !== undefined || "name" in head) continue
+    const isTrusted = trustedKeys.includes(head.vkey)
+    const checks = names.map((name) => ({ name, ok: name !== "key" || isTrusted }))
+    const report = { checks, ...(head.checkpoint && { checkpoint: head.checkpoint }), ...counts }
+    return isTrusted ? { verdict: "genuine", ...report } : { verdict: "unconfirmed", because: "key_not_trusted", ...report }
+  }
+  throw new AssertionError("a lineage ends with the ledger itself")
 }
 
-const checkNames: readonly ExportCheckName[] = ["genesis", "checkpoint", "records", "tiles", "content", "disclosures", "root", "key"]
+const checkNames: readonly ExportCheckName[] = [
+  "genesis",
+  "epochs",
+  "checkpoint",
+  "records",
+  "tiles",
+  "content",
+  "disclosures",
+  "root",
+  "key",
+]
 
 type Wrong = { readonly name: ExportCheckName; readonly file?: string; readonly sequence?: number }
-type Counts = { entries: number; bodies: number; disclosures: number; missingBodies: number; withheld: number }
-type Head = { readonly checkpoint: Checkpoint; readonly ledgerId: Uint8Array; readonly workspaceId: string; readonly vkey: string }
-
-function readHead(files: ExportFiles, hash: Sha256, verify: Verify | undefined): Head | Wrong {
-  const genesisJson = textOf(files(packPaths.genesis))
-  const genesis = genesisJson === undefined ? undefined : parseGenesis(genesisJson)
-  if (genesisJson === undefined || genesis === undefined) return { name: "genesis", file: packPaths.genesis }
-  const vkey = textOf(files(packPaths.vkey))?.trimEnd() ?? ""
-  const key = parseVkey(vkey)
-  if (key?.type !== "log" || key.name !== genesis.origin) return { name: "checkpoint", file: packPaths.vkey }
-  const policy = textOf(files(packPaths.policy))
-  if (policy !== undefined && policy !== formatTrustPolicy(vkey)) return { name: "checkpoint", file: packPaths.policy }
-  const opened = openNote(textOf(files(packPaths.checkpoint)) ?? "", [key], verify)
-  const checkpoint = opened.ok ? parseCheckpoint(opened.text) : undefined
-  if (checkpoint?.origin !== genesis.origin) return { name: "checkpoint", file: packPaths.checkpoint }
-  return { checkpoint, ledgerId: ledgerIdOf(genesisJson, hash), workspaceId: genesis.workspaceId, vkey }
+type Counts = { epochs: number; entries: number; bodies: number; disclosures: number; missingBodies: number; withheld: number }
+type Head = {
+  readonly born: Born
+  /** What was signed of it; of an earlier ledger there may be less, or nothing. */
+  readonly checkpoint: Checkpoint | undefined
+  /** What there must be of it. */
+  readonly size: number
+  readonly root: Uint8Array
+  readonly vkey: string
 }
 
-function checkEntries(files: ExportFiles, head: Head, counts: Counts, hash: Sha256): Wrong | undefined {
-  const { size, root } = head.checkpoint
+/** Newest first, the ledger's own before all. */
+function genesesOf(files: ExportFiles): readonly string[] {
+  const geneses = [textOf(files(packPaths.genesis)) ?? ""]
+  for (let number = 1; ; number++) {
+    const genesis = files(epochPath(number, packPaths.genesis))
+    if (genesis === undefined) return [geneses[0] ?? "", ...geneses.slice(1).toReversed()]
+    geneses.push(textOf(genesis) ?? "")
+  }
+}
+
+/** Which of them it is: one that cannot be read, or that the ones before it are not there or are others. */
+function brokenLineage([own = "", ...earlier]: readonly string[]): Wrong {
+  if (parseGenesis(own) === undefined) return { name: "genesis", file: packPaths.genesis }
+  return { name: "epochs", file: epochPath(Math.max(earlier.length, 1), packPaths.genesis) }
+}
+
+function readHead(files: ExportFiles, born: Born, successor: Continued | undefined, verify: Verify | undefined): Head | Wrong {
+  const { origin } = born.genesis
+  const vkey = textOf(files(packPaths.vkey))?.trimEnd() ?? ""
+  const key = parseVkey(vkey)
+  if (key?.type !== "log" || key.name !== origin) return { name: "checkpoint", file: packPaths.vkey }
+  const policy = textOf(files(packPaths.policy))
+  if (policy !== undefined && policy !== formatTrustPolicy(vkey)) return { name: "checkpoint", file: packPaths.policy }
+  const note = files(packPaths.checkpoint)
+  const kept = successor && { size: successor.size, root: fromHex(successor.root) ?? new Uint8Array() }
+  if (kept !== undefined && note === undefined) return { born, checkpoint: undefined, ...kept, vkey }
+  const opened = openNote(textOf(note) ?? "", [key], verify)
+  const checkpoint = opened.ok ? parseCheckpoint(opened.text) : undefined
+  if (checkpoint?.origin !== origin || checkpoint.size > (kept?.size ?? checkpoint.size))
+    return { name: "checkpoint", file: packPaths.checkpoint }
+  return { born, checkpoint, ...(kept ?? { size: checkpoint.size, root: checkpoint.root }), vkey }
+}
+
+function checkEntries(
+  files: ExportFiles,
+  { born: { genesis, ledgerId, earlierEntries }, checkpoint, size, root }: Head,
+  counts: Counts,
+  hash: Sha256,
+): Wrong | undefined {
   const tree = createFrontier(undefined, hash)
   const upper = createUpperTiles(files, size)
-  const place: Place = { previous: head.ledgerId, timeMs: 0 }
+  const place: Place = { previous: ledgerId, timeMs: 0 }
   for (let group = 0; group * tileWidth < size; group++) {
     const width = Math.min(tileWidth, size - group * tileWidth)
     const file = tilePath("entries", group, width)
@@ -111,16 +180,17 @@ function checkEntries(files: ExportFiles, head: Head, counts: Counts, hash: Sha2
     if ("name" in content) return content
     for (const [at, record] of records.entries()) {
       const index = group * tileWidth + at
-      const sequence = index + 1
-      const fields = checkRecord(record, index, head.ledgerId, place)
+      const sequence = earlierEntries + index + 1
+      const fields = checkRecord(record, index, ledgerId, place)
       if (fields === undefined) return { name: "records", file, sequence }
       place.previous = eventHash(record, hash)
       if (!equalBytes(tile.subarray(at * 32, at * 32 + 32), place.previous))
         return { name: "tiles", file: tilePath(0, group, width), sequence }
-      const wrong = checkContent(content, index, fields.bodyHash, head.workspaceId, counts, hash)
+      const wrong = checkContent(content, index, fields.bodyHash, genesis.workspaceId, counts, hash)
       if (wrong !== undefined) return { name: wrong, file: wrong === "content" ? bodiesPath(group) : disclosuresPath(group), sequence }
       tree.append(place.previous, upper.completed)
       if (upper.wrong() !== undefined) return { name: "tiles", ...upper.wrong(), sequence }
+      if (tree.size === checkpoint?.size && !equalBytes(tree.root(), checkpoint.root)) return { name: "root", file: packPaths.checkpoint }
       counts.entries = sequence
     }
     if (tile.length !== width * 32) return { name: "tiles", file: tilePath(0, group, width) }

@@ -2,7 +2,8 @@ import assert from "node:assert/strict"
 import { createHash } from "node:crypto"
 import test from "node:test"
 import { canonicalize } from "./canonical.ts"
-import { ledgerId, parseGenesis, type Genesis } from "./genesis.ts"
+import { toHex } from "./encoding.ts"
+import { ledgerId, parseGenesis, readLineage, type Genesis } from "./genesis.ts"
 
 const root = "ab".repeat(32)
 const genesis: Genesis = {
@@ -43,7 +44,46 @@ test("a genesis that lacks a member, has another one, or is not canonical is ref
 
   const { continues } = continued
   assert.ok(continues)
-  for (const [name, value] of Object.entries({ ledgerId: "AB", origin: 1, size: -1, root: "", lostSize: 0.5, lostRoot: null, more: 1 })) {
+  for (const [name, value] of Object.entries({ ledgerId: "AB", origin: 1, size: -1, root: "", lostSize: 0.5, lostRoot: "x", more: 1 })) {
     assert.equal(parseGenesis(canonicalize({ ...genesis, continues: { ...continues, [name]: value } })), undefined, name)
   }
+  const unknown = { ...continued, continues: { ...continues, lostSize: null, lostRoot: null } }
+  assert.deepEqual(parseGenesis(canonicalize(unknown)), unknown)
+  for (const half of [{ lostSize: null }, { lostRoot: null }])
+    assert.equal(parseGenesis(canonicalize({ ...genesis, continues: { ...continues, ...half } })), undefined)
+})
+
+test("a lineage is what its geneses say together, and nothing if one of them goes on from another", () => {
+  const after = (before: typeof genesis, size: number, origin: string) => ({
+    ...genesis,
+    origin,
+    continues: { ledgerId: toHex(ledgerId(canonicalize(before))), origin: before.origin, size, root, lostSize: null, lostRoot: null },
+  })
+  const second = after(genesis, 7, "ledger.example/ledgers/2")
+  const third = after(second, 5, "ledger.example/ledgers/3")
+  const texts = [third, second, genesis].map((one) => canonicalize(one))
+  const lineage = readLineage(texts)
+  assert.deepEqual(
+    lineage?.map(({ earlierEntries }) => earlierEntries),
+    [12, 7, 0],
+  )
+  assert.deepEqual(
+    lineage?.map((one) => one.genesis.origin),
+    [third.origin, second.origin, genesis.origin],
+  )
+  assert.deepEqual(lineage?.[0]?.ledgerId, ledgerId(texts[0] ?? ""))
+  const [a = "", b = "", c = ""] = texts
+  for (const wrong of [
+    [],
+    [a],
+    [a, b],
+    [a, c],
+    [b, a, c],
+    [c, b],
+    [a, b, c, c],
+    [a, b, canonicalize({ ...genesis, nonce: "AAAAAAAAAAAAAAAAAAAAAA" })],
+  ])
+    assert.equal(readLineage(wrong), undefined, `${wrong.length}`)
+  const stranger = canonicalize({ ...second, workspaceId: "another" })
+  assert.equal(readLineage([stranger, c]), undefined)
 })

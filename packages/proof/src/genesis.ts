@@ -1,5 +1,5 @@
 import { parseCanonical } from "./canonical.ts"
-import { fromBase64Url, fromHex, utf8 } from "./encoding.ts"
+import { fromBase64Url, fromHex, toHex, utf8 } from "./encoding.ts"
 import { isJsonObject, type Json } from "./json.ts"
 import { preimage } from "./preimage.ts"
 import { sha256, type Sha256 } from "./sha256.ts"
@@ -22,14 +22,17 @@ export type Genesis = {
   readonly continues?: Continued
 }
 
-/** The place to which the former ledger's entries are kept, and the last head that it signed, of which some entries are lost. */
+/**
+ * The place to which the former ledger's entries are kept, and the last head that it is known to have signed, of which some entries are
+ * lost. Where nobody knows what it signed last, both of the latter are null.
+ */
 export type Continued = {
   readonly ledgerId: string
   readonly origin: string
   readonly size: number
   readonly root: string
-  readonly lostSize: number
-  readonly lostRoot: string
+  readonly lostSize: number | null
+  readonly lostRoot: string | null
 }
 
 export const genesisTag = "ALG1"
@@ -52,11 +55,39 @@ export function parseGenesis(genesisJson: string): Genesis | undefined {
   return continued && { createdAt, nonce, origin, v, workspaceId, continues: continued }
 }
 
+/** One ledger of a lineage: what it was born with, and the entries of all those before it, which the sequences of its own count too. */
+export type Born = { readonly genesis: Genesis; readonly ledgerId: Uint8Array; readonly earlierEntries: number }
+
+/**
+ * What the geneses of a ledger and of all that it goes on from say together; newest first, as they are given. Undefined if one of them does
+ * not go on from the next, or the last goes on from another one: then nothing is known of any.
+ */
+export function readLineage(geneses: readonly string[], hash: Sha256 = sha256): readonly Born[] | undefined {
+  const lineage: Born[] = []
+  for (const text of geneses.toReversed()) {
+    const genesis = parseGenesis(text)
+    const before = lineage.at(-1)
+    if (genesis === undefined || !follows(genesis, before)) return undefined
+    const earlierEntries = before === undefined ? 0 : before.earlierEntries + (genesis.continues?.size ?? 0)
+    if (!Number.isSafeInteger(earlierEntries)) return undefined
+    lineage.push({ genesis, ledgerId: ledgerId(text, hash), earlierEntries })
+  }
+  return lineage.length === 0 ? undefined : lineage.toReversed()
+}
+
+function follows({ continues, workspaceId }: Genesis, before: Born | undefined): boolean {
+  if (before === undefined || continues === undefined) return before === undefined && continues === undefined
+  const { genesis, ledgerId: id } = before
+  return continues.ledgerId === toHex(id) && continues.origin === genesis.origin && workspaceId === genesis.workspaceId
+}
+
 function parseContinued(value: Json): Continued | undefined {
   if (!isJsonObject(value)) return undefined
   const { ledgerId, origin, size, root, lostSize, lostRoot, ...others } = value
   if (Object.keys(others).length > 0 || typeof origin !== "string") return undefined
-  if (!isHash(ledgerId) || !isHash(root) || !isHash(lostRoot) || !isSize(size) || !isSize(lostSize)) return undefined
+  if (!isHash(ledgerId) || !isHash(root) || !isSize(size)) return undefined
+  if (lostSize === null && lostRoot === null) return { ledgerId, origin, size, root, lostSize, lostRoot }
+  if (!isHash(lostRoot) || !isSize(lostSize)) return undefined
   return { ledgerId, origin, size, root, lostSize, lostRoot }
 }
 

@@ -10,7 +10,7 @@ export { ed25519PublicKey, ed25519Sign, ed25519Verify, type Sign, type Verify } 
 export { concat, equalBytes, fromBase64, fromBase64Url, fromHex, fromUtf8, toBase64, toBase64Url, toHex, utf8 } from "./encoding.ts"
 export { verifyExport, type ExportFiles, type ExportOptions, type ExportReport, type ExportVerdict } from "./export.ts"
 export { createFrontier, emptyFrontier, type Frontier, type SavedFrontier } from "./frontier.ts"
-export { genesisTag, ledgerId, parseGenesis, type Continued, type Genesis } from "./genesis.ts"
+export { genesisTag, ledgerId, parseGenesis, readLineage, type Born, type Continued, type Genesis } from "./genesis.ts"
 export { equalJson, isJsonObject, jsonDepthMax, parseJson, type Json, type JsonObject } from "./json.ts"
 export { cosign, formatSignatureLine, openNote, parseNote, parseSignatureLine, signNote } from "./note.ts"
 export type { Note, NoteFailure, OpenedNote, SignatureLine, Signer, VerifiedSignature } from "./note.ts"
@@ -20,6 +20,7 @@ export { csvLine } from "./pack-csv.ts"
 export {
   bodiesPath,
   disclosuresPath,
+  epochPath,
   formatBodyLine,
   formatDisclosureLine,
   formatManifest,

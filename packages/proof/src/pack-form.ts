@@ -10,6 +10,7 @@ import { bodySaltBytes } from "./body.ts"
  *
  *     manifest.json                 path → SHA-256, in hex, of every file but itself, `seal.*` and `disclosures/`; canonical JSON
  *     genesis.json                  what hashes to the ledgerId
+ *     epochs/<n>/genesis.json       the same of each ledger that this one goes on from, oldest first; absent where it goes on from none
  *     log.vkey  policy.txt          the key that signs, and a C2SP tlog-policy that trusts it
  *     checkpoint                    the signed note that every proof leads to
  *     proofs/<receipt>.tlog-proof   the record of an entry, and its way to that checkpoint
@@ -43,6 +44,11 @@ export const packAction = "evidence.pack.create"
 
 /** Entries of one file of bodies. */
 export const packGroup = 256
+
+/** Of what the ledger goes on from, as its `number`th epoch: in a pack its genesis alone, in an export all that is kept of it. */
+export function epochPath(number: number, path: string): string {
+  return `epochs/${number}/${path}`
+}
 
 export function proofPath(receipt: string): string {
   return `proofs/${receipt}.tlog-proof`

@@ -3,10 +3,18 @@ import { parseCheckpoint, type Checkpoint } from "./checkpoint.ts"
 import type { Verify } from "./ed25519.ts"
 import { bodyHash } from "./body.ts"
 import { equalBytes, fromUtf8, toHex, utf8 } from "./encoding.ts"
-import { ledgerId as ledgerIdOf, parseGenesis, type Genesis } from "./genesis.ts"
+import { readLineage, type Genesis } from "./genesis.ts"
 import { isJsonObject, type JsonObject } from "./json.ts"
 import { openNote } from "./note.ts"
-import { bodiesPath, disclosuresPath, formatReceiptLine, formatTableHeader, formatTableRow, formatTrustPolicy } from "./pack-form.ts"
+import {
+  bodiesPath,
+  disclosuresPath,
+  epochPath,
+  formatReceiptLine,
+  formatTableHeader,
+  formatTableRow,
+  formatTrustPolicy,
+} from "./pack-form.ts"
 import { isListed, packAction, packGroup, packPaths, parseBodyLine, parseDisclosureLine, proofPath } from "./pack-form.ts"
 import type { PackEntry } from "./pack-form.ts"
 import { checkPolicies } from "./pack-policies.ts"
@@ -150,6 +158,8 @@ function checkManifest(files: Files, { hash }: Options): PackFault | undefined {
 type Log = {
   readonly genesis: Genesis
   readonly ledgerId: Uint8Array
+  /** How many entries the sequences of its own count that were before it. */
+  readonly earlierEntries: number
   readonly vkey: string
   readonly key: Vkey
   readonly note: string
@@ -157,11 +167,11 @@ type Log = {
 }
 
 function checkLog(files: Files, { hash, verify }: Options, report: Draft): Log | PackFault {
-  const genesisText = textOf(files, packPaths.genesis)
-  const genesis = parseGenesis(genesisText)
-  if (!note(report, "genesis", genesis !== undefined) || !genesis) return { failure: "genesis", file: packPaths.genesis }
+  const earlier = [...files.keys()].filter((path) => path.startsWith("epochs/")).map((_, at) => epochPath(at + 1, packPaths.genesis))
+  const [born] = readLineage([...earlier, packPaths.genesis].map((path) => textOf(files, path)).toReversed(), hash) ?? []
+  if (!note(report, "genesis", born !== undefined) || !born) return { failure: "genesis", file: packPaths.genesis }
+  const { genesis, ledgerId, earlierEntries } = born
   report.genesis = genesis
-  const ledgerId = ledgerIdOf(genesisText, hash)
   report.ledgerId = toHex(ledgerId)
 
   const wrong = (file: string, values: Partial<PackFault> = {}): PackFault => {
@@ -181,7 +191,7 @@ function checkLog(files: Files, { hash, verify }: Options, report: Draft): Log |
   }
   note(report, "checkpoint", true)
   report.checkpoint = checkpoint
-  return { genesis, ledgerId, vkey, key, note: noteText, checkpoint }
+  return { genesis, ledgerId, earlierEntries, vkey, key, note: noteText, checkpoint }
 }
 
 /** The entry about this pack is later than what is in it, and stands in the same ledger. */
@@ -253,7 +263,6 @@ function recordOf(
 
 function checkContent(files: Files, proven: readonly Proven[], log: Log, { hash }: Options): readonly PackEntry[] | PackFault {
   const entries: PackEntry[] = []
-  const earlier = log.genesis.continues?.size ?? 0
   for (let group = 0; group * packGroup < proven.length; group++) {
     const file = bodiesPath(group)
     const members = proven.slice(group * packGroup, (group + 1) * packGroup)
@@ -265,7 +274,7 @@ function checkContent(files: Files, proven: readonly Proven[], log: Log, { hash 
       if (!line || !body || line.index !== fields.index) return { failure: "content", file }
       if (!equalBytes(bodyHash(line.salt, utf8(line.body), hash), fields.bodyHash)) return { failure: "content", file }
       if (typeof body["receipt"] !== "string" || proofPath(body["receipt"]) !== path) return { failure: "content", file: path }
-      entries.push({ record: fields, eventHash: toHex(eventHash), sequence: earlier + fields.index + 1, body })
+      entries.push({ record: fields, eventHash: toHex(eventHash), sequence: log.earlierEntries + fields.index + 1, body })
     }
   }
   const groups = Math.ceil(proven.length / packGroup)
@@ -316,7 +325,8 @@ function checkDerived(files: Files, entries: readonly PackEntry[], { hash }: Opt
 }
 
 const fixedPaths: ReadonlySet<string> = new Set(Object.values(packPaths))
-const otherPaths = /^(?:(?:bodies|disclosures)\/[0-9]{3}\.jsonl|proofs\/[0-9A-Za-z_]+\.tlog-proof|policies\/[\w.-]+\/[1-9][0-9]*\.json)$/
+const otherPaths =
+  /^(?:(?:bodies|disclosures)\/[0-9]{3}\.jsonl|epochs\/[1-9][0-9]*\/genesis\.json|proofs\/[0-9A-Za-z_]+\.tlog-proof|policies\/[\w.-]+\/[1-9][0-9]*\.json)$/
 
 function isPackPath(path: string): boolean {
   return fixedPaths.has(path) || otherPaths.test(path)

@@ -8,6 +8,7 @@ import { formatCheckpoint } from "./checkpoint.ts"
 import { ed25519PublicKey, ed25519Sign } from "./ed25519.ts"
 import { toBase64, toHex, utf8 } from "./encoding.ts"
 import { createFrontier } from "./frontier.ts"
+import { ledgerId as ledgerIdOf } from "./genesis.ts"
 import { parseJson, type Json, type JsonObject } from "./json.ts"
 import { cosign, signNote, type Signer } from "./note.ts"
 import { verifyReceipt, type ReceiptOptions, type Verdict } from "./receipt.ts"
@@ -34,7 +35,28 @@ const vkey = vkeyOf(log)
 const trusting = { trustedKeys: [vkey] }
 
 const size = 5
-const ledgerId = new Uint8Array(32).fill(9)
+/** The ledger is one that goes on from another, and may be gone on from itself. Whoever is not told of that counts from its own first entry. */
+const genesisOf = (name: string, continues?: Json): string =>
+  canonicalize({
+    createdAt: "2026-01-01T00:00:00.000Z",
+    nonce: "oKGio6SlpqeoqaqrrK2urw",
+    origin: `ledger.example/${name}`,
+    v: 1,
+    workspaceId: "acme",
+    ...(continues !== undefined && { continues }),
+  })
+const goingOn = (name: string, before: string, size: number, from: string): string =>
+  genesisOf(name, {
+    ledgerId: toHex(ledgerIdOf(from)),
+    origin: `ledger.example/${before}`,
+    size,
+    root: "00".repeat(32),
+    lostSize: null,
+    lostRoot: null,
+  })
+const earlierGenesis = genesisOf("earlier")
+const ownGenesis = goingOn("own", "earlier", 100, earlierGenesis)
+const ledgerId = ledgerIdOf(ownGenesis)
 const bodySalt = new Uint8Array(16).fill(8)
 
 const sealed = {
@@ -520,10 +542,32 @@ test("the receipt must be the one that was asked for", () => {
   assert.deepEqual(refutation(answer, { ...trusting, receiptId: "rcp_4" }), ["receipt", "proof.body"])
 })
 
-test("the sequence goes on from earlier ledgers, if the caller says so", () => {
+test("the sequence goes on from earlier ledgers, whoever tells of them", () => {
+  const geneses = [ownGenesis, earlierGenesis]
   const continued = edited((copy) => (copy.receipt["sequence"] = copy.entry["sequence"] = 104))
-  assert.equal(verifyReceipt(continued, { ...trusting, earlierEntries: 100 }).verdict, "genuine")
+  assert.equal(verifyReceipt(continued, { ...trusting, geneses }).verdict, "genuine")
   assert.deepEqual(refutation(continued), ["receipt", "receipt.sequence"])
+  assert.deepEqual(refutation(answer, { ...trusting, geneses }), ["receipt", "receipt.sequence"])
+  const told = edited((copy) => (copy.proof["geneses"] = geneses), continued)
+  const verdict = verifyReceipt(told, trusting)
+  assert.equal(verdict.verdict, "genuine")
+  assert.ok(checksOf(verdict).includes("epochs"))
+  for (const wrong of [[ownGenesis], [earlierGenesis], [earlierGenesis, ownGenesis], [genesisOf("own"), earlierGenesis], ["{}"], [""]])
+    assert.deepEqual(refutation(edited((copy) => (copy.proof["geneses"] = wrong), continued)), ["epochs", "proof.geneses"], wrong.join())
+  for (const wrong of ["", [1], {}])
+    assert.deepEqual(refutation(edited((copy) => (copy.proof["geneses"] = wrong), continued)), ["malformed", "proof.geneses"])
+})
+
+test("an entry that the ledger has gone on without is lost, however well it was signed", () => {
+  const later = (size: number) => ({ ...trusting, geneses: [goingOn("later", "own", size, ownGenesis), ownGenesis, earlierGenesis] })
+  const minted = edited((copy) => (copy.receipt["sequence"] = copy.entry["sequence"] = 104))
+  const kept = verifyReceipt(minted, later(4))
+  assert.equal(kept.verdict, "genuine")
+  assert.ok(checksOf(kept).includes("kept"))
+  const lost = verifyReceipt(minted, later(3))
+  assert.ok(lost.verdict === "refuted" && lost.failure === "lost")
+  assert.deepEqual([lost.expected, lost.found], ["one of the 3 entries that were kept", "entry 4"])
+  assert.deepEqual(lost.checks.at(-1), { name: "kept", ok: false })
 })
 
 test("the answer's own word for itself counts for nothing", () => {

@@ -3,6 +3,7 @@ import { parseCanonical } from "./canonical.ts"
 import type { Checkpoint } from "./checkpoint.ts"
 import type { Verify } from "./ed25519.ts"
 import { equalBytes, fromBase64, fromHex, toHex, utf8 } from "./encoding.ts"
+import { readLineage } from "./genesis.ts"
 import { isJsonObject, type JsonObject } from "./json.ts"
 import type { VerifiedSignature } from "./note.ts"
 import { eventHash, parseRecord, type RecordFields } from "./record.ts"
@@ -15,13 +16,15 @@ import { formatVkey, parseVkey } from "./vkey.ts"
 /**
  * Checks what `GET …/receipts/{id}` answers, or an entry of a list that was read with its proof:
  *
- *     { receipt?, entry?, proof: { record, body, bodySalt, vkey, tlogProof }, disclosures }
+ *     { receipt?, entry?, proof: { record, body, bodySalt, vkey, tlogProof, geneses? }, disclosures }
  *
  *     record       is one, by its form
  *     content      the body's salted hash stands in the record
  *     canonical    the body is the one canonical text of what it says
  *     disclosures  each one belongs to a digest in the body
+ *     epochs       what the ledger goes on from, if it does: each genesis names the one before it, and the first is the record's own
  *     receipt      what is shown agrees with record and body
+ *     kept         where the caller says how the ledger goes on: the entry is among those that it kept
  *     checkpoint   a key signed the head of its own log
  *     inclusion    the record stands in the tree under that head
  *     key          the key is one that the caller trusts
@@ -52,9 +55,31 @@ export type Refuted = {
  */
 export type Because = "key_not_trusted" | "not_sealed" | "proof_missing" | "content_missing"
 
-export type Failure = "malformed" | "record" | "content" | "canonical" | "disclosure" | "receipt" | "origin" | "signature" | "inclusion"
+/** `lost`: it may well have been recorded, and the ledger that there is now goes on without it: its sequence is another entry's. */
+export type Failure =
+  | "malformed"
+  | "record"
+  | "content"
+  | "canonical"
+  | "disclosure"
+  | "epochs"
+  | "receipt"
+  | "lost"
+  | "origin"
+  | "signature"
+  | "inclusion"
 
-export type CheckName = "record" | "content" | "canonical" | "disclosures" | "receipt" | "checkpoint" | "inclusion" | "key"
+export type CheckName =
+  | "record"
+  | "content"
+  | "canonical"
+  | "disclosures"
+  | "epochs"
+  | "receipt"
+  | "kept"
+  | "checkpoint"
+  | "inclusion"
+  | "key"
 
 export type Check = { readonly name: CheckName; readonly ok: boolean }
 
@@ -78,8 +103,8 @@ export type ReceiptOptions = {
   readonly trustedKeys?: readonly string[]
   /** The receipt that was asked for. */
   readonly receiptId?: string
-  /** If the ledger continues earlier ones: how many entries those have, which the sequence counts too. */
-  readonly earlierEntries?: number
+  /** The geneses of the ledger as it is now and of all that it goes on from, newest first: what was lost on the way is then known. */
+  readonly geneses?: readonly string[]
   readonly hash?: Sha256
   readonly verify?: Verify
 }
@@ -103,8 +128,11 @@ function examine(answer: unknown, options: ReceiptOptions, report: Draft): Doubt
   if (isDoubt(record)) return record
   const content = checkContent(evidence, record, options, report)
   if (content && isDoubt(content)) return content
+  const earlierEntries = checkEpochs(evidence, record, options, report)
+  if (typeof earlierEntries !== "number") return earlierEntries
   return (
-    checkShown(evidence, record, content, options, report) ??
+    checkShown(evidence, record, content, earlierEntries, options, report) ??
+    checkKept(record, options, report) ??
     checkSealed(evidence, options, report) ??
     (content ? undefined : { because: "content_missing" })
   )
@@ -149,11 +177,27 @@ function checkContent(
   return { body, opened: opened.value, disclosed: new Set(disclosures.map((text) => digest(text, hash))) }
 }
 
+/** How many entries the sequence of this one counts that earlier epochs have. */
+function checkEpochs(
+  { geneses = [] }: Evidence,
+  { ledgerId }: RecordFields,
+  { geneses: known = [], hash = sha256 }: ReceiptOptions,
+  report: Draft,
+): number | Doubt {
+  const told = readLineage(known, hash)?.find((one) => equalBytes(one.ledgerId, ledgerId))
+  if (geneses.length === 0) return told?.earlierEntries ?? 0
+  const [born] = readLineage(geneses, hash) ?? []
+  const isOwn = born !== undefined && equalBytes(born.ledgerId, ledgerId)
+  note(report, "epochs", isOwn)
+  return isOwn ? born.earlierEntries : { failure: "epochs", field: "proof.geneses" }
+}
+
 function checkShown(
   { receipt, entry, record: bytes }: Evidence,
   record: RecordFields,
   content: Content | undefined,
-  { receiptId, earlierEntries = 0, hash = sha256 }: ReceiptOptions,
+  earlierEntries: number,
+  { receiptId, hash = sha256 }: ReceiptOptions,
   report: Draft,
 ): Doubt | undefined {
   const sequence = earlierEntries + record.index + 1
@@ -163,6 +207,16 @@ function checkShown(
   const difference = comparisons.find((one) => one.difference)?.difference ?? otherReceipt(receiptId, content)
   note(report, "receipt", !difference)
   return difference && { failure: "receipt", ...difference }
+}
+
+/** Of an epoch that ended, the next one says how many entries were kept. What is behind them is lost, however well it was signed. */
+function checkKept({ ledgerId, index }: RecordFields, { geneses = [], hash = sha256 }: ReceiptOptions, report: Draft): Doubt | undefined {
+  const lineage = readLineage(geneses, hash) ?? []
+  const at = lineage.findIndex((one) => equalBytes(one.ledgerId, ledgerId))
+  if (at < 0) return undefined
+  const kept = lineage[at - 1]?.genesis.continues?.size
+  if (note(report, "kept", kept === undefined || index < kept)) return undefined
+  return { failure: "lost", field: "proof.record", expected: `one of the ${kept} entries that were kept`, found: `entry ${index + 1}` }
 }
 
 function otherReceipt(receiptId: string | undefined, content: Content | undefined): Difference | undefined {
@@ -214,6 +268,7 @@ type Evidence = {
   readonly sealedBody?: { readonly bytes: Uint8Array; readonly salt: Uint8Array }
   readonly vkey?: string
   readonly tlogProof?: string
+  readonly geneses?: readonly string[]
   readonly disclosures: readonly string[]
 }
 
@@ -223,13 +278,14 @@ function readEvidence(answer: unknown): Evidence | Doubt {
   const { receipt, entry, proof, disclosures } = answer
   if (proof === undefined || proof === null) return { because: "proof_missing" }
   if (!isObject(proof)) return malformed("proof")
-  const { record: recordText, body, bodySalt, vkey, tlogProof } = proof
+  const { record: recordText, body, bodySalt, vkey, tlogProof, geneses } = proof
   const record = isString(recordText) ? fromBase64(recordText) : undefined
   if (!record) return malformed("proof.record")
   const sealedBody = isAbsent(body) && isAbsent(bodySalt) ? undefined : readBody(body, bodySalt)
   if (sealedBody && isDoubt(sealedBody)) return sealedBody
   if (!isAbsent(vkey) && !(isString(vkey) && parseVkey(vkey)?.type === "log")) return malformed("proof.vkey")
   if (!isAbsent(tlogProof) && !isString(tlogProof)) return malformed("proof.tlogProof")
+  if (!isAbsent(geneses) && !isStrings(geneses)) return malformed("proof.geneses")
   if (!isAbsent(disclosures) && !isStrings(disclosures)) return malformed("disclosures")
   if (!isAbsent(receipt) && !isObject(receipt)) return malformed("receipt")
   if (!isAbsent(entry) && !isObject(entry)) return malformed("entry")
@@ -241,6 +297,7 @@ function readEvidence(answer: unknown): Evidence | Doubt {
     ...(sealedBody && { sealedBody }),
     ...(!isAbsent(vkey) && { vkey }),
     ...(!isAbsent(tlogProof) && { tlogProof }),
+    ...(!isAbsent(geneses) && { geneses }),
   }
 }
 
