@@ -7,6 +7,7 @@ import { eventually, type Client, type Reply } from "./service.ts"
 
 export interface Chain {
   readonly workspaceId: string
+  /** Of all epochs, of which there is one unless the workspace was restored without its end; like the records and the hashes. */
   readonly size: number
   readonly ledgerId: string
   readonly origin: string
@@ -14,7 +15,20 @@ export interface Chain {
   readonly records: readonly Buffer[]
   /** Every eventHash, in hex, in the order of the chain. */
   readonly hashes: readonly string[]
-  /** The root of the first entries, computed here. */
+  /** Oldest first. */
+  readonly epochs: readonly Epoch[]
+  /** The root of the newest epoch's first entries, computed here. */
+  rootAt(size: number): Buffer
+}
+
+interface Epoch {
+  readonly ledgerId: string
+  readonly origin: string
+  readonly vkey: string
+  readonly before: number
+  readonly size: number
+  readonly records: readonly Buffer[]
+  readonly hashes: readonly string[]
   rootAt(size: number): Buffer
 }
 
@@ -40,7 +54,8 @@ export async function expectChain(
   for (const { receipt, eventHash, previousHash } of receipts) {
     const index = place.get(eventHash)
     assert.ok(index !== undefined, `receipt ${receipt} is of an entry that the chain does not have`)
-    assert.equal(previousHash, index === 0 ? chain.ledgerId : chain.hashes[index - 1], `receipt ${receipt} names another predecessor`)
+    const first = chain.epochs.find(({ before }) => before === index)
+    assert.equal(previousHash, first?.ledgerId ?? chain.hashes[index - 1], `receipt ${receipt} names another predecessor`)
   }
   const waiting = [...receipts]
   const check = async (): Promise<void> => {
@@ -59,15 +74,18 @@ export async function expectChain(
 export async function readChain(client: Client, workspaceId: string, receipts: readonly MintedReceipt[] = []): Promise<Chain> {
   const path = `/v1/workspaces/${workspaceId}`
   const { ledgerId, origin } = (await good(client.get(path))).json<{ ledgerId: string; origin: string }>()
+  const former = await readFormer(client, path, { ledgerId, origin })
+  const before = former.reduce((sum, { size }) => sum + size, 0)
   const vkey = (await good(client.get(`${path}/tlog/log.vkey`))).text.trimEnd()
   return await eventually("a checkpoint that covers every receipt", async () => {
     const note = await client.get(`${path}/tlog/checkpoint`)
     if (note.status === 404) return undefined
     assert.equal(note.status, 200, note.text)
     const { size, root } = openCheckpoint(note.text, origin, vkey)
-    const records = await readRecords(client, path, size)
+    const records = await readRecords(client, `${path}/tlog`, size)
     const hashes = checkRecords(records, ledgerId)
-    const held = new Set(hashes)
+    const epochs: readonly Epoch[] = [...former, { ledgerId, origin, vkey, before, size, records, hashes, rootAt: rootsOf(hashes) }]
+    const held = new Set(epochs.flatMap((epoch) => epoch.hashes))
     const missing = receipts.find(({ eventHash }) => !held.has(eventHash))
     if (missing !== undefined) {
       // Its proof has the service sign now instead of within a second.
@@ -76,9 +94,63 @@ export async function readChain(client: Client, workspaceId: string, receipts: r
     }
     const tree = new Tree(hashes.map((hash) => Buffer.from(hash, "hex")))
     assert.deepEqual(root, tree.root(0, size), "the signed root is not the root of the records")
-    await checkTiles(client, path, tree, size)
-    return { workspaceId, size, ledgerId, origin, vkey, records, hashes, rootAt: (at) => tree.root(0, at) }
+    await checkTiles(client, `${path}/tlog`, tree, size)
+    return {
+      workspaceId,
+      size: before + size,
+      ledgerId,
+      origin,
+      vkey,
+      records: epochs.flatMap((epoch) => epoch.records),
+      hashes: epochs.flatMap((epoch) => epoch.hashes),
+      epochs,
+      rootAt: (at) => tree.root(0, at),
+    }
   })
+}
+
+function rootsOf(hashes: readonly string[]): (size: number) => Buffer {
+  const tree = new Tree(hashes.map((hash) => Buffer.from(hash, "hex")))
+  return (size) => tree.root(0, size)
+}
+
+// Epochs --------------------------------------------------------------------------------------------------------------------------------------------------
+
+/** The ledgers that the workspace's own goes on from: each is what the next one's genesis says of it, to the last tile. */
+async function readFormer(
+  client: Client,
+  path: string,
+  own: { readonly ledgerId: string; readonly origin: string },
+): Promise<readonly Epoch[]> {
+  const { epochs } = (await good(client.get(`${path}/tlog/epochs`))).json<{ epochs: readonly Members[] }>()
+  const former: Epoch[] = []
+  let before = 0
+  for (const [at, { epoch, origin, ledgerId, genesis, earlierEntries, size }] of epochs.entries()) {
+    assert.deepEqual([epoch, earlierEntries], [at + 1, before])
+    assert.equal(sha256(Buffer.from("ALG1"), Buffer.from(genesis)).toString("hex"), ledgerId, "a genesis is not that of its ledger")
+    assert.equal(JSON.parse(genesis).origin, origin)
+    const { continues } = JSON.parse(epochs[at + 1]?.["genesis"] ?? "{}")
+    if (continues === undefined) {
+      assert.deepEqual([epochs.length, size, { ledgerId, origin }], [at + 1, null, own], "the last epoch is the workspace's own ledger")
+      return former
+    }
+    assert.deepEqual([continues.ledgerId, continues.origin, continues.size], [ledgerId, origin, size])
+    const log = `${path}/tlog/epochs/${epoch}`
+    const records = await readRecords(client, log, size)
+    const hashes = checkRecords(records, ledgerId)
+    const tree = new Tree(hashes.map((hash) => Buffer.from(hash, "hex")))
+    assert.equal(tree.root(0, size).toString("hex"), continues.root, "an epoch goes on from other entries than there are")
+    await checkTiles(client, log, tree, size)
+    const vkey = (await good(client.get(`${log}/log.vkey`))).text.trimEnd()
+    const note = await client.get(`${log}/checkpoint`)
+    if (note.status !== 404) {
+      const signed = openCheckpoint(note.text, origin, vkey)
+      assert.deepEqual(signed.root, tree.root(0, signed.size), "what was signed of an epoch is not what was kept")
+    }
+    former.push({ ledgerId, origin, vkey, before, size, records, hashes, rootAt: (of) => tree.root(0, of) })
+    before += size
+  }
+  throw new assert.AssertionError({ message: "a workspace has an epoch that grows" })
 }
 
 // Records -------------------------------------------------------------------------------------------------------------------------------------------------
@@ -90,7 +162,7 @@ async function readRecords(client: Client, path: string, size: number): Promise<
   const records: Buffer[] = []
   for (let first = 0; first < size; first += tileWidth) {
     const width = Math.min(tileWidth, size - first)
-    const { bytes } = await good(client.get(`${path}/tlog/tile/entries/${tileName(first / tileWidth, width)}`))
+    const { bytes } = await good(client.get(`${path}/tile/entries/${tileName(first / tileWidth, width)}`))
     assert.equal(bytes.length, width * (2 + recordBytes), "a bundle has 120 bytes for each entry")
     for (let at = 0; at < bytes.length; at += 2 + recordBytes) {
       assert.equal(bytes.readUInt16BE(at), recordBytes)
@@ -170,7 +242,7 @@ async function checkTiles(client: Client, path: string, tree: Tree, size: number
     const hashes = Math.floor(size / span)
     for (let first = 0; first < hashes; first += tileWidth) {
       const width = Math.min(tileWidth, hashes - first)
-      const { bytes } = await good(client.get(`${path}/tlog/tile/${level}/${tileName(first / tileWidth, width)}`))
+      const { bytes } = await good(client.get(`${path}/tile/${level}/${tileName(first / tileWidth, width)}`))
       const expected = Array.from({ length: width }, (_, at) => tree.root((first + at) * span, (first + at + 1) * span))
       assert.ok(bytes.equals(Buffer.concat(expected)), `tile ${level}/${first / tileWidth} is not what its records hash to`)
     }
@@ -213,7 +285,7 @@ export function openCheckpoint(note: string, origin: string, vkey: string): { re
   return { size: Number(size), root: base64(root) }
 }
 
-/** Checks a `.tlog-proof` against the chain; the index that it proves. */
+/** Checks a `.tlog-proof` against the chain; the place in it that it proves, from 0. */
 export function expectTlogProof(chain: Chain, text: string): number {
   const lines = text.split("\n")
   const blank = lines.indexOf("")
@@ -223,12 +295,19 @@ export function expectTlogProof(chain: Chain, text: string): number {
   assert.match(index, /^index (0|[1-9][0-9]*)$/)
   const record = base64(extra.slice(6))
   const at = Number(index.slice(6))
-  const { size, root } = openCheckpoint(lines.slice(blank + 1).join("\n"), chain.origin, chain.vkey)
+  const epoch = epochOf(chain, record)
+  const { size, root } = openCheckpoint(lines.slice(blank + 1).join("\n"), epoch.origin, epoch.vkey)
   assert.deepEqual(rootOfPath(sha256(Buffer.from([0]), record), at, size, path.map(base64)), root, "a proof does not lead to its root")
   // A checkpoint newer than the chain that was read is of the same history, but cannot be computed from it.
-  if (size <= chain.size) assert.deepEqual(root, chain.rootAt(size), "a proof is of another history")
-  assert.deepEqual(record, chain.records[at])
-  return at
+  if (size <= epoch.size) assert.deepEqual(root, epoch.rootAt(size), "a proof is of another history")
+  assert.deepEqual(record, epoch.records[at])
+  return epoch.before + at
+}
+
+function epochOf(chain: Chain, record: Buffer): Epoch {
+  const epoch = chain.epochs.find(({ ledgerId }) => ledgerId === record.toString("hex", 22, 54))
+  assert.ok(epoch !== undefined, "a record is of another ledger")
+  return epoch
 }
 
 // Receipts ------------------------------------------------------------------------------------------------------------------------------------------------
@@ -247,7 +326,8 @@ export function expectAnswer(
   const { receipt, entry, proof, disclosures, verified } = answer
   assert.equal(verified, true)
   const record = base64(proof.record)
-  const index = Number(record.readBigUInt64BE(6))
+  const { before } = epochOf(chain, record)
+  const index = before + Number(record.readBigUInt64BE(6))
   assert.deepEqual(record, chain.records[index], "a proof's record is not the chain's")
   const eventHash = chain.hashes[index] ?? ""
   assert.deepEqual(

@@ -203,6 +203,8 @@ export interface EntryProof {
   readonly vkey: string
   /** A `c2sp.org/tlog-proof@v1`; null while no signed checkpoint covers the entry. */
   readonly tlogProof: string | null
+  /** If the ledger goes on from earlier ones: what it and they were born with, newest first. The sequence counts their entries too. */
+  readonly geneses?: readonly string[]
 }
 
 /** The answer of `GET …/receipts/{receiptId}`. */
@@ -283,6 +285,22 @@ export interface ActivityPage extends EventsPage {
 /** The answer of `GET …/tlog/keys`: every key that ever signed the workspace's checkpoints, and for which sizes of the log. */
 export interface LogKeys {
   readonly keys: readonly { readonly vkey: string; readonly fromSize: number; readonly toSize: number | null }[]
+}
+
+/** The answer of `GET …/tlog/epochs`: the ledgers that the workspace's goes on from, oldest first, and itself. */
+export interface Epochs {
+  readonly epochs: readonly {
+    /** From 1. */
+    readonly epoch: number
+    readonly origin: string
+    readonly ledgerId: string
+    /** The text that hashes to the ledgerId. */
+    readonly genesis: string
+    /** Entries of the epochs before, which the sequences of this one count too. */
+    readonly earlierEntries: number
+    /** The entries that were kept of it; null as long as it grows. */
+    readonly size: number | null
+  }[]
 }
 
 /** The answer of `POST …/tlog/keys`: the key that signs from now on, and the entry that announces it, which both keys sign for. */

@@ -9,7 +9,7 @@ import { backUp, type BackedUp } from "./backup.ts"
 import { systemClock } from "./clock.ts"
 import { createLedger, type Said } from "./ledger/ledger.ts"
 import { defaultLimits } from "./limits.ts"
-import { resume } from "./resume.ts"
+import { resume, type Resumed } from "./resume.ts"
 import { sha256 } from "./sha256.ts"
 import type { WorkspaceDocument } from "./store/documents.ts"
 import { expectChain } from "./store/expect-chain.ts"
@@ -48,14 +48,16 @@ interface House extends AsyncDisposable {
   readonly headsPath: string
   readonly target: string
   readonly store: Store
-  write(count: number): Promise<void>
+  write(count: number, to?: Document<"workspace">): Promise<void>
   /** Notes these first entries as signed. */
   sign(size: number): Promise<void>
   close(): Promise<void>
   backUp(withSecrets?: boolean): Promise<BackedUp>
 }
 
-async function openHouse(data = join(mkdtempSync(join(tmpdir(), "tallystick-")), "data")): Promise<House> {
+const secret = new Uint8Array(32)
+
+async function openHouse(data = join(mkdtempSync(join(tmpdir(), "tallystick-")), "data"), headsPath = `${data}.heads`): Promise<House> {
   const folder = join(data, "..")
   folders.add(folder)
   const store = await openStore({ folder: data, reserveBytes: 0, onDeath: (cause) => assert.fail(cause) })
@@ -63,12 +65,11 @@ async function openHouse(data = join(mkdtempSync(join(tmpdir(), "tallystick-")),
     journal: store.journal,
     clock: systemClock,
     limits: defaultLimits,
-    secret: new Uint8Array(32),
+    secret,
     report: { commit: () => {}, advanced: () => {} },
   })
   const isNew = (await store.journal.head("acme")) === undefined
   if (isNew) await ledger.record(workspace, [said(0)], [{ kind: "workspace", workspace: "acme", id: "acme", version: 0, value: document }])
-  const headsPath = `${data}.heads`
   let closed: Promise<void> | undefined
   const close = () => (closed ??= store.close())
   const target = join(folder, "copy")
@@ -77,9 +78,9 @@ async function openHouse(data = join(mkdtempSync(join(tmpdir(), "tallystick-")),
     headsPath,
     target,
     store,
-    async write(count) {
+    async write(count, to = workspace) {
       await ledger.record(
-        workspace,
+        to,
         Array.from({ length: count }, (_, at) => said(at)),
       )
     },
@@ -213,15 +214,17 @@ test("what does not hold together, or is not what was signed, is not believed, a
   await assert.rejects(house.backUp(), /is not a database, or is damaged/)
 })
 
-test("a copy goes on only from exactly what was signed, and from nothing else", async () => {
+test("a copy goes on as it is only from exactly what was signed, and otherwise as a new epoch", async () => {
   await using house = await openHouse()
   await house.write(30)
   await house.sign(31)
   await house.backUp()
   const { target, headsPath } = house
-  await assert.rejects(resume(house.data, headsPath, never), /another tallystick is using/)
+  const ask = (data: string, path: string, isTrial = false): Promise<Resumed> =>
+    resume({ data, headsPath: path, secret, limits: { ...defaultLimits, diskReserveBytes: 0 }, isTrial, progress: never })
+  await assert.rejects(ask(house.data, headsPath), /another tallystick is using/)
   await house.close()
-  assert.deepEqual(await resume(house.data, headsPath, never), { kind: "needless" })
+  assert.deepEqual(await ask(house.data, headsPath), { kind: "needless" })
 
   const headsOf = (name: string, lines: readonly string[]): string => {
     const path = `${headsPath}-${name}`
@@ -230,31 +233,84 @@ test("a copy goes on only from exactly what was signed, and from nothing else", 
   }
   const [line = ""] = readFileSync(headsPath, "utf8").split("\n")
   const [origin = "", , root = ""] = line.split(" ")
-  const anything = Buffer.alloc(32, 7).toString("base64")
-  const refusals: readonly (readonly [path: string, reason: RegExp])[] = [
-    [headsOf("none", []), /the heads file knows nothing of workspace acme/],
-    [headsOf("ahead", [`${origin} 32 ${root}`]), /ends at entry 31, and 32 were signed/],
+  const anything = Buffer.alloc(32, 7)
+  const lossy: readonly (readonly [path: string, reason: RegExp, lost: readonly [number, Uint8Array] | undefined])[] = [
+    [headsOf("none", []), /the heads file knows nothing of workspace acme/, undefined],
+    [headsOf("ahead", [`${origin} 32 ${root}`]), /ends at entry 31, and 32 were signed/, [32, Buffer.from(root, "base64")]],
     [
       headsOf("older", [`${origin} 30 ${Buffer.from(rootAt(target, 30)).toString("base64")}`]),
       /has 31 entries, and the heads file knows of 30/,
+      undefined,
     ],
-    [headsOf("other", [`${origin} 31 ${anything}`]), /the first 31 entries of workspace acme are not those that were signed/],
+    [
+      headsOf("other", [`${origin} 31 ${anything.toString("base64")}`]),
+      /the first 31 entries of workspace acme are not those that were signed/,
+      [31, anything],
+    ],
   ]
-  for (const [path, reason] of refusals) {
-    const refused = await resume(target, path, never)
-    assert.equal(refused.kind, "refused")
-    assert.match(refused.kind === "refused" ? refused.reasons.join() : "", reason)
+  for (const [path, reason, lost] of lossy) {
+    const copy = `${path}-copy`
+    cpSync(target, copy, { recursive: true })
+    const trial = await ask(copy, path, true)
+    assert.ok(trial.kind === "resumed" && reason.test(trial.workspaces[0]?.because ?? ""), JSON.stringify(trial))
+    const made = await ask(copy, path)
+    assert.ok(made.kind === "resumed")
+    assert.deepEqual(
+      made.workspaces.map(({ workspace, entries, epoch }) => [workspace, entries, epoch]),
+      [["acme", 31, 2]],
+    )
+    assert.match(made.workspaces[0]?.origin ?? "", /^example\.com\/ledgers\/[0-9a-z]{22}$/)
+    assert.deepEqual(await ask(copy, path), { kind: "needless" }, "the new epoch is known at once")
+
+    await using again = await openHouse(copy, headsPath)
+    assert.equal(again.store.isCopy, false)
+    const found = await again.store.registry.get("workspace", "acme", "acme")
+    assert.ok(found !== undefined)
+    const { continues } = JSON.parse(found.value.genesis) as { continues: Record<string, unknown> } // what resume has just written
+    const [lostSize, lostRoot] = lost === undefined ? [null, null] : [lost[0], Buffer.from(lost[1]).toString("hex")]
+    const kept = { ledgerId: document.ledgerId, origin, size: 31, root: Buffer.from(rootAt(target, 31)).toString("hex") }
+    assert.deepEqual(continues, { ...kept, lostSize, lostRoot })
+    await again.write(5, found)
+    const chain = await expectChain(again.store.journal, "acme")
+    assert.deepEqual([chain.size, chain.epochs, chain.ledgerId], [31 + 1 + 5, [0, 31], found.value.ledgerId])
+    await again.close()
   }
-  const strange = headsOf("strange", [line, `example.com/ledgers/later 4 ${anything}`])
-  const resumed = await resume(target, strange, never)
-  assert.deepEqual(resumed, { kind: "resumed", workspaces: 1, entries: 31, strangers: ["example.com/ledgers/later"] })
-  assert.deepEqual(await resume(target, headsPath, never), { kind: "needless" })
+
+  const strange = headsOf("strange", [line, `example.com/ledgers/later 4 ${anything.toString("base64")}`])
+  const resumed = await ask(target, strange)
+  const whole = { workspace: "acme", entries: 31, because: undefined, epoch: 1, origin }
+  assert.deepEqual(resumed, { kind: "resumed", workspaces: [whole], strangers: ["example.com/ledgers/later"] })
+  assert.deepEqual(await ask(target, headsPath), { kind: "needless" })
 
   await using again = await openHouse(target)
   assert.equal(again.store.isCopy, false)
   await again.write(5)
   assert.equal((await expectChain(again.store.journal, "acme")).size, 36)
   await again.close()
+})
+
+test("what does not hold together goes on in no way, and a new epoch needs the secret", async () => {
+  await using house = await openHouse()
+  await house.write(3)
+  await house.sign(4)
+  await house.backUp()
+  await house.close()
+  const { target } = house
+  const options = {
+    data: target,
+    headsPath: `${house.headsPath}-none`,
+    limits: { ...defaultLimits, diskReserveBytes: 0 },
+    isTrial: false,
+    progress: never,
+  }
+  await assert.rejects(resume({ ...options, secret: undefined }), /set TALLYSTICK_SECRET/)
+  using journal = new DatabaseSync(join(target, "journal.db"))
+  for (const { name } of journal.prepare("SELECT name FROM sqlite_schema WHERE type = 'trigger'").all())
+    journal.exec(`DROP TRIGGER ${String(name)}`)
+  journal.exec("UPDATE bodies SET salted = zeroblob(40) WHERE n = 2")
+  journal.close()
+  const refused = await resume({ ...options, secret })
+  assert.match(refused.kind === "refused" ? refused.reasons.join() : "", /entry 2 of workspace acme is not what was recorded/)
 })
 
 function rootAt(folder: string, size: number): Uint8Array {

@@ -114,7 +114,7 @@ async function signed(headsPath: string, copied: readonly Rehashed[]): Promise<v
   const endMs = systemClock.elapsed() + signWaitMs
   while (systemClock.elapsed() < endMs) {
     const { heads } = readHeads(headsPath)
-    if (copied.every(({ origin, entries }) => (heads.get(origin)?.size ?? 0) >= entries)) return
+    if (copied.every(({ origin, size }) => (heads.get(origin)?.size ?? 0) >= size)) return
     await delay(50)
   }
 }

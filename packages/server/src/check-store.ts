@@ -4,6 +4,7 @@ import { StartError } from "./error.ts"
 import { recheck } from "./ledger/recheck.ts"
 import type { Limits } from "./limits.ts"
 import { deriveKey, unwrap } from "./secrets.ts"
+import { epochsOf } from "./store/epochs.ts"
 import { readHeads } from "./store/heads.ts"
 import type { Document, Registry, Store } from "./store/store.ts"
 
@@ -29,7 +30,7 @@ export async function checkStore(store: Store, headsPath: string, limits: Limits
 }
 
 /** With another secret no key would be known, nothing could be signed, and, worst, a repeated write would be recorded again. */
-async function checkSecret(registry: Registry, secret: Uint8Array): Promise<void> {
+export async function checkSecret(registry: Registry, secret: Uint8Array): Promise<void> {
   const [newest] = await registry.list("log-key", undefined, Number.MAX_SAFE_INTEGER, 1)
   if (newest === undefined) return
   try {
@@ -61,11 +62,12 @@ async function recheckAll(store: Store, workspaces: readonly Document<"workspace
 /** A copy of the data that ends before what was signed must not be written to: it would become a second history under the same name. */
 async function behindHeads(store: Store, workspaces: readonly Document<"workspace">[], headsPath: string): Promise<string | undefined> {
   const { heads } = readHeads(headsPath)
-  for (const { id, value } of workspaces) {
-    const signed = heads.get(value.origin)
-    const head = await store.journal.head(id)
-    if (signed !== undefined && signed.size > (head?.sequence ?? 0)) {
-      return `the data is older than what was signed: workspace ${id} ends at entry ${head?.sequence ?? 0}, and ${signed.size} were signed; it can be read, and not be written to. Put the newer data back`
+  for (const workspace of workspaces) {
+    const [{ origin, before }] = epochsOf(workspace)
+    const signed = heads.get(origin)
+    const entries = (await store.journal.head(workspace.id))?.sequence ?? 0
+    if (signed !== undefined && before + signed.size > entries) {
+      return `the data is older than what was signed: workspace ${workspace.id} ends at entry ${entries}, and ${before + signed.size} were signed; it can be read, and not be written to. Put the newer data back; if it is lost, stop the service and run tallystick resume`
     }
   }
   return undefined

@@ -22,12 +22,12 @@ import {
   bundle,
   createFrontier,
   disclosuresPath,
+  epochPath,
   equalBytes,
   eventHash,
   formatBodyLine,
   formatDisclosureLine,
   formatTrustPolicy,
-  fromHex,
   levelWidth,
   packPaths,
   parseCheckpoint,
@@ -40,9 +40,10 @@ import {
 import { disclosuresOf } from "./entry.ts"
 import { StartError } from "./error.ts"
 import { sha256 } from "./sha256.ts"
+import { epochsOf, type Epoch } from "./store/epochs.ts"
 import { vkeyOf } from "./store/log-keys.ts"
 import { openWhole } from "./store/open.ts"
-import type { Document, Stored, Whole } from "./store/store.ts"
+import type { Stored, Whole } from "./store/store.ts"
 
 export interface Exported {
   /** What the checkpoint covers. */
@@ -57,24 +58,46 @@ export async function exportLedger(data: string, workspace: string, folder: stri
   try {
     const document = await whole.registry.get("workspace", workspace, workspace)
     if (document === undefined) throw new StartError(`there is no workspace ${workspace} in ${data}`)
-    const checkpoint = whole.index?.checkpoint(workspace)
+    const [epoch, ...former] = epochsOf(document)
+    const checkpoint = whole.index?.checkpoint(epoch.name)
     if (checkpoint === undefined) throw new StartError(`workspace ${workspace} has no checkpoint yet; start the service, and it signs one`)
-    const files = openFolder(folder, document.value.genesis, checkpoint.size)
-    const vkey = await vkeyOf(whole.registry, document, checkpoint.note)
-    const added = writeEntries(whole, document, checkpoint, files, progress)
-    files.put(packPaths.vkey, Buffer.from(`${vkey}\n`))
-    files.put(packPaths.policy, Buffer.from(formatTrustPolicy(vkey)))
-    files.put(packPaths.checkpoint, Buffer.from(checkpoint.note))
+    // Also a folder that holds something else is not to be written to below.
+    const files = openFolder(folder, epoch, checkpoint.size)
+    let added = 0
+    for (const one of former.toReversed()) added += await exportFormer(whole, one, join(folder, epochPath(one.number, "")), progress)
+    const vkey = await vkeyOf(whole.registry, epoch, checkpoint.note)
+    added += writeEntries(whole, epoch, checkpoint, files, progress)
+    signOff(files, vkey, checkpoint.note)
     files.dropPartials(checkpoint.size)
-    return { entries: checkpoint.size, added }
+    return { entries: epoch.before + checkpoint.size, added }
   } finally {
     whole.close()
   }
 }
 
+/** All that was kept of an epoch that ended. Its last checkpoint may cover less: both sizes have their partial tiles. */
+async function exportFormer(whole: Whole, epoch: Epoch, folder: string, progress: (done: number) => void): Promise<number> {
+  const { end = 0, before, root = new Uint8Array(), checkpoint } = epoch
+  const size = end - before
+  // Written last, and never another: it does not grow.
+  if (existsSync(join(folder, packPaths.vkey))) return 0
+  const files = openFolder(folder, epoch, size)
+  if (checkpoint !== undefined && checkpoint.size < size) writeEntries(whole, epoch, checkpoint, files, () => {})
+  const added = writeEntries(whole, epoch, { size, root }, files, progress)
+  if (checkpoint !== undefined) files.put(packPaths.checkpoint, Buffer.from(checkpoint.note))
+  signOff(files, await vkeyOf(whole.registry, epoch, checkpoint?.note))
+  return added
+}
+
+function signOff(files: Folder, vkey: string, note?: string): void {
+  files.put(packPaths.policy, Buffer.from(formatTrustPolicy(vkey)))
+  files.put(packPaths.vkey, Buffer.from(`${vkey}\n`))
+  if (note !== undefined) files.put(packPaths.checkpoint, Buffer.from(note))
+}
+
 function writeEntries(
   whole: Whole,
-  { id, value }: Document<"workspace">,
+  { workspace, before, ledgerId }: Epoch,
   checkpoint: { readonly size: number; readonly root: Uint8Array },
   files: Folder,
   progress: (done: number) => void,
@@ -83,25 +106,25 @@ function writeEntries(
   const tree = createFrontier(undefined, sha256)
   // Above level 0 there is one hash for 256 entries: a million of them are 125 KB.
   const upper: Uint8Array[][] = []
-  let previous = fromHex(value.ledgerId) ?? new Uint8Array()
+  let previous = ledgerId
   let added = 0
   for (let group = 0; group * tileWidth < size; group++) {
     const first = group * tileWidth
     const width = Math.min(tileWidth, size - first)
-    const entries = whole.entries(id, first, width)
-    const hashes = entries.map((entry, at) => (previous = hashOf(entry, first + at, previous)))
-    if (hashes.length !== width) throw broken(first + hashes.length + 1)
+    const entries = whole.entries(workspace, before + first, width)
+    const hashes = entries.map((entry, at) => (previous = hashOf(entry, { before, index: first + at, previous })))
+    if (hashes.length !== width) throw broken(before + first + hashes.length + 1)
     for (const hash of hashes) {
       tree.append(hash, (level, _, subtree) => {
         if (level > 0 && level % 8 === 0) (upper[level / 8] ??= []).push(subtree)
       })
     }
     added += files.putGroup(group, entries, Buffer.concat(hashes))
-    progress(tree.size)
+    progress(before + tree.size)
   }
   if (!equalBytes(tree.root(), root)) {
     throw new StartError(
-      `the first ${size} entries of workspace ${id} are not those that were signed; tallystick fsck says more. Nothing was signed off in the folder`,
+      `the first ${size} entries of workspace ${workspace} are not those that were signed; tallystick fsck says more. Nothing was signed off in the folder`,
     )
   }
   for (const [level, hashes] of upper.entries()) {
@@ -113,12 +136,18 @@ function writeEntries(
   return added
 }
 
+interface Place {
+  readonly before: number
+  readonly index: number
+  readonly previous: Uint8Array
+}
+
 /** Whoever gives something away has looked at it: an entry that does not hold goes into no export. */
-function hashOf({ sequence, record, body, bodySalt }: Stored, index: number, previous: Uint8Array): Uint8Array {
+function hashOf({ sequence, record, body, bodySalt }: Stored, { before, index, previous }: Place): Uint8Array {
   const fields = parseRecord(record)
-  if (sequence !== index + 1 || fields?.index !== index || !equalBytes(fields.previousHash, previous)) throw broken(index + 1)
-  if (body === undefined || bodySalt === undefined || !equalBytes(bodyHash(bodySalt, body, sha256), fields.bodyHash))
-    throw broken(index + 1)
+  const due = before + index + 1
+  if (sequence !== due || fields?.index !== index || !equalBytes(fields.previousHash, previous)) throw broken(due)
+  if (body === undefined || bodySalt === undefined || !equalBytes(bodyHash(bodySalt, body, sha256), fields.bodyHash)) throw broken(due)
   return eventHash(record, sha256)
 }
 
@@ -136,7 +165,7 @@ interface Folder {
   dropPartials(size: number): void
 }
 
-function openFolder(folder: string, genesis: string, size: number): Folder {
+function openFolder(folder: string, { before, geneses: [genesis = ""] }: Epoch, size: number): Folder {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const at = (path: string): string => join(folder, path)
   const read = (path: string): Buffer | undefined => (existsSync(at(path)) ? readFileSync(at(path)) : undefined)
@@ -154,10 +183,10 @@ function openFolder(folder: string, genesis: string, size: number): Folder {
   const isBegun = readdirSync(folder).every((name) => name === `${packPaths.genesis}.new`)
   if (found === undefined && !isBegun) throw new StartError(`${folder} holds something else; an export is never written over anything`)
   const note = read(packPaths.checkpoint)?.toString("utf8") ?? ""
-  const before = parseCheckpoint(note.slice(0, note.lastIndexOf("\n\n") + 1))?.size ?? 0
-  if (before > size)
+  const had = parseCheckpoint(note.slice(0, note.lastIndexOf("\n\n") + 1))?.size ?? 0
+  if (had > size)
     throw new StartError(
-      `${folder} has ${before} entries, and the last checkpoint of the data covers ${size}: the data is older than its export`,
+      `${folder} has ${had} entries, and the last checkpoint of the data covers ${size}: the data is older than its export`,
     )
   if (found === undefined) put(packPaths.genesis, Buffer.from(genesis))
 
@@ -170,12 +199,12 @@ function openFolder(folder: string, genesis: string, size: number): Folder {
         throw new StartError(`${at(tilePath(0, group))} has other hashes than the data: it is of another history, or was changed`)
       // A full tile is the last of its group that is written, so the others are there.
       if (known !== undefined && width === tileWidth) return 0
-      put(bodiesPath(group), linesOf(entries.map(bodyLine)))
-      const sealed = entries.flatMap((entry) => disclosureLine(entry) ?? [])
+      put(bodiesPath(group), linesOf(entries.map((entry) => bodyLine(entry, before))))
+      const sealed = entries.flatMap((entry) => disclosureLine(entry, before) ?? [])
       if (sealed.length > 0) put(disclosuresPath(group), linesOf(sealed))
       put(tilePath("entries", group, width), bundle(entries.map(({ record }) => record)))
       put(tilePath(0, group, width), hashes)
-      return Math.max(0, Math.min(width, group * tileWidth + width - before))
+      return Math.max(0, Math.min(width, group * tileWidth + width - had))
     },
     dropPartials: (of) => dropPartials(folder, of),
   }
@@ -197,14 +226,14 @@ function isAtEdge({ level, index, width }: Tile, size: number): boolean {
   return index === Math.floor(hashes / tileWidth) && width === hashes % tileWidth
 }
 
-function bodyLine({ sequence, body = new Uint8Array(), bodySalt = new Uint8Array() }: Stored): string {
+function bodyLine({ sequence, body = new Uint8Array(), bodySalt = new Uint8Array() }: Stored, before: number): string {
   const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString("utf8")
-  return formatBodyLine({ index: sequence - 1, salt: bodySalt, body: text })
+  return formatBodyLine({ index: sequence - 1 - before, salt: bodySalt, body: text })
 }
 
-function disclosureLine(entry: Stored): string | undefined {
+function disclosureLine(entry: Stored, before: number): string | undefined {
   const disclosures = disclosuresOf(entry)
-  return disclosures.length === 0 ? undefined : formatDisclosureLine({ index: entry.sequence - 1, disclosures })
+  return disclosures.length === 0 ? undefined : formatDisclosureLine({ index: entry.sequence - 1 - before, disclosures })
 }
 
 function linesOf(lines: readonly string[]): Uint8Array {

@@ -5,6 +5,7 @@ import { isJsonObject, levelWidth, openBody, parseCanonical, tileWidth } from "@
 import { disclosuresOf } from "./entry.ts"
 import type { Fault } from "./fsck.ts"
 import { sha256 } from "./sha256.ts"
+import { epochsOf, type Epoch } from "./store/epochs.ts"
 import type { Document, Stored, Whole } from "./store/store.ts"
 
 const entriesPerRead = 1000
@@ -55,13 +56,17 @@ export function checkBeside(whole: Whole, { id }: Document<"workspace">): readon
 }
 
 /** Tiles that are too short or too long, or that nothing has grown. Their hashes are held against the chain where it is walked. */
-export function checkIndexed({ index }: Whole, { id }: Document<"workspace">): readonly Fault[] {
-  const size = index?.tree(id)?.size ?? 0
-  for (const { level, tile, hashes } of index?.tiles(id) ?? []) {
+export function checkIndexed(whole: Whole, workspace: Document<"workspace">): readonly Fault[] {
+  return epochsOf(workspace).flatMap((epoch) => checkTiles(whole, epoch))
+}
+
+function checkTiles({ index }: Whole, { workspace, name, before }: Epoch): readonly Fault[] {
+  const size = index?.tree(name)?.size ?? 0
+  for (const { level, tile, hashes } of index?.tiles(name) ?? []) {
     const due = Math.max(0, Math.min(tileWidth, levelWidth(level, size) - tile * tileWidth))
     if (level >= 1 && due > 0 && hashes.length === due * hashBytes) continue
     const what = `tile ${tile} of level ${level} has ${hashes.length / hashBytes} hashes, of a tree that has ${due} there`
-    return [{ workspace: id, sequence: tile * tileWidth ** (level + 1) + 1, what }]
+    return [{ workspace, sequence: before + tile * tileWidth ** (level + 1) + 1, what }]
   }
   return []
 }

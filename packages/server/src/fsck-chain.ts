@@ -1,4 +1,4 @@
-// The chain of one workspace, walked from its first entry to its last: each record, its link, its body's hash, and the tree over all of
+// The chain of one epoch of a workspace, walked from its first entry to its last: each record, its link, its body's hash, and the tree over all of
 // them, held against every size and root that somebody has signed or kept.
 
 import {
@@ -7,7 +7,6 @@ import {
   equalBytes,
   eventHash,
   formatCheckpoint,
-  fromHex,
   fromUtf8,
   isJsonObject,
   openBody,
@@ -23,7 +22,8 @@ import {
 import { disclosuresOf } from "./entry.ts"
 import type { Fault } from "./fsck.ts"
 import { sha256 } from "./sha256.ts"
-import type { Checkpoint, Document, KeptIndex, Stored, Whole } from "./store/store.ts"
+import type { Epoch } from "./store/epochs.ts"
+import type { Checkpoint, KeptIndex, Stored, Whole } from "./store/store.ts"
 
 /** A size and a root that the chain must have, and who says so. */
 export interface Watched {
@@ -41,30 +41,29 @@ export interface Walked {
   /** The keys that the chain itself announces. */
   readonly vkeys: readonly string[]
   readonly faults: readonly Fault[]
+  /** It ended before its last entry. */
+  readonly isBroken: boolean
 }
 
 const entriesPerRead = 1000
 const levelsPerTile = 8
 const hashBytes = 32
 
-export function walkChain(
-  whole: Whole,
-  workspace: Document<"workspace">,
-  watched: readonly Watched[],
-  progress: (done: number) => void,
-): Walked {
-  const { id, value } = workspace
+export function walkChain(whole: Whole, epoch: Epoch, watched: readonly Watched[], progress: (done: number) => void): Walked {
+  const { workspace: id, name, before, end, ledgerId: ledger } = epoch
+  // Entries are counted from the epoch's first, until all is found.
   const faults: Fault[] = []
   const vkeys: string[] = []
   const tree = createFrontier(undefined, sha256)
-  const ledger = fromHex(value.ledgerId) ?? new Uint8Array()
-  const roots = watchRoots(id, [...watched, ...keptRoots(whole.index, id)], faults)
-  const tiles = watchTiles(whole.index, id, faults)
-  const edge = watchEdge(whole.index, id, faults)
-  const place: Place = { index: 0, timeMs: 0, kind: "admin", ledger, previous: ledger }
+  const checkpoint = end === undefined ? whole.index?.checkpoint(name) : epoch.checkpoint
+  const roots = watchRoots(id, [...watched, ...keptRoots(checkpoint), ...goneOnFrom(epoch)], faults)
+  const tiles = watchTiles(whole.index, epoch, faults)
+  const edge = watchEdge(whole.index, epoch, faults)
+  const place: Place = { before, index: 0, timeMs: 0, kind: "admin", ledger, previous: ledger }
   let broken = false
   while (!broken) {
-    const entries = whole.entries(id, tree.size, entriesPerRead)
+    const left = (end ?? Infinity) - before - tree.size
+    const entries = whole.entries(id, before + tree.size, Math.min(entriesPerRead, left))
     if (entries.length === 0) break
     for (const entry of entries) {
       const wrong = check(entry, place)
@@ -78,19 +77,30 @@ export function walkChain(
       roots.grown(tree)
       edge.grown(tree)
     }
-    progress(tree.size)
+    progress(before + tree.size)
   }
   if (!broken) {
-    faults.push(...endFaults(whole, id, tree.size))
+    if (end === undefined) faults.push(...endFaults(whole, epoch, tree.size))
     roots.ended(tree.size)
     edge.ended(tree.size)
   }
-  faults.push(...checkpointFaults(whole.index?.checkpoint(id), workspace, vkeys, broken ? tree.size : undefined))
-  return { entries: tree.size, root: tree.root(), vkeys, faults }
+  faults.push(...checkpointFaults(checkpoint, epoch, vkeys, broken ? tree.size : undefined))
+  return { entries: tree.size, root: tree.root(), vkeys, faults: faults.map((fault) => counted(fault, before)), isBroken: broken }
+}
+
+/** By the sequences of the workspace. */
+function counted(fault: Fault, before: number): Fault {
+  const { sequence, upTo } = fault
+  return {
+    ...fault,
+    ...(sequence !== undefined && { sequence: before + sequence }),
+    ...(upTo !== undefined && { upTo: before + upTo }),
+  }
 }
 
 /** Where the next entry must fit. */
 interface Place {
+  readonly before: number
   index: number
   timeMs: number
   /** Of the entry before. */
@@ -101,10 +111,10 @@ interface Place {
 
 /** What is wrong with an entry in this place, if anything; if nothing is, the place is then that of the next one. */
 function check({ sequence, record, bodySalt, body }: Stored, place: Place): string | undefined {
-  if (sequence !== place.index + 1) return `it is not there; the next one that is kept is entry ${sequence}`
+  if (sequence !== place.before + place.index + 1) return `it is not there; the next one that is kept is entry ${sequence}`
   const fields = parseRecord(record)
   if (fields === undefined) return "the record is not one"
-  if (fields.index !== place.index) return `the record is that of entry ${fields.index + 1}`
+  if (fields.index !== place.index) return `the record is that of entry ${place.before + fields.index + 1}`
   if (!same(fields.ledgerId, place.ledger)) return "the record is of another ledger"
   if (!same(fields.previousHash, place.previous))
     return `the record follows ${toHex(fields.previousHash)}, and what stands before it is ${toHex(place.previous)}`
@@ -132,8 +142,12 @@ function announced(entry: Stored): readonly string[] {
   return typeof vkey === "string" ? [vkey] : []
 }
 
-function keptRoots(index: KeptIndex | undefined, workspace: string): readonly Watched[] {
-  const checkpoint = index?.checkpoint(workspace)
+/** What a former epoch had when it ended, by the genesis of the one that goes on from it. */
+function goneOnFrom({ before, end, root }: Epoch): readonly Watched[] {
+  return end === undefined || root === undefined ? [] : [{ size: end - before, root, by: "the epoch that goes on from them" }]
+}
+
+function keptRoots(checkpoint: Checkpoint | undefined): readonly Watched[] {
   return checkpoint === undefined ? [] : [{ size: checkpoint.size, root: checkpoint.root, by: "the checkpoint that is kept" }]
 }
 
@@ -163,8 +177,8 @@ function watchRoots(workspace: string, watched: readonly Watched[], faults: Faul
 }
 
 /** What the tree closes, against the tiles that are kept of it: level 0 is the records' own hashes. */
-function watchTiles(index: KeptIndex | undefined, workspace: string, faults: Fault[]) {
-  const kept = index?.tree(workspace)?.size ?? 0
+function watchTiles(index: KeptIndex | undefined, { workspace, name }: Epoch, faults: Fault[]) {
+  const kept = index?.tree(name)?.size ?? 0
   const tiles = new Map<number, { readonly tile: number; readonly hashes: Uint8Array }>()
   let isFound = false
   return (level: number, n: number, hash: Uint8Array): void => {
@@ -173,7 +187,7 @@ function watchTiles(index: KeptIndex | undefined, workspace: string, faults: Fau
     if (index === undefined || end > kept) return
     const [tileLevel, tile] = [level / levelsPerTile, Math.floor(n / tileWidth)]
     let known = tiles.get(tileLevel)
-    if (known?.tile !== tile) tiles.set(tileLevel, (known = { tile, hashes: index.tile(workspace, tileLevel, tile) }))
+    if (known?.tile !== tile) tiles.set(tileLevel, (known = { tile, hashes: index.tile(name, tileLevel, tile) }))
     const at = (n % tileWidth) * hashBytes
     if (equalBytes(known.hashes.subarray(at, at + hashBytes), hash)) return
     isFound = true
@@ -183,8 +197,8 @@ function watchTiles(index: KeptIndex | undefined, workspace: string, faults: Fau
 }
 
 /** The tree's right edge as it is kept, against the one that the entries make. */
-function watchEdge(index: KeptIndex | undefined, workspace: string, faults: Fault[]) {
-  const kept = index?.tree(workspace)
+function watchEdge(index: KeptIndex | undefined, { workspace, name }: Epoch, faults: Fault[]) {
+  const kept = index?.tree(name)
   return {
     grown(tree: Frontier): void {
       if (kept === undefined || kept.size !== tree.size) return
@@ -201,10 +215,10 @@ function watchEdge(index: KeptIndex | undefined, workspace: string, faults: Faul
 }
 
 /** What is derived of entries that are not there. */
-function endFaults(whole: Whole, workspace: string, entries: number): readonly Fault[] {
+function endFaults(whole: Whole, { workspace, before }: Epoch, entries: number): readonly Fault[] {
   const faults: Fault[] = []
   const ahead = (of: number, what: string): void => {
-    if (of > entries) faults.push({ workspace, sequence: entries + 1, what: `it is not there, and ${what} up to entry ${of}` })
+    if (of > before + entries) faults.push({ workspace, sequence: entries + 1, what: `it is not there, and ${what} up to entry ${of}` })
   }
   ahead(whole.index?.position(workspace) ?? 0, "the index goes")
   ahead(whole.filed(workspace), "the search is filled")
@@ -215,7 +229,7 @@ function endFaults(whole: Whole, workspace: string, entries: number): readonly F
 /** The kept checkpoint is what it was signed as. Where the walk ended early, its key may not have been seen. */
 function checkpointFaults(
   checkpoint: Checkpoint | undefined,
-  { id, value }: Document<"workspace">,
+  { workspace, origin }: Epoch,
   vkeys: readonly string[],
   brokenAt: number | undefined,
 ): readonly Fault[] {
@@ -224,12 +238,12 @@ function checkpointFaults(
   const keys = vkeys.map((vkey) => parseVkey(vkey)).filter((key) => key !== undefined)
   const opened = openNote(
     note,
-    keys.filter(({ name }) => name === value.origin),
+    keys.filter(({ name }) => name === origin),
   )
-  const at = { workspace: id, sequence: size }
+  const at = { workspace, sequence: size }
   if (!opened.ok)
     return [{ ...at, what: `the checkpoint that is kept is not signed by a key that the ledger announced (${opened.reason})` }]
-  if (root.length !== hashBytes || opened.text !== formatCheckpoint({ origin: value.origin, size, root }))
+  if (root.length !== hashBytes || opened.text !== formatCheckpoint({ origin, size, root }))
     return [{ ...at, what: "the checkpoint that is kept says another size or root than it was signed with" }]
   return []
 }

@@ -1,10 +1,11 @@
 // Derives again everything that is kept of a ledger, from its first byte on, and names what is not as it was written. It believes neither
 // the index nor the registry: only what hashes to a record, what a record hashes to, and what a key that the chain announced has signed.
 
-import { ledgerId, openNote, parseCheckpoint, parseGenesis, parseVkey, toHex } from "@tallystick/proof"
+import { equalBytes, openNote, parseCheckpoint, parseVkey, readLineage, toHex } from "@tallystick/proof"
 import { allWorkspaces } from "./check-store.ts"
 import { checkBeside, checkContents, checkIndexed, checkKeyed } from "./fsck-beside.ts"
 import { walkChain, type Watched } from "./fsck-chain.ts"
+import { epochsOf, type Epoch } from "./store/epochs.ts"
 import { readHeads } from "./store/heads.ts"
 import { sha256 } from "./sha256.ts"
 import { openWhole } from "./store/open.ts"
@@ -74,10 +75,9 @@ async function fsckWhole(whole: Whole, { headsPath, workspaces, checkpoints, pas
     timings.push({ pass, entries, ms: performance.now() - started })
   }
   timed("chain", (workspace) => {
-    const found = walkChain(whole, workspace, watched.get(workspace.value.origin) ?? [], (done) => progress("chain", workspace.id, done))
+    const found = walkEpochs(whole, workspace, watched, (done) => progress("chain", workspace.id, done))
     walked.push({ workspace: workspace.id, entries: found.entries, root: toHex(found.root) })
-    const signed = (watched.get(workspace.value.origin) ?? []).flatMap(({ note }) => note ?? [])
-    return { entries: found.entries, faults: [...genesisFaults(workspace), ...found.faults, ...signatureFaults(workspace, signed, found)] }
+    return { entries: found.entries, faults: [...genesisFaults(workspace), ...found.faults] }
   })
   timed("contents", (workspace) => checkContents(whole, workspace, (done) => progress("contents", workspace.id, done)))
   timed("index", (workspace) => ({
@@ -87,15 +87,42 @@ async function fsckWhole(whole: Whole, { headsPath, workspaces, checkpoints, pas
   return { workspaces: walked, faults: faults.toSorted(byPlace), timings }
 }
 
+/** The epochs of a workspace, the oldest first: behind one that does not hold, nothing can be said of the next. */
+function walkEpochs(
+  whole: Whole,
+  workspace: Document<"workspace">,
+  watched: ReadonlyMap<string, readonly Watched[]>,
+  progress: (done: number) => void,
+): { readonly entries: number; readonly root: Uint8Array; readonly faults: readonly Fault[] } {
+  const faults: Fault[] = []
+  let entries = 0
+  let root: Uint8Array = new Uint8Array()
+  for (const epoch of epochsOf(workspace).toReversed()) {
+    const signed = watched.get(epoch.origin) ?? []
+    const found = walkChain(whole, epoch, signed, progress)
+    const notes = signed.flatMap(({ note }) => note ?? [])
+    faults.push(...found.faults, ...signatureFaults(epoch, notes, found))
+    entries += found.entries
+    root = found.root
+    if (found.isBroken) break
+  }
+  return { entries, root, faults }
+}
+
 /** By the workspace's registry, which any who can write the file could have changed: its genesis must be what every record names. */
-function genesisFaults({ id, value }: Document<"workspace">): readonly Fault[] {
-  const genesis = parseGenesis(value.genesis)
-  const holds =
-    genesis !== undefined &&
-    genesis.origin === value.origin &&
-    genesis.workspaceId === id &&
-    toHex(ledgerId(value.genesis, sha256)) === value.ledgerId
-  return holds ? [] : [{ workspace: id, what: "the genesis that the registry has is not that of its ledger" }]
+function genesisFaults(workspace: Document<"workspace">): readonly Fault[] {
+  const epochs = epochsOf(workspace)
+  const lineage = readLineage(epochs[0].geneses, sha256)
+  const holds = epochs.every(({ origin, ledgerId }, at) => {
+    const born = lineage?.[at]
+    return born?.genesis.origin === origin && born.genesis.workspaceId === workspace.id && equalBytes(born.ledgerId, ledgerId)
+  })
+  // How much of an epoch was kept is what the next one's genesis says.
+  const goesOn = epochs.every(({ before, end, root }, at) => {
+    const successor = lineage?.[at - 1]?.genesis.continues
+    return end === undefined || (successor?.size === end - before && root !== undefined && successor.root === toHex(root))
+  })
+  return holds && goesOn ? [] : [{ workspace: workspace.id, what: "the genesis that the registry has is not that of its ledger" }]
 }
 
 function watchedOf(
@@ -104,13 +131,17 @@ function watchedOf(
   checkpoints: readonly string[],
   all: boolean,
 ): { readonly watched: ReadonlyMap<string, readonly Watched[]>; readonly faults: Fault[] } {
-  const watched = new Map<string, Watched[]>(known.map(({ value }) => [value.origin, []]))
+  const epochs = known.flatMap((workspace) => epochsOf(workspace))
+  const watched = new Map<string, Watched[]>(epochs.map(({ origin }) => [origin, []]))
+  const former = new Set(epochs.filter(({ end }) => end !== undefined).map(({ origin }) => origin))
   const faults: Fault[] = []
   const strange = (what: string, origin: string): void => {
     if (all) faults.push({ what: `${what} is of the log ${origin}, and no workspace here has it` })
   }
   for (const [origin, head] of heads) {
     const list = watched.get(origin)
+    // What was signed and lost is said by the epoch that goes on without it.
+    if (former.has(origin)) continue
     if (list === undefined) strange("a line of the heads file", origin)
     else list.push({ ...head, by: "the heads file" })
   }
@@ -135,18 +166,18 @@ export class CheckpointError extends Error {
 }
 
 function signatureFaults(
-  { id, value }: Document<"workspace">,
+  { workspace, origin }: Epoch,
   notes: readonly string[],
   { vkeys }: { readonly vkeys: readonly string[] },
 ): readonly Fault[] {
-  const keys = vkeys.map((vkey) => parseVkey(vkey)).filter((key) => key !== undefined && key.name === value.origin)
+  const keys = vkeys.map((vkey) => parseVkey(vkey)).filter((key) => key !== undefined && key.name === origin)
   return notes.flatMap((note) => {
     const opened = openNote(
       note,
       keys.filter((key) => key !== undefined),
     )
     if (opened.ok) return []
-    return [{ workspace: id, what: `the given checkpoint is not signed by a key that the ledger announced (${opened.reason})` }]
+    return [{ workspace, what: `the given checkpoint is not signed by a key that the ledger announced (${opened.reason})` }]
   })
 }
 

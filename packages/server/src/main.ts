@@ -254,19 +254,23 @@ Example:
 
 program
   .command("resume")
-  .description("go on from a copy that `backup` made, while the service is stopped, if nothing that was signed is missing")
+  .description("go on from a copy that `backup` made, or from data that is older than what was signed, while the service is stopped")
+  .option("--check", "only look, and say what would be done", false)
+  .option("--json", "print what was done as JSON", false)
   .addHelpText(
     "after",
     `
-The heads file of the service that was backed up says what was signed last: bring it along, the newest there is (TALLYSTICK_HEADS). Where
-the copy ends there, the mark is taken off, and the service goes on from it. Where anything that was signed is missing, nothing is changed.
+The heads file of the service that was backed up says what was signed last: bring it along, the newest there is (TALLYSTICK_HEADS). A
+workspace that ends there goes on as it is. Where anything that was signed is missing, or nobody knows what was, the workspace goes on in a
+new epoch: a ledger with a name and a key of its own, which begins by saying what it goes on from. Its entries stay, and what is written from
+then on follows them; receipts of what is lost stay lost, and say so when they are verified. Anything that does not hold together is refused.
 
 Example:
   $ TALLYSTICK_DATA=/backups/tallystick-monday TALLYSTICK_HEADS=/var/lib/tallystick.heads tallystick resume`,
   )
-  .action(async () => {
+  .action(async ({ check, json }: { check: boolean; json: boolean }) => {
     const { runResume } = await import("./cli/resume.ts")
-    process.exitCode = await runResume({ environment: process.env, say, complain: remark, progress: progressLine() })
+    process.exitCode = await runResume({ environment: process.env, check, json, say, complain: remark, progress: progressLine() })
   })
 
 try {

@@ -9,6 +9,7 @@ import { createSigners } from "./followers/signer.ts"
 import { startWatching, type Sighting, type Watching } from "./followers/watching.ts"
 import { readRoot } from "./query/tree-reads.ts"
 import type { Limits } from "./limits.ts"
+import type { Log } from "./store/epochs.ts"
 import { openHeads, type Heads } from "./store/heads.ts"
 import { openWatched } from "./store/open.ts"
 import type { Checkpoint, WatchedStore } from "./store/store.ts"
@@ -36,7 +37,7 @@ export function watchHere(
   report: (sighting: Sighting) => void,
 ): Watching {
   const { journal, index, registry } = store
-  const rootAt = (workspace: string, size: number) => readRoot({ journal, index }, workspace, size)
+  const rootAt = (log: Log, size: number) => readRoot({ journal, index }, log, size)
   const signersOf = createSigners({ registry, journal, secret, clock })
   const checkpointer = createCheckpointer({ journal, index, registry, heads, signersOf, rootAt, clock })
   const audit = (listener: AuditListener) => createAuditor({ journal, index, registry, heads, clock, limits }, listener)

@@ -9,6 +9,7 @@ import { ConfigError, readConfig, secretOf, type Config } from "../config.ts"
 import { StartError } from "../error.ts"
 import { recheck } from "../ledger/recheck.ts"
 import { deriveKey, unwrap } from "../secrets.ts"
+import { epochsOf } from "../store/epochs.ts"
 import { readHeads } from "../store/heads.ts"
 import { openSnapshot } from "../store/open.ts"
 import type { Document, Snapshot } from "../store/store.ts"
@@ -239,14 +240,15 @@ async function lookAtChains({ limits }: Config, { journal }: Snapshot, workspace
 async function lookAtHeads({ heads: path }: Config, { journal }: Snapshot, workspaces: readonly Document<"workspace">[]): Promise<Look> {
   const { heads } = readHeads(path)
   let signed = 0
-  for (const { id, value } of workspaces) {
-    const head = heads.get(value.origin)
-    const entries = (await journal.head(id))?.sequence ?? 0
-    if (head !== undefined && head.size > entries)
+  for (const workspace of workspaces) {
+    const [{ origin, before }] = epochsOf(workspace)
+    const head = heads.get(origin)
+    const entries = (await journal.head(workspace.id))?.sequence ?? 0
+    if (head !== undefined && before + head.size > entries)
       return bad(
         "checkpoints",
-        `workspace ${id} ends at entry ${entries}, and ${head.size} were signed`,
-        "this data is older than what was signed: put the newer data back, and never start this one for writing",
+        `workspace ${workspace.id} ends at entry ${entries}, and ${before + head.size} were signed`,
+        "this data is older than what was signed: put the newer data back; if it is lost, tallystick resume goes on from here under another name",
       )
     if (head !== undefined) signed += 1
   }

@@ -7,7 +7,7 @@ import type { Limits } from "../limits.ts"
 import type { Heads } from "../store/heads.ts"
 import type { Audit, Document, Finding, Index, JournalReader, Registry, Tree } from "../store/store.ts"
 import { IntegrityError } from "./checkpointer.ts"
-import { isOfTree, openWalk, stillWrong, walkOn, type Walk } from "./walk.ts"
+import { isOfTree, openWalk, reached, stillWrong, walkOn, type Walk } from "./walk.ts"
 
 export interface AuditSummary {
   readonly round: number
@@ -133,7 +133,7 @@ export function createAuditor(parts: AuditorParts, { found, failed, summarise }:
       const [document] = await registry.list("workspace", undefined, before, 1)
       if (document === undefined) return undefined
       if (!findings.some(({ workspace }) => workspace === document.id)) {
-        const next = await open(parts, document, document.serial === serial ? tree : emptyTree)
+        const next = await open(parts, document, document.serial === serial ? the(state) : undefined)
         if (!(next instanceof Error)) return next
         cannotRead(document.id, document.serial, `re-verifying: ${next.message}`)
       }
@@ -149,22 +149,23 @@ export function createAuditor(parts: AuditorParts, { found, failed, summarise }:
 
   /** Whatever is wrong with one workspace, the others have their turn. */
   async function guarded(walked: Walk, budget: number): Promise<number> {
-    const { workspace, serial, frontier, end } = walked
+    const { workspace, serial, end } = walked
     try {
       const { count, spent } = await walkOn(journal, walked, budget)
       verified += count
-      const isDone = frontier.size === end
+      const isDone = reached(walked) === end
       if (isDone) walk = undefined
-      at({ serial, tree: isDone ? emptyTree : frontier.save(), entries: the(state).entries + count })
+      const tree = isDone ? emptyTree : walked.frontier.save()
+      at({ serial, tree, epoch: walked.epochs[0].number, entries: the(state).entries + count })
       return spent
     } catch (error) {
       walk = undefined
       const detail = detailOf(error)
       if (error instanceof IntegrityError) {
         at({ serial, tree: emptyTree })
-        await note({ workspace, sequence: frontier.size + (isOfTree(detail) ? 0 : 1), detail, foundMs: clock.now() })
+        await note({ workspace, sequence: reached(walked) + (isOfTree(detail) ? 0 : 1), detail, foundMs: clock.now() })
       } else {
-        cannotRead(workspace, serial, `re-verifying entry ${frontier.size + 1}: ${detail}`)
+        cannotRead(workspace, serial, `re-verifying entry ${reached(walked) + 1}: ${detail}`)
       }
       return entriesPerWorkspace
     }
@@ -189,7 +190,7 @@ export function createAuditor(parts: AuditorParts, { found, failed, summarise }:
     if (state === undefined) return
     summarisedMs = clock.elapsed()
     const { round, entries, startedMs, sinceMs, findings } = state
-    const left = walk === undefined ? 0 : walk.end - walk.frontier.size
+    const left = walk === undefined ? 0 : walk.end - reached(walk)
     summarise({ round, entries, verified, failed: findings.length, unread, sinceMs: isComplete() ? startedMs : sinceMs, left })
   }
 
@@ -213,11 +214,12 @@ async function remembered({ journal, index, registry }: AuditorParts): Promise<A
 }
 
 /** A workspace that cannot be read is left for the next round. */
-async function open({ journal, heads }: AuditorParts, document: Document<"workspace">, tree: Tree): Promise<Walk | Error> {
+async function open({ journal, heads }: AuditorParts, document: Document<"workspace">, before: Audit | undefined): Promise<Walk | Error> {
   try {
     // What was signed is asked first: of the journal, at least as much is there then.
     const signed = heads.get(document.value.origin)
-    const begun = tree.size > 0 ? await openWalk(journal, document, signed, tree) : undefined
+    const begun =
+      before === undefined || before.tree.size === 0 ? undefined : await openWalk(journal, document, signed, before.tree, before.epoch)
     const walk = begun ?? (await openWalk(journal, document, signed, emptyTree))
     return walk ?? new Error("it cannot be read from its beginning")
   } catch (error) {

@@ -8,6 +8,7 @@ import { defaultLimits } from "../limits.ts"
 import { readInclusion, readRoot, readTile } from "../query/tree-reads.ts"
 import { deriveKey, wrap } from "../secrets.ts"
 import type { Change } from "../store/store.ts"
+import { epochsOf, type Log } from "../store/epochs.ts"
 import { expectChain } from "../store/expect-chain.ts"
 import { memoryHeads, type Heads } from "../store/heads.ts"
 import { openMemory } from "../store/memory.ts"
@@ -94,11 +95,13 @@ async function openHouse(entries: number) {
         registry: watched.registry,
         heads,
         signersOf: async () => [signer],
-        rootAt: (workspace, size) => readRoot({ journal, index }, workspace, size),
+        rootAt: (log, size) => readRoot({ journal, index }, log, size),
         clock,
       }),
   }
 }
+
+const acmeLog: Log = { workspace: "acme", name: "acme", before: 0, end: undefined }
 
 async function followAll(journal: JournalReader, checkpointer: Checkpointer): Promise<void> {
   while (!(await followOnce(journal, [checkpointer], "acme", limits)).caughtUp) continue
@@ -172,11 +175,11 @@ test("a checkpointer goes on where the last one stopped, also within a batch, an
     const expected = Array.from({ length: width }, (_, place) =>
       naiveRoot(hashes.slice((tile * 256 + place) * 256 ** level, (tile * 256 + place + 1) * 256 ** level)),
     )
-    assert.equal(Buffer.from(await readTile(kept, "acme", level, tile, 256)).toString("hex"), expected.join(""), `tile ${level}/${tile}`)
+    assert.equal(Buffer.from(await readTile(kept, acmeLog, level, tile, 256)).toString("hex"), expected.join(""), `tile ${level}/${tile}`)
   }
   // From a leaf and its neighbours up to the root, as RFC 9162 does it.
   for (const index of [0, 1, 255, 256, 511, 512, 598, 599]) {
-    const proof = await readInclusion(kept, "acme", index, 600)
+    const proof = await readInclusion(kept, acmeLog, index, 600)
     let [node, at, end] = [hashes[index] ?? "", index, 599]
     for (const sibling of proof.map((hash) => Buffer.from(hash).toString("hex"))) {
       const [left, right] = at % 2 === 1 || at === end ? [sibling, node] : [node, sibling]
@@ -382,7 +385,8 @@ test("two followers at different places are each given what they have not taken,
 test("a workspace's key signs for it, is unsealed by the service's secret alone, and must bear the origin's name", async () => {
   const house = await openHouse(1)
   const { registry, journal } = house
-  const [made] = await createSigners({ registry, journal, secret, clock })("acme", 1, 0)
+  const [epoch] = epochsOf(house.acme)
+  const [made] = await createSigners({ registry, journal, secret, clock })(epoch, 1, 0)
   assert.ok(made !== undefined)
   assert.equal(made.name, origin)
   assert.ok(
@@ -393,8 +397,8 @@ test("a workspace's key signs for it, is unsealed by the service's secret alone,
       made.sign(Buffer.from("x")),
     ),
   )
-  await assert.rejects(createSigners({ registry, journal, secret: Buffer.alloc(32, 4), clock })("acme", 1, 0))
-  await assert.rejects(createSigners({ registry, journal, secret, clock })("other", 1, 0), /no key to sign with/)
+  await assert.rejects(createSigners({ registry, journal, secret: Buffer.alloc(32, 4), clock })(epoch, 1, 0))
+  await assert.rejects(createSigners({ registry, journal, secret, clock })({ ...epoch, workspace: "other" }, 1, 0), /no key to sign with/)
   const wrong = createCheckpointer({
     ...house,
     heads: memoryHeads(),

@@ -8,7 +8,6 @@ import {
   equalBytes,
   eventHash,
   formatCheckpoint,
-  fromHex,
   parseRecord,
   signNote,
   tileWidth,
@@ -17,8 +16,9 @@ import {
 } from "@tallystick/proof"
 import type { Clock } from "../clock.ts"
 import { sha256 } from "../sha256.ts"
-import type { Heads } from "../store/heads.ts"
-import type { Checkpoint, Index, JournalReader, Registry, Stored, TileGrowth } from "../store/store.ts"
+import { epochsOf, type Epoch, type Log } from "../store/epochs.ts"
+import type { Heads, SignedHead } from "../store/heads.ts"
+import type { Checkpoint, Index, JournalReader, Registry, Stored, TileGrowth, Tree } from "../store/store.ts"
 import type { Follower } from "./follow.ts"
 import type { SignersOf } from "./signer.ts"
 
@@ -40,14 +40,13 @@ export interface CheckpointerParts {
   readonly registry: Registry
   readonly heads: Heads
   readonly signersOf: SignersOf
-  /** The root of a workspace's first entries, as the journal and the index have them. */
-  readonly rootAt: (workspace: string, size: number) => Promise<Uint8Array>
+  /** The root of a log's first entries, as the journal and the index have them. */
+  readonly rootAt: (log: Log, size: number) => Promise<Uint8Array>
   readonly clock: Clock
 }
 
-interface Growing {
-  readonly origin: string
-  readonly ledgerId: Uint8Array
+interface Growing extends Place {
+  readonly epoch: Epoch
   frontier: Frontier
   lastHash: Uint8Array
   unsignedSinceMs: number | undefined
@@ -59,51 +58,70 @@ const levelsPerTile = 8
 export function createCheckpointer({ journal, index, registry, heads, signersOf, rootAt, clock }: CheckpointerParts): Checkpointer {
   const trees = new Map<string, Growing>()
 
+  /** The tree that grows: the newest epoch's, but where the index is made anew, which begins with the oldest. */
   async function treeOf(workspace: string): Promise<Growing> {
     const known = trees.get(workspace)
     if (known !== undefined) return known
     const document = await registry.get("workspace", workspace, workspace)
-    const ledgerId = fromHex(document?.value.ledgerId ?? "")
-    assert(document !== undefined && ledgerId !== undefined, "a chain belongs to a workspace")
-    const saved = await index.tree(workspace)
-    const size = saved?.size ?? 0
-    const signed = heads.get(document.value.origin)
-    // Signed under another copy of the data: what is here now is then another history, which may have grown beyond that one.
-    if (signed !== undefined && signed.size <= size && !equalBytes(await rootAt(workspace, signed.size), signed.root))
-      throw notSigned(signed.size)
-    const last = size === 0 ? undefined : await journal.records(workspace, size, 1)
-    const lastHash = last === undefined ? ledgerId : eventHash(last, sha256)
-    const growing: Growing = {
-      origin: document.value.origin,
-      ledgerId,
-      frontier: createFrontier(saved, sha256),
-      lastHash,
-      unsignedSinceMs: undefined,
+    assert(document !== undefined, "a chain belongs to a workspace")
+    for (const epoch of epochsOf(document).toReversed()) {
+      const saved = await index.tree(epoch.name)
+      const size = saved?.size ?? 0
+      if (epoch.end !== undefined && epoch.before + size >= epoch.end) continue
+      const growing = await grownTo(epoch, size, saved)
+      trees.set(workspace, growing)
+      return growing
     }
-    trees.set(workspace, growing)
-    return growing
+    throw new Error("the newest epoch has no end")
+  }
+
+  async function grownTo(epoch: Epoch, size: number, saved: Tree | undefined): Promise<Growing> {
+    const { workspace, before, ledgerId } = epoch
+    assert(ledgerId.length === hashBytes, "a chain belongs to a workspace")
+    const signed = signedOf(epoch)
+    // Signed under another copy of the data: what is here now is then another history, which may have grown beyond that one.
+    if (signed !== undefined && signed.size <= size && !equalBytes(await rootAt(epoch, signed.size), signed.root))
+      throw notSigned(signed.size)
+    const last = size === 0 ? undefined : await journal.records(workspace, before + size, 1)
+    const lastHash = last === undefined ? ledgerId : eventHash(last, sha256)
+    return { epoch, before, ledgerId, frontier: createFrontier(saved, sha256), lastHash, unsignedSinceMs: undefined }
+  }
+
+  /** What a tree must be when it has this size. Of a former epoch, what was signed and is lost is not asked for any more. */
+  function signedOf({ origin, end, before, root }: Epoch): SignedHead | undefined {
+    return end === undefined || root === undefined ? heads.get(origin) : { size: end - before, root }
+  }
+
+  async function grow(workspace: string, tree: Growing, entries: readonly Stored[]): Promise<void> {
+    const fromSize = tree.frontier.size
+    const signed = signedOf(tree.epoch)
+    const tiles = createTileGrowth()
+    for (const entry of entries) {
+      const { hash, timeMs } = checkEntry(tree, entry)
+      tree.frontier.append(hash, tiles.completed)
+      tree.lastHash = hash
+      tree.unsignedSinceMs ??= timeMs
+      if (tree.frontier.size === signed?.size && !equalBytes(tree.frontier.root(), signed.root)) throw notSigned(signed.size)
+    }
+    const grown = await index.growTree(tree.epoch.name, fromSize, tree.frontier.save(), tiles.growth())
+    assert(grown, "nobody else grows this tree")
+    // Complete: the next epoch's is the one that grows.
+    if (positionOf(tree) === tree.epoch.end) trees.delete(workspace)
   }
 
   return {
     name: "checkpointer",
-    position: async (workspace) => (await treeOf(workspace)).frontier.size,
+    position: async (workspace) => positionOf(await treeOf(workspace)),
     unsignedSinceMs: (workspace) => trees.get(workspace)?.unsignedSinceMs,
 
     async take(workspace, entries) {
-      const tree = await treeOf(workspace)
-      const fromSize = tree.frontier.size
-      const signed = heads.get(tree.origin)
-      const tiles = createTileGrowth()
       try {
-        for (const entry of entries) {
-          const { hash, timeMs } = checkEntry(tree, entry)
-          tree.frontier.append(hash, tiles.completed)
-          tree.lastHash = hash
-          tree.unsignedSinceMs ??= timeMs
-          if (tree.frontier.size === signed?.size && !equalBytes(tree.frontier.root(), signed.root)) throw notSigned(signed.size)
+        for (let taken = 0; taken < entries.length;) {
+          const tree = await treeOf(workspace)
+          const room = (tree.epoch.end ?? Infinity) - positionOf(tree)
+          await grow(workspace, tree, entries.slice(taken, taken + room))
+          taken += room
         }
-        const grown = await index.growTree(workspace, fromSize, tree.frontier.save(), tiles.growth())
-        assert(grown, "nobody else grows this tree")
       } catch (error) {
         // The tree in memory is ahead of the one that is kept: it is read again.
         trees.delete(workspace)
@@ -113,20 +131,23 @@ export function createCheckpointer({ journal, index, registry, heads, signersOf,
 
     async sign(workspace) {
       const tree = await treeOf(workspace)
-      const before = await index.checkpoint(workspace)
+      const { origin, end, name } = tree.epoch
+      // A former epoch is never signed again, also while its tree is made anew.
+      if (end !== undefined) return undefined
+      const before = await index.checkpoint(name)
       const size = tree.frontier.size
       if (size === (before?.size ?? 0)) return before
       assert(size > (before?.size ?? 0), "a tree never shrinks below what was signed")
-      const signed = heads.get(tree.origin)
+      const signed = heads.get(origin)
       // A rebuilt tree is signed again once it has reached what was signed before.
       if (signed !== undefined && signed.size > size) return before
       const root = tree.frontier.root()
-      if (!heads.advance(tree.origin, { size, root })) throw new IntegrityError(`another tree of size ${size} was signed`)
-      const signers = await signersOf(workspace, size, before?.size ?? 0)
-      for (const { name } of signers) assert.equal(name, tree.origin, "a ledger's key has its origin's name")
-      const note = signNote(formatCheckpoint({ origin: tree.origin, size, root }), ...signers)
+      if (!heads.advance(origin, { size, root })) throw new IntegrityError(`another tree of size ${size} was signed`)
+      const signers = await signersOf(tree.epoch, size, before?.size ?? 0)
+      for (const signer of signers) assert.equal(signer.name, origin, "a ledger's key has its origin's name")
+      const note = signNote(formatCheckpoint({ origin, size, root }), ...signers)
       const checkpoint = { size, root, note, signedMs: clock.now() }
-      assert(await index.putCheckpoint(workspace, before?.size ?? 0, checkpoint), "nobody else signs this tree")
+      assert(await index.putCheckpoint(name, before?.size ?? 0, checkpoint), "nobody else signs this tree")
       tree.unsignedSinceMs = undefined
       return checkpoint
     },
@@ -137,8 +158,14 @@ function notSigned(size: number): IntegrityError {
   return new IntegrityError(`the first ${size} entries are not those that were signed`)
 }
 
-/** Where an entry must fit: behind the last of a tree. */
-interface Place {
+/** The sequence of the last entry that is in it. */
+function positionOf({ before, frontier }: Place): number {
+  return before + frontier.size
+}
+
+/** Where an entry must fit: behind the last of a tree, of which the first has the sequence behind `before`. */
+export interface Place {
+  readonly before: number
   readonly frontier: Pick<Frontier, "size">
   readonly ledgerId: Uint8Array
   readonly lastHash: Uint8Array

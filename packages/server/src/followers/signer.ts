@@ -4,11 +4,12 @@ import { createPrivateKey, sign, type KeyObject } from "node:crypto"
 import { parseVkey, type Signer } from "@tallystick/proof"
 import type { Clock } from "../clock.ts"
 import { deriveKey, unwrap } from "../secrets.ts"
+import type { Epoch } from "../store/epochs.ts"
 import { logKeys, type LogKey } from "../store/log-keys.ts"
 import type { JournalReader, Registry } from "../store/store.ts"
 
 /** Who signs a tree of this size, when the one that was signed before had that size. The first of them is the log's key now. */
-export type SignersOf = (workspace: string, size: number, sizeBefore: number) => Promise<readonly Signer[]>
+export type SignersOf = (epoch: Epoch, size: number, sizeBefore: number) => Promise<readonly Signer[]>
 
 export interface SignerParts {
   readonly registry: Registry
@@ -35,9 +36,9 @@ export function createSigners({ registry, journal, secret, clock }: SignerParts)
     return signer
   }
 
-  return async (workspace, size, sizeBefore) => {
-    const [newest, before] = (await logKeys({ registry, journal }, workspace)).filter(({ fromSize }) => fromSize <= size)
-    if (newest === undefined) throw new Error(`workspace ${workspace} has no key to sign with`)
+  return async (epoch, size, sizeBefore) => {
+    const [newest, before] = (await logKeys({ registry, journal }, epoch)).filter(({ fromSize }) => fromSize <= size)
+    if (newest === undefined) throw new Error(`the log ${epoch.origin} has no key to sign with`)
     // Whoever trusts the old key alone must find one checkpoint at least that it signed and that has the announcement of the new one.
     const isFirst = sizeBefore < newest.fromSize
     const overlaps = isFirst || clock.now() < Date.parse(before?.overlapUntil ?? "")

@@ -1,11 +1,12 @@
 // The write side: makes an entry of what a caller says, has it sealed and placed, and answers with what was recorded, now or before.
 
-import { fromHex, type JsonObject, type Kind } from "@tallystick/proof"
+import type { JsonObject, Kind } from "@tallystick/proof"
 import { isoTime, type Clock } from "../clock.ts"
 import { disclosuresOf, openEntry, type Content, type Context, type Opened, type Party } from "../entry.ts"
 import { LedgerError } from "../error.ts"
 import type { Limits } from "../limits.ts"
 import { deriveKey } from "../secrets.ts"
+import { epochsOf } from "../store/epochs.ts"
 import type { Change, Document, Journal } from "../store/store.ts"
 import { idemOf, sameRequest, type Route, type SameRequest } from "./idempotency.ts"
 import { createIds, type MakeId } from "./ids.ts"
@@ -129,12 +130,16 @@ function contentOf({ id: workspaceId, value }: Document<"workspace">, said: Said
 /** What does not change of a workspace's chain, worked out once. */
 function chains(secret: Uint8Array): (workspace: Document<"workspace">) => Chain & { readonly idemSecret: Uint8Array } {
   const known = new Map<string, Chain & { readonly idemSecret: Uint8Array }>()
-  return ({ id, value }) => {
+  return (workspace) => {
+    const { id, value } = workspace
     const seen = known.get(value.ledgerId)
     if (seen !== undefined) return seen
-    const ledgerId = fromHex(value.ledgerId)
-    if (ledgerId === undefined) throw new Error(`the ledgerId of workspace ${id} is not a hash`)
-    const chain = { workspace: id, ledgerId, idemSecret: deriveKey(secret, "idempotency", ledgerId) }
+    const epochs = epochsOf(workspace)
+    const [{ ledgerId, before }] = epochs
+    if (ledgerId.length === 0) throw new Error(`the ledgerId of workspace ${id} is not a hash`)
+    // Made with the first ledger for ever: what was recorded under a key is found by it whatever the ledger goes on from.
+    const first = epochs.at(-1) ?? epochs[0]
+    const chain = { workspace: id, ledgerId, before, idemSecret: deriveKey(secret, "idempotency", first.ledgerId) }
     known.set(value.ledgerId, chain)
     return chain
   }

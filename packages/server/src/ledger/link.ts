@@ -7,6 +7,7 @@ import type { Link } from "../entry.ts"
 import type { Group, Head, Linked } from "../store/store.ts"
 import type { Submission, Waiting } from "./queue.ts"
 import type { Sealed } from "./seal.ts"
+import type { Chain } from "./sequencer.ts"
 
 /** What one workspace has in a commit. */
 export interface Gathered {
@@ -34,7 +35,7 @@ export function linkAll(submissions: readonly Submission[], from: Head, timeMs: 
         if (keys.has(idem)) continue
         keys.add(idem)
       }
-      const { record, link } = linkOne(head, chain.ledgerId, one.sealed, recordedMs)
+      const { record, link } = linkOne(head, chain, one.sealed, recordedMs)
       assert.equal(link.sequence, from.sequence + entries.length + 1, "an entry follows the one before it")
       taken.push(one)
       links.push(link)
@@ -46,11 +47,12 @@ export function linkAll(submissions: readonly Submission[], from: Head, timeMs: 
   return { submissions, taken, links, group: { workspace: chain.workspace, from, entries, changes } }
 }
 
-function linkOne(head: Head, ledgerId: Uint8Array, { kind, bodyHash }: Sealed, timeMs: number): { record: Uint8Array; link: Link } {
+function linkOne(head: Head, { ledgerId, before }: Chain, { kind, bodyHash }: Sealed, timeMs: number): { record: Uint8Array; link: Link } {
   // The hash of a leaf is over a zero byte and the record, so they are made side by side; every byte of both is written here.
   const leaf = Buffer.allocUnsafe(1 + recordBytes)
   leaf[0] = 0
-  writeRecord(leaf, 1, { kind, index: head.sequence, timeMs, ledgerId, previousHash: head.hash, bodyHash })
-  const link = { sequence: head.sequence + 1, timeMs, hash: Buffer.from(hash("sha256", leaf, "latin1"), "latin1"), previousHash: head.hash }
+  const previousHash = head.sequence === before ? ledgerId : head.hash
+  writeRecord(leaf, 1, { kind, index: head.sequence - before, timeMs, ledgerId, previousHash, bodyHash })
+  const link = { sequence: head.sequence + 1, timeMs, hash: Buffer.from(hash("sha256", leaf, "latin1"), "latin1"), previousHash }
   return { record: leaf.subarray(1), link }
 }

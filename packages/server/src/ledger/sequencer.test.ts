@@ -11,7 +11,7 @@ import type { Sealed } from "./seal.ts"
 import { createSequencer, type Chain, type Placed } from "./sequencer.ts"
 
 const sha256 = (text: string | Uint8Array) => createHash("sha256").update(text).digest()
-const chainOf = (workspace: string): Chain => ({ workspace, ledgerId: sha256(workspace) })
+const chainOf = (workspace: string): Chain => ({ workspace, ledgerId: sha256(workspace), before: 0 })
 
 /** An entry by the name of its key; one whose name begins with "-" has none. */
 let made = 0

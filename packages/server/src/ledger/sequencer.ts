@@ -21,6 +21,8 @@ export type Placed = { readonly kind: "placed"; readonly link: Link } | { readon
 export interface Chain {
   readonly workspace: string
   readonly ledgerId: Uint8Array
+  /** Entries that the ledger goes on from, which its sequences count and its indexes do not. */
+  readonly before: number
 }
 
 export interface Sequencer {

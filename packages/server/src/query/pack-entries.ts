@@ -4,7 +4,6 @@ import {
   bodyHash,
   equalBytes,
   eventHash,
-  fromHex,
   isJsonObject,
   parseJson,
   parseRecord,
@@ -14,6 +13,7 @@ import {
 } from "@tallystick/proof"
 import { LedgerError } from "../error.ts"
 import { sha256 } from "../sha256.ts"
+import { epochAt, epochsOf, type Epoch } from "../store/epochs.ts"
 import type { Document, Stored } from "../store/store.ts"
 import type { Kept } from "./tree-reads.ts"
 
@@ -38,20 +38,22 @@ export async function* readEntries(
   workspace: Document<"workspace">,
   sequences: readonly number[],
 ): AsyncGenerator<readonly Read[]> {
-  const ledgerId = fromHex(workspace.value.ledgerId)
-  if (ledgerId === undefined) throw new Error(`the ledgerId of workspace ${workspace.id} is not a hash`)
+  const epochs = epochsOf(workspace)
   for (let at = 0; at < sequences.length; at += batch) {
     const stored = await journal.at(workspace.id, sequences.slice(at, at + batch))
-    yield stored.map((entry, place) => readEntry(entry, sequences[at + place] ?? 0, ledgerId))
+    yield stored.map((entry, place) => {
+      const sequence = sequences[at + place] ?? 0
+      return readEntry(entry, sequence, epochAt(epochs, sequence))
+    })
   }
 }
 
-function readEntry(stored: Stored | undefined, sequence: number, ledgerId: Uint8Array): Read {
+function readEntry(stored: Stored | undefined, sequence: number, { ledgerId, before }: Epoch): Read {
   const record = stored && parseRecord(stored.record)
   const { body, bodySalt: salt } = stored ?? {}
   if (stored === undefined || record === undefined || body === undefined || salt === undefined) throw broken(sequence)
-  const holds =
-    record.index === sequence - 1 && equalBytes(record.ledgerId, ledgerId) && equalBytes(bodyHash(salt, body, sha256), record.bodyHash)
+  const isInPlace = record.index === sequence - 1 - before && equalBytes(record.ledgerId, ledgerId)
+  const holds = isInPlace && equalBytes(bodyHash(salt, body, sha256), record.bodyHash)
   const bodyText = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString("utf8")
   const parsed = parseJson(bodyText)
   if (!holds || !isJsonObject(parsed) || parsed["receipt"] !== stored.receipt) throw broken(sequence)

@@ -3,9 +3,12 @@ import { createHash } from "node:crypto"
 import test from "node:test"
 import { createFrontier, emptyFrontier } from "@tallystick/proof"
 import { sha256 } from "../sha256.ts"
+import type { Log } from "../store/epochs.ts"
 import type { IndexReader, JournalReader } from "../store/store.ts"
 import { createInclusions } from "./pack-proofs.ts"
 import { readInclusion } from "./tree-reads.ts"
+
+const acme: Log = { workspace: "acme", name: "acme", before: 0, end: undefined }
 
 /** A tree over records that are nothing but numbers, and how often its tiles were read. */
 function openTree(size: number) {
@@ -33,18 +36,18 @@ function openTree(size: number) {
 
 test("every proof of a tree, in any order, is the one that is made alone", async () => {
   const { kept } = openTree(1300)
-  const inclusions = createInclusions(kept, "acme")
+  const inclusions = createInclusions(kept, acme)
   for (const size of [1, 2, 255, 256, 257, 700, 1024, 1300]) {
     for (let at = 0; at < 40; at++) {
       const index = (at * 7919) % size
-      assert.deepEqual(hex(await inclusions.prove(index, size)), hex(await readInclusion(kept, "acme", index, size)), `${index} of ${size}`)
+      assert.deepEqual(hex(await inclusions.prove(index, size)), hex(await readInclusion(kept, acme, index, size)), `${index} of ${size}`)
     }
   }
 })
 
 test("entries that stand together read what they share once", async () => {
   const { kept, reads } = openTree(1300)
-  const inclusions = createInclusions(kept, "acme")
+  const inclusions = createInclusions(kept, acme)
   for (let index = 200; index < 600; index++) await inclusions.prove(index, 1300)
   // Their own tiles, and the one at the right edge, which no tile above holds yet.
   assert.deepEqual(reads.toSorted(), ["1", "1281", "257", "513"])

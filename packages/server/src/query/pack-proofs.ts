@@ -2,6 +2,7 @@
 
 import { inclusionNodes, inclusionProof, nodeHash, tileOf, tileWidth } from "@tallystick/proof"
 import { sha256 } from "../sha256.ts"
+import type { Log } from "../store/epochs.ts"
 import { readTile, type Kept } from "./tree-reads.ts"
 
 export interface Inclusions {
@@ -13,12 +14,12 @@ export interface Inclusions {
 const tilesMax = 64
 const hashBytes = 32
 
-export function createInclusions(kept: Kept, workspace: string): Inclusions {
+export function createInclusions(kept: Kept, log: Log): Inclusions {
   const tiles = new Map<string, Pyramid>()
 
   async function tileAt(level: number, index: number): Promise<Pyramid> {
     const name = `${level}/${index}`
-    const known = tiles.get(name) ?? pyramidOf(await readTile(kept, workspace, level, index, tileWidth))
+    const known = tiles.get(name) ?? pyramidOf(await readTile(kept, log, level, index, tileWidth))
     // Whoever is used goes behind the others, and whoever is first goes.
     tiles.delete(name)
     tiles.set(name, known)
@@ -33,7 +34,7 @@ export function createInclusions(kept: Kept, workspace: string): Inclusions {
       for (const { level, n } of inclusionNodes(index, size)) {
         const { level: tileLevel, index: tile, start, count } = tileOf(level, n)
         const node = (await tileAt(tileLevel, tile))[Math.log2(count)]?.[start / count]
-        if (node === undefined) throw new Error(`the tree of ${workspace} lacks a node below its size`)
+        if (node === undefined) throw new Error(`the tree of ${log.name} lacks a node below its size`)
         nodes.set(`${level}/${n}`, node)
       }
       return inclusionProof(index, size, (level, n) => the(nodes.get(`${level}/${n}`)), sha256)

@@ -1,20 +1,23 @@
 // What a person reads first in an evidence pack. The text is part of what a pack's hash is over, so it may never change for packs that
 // were made with it: another text needs another form of pack.
 
-import type { Document } from "../store/store.ts"
+import { toHex } from "@tallystick/proof"
+import type { Epoch } from "../store/epochs.ts"
 import type { PackContent } from "./pack.ts"
 
-export function packReadme(workspace: Document<"workspace">, { packId, title, createdAt, sequences }: PackContent): string {
-  const { origin, ledgerId } = workspace.value
+export function packReadme(
+  { workspace, origin, ledgerId }: Pick<Epoch, "workspace" | "origin" | "ledgerId">,
+  { packId, title, createdAt, sequences }: PackContent,
+): string {
   return `EVIDENCE PACK
 
 title      ${JSON.stringify(title)}
 pack       ${packId}
 made       ${createdAt}
 entries    ${sequences.length}
-workspace  ${workspace.id}
+workspace  ${workspace}
 log        ${origin}
-ledger     ${ledgerId}
+ledger     ${toHex(ledgerId)}
 
 Entries of a ledger, with what it takes to check them without the service that keeps it.
 

@@ -4,6 +4,7 @@
 import {
   bodiesPath,
   disclosuresPath,
+  epochPath,
   formatBodyLine,
   formatDisclosureLine,
   formatPolicy,
@@ -23,6 +24,7 @@ import {
 import { disclosuresOf } from "../entry.ts"
 import { sha256 } from "../sha256.ts"
 import { policyDocumentId, type PackDocument } from "../store/documents.ts"
+import { epochNamed, epochsOf, type Epoch } from "../store/epochs.ts"
 import { vkeyOf } from "../store/log-keys.ts"
 import type { Document, Registry } from "../store/store.ts"
 import { broken, readEntries, type Read } from "./pack-entries.ts"
@@ -66,19 +68,29 @@ export async function packFiles(source: PackSource, workspace: Document<"workspa
       for await (const batch of readEntries(source, workspace, of)) yield Buffer.from(batch.map(lineOf).join(""))
     },
   })
-  const vkey = await vkeyOf(source.registry, workspace, checkpoint)
+  const epoch = epochFor(workspace, checkpoint)
+  const [genesis = "", ...earlier] = epoch.geneses
+  const vkey = await vkeyOf(source.registry, epoch, checkpoint)
   return [
-    fixed(packPaths.readme, packReadme(workspace, content)),
-    fixed(packPaths.genesis, workspace.value.genesis),
+    fixed(packPaths.readme, packReadme(epoch, content)),
+    fixed(packPaths.genesis, genesis),
+    ...earlier.map((text, at) => fixed(epochPath(earlier.length - at, packPaths.genesis), text)),
     fixed(packPaths.vkey, `${vkey}\n`),
     fixed(packPaths.policy, formatTrustPolicy(vkey)),
     fixed(packPaths.checkpoint, checkpoint),
     lines(packPaths.receipts, sequences, (read) => `${formatReceiptLine(read)}\n`),
     lines(packPaths.table, sequences, formatTableRow, formatTableHeader()),
     ...groupFiles(surveyed, lines),
-    ...proofFiles(source, workspace, content, surveyed),
+    ...proofFiles(source, workspace, epoch, content, surveyed),
     ...(await policyFiles(source, workspace, content)),
   ]
+}
+
+/** A pack is of one epoch, which may have ended since. */
+function epochFor(workspace: Document<"workspace">, checkpoint: string): Epoch {
+  const epoch = epochNamed(epochsOf(workspace), checkpoint)
+  if (epoch === undefined) throw new Error(`the checkpoint of a pack of ${workspace.id} is of another ledger`)
+  return epoch
 }
 
 /** The entry that a pack is sealed by, and the proof of it. */
@@ -89,7 +101,7 @@ export async function sealFiles(
 ): Promise<readonly PackFile[]> {
   for await (const [read] of readEntries(source, workspace, [seal.sequence])) {
     if (read === undefined) break
-    const text = await proofText(source, workspace, seal.checkpoint, read)
+    const text = await proofText(source, epochFor(workspace, seal.checkpoint), seal.checkpoint, read)
     return [fixed(packPaths.seal, bodyLineOf(read)), fixed(packPaths.sealProof, text)]
   }
   throw broken(seal.sequence)
@@ -125,12 +137,13 @@ function disclosureLineOf({ record: { index }, stored }: Read): string {
 function proofFiles(
   source: PackSource,
   workspace: Document<"workspace">,
+  epoch: Epoch,
   { checkpoint }: PackContent,
   surveyed: readonly Surveyed[],
 ): readonly PackFile[] {
   const batch = 32
   const ordered = surveyed.toSorted((a, b) => (a.receipt < b.receipt ? -1 : 1))
-  const inclusions = createInclusions(source, workspace.id)
+  const inclusions = createInclusions(source, epoch)
   let held: { readonly from: number; readonly texts: readonly string[] } = { from: 0, texts: [] }
   const textAt = async (at: number): Promise<string> => {
     const from = at - (at % batch)
@@ -138,7 +151,7 @@ function proofFiles(
       const texts: string[] = []
       const sequences = ordered.slice(from, from + batch).map(({ sequence }) => sequence)
       for await (const reads of readEntries(source, workspace, sequences))
-        for (const read of reads) texts.push(await proofText(source, workspace, checkpoint, read, inclusions))
+        for (const read of reads) texts.push(await proofText(source, epoch, checkpoint, read, inclusions))
       held = { from, texts }
     }
     return held.texts[at - from] ?? ""
@@ -153,13 +166,14 @@ function proofFiles(
 
 async function proofText(
   source: PackSource,
-  { id, value: { origin } }: Document<"workspace">,
+  epoch: Epoch,
   checkpoint: string,
   { stored, record: { index }, eventHash, sequence }: Read,
-  inclusions = createInclusions(source, id),
+  inclusions = createInclusions(source, epoch),
 ): Promise<string> {
   const signed = parseCheckpoint(parseNote(checkpoint)?.text ?? "")
-  if (signed?.origin !== origin || index >= signed.size) throw new Error(`the checkpoint of a pack of ${id} does not cover it`)
+  if (signed?.origin !== epoch.origin || index >= signed.size || sequence !== epoch.before + index + 1)
+    throw new Error(`the checkpoint of a pack of ${epoch.workspace} does not cover it`)
   const hashes = await inclusions.prove(index, signed.size)
   if (!verifyInclusion(Buffer.from(eventHash, "hex"), index, signed.size, hashes, signed.root, sha256)) throw broken(sequence)
   return formatTlogProof({ extra: stored.record, index, hashes, checkpoint })

@@ -6,7 +6,6 @@ import {
   equalBytes,
   eventHash,
   formatTlogProof,
-  fromHex,
   maskEmail,
   parseCheckpoint,
   parseNote,
@@ -30,10 +29,13 @@ import {
   type Sight,
 } from "../entry.ts"
 import { sha256 } from "../sha256.ts"
+import { checkpointFor, epochAt, epochsOf, type Epoch } from "../store/epochs.ts"
 import type { Checkpoint, Document, Store, Stored } from "../store/store.ts"
 import { readInclusion, type Kept } from "./tree-reads.ts"
 
 export interface Found {
+  /** In whose tree it stands. */
+  readonly epoch: Epoch
   readonly stored: Stored
   readonly opened: Opened | undefined
   readonly integrity: Integrity
@@ -52,15 +54,16 @@ export async function findReceipt(
   nowMs: number,
 ): Promise<Found> {
   const { sequence } = stored
+  const epoch = epochAt(epochsOf(workspace), sequence)
   const [predecessor, checkpoint, position] = await Promise.all([
     sequence === 1 ? undefined : kept.journal.records(workspace.id, sequence - 1, 1),
-    kept.index.checkpoint(workspace.id),
+    checkpointFor(kept.index, epoch),
     kept.search.position(workspace.id),
   ])
-  return findIncluded(kept, workspace, findLinked(workspace, stored, predecessor, { checkpoint, position, nowMs }), checkpoint)
+  return findIncluded(kept, findLinked(workspace, epoch, stored, predecessor, { checkpoint, position, nowMs }), checkpoint)
 }
 
-/** What entries are held against: the newest checkpoint, how far a search can see, and the time. */
+/** What entries are held against: the newest checkpoint of their epoch, how far a search can see, and the time. */
 export interface Standing {
   readonly checkpoint: Checkpoint | undefined
   readonly position: number
@@ -70,17 +73,19 @@ export interface Standing {
 /** How an entry stands by its bytes and its predecessor's record alone: `verified` if a checkpoint covers it as well. */
 export function findLinked(
   workspace: Document<"workspace">,
+  epoch: Epoch,
   stored: Stored,
   predecessor: Uint8Array | undefined,
   { checkpoint, position, nowMs }: Standing,
 ): Found {
   const opened = openEntry(stored, disclosuresOf(stored))
-  const isCovered = checkpoint !== undefined && checkpoint.size >= stored.sequence
+  const isCovered = checkpoint !== undefined && checkpoint.size >= stored.sequence - epoch.before
   return {
+    epoch,
     stored,
     opened,
     inclusion: undefined,
-    integrity: opened === undefined || !isLinked(workspace, stored, predecessor) ? "broken" : isCovered ? "verified" : "pending",
+    integrity: opened === undefined || !isLinked(epoch, stored, predecessor) ? "broken" : isCovered ? "verified" : "pending",
     present: {
       queued: position < stored.sequence,
       storageClass: opened !== undefined && opened.link.timeMs < archivedBefore(workspace, nowMs) ? "archive" : "hot",
@@ -89,18 +94,14 @@ export function findLinked(
 }
 
 /** The same entry, and whether it is in the tree that the checkpoint signs. */
-export async function findIncluded(
-  kept: Kept,
-  workspace: Document<"workspace">,
-  found: Found,
-  checkpoint: Checkpoint | undefined,
-): Promise<Found> {
-  const { stored } = found
+export async function findIncluded(kept: Kept, found: Found, checkpoint: Checkpoint | undefined): Promise<Found> {
+  const { epoch, stored } = found
+  const index = stored.sequence - 1 - epoch.before
   // What is broken already needs no tree to say so, and what is left of its record may not even have a hash.
-  if (checkpoint === undefined || checkpoint.size < stored.sequence || found.integrity === "broken") return found
-  const hashes = await readInclusion(kept, workspace.id, stored.sequence - 1, checkpoint.size).catch(() => undefined)
+  if (checkpoint === undefined || checkpoint.size <= index || found.integrity === "broken") return found
+  const hashes = await readInclusion(kept, epoch, index, checkpoint.size).catch(() => undefined)
   const inclusion = hashes === undefined ? undefined : { checkpoint, hashes }
-  const isIn = inclusion !== undefined && isIncluded(workspace, stored, inclusion)
+  const isIn = inclusion !== undefined && isIncluded(epoch, stored, inclusion)
   return { ...found, inclusion, integrity: isIn ? found.integrity : "broken" }
 }
 
@@ -109,17 +110,13 @@ export function archivedBefore({ value }: Document<"workspace">, nowMs: number):
   return nowMs - value.hotDays * dayMs
 }
 
-function isLinked(
-  { value }: Document<"workspace">,
-  { sequence, record, body, bodySalt }: Stored,
-  predecessor: Uint8Array | undefined,
-): boolean {
+function isLinked({ ledgerId, before }: Epoch, { sequence, record, body, bodySalt }: Stored, predecessor: Uint8Array | undefined): boolean {
   const fields = parseRecord(record)
-  const ledgerId = fromHex(value.ledgerId)
-  if (fields === undefined || ledgerId === undefined || body === undefined || bodySalt === undefined) return false
-  const previous = sequence === 1 ? ledgerId : predecessor?.length === record.length ? eventHash(predecessor, sha256) : undefined
+  if (fields === undefined || body === undefined || bodySalt === undefined) return false
+  const isFirst = sequence === before + 1
+  const previous = isFirst ? ledgerId : predecessor?.length === record.length ? eventHash(predecessor, sha256) : undefined
   return (
-    fields.index === sequence - 1 &&
+    fields.index === sequence - 1 - before &&
     equalBytes(fields.ledgerId, ledgerId) &&
     previous !== undefined &&
     equalBytes(fields.previousHash, previous) &&
@@ -128,15 +125,15 @@ function isLinked(
 }
 
 function isIncluded(
-  { value }: Document<"workspace">,
+  { origin, before }: Epoch,
   { sequence, record }: Stored,
   { checkpoint, hashes }: NonNullable<Found["inclusion"]>,
 ): boolean {
   const signed = parseCheckpoint(parseNote(checkpoint.note)?.text ?? "")
   return (
-    signed?.origin === value.origin &&
+    signed?.origin === origin &&
     signed.size === checkpoint.size &&
-    verifyInclusion(eventHash(record, sha256), sequence - 1, signed.size, hashes, signed.root, sha256)
+    verifyInclusion(eventHash(record, sha256), sequence - 1 - before, signed.size, hashes, signed.root, sha256)
   )
 }
 
@@ -168,20 +165,23 @@ export function showEntry(found: Found, { id }: Document<"workspace">, sight: Si
 /** What is needed to check an entry without us. */
 export function showProof(found: Found, vkey: string): string {
   const { record, body, bodySalt } = found.stored
+  const { geneses } = found.epoch
   return JSON.stringify({
     record: toBase64(record),
     body: Buffer.from(body ?? new Uint8Array()).toString("utf8"),
     bodySalt: toHex(bodySalt ?? new Uint8Array()),
     vkey,
     tlogProof: tlogProofOf(found) ?? null,
+    // Without them nobody could tell from the record which sequence is its own.
+    ...(geneses.length > 1 && { geneses }),
   })
 }
 
 /** The proof in the form that every reader of transparency logs knows; absent while no checkpoint covers the entry. */
-export function tlogProofOf({ stored, inclusion }: Found): string | undefined {
+export function tlogProofOf({ epoch, stored, inclusion }: Found): string | undefined {
   if (inclusion === undefined) return undefined
   const { checkpoint, hashes } = inclusion
-  return formatTlogProof({ extra: stored.record, index: stored.sequence - 1, hashes, checkpoint: checkpoint.note })
+  return formatTlogProof({ extra: stored.record, index: stored.sequence - 1 - epoch.before, hashes, checkpoint: checkpoint.note })
 }
 
 function viewOf({ stored, opened }: Found, workspaceId: string, sight: Sight): Opened {

@@ -4,7 +4,8 @@
 import { parseRecord } from "@tallystick/proof"
 import { LedgerError } from "../error.ts"
 import { disclosuresFor, type Content, type Sight } from "../entry.ts"
-import type { Document, Store, Stored } from "../store/store.ts"
+import { checkpointFor, epochAt, epochsOf, type Epoch } from "../store/epochs.ts"
+import type { Checkpoint, Document, Registry, Store, Stored } from "../store/store.ts"
 import { vkeyOf } from "../store/log-keys.ts"
 import type { Hits, Wanted } from "../store/search.ts"
 import { archivedBefore, findIncluded, findLinked, showEntry, showProof, type Found } from "./receipt.ts"
@@ -67,13 +68,13 @@ export function createQueries(
       const before = cursor === 0 ? Number.MAX_SAFE_INTEGER : cursor
       const hits = await find(workspace.id, { ...wanted, ...bounds }, before, limit)
       const found = await findAll(store, workspace, hits.sequences, nowMs, isProven)
-      const vkey = isProven ? await vkeyOf(store.registry, workspace, noteOf(found)) : ""
+      const vkeys = isProven ? await vkeysOf(store.registry, found) : new Map<number, string>()
       return {
         events: found.map((one) => {
           const sight = one.opened === undefined ? "none" : sightOf(one.opened.content)
           const entry = showEntry(one, workspace, sight)
           if (!isProven) return entry
-          return `${entry.slice(0, -1)},"proof":${showProof(one, vkey)},"disclosures":${JSON.stringify(disclosuresFor(one.stored, sight))}}`
+          return `${entry.slice(0, -1)},"proof":${showProof(one, vkeys.get(one.epoch.number) ?? "")},"disclosures":${JSON.stringify(disclosuresFor(one.stored, sight))}}`
         }),
         total: hits.total,
         nextCursor: hits.sequences.at(-1) ?? 0,
@@ -110,20 +111,20 @@ async function findAll(
 ): Promise<readonly Found[]> {
   if (sequences.length === 0) return []
   const needed = [...new Set(sequences.flatMap((sequence) => (sequence === 1 ? [1] : [sequence, sequence - 1])))]
-  const [read, checkpoint, position] = await Promise.all([
+  const epochs = epochsOf(workspace)
+  const [read, newest, position] = await Promise.all([
     store.journal.at(workspace.id, needed),
-    store.index.checkpoint(workspace.id),
+    checkpointFor(store.index, epochs[0]),
     store.search.position(workspace.id),
   ])
+  const covering = (epoch: Epoch): Checkpoint | undefined => (epoch.end === undefined ? newest : epoch.checkpoint)
   const known = new Map(needed.map((sequence, place) => [sequence, read[place]]))
-  const found = sequences.map((sequence) =>
-    findLinked(workspace, known.get(sequence) ?? missing(workspace.id, sequence), known.get(sequence - 1)?.record, {
-      checkpoint,
-      position,
-      nowMs,
-    }),
-  )
-  return withProofs ? Promise.all(found.map((one) => findIncluded(store, workspace, one, checkpoint))) : found
+  const found = sequences.map((sequence) => {
+    const epoch = epochAt(epochs, sequence)
+    const stored = known.get(sequence) ?? missing(workspace.id, sequence)
+    return findLinked(workspace, epoch, stored, known.get(sequence - 1)?.record, { checkpoint: covering(epoch), position, nowMs })
+  })
+  return withProofs ? Promise.all(found.map((one) => findIncluded(store, one, covering(one.epoch)))) : found
 }
 
 /** What the search knows of and the journal does not have is shown as broken, at its place. */
@@ -132,9 +133,12 @@ function missing(workspace: string, sequence: number): Stored {
   return { workspace, sequence, record: new Uint8Array(), ...nothing }
 }
 
-/** The checkpoint of a page: its entries are all held against the same one. */
-function noteOf(found: readonly Found[]): string | undefined {
-  return found.find(({ inclusion }) => inclusion !== undefined)?.inclusion?.checkpoint.note
+/** The key of each epoch of a page: its entries are all held against the same checkpoint. */
+async function vkeysOf(registry: Registry, found: readonly Found[]): Promise<ReadonlyMap<number, string>> {
+  const epochs = new Map(found.map(({ epoch }) => [epoch.number, epoch]))
+  const noteOf = (number: number) => found.find(({ epoch, inclusion }) => epoch.number === number && inclusion)?.inclusion?.checkpoint.note
+  const vkeys = await Promise.all([...epochs].map(([number, epoch]) => vkeyOf(registry, epoch, noteOf(number))))
+  return new Map([...epochs.keys()].map((number, at) => [number, vkeys[at] ?? ""]))
 }
 
 /**

@@ -14,6 +14,7 @@ import {
   type Subtree,
 } from "@tallystick/proof"
 import { sha256 } from "../sha256.ts"
+import type { Log } from "../store/epochs.ts"
 import type { IndexReader, JournalReader } from "../store/store.ts"
 
 export interface Kept {
@@ -23,35 +24,40 @@ export interface Kept {
 
 const hashBytes = 32
 
-export async function readInclusion(kept: Kept, workspace: string, index: number, size: number): Promise<readonly Uint8Array[]> {
-  return inclusionProof(index, size, await readNodes(kept, workspace, inclusionNodes(index, size)), sha256)
+export async function readInclusion(kept: Kept, log: Log, index: number, size: number): Promise<readonly Uint8Array[]> {
+  return inclusionProof(index, size, await readNodes(kept, log, inclusionNodes(index, size)), sha256)
 }
 
 /** The root of the first `size` entries, also of a tree that has grown beyond them. */
-export async function readRoot(kept: Kept, workspace: string, size: number): Promise<Uint8Array> {
-  return rootOf(size, await readNodes(kept, workspace, rootNodes(size)), sha256)
+export async function readRoot(kept: Kept, log: Log, size: number): Promise<Uint8Array> {
+  return rootOf(size, await readNodes(kept, log, rootNodes(size)), sha256)
 }
 
 /** The first `width` hashes of a tile, end to end; fewer where the tree has fewer. */
-export async function readTile(
-  { journal, index }: Kept,
-  workspace: string,
-  level: number,
+export async function readTile({ journal, index }: Kept, log: Log, level: number, tile: number, width: number): Promise<Uint8Array> {
+  if (level > 0) return ((await index.tiles(log.name, [{ level, tile }]))[0] ?? new Uint8Array()).subarray(0, width * hashBytes)
+  return hashesOf(await readRecords(journal, log, tile, width))
+}
+
+/** The records of the first `width` leaves of a tile, end to end: those of the next epoch are not of this tree. */
+export function readRecords(
+  journal: JournalReader,
+  { workspace, before, end = Infinity }: Log,
   tile: number,
   width: number,
 ): Promise<Uint8Array> {
-  if (level > 0) return ((await index.tiles(workspace, [{ level, tile }]))[0] ?? new Uint8Array()).subarray(0, width * hashBytes)
-  return hashesOf(await journal.records(workspace, tile * tileWidth + 1, width))
+  const first = before + tile * tileWidth + 1
+  return journal.records(workspace, first, Math.max(0, Math.min(width, end - first + 1)))
 }
 
 /** Reads the tiles in which these nodes are found, and answers for them. */
-async function readNodes(kept: Kept, workspace: string, nodes: readonly Subtree[]): Promise<NodeReader> {
+async function readNodes(kept: Kept, log: Log, nodes: readonly Subtree[]): Promise<NodeReader> {
   const wanted = new Map(nodes.map(({ level, n }) => tileOf(level, n)).map((slice) => [`${slice.level}/${slice.index}`, slice]))
   const tiles = new Map(
     await Promise.all(
       [...wanted].map(async ([key, { level, index }]): Promise<[string, Uint8Array]> => [
         key,
-        await readTile(kept, workspace, level, index, tileWidth),
+        await readTile(kept, log, level, index, tileWidth),
       ]),
     ),
   )

@@ -40,6 +40,20 @@ export interface WorkspaceDocument extends WorkspaceSettings {
   readonly genesis: string
   readonly ledgerId: string
   readonly origin: string
+  /** The ledgers that this one goes on from, oldest first; absent while it goes on from none. */
+  readonly former?: readonly FormerEpoch[]
+}
+
+/** What was kept of a ledger whose end was lost. */
+export interface FormerEpoch {
+  readonly genesis: string
+  readonly ledgerId: string
+  readonly origin: string
+  /** The entries of it that were kept, and the root over them in hex. */
+  readonly size: number
+  readonly root: string
+  /** The last of its checkpoints that was kept. */
+  readonly checkpoint?: { readonly note: string; readonly signedMs: number }
 }
 
 export interface ProjectDocument {

@@ -8,9 +8,12 @@ import type { JournalReader, Stored } from "./store.ts"
 /** What was recomputed, so that a test can compare it with what it was promised. */
 export interface ExpectedChain {
   readonly size: number
-  /** The hash of every entry, in order: the leaves of the workspace's tree. */
+  /** The hash of every entry, in order: the leaves of the workspace's tree, or of one tree for each epoch. */
   readonly hashes: readonly string[]
+  /** Of the newest epoch. */
   readonly ledgerId: string | undefined
+  /** Where each epoch begins: the entries before it. */
+  readonly epochs: readonly number[]
 }
 
 const pageEntries = 1000
@@ -19,6 +22,7 @@ const pageEntries = 1000
 export async function expectChain(journal: Pick<JournalReader, "head" | "after">, workspace: string): Promise<ExpectedChain> {
   const hashes: string[] = []
   const seen = { receipts: new Set<string>(), keys: new Set<string>() }
+  const epochs: number[] = []
   let ledgerId: string | undefined
   let timeMs = 0n
   for (;;) {
@@ -32,13 +36,20 @@ export async function expectChain(journal: Pick<JournalReader, "head" | "after">
       assert.equal(record.toString("latin1", 0, 4), "ALR1", say("a record begins with its tag"))
       assert.ok((record[4] ?? 0) >= 1 && (record[4] ?? 0) <= 8, say("its kind is known"))
       assert.equal(record[5], 0, say("no flag is set"))
-      assert.equal(record.readBigUInt64BE(6), BigInt(hashes.length), say("its index is its place"))
+      const index = Number(record.readBigUInt64BE(6))
+      if (index === 0) {
+        if (ledgerId !== undefined) expectGoingOn(entry, { ledgerId, hashes: hashes.slice(epochs.at(-1) ?? 0) }, say)
+        epochs.push(hashes.length)
+        ledgerId = record.toString("hex", 22, 54)
+      }
+      const before = epochs.at(-1) ?? 0
+      assert.equal(index, hashes.length - before, say("its index is its place"))
       assert.ok(record.readBigUInt64BE(14) >= timeMs, say("times never go back"))
       timeMs = record.readBigUInt64BE(14)
-      ledgerId ??= record.toString("hex", 22, 54)
       assert.equal(record.toString("hex", 22, 54), ledgerId, say("all are of one ledger"))
-      assert.equal(record.toString("hex", 54, 86), hashes.at(-1) ?? ledgerId, say("it follows the entry before it"))
-      expectBody(entry, record.toString("hex", 86, 118), ledgerId, say)
+      const previous = index === 0 ? ledgerId : hashes.at(-1)
+      assert.equal(record.toString("hex", 54, 86), previous, say("it follows the entry before it"))
+      expectBody(entry, record.toString("hex", 86, 118), index === 0 ? ledgerId : undefined, say)
       expectOnce(seen, entry, say)
       hashes.push(createHash("sha256").update("\0").update(record).digest("hex"))
     }
@@ -50,11 +61,35 @@ export async function expectChain(journal: Pick<JournalReader, "head" | "after">
     assert.equal(Buffer.from(head.hash).toString("hex"), hashes.at(-1), `${workspace}: the head has the last entry's hash`)
     assert.equal(BigInt(head.timeMs), timeMs, `${workspace}: the head has the last entry's time`)
   }
-  return { size: hashes.length, hashes, ledgerId }
+  return { size: hashes.length, hashes, ledgerId, epochs }
 }
 
-function expectBody(entry: Stored, bodyHash: string, ledgerId: string, say: (what: string) => string): void {
-  const { body, bodySalt, receipt, idem, workspace, disclosures, sequence } = entry
+/** Another ledger goes on from all there is: its first entry says from which, and from what. */
+function expectGoingOn(
+  { body }: Stored,
+  { ledgerId, hashes }: { readonly ledgerId: string; readonly hashes: readonly string[] },
+  say: (what: string) => string,
+): void {
+  const { action, metadata } = membersOf(JSON.parse(Buffer.from(body ?? []).toString("utf8")))
+  assert.equal(action, "ledger.epoch.open", say("only a new epoch begins anew"))
+  const continues = membersOf(membersOf(membersOf(metadata)["genesis"])["continues"])
+  assert.equal(continues["ledgerId"], ledgerId, say("it goes on from the ledger before it"))
+  assert.equal(continues["size"], hashes.length, say("it goes on from all that was kept"))
+  assert.equal(continues["root"], rootOf(hashes).toString("hex"), say("it goes on from what was kept"))
+}
+
+/** RFC 6962, section 2.1. */
+function rootOf(leaves: readonly string[]): Buffer {
+  if (leaves.length < 2) return Buffer.from(leaves[0] ?? "", "hex")
+  let half = 1
+  while (half * 2 < leaves.length) half *= 2
+  const [left, right] = [rootOf(leaves.slice(0, half)), rootOf(leaves.slice(half))]
+  return createHash("sha256").update("\x01").update(left).update(right).digest()
+}
+
+/** `ledgerId`: of the ledger that it is the first entry of. */
+function expectBody(entry: Stored, bodyHash: string, ledgerId: string | undefined, say: (what: string) => string): void {
+  const { body, bodySalt, receipt, idem, workspace, disclosures } = entry
   assert.ok(body !== undefined && bodySalt?.length === 16, say("it has a body and a salt"))
   assert.equal(
     createHash("sha256").update("ALB1").update(bodySalt).update(body).digest("hex"),
@@ -68,7 +103,7 @@ function expectBody(entry: Stored, bodyHash: string, ledgerId: string, say: (wha
   assert.equal(said["receipt"], receipt, say("the body names its receipt"))
   assert.equal(said["idem"], idem, say("the body names its key"))
   const genesis = membersOf(said["metadata"] ?? {})["genesis"]
-  if (sequence === 1 && genesis !== undefined) {
+  if (ledgerId !== undefined && genesis !== undefined) {
     assert.equal(
       createHash("sha256").update("ALG1").update(canonicalText(genesis)).digest("hex"),
       ledgerId,

@@ -119,8 +119,9 @@ export interface Audit {
   readonly entries: number
   /** Of the workspace that is being re-verified: rounds go from the newest to the oldest. 0: the round is complete. */
   readonly serial: number
-  /** That workspace's tree over the entries that were re-verified. */
+  /** That workspace's tree over the entries that were re-verified, and of which epoch it is; absent: of the first. */
   readonly tree: Tree
+  readonly epoch?: number
   readonly findings: readonly Finding[]
 }
 

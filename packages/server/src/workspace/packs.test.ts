@@ -49,7 +49,7 @@ async function openHouse(count: number, bend: Bend = {}) {
     ...watched,
     heads: memoryHeads(),
     signersOf: createSigners({ registry, journal, secret, clock }),
-    rootAt: (workspace, size) => readRoot({ journal, index }, workspace, size),
+    rootAt: (log, size) => readRoot({ journal, index }, log, size),
     clock,
   })
   const sealNow = async (): Promise<void> => {

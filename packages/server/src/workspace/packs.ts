@@ -11,6 +11,7 @@ import { inOrder, manifestFile, manifestOf, measure, type Manifest, type Measure
 import { readEntries } from "../query/pack-entries.ts"
 import { packFiles, sealFiles } from "../query/pack.ts"
 import { policyDocumentId, type PackDocument } from "../store/documents.ts"
+import { checkpointFor, epochAt, epochNamed, epochsOf } from "../store/epochs.ts"
 import type { Document, Store } from "../store/store.ts"
 import { actSaid } from "./acts.ts"
 import { mayTouch, type Principal } from "./allow.ts"
@@ -55,7 +56,8 @@ export function createPacks(parts: PackParts): Packs {
 
     create: (by, workspace, { title, sequences }) =>
       oneOfFew(async () => {
-        const checkpoint = await signedFor(parts, workspace.id, sequences.at(-1) ?? 0)
+        refuseFormer(workspace, sequences)
+        const checkpoint = await signedFor(parts, workspace, sequences.at(-1) ?? 0)
         const nowMs = clock.now()
         const packId = ledger.makeId("pack", nowMs)
         const of = await survey(store, workspace, sequences)
@@ -78,7 +80,8 @@ export function createPacks(parts: PackParts): Packs {
 
     download: (by, workspace, pack, format) =>
       oneOfFew(async () => {
-        const { value } = pack.value.seal === undefined ? await sealPack(parts, by, workspace, pack, await creationOf(parts, pack)) : pack
+        const { value } =
+          pack.value.seal === undefined ? await sealPack(parts, by, workspace, pack, await creationOf(parts, workspace, pack)) : pack
         if (value.seal === undefined) throw new Error("a pack that was sealed has a seal")
         const made = await measure(await packFiles(store, workspace, { packId: pack.id, ...value }), limits.packBytesMax)
         const manifest = manifestOf(made)
@@ -124,7 +127,7 @@ async function sealPack(
   sequence: number,
 ): Promise<Document<"pack">> {
   const { ledger, clock } = parts
-  const checkpoint = await signedFor(parts, workspace.id, sequence)
+  const checkpoint = await signedFor(parts, workspace, sequence)
   for (let pack = unsealed; ; pack = await packOf(parts, workspace.id, pack.id)) {
     const { id, version, value } = pack
     if (value.seal !== undefined) return pack
@@ -139,13 +142,34 @@ async function sealPack(
   }
 }
 
+/** The entry that records a pack stands in the tree of the current epoch, and so must those that are in it: one key has signed for all. */
+function refuseFormer(workspace: Document<"workspace">, sequences: readonly number[]): void {
+  const [{ before, number }] = epochsOf(workspace)
+  if ((sequences[0] ?? 0) > before) return
+  throw new LedgerError(
+    "invalid_field",
+    `an evidence pack has entries of the current epoch only, which is epoch ${number} and begins with entry ${before + 1}; entry ${sequences[0]} is of an earlier one`,
+  )
+}
+
 /** A signed checkpoint that covers an entry; signs one if need be. */
-async function signedFor({ store: { index }, clock, limits, seal }: PackParts, workspace: string, sequence: number): Promise<string> {
-  const before = await index.checkpoint(workspace)
-  if (before !== undefined && before.size >= sequence) return before.note
-  await Promise.race([seal(workspace), clock.sleep(limits.proofWaitMs)])
-  const checkpoint = await index.checkpoint(workspace)
-  if (checkpoint === undefined || checkpoint.size < sequence)
+async function signedFor(
+  { store: { index }, clock, limits, seal }: PackParts,
+  workspace: Document<"workspace">,
+  sequence: number,
+): Promise<string> {
+  const epoch = epochAt(epochsOf(workspace), sequence)
+  const size = sequence - epoch.before
+  const before = await checkpointFor(index, epoch)
+  if (before !== undefined && before.size >= size) return before.note
+  if (epoch.end !== undefined)
+    throw new LedgerError(
+      "conflict",
+      `no checkpoint of epoch ${epoch.number} covers entry ${sequence}, and none ever will; make another pack`,
+    )
+  await Promise.race([seal(workspace.id), clock.sleep(limits.proofWaitMs)])
+  const checkpoint = await checkpointFor(index, epoch)
+  if (checkpoint === undefined || checkpoint.size < size)
     throw new LedgerError("ledger_unavailable", "no signed checkpoint covers these entries yet")
   return checkpoint.note
 }
@@ -173,8 +197,13 @@ async function survey(
 }
 
 /** The place of the entry that records a pack: it follows the checkpoint that the pack was made under. */
-async function creationOf({ store: { journal }, limits }: PackParts, { id, workspace, value }: Document<"pack">): Promise<number> {
-  let last = parseCheckpoint(parseNote(value.checkpoint)?.text ?? "")?.size ?? 0
+async function creationOf(
+  { store: { journal }, limits }: PackParts,
+  of: Document<"workspace">,
+  { id, workspace, value }: Document<"pack">,
+): Promise<number> {
+  const before = epochNamed(epochsOf(of), value.checkpoint)?.before ?? 0
+  let last = before + (parseCheckpoint(parseNote(value.checkpoint)?.text ?? "")?.size ?? 0)
   for (;;) {
     const entries = await journal.after(workspace, last, limits.followEntriesMax)
     for (const entry of entries) {

@@ -8,6 +8,7 @@ import { createSigners } from "../followers/signer.ts"
 import { createLedger } from "../ledger/ledger.ts"
 import { defaultLimits } from "../limits.ts"
 import { cacheRegistry } from "../store/cached.ts"
+import { epochsOf } from "../store/epochs.ts"
 import { expectChain } from "../store/expect-chain.ts"
 import { openMemory } from "../store/memory.ts"
 import type { Journal } from "../store/store.ts"
@@ -96,7 +97,8 @@ test("a workspace begins with its genesis, its signing key and a first project, 
   const raw = Buffer.from(typed ?? "", "base64").subarray(1)
   assert.equal(name, origin)
   assert.equal(createHash("sha256").update(`${origin}\n\x01`).update(raw).digest("hex").slice(0, 8), keyId)
-  const [signer] = await createSigners({ ...house, secret })("acme", 1, 0)
+  const [epoch] = epochsOf(await house.workspaces.get("acme"))
+  const [signer] = await createSigners({ ...house, secret })(epoch, 1, 0)
   const spki = createPublicKey({ key: Buffer.concat([Buffer.from("302a300506032b6570032100", "hex"), raw]), format: "der", type: "spki" })
   assert.ok(verify(null, Buffer.from("text"), spki, signer?.sign(Buffer.from("text")) ?? Buffer.of()))
   const { ledgerId: recomputed } = await expectChain(house.journal, "acme")

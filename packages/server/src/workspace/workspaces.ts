@@ -4,6 +4,7 @@ import { canonicalize, ledgerId, toBase64Url, toHex, type JsonObject } from "@ta
 import { isoTime, type Clock } from "../clock.ts"
 import { LedgerError } from "../error.ts"
 import type { Ledger } from "../ledger/ledger.ts"
+import type { Random } from "../ledger/random.ts"
 import { sha256 } from "../sha256.ts"
 import type { WorkspaceDocument, WorkspaceSettings } from "../store/documents.ts"
 import type { Document, Registry } from "../store/store.ts"
@@ -100,10 +101,8 @@ export function createWorkspaces({ registry, ledger, clock, secret, host }: Work
     if ((await registry.get("workspace", id, id)) !== undefined) throw taken()
     const nowMs = clock.now()
     const createdAt = isoTime(nowMs)
-    const origin = `${host}/ledgers/${randomText(22, ledger.random).toLowerCase()}`
-    const nonce = new Uint8Array(16)
-    ledger.random(nonce)
-    const genesis = { createdAt, nonce: toBase64Url(nonce), origin, v: 1, workspaceId: id } satisfies JsonObject
+    const genesis = makeGenesis(ledger.random, host, id, createdAt)
+    const { origin } = genesis
     const value: WorkspaceDocument = {
       name: name ?? id,
       createdAt,
@@ -130,6 +129,14 @@ export function createWorkspaces({ registry, ledger, clock, secret, host }: Work
     }
     return get(id)
   }
+}
+
+/** What a ledger of a workspace is born with: a name and a number that no other has. */
+export function makeGenesis(random: Random, host: string, workspaceId: string, createdAt: string) {
+  const origin = `${host}/ledgers/${randomText(22, random).toLowerCase()}`
+  const nonce = new Uint8Array(16)
+  random(nonce)
+  return { createdAt, nonce: toBase64Url(nonce), origin, v: 1, workspaceId } satisfies JsonObject
 }
 
 export function settingsOf(value: WorkspaceDocument): WorkspaceSettings & JsonObject {

@@ -2,6 +2,7 @@ import { Type } from "typebox"
 import type {
   Entry as WireEntry,
   EntryProof as WireEntryProof,
+  Epochs as WireEpochs,
   LogKeyRotated as WireLogKeyRotated,
   LogKeys as WireLogKeys,
   ReceiptAnswer as WireReceiptAnswer,
@@ -51,6 +52,7 @@ export const EntryProof = shapeOf<WireEntryProof>()(
       bodySalt: Type.String({ pattern: "^[0-9a-f]{32}$" }),
       vkey: Type.String(),
       tlogProof: Type.Union([Type.String(), Type.Null()]),
+      geneses: Type.Optional(Type.Array(Type.String())),
     },
     { title: "EntryProof" },
   ),
@@ -75,6 +77,24 @@ export const LogKeys = shapeOf<WireLogKeys>()(
   Type.Object(
     { keys: Type.Array(Type.Object({ vkey: Type.String(), fromSize: size, toSize: Type.Union([size, Type.Null()]) })) },
     { title: "LogKeys" },
+  ),
+)
+
+export const Epochs = shapeOf<WireEpochs>()(
+  Type.Object(
+    {
+      epochs: Type.Array(
+        Type.Object({
+          epoch: Type.Integer({ minimum: 1 }),
+          origin: Type.String(),
+          ledgerId: Hash,
+          genesis: Type.String(),
+          earlierEntries: size,
+          size: Type.Union([size, Type.Null()]),
+        }),
+      ),
+    },
+    { title: "Epochs" },
   ),
 )
 

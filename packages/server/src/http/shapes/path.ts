@@ -10,10 +10,11 @@ export const KeyParams = Type.Object({ workspaceId: WorkspaceId, keyId: KeyId })
 export const TokenParams = Type.Object({ workspaceId: WorkspaceId, tokenId: TokenId })
 export const MemberParams = Type.Object({ workspaceId: WorkspaceId, memberId: MemberId })
 export const PackParams = Type.Object({ workspaceId: WorkspaceId, packId: PackId })
-export const TileParams = Type.Object({
-  workspaceId: WorkspaceId,
-  tile: Type.String({ docs: { examples: ["0/000", "0/x001/234.p/17", "entries/000"] } }),
-})
+const Tile = Type.String({ docs: { examples: ["0/000", "0/x001/234.p/17", "entries/000"] } })
+const EpochNumber = Type.String({ docs: { examples: ["1"] } })
+export const TileParams = Type.Object({ workspaceId: WorkspaceId, tile: Tile })
+export const EpochParams = Type.Object({ workspaceId: WorkspaceId, epoch: EpochNumber })
+export const EpochTileParams = Type.Object({ workspaceId: WorkspaceId, epoch: EpochNumber, tile: Tile })
 
 // Answers that are not JSON.
 

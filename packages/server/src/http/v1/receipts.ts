@@ -25,7 +25,7 @@ export function receiptEndpoints(service: Service): readonly ServiceEndpoint[] {
       answers: { 200: ReceiptAnswer },
       async handle({ caller, params }) {
         const { workspace, found, clear } = await look(service, caller, params.workspaceId, params.receiptId)
-        const vkey = await vkeyOf(service.store.registry, workspace, found.inclusion?.checkpoint.note)
+        const vkey = await vkeyOf(service.store.registry, found.epoch, found.inclusion?.checkpoint.note)
         const { receipt, entry, verified, proof, disclosures } = showReceipt(found, workspace, vkey, service.publicUrl, clear)
         const body = `{"receipt":${receipt},"entry":${entry},"verified":${verified},"proof":${proof},"disclosures":${JSON.stringify(disclosures)}}`
         return forEveryone(caller, { status: 200, body })

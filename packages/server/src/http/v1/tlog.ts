@@ -1,58 +1,36 @@
 // A workspace's log as C2SP tlog-tiles, for verifiers and witnesses that are not ours. What does not exist is 404, and nothing else.
 
-import { bundle, parseTilePath, recordBytes, tileWidth, type Tile } from "@tallystick/proof"
+import { bundle, parseTilePath, recordBytes, tileWidth, toHex, type Tile } from "@tallystick/proof"
 import { LedgerError } from "../../error.ts"
-import { readTile } from "../../query/tree-reads.ts"
+import { readRecords, readTile } from "../../query/tree-reads.ts"
+import { checkpointFor, epochsOf, type Epoch } from "../../store/epochs.ts"
 import { logKeys, vkeyOf } from "../../store/log-keys.ts"
 import type { Document } from "../../store/store.ts"
 import { unknownResource } from "../authenticate.ts"
 import { endpoint, permit, permitWriting, type Caller, type Service, type ServiceEndpoint } from "../service.ts"
-import { LogKeyRotated, LogKeys } from "../shapes/entry.ts"
+import { Epochs, LogKeyRotated, LogKeys } from "../shapes/entry.ts"
 import { Nothing } from "../shapes/member.ts"
-import { Bytes, PlainText, TileParams, WorkspaceParams } from "../shapes/path.ts"
+import { Bytes, EpochParams, EpochTileParams, PlainText, TileParams, WorkspaceParams } from "../shapes/path.ts"
 
 /** What every endpoint of a log has in common. */
 const ofLog = { method: "GET", access: { action: "read", anonymous: true }, cors: true } as const
 const plainText = "text/plain; charset=utf-8"
+const noCache = { "cache-control": "no-cache" }
 
 export function tlogEndpoints(service: Service): readonly ServiceEndpoint[] {
   return [
+    ...checkpointEndpoints(service),
+    ...keyEndpoints(service),
+    ...tileEndpoints(service),
     endpoint({
       ...ofLog,
-      path: "/v1/workspaces/{workspaceId}/tlog/checkpoint",
-      summary: "The newest signed checkpoint",
+      path: "/v1/workspaces/{workspaceId}/tlog/epochs",
+      summary: "The ledgers that this one goes on from, and itself: what each was born with, and how many entries it kept",
       params: WorkspaceParams,
-      answers: { 200: PlainText },
-      answerType: plainText,
+      answers: { 200: Epochs },
       async handle({ caller, params }) {
-        const workspace = await logFor(service, caller, params.workspaceId)
-        const checkpoint = await service.store.index.checkpoint(workspace.id)
-        if (checkpoint === undefined) throw noResource()
-        return { status: 200, body: checkpoint.note, headers: caller === undefined ? { "cache-control": "no-cache" } : {} }
-      },
-    }),
-    endpoint({
-      ...ofLog,
-      path: "/v1/workspaces/{workspaceId}/tlog/log.vkey",
-      summary: "The key that signs checkpoints now",
-      params: WorkspaceParams,
-      answers: { 200: PlainText },
-      answerType: plainText,
-      async handle({ caller, params }) {
-        const workspace = await logFor(service, caller, params.workspaceId)
-        const checkpoint = await service.store.index.checkpoint(workspace.id)
-        return { status: 200, body: `${await vkeyOf(service.store.registry, workspace, checkpoint?.note)}\n` }
-      },
-    }),
-    endpoint({
-      ...ofLog,
-      path: "/v1/workspaces/{workspaceId}/tlog/keys",
-      summary: "Every key that has signed checkpoints, and for which sizes of the log",
-      params: WorkspaceParams,
-      answers: { 200: LogKeys },
-      async handle({ caller, params }) {
-        const workspace = await logFor(service, caller, params.workspaceId)
-        return { status: 200, body: { keys: await keysOf(service, workspace.id) } }
+        const epochs = epochsOf(await workspaceFor(service, caller, params.workspaceId))
+        return { status: 200, body: { epochs: epochs.toReversed().map(describe) } }
       },
     }),
     endpoint({
@@ -67,37 +45,142 @@ export function tlogEndpoints(service: Service): readonly ServiceEndpoint[] {
       async handle({ caller, params }) {
         permit(caller, "administer", params.workspaceId)
         permitWriting(service, params.workspaceId)
-        const { vkey, announced } = await service.logKeys.rotate(caller, await service.workspaces.get(params.workspaceId))
+        const workspace = await service.workspaces.get(params.workspaceId)
+        const [{ before }] = epochsOf(workspace)
+        const { vkey, announced } = await service.logKeys.rotate(caller, workspace)
         // What is answered can be looked at at once, under a checkpoint that both keys have signed.
         await Promise.race([service.seal(params.workspaceId), service.clock.sleep(service.limits.proofWaitMs)])
-        return { status: 201, body: { vkey, fromSize: announced.link.sequence, receiptId: announced.content.receipt } }
-      },
-    }),
-    endpoint({
-      ...ofLog,
-      path: "/v1/workspaces/{workspaceId}/tlog/tile/{tile*}",
-      summary: "A tile of the tree, or a bundle of records (C2SP tlog-tiles)",
-      params: TileParams,
-      answers: { 200: Bytes },
-      answerType: "application/octet-stream",
-      async handle({ caller, params }) {
-        const workspace = await logFor(service, caller, params.workspaceId)
-        const checkpoint = await service.store.index.checkpoint(workspace.id)
-        const tile = parseTilePath(`tile/${params.tile}`)
-        if (tile === undefined || !exists(tile, checkpoint?.size ?? 0)) throw noResource()
-        const headers = caller === undefined ? { "cache-control": "public, max-age=31536000, immutable" } : {}
-        return { status: 200, body: await tileBytes(service, workspace.id, tile), headers }
+        return { status: 201, body: { vkey, fromSize: announced.link.sequence - before, receiptId: announced.content.receipt } }
       },
     }),
   ]
 }
 
-async function logFor({ store }: Service, caller: Caller, id: string): Promise<Document<"workspace">> {
+function checkpointEndpoints(service: Service): readonly ServiceEndpoint[] {
+  const answer = async (epoch: Epoch, headers: Record<string, string>) => {
+    const checkpoint = await checkpointFor(service.store.index, epoch)
+    if (checkpoint === undefined) throw noResource()
+    return { status: 200, body: checkpoint.note, headers } as const
+  }
+  const ofText = { ...ofLog, answers: { 200: PlainText }, answerType: plainText } as const
+  return [
+    endpoint({
+      ...ofText,
+      path: "/v1/workspaces/{workspaceId}/tlog/checkpoint",
+      summary: "The newest signed checkpoint",
+      params: WorkspaceParams,
+      handle: async ({ caller, params }) => answer(await logFor(service, caller, params), caller === undefined ? noCache : {}),
+    }),
+    endpoint({
+      ...ofText,
+      path: "/v1/workspaces/{workspaceId}/tlog/epochs/{epoch}/checkpoint",
+      summary: "The last signed checkpoint of an epoch; of a former one, the last that was kept",
+      params: EpochParams,
+      handle: async ({ caller, params }) => answer(await logFor(service, caller, params), caller === undefined ? noCache : {}),
+    }),
+  ]
+}
+
+function keyEndpoints(service: Service): readonly ServiceEndpoint[] {
+  const { registry, index } = service.store
+  const vkey = async (epoch: Epoch) => {
+    const checkpoint = await checkpointFor(index, epoch)
+    return { status: 200, body: `${await vkeyOf(registry, epoch, checkpoint?.note)}\n` } as const
+  }
+  const keys = async (epoch: Epoch) => ({ status: 200, body: { keys: await keysOf(service, epoch) } }) as const
+  const ofText = { ...ofLog, answers: { 200: PlainText }, answerType: plainText } as const
+  return [
+    endpoint({
+      ...ofText,
+      path: "/v1/workspaces/{workspaceId}/tlog/log.vkey",
+      summary: "The key that signs checkpoints now",
+      params: WorkspaceParams,
+      handle: async ({ caller, params }) => vkey(await logFor(service, caller, params)),
+    }),
+    endpoint({
+      ...ofText,
+      path: "/v1/workspaces/{workspaceId}/tlog/epochs/{epoch}/log.vkey",
+      summary: "The key that signed the last checkpoint of an epoch",
+      params: EpochParams,
+      handle: async ({ caller, params }) => vkey(await logFor(service, caller, params)),
+    }),
+    endpoint({
+      ...ofLog,
+      path: "/v1/workspaces/{workspaceId}/tlog/keys",
+      summary: "Every key that has signed checkpoints, and for which sizes of the log",
+      params: WorkspaceParams,
+      answers: { 200: LogKeys },
+      handle: async ({ caller, params }) => keys(await logFor(service, caller, params)),
+    }),
+    endpoint({
+      ...ofLog,
+      path: "/v1/workspaces/{workspaceId}/tlog/epochs/{epoch}/keys",
+      summary: "Every key that has signed checkpoints of an epoch",
+      params: EpochParams,
+      answers: { 200: LogKeys },
+      handle: async ({ caller, params }) => keys(await logFor(service, caller, params)),
+    }),
+  ]
+}
+
+function tileEndpoints(service: Service): readonly ServiceEndpoint[] {
+  const answer = async (caller: Caller, epoch: Epoch, path: string) => {
+    const tile = parseTilePath(`tile/${path}`)
+    // All that was kept of a former epoch, also what its last checkpoint does not cover: the next one commits to it.
+    const size = epoch.end === undefined ? (await checkpointFor(service.store.index, epoch))?.size : epoch.end - epoch.before
+    if (tile === undefined || !exists(tile, size ?? 0)) throw noResource()
+    const headers = caller === undefined ? { "cache-control": "public, max-age=31536000, immutable" } : {}
+    return { status: 200, body: await tileBytes(service, epoch, tile), headers } as const
+  }
+  const ofTile = { ...ofLog, answers: { 200: Bytes }, answerType: "application/octet-stream" } as const
+  return [
+    endpoint({
+      ...ofTile,
+      path: "/v1/workspaces/{workspaceId}/tlog/tile/{tile*}",
+      summary: "A tile of the tree, or a bundle of records (C2SP tlog-tiles)",
+      params: TileParams,
+      handle: async ({ caller, params }) => answer(caller, await logFor(service, caller, params), params.tile),
+    }),
+    endpoint({
+      ...ofTile,
+      path: "/v1/workspaces/{workspaceId}/tlog/epochs/{epoch}/tile/{tile*}",
+      summary: "A tile of an epoch's tree, or a bundle of its records",
+      params: EpochTileParams,
+      handle: async ({ caller, params }) => answer(caller, await logFor(service, caller, params), params.tile),
+    }),
+  ]
+}
+
+async function workspaceFor({ store }: Service, caller: Caller, id: string): Promise<Document<"workspace">> {
   const workspace = await store.registry.get("workspace", id, id)
   if (workspace?.value.transparency === "public") return workspace
   permit(caller, "read", id)
   if (workspace === undefined) throw unknownResource(caller)
   return workspace
+}
+
+/** The epoch that is asked for; the current one, if none is named. */
+async function logFor(
+  service: Service,
+  caller: Caller,
+  { workspaceId, epoch }: { readonly workspaceId: string; readonly epoch?: string },
+): Promise<Epoch> {
+  const epochs = epochsOf(await workspaceFor(service, caller, workspaceId))
+  if (epoch === undefined) return epochs[0]
+  const found = epochs.find(({ number }) => String(number) === epoch)
+  if (found === undefined) throw noResource()
+  return found
+}
+
+function describe({ number, origin, ledgerId, geneses: [genesis = ""], before, end }: Epoch) {
+  return {
+    epoch: number,
+    origin,
+    ledgerId: toHex(ledgerId),
+    genesis,
+    earlierEntries: before,
+    size: end === undefined ? null : end - before,
+  }
 }
 
 function noResource(): LedgerError {
@@ -110,15 +193,15 @@ function exists({ level, index, width }: Tile, size: number): boolean {
   return index * tileWidth + width <= hashes
 }
 
-async function tileBytes({ store }: Service, workspace: string, { level, index, width }: Tile): Promise<Buffer> {
-  if (level !== "entries") return Buffer.from(await readTile(store, workspace, level, index, width))
-  const records = await store.journal.records(workspace, index * tileWidth + 1, width)
+async function tileBytes({ store }: Service, epoch: Epoch, { level, index, width }: Tile): Promise<Buffer> {
+  if (level !== "entries") return Buffer.from(await readTile(store, epoch, level, index, width))
+  const records = await readRecords(store.journal, epoch, index, width)
   return Buffer.from(
     bundle(Array.from({ length: records.length / recordBytes }, (_, at) => records.subarray(at * recordBytes, (at + 1) * recordBytes))),
   )
 }
 
-async function keysOf({ store }: Service, workspace: string) {
-  const keys = (await logKeys(store, workspace)).toReversed()
+async function keysOf({ store }: Service, epoch: Epoch) {
+  const keys = (await logKeys(store, epoch)).toReversed()
   return keys.map(({ vkey, fromSize }, at) => ({ vkey, fromSize, toSize: keys[at + 1]?.fromSize ?? null }))
 }
