@@ -1,9 +1,10 @@
 import assert from "node:assert/strict"
 import { spawn } from "node:child_process"
-import { cp, rename, rm } from "node:fs/promises"
+import { cp, readFile, rename, rm, writeFile } from "node:fs/promises"
 import { dirname, join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { setTimeout as sleep } from "node:timers/promises"
+import { verifyReceipt } from "@tallystick/proof"
 import { expectChain, readChain } from "../chain.ts"
 import type { Fault } from "../crash/faults.ts"
 import { startProgram } from "../crash/programs.ts"
@@ -15,13 +16,16 @@ import { makeChangeable, refusables, type Changeable } from "./restored-asks.ts"
 import { eventWrite, note, sendUntilKnown, type Write } from "./writes.ts"
 
 // A ledger is copied while it is written to, goes on, and is restored from the copy: it must hold all that was acknowledged before, be
-// read-only, and not go on as if nothing were missing. From a copy that misses nothing it goes on, and is the same history.
+// read-only, and not go on as if nothing were missing. From a copy that misses nothing it goes on, and is the same history; from any other
+// it goes on as another ledger, which says what it goes on from, and what is lost is said to be lost.
 
 export interface RestoreOptions {
   readonly rounds: number
   readonly chance: Chance
   /** What the restored copies are served by. */
   readonly fault?: Fault
+  /** What has a copy go on, if it is not the product. */
+  readonly resumeProgram?: string
 }
 
 export interface Restored {
@@ -34,15 +38,20 @@ export interface Restored {
   refused: number
   /** Receipts that a restored copy proved. */
   proved: number
-  refusedResumes: number
+  /** Receipts of what is lost, which were found to say so. */
+  foundLost: number
+  /** Copies that went on as they were, and epochs that were opened by the others; of those, workspaces that were in one before. */
   resumed: number
+  epochs: number
+  laterEpochs: number
   /** Entries that were computed again at the end, from what is served. */
   entries: number
 }
 
-export async function restoreAgainAndAgain({ rounds, chance, fault }: RestoreOptions): Promise<Restored> {
-  const counted = { backups: 0, before: 0, during: 0, lost: 0, refused: 0, proved: 0, refusedResumes: 0, resumed: 0, entries: 0 }
-  for (let round = 0; round < rounds; round++) await restoreOnce(chance, fault, counted)
+export async function restoreAgainAndAgain({ rounds, ...options }: RestoreOptions): Promise<Restored> {
+  const nothing = { before: 0, during: 0, lost: 0, refused: 0, proved: 0, foundLost: 0, resumed: 0, epochs: 0, laterEpochs: 0, entries: 0 }
+  const counted: Restored = { backups: 0, ...nothing }
+  for (let round = 0; round < rounds; round++) await restoreOnce(options, counted)
   return counted
 }
 
@@ -53,16 +62,17 @@ interface Scene {
   readonly writes: Write[]
   readonly chance: Chance
   readonly fault: Fault | undefined
+  readonly resumeProgram: string
   readonly counted: Restored
 }
 
-async function restoreOnce(chance: Chance, fault: Fault | undefined, counted: Restored): Promise<void> {
+async function restoreOnce({ chance, fault, resumeProgram = program }: Omit<RestoreOptions, "rounds">, counted: Restored): Promise<void> {
   await using original = await startProgram()
   const { data } = original
   const workspaces = [await makeWorkspace(original), await makeWorkspace(original)]
   const changeable = await makeChangeable(original, await makeWorkspace(original))
   const writes: Write[] = []
-  const scene: Scene = { data, workspaces, changeable, writes, chance, fault, counted }
+  const scene: Scene = { data, workspaces, changeable, writes, chance, fault, resumeProgram, counted }
   const [early, late] = ["early", "late"].map((name) => join(dirname(data), name)) as [string, string]
 
   const load = startLoad(original, workspaces, writes, chance)
@@ -82,17 +92,22 @@ async function restoreOnce(chance: Chance, fault: Fault | undefined, counted: Re
   }
   const after = [eventWrite(idAt(workspaces, 0), "after-the-copy-0", chance), eventWrite(idAt(workspaces, 1), "after-the-copy-1", chance)]
   for (const write of after) await record(original, workspaces, write, writes)
+  const answers = await answersOf(original, workspaces, after)
   assert.equal(await original.end(), 0)
   await backUp(scene, late)
 
   const aside = `${data}-aside`
   await rename(data, aside)
+  const heads = await readFile(`${data}.heads`, "utf8")
   await expectBehind(scene, early)
+  await expectGoneOn(scene, early, answers)
+  await writeFile(`${data}.heads`, heads)
   await expectWithoutHeads(scene, late)
+  await writeFile(`${data}.heads`, heads)
   await expectResumed(scene, late)
 }
 
-/** A copy that misses what was signed: it can be read, proves what it has, and nothing makes it the ledger. */
+/** A copy that misses what was signed: it can be read, and proves what it has. */
 async function expectBehind(scene: Scene, copy: string): Promise<void> {
   const { data, workspaces, writes, chance, counted } = scene
   await putInPlace(copy, data)
@@ -126,16 +141,60 @@ async function expectBehind(scene: Scene, copy: string): Promise<void> {
     }
     assert.equal(await service.end(), 0)
   }
-  await expectNotResumed(scene, /ends at entry \d+, and \d+ were signed/)
+}
+
+/** It goes on as another ledger. Then that one is copied, goes on, and is restored as well: a third goes on from the second. */
+async function expectGoneOn(scene: Scene, early: string, answers: readonly Answer[]): Promise<void> {
+  const { data, workspaces, writes, chance, counted } = scene
+  await putInPlace(early, data)
+  const second = `${early}-of-the-second`
+  const here = [...(await keptOf(data, scene))]
+  const signed = await headsOf(data)
+  {
+    await expectEpochs(scene, 2, /ends at entry \d+, and \d+ were signed/)
+    await using service = await startProgram({ data })
+    for (const { id } of workspaces) await record(service, workspaces, eventWrite(id, `in-the-second-epoch-${id}`, chance), here)
+    await expectChains(service, scene, here)
+    await expectSignedNoMore(data, signed)
+    await expectLost(service, scene, answers)
+    await backUp(scene, second)
+    // A key of what was lost is one that nobody has used.
+    for (const { workspaceId, key } of writes.slice(-2)) await record(service, workspaces, eventWrite(workspaceId, key, chance), [])
+    assert.equal(await service.end(), 0)
+    await expectWhole(data)
+  }
+  const again = await headsOf(data)
+  await putInPlace(second, data)
+  await expectEpochs(scene, 3, /ends at entry \d+, and \d+ were signed/)
+  await using service = await startProgram({ data })
+  for (const { id } of workspaces) await record(service, workspaces, eventWrite(id, `in-the-third-epoch-${id}`, chance), here)
+  await expectChains(service, scene, here)
+  await expectSignedNoMore(data, again)
+  await expectLost(service, scene, answers)
+  counted.laterEpochs += workspaces.length
+  assert.equal(await service.end(), 0)
+  await expectWhole(data)
+}
+
+/** All that was kept and written since is there, verifies, and is replayed. */
+async function expectChains(service: Service, { workspaces, chance, counted }: Scene, writes: readonly Write[]): Promise<void> {
+  const audited = await audit(service, { workspaces, writes, lookUpsMax: 20, replaysMax: 50, chance })
+  counted.entries += audited.entries
+}
+
+/** Derived again, while nobody serves. */
+async function expectWhole(data: string): Promise<void> {
+  const ran = await tallystick(data, "fsck")
+  assert.deepEqual([ran.code, ran.errors], [0, ""], ran.output)
 }
 
 /** A copy that nobody can say of what was signed after it. */
 async function expectWithoutHeads(scene: Scene, copy: string): Promise<void> {
   const { data } = scene
   await putInPlace(copy, data)
-  await rename(`${data}.heads`, `${data}.heads-aside`)
-  await expectNotResumed(scene, /the heads file knows nothing of workspace/)
-  await rename(`${data}.heads-aside`, `${data}.heads`)
+  await rm(`${data}.heads`)
+  await expectEpochs(scene, 2, /the heads file knows nothing of workspace/)
+  await expectWhole(data)
 }
 
 /** A copy that has all that was signed is read-only as well, until it is resumed; then it goes on where the original ended. */
@@ -150,6 +209,7 @@ async function expectResumed(scene: Scene, copy: string): Promise<void> {
   assert.equal(markOf(data), true)
   const ran = await tallystick(data, "resume")
   assert.deepEqual([ran.code, ran.errors], [0, ""], ran.output)
+  assert.match(ran.output, /it goes on as it is/)
   assert.equal(markOf(data), false)
   counted.resumed += 1
 
@@ -161,13 +221,88 @@ async function expectResumed(scene: Scene, copy: string): Promise<void> {
   assert.equal(await service.end(), 0)
 }
 
-async function expectNotResumed({ data, counted }: Scene, reason: RegExp): Promise<void> {
-  const ran = await tallystick(data, "resume")
-  assert.equal(ran.code, 1, ran.output)
-  assert.match(ran.errors, reason)
-  assert.match(ran.errors, /Nothing was changed/)
-  assert.equal(markOf(data), true, "a copy that is not resumed stays one")
-  counted.refusedResumes += 1
+/** Every workspace of a copy goes on in an epoch of this number, says why, and is no copy any more. */
+async function expectEpochs({ data, resumeProgram, counted }: Scene, epoch: number, reason: RegExp): Promise<void> {
+  const looked = await tallystick(data, "resume", ["--check", "--json"], resumeProgram)
+  assert.equal(markOf(data), true, "a look has changed something")
+  const ran = await tallystick(data, "resume", ["--json"], resumeProgram)
+  assert.deepEqual([looked.code, ran.code], [0, 0], looked.errors + ran.errors)
+  assert.equal(markOf(data), false)
+  if (resumeProgram !== program) return
+  const [planned, { workspaces }] = [JSON.parse(looked.output), JSON.parse(ran.output)]
+  const without = (all: readonly Record<string, unknown>[]) => all.map(({ origin: _, ...rest }) => rest)
+  assert.deepEqual(without(planned.workspaces), without(workspaces), "what was planned is not what was done")
+  const opened = workspaces.filter((one: { because?: string }) => reason.test(one.because ?? ""))
+  // Of a workspace that nobody wrote to since nothing is missing: the people's own, and the one with what can be changed.
+  assert.ok(opened.length >= 2, ran.output)
+  for (const one of opened) assert.equal(one.epoch, epoch, ran.output)
+  counted.epochs += opened.length
+}
+
+/** What was signed under a name of which the end is lost is what it was: nothing is signed under that name again. */
+async function expectSignedNoMore(data: string, before: ReadonlyMap<string, string>): Promise<void> {
+  const after = await headsOf(data)
+  for (const [origin, head] of before) assert.equal(after.get(origin), head, `${origin} was signed again, from an older state`)
+  assert.ok(after.size > before.size, "nothing was signed under a new name")
+}
+
+/** The origins of the workspaces that are written to under load, and what was signed of each last. */
+async function headsOf(data: string): Promise<ReadonlyMap<string, string>> {
+  const lines = (await readFile(`${data}.heads`, "utf8")).trimEnd().split("\n")
+  const all = new Map(lines.map((line) => [line.slice(0, line.indexOf(" ")), line.slice(line.indexOf(" ") + 1)]))
+  return new Map([...all].filter(([origin]) => endedIn(data).has(origin)))
+}
+
+/** The ledgers of which a copy that was put in place misses the end. */
+function endedIn(data: string): ReadonlySet<string> {
+  using journal = new DatabaseSync(join(data, "journal.db"), { readOnly: true })
+  const rows = journal.prepare("SELECT value FROM documents WHERE kind = 'workspace'").all()
+  const values = rows.map(({ value }) => JSON.parse(String(value)) as { origin: string; former?: { origin: string }[] }) // as the registry keeps them
+  return new Set(values.flatMap(({ origin, former = [] }) => [origin, ...former.map((one) => one.origin)]))
+}
+
+interface Answer {
+  readonly workspace: Workspace
+  readonly receipt: string
+  readonly vkey: string
+  readonly text: string
+}
+
+/** What clients keep who want to be able to prove what they were told. */
+async function answersOf(service: Service, workspaces: readonly Workspace[], writes: readonly Write[]): Promise<readonly Answer[]> {
+  await sign(service, workspaces, writes)
+  return await Promise.all(
+    writes.map(async (write) => {
+      const workspace = workspaces.find(({ id }) => id === write.workspaceId)
+      assert.ok(workspace !== undefined)
+      const { receipt } = mintedBy(write)
+      const client = service.client(workspace.reader.bearer)
+      const vkey = (await client.get(`${workspace.path}/tlog/log.vkey`)).text.trimEnd()
+      const { text } = await client.get(`${workspace.path}/receipts/${receipt}`)
+      assert.equal(verifyReceipt(JSON.parse(text), { trustedKeys: [vkey] }).verdict, "genuine", text)
+      return { workspace, receipt, vkey, text }
+    }),
+  )
+}
+
+/** The service has no such receipt, and whoever holds its answer about it can find out why. */
+async function expectLost(service: Service, { data, counted }: Scene, answers: readonly Answer[]): Promise<void> {
+  for (const { workspace, receipt, vkey, text } of answers) {
+    const client = service.client(workspace.reader.bearer)
+    assert.equal((await client.get(`${workspace.path}/receipts/${receipt}`)).status, 404)
+    const epochs = await client.get(`${workspace.path}/tlog/epochs`)
+    const geneses = epochs.json<{ epochs: { genesis: string }[] }>().epochs.map(({ genesis }) => genesis)
+    const verdict = verifyReceipt(JSON.parse(text), { trustedKeys: [vkey], geneses: geneses.toReversed() })
+    assert.ok(verdict.verdict === "refuted" && verdict.failure === "lost", JSON.stringify(verdict))
+    counted.foundLost += 1
+  }
+  const [{ workspace, text }] = answers as [Answer]
+  const [answerFile, epochsFile] = ["answer.json", "epochs.json"].map((name) => join(dirname(data), name)) as [string, string]
+  await writeFile(answerFile, text)
+  await writeFile(epochsFile, (await service.client(workspace.reader.bearer).get(`${workspace.path}/tlog/epochs`)).text)
+  const ran = await tallystick(data, "verify", [answerFile, "--epochs", epochsFile])
+  assert.equal(ran.code, 3, ran.output + ran.errors)
+  assert.match(ran.output, /it is lost/)
 }
 
 /** Says so wherever it is asked, refuses whatever would change something, and has changed nothing. */
@@ -195,9 +330,16 @@ async function expectReadOnly(service: Service, { changeable, workspaces, counte
 // Copies --------------------------------------------------------------------------------------------------------------------------------------------------
 
 async function backUp({ data, counted }: Scene, target: string): Promise<void> {
-  const ran = await tallystick(data, "backup", target)
+  const ran = await tallystick(data, "backup", [target])
   assert.deepEqual([ran.code, ran.errors], [0, ""], ran.output)
   counted.backups += 1
+}
+
+/** Of what was written, what is in a copy. */
+async function keptOf(folder: string, { workspaces, writes }: Scene): Promise<readonly Write[]> {
+  const hashes = await Promise.all(workspaces.map(async ({ id }) => (await expectKept(folder, id)).hashes))
+  const kept = new Set(hashes.flat())
+  return writes.filter((write) => kept.has(mintedBy(write).eventHash))
 }
 
 /** A proof has the service sign all that there is. */
@@ -237,11 +379,12 @@ interface Ran {
   readonly errors: string
 }
 
+const compiled = join(import.meta.dirname, "..", "..", "node_modules", ".cache", "tallystick-tests")
 const program = join(import.meta.dirname, "..", "..", "packages", "server", "src", "main.ts")
 
-function tallystick(data: string, ...args: readonly string[]): Promise<Ran> {
-  const environment = { PATH: process.env["PATH"], TALLYSTICK_DATA: data }
-  const child = spawn(process.execPath, [program, ...args], { env: environment, stdio: ["ignore", "pipe", "pipe"], timeout: 60_000 })
+function tallystick(data: string, command: string, args: readonly string[] = [], by = program): Promise<Ran> {
+  const environment = { PATH: process.env["PATH"], TALLYSTICK_DATA: data, NODE_COMPILE_CACHE: compiled }
+  const child = spawn(process.execPath, [by, command, ...args], { env: environment, stdio: ["ignore", "pipe", "pipe"], timeout: 60_000 })
   const said = { output: "", errors: "" }
   child.stdout.setEncoding("utf8").on("data", (text: string) => (said.output += text))
   child.stderr.setEncoding("utf8").on("data", (text: string) => (said.errors += text))

@@ -46,6 +46,7 @@ program
     "what GET …/receipts/{id} answered, a page read with include=proof, a .tlog-proof, an evidence pack, or an export",
   )
   .option("--key <vkey...>", "a log's key that you got by a way of your own, and trust")
+  .option("--epochs <file>", "what GET …/tlog/epochs answered, or an export: entries that the ledger has gone on without are then told")
   .option("--json", "print what was found as JSON", false)
   .addHelpText(
     "after",
@@ -56,9 +57,9 @@ no trusted key has signed it, or no checkpoint covers it yet.
 Example:
   $ tallystick verify receipt.json --key "$(cat log.vkey)"`,
   )
-  .action(async (files: string[], { key = [], json }: { key?: string[]; json: boolean }) => {
+  .action(async (files: string[], { key = [], epochs, json }: { key?: string[]; epochs?: string; json: boolean }) => {
     const { runVerify } = await import("./cli/verify.ts")
-    process.exitCode = runVerify({ files, trustedKeys: key, json, say })
+    process.exitCode = runVerify({ files, trustedKeys: key, epochs, json, say })
   })
 
 const keys = program.command("keys").description("list, create and revoke the API keys of a workspace of the running service")

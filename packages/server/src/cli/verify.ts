@@ -1,13 +1,25 @@
 // `tallystick verify`: checks what somebody was given, from its bytes alone. It imports what has no way to the network.
 
 import { existsSync, readFileSync, statSync } from "node:fs"
-import { fromBase64, fromUtf8, parseVkey, toHex, verifyExport, verifyPack, verifyReceipt, verifyTlogProof } from "@tallystick/proof"
+import {
+  fromBase64,
+  fromUtf8,
+  parseVkey,
+  readLineage,
+  toHex,
+  verifyExport,
+  verifyPack,
+  verifyReceipt,
+  verifyTlogProof,
+} from "@tallystick/proof"
 import type { ExportVerdict, PackVerdict, Verdict, VerifiedTlogProof } from "@tallystick/proof"
 
 export interface VerifyCommand {
   readonly files: readonly string[]
   /** Vkeys that the caller got by a way of its own. */
   readonly trustedKeys: readonly string[]
+  /** The answer of GET …/tlog/epochs, or an export: how the ledger has gone on, so that what is lost can be told. */
+  readonly epochs: string | undefined
   readonly json: boolean
   readonly say: (text: string) => void
 }
@@ -29,12 +41,22 @@ interface Finding {
 
 type Found = Omit<Finding, "file">
 
-export function runVerify({ files, trustedKeys, json, say }: VerifyCommand): number {
+/** What the caller knows by a way of its own. */
+interface Known {
+  readonly trustedKeys: readonly string[]
+  /** Newest first. */
+  readonly geneses: readonly string[]
+}
+
+export function runVerify({ files, trustedKeys, epochs, json, say }: VerifyCommand): number {
   const unusable = trustedKeys.find((key) => parseVkey(key)?.type !== "log")
+  const geneses = epochs === undefined ? [] : genesesIn(epochs)
   const findings =
-    unusable === undefined
-      ? files.flatMap((file) => examine(file, trustedKeys))
-      : [{ file: "--key", ...unreadable(`${unusable} is not the vkey of a log, such as <name>+<8 hex digits>+<base64>`) }]
+    unusable !== undefined
+      ? [{ file: "--key", ...unreadable(`${unusable} is not the vkey of a log, such as <name>+<8 hex digits>+<base64>`) }]
+      : readLineage(geneses) === undefined && epochs !== undefined
+        ? [{ file: "--epochs", ...unreadable(`${epochs} is no answer of GET …/tlog/epochs and no export, or does not hold together`) }]
+        : files.flatMap((file) => examine(file, { trustedKeys, geneses }))
   say(json ? `${JSON.stringify(findings, null, 2)}\n` : findings.map(textOf).join("\n"))
   return exitCodeOf(findings)
 }
@@ -52,7 +74,8 @@ function exitCodeOf(findings: readonly Finding[]): number {
 const isZip = (bytes: Uint8Array): boolean => toHex(bytes.subarray(0, 4)) === "504b0304"
 const proofHeader = "c2sp.org/tlog-proof@v1\n"
 
-function examine(file: string, trustedKeys: readonly string[]): readonly Finding[] {
+function examine(file: string, known: Known): readonly Finding[] {
+  const { trustedKeys } = known
   const folder = exportFolder(file)
   if (folder !== undefined) return [{ file, ...ofExport(folder, trustedKeys) }]
   const bytes = read(file)
@@ -63,14 +86,31 @@ function examine(file: string, trustedKeys: readonly string[]): readonly Finding
   const value = text === undefined ? undefined : parse(text)
   if (!isObject(value)) return [{ file, ...unreadable(kinds) }]
   if (isObject(value["files"]) && isObject(value["manifest"])) return [{ file, ...ofPackJson(value["files"], trustedKeys) }]
-  if (Array.isArray(value["events"])) return ofPage(file, value["events"], trustedKeys)
-  return [{ file, ...(ofEntry(value, trustedKeys) ?? unreadable(kinds)) }]
+  if (Array.isArray(value["events"])) return ofPage(file, value["events"], known)
+  return [{ file, ...(ofEntry(value, known) ?? unreadable(kinds)) }]
 }
 
 const kinds =
   "it is no receipt of GET …/receipts/{receiptId}, no page read with include=proof, no tlog-proof, no evidence pack and no export"
 
 /** An export is named by its folder, or by the checkpoint in it. */
+/** Of the ledger as it is now and of what it goes on from, newest first; none if they cannot be read. */
+function genesesIn(path: string): readonly string[] {
+  const folder = exportFolder(path)
+  if (folder !== undefined) return genesesOf(folder)
+  const bytes = read(path)
+  const value = bytes instanceof Uint8Array ? parse(fromUtf8(bytes) ?? "") : undefined
+  const epochs = isObject(value) && Array.isArray(value["epochs"]) ? (value["epochs"] as readonly unknown[]) : []
+  return epochs.map((epoch) => (isObject(epoch) ? String(epoch["genesis"]) : "")).toReversed()
+}
+
+function genesesOf(folder: string): readonly string[] {
+  const earlier: string[] = []
+  const pathOf = (number: number): string => `${folder}/epochs/${number}/genesis.json`
+  while (existsSync(pathOf(earlier.length + 1))) earlier.push(readFileSync(pathOf(earlier.length + 1), "utf8"))
+  return existsSync(`${folder}/genesis.json`) ? [readFileSync(`${folder}/genesis.json`, "utf8"), ...earlier.toReversed()] : []
+}
+
 function exportFolder(file: string): string | undefined {
   if (statSync(file, { throwIfNoEntry: false })?.isDirectory()) return file
   const [, folder] = /^(.*?)\/?checkpoint$/.exec(file) ?? []
@@ -107,22 +147,22 @@ function unreadable(reason: string): Found {
 // Receipts and entries ------------------------------------------------------------------------------------------------------------------------------------
 
 /** An empty page has nothing to be wrong about, and nothing to confirm. */
-function ofPage(file: string, events: readonly unknown[], trustedKeys: readonly string[]): readonly Finding[] {
+function ofPage(file: string, events: readonly unknown[], known: Known): readonly Finding[] {
   if (events.length === 0) return [{ file, ...unreadable("it is a page without entries") }]
   return events.map((event, at) => ({
     file: `${file} events[${at}]`,
-    ...((isObject(event) ? ofEntry(event, trustedKeys) : undefined) ?? unreadable("it is no entry")),
+    ...((isObject(event) ? ofEntry(event, known) : undefined) ?? unreadable("it is no entry")),
   }))
 }
 
 /** The answer about a receipt, an entry of a page, or the receipt alone that a write was answered with. */
-function ofEntry(value: Readonly<Record<string, unknown>>, trustedKeys: readonly string[]): Found | undefined {
-  if (isObject(value["receipt"]) || isObject(value["entry"])) return ofReceipt("receipt", verifyReceipt(value, { trustedKeys }))
+function ofEntry(value: Readonly<Record<string, unknown>>, known: Known): Found | undefined {
+  if (isObject(value["receipt"]) || isObject(value["entry"])) return ofReceipt("receipt", verifyReceipt(value, known))
   if (typeof value["hash"] === "string") {
     const { proof, disclosures, ...entry } = value
-    return ofReceipt("entry", verifyReceipt({ entry, proof, disclosures }, { trustedKeys }))
+    return ofReceipt("entry", verifyReceipt({ entry, proof, disclosures }, known))
   }
-  return typeof value["eventHash"] === "string" ? ofReceipt("receipt", verifyReceipt({ receipt: value }, { trustedKeys })) : undefined
+  return typeof value["eventHash"] === "string" ? ofReceipt("receipt", verifyReceipt({ receipt: value }, known)) : undefined
 }
 
 function ofReceipt(what: "receipt" | "entry", verdict: Verdict): Found {
@@ -142,10 +182,13 @@ function ofReceipt(what: "receipt" | "entry", verdict: Verdict): Found {
       return { what, verdict: "unconfirmed", reason: reasons[verdict.because], checks, facts }
     case "refuted": {
       const { failure, field, expected, found } = verdict
-      return { what, verdict: "refuted", reason: fault(failure, field, expected, found), checks, facts }
+      const reason = failure === "lost" ? `${lost}: ${found} is not ${expected}` : fault(failure, field, expected, found)
+      return { what, verdict: "refuted", reason, checks, facts }
     }
   }
 }
+
+const lost = "it was recorded, and it is lost: the ledger has gone on without it, and its sequence may be another entry's now"
 
 /** The key that follows the one that signed. Whoever trusts that one, and finds this genuine, may trust it as well. */
 function announcedBy(metadata: unknown): { readonly newKey?: string } {
@@ -235,8 +278,9 @@ function ofExport(folder: string, trustedKeys: readonly string[]): Found {
     if (!(error instanceof Error && "syscall" in error)) throw error
     return unreadable(error.message)
   }
-  const { checks, checkpoint, entries, bodies, disclosures, missingBodies, withheld } = verdict
+  const { checks, checkpoint, epochs, entries, bodies, disclosures, missingBodies, withheld } = verdict
   const facts = {
+    ...(epochs > 1 && { epochs }),
     entries,
     bodies,
     disclosures,
