@@ -36,6 +36,7 @@ const calls: Readonly<Record<string, readonly [CallBy, Made?]>> = {
   [`GET ${inWorkspace}/tlog/checkpoint`]: [({ log }, { parts: [id = ""] }) => log.checkpoint(id)],
   [`GET ${inWorkspace}/tlog/log.vkey`]: [({ log }, { parts: [id = ""] }) => log.vkey(id), ({ text }) => text.trimEnd()],
   [`GET ${inWorkspace}/tlog/keys`]: [({ log }, { parts: [id = ""] }) => log.keys(id)],
+  [`GET ${inWorkspace}/tlog/epochs`]: [({ log }, { parts: [id = ""] }) => log.epochs(id)],
   [`GET ${inWorkspace}/tlog/tile/{}/{}`]: [({ log }, { parts: [id = "", ...tile] }) => log.tile(id, tile.join("/"))],
   [`GET ${inWorkspace}/tlog/tile/{}/{}/{}`]: [({ log }, { parts: [id = "", ...tile] }) => log.tile(id, tile.join("/"))],
   "POST /v1/workspaces": [({ workspaces }, { body }) => workspaces.create(body)],

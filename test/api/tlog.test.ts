@@ -69,7 +69,12 @@ test("what the log does not have is not found, and nothing else", async () => {
     "Checkpoint",
     "log.vkey/x",
     "keys/1",
-    "epochs",
+    "epochs/",
+    "epochs/1",
+    "epochs/0/checkpoint",
+    "epochs/01/checkpoint",
+    "epochs/2/checkpoint",
+    "epochs/1/tile/0/000",
     "..",
     "tile",
     "tile/",
@@ -126,7 +131,8 @@ test("the log is for readers; if the workspace says so, it is for everybody", as
   const receipts = await writeMany(log, 3)
   const { size } = await readChain(log.reader, log.id, receipts)
   const bound = await makeKey(service, log.id, { scopes: ["read"], projectIds: ["nothing-of-it"] })
-  const resources = ["checkpoint", "log.vkey", "keys", `tile/0/${tileName(0, size)}`, `tile/entries/${tileName(0, size)}`]
+  const ofLog = ["checkpoint", "log.vkey", "keys", `tile/0/${tileName(0, size)}`, `tile/entries/${tileName(0, size)}`]
+  const resources = [...ofLog, "epochs", ...ofLog.map((name) => `epochs/1/${name}`)]
   const rows = (anonymously: number | string, strangely: number | string) =>
     resources.flatMap((name) => {
       const ask = `GET ${log.path}/tlog/${name}`
@@ -152,6 +158,19 @@ test("the log is for readers; if the workspace says so, it is for everybody", as
   ])
   await service.root.patch(log.path, { transparency: "private" })
   await expectRows(rows("401 unauthorized", "403 workspace_forbidden"))
+})
+
+test("a log that goes on from no other has one epoch, which is itself", async () => {
+  const receipts = await writeMany(acme, 3)
+  const { size, ledgerId, origin } = await readChain(acme.reader, acme.id, receipts)
+  const { epochs } = (await acme.reader.get(`${acme.path}/tlog/epochs`)).json()
+  const [{ genesis, ...only }, ...others] = epochs
+  assert.deepEqual([only, others], [{ epoch: 1, origin, ledgerId, earlierEntries: 0, size: null }, []])
+  assert.equal(JSON.parse(genesis).origin, origin)
+  for (const name of ["log.vkey", "keys", `tile/0/${tileName(0, size)}`, `tile/entries/${tileName(0, size)}`]) {
+    const [current, byNumber] = await Promise.all(["", "epochs/1/"].map((at) => acme.reader.get(`${acme.path}/tlog/${at}${name}`)))
+    assert.deepEqual(byNumber?.bytes, current?.bytes, name)
+  }
 })
 
 test("the records of a public log hold nothing of what was written", async () => {

@@ -81,7 +81,8 @@ export async function resume(options: ResumeOptions): Promise<Resumed> {
 async function look({ data, headsPath, secret, progress }: ResumeOptions): Promise<Looked> {
   const store = openStopped(data)
   // Only looks, and so needs no lock of its own.
-  const { index, close } = openWhole(data, { alone: false })
+  const whole = openWhole(data, { alone: false })
+  const { index } = whole
   try {
     if (secret !== undefined) await checkSecret(store.registry, secret)
     const { heads } = readHeads(headsPath)
@@ -97,7 +98,7 @@ async function look({ data, headsPath, secret, progress }: ResumeOptions): Promi
     }
     return { plans, isCopy: store.isCopy }
   } finally {
-    close()
+    whole.close()
     await store.close()
   }
 }

@@ -16,6 +16,7 @@ import type {
   Limits,
   ListedEntry,
   LogKeyRotated,
+  Epochs,
   LogKeys,
   Member,
   NewActivityToken,
@@ -212,6 +213,9 @@ const session: Session = {
 const password = "correct horse battery staple"
 const setupUrl = `${base}/ui/setup#t=…`
 const rotated: LogKeyRotated = { vkey, fromSize: 1042, receiptId: receipt.receipt }
+const epochs: Epochs = {
+  epochs: [{ epoch: 1, origin: workspace.origin, ledgerId: previousHash, genesis: '{"v":1}', earlierEntries: 0, size: null }],
+}
 const keys: LogKeys = { keys: [{ vkey, fromSize: 0, toSize: null }] }
 
 function limits(): Limits {
@@ -236,6 +240,7 @@ export const examples: Readonly<Record<string, object>> = {
   EventsPage: page,
   ActivityPage: activity,
   ReceiptAnswer: answer,
+  Epochs: epochs,
   LogKeys: keys,
   LogKeyRotated: rotated,
   NewWorkspace: newWorkspace,

@@ -1,0 +1,252 @@
+import assert from "node:assert/strict"
+import { spawn } from "node:child_process"
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
+import { dirname, join } from "node:path"
+import { test } from "node:test"
+import { verifyExport, verifyPack, verifyReceipt } from "@tallystick/proof"
+import { expectChain, readChain, type MintedReceipt } from "./chain.ts"
+import { startProgram } from "./crash/programs.ts"
+import { eventFor, eventually, makeWorkspace, type Client, type Service, type Workspace } from "./service.ts"
+
+// A ledger that goes on as a new epoch, after a restore that lost its end, and then as a third: everything that can be asked of it, or done with it, is as right
+// as it was, on both sides of each boundary.
+
+const program = join(import.meta.dirname, "..", "packages", "server", "src", "main.ts")
+const quickAudit = { TALLYSTICK_LIMIT_AUDIT_ENTRIES_PER_SECOND: "100000", TALLYSTICK_LIMIT_AUDIT_ROUND_EVERY_MS: "100" }
+
+interface Ran {
+  readonly code: number | null
+  readonly output: string
+  readonly errors: string
+}
+
+function tallystick(data: string, ...args: readonly string[]): Promise<Ran> {
+  const environment = { PATH: process.env["PATH"], TALLYSTICK_DATA: data }
+  const child = spawn(process.execPath, [program, ...args], { env: environment, stdio: ["ignore", "pipe", "pipe"], timeout: 60_000 })
+  const said = { output: "", errors: "" }
+  child.stdout.setEncoding("utf8").on("data", (text: string) => (said.output += text))
+  child.stderr.setEncoding("utf8").on("data", (text: string) => (said.errors += text))
+  return new Promise((resolve) => child.once("close", (code) => resolve({ code, ...said })))
+}
+
+async function well(ran: Promise<Ran>): Promise<string> {
+  const { code, output, errors } = await ran
+  assert.deepEqual([code, errors], [0, ""], output)
+  return output
+}
+
+/** Writes, and has the last of it signed. */
+async function write({ id, path, writer, reader }: Workspace, count: number): Promise<readonly MintedReceipt[]> {
+  const receipts: MintedReceipt[] = []
+  for (let left = count; left > 0; left -= 100) {
+    const events = Array.from({ length: Math.min(left, 100) }, () => ({ idempotencyKey: crypto.randomUUID(), ...eventFor(id) }))
+    const reply = await writer.post("/v1/events/batch", { events })
+    assert.equal(reply.status, 202, reply.text)
+    receipts.push(...reply.json().results.map(({ receipt }: { receipt: MintedReceipt }) => receipt))
+  }
+  assert.equal((await reader.get(`${path}/receipts/${receipts.at(-1)?.receipt}/proof`)).status, 200)
+  return receipts
+}
+
+/** With the credentials that it had before, which a restore does not change. */
+function at(service: Service, workspace: Workspace): Workspace {
+  const again = ({ bearer }: Client) => service.client(bearer)
+  return { ...workspace, reader: again(workspace.reader), writer: again(workspace.writer) }
+}
+
+/** Copies the data, has what is written after it lost, and goes on from the copy. */
+async function loseEnd(service: Service, workspace: Workspace, lost: number): Promise<readonly MintedReceipt[]> {
+  const { data } = service
+  const copy = `${data}-copy`
+  await well(tallystick(data, "backup", copy))
+  const receipts = await write(workspace, lost)
+  assert.equal(await service.end(), 0)
+  rmSync(data, { recursive: true })
+  renameSync(copy, data)
+  const said = await well(tallystick(data, "resume"))
+  assert.match(said, new RegExp(`${workspace.id}: .*ends at entry \\d+, and \\d+ were signed; it goes on in epoch \\d`))
+  return receipts
+}
+
+async function makePack(client: Client, path: string, receipts: readonly MintedReceipt[]) {
+  return await client.post(`${path}/evidence-packs`, { title: "Audit", receiptIds: receipts.map(({ receipt }) => receipt) })
+}
+
+const keyOf = async (client: Client, path: string, epoch = "") => (await client.get(`${path}/tlog/${epoch}log.vkey`)).text.trimEnd()
+
+test("what can be asked of a ledger, or done with it, is right across its epochs", async () => {
+  await using first = await startProgram({ environment: quickAudit })
+  const { data } = first
+  const made = await makeWorkspace(first)
+  const { id, path } = made
+  const kept = [...(await write(made, 600))]
+  assert.equal((await first.root.post(`${path}/tlog/keys`, {})).status, 201)
+  kept.push(...(await write(made, 3)))
+  const pack = (await makePack(made.reader, path, kept.slice(0, 3))).json()
+  const zip = (await made.reader.get(`${path}/evidence-packs/${pack.packId}/download`)).bytes
+  kept.push(...(await write(made, 2)))
+  const before = await readChain(made.reader, id, kept)
+  const { text: keysBefore } = await made.reader.get(`${path}/tlog/keys`)
+
+  const lost = [...(await loseEnd(first, made, 4))]
+  let second: Workspace
+  {
+    await using service = await startProgram({ data, environment: quickAudit })
+    second = at(service, made)
+    const { reader } = second
+    const fresh = await write(second, 300)
+    kept.push(...fresh)
+    const chain = await expectChain(reader, id, kept.slice(-330, -280))
+    assert.deepEqual(chain.epochs.map(({ origin }) => origin).slice(0, 1), [before.origin])
+    assert.notEqual(chain.origin, before.origin)
+    const boundary = chain.epochs[1]?.before ?? 0
+    await expectPages(reader, path, boundary)
+    assert.deepEqual(JSON.parse((await reader.get(`${path}/tlog/epochs/1/keys`)).text).keys.length, JSON.parse(keysBefore).keys.length)
+    await expectPacks(second, { pack, zip, old: kept[0], fresh, boundary })
+    await expectRotation(service, second)
+    await expectAudited(service, chain.size)
+    lost.push(...(await loseEnd(service, second, 2)))
+  }
+  {
+    await using service = await startProgram({ data, environment: quickAudit })
+    const third = at(service, made)
+    kept.push(...(await write(third, 5)))
+    const chain = await expectChain(third.reader, id, kept.slice(-20))
+    assert.equal(chain.epochs.length, 3)
+    await expectPages(third.reader, path, chain.epochs[2]?.before ?? 0)
+    for (const { receipt } of lost) assert.equal((await third.reader.get(`${path}/receipts/${receipt}`)).status, 404)
+    await expectAudited(service, chain.size)
+    await expectExport(service, third, chain.size)
+    await expectPacks(third, { pack, zip, old: kept[0], fresh: kept.slice(-5), boundary: chain.epochs[2]?.before ?? 0 })
+    assert.equal(await service.end(), 0)
+  }
+  await expectDerivedAnew(data, made, kept)
+})
+
+/** A page on both sides of a boundary brings what it takes to check each entry, by the keys of both epochs. */
+async function expectPages(reader: Client, path: string, boundary: number): Promise<void> {
+  const query = `projectId=all&includeSystem=true&storage=all&limit=20&include=proof&cursor=${boundary + 7}`
+  const page = await reader.get(`${path}/events?${query}`)
+  const { events, verified } = page.json<{ events: { sequence: number; integrity: string }[]; verified: boolean }>()
+  assert.deepEqual([verified, events[0]?.sequence, events.length], [true, boundary + 6, 20], page.text.slice(0, 300))
+  const { epochs } = (await reader.get(`${path}/tlog/epochs`)).json<{ epochs: { genesis: string }[] }>()
+  const trustedKeys = await Promise.all(epochs.map((_, place) => keyOf(reader, path, `epochs/${place + 1}/`)))
+  const geneses = epochs.map(({ genesis }) => genesis).toReversed()
+  const counts = { genuine: 0, pending: 0 }
+  for (const { proof, disclosures, ...entry } of events as readonly Record<string, unknown>[]) {
+    const alone = verifyReceipt({ entry, proof, disclosures }, { trustedKeys })
+    const told = verifyReceipt({ entry, proof, disclosures }, { trustedKeys, geneses })
+    assert.equal(told.verdict, alone.verdict)
+    // What the last checkpoint that was kept does not cover is proven by the next epoch's genesis alone.
+    assert.ok(alone.verdict === "genuine" || (alone.verdict === "unconfirmed" && alone.because === "not_sealed"), JSON.stringify(alone))
+    assert.equal(entry["integrity"], alone.verdict === "genuine" ? "verified" : "pending")
+    counts[alone.verdict === "genuine" ? "genuine" : "pending"] += 1
+  }
+  assert.ok(counts.genuine >= 6, JSON.stringify(counts))
+}
+
+interface PacksOf {
+  readonly pack: { readonly packId: string; readonly packHash: string }
+  readonly zip: Buffer
+  readonly old: MintedReceipt | undefined
+  readonly fresh: readonly MintedReceipt[]
+  readonly boundary: number
+}
+
+/** A pack that was made before is given out as it was; a new one is of the current epoch, and checks without the service. */
+async function expectPacks({ path, reader }: Workspace, { pack, zip, old, fresh, boundary }: PacksOf): Promise<void> {
+  const again = await reader.get(`${path}/evidence-packs/${pack.packId}/download`)
+  assert.deepEqual([again.status, again.bytes.equals(zip)], [200, true], "an old pack is not what it was")
+  const both = await makePack(reader, path, [...(old === undefined ? [] : [old]), ...fresh.slice(0, 1)])
+  assert.deepEqual([both.status, both.json().error], [400, "invalid_field"], both.text)
+  assert.match(both.json().detail, new RegExp(`begins with entry ${boundary + 1}; entry \\d+ is of an earlier one`))
+  const { packId } = (await makePack(reader, path, fresh.slice(0, 4))).json()
+  const { bytes } = await reader.get(`${path}/evidence-packs/${packId}/download`)
+  const verdict = verifyPack(bytes, { trustedKeys: [await keyOf(reader, path)] })
+  assert.equal(verdict.verdict, "genuine", JSON.stringify(verdict.checks))
+  assert.ok(verdict.entries?.every(({ sequence }) => sequence > boundary + 1))
+}
+
+async function expectRotation({ root }: Service, workspace: Workspace): Promise<void> {
+  const { path, reader } = workspace
+  const trusted = await keyOf(reader, path)
+  const rotated = (await root.post(`${path}/tlog/keys`, {})).json()
+  await write(workspace, 1)
+  const { keys } = (await reader.get(`${path}/tlog/keys`)).json<{ keys: { vkey: string; fromSize: number; toSize: number | null }[] }>()
+  assert.deepEqual(keys, [
+    { vkey: trusted, fromSize: 0, toSize: rotated.fromSize },
+    { vkey: rotated.vkey, fromSize: rotated.fromSize, toSize: null },
+  ])
+  const size = Number((await reader.get(`${path}/tlog/checkpoint`)).text.split("\n")[1])
+  assert.ok(rotated.fromSize <= size, "sizes are those of the epoch's own log")
+  const answer = (await reader.get(`${path}/receipts/${rotated.receiptId}`)).json()
+  assert.equal(verifyReceipt(answer, { trustedKeys: [trusted] }).verdict, "genuine", "both keys have signed for it")
+}
+
+/** A whole round of re-verifying, over all epochs, finds nothing. */
+async function expectAudited(service: Service, size: number): Promise<void> {
+  const metric = async (name: string) =>
+    Number(new RegExp(`^${name} (\\d+)$`, "m").exec((await service.client().get("/metrics")).text)?.[1] ?? Number.NaN)
+  const round = await metric("tallystick_audit_round")
+  await eventually("a whole round", async () => ((await metric("tallystick_audit_round")) > round + 1 ? true : undefined))
+  assert.equal(await metric("tallystick_audit_failed_entries"), 0)
+  assert.ok((await metric("tallystick_audit_verified_entries_total")) >= size)
+}
+
+/** The current epoch's log, and below it those that it goes on from; without any one of them, or with a byte changed, it is refuted. */
+async function expectExport({ data }: Service, { id, path, reader }: Workspace, size: number): Promise<void> {
+  const folder = join(dirname(data), "export")
+  assert.match(await well(tallystick(data, "export", id, folder)), new RegExp(`^${size} entries of .*, ${size} of them new`))
+  assert.match(await well(tallystick(data, "export", id, folder)), new RegExp(`^${size} entries of .*, 0 of them new`))
+  const key = await keyOf(reader, path)
+  const [{ facts }] = JSON.parse(await well(tallystick(data, "verify", folder, "--key", key, "--json")))
+  const read = (file: string) => (existsSync(join(folder, file)) ? readFileSync(join(folder, file)) : undefined)
+  const verdictOf = (files: (file: string) => Uint8Array | undefined) => {
+    const verdict = verifyExport(files, { trustedKeys: [key] })
+    return verdict.verdict === "refuted" ? `${verdict.failure} ${verdict.file}` : verdict.verdict
+  }
+  assert.equal(verdictOf(read), "genuine")
+  assert.deepEqual([facts.epochs, facts.entries, facts.bodies], [3, size, size])
+  for (const epoch of ["epochs/1", "epochs/2"]) {
+    for (const name of ["checkpoint", "log.vkey", "tile/entries/000"].filter((one) => existsSync(join(folder, epoch, one)))) {
+      const served = await reader.get(`${path}/tlog/${epoch}/${name}`)
+      assert.deepEqual(served.bytes, readFileSync(join(folder, epoch, name)), `${epoch}/${name}`)
+    }
+    for (const [name, failure] of [
+      ["genesis.json", "epochs"],
+      ["bodies/000.jsonl", "content"],
+      ["tile/entries/000", "records"],
+    ] as const) {
+      const changed = (file: string) => {
+        const bytes = Buffer.from(read(file) ?? "")
+        if (file === `${epoch}/${name}`) bytes[bytes.length >> 1]! ^= 1
+        return existsSync(join(folder, file)) ? bytes : undefined
+      }
+      assert.match(verdictOf(changed), new RegExp(`^${failure} epochs/`), `${epoch}/${name}`)
+    }
+  }
+  assert.equal(
+    verdictOf((file) => (file.startsWith("epochs/") ? undefined : read(file))),
+    "epochs epochs/1/genesis.json",
+  )
+}
+
+/** From the journal alone: the trees of all epochs; what was signed of the former ones is not derived, and is there. */
+async function expectDerivedAnew(data: string, workspace: Workspace, kept: readonly MintedReceipt[]): Promise<void> {
+  await well(tallystick(data, "reindex"))
+  {
+    await using service = await startProgram({ data })
+    const { reader } = at(service, workspace)
+    await expectChain(reader, workspace.id, kept.slice(0, 3))
+    assert.equal(await service.end(), 0)
+  }
+  await well(tallystick(data, "fsck"))
+  rmSync(join(data, "index.db"))
+  await using service = await startProgram({ data })
+  const { reader, path } = at(service, workspace)
+  await expectChain(reader, workspace.id, kept.slice(-3))
+  const checkpoint = join(dirname(data), "checkpoint")
+  writeFileSync(checkpoint, (await reader.get(`${path}/tlog/epochs/1/checkpoint`)).text)
+  assert.equal(await service.end(), 0)
+  await well(tallystick(data, "fsck", "--checkpoint", checkpoint))
+}
