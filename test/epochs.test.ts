@@ -54,11 +54,12 @@ function at(service: Service, workspace: Workspace): Workspace {
   return { ...workspace, reader: again(workspace.reader), writer: again(workspace.writer) }
 }
 
-/** Copies the data, has what is written after it lost, and goes on from the copy. */
-async function loseEnd(service: Service, workspace: Workspace, lost: number): Promise<readonly MintedReceipt[]> {
+/** Copies the data, has what is written after it lost, and goes on from the copy; without its index, nothing that was signed of it is kept. */
+async function loseEnd(service: Service, workspace: Workspace, lost: number, isSigned: boolean): Promise<readonly MintedReceipt[]> {
   const { data } = service
   const copy = `${data}-copy`
   await well(tallystick(data, "backup", copy))
+  if (!isSigned) rmSync(join(copy, "index.db"))
   const receipts = await write(workspace, lost)
   assert.equal(await service.end(), 0)
   rmSync(data, { recursive: true })
@@ -88,7 +89,7 @@ test("what can be asked of a ledger, or done with it, is right across its epochs
   const before = await readChain(made.reader, id, kept)
   const { text: keysBefore } = await made.reader.get(`${path}/tlog/keys`)
 
-  const lost = [...(await loseEnd(first, made, 4))]
+  const lost = [...(await loseEnd(first, made, 4, true))]
   let second: Workspace
   {
     await using service = await startProgram({ data, environment: quickAudit })
@@ -105,7 +106,7 @@ test("what can be asked of a ledger, or done with it, is right across its epochs
     await expectPacks(second, { pack, zip, old: kept[0], fresh, boundary })
     await expectRotation(service, second)
     await expectAudited(service, chain.size)
-    lost.push(...(await loseEnd(service, second, 2)))
+    lost.push(...(await loseEnd(service, second, 2, false)))
   }
   {
     await using service = await startProgram({ data, environment: quickAudit })
@@ -114,6 +115,11 @@ test("what can be asked of a ledger, or done with it, is right across its epochs
     const chain = await expectChain(third.reader, id, kept.slice(-20))
     assert.equal(chain.epochs.length, 3)
     await expectPages(third.reader, path, chain.epochs[2]?.before ?? 0)
+    // Nothing that was signed of the second epoch is left: what proves its entries is the genesis of the third.
+    assert.equal((await third.reader.get(`${path}/tlog/epochs/2/checkpoint`)).status, 404)
+    const unsigned = await third.reader.get(`${path}/receipts/${kept.at(-10)?.receipt}/proof`)
+    assert.deepEqual([unsigned.status, unsigned.json().error], [404, "not_found"], unsigned.text)
+    assert.match(unsigned.json().detail, /the genesis of the next epoch commits to it/)
     for (const { receipt } of lost) assert.equal((await third.reader.get(`${path}/receipts/${receipt}`)).status, 404)
     await expectAudited(service, chain.size)
     await expectExport(service, third, chain.size)

@@ -10,7 +10,7 @@ import { leafHash } from "./tree.ts"
  *       0   4  "ALR1"
  *       4   1  kind
  *       5   1  flags          zero
- *       6   8  index          the leaf of the tree, from 0; the API's `sequence` is one more
+ *       6   8  index          the leaf of the tree, from 0; the API's `sequence` is one more, and counts earlier epochs
  *      14   8  timeMs         the ledger's clock, milliseconds since 1970, never decreasing
  *      22  32  ledgerId
  *      54  32  previousHash   the event hash of the entry before; of the first entry, the ledgerId

@@ -1,5 +1,6 @@
 import { verifyReceipt, type Verdict } from "@tallystick/proof"
 import { path, type Call } from "../call.ts"
+import { TallystickError } from "../error.ts"
 import type { CallOptions } from "../exchange.ts"
 import type { ReceiptAnswer } from "../wire.ts"
 
@@ -28,9 +29,14 @@ export function receiptCalls(call: Call, usualKeys: readonly string[]) {
       const check = async (): Promise<Verdict> => verifyReceipt(await get(workspaceId, receiptId, options), { receiptId, trustedKeys })
       const verdict = await check()
       if (verdict.verdict !== "unconfirmed" || verdict.because !== "not_sealed") return verdict
-      // The service signs its log up to here when it is asked for the proof.
-      await proof(workspaceId, receiptId, options)
-      return await check()
+      // The service signs its log up to here when it is asked for the proof; that of an epoch that ended is signed no more.
+      const isSealed = await proof(workspaceId, receiptId, options).then(() => true, unlessThereIsNone)
+      return isSealed ? await check() : verdict
     },
   }
+}
+
+function unlessThereIsNone(error: unknown): false {
+  if (error instanceof TallystickError && error.code === "not_found") return false
+  throw error
 }

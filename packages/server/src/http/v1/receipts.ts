@@ -42,6 +42,7 @@ export function receiptEndpoints(service: Service): readonly ServiceEndpoint[] {
       answerType: "text/plain; charset=utf-8",
       async handle({ caller, params }) {
         const { workspace, found } = await look(service, caller, params.workspaceId, params.receiptId)
+        if (found.inclusion === undefined && found.epoch.end !== undefined) throw neverSealed()
         const sealed = found.inclusion === undefined ? await sealedNow(service, workspace, found) : found
         const text = tlogProofOf(sealed)
         if (text === undefined) throw new LedgerError("ledger_unavailable", "no signed checkpoint covers this entry yet")
@@ -96,6 +97,13 @@ async function opensEntry({ registry }: Store, workspaceId: string, bound: Token
 function unseen(caller: Caller, workspaceId: string): LedgerError {
   const code = caller === undefined ? undefined : refusal(caller, "read", workspaceId)
   return code === undefined ? unknownResource(caller) : new LedgerError(code, sentences[code])
+}
+
+function neverSealed(): LedgerError {
+  return new LedgerError(
+    "not_found",
+    "no kept checkpoint of this entry's epoch covers it, and none will be signed; the genesis of the next epoch commits to it",
+  )
 }
 
 /** Signs what covers the entry, unless that takes too long. */
