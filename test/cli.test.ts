@@ -69,6 +69,7 @@ test("verify: what the service gave out is genuine to whoever trusts its key, an
     await folder.file("pack.zip", pack),
     await folder.file("pack.json", packJson),
   ]
+  assert.equal((await tallystick(["verify", "--key", vkey, ...files])).code, 0, "keys may come first")
   const trusting = await tallystick(["verify", ...files, "--key", vkey])
   assert.deepEqual([trusting.code, trusting.errors], [0, ""], trusting.output)
   assert.equal(trusting.output.match(/: genuine$/gm)?.length, 5)

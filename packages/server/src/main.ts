@@ -45,7 +45,7 @@ program
     "<files...>",
     "what GET …/receipts/{id} answered, a page read with include=proof, a .tlog-proof, an evidence pack, or an export",
   )
-  .option("--key <vkey...>", "a log's key that you got by a way of your own, and trust")
+  .option("--key <vkey>", "a log's key that you got by a way of your own, and trust; may be given again for another one", gathered)
   .option("--json", "print what was found as JSON", false)
   .addHelpText(
     "after",
@@ -185,7 +185,7 @@ program
   .command("fsck")
   .description("derive everything again from what is kept, while the service is stopped, and name what is not as it was written")
   .argument("[workspaces...]", "only these")
-  .option("--checkpoint <files...>", "checkpoints that were kept elsewhere: the data must have what they cover")
+  .option("--checkpoint <file>", "a checkpoint that was kept elsewhere: the data must have what it covers; may be given again", gathered)
   .addOption(new Option("--pass <passes...>", "only these").choices(["chain", "contents", "index"]))
   .option("--json", "print what was found, and how long it took, as JSON", false)
   .addHelpText(
@@ -291,6 +291,11 @@ function remark(text: string): void {
 /** Where somebody watches: begins each line anew, and takes away what is left of the one before. */
 function progressLine(): ((line: string) => void) | undefined {
   return process.stderr.isTTY ? (line) => remark(`\r${line}\u001b[K`) : undefined
+}
+
+/** One value each time, so that what stands behind it is not taken for another. */
+function gathered(value: string, before: readonly string[] = []): readonly string[] {
+  return [...before, value]
 }
 
 function secondsOf(text: string): number {
