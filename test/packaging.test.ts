@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { spawnSync } from "node:child_process"
-import { existsSync, globSync, readFileSync } from "node:fs"
+import { existsSync, globSync, readFileSync, statSync } from "node:fs"
 import { join, matchesGlob } from "node:path"
 import { test } from "node:test"
 import { settings } from "../packages/server/src/config.ts"
@@ -44,6 +44,9 @@ test("the Dockerfile stands on the Node that the repository pins, runs a program
   const [command, program = ""] = JSON.parse(entry) as string[]
   assert.equal(command, "node")
   assert.ok(existsSync(join(root, program.replace(/^\/app\//, ""))), `${program} is not there`)
+  const [, linked = ""] = /ln -s (\S+) \/usr\/local\/bin\/tallystick$/m.exec(dockerfile) ?? []
+  assert.equal(linked, program, "the command is the program")
+  assert.ok((statSync(join(root, program.replace(/^\/app\//, ""))).mode & 0o111) !== 0, "the command can be run")
   assert.ok(dockerfile.indexOf("USER node") > dockerfile.lastIndexOf("FROM"), "it runs as root")
   expectSettings(dockerfile, "Dockerfile")
   expectSettings(read("compose.yaml"), "compose.yaml")
