@@ -40,7 +40,7 @@ program
 
 program
   .command("verify")
-  .description("check receipts, pages, proofs and evidence packs, offline")
+  .description("check receipts, pages, proofs, evidence packs and exports, offline")
   .argument(
     "<files...>",
     "what GET …/receipts/{id} answered, a page read with include=proof, a .tlog-proof, an evidence pack, or an export",
@@ -268,6 +268,12 @@ Example:
     const { runResume } = await import("./cli/resume.ts")
     process.exitCode = await runResume({ environment: process.env, say, complain: remark, progress: progressLine() })
   })
+
+// Whoever reads what is said may have read enough; anything else keeps them from it, and they must know.
+process.stdout.on("error", (error) => {
+  if (!("code" in error && error.code === "EPIPE")) remark(`tallystick: ${error.message}\n`)
+  process.exit(process.exitCode === undefined || process.exitCode === 0 ? 1 : process.exitCode)
+})
 
 try {
   await program.parseAsync()
