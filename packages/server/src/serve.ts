@@ -103,7 +103,7 @@ async function start(
       secrets.rootKey,
     ),
     queries: createQueries(store, (workspace) => filing.catchUp(workspace)),
-    logKeys: createLogKeys({ ...parts, journal: store.journal, limits }),
+    logKeys: createLogKeys({ ...parts, journal: store.journal, index: store.index, limits, seal: (workspace) => watching.seal(workspace) }),
     packs: createPacks({ ...parts, store, limits, seal: (workspace) => watching.seal(workspace) }),
     clock: systemClock,
     limits,
