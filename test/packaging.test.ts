@@ -52,6 +52,17 @@ test("the Dockerfile stands on the Node that the repository pins, runs a program
   expectSettings(read("compose.yaml"), "compose.yaml")
 })
 
+test("the image can be read by its account however it was cloned, and what is packed comes back when the machine does", () => {
+  const opened = dockerfile.search(/^RUN chmod -R a\+rX,go-w \/app$/m)
+  assert.ok(
+    opened > dockerfile.indexOf("COPY packages packages") && opened < dockerfile.lastIndexOf("FROM"),
+    "modes are those of the clone",
+  )
+  // on-failure does not start a container again after the machine has.
+  assert.match(read("compose.yaml"), /^ {4}restart: (unless-stopped|always)$/m)
+  assert.match(unit, /^WantedBy=multi-user\.target$/m)
+})
+
 test("the health check of the container tells a service that lives from one that does not", async () => {
   const [, check = ""] = /^HEALTHCHECK .*CMD (\[.+\])$/m.exec(dockerfile) ?? []
   const [, ...words] = JSON.parse(check) as string[]
