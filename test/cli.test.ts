@@ -271,5 +271,6 @@ test("every command has an example in its help", async () => {
     const { code, output } = await tallystick([...command, "--help"])
     assert.equal(code, 0)
     assert.match(output, new RegExp(`Example:\\n  \\$ .*tallystick ${command.join(" ")}`), command.join(" "))
+    assert.ok(!output.includes("default: false"), "what is off is not said")
   }
 })

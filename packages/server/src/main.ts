@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs"
 import { enableCompileCache } from "node:module"
 import { join } from "node:path"
 import { setFlagsFromString } from "node:v8"
-import { Argument, Command, InvalidArgumentError, Option } from "commander"
+import { Argument, Command, Help, InvalidArgumentError, Option } from "commander"
 import type { Shell } from "./cli/completion.ts"
 import { ConfigError } from "./config.ts"
 import { StartError } from "./error.ts"
@@ -22,10 +22,15 @@ enableCompileCache(process.env["NODE_COMPILE_CACHE"])
 // The package's own description of itself.
 const { version } = JSON.parse(readFileSync(join(import.meta.dirname, "..", "package.json"), "utf8")) as { version: string }
 
+const help = new Help()
+// That an option is off unless it is given need not be said of each.
+const optionDescription = (option: Option) => (option.defaultValue === false ? option.description : help.optionDescription(option))
+
 const program = new Command("tallystick")
   .description("An audit ledger: append-only, hash-chained, verifiable without us")
   .version(version)
   .showHelpAfterError()
+  .configureHelp({ optionDescription })
   .configureOutput({ outputError: (text, write) => write(`tallystick: ${text}`) })
 
 program
