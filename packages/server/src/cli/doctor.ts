@@ -1,12 +1,11 @@
 // `tallystick doctor`: looks at everything that a service stands on, and says what is wrong and what to do about it. It changes nothing,
 // but for a file that it writes into the data folder to see whether that can be done, and takes away again. The service may run.
 
-import { closeSync, existsSync, fsyncSync, openSync, readFileSync, statfsSync, statSync, unlinkSync, writeSync } from "node:fs"
+import { closeSync, existsSync, fsyncSync, openSync, readFileSync, statfsSync, statSync, unlinkSync, writeSync, type Stats } from "node:fs"
 import { join, relative, resolve } from "node:path"
 import { allWorkspaces } from "../check-store.ts"
 import { isoTime, systemClock } from "../clock.ts"
 import { ConfigError, readConfig, secretOf, type Config } from "../config.ts"
-import { StartError } from "../error.ts"
 import { recheck } from "../ledger/recheck.ts"
 import { deriveKey, unwrap } from "../secrets.ts"
 import { readHeads } from "../store/heads.ts"
@@ -42,12 +41,26 @@ async function lookAtAll(environment: DoctorCommand["environment"]): Promise<rea
   return [
     ...versions,
     lookAtAddress(config),
-    ...lookAtFolder(config),
-    lookAtDisk(config),
-    ...(await lookAtLedger(config)),
+    ...(await tried("data", () => lookAtFolder(config))),
+    ...(await tried("disk", () => lookAtDisk(config))),
+    ...(await tried("ledger", () => lookAtLedger(config))),
     lookAtTimeService(),
     await lookAtService(config),
   ]
+}
+
+/** What cannot be looked at is bad itself, and all the rest is looked at all the same. */
+async function tried(name: string, look: () => Look | readonly Look[] | Promise<Look | readonly Look[]>): Promise<readonly Look[]> {
+  try {
+    return [await look()].flat()
+  } catch (error) {
+    return [bad(name, error instanceof Error ? error.message : String(error), "look at the file, whose it is, and the disk under it")]
+  }
+}
+
+/** Undefined only where nothing is: what cannot be seen for want of a permission is thrown. */
+function statsOf(path: string): Stats | undefined {
+  return statSync(path, { throwIfNoEntry: false })
 }
 
 const ok = (name: string, found: string): Look => ({ name, state: "ok", found })
@@ -108,7 +121,9 @@ function lookAtAddress({ host, publicUrl, trustProxy }: Config): Look {
 }
 
 function lookAtFolder({ data, heads }: Config): readonly Look[] {
-  if (!existsSync(data))
+  const folder = statsOf(data)
+  if (folder?.isDirectory() === false) return [bad("data", `${data} is no folder`, "set TALLYSTICK_DATA to the ledger's folder")]
+  if (folder === undefined)
     return [warn("data", `${data} is not there yet`, "the first start makes it; if there was one before, TALLYSTICK_DATA is wrong")]
   const isInside = !relative(resolve(data), resolve(heads)).startsWith("..")
   return [
@@ -127,8 +142,9 @@ function lookAtFolder({ data, heads }: Config): readonly Look[] {
 const absent = "is not there"
 
 function privacyOf(name: string, path: string, mode: string): Look {
-  if (!existsSync(path)) return ok(name, absent)
-  const { mode: bits, uid } = statSync(path)
+  const stats = statsOf(path)
+  if (stats === undefined) return ok(name, absent)
+  const { mode: bits, uid } = stats
   const shownMode = (bits & 0o777).toString(8)
   const own = process.getuid?.()
   if (own !== undefined && own !== 0 && uid !== own)
@@ -155,7 +171,7 @@ const roomyReserves = 16
 const slowSyncMs = 100
 
 function lookAtDisk({ data, limits }: Config): Look {
-  if (!existsSync(data)) return ok("disk", "not looked at: there is no data folder yet")
+  if (statsOf(data)?.isDirectory() !== true) return ok("disk", "not looked at: there is no data folder")
   const { bavail, bsize } = statfsSync(data)
   const free = bavail * bsize
   const shownFree = `${Math.floor(free / 2 ** 20)} MiB free`
@@ -190,23 +206,19 @@ function trySync(path: string): number | string {
 // The ledger ----------------------------------------------------------------------------------------------------------------------------------------------
 
 async function lookAtLedger(config: Config): Promise<readonly Look[]> {
-  if (!existsSync(join(config.data, "journal.db"))) return [warn("ledger", `${config.data} holds no ledger`, "the first start makes one")]
+  if (statsOf(join(config.data, "journal.db")) === undefined)
+    return [warn("ledger", `${config.data} holds no ledger`, "the first start makes one")]
+  const snapshot = openSnapshot(config.data)
   try {
-    const snapshot = openSnapshot(config.data)
-    try {
-      const workspaces = await allWorkspaces(snapshot.registry)
-      return [
-        await lookAtKeys(config, snapshot, workspaces),
-        await lookAtChains(config, snapshot, workspaces),
-        await lookAtHeads(config, snapshot, workspaces),
-        await lookAtClock(snapshot, workspaces),
-      ]
-    } finally {
-      await snapshot.close()
-    }
-  } catch (error) {
-    if (!(error instanceof StartError)) throw error
-    return [bad("ledger", error.message, "look at the disk, and restore a backup")]
+    const workspaces = await allWorkspaces(snapshot.registry)
+    return [
+      ...(await tried("keys", () => lookAtKeys(config, snapshot, workspaces))),
+      ...(await tried("chains", () => lookAtChains(config, snapshot, workspaces))),
+      ...(await tried("checkpoints", () => lookAtHeads(config, snapshot, workspaces))),
+      ...(await tried("clock", () => lookAtClock(snapshot, workspaces))),
+    ]
+  } finally {
+    await snapshot.close()
   }
 }
 

@@ -10,18 +10,19 @@ export interface LogKey extends LogKeyDocument {
   readonly fromSize: number
 }
 
-/** Keys that a log has had: more are not listed. */
-const keysMax = 1000
+/** Of a log, in all its life: whoever checks it is given all of them. */
+export const logKeysMax = 1000
 const recordsPerRead = 1000
 const kindOffset = 4
 
-/** Newest first. A key whose entry is not there to be seen yet signs nothing, and is left out. */
+/** The newest of them, newest first. A key whose entry is not there to be seen yet signs nothing, and is left out. */
 export async function logKeys(
   { registry, journal }: { readonly registry: Registry; readonly journal: Pick<JournalReader, "records"> },
   workspace: string,
+  most = logKeysMax,
 ): Promise<readonly LogKey[]> {
   const keys: LogKey[] = []
-  for (const { value } of await registry.list("log-key", workspace, Number.MAX_SAFE_INTEGER, keysMax)) {
+  for (const { value } of await registry.list("log-key", workspace, Number.MAX_SAFE_INTEGER, most)) {
     const fromSize = value.announcedAfter === undefined ? 0 : await announcement(journal, workspace, value.announcedAfter)
     if (fromSize !== undefined) keys.push({ ...value, fromSize })
   }

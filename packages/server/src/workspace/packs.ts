@@ -14,6 +14,7 @@ import { policyDocumentId, type PackDocument } from "../store/documents.ts"
 import type { Document, Store } from "../store/store.ts"
 import { actSaid } from "./acts.ts"
 import { mayTouch, type Principal } from "./allow.ts"
+import { signedFor, type SigningParts } from "./signed.ts"
 
 export interface PackRequest {
   readonly title: string
@@ -55,7 +56,7 @@ export function createPacks(parts: PackParts): Packs {
 
     create: (by, workspace, { title, sequences }) =>
       oneOfFew(async () => {
-        const checkpoint = await signedFor(parts, workspace.id, sequences.at(-1) ?? 0)
+        const checkpoint = await signedFor(signing(parts), workspace.id, sequences.at(-1) ?? 0)
         const nowMs = clock.now()
         const packId = ledger.makeId("pack", nowMs)
         const of = await survey(store, workspace, sequences)
@@ -92,6 +93,10 @@ export function createPacks(parts: PackParts): Packs {
   }
 }
 
+function signing({ store: { index }, clock, limits, seal }: PackParts): SigningParts {
+  return { index, clock, limits, seal }
+}
+
 /** Making a pack takes seconds of work, so few are made at once. */
 function fewAtOnce(most: number): <T>(make: () => Promise<T>) => Promise<T> {
   let making = 0
@@ -124,7 +129,7 @@ async function sealPack(
   sequence: number,
 ): Promise<Document<"pack">> {
   const { ledger, clock } = parts
-  const checkpoint = await signedFor(parts, workspace.id, sequence)
+  const checkpoint = await signedFor(signing(parts), workspace.id, sequence)
   for (let pack = unsealed; ; pack = await packOf(parts, workspace.id, pack.id)) {
     const { id, version, value } = pack
     if (value.seal !== undefined) return pack
@@ -137,17 +142,6 @@ async function sealPack(
       if (!(error instanceof LedgerError) || error.code !== "conflict") throw error
     }
   }
-}
-
-/** A signed checkpoint that covers an entry; signs one if need be. */
-async function signedFor({ store: { index }, clock, limits, seal }: PackParts, workspace: string, sequence: number): Promise<string> {
-  const before = await index.checkpoint(workspace)
-  if (before !== undefined && before.size >= sequence) return before.note
-  await Promise.race([seal(workspace), clock.sleep(limits.proofWaitMs)])
-  const checkpoint = await index.checkpoint(workspace)
-  if (checkpoint === undefined || checkpoint.size < sequence)
-    throw new LedgerError("ledger_unavailable", "no signed checkpoint covers these entries yet")
-  return checkpoint.note
 }
 
 /** The projects of the entries, and those of the policies that they name which are published: later ones do not come into the pack. */

@@ -2,9 +2,9 @@
 // acknowledged entries at the next power cut.
 
 import { strict as assert } from "node:assert"
-import { readdirSync, readFileSync } from "node:fs"
+import { readdirSync, readFileSync, statSync } from "node:fs"
 import { join } from "node:path"
-import { DatabaseSync } from "node:sqlite"
+import { DatabaseSync, type DatabaseSyncOptions } from "node:sqlite"
 import { StartError } from "../../error.ts"
 
 export type Durability = "full" | "normal"
@@ -23,7 +23,7 @@ const cacheKiB = 4096
 
 /** Opens a file for its one writer, made or migrated if need be. `full`: a commit is on the disk when it returns. */
 export function openForWriting(path: string, layout: Layout, durability: Durability): DatabaseSync {
-  const database = new DatabaseSync(path, { timeout: busyTimeoutMs })
+  const database = openFile(path, { timeout: busyTimeoutMs })
   requireDatabase(database, path)
   requireVersion(database)
   database.exec(`PRAGMA page_size = ${pageBytes}; PRAGMA auto_vacuum = NONE; PRAGMA journal_mode = WAL;`)
@@ -53,9 +53,25 @@ export function within<T>(database: DatabaseSync, act: () => T): T {
 
 /** Opens a file that another connection writes. */
 export function openForReading(path: string): DatabaseSync {
-  const database = new DatabaseSync(path, { readOnly: true, timeout: busyTimeoutMs })
+  const database = openFile(path, { readOnly: true, timeout: busyTimeoutMs })
   settle(database)
   return database
+}
+
+/** Opens a file at all. SQLite does not say which one it could not, nor why: it is another account's, most often. */
+export function openFile(path: string, options: DatabaseSyncOptions = {}): DatabaseSync {
+  try {
+    return new DatabaseSync(path, options)
+  } catch (cause) {
+    if (errorCode(cause) === 0) throw cause
+    throw new StartError(`${path} cannot be opened; look at whose file it is, and at the disk under it`, { cause })
+  }
+}
+
+/** Throws where no ledger is, and likewise, with the system's own sentence, where that cannot be seen for want of a permission. */
+export function requireLedger(folder: string): void {
+  if (statSync(join(folder, "journal.db"), { throwIfNoEntry: false }) === undefined)
+    throw new StartError(`there is no ledger in ${folder}: TALLYSTICK_DATA must name its folder`)
 }
 
 function settle(database: DatabaseSync): void {

@@ -6,6 +6,7 @@ import type { DatabaseSync } from "node:sqlite"
 import { StartError } from "../../error.ts"
 import type { Keyed, KeptIndex, Stored, Whole } from "../store.ts"
 import { openStill } from "./copy.ts"
+import { requireLedger } from "./database.ts"
 import { lockFolder } from "./lock.ts"
 import { documentReads, indexReads, journalReads, workspaceNumbers } from "./reads.ts"
 import { bucketOf, makeRun, runEntries } from "./runs.ts"
@@ -16,7 +17,7 @@ const placeDigits = 4
 
 /** `alone`: nobody may serve meanwhile. Otherwise it is as it was at this moment, whoever writes. */
 export function openSqliteWhole(folder: string, { alone }: { readonly alone: boolean }): Whole {
-  if (!existsSync(join(folder, "journal.db"))) throw new StartError(`there is no ledger in ${folder}`)
+  requireLedger(folder)
   const lock = alone ? lockFolder(folder) : undefined
   const opened: DatabaseSync[] = []
   const open = (file: string): DatabaseSync | undefined => {
