@@ -145,7 +145,7 @@ async function look({ data, id, checkpoint }: Scene, knows: "both" | "checkpoint
   const passes: readonly Pass[][] = [["chain"], ["contents"], ["index"]]
   for (const pass of passes) {
     const checkpoints = knows === "checkpoint" || pass[0] === "chain" ? [checkpoint] : []
-    const found = await fsck({ data, headsPath: `${data}.heads`, workspaces: undefined, checkpoints, passes: pass, progress: () => {} })
+    const found = await fsck({ data, headsPath: `${data}.heads`, workspaces: undefined, checkpoints, passes: pass, threads: 0, progress: () => {} })
     entries += found.workspaces.find(({ workspace }) => workspace === id)?.entries ?? 0
     if (found.faults.length > 0) return { faults: found.faults, entries }
   }
