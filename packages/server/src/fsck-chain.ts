@@ -99,8 +99,7 @@ type Completed = (level: number, n: number, hash: Uint8Array) => void
 /** The tree of all pieces before, and of what the next one has up to here; if that is all of it, it is the last of `pieces` then. */
 function joined(pieces: Frontier, within: SavedFrontier, completed: Completed): SavedFrontier {
   const [whole] = within.hashes
-  if (within.size === pieceEntries && whole !== undefined)
-    pieces.append(whole, (level, n, hash) => completed(level + pieceLevels, n, hash))
+  if (within.size === pieceEntries && whole !== undefined) pieces.append(whole, (level, n, hash) => completed(level + pieceLevels, n, hash))
   const hashes = within.size === pieceEntries ? [] : within.hashes
   return { size: pieces.size * pieceEntries + (within.size % pieceEntries), hashes: [...pieces.save().hashes, ...hashes] }
 }

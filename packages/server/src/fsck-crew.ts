@@ -4,7 +4,7 @@
 import { checkContents, type CheckedContents, type Contents } from "./fsck-beside.ts"
 import { walkPiece, type Piece, type WalkedPiece } from "./fsck-piece.ts"
 import { openWhole } from "./store/open.ts"
-import type { Keyed, Whole } from "./store/store.ts"
+import type { Kept, Keyed, Stray, Whole } from "./store/store.ts"
 import { answer, givenToThread, startThread, type Thread } from "./thread.ts"
 
 type Work = {
@@ -13,6 +13,7 @@ type Work = {
   /** Nothing where there is no index. */
   keyed(run: number): Keyed | undefined
   repeated(given: Repeated): number | undefined
+  strays(of: Kept): readonly Stray[]
 }
 
 export interface Repeated {
@@ -43,9 +44,9 @@ export async function openCrew(data: string, whole: Whole, threads: number): Pro
     const thread = crew[asked++ % Math.max(threads, 1)]
     // The compiler does not tie the question to what is given with it.
     if (thread === undefined) return own[question](given as never) as ReturnType<Work[K]>
-    const answered = await thread.ask(question, given as never)
-    if ("unreadable" in answered) throw new UnreadableError(answered.unreadable)
-    return answered.found as ReturnType<Work[K]>
+    const told = await thread.ask(question, given)
+    if ("unreadable" in told) throw new UnreadableError(told.unreadable)
+    return told.found
   }
   return { each: (question, given) => inOrder(given, (one) => ask(question, one), Math.max(threads * askedAhead, 1)), close }
 }
@@ -58,10 +59,10 @@ export class UnreadableError extends Error {
 async function* inOrder<G, A>(given: Iterable<G>, ask: (one: G) => Promise<A>, ahead: number): AsyncGenerator<A> {
   const asked: Promise<A>[] = []
   for (const one of given) {
-    const answered = ask(one)
+    const awaited = ask(one)
     // What is told of it is told when its turn has come, if it comes.
-    answered.catch(() => {})
-    asked.push(answered)
+    awaited.catch(() => {})
+    asked.push(awaited)
     const first = asked.length < ahead ? undefined : asked.shift()
     if (first !== undefined) yield await first
   }
@@ -84,17 +85,16 @@ function workOn(whole: Whole): Work {
     contents: (given) => checkContents(whole, given),
     keyed: (run) => whole.index?.keyed(run),
     repeated: ({ workspace, what }) => whole.repeated(workspace, what),
+    strays: (of) => whole.strays(of),
   }
 }
 
-function answering<G, A>(act: (given: G) => A): (given: G) => Answered<A> {
-  return (given) => {
-    try {
-      return { found: act(given) }
-    } catch (error) {
-      if (error instanceof Error && "errcode" in error) return { unreadable: error.message }
-      throw error
-    }
+function answered<A>(act: () => A): Answered<A> {
+  try {
+    return { found: act() }
+  } catch (error) {
+    if (error instanceof Error && "errcode" in error) return { unreadable: error.message }
+    throw error
   }
 }
 
@@ -102,12 +102,13 @@ const given = givenToThread<Given>(import.meta.filename)
 if (given !== undefined) {
   // Whoever started this thread has the folder to itself.
   const whole = openWhole(given.data, { alone: false })
-  const { piece, contents, keyed, repeated } = workOn(whole)
-  const answers = {
-    piece: answering(piece),
-    contents: answering(contents),
-    keyed: answering(keyed),
-    repeated: answering(repeated),
-  } satisfies AnsweredWork
+  const work = workOn(whole)
+  const answers: AnsweredWork = {
+    piece: (one) => answered(() => work.piece(one)),
+    contents: (one) => answered(() => work.contents(one)),
+    keyed: (one) => answered(() => work.keyed(one)),
+    repeated: (one) => answered(() => work.repeated(one)),
+    strays: (one) => answered(() => work.strays(one)),
+  }
   answer<AnsweredWork>(answers, () => whole.close())
 }

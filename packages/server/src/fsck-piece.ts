@@ -51,8 +51,8 @@ export interface WalkedPiece {
   readonly vkeys: readonly string[]
 }
 
-/** Small enough that entries of the largest size are some megabytes, large enough that asking costs nothing beside hashing. */
-const entriesPerRead = 256
+/** What is joined of them stays in the processor's cache: with 256, an entry takes a third longer. */
+const entriesPerRead = 64
 
 export function walkPiece(whole: Whole, { workspace, ledger, after, upTo, counts }: Piece): WalkedPiece {
   const place = placeAfter(whole, workspace, ledger, after)

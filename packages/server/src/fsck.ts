@@ -102,7 +102,7 @@ async function fsckWhole(whole: Whole, crew: Crew, { known, chosen, faults: lost
       entries += found.entries
       faults.push(...found.faults)
     }
-    if (pass === "index") faults.push(...(await checkNames(whole, crew, chosen)))
+    if (pass === "index") faults.push(...(await checkNames(whole, crew, chosen)), ...(await checkStrays(crew, workspaces)))
     timings.push({ pass, entries, ms: performance.now() - started })
   }
   await timed("chain", async (workspace) => {
@@ -141,6 +141,14 @@ async function checkNames(whole: Whole, crew: Crew, chosen: readonly Document<"w
   for await (const sequence of crew.each("repeated", names)) faults.push(...repeatedFault(names[at++], sequence))
   const ids = new Set(chosen.map(({ id }) => id))
   for await (const keyed of crew.each("keyed", whole.index?.runs() ?? [])) if (keyed !== undefined) faults.push(...keyedFaults(keyed, ids))
+  return faults
+}
+
+/** What belongs to no entry. Where only some workspaces were asked for: what is theirs of it, or nobody's. */
+async function checkStrays(crew: Crew, workspaces: readonly string[] | undefined): Promise<readonly Fault[]> {
+  const faults: Fault[] = []
+  for await (const strays of crew.each("strays", ["search", "journal", "index"]))
+    faults.push(...strays.filter(({ workspace }) => workspace === undefined || (workspaces?.includes(workspace) ?? true)))
   return faults
 }
 

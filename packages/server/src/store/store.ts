@@ -244,6 +244,8 @@ export interface Whole {
   linked(workspace: string, after: number, limit: number): LinkedRows
   /** The first entry that has the receipt, or the idempotency key, of an entry before it. */
   repeated(workspace: string, what: "receipt" | "idem"): number | undefined
+  /** What belongs to no entry, in one of the three. */
+  strays(of: Kept): readonly Stray[]
   /** Entries up to this sequence are said to be filed for the search. */
   filed(workspace: string): number
   close(): void
@@ -271,6 +273,15 @@ export interface KeptIndex {
   runs(): readonly number[]
   /** One of them, made again and compared. */
   keyed(run: number): Keyed
+}
+
+export type Kept = "journal" | "index" | "search"
+
+/** Something that is kept and belongs to nothing, or is not there though it is counted; of an entry, if it is one's. */
+export interface Stray {
+  readonly workspace?: string
+  readonly sequence?: number
+  readonly what: string
 }
 
 /** A piece of the index of keys and receipts: what is wrong in it first, and of which entry, if it is one's. */

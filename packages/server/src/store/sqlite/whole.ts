@@ -5,12 +5,13 @@ import { join } from "node:path"
 import type { DatabaseSync } from "node:sqlite"
 import { recordBytes } from "@tallystick/proof"
 import { StartError } from "../../error.ts"
-import type { Keyed, KeptIndex, LinkedRows, Stored, Whole } from "../store.ts"
+import type { Kept, Keyed, KeptIndex, LinkedRows, Stored, Stray, Whole } from "../store.ts"
 import { openStill } from "./copy.ts"
 import { lockFolder } from "./lock.ts"
 import { documentReads, indexReads, journalReads, workspaceNumbers } from "./reads.ts"
 import { bucketOf, makeRun, runEntries } from "./runs.ts"
 import { filedWorkspaces } from "./search-reads.ts"
+import { indexStrays, journalStrays, searchStrays } from "./strays.ts"
 
 const saltBytes = 16
 const placeDigits = 4
@@ -36,7 +37,13 @@ export function openSqliteWhole(folder: string, { alone }: { readonly alone: boo
     // What is derived first, so that it knows of nothing that the journal does not have.
     const [search, index, journal] = [open("search.db"), open("index.db"), open("journal.db")]
     if (journal === undefined) throw new StartError(`there is no ledger in ${folder}`)
-    return { ...readsOf(journal), index: index && indexOf(index, journal), filed: filedIn(search), close }
+    return {
+      ...readsOf(journal),
+      index: index && indexOf(index, journal),
+      filed: filedIn(search),
+      strays: straysIn(journal, index, search),
+      close,
+    }
   } catch (error) {
     close()
     throw error
@@ -121,6 +128,19 @@ function storedOf(workspace: string, [sequence, record, receipt, idem, salted, s
     body: salted?.subarray(saltBytes),
     disclosures: sealed ?? "",
   }
+}
+
+function straysIn(
+  journal: DatabaseSync,
+  index: DatabaseSync | undefined,
+  search: DatabaseSync | undefined,
+): (of: Kept) => readonly Stray[] {
+  const inEach: Readonly<Record<Kept, () => Iterable<Stray>>> = {
+    journal: () => journalStrays(journal),
+    index: () => (index === undefined ? [] : indexStrays(index, journal)),
+    search: () => (search === undefined ? [] : searchStrays(search, journal)),
+  }
+  return (of) => [...inEach[of]()]
 }
 
 function filedIn(search: DatabaseSync | undefined): (workspace: string) => number {
