@@ -8,7 +8,7 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { cpus, tmpdir } from "node:os"
 import { join } from "node:path"
 import { parseArgs } from "node:util"
-import { makeWriter, runLoad, startBare, startService, type Program } from "./programs.ts"
+import { makeWriter, runFsck, runLoad, startBare, startService, type Program } from "./programs.ts"
 import type { Load, Measured } from "./load.ts"
 import { measureQueries } from "./queries.ts"
 import { measureStress } from "./stress.ts"
@@ -154,6 +154,16 @@ async function growth(): Promise<void> {
     await service.stop("SIGKILL")
   }
   say(`kill -9 to ready at ${written} entries: median ${whole(median(restarts))} ms, of ${restarts.length}`)
+  await derived(data)
+}
+
+/** With the service stopped. That memory does not grow with the ledger is seen by comparing a tenth of it with the whole. */
+async function derived(data: string): Promise<void> {
+  say("\nfsck\n")
+  say("| pass | entries/s | resident MB after a tenth | at the end |")
+  say("| --- | --- | --- | --- |")
+  for (const { pass, perSecond, tenthMb, endMb } of (await runFsck(data)).passes)
+    say(`| ${pass} | ${whole(perSecond)} | ${tenthMb === 0 ? "" : whole(tenthMb)} | ${whole(endMb)} |`)
 }
 
 /** How long it takes, after the load has ended, until what was written last is in the index. */
