@@ -1,6 +1,7 @@
 import assert from "node:assert/strict"
 import { spawn, spawnSync } from "node:child_process"
 import { copyFileSync, cpSync, existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir, userInfo } from "node:os"
 import { dirname, join } from "node:path"
 import { test } from "node:test"
 import { expectChain } from "../chain.ts"
@@ -172,8 +173,8 @@ async function buildWithGo({ go, sources }: { readonly go: string; readonly sour
     join(folder, "go.mod"),
     "module outside\n\ngo 1.23\n\nrequire golang.org/x/mod v0.0.0\n\nreplace golang.org/x/mod => ./mod\n",
   )
-  // Go compiles its own library once, not for every run.
-  const cache = join(import.meta.dirname, "..", "..", "node_modules", ".cache", "go-build")
+  // Go compiles its own library once, not for every run nor for every clone.
+  const cache = join(tmpdir(), `tallystick-go-build-${userInfo().uid}`)
   const env = {
     PATH: process.env["PATH"],
     HOME: folder,
