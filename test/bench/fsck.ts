@@ -1,39 +1,34 @@
-// Derives a data folder's ledger again, in a process of its own whose memory is looked at, and says in a line how fast each pass was.
+// Derives a data folder's ledger again by one pass of fsck, in a process of its own whose memory is looked at.
+//
+//   node test/bench/fsck.ts <folder> <pass>   → one line of JSON
 
 import { availableParallelism } from "node:os"
-import { fsck, passes, type Pass } from "../../packages/server/src/fsck.ts"
+import { fsck, passes } from "../../packages/server/src/fsck.ts"
 
 export interface FsckMeasured {
-  readonly passes: readonly { readonly pass: Pass; readonly perSecond: number; readonly tenthMb: number; readonly endMb: number }[]
+  readonly perSecond: number
+  /** At the first hundred thousand entries, where the pass says how far it is. */
+  readonly earlyMb: number | undefined
+  readonly mostMb: number
 }
 
-const [data] = process.argv.slice(2)
-if (data !== undefined) process.stdout.write(`${JSON.stringify(await measure(data))}\n`)
+const [data = "", asked] = process.argv.slice(2)
+const pass = passes.find((one) => one === asked)
+if (pass === undefined) throw new Error("name a folder and a pass")
 
-async function measure(folder: string): Promise<FsckMeasured> {
-  const measured: FsckMeasured["passes"][number][] = []
-  let last = 0
-  for (const pass of passes) {
-    let [done, tenthMb, endMb] = [0, 0, 0]
-    const options = { data: folder, headsPath: `${folder}.heads`, workspaces: undefined, checkpoints: [], passes: [pass] }
-    const { faults, timings } = await fsck({
-      ...options,
-      threads: Math.min(availableParallelism(), 8),
-      progress(_, __, at) {
-        done = at
-        endMb = residentMb()
-        // The first pass does not know where it will end; it is looked at from its first hundred thousand on.
-        if (tenthMb === 0 && at >= (last === 0 ? 100_000 : last / 10)) tenthMb = endMb
-      },
-    })
-    last = Math.max(last, done)
-    if (faults.length > 0) throw new Error(`fsck found fault with what the service wrote: ${JSON.stringify(faults)}`)
-    const { entries = 0, ms = 0 } = timings[0] ?? {}
-    measured.push({ pass, perSecond: entries / (ms / 1000), tenthMb, endMb: endMb === 0 ? residentMb() : endMb })
-  }
-  return { passes: measured }
-}
-
-function residentMb(): number {
-  return process.memoryUsage.rss() / 2 ** 20
-}
+let earlyMb: number | undefined
+const { faults, timings } = await fsck({
+  data,
+  headsPath: `${data}.heads`,
+  workspaces: undefined,
+  checkpoints: [],
+  passes: [pass],
+  threads: availableParallelism(),
+  progress(_, __, done) {
+    if (done >= 100_000) earlyMb ??= process.memoryUsage.rss() / 2 ** 20
+  },
+})
+if (faults.length > 0) throw new Error(`fsck found fault with what the service wrote: ${JSON.stringify(faults)}`)
+const { entries = 0, ms = 0 } = timings[0] ?? {}
+const measured: FsckMeasured = { perSecond: entries / (ms / 1000), earlyMb, mostMb: process.resourceUsage().maxRSS / 1024 }
+process.stdout.write(`${JSON.stringify(measured)}\n`)

@@ -75,12 +75,12 @@ export async function runLoad(load: Load): Promise<Measured> {
 }
 
 /** Derives a folder's ledger again, likewise. */
-export async function runFsck(data: string): Promise<FsckMeasured> {
-  return JSON.parse(await said("fsck.ts", data)) as FsckMeasured
+export async function runFsck(data: string, pass: string): Promise<FsckMeasured> {
+  return JSON.parse(await said("fsck.ts", data, pass)) as FsckMeasured
 }
 
-async function said(program: string, given: string): Promise<string> {
-  const child = spawn(process.execPath, [join(here, program), given], { stdio: ["ignore", "pipe", "inherit"] })
+async function said(program: string, ...given: readonly string[]): Promise<string> {
+  const child = spawn(process.execPath, [join(here, program), ...given], { stdio: ["ignore", "pipe", "inherit"] })
   let text = ""
   child.stdout.on("data", (chunk: Buffer) => {
     text += chunk.toString()
