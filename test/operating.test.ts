@@ -159,6 +159,9 @@ test(
     assert.notEqual(ahead, heads.trimEnd())
     await writeFile(`${service.data}.heads`, `${ahead}\n`)
     await expectBad("checkpoints", /and 999999 were signed/, /put the newer data back/)
+    const [origin, size] = heads.trimEnd().split("\n").at(-1)?.split(" ") ?? []
+    await writeFile(`${service.data}.heads`, `${heads}${origin} ${size} ${Buffer.alloc(32, 7).toString("base64")}\n`)
+    await expectBad("checkpoints", /are not those that were signed$/, /tallystick fsck/)
     await writeFile(`${service.data}.heads`, heads)
 
     const clock = "data:text/javascript,const now = Date.now; Date.now = () => now() - 86400000".replaceAll(" ", "%20")

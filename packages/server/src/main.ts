@@ -197,10 +197,10 @@ program
     "after",
     `
 Three passes: \`chain\` hashes every record and body and the tree over them, and holds that against all that was signed; \`contents\` reads
-each body; \`index\` makes the index of keys and receipts again. Whoever can write the files and the heads file can cut off the end, and
+each body; \`index\` makes the index of keys and receipts again, and looks for what belongs to no entry. Whoever can write the files and the heads file can cut off the end, and
 then only a checkpoint that was kept elsewhere shows it.
 
-Ends with 0 if all is as it was written, 3 if anything is not, and 1 if it cannot be read.
+Ends with 0 if all is as it was written, 3 if anything is not, and 1 if it cannot be read, or has no such workspace.
 
 Example:
   $ TALLYSTICK_DATA=/var/lib/tallystick tallystick fsck --checkpoint /safe/checkpoint`,

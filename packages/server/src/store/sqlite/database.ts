@@ -110,24 +110,41 @@ export function errorCode(error: unknown): number {
   return error instanceof Error && "errcode" in error ? Number(error.errcode) : 0
 }
 
+/** What a file is made of, by name, and what this program's scripts make of one of its layout. */
+export function schemaOf(database: DatabaseSync, layout: Layout) {
+  const done = Number(pragma(database, "user_version"))
+  using fresh = new DatabaseSync(":memory:")
+  for (const script of scriptsOf(layout).slice(0, done)) fresh.exec(script)
+  return { found: statementsOf(database), expected: statementsOf(fresh) }
+}
+
+function statementsOf(database: DatabaseSync): ReadonlyMap<string, string> {
+  // SQLite's own tables have names that nobody else may use.
+  const rows = database.prepare("SELECT name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\'").all()
+  return new Map(rows.map((row) => [String(row["name"]), String(row["sql"])]))
+}
+
 function pragma(database: DatabaseSync, name: string): unknown {
   return Object.values(database.prepare(`PRAGMA ${name}`).get() ?? {})[0]
 }
 
 /** Migrations only go forward: a file that a newer program wrote is refused, never touched. */
 function migrate(database: DatabaseSync, layout: Layout): void {
-  const scripts = readdirSync(join(import.meta.dirname, "migrations"))
-    .filter((name) => name.startsWith(`${layout}-`))
-    .toSorted()
+  const scripts = scriptsOf(layout)
   const done = Number(pragma(database, "user_version"))
   if (done > scripts.length) {
     throw new StartError(
       `the ${layout} file was written by a newer version of tallystick (layout ${done}, this one knows ${scripts.length})`,
     )
   }
-  for (const [place, name] of scripts.entries()) {
+  for (const [place, script] of scripts.entries()) {
     if (place < done) continue
-    const script = readFileSync(join(import.meta.dirname, "migrations", name), "utf8")
     database.exec(`BEGIN IMMEDIATE;\n${script}\nPRAGMA user_version = ${place + 1};\nCOMMIT;`)
   }
+}
+
+function scriptsOf(layout: Layout): readonly string[] {
+  const folder = join(import.meta.dirname, "migrations")
+  const names = readdirSync(folder).filter((name) => name.startsWith(`${layout}-`))
+  return names.toSorted().map((name) => readFileSync(join(folder, name), "utf8"))
 }
