@@ -9,10 +9,14 @@ COPY packages/server/package.json packages/server/
 # Exactly what the lock file names, by its hashes. The Node that the repository pins for clones is left out: the image has it.
 RUN npm ci --omit=dev --omit=optional
 COPY packages packages
+# Whatever mask the sources were fetched under: the account that runs them is not the one that owns them.
+RUN chmod -R a+rX,go-w /app
 
 FROM node:26.10.0-trixie-slim
 # The heads file stands on a volume of its own, so that whoever restores the data does not restore it as well.
-RUN mkdir /data /heads && chown node:node /data /heads && chmod 700 /data /heads
+# The link is for whoever administers it: docker compose exec tallystick tallystick doctor
+RUN mkdir /data /heads && chown node:node /data /heads && chmod 700 /data /heads \
+    && ln -s /app/packages/server/src/main.ts /usr/local/bin/tallystick
 COPY --from=build /app /app
 ENV NODE_ENV=production \
     NODE_COMPILE_CACHE=/tmp/tallystick \

@@ -1,13 +1,16 @@
 import assert from "node:assert/strict"
-import { spawn } from "node:child_process"
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises"
+import { spawn, spawnSync } from "node:child_process"
+import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
-import { join } from "node:path"
+import { dirname, join } from "node:path"
 import { test } from "node:test"
 import { startProgram } from "./crash/programs.ts"
 import { eventFor, eventually, makeWorkspace, type Service, type Workspace } from "./service.ts"
 
 // The commands, run as an operator or an auditor runs them.
+
+const notRoot = process.getuid?.() === 0 ? false : "only root may run a command as another account"
+const noBash = spawnSync("bash", ["--version"]).error === undefined ? false : "bash is not installed here"
 
 interface Ran {
   readonly code: number | null
@@ -17,8 +20,9 @@ interface Ran {
 
 const program = join(import.meta.dirname, "..", "packages", "server", "src", "main.ts")
 
-function tallystick(args: readonly string[], environment: Readonly<Record<string, string>> = {}): Promise<Ran> {
+function tallystick(args: readonly string[], environment: Readonly<Record<string, string>> = {}, uid?: number): Promise<Ran> {
   const child = spawn(process.execPath, [program, ...args], {
+    ...(uid !== undefined && { uid }),
     env: { PATH: process.env["PATH"], ...environment },
     stdio: ["ignore", "pipe", "pipe"],
   })
@@ -69,6 +73,7 @@ test("verify: what the service gave out is genuine to whoever trusts its key, an
     await folder.file("pack.zip", pack),
     await folder.file("pack.json", packJson),
   ]
+  assert.equal((await tallystick(["verify", "--key", vkey, ...files])).code, 0, "keys may come first")
   const trusting = await tallystick(["verify", ...files, "--key", vkey])
   assert.deepEqual([trusting.code, trusting.errors], [0, ""], trusting.output)
   assert.equal(trusting.output.match(/: genuine$/gm)?.length, 5)
@@ -215,8 +220,34 @@ test("reindex: a folder without a ledger stays as it is", async () => {
   const file = await folder.file("other.txt", "mine")
   const { code, errors } = await tallystick(["reindex"], { TALLYSTICK_DATA: join(file, "..") })
   assert.equal(code, 1)
-  assert.match(errors, /^tallystick: .* holds no ledger/)
+  assert.match(errors, /^tallystick: there is no ledger in .*: TALLYSTICK_DATA must name its folder$/m)
   assert.equal(await readFile(file, "utf8"), "mine")
+})
+
+test("what another account holds is said to be so, and not to be absent", { skip: notRoot }, async () => {
+  await using first = await startProgram()
+  assert.equal(await first.end(), 0)
+  const environment = { TALLYSTICK_DATA: first.data }
+  const refused = async (sentence: RegExp): Promise<void> => {
+    for (const command of [["reindex"], ["backup", `${first.data}-backup`]]) {
+      const { code, output, errors } = await tallystick(command, environment, nobody)
+      assert.deepEqual([code, output], [1, ""], command.join(" "))
+      assert.match(errors, sentence, command.join(" "))
+      assert.ok(!errors.includes("    at "), errors)
+    }
+  }
+  await chmod(dirname(first.data), 0o777)
+  await refused(/^tallystick: EACCES: permission denied, (stat|open) '.*'$/m)
+  await chmod(first.data, 0o755)
+  await refused(/^tallystick: (.* cannot be opened; look at whose file it is, .*|EACCES: permission denied, open '.*heads')$/m)
+})
+
+/** The account that owns nothing. */
+const nobody = 65_534
+
+test("whoever has read enough may close the pipe", { skip: noBash }, () => {
+  const { stderr } = spawnSync("bash", ["-c", `"${process.execPath}" "${program}" completion bash | true`], { encoding: "utf8" })
+  assert.equal(stderr, "")
 })
 
 // Help ----------------------------------------------------------------------------------------------------------------------------------------------------
@@ -234,5 +265,6 @@ test("every command has an example in its help", async () => {
     const { code, output } = await tallystick([...command, "--help"])
     assert.equal(code, 0)
     assert.match(output, new RegExp(`Example:\\n  \\$ .*tallystick ${command.join(" ")}`), command.join(" "))
+    assert.ok(!output.includes("default: false"), "what is off is not said")
   }
 })

@@ -23,6 +23,8 @@ const floors = [
       "server/resume.ts",
       "server/fsck.ts",
       "server/fsck-chain.ts",
+      "server/fsck-piece.ts",
+      "server/fsck-crew.ts",
       "server/fsck-beside.ts",
       "server/export.ts",
       "server/cli/",

@@ -85,6 +85,14 @@ test("config: every value with where it comes from, and no secret", async () => 
   const wrong = await tallystick(["config"], { TALLYSTICK_PROT: "1" })
   assert.deepEqual([wrong.code, wrong.output], [1, ""])
   assert.match(wrong.errors, /^tallystick: TALLYSTICK_PROT is not a setting/)
+  const empty = await tallystick(["config"], { TALLYSTICK_DATA: "" })
+  assert.deepEqual([empty.code, empty.output], [1, ""])
+  assert.match(empty.errors, /^tallystick: TALLYSTICK_DATA is set to nothing/)
+  const network = await tallystick(["config"], { TALLYSTICK_TRUST_PROXY: "127.0.0.1, 10.0.0.0/33" })
+  assert.deepEqual([network.code, network.output], [1, ""])
+  assert.match(network.errors, /^tallystick: TALLYSTICK_TRUST_PROXY must be/)
+  const { output: everywhere } = await tallystick(["config"], { TALLYSTICK_HOST: "::" })
+  assert.match(everywhere, /^TALLYSTICK_PUBLIC_URL .* http:\/\/\[::\]:8080$/m)
 })
 
 // doctor --------------------------------------------------------------------------------------------------------------------------------------------------
@@ -136,6 +144,14 @@ test(
       TALLYSTICK_SECRET: "ab".repeat(32),
     })
     await expectBad("disk", /MiB free$/, /make room/, { ...settings, TALLYSTICK_LIMIT_DISK_RESERVE_BYTES: String(Number.MAX_SAFE_INTEGER) })
+    // What cannot be read at all is named as well, and keeps nothing else from being looked at.
+    const secret = await readFile(join(service.data, "secret"), "utf8")
+    await writeFile(join(service.data, "secret"), "half a sec")
+    await expectBad("keys", /secret must be 32 bytes/, /look at the file/)
+    assert.equal((await diagnose(settings)).looks["chains"]?.state, "ok")
+    await writeFile(join(service.data, "secret"), secret)
+    await expectBad("checkpoints", /EISDIR/, /look at the file/, { ...settings, TALLYSTICK_HEADS: tmpdir() })
+    await expectBad("data", /is no folder/, /set TALLYSTICK_DATA/, { ...settings, TALLYSTICK_DATA: join(service.data, "secret") })
     await expectBad("configuration", /TALLYSTICK_PORT must be/, /set it right/, { ...settings, TALLYSTICK_PORT: "x" })
 
     const heads = await readFile(`${service.data}.heads`, "utf8")
@@ -143,6 +159,9 @@ test(
     assert.notEqual(ahead, heads.trimEnd())
     await writeFile(`${service.data}.heads`, `${ahead}\n`)
     await expectBad("checkpoints", /and 999999 were signed/, /put the newer data back/)
+    const [origin, size] = heads.trimEnd().split("\n").at(-1)?.split(" ") ?? []
+    await writeFile(`${service.data}.heads`, `${heads}${origin} ${size} ${Buffer.alloc(32, 7).toString("base64")}\n`)
+    await expectBad("checkpoints", /are not those that were signed$/, /tallystick fsck/)
     await writeFile(`${service.data}.heads`, heads)
 
     const clock = "data:text/javascript,const now = Date.now; Date.now = () => now() - 86400000".replaceAll(" ", "%20")

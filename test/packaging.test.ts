@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { spawnSync } from "node:child_process"
-import { existsSync, globSync, readFileSync } from "node:fs"
+import { existsSync, globSync, readFileSync, statSync } from "node:fs"
 import { join, matchesGlob } from "node:path"
 import { test } from "node:test"
 import { settings } from "../packages/server/src/config.ts"
@@ -44,9 +44,23 @@ test("the Dockerfile stands on the Node that the repository pins, runs a program
   const [command, program = ""] = JSON.parse(entry) as string[]
   assert.equal(command, "node")
   assert.ok(existsSync(join(root, program.replace(/^\/app\//, ""))), `${program} is not there`)
+  const [, linked = ""] = /ln -s (\S+) \/usr\/local\/bin\/tallystick$/m.exec(dockerfile) ?? []
+  assert.equal(linked, program, "the command is the program")
+  assert.ok((statSync(join(root, program.replace(/^\/app\//, ""))).mode & 0o111) !== 0, "the command can be run")
   assert.ok(dockerfile.indexOf("USER node") > dockerfile.lastIndexOf("FROM"), "it runs as root")
   expectSettings(dockerfile, "Dockerfile")
   expectSettings(read("compose.yaml"), "compose.yaml")
+})
+
+test("the image can be read by its account however it was cloned, and what is packed comes back when the machine does", () => {
+  const opened = dockerfile.search(/^RUN chmod -R a\+rX,go-w \/app$/m)
+  assert.ok(
+    opened > dockerfile.indexOf("COPY packages packages") && opened < dockerfile.lastIndexOf("FROM"),
+    "modes are those of the clone",
+  )
+  // on-failure does not start a container again after the machine has.
+  assert.match(read("compose.yaml"), /^ {4}restart: (unless-stopped|always)$/m)
+  assert.match(unit, /^WantedBy=multi-user\.target$/m)
 })
 
 test("the health check of the container tells a service that lives from one that does not", async () => {

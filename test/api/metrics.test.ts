@@ -1,5 +1,6 @@
 import assert from "node:assert/strict"
 import { readFileSync } from "node:fs"
+import { rename as renameFile } from "node:fs/promises"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { after, test } from "node:test"
@@ -161,6 +162,17 @@ test("re-verifying goes on and is counted, what cannot be read, and what does no
     return now.get("tallystick_audit_failed_entries") === 1 ? now : undefined
   })
   assert.equal(broken.get("tallystick_integrity_failures_total"), 1)
+})
+
+test("a disk that cannot be asked leaves all other metrics there", async () => {
+  const name = "tallystick_disk_free_bytes"
+  await renameFile(service.data, `${service.data}-elsewhere`)
+  const [without] = await Promise.allSettled([read()])
+  await renameFile(`${service.data}-elsewhere`, service.data)
+  assert.ok(without.status === "fulfilled", "there are no metrics")
+  assert.ok(Number.isNaN(without.value.get(name)), `${without.value.get(name)} bytes are free of a disk that is not there`)
+  assert.ok((without.value.get("process_resident_memory_bytes") ?? 0) > 0)
+  assert.ok(((await read()).get(name) ?? 0) > 0)
 })
 
 function rename(from: string, to: string): void {

@@ -7,7 +7,7 @@ export type Samples = ReadonlyMap<string, number>
 /** The samples of the Prometheus text format, by name and labels; throws for a line that is none. */
 export function samplesOf(text: string): Samples {
   const label = String.raw`[a-zA-Z_][a-zA-Z0-9_]*="(?:[^"\\\n]|\\["\\n])*"`
-  const sample = new RegExp(String.raw`^([a-zA-Z_:][a-zA-Z0-9_:]*)(\{(?:${label}(?:,${label})*)?\})? (-?[0-9.e+-]+|[+-]Inf|NaN)$`)
+  const sample = new RegExp(String.raw`^([a-zA-Z_:][a-zA-Z0-9_:]*)(\{(?:${label}(?:,${label})*)?\})? (-?[0-9.e+-]+|[+-]Inf|[Nn]a[Nn])$`)
   const typed = new Set<string>()
   const samples = new Map<string, number>()
   assert.ok(text.endsWith("\n"))

@@ -116,6 +116,13 @@ function mayBeBody(method: string, address: string, body: unknown): boolean {
 
 // Sending -------------------------------------------------------------------------------------------------------------------------------------------------
 
+/** What the client hears of an answer, which the scenario sees as it came: the same, unless misled-client.ts plants something else. */
+let hear: (response: Response) => Response | Promise<Response> = (response) => response
+
+export function hearBy(other: typeof hear): void {
+  hear = other
+}
+
 const counts = { client: 0, refused: 0, raw: 0 }
 
 async function throughClient(sent: Sent): Promise<Reply> {
@@ -135,7 +142,7 @@ async function throughClient(sent: Sent): Promise<Reply> {
       expectSent(sent, new Request(url, init).url, init)
       const response = await fetch(url, init)
       seen.reply = await replyOf(response.clone())
-      return response
+      return hear(response)
     },
   })
   const result = await found.call(client, found.asked).then(

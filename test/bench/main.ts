@@ -8,7 +8,7 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { cpus, tmpdir } from "node:os"
 import { join } from "node:path"
 import { parseArgs } from "node:util"
-import { makeWriter, runLoad, startBare, startService, type Program } from "./programs.ts"
+import { makeWriter, runFsck, runLoad, startBare, startService, type Program } from "./programs.ts"
 import type { Load, Measured } from "./load.ts"
 import { measureQueries } from "./queries.ts"
 import { measureStress } from "./stress.ts"
@@ -154,6 +154,18 @@ async function growth(): Promise<void> {
     await service.stop("SIGKILL")
   }
   say(`kill -9 to ready at ${written} entries: median ${whole(median(restarts))} ms, of ${restarts.length}`)
+  await derived(data)
+}
+
+/** With the service stopped. Whether memory grows with the ledger is seen by comparing its beginning with the most there was. */
+async function derived(data: string): Promise<void> {
+  say("\nfsck, each pass in a process of its own\n")
+  say("| pass | entries/s | resident MB at 100,000 | at most |")
+  say("| --- | --- | --- | --- |")
+  for (const pass of ["chain", "contents", "index"]) {
+    const { perSecond, earlyMb, mostMb } = await runFsck(data, pass)
+    say(`| ${pass} | ${whole(perSecond)} | ${earlyMb === undefined ? "" : whole(earlyMb)} | ${whole(mostMb)} |`)
+  }
 }
 
 /** How long it takes, after the load has ended, until what was written last is in the index. */

@@ -3,6 +3,7 @@
 import { spawn, type ChildProcess } from "node:child_process"
 import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
+import type { FsckMeasured } from "./fsck.ts"
 import type { Load, Measured } from "./load.ts"
 
 const here = import.meta.dirname
@@ -69,14 +70,23 @@ function niceThreadMs(pid: number): number | undefined {
 
 /** Runs the load generator in a process of its own. */
 export async function runLoad(load: Load): Promise<Measured> {
-  const child = spawn(process.execPath, [join(here, "load.ts"), JSON.stringify(load)], { stdio: ["ignore", "pipe", "inherit"] })
-  let said = ""
+  // The generator says one line, a Measured.
+  return JSON.parse(await said("load.ts", JSON.stringify(load))) as Measured
+}
+
+/** Derives a folder's ledger again, likewise. */
+export async function runFsck(data: string, pass: string): Promise<FsckMeasured> {
+  return JSON.parse(await said("fsck.ts", data, pass)) as FsckMeasured
+}
+
+async function said(program: string, ...given: readonly string[]): Promise<string> {
+  const child = spawn(process.execPath, [join(here, program), ...given], { stdio: ["ignore", "pipe", "inherit"] })
+  let text = ""
   child.stdout.on("data", (chunk: Buffer) => {
-    said += chunk.toString()
+    text += chunk.toString()
   })
   await new Promise((resolve) => child.once("close", resolve))
-  // The generator says one line, a Measured.
-  return JSON.parse(said) as Measured
+  return text
 }
 
 /** A workspace with a key that may write and read. */

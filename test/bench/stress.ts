@@ -15,7 +15,7 @@ export async function measureStress(turns: number, seconds: number): Promise<rea
     ["durable events/s at the peak (batches of 100)", String(peak)],
     ["… of which when three times as much is offered", `${Math.round(share * 100)} %`],
     ["requests refused then", `${refused} of ${offered}`],
-    ["a refusal takes (median of the best turn)", `${refusedMs} ms`],
+    ["a refusal takes (median)", `${refusedMs} ms`],
     ["all is as before after", `${slowestRecoveryMs} ms`],
     ["a good client's p99, quiet", `${quietP99Ms} ms`],
     [`a good client's p99, among ${sockets} slow sockets`, `${amongP99Ms} ms`],

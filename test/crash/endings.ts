@@ -52,12 +52,13 @@ export async function endure({
   beside = async () => {},
 }: EndingsOptions): Promise<Endured> {
   const seen = { retried: 0, recordedUnheard: 0, refused: 0, slowestStartMs: 0, slowestStopMs: 0 }
+  const power = { isOn: true }
   // A small disk has not the room that is usually left free.
   const environment = disk === undefined ? {} : { TALLYSTICK_LIMIT_DISK_RESERVE_BYTES: "1000000" }
   await using first = await startProgram({ ...(disk && { data: join(disk.path, "data") }), environment }, fault)
   const workspaces = await Promise.all(Array.from({ length: workspacesCount }, () => makeWorkspace(first)))
   const writers = Array.from({ length: clients }, (_, number) =>
-    createWriter(number, workspaces, chance, disk === undefined ? stopping : [...stopping, ...diskless]),
+    createWriter(number, workspaces, chance, power, disk === undefined ? stopping : [...stopping, ...diskless]),
   )
   const { data } = first
   await first.end()
@@ -70,13 +71,17 @@ export async function endure({
     await Promise.race([chance.percent(20) ? undefined : load.answered, load.over])
     await Promise.race([sleep(chance.below(loadMsMax)), load.over])
     const startedMs = performance.now()
-    disk?.cutPower()
+    if (disk !== undefined) {
+      power.isOn = false
+      disk.cutPower()
+    }
     const code = await service.end(signal)
     seen.slowestStopMs = Math.max(seen.slowestStopMs, performance.now() - startedMs)
     // Without its disk it may have ended by itself.
     assert.ok(code === (signal === "SIGKILL" ? null : 0) || (disk !== undefined && code === 1), `ended by ${signal}: ${service.log()}`)
     await load.over
     disk?.restorePower()
+    power.isOn = true
   }
 
   await using last = await startProgram({ data, environment }, fault)
@@ -122,7 +127,13 @@ const stopping = ["shutting_down"] as const
 /** What may be answered between the end of the disk and that of the service. */
 const diskless = ["ledger_unavailable", "storage_full"] as const
 
-function createWriter(number: number, workspaces: readonly Workspace[], chance: Chance, refusals: readonly string[]): Writer {
+function createWriter(
+  number: number,
+  workspaces: readonly Workspace[],
+  chance: Chance,
+  power: { readonly isOn: boolean },
+  refusals: readonly string[],
+): Writer {
   const allowed = new Set(refusals)
   const written: Write[] = []
   let count = 0
@@ -148,6 +159,9 @@ function createWriter(number: number, workspaces: readonly Workspace[], chance: 
       seen.refused += 1
       return false
     }
+    assert.equal(reply.status, 202, reply.text)
+    // Without power this answer would not have come. The disk, while it goes, may call a commit synced whose last blocks it then drops.
+    if (!power.isOn) return false
     const { replayed } = note(sending, reply)
     assert.ok(isRetry || replayed === 0, "a new key is new")
     if (isRetry) seen.retried += sending.length

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict"
 import { spawn, spawnSync } from "node:child_process"
 import { copyFileSync, cpSync, existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir, userInfo } from "node:os"
 import { dirname, join } from "node:path"
 import { test } from "node:test"
 import { expectChain } from "../chain.ts"
@@ -93,6 +94,38 @@ test("an export is genuine, is what the log serves, and goes on where it was int
   await expectChain(workspace.reader, workspace.id)
 })
 
+test("an export that is killed again and again goes on, and is the one that was left in peace", async (t) => {
+  await using service = await startProgram()
+  const workspace = await makeWorkspace(service)
+  const size = await fill(workspace, 2000)
+  await expectChain(workspace.reader, workspace.id)
+  assert.equal(await service.end(), 0)
+  const [folder, afresh] = ["killed", "afresh"].map((name) => join(dirname(service.data), name)) as [string, string]
+  await exported(service, workspace, afresh)
+
+  let kills = 0
+  for (let had = -1; !existsSync(join(folder, "checkpoint"));) {
+    const child = spawn(process.execPath, [program, "export", workspace.id, folder], {
+      env: { PATH: process.env["PATH"], TALLYSTICK_DATA: service.data },
+      stdio: "ignore",
+    })
+    const ended = new Promise<NodeJS.Signals | null>((resolve) => child.once("close", (_, signal) => resolve(signal)))
+    // As soon as it has added some files to what was there.
+    const before = Math.max(had, countOf(folder))
+    had = before + 7
+    while (child.exitCode === null && countOf(folder) < had) await new Promise(setImmediate)
+    child.kill("SIGKILL")
+    if ((await ended) === "SIGKILL") kills += 1
+  }
+  t.diagnostic(`${kills} kills, ${size} entries`)
+  assert.ok(kills >= 3, "it was never interrupted")
+  await exported(service, workspace, folder)
+  assert.deepEqual(filesOf(folder), filesOf(afresh))
+  for (const path of filesOf(afresh)) assert.deepEqual(readFileSync(join(folder, path)), readFileSync(join(afresh, path)), path)
+})
+
+const countOf = (folder: string): number => (existsSync(folder) ? filesOf(folder).filter((path) => !path.endsWith(".new")).length : 0)
+
 test("an export is never written over anything else, and one changed byte of it is found", async () => {
   await using service = await startProgram()
   const [workspace, other] = [await makeWorkspace(service), await makeWorkspace(service)]
@@ -172,8 +205,8 @@ async function buildWithGo({ go, sources }: { readonly go: string; readonly sour
     join(folder, "go.mod"),
     "module outside\n\ngo 1.23\n\nrequire golang.org/x/mod v0.0.0\n\nreplace golang.org/x/mod => ./mod\n",
   )
-  // Go compiles its own library once, not for every run.
-  const cache = join(import.meta.dirname, "..", "..", "node_modules", ".cache", "go-build")
+  // Go compiles its own library once, not for every run nor for every clone.
+  const cache = join(tmpdir(), `tallystick-go-build-${userInfo().uid}`)
   const env = {
     PATH: process.env["PATH"],
     HOME: folder,

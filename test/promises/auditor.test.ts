@@ -81,7 +81,7 @@ async function expectFound(service: Service, each: ReadonlyMap<Damage | "nothing
   assert.equal(await metric(client, "tallystick_audit_failed_entries"), each.size)
   const check = await auditorCheck(client)
   assert.equal(check.ok, false)
-  assert.match(check.detail, new RegExp(`${each.size} workspaces have an entry that does not hold`))
+  assert.match(check.detail, new RegExp(`workspaces with an entry that does not hold: ${each.size};`))
   for (const { id } of each.values()) assert.ok(!check.detail.includes(id), "a stranger may read this")
   return each.size
 }

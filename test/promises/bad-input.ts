@@ -7,9 +7,8 @@ import type { Fault } from "../crash/faults.ts"
 import { faultyProgram } from "../crash/programs.ts"
 import { join as invite, setUpFirst } from "../people.ts"
 import { eventFor, makeWorkspace, type Reply, type Workspace } from "../service.ts"
-import { odditiesOf } from "./bad-asks.ts"
 import { createAskers, torn, type Asked, type Credentials } from "./bad-requests.ts"
-import type { Known } from "./bad-values.ts"
+import { createOddities, type Known } from "./bad-values.ts"
 import type { Chance } from "./chance.ts"
 
 // Requests with something wrong in them, to every endpoint, many at once. Each is answered soon, as the description says; and whatever was accepted is found
@@ -56,7 +55,7 @@ export async function sendBadInput({ requests, atOnce = 16, chance, seed, fault 
     document: service.described.document,
     known: (isChange: boolean) => there[isChange ? 1 : 0],
     credentials,
-    odd: odditiesOf(seed),
+    odd: createOddities(seed, chance),
   }
   const askers = createAskers(ground, chance)
   const run = createRun(service, chance)

@@ -1,7 +1,6 @@
 import { randomUUID } from "node:crypto"
 import type { Chance } from "./chance.ts"
-import { badAsk, type Oddities } from "./bad-asks.ts"
-import { createValues, nastyTexts, type Known, type Schema, type Values } from "./bad-values.ts"
+import { createValues, type Known, type Oddities, type Schema, type Values } from "./bad-values.ts"
 
 // Requests to every endpoint that the description names, with something wrong in most of them.
 
@@ -46,7 +45,7 @@ export interface Ground {
   readonly odd: Oddities
 }
 
-/** Half are made of what the shapes say, and half by changing one thing to what has broken other programs. */
+/** Made of what the shapes say; then one thing is changed, or two. */
 export function createAskers({ document, known, credentials, odd }: Ground, chance: Chance): Askers {
   const operations = Object.entries(document["paths"] as Schema).flatMap(([path, methods]) =>
     Object.entries(methods as Schema).map(([method, described]) => operationOf(method.toUpperCase(), path, described as Schema)),
@@ -56,8 +55,8 @@ export function createAskers({ document, known, credentials, odd }: Ground, chan
     operations: operations.map(({ name }) => name),
     next() {
       const operation = chance.pick(chance.below(1000) < slowPerMille ? seldom : usual)
-      const values = createValues(document["components"].schemas as Schema, known(isChange(operation)), chance)
-      return chance.percent(50) ? askedOf(operation, values, credentials, chance) : oddlyAsked(operation, values, credentials, chance, odd)
+      const values = createValues(document["components"].schemas as Schema, known(isChange(operation)), chance, odd)
+      return askedOf(operation, { values, credentials, chance, odd })
     },
   }
 }
@@ -84,6 +83,8 @@ const faults: readonly Fault[] = [
   "body",
   "body",
   "body",
+  "body",
+  "body",
   "bytes",
   "bytes",
   "path",
@@ -93,10 +94,18 @@ const faults: readonly Fault[] = [
   "headers",
   "credential",
   "torn",
-  "torn",
 ]
 
-function askedOf(operation: Operation, values: Values, credentials: Credentials, chance: Chance): Asked {
+/** What a request is made of. */
+interface Means {
+  readonly values: Values
+  readonly credentials: Credentials
+  readonly chance: Chance
+  readonly odd: Oddities
+}
+
+function askedOf(operation: Operation, means: Means): Asked {
+  const { values, credentials, chance, odd } = means
   const count = chance.percent(12) ? 0 : chance.percent(75) ? 1 : 2
   const wrong = new Set<Fault>(Array.from({ length: count }, () => (chance.percent(2) ? "method" : chance.pick(faults))))
   const method = wrong.has("method") ? chance.pick(["PUT", "PATCH", "DELETE", "PROPFIND"]) : operation.method
@@ -110,39 +119,11 @@ function askedOf(operation: Operation, values: Values, credentials: Credentials,
   return {
     operation: operation.name,
     method,
-    target: `${pathOf(operation, values, wrong.has("path"), chance)}${queryOf(operation, values, wrong.has("query"), chance)}`,
-    headers: [...(wrong.has("headers") ? brokenHeaders(fields, chance) : fields), ...length],
+    target: `${pathOf(operation, wrong.has("path"), means)}${queryOf(operation, wrong.has("query"), means)}`,
+    headers: [...(wrong.has("headers") ? brokenHeaders(fields, chance, odd) : fields), ...length],
     body,
     isAddressKnown: !wrong.has("path"),
     isTorn: wrong.has("torn"),
-  }
-}
-
-function oddlyAsked(operation: Operation, values: Values, credentials: Credentials, chance: Chance, odd: Oddities): Asked {
-  const { described, name, method } = operation
-  const schema = described["requestBody"]?.content["application/json"].schema as Schema | undefined
-  const ask = badAsk(
-    {
-      ...operation,
-      params: Object.fromEntries(parametersOf(described, "path").map((one) => [one.name, String(values.good(one.schema, one.name))])),
-      query: parametersOf(described, "query").filter((one) => one.name !== "token"),
-      headers: parametersOf(described, "header"),
-      body: schema && values.good(schema),
-    },
-    chance,
-    odd,
-  )
-  const own = Object.entries(ask.headers).flat()
-  const body = ask.body === undefined ? undefined : Buffer.from(ask.body as string) // or bytes
-  const credential = own.includes("authorization") ? [] : credentialOf(operation, credentials, false, chance)
-  return {
-    operation: name,
-    method,
-    target: ask.path,
-    headers: [...credential, ...own, ...(body === undefined ? [] : ["content-length", String(body.length)])],
-    body,
-    isAddressKnown: ask.change !== "an odd path",
-    isTorn: false,
   }
 }
 
@@ -173,21 +154,44 @@ function headersOf({ described }: Operation, values: Values, chance: Chance): re
 const strangeValues = [
   "",
   " ",
+  "\t",
   "\u00e9\u00ff",
+  "\u00e9".repeat(2000),
   "x".repeat(11),
   "x".repeat(256),
   "x".repeat(17_000),
   "a,b",
   "undefined",
   "00-0-0-00",
-  "\t",
   "%00",
+  "with a space in it",
+  "Bearer",
+  "Basic YTpi",
+  "Bearer tsk_x",
+  "__Host-ts=x; __Host-ts=y",
+]
+const strangeNames = [
+  "X-Request-Id",
+  "X-Service-Environment",
+  "X-Session-Id",
+  "X-Trace-Id",
+  "Traceparent",
+  "Content-Type",
+  "Content-Encoding",
+  "Authorization",
+  "Cookie",
+  "Accept",
+  "Range",
+  "If-None-Match",
+  "Idempotency-Key",
 ]
 const strangeFields = [
   ["Content-Type", "text/plain"],
   ["Content-Type", "application/json; charset=latin1"],
   ["Content-Type", "application/json;;"],
   ["Content-Encoding", "gzip"],
+  ["Transfer-Encoding", "identity"],
+  ["Expect", "a-miracle"],
   ["Host", "elsewhere.example"],
   ["If-None-Match", '"'],
   ["Range", "bytes=9-1"],
@@ -197,17 +201,26 @@ const strangeFields = [
   ["X-HTTP-Method-Override", "DELETE"],
 ] as const
 
-function brokenHeaders(fields: readonly string[], chance: Chance): readonly string[] {
+function brokenHeaders(fields: readonly string[], chance: Chance, odd: Oddities): readonly string[] {
   const at = 2 * chance.below(Math.max(1, fields.length / 2))
   const [name = "X-Request-Id", value = ""] = fields.slice(at, at + 2)
   const others = [...fields.slice(0, at), ...fields.slice(at + 2)]
   return chance.pick([
     others,
-    [...others, name, chance.pick(strangeValues)],
+    [...others, name, chance.pick([chance.pick(strangeValues), headerText(odd.text())])],
+    [...fields, chance.pick(strangeNames), chance.pick([chance.pick(strangeValues), headerText(odd.text())])],
     [...fields, name, value],
     [...others, ...chance.pick(strangeFields)],
     [...fields, ...chance.pick(strangeFields)],
   ])
+}
+
+/** What a client can send in a header at all. */
+function headerText(text: string): string {
+  return text
+    .replaceAll(/[^\t\x20-\x7e\x80-\xff]/g, "")
+    .slice(0, 3000)
+    .trim()
 }
 
 // Addresses -----------------------------------------------------------------------------------------------------------------------------------------------
@@ -242,24 +255,26 @@ const strangeParts = [
   "-1",
 ]
 
-function pathOf({ described, path }: Operation, values: Values, isWrong: boolean, chance: Chance): string {
+function pathOf({ described, path }: Operation, isWrong: boolean, { values, chance, odd }: Means): string {
   const shapes = new Map(parametersOf(described, "path").map(({ name, schema }) => [name, schema]))
   const wrong = isWrong && shapes.size > 0 ? chance.pick([...shapes.keys()]) : undefined
   const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
     const good = String(values.good(shapes.get(name) ?? {}, name))
     if (name !== wrong) return name === "tile" ? good : encodeURIComponent(good)
-    return chance.pick([...strangeParts, encoded(chance.pick(nastyTexts)), `${good}0`, good.slice(1), `${good}/`, good.toUpperCase()])
+    return chance.pick([...strangeParts, encoded(odd.text().slice(0, 2000)), `${good}0`, good.slice(1), `${good}/`, good.toUpperCase()])
   })
   return isWrong && wrong === undefined ? filled + chance.pick(["/", "x", "/%", "%00", ";a", `/${"a".repeat(9000)}`]) : filled
 }
 
-function queryOf({ described }: Operation, values: Values, isWrong: boolean, chance: Chance): string {
+function queryOf({ described }: Operation, isWrong: boolean, { values, chance, odd }: Means): string {
   const all = parametersOf(described, "query")
   const given = all.filter(({ name, required }) => (required || chance.percent(25)) && name !== "token")
   const pairs = given.map(({ name, schema }) => `${name}=${encoded(String(values.good(schema, name)))}`)
   const name = all.length > 0 ? chance.pick(all).name : "limit"
   const extra = [
-    `${name}=${encoded(chance.pick(nastyTexts))}`,
+    `${name}=${encoded(odd.text())}`,
+    `${name}=${encoded(odd.text())}`,
+    `${encoded(odd.text())}=${encoded(odd.text())}`,
     `${name}=${chance.pick(strangeParts).slice(0, 400)}`,
     `${name}=1&${name}=1`,
     "lmit=1",
@@ -289,11 +304,15 @@ function bodyOf({ described }: Operation, values: Values, wrong: ReadonlySet<Fau
 
 const strangeNumbers = ["1e400", "0.1000000000000000055", "9007199254740993", "01", "-", "1.", "NaN", "5e-325", "1E1"]
 
+const strangeTokens = ['"', "\\u0000", "\\ud800", "{", "]", "1e999", "\ufeff", "NaN", ",,"]
+
 function brokenBytes(body: Buffer, chance: Chance): Buffer {
   const text = body.toString()
   const ways: readonly (() => string | Buffer)[] = [
     () => torn(body, chance),
     () => torn(body, chance),
+    () => inserted(text, chance.pick(strangeTokens), chance.below(text.length + 1)),
+    () => inserted(text, chance.pick(strangeTokens), chance.below(text.length + 1)),
     () => `\ufeff${text}`,
     () => text.replace("{", '{"a":1,"a":1,'),
     () => text.replace("{", `{"a":${chance.pick(strangeNumbers)},`),
@@ -305,6 +324,10 @@ function brokenBytes(body: Buffer, chance: Chance): Buffer {
     () => "",
   ]
   return Buffer.from(chance.pick(ways)() as string) // or bytes
+}
+
+function inserted(text: string, token: string, at: number): string {
+  return text.slice(0, at) + token + text.slice(at)
 }
 
 /** Some bytes changed, lost, doubled or cut off. */

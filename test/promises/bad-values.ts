@@ -1,6 +1,23 @@
+import fc from "fast-check"
 import type { Chance } from "./chance.ts"
 
 // Values by the description of the API: such as a shape allows, and such as it does not.
+
+/** What nobody expects: drawn anew for each seed, or known to have broken programs before. */
+export interface Oddities {
+  value(): unknown
+  text(): string
+}
+
+export function createOddities(seed: number, chance: Chance): Oddities {
+  const drawn = { seed, numRuns: 2000 }
+  const values = fc.sample(fc.oneof(fc.jsonValue({ maxDepth: 4 }), fc.double(), fc.maxSafeInteger()), drawn)
+  const texts = fc.sample(fc.oneof(fc.string({ unit: "binary" }), fc.string({ unit: "grapheme" }), fc.emailAddress(), fc.webUrl()), drawn)
+  return {
+    value: () => chance.pick<unknown>(chance.percent(50) ? values : knownValues),
+    text: () => chance.pick(chance.percent(50) ? texts : knownTexts),
+  }
+}
 
 /** A schema of the description, or a part of it: JSON. */
 export interface Schema {
@@ -17,7 +34,7 @@ export interface Values {
 /** Things that exist, by the names of members and parameters. */
 export type Known = Readonly<Record<string, () => string>>
 
-export function createValues(schemas: Schema, known: Known, chance: Chance): Values {
+export function createValues(schemas: Schema, known: Known, chance: Chance, odd: Oddities): Values {
   const resolved = (schema: Schema): Schema =>
     typeof schema["$ref"] === "string" ? resolved(schemas[schema["$ref"].replace("#/components/schemas/", "")] as Schema) : schema
 
@@ -30,13 +47,15 @@ export function createValues(schemas: Schema, known: Known, chance: Chance): Val
     if (schema["type"] === "array") return goodArray(schema, name)
     if (schema["type"] === "string") return known[name]?.() ?? goodText(schema, chance)
     if (schema["type"] === "integer") return goodNumber(schema, chance)
-    return schema["type"] === "boolean" ? chance.percent(50) : chance.pick(free)
+    return schema["type"] === "boolean" ? chance.percent(50) : anything()
   }
+  /** What a writer may put where any JSON may stand: it is the writer's own, and must come back as it is. */
+  const anything = (): unknown => (chance.percent(50) ? chance.pick(free) : odd.value())
   const goodObject = ({ properties = {}, required = [], additionalProperties }: Schema): object => {
     const named = Object.entries(properties as Schema).filter(
       ([name, of]) => !("not" in of) && (required.includes(name) || chance.percent(40)),
     )
-    const further = additionalProperties === false || chance.percent(50) ? [] : [["note", chance.pick(free)]]
+    const further = additionalProperties === false || chance.percent(50) ? [] : [["note", anything()]]
     return Object.fromEntries([...further, ...named.map(([name, of]) => [name, good(of as Schema, name)])])
   }
   const goodArray = ({ items = {}, minItems = 0, maxItems = 3, uniqueItems }: Schema, name: string): readonly unknown[] => {
@@ -48,7 +67,10 @@ export function createValues(schemas: Schema, known: Known, chance: Chance): Val
   const broken = (given: Schema, value: unknown): unknown => {
     const schema = resolved(given)
     const inside = chance.percent(75) ? membersOf(schema, value) : []
-    if (inside.length === 0) return chance.percent(50) ? chance.pick(otherwise) : outOf(schema, value, chance)
+    if (inside.length === 0) {
+      const ways = [() => odd.value(), () => odd.text(), () => stretched(value, chance), () => outOf(schema, value, chance, odd)]
+      return chance.pick([...ways, () => outOf(schema, value, chance, odd)])()
+    }
     const [name, of] = chance.pick(inside)
     if (Array.isArray(value)) return value.map((item, at) => (at === name ? broken(of, item) : item))
     const members = value as Readonly<Record<string, unknown>> // it has members
@@ -78,7 +100,6 @@ function goodNumber({ minimum = 0, maximum = 1000 }: Schema, chance: Chance): nu
 
 // What is wrong -------------------------------------------------------------------------------------------------------------------------------------------
 
-/** What a writer may put where any JSON may stand. */
 const free: readonly unknown[] = [
   {},
   [],
@@ -96,10 +117,49 @@ const free: readonly unknown[] = [
 
 const deep = (levels: number): unknown => (levels === 0 ? 1 : [deep(levels - 1)])
 
-/** What is seldom expected anywhere. */
-const otherwise: readonly unknown[] = [null, true, 0, -1, 1.5, 2 ** 53, 1e21, "", " ", "x", [], {}, [[]], { id: null }, [1, "1"], deep(40)]
+const knownValues: readonly unknown[] = [
+  null,
+  true,
+  false,
+  0,
+  -0,
+  -1,
+  0.5,
+  1.5,
+  2 ** 31,
+  2 ** 53,
+  1e21,
+  1e308,
+  "",
+  " ",
+  "x",
+  [],
+  {},
+  [[]],
+  [1, "1"],
+  { id: null },
+  { "": "" },
+  { constructor: 1 },
+  deep(40),
+  Array.from({ length: 2000 }, () => 0),
+  { a: "x".repeat(66_000) },
+]
 
-export const nastyTexts: readonly string[] = [
+const knownTexts: readonly string[] = [
+  "",
+  " ",
+  "null",
+  "-1",
+  "01",
+  "101",
+  "1.5",
+  "99999999999999999999",
+  "TRUE",
+  "${7*7}",
+  "\u00e9",
+  "e\u0301",
+  "__proto__",
+  "a".repeat(70_000),
   "\u0000",
   "\ud800",
   "\ufeff",
@@ -127,22 +187,32 @@ export const nastyTexts: readonly string[] = [
   "metadata.:*",
 ]
 
-const nastyNames = ["metdata", "constructor", "toString", "", "a.b", "__proto__", "_sd", "...", "\ud83d", "0"]
+const strangeNames = ["metdata", "constructor", "toString", "", "a.b", "__proto__", "_sd", "...", "\ud83d", "0"]
 
 /** Out of what the schema allows, by a keyword of its own. */
 function outOf(
   { required = [], minimum = 0, maximum = 2 ** 53, maxLength = 65_535, maxItems = 1000 }: Schema,
   value: unknown,
   chance: Chance,
+  odd: Oddities,
 ): unknown {
   if (typeof value === "number") return chance.pick([minimum - 1, maximum + 1, minimum + 0.5, -(2 ** 53), String(value)])
   if (typeof value === "string")
-    return chance.pick([...nastyTexts, "x".repeat(Math.min(maxLength, 65_535) + 1), `${value}\u0000`, [value], value.toUpperCase()])
+    return chance.pick([odd.text(), "x".repeat(Math.min(maxLength, 65_535) + 1), `${value}\u0000`, [value], value.toUpperCase()])
   if (Array.isArray(value))
     return chance.pick([[], [...value, ...value], [...value, null], Array.from({ length: maxItems + 1 }, () => value[0] ?? 1)])
-  if (typeof value !== "object" || value === null) return chance.pick(otherwise)
+  if (typeof value !== "object" || value === null) return odd.value()
   const members = Object.entries(value)
   const dropped = required.length > 0 && chance.percent(70) ? chance.pick(required as readonly string[]) : members[0]?.[0]
-  const added: readonly [string, unknown] = [chance.pick(nastyNames), chance.pick(otherwise)]
+  const added: readonly [string, unknown] = [chance.percent(50) ? chance.pick(strangeNames) : odd.text(), odd.value()]
   return Object.fromEntries(chance.percent(50) ? members.filter(([name]) => name !== dropped) : [...members, added])
+}
+
+/** More of the same: longer, larger, deeper. */
+function stretched(value: unknown, chance: Chance): unknown {
+  if (typeof value === "string") return value.repeat(chance.pick([2, 20, 2000]))
+  if (typeof value === "number") return value * chance.pick([-1, 0.1, 1e6, 1e300])
+  if (Array.isArray(value)) return Array.from({ length: chance.pick([101, 1001, 2001]) }, () => (value as readonly unknown[])[0])
+  const depth = chance.pick([5, 31, 32, 200])
+  return Array.from({ length: depth }).reduce((inner: unknown, _, at) => (at % 2 === 0 ? [inner] : { in: inner }), value)
 }

@@ -79,7 +79,8 @@ async function send(given: Offer): Promise<Taken> {
     // What was due and found no free connection is not made up for later.
     const now = perSecond === undefined ? free.length : Math.floor((elapsedMs() * perSecond) / 1000) - count.due
     count.due += now
-    for (let missing = Math.min(now, free.length); missing > 0; missing--) free.pop()?.ask()
+    // The one that has been free longest: a connection on which nothing comes for too long is closed by any server.
+    for (let missing = Math.min(now, free.length); missing > 0; missing--) free.shift()?.ask()
     await new Promise((resolve) => setTimeout(resolve, 1))
   }
   const goodput = count.events / (elapsedMs() / 1000)

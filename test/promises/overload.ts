@@ -20,8 +20,9 @@ export interface Overloaded {
   readonly share: number
   readonly offered: number
   readonly refused: number
-  /** How long a refusal took, of each turn the median; the best turn, because the machine is shared with the generator. */
+  /** How long a refusal took, and beside it what was recorded; of each turn the median, and of these the median. */
   readonly refusedMs: number
+  readonly acceptedMs: number
   /** Writes of the other workspace while it lasted; none may be refused. */
   readonly neighbour: number
   readonly slowestNeighbourMs: number
@@ -65,16 +66,18 @@ export async function overload({ turns, peakSeconds, overSeconds, environment = 
     share: median(rounds.map(({ peak, over }) => over.goodput / peak)),
     offered: rounds.reduce((sum, { over }) => sum + over.sent, 0),
     refused: rounds.reduce((sum, { over }) => sum + over.overloaded, 0),
-    refusedMs: Math.min(...rounds.map(({ over }) => (over.overloaded === 0 ? Infinity : over.refusedP50Ms))),
+    refusedMs: median(rounds.map(({ over }) => (over.overloaded === 0 ? Infinity : over.refusedP50Ms))),
+    acceptedMs: median(rounds.map(({ over }) => over.acceptedP50Ms)),
     ...seen,
     recorded: kept.size,
   }
 }
 
 /** What must hold. */
-export function expectShedding({ offered, refused, share, refusedMs, slowestRecoveryMs }: Overloaded): void {
+export function expectShedding({ offered, refused, share, refusedMs, acceptedMs, slowestRecoveryMs }: Overloaded): void {
   assert.ok(refused >= offered / 5, `of ${offered} requests ${refused} were refused: nothing is shed`)
-  assert.ok(refusedMs <= 50, `refusals took ${refusedMs} ms`)
+  // Whoever is refused does not wait for the queue: it takes a tenth of the time.
+  assert.ok(3 * refusedMs <= acceptedMs, `refusals took ${refusedMs} ms, and what was recorded ${acceptedMs} ms`)
   assert.ok(share >= 0.8, `of the peak ${share.toFixed(2)} were recorded`)
   assert.ok(slowestRecoveryMs <= recoversWithinMs, `it took ${slowestRecoveryMs} ms until all was as before`)
 }

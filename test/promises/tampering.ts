@@ -3,7 +3,7 @@ import { copyFileSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { DatabaseSync, type SQLInputValue } from "node:sqlite"
 import { bodyHash, encodeRecord, eventHash, parseRecord } from "@tallystick/proof"
-import { fsck, type Fault, type Pass } from "../../packages/server/src/fsck.ts"
+import { fsck, passes, type Fault, type Pass } from "../../packages/server/src/fsck.ts"
 import { sha256 } from "../../packages/server/src/sha256.ts"
 import { expectChain } from "../chain.ts"
 import { startProgram } from "../crash/programs.ts"
@@ -24,35 +24,38 @@ export interface TamperOptions {
 export interface Tampered {
   found: number
   readonly kinds: Record<string, number>
-  /** Entries that were hashed again, all runs together. */
+  /** Entries that were looked at, all runs together. */
   entries: number
 }
 
 export async function tamperAgainAndAgain({ entries, mutations, chance, isIdle }: TamperOptions): Promise<Tampered> {
   await using scene = await makeScene(entries)
   const tampered: Tampered = { found: 0, kinds: {}, entries: 0 }
-  const good = await look(scene, "both")
-  assert.deepEqual(good.faults, [], "what was not changed is found fault with")
-  assert.equal(good.entries, scene.size)
+  for (const threads of [0, 2]) {
+    const good = await look(scene, passes, "checkpoint", threads)
+    assert.deepEqual(good.faults, [], "what was not changed is found fault with")
+    assert.ok(good.entries >= passes.length * scene.size)
+  }
   const names = Object.keys(mutationKinds)
   for (let run = 0; run < mutations; run++) {
     // Each kind has its turn; only where it strikes is left to chance.
     const name = names[run % names.length] ?? ""
-    const { act, knows = "both" } = mutationKinds[name] as Kind
+    const { act, pass = "chain", knows = "both", says } = mutationKinds[name] as Kind
     restore(scene)
     const expected = within(scene, chance, act, isIdle === true)
-    const { faults, entries: hashed } = await look(scene, knows)
-    tampered.entries += hashed
+    // The threads find what one alone finds.
+    const { faults, entries: checked } = await look(scene, [pass], knows, run % threadedEvery === 0 ? 2 : 0)
+    tampered.entries += checked
     assert.ok(faults.length > 0, `${name} at ${expected.join(" to ")} was not found`)
     assert.ok(
-      faults.some((fault) => saysSo(fault, scene.id, expected)),
+      faults.some((fault) => (says === undefined ? saysSo(fault, scene.id, expected) : says.test(fault.what))),
       `${name}: ${expected.join(" to ")} is not named in ${JSON.stringify(faults)}`,
     )
     tampered.found += 1
     tampered.kinds[name] = (tampered.kinds[name] ?? 0) + 1
   }
   restore(scene)
-  assert.deepEqual((await look(scene, "both")).faults, [], "it was not put right again")
+  assert.deepEqual((await look(scene, passes, "checkpoint", 0)).faults, [], "it was not put right again")
   return tampered
 }
 
@@ -83,9 +86,16 @@ type Act = (files: Files) => { readonly expected: Expected; readonly apply: () =
 
 interface Kind {
   readonly act: Act
+  /** The one that must find it, alone; else the chain's. */
+  readonly pass?: Pass
+  /** What must be said, where it is of no entry. */
+  readonly says?: RegExp
   /** What fsck is told beside the data: a checkpoint that was exported, where nothing else can show it. */
   readonly knows?: "both" | "checkpoint"
 }
+
+/** A thread takes as long to start as a small ledger to be walked. */
+const threadedEvery = 50
 
 const fileNames = ["journal.db", "index.db", "search.db"]
 
@@ -131,25 +141,25 @@ function within({ data, id, size }: Scene, chance: Chance, act: Act, isIdle: boo
   const all = [journal, index, search]
   // Nothing here has to be on the disk.
   for (const file of all) file.exec("PRAGMA synchronous = OFF; BEGIN;")
-  dropTriggers(journal)
+  const putBack = dropTriggers(journal)
   const number = Number(journal.prepare("SELECT number FROM workspaces WHERE id = ?").get(id)?.["number"])
   const { expected, apply } = act({ journal, index, search, data, number, id, size, chance })
   if (!isIdle) apply()
+  putBack()
   for (const file of all) file.exec("COMMIT;")
   return expected
 }
 
-/** The passes in turn, until one finds something: each alone must find what it is there for. */
-async function look({ data, id, checkpoint }: Scene, knows: "both" | "checkpoint"): Promise<{ faults: readonly Fault[]; entries: number }> {
-  let entries = 0
-  const passes: readonly Pass[][] = [["chain"], ["contents"], ["index"]]
-  for (const pass of passes) {
-    const checkpoints = knows === "checkpoint" || pass[0] === "chain" ? [checkpoint] : []
-    const found = await fsck({ data, headsPath: `${data}.heads`, workspaces: undefined, checkpoints, passes: pass, progress: () => {} })
-    entries += found.workspaces.find(({ workspace }) => workspace === id)?.entries ?? 0
-    if (found.faults.length > 0) return { faults: found.faults, entries }
-  }
-  return { faults: [], entries }
+async function look(
+  { data, checkpoint }: Scene,
+  asked: readonly Pass[],
+  knows: "both" | "checkpoint",
+  threads: number,
+): Promise<{ faults: readonly Fault[]; entries: number }> {
+  const checkpoints = knows === "checkpoint" || asked.includes("chain") ? [checkpoint] : []
+  const options = { data, headsPath: `${data}.heads`, workspaces: undefined, checkpoints, passes: asked, threads }
+  const { faults, timings } = await fsck({ ...options, progress: () => {} })
+  return { faults, entries: timings.reduce((sum, { entries }) => sum + entries, 0) }
 }
 
 function saysSo({ workspace, sequence, upTo }: Fault, id: string, [first, last]: Expected): boolean {
@@ -158,10 +168,13 @@ function saysSo({ workspace, sequence, upTo }: Fault, id: string, [first, last]:
   return sequence <= last && (upTo ?? sequence) >= first && sequence >= 1
 }
 
-/** A defence against the service's own mistakes; whoever has the file is not held up by it. */
-function dropTriggers(journal: DatabaseSync): void {
-  for (const { name } of journal.prepare("SELECT name FROM sqlite_schema WHERE type = 'trigger'").all())
-    journal.exec(`DROP TRIGGER "${String(name)}"`)
+/** A defence against the service's own mistakes; whoever has the file is not held up by it, and puts them back so that nobody sees. */
+function dropTriggers(journal: DatabaseSync): () => void {
+  const triggers = journal.prepare("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'").all()
+  for (const { name } of triggers) journal.exec(`DROP TRIGGER "${String(name)}"`)
+  return () => {
+    for (const { sql } of triggers) journal.exec(String(sql))
+  }
 }
 
 // What is changed -----------------------------------------------------------------------------------------------------------------------------------------
@@ -169,8 +182,8 @@ function dropTriggers(journal: DatabaseSync): void {
 const mutationKinds: Readonly<Record<string, Kind>> = {
   "a bit of a record": { act: (files) => flipIn(files, "entries", "record", 118, 1) },
   "a bit of a body": { act: (files) => flipIn(files, "bodies", "salted") },
-  "a letter of what is sealed": { act: changedDisclosure },
-  "what is sealed is removed": { act: (files) => removed(files, "disclosures") },
+  "a letter of what is sealed": { act: changedDisclosure, pass: "contents" },
+  "what is sealed is removed": { act: (files) => removed(files, "disclosures"), pass: "contents" },
   "a body is removed": { act: (files) => removed(files, "bodies") },
   "an entry is removed": {
     act(files) {
@@ -194,9 +207,21 @@ const mutationKinds: Readonly<Record<string, Kind>> = {
   "… and all that was derived and signed of it is removed": { act: (files) => relinked(files, true), knows: "checkpoint" },
   "the end is cut off": { act: (files) => cut(files, false) },
   "… and all that was derived and signed of it is removed too": { act: (files) => cut(files, true), knows: "checkpoint" },
-  "an idempotency key is changed": { act: (files) => named(files, "UPDATE entries SET idem = 'AAAAAAAAAAAAAAAAAAAAAA' WHERE n = ?") },
-  "an idempotency key is removed": { act: (files) => named(files, "UPDATE entries SET idem = NULL WHERE n = ?") },
-  "a receipt is changed": { act: (files) => named(files, "UPDATE entries SET receipt = 'rcp_nobody' WHERE n = ?") },
+  "an idempotency key is changed": {
+    act: (files) => named(files, "UPDATE entries SET idem = 'AAAAAAAAAAAAAAAAAAAAAA' WHERE n = ?"),
+    pass: "contents",
+  },
+  "an idempotency key is removed": { act: (files) => named(files, "UPDATE entries SET idem = NULL WHERE n = ?"), pass: "contents" },
+  "a receipt is changed": { act: (files) => named(files, "UPDATE entries SET receipt = 'rcp_nobody' WHERE n = ?"), pass: "contents" },
+  "a receipt is that of another entry": {
+    act(files) {
+      const to = sealedEntry(files)
+      return once(to.sequence, () =>
+        run(files.journal, "UPDATE entries SET receipt = (SELECT receipt FROM entries WHERE n = 1) WHERE n = ?", to.n),
+      )
+    },
+    pass: "index",
+  },
   "the index goes beyond the end": {
     act: ({ index, id, size }) =>
       once(size + 1, () => run(index, "INSERT OR REPLACE INTO positions (workspace, sequence) VALUES (?, ?)", id, size + 1)),
@@ -235,10 +260,113 @@ const mutationKinds: Readonly<Record<string, Kind>> = {
       return { expected: [1, size], apply: () => writeFileSync(`${data}.heads`, `${text}${origin} ${count} ${root}\n`) }
     },
   },
+  ...besideKinds(),
 }
 
 /** So many kinds that a run of this many mutations has each of them. */
 export const kindsCount = Object.keys(mutationKinds).length
+
+/** What belongs to no entry, is counted and not there, or is there and not counted. */
+function besideKinds(): Readonly<Record<string, Kind>> {
+  const planted = (file: "journal" | "index" | "search", says: RegExp, ...statements: readonly string[]): Kind => ({
+    act: (files) => ({
+      expected: [0, 0],
+      apply: () => {
+        for (const statement of statements) files[file].exec(statement)
+      },
+    }),
+    pass: "index",
+    says,
+  })
+  const last = "(SELECT max(n) FROM entries)"
+  return {
+    "a body is put where no entry is": planted(
+      "journal",
+      /^the body \d+ belongs to no entry$/,
+      `INSERT INTO bodies VALUES (${last} + 1, zeroblob(99))`,
+    ),
+    "something sealed is put where no entry is": planted(
+      "journal",
+      /^what is sealed under -7 belongs to no entry$/,
+      "INSERT INTO disclosures VALUES (-7, 'WyJ4Il0')",
+    ),
+    "an entry is put before the first": planted(
+      "journal",
+      /^there is an entry 0, and the first is 1$/,
+      `INSERT INTO entries SELECT ${last} + 1, workspace, 0, record, 'rcp_before', NULL FROM entries WHERE n = ${last}`,
+    ),
+    "an entry is put into no workspace": planted(
+      "journal",
+      /^there are entries of a workspace 77,/,
+      `INSERT INTO entries SELECT ${last} + 1, 77, 1, record, 'rcp_nowhere', NULL FROM entries WHERE n = ${last}`,
+    ),
+    "an entry is counted beyond the others": {
+      act(files) {
+        const { n, sequence } = entryAt(files, files.size)
+        return once(sequence, () => {
+          for (const table of ["entries", "bodies"]) run(files.journal, `UPDATE ${table} SET n = n + 65536 WHERE n = ?`, n)
+          files.journal.prepare("UPDATE disclosures SET n = n + 65536 WHERE n = ?").run(n)
+        })
+      },
+      pass: "index",
+    },
+    "a key is given out in a workspace that there is not": planted(
+      "journal",
+      /^the registry has its api-key stranger,/,
+      "INSERT INTO documents (kind, workspace, id, version, value) SELECT kind, 'nowhere', 'stranger', 1, value FROM documents WHERE kind = 'api-key' LIMIT 1",
+    ),
+    "a trigger is put into the journal": planted(
+      "journal",
+      /^the journal file has quietly, which this program did not make$/,
+      "CREATE TRIGGER quietly AFTER INSERT ON bodies BEGIN SELECT 1; END",
+    ),
+    "a rule of the journal is taken away": planted(
+      "journal",
+      /^the journal file does not have documents_by_id as/,
+      "DROP INDEX documents_by_id",
+    ),
+    "the index has a tree of nobody": planted(
+      "index",
+      /^the index has trees of it,/,
+      "INSERT INTO trees VALUES ('nobody', 1, zeroblob(32))",
+    ),
+    "a part of the keys is said to be complete": planted(
+      "index",
+      /^part 0 .* is said to be complete,/,
+      "INSERT INTO runs VALUES (0, '', '', zeroblob(131072))",
+    ),
+    "a part of the keys comes before its time": planted(
+      "index",
+      /^part 0 .* is not there, and part 5 is$/,
+      "INSERT INTO runs VALUES (5, '', '', zeroblob(131072))",
+    ),
+    "keys belong to no part": planted("index", /^bucket 3 of part 9 .* belongs to no part$/, "INSERT INTO buckets VALUES (9, 3, '', '')"),
+    "an entry is taken out of the search": {
+      act(files) {
+        const { sequence } = anyEntry(files)
+        return once(sequence, () =>
+          run(files.search, "DELETE FROM filed WHERE place % 4294967296 = ? AND place / 4294967296 = ?", sequence, searchNumber(files)),
+        )
+      },
+      pass: "index",
+    },
+    "the search counts one more": planted("search", /^the search has another count of /, "UPDATE combinations SET entries = entries + 1"),
+    "the search counts one less of an hour": planted(
+      "search",
+      /^the search has another count of /,
+      "UPDATE hours SET entries = entries - 1",
+    ),
+    "the search has a workspace of nobody": planted(
+      "search",
+      /^the search has entries of it,/,
+      "INSERT INTO workspaces VALUES (88, 'nobody', 0, zeroblob(32))",
+    ),
+  }
+}
+
+function searchNumber({ search, id }: Files): number {
+  return Number(search.prepare("SELECT number FROM workspaces WHERE id = ?").get(id)?.["number"])
+}
 
 function once(sequence: number, apply: () => void): ReturnType<Act> {
   return { expected: [sequence, sequence], apply }

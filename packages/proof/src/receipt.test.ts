@@ -690,7 +690,9 @@ function read(value: unknown, path: Path): unknown {
 
 function write(value: unknown, path: Path, to: unknown): void {
   const parent = read(value, path.slice(0, -1))
-  if (typeof parent === "object" && parent !== null && !Object.isFrozen(parent)) (parent as Record<string, unknown>)[path.at(-1) ?? ""] = to
+  // Of an array of numbers an element cannot be anything else, and no JSON has one.
+  if (typeof parent !== "object" || parent === null || Object.isFrozen(parent) || ArrayBuffer.isView(parent)) return
+  ;(parent as Record<string, unknown>)[path.at(-1) ?? ""] = to
 }
 
 /** A copy in which no object stands twice, as it would come over the wire. */

@@ -107,6 +107,11 @@ export function limitVariable(limit: string): string {
   return limitPrefix + limit.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()
 }
 
+/** Where a service that listens there is reached. */
+export function httpUrl(host: string, port: number): string {
+  return `http://${host.includes(":") ? `[${host}]` : host}:${port}`
+}
+
 function refuseUnknown(environment: Readonly<Record<string, string | undefined>>): void {
   const known = new Set<string>([...Object.keys(settings), ...Object.keys(defaultLimits).map(limitVariable)])
   for (const [name, setting] of Object.entries<Setting>(settings)) if (setting.secret) known.add(`${name}_FILE`)
@@ -124,6 +129,8 @@ function valueOf(
   const setting: Setting = settings[name]
   const direct = environment[name]
   const path = setting.secret ? environment[`${name}_FILE`] : undefined
+  // What a script leaves empty must not become the ledger's folder.
+  if (direct === "") throw new ConfigError(`${name} is set to nothing; give it a value, or take it out of the environment`)
   if (direct !== undefined && path !== undefined) throw new ConfigError(`${name} and ${name}_FILE are both set; set one of them`)
   if (path === undefined) return direct
   try {
@@ -176,9 +183,16 @@ export function secretOf(value: string | undefined, name = "TALLYSTICK_SECRET"):
 
 function proxyOf(value: string): boolean | string {
   if (value === "true" || value === "false") return value === "true"
-  const good = value.split(",").every((part) => isIP(part.trim().replace(/\/\d{1,3}$/, "")) !== 0)
-  if (!good) throw new ConfigError("TALLYSTICK_TRUST_PROXY must be true, false, or addresses and networks separated by commas")
+  const good = value.split(",").every((part) => isNetwork(part.trim()))
+  if (!good)
+    throw new ConfigError("TALLYSTICK_TRUST_PROXY must be true, false, or addresses and networks, such as 10.0.0.0/8, separated by commas")
   return value
+}
+
+function isNetwork(text: string): boolean {
+  const [, address = "", bits] = /^([^/]+)(?:\/([1-9]\d{0,2}))?$/.exec(text) ?? []
+  const version = isIP(address)
+  return version !== 0 && Number(bits ?? 1) <= (version === 4 ? 32 : 128)
 }
 
 function quotaOf(value: string): number | undefined {

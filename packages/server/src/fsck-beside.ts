@@ -3,31 +3,41 @@
 
 import { isJsonObject, levelWidth, openBody, parseCanonical, tileWidth } from "@tallystick/proof"
 import { disclosuresOf } from "./entry.ts"
+import type { Repeated } from "./fsck-crew.ts"
 import type { Fault } from "./fsck.ts"
 import { sha256 } from "./sha256.ts"
 import { epochsOf, type Epoch } from "./store/epochs.ts"
-import type { Document, Stored, Whole } from "./store/store.ts"
+import type { Document, Keyed, Stored, Whole } from "./store/store.ts"
 
-const entriesPerRead = 1000
+export interface Contents {
+  readonly workspace: string
+  readonly after: number
+  readonly upTo: number
+}
+
+export interface CheckedContents {
+  /** Up to which entry. */
+  readonly upTo: number
+  /** The first that does not hold. */
+  readonly fault: Fault | undefined
+}
+
+const entriesPerRead = 256
 const hashBytes = 32
 
-/** Up to the first entry that does not hold. */
-export function checkContents(
-  whole: Whole,
-  { id }: Document<"workspace">,
-  progress: (done: number) => void,
-): { readonly entries: number; readonly faults: readonly Fault[] } {
-  for (let at = 0; ;) {
-    const entries = whole.entries(id, at, entriesPerRead)
+export function checkContents(whole: Whole, { workspace, after, upTo }: Contents): CheckedContents {
+  for (let at = after; at < upTo;) {
+    const entries = whole.entries(workspace, at, Math.min(entriesPerRead, upTo - at))
+    // Whether any is missing, the chain tells.
+    if (entries.length === 0) break
     for (const entry of entries) {
+      if (entry.sequence > upTo) break
       const what = contentFault(entry)
-      if (what !== undefined) return { entries: at, faults: [{ workspace: id, sequence: entry.sequence, what }] }
+      if (what !== undefined) return { upTo: at, fault: { workspace, sequence: entry.sequence, what } }
     }
-    const last = entries.at(-1)
-    if (last === undefined) return { entries: at, faults: [] }
-    at = last.sequence
-    progress(at)
+    at = entries.at(-1)?.sequence ?? upTo
   }
+  return { upTo, fault: undefined }
 }
 
 function contentFault(entry: Stored): string | undefined {
@@ -46,13 +56,13 @@ function contentFault(entry: Stored): string | undefined {
   return undefined
 }
 
+const names = { receipt: "receipt", idem: "idempotency key" } as const
+
 /** Names that stand for one entry each. */
-export function checkBeside(whole: Whole, { id }: Document<"workspace">): readonly Fault[] {
-  const names = { receipt: "receipt", idem: "idempotency key" } as const
-  return (["receipt", "idem"] as const).flatMap((what) => {
-    const sequence = whole.repeated(id, what)
-    return sequence === undefined ? [] : [{ workspace: id, sequence, what: `an entry before it has the same ${names[what]}` }]
-  })
+export function repeatedFault(asked: Repeated | undefined, sequence: number | undefined): readonly Fault[] {
+  if (asked === undefined || sequence === undefined) return []
+  const { workspace, what } = asked
+  return [{ workspace, sequence, what: `an entry before it has the same ${names[what]}` }]
 }
 
 /** Tiles that are too short or too long, or that nothing has grown. Their hashes are held against the chain where it is walked. */
@@ -71,14 +81,9 @@ function checkTiles({ index }: Whole, { workspace, name, before }: Epoch): reado
   return []
 }
 
-/** The index of keys and receipts, which is one for all workspaces. */
-export function checkKeyed({ index }: Whole, chosen: readonly Document<"workspace">[]): readonly Fault[] {
-  const ids = new Set(chosen.map(({ id }) => id))
-  const faults: Fault[] = []
-  for (const { run, wrong, isWhole } of index?.keyed() ?? []) {
-    if (wrong?.place !== undefined && !ids.has(wrong.place.workspace)) continue
-    if (wrong !== undefined) faults.push({ ...wrong.place, what: `part ${run} of the index of ${wrong.what} does not lead to it` })
-    else if (!isWhole) faults.push({ what: `part ${run} of the index of keys and receipts says of itself what is not so` })
-  }
-  return faults
+/** Of a piece of the index of keys and receipts, which is one for all workspaces: what is wrong, if it is of those that were asked for. */
+export function keyedFaults({ run, wrong, isWhole }: Keyed, ids: ReadonlySet<string>): readonly Fault[] {
+  if (wrong?.place !== undefined && !ids.has(wrong.place.workspace)) return []
+  if (wrong !== undefined) return [{ ...wrong.place, what: `part ${run} of the index of ${wrong.what} does not lead to it` }]
+  return isWhole ? [] : [{ what: `part ${run} of the index of keys and receipts says of itself what is not so` }]
 }

@@ -1,29 +1,23 @@
-// The chain of one epoch of a workspace, walked from its first entry to its last: each record, its link, its body's hash, and the tree over all of
+// The chain of one epoch of a workspace, put together from its pieces (fsck-piece.ts), from its first entry to its last, and the tree over all of
 // them, held against every size and root that somebody has signed or kept.
 
 import {
-  bodyHash,
   createFrontier,
+  emptyFrontier,
   equalBytes,
-  eventHash,
   formatCheckpoint,
-  fromUtf8,
-  isJsonObject,
-  openBody,
   openNote,
-  parseJson,
-  parseRecord,
   parseVkey,
   tileWidth,
-  toHex,
   type Frontier,
-  type Kind,
+  type SavedFrontier,
 } from "@tallystick/proof"
-import { disclosuresOf } from "./entry.ts"
+import type { Crew } from "./fsck-crew.ts"
+import { pieceEntries, pieceLevels, tileLevel, type Piece } from "./fsck-piece.ts"
 import type { Fault } from "./fsck.ts"
 import { sha256 } from "./sha256.ts"
 import type { Epoch } from "./store/epochs.ts"
-import type { Checkpoint, KeptIndex, Stored, Whole } from "./store/store.ts"
+import type { Checkpoint, KeptIndex, Whole } from "./store/store.ts"
 
 /** A size and a root that the chain must have, and who says so. */
 export interface Watched {
@@ -45,39 +39,44 @@ export interface Walked {
   readonly isBroken: boolean
 }
 
-const entriesPerRead = 1000
 const levelsPerTile = 8
 const hashBytes = 32
 
-export function walkChain(whole: Whole, epoch: Epoch, watched: readonly Watched[], progress: (done: number) => void): Walked {
-  const { workspace: id, name, before, end, ledgerId: ledger } = epoch
+export async function walkChain(
+  crew: Crew,
+  whole: Whole,
+  epoch: Epoch,
+  watched: readonly Watched[],
+  progress: (done: number) => void,
+): Promise<Walked> {
+  const { workspace: id, name, before, end } = epoch
   // Entries are counted from the epoch's first, until all is found.
   const faults: Fault[] = []
   const vkeys: string[] = []
-  const tree = createFrontier(undefined, sha256)
   const checkpoint = end === undefined ? whole.index?.checkpoint(name) : epoch.checkpoint
   const roots = watchRoots(id, [...watched, ...keptRoots(checkpoint), ...goneOnFrom(epoch)], faults)
   const tiles = watchTiles(whole.index, epoch, faults)
   const edge = watchEdge(whole.index, epoch, faults)
-  const place: Place = { before, index: 0, timeMs: 0, kind: "admin", ledger, previous: ledger }
+  const pieces = createFrontier(undefined, sha256)
+  let tree = emptyFrontier
   let broken = false
-  while (!broken) {
-    const left = (end ?? Infinity) - before - tree.size
-    const entries = whole.entries(id, before + tree.size, Math.min(entriesPerRead, left))
-    if (entries.length === 0) break
-    for (const entry of entries) {
-      const wrong = check(entry, place)
-      if (wrong !== undefined) {
-        faults.push({ workspace: id, sequence: place.index + 1, what: wrong })
-        broken = true
-        break
-      }
-      if (place.kind === "key" || place.index === 1) vkeys.push(...announced(entry))
-      tree.append(place.previous, tiles)
+  for await (const walked of crew.each("piece", piecesOf(whole, epoch, [...roots.sizes, ...edge.sizes]))) {
+    const after = pieces.size * pieceEntries
+    for (let at = 0; at < walked.subtrees.length / hashBytes; at++)
+      tiles(tileLevel, after / 2 ** tileLevel + at, walked.subtrees.subarray(at * hashBytes, (at + 1) * hashBytes))
+    for (const within of walked.edges) {
+      const grown = joined(pieces, within, tiles)
+      if (grown.size === tree.size) continue
+      tree = grown
       roots.grown(tree)
       edge.grown(tree)
     }
+    vkeys.push(...walked.vkeys)
     progress(before + tree.size)
+    if (walked.wrong === undefined) continue
+    faults.push({ workspace: id, sequence: tree.size + 1, what: walked.wrong })
+    broken = true
+    break
   }
   if (!broken) {
     if (end === undefined) faults.push(...endFaults(whole, epoch, tree.size))
@@ -85,7 +84,8 @@ export function walkChain(whole: Whole, epoch: Epoch, watched: readonly Watched[
     edge.ended(tree.size)
   }
   faults.push(...checkpointFaults(checkpoint, epoch, vkeys, broken ? tree.size : undefined))
-  return { entries: tree.size, root: tree.root(), vkeys, faults: faults.map((fault) => counted(fault, before)), isBroken: broken }
+  const root = createFrontier(tree, sha256).root()
+  return { entries: tree.size, root, vkeys, faults: faults.map((fault) => counted(fault, before)), isBroken: broken }
 }
 
 /** By the sequences of the workspace. */
@@ -98,48 +98,24 @@ function counted(fault: Fault, before: number): Fault {
   }
 }
 
-/** Where the next entry must fit. */
-interface Place {
-  readonly before: number
-  index: number
-  timeMs: number
-  /** Of the entry before. */
-  kind: Kind
-  readonly ledger: Uint8Array
-  previous: Uint8Array
+function* piecesOf(whole: Whole, { workspace, ledgerId: ledger, before, end }: Epoch, sizes: readonly number[]): Generator<Piece> {
+  const last = Math.max(0, (end ?? whole.last(workspace)) - before)
+  for (let after = 0; after < last; after += pieceEntries) {
+    const upTo = Math.min(after + pieceEntries, last)
+    // The tree is told at the piece's end in any case.
+    const counts = [...new Set(sizes)].filter((size) => size > after && size < upTo).map((size) => size - after)
+    yield { workspace, ledger, before, after, upTo, counts }
+  }
 }
 
-/** What is wrong with an entry in this place, if anything; if nothing is, the place is then that of the next one. */
-function check({ sequence, record, bodySalt, body }: Stored, place: Place): string | undefined {
-  if (sequence !== place.before + place.index + 1) return `it is not there; the next one that is kept is entry ${sequence}`
-  const fields = parseRecord(record)
-  if (fields === undefined) return "the record is not one"
-  if (fields.index !== place.index) return `the record is that of entry ${place.before + fields.index + 1}`
-  if (!same(fields.ledgerId, place.ledger)) return "the record is of another ledger"
-  if (!same(fields.previousHash, place.previous))
-    return `the record follows ${toHex(fields.previousHash)}, and what stands before it is ${toHex(place.previous)}`
-  if (fields.timeMs < place.timeMs) return "the record is older than the one before it"
-  if (bodySalt === undefined || body === undefined) return "the body is not there, and no entry says that it was removed"
-  if (!same(bodyHash(bodySalt, body, sha256), fields.bodyHash)) return "the body is not the one that the record was made of"
-  place.index += 1
-  place.timeMs = fields.timeMs
-  place.kind = fields.kind
-  place.previous = eventHash(record, sha256)
-  return undefined
-}
+type Completed = (level: number, n: number, hash: Uint8Array) => void
 
-/** By the platform: a million entries have three million pairs of hashes. */
-function same(one: Uint8Array, other: Uint8Array): boolean {
-  return Buffer.compare(one, other) === 0
-}
-
-/** The key that an entry announces, if it does. */
-function announced(entry: Stored): readonly string[] {
-  const parsed = parseJson(fromUtf8(entry.body ?? new Uint8Array()) ?? "")
-  const opened = isJsonObject(parsed) ? openBody(parsed, disclosuresOf(entry), sha256) : undefined
-  const metadata = opened?.ok === true ? opened.value["metadata"] : undefined
-  const vkey = isJsonObject(metadata) ? metadata["vkey"] : undefined
-  return typeof vkey === "string" ? [vkey] : []
+/** The tree of all pieces before, and of what the next one has up to here; if that is all of it, it is the last of `pieces` then. */
+function joined(pieces: Frontier, within: SavedFrontier, completed: Completed): SavedFrontier {
+  const [whole] = within.hashes
+  if (within.size === pieceEntries && whole !== undefined) pieces.append(whole, (level, n, hash) => completed(level + pieceLevels, n, hash))
+  const hashes = within.size === pieceEntries ? [] : within.hashes
+  return { size: pieces.size * pieceEntries + (within.size % pieceEntries), hashes: [...pieces.save().hashes, ...hashes] }
 }
 
 /** What a former epoch had when it ended, by the genesis of the one that goes on from it. */
@@ -154,10 +130,11 @@ function keptRoots(checkpoint: Checkpoint | undefined): readonly Watched[] {
 function watchRoots(workspace: string, watched: readonly Watched[], faults: Fault[]) {
   let good = 0
   return {
-    grown(tree: Frontier): void {
+    sizes: watched.map(({ size }) => size),
+    grown(tree: SavedFrontier): void {
       for (const { size, root, by } of watched) {
         if (size !== tree.size) continue
-        if (equalBytes(tree.root(), root)) good = size
+        if (equalBytes(createFrontier(tree, sha256).root(), root)) good = size
         else
           faults.push({
             workspace,
@@ -177,11 +154,11 @@ function watchRoots(workspace: string, watched: readonly Watched[], faults: Faul
 }
 
 /** What the tree closes, against the tiles that are kept of it: level 0 is the records' own hashes. */
-function watchTiles(index: KeptIndex | undefined, { workspace, name }: Epoch, faults: Fault[]) {
+function watchTiles(index: KeptIndex | undefined, { workspace, name }: Epoch, faults: Fault[]): Completed {
   const kept = index?.tree(name)?.size ?? 0
   const tiles = new Map<number, { readonly tile: number; readonly hashes: Uint8Array }>()
   let isFound = false
-  return (level: number, n: number, hash: Uint8Array): void => {
+  return (level, n, hash) => {
     if (level === 0 || level % levelsPerTile !== 0 || isFound) return
     const end = (n + 1) * 2 ** level
     if (index === undefined || end > kept) return
@@ -200,9 +177,9 @@ function watchTiles(index: KeptIndex | undefined, { workspace, name }: Epoch, fa
 function watchEdge(index: KeptIndex | undefined, { workspace, name }: Epoch, faults: Fault[]) {
   const kept = index?.tree(name)
   return {
-    grown(tree: Frontier): void {
-      if (kept === undefined || kept.size !== tree.size) return
-      const { hashes } = tree.save()
+    sizes: kept === undefined ? [] : [kept.size],
+    grown({ size, hashes }: SavedFrontier): void {
+      if (kept === undefined || kept.size !== size) return
       const place = hashes.findIndex((hash, at) => !equalBytes(hash, kept.hashes[at] ?? new Uint8Array()))
       if (place < 0 && kept.hashes.length === hashes.length) return
       faults.push({ workspace, sequence: 1, upTo: kept.size, what: "the tree that is kept is not the one that they make" })

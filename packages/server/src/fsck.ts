@@ -3,8 +3,11 @@
 
 import { equalBytes, openNote, parseCheckpoint, parseVkey, readLineage, toHex } from "@tallystick/proof"
 import { allWorkspaces } from "./check-store.ts"
-import { checkBeside, checkContents, checkIndexed, checkKeyed } from "./fsck-beside.ts"
+import { checkIndexed, keyedFaults, repeatedFault, type Contents } from "./fsck-beside.ts"
 import { walkChain, type Watched } from "./fsck-chain.ts"
+import { openCrew, type Crew, type Repeated } from "./fsck-crew.ts"
+import { pieceEntries } from "./fsck-piece.ts"
+import { StartError } from "./error.ts"
 import { epochsOf, type Epoch } from "./store/epochs.ts"
 import { readHeads } from "./store/heads.ts"
 import { sha256 } from "./sha256.ts"
@@ -19,6 +22,8 @@ export interface FsckOptions {
   /** Signed notes that were kept elsewhere, which the data must begin with. */
   readonly checkpoints: readonly string[]
   readonly passes: readonly Pass[]
+  /** That share the work of a ledger which is larger than a piece or two; 0: none beside this one. */
+  readonly threads: number
   readonly progress: (pass: Pass, workspace: string, done: number) => void
 }
 
@@ -43,63 +48,123 @@ export interface Fscked {
 export async function fsck(options: FsckOptions): Promise<Fscked> {
   const whole = openWhole(options.data, { alone: true })
   try {
-    return await fsckWhole(whole, options)
+    const chosen = await chosenOf(whole, options)
+    // A thread takes longer to start than a small ledger to be walked.
+    const crew = await openCrew(options.data, whole, whole.count() > 2 * pieceEntries ? options.threads : 0)
+    try {
+      return await fsckWhole(whole, crew, chosen, options)
+    } finally {
+      await crew.close()
+    }
   } finally {
     whole.close()
   }
 }
 
-async function fsckWhole(whole: Whole, { headsPath, workspaces, checkpoints, passes: asked, progress }: FsckOptions): Promise<Fscked> {
-  const known = await allWorkspaces(whole.registry)
-  const chosen = workspaces === undefined ? known : known.filter(({ id }) => workspaces.includes(id))
-  const { watched, faults } = watchedOf(known, readHeads(headsPath).heads, checkpoints, workspaces === undefined)
-  if (workspaces === undefined) faults.push(...strangers(whole, known))
-  for (const id of workspaces ?? [])
-    if (!known.some((one) => one.id === id)) faults.push({ workspace: id, what: "there is no such workspace" })
+interface Chosen {
+  readonly known: readonly Document<"workspace">[]
+  readonly chosen: readonly Document<"workspace">[]
+  readonly faults: readonly Fault[]
+}
 
+/** The workspaces to look at. One that was never here was asked for by mistake; one that left its entries was taken away. */
+async function chosenOf(whole: Whole, { data, workspaces: asked }: FsckOptions): Promise<Chosen> {
+  const known = await allWorkspaces(whole.registry)
+  const ids = new Set(known.map(({ id }) => id))
+  const lost = whole.workspaces().filter((id) => !ids.has(id))
+  for (const id of asked ?? []) if (!ids.has(id) && !lost.includes(id)) throw new StartError(`there is no workspace ${id} in ${data}`)
+  return {
+    known,
+    chosen: known.filter(({ id }) => asked?.includes(id) ?? true),
+    faults: lost.filter((id) => asked?.includes(id) ?? true).map((workspace) => ({ workspace, what: unknown })),
+  }
+}
+
+const unknown = "it has entries, and the registry does not know it"
+
+/** What a pass found in one workspace. */
+interface Found {
+  readonly entries: number
+  readonly faults: readonly Fault[]
+}
+
+async function fsckWhole(whole: Whole, crew: Crew, { known, chosen, faults: lost }: Chosen, options: FsckOptions): Promise<Fscked> {
+  const { headsPath, workspaces, checkpoints, passes: asked, progress } = options
+  const { watched, faults } = watchedOf(known, readHeads(headsPath).heads, checkpoints, workspaces === undefined)
+  faults.push(...lost)
   const walked: Fscked["workspaces"][number][] = []
   const timings: Fscked["timings"][number][] = []
-  const timed = (
-    pass: Pass,
-    act: (workspace: Document<"workspace">) => { readonly entries: number; readonly faults: readonly Fault[] },
-  ) => {
+  const timed = async (pass: Pass, act: (workspace: Document<"workspace">) => Promise<Found>): Promise<void> => {
     if (!asked.includes(pass)) return
     const started = performance.now()
     let entries = 0
     for (const workspace of chosen) {
-      const found = act(workspace)
+      const found = await act(workspace)
       entries += found.entries
       faults.push(...found.faults)
     }
-    if (pass === "index") faults.push(...checkKeyed(whole, chosen))
+    if (pass === "index") faults.push(...(await checkNames(whole, crew, chosen)), ...(await checkStrays(crew, workspaces)))
     timings.push({ pass, entries, ms: performance.now() - started })
   }
-  timed("chain", (workspace) => {
-    const found = walkEpochs(whole, workspace, watched, (done) => progress("chain", workspace.id, done))
+  await timed("chain", async (workspace) => {
+    const found = await walkEpochs(crew, whole, workspace, watched, (done) => progress("chain", workspace.id, done))
     walked.push({ workspace: workspace.id, entries: found.entries, root: toHex(found.root) })
     return { entries: found.entries, faults: [...genesisFaults(workspace), ...found.faults] }
   })
-  timed("contents", (workspace) => checkContents(whole, workspace, (done) => progress("contents", workspace.id, done)))
-  timed("index", (workspace) => ({
-    entries: walked.find((one) => one.workspace === workspace.id)?.entries ?? 0,
-    faults: [...checkBeside(whole, workspace), ...checkIndexed(whole, workspace)],
-  }))
+  await timed("contents", ({ id }) => checkAllContents(whole, crew, id, (done) => progress("contents", id, done)))
+  await timed("index", async (workspace) => ({ entries: whole.last(workspace.id), faults: checkIndexed(whole, workspace) }))
   return { workspaces: walked, faults: faults.toSorted(byPlace), timings }
 }
 
+async function checkAllContents(whole: Whole, crew: Crew, workspace: string, progress: (done: number) => void): Promise<Found> {
+  const last = whole.last(workspace)
+  for await (const { upTo, fault } of crew.each("contents", stepsOf(workspace, last))) {
+    if (fault !== undefined) return { entries: upTo, faults: [fault] }
+    progress(upTo)
+  }
+  return { entries: last, faults: [] }
+}
+
+function* stepsOf(workspace: string, last: number): Generator<Contents> {
+  for (let after = 0; after < last; after += pieceEntries) yield { workspace, after, upTo: Math.min(after + pieceEntries, last) }
+}
+
+/** Names that stand for one entry each, and the index of them. */
+async function checkNames(whole: Whole, crew: Crew, chosen: readonly Document<"workspace">[]): Promise<readonly Fault[]> {
+  const faults: Fault[] = []
+  const names = chosen.flatMap(({ id }): Repeated[] => [
+    { workspace: id, what: "receipt" },
+    { workspace: id, what: "idem" },
+  ])
+  let at = 0
+  for await (const sequence of crew.each("repeated", names)) faults.push(...repeatedFault(names[at++], sequence))
+  const ids = new Set(chosen.map(({ id }) => id))
+  for await (const keyed of crew.each("keyed", whole.index?.runs() ?? [])) if (keyed !== undefined) faults.push(...keyedFaults(keyed, ids))
+  return faults
+}
+
+/** What belongs to no entry. Where only some workspaces were asked for: what is theirs of it, or nobody's. */
+async function checkStrays(crew: Crew, workspaces: readonly string[] | undefined): Promise<readonly Fault[]> {
+  const faults: Fault[] = []
+  for await (const strays of crew.each("strays", ["search", "journal", "index"]))
+    faults.push(...strays.filter(({ workspace }) => workspace === undefined || (workspaces?.includes(workspace) ?? true)))
+  return faults
+}
+
 /** The epochs of a workspace, the oldest first: behind one that does not hold, nothing can be said of the next. */
-function walkEpochs(
+async function walkEpochs(
+  crew: Crew,
   whole: Whole,
   workspace: Document<"workspace">,
   watched: ReadonlyMap<string, readonly Watched[]>,
   progress: (done: number) => void,
-): { readonly entries: number; readonly root: Uint8Array; readonly faults: readonly Fault[] } {
+): Promise<Found & { readonly root: Uint8Array }> {
   const faults: Fault[] = []
   let entries = 0
   let root: Uint8Array = new Uint8Array()
   for (const epoch of epochsOf(workspace).toReversed()) {
     const signed = watched.get(epoch.origin) ?? []
-    const found = walkChain(whole, epoch, signed, progress)
+    const found = await walkChain(crew, whole, epoch, signed, progress)
     const notes = signed.flatMap(({ note }) => note ?? [])
     faults.push(...found.faults, ...signatureFaults(epoch, notes, found))
     entries += found.entries
@@ -179,15 +244,6 @@ function signatureFaults(
     if (opened.ok) return []
     return [{ workspace, what: `the given checkpoint is not signed by a key that the ledger announced (${opened.reason})` }]
   })
-}
-
-/** Entries of a workspace that the registry does not know: somebody took it away. */
-function strangers(whole: Whole, known: readonly Document<"workspace">[]): readonly Fault[] {
-  const ids = new Set(known.map(({ id }) => id))
-  return whole
-    .workspaces()
-    .filter((id) => !ids.has(id))
-    .map((workspace) => ({ workspace, what: "it has entries, and the registry does not know it" }))
 }
 
 function byPlace(one: Fault, other: Fault): number {

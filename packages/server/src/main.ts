@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs"
 import { enableCompileCache } from "node:module"
 import { join } from "node:path"
 import { setFlagsFromString } from "node:v8"
-import { Argument, Command, InvalidArgumentError, Option } from "commander"
+import { Argument, Command, Help, InvalidArgumentError, Option } from "commander"
 import type { Shell } from "./cli/completion.ts"
 import { ConfigError } from "./config.ts"
 import { StartError } from "./error.ts"
@@ -22,10 +22,15 @@ enableCompileCache(process.env["NODE_COMPILE_CACHE"])
 // The package's own description of itself.
 const { version } = JSON.parse(readFileSync(join(import.meta.dirname, "..", "package.json"), "utf8")) as { version: string }
 
+const help = new Help()
+// That an option is off unless it is given need not be said of each.
+const optionDescription = (option: Option) => (option.defaultValue === false ? option.description : help.optionDescription(option))
+
 const program = new Command("tallystick")
   .description("An audit ledger: append-only, hash-chained, verifiable without us")
   .version(version)
   .showHelpAfterError()
+  .configureHelp({ optionDescription })
   .configureOutput({ outputError: (text, write) => write(`tallystick: ${text}`) })
 
 program
@@ -40,12 +45,12 @@ program
 
 program
   .command("verify")
-  .description("check receipts, pages, proofs and evidence packs, offline")
+  .description("check receipts, pages, proofs, evidence packs and exports, offline")
   .argument(
     "<files...>",
     "what GET …/receipts/{id} answered, a page read with include=proof, a .tlog-proof, an evidence pack, or an export",
   )
-  .option("--key <vkey...>", "a log's key that you got by a way of your own, and trust")
+  .option("--key <vkey>", "a log's key that you got by a way of your own, and trust; may be given again for another one", gathered)
   .option("--epochs <file>", "what GET …/tlog/epochs answered, or an export: entries that the ledger has gone on without are then told")
   .option("--json", "print what was found as JSON", false)
   .addHelpText(
@@ -186,17 +191,17 @@ program
   .command("fsck")
   .description("derive everything again from what is kept, while the service is stopped, and name what is not as it was written")
   .argument("[workspaces...]", "only these")
-  .option("--checkpoint <files...>", "checkpoints that were kept elsewhere: the data must have what they cover")
+  .option("--checkpoint <file>", "a checkpoint that was kept elsewhere: the data must have what it covers; may be given again", gathered)
   .addOption(new Option("--pass <passes...>", "only these").choices(["chain", "contents", "index"]))
   .option("--json", "print what was found, and how long it took, as JSON", false)
   .addHelpText(
     "after",
     `
 Three passes: \`chain\` hashes every record and body and the tree over them, and holds that against all that was signed; \`contents\` reads
-each body; \`index\` makes the index of keys and receipts again. Whoever can write the files and the heads file can cut off the end, and
+each body; \`index\` makes the index of keys and receipts again, and looks for what belongs to no entry. Whoever can write the files and the heads file can cut off the end, and
 then only a checkpoint that was kept elsewhere shows it.
 
-Ends with 0 if all is as it was written, 3 if anything is not, and 1 if it cannot be read.
+Ends with 0 if all is as it was written, 3 if anything is not, and 1 if it cannot be read, or has no such workspace.
 
 Example:
   $ TALLYSTICK_DATA=/var/lib/tallystick tallystick fsck --checkpoint /safe/checkpoint`,
@@ -274,6 +279,12 @@ Example:
     process.exitCode = await runResume({ environment: process.env, check, json, say, complain: remark, progress: progressLine() })
   })
 
+// Whoever reads what is said may have read enough; anything else keeps them from it, and they must know.
+process.stdout.on("error", (error) => {
+  if (!("code" in error && error.code === "EPIPE")) remark(`tallystick: ${error.message}\n`)
+  process.exit(process.exitCode === undefined || process.exitCode === 0 ? 1 : process.exitCode)
+})
+
 try {
   await program.parseAsync()
 } catch (error) {
@@ -296,6 +307,11 @@ function remark(text: string): void {
 /** Where somebody watches: begins each line anew, and takes away what is left of the one before. */
 function progressLine(): ((line: string) => void) | undefined {
   return process.stderr.isTTY ? (line) => remark(`\r${line}\u001b[K`) : undefined
+}
+
+/** One value each time, so that what stands behind it is not taken for another. */
+function gathered(value: string, before: readonly string[] = []): readonly string[] {
+  return [...before, value]
 }
 
 function secondsOf(text: string): number {

@@ -5,7 +5,7 @@ import type { FastifyInstance } from "fastify"
 import type { Logger } from "pino"
 import { checkStore, type CheckedStore } from "./check-store.ts"
 import { systemClock } from "./clock.ts"
-import type { Config } from "./config.ts"
+import { httpUrl, type Config } from "./config.ts"
 import { LedgerError } from "./error.ts"
 import { fileBeside, type FilingBeside } from "./filing.ts"
 import type { Sighting, Watching } from "./followers/watching.ts"
@@ -81,7 +81,7 @@ async function start(
 ): Promise<Running> {
   const { log, version } = options
   const { limits } = config
-  const address = { url: config.publicUrl ?? urlOf(config.host, config.port) }
+  const address = { url: config.publicUrl ?? httpUrl(config.host, config.port) }
   const metrics = metricsOf(config, version, () => ledger.sequencer.room.entries())
   const seen = createSeen(metrics, log)
   const watching = await watch(config, secrets, options, seen.see, readOnly)
@@ -103,7 +103,7 @@ async function start(
       secrets.rootKey,
     ),
     queries: createQueries(store, (workspace) => filing.catchUp(workspace)),
-    logKeys: createLogKeys({ ...parts, journal: store.journal, limits }),
+    logKeys: createLogKeys({ ...parts, journal: store.journal, index: store.index, limits, seal: (workspace) => watching.seal(workspace) }),
     packs: createPacks({ ...parts, store, limits, seal: (workspace) => watching.seal(workspace) }),
     clock: systemClock,
     limits,
@@ -115,7 +115,7 @@ async function start(
     },
   }
   const server = await listen(config, service, log, version, readOnly !== undefined)
-  const listensOn = urlOf(config.host, portOf(server) ?? config.port)
+  const listensOn = httpUrl(config.host, portOf(server) ?? config.port)
   if (config.publicUrl === undefined) address.url = listensOn
   for (const follower of [watching, filing]) follower.poke(workspaces.map(({ id }) => id))
   seen.recordWith(createBreaks({ ...parts, workspaces: service.workspaces }))
@@ -227,7 +227,9 @@ function reportTo(metrics: Metrics, watching: Watching, filing: FilingBeside): S
 
 function metricsOf({ data, limits }: Config, version: string, queued: () => number): Metrics {
   const { diskReserveBytes } = limits
-  return createMetrics({ version, clock: systemClock, queued, diskFreeBytes: () => freeBytes(data), diskReserveBytes })
+  // A disk that cannot be asked is no reason to keep all the other numbers from whoever must find out why.
+  const diskFreeBytes = () => freeBytes(data).catch(() => Number.NaN)
+  return createMetrics({ version, clock: systemClock, queued, diskFreeBytes, diskReserveBytes })
 }
 
 async function freeBytes(folder: string): Promise<number> {
@@ -256,10 +258,6 @@ function haltOf(readOnly: string | undefined, isBroken: boolean): LedgerError | 
 function portOf(server: FastifyInstance): number | undefined {
   const [address] = server.addresses()
   return typeof address === "object" ? address.port : undefined
-}
-
-function urlOf(host: string, port: number): string {
-  return `http://${host.includes(":") ? `[${host}]` : host}:${port}`
 }
 
 function trusted({ trustProxy }: Config): boolean | string[] {

@@ -57,7 +57,7 @@ export function createSeen(metrics: Metrics, log: Logger): Seen {
           metrics.audited(audit)
           break
         case "failed":
-          log.error({ workspace: sighting.workspace, detail: sighting.detail }, "following failed; it is tried again in a second")
+          log.error({ workspace: sighting.workspace, detail: sighting.detail }, "following failed; it goes on by itself")
           break
         case "broken":
           breaks(sighting)

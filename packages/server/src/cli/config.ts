@@ -1,7 +1,7 @@
 // `tallystick config`: what the service would run with, and where each value comes from. Secrets are never shown.
 
 import { readFileSync } from "node:fs"
-import { limitVariable, readConfig, type Config, type settings } from "../config.ts"
+import { httpUrl, limitVariable, readConfig, type Config, type settings } from "../config.ts"
 
 export interface ConfigCommand {
   readonly environment: Readonly<Record<string, string | undefined>>
@@ -23,7 +23,7 @@ const shown: Readonly<Record<Name, (config: Config) => string>> = {
   TALLYSTICK_PORT: ({ port }) => String(port),
   TALLYSTICK_DATA: ({ data }) => data,
   TALLYSTICK_HEADS: ({ heads }) => heads,
-  TALLYSTICK_PUBLIC_URL: ({ publicUrl, host, port }) => publicUrl ?? `http://${host}:${port}`,
+  TALLYSTICK_PUBLIC_URL: ({ publicUrl, host, port }) => publicUrl ?? httpUrl(host, port),
   TALLYSTICK_ROOT_KEY: ({ rootKey, data }) => (rootKey === undefined ? `kept in ${data}/root-key` : "(not shown)"),
   TALLYSTICK_SECRET: ({ secret, data }) => (secret === undefined ? `kept in ${data}/secret` : "(not shown)"),
   TALLYSTICK_TRUST_PROXY: ({ trustProxy }) => String(trustProxy),

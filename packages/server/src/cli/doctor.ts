@@ -1,14 +1,15 @@
 // `tallystick doctor`: looks at everything that a service stands on, and says what is wrong and what to do about it. It changes nothing,
 // but for a file that it writes into the data folder to see whether that can be done, and takes away again. The service may run.
 
-import { closeSync, existsSync, fsyncSync, openSync, readFileSync, statfsSync, statSync, unlinkSync, writeSync } from "node:fs"
+import { closeSync, existsSync, fsyncSync, openSync, readFileSync, statfsSync, statSync, unlinkSync, writeSync, type Stats } from "node:fs"
 import { join, relative, resolve } from "node:path"
+import { createFrontier, equalBytes, eventHash, recordBytes } from "@tallystick/proof"
 import { allWorkspaces } from "../check-store.ts"
 import { isoTime, systemClock } from "../clock.ts"
 import { ConfigError, readConfig, secretOf, type Config } from "../config.ts"
-import { StartError } from "../error.ts"
 import { recheck } from "../ledger/recheck.ts"
 import { deriveKey, unwrap } from "../secrets.ts"
+import { sha256 } from "../sha256.ts"
 import { epochsOf } from "../store/epochs.ts"
 import { readHeads } from "../store/heads.ts"
 import { openSnapshot } from "../store/open.ts"
@@ -43,12 +44,26 @@ async function lookAtAll(environment: DoctorCommand["environment"]): Promise<rea
   return [
     ...versions,
     lookAtAddress(config),
-    ...lookAtFolder(config),
-    lookAtDisk(config),
-    ...(await lookAtLedger(config)),
+    ...(await tried("data", () => lookAtFolder(config))),
+    ...(await tried("disk", () => lookAtDisk(config))),
+    ...(await tried("ledger", () => lookAtLedger(config))),
     lookAtTimeService(),
     await lookAtService(config),
   ]
+}
+
+/** What cannot be looked at is bad itself, and all the rest is looked at all the same. */
+async function tried(name: string, look: () => Look | readonly Look[] | Promise<Look | readonly Look[]>): Promise<readonly Look[]> {
+  try {
+    return [await look()].flat()
+  } catch (error) {
+    return [bad(name, error instanceof Error ? error.message : String(error), "look at the file, whose it is, and the disk under it")]
+  }
+}
+
+/** Undefined only where nothing is: what cannot be seen for want of a permission is thrown. */
+function statsOf(path: string): Stats | undefined {
+  return statSync(path, { throwIfNoEntry: false })
 }
 
 const ok = (name: string, found: string): Look => ({ name, state: "ok", found })
@@ -109,7 +124,9 @@ function lookAtAddress({ host, publicUrl, trustProxy }: Config): Look {
 }
 
 function lookAtFolder({ data, heads }: Config): readonly Look[] {
-  if (!existsSync(data))
+  const folder = statsOf(data)
+  if (folder?.isDirectory() === false) return [bad("data", `${data} is no folder`, "set TALLYSTICK_DATA to the ledger's folder")]
+  if (folder === undefined)
     return [warn("data", `${data} is not there yet`, "the first start makes it; if there was one before, TALLYSTICK_DATA is wrong")]
   const isInside = !relative(resolve(data), resolve(heads)).startsWith("..")
   return [
@@ -128,8 +145,9 @@ function lookAtFolder({ data, heads }: Config): readonly Look[] {
 const absent = "is not there"
 
 function privacyOf(name: string, path: string, mode: string): Look {
-  if (!existsSync(path)) return ok(name, absent)
-  const { mode: bits, uid } = statSync(path)
+  const stats = statsOf(path)
+  if (stats === undefined) return ok(name, absent)
+  const { mode: bits, uid } = stats
   const shownMode = (bits & 0o777).toString(8)
   const own = process.getuid?.()
   if (own !== undefined && own !== 0 && uid !== own)
@@ -156,7 +174,7 @@ const roomyReserves = 16
 const slowSyncMs = 100
 
 function lookAtDisk({ data, limits }: Config): Look {
-  if (!existsSync(data)) return ok("disk", "not looked at: there is no data folder yet")
+  if (statsOf(data)?.isDirectory() !== true) return ok("disk", "not looked at: there is no data folder")
   const { bavail, bsize } = statfsSync(data)
   const free = bavail * bsize
   const shownFree = `${Math.floor(free / 2 ** 20)} MiB free`
@@ -191,23 +209,19 @@ function trySync(path: string): number | string {
 // The ledger ----------------------------------------------------------------------------------------------------------------------------------------------
 
 async function lookAtLedger(config: Config): Promise<readonly Look[]> {
-  if (!existsSync(join(config.data, "journal.db"))) return [warn("ledger", `${config.data} holds no ledger`, "the first start makes one")]
+  if (statsOf(join(config.data, "journal.db")) === undefined)
+    return [warn("ledger", `${config.data} holds no ledger`, "the first start makes one")]
+  const snapshot = openSnapshot(config.data)
   try {
-    const snapshot = openSnapshot(config.data)
-    try {
-      const workspaces = await allWorkspaces(snapshot.registry)
-      return [
-        await lookAtKeys(config, snapshot, workspaces),
-        await lookAtChains(config, snapshot, workspaces),
-        await lookAtHeads(config, snapshot, workspaces),
-        await lookAtClock(snapshot, workspaces),
-      ]
-    } finally {
-      await snapshot.close()
-    }
-  } catch (error) {
-    if (!(error instanceof StartError)) throw error
-    return [bad("ledger", error.message, "look at the disk, and restore a backup")]
+    const workspaces = await allWorkspaces(snapshot.registry)
+    return [
+      ...(await tried("keys", () => lookAtKeys(config, snapshot, workspaces))),
+      ...(await tried("chains", () => lookAtChains(config, snapshot, workspaces))),
+      ...(await tried("checkpoints", () => lookAtHeads(config, snapshot, workspaces))),
+      ...(await tried("clock", () => lookAtClock(snapshot, workspaces))),
+    ]
+  } finally {
+    await snapshot.close()
   }
 }
 
@@ -240,19 +254,46 @@ async function lookAtChains({ limits }: Config, { journal }: Snapshot, workspace
 async function lookAtHeads({ heads: path }: Config, { journal }: Snapshot, workspaces: readonly Document<"workspace">[]): Promise<Look> {
   const { heads } = readHeads(path)
   let signed = 0
+  let hashed = 0
   for (const workspace of workspaces) {
     const [{ origin, before }] = epochsOf(workspace)
+    const { id } = workspace
     const head = heads.get(origin)
-    const entries = (await journal.head(workspace.id))?.sequence ?? 0
+    const entries = (await journal.head(id))?.sequence ?? 0
     if (head !== undefined && before + head.size > entries)
       return bad(
         "checkpoints",
-        `workspace ${workspace.id} ends at entry ${entries}, and ${before + head.size} were signed`,
+        `workspace ${id} ends at entry ${entries}, and ${before + head.size} were signed`,
         "this data is older than what was signed: put the newer data back; if it is lost, tallystick resume goes on from here under another name",
       )
-    if (head !== undefined) signed += 1
+    if (head === undefined) continue
+    signed += 1
+    if (head.size > hashedEntriesMax) continue
+    hashed += 1
+    if (!equalBytes(await rootOf(journal, id, before, head.size), head.root))
+      return bad(
+        "checkpoints",
+        `entries ${before + 1} to ${before + head.size} of workspace ${id} are not those that were signed`,
+        "stop the service, keep this data as it is, and see what tallystick fsck says of it",
+      )
   }
-  return ok("checkpoints", `the data has all that was signed, of ${signed} of ${counted(workspaces.length, "workspace")}`)
+  const by = hashed === signed ? "" : `, of ${signed - hashed} by their number only: tallystick fsck hashes them`
+  return ok("checkpoints", `the data has all that was signed, of ${signed} of ${counted(workspaces.length, "workspace")}${by}`)
+}
+
+/** Of a workspace: some tenths of a second. */
+const hashedEntriesMax = 100_000
+const recordsPerRead = 4096
+
+/** Of the tree over the first records; of fewer, where they are not there. */
+async function rootOf(journal: Snapshot["journal"], workspace: string, before: number, size: number): Promise<Uint8Array> {
+  const tree = createFrontier(undefined, sha256)
+  while (tree.size < size) {
+    const records = await journal.records(workspace, before + tree.size + 1, Math.min(recordsPerRead, size - tree.size))
+    for (let at = 0; at < records.length; at += recordBytes) tree.append(eventHash(records.subarray(at, at + recordBytes), sha256))
+    if (records.length === 0) break
+  }
+  return tree.root()
 }
 
 const clockBackMs = 1000

@@ -1,7 +1,9 @@
 // `tallystick fsck`: derives everything again from what is kept, while the service is stopped, and names what is not as it was written.
 
 import { readFileSync } from "node:fs"
+import { availableParallelism } from "node:os"
 import { readConfig } from "../config.ts"
+import { UnreadableError } from "../fsck-crew.ts"
 import { CheckpointError, fsck, sentenceOf, type Fscked, type Pass } from "../fsck.ts"
 
 export interface FsckCommand {
@@ -18,6 +20,9 @@ export interface FsckCommand {
   readonly progress: ((line: string) => void) | undefined
 }
 
+/** Each has a heap of its own; beyond so many, the disk is what they wait for. */
+const threadsMax = 8
+
 /** The process's exit code. */
 export const endings = { good: 0, unreadable: 1, changed: 3 } as const
 
@@ -33,6 +38,7 @@ export async function runFsck(command: FsckCommand): Promise<number> {
       workspaces: workspaces.length === 0 ? undefined : workspaces,
       checkpoints: notes,
       passes,
+      threads: Math.min(availableParallelism(), threadsMax),
       progress: (pass, workspace, done) => progress?.(`${workspace}: ${pass}, ${done} entries`),
     })
     progress?.("")
@@ -41,8 +47,9 @@ export async function runFsck(command: FsckCommand): Promise<number> {
     return found.faults.length === 0 ? endings.good : endings.changed
   } catch (error) {
     // A page that SQLite cannot make sense of is damage, and nothing can be said of what stood there.
-    if (!(error instanceof CheckpointError) && !(error instanceof Error && "errcode" in error)) throw error
-    complain(`tallystick: ${error instanceof CheckpointError ? "" : `${data} cannot be read: `}${error.message}\n`)
+    const isUnreadable = error instanceof UnreadableError || (error instanceof Error && "errcode" in error)
+    if (!isUnreadable && !(error instanceof CheckpointError)) throw error
+    complain(`tallystick: ${isUnreadable ? `${data} cannot be read: ` : ""}${error.message}\n`)
     return endings.unreadable
   }
 }

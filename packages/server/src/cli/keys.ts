@@ -3,7 +3,7 @@
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { createClient, TallystickError, type ApiKey, type Client, type NewApiKey } from "@tallystick/client"
-import { ConfigError, readConfig, rootKeyOf, type Config } from "../config.ts"
+import { ConfigError, httpUrl, readConfig, rootKeyOf, type Config } from "../config.ts"
 import { StartError } from "../error.ts"
 
 export interface KeysCommand {
@@ -57,8 +57,7 @@ export async function asked<T>(
 export function addressOf({ host, port }: Config): string {
   if (port === 0) throw new ConfigError("TALLYSTICK_PORT is 0, a port that is chosen at the start; say with --url where the service is")
   const everywhere: Readonly<Record<string, string>> = { "0.0.0.0": "127.0.0.1", "::": "::1" }
-  const address = everywhere[host] ?? host
-  return `http://${address.includes(":") ? `[${address}]` : address}:${port}`
+  return httpUrl(everywhere[host] ?? host, port)
 }
 
 function keptKey({ data }: Config): string {

@@ -1,9 +1,7 @@
 // `tallystick reindex`: makes again what is derived from the journal, while the service is stopped.
 
-import { existsSync, readFileSync } from "node:fs"
-import { join } from "node:path"
+import { readFileSync } from "node:fs"
 import { readConfig } from "../config.ts"
-import { StartError } from "../error.ts"
 import { reindex } from "../reindex.ts"
 
 export interface ReindexCommand {
@@ -19,7 +17,6 @@ export async function runReindex({ environment, say, complain, progress }: Reind
   // As when it serves: what is made is for its own account to read.
   process.umask(0o077)
   const { data, limits } = readConfig(environment, (path) => readFileSync(path, "utf8"))
-  if (!existsSync(join(data, "journal.db"))) throw new StartError(`${data} holds no ledger: TALLYSTICK_DATA must name its folder`)
   const entries = new Map<string, number>()
   const troubles = await reindex(data, limits, (step) => {
     entries.set(step.workspace, step.done)

@@ -33,9 +33,6 @@ export async function runServe({ environment, version, demo, exit, faults = {} }
     exit(1)
   }
   const running = await serve(config, secrets, { log, version, onFatal, ...faults })
-  await greet(running, { demo, newRootKeyPath: secrets.newRootKeyPath, say: (text) => writeSync(1, text) })
-  log.info({ url: running.url, data: config.data, version }, "listening")
-
   let stopping = false
   const stop = (signal: string) => {
     if (stopping) return
@@ -52,5 +49,8 @@ export async function runServe({ environment, version, demo, exit, faults = {} }
   }
   process.once("SIGTERM", stop)
   process.once("SIGINT", stop)
+  // Whoever has read that it listens may stop it.
+  await greet(running, { demo, newRootKeyPath: secrets.newRootKeyPath, say: (text) => writeSync(1, text) })
+  log.info({ url: running.url, data: config.data, version }, "listening")
   return running
 }

@@ -21,6 +21,9 @@ export interface SignerParts {
 /** What stands before the 32 bytes of a seed in the DER form of an Ed25519 private key. */
 const derPrefix = Buffer.from("302e020100300506032b657004220420", "hex")
 
+/** The newest that is announced in the tree, the one before, and what is not announced in it yet: one at most, which is let be more. */
+const lookedAt = 10
+
 export function createSigners({ registry, journal, secret, clock }: SignerParts): SignersOf {
   const keysKey = deriveKey(secret, "log keys")
   const known = new Map<string, Signer>()
@@ -37,7 +40,7 @@ export function createSigners({ registry, journal, secret, clock }: SignerParts)
   }
 
   return async (epoch, size, sizeBefore) => {
-    const [newest, before] = (await logKeys({ registry, journal }, epoch)).filter(({ fromSize }) => fromSize <= size)
+    const [newest, before] = (await logKeys({ registry, journal }, epoch, lookedAt)).filter(({ fromSize }) => fromSize <= size)
     if (newest === undefined) throw new Error(`the log ${epoch.origin} has no key to sign with`)
     // Whoever trusts the old key alone must find one checkpoint at least that it signed and that has the announcement of the new one.
     const isFirst = sizeBefore < newest.fromSize

@@ -14,17 +14,26 @@ export type HostRule = (host: string) => boolean
 /** Throws what is wrong with a request's line and headers. On every request, so the usual one costs a few comparisons. */
 export function checkFraming(request: IncomingMessage, mayAnswer: HostRule, limits: FramingLimits): void {
   const { headers, rawHeaders } = request
-  // Node's parser also takes the versions 0.9 and 2.0, in which a request would end elsewhere.
-  if (request.httpVersion !== "1.1" && request.httpVersion !== "1.0") throw new LedgerError("bad_request", "the request is not HTTP/1.1")
+  checkEnd(request)
   checkTarget(request.url ?? "", headers.host, limits)
   // Node folds repeated headers into one member, so there are fewer members than headers if, and only if, one was repeated.
   if (Object.keys(headers).length * 2 !== rawHeaders.length) checkRepeated(rawHeaders)
-  const coding = headers["transfer-encoding"]
-  if (coding !== undefined && coding.toLowerCase() !== "chunked") {
-    // Where such a request ends is not known, so the connection ends with it.
-    throw new LedgerError("bad_request", "Transfer-Encoding must be chunked", { headers: { connection: "close" } })
-  }
   checkHost(headers.host, request.httpVersion, mayAnswer)
+  if (headers.expect !== undefined && headers.expect.toLowerCase() !== "100-continue")
+    throw new LedgerError("expectation_failed", "the only expectation that is met is 100-continue")
+}
+
+/**
+ * Where such a request ends is not known, so the connection ends with it, and the answer says so, or the client would send the next one into it. First of
+ * all, for that reason: whatever else is wrong would be answered without saying it.
+ */
+function checkEnd({ httpVersion, headers }: IncomingMessage): void {
+  const close = { headers: { connection: "close" } }
+  // Node's parser also takes the versions 0.9 and 2.0, in which a request would end elsewhere.
+  if (httpVersion !== "1.1" && httpVersion !== "1.0") throw new LedgerError("bad_request", "the request is not HTTP/1.1", close)
+  const coding = headers["transfer-encoding"]
+  if (coding !== undefined && coding.toLowerCase() !== "chunked")
+    throw new LedgerError("bad_request", "Transfer-Encoding must be chunked", close)
 }
 
 function checkTarget(target: string, host: string | undefined, limits: FramingLimits): void {

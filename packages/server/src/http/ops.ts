@@ -95,7 +95,7 @@ function chainsCheck({ brokenWorkspaces }: Service): Check {
   const broken = brokenWorkspaces()
   return broken === 0
     ? { name: "chains", ok: true }
-    : { name: "chains", ok: false, detail: `${broken} workspaces have a chain that does not hold together` }
+    : { name: "chains", ok: false, detail: `workspaces whose chain does not hold together: ${broken}` }
 }
 
 function auditCheck({ audit, clock }: Service): Check {
@@ -105,7 +105,7 @@ function auditCheck({ audit, clock }: Service): Check {
   const seconds = Math.max(0, Math.round((clock.now() - sinceMs) / 1000))
   const detail =
     `round ${round}, ${entries} entries re-verified in it; all others were known to hold ${seconds} seconds ago or later; ` +
-    `${failed} workspaces have an entry that does not hold, ${unread} could not be read`
+    `workspaces with an entry that does not hold: ${failed}; that could not be read: ${unread}`
   return { name: "auditor", ok: failed === 0 && unread === 0, detail }
 }
 

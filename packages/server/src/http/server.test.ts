@@ -34,7 +34,17 @@ test("what is not sound is refused before anyone is asked, in our own words", as
     [get("/ok", "Content-Length: 1", "Transfer-Encoding: chunked"), "bad_request", /^the request is not valid HTTP\/1.1$/],
     [get("/ok", "Transfer-Encoding: gzip, chunked"), "bad_request", /^Transfer-Encoding must be chunked$/],
     [get("/ok", "Transfer-Encoding: identity"), "bad_request", /^Transfer-Encoding must be chunked$/],
+    // Whatever else is wrong with it: that its end is not known is what its answer must say.
+    [get("/ok%", "Transfer-Encoding: identity"), "bad_request", /^Transfer-Encoding must be chunked$/],
+    [
+      get("/ok", "Content-Type: a/b", "Content-Type: a/b", "Transfer-Encoding: identity"),
+      "bad_request",
+      /^Transfer-Encoding must be chunked$/,
+    ],
+    [get("/ok", "Expect: a-miracle", "Transfer-Encoding: identity"), "bad_request", /^Transfer-Encoding must be chunked$/],
+    ["GET /ok% HTTP/2.0\r\nHost: localhost\r\n\r\n", "bad_request", /^the request is not HTTP\/1.1$/],
     [get("/ok", "Expect: a-miracle"), "expectation_failed", /100-continue/],
+    [get("/ok", "Expect: 100-continue, a-miracle"), "expectation_failed", /100-continue/],
     [get("/ok", "Bad Name: x"), "bad_request", /not valid HTTP/],
     [get("/ok", "X: a\u0001b"), "bad_request", /not valid HTTP/],
     [get("/ok", " folded"), "bad_request", /not valid HTTP/],
@@ -87,7 +97,7 @@ test("what is not sound is refused before anyone is asked, in our own words", as
     assert.equal(Number(answer.headers["content-length"]), Buffer.byteLength(answer.body), shown)
     assert.equal("allow" in answer.headers, code === "method_not_allowed", shown)
     // After a body whose end is not known there is no second request, and nobody must wait for its answer.
-    if (/Transfer-Encoding must/.test(String(sentence))) assert.equal(answer.headers["connection"], "close", shown)
+    if (/Transfer-Encoding must|is not HTTP/.test(String(sentence))) assert.equal(answer.headers["connection"], "close", shown)
   }
   assert.deepEqual(house.logged, [])
 })

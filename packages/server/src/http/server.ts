@@ -181,12 +181,8 @@ class Connections {
     cutSlowReaders(listener, this.#options.clock, this.#options.limits)
     listener.maxHeadersCount = 0 // headersBytesMax bounds them; a count would drop the rest in silence.
     listener.on("checkContinue", (request, answer) => server.routing(request, answer))
-    listener.on("checkExpectation", (_request, answer) => {
-      const { status, headers, body } = this.#refusal(
-        new LedgerError("expectation_failed", "the only expectation that is met is 100-continue"),
-      )
-      answer.writeHead(status, headers).end(body)
-    })
+    // Node would refuse these without a body; checkFraming does it instead.
+    listener.on("checkExpectation", (request, answer) => server.routing(request, answer))
     listener.on("connect", (_request, socket) => {
       socket.on("error", () => socket.destroy()) // Node has let go of it, and an error that nobody hears ends the process.
       this.#write(socket, new LedgerError("method_not_allowed", "this is no proxy", { headers: { allow: methods.join(", ") } }))

@@ -51,6 +51,11 @@ export function epochAt(epochs: readonly [Epoch, ...Epoch[]], sequence: number):
   return epochs.find(({ before }) => sequence > before) ?? epochs[0]
 }
 
+/** The first epoch's tree is found under the workspace's own name; and no workspace has such a name as the others'. */
+export function logName(workspace: string, number: number): string {
+  return number === 1 ? workspace : `${workspace}/${number}`
+}
+
 /** The one that a checkpoint is of. */
 export function epochNamed(epochs: readonly Epoch[], note: string): Epoch | undefined {
   const origin = parseCheckpoint(parseNote(note)?.text ?? "")?.origin
@@ -66,8 +71,7 @@ function epochOf(workspace: string, { genesis, ledgerId, origin }: Born, before:
   const number = earlier.length + 1
   return {
     workspace,
-    // No workspace has such a name, so the tree of the first epoch is found under the workspace's own.
-    name: number === 1 ? workspace : `${workspace}/${number}`,
+    name: logName(workspace, number),
     number,
     before,
     geneses: [genesis, ...(earlier[0]?.geneses ?? [])],

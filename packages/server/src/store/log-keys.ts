@@ -11,18 +11,20 @@ export interface LogKey extends LogKeyDocument {
   readonly fromSize: number
 }
 
-/** Keys that a log has had: more are not listed. */
-const keysMax = 1000
+/** Of a log, in all its life: whoever checks it is given all of them. */
+export const logKeysMax = 1000
 const recordsPerRead = 1000
 const kindOffset = 4
 
-/** Those of one epoch, newest first. A key whose entry is not there to be seen yet signs nothing, and is left out. */
+/** The newest of those of an epoch, newest first. A key whose entry is not there to be seen yet signs nothing, and is left out. */
 export async function logKeys(
   { registry, journal }: { readonly registry: Registry; readonly journal: Pick<JournalReader, "records"> },
   epoch: Epoch,
+  most = logKeysMax,
 ): Promise<readonly LogKey[]> {
   const keys: LogKey[] = []
-  for (const value of await keysOf(registry, epoch)) {
+  // Those of the newest epoch are the newest of all.
+  for (const value of await keysOf(registry, epoch, epoch.end === undefined ? most : logKeysMax)) {
     const fromSize = value.announcedAfter === undefined ? 0 : await announcement(journal, epoch, value.announcedAfter)
     if (fromSize !== undefined) keys.push({ ...value, fromSize })
   }
@@ -30,8 +32,8 @@ export async function logKeys(
 }
 
 /** A key's name is the origin of what it signs. */
-async function keysOf(registry: Registry, { workspace, origin }: Epoch): Promise<readonly LogKeyDocument[]> {
-  const keys = await registry.list("log-key", workspace, Number.MAX_SAFE_INTEGER, keysMax)
+async function keysOf(registry: Registry, { workspace, origin }: Epoch, most = logKeysMax): Promise<readonly LogKeyDocument[]> {
+  const keys = await registry.list("log-key", workspace, Number.MAX_SAFE_INTEGER, most)
   return keys.map(({ value }) => value).filter(({ vkey }) => vkey.startsWith(`${origin}+`))
 }
 
@@ -44,7 +46,7 @@ export async function vkeyOf(registry: Registry, epoch: Epoch, note: string | un
     const key = name === epoch.origin ? await registry.get("log-key", epoch.workspace, toHex(keyId)) : undefined
     if (key !== undefined) return key.value.vkey
   }
-  const [newest] = await keysOf(registry, epoch)
+  const [newest] = await keysOf(registry, epoch, epoch.end === undefined ? 1 : logKeysMax)
   if (newest === undefined) throw new Error("a log has a key")
   return newest.vkey
 }

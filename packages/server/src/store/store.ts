@@ -235,13 +235,32 @@ export interface Whole {
   readonly index: KeptIndex | undefined
   /** Of all that have entries, whether or not the registry knows of them. */
   workspaces(): readonly string[]
+  /** How many entries are kept at most, of all workspaces together. */
+  count(): number
+  /** The last sequence that is kept; 0 if there is none. */
+  last(workspace: string): number
   /** What follows a sequence, in order; only the chain says whether anything is missing. */
   entries(workspace: string, after: number, limit: number): readonly Stored[]
+  /** The same of them as the chain is made of, end to end: as rows they would cost as much as their hashing. */
+  linked(workspace: string, after: number, limit: number): LinkedRows
   /** The first entry that has the receipt, or the idempotency key, of an entry before it. */
   repeated(workspace: string, what: "receipt" | "idem"): number | undefined
+  /** What belongs to no entry, in one of the three. */
+  strays(of: Kept): readonly Stray[]
   /** Entries up to this sequence are said to be filed for the search. */
   filed(workspace: string): number
   close(): void
+}
+
+/** Entries in order, as far as their chain is made of them. */
+export interface LinkedRows {
+  readonly sequences: readonly number[]
+  /** 118 bytes each. One that had another length is nothing but zeros here. */
+  readonly records: Uint8Array
+  /** How many bytes of `salted` belong to each; -1 where there are none. */
+  readonly lengths: readonly number[]
+  /** Salts and bodies. */
+  readonly salted: Uint8Array
 }
 
 /** The index as it lies on the disk. */
@@ -251,8 +270,19 @@ export interface KeptIndex {
   checkpoint(workspace: string): Checkpoint | undefined
   tile(workspace: string, level: number, tile: number): Uint8Array
   tiles(workspace: string): Iterable<{ readonly level: number; readonly tile: number; readonly hashes: Uint8Array }>
-  /** The index of keys and receipts, made again and compared, a piece at a time. */
-  keyed(): Iterable<Keyed>
+  /** The pieces that the index of keys and receipts has. */
+  runs(): readonly number[]
+  /** One of them, made again and compared. */
+  keyed(run: number): Keyed
+}
+
+export type Kept = "journal" | "index" | "search"
+
+/** Something that is kept and belongs to nothing, or is not there though it is counted; of an entry, if it is one's. */
+export interface Stray {
+  readonly workspace?: string
+  readonly sequence?: number
+  readonly what: string
 }
 
 /** A piece of the index of keys and receipts: what is wrong in it first, and of which entry, if it is one's. */

@@ -2,7 +2,7 @@
 // beside it for a while, so that whoever trusts the old one learns of the new one from the log itself.
 
 import { createVkey, ed25519PublicKey, formatVkey, toHex } from "@tallystick/proof"
-import { isoTime, type Clock } from "../clock.ts"
+import { isoTime } from "../clock.ts"
 import type { Opened } from "../entry.ts"
 import { LedgerError } from "../error.ts"
 import type { Ledger } from "../ledger/ledger.ts"
@@ -10,9 +10,12 @@ import type { Random } from "../ledger/random.ts"
 import type { Limits } from "../limits.ts"
 import { deriveKey, wrap } from "../secrets.ts"
 import { sha256 } from "../sha256.ts"
+import { epochsOf } from "../store/epochs.ts"
+import { logKeys, logKeysMax } from "../store/log-keys.ts"
 import type { Change, Document, Journal, Registry } from "../store/store.ts"
 import { actSaid } from "./acts.ts"
 import type { Principal } from "./allow.ts"
+import { signedFor, type SigningParts } from "./signed.ts"
 
 /** What was announced, and the entry that announces it. */
 export interface Rotated {
@@ -24,27 +27,31 @@ export interface LogKeys {
   rotate(by: Principal, workspace: Document<"workspace">): Promise<Rotated>
 }
 
-export interface LogKeyParts {
+export interface LogKeyParts extends SigningParts {
   readonly registry: Registry
-  readonly journal: Pick<Journal, "head">
+  readonly journal: Pick<Journal, "head" | "records">
   readonly ledger: Ledger
-  readonly clock: Clock
   readonly secret: Uint8Array
-  readonly limits: Pick<Limits, "keyOverlapMs">
+  readonly limits: Pick<Limits, "keyOverlapMs" | "proofWaitMs">
 }
 
-/** Keys that one rotation looks back at to destroy them; each before it has done so with those before it. */
+/** While one rotation looks, others may have made newer keys; more than so many, and it fails. */
 const lookedBackAt = 10
 
-export function createLogKeys({ registry, journal, ledger, clock, secret, limits }: LogKeyParts): LogKeys {
+export function createLogKeys(parts: LogKeyParts): LogKeys {
+  const { registry, journal, ledger, clock, secret, limits } = parts
   return {
     async rotate(by, workspace) {
       // Two who rotate at once both change the key that is to go: one of them is refused by the commit, and plans again.
       for (;;) {
         const { id, value } = workspace
-        const [current, ...older] = await registry.list("log-key", id, Number.MAX_SAFE_INTEGER, lookedBackAt)
+        const keys = await registry.list("log-key", id, Number.MAX_SAFE_INTEGER, logKeysMax)
+        // Those of former epochs were destroyed as this one was opened.
+        const [current, ...older] = keys.filter((key) => key.value.vkey.startsWith(`${value.origin}+`))
+        if (older.length + 1 >= logKeysMax) throw new LedgerError("conflict", `this log has had ${logKeysMax} keys, and can have no other`)
         const head = await journal.head(id)
         if (current === undefined || head === undefined) throw new Error(`workspace ${id} has no key that another could follow`)
+        if (older.length > 0) await signedFor(parts, workspace, await announcedAt(workspace, current))
         const nowMs = clock.now()
         const made = { workspace: id, origin: value.origin, createdAt: isoTime(nowMs), announcedAfter: head.sequence }
         const { vkey, change: fresh } = makeLogKey(secret, ledger.random, made)
@@ -63,6 +70,15 @@ export function createLogKeys({ registry, journal, ledger, clock, secret, limits
         }
       }
     },
+  }
+
+  /** The key before this one is about to be destroyed: whoever trusts only that one must be given a tree first that both have signed. */
+  async function announcedAt(workspace: Document<"workspace">, { value }: Document<"log-key">): Promise<number> {
+    const [epoch] = epochsOf(workspace)
+    const known = await logKeys({ registry, journal }, epoch, lookedBackAt)
+    const announced = known.find(({ vkey }) => vkey === value.vkey)
+    if (announced === undefined) throw new Error(`the key ${value.vkey} has no entry that announces it`)
+    return epoch.before + announced.fromSize
   }
 }
 

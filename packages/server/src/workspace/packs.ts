@@ -11,10 +11,11 @@ import { inOrder, manifestFile, manifestOf, measure, type Manifest, type Measure
 import { readEntries } from "../query/pack-entries.ts"
 import { packFiles, sealFiles } from "../query/pack.ts"
 import { policyDocumentId, type PackDocument } from "../store/documents.ts"
-import { checkpointFor, epochAt, epochNamed, epochsOf } from "../store/epochs.ts"
+import { epochNamed, epochsOf } from "../store/epochs.ts"
 import type { Document, Store } from "../store/store.ts"
 import { actSaid } from "./acts.ts"
 import { mayTouch, type Principal } from "./allow.ts"
+import { signedFor, type SigningParts } from "./signed.ts"
 
 export interface PackRequest {
   readonly title: string
@@ -57,7 +58,7 @@ export function createPacks(parts: PackParts): Packs {
     create: (by, workspace, { title, sequences }) =>
       oneOfFew(async () => {
         refuseFormer(workspace, sequences)
-        const checkpoint = await signedFor(parts, workspace, sequences.at(-1) ?? 0)
+        const checkpoint = await signedFor(signing(parts), workspace, sequences.at(-1) ?? 0)
         const nowMs = clock.now()
         const packId = ledger.makeId("pack", nowMs)
         const of = await survey(store, workspace, sequences)
@@ -95,6 +96,10 @@ export function createPacks(parts: PackParts): Packs {
   }
 }
 
+function signing({ store: { index }, clock, limits, seal }: PackParts): SigningParts {
+  return { index, clock, limits, seal }
+}
+
 /** Making a pack takes seconds of work, so few are made at once. */
 function fewAtOnce(most: number): <T>(make: () => Promise<T>) => Promise<T> {
   let making = 0
@@ -127,7 +132,7 @@ async function sealPack(
   sequence: number,
 ): Promise<Document<"pack">> {
   const { ledger, clock } = parts
-  const checkpoint = await signedFor(parts, workspace, sequence)
+  const checkpoint = await signedFor(signing(parts), workspace, sequence)
   for (let pack = unsealed; ; pack = await packOf(parts, workspace.id, pack.id)) {
     const { id, version, value } = pack
     if (value.seal !== undefined) return pack
@@ -150,28 +155,6 @@ function refuseFormer(workspace: Document<"workspace">, sequences: readonly numb
     "invalid_field",
     `an evidence pack has entries of the current epoch only, which is epoch ${number} and begins with entry ${before + 1}; entry ${sequences[0]} is of an earlier one`,
   )
-}
-
-/** A signed checkpoint that covers an entry; signs one if need be. */
-async function signedFor(
-  { store: { index }, clock, limits, seal }: PackParts,
-  workspace: Document<"workspace">,
-  sequence: number,
-): Promise<string> {
-  const epoch = epochAt(epochsOf(workspace), sequence)
-  const size = sequence - epoch.before
-  const before = await checkpointFor(index, epoch)
-  if (before !== undefined && before.size >= size) return before.note
-  if (epoch.end !== undefined)
-    throw new LedgerError(
-      "conflict",
-      `no checkpoint of epoch ${epoch.number} covers entry ${sequence}, and none ever will; make another pack`,
-    )
-  await Promise.race([seal(workspace.id), clock.sleep(limits.proofWaitMs)])
-  const checkpoint = await checkpointFor(index, epoch)
-  if (checkpoint === undefined || checkpoint.size < size)
-    throw new LedgerError("ledger_unavailable", "no signed checkpoint covers these entries yet")
-  return checkpoint.note
 }
 
 /** The projects of the entries, and those of the policies that they name which are published: later ones do not come into the pack. */

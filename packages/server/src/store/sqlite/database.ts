@@ -2,9 +2,9 @@
 // acknowledged entries at the next power cut.
 
 import { strict as assert } from "node:assert"
-import { readdirSync, readFileSync } from "node:fs"
+import { readdirSync, readFileSync, statSync } from "node:fs"
 import { join } from "node:path"
-import { DatabaseSync } from "node:sqlite"
+import { DatabaseSync, type DatabaseSyncOptions } from "node:sqlite"
 import { StartError } from "../../error.ts"
 
 export type Durability = "full" | "normal"
@@ -23,7 +23,7 @@ const cacheKiB = 4096
 
 /** Opens a file for its one writer, made or migrated if need be. `full`: a commit is on the disk when it returns. */
 export function openForWriting(path: string, layout: Layout, durability: Durability): DatabaseSync {
-  const database = new DatabaseSync(path, { timeout: busyTimeoutMs })
+  const database = openFile(path, { timeout: busyTimeoutMs })
   requireDatabase(database, path)
   requireVersion(database)
   database.exec(`PRAGMA page_size = ${pageBytes}; PRAGMA auto_vacuum = NONE; PRAGMA journal_mode = WAL;`)
@@ -53,9 +53,25 @@ export function within<T>(database: DatabaseSync, act: () => T): T {
 
 /** Opens a file that another connection writes. */
 export function openForReading(path: string): DatabaseSync {
-  const database = new DatabaseSync(path, { readOnly: true, timeout: busyTimeoutMs })
+  const database = openFile(path, { readOnly: true, timeout: busyTimeoutMs })
   settle(database)
   return database
+}
+
+/** Opens a file at all. SQLite does not say which one it could not, nor why: it is another account's, most often. */
+export function openFile(path: string, options: DatabaseSyncOptions = {}): DatabaseSync {
+  try {
+    return new DatabaseSync(path, options)
+  } catch (cause) {
+    if (errorCode(cause) === 0) throw cause
+    throw new StartError(`${path} cannot be opened; look at whose file it is, and at the disk under it`, { cause })
+  }
+}
+
+/** Throws where no ledger is, and likewise, with the system's own sentence, where that cannot be seen for want of a permission. */
+export function requireLedger(folder: string): void {
+  if (statSync(join(folder, "journal.db"), { throwIfNoEntry: false }) === undefined)
+    throw new StartError(`there is no ledger in ${folder}: TALLYSTICK_DATA must name its folder`)
 }
 
 function settle(database: DatabaseSync): void {
@@ -94,24 +110,41 @@ export function errorCode(error: unknown): number {
   return error instanceof Error && "errcode" in error ? Number(error.errcode) : 0
 }
 
+/** What a file is made of, by name, and what this program's scripts make of one of its layout. */
+export function schemaOf(database: DatabaseSync, layout: Layout) {
+  const done = Number(pragma(database, "user_version"))
+  using fresh = new DatabaseSync(":memory:")
+  for (const script of scriptsOf(layout).slice(0, done)) fresh.exec(script)
+  return { found: statementsOf(database), expected: statementsOf(fresh) }
+}
+
+function statementsOf(database: DatabaseSync): ReadonlyMap<string, string> {
+  // SQLite's own tables have names that nobody else may use.
+  const rows = database.prepare("SELECT name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\'").all()
+  return new Map(rows.map((row) => [String(row["name"]), String(row["sql"])]))
+}
+
 function pragma(database: DatabaseSync, name: string): unknown {
   return Object.values(database.prepare(`PRAGMA ${name}`).get() ?? {})[0]
 }
 
 /** Migrations only go forward: a file that a newer program wrote is refused, never touched. */
 function migrate(database: DatabaseSync, layout: Layout): void {
-  const scripts = readdirSync(join(import.meta.dirname, "migrations"))
-    .filter((name) => name.startsWith(`${layout}-`))
-    .toSorted()
+  const scripts = scriptsOf(layout)
   const done = Number(pragma(database, "user_version"))
   if (done > scripts.length) {
     throw new StartError(
       `the ${layout} file was written by a newer version of tallystick (layout ${done}, this one knows ${scripts.length})`,
     )
   }
-  for (const [place, name] of scripts.entries()) {
+  for (const [place, script] of scripts.entries()) {
     if (place < done) continue
-    const script = readFileSync(join(import.meta.dirname, "migrations", name), "utf8")
     database.exec(`BEGIN IMMEDIATE;\n${script}\nPRAGMA user_version = ${place + 1};\nCOMMIT;`)
   }
+}
+
+function scriptsOf(layout: Layout): readonly string[] {
+  const folder = join(import.meta.dirname, "migrations")
+  const names = readdirSync(folder).filter((name) => name.startsWith(`${layout}-`))
+  return names.toSorted().map((name) => readFileSync(join(folder, name), "utf8"))
 }

@@ -1,9 +1,8 @@
 // One program at a time on a data folder. The lock is one that the operating system drops when the process ends, however it ends.
 
 import { join } from "node:path"
-import { DatabaseSync } from "node:sqlite"
 import { StartError } from "../../error.ts"
-import { errorCode } from "./database.ts"
+import { errorCode, openFile } from "./database.ts"
 
 export interface Lock {
   release(): void
@@ -13,7 +12,7 @@ export interface Lock {
 const busy = 5
 
 export function lockFolder(folder: string): Lock {
-  const lock = new DatabaseSync(join(folder, "lock"))
+  const lock = openFile(join(folder, "lock"))
   try {
     lock.exec("PRAGMA busy_timeout = 0; PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; CREATE TABLE IF NOT EXISTS held (by TEXT);")
   } catch (cause) {

@@ -4,11 +4,11 @@
 import { existsSync, mkdirSync } from "node:fs"
 import { join } from "node:path"
 import type { DatabaseSync } from "node:sqlite"
-import { LedgerError, StartError } from "../../error.ts"
+import { LedgerError } from "../../error.ts"
 import { cacheRegistry } from "../cached.ts"
 import type { DerivedStore, FilingStore, JournalReader, Registry, Snapshot, StoppedStore, Store, WatchedStore } from "../store.ts"
 import { copyDatabase, isMarked, markCopy, openStill, takeOffMark } from "./copy.ts"
-import { isDamage, openForReading, openForWriting } from "./database.ts"
+import { isDamage, openForReading, openForWriting, requireLedger } from "./database.ts"
 import { fillRun } from "./fill.ts"
 import { finderModule, type FinderQuestions } from "./finder.ts"
 import { createIndex } from "./index.ts"
@@ -200,10 +200,6 @@ export function openSqliteStopped(folder: string): StoppedStore {
     lock.release()
     throw error
   }
-}
-
-function requireLedger(folder: string): void {
-  if (!existsSync(join(folder, "journal.db"))) throw new StartError(`there is no ledger in ${folder}`)
 }
 
 function readerOf(reads: ReturnType<typeof journalReads>): JournalReader {

@@ -9,7 +9,7 @@
 import { strict as assert } from "node:assert"
 
 export const runEntries = 65_536
-const buckets = 256
+export const buckets = 256
 const placeDigits = 4
 
 const filterBits = 2 ** 20

@@ -3,20 +3,23 @@
 import { existsSync } from "node:fs"
 import { join } from "node:path"
 import type { DatabaseSync } from "node:sqlite"
+import { recordBytes } from "@tallystick/proof"
 import { StartError } from "../../error.ts"
-import type { Keyed, KeptIndex, Stored, Whole } from "../store.ts"
+import type { Kept, Keyed, KeptIndex, LinkedRows, Stored, Stray, Whole } from "../store.ts"
 import { openStill } from "./copy.ts"
+import { requireLedger } from "./database.ts"
 import { lockFolder } from "./lock.ts"
 import { documentReads, indexReads, journalReads, workspaceNumbers } from "./reads.ts"
 import { bucketOf, makeRun, runEntries } from "./runs.ts"
 import { filedWorkspaces } from "./search-reads.ts"
+import { indexStrays, journalStrays, searchStrays } from "./strays.ts"
 
 const saltBytes = 16
 const placeDigits = 4
 
 /** `alone`: nobody may serve meanwhile. Otherwise it is as it was at this moment, whoever writes. */
 export function openSqliteWhole(folder: string, { alone }: { readonly alone: boolean }): Whole {
-  if (!existsSync(join(folder, "journal.db"))) throw new StartError(`there is no ledger in ${folder}`)
+  requireLedger(folder)
   const lock = alone ? lockFolder(folder) : undefined
   const opened: DatabaseSync[] = []
   const open = (file: string): DatabaseSync | undefined => {
@@ -35,14 +38,20 @@ export function openSqliteWhole(folder: string, { alone }: { readonly alone: boo
     // What is derived first, so that it knows of nothing that the journal does not have.
     const [search, index, journal] = [open("search.db"), open("index.db"), open("journal.db")]
     if (journal === undefined) throw new StartError(`there is no ledger in ${folder}`)
-    return { ...readsOf(journal), index: index && indexOf(index, journal), filed: filedIn(search), close }
+    return {
+      ...readsOf(journal),
+      index: index && indexOf(index, journal),
+      filed: filedIn(search),
+      strays: straysIn(journal, index, search),
+      close,
+    }
   } catch (error) {
     close()
     throw error
   }
 }
 
-function readsOf(journal: DatabaseSync): Pick<Whole, "workspaces" | "entries" | "repeated" | "registry"> {
+function readsOf(journal: DatabaseSync): Pick<Whole, "workspaces" | "count" | "last" | "entries" | "linked" | "repeated" | "registry"> {
   const numberOf = workspaceNumbers(journal)
   const documents = documentReads(journal)
   const ids = journal.prepare("SELECT id FROM workspaces ORDER BY number")
@@ -53,6 +62,16 @@ function readsOf(journal: DatabaseSync): Pick<Whole, "workspaces" | "entries" | 
   )
   // A row as an object costs twice as much as one that is a list.
   following.setReturnArrays(true)
+  // Read row by row, each would be two pieces of memory of its own. What is joined is ordered by the subquery; the walk looks whether it is.
+  const joined = journal.prepare(
+    `SELECT '[' || group_concat(sequence) || ']', CAST(group_concat(record, '') AS BLOB),
+            '[' || group_concat(ifnull(length(salted), -1)) || ']', CAST(group_concat(salted, '') AS BLOB)
+     FROM (SELECT e.sequence, CASE length(e.record) WHEN ${recordBytes} THEN e.record ELSE zeroblob(${recordBytes}) END AS record, b.salted
+           FROM entries e LEFT JOIN bodies b ON b.n = e.n WHERE e.workspace = ? AND e.sequence > ? ORDER BY e.sequence LIMIT ?)`,
+  )
+  joined.setReturnArrays(true)
+  const count = journal.prepare("SELECT max(n) AS n FROM entries")
+  const last = journal.prepare("SELECT max(sequence) AS sequence FROM entries WHERE workspace = ?")
   const again = (column: "receipt" | "idem") =>
     journal.prepare(
       `SELECT max(sequence) AS sequence FROM entries WHERE workspace = ? AND ${column} IS NOT NULL
@@ -64,6 +83,10 @@ function readsOf(journal: DatabaseSync): Pick<Whole, "workspaces" | "entries" | 
     entries: (workspace, after, limit) =>
       // As the statement selects them, when it gives lists.
       following.all(numberOf(workspace) ?? -1, after, limit).map((row) => storedOf(workspace, row as unknown as Columns)),
+    // As the statement selects them, likewise; nothing is joined of no rows.
+    linked: (workspace, after, limit) => rowsOf(joined.get(numberOf(workspace) ?? -1, after, limit) as unknown as JoinedColumns),
+    count: () => Number(count.get()?.["n"] ?? 0),
+    last: (workspace) => Number(last.get(numberOf(workspace) ?? -1)?.["sequence"] ?? 0),
     repeated(workspace, what) {
       const row = repeated[what].get(numberOf(workspace) ?? -1)
       return row === undefined ? undefined : Number(row["sequence"])
@@ -75,6 +98,22 @@ function readsOf(journal: DatabaseSync): Pick<Whole, "workspaces" | "entries" | 
       list: async (kind, workspace, before, limit) => documents.list(kind, workspace, before, limit) as never,
     },
   }
+}
+
+type JoinedColumns = readonly [string | null, Uint8Array | null, string | null, Uint8Array | null]
+
+function rowsOf([sequences, records, lengths, salted]: JoinedColumns): LinkedRows {
+  return {
+    sequences: integersOf(sequences),
+    records: records ?? new Uint8Array(),
+    lengths: integersOf(lengths),
+    salted: salted ?? new Uint8Array(),
+  }
+}
+
+function integersOf(text: string | null): readonly number[] {
+  // The statement joins integers.
+  return text === null ? [] : (JSON.parse(text) as number[])
 }
 
 type Columns = readonly [number, Uint8Array, string, string | null, Uint8Array | null, string | null]
@@ -92,6 +131,19 @@ function storedOf(workspace: string, [sequence, record, receipt, idem, salted, s
   }
 }
 
+function straysIn(
+  journal: DatabaseSync,
+  index: DatabaseSync | undefined,
+  search: DatabaseSync | undefined,
+): (of: Kept) => readonly Stray[] {
+  const inEach: Readonly<Record<Kept, () => Iterable<Stray>>> = {
+    journal: () => journalStrays(journal),
+    index: () => (index === undefined ? [] : indexStrays(index, journal)),
+    search: () => (search === undefined ? [] : searchStrays(search, journal)),
+  }
+  return (of) => [...inEach[of]()]
+}
+
 function filedIn(search: DatabaseSync | undefined): (workspace: string) => number {
   if (search === undefined) return () => 0
   const workspaceOf = filedWorkspaces(search)
@@ -101,7 +153,8 @@ function filedIn(search: DatabaseSync | undefined): (workspace: string) => numbe
 function indexOf(index: DatabaseSync, journal: DatabaseSync): KeptIndex {
   const reads = indexReads(index)
   const tiles = index.prepare("SELECT level, tile, hashes FROM tiles WHERE workspace = ? ORDER BY level, tile")
-  const runs = index.prepare("SELECT run, lowest_receipt, highest_receipt, filter FROM runs ORDER BY run")
+  const runs = index.prepare("SELECT run FROM runs ORDER BY run")
+  const kept = index.prepare("SELECT lowest_receipt, highest_receipt, filter FROM runs WHERE run = ?")
   const buckets = index.prepare("SELECT bucket, keys, receipts FROM buckets WHERE run = ? ORDER BY bucket")
   const entries = journalReads(journal)
 
@@ -116,26 +169,23 @@ function indexOf(index: DatabaseSync, journal: DatabaseSync): KeptIndex {
         yield { level: Number(level), tile: Number(tile), hashes: hashes instanceof Uint8Array ? hashes : new Uint8Array() }
       }
     },
-    /** Each run is made again from the journal, and held against what is kept of it. */
-    *keyed() {
-      for (const row of runs.all()) {
-        const run = Number(row["run"])
-        const made = makeRun(run, entries.keys(run * runEntries, runEntries))
-        const ends = row["lowest_receipt"] === made.lowestReceipt && row["highest_receipt"] === made.highestReceipt
-        const { filter } = row
-        const isFiltered = filter instanceof Uint8Array && Buffer.compare(filter, made.filter) === 0
-        yield { run, wrong: firstWrong(run, made), isWhole: ends && isFiltered }
-      }
+    runs: () => runs.all().map((row) => Number(row["run"])),
+    keyed(run) {
+      const made = makeRun(run, entries.keys(run * runEntries, runEntries))
+      const { lowest_receipt: lowest, highest_receipt: highest, filter } = kept.get(run) ?? {}
+      const ends = lowest === made.lowestReceipt && highest === made.highestReceipt
+      const isFiltered = filter instanceof Uint8Array && Buffer.compare(filter, made.filter) === 0
+      return { run, wrong: firstWrong(run, made), isWhole: ends && isFiltered }
     },
   }
 
   function firstWrong(run: number, made: ReturnType<typeof makeRun>): Keyed["wrong"] {
-    const kept = new Map(buckets.all(run).map((row) => [Number(row["bucket"]), row]))
+    const found = new Map(buckets.all(run).map((row) => [Number(row["bucket"]), row]))
     for (const what of ["keys", "receipts"] as const) {
       for (const [bucket, expected] of made[what].entries()) {
-        const found = String(kept.get(bucket)?.[what] ?? "")
-        if (found === expected) continue
-        const n = placeWhereUnlike(run, what, expected, found, bucket)
+        const text = String(found.get(bucket)?.[what] ?? "")
+        if (text === expected) continue
+        const n = placeWhereUnlike(run, what, expected, text, bucket)
         const place = n === undefined ? undefined : entries.place(n)
         return { what, place: place && { workspace: place.workspace, sequence: place.sequence } }
       }

@@ -1,0 +1,34 @@
+// Derives a data folder's ledger again by one pass of fsck, in a process of its own whose memory is looked at.
+//
+//   node test/bench/fsck.ts <folder> <pass>   → one line of JSON
+
+import { availableParallelism } from "node:os"
+import { fsck, passes } from "../../packages/server/src/fsck.ts"
+
+export interface FsckMeasured {
+  readonly perSecond: number
+  /** At the first hundred thousand entries, where the pass says how far it is. */
+  readonly earlyMb: number | undefined
+  readonly mostMb: number
+}
+
+const [data = "", asked] = process.argv.slice(2)
+const pass = passes.find((one) => one === asked)
+if (pass === undefined) throw new Error("name a folder and a pass")
+
+let earlyMb: number | undefined
+const { faults, timings } = await fsck({
+  data,
+  headsPath: `${data}.heads`,
+  workspaces: undefined,
+  checkpoints: [],
+  passes: [pass],
+  threads: availableParallelism(),
+  progress(_, __, done) {
+    if (done >= 100_000) earlyMb ??= process.memoryUsage.rss() / 2 ** 20
+  },
+})
+if (faults.length > 0) throw new Error(`fsck found fault with what the service wrote: ${JSON.stringify(faults)}`)
+const { entries = 0, ms = 0 } = timings[0] ?? {}
+const measured: FsckMeasured = { perSecond: entries / (ms / 1000), earlyMb, mostMb: process.resourceUsage().maxRSS / 1024 }
+process.stdout.write(`${JSON.stringify(measured)}\n`)
