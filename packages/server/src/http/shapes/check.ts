@@ -1,5 +1,5 @@
 import type { Static, TSchema, TUnsafe } from "typebox"
-import { Compile } from "typebox/compile"
+import { Compile } from "typebox/schema"
 import { LedgerError } from "../../error.ts"
 import { memberName, memberPath } from "../json.ts"
 
