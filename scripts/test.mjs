@@ -1,23 +1,63 @@
-// Runs the tests: `scripts/test.mjs [flags of node --test] [files or globs]`; without files, every test of every package.
-// It is here because `node --test` ends with success when its globs match nothing.
+// Runs the tests: `scripts/test.mjs [--timeout=ms] [--name=pattern] [files or globs]`; without files, every test of every package.
+// It is here because `node --test` ends with success when its globs match nothing, and runs no file by itself while it runs others at once.
 
 import { globSync } from "node:fs"
+import { Readable } from "node:stream"
+import { run } from "node:test"
+import { spec } from "node:test/reporters"
+import { parseArgs } from "node:util"
 
 const every = ["packages/*/src/**/*.test.ts", "test/**/*.test.ts"]
 
-const flags = process.argv.slice(2).filter((argument) => argument.startsWith("-"))
-const named = process.argv.slice(2).filter((argument) => !argument.startsWith("-"))
-const globs = named.length > 0 ? named : every
+/** These measure how quick the service is: beside another test they would measure that one. */
+const measuring = new Set(["test/promises/overload.test.ts", "test/promises/slow-clients.test.ts"])
+
+const { values, positionals } = parseArgs({
+  // A file that hangs for ten minutes has failed.
+  options: { timeout: { type: "string", default: "600000" }, name: { type: "string" } },
+  allowPositionals: true,
+})
+const globs = positionals.length > 0 ? positionals : every
 
 const empty = globs.filter((glob) => globSync(glob).length === 0)
 if (empty.length > 0) {
   console.error(`test: no file matches ${empty.join(" or ")}, so nothing was tested`)
   process.exit(1)
 }
+const files = [...new Set(globSync(globs))].toSorted((a, b) => (a < b ? -1 : 1))
 
-// The spec reporter also where nobody watches: one line a test, what failed in full, and the counts. A file that hangs for ten minutes has failed.
-// Two files at a time also where there are two cores: most of what a test does is to wait for other processes.
-const defaults = ["--test-reporter=spec", "--test-timeout=600000", "--test-concurrency=2"]
+// The tests are processes of their own, which end with this one.
+const stopped = new AbortController()
+for (const signal of ["SIGTERM", "SIGINT"]) process.once(signal, () => stopped.abort())
 
-// In place of this process, so that a signal to npm reaches the tests.
-process.execve(process.execPath, [process.execPath, "--test", ...defaults, ...flags, ...globs], process.env)
+// The spec reporter also where nobody watches: one line a test, what failed in full, and the counts.
+Readable.from(together()).compose(new spec()).pipe(process.stdout)
+
+/** What happens in both runs, as if they were one: it ends with the counts of both. */
+async function* together() {
+  // Two files at a time also where there are two cores: most of what a test does is to wait for other processes.
+  const runs = [
+    { files: files.filter((file) => !measuring.has(file)), concurrency: 2 },
+    { files: files.filter((file) => measuring.has(file)), concurrency: 1 },
+  ].filter((each) => each.files.length > 0)
+  const counts = new Map()
+  let summary
+  for (const each of runs) {
+    for await (const event of run({ ...each, timeout: Number(values.timeout), testNamePatterns: values.name, signal: stopped.signal })) {
+      const [, what, count] = countIn(event) ?? []
+      if (what !== undefined) counts.set(what, (counts.get(what) ?? 0) + Number(count))
+      else if (event.type === "test:summary" && event.data.file === undefined) {
+        summary = event
+        if (!event.data.success) process.exitCode = 1
+      } else yield event
+    }
+  }
+  for (const [what, count] of counts) yield { type: "test:diagnostic", data: { nesting: 0, level: "info", message: `${what} ${count}` } }
+  if (summary !== undefined) yield summary
+}
+
+/** Each run ends with its counts, one a line; a test's own remarks come from a file. */
+function countIn({ type, data }) {
+  if (type !== "test:diagnostic" || data.nesting !== 0 || data.file !== undefined) return undefined
+  return /^(tests|suites|pass|fail|cancelled|skipped|todo|duration_ms) ([0-9.]+)$/.exec(data.message)
+}

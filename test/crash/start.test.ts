@@ -1,5 +1,5 @@
 import assert from "node:assert/strict"
-import { cp, mkdtemp, rm, writeFile } from "node:fs/promises"
+import { cp, mkdtemp, readdir, rm, writeFile } from "node:fs/promises"
 import { createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -41,6 +41,15 @@ test("a first start that is cut short, at any moment, does not stand in the way 
   const workspace = await makeWorkspace(service)
   const writes = await writeSome(service, workspace, 10)
   await audit(service, { workspaces: [workspace], writes, chance })
+})
+
+test("what a service has compiled is kept while it runs, so that a kill does not take it from the next one", async () => {
+  await using folder = await makeFolder()
+  await using _ = await startProgram({ environment: { NODE_COMPILE_CACHE: folder.path } })
+  await eventually("compiled code to be kept", async () => {
+    const files = await readdir(folder.path, { recursive: true })
+    return files.length > 100 || undefined
+  })
 })
 
 test("after a clean stop all of the journal is in one file, which is a backup by itself", async (t) => {

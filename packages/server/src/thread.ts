@@ -1,6 +1,7 @@
 // A worker thread that answers questions and may report on its own: one question is one message, and so is its answer. Storage's
 // writer and reader are such threads, and so is the program that watches.
 
+import { flushCompileCache } from "node:module"
 import { parentPort, Worker, workerData, type Transferable } from "node:worker_threads"
 
 /** What a thread can be asked: a name for each question, with what it is given and what it answers. */
@@ -125,5 +126,7 @@ export function answer<Q extends Questions, R = never>(questions: Q, close: () =
   }
   port.on("message", (asked: Asked) => void reply(asked))
   tell({ kind: "ready" })
+  // What this thread has compiled is for the next start, also when this process is killed.
+  flushCompileCache()
   return (report) => tell({ kind: "report", report })
 }

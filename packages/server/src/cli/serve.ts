@@ -1,6 +1,7 @@
 // `tallystick serve`: runs the service until it is told to stop.
 
 import { readFileSync, writeSync } from "node:fs"
+import { flushCompileCache } from "node:module"
 import { systemClock } from "../clock.ts"
 import { readConfig } from "../config.ts"
 import { keepSecrets } from "../keep.ts"
@@ -52,5 +53,7 @@ export async function runServe({ environment, version, demo, exit, faults = {} }
   // Whoever has read that it listens may stop it.
   await greet(running, { demo, newRootKeyPath: secrets.newRootKeyPath, say: (text) => writeSync(1, text) })
   log.info({ url: running.url, data: config.data, version }, "listening")
+  // Node would write down at the end what it has compiled, and a process that is killed has no end.
+  flushCompileCache()
   return running
 }

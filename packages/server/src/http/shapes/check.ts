@@ -1,5 +1,5 @@
 import type { Static, TSchema, TUnsafe } from "typebox"
-import { Compile } from "typebox/compile"
+import { Compile } from "typebox/schema"
 import { LedgerError } from "../../error.ts"
 import { memberName, memberPath } from "../json.ts"
 
@@ -41,8 +41,10 @@ type Place = "field" | "header" | "query parameter" | "path parameter"
  * `at` is where the value lies within the request, if that is not its root.
  */
 export function checkOf<S extends TSchema>(shape: S, place: Place = "field"): (value: unknown, at?: Path) => Of<S> {
-  const compiled = Compile(shape)
+  // Not before it is needed: most of what a start compiled would not be asked for soon.
+  let compiled: ReturnType<typeof Compile<S>> | undefined
   return (value, at = []) => {
+    compiled ??= Compile(shape)
     if (compiled.Check(value)) return value as Of<S> // Check has just said so.
     const sentence = violation(shape, value, at, place) ?? `${where(at, place)} is not what it must be`
     throw new LedgerError("invalid_field", sentence)
