@@ -345,7 +345,8 @@ function linesOf(table: string): readonly Line[] {
 /** What holds for one resource holds for others that stand for the same thing. */
 const alike = (lines: readonly Line[], change: (ask: string) => readonly string[]): readonly Line[] =>
   lines.flatMap((line) => change(line.ask).map((ask) => ({ ...line, ask })))
-const ofLog = ["checkpoint", "log.vkey", "keys", "tile/0/000.p/1", "tile/entries/000.p/1"]
+const ofEpoch = ["checkpoint", "log.vkey", "keys", "tile/0/000.p/1", "tile/entries/000.p/1"]
+const ofLog = [...ofEpoch, "epochs", ...ofEpoch.map((name) => `epochs/1/${name}`)]
 
 const tables: Readonly<Record<string, readonly Line[]>> = {
   writing: linesOf(writing),
@@ -406,6 +407,7 @@ function templateOf(ask: string): string {
     .replace(/evidence-packs\/[^/]+/, "evidence-packs/{packId}")
     .replace(/published-policy\/(?!token)[^/]+/, "published-policy/{version}")
     .replace(/tile\/.+/, "tile/{tile}")
+    .replace(/epochs\/[^/]+/, "epochs/{epoch}")
     .replace(/\?.*/, "")
 }
 
