@@ -276,6 +276,15 @@ test("a copy goes on as it is only from exactly what was signed, and otherwise a
     await again.close()
   }
 
+  // No copy of ours, as a disk that was put back: what is behind goes on as an epoch; what is ahead was only not signed yet.
+  const putBack = `${house.data}-put-back`
+  cpSync(house.data, putBack, { recursive: true })
+  assert.deepEqual(await ask(putBack, headsOf("older-still", [`${origin} 30 ${Buffer.from(rootAt(target, 30)).toString("base64")}`])), {
+    kind: "needless",
+  })
+  const behind = await ask(putBack, headsOf("behind", [`${origin} 40 ${root}`]))
+  assert.ok(behind.kind === "resumed" && behind.workspaces[0]?.epoch === 2, JSON.stringify(behind))
+
   const strange = headsOf("strange", [line, `example.com/ledgers/later 4 ${anything.toString("base64")}`])
   const resumed = await ask(target, strange)
   const whole = { workspace: "acme", entries: 31, because: undefined, epoch: 1, origin }
