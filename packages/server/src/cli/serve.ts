@@ -8,6 +8,7 @@ import { keepSecrets } from "../keep.ts"
 import { createLog } from "../log.ts"
 import { serve, type Running, type ServeOptions } from "../serve.ts"
 import { greet } from "./greet.ts"
+import { openLines } from "./lines.ts"
 
 export interface ServeCommand {
   readonly environment: Readonly<Record<string, string | undefined>>
@@ -28,10 +29,12 @@ export async function runServe({ environment, version, demo, exit, faults = {} }
   const config = readConfig(environment, (path) => readFileSync(path, "utf8"))
   const secrets = keepSecrets(config)
   const forms = (["hex", "base64", "base64url"] as const).map((form) => Buffer.from(secrets.secret).toString(form))
-  const log = createLog(config.logLevel, [secrets.rootKey, ...forms], (line) => writeSync(2, line))
+  const lines = openLines(2, systemClock, (lost) => log.warn({ lines: lost }, "lines of this log were lost: nobody took them in time"))
+  const log = createLog(config.logLevel, [secrets.rootKey, ...forms], (line) => lines.write(line))
+  const end = (code: number) => void lines.written().then(() => exit(code))
   const onFatal = (cause: Error) => {
     log.fatal({ err: cause }, "storage cannot be trusted any more; the process ends, and a new one will look at what is there")
-    exit(1)
+    end(1)
   }
   const running = await serve(config, secrets, { log, version, onFatal, ...faults })
   let stopping = false
@@ -39,12 +42,12 @@ export async function runServe({ environment, version, demo, exit, faults = {} }
     if (stopping) return
     stopping = true
     log.info({ signal }, "stopping")
-    void systemClock.sleep(stopWithinMs).then(() => exit(1))
+    void systemClock.sleep(stopWithinMs).then(() => end(1))
     running.close().then(
-      () => exit(0),
+      () => end(0),
       (error: unknown) => {
         log.error({ err: error }, "stopping failed")
-        exit(1)
+        end(1)
       },
     )
   }
