@@ -51,6 +51,8 @@ function ofClients(groups: readonly Group[]): boolean {
 }
 
 const lateMs = 20
+/** Longer than a load lasts before a kill, so that some of it falls between, however slow the machine is. */
+const earlyMs = 200
 
 /** Says "done" a moment before it is. Keys that were used are still found, so nothing but a crash can tell. */
 function acknowledgeEarly(store: Store): Store {
@@ -62,7 +64,7 @@ function acknowledgeEarly(store: Store): Store {
     const nowhere: Head = { sequence: 1, hash: new Uint8Array(32), timeMs: 0 }
     const looked = await journal.append(groups.map(({ workspace, entries }) => ({ workspace, entries, from: nowhere })))
     const honest = !ofClients(groups) || looked.some(({ kind }) => kind === "used")
-    const stored = before.then(() => (honest ? undefined : sleep(lateMs))).then(() => journal.append(groups))
+    const stored = before.then(() => (honest ? undefined : sleep(earlyMs))).then(() => journal.append(groups))
     last = stored.catch(() => {})
     return honest ? await stored : groups.map((): Outcome => ({ kind: "done" }))
   })

@@ -367,6 +367,8 @@ function valueStories(story: Story): void {
       ] as const) {
         await expectFound(store, "acme", query(named(name, "a1", { isPrefix })), sequences)
         await expectFound(store, "acme", query(named(`metadata.${name}`, "A1", { isPrefix })), sequences)
+        if (!isPrefix) continue
+        for (const start of ["", "A"]) await expectFound(store, "acme", query(named(name, start, { isPrefix })), sequences)
       }
       await expectFound(store, "acme", query(named("Metadata.orderId", "a1", { isPrefix })), [])
       await expectFound(store, "acme", query(named("orderId", "a1", { isPrefix, not: true }), named("orderid", "a1")), [2])

@@ -110,7 +110,9 @@ function dictionaryOf(database: DatabaseSync): Dictionary {
   return {
     // The column is written from a list of names.
     sharedNames: (field) => lists.all(field).map(({ names }) => JSON.parse(String(names)) as string[]),
-    beginning(start) {
+    beginning(given) {
+      // The index has its tokens without capitals, and a name may have some: what is asked for is folded as it was.
+      const start = given.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase())
       const tokens: string[] = []
       // No token has a character as low as that which leads from one to the next.
       for (let token = following(start); token?.startsWith(start) === true; token = following(`${token}\x01`)) {
