@@ -2,6 +2,7 @@
 // It is here because `node --test` ends with success when its globs match nothing, and runs no file by itself while it runs others at once.
 
 import { globSync } from "node:fs"
+import { join } from "node:path"
 import { Readable } from "node:stream"
 import { run } from "node:test"
 import { spec } from "node:test/reporters"
@@ -25,6 +26,9 @@ if (empty.length > 0) {
   process.exit(1)
 }
 const files = [...new Set(globSync(globs))].toSorted((a, b) => (a < b ? -1 : 1))
+
+// Two hundred processes compile the same files: that is a fifth of their time.
+process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, "..", "node_modules", ".cache", "tests")
 
 // The tests are processes of their own, which end with this one.
 const stopped = new AbortController()

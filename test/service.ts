@@ -36,7 +36,7 @@ export interface Service extends AsyncDisposable {
   client(bearer?: string): Client
 }
 
-const compileCache = join(import.meta.dirname, "..", "node_modules", ".cache", "tests")
+export const compileCache = join(import.meta.dirname, "..", "node_modules", ".cache", "tests")
 const productProgram = join(import.meta.dirname, "..", "packages", "server", "src", "main.ts")
 const startsWithinMs = 20_000
 

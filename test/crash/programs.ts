@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process"
 import { createServer } from "node:net"
 import { join } from "node:path"
-import { startService, type Service, type ServiceOptions } from "../service.ts"
+import { compileCache, startService, type Service, type ServiceOptions } from "../service.ts"
 import type { Fault } from "./faults.ts"
 
 // Services that are started often: from code compiled once, and each data folder on a port of its own, so that a receipt, which holds a URL, is the same bytes
@@ -9,14 +9,13 @@ import type { Fault } from "./faults.ts"
 
 const productProgram = join(import.meta.dirname, "..", "..", "packages", "server", "src", "main.ts")
 export const faultyProgram = join(import.meta.dirname, "faults.ts")
-const compiled = join(import.meta.dirname, "..", "..", "node_modules", ".cache", "tallystick-tests")
 const ports = new Map<string, number>()
 
 /** The product, or the product with a fault in it. */
 export async function startProgram({ environment, ...options }: ServiceOptions = {}, fault?: Fault): Promise<Service> {
   const port = ports.get(options.data ?? "") ?? (await freePort())
   const planted = fault === undefined ? {} : { program: faultyProgram, arguments: [fault] }
-  const settings = { NODE_COMPILE_CACHE: compiled, TALLYSTICK_PORT: String(port), ...environment }
+  const settings = { TALLYSTICK_PORT: String(port), ...environment }
   const service = await startService({ ...options, ...planted, environment: settings })
   ports.set(service.data, port)
   return service
@@ -30,7 +29,7 @@ export interface Ended {
 
 /** Starts the product where it must not come up, and waits until it has ended; it is killed, if not by itself, after a while. */
 export function startInVain(environment: Readonly<Record<string, string>>, killAfterMs = 20_000): Promise<Ended> {
-  const settings = { PATH: process.env["PATH"], NODE_COMPILE_CACHE: compiled, TALLYSTICK_PORT: "0", ...environment }
+  const settings = { PATH: process.env["PATH"], NODE_COMPILE_CACHE: compileCache, TALLYSTICK_PORT: "0", ...environment }
   const child = spawn(process.execPath, [productProgram, "serve"], {
     env: settings,
     stdio: ["ignore", "pipe", "pipe"],
