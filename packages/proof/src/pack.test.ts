@@ -432,6 +432,8 @@ test("whatever the files hold, the answer is a verdict", (context) => {
     const path = paths[below(paths.length)] ?? ""
     const bytes = files.get(path) ?? assert.fail()
     const cut = bytes.slice(0, below(bytes.length))
+    // Whole lines of disclosures may be withheld.
+    if (path.startsWith("disclosures/") && (cut.length === 0 || cut.at(-1) === 0x0a)) continue
     failureOf(zip(new Map([...files, [path, cut]])), `${path} cut to ${cut.length}`)
   }
   for (const nothing of [new Map(), new Uint8Array(), utf8("PK"), zip(new Map())]) {
