@@ -16,7 +16,7 @@ FROM node:26.10.0-trixie-slim
 # The heads file stands on a volume of its own, so that whoever restores the data does not restore it as well.
 # The link is for whoever administers it: docker compose exec tallystick tallystick doctor
 RUN mkdir /data /heads && chown node:node /data /heads && chmod 700 /data /heads \
-    && ln -s /app/packages/server/src/main.ts /usr/local/bin/tallystick
+    && ln -s /app/packages/server/bin/tallystick.mjs /usr/local/bin/tallystick
 COPY --from=build /app /app
 ENV NODE_ENV=production \
     NODE_COMPILE_CACHE=/tmp/tallystick \
@@ -29,5 +29,5 @@ VOLUME ["/data", "/heads"]
 EXPOSE 8080
 HEALTHCHECK --interval=10s --timeout=5s --start-period=30s \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.TALLYSTICK_PORT}/healthz`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
-ENTRYPOINT ["node", "/app/packages/server/src/main.ts"]
+ENTRYPOINT ["node", "/app/packages/server/bin/tallystick.mjs"]
 CMD ["serve"]

@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url"
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const folder = mkdtempSync(join(tmpdir(), "tallystick-openapi-"))
 const settings = { TALLYSTICK_DATA: join(folder, "data"), TALLYSTICK_PORT: "0" }
-const service = spawn(process.execPath, [join(root, "packages", "server", "src", "main.ts"), "serve"], {
+const service = spawn(process.execPath, [join(root, "packages", "server", "bin", "tallystick.mjs"), "serve"], {
   env: { PATH: process.env.PATH, ...settings },
   stdio: ["ignore", "pipe", "inherit"],
 })

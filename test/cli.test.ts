@@ -18,7 +18,7 @@ interface Ran {
   readonly errors: string
 }
 
-const program = join(import.meta.dirname, "..", "packages", "server", "src", "main.ts")
+const program = join(import.meta.dirname, "..", "packages", "server", "bin", "tallystick.mjs")
 
 function tallystick(args: readonly string[], environment: Readonly<Record<string, string>> = {}, uid?: number): Promise<Ran> {
   const child = spawn(process.execPath, [program, ...args], {

@@ -11,7 +11,7 @@ import { eventFor, eventually, makeWorkspace, type Client, type Service, type Wo
 // A ledger that goes on as a new epoch, after a restore that lost its end, and then as a third: everything that can be asked of it, or done with it, is as right
 // as it was, on both sides of each boundary.
 
-const program = join(import.meta.dirname, "..", "packages", "server", "src", "main.ts")
+const program = join(import.meta.dirname, "..", "packages", "server", "bin", "tallystick.mjs")
 const quickAudit = { TALLYSTICK_LIMIT_AUDIT_ENTRIES_PER_SECOND: "100000", TALLYSTICK_LIMIT_AUDIT_ROUND_EVERY_MS: "100" }
 
 interface Ran {

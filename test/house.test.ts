@@ -74,7 +74,7 @@ test("what only looks like a fault is none", () => {
 })
 
 function readTexts(): ReadonlyMap<string, string> {
-  const paths = globSync(["package.json", "packages/*/package.json", "packages/*/src/**/*", "{test,scripts}/**/*"], {
+  const paths = globSync(["package.json", "packages/*/package.json", "packages/*/{bin,src}/**/*", "{test,scripts}/**/*"], {
     cwd: root,
     withFileTypes: true,
     exclude: (entry) => ["node_modules", "dist"].includes(basename(entry.name)),

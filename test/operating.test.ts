@@ -23,7 +23,7 @@ interface Look {
   readonly advice?: string
 }
 
-const program = join(import.meta.dirname, "..", "packages", "server", "src", "main.ts")
+const program = join(import.meta.dirname, "..", "packages", "server", "bin", "tallystick.mjs")
 
 function tallystick(args: readonly string[], environment: Readonly<Record<string, string>> = {}): Promise<Ran> {
   const child = spawn(process.execPath, [program, ...args], {

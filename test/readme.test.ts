@@ -77,7 +77,7 @@ test("every command in the documents is run, and what a document shows wrong is 
   assert.equal(commands(format), stepsOf(format, "checked").length)
   assert.equal(commands(operating), 1 + stepsOf(operating, "operating").length)
   const { scripts } = JSON.parse(read("package.json")) as { scripts: { start: string } }
-  assert.ok(scripts.start.endsWith("packages/server/src/main.ts serve --demo"), "what is tried here is not what npm start does")
+  assert.ok(scripts.start.endsWith("packages/server/bin/tallystick.mjs serve --demo"), "what is tried here is not what npm start does")
 
   const lies: readonly (readonly [answer: string, shown: string])[] = [
     ['{"a":1}', '{"a":2}'],
@@ -157,7 +157,7 @@ test("links between the documents lead somewhere", () => {
 })
 
 test("files that the documents name are there", () => {
-  const places = [".", "packages/server/src"]
+  const places = [".", "packages/server", "packages/server/src"]
   let looked = 0
   for (const path of globSync(["*.md", "docs/*.md", "packages/*/README.md"], { cwd: root })) {
     for (const [, file = ""] of read(path).matchAll(/`((?:[\w-]+\/)*(?:[\w-]+\/|[\w.-]+\.(?:ts|mjs|sql)))`/g)) {

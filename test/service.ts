@@ -37,7 +37,7 @@ export interface Service extends AsyncDisposable {
 }
 
 export const compileCache = join(import.meta.dirname, "..", "node_modules", ".cache", "tests")
-const productProgram = join(import.meta.dirname, "..", "packages", "server", "src", "main.ts")
+const productProgram = join(import.meta.dirname, "..", "packages", "server", "bin", "tallystick.mjs")
 const startsWithinMs = 20_000
 
 /** Resolves when the service answers; rejects, with what it said, if it ends before. */

@@ -7,7 +7,7 @@ import type { FsckMeasured } from "./fsck.ts"
 import type { Load, Measured } from "./load.ts"
 
 const here = import.meta.dirname
-const mainProgram = join(here, "..", "..", "packages", "server", "src", "main.ts")
+const mainProgram = join(here, "..", "..", "packages", "server", "bin", "tallystick.mjs")
 
 export interface Program {
   readonly url: string

@@ -7,7 +7,7 @@ import type { Fault } from "./faults.ts"
 // Services that are started often: from code compiled once, and each data folder on a port of its own, so that a receipt, which holds a URL, is the same bytes
 // after a restart.
 
-const productProgram = join(import.meta.dirname, "..", "..", "packages", "server", "src", "main.ts")
+const productProgram = join(import.meta.dirname, "..", "..", "packages", "server", "bin", "tallystick.mjs")
 export const faultyProgram = join(import.meta.dirname, "faults.ts")
 const ports = new Map<string, number>()
 

@@ -10,7 +10,7 @@ import { eventFor, eventually, makeWorkspace, type Service, type Workspace } fro
 
 // A ledger is exported while it is served, and checked by the offline verifier and, where Go is, by what Go checks its own module log with.
 
-const program = join(import.meta.dirname, "..", "..", "packages", "server", "src", "main.ts")
+const program = join(import.meta.dirname, "..", "..", "packages", "server", "bin", "tallystick.mjs")
 
 interface Ran {
   readonly code: number | null

@@ -386,7 +386,7 @@ interface Ran {
 }
 
 const compiled = join(import.meta.dirname, "..", "..", "node_modules", ".cache", "tallystick-tests")
-const program = join(import.meta.dirname, "..", "..", "packages", "server", "src", "main.ts")
+const program = join(import.meta.dirname, "..", "..", "packages", "server", "bin", "tallystick.mjs")
 
 function tallystick(data: string, command: string, args: readonly string[] = [], by = program): Promise<Ran> {
   const environment = { PATH: process.env["PATH"], TALLYSTICK_DATA: data, NODE_COMPILE_CACHE: compiled }
