@@ -1,4 +1,5 @@
-// Runs the tests: `scripts/test.mjs [--timeout=ms] [--name=pattern] [files or globs]`; without files, every test of every package.
+// Runs the tests: `scripts/test.mjs [--timeout=ms] [--name=pattern] [--minutes=n] [files or globs]`; without files, every test of every
+// package. The minutes are those that the tests at length may take.
 // It is here because `node --test` ends with success when its globs match nothing, and runs no file by itself while it runs others at once.
 
 import { globSync } from "node:fs"
@@ -11,11 +12,11 @@ import { parseArgs } from "node:util"
 const every = ["packages/*/src/**/*.test.ts", "test/**/*.test.ts"]
 
 /** These measure how quick the service is: beside another test they would measure that one. */
-const measuring = new Set(["test/promises/overload.test.ts", "test/promises/slow-clients.test.ts"])
+const measuring = new Set(["test/promises/overload.test.ts", "test/promises/slow-clients.test.ts", "test/promises/measuring.deep.ts"])
 
 const { values, positionals } = parseArgs({
   // A file that hangs for ten minutes has failed.
-  options: { timeout: { type: "string", default: "600000" }, name: { type: "string" } },
+  options: { timeout: { type: "string", default: "600000" }, name: { type: "string" }, minutes: { type: "string" } },
   allowPositionals: true,
 })
 const globs = positionals.length > 0 ? positionals : every
@@ -29,6 +30,8 @@ const files = [...new Set(globSync(globs))].toSorted((a, b) => (a < b ? -1 : 1))
 
 // Two hundred processes compile the same files: that is a fifth of their time.
 process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, "..", "node_modules", ".cache", "tests")
+
+if (values.minutes !== undefined) process.env.DEEP_MINUTES = values.minutes
 
 // The tests are processes of their own, which end with this one.
 const stopped = new AbortController()

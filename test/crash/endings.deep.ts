@@ -1,5 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
+import { atLength } from "../promises/at-length.ts"
 import { createChance, seedOf } from "../promises/chance.ts"
 import { fillAgainAndAgain } from "./disk-full.ts"
 import { makeDisk, noDisk } from "./disks.ts"
@@ -11,46 +12,63 @@ import { noTracer } from "./tracer.ts"
 
 test("what was acknowledged survives 2,000 kills", async (t) => {
   const chance = createChance(seedOf(t))
-  for (let run = 0; run < 10; run++) {
-    const endured = await endure({ endings: 200, signal: "SIGKILL", clients: 32, loadMsMax: 150, chance })
-    t.diagnostic(JSON.stringify(endured))
-    assert.ok(endured.retried >= 2000 && endured.recordedUnheard >= 100)
-  }
+  let acknowledged = 0
+  await atLength(t, { what: "kills", wanted: 2000, minutes: 30 }, async () => {
+    const endured = await endure({ endings: 50, signal: "SIGKILL", clients: 32, loadMsMax: 150, chance })
+    assert.ok(endured.retried >= 500 && endured.recordedUnheard >= 25)
+    assert.ok(endured.lookedUp === endured.acknowledged && endured.sentAgain === endured.acknowledged)
+    acknowledged += endured.acknowledged
+    return endured.endings
+  })
+  t.diagnostic(`${acknowledged} acknowledged events, each of them found`)
 })
 
 test("500 stops under load are clean", async (t) => {
-  const endured = await endure({ endings: 500, signal: "SIGTERM", clients: 32, loadMsMax: 150, chance: createChance(seedOf(t)) })
-  t.diagnostic(JSON.stringify(endured))
-  assert.ok(endured.retried >= 5000)
-  assert.equal(endured.recordedUnheard, 0)
+  const chance = createChance(seedOf(t))
+  await atLength(t, { what: "stops", wanted: 500, minutes: 8 }, async () => {
+    const endured = await endure({ endings: 25, signal: "SIGTERM", clients: 32, loadMsMax: 150, chance })
+    assert.ok(endured.retried >= 250)
+    assert.equal(endured.recordedUnheard, 0)
+    return endured.endings
+  })
 })
 
-for (const kind of ["ext4", "xfs"] as const) {
+for (const [kind, minutes] of [
+  ["ext4", 16],
+  ["xfs", 8],
+] as const) {
   test(`what was acknowledged survives 1,000 power cuts on ${kind}`, { skip: noDisk(kind) }, async (t) => {
     const chance = createChance(seedOf(t))
-    // A new disk now and then, because these are small.
-    for (let run = 0; run < 20; run++) {
+    let acknowledged = 0
+    await atLength(t, { what: "power cuts", wanted: 1000, minutes }, async () => {
+      // A new disk each time, because these are small.
       using disk = makeDisk(kind)
       const endured = await endure({ endings: 50, signal: "SIGKILL", clients: 16, loadMsMax: 150, chance, disk })
-      t.diagnostic(JSON.stringify(endured))
       assert.ok(endured.acknowledged >= 500 && endured.retried >= 300)
-    }
+      assert.ok(endured.lookedUp === endured.acknowledged && endured.sentAgain === endured.acknowledged)
+      acknowledged += endured.acknowledged
+      return endured.endings
+    })
+    t.diagnostic(`${acknowledged} acknowledged events, each of them found`)
   })
 }
 
 test("a disk that is full 200 times", { skip: noDisk("ext4") }, async (t) => {
   const chance = createChance(seedOf(t))
-  for (let run = 0; run < 10; run++) {
+  await atLength(t, { what: "times full", wanted: 200, minutes: 7 }, async () => {
     using disk = makeDisk("ext4")
-    const filled = await fillAgainAndAgain({ disk, cycles: 20, chance })
-    assert.ok(filled.cycles === 20 && filled.refused >= 400 && filled.slowestResumeMs <= 5000)
-  }
+    const filled = await fillAgainAndAgain({ disk, cycles: 10, chance })
+    assert.ok(filled.cycles === 10 && filled.refused >= 200 && filled.slowestResumeMs <= 5000)
+    return filled.cycles
+  })
 })
 
 test("1,200 points where the disk fails", { skip: noTracer() }, async (t) => {
   const chance = createChance(seedOf(t))
-  for (let run = 0; run < 20; run++) {
+  await atLength(t, { what: "points", wanted: 1200, minutes: 6 }, async () => {
     const failed = await failAgainAndAgain({ points: 60, chance })
     assert.ok(failed.points === 60 && failed.failed >= 150 && failed.ended === 20 && failed.notReady === 20)
-  }
+    assert.equal(failed.lookedUp, failed.acknowledged)
+    return failed.points
+  })
 })

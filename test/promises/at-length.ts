@@ -1,0 +1,36 @@
+import type { TestContext } from "node:test"
+
+// A suite at length: round after round, until as much was tried as is wanted or the suite's minutes are over. It says how far it came, so
+// that a run on a slow machine ends in its time and is not taken for more than it was.
+
+/** All suites together take so long where none comes to its end: two files side by side, and then what must be alone. */
+const allMinutes = 90
+
+export interface Length {
+  /** What is counted. */
+  readonly what: string
+  readonly wanted: number
+  /** Of the ninety. `npm run test:deep -- --minutes=30` gives a third of it. */
+  readonly minutes: number
+}
+
+/** A round says how much it has tried. One that would take the suite beyond its minutes is not begun; the first always is. */
+export async function atLength(
+  t: TestContext,
+  { what, wanted, minutes }: Length,
+  round: (number: number) => Promise<number>,
+): Promise<void> {
+  const share = Number(process.env["DEEP_MINUTES"] ?? allMinutes) / allMinutes
+  const started = performance.now()
+  const elapsed = () => performance.now() - started
+  let tried = 0
+  let slowestMs = 0
+  for (let number = 0; tried < wanted && (number === 0 || elapsed() + slowestMs < minutes * share * 60_000); number++) {
+    const began = elapsed()
+    const more = await round(number)
+    if (!(more > 0)) throw new Error("a round that tries nothing would go on for ever, or pass")
+    tried += more
+    slowestMs = Math.max(slowestMs, elapsed() - began)
+  }
+  t.diagnostic(`${tried} of ${wanted} ${what} in ${(elapsed() / 60_000).toFixed(1)} minutes`)
+}
