@@ -9,7 +9,7 @@ import type { Disk } from "./disks.ts"
 import type { Fault } from "./faults.ts"
 import { startProgram } from "./programs.ts"
 
-// A disk that others fill, to the last byte, while the ledger is written to; then there is space again.
+// A disk that others fill, to the last byte, while the ledger is written to and is killed; then there is space again.
 
 export interface FilledOptions {
   readonly disk: Disk
@@ -23,6 +23,8 @@ export interface Filled extends Audited {
   readonly acknowledged: number
   readonly refused: number
   readonly read: number
+  /** On the full disk. */
+  readonly starts: number
   readonly slowestResumeMs: number
 }
 
@@ -31,10 +33,12 @@ const resumesWithinMs = 5000
 
 export async function fillAgainAndAgain({ disk, cycles, chance, fault }: FilledOptions): Promise<Filled> {
   const environment = { TALLYSTICK_LIMIT_DISK_RESERVE_BYTES: String(reserveBytes) }
-  await using service = await startProgram({ data: join(disk.path, "data"), environment }, fault)
+  const start = () => startProgram({ data: join(disk.path, "data"), environment }, fault)
+  let service = await start()
+  await using _last = { [Symbol.asyncDispose]: () => service[Symbol.asyncDispose]() }
   const workspace = await makeWorkspace(service)
   const writes: Write[] = []
-  const seen = { refused: 0, read: 0, slowestResumeMs: 0 }
+  const seen = { refused: 0, read: 0, starts: 0, slowestResumeMs: 0 }
   const write = async (): Promise<Reply> => {
     const one = eventWrite(workspace.id, `a-write-to-a-small-disk-${writes.length}-${seen.refused}`, chance)
     const reply = await send(workspace.writer, [one])
@@ -48,15 +52,28 @@ export async function fillAgainAndAgain({ disk, cycles, chance, fault }: FilledO
   for (let cycle = 0; cycle < cycles; cycle++) {
     for (let at = 0; at < 20; at++) assert.equal((await write()).status, 202)
     // Once there is less than the reserve, and once there is nothing at all.
-    fill(ballast, cycle % 2 === 0 ? reserveBytes - 500_000 : 0)
-    for (let at = 0; at < 20; at++) {
-      const reply = await write()
-      assert.equal(`${reply.status} ${reply.json().error}`, "503 storage_full", "a full disk is a clean refusal")
-      assert.ok(reply.headers.has("retry-after"))
-      seen.refused += 1
+    const toTheLast = cycle % 2 === 1
+    fill(ballast, toTheLast ? 0 : reserveBytes - 500_000)
+    const expectFull = async (): Promise<void> => {
+      for (let at = 0; at < 20; at++) {
+        const reply = await write()
+        assert.equal(`${reply.status} ${reply.json().error}`, "503 storage_full", "a full disk is a clean refusal")
+        assert.ok(reply.headers.has("retry-after"))
+        seen.refused += 1
+      }
+      assert.equal((await service.client().get("/readyz")).status, 503, "what cannot append is not ready")
+      seen.read += await readAll(service, workspace, writes)
     }
-    assert.equal((await service.client().get("/readyz")).status, 503, "what cannot append is not ready")
-    seen.read += await readAll(service, workspace, writes)
+    await expectFull()
+    if (toTheLast) {
+      // A start needs no space either, after a kill as after a stop.
+      for (const signal of ["SIGKILL", "SIGTERM"] as const) {
+        await service.end(signal)
+        service = await start()
+        await expectFull()
+        seen.starts += 1
+      }
+    }
     rmSync(ballast)
     const startedMs = performance.now()
     await eventually("writes to resume", async () => ((await write()).status === 202 ? true : undefined), resumesWithinMs)
