@@ -12,7 +12,10 @@ test("on a disk that is full twice, writes are refused, reads go on, and writes 
   using disk = makeDisk("ext4")
   const filled = await fillAgainAndAgain({ disk, cycles: 2, chance: createChance(seedOf(t)) })
   t.diagnostic(JSON.stringify(filled))
-  assert.ok(filled.cycles === 2 && filled.starts === 2 && filled.refused >= 80 && filled.read >= 32 && filled.acknowledged >= 42, "too little was tried")
+  assert.ok(
+    filled.cycles === 2 && filled.starts === 2 && filled.refused >= 80 && filled.read >= 32 && filled.acknowledged >= 42,
+    "too little was tried",
+  )
   assert.ok(filled.slowestResumeMs <= 5000)
 })
 
