@@ -71,6 +71,7 @@ test("any other body is refused, naming the receipt that the key belongs to, and
     reused(JSON.stringify(changes), eventFor(acme.id, { metadata, ...changes }), key, [first.receipt])
   await expectRows([
     changed({ projectId: "other" }),
+    changed({ projectId: "unheard-of" }),
     changed({ action: "billing.invoice.reject" }),
     changed({ action: "Billing.invoice.approve" }),
     changed({ actor: { id: "usr_1", type: "user" } }),
@@ -92,6 +93,13 @@ test("any other body is refused, naming the receipt that the key belongs to, and
     changed({ metadata: { ...metadata, s: "1 " } }),
     changed({ metadata: { ...metadata, more: {} } }),
   ])
+  const unheard = { ...eventFor(acme.id, { projectId: "unheard-of" }), idempotencyKey: key }
+  const batch = await writer.post("/v1/events/batch", { events: [unheard, unheard] })
+  assert.deepEqual(
+    batch.json().results.map(({ error }: { error: string }) => error),
+    ["idempotency_key_reused", "idempotency_key_reused"],
+  )
+  assert.equal((await reader.get(`${acme.path}/projects/unheard-of`)).status, 404, "a refused write has made the project that it names")
   const next = (await writer.write(eventFor(acme.id))).json()
   assert.equal(next.previousHash, first.eventHash)
 })

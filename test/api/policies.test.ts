@@ -280,7 +280,14 @@ test("a workspace may take consents to published versions only", async () => {
     { ...consent(2), gets: "400 invalid_field", has: ["the newest is 1"] },
   ])
   await root.patch(path, { requirePublishedPolicy: false })
-  await expectRows([{ ...consent(2), gets: 202 }])
+  const second = consent(2)
+  await expectRows([{ ...second, gets: 202 }])
+  await root.patch(path, { requirePublishedPolicy: true })
+  await expectRows([
+    { ...second, about: "what was recorded is sent again", gets: 202 },
+    { ...second, about: "another under its key", send: { ...second.send, mode: "implicit" }, gets: "422 idempotency_key_reused" },
+    { ...consent(2), about: "a new one", gets: "400 invalid_field", has: ["the newest is 1"] },
+  ])
 })
 
 test("policies and the version of events outlive a restart", async () => {

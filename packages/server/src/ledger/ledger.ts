@@ -30,7 +30,13 @@ export interface Said {
   readonly keyId?: string
   readonly context?: Context
   readonly receivedAtMs: number
-  readonly idempotency?: { readonly route: Route; readonly key: string }
+  readonly idempotency?: Idempotency
+}
+
+/** The key under which a caller says something. */
+export interface Idempotency {
+  readonly route: Route
+  readonly key: string
 }
 
 export type Recorded =
@@ -43,6 +49,8 @@ export type Recorded =
 export interface Ledger {
   /** Records all that is said, each under its own key; the changes commit with the entries. */
   record(workspace: Document<"workspace">, said: readonly Said[], changes?: readonly Change[]): Promise<readonly Recorded[]>
+  /** Whether something is recorded under this key, so that nothing else ever will be. */
+  knows(workspace: Document<"workspace">, idempotency: Idempotency): Promise<boolean>
   readonly makeId: MakeId
   readonly random: Random
   readonly sequencer: Sequencer
@@ -72,7 +80,7 @@ export function createLedger({ journal, clock, limits, secret, report, random = 
       const chain = chainOf(workspace)
       const contents = said.map((one) => contentOf(workspace, one, makeId, limits.clockAheadMs))
       const sealed = said.map(({ kind, idempotency }, at) => {
-        const idem = idempotency === undefined ? undefined : idemOf(chain.idemSecret, idempotency.route, idempotency.key)
+        const idem = idempotency === undefined ? undefined : idemIn(chain, idempotency)
         // What the service itself says is about no customer, and must stay readable: a ledger's genesis and its keys above all.
         const personalKeys = kind === "event" || kind === "consent" ? workspace.value.personalKeys : []
         return seal(kind, contents[at] as Content, idem, { personalKeys, random })
@@ -81,6 +89,7 @@ export function createLedger({ journal, clock, limits, secret, report, random = 
       const originals = await originalsOf(chain, placed)
       return said.map(({ kind }, at) => recordedAs(kind, contents[at] as Content, placed[at] as Placed, originals))
     },
+    knows: async (workspace, idempotency) => (await journal.byKey(workspace.id, idemIn(chainOf(workspace), idempotency))) !== undefined,
   }
 
   async function originalsOf({ workspace }: Chain, placed: readonly Placed[]): Promise<ReadonlyMap<number, Opened>> {
@@ -127,9 +136,17 @@ function contentOf({ id: workspaceId, value }: Document<"workspace">, said: Said
   }
 }
 
+interface KeyedChain extends Chain {
+  readonly idemSecret: Uint8Array
+}
+
+function idemIn({ idemSecret }: KeyedChain, { route, key }: Idempotency): string {
+  return idemOf(idemSecret, route, key)
+}
+
 /** What does not change of a workspace's chain, worked out once. */
-function chains(secret: Uint8Array): (workspace: Document<"workspace">) => Chain & { readonly idemSecret: Uint8Array } {
-  const known = new Map<string, Chain & { readonly idemSecret: Uint8Array }>()
+function chains(secret: Uint8Array): (workspace: Document<"workspace">) => KeyedChain {
+  const known = new Map<string, KeyedChain>()
   return (workspace) => {
     const { id, value } = workspace
     const seen = known.get(value.ledgerId)

@@ -133,6 +133,7 @@ function journalStories(story: Story): void {
       assert.equal((await journal.records("none", 1, 10)).length, 0)
     }
     assert.equal(await served.journal.byReceipt("none", receiptNamed("a")), undefined)
+    assert.equal(await served.journal.byKey("none", keyNamed("a")), undefined)
     assert.deepEqual(await served.journal.append([]), [])
     await served.ready()
   })
@@ -160,6 +161,8 @@ function journalStories(story: Story): void {
     assert.equal(await served.journal.byReceipt("acme", receiptNamed("z")), undefined)
     assert.equal(await served.journal.byReceipt("other", receiptNamed("a")), undefined)
     assert.equal(await served.journal.byReceipt("acme", receiptNamed("a").slice(0, 20)), undefined)
+    const byKey = (workspace: string, name: string) => served.journal.byKey(workspace, keyNamed(name))
+    assert.deepEqual([await byKey("acme", "a"), await byKey("acme", "z"), await byKey("other", "a")], [1, undefined, undefined])
   })
 
   story("of several groups each is kept whole or not at all", async ({ served, watched }) => {
@@ -232,6 +235,7 @@ function keyStories(story: Story): void {
       assert.deepEqual(await usedOf(served, "other", ["a", "c", "x"]), [["x", 1]])
       assert.deepEqual(await usedOf(served, "nobody", ["a"]), [])
       assert.equal((await served.journal.byReceipt("acme", receiptNamed("c")))?.sequence, 3)
+      assert.equal(await served.journal.byKey("acme", keyNamed("c")), 3)
     }
     await expectExact(store)
     const again = (await store.reopen?.()) ?? store

@@ -53,6 +53,7 @@ export function openMemory(): MemoryStore {
       const sequence = chainOf(workspace).byReceipt.get(receipt)
       return sequence === undefined ? undefined : chainOf(workspace).entries[sequence - 1]
     },
+    byKey: async (workspace, idem) => chainOf(workspace).byKey.get(idem),
     append: async (groups) => groups.map(appendGroup),
   }
 

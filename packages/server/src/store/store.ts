@@ -70,6 +70,8 @@ export interface JournalReader {
 
 export interface Journal extends JournalReader {
   byReceipt(workspace: string, receipt: string): Promise<Stored | undefined>
+  /** The sequence of the entry that has this key. */
+  byKey(workspace: string, idem: string): Promise<number | undefined>
   /**
    * Adds each group's entries right after its `from`, all or none of a group, with the registry changes that they record;
    * on stable storage when it returns. A rejection means that the outcome is unknown: read the head again before going on.

@@ -3,7 +3,7 @@
 import type { JsonObject } from "@tallystick/proof"
 import { isoTime, type Clock } from "../clock.ts"
 import { LedgerError } from "../error.ts"
-import type { Ledger, Said } from "../ledger/ledger.ts"
+import type { Idempotency, Ledger, Said } from "../ledger/ledger.ts"
 import type { ProjectDocument } from "../store/documents.ts"
 import type { Change, Document, Registry } from "../store/store.ts"
 import { actSaid } from "./acts.ts"
@@ -21,8 +21,11 @@ export interface Projects {
   find(workspace: string, id: string): Promise<Document<"project"> | undefined>
   list(workspace: string, before: number, limit: number): Promise<readonly Document<"project">[]>
   change(by: Principal, workspace: Document<"workspace">, id: string, request: Omit<ProjectRequest, "id">): Promise<Document<"project">>
-  /** The project of an event, made if it is not there, unless the workspace is closed to unknown ones. */
-  ensure(by: Principal, workspace: Document<"workspace">, id: string): Promise<Document<"project">>
+  /**
+   * The project of a write, made if it is not there, unless the workspace is closed to unknown ones. Undefined if it is not there and the
+   * write's key is taken: then nothing will be recorded, and nothing is made.
+   */
+  ensure(by: Principal, workspace: Document<"workspace">, id: string, write: Idempotency): Promise<Document<"project"> | undefined>
 }
 
 export function createProjects({ registry, ledger, clock }: { registry: Registry; ledger: Ledger; clock: Clock }): Projects {
@@ -69,11 +72,12 @@ export function createProjects({ registry, ledger, clock }: { registry: Registry
       }
     },
 
-    async ensure(by, workspace, id) {
+    async ensure(by, workspace, id, write) {
       const found = await find(workspace.id, id)
       if (found !== undefined) return found
       if (workspace.value.projects === "closed")
         throw new LedgerError("not_found", "there is no such project, and this workspace is closed to new ones")
+      if (await ledger.knows(workspace, write)) return undefined
       try {
         return await create(by, workspace, { id })
       } catch (error) {

@@ -183,12 +183,13 @@ test("projects are created once, changed with a record, and made for an event th
   await assert.rejects(house.projects.change(instance, acme, "none", {}), code("not_found"))
 
   // Many events with one new project at once: it is made once, and none of them fails.
-  await Promise.all(Array.from({ length: 10 }, () => house.projects.ensure(someKey, acme, "fresh")))
-  await house.projects.ensure(someKey, acme, "fresh")
+  const write = { route: "/v1/events", key: "a-key-that-nothing-has" } as const
+  await Promise.all(Array.from({ length: 10 }, () => house.projects.ensure(someKey, acme, "fresh", write)))
+  await house.projects.ensure(someKey, acme, "fresh", write)
   assert.equal((await house.projects.find("acme", "fresh"))?.version, 1)
   const closed = await house.workspaces.change(instance, "acme", { projects: "closed" })
-  await house.projects.ensure(someKey, closed, "fresh")
-  await assert.rejects(house.projects.ensure(someKey, closed, "unknown"), code("not_found"))
+  await house.projects.ensure(someKey, closed, "fresh", write)
+  await assert.rejects(house.projects.ensure(someKey, closed, "unknown", write), code("not_found"))
   const page = await house.projects.list("acme", Number.MAX_SAFE_INTEGER, 10)
   assert.deepEqual(
     page.map(({ id }) => id),

@@ -21,15 +21,19 @@ export function consentEndpoints(service: Service): readonly ServiceEndpoint[] {
         const { workspaceId, projectId = usualProject, metadata = {}, ...consent } = body
         permitWrite(service, caller, workspaceId, projectId)
         const workspace = await service.workspaces.get(workspaceId)
+        const idempotency = { route: "/v1/consents", key: headers["idempotency-key"] } as const
         // Before the project is made: what is refused leaves nothing behind.
-        if (workspace.value.requirePublishedPolicy)
-          requirePublished(consent.policyVersion, (await service.projects.find(workspaceId, projectId))?.value.policyVersion)
-        await service.projects.ensure(caller, workspace, projectId)
+        if (workspace.value.requirePublishedPolicy) {
+          const newest = (await service.projects.find(workspaceId, projectId))?.value.policyVersion ?? 0
+          // What was recorded before there was this rule may be sent again.
+          if (consent.policyVersion > newest && !(await service.ledger.knows(workspace, idempotency))) throw unpublished(newest)
+        }
+        await service.projects.ensure(caller, workspace, projectId, idempotency)
         const said = {
           // What came through the strict scanner is JSON.
           ...consentSaid({ ...consent, projectId, metadata: metadata as JsonObject }, receivedAtMs),
           ...sender(caller, context),
-          idempotency: { route: "/v1/consents", key: headers["idempotency-key"] },
+          idempotency,
         } as const
         const [recorded] = await service.ledger.record(workspace, [said])
         if (recorded === undefined) throw new Error("the ledger answers for everything that it was given")
@@ -40,8 +44,7 @@ export function consentEndpoints(service: Service): readonly ServiceEndpoint[] {
 }
 
 /** Versions count without a gap, so all up to the newest are published. */
-function requirePublished(version: number, newest = 0): void {
-  if (version <= newest) return
+function unpublished(newest: number): LedgerError {
   const which = newest === 0 ? "none is published yet" : `the newest is ${newest}`
-  throw new LedgerError("invalid_field", `policyVersion must be a published version of the project's policy: ${which}`)
+  return new LedgerError("invalid_field", `policyVersion must be a published version of the project's policy: ${which}`)
 }

@@ -24,8 +24,9 @@ export function eventEndpoints(service: Service): readonly ServiceEndpoint[] {
       body: Event,
       answers: { 202: Receipt },
       async handle(call) {
-        const { workspace, project } = await admit(service, call.caller, call.body.workspaceId, call.body.projectId)
-        const said = saidOf(call, call.body, call.headers["idempotency-key"], project.value.policyVersion)
+        const key = call.headers["idempotency-key"]
+        const { workspace, project } = await admit(service, call.caller, call.body, key)
+        const said = saidOf(call, call.body, key, project?.value.policyVersion)
         const recorded = the((await service.ledger.record(workspace, [said]))[0])
         return receiptAnswer(service, call.caller, recorded)
       },
@@ -98,11 +99,10 @@ async function admitItem(
     known.items.push({ place, said: saidOf(call, event, event.idempotencyKey, known.projects.get(event.projectId)) })
     return
   }
-  const { workspace, project } = await admit(service, call.caller, event.workspaceId, event.projectId)
-  const { policyVersion } = project.value
+  const { workspace, project } = await admit(service, call.caller, event, event.idempotencyKey)
   const group: Gathered = known ?? { workspace, projects: new Map(), items: [] }
-  group.projects.set(event.projectId, policyVersion)
-  group.items.push({ place, said: saidOf(call, event, event.idempotencyKey, policyVersion) })
+  if (project !== undefined) group.projects.set(event.projectId, project.value.policyVersion)
+  group.items.push({ place, said: saidOf(call, event, event.idempotencyKey, project?.value.policyVersion) })
   admitted.set(event.workspaceId, group)
 }
 
@@ -121,14 +121,20 @@ export function permitWrite(
 /** Where a write goes. */
 interface Admitted {
   readonly workspace: Document<"workspace">
-  readonly project: Document<"project">
+  /** Undefined where nothing will be recorded, because the key is taken. */
+  readonly project: Document<"project"> | undefined
 }
 
 /** Workspace and project of a write, if the caller may write to them; the project is made if need be. */
-async function admit(service: Service, caller: Principal | undefined, workspaceId: string, projectId: string): Promise<Admitted> {
+async function admit(
+  service: Service,
+  caller: Principal | undefined,
+  { workspaceId, projectId }: Pick<AuditEvent, "workspaceId" | "projectId">,
+  key: string,
+): Promise<Admitted> {
   permitWrite(service, caller, workspaceId, projectId)
   const workspace = await service.workspaces.get(workspaceId)
-  return { workspace, project: await service.projects.ensure(caller, workspace, projectId) }
+  return { workspace, project: await service.projects.ensure(caller, workspace, projectId, { route: "/v1/events", key }) }
 }
 
 /**

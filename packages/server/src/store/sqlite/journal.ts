@@ -13,6 +13,12 @@ import type { WriterAnswer, WriterQuestions } from "./writer.ts"
 
 type Used = Extract<Outcome, { kind: "used" }>["keys"]
 
+/** What is looked at of a group to find what its keys belong to already. */
+interface Keyed {
+  readonly workspace: string
+  readonly entries: readonly { readonly idem: string | undefined }[]
+}
+
 const placesPerRead = 10_000
 
 export function createJournal(
@@ -26,14 +32,20 @@ export function createJournal(
   let inDoubt = false
   let settling: Promise<void> | undefined
 
-  const resolveDoubt = async () => {
-    for (let more = inDoubt; more;) {
+  let resolving: Promise<void> | undefined
+  const readTail = async () => {
+    for (let more = true; more;) {
       const places = await reader.ask("places", [tail.lastN(), placesPerRead])
       for (const place of places) tail.add(place)
       more = places.length === placesPerRead
     }
     inDoubt = false
   }
+  // Whoever comes meanwhile waits for the same answer: an entry passes through the tail once.
+  const resolveDoubt = () =>
+    (resolving ??= readTail().finally(() => {
+      resolving = undefined
+    }))
 
   const settled = () => {
     settling = undefined
@@ -51,6 +63,11 @@ export function createJournal(
       const sequence = tail.byReceipt(workspace, receipt)
       if (sequence === undefined) return reader.ask("byReceipt", [workspace, receipt])
       return (await reader.ask("at", [workspace, [sequence]]))[0]
+    },
+    async byKey(workspace, idem) {
+      if (inDoubt) await resolveDoubt()
+      const [used] = await usedKeys(reader, tail, [{ workspace, entries: [{ idem }] }])
+      return used?.[0]?.sequence
     },
     async append(groups) {
       if (inDoubt) await resolveDoubt()
@@ -106,7 +123,7 @@ export function createJournal(
 }
 
 /** For each group the keys that earlier entries have. Most are answered by memory; one question is asked for all the others. */
-async function usedKeys(reader: Thread<ReaderQuestions>, tail: Tail, groups: readonly Group[]): Promise<readonly Used[]> {
+async function usedKeys(reader: Thread<ReaderQuestions>, tail: Tail, groups: readonly Keyed[]): Promise<readonly Used[]> {
   const suspects: { readonly group: number; readonly place: number; readonly run: number; readonly idem: string }[] = []
   const used = groups.map(({ workspace, entries }, group) => {
     const known: { place: number; sequence: number }[] = []
