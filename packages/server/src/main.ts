@@ -196,7 +196,7 @@ Example:
   )
   .action(async (workspaces: string[], { checkpoint = [], pass, json }: FsckFlags) => {
     const { runFsck } = await import("./cli/fsck.ts")
-    const { passes } = await import("./fsck.ts")
+    const { passes } = await import("./fsck/fsck.ts")
     const options = { workspaces, checkpoints: checkpoint, passes: pass ?? passes, json }
     process.exitCode = await runFsck({ environment: process.env, ...options, say, complain: remark, progress: progressLine() })
   })

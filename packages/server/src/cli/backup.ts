@@ -1,7 +1,7 @@
 // `tallystick backup`: copies the ledger into a folder of its own, also while it is served.
 
 import { readFileSync } from "node:fs"
-import { backUp, type BackupProgress } from "../backup.ts"
+import { backUp, type BackupProgress } from "../upkeep/backup.ts"
 import { readConfig } from "../config.ts"
 
 export interface BackupCommand {

@@ -2,7 +2,7 @@
 
 import { readFileSync } from "node:fs"
 import { readConfig } from "../config.ts"
-import { exportLedger } from "../export.ts"
+import { exportLedger } from "../upkeep/export.ts"
 
 export interface ExportCommand {
   readonly environment: Readonly<Record<string, string | undefined>>

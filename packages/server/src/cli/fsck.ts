@@ -3,8 +3,8 @@
 import { readFileSync } from "node:fs"
 import { availableParallelism } from "node:os"
 import { readConfig } from "../config.ts"
-import { UnreadableError } from "../fsck-crew.ts"
-import { CheckpointError, fsck, sentenceOf, type Fscked, type Pass } from "../fsck.ts"
+import { UnreadableError } from "../fsck/crew.ts"
+import { CheckpointError, fsck, sentenceOf, type Fscked, type Pass } from "../fsck/fsck.ts"
 
 export interface FsckCommand {
   readonly environment: Readonly<Record<string, string | undefined>>

@@ -2,7 +2,7 @@
 
 import { readFileSync } from "node:fs"
 import { readConfig } from "../config.ts"
-import { reindex } from "../reindex.ts"
+import { reindex } from "../upkeep/reindex.ts"
 
 export interface ReindexCommand {
   readonly environment: Readonly<Record<string, string | undefined>>

@@ -3,7 +3,7 @@
 import { existsSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { readConfig, secretOf } from "../config.ts"
-import { resume, type WentOn } from "../resume.ts"
+import { resume, type WentOn } from "../upkeep/resume.ts"
 
 export interface ResumeCommand {
   readonly environment: Readonly<Record<string, string | undefined>>

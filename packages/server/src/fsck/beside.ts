@@ -2,12 +2,17 @@
 // that the index has of them.
 
 import { isJsonObject, levelWidth, openBody, parseCanonical, tileWidth } from "@tallystick/proof"
-import { disclosuresOf } from "./entry.ts"
-import type { Repeated } from "./fsck-crew.ts"
-import type { Fault } from "./fsck.ts"
-import { sha256 } from "./sha256.ts"
-import { epochsOf, type Epoch } from "./store/epochs.ts"
-import type { Document, Keyed, Stored, Whole } from "./store/store.ts"
+import { disclosuresOf } from "../entry.ts"
+import type { Fault } from "./fault.ts"
+import { sha256 } from "../sha256.ts"
+import { epochsOf, type Epoch } from "../store/epochs.ts"
+import type { Document, Keyed, Stored, Whole } from "../store/store.ts"
+
+/** A name that only one entry of a workspace may have. */
+export interface Repeated {
+  readonly workspace: string
+  readonly what: "receipt" | "idem"
+}
 
 export interface Contents {
   readonly workspace: string

@@ -1,4 +1,4 @@
-// The chain of one epoch of a workspace, put together from its pieces (fsck-piece.ts), from its first entry to its last, and the tree over all of
+// The chain of one epoch of a workspace, put together from its pieces (piece.ts), from its first entry to its last, and the tree over all of
 // them, held against every size and root that somebody has signed or kept.
 
 import {
@@ -12,12 +12,12 @@ import {
   type Frontier,
   type SavedFrontier,
 } from "@tallystick/proof"
-import type { Crew } from "./fsck-crew.ts"
-import { pieceEntries, pieceLevels, tileLevel, type Piece } from "./fsck-piece.ts"
-import type { Fault } from "./fsck.ts"
-import { sha256 } from "./sha256.ts"
-import type { Epoch } from "./store/epochs.ts"
-import type { Checkpoint, KeptIndex, Whole } from "./store/store.ts"
+import type { Crew } from "./crew.ts"
+import { pieceEntries, pieceLevels, tileLevel, type Piece } from "./piece.ts"
+import type { Fault } from "./fault.ts"
+import { sha256 } from "../sha256.ts"
+import type { Epoch } from "../store/epochs.ts"
+import type { Checkpoint, KeptIndex, Whole } from "../store/store.ts"
 
 /** A size and a root that the chain must have, and who says so. */
 export interface Watched {

@@ -2,17 +2,18 @@
 // the index nor the registry: only what hashes to a record, what a record hashes to, and what a key that the chain announced has signed.
 
 import { equalBytes, openNote, parseCheckpoint, parseVkey, readLineage, toHex } from "@tallystick/proof"
-import { allWorkspaces } from "./check-store.ts"
-import { checkIndexed, keyedFaults, repeatedFault, type Contents } from "./fsck-beside.ts"
-import { walkChain, type Watched } from "./fsck-chain.ts"
-import { openCrew, type Crew, type Repeated } from "./fsck-crew.ts"
-import { pieceEntries } from "./fsck-piece.ts"
-import { StartError } from "./error.ts"
-import { epochsOf, type Epoch } from "./store/epochs.ts"
-import { readHeads } from "./store/heads.ts"
-import { sha256 } from "./sha256.ts"
-import { openWhole } from "./store/open.ts"
-import type { Document, Whole } from "./store/store.ts"
+import { allWorkspaces } from "../check-store.ts"
+import { checkIndexed, keyedFaults, repeatedFault, type Contents, type Repeated } from "./beside.ts"
+import { walkChain, type Watched } from "./chain.ts"
+import { openCrew, type Crew } from "./crew.ts"
+import type { Fault } from "./fault.ts"
+import { pieceEntries } from "./piece.ts"
+import { StartError } from "../error.ts"
+import { epochsOf, type Epoch } from "../store/epochs.ts"
+import { readHeads } from "../store/heads.ts"
+import { sha256 } from "../sha256.ts"
+import { openWhole } from "../store/open.ts"
+import type { Document, Whole } from "../store/store.ts"
 
 export interface FsckOptions {
   readonly data: string
@@ -30,14 +31,6 @@ export interface FsckOptions {
 /** `chain`: records, links, body hashes, the tree and all that was signed. `contents`: the form of each body, and what stands beside it. `index`: what is derived. */
 export type Pass = (typeof passes)[number]
 export const passes = ["chain", "contents", "index"] as const
-
-/** Something that is not as it was written: a sentence, and the first entry that it is about. With `upTo`, one of the entries from there to here. */
-export interface Fault {
-  readonly workspace?: string
-  readonly sequence?: number
-  readonly upTo?: number
-  readonly what: string
-}
 
 export interface Fscked {
   readonly workspaces: readonly { readonly workspace: string; readonly entries: number; readonly root: string }[]

@@ -37,13 +37,13 @@ import {
   tileWidth,
   type Tile,
 } from "@tallystick/proof"
-import { disclosuresOf } from "./entry.ts"
-import { StartError } from "./error.ts"
-import { sha256 } from "./sha256.ts"
-import { epochsOf, type Epoch } from "./store/epochs.ts"
-import { vkeyOf } from "./store/log-keys.ts"
-import { openWhole } from "./store/open.ts"
-import type { Stored, Whole } from "./store/store.ts"
+import { disclosuresOf } from "../entry.ts"
+import { StartError } from "../error.ts"
+import { sha256 } from "../sha256.ts"
+import { epochsOf, type Epoch } from "../store/epochs.ts"
+import { vkeyOf } from "../store/log-keys.ts"
+import { openWhole } from "../store/open.ts"
+import type { Stored, Whole } from "../store/store.ts"
 
 export interface Exported {
   /** What the checkpoint covers. */

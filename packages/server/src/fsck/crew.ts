@@ -1,11 +1,11 @@
 // Who does the work of fsck: this thread alone, or threads beside it, each with connections of its own. What they are asked is independent
 // of each other; the one who asks puts the answers together in their order.
 
-import { checkContents, type CheckedContents, type Contents } from "./fsck-beside.ts"
-import { walkPiece, type Piece, type WalkedPiece } from "./fsck-piece.ts"
-import { openWhole } from "./store/open.ts"
-import type { Kept, Keyed, Stray, Whole } from "./store/store.ts"
-import { answer, givenToThread, startThread, type Thread } from "./thread.ts"
+import { checkContents, type CheckedContents, type Contents, type Repeated } from "./beside.ts"
+import { walkPiece, type Piece, type WalkedPiece } from "./piece.ts"
+import { openWhole } from "../store/open.ts"
+import type { Kept, Keyed, Stray, Whole } from "../store/store.ts"
+import { answer, givenToThread, startThread, type Thread } from "../thread.ts"
 
 type Work = {
   piece(given: Piece): WalkedPiece
@@ -14,11 +14,6 @@ type Work = {
   keyed(run: number): Keyed | undefined
   repeated(given: Repeated): number | undefined
   strays(of: Kept): readonly Stray[]
-}
-
-export interface Repeated {
-  readonly workspace: string
-  readonly what: "receipt" | "idem"
 }
 
 export interface Crew {

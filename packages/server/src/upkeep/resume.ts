@@ -3,17 +3,17 @@
 // on under another, as a new epoch, which says from where.
 
 import { strict as assert } from "node:assert"
-import { allWorkspaces, checkSecret } from "./check-store.ts"
-import { systemClock } from "./clock.ts"
-import { StartError } from "./error.ts"
-import type { Limits } from "./limits.ts"
-import { createLedger } from "./ledger/ledger.ts"
+import { allWorkspaces, checkSecret } from "../check-store.ts"
+import { systemClock } from "../clock.ts"
+import { StartError } from "../error.ts"
+import type { Limits } from "../limits.ts"
+import { createLedger } from "../ledger/ledger.ts"
 import { lossOf, rehash, type Rehashed } from "./rehash.ts"
-import { epochsOf } from "./store/epochs.ts"
-import { openHeads, readHeads } from "./store/heads.ts"
-import { openStopped, openStore, openWhole } from "./store/open.ts"
-import type { Checkpoint, Document } from "./store/store.ts"
-import { openEpoch } from "./workspace/opening-epochs.ts"
+import { epochsOf } from "../store/epochs.ts"
+import { openHeads, readHeads } from "../store/heads.ts"
+import { openStopped, openStore, openWhole } from "../store/open.ts"
+import type { Checkpoint, Document } from "../store/store.ts"
+import { openEpoch } from "../workspace/opening-epochs.ts"
 
 export interface ResumeOptions {
   readonly data: string

@@ -2,14 +2,14 @@
 // start, which holds what it finds against what was signed before.
 
 import { strict as assert } from "node:assert"
-import { systemClock } from "./clock.ts"
-import { createCheckpointer } from "./followers/checkpointer.ts"
-import { startFiling } from "./followers/filing.ts"
-import { followOnce } from "./followers/follow.ts"
-import { createIndexer } from "./followers/indexer.ts"
-import type { Limits } from "./limits.ts"
-import { openAnew } from "./store/open.ts"
-import type { DerivedStore, WatchedStore } from "./store/store.ts"
+import { systemClock } from "../clock.ts"
+import { createCheckpointer } from "../followers/checkpointer.ts"
+import { startFiling } from "../followers/filing.ts"
+import { followOnce } from "../followers/follow.ts"
+import { createIndexer } from "../followers/indexer.ts"
+import type { Limits } from "../limits.ts"
+import { openAnew } from "../store/open.ts"
+import type { DerivedStore, WatchedStore } from "../store/store.ts"
 
 export interface Progress {
   readonly workspace: string

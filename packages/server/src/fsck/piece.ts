@@ -16,9 +16,9 @@ import {
   type Kind,
   type SavedFrontier,
 } from "@tallystick/proof"
-import { disclosuresOf } from "./entry.ts"
-import { sha256 } from "./sha256.ts"
-import type { LinkedRows, Whole } from "./store/store.ts"
+import { disclosuresOf } from "../entry.ts"
+import { sha256 } from "../sha256.ts"
+import type { LinkedRows, Whole } from "../store/store.ts"
 
 /** Entries of a piece: a power of two, so that each is one subtree, and some ten milliseconds of work. */
 export const pieceEntries = 4096

@@ -1,11 +1,11 @@
 // Hashes again all that is kept of a ledger, from its first entry on, and holds it against what was signed.
 
 import { createFrontier, equalBytes } from "@tallystick/proof"
-import { recheck } from "./ledger/recheck.ts"
-import { sha256 } from "./sha256.ts"
-import { epochAt, epochsOf } from "./store/epochs.ts"
-import type { SignedHead } from "./store/heads.ts"
-import type { Document, JournalReader } from "./store/store.ts"
+import { recheck } from "../ledger/recheck.ts"
+import { sha256 } from "../sha256.ts"
+import { epochAt, epochsOf } from "../store/epochs.ts"
+import type { SignedHead } from "../store/heads.ts"
+import type { Document, JournalReader } from "../store/store.ts"
 
 export interface Rehashed {
   readonly workspace: string
