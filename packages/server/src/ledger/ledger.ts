@@ -11,9 +11,10 @@ import type { Change, Document, Journal } from "../store/store.ts"
 import { idemOf, sameRequest, type Route, type SameRequest } from "./idempotency.ts"
 import { createIds, type MakeId } from "./ids.ts"
 import { laneOf } from "./lane.ts"
+import type { Chain, Placed } from "./queue.ts"
 import { pooledRandom, type Random } from "./random.ts"
 import { seal } from "./seal.ts"
-import { createSequencer, type Chain, type Placed, type Sequencer, type SequencerReport } from "./sequencer.ts"
+import { createSequencer, type Sequencer, type SequencerReport } from "./sequencer.ts"
 
 /** What is to be recorded, as its caller says it and after its defaults. */
 export interface Said {

@@ -5,9 +5,8 @@ import { hash } from "node:crypto"
 import { equalBytes, recordBytes, writeRecord } from "@tallystick/proof"
 import type { Link } from "../entry.ts"
 import type { Group, Head, Linked } from "../store/store.ts"
-import type { Submission, Waiting } from "./queue.ts"
+import type { Chain, Submission, Waiting } from "./queue.ts"
 import type { Sealed } from "./seal.ts"
-import type { Chain } from "./sequencer.ts"
 
 /** What one workspace has in a commit. */
 export interface Gathered {

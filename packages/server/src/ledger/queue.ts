@@ -1,9 +1,19 @@
 // What waits for a commit, by workspace, and who goes next.
 
+import type { Link } from "../entry.ts"
 import type { Limits } from "../limits.ts"
 import type { Change } from "../store/store.ts"
 import type { Sealed } from "./seal.ts"
-import type { Chain, Placed } from "./sequencer.ts"
+
+/** What became of an entry: it has its place, or an earlier one has its key. */
+export type Placed = { readonly kind: "placed"; readonly link: Link } | { readonly kind: "used"; readonly sequence: number }
+
+export interface Chain {
+  readonly workspace: string
+  readonly ledgerId: Uint8Array
+  /** Entries that the ledger goes on from, which its sequences count and its indexes do not. */
+  readonly before: number
+}
 
 /** Entries that were handed in together, and who is told of them. */
 export interface Submission {

@@ -8,7 +8,8 @@ import { expectChain } from "../store/expect-chain.ts"
 import { openMemory } from "../store/memory.ts"
 import type { Change, Group, Journal, Outcome, Registry } from "../store/store.ts"
 import type { Sealed } from "./seal.ts"
-import { createSequencer, type Chain, type Placed } from "./sequencer.ts"
+import type { Chain, Placed } from "./queue.ts"
+import { createSequencer } from "./sequencer.ts"
 
 const sha256 = (text: string | Uint8Array) => createHash("sha256").update(text).digest()
 const chainOf = (workspace: string): Chain => ({ workspace, ledgerId: sha256(workspace), before: 0 })

@@ -6,24 +6,13 @@
 
 import { strict as assert } from "node:assert"
 import type { Clock } from "../clock.ts"
-import type { Link } from "../entry.ts"
 import { LedgerError } from "../error.ts"
 import type { Limits } from "../limits.ts"
 import type { Change, Head, Journal, Outcome } from "../store/store.ts"
 import { linkAll, type Gathered } from "./link.ts"
-import { createQueue, type Submission } from "./queue.ts"
+import { createQueue, type Chain, type Placed, type Submission } from "./queue.ts"
 import { createRoom, type Room } from "./room.ts"
 import type { Sealed } from "./seal.ts"
-
-/** What became of an entry: it has its place, or an earlier one has its key. */
-export type Placed = { readonly kind: "placed"; readonly link: Link } | { readonly kind: "used"; readonly sequence: number }
-
-export interface Chain {
-  readonly workspace: string
-  readonly ledgerId: Uint8Array
-  /** Entries that the ledger goes on from, which its sequences count and its indexes do not. */
-  readonly before: number
-}
 
 export interface Sequencer {
   /**

@@ -2,12 +2,12 @@
 // were made with it: another text needs another form of pack.
 
 import { toHex } from "@tallystick/proof"
+import type { PackDocument } from "../store/documents.ts"
 import type { Epoch } from "../store/epochs.ts"
-import type { PackContent } from "./pack.ts"
 
 export function packReadme(
   { workspace, origin, ledgerId }: Pick<Epoch, "workspace" | "origin" | "ledgerId">,
-  { packId, title, createdAt, sequences }: PackContent,
+  { packId, title, createdAt, sequences }: Pick<PackDocument, "title" | "createdAt" | "sequences"> & { readonly packId: string },
 ): string {
   return `EVIDENCE PACK
 
