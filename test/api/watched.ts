@@ -3,12 +3,13 @@ import { createHash, createPublicKey, verify } from "node:crypto"
 import { readdir, readFile } from "node:fs/promises"
 import { join } from "node:path"
 import { verifyReceipt, type ReceiptOptions } from "@tallystick/proof"
+import { fsck, passes, sentenceOf } from "../../packages/server/src/fsck/fsck.ts"
 import { expectChain, type MintedReceipt } from "../chain.ts"
 import { startService, type Exchange, type Service, type ServiceOptions } from "../service.ts"
 import { describedBy, type Described } from "./described.ts"
 
 // A service that is watched: every answer is held against what all answers must be, as it comes; and at the end every receipt is verified by two programs, and
-// every secret is searched for where none may be.
+// every secret is searched for where none may be. Then its files are derived again from what is kept.
 
 export interface Watched extends Service {
   readonly described: Described
@@ -52,8 +53,18 @@ export async function startWatched(options: ServiceOptions = {}): Promise<Watche
       .split("\n")
       .filter((line) => line !== "" && JSON.parse(line).level >= 50)
     assert.deepEqual(faults, [], "the service logged a fault of its own")
+    await expectWhole(service.data, options.environment?.["TALLYSTICK_HEADS"], minted.size)
   }
   return { ...service, described, minted, secrets, keepSecret: (text) => void secrets.add(text), finish }
+}
+
+/** Everything that the run has left behind is what its entries say. */
+async function expectWhole(data: string, headsPath: string | undefined, receipts: number): Promise<void> {
+  const all = { data, headsPath: headsPath ?? `${data}.heads`, workspaces: undefined, checkpoints: [], passes, threads: 0 }
+  const { faults, workspaces } = await fsck({ ...all, progress: () => {} })
+  assert.deepEqual(faults.map(sentenceOf), [])
+  const entries = workspaces.reduce((sum, each) => sum + each.entries, 0)
+  assert.ok(entries >= receipts, `${receipts} receipts were given, and there are ${entries} entries`)
 }
 
 async function descriptionBy(url: string): Promise<object> {

@@ -8,7 +8,7 @@ import type { Fault } from "../../packages/server/src/fsck/fault.ts"
 import { sha256 } from "../../packages/server/src/sha256.ts"
 import { expectChain } from "../chain.ts"
 import { startProgram } from "../crash/programs.ts"
-import { eventFor, eventually, makeWorkspace, type Workspace } from "../service.ts"
+import { eventFor, eventually, makeWorkspace, type Reply, type Service, type Workspace } from "../service.ts"
 import type { Chance } from "./chance.ts"
 
 // A ledger is written by the real service and ended; then one thing in its files is changed, by somebody who may write them and has no key. fsck must find
@@ -101,8 +101,11 @@ const threadedEvery = 50
 const fileNames = ["journal.db", "index.db", "search.db"]
 
 async function makeScene(entries: number): Promise<Scene> {
-  const service = await startProgram()
+  // What fails here must not leave a service behind: the test would wait for it.
+  await using started = new AsyncDisposableStack()
+  const service = started.use(await startProgram())
   const workspace = await makeWorkspace(service)
+  await actIn(service, workspace)
   for (let written = 0; written < entries;) {
     const count = Math.min(100, entries - written)
     const events = Array.from({ length: count }, (_, place) =>
@@ -127,7 +130,22 @@ async function makeScene(entries: number): Promise<Scene> {
   }
   copyFileSync(`${data}.heads`, `${data}.heads.good`)
   const size = Number(checkpoint.split("\n")[1])
-  return { data, id: workspace.id, workspace, size, checkpoint, [Symbol.asyncDispose]: () => service[Symbol.asyncDispose]() }
+  const kept = started.move()
+  return { data, id: workspace.id, workspace, size, checkpoint, [Symbol.asyncDispose]: () => kept.disposeAsync() }
+}
+
+/** One of each thing that is administered. */
+async function actIn({ root }: Service, { path }: Workspace): Promise<void> {
+  const post = async (place: string, body: object): Promise<Reply> => {
+    const reply = await root.post(`${path}${place}`, body)
+    assert.equal(reply.status, 201, reply.text)
+    return reply
+  }
+  const { keyId } = (await post("/api-keys", { name: "lost", scopes: ["read"], projectIds: ["core"] })).json()
+  assert.equal((await root.delete(`${path}/api-keys/${keyId}`)).status, 204)
+  await post("/members", { email: "ada@example.com", role: "viewer" })
+  await post("/published-policy", { sections: [{ id: "terms", title: "Terms", body: "What is agreed." }] })
+  await post("/published-policy/token", { projectId: "core" })
 }
 
 function restore({ data }: Scene): void {
@@ -262,6 +280,7 @@ const mutationKinds: Readonly<Record<string, Kind>> = {
     },
   },
   ...besideKinds(),
+  ...registryKinds(),
 }
 
 /** So many kinds that a run of this many mutations has each of them. */
@@ -361,6 +380,47 @@ function besideKinds(): Readonly<Record<string, Kind>> {
       "search",
       /^the search has entries of it,/,
       "INSERT INTO workspaces VALUES (88, 'nobody', 0, zeroblob(32))",
+    ),
+  }
+}
+
+/** What is administered, changed where no record shows it: as many as there are ways in. */
+function registryKinds(): Readonly<Record<string, Kind>> {
+  const said = (says: RegExp, statement: string): Kind => ({
+    act: ({ journal, id }) => ({ expected: [0, 0], apply: () => run(journal, statement, id) }),
+    pass: "contents",
+    says,
+  })
+  const set = (kind: string, change: string, which = "1"): string =>
+    `UPDATE documents SET value = ${change} WHERE kind = '${kind}' AND workspace = ? AND ${which}`
+  const copied = (kind: string): string =>
+    `INSERT INTO documents (kind, workspace, id, version, value) SELECT kind, workspace, 'stranger', 1, value FROM documents WHERE kind = '${kind}' AND workspace = ? LIMIT 1`
+  const revoked = "json_extract(value, '$.revokedAt') IS NOT NULL"
+  return {
+    "an API key is let in": said(/^no entry records API key stranger$/, copied("api-key")),
+    "a token is let in": said(/^no entry records token stranger$/, copied("token")),
+    "a member is let in": said(/^no entry records member stranger$/, copied("membership")),
+    "API keys are taken away": said(
+      /^API key \S+, which it records, is not there$/,
+      "DELETE FROM documents WHERE kind = 'api-key' AND workspace = ?",
+    ),
+    "an API key may do more": said(/^API key .* recorded: scopes$/, set("api-key", `json_set(value, '$.scopes', json('["admin"]'))`)),
+    "an API key reaches more": said(/^API key .* recorded: projectIds$/, set("api-key", "json_remove(value, '$.projectIds')", revoked)),
+    "an API key lives again": said(/^API key .* recorded: isRevoked$/, set("api-key", "json_remove(value, '$.revokedAt')", revoked)),
+    "a token opens something else": said(/^token .* recorded: bound$/, set("token", "json_set(value, '$.bound.projectId', 'shop')")),
+    "a role is raised": said(/^member .* recorded: role$/, set("membership", "json_set(value, '$.role', 'admin')")),
+    "an invitation is taken up by nobody": said(
+      /^member .* recorded: hasJoined$/,
+      set("membership", "json_set(value, '$.joinedAt', '2026-01-31T09:30:00.000Z')"),
+    ),
+    "receipts become public": said(/^project core .* recorded: receipts$/, set("project", "json_set(value, '$.receipts', 'public')")),
+    "a log becomes public": said(
+      /^the workspace .* recorded: transparency$/,
+      set("workspace", "json_set(value, '$.transparency', 'public')"),
+    ),
+    "a policy is written anew": said(
+      /^policy core:1 .* recorded: text$/,
+      set("policy", "json_set(value, '$.sections[0].body', 'All of it.')"),
     ),
   }
 }

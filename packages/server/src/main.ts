@@ -186,8 +186,9 @@ program
     "after",
     `
 Three passes: \`chain\` hashes every record and body and the tree over them, and holds that against all that was signed; \`contents\` reads
-each body; \`index\` makes the index of keys and receipts again, and looks for what belongs to no entry. Whoever can write the files and the heads file can cut off the end, and
-then only a checkpoint that was kept elsewhere shows it.
+each body, and holds the keys, tokens, members, projects, policies and packs that there are against the entries that made them; \`index\`
+makes the index of keys and receipts again, and looks for what belongs to no entry. Whoever can write the files and the heads file can cut
+off the end, and then only a checkpoint that was kept elsewhere shows it.
 
 Ends with 0 if all is as it was written, 3 if anything is not, and 1 if it cannot be read, or has no such workspace.
 

@@ -57,9 +57,12 @@ export async function runFsck(command: FsckCommand): Promise<number> {
 function tell({ workspaces, faults, timings }: Fscked, say: (text: string) => void, complain: (text: string) => void): void {
   for (const fault of faults) complain(`tallystick: ${printable(sentenceOf(fault))}\n`)
   for (const { pass, entries, ms } of timings) say(`${pass}: ${entries} entries in ${(ms / 1000).toFixed(1)} s\n`)
+  if (faults.length > 0) return say(`${faults.length} not as it was written.\n`)
   const sum = workspaces.reduce((all, { entries }) => all + entries, 0)
-  const where = `${workspaces.length} ${workspaces.length === 1 ? "workspace" : "workspaces"}`
-  say(faults.length === 0 ? `All is as it was written: ${sum} entries of ${where}.\n` : `${faults.length} not as it was written.\n`)
+  const where = `${sum} entries of ${workspaces.length} ${workspaces.length === 1 ? "workspace" : "workspaces"}`
+  // Only the chain says that nothing else is there, and nothing is missing.
+  const isWhole = timings.some(({ pass }) => pass === "chain")
+  say(isWhole ? `All is as it was written: ${where}.\n` : "What was looked at is as it was written; the chain was not looked at.\n")
 }
 
 function jsonOf({ workspaces, faults, timings }: Fscked) {

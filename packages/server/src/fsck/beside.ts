@@ -1,9 +1,10 @@
 // What stands beside a chain that holds: the form of its bodies, what is sealed in them, the names that entries are filed under, and all
 // that the index has of them.
 
-import { isJsonObject, levelWidth, openBody, parseCanonical, tileWidth } from "@tallystick/proof"
+import { isJsonObject, levelWidth, openBody, parseCanonical, tileWidth, type JsonObject } from "@tallystick/proof"
 import { disclosuresOf } from "../entry.ts"
 import type { Fault } from "./fault.ts"
+import { actOf, type RecordedAct } from "./registry.ts"
 import { sha256 } from "../sha256.ts"
 import { epochsOf, type Epoch } from "../store/epochs.ts"
 import type { Document, Keyed, Stored, Whole } from "../store/store.ts"
@@ -23,6 +24,8 @@ export interface Contents {
 export interface CheckedContents {
   /** Up to which entry. */
   readonly upTo: number
+  /** What of them changed the registry. */
+  readonly acts: readonly RecordedAct[]
   /** The first that does not hold. */
   readonly fault: Fault | undefined
 }
@@ -31,30 +34,32 @@ const entriesPerRead = 256
 const hashBytes = 32
 
 export function checkContents(whole: Whole, { workspace, after, upTo }: Contents): CheckedContents {
+  const acts: RecordedAct[] = []
   for (let at = after; at < upTo;) {
     const entries = whole.entries(workspace, at, Math.min(entriesPerRead, upTo - at))
     // Whether any is missing, the chain tells.
     if (entries.length === 0) break
     for (const entry of entries) {
       if (entry.sequence > upTo) break
-      const what = contentFault(entry)
-      if (what !== undefined) return { upTo: at, fault: { workspace, sequence: entry.sequence, what } }
+      // The chain tells of a body that is not there.
+      if (entry.body === undefined) continue
+      const body = parseCanonical(entry.body)
+      const what = isJsonObject(body) ? contentFault(entry, body) : "the body is not an object in canonical form"
+      if (what !== undefined) return { upTo: at, acts, fault: { workspace, sequence: entry.sequence, what } }
+      const act = isJsonObject(body) ? actOf(entry, body) : undefined
+      if (act !== undefined) acts.push(act)
     }
     at = entries.at(-1)?.sequence ?? upTo
   }
-  return { upTo, fault: undefined }
+  return { upTo, acts, fault: undefined }
 }
 
-function contentFault(entry: Stored): string | undefined {
-  const { workspace, body, receipt, idem } = entry
-  // The chain tells of a body that is not there.
-  if (body === undefined) return undefined
-  const parsed = parseCanonical(body)
-  if (!isJsonObject(parsed)) return "the body is not an object in canonical form"
-  if (parsed["workspaceId"] !== workspace) return "the body is of another workspace"
-  if (parsed["receipt"] !== receipt) return "it is filed under another receipt than its body says"
-  if (parsed["idem"] !== idem) return "it is filed under another idempotency key than its body says"
-  const opened = openBody(parsed, disclosuresOf(entry), sha256)
+function contentFault(entry: Stored, body: JsonObject): string | undefined {
+  const { workspace, receipt, idem } = entry
+  if (body["workspaceId"] !== workspace) return "the body is of another workspace"
+  if (body["receipt"] !== receipt) return "it is filed under another receipt than its body says"
+  if (body["idem"] !== idem) return "it is filed under another idempotency key than its body says"
+  const opened = openBody(body, disclosuresOf(entry), sha256)
   if (!opened.ok) return `a disclosure does not fit its body (${opened.reason})`
   // Nothing is erased yet, so what is sealed is there.
   if (opened.withheld > 0) return `${opened.withheld} of what is sealed in it is not there, and no entry says that it was erased`

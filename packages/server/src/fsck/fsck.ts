@@ -8,6 +8,7 @@ import { walkChain, type Watched } from "./chain.ts"
 import { openCrew, type Crew } from "./crew.ts"
 import type { Fault } from "./fault.ts"
 import { pieceEntries } from "./piece.ts"
+import { registryFaults, type RecordedAct } from "./registry.ts"
 import { StartError } from "../error.ts"
 import { epochsOf, type Epoch } from "../store/epochs.ts"
 import { readHeads } from "../store/heads.ts"
@@ -28,7 +29,7 @@ export interface FsckOptions {
   readonly progress: (pass: Pass, workspace: string, done: number) => void
 }
 
-/** `chain`: records, links, body hashes, the tree and all that was signed. `contents`: the form of each body, and what stands beside it. `index`: what is derived. */
+/** `chain`: records, links, body hashes, the tree and all that was signed. `contents`: the form of each body, what stands beside it, and the registry that the acts make. `index`: what is derived. */
 export type Pass = (typeof passes)[number]
 export const passes = ["chain", "contents", "index"] as const
 
@@ -104,18 +105,26 @@ async function fsckWhole(whole: Whole, crew: Crew, { known, chosen, faults: lost
     walked.push({ workspace: workspace.id, entries: found.entries, root: toHex(found.root) })
     return { entries: found.entries, faults: [...genesisFaults(workspace), ...found.faults] }
   })
-  await timed("contents", ({ id }) => checkAllContents(whole, crew, id, (done) => progress("contents", id, done)))
+  await timed("contents", (workspace) => checkAllContents(whole, crew, workspace, (done) => progress("contents", workspace.id, done)))
   await timed("index", async (workspace) => ({ entries: whole.last(workspace.id), faults: checkIndexed(whole, workspace) }))
   return { workspaces: walked, faults: faults.toSorted(byPlace), timings }
 }
 
-async function checkAllContents(whole: Whole, crew: Crew, workspace: string, progress: (done: number) => void): Promise<Found> {
-  const last = whole.last(workspace)
-  for await (const { upTo, fault } of crew.each("contents", stepsOf(workspace, last))) {
+/** What bodies that do not hold say of the registry is worth nothing. */
+async function checkAllContents(
+  whole: Whole,
+  crew: Crew,
+  workspace: Document<"workspace">,
+  progress: (done: number) => void,
+): Promise<Found> {
+  const last = whole.last(workspace.id)
+  const acts: RecordedAct[] = []
+  for await (const { upTo, acts: found, fault } of crew.each("contents", stepsOf(workspace.id, last))) {
     if (fault !== undefined) return { entries: upTo, faults: [fault] }
+    acts.push(...found)
     progress(upTo)
   }
-  return { entries: last, faults: [] }
+  return { entries: last, faults: await registryFaults(whole.registry, workspace, acts) }
 }
 
 function* stepsOf(workspace: string, last: number): Generator<Contents> {
