@@ -4,7 +4,7 @@
 
 import { canonicalize, equalJson, isJsonObject, packAction, parseRecord, toHex, utf8, type Json, type JsonObject } from "@tallystick/proof"
 import { sha256 } from "../sha256.ts"
-import { policyDocumentId, type DocumentKind } from "../store/documents.ts"
+import type { DocumentKind } from "../store/documents.ts"
 import type { Document, Registry, Stored } from "../store/store.ts"
 import { systemProject } from "../workspace/acts.ts"
 import type { Fault } from "./fault.ts"
@@ -127,8 +127,8 @@ function take(made: Registered, { sequence, action, id, metadata }: RecordedAct)
       return put("project", { receipts: metadata["receipts"], activityLinks: metadata["activityLinks"] })
     case "policy.version.publish": {
       const { policyId, projectId, version, sectionHash } = metadata
-      put("project", { policyVersion: version }, String(projectId))
-      return put("policy", { policyId, projectId, version, sectionHash }, policyDocumentId(String(projectId), Number(version)))
+      if (typeof projectId === "string") put("project", { policyVersion: version }, projectId)
+      return put("policy", { policyId, projectId, version, sectionHash })
     }
     case "security.key.create":
       return put("api-key", {
