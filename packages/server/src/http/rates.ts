@@ -64,7 +64,10 @@ export function createRate(clock: Clock, { perMinute, bucketsMax, bucketOf, of }
 }
 
 /** What is counted as one: an IPv4 address, and of IPv6 the network of 64 bits, all of which one subscriber has. */
-export function networkOf(address: string): string {
+export function networkOf(named: string): string {
+  // Some proxies add the port to the address.
+  const [, inner, bare] = /^(?:\[([^\]]*)\]|([^:]*))(?::\d+)?$/.exec(named) ?? []
+  const address = inner ?? bare ?? named
   if (isIPv4(address)) return address
   // What a proxy says need not be an address. All that is none counts as one.
   if (!isIPv6(address)) return "none"
