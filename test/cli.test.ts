@@ -142,7 +142,7 @@ test("keys: one is made, listed and ended with what the data folder holds, and t
   const workspace = await makeWorkspace(service)
   const environment = { TALLYSTICK_DATA: service.data, TALLYSTICK_PORT: new URL(service.url).port }
   const made = await tallystick(
-    ["keys", "create", workspace.id, "--name", "billing", "--scope", "write", "read", "--expires-in", "90d"],
+    ["keys", "create", workspace.id, "--name", "billing", "--scope", "write", "--scope", "read", "--expires-in", "90d"],
     environment,
   )
   assert.equal(made.code, 0, made.errors)

@@ -80,8 +80,8 @@ keys
   .description("create a key, and print it, this once, on standard output")
   .argument("<workspace>")
   .requiredOption("--name <name>", "what it is for, in lists")
-  .addOption(new Option("--scope <scopes...>", "what it may do").choices(["write", "read", "admin"]).makeOptionMandatory())
-  .option("--project <ids...>", "the only projects that it reaches")
+  .addOption(someOf("--scope <scope>", "what it may do; may be given again", ["write", "read", "admin"]).makeOptionMandatory())
+  .option("--project <id>", "the only project that it reaches; may be given again", gathered)
   .option("--expires-in <time>", "such as 90d, 12h or 30m", secondsOf)
   .addOption(atUrl)
   .addHelpText("after", `${keysHelp}KEY=$(tallystick keys create acme --name billing --scope write --expires-in 90d)`)
@@ -180,7 +180,7 @@ program
   .description("derive everything again from what is kept, while the service is stopped, and name what is not as it was written")
   .argument("[workspaces...]", "only these")
   .option("--checkpoint <file>", "a checkpoint that was kept elsewhere: the data must have what it covers; may be given again", gathered)
-  .addOption(new Option("--pass <passes...>", "only these").choices(["chain", "contents", "index"]))
+  .addOption(someOf("--pass <pass>", "only this; may be given again", ["chain", "contents", "index"]))
   .option("--json", "print what was found, and how long it took, as JSON", false)
   .addHelpText(
     "after",
@@ -301,6 +301,14 @@ function progressLine(): ((line: string) => void) | undefined {
 /** One value each time, so that what stands behind it is not taken for another. */
 function gathered(value: string, before: readonly string[] = []): readonly string[] {
   return [...before, value]
+}
+
+/** An option that is given once for each of some words; several of them at once would swallow what stands behind. */
+function someOf(flags: string, description: string, words: readonly string[]): Option {
+  return new Option(flags, description).choices(words).argParser((value, before?: readonly string[]) => {
+    if (!words.includes(value)) throw new InvalidArgumentError(`Allowed choices are ${words.join(", ")}.`)
+    return gathered(value, before)
+  })
 }
 
 function secondsOf(text: string): number {
