@@ -7,7 +7,7 @@ import { besideSlowClients, expectUndisturbed } from "./slow-clients.ts"
 // Promises 13 and 14 at length. These measure how quick the service is, so nothing runs beside them.
 
 test("4,500 slow sockets", async (t) => {
-  const slowed = await besideSlowClients({ sockets: 4500, turns: 5, requests: 1000 })
+  const slowed = await besideSlowClients({ sockets: 4500, turns: 3, requests: 1000, pace: 6 })
   t.diagnostic(JSON.stringify(slowed))
   expectUndisturbed(slowed)
 })

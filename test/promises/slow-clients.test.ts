@@ -18,7 +18,7 @@ test("canary: a service without time-outs is found out", async (t) => {
     turns: 1,
     requests: 50,
     cutWithinMs: 3000,
-    environment: { ...impatient, ...Object.fromEntries(off) },
+    environment: { ...impatient(), ...Object.fromEntries(off) },
   })
   t.diagnostic(JSON.stringify(slowed))
   assert.throws(() => expectUndisturbed(slowed), /were cut off/)
