@@ -107,6 +107,7 @@ test(
     await acme.reader.get(`${acme.path}/tlog/checkpoint`)
     await expectChain(acme.reader, acme.id)
     const settings = settingsOf(service)
+    await using folder = await makeFolder()
 
     const well = await diagnose(settings)
     const states = Object.values(well.looks).filter(({ name }) => name !== "time service")
@@ -162,7 +163,16 @@ test(
     const [origin, size] = heads.trimEnd().split("\n").at(-1)?.split(" ") ?? []
     await writeFile(`${service.data}.heads`, `${heads}${origin} ${size} ${Buffer.alloc(32, 7).toString("base64")}\n`)
     await expectBad("checkpoints", /are not those that were signed$/, /tallystick fsck/)
+    await writeFile(`${service.data}.heads`, `${heads}ledger.example/ledgers/elsewhere ${size} ${Buffer.alloc(32, 7).toString("base64")}\n`)
+    const strange = await diagnose(settings)
+    assert.deepEqual([strange.code, strange.looks["checkpoints"]?.state], [0, "warn"])
+    assert.match(strange.looks["checkpoints"]?.found ?? "", /has 1 ledger that is not here: ledger\.example\/ledgers\/elsewhere$/)
     await writeFile(`${service.data}.heads`, heads)
+    await expectBad("ledger", /holds no ledger, and .* that were signed$/, /put the data back/, {
+      ...settings,
+      TALLYSTICK_DATA: folder.path,
+      TALLYSTICK_HEADS: `${service.data}.heads`,
+    })
 
     const clock = "data:text/javascript,const now = Date.now; Date.now = () => now() - 86400000".replaceAll(" ", "%20")
     await expectBad("clock", /the last entry was recorded at/, /set the clock right/, { ...settings, NODE_OPTIONS: `--import=${clock}` })

@@ -1,11 +1,12 @@
 import assert from "node:assert/strict"
-import { cp, mkdtemp, readdir, rm, writeFile } from "node:fs/promises"
+import { appendFile, cp, mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises"
 import { createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { test } from "node:test"
 import { audit } from "../promises/audit.ts"
+import { expectChain } from "../chain.ts"
 import { createChance, seedOf } from "../promises/chance.ts"
 import { consentWrite, eventWrite, note, send, type Write } from "../promises/writes.ts"
 import { eventFor, eventually, makeKey, makeWorkspace, type Reply, type Service, type Workspace } from "../service.ts"
@@ -145,6 +146,24 @@ test("a setting that is unknown or wrong stops the start, which names it", async
   })
 })
 
+test("a ledger that was signed and is not there is told of, and the others go on", async () => {
+  await using first = await startProgram()
+  const workspace = await makeWorkspace(first)
+  await writeSome(first, workspace, 3)
+  assert.equal(await first.end(), 0)
+  const root = Buffer.alloc(32, 7).toString("base64")
+  await appendFile(`${first.data}.heads`, `ledger.example/ledgers/elsewhere 12 ${root}\n`)
+  await using again = await startProgram({ data: first.data })
+  const [warning] = again
+    .log()
+    .split("\n")
+    .filter((line) => line.includes("ledger.example/ledgers/elsewhere"))
+  assert.match(warning ?? "", /"level":40.*"ledgers":1.*ledgers that were signed are not in this data/)
+  await writeSome(again, workspace, 3)
+  await expectChain(again.client(workspace.reader.bearer), workspace.id)
+  assert.equal(await again.end(), 0)
+})
+
 test("a start that fails says why in one sentence", async () => {
   await using folder = await makeFolder()
   await using good = await startProgram()
@@ -164,6 +183,10 @@ test("a start that fails says why in one sentence", async () => {
     [/journal.*newer version/, (data) => within(join(data, "journal.db"), "PRAGMA user_version = 99")],
     [/heads.*line/, (data) => writeFile(`${data}.heads`, "ledger.example/ledgers/abc twelve what\n")],
     [/heads/, () => {}, { TALLYSTICK_HEADS: join(folder.path, "nowhere", "heads") }],
+    [
+      /^tallystick: nothing is recorded .*\.heads says that something was signed/,
+      async (data) => [await rm(data, { recursive: true }), await mkdir(data)],
+    ],
     [/secret/i, (data) => writeFile(join(data, "secret"), "no secret\n")],
     [/entry \d+ of workspace ws-\w+ is not what was recorded/, (data) => changeBit(data, "bodies", "salted")],
     [/entry \d+ of workspace ws-\w+ is not what was recorded/, (data) => changeBit(data, "entries", "record")],

@@ -5,13 +5,15 @@ import { recheck } from "./ledger/recheck.ts"
 import type { Limits } from "./limits.ts"
 import { deriveKey, unwrap } from "./secrets.ts"
 import { epochsOf } from "./store/epochs.ts"
-import { readHeads } from "./store/heads.ts"
+import { readHeads, type SignedHead } from "./store/heads.ts"
 import type { Document, Registry, Store } from "./store/store.ts"
 
 export interface CheckedStore {
   readonly workspaces: readonly Document<"workspace">[]
   /** Why the data may be read and not be written to, if so, and what to do. */
   readonly readOnly: string | undefined
+  /** The origins of ledgers that were signed, and that nothing here is of. */
+  readonly missing: readonly string[]
 }
 
 /** All workspaces together have this many of their last entries looked at; each at most `recheckEntries`. */
@@ -24,9 +26,21 @@ const copied =
 export async function checkStore(store: Store, headsPath: string, limits: Limits, secret: Uint8Array): Promise<CheckedStore> {
   await checkSecret(store.registry, secret)
   const workspaces = await allWorkspaces(store.registry)
+  const { heads } = readHeads(headsPath)
+  const missing = missingOf(heads, workspaces)
+  if (workspaces.length === 0 && missing.length > 0)
+    throw new StartError(
+      `nothing is recorded in the data folder, and ${headsPath} says that something was signed: see whether the disk with the data is there, and put the data back; to begin anew, take that file away`,
+    )
   await recheckAll(store, workspaces, limits.recheckEntries)
-  const behind = await behindHeads(store, workspaces, headsPath)
-  return { workspaces, readOnly: behind ?? (store.isCopy ? copied : undefined) }
+  const behind = await behindHeads(store, workspaces, heads)
+  return { workspaces, readOnly: behind ?? (store.isCopy ? copied : undefined), missing }
+}
+
+/** The origins that the heads file knows, and none of the workspaces has or had. */
+export function missingOf(heads: ReadonlyMap<string, SignedHead>, workspaces: readonly Document<"workspace">[]): readonly string[] {
+  const known = new Set(workspaces.flatMap((workspace) => epochsOf(workspace).map(({ origin }) => origin)))
+  return [...heads.keys()].filter((origin) => !known.has(origin))
 }
 
 /** With another secret no key would be known, nothing could be signed, and, worst, a repeated write would be recorded again. */
@@ -60,8 +74,11 @@ async function recheckAll(store: Store, workspaces: readonly Document<"workspace
 }
 
 /** A copy of the data that ends before what was signed must not be written to: it would become a second history under the same name. */
-async function behindHeads(store: Store, workspaces: readonly Document<"workspace">[], headsPath: string): Promise<string | undefined> {
-  const { heads } = readHeads(headsPath)
+async function behindHeads(
+  store: Store,
+  workspaces: readonly Document<"workspace">[],
+  heads: ReadonlyMap<string, SignedHead>,
+): Promise<string | undefined> {
   for (const workspace of workspaces) {
     const [{ origin, before }] = epochsOf(workspace)
     const signed = heads.get(origin)

@@ -77,13 +77,18 @@ async function start(
   secrets: Secrets,
   options: ServeOptions,
   store: Store,
-  { workspaces, readOnly }: CheckedStore,
+  { workspaces, readOnly, missing }: CheckedStore,
 ): Promise<Running> {
   const { log, version } = options
   const { limits } = config
   const address = { url: config.publicUrl ?? httpUrl(config.host, config.port) }
   const metrics = metricsOf(config, version, () => ledger.sequencer.room.entries())
   const seen = createSeen(metrics, log)
+  if (missing.length > 0)
+    log.warn(
+      { heads: config.heads, ledgers: missing.length, origins: missing.slice(0, 10) },
+      "ledgers that were signed are not in this data",
+    )
   const watching = await watch(config, secrets, options, seen.see, readOnly)
   const filing = await fileBeside({ data: config.data, limits }, reportsOf(metrics, log), options.onFatal)
   const ledger = createLedger({

@@ -4,7 +4,7 @@
 import { closeSync, existsSync, fsyncSync, openSync, readFileSync, statfsSync, statSync, unlinkSync, writeSync, type Stats } from "node:fs"
 import { join, relative, resolve } from "node:path"
 import { createFrontier, equalBytes, eventHash, recordBytes } from "@tallystick/proof"
-import { allWorkspaces } from "../check-store.ts"
+import { allWorkspaces, missingOf } from "../check-store.ts"
 import { isoTime, systemClock } from "../clock.ts"
 import { ConfigError, readConfig, secretOf, type Config } from "../config.ts"
 import { recheck } from "../ledger/recheck.ts"
@@ -209,8 +209,12 @@ function trySync(path: string): number | string {
 // The ledger ----------------------------------------------------------------------------------------------------------------------------------------------
 
 async function lookAtLedger(config: Config): Promise<readonly Look[]> {
-  if (statsOf(join(config.data, "journal.db")) === undefined)
-    return [warn("ledger", `${config.data} holds no ledger`, "the first start makes one")]
+  if (statsOf(join(config.data, "journal.db")) === undefined) {
+    const signed = readHeads(config.heads).heads.size
+    if (signed === 0) return [warn("ledger", `${config.data} holds no ledger`, "the first start makes one")]
+    const found = `${config.data} holds no ledger, and ${config.heads} has ${counted(signed, "ledger")} that were signed`
+    return [bad("ledger", found, "see whether the disk with the data is there, and put the data back; to begin anew, take that file away")]
+  }
   const snapshot = openSnapshot(config.data)
   try {
     const workspaces = await allWorkspaces(snapshot.registry)
@@ -277,6 +281,13 @@ async function lookAtHeads({ heads: path }: Config, { journal }: Snapshot, works
         "stop the service, keep this data as it is, and see what tallystick fsck says of it",
       )
   }
+  const missing = missingOf(heads, workspaces)
+  if (missing.length > 0)
+    return (workspaces.length === 0 ? bad : warn)(
+      "checkpoints",
+      `${path} has ${counted(missing.length, "ledger")} that ${missing.length === 1 ? "is" : "are"} not here: ${missing.slice(0, 3).join(", ")}`,
+      "if this is the wrong disk, or a part of the data is missing, put it back; if they were given up, take their lines out of that file",
+    )
   const by = hashed === signed ? "" : `, of ${signed - hashed} by their number only: tallystick fsck hashes them`
   return ok("checkpoints", `the data has all that was signed, of ${signed} of ${counted(workspaces.length, "workspace")}${by}`)
 }

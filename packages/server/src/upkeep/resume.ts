@@ -3,7 +3,7 @@
 // on under another, as a new epoch, which says from where.
 
 import { strict as assert } from "node:assert"
-import { allWorkspaces, checkSecret } from "../check-store.ts"
+import { allWorkspaces, checkSecret, missingOf } from "../check-store.ts"
 import { systemClock } from "../clock.ts"
 import { StartError } from "../error.ts"
 import type { Limits } from "../limits.ts"
@@ -66,7 +66,6 @@ export async function resume(options: ResumeOptions): Promise<Resumed> {
   const opened = isTrial || ending.length === 0 ? new Map<string, string>() : await openEpochs(options, ending)
   // Last of all: until every workspace has its place, a service that starts changes nothing.
   if (!isTrial) await takeOffMark(data)
-  const known = new Set(plans.flatMap(({ document }) => epochsOf(document).map(({ origin }) => origin)))
   return {
     kind: "resumed",
     workspaces: plans.map(({ document, found: { workspace, entries }, because }) => {
@@ -74,7 +73,10 @@ export async function resume(options: ResumeOptions): Promise<Resumed> {
       if (because === undefined) return { workspace, entries, because, epoch: number, origin }
       return { workspace, entries, because, epoch: number + 1, origin: opened.get(workspace) }
     }),
-    strangers: [...heads.keys()].filter((origin) => !known.has(origin)),
+    strangers: missingOf(
+      heads,
+      plans.map(({ document }) => document),
+    ),
   }
 }
 
