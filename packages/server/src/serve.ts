@@ -65,6 +65,7 @@ export async function serve(config: Config, secrets: Secrets, options: ServeOpti
   const store = options.wrapStore?.(opened) ?? opened
   try {
     const checked = await checkStore(store, config.heads, config.limits, secrets.secret)
+    tellMissing(options.log, config.heads, checked)
     return await start(config, secrets, options, store, checked)
   } catch (error) {
     await store.close()
@@ -72,23 +73,27 @@ export async function serve(config: Config, secrets: Secrets, options: ServeOpti
   }
 }
 
+function tellMissing(log: Logger, heads: string, { missing }: CheckedStore): void {
+  if (missing.length === 0) return
+  const origins = missing.slice(0, toldOriginsMax)
+  log.warn({ heads, ledgers: missing.length, origins }, "ledgers that were signed are not in this data")
+}
+
+/** There may be thousands. */
+const toldOriginsMax = 10
+
 async function start(
   config: Config,
   secrets: Secrets,
   options: ServeOptions,
   store: Store,
-  { workspaces, readOnly, missing }: CheckedStore,
+  { workspaces, readOnly }: CheckedStore,
 ): Promise<Running> {
   const { log, version } = options
   const { limits } = config
   const address = { url: config.publicUrl ?? httpUrl(config.host, config.port) }
   const metrics = metricsOf(config, version, () => ledger.sequencer.room.entries())
   const seen = createSeen(metrics, log)
-  if (missing.length > 0)
-    log.warn(
-      { heads: config.heads, ledgers: missing.length, origins: missing.slice(0, 10) },
-      "ledgers that were signed are not in this data",
-    )
   const watching = await watch(config, secrets, options, seen.see, readOnly)
   const filing = await fileBeside({ data: config.data, limits }, reportsOf(metrics, log), options.onFatal)
   const ledger = createLedger({
