@@ -3,11 +3,6 @@
 
 import { enableCompileCache } from "node:module"
 import { join } from "node:path"
-import { setFlagsFromString } from "node:v8"
-
-// What a request leaves behind is soon garbage, but V8 would let it quadruple the heap before it looks: half as much again is plenty.
-setFlagsFromString("--heap-growing-percent=25")
-// Not --max-semi-space-size: 32 MiB is what this thread has anyway, and for the other threads the flag would override their own limit.
 
 // Code is compiled, and types are taken out of it, once and not at every start in each of six threads, where the means to do so would stay
 // in memory. Threads find the folder in the environment; where it cannot be written, everything goes on without it.
