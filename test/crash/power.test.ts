@@ -8,20 +8,24 @@ import { lieAboutSyncs, noTracer } from "./tracer.ts"
 
 // Promise 2: no acknowledged event is lost by power loss.
 
-for (const kind of ["ext4", "xfs"] as const) {
-  test(`what was acknowledged survives 60 power cuts on ${kind}`, { skip: noDisk(kind) }, async (t) => {
+// The second is there to see whether it is any different.
+for (const [kind, endings] of [
+  ["ext4", 30],
+  ["xfs", 10],
+] as const) {
+  test(`what was acknowledged survives ${2 * endings} power cuts on ${kind}`, { skip: noDisk(kind) }, async (t) => {
     const chance = createChance(seedOf(t))
     // Two side by side, because most of a round is a start, which keeps one core busy.
     const runs = await Promise.all(
       [1, 2].map(async () => {
         using disk = makeDisk(kind)
-        return await endure({ endings: 30, signal: "SIGKILL", clients: 16, loadMsMax: 150, chance, disk })
+        return await endure({ endings, signal: "SIGKILL", clients: 16, loadMsMax: 150, chance, disk })
       }),
     )
     for (const endured of runs) {
       t.diagnostic(JSON.stringify(endured))
-      const { endings, acknowledged, retried, lookedUp, sentAgain } = endured
-      assert.ok(endings === 30 && acknowledged >= 300 && retried >= 200, "there was not enough to lose")
+      const { acknowledged, retried, lookedUp, sentAgain } = endured
+      assert.ok(endured.endings === endings && acknowledged >= 10 * endings && retried >= 6 * endings, "there was not enough to lose")
       assert.ok(lookedUp === acknowledged && sentAgain === acknowledged, "not everything was looked for")
     }
   })
