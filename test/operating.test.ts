@@ -168,7 +168,7 @@ test(
     assert.deepEqual([strange.code, strange.looks["checkpoints"]?.state], [0, "warn"])
     assert.match(strange.looks["checkpoints"]?.found ?? "", /has 1 ledger that is not here: ledger\.example\/ledgers\/elsewhere$/)
     await writeFile(`${service.data}.heads`, heads)
-    await expectBad("ledger", /holds no ledger, and .* that were signed$/, /put the data back/, {
+    await expectBad("ledger", /holds no ledger, and .* says that something was signed$/, /put the data back/, {
       ...settings,
       TALLYSTICK_DATA: folder.path,
       TALLYSTICK_HEADS: `${service.data}.heads`,

@@ -1,4 +1,4 @@
-// argv to command. The only place that reads the environment, and the only one that ends the process.
+// argv to command. The only place that reads the settings of the environment, and the only one that ends the process.
 
 import { readFileSync } from "node:fs"
 import { join } from "node:path"

@@ -210,9 +210,8 @@ function trySync(path: string): number | string {
 
 async function lookAtLedger(config: Config): Promise<readonly Look[]> {
   if (statsOf(join(config.data, "journal.db")) === undefined) {
-    const signed = readHeads(config.heads).heads.size
-    if (signed === 0) return [warn("ledger", `${config.data} holds no ledger`, "the first start makes one")]
-    const found = `${config.data} holds no ledger, and ${config.heads} has ${counted(signed, "ledger")} that were signed`
+    if (readHeads(config.heads).heads.size === 0) return [warn("ledger", `${config.data} holds no ledger`, "the first start makes one")]
+    const found = `${config.data} holds no ledger, and ${config.heads} says that something was signed`
     return [bad("ledger", found, "see whether the disk with the data is there, and put the data back; to begin anew, take that file away")]
   }
   const snapshot = openSnapshot(config.data)

@@ -8,7 +8,7 @@ import { walkChain, type Watched } from "./chain.ts"
 import { openCrew, type Crew } from "./crew.ts"
 import type { Fault } from "./fault.ts"
 import { pieceEntries } from "./piece.ts"
-import { registryFaults, type RecordedAct } from "./registry.ts"
+import { registryFaults, take, type Registered } from "./registry.ts"
 import { StartError } from "../error.ts"
 import { epochsOf, type Epoch } from "../store/epochs.ts"
 import { readHeads } from "../store/heads.ts"
@@ -118,13 +118,13 @@ async function checkAllContents(
   progress: (done: number) => void,
 ): Promise<Found> {
   const last = whole.last(workspace.id)
-  const acts: RecordedAct[] = []
-  for await (const { upTo, acts: found, fault } of crew.each("contents", stepsOf(workspace.id, last))) {
+  const made: Registered = new Map()
+  for await (const { upTo, acts, fault } of crew.each("contents", stepsOf(workspace.id, last))) {
     if (fault !== undefined) return { entries: upTo, faults: [fault] }
-    acts.push(...found)
+    for (const act of acts) take(made, act)
     progress(upTo)
   }
-  return { entries: last, faults: await registryFaults(whole.registry, workspace, acts) }
+  return { entries: last, faults: await registryFaults(whole.registry, workspace, made) }
 }
 
 function* stepsOf(workspace: string, last: number): Generator<Contents> {

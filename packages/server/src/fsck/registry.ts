@@ -57,15 +57,11 @@ interface Made {
   readonly members: Readonly<Record<string, Json | undefined>>
 }
 
-type Registered = Map<string, Made>
+/** What the acts of a workspace have made so far, by document. */
+export type Registered = Map<string, Made>
 
-/** Everything that is not as the acts of the workspace made it. */
-export async function registryFaults(
-  registry: Registry,
-  workspace: Document<"workspace">,
-  acts: readonly RecordedAct[],
-): Promise<readonly Fault[]> {
-  const made = registeredBy(acts)
+/** Everything that is not as all the acts of the workspace made it; `made` is used up. */
+export async function registryFaults(registry: Registry, workspace: Document<"workspace">, made: Registered): Promise<readonly Fault[]> {
   const faults: Fault[] = []
   for (const kind of looked) {
     for await (const document of kind === "workspace" ? [workspace] : all(registry, kind, workspace.id)) {
@@ -105,13 +101,8 @@ function otherMember({ members }: Made, { value }: Document): string | undefined
   return "sections" in value && toHex(sha256(utf8(canonicalize(value.sections)))) !== value.sectionHash ? "text" : undefined
 }
 
-function registeredBy(acts: readonly RecordedAct[]): Registered {
-  const made: Registered = new Map()
-  for (const act of acts) take(made, act)
-  return made
-}
-
-function take(made: Registered, { sequence, action, id, metadata }: RecordedAct): void {
+/** Acts come in their order, and those that change nothing here are forgotten: there are as many of them as of sign-ins and downloads. */
+export function take(made: Registered, { sequence, action, id, metadata }: RecordedAct): void {
   const put = (kind: Looked, members: Made["members"], of = id): void => {
     const key = keyOf(kind, of)
     made.set(key, { sequence, members: { ...made.get(key)?.members, ...members } })
