@@ -1,9 +1,10 @@
 // Runs the tests: `scripts/test.mjs [--timeout=ms] [--name=pattern] [--minutes=n] [files or globs]`; without files, every test of every
 // package. The minutes are those that the tests at length may take.
-// It is here because `node --test` ends with success when its globs match nothing, and runs no file by itself while it runs others at once.
+// It is here because `node --test` passes what tested nothing: globs or a name that match nothing, a file without a test, a file that exits
+// half way. And it runs no file by itself while it runs others at once.
 
 import { globSync } from "node:fs"
-import { join } from "node:path"
+import { join, resolve } from "node:path"
 import { Readable } from "node:stream"
 import { run } from "node:test"
 import { spec } from "node:test/reporters"
@@ -48,9 +49,15 @@ async function* together() {
     { files: files.filter((file) => measuring.has(file)), concurrency: 1 },
   ].filter((each) => each.files.length > 0)
   const counts = new Map()
+  /** Files that came to their end, with how many tests they ran. */
+  const ended = new Map()
   let summary
   for (const each of runs) {
     for await (const event of run({ ...each, timeout: Number(values.timeout), testNamePatterns: values.name, signal: stopped.signal })) {
+      const { file, nesting, counts: counted } = event.data ?? {}
+      if (event.type === "test:summary" && file !== undefined) ended.set(file, counted.tests)
+      // All that a file says of whose tests none has the name.
+      if (event.type === "test:plan" && nesting === 0 && file !== undefined) ended.set(file, ended.get(file) ?? 0)
       const [, what, count] = countIn(event) ?? []
       if (what !== undefined) counts.set(what, (counts.get(what) ?? 0) + Number(count))
       else if (event.type === "test:summary" && event.data.file === undefined) {
@@ -61,6 +68,21 @@ async function* together() {
   }
   for (const [what, count] of counts) yield { type: "test:diagnostic", data: { nesting: 0, level: "info", message: `${what} ${count}` } }
   if (summary !== undefined) yield summary
+  expectTests(ended)
+}
+
+/** A file that has no test, or exits before they are over, passes with node. Of a name it is enough that one file has such a test. */
+function expectTests(ended) {
+  const isNamed = values.name !== undefined
+  for (const file of files) {
+    const tests = ended.get(resolve(file))
+    if (tests > 0 || (isNamed && tests === 0)) continue
+    console.error(`test: ${file} has no test, or exited before its tests were over`)
+    process.exitCode = 1
+  }
+  if (!isNamed || [...ended.values()].some((tests) => tests > 0)) return
+  console.error(`test: no test has a name like ${values.name}, so nothing was tested`)
+  process.exitCode = 1
 }
 
 /** Each run ends with its counts, one a line; a test's own remarks come from a file. */

@@ -37,7 +37,13 @@ export interface Service extends AsyncDisposable {
 }
 
 export const compileCache = join(import.meta.dirname, "..", "node_modules", ".cache", "tests")
-const productProgram = join(import.meta.dirname, "..", "packages", "server", "bin", "tallystick.mjs")
+/** The product. A module that is loaded before a scenario may put one with a planted fault in its place. */
+const usual = { program: join(import.meta.dirname, "..", "packages", "server", "bin", "tallystick.mjs"), arguments: ["serve"] }
+
+export function serveBy(program: string, ...args: readonly string[]): void {
+  Object.assign(usual, { program, arguments: args })
+}
+
 const startsWithinMs = 20_000
 
 /** Resolves when the service answers; rejects, with what it said, if it ends before. */
@@ -56,8 +62,8 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   const [command = "", ...args] = [
     ...(options.prefix ?? []),
     process.execPath,
-    options.program ?? productProgram,
-    ...(options.arguments ?? ["serve"]),
+    options.program ?? usual.program,
+    ...(options.arguments ?? usual.arguments),
   ]
   const child = spawn(command, args, { env: environment, stdio: ["ignore", "pipe", "pipe"] })
   living.add(child)

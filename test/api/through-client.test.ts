@@ -1,8 +1,6 @@
 import assert from "node:assert/strict"
-import { spawn } from "node:child_process"
-import { join } from "node:path"
 import { test } from "node:test"
-import { pathToFileURL } from "node:url"
+import { runAgain } from "./again.ts"
 
 // The scenarios once more, through @tallystick/client: whatever they say of the service is true of what an app sees of it. Each runs as it stands, in a
 // process of its own, with another way to send; what is only bytes of HTTP goes over HTTP there too.
@@ -22,7 +20,7 @@ const scenarios = {
 
 for (const [name, [made, refused]] of Object.entries(scenarios)) {
   test(`${name}, through the client`, async (t) => {
-    const { code, said } = await run(name, "through-client.ts")
+    const { code, said } = await runAgain(name, "through-client.ts")
     assert.equal(code, 0, said)
     const counts = JSON.parse(/through the client: (\{.*\})/.exec(said)?.[1] ?? "{}")
     t.diagnostic(JSON.stringify(counts))
@@ -35,27 +33,9 @@ for (const [planted, found] of [
   ["refusals", /'~/],
 ] as const) {
   test(`canary: a client that hears something else of ${planted} is found out`, async () => {
-    const { code, said } = await run("consents", `misled-client.ts?${planted}`)
+    const { code, said } = await runAgain("consents", `misled-client.ts?${planted}`)
     assert.equal(code, 1, said)
     assert.match(said, /through-client\.ts:\d+/)
     assert.match(said, found)
   })
 }
-
-async function run(name: string, loaded: string): Promise<{ readonly code: number | null; readonly said: string }> {
-  const folder = import.meta.dirname
-  // Without this, the child would take itself for a part of this run, and not say what failed.
-  const { NODE_TEST_CONTEXT: _, ...environment } = process.env
-  const child = spawn(
-    process.execPath,
-    ["--test-reporter=spec", `--import=${pathToFileURL(folder).href}/${loaded}`, join(folder, `${name}.test.ts`)],
-    { env: environment, stdio: ["ignore", "pipe", "pipe"], timeout: runsWithinMs, killSignal: "SIGTERM" },
-  )
-  let said = ""
-  child.stdout.setEncoding("utf8").on("data", (text: string) => (said += text))
-  child.stderr.setEncoding("utf8").on("data", (text: string) => (said += text))
-  const code = await new Promise<number | null>((resolve) => child.once("close", resolve))
-  return { code, said }
-}
-
-const runsWithinMs = 80_000

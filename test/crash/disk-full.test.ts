@@ -3,10 +3,11 @@ import { test } from "node:test"
 import { createChance, seedOf } from "../promises/chance.ts"
 import { fillAgainAndAgain } from "./disk-full.ts"
 import { makeDisk, noDisk } from "./disks.ts"
+import { skipUnlessStrict } from "./strict.ts"
 
 // Promise 9: a full disk is a clean state.
 
-const skip = noDisk("ext4")
+const skip = skipUnlessStrict(noDisk("ext4"))
 
 test("on a disk that is full twice, writes are refused, reads go on, and writes resume with the space", { skip }, async (t) => {
   using disk = makeDisk("ext4")

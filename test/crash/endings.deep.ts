@@ -6,6 +6,7 @@ import { fillAgainAndAgain } from "./disk-full.ts"
 import { makeDisk, noDisk } from "./disks.ts"
 import { endure } from "./endings.ts"
 import { failAgainAndAgain } from "./failing-calls.ts"
+import { skipUnlessStrict } from "./strict.ts"
 import { noTracer } from "./tracer.ts"
 
 // Promises 1, 2, 7, 9 and 19 at length.
@@ -13,7 +14,7 @@ import { noTracer } from "./tracer.ts"
 test("what was acknowledged survives 2,000 kills", async (t) => {
   const chance = createChance(seedOf(t))
   let acknowledged = 0
-  await atLength(t, { what: "kills", wanted: 2000, minutes: 30 }, async () => {
+  await atLength(t, { what: "kills", wanted: 2000, minutes: 30, floor: 250 }, async () => {
     const endured = await endure({ endings: 50, signal: "SIGKILL", clients: 32, loadMsMax: 150, chance })
     assert.ok(endured.retried >= 500 && endured.recordedUnheard >= 25)
     assert.ok(endured.lookedUp === endured.acknowledged && endured.sentAgain === endured.acknowledged)
@@ -25,7 +26,7 @@ test("what was acknowledged survives 2,000 kills", async (t) => {
 
 test("500 stops under load are clean", async (t) => {
   const chance = createChance(seedOf(t))
-  await atLength(t, { what: "stops", wanted: 500, minutes: 8 }, async () => {
+  await atLength(t, { what: "stops", wanted: 500, minutes: 8, floor: 50 }, async () => {
     const endured = await endure({ endings: 25, signal: "SIGTERM", clients: 32, loadMsMax: 150, chance })
     assert.ok(endured.retried >= 250)
     assert.equal(endured.recordedUnheard, 0)
@@ -33,14 +34,14 @@ test("500 stops under load are clean", async (t) => {
   })
 })
 
-for (const [kind, minutes] of [
-  ["ext4", 16],
-  ["xfs", 8],
+for (const { kind, skip, minutes, floor } of [
+  { kind: "ext4", skip: skipUnlessStrict(noDisk("ext4")), minutes: 16, floor: 160 },
+  { kind: "xfs", skip: noDisk("xfs"), minutes: 8, floor: 80 },
 ] as const) {
-  test(`what was acknowledged survives 1,000 power cuts on ${kind}`, { skip: noDisk(kind) }, async (t) => {
+  test(`what was acknowledged survives 1,000 power cuts on ${kind}`, { skip }, async (t) => {
     const chance = createChance(seedOf(t))
     let acknowledged = 0
-    await atLength(t, { what: "power cuts", wanted: 1000, minutes }, async () => {
+    await atLength(t, { what: "power cuts", wanted: 1000, minutes, floor }, async () => {
       // A new disk each time, because these are small.
       using disk = makeDisk(kind)
       const endured = await endure({ endings: 50, signal: "SIGKILL", clients: 16, loadMsMax: 150, chance, disk })
@@ -53,9 +54,9 @@ for (const [kind, minutes] of [
   })
 }
 
-test("a disk that is full 200 times", { skip: noDisk("ext4") }, async (t) => {
+test("a disk that is full 200 times", { skip: skipUnlessStrict(noDisk("ext4")) }, async (t) => {
   const chance = createChance(seedOf(t))
-  await atLength(t, { what: "times full", wanted: 200, minutes: 7 }, async () => {
+  await atLength(t, { what: "times full", wanted: 200, minutes: 7, floor: 50 }, async () => {
     using disk = makeDisk("ext4")
     const filled = await fillAgainAndAgain({ disk, cycles: 10, chance })
     assert.ok(filled.cycles === 10 && filled.starts === 10 && filled.refused >= 400 && filled.slowestResumeMs <= 5000)
@@ -63,9 +64,9 @@ test("a disk that is full 200 times", { skip: noDisk("ext4") }, async (t) => {
   })
 })
 
-test("1,200 points where the disk fails", { skip: noTracer() }, async (t) => {
+test("1,200 points where the disk fails", { skip: skipUnlessStrict(noTracer()) }, async (t) => {
   const chance = createChance(seedOf(t))
-  await atLength(t, { what: "points", wanted: 1200, minutes: 6 }, async () => {
+  await atLength(t, { what: "points", wanted: 1200, minutes: 6, floor: 250 }, async () => {
     const failed = await failAgainAndAgain({ points: 60, chance })
     assert.ok(failed.points === 60 && failed.failed >= 150 && failed.ended === 20 && failed.notReady === 20)
     assert.equal(failed.lookedUp, failed.acknowledged)

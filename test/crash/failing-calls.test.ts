@@ -2,11 +2,12 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { createChance, seedOf } from "../promises/chance.ts"
 import { failAgainAndAgain } from "./failing-calls.ts"
+import { skipUnlessStrict } from "./strict.ts"
 import { noTracer } from "./tracer.ts"
 
 // Promise 7: fail closed.
 
-const skip = noTracer()
+const skip = skipUnlessStrict(noTracer())
 
 test("at 60 points where the disk fails, nothing is acknowledged that is not there", { skip }, async (t) => {
   const failed = await failAgainAndAgain({ points: 60, chance: createChance(seedOf(t)) })

@@ -1,18 +1,19 @@
 import { setTimeout as sleep } from "node:timers/promises"
 import { eventHash, parseRecord, type Kind } from "@tallystick/proof"
-import { runServe } from "../../packages/server/src/cli/serve.ts"
+import { pino } from "pino"
+import { runServe, type ServeCommand } from "../../packages/server/src/cli/serve.ts"
 import type { Content } from "../../packages/server/src/entry.ts"
 import { sameRequest } from "../../packages/server/src/ledger/idempotency.ts"
-import type { ServeOptions } from "../../packages/server/src/serve.ts"
 import { sha256 } from "../../packages/server/src/sha256.ts"
 import { cacheRegistry } from "../../packages/server/src/store/cached.ts"
-import type { Group, Head, Outcome, Store } from "../../packages/server/src/store/store.ts"
+import type { ApiKeyDocument } from "../../packages/server/src/store/documents.ts"
+import type { Document, Group, Head, Outcome, Registry, Store } from "../../packages/server/src/store/store.ts"
 
 // The service with a fault in it:   node test/crash/faults.ts <fault>
 //
 // A suite that stays green on one of the planted bugs tests nothing. What is marked "not a bug" the service must live with.
 
-type Faults = Pick<ServeOptions, "wrapStore" | "same">
+type Faults = NonNullable<ServeCommand["faults"]>
 
 const faults = {
   "acknowledges before commit": { wrapStore: acknowledgeEarly },
@@ -30,6 +31,9 @@ const faults = {
   "chokes on emptiness": { wrapStore: chokeOnEmptiness },
   "finds late": { wrapStore: findLate },
   "takes a copy for the original": { wrapStore: (store) => ({ ...store, isCopy: false }) },
+  "tells secrets and redacts nothing": { wrapStore: tellSecrets, createLog: (level, _, write) => pino({ level, base: null }, { write }) },
+  "forgets scopes": { wrapStore: (store) => withKeys(store, (key) => ({ ...key, scopes: ["write", "read", "admin"] })) },
+  "forgets projects": { wrapStore: (store) => withKeys(store, ({ projectIds: _, ...key }) => key) },
 } as const satisfies Record<string, Faults>
 
 export type Fault = keyof typeof faults
@@ -141,6 +145,18 @@ function tellSecrets(store: Store): Store {
     if (ofClients(groups)) throw new Error(`${process.env["TALLYSTICK_ROOT_KEY"]} could not store ${bodiesOf(groups)}`)
     return await store.journal.append(groups)
   })
+}
+
+/** Every API key is taken for another one. */
+function withKeys(store: Store, taken: (key: ApiKeyDocument) => ApiKeyDocument): Store {
+  const find: Registry["find"] = async (kind, id) => {
+    const found = await store.registry.find(kind, id)
+    if (found === undefined || kind !== "api-key") return found
+    // The kind says that it is a key.
+    const key = found as Document<"api-key">
+    return { ...key, value: taken(key.value) } as typeof found
+  }
+  return { ...store, registry: { ...store.registry, find } }
 }
 
 /** A program that works, but for one value that nobody thought of. */

@@ -12,12 +12,14 @@ export interface Length {
   readonly wanted: number
   /** Of the ninety. `npm run test:deep -- --minutes=30` gives a third of it. */
   readonly minutes: number
+  /** What the slowest machine that we know does in these minutes, and a quarter of what others do. Whoever does less was not at work. */
+  readonly floor: number
 }
 
 /** A round says how much it has tried. One that would take the suite beyond its minutes is not begun; the first always is. */
 export async function atLength(
   t: TestContext,
-  { what, wanted, minutes }: Length,
+  { what, wanted, minutes, floor }: Length,
   round: (number: number) => Promise<number>,
 ): Promise<void> {
   const share = Number(process.env["DEEP_MINUTES"] ?? allMinutes) / allMinutes
@@ -32,5 +34,6 @@ export async function atLength(
     tried += more
     slowestMs = Math.max(slowestMs, elapsed() - began)
   }
+  if (tried < Math.min(wanted, floor * share)) throw new Error(`${tried} ${what} were tried, and ${Math.ceil(floor * share)} are the least`)
   t.diagnostic(`${tried} of ${wanted} ${what} in ${(elapsed() / 60_000).toFixed(1)} minutes`)
 }

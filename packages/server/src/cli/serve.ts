@@ -18,7 +18,7 @@ export interface ServeCommand {
   readonly demo: boolean
   /** Ends the process. */
   readonly exit: (code: number) => void
-  readonly faults?: Pick<ServeOptions, "wrapStore" | "same">
+  readonly faults?: Pick<ServeOptions, "wrapStore" | "same"> & { readonly createLog?: typeof createLog }
 }
 
 /** A stop that takes longer than this is not waited for. */
@@ -31,13 +31,14 @@ export async function runServe({ environment, version, demo, exit, faults = {} }
   const secrets = keepSecrets(config)
   const forms = (["hex", "base64", "base64url"] as const).map((form) => Buffer.from(secrets.secret).toString(form))
   const lines = openLines(2, systemClock, (lost) => log.warn({ lines: lost }, "lines of this log were lost: nobody took them in time"))
-  const log = createLog(config.logLevel, [secrets.rootKey, ...forms], (line) => lines.write(line))
+  const { createLog: makeLog = createLog, ...planted } = faults
+  const log = makeLog(config.logLevel, [secrets.rootKey, ...forms], (line) => lines.write(line))
   const end = (code: number) => void lines.written().then(() => exit(code))
   const onFatal = (cause: Error) => {
     log.fatal({ err: cause }, "storage cannot be trusted any more; the process ends, and a new one will look at what is there")
     end(1)
   }
-  const running = await serve(config, secrets, { log, version, onFatal, ...faults })
+  const running = await serve(config, secrets, { log, version, onFatal, ...planted })
   let stopping = false
   const stop = (signal: string) => {
     if (stopping) return

@@ -1,0 +1,65 @@
+import assert from "node:assert/strict"
+import { spawnSync } from "node:child_process"
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import test from "node:test"
+
+// What runs the tests must not call a run green that tested nothing, or not all.
+
+const runner = join(import.meta.dirname, "..", "scripts", "test.mjs")
+const good = 'import test from "node:test"\ntest("good", () => {})\ntest("as good", () => {})\n'
+
+const cases = [
+  { what: "two tests", text: good, code: 0, says: /tests 2\n/ },
+  { what: "no test", text: "export {}\n", code: 1, says: /one\.test\.mjs has no test, or exited/ },
+  {
+    what: "an exit half way",
+    text: `${good}test("cut", () => process.exit(0))\ntest("never", () => {})\n`,
+    code: 1,
+    says: /has no test, or exited/,
+  },
+  {
+    what: "an exit in the first test",
+    text: 'import test from "node:test"\ntest("cut", () => process.exit(0))\n',
+    code: 1,
+    says: /has no test, or exited/,
+  },
+  { what: "a test that fails", text: `${good}test("bad", () => { throw new Error("no") })\n`, code: 1, says: /fail 1\n/ },
+  { what: "a name that one test has", text: good, name: "as good", code: 0, says: /tests 1\n/ },
+  { what: "a name that no test has", text: good, name: "nothing", code: 1, says: /no test has a name like nothing/ },
+  {
+    what: "a name, and an exit behind it",
+    text: `${good}test("as bad", () => process.exit(0))\n`,
+    name: "as",
+    code: 1,
+    says: /has no test, or exited/,
+  },
+]
+
+for (const { what, text, name, code, says } of cases) {
+  test(`the runner ends with ${code} for ${what}`, () => {
+    const folder = mkdtempSync(join(tmpdir(), "tallystick-runner-"))
+    try {
+      writeFileSync(join(folder, "one.test.mjs"), text)
+      const ran = runTests(...(name === undefined ? [] : [`--name=${name}`]), join(folder, "one.test.mjs"))
+      assert.equal(ran.status, code, ran.said)
+      assert.match(ran.said, says)
+    } finally {
+      rmSync(folder, { recursive: true })
+    }
+  })
+}
+
+test("the runner ends with 1 for files that are not there", () => {
+  const { status, said } = runTests("nowhere/*.test.ts")
+  assert.equal(status, 1)
+  assert.match(said, /no file matches nowhere/)
+})
+
+function runTests(...args: readonly string[]): { readonly status: number | null; readonly said: string } {
+  // It takes itself for a part of this run otherwise, and says nothing.
+  const { NODE_TEST_CONTEXT: _, ...env } = process.env
+  const { status, stdout, stderr } = spawnSync(process.execPath, [runner, ...args], { env, encoding: "utf8", timeout: 60_000 })
+  return { status, said: stdout + stderr }
+}
