@@ -5,6 +5,7 @@ import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { after, test } from "node:test"
 import { expectChain } from "../chain.ts"
+import { faultyProgram } from "../crash/programs.ts"
 import { damage } from "../promises/damaged.ts"
 import { eventFor, eventually, makeWorkspace, startService } from "../service.ts"
 import { samplesOf, type Samples } from "./samples.ts"
@@ -41,6 +42,7 @@ const metrics = [
   "tallystick_disk_reserve_bytes",
   "tallystick_entries_total",
   "tallystick_failed_logins_total",
+  "tallystick_failures_total",
   "tallystick_follower_lag_entries",
   "tallystick_integrity_failures_total",
   "tallystick_queued_entries",
@@ -162,6 +164,16 @@ test("re-verifying goes on and is counted, what cannot be read, and what does no
     return now.get("tallystick_audit_failed_entries") === 1 ? now : undefined
   })
   assert.equal(broken.get("tallystick_integrity_failures_total"), 1)
+})
+
+test("requests that fail unexpectedly are counted, and fill no log", async () => {
+  const planted = { program: faultyProgram, arguments: ["chokes on emptiness"] }
+  await using failing = await startService({ ...planted, environment: { TALLYSTICK_LIMIT_FAILURE_LINES_PER_MINUTE: "3" } })
+  const { id, writer } = await makeWorkspace(failing)
+  for (let time = 0; time < 50; time++) assert.equal((await writer.write(eventFor(id, { metadata: { empty: "" } }))).status, 503)
+  assert.equal(samplesOf((await failing.client().get("/metrics")).text).get("tallystick_failures_total"), 50)
+  assert.equal(failing.log().match(/"a request failed"/g)?.length, 3)
+  await expectChain(failing.root, id)
 })
 
 test("a disk that cannot be asked leaves all other metrics there", async () => {

@@ -40,6 +40,8 @@ export interface Limits {
   readonly unreadBytesMax: number
   /** A stop waits this long for what was accepted; the whole of it takes ten seconds at most. */
   readonly drainTimeoutMs: number
+  /** Failures that are written to the log whole: what there is to learn of them is in the first few. */
+  readonly failureLinesPerMinute: number
   /** Left free on the disk, so that a full disk is a refusal before a commit and not an error in one. */
   readonly diskReserveBytes: number
   /** An entry may be dated this far ahead of our clock before it is marked. */
@@ -113,6 +115,7 @@ export const defaultLimits: Limits = {
   answerBytesPerSecondMin: 1024,
   unreadBytesMax: 256 * 1024 * 1024,
   drainTimeoutMs: 8_000,
+  failureLinesPerMinute: 20,
   diskReserveBytes: 64 * 1024 * 1024,
   clockAheadMs: 5 * 60_000,
   followEntriesMax: 1000,

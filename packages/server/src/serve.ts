@@ -12,6 +12,7 @@ import type { Sighting, Watching } from "./followers/watching.ts"
 import { guard, turnOf, unknownResource } from "./http/authenticate.ts"
 import { sessionCookie } from "./http/cookie.ts"
 import { mount } from "./http/endpoint.ts"
+import { limitFailures } from "./http/failure-log.ts"
 import { createMetrics, type Metrics } from "./http/metrics.ts"
 import { createRate, networkOf } from "./http/rates.ts"
 import { routes } from "./http/routes.ts"
@@ -145,7 +146,8 @@ async function start(
 
 async function listen(config: Config, service: Service, log: Logger, version: string, readOnly: boolean): Promise<FastifyInstance> {
   const { limits, metrics, clock, publicUrl } = service
-  const server = createServer({ limits, clock, log, listenHost: config.host, publicUrl, trustProxy: trusted(config) })
+  const failures = limitFailures(log, clock, limits.failureLinesPerMinute, metrics.failure)
+  const server = createServer({ limits, clock, log: failures, listenHost: config.host, publicUrl, trustProxy: trusted(config) })
   if (!sessionCookie(publicUrl).isSecure)
     log.warn(
       "members sign in over plain HTTP: whoever is on the way can take over their sessions. Put TLS in front, and set TALLYSTICK_PUBLIC_URL",
@@ -166,7 +168,7 @@ async function listen(config: Config, service: Service, log: Logger, version: st
     unknownResource,
     limits,
     clock,
-    log,
+    log: failures,
   })
   await server.listen({ host: config.host, port: config.port })
   return server

@@ -40,8 +40,12 @@ const ofFramework: ReadonlyMap<string, readonly [ErrorCode, string]> = new Map([
   ["FST_ERR_CTP_INVALID_MEDIA_TYPE", ["unsupported_media_type", "Content-Type must be application/json"]],
 ])
 
+/** Whatever else it finds wrong with a request: a newer version may have rules that this table does not know. */
+const otherwise = ["bad_request", "the request is not one that this service takes"] as const
+
 function fromFramework(thrown: unknown): LedgerError | undefined {
   if (!(thrown instanceof Error) || !("code" in thrown) || typeof thrown.code !== "string") return undefined
-  const known = ofFramework.get(thrown.code)
+  const status = "statusCode" in thrown ? Number(thrown.statusCode) : 500
+  const known = ofFramework.get(thrown.code) ?? (thrown.code.startsWith("FST_") && status >= 400 && status < 500 ? otherwise : undefined)
   return known && new LedgerError(known[0], known[1], { cause: thrown })
 }

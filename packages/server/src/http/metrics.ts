@@ -6,6 +6,8 @@ import type { AuditSummary } from "../followers/auditor.ts"
 import { createDurations } from "./durations.ts"
 
 export interface Metrics {
+  /** A request failed for a reason that no caller can cause. */
+  readonly failure: () => void
   readonly request: (route: string, method: string, status: number, durationMs: number) => void
   readonly commit: (entries: number, durationMs: number) => void
   readonly entry: (lane: string) => void
@@ -48,10 +50,16 @@ export function createMetrics(gauges: Gauges): Metrics {
     requestSeconds,
   )
   describeProcess(registry, gauges)
+  const failures = new Counter({
+    name: "tallystick_failures_total",
+    help: "Requests that failed unexpectedly: a bug, or storage; the log has the first of each minute",
+    registers: [registry],
+  })
   const { commit, entry, replay, failedLogin } = countWrites(registry)
   const { audited, left, integrityFailure } = countAudit(registry, gauges.clock)
   const { advanced, followed, signed } = countFollowing(registry, gauges.clock, left)
   return {
+    failure: () => failures.inc(),
     request: durations.observe,
     commit,
     entry,

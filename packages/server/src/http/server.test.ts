@@ -1,4 +1,5 @@
 import assert from "node:assert/strict"
+import { METHODS } from "node:http"
 import { connect, type AddressInfo, type Socket } from "node:net"
 import { setTimeout as delay } from "node:timers/promises"
 import { test } from "node:test"
@@ -159,6 +160,25 @@ test("a request's id is the client's if that is sane, and one of a kind if it is
     own.add(await idFor(sent))
   assert.equal(own.size, 5)
   for (const id of own) assert.match(id ?? "", /^[\w-]{9,}$/)
+})
+
+test("every method that HTTP knows is answered on every kind of path, with a body and without, and nothing of it is logged", async () => {
+  await using house = await openServer()
+  const bodies = ["", "Content-Type: application/json\r\nContent-Length: 2\r\n", "Content-Type: ;\r\nTransfer-Encoding: chunked\r\n"]
+  for (const method of METHODS.filter((known) => known !== "CONNECT")) {
+    for (const [at, type] of bodies.entries()) {
+      const of = (path: string): Promise<RawAnswer> =>
+        house.send(`${method} ${path} HTTP/1.1\r\nHost: localhost\r\n${type}\r\n${["", "{}", "2\r\n{}\r\n0\r\n\r\n"][at]}`)
+      const shown = `${method} with body ${at}`
+      const [fixed, param, nothing, unreadable] = await Promise.all(["/echo", "/things/a", "/nothing", "/%"].map(of))
+      if (method !== "POST") assert.deepEqual([fixed?.status, fixed?.headers["allow"]], [405, "POST"], shown)
+      if (method !== "GET" && method !== "HEAD") assert.deepEqual([param?.status, param?.headers["allow"]], [405, "GET, HEAD"], shown)
+      assert.equal(nothing?.status, 404, shown)
+      assert.equal(unreadable?.status, 400, shown)
+      for (const answer of [fixed, param, nothing]) assert.ok((answer?.status ?? 500) < 500, shown)
+    }
+  }
+  assert.deepEqual(house.logged, [])
 })
 
 test("HEAD says what GET would, without the body", async () => {
