@@ -59,7 +59,8 @@ function failingOf(point: number, data: string): Failing {
   const error = point % 2 === 0 ? "EIO" : "ENOSPC"
   const nth = 1 + (Math.floor(point / 6) % 5)
   if (point % 3 === 0) return { call: "fsync", error: "EIO", when: String(nth), files: [files[1] ?? ""] }
-  if (point % 3 === 1) return { call: "pwrite64", error, when: "1+", files }
+  // With the second, storage cannot be opened anew either, which is what follows an error.
+  if (point % 3 === 1) return { call: point % 2 === 0 ? "pwrite64" : "pwrite64,openat", error, when: "1+", files }
   return { call: "pwrite64", error, when: String(nth), files }
 }
 

@@ -34,6 +34,11 @@ export function lieAboutSyncs(pid: number, files: readonly string[]): Promise<Tr
   return trace(pid, "fsync,fdatasync", "retval=0", files)
 }
 
+/** Has every sync of these files take so much longer. */
+export function delaySyncs(pid: number, seconds: number, files: readonly string[]): Promise<Tracer> {
+  return trace(pid, "fsync,fdatasync", `delay_enter=${seconds * 1_000_000}`, files)
+}
+
 async function trace(pid: number, calls: string, what: string, files: readonly string[]): Promise<Tracer> {
   const paths = files.flatMap((file) => ["-P", file])
   const args = ["-f", "-o", "/dev/null", ...paths, "-e", `trace=${calls}`, "-e", `inject=${calls}:${what}`, "-p", String(pid)]

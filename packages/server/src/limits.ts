@@ -38,6 +38,8 @@ export interface Limits {
   readonly answerBytesPerSecondMin: number
   /** Answers that lie there because their clients do not take them, all together: what this process can spare. */
   readonly unreadBytesMax: number
+  /** Storage that is asked whether it can append and has not answered by then is not ready: what asks mostly waits no longer itself. */
+  readonly readyWithinMs: number
   /** A stop waits this long for what was accepted; the whole of it takes ten seconds at most. */
   readonly drainTimeoutMs: number
   /** Failures that are written to the log whole: what there is to learn of them is in the first few. */
@@ -114,6 +116,7 @@ export const defaultLimits: Limits = {
   connectionsMax: 10_000,
   answerBytesPerSecondMin: 1024,
   unreadBytesMax: 256 * 1024 * 1024,
+  readyWithinMs: 1000,
   drainTimeoutMs: 8_000,
   failureLinesPerMinute: 20,
   diskReserveBytes: 64 * 1024 * 1024,

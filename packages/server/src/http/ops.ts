@@ -82,10 +82,11 @@ function writableCheck({ halted }: Service): Check {
   return reason === undefined ? { name: "writable", ok: true } : { name: "writable", ok: false, detail: reason.detail }
 }
 
-async function storageCheck({ store }: Service): Promise<Check> {
+async function storageCheck({ store, clock, limits }: Service): Promise<Check> {
   try {
-    await store.ready()
-    return { name: "storage", ok: true }
+    const late = clock.sleep(limits.readyWithinMs).then(() => "late" as const)
+    if ((await Promise.race([store.ready(), late])) !== "late") return { name: "storage", ok: true }
+    return { name: "storage", ok: false, detail: `the storage has not answered for ${limits.readyWithinMs} milliseconds` }
   } catch (error) {
     return { name: "storage", ok: false, detail: error instanceof LedgerError ? error.detail : "the storage does not answer" }
   }
