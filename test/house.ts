@@ -29,6 +29,7 @@ const floors = [
   {
     floor: 0,
     places: [
+      "server/admission.ts",
       "server/config.ts",
       "server/clock.ts",
       "server/instant.ts",

@@ -737,6 +737,7 @@ export interface Limits {
   readonly queuedEventsMax: number
   readonly packReceiptsMax: number
   readonly packBytesMax: number
+  readonly packDownloadsPerMinute: number
   readonly anonymousReadsPerMinute: number
   readonly failedLoginsPerMinute: number
   readonly [further: string]: unknown

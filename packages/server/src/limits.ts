@@ -74,8 +74,14 @@ export interface Limits {
   readonly packReceiptsMax: number
   /** Its bytes: what a browser can still check, and far below what a ZIP can say. */
   readonly packBytesMax: number
-  /** Packs that are being made: each takes a core for seconds. */
+  /** Packs that are being made, each with some megabytes for seconds; and of one workspace, so that no other waits for it alone. */
   readonly packsAtOnceMax: number
+  readonly packsOfWorkspaceMax: number
+  /** Packs that wait for that, and how long: a few packs of others, and less than a client waits. */
+  readonly packsWaitingMax: number
+  readonly packWaitMs: number
+  /** Of one scoped token: a person tries again, a program that checks a pack needs it once. */
+  readonly packDownloadsPerMinute: number
   /** A session ends when it is not used for half a day, and after a week in any case: somebody who is at work again signs in again. */
   readonly sessionIdleMs: number
   readonly sessionLifeMs: number
@@ -135,6 +141,10 @@ export const defaultLimits: Limits = {
   packReceiptsMax: 10_000,
   packBytesMax: 1024 * 1024 * 1024,
   packsAtOnceMax: 4,
+  packsOfWorkspaceMax: 2,
+  packsWaitingMax: 256,
+  packWaitMs: 20_000,
+  packDownloadsPerMinute: 20,
   sessionIdleMs: 12 * 3_600_000,
   sessionLifeMs: 7 * 86_400_000,
   sessionsMax: 20,

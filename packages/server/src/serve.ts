@@ -198,15 +198,17 @@ function administered(
 }
 
 function ratesOf(limits: Limits, keyRequestsPerMinute: number | undefined): Service["rates"] {
-  const { anonymousReadsPerMinute, failedLoginsPerMinute, rateAddressesMax: bucketsMax } = limits
+  const { anonymousReadsPerMinute, failedLoginsPerMinute, packDownloadsPerMinute, rateAddressesMax: bucketsMax } = limits
   const byAddress = { bucketsMax, bucketOf: networkOf }
   const reads = { ...byAddress, perMinute: anonymousReadsPerMinute, of: "reads without a credential from this address" }
   const logins = { ...byAddress, perMinute: failedLoginsPerMinute, of: "failed log-ins from this address" }
-  const byKey = { bucketsMax, bucketOf: (id: string) => id, of: "requests with this key" }
+  const byId = { bucketsMax, bucketOf: (id: string) => id }
+  const byKey = { ...byId, of: "requests with this key" }
   return {
     reads: createRate(systemClock, reads),
     logins: createRate(systemClock, logins),
     keys: keyRequestsPerMinute === undefined ? undefined : createRate(systemClock, { ...byKey, perMinute: keyRequestsPerMinute }),
+    downloads: createRate(systemClock, { ...byId, perMinute: packDownloadsPerMinute, of: "downloads with this token" }),
   }
 }
 

@@ -5,6 +5,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify"
 import { Type, type TSchema } from "typebox"
 import type { Clock } from "../clock.ts"
 import { LedgerError } from "../error.ts"
+import { signalOf } from "./departure.ts"
 import { refusalOf } from "./errors.ts"
 import { parseStrict, type JsonLimits } from "./json.ts"
 import { sendRefusal, type Log } from "./server.ts"
@@ -92,6 +93,8 @@ export interface Incoming {
   readonly address: string
   readonly requestId: string
   readonly receivedAtMs: number
+  /** Aborted, with a refusal that nobody reads, when the client has closed the connection. */
+  readonly signal: AbortSignal
 }
 
 export interface MountOptions<Access, Caller> {
@@ -214,6 +217,10 @@ class Arrived implements Incoming {
 
   get address(): string {
     return this.#request.ip
+  }
+
+  get signal(): AbortSignal {
+    return signalOf(this.#request.raw.socket)
   }
 }
 

@@ -72,9 +72,10 @@ function shownLimits({ limits }: Service) {
   const { eventBytesMax, batchBytesMax, batchEventsMax, depthMax, stringBytesMax } = limits
   const ofBodies = { eventBytesMax, batchBytesMax, batchEventsMax, depthMax, stringBytesMax }
   const { headersBytesMax, uriBytesMax, headersTimeoutMs, bodyTimeoutMs, queuedEventsMax } = limits
-  const { packReceiptsMax, packBytesMax, anonymousReadsPerMinute, failedLoginsPerMinute } = limits
+  const { packReceiptsMax, packBytesMax, packDownloadsPerMinute, anonymousReadsPerMinute, failedLoginsPerMinute } = limits
   const ofRequests = { headersBytesMax, uriBytesMax, headersTimeoutMs, bodyTimeoutMs, queuedEventsMax }
-  return { ...ofBodies, ...ofRequests, packReceiptsMax, packBytesMax, anonymousReadsPerMinute, failedLoginsPerMinute }
+  const ofPacks = { packReceiptsMax, packBytesMax, packDownloadsPerMinute }
+  return { ...ofBodies, ...ofRequests, ...ofPacks, anonymousReadsPerMinute, failedLoginsPerMinute }
 }
 
 function writableCheck({ halted }: Service): Check {

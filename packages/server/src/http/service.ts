@@ -38,8 +38,11 @@ export interface Service {
   readonly members: Members
   readonly accounts: Accounts
   readonly sessions: Sessions
-  /** By address: reads without a credential, and passwords and set-up tokens that are wrong. By API key, if there is a quota: its requests. */
-  readonly rates: { readonly reads: Rate; readonly logins: Rate; readonly keys: Rate | undefined }
+  /**
+   * By address: reads without a credential, and passwords and set-up tokens that are wrong. By API key, if there is a quota: its requests.
+   * By scoped token: downloads of evidence packs.
+   */
+  readonly rates: { readonly reads: Rate; readonly logins: Rate; readonly keys: Rate | undefined; readonly downloads: Rate }
   readonly clock: Clock
   readonly limits: Limits
   readonly publicUrl: string

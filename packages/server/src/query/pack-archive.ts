@@ -18,8 +18,8 @@ export interface Manifest {
   readonly packHash: string
 }
 
-/** Makes every file once; refuses more than `bytesMax` altogether. */
-export async function measure(files: readonly PackFile[], bytesMax: number): Promise<readonly Measured[]> {
+/** Makes every file once; refuses more than `bytesMax` altogether, and ends when nobody waits for it any more. */
+export async function measure(files: readonly PackFile[], bytesMax: number, signal?: AbortSignal): Promise<readonly Measured[]> {
   const measured: Measured[] = []
   let bytes = 0
   for (const file of files) {
@@ -27,6 +27,7 @@ export async function measure(files: readonly PackFile[], bytesMax: number): Pro
     let size = 0
     let crc = 0
     for await (const chunk of file.chunks()) {
+      signal?.throwIfAborted()
       hashing.update(chunk)
       crc = crc32(chunk, crc)
       size += chunk.length

@@ -203,7 +203,7 @@ test("a policy comes into a pack if it was published when the pack was made, and
 })
 
 test("too many at once, and too much in one, are refused before anything is recorded", async () => {
-  const house = await openHouse(50, { limits: { packsAtOnceMax: 2, packBytesMax: 60_000 } })
+  const house = await openHouse(50, { limits: { packsAtOnceMax: 2, packsWaitingMax: 0, packBytesMax: 60_000 } })
   await assert.rejects(house.make(range(3, 48)), code("payload_too_large"))
   const made = await Promise.allSettled([house.make([3]), house.make([4]), house.make([5])])
   assert.deepEqual(
@@ -211,7 +211,10 @@ test("too many at once, and too much in one, are refused before anything is reco
     ["fulfilled", "fulfilled", "rejected"],
   )
   assert.ok(code("overloaded")((made[2] as PromiseRejectedResult).reason))
-  await house.make([6])
+  const pack = await house.make([6])
   assert.equal((await house.acts()).filter((act) => act === "create").length, 3)
+  const left = AbortSignal.abort(new LedgerError("bad_request", "left"))
+  await assert.rejects(house.packs.download(by, house.acme, pack, "zip", left), code("bad_request"))
+  assert.ok(!(await house.acts()).includes("download"), "what nobody waits for any more is not given out")
   await house.finish()
 })

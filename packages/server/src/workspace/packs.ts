@@ -2,6 +2,7 @@
 // one that records its making says the hash of the pack, and so the ledger itself proves what was given out.
 
 import { packAction, parseCheckpoint, parseNote, parseRecord, type JsonObject } from "@tallystick/proof"
+import { createAdmission } from "../admission.ts"
 import { isoTime, type Clock } from "../clock.ts"
 import { openEntry } from "../entry.ts"
 import { LedgerError } from "../error.ts"
@@ -30,11 +31,12 @@ export interface Packed {
 }
 
 export interface Packs {
-  create(by: Principal, workspace: Document<"workspace">, request: PackRequest): Promise<Document<"pack">>
+  /** Neither is begun, nor recorded, for a client whose signal is aborted by then. */
+  create(by: Principal, workspace: Document<"workspace">, request: PackRequest, signal?: AbortSignal): Promise<Document<"pack">>
   find(workspace: string, id: string): Promise<Document<"pack"> | undefined>
   list(workspace: string, before: number, limit: number): Promise<readonly Document<"pack">[]>
   /** Makes a pack again, and records that it is given out. */
-  download(by: Principal, workspace: Document<"workspace">, pack: Document<"pack">, format: string): Promise<Packed>
+  download(by: Principal, workspace: Document<"workspace">, pack: Document<"pack">, format: string, signal?: AbortSignal): Promise<Packed>
 }
 
 export interface PackParts {
@@ -49,14 +51,21 @@ export interface PackParts {
 export function createPacks(parts: PackParts): Packs {
   const { store, ledger, clock, limits } = parts
   const { registry } = store
-  const oneOfFew = fewAtOnce(limits.packsAtOnceMax)
+  const { packsAtOnceMax, packsOfWorkspaceMax, packsWaitingMax, packWaitMs } = limits
+  const making = createAdmission(clock, {
+    atOnceMax: packsAtOnceMax,
+    perWorkspaceMax: packsOfWorkspaceMax,
+    waitingMax: packsWaitingMax,
+    waitMs: packWaitMs,
+    of: "evidence packs to be made",
+  })
 
   return {
     find: (workspace, id) => registry.get("pack", workspace, id),
     list: (workspace, before, limit) => registry.list("pack", workspace, before, limit),
 
-    create: (by, workspace, { title, sequences }) =>
-      oneOfFew(async () => {
+    create: (by, workspace, { title, sequences }, signal) =>
+      making.run(workspace.id, signal, async () => {
         refuseFormer(workspace, sequences)
         const checkpoint = await signedFor(signing(parts), workspace, sequences.at(-1) ?? 0)
         const nowMs = clock.now()
@@ -65,7 +74,9 @@ export function createPacks(parts: PackParts): Packs {
         // Asked of the entries themselves, however they were found.
         if (!of.projectIds.every((projectId) => mayTouch(by, projectId))) throw new Error("a pack was asked for that its maker may not see")
         const surveyed = { ...of, title, createdAt: isoTime(nowMs), sequences, checkpoint }
-        const { packHash } = manifestOf(await measure(await packFiles(store, workspace, { packId, ...surveyed }), limits.packBytesMax))
+        const { packHash } = manifestOf(
+          await measure(await packFiles(store, workspace, { packId, ...surveyed }), limits.packBytesMax, signal),
+        )
         const said = packSaid(by, packAction, packId, title, { receiptCount: sequences.length, packHash }, nowMs)
         const value: PackDocument = { ...surveyed, packHash }
         const [recorded] = await ledger.record(
@@ -79,12 +90,12 @@ export function createPacks(parts: PackParts): Packs {
         return sealPack(parts, by, workspace, made, recorded.opened.link.sequence).catch(() => made)
       }),
 
-    download: (by, workspace, pack, format) =>
-      oneOfFew(async () => {
+    download: (by, workspace, pack, format, signal) =>
+      making.run(workspace.id, signal, async () => {
         const { value } =
           pack.value.seal === undefined ? await sealPack(parts, by, workspace, pack, await creationOf(parts, workspace, pack)) : pack
         if (value.seal === undefined) throw new Error("a pack that was sealed has a seal")
-        const made = await measure(await packFiles(store, workspace, { packId: pack.id, ...value }), limits.packBytesMax)
+        const made = await measure(await packFiles(store, workspace, { packId: pack.id, ...value }), limits.packBytesMax, signal)
         const manifest = manifestOf(made)
         if (manifest.packHash !== value.packHash)
           throw new LedgerError("integrity_failure", "what this pack is made of is not what it was when it was made")
@@ -98,20 +109,6 @@ export function createPacks(parts: PackParts): Packs {
 
 function signing({ store: { index }, clock, limits, seal }: PackParts): SigningParts {
   return { index, clock, limits, seal }
-}
-
-/** Making a pack takes seconds of work, so few are made at once. */
-function fewAtOnce(most: number): <T>(make: () => Promise<T>) => Promise<T> {
-  let making = 0
-  return async (make) => {
-    if (making >= most) throw new LedgerError("overloaded", `${making} evidence packs are being made, the limit is ${most}`)
-    making += 1
-    try {
-      return await make()
-    } finally {
-      making -= 1
-    }
-  }
 }
 
 async function packOf({ store: { registry } }: PackParts, workspace: string, id: string): Promise<Document<"pack">> {

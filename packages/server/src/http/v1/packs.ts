@@ -29,7 +29,7 @@ export function packEndpoints(service: Service): readonly ServiceEndpoint[] {
       body: newPackOf(packReceiptsMax),
       bodyBytesMax: Math.max(eventBytesMax, packReceiptsMax * idBytes),
       answers: { 201: Pack },
-      async handle({ caller, params: { workspaceId }, body: { title, projectId, receiptIds, filter = {} } }) {
+      async handle({ caller, params: { workspaceId }, body: { title, projectId, receiptIds, filter = {} }, incoming: { signal } }) {
         permit(caller, "read", workspaceId)
         permitWriting(service, workspaceId)
         const workspace = await service.workspaces.get(workspaceId)
@@ -38,7 +38,7 @@ export function packEndpoints(service: Service): readonly ServiceEndpoint[] {
           receiptIds === undefined
             ? await matchesOf(service, caller, workspace, filter, projectId)
             : await sequencesOf(service.store.journal, caller, workspaceId, receiptIds, projectId)
-        return { status: 201, body: packJson(await service.packs.create(caller, workspace, { title, sequences })) }
+        return { status: 201, body: packJson(await service.packs.create(caller, workspace, { title, sequences }, signal)) }
       },
     }),
     endpoint({
@@ -79,20 +79,25 @@ export function packEndpoints(service: Service): readonly ServiceEndpoint[] {
       answers: { 200: Bytes },
       answerType: "application/zip",
       alsoAnswers: { type: "application/json", shape: PackDownload },
-      async handle({ caller, params: { workspaceId, packId }, query: { format } }) {
+      async handle({ caller, params: { workspaceId, packId }, query: { format }, incoming: { method, signal } }) {
         permit(caller, "read", workspaceId, ["evidence"])
         const workspace = await service.workspaces.get(workspaceId)
         const pack = await packFor(service, caller, workspaceId, packId)
         permitWriting(service, workspaceId)
-        const { files, manifest } = await service.packs.download(caller, workspace, pack, format)
+        const headers =
+          format === "zip"
+            ? { "content-type": "application/zip", "content-disposition": `attachment; filename="${packId}.zip"` }
+            : { "content-type": "application/json; charset=utf-8" }
+        // Nothing is given out, so nothing is made or recorded. Its size is known only once it is made: a stream has none.
+        if (method === "HEAD") return { status: 200, body: Readable.from([]), headers }
+        if (caller.kind === "token") service.rates.downloads.take(caller.id)
+        const { files, manifest } = await service.packs.download(caller, workspace, pack, format, signal)
         const { bytes, chunks } = format === "zip" ? zipOf(files) : jsonOf(files, manifest)
-        const headers = {
-          ...(format === "zip"
-            ? { "content-disposition": `attachment; filename="${packId}.zip"` }
-            : { "content-type": "application/json; charset=utf-8" }),
-          ...(bytes === undefined ? {} : { "content-length": String(bytes) }),
+        return {
+          status: 200,
+          body: Readable.from(chunks),
+          headers: { ...headers, ...(bytes === undefined ? {} : { "content-length": String(bytes) }) },
         }
-        return { status: 200, body: Readable.from(chunks), headers }
       },
     }),
   ]

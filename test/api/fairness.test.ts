@@ -1,0 +1,72 @@
+import assert from "node:assert/strict"
+import { after, test } from "node:test"
+import { readChain } from "../chain.ts"
+import { eventFor, makeWorkspace, type Client, type Reply, type Workspace } from "../service.ts"
+import { startWatched } from "./watched.ts"
+
+// What one workspace asks for must not be what another one waits for.
+
+const service = await startWatched({
+  environment: {
+    TALLYSTICK_LIMIT_PACKS_AT_ONCE_MAX: "2",
+    TALLYSTICK_LIMIT_PACKS_OF_WORKSPACE_MAX: "1",
+    TALLYSTICK_LIMIT_PACK_WAIT_MS: "60000",
+    TALLYSTICK_LIMIT_PACK_DOWNLOADS_PER_MINUTE: "40",
+  },
+})
+after(() => service[Symbol.asyncDispose]())
+
+async function packOf({ id, path, writer, reader }: Workspace, entries: number): Promise<string> {
+  const events = Array.from({ length: entries }, () => ({ idempotencyKey: crypto.randomUUID(), ...eventFor(id) }))
+  assert.equal((await writer.post("/v1/events/batch", { events })).status, 202)
+  const made = await reader.post(`${path}/evidence-packs`, { title: "For the auditor", filter: { projectId: "core" } })
+  assert.equal(made.status, 201, made.text)
+  return `${path}/evidence-packs/${made.json().packId}`
+}
+
+async function holderOf({ reader }: Workspace, pack: string): Promise<Client> {
+  const minted = await reader.post(`${pack}/token`, {})
+  assert.equal(minted.status, 201, minted.text)
+  return service.client(minted.json().token)
+}
+
+test("packs are made in turns between workspaces, so one with many requests refuses no other", async () => {
+  const [greedy, other] = [await makeWorkspace(service), await makeWorkspace(service)]
+  const large = await packOf(greedy, 400)
+  const small = await packOf(other, 1)
+  const holder = await holderOf(greedy, large)
+  const ended: string[] = []
+  const asked = Array.from({ length: 12 }, () => holder.get(`${large}/download`).finally(() => ended.push("greedy")))
+  const answers: Reply[] = []
+  for (let at = 0; at < 6; at++) answers.push(await other.reader.get(`${small}/download`).finally(() => ended.push("other")))
+  assert.deepEqual(
+    answers.map(({ status }) => status),
+    Array.from(answers, () => 200),
+  )
+  assert.ok(ended.lastIndexOf("other") < 11, `the other workspace was answered between the first one's packs: ${ended.join(" ")}`)
+  for (const reply of await Promise.all(asked)) assert.equal(reply.status, 200, reply.text)
+})
+
+test("HEAD of a download makes nothing and records nothing; a token may download so often in a minute", async () => {
+  const acme = await makeWorkspace(service)
+  const pack = await packOf(acme, 1)
+  const holder = await holderOf(acme, pack)
+  const before = (await readChain(acme.reader, acme.id)).records.length
+  const heads: Reply[] = []
+  for (const query of ["", "?format=json"]) heads.push(await holder.ask("HEAD", `${pack}/download${query}`))
+  assert.deepEqual(
+    heads.map(({ status, headers }) => [status, headers.get("content-type"), headers.get("content-length")]),
+    [
+      [200, "application/zip", null],
+      [200, "application/json; charset=utf-8", null],
+    ],
+  )
+  assert.equal((await readChain(acme.reader, acme.id)).records.length, before)
+  const statuses: number[] = []
+  for (let at = 0; at < 45; at++) statuses.push((await holder.get(`${pack}/download`)).status)
+  assert.ok(statuses.slice(0, 40).every((status) => status === 200) && statuses.includes(429), statuses.join(" "))
+  assert.equal((await acme.reader.get(`${pack}/download`)).status, 200, "the rate is the token's alone")
+  assert.equal((await (await holderOf(acme, pack)).get(`${pack}/download`)).status, 200)
+})
+
+test("every receipt of this run verifies, and no secret went astray", () => service.finish())
