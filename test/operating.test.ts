@@ -91,6 +91,17 @@ test("config: every value with where it comes from, and no secret", async () => 
   const network = await tallystick(["config"], { TALLYSTICK_TRUST_PROXY: "127.0.0.1, 10.0.0.0/33" })
   assert.deepEqual([network.code, network.output], [1, ""])
   assert.match(network.errors, /^tallystick: TALLYSTICK_TRUST_PROXY must be/)
+  // A container platform names a service's address so, and an operator meets it as soon as the service is called tallystick.
+  const injected = {
+    TALLYSTICK_PORT: "tcp://10.0.0.7:8080",
+    TALLYSTICK_PORT_8080_TCP: "tcp://10.0.0.7:8080",
+    TALLYSTICK_SERVICE_HOST: "10.0.0.7",
+    TALLYSTICK_SERVICE_PORT: "8080",
+  }
+  const inContainer = await tallystick(["config", "--json"], injected)
+  assert.equal(inContainer.code, 0, inContainer.errors)
+  const fromDefault = (JSON.parse(inContainer.output) as { name: string }[]).find(({ name }) => name === "TALLYSTICK_PORT")
+  assert.deepEqual(fromDefault, { name: "TALLYSTICK_PORT", value: "8080", from: "default" })
   const { output: everywhere } = await tallystick(["config"], { TALLYSTICK_HOST: "::" })
   assert.match(everywhere, /^TALLYSTICK_PUBLIC_URL .* http:\/\/\[::\]:8080$/m)
 })

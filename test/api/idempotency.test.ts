@@ -93,11 +93,16 @@ test("any other body is refused, naming the receipt that the key belongs to, and
     changed({ metadata: { ...metadata, s: "1 " } }),
     changed({ metadata: { ...metadata, more: {} } }),
   ])
-  const unheard = { ...eventFor(acme.id, { projectId: "unheard-of" }), idempotencyKey: key }
-  const batch = await writer.post("/v1/events/batch", { events: [unheard, unheard] })
+  const unheard = eventFor(acme.id, { projectId: "unheard-of" })
+  assert.deepEqual((await writer.write(unheard, key)).json().receipt, first, "the answer has the receipt itself")
+  const item = { ...unheard, idempotencyKey: key }
+  const batch = await writer.post("/v1/events/batch", { events: [item, item] })
   assert.deepEqual(
-    batch.json().results.map(({ error }: { error: string }) => error),
-    ["idempotency_key_reused", "idempotency_key_reused"],
+    batch.json().results.map(({ error, receipt }: { error: string; receipt: object }) => [error, receipt]),
+    [
+      ["idempotency_key_reused", first],
+      ["idempotency_key_reused", first],
+    ],
   )
   assert.equal((await reader.get(`${acme.path}/projects/unheard-of`)).status, 404, "a refused write has made the project that it names")
   const next = (await writer.write(eventFor(acme.id))).json()

@@ -163,12 +163,12 @@ GET NOWHERE/activity                        | anon anon gone ws     ws    ws    
 
 const ownReceipts = `
                                             | none bad  end  write  read  admin w-of-mine r-of-mine their-w their-a instance | rcpt  pol   act   evid  their-t | s-view s-adm s-their s-inst
-GET OURS/receipts/OPEN                      | 200  anon gone 200    200   200   200       200       ws      ws      200      | 200   200   200   200   ws    | 200    200   200     200
+GET OURS/receipts/OPEN                      | 200  anon gone 200    200   200   200       200       200     200     200      | 200   200   200   200   200   | 200    200   200     200
 GET OURS/receipts/CORE                      | anon anon gone scope  200   200   scope     404       ws      ws      200      | 200   scope scope scope ws    | 200    200   ws      200
 GET OURS/receipts/MINE                      | anon anon gone scope  200   200   scope     200       ws      ws      200      | scope scope scope 200   ws    | 200    200   ws      200
 GET OURS/receipts/NONE                      | anon anon gone scope  404   404   scope     404       ws      ws      404      | scope scope scope scope ws    | 404    404   ws      404
 GET OURS/receipts/THEIR_OPEN                | anon anon gone scope  404   404   scope     404       ws      ws      404      | scope scope scope scope ws    | 404    404   ws      404
-GET THEIRS/receipts/THEIR_OPEN              | 200  anon gone ws     ws    ws    ws        ws        200     200     200      | ws    ws    ws    ws    200   | 200    200   200     200
+GET THEIRS/receipts/THEIR_OPEN              | 200  anon gone 200    200   200   200       200       200     200     200      | 200   200   200   200   200   | 200    200   200     200
 GET THEIRS/receipts/THEIR_CORE              | anon anon gone ws     ws    ws    ws        ws        scope   200     200      | ws    ws    ws    ws    200   | ws     ws    200     200
 GET THEIRS/receipts/CORE                    | anon anon gone ws     ws    ws    ws        ws        scope   404     404      | ws    ws    ws    ws    scope | ws     ws    404     404
 GET NOWHERE/receipts/CORE                   | anon anon gone ws     ws    ws    ws        ws        ws      ws      404      | ws    ws    ws    ws    ws    | ws     ws    ws      404`
@@ -279,8 +279,8 @@ GET OURS/published-policy/1                 | anon anon gone scope  200   200   
 GET OURS/published-policy/latest            | anon anon gone scope  200   200   scope     proj      ws      ws      200      | scope 200   scope scope ws   | 200    200   ws      200
 GET OURS/published-policy/1?projectId=mine  | anon anon gone scope  200   200   scope     200       ws      ws      200      | scope scope scope scope ws   | 200    200   ws      200
 GET OURS/published-policy/999               | anon anon gone scope  404   404   scope     proj      ws      ws      404      | scope 404   scope scope ws   | 404    404   ws      404
-GET OURS/published-policy/nonsense          | anon anon gone 404    404   404   404       404       ws      ws      404      | 404   404   404   404   ws   | 404    404   404     404
-GET SHARED/published-policy/1               | 200  anon gone ws     ws    ws    ws        ws        ws      ws      200      | ws    ws    ws    ws    ws   | 200    200   200     200
+GET OURS/published-policy/nonsense          | anon anon gone 404    404   404   404       404       ws      ws      404      | 404   404   404   404   ws   | 404    404   ws      404
+GET SHARED/published-policy/1               | 200  anon gone 200    200   200   200       200       200     200     200      | 200   200   200   200   200  | 200    200   200     200
 GET THEIRS/published-policy/1               | anon anon gone ws     ws    ws    ws        ws        scope   200     200      | ws    ws    ws    ws    scope| ws     ws    200     200
 GET NOWHERE/published-policy/1              | anon anon gone ws     ws    ws    ws        ws        ws      ws      404      | ws    ws    ws    ws    ws   | ws     ws    ws      404
 GET OURS/published-policy                   | anon anon gone scope  200   200   scope     proj      ws      ws      200      | scope scope scope scope ws   | 200    200   ws      200
@@ -415,7 +415,11 @@ test("what a tenant is refused about another does not depend on whether it exist
   const asks = [
     ["GET", (id: string) => `/v1/workspaces/${id}`],
     ["GET", (id: string) => `/v1/workspaces/${id}/projects/mine`],
-    ["GET", (id: string) => `/v1/workspaces/${id}/receipts/${theirReceipts.open}`],
+    ["GET", (id: string) => `/v1/workspaces/${id}/receipts/${theirReceipts.core}`],
+    ["GET", (id: string) => `/v1/workspaces/${id}/receipts/${receipts.open}`],
+    ["GET", (id: string) => `/v1/workspaces/${id}/receipts/nonsense`],
+    ["GET", (id: string) => `/v1/workspaces/${id}/published-policy/1`],
+    ["GET", (id: string) => `/v1/workspaces/${id}/published-policy/nonsense`],
     ["GET", (id: string) => `/v1/workspaces/${id}/events`],
     ["GET", (id: string) => `/v1/workspaces/${id}/activity`],
     ["GET", (id: string) => `/v1/workspaces/${id}/tlog/checkpoint`],
@@ -426,6 +430,21 @@ test("what a tenant is refused about another does not depend on whether it exist
       const [exists, doesNot] = await Promise.all([theirs.id, "nowhere"].map((id) => client.ask(method, path(id))))
       assert.deepEqual([exists?.status, exists?.text], [doesNot?.status, doesNot?.text], `${name} ${path("x")}`)
     }
+  }
+})
+
+test("of what anyone may see, a credential of another workspace shows what nobody is shown, and no more", async () => {
+  const open = [
+    `${ours.path}/receipts/${receipts.open}`,
+    `${ours.path}/receipts/${receipts.open}/proof`,
+    `${shared.path}/published-policy/1`,
+  ]
+  for (const path of open) {
+    const nobody = await service.client().get(path)
+    assert.equal(nobody.status, 200)
+    assert.doesNotMatch(nobody.text, /ada@example\.com/)
+    for (const [name, client] of principals.filter(([name]) => name.startsWith("their")))
+      assert.equal((await client.get(path)).text, nobody.text, `${name} ${path}`)
   }
 })
 

@@ -47,6 +47,17 @@ test("keys, receipts, settings and idempotency are what they were", async () => 
   assert.equal(await now.end(), 0)
 })
 
+test("a replay says where the receipt is to be looked at today, and is the first answer in every other byte", async () => {
+  const moved = "https://ledger.example.org/audit"
+  await using now = await restart(0, { TALLYSTICK_PUBLIC_URL: moved })
+  const replay = await now.client(writer.bearer).write(eventFor(id), key)
+  assert.equal(replay.json().verificationUrl, `${moved}${path}/receipts/${receipt}`)
+  assert.deepEqual([replay.status, replay.text.replace(moved, before.url)], [202, first.text])
+  const { receipt: shown } = (await now.client(reader.bearer).get(`${path}/receipts/${receipt}`)).json()
+  assert.equal(shown.verificationUrl, replay.json().verificationUrl)
+  assert.equal(await now.end(), 0)
+})
+
 test("the time of the ledger does not go back when the clock does, and each says what it saw", async () => {
   await using now = await restart(-dayMs)
   const [second, third] = [

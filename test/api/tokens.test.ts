@@ -45,13 +45,14 @@ const day = 86_400
 const page = (path: string, letter: string): RegExp =>
   new RegExp(`^${RegExp.escape(service.url + path)}#t=ts${letter}_[0-9A-Za-z]{13}_[0-9A-Za-z]{49}$`)
 
-/** For each type: how it is asked for, what it says that it is bound to, its page, and how long it lives, if nobody says otherwise, and at most. */
+/** For each type: how it is asked for, what it says that it is bound to, where a program uses it, its page, and how long it lives, if nobody says otherwise, and at most. */
 const types = [
   {
     type: "receipt",
     path: `receipts/${core}`,
     asks: {},
     bound: { receipt: core },
+    api: `receipts/${core}`,
     url: "verificationUrl",
     page: page(`/r/${acme.id}/${core}`, "r"),
     usual: 7 * day,
@@ -62,6 +63,7 @@ const types = [
     path: "published-policy",
     asks: {},
     bound: { projectId: "core" },
+    api: "published-policy/latest",
     url: "policyUrl",
     page: page(`/p/${acme.id}/latest`, "p"),
     usual: 30 * day,
@@ -72,6 +74,7 @@ const types = [
     path: "published-policy",
     asks: { projectId: "mine", version: 1 },
     bound: { projectId: "mine", version: 1 },
+    api: "published-policy/1?projectId=mine",
     url: "policyUrl",
     page: page(`/p/${acme.id}/1?projectId=mine`, "p"),
     usual: 30 * day,
@@ -82,7 +85,8 @@ const types = [
     path: `evidence-packs/${pack.packId}`,
     asks: {},
     bound: { packId: pack.packId, receiptCount: 3 },
-    url: "downloadUrl",
+    api: `evidence-packs/${pack.packId}/download`,
+    url: "pageUrl",
     page: page(`/e/${acme.id}/${pack.packId}`, "e"),
     usual: 7 * day,
     longest: 90 * day,
@@ -92,6 +96,7 @@ const types = [
     path: "activity",
     asks: { projectId: "core", subject: "usr_1" },
     bound: { projectId: "core", subject: { id: "usr_1", types: personTypes } },
+    api: "activity",
     url: "activityUrl",
     page: page(`/a/${acme.id}`, "a"),
     usual: day,
@@ -102,6 +107,7 @@ const types = [
     path: "activity",
     asks: { projectId: "mine", subject: { id: "cus_1", types: ["shopper"] } },
     bound: { projectId: "mine", subject: { id: "cus_1", types: ["shopper"] } },
+    api: "activity",
     url: "activityUrl",
     page: page(`/a/${acme.id}`, "a"),
     usual: day,
@@ -112,9 +118,14 @@ const types = [
 // Making ------------------------------------------------------------------------------------------------------------------------------------------------------
 
 test("a new token says all that it is, once, and its page has it in the fragment", async () => {
-  for (const { type, path, asks, bound, url, page: expected, usual } of types) {
+  for (const { type, path, asks, bound, api, url, page: expected, usual } of types) {
     const made = await mint(acme.reader, path, { ...asks, note: "for the auditor" })
-    const { token, tokenId, createdAt, expiresAt, [url]: address, ...rest } = made
+    const { token, tokenId, createdAt, expiresAt, apiUrl, [url]: address, downloadUrl = apiUrl, ...rest } = made
+    assert.equal(apiUrl, `${service.url}${acme.path}/${api}`)
+    assert.equal(downloadUrl, apiUrl)
+    assert.equal("downloadUrl" in made, type === "evidence")
+    const opened = await service.client(token).get(apiUrl.slice(service.url.length))
+    assert.equal(opened.status, 200, opened.text)
     assert.deepEqual(rest, { type, workspaceId: acme.id, ...bound, note: "for the auditor" })
     assert.equal(token.split("_")[1], tokenId)
     assert.match(address, expected)

@@ -156,6 +156,12 @@ test("waits double up to their maximum, with full jitter, and honour Retry-After
   assert.deepEqual([code, retryAfterSeconds, tooLong.waits], ["read_only", 60, []])
 })
 
+test("the error of a key that was used for another request has the receipt that the key belongs to", async () => {
+  const receipt = { receipt: "rcp_1", eventHash: "0".repeat(64) }
+  const asked = network([json(422, { error: "idempotency_key_reused", detail: "it was used", receipt })])
+  assert.deepEqual((await failure(asked.client.events.write(event))).receipt, receipt)
+})
+
 test("what the answer says decides what is known", async () => {
   const cases: readonly (readonly [Happening, string, number, "rejected" | "unknown"])[] = [
     [problem(400, "invalid_field"), "invalid_field", 400, "rejected"],

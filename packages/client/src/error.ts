@@ -1,4 +1,4 @@
-import type { Problem } from "./wire.ts"
+import type { Problem, Receipt } from "./wire.ts"
 
 /**
  * What became of a request that has failed. `rejected`: nothing was recorded. `unknown`: it may have been; repeat it with the same
@@ -25,6 +25,8 @@ export interface Failure {
   readonly idempotencyKey?: string | undefined
   /** The keys of the batch that failed, in the order of its events: given or made. */
   readonly idempotencyKeys?: readonly string[] | undefined
+  /** With `idempotency_key_reused`: of the entry that has the key, if the caller may write to its project. */
+  readonly receipt?: Receipt | undefined
   readonly cause?: unknown
 }
 
@@ -38,8 +40,10 @@ export class TallystickError extends Error implements Failure {
   readonly retryAfterSeconds: number | undefined
   readonly idempotencyKey: string | undefined
   readonly idempotencyKeys: readonly string[] | undefined
+  readonly receipt: Receipt | undefined
 
-  constructor({ code, detail, status, outcome, requestId, retryAfterSeconds, idempotencyKey, idempotencyKeys, cause }: Failure) {
+  constructor(failure: Failure) {
+    const { code, detail, status, outcome, requestId, retryAfterSeconds, idempotencyKey, idempotencyKeys, receipt, cause } = failure
     super(`${code}: ${detail}`, cause === undefined ? undefined : { cause })
     this.name = "TallystickError"
     this.code = code
@@ -50,6 +54,7 @@ export class TallystickError extends Error implements Failure {
     this.retryAfterSeconds = retryAfterSeconds
     this.idempotencyKey = idempotencyKey
     this.idempotencyKeys = idempotencyKeys
+    this.receipt = receipt
   }
 }
 
@@ -68,6 +73,7 @@ export function failureOf(response: Response, body: string): TallystickError {
     outcome: isRejected ? "rejected" : "unknown",
     requestId: headers.get("x-request-id") ?? undefined,
     retryAfterSeconds: secondsOf(headers.get("retry-after"), headers.get("date")),
+    receipt: problem?.receipt,
   })
 }
 
@@ -80,13 +86,14 @@ export function withinCall(
     outcome,
   }: Pick<Failure, "idempotencyKey" | "idempotencyKeys"> & { readonly outcome: Outcome | undefined },
 ): TallystickError {
-  const { code, detail, status, requestId, retryAfterSeconds, cause } = error
+  const { code, detail, status, requestId, retryAfterSeconds, receipt, cause } = error
   return new TallystickError({
     code,
     detail,
     status,
     requestId,
     retryAfterSeconds,
+    receipt,
     cause,
     outcome: outcome ?? error.outcome,
     idempotencyKey: idempotencyKey ?? error.idempotencyKey,
@@ -103,7 +110,9 @@ function problemOf(body: string): Problem | undefined {
   }
   if (typeof value !== "object" || value === null || !("error" in value) || !("detail" in value)) return undefined
   const { error, detail } = value
-  return typeof error === "string" && typeof detail === "string" ? { error, detail } : undefined
+  if (typeof error !== "string" || typeof detail !== "string") return undefined
+  // The service's promise, as with every answer.
+  return "receipt" in value ? { error, detail, receipt: value.receipt as Receipt } : { error, detail }
 }
 
 /** The service says seconds. Proxies may say a date, which is as far away as it is from the answer's own: our clock may be another. */

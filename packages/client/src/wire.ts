@@ -73,7 +73,7 @@ export interface Batch {
   readonly events: readonly BatchItem[]
 }
 
-/** What became of one event of a batch: its receipt, or why it was not recorded. */
+/** What became of one event of a batch: its receipt, or why it was not recorded, which has the member `error`. */
 export type BatchResult = { readonly receipt: Receipt; readonly replayed?: boolean } | Problem
 
 /** The answer to a batch: one result for each event, in their order. */
@@ -452,6 +452,13 @@ export interface TokenFields {
   readonly expiresAt: Time
 }
 
+/** What is shown once, of every new token. */
+export interface CreatedTokenFields extends TokenFields {
+  readonly token: string
+  /** What a program calls with the token as its bearer. */
+  readonly apiUrl: string
+}
+
 /** The answer about a token, which never shows its secret; it has the members that its type is bound to. */
 export interface Token extends TokenFields {
   readonly receipt?: string
@@ -465,17 +472,15 @@ export interface Token extends TokenFields {
   readonly mintedBy: { readonly type: Open<"instance" | "api_key" | "member">; readonly id?: string }
 }
 
-/** The answer to a new receipt token. Here as below, `token` is shown once. */
-export interface CreatedReceiptToken extends TokenFields {
-  readonly token: string
+/** The answer to a new receipt token. */
+export interface CreatedReceiptToken extends CreatedTokenFields {
   readonly receipt: string
   /** A page for people, with the token in its fragment. */
   readonly verificationUrl: string
 }
 
 /** The answer to a new policy token. */
-export interface CreatedPolicyToken extends TokenFields {
-  readonly token: string
+export interface CreatedPolicyToken extends CreatedTokenFields {
   readonly projectId: string
   readonly version?: number
   /** A page for people, with the token in its fragment. */
@@ -483,17 +488,17 @@ export interface CreatedPolicyToken extends TokenFields {
 }
 
 /** The answer to a new evidence token. */
-export interface CreatedEvidenceToken extends TokenFields {
-  readonly token: string
+export interface CreatedEvidenceToken extends CreatedTokenFields {
   readonly packId: string
   readonly receiptCount: number
-  /** A page for people, with the token in its fragment. */
+  /** The ZIP, for a program that sends the token as its bearer. */
   readonly downloadUrl: string
+  /** A page for people, with the token in its fragment. */
+  readonly pageUrl: string
 }
 
 /** The answer to a new activity token. */
-export interface CreatedActivityToken extends TokenFields {
-  readonly token: string
+export interface CreatedActivityToken extends CreatedTokenFields {
   readonly projectId: string
   readonly subject: { readonly id: string; readonly types: readonly string[] }
   /** A page for people, with the token in its fragment. */
@@ -747,4 +752,6 @@ export interface Limits {
 export interface Problem {
   readonly error: string
   readonly detail: string
+  /** With `idempotency_key_reused`: the receipt of the entry that has the key, for whoever may write to its project. */
+  readonly receipt?: Receipt
 }

@@ -19,6 +19,8 @@ export interface Config {
   readonly limits: Limits
 }
 
+export type Environment = Readonly<Record<string, string | undefined>>
+
 export type LogLevel = (typeof logLevels)[number]
 
 const logLevels = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const
@@ -72,8 +74,6 @@ export const settings = {
 type Name = keyof typeof settings
 
 const limitPrefix = "TALLYSTICK_LIMIT_"
-/** Container platforms set these for a service that is called tallystick. */
-const injected = /^TALLYSTICK_(SERVICE|PORT)_/
 const rootKeyCharactersMin = 32
 const secretBytes = 32
 
@@ -83,23 +83,31 @@ export class ConfigError extends Error {
 }
 
 /** Throws a ConfigError for the first setting that is wrong or unknown. `readFile` is given the path of a secret's file. */
-export function readConfig(environment: Readonly<Record<string, string | undefined>>, readFile: (path: string) => string): Config {
+export function readConfig(given: Environment, readFile: (path: string) => string): Config {
+  const environment = withoutInjected(given)
   refuseUnknown(environment)
-  const given = (name: Name): string | undefined => valueOf(environment, name, readFile)
-  const data = given("TALLYSTICK_DATA") ?? settings.TALLYSTICK_DATA.fallback
+  const value = (name: Name): string | undefined => valueOf(environment, name, readFile)
+  const data = value("TALLYSTICK_DATA") ?? settings.TALLYSTICK_DATA.fallback
   return {
-    host: hostOf(given("TALLYSTICK_HOST") ?? settings.TALLYSTICK_HOST.fallback),
-    port: integerOf("TALLYSTICK_PORT", given("TALLYSTICK_PORT") ?? settings.TALLYSTICK_PORT.fallback, 0, 65_535),
+    host: hostOf(value("TALLYSTICK_HOST") ?? settings.TALLYSTICK_HOST.fallback),
+    port: integerOf("TALLYSTICK_PORT", value("TALLYSTICK_PORT") ?? settings.TALLYSTICK_PORT.fallback, 0, 65_535),
     data,
-    heads: given("TALLYSTICK_HEADS") ?? `${data.replace(/\/+$/, "")}.heads`,
-    publicUrl: urlOf(given("TALLYSTICK_PUBLIC_URL")),
-    rootKey: rootKeyOf(given("TALLYSTICK_ROOT_KEY")),
-    secret: secretOf(given("TALLYSTICK_SECRET")),
-    trustProxy: proxyOf(given("TALLYSTICK_TRUST_PROXY") ?? settings.TALLYSTICK_TRUST_PROXY.fallback),
-    keyRequestsPerMinute: quotaOf(given("TALLYSTICK_KEY_REQUESTS_PER_MINUTE") ?? settings.TALLYSTICK_KEY_REQUESTS_PER_MINUTE.fallback),
-    logLevel: levelOf(given("TALLYSTICK_LOG_LEVEL") ?? settings.TALLYSTICK_LOG_LEVEL.fallback),
+    heads: value("TALLYSTICK_HEADS") ?? `${data.replace(/\/+$/, "")}.heads`,
+    publicUrl: urlOf(value("TALLYSTICK_PUBLIC_URL")),
+    rootKey: rootKeyOf(value("TALLYSTICK_ROOT_KEY")),
+    secret: secretOf(value("TALLYSTICK_SECRET")),
+    trustProxy: proxyOf(value("TALLYSTICK_TRUST_PROXY") ?? settings.TALLYSTICK_TRUST_PROXY.fallback),
+    keyRequestsPerMinute: quotaOf(value("TALLYSTICK_KEY_REQUESTS_PER_MINUTE") ?? settings.TALLYSTICK_KEY_REQUESTS_PER_MINUTE.fallback),
+    logLevel: levelOf(value("TALLYSTICK_LOG_LEVEL") ?? settings.TALLYSTICK_LOG_LEVEL.fallback),
     limits: limitsOf(environment),
   }
+}
+
+/** Without what container platforms set for a service that is called tallystick, whose address takes the name of our port. */
+export function withoutInjected(environment: Environment): Environment {
+  const isInjected = (name: string, value: string | undefined): boolean =>
+    /^TALLYSTICK_(SERVICE|PORT)_/.test(name) || (name === "TALLYSTICK_PORT" && value?.startsWith("tcp://") === true)
+  return Object.fromEntries(Object.entries(environment).filter(([name, value]) => !isInjected(name, value)))
 }
 
 /** The variable that sets a limit: `eventBytesMax` is `TALLYSTICK_LIMIT_EVENT_BYTES_MAX`. */
@@ -112,20 +120,16 @@ export function httpUrl(host: string, port: number): string {
   return `http://${host.includes(":") ? `[${host}]` : host}:${port}`
 }
 
-function refuseUnknown(environment: Readonly<Record<string, string | undefined>>): void {
+function refuseUnknown(environment: Environment): void {
   const known = new Set<string>([...Object.keys(settings), ...Object.keys(defaultLimits).map(limitVariable)])
   for (const [name, setting] of Object.entries<Setting>(settings)) if (setting.secret) known.add(`${name}_FILE`)
   for (const name of Object.keys(environment)) {
-    if (!name.startsWith("TALLYSTICK_") || known.has(name) || injected.test(name)) continue
+    if (!name.startsWith("TALLYSTICK_") || known.has(name)) continue
     throw new ConfigError(`${name} is not a setting of tallystick; the README lists them`)
   }
 }
 
-function valueOf(
-  environment: Readonly<Record<string, string | undefined>>,
-  name: Name,
-  readFile: (path: string) => string,
-): string | undefined {
+function valueOf(environment: Environment, name: Name, readFile: (path: string) => string): string | undefined {
   const setting: Setting = settings[name]
   const direct = environment[name]
   const path = setting.secret ? environment[`${name}_FILE`] : undefined
@@ -205,7 +209,7 @@ function levelOf(value: string): LogLevel {
   return level
 }
 
-function limitsOf(environment: Readonly<Record<string, string | undefined>>): Limits {
+function limitsOf(environment: Environment): Limits {
   // Every member of Limits is a number, and keeps its name.
   return Object.fromEntries(
     Object.entries(defaultLimits).map(([limit, fallback]: [string, number]) => {

@@ -49,6 +49,8 @@ export interface ErrorOptions {
   readonly retryAfterSeconds?: number
   /** Further headers of the answer, in lower case. */
   readonly headers?: Readonly<Record<string, string>>
+  /** A receipt that the answer carries, as JSON. */
+  readonly receipt?: string
 }
 
 /** Something that a caller caused or can wait out. `detail` is one sentence for a person; it never holds a secret, SQL, a path, or a stack. */
@@ -57,6 +59,7 @@ export class LedgerError extends Error {
   readonly detail: string
   readonly retryAfterSeconds: number | undefined
   readonly headers: Readonly<Record<string, string>> | undefined
+  readonly receipt: string | undefined
 
   constructor(code: ErrorCode, detail: string, options: ErrorOptions = {}) {
     super(detail, options.cause === undefined ? undefined : { cause: options.cause })
@@ -65,5 +68,6 @@ export class LedgerError extends Error {
     this.detail = detail
     this.retryAfterSeconds = options.retryAfterSeconds
     this.headers = options.headers
+    this.receipt = options.receipt
   }
 }

@@ -1,10 +1,10 @@
 // `tallystick config`: what the service would run with, and where each value comes from. Secrets are never shown.
 
 import { readFileSync } from "node:fs"
-import { httpUrl, limitVariable, readConfig, type Config, type settings } from "../config.ts"
+import { httpUrl, limitVariable, readConfig, withoutInjected, type Config, type Environment, type settings } from "../config.ts"
 
 export interface ConfigCommand {
-  readonly environment: Readonly<Record<string, string | undefined>>
+  readonly environment: Environment
   readonly json: boolean
   readonly say: (text: string) => void
 }
@@ -37,7 +37,8 @@ export function showConfig({ environment, json, say }: ConfigCommand): void {
 }
 
 /** Throws, as a start would, for the first setting that is wrong. */
-function explain(environment: ConfigCommand["environment"]): readonly Shown[] {
+function explain(given: Environment): readonly Shown[] {
+  const environment = withoutInjected(given)
   const config = readConfig(environment, (path) => readFileSync(path, "utf8"))
   const sourceOf = (name: string): Shown["from"] =>
     environment[name] !== undefined ? "environment" : environment[`${name}_FILE`] !== undefined ? "file" : "default"

@@ -26,7 +26,8 @@ export function guard(service: Guarding): (incoming: Incoming, endpoint: Service
     if (access.anonymous !== true) permit(caller, access.action, workspace, access.tokens)
     // A browser sends its session along with everything, so that does not close what is open to anyone.
     else if (caller !== undefined && caller.kind !== "member" && workspace !== undefined && isForeign(caller, workspace)) {
-      throw new LedgerError("workspace_forbidden", sentences.workspace_forbidden)
+      if (access.foreignAsNone !== true) throw new LedgerError("workspace_forbidden", sentences.workspace_forbidden)
+      rates.reads.take(incoming.address)
     }
     if (caller?.kind === "api-key") rates.keys?.take(caller.id)
     // Refused before its body is read: work that is done in vain is what makes an overload last.
@@ -75,10 +76,11 @@ function refuseOtherSites({ "sec-fetch-site": site, origin }: IncomingHttpHeader
     )
 }
 
-/** What to say of a path that names nothing: to somebody unknown the same as of something private. */
-export function unknownResource(caller: Caller): LedgerError {
-  return caller === undefined
-    ? new LedgerError("unauthorized", sentences.unauthorized)
+/** What to say of a path that names nothing: to somebody unknown, or of another workspace, the same as of something private. */
+export function unknownResource(caller: Caller, workspaceId?: string): LedgerError {
+  if (caller === undefined) return new LedgerError("unauthorized", sentences.unauthorized)
+  return workspaceId !== undefined && isForeign(caller, workspaceId)
+    ? new LedgerError("workspace_forbidden", sentences.workspace_forbidden)
     : new LedgerError("not_found", "there is no such thing, or not in your reach")
 }
 

@@ -103,7 +103,7 @@ export interface MountOptions<Access, Caller> {
   /** Says when a body that has arrived is looked at, or throws why it is not. At once, if absent. */
   readonly turn?: (caller: Caller, endpoint: Endpoint<Access, Caller>, bytes: number) => Promise<void> | undefined
   /** What to say to a caller for whom the path names nothing that could exist. Not found, if absent. */
-  readonly unknownResource?: (caller: Caller) => LedgerError
+  readonly unknownResource?: (caller: Caller, workspaceId?: string) => LedgerError
   readonly limits: JsonLimits & { readonly eventBytesMax: number; readonly contextCharactersMax: number }
   readonly clock: Clock
   readonly log: Log
@@ -239,7 +239,7 @@ function checksOf<Access, Caller>(endpoint: Endpoint<Access, Caller>, options: M
         return checkParams?.(given)
       } catch (error) {
         // An id that cannot exist is told apart from one that does not exist by nobody.
-        throw error instanceof LedgerError ? unknownResource(caller) : error
+        throw error instanceof LedgerError ? unknownResource(caller, given["workspaceId"]) : error
       }
     },
     query: queryCheckOf(endpoint.query ?? Type.Object({})),

@@ -27,7 +27,13 @@ function refusal(error: LedgerError): Refusal {
   const headers: Record<string, string> = { "content-type": "application/json; charset=utf-8", ...error.headers }
   if (status === 401) headers["www-authenticate"] ??= "Bearer"
   if (status === 429 || status === 503) headers["retry-after"] = String(error.retryAfterSeconds ?? retryAfterSeconds[error.code] ?? 1)
-  return { status, headers, body: JSON.stringify({ error: error.code, detail: error.detail }) }
+  return { status, headers, body: problemJson(error) }
+}
+
+/** What a refusal says, as JSON: the answer to a request, or to one event of a batch. */
+export function problemJson({ code, detail, receipt }: LedgerError): string {
+  const problem = JSON.stringify({ error: code, detail })
+  return receipt === undefined ? problem : `${problem.slice(0, -1)},"receipt":${receipt}}`
 }
 
 /** When to come back if the error does not say: soon for what passes by itself, later for what needs a person. */

@@ -171,20 +171,23 @@ const download: PackDownload = { manifest: { "README.txt": hash }, files: { "REA
 
 const newActivityToken: NewActivityToken = { projectId: "core", subject: "usr_1", expiresInSeconds: 3600 }
 const ofToken = { tokenId: id, workspaceId: "acme", createdAt: time, expiresAt: later }
+const packUrl = `${base}/v1/workspaces/acme/evidence-packs/${packId}/download`
 const tokens = {
   receipt: {
     token: secretOf("r"),
     ...ofToken,
     type: "receipt",
     receipt: receiptId,
-    verificationUrl: `${base}/ui/#t=…`,
+    apiUrl: `${base}/v1/workspaces/acme/receipts/${receiptId}`,
+    verificationUrl: `${base}/r/acme/${receiptId}#t=…`,
   } satisfies CreatedReceiptToken,
   policy: {
     token: secretOf("p"),
     ...ofToken,
     type: "policy",
     projectId: "core",
-    policyUrl: `${base}/ui/#t=…`,
+    apiUrl: `${base}/v1/workspaces/acme/published-policy/latest`,
+    policyUrl: `${base}/p/acme/latest#t=…`,
   } satisfies CreatedPolicyToken,
   evidence: {
     token: secretOf("e"),
@@ -192,7 +195,9 @@ const tokens = {
     type: "evidence",
     packId,
     receiptCount: 1,
-    downloadUrl: `${base}/ui/#t=…`,
+    apiUrl: packUrl,
+    downloadUrl: packUrl,
+    pageUrl: `${base}/e/acme/${packId}#t=…`,
   } satisfies CreatedEvidenceToken,
   activity: {
     token: secretOf("a"),
@@ -200,7 +205,8 @@ const tokens = {
     type: "activity",
     projectId: "core",
     subject: { id: "usr_1", types: ["user"] },
-    activityUrl: `${base}/ui/#t=…`,
+    apiUrl: `${base}/v1/workspaces/acme/activity`,
+    activityUrl: `${base}/a/acme#t=…`,
   } satisfies CreatedActivityToken,
 }
 const token: Token = { ...ofToken, type: "receipt", receipt: receiptId, state: "live", mintedBy: { type: "api_key", id } }

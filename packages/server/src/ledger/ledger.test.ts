@@ -86,7 +86,7 @@ test("a used key with another request records nothing and names the original", a
   const [first] = await ledger.record(acme, [withKey("order-4711-created")])
   const [other] = await ledger.record(acme, [withKey("order-4711-created", { metadata: { amount: 2 } })])
   assert.ok(first?.kind === "recorded" && other?.kind === "reused")
-  assert.equal(other.original.receipt, first.opened.content.receipt)
+  assert.equal(other.original.content.receipt, first.opened.content.receipt)
   assert.equal((await expectChain(served.journal, "acme")).size, 1)
 })
 

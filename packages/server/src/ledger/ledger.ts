@@ -45,7 +45,7 @@ export type Recorded =
   /** The same request was recorded before: this is its entry. */
   | { readonly kind: "replayed"; readonly opened: Opened }
   /** Another request was recorded under this key. */
-  | { readonly kind: "reused"; readonly original: Content }
+  | { readonly kind: "reused"; readonly original: Opened }
 
 export interface Ledger {
   /** Records all that is said, each under its own key; the changes commit with the entries. */
@@ -109,7 +109,7 @@ export function createLedger({ journal, clock, limits, secret, report, random = 
     if (placed.kind === "placed") return { kind: "recorded", opened: { kind, link: placed.link, content } }
     const original = originals.get(placed.sequence)
     if (original === undefined) throw new LedgerError("integrity_failure", "the entry that this key belongs to cannot be read")
-    return same(kind, original.content, content) ? { kind: "replayed", opened: original } : { kind: "reused", original: original.content }
+    return same(kind, original.content, content) ? { kind: "replayed", opened: original } : { kind: "reused", original }
   }
 }
 

@@ -191,7 +191,7 @@ async function run(seed: number, bend: (journal: Journal) => Journal, same: Same
   /** Whoever is told first of a key tells the truth for all who are told later. */
   function learn(key: string, asked: number, told: Awaited<ReturnType<Ledger["record"]>>[number]): void {
     work[told.kind] += 1
-    const content = told.kind === "reused" ? told.original : told.opened.content
+    const content = (told.kind === "reused" ? told.original : told.opened).content
     const variant = variantOf(content)
     if (told.kind === "reused") assert.notEqual(variant, asked, `${key}: the same request was called another`)
     else assert.equal(variant, asked, `${key}: another request was called the same`)

@@ -54,6 +54,8 @@ export interface Access {
   readonly anonymous?: true
   /** Asked all the time, by machines that keep the service running: not counted against an address. */
   readonly unmetered?: true
+  /** A credential of another workspace counts as none: what is open to anyone is open to its holder. */
+  readonly foreignAsNone?: true
   /** The scoped tokens that may ask as well; the endpoint shows them what they are bound to, and nothing beside it. */
   readonly tokens?: readonly TokenType[]
   /** The one token that may stand in the query parameter `token`, for links that a browser opens. */

@@ -79,27 +79,42 @@ const fields = {
 
 const ShownSubject = Type.Object({ id: Type.String(), types: Type.Array(Type.String()) })
 const version = Type.Optional(PolicyVersion)
-const page = Type.String({ docs: { format: "uri" } })
+const page = Type.String({ docs: { format: "uri", description: "A page for people, with the token in its fragment." } })
+const address = Type.String({ docs: { format: "uri", description: "What a program calls with the token as its bearer." } })
 const secret = (type: TokenType) => Type.String({ docs: { pattern: `^ts${tokenLetters[type]}_[0-9A-Za-z]{13}_[0-9A-Za-z]{49}$` } })
 
 export const CreatedReceiptToken = shapeOf<WireCreatedReceiptToken>()(
-  Type.Object({ token: secret("receipt"), ...fields, receipt: ReceiptId, verificationUrl: page }, { title: "CreatedReceiptToken" }),
+  Type.Object(
+    { token: secret("receipt"), ...fields, apiUrl: address, receipt: ReceiptId, verificationUrl: page },
+    { title: "CreatedReceiptToken" },
+  ),
 )
 
 export const CreatedPolicyToken = shapeOf<WireCreatedPolicyToken>()(
-  Type.Object({ token: secret("policy"), ...fields, projectId: Type.String(), version, policyUrl: page }, { title: "CreatedPolicyToken" }),
+  Type.Object(
+    { token: secret("policy"), ...fields, apiUrl: address, projectId: Type.String(), version, policyUrl: page },
+    { title: "CreatedPolicyToken" },
+  ),
 )
 
 export const CreatedEvidenceToken = shapeOf<WireCreatedEvidenceToken>()(
   Type.Object(
-    { token: secret("evidence"), ...fields, packId: PackId, receiptCount: Type.Integer({ minimum: 0 }), downloadUrl: page },
+    {
+      token: secret("evidence"),
+      ...fields,
+      apiUrl: address,
+      packId: PackId,
+      receiptCount: Type.Integer({ minimum: 0 }),
+      downloadUrl: address,
+      pageUrl: page,
+    },
     { title: "CreatedEvidenceToken" },
   ),
 )
 
 export const CreatedActivityToken = shapeOf<WireCreatedActivityToken>()(
   Type.Object(
-    { token: secret("activity"), ...fields, projectId: Type.String(), subject: ShownSubject, activityUrl: page },
+    { token: secret("activity"), ...fields, apiUrl: address, projectId: Type.String(), subject: ShownSubject, activityUrl: page },
     { title: "CreatedActivityToken" },
   ),
 )

@@ -2,12 +2,13 @@
 
 import type { AuditEvent } from "@tallystick/client/wire"
 import type { JsonObject } from "@tallystick/proof"
-import { receiptJson, justRecorded, type Party } from "../../entry.ts"
+import { receiptJson, justRecorded, type Opened, type Party } from "../../entry.ts"
 import { LedgerError, statusOf } from "../../error.ts"
 import type { Recorded, Said } from "../../ledger/ledger.ts"
 import type { Document } from "../../store/store.ts"
 import { mayTouch, type Principal } from "../../workspace/allow.ts"
 import type { Answer, Call, Context } from "../endpoint.ts"
+import { problemJson } from "../errors.ts"
 import { endpoint, permit, permitProject, permitWriting, type Service, type ServiceEndpoint } from "../service.ts"
 import { batchEnvelopeOf, batchOf, BatchAnswer, BatchHeaders, checkItem } from "../shapes/batch.ts"
 import { Event, WriteHeaders } from "../shapes/event.ts"
@@ -52,7 +53,7 @@ export function eventEndpoints(service: Service): readonly ServiceEndpoint[] {
           try {
             await admitItem(service, call, value, place, admitted)
           } catch (error) {
-            results[place] = problemJson(error)
+            results[place] = problemOf(error)
           }
         }
         for (const { workspace, items } of admitted.values()) {
@@ -182,7 +183,7 @@ export function receiptAnswer(
 }
 
 function receiptOf({ metrics, publicUrl }: Service, caller: Principal | undefined, recorded: Recorded): string {
-  if (recorded.kind === "reused") throw reusedKey(caller, recorded.original)
+  if (recorded.kind === "reused") throw reusedKey(caller, recorded.original, publicUrl)
   if (recorded.kind === "replayed") metrics.replay()
   else metrics.entry(recorded.opened.content.lane)
   return receiptJson(recorded.opened, justRecorded, publicUrl)
@@ -192,19 +193,22 @@ function resultJson(service: Service, caller: Principal | undefined, recorded: R
   try {
     return `{"receipt":${receiptOf(service, caller, recorded)}${recorded.kind === "replayed" ? ',"replayed":true' : ""}}`
   } catch (error) {
-    return problemJson(error)
+    return problemOf(error)
   }
 }
 
-function reusedKey(caller: Principal | undefined, original: { readonly projectId: string; readonly receipt: string }): LedgerError {
-  const named = caller !== undefined && mayTouch(caller, original.projectId) ? `; its receipt is ${original.receipt}` : ""
-  return new LedgerError("idempotency_key_reused", `this Idempotency-Key was used for another request${named}`)
+/** Whoever may write to the project of the original is given its receipt. */
+function reusedKey(caller: Principal | undefined, original: Opened, publicUrl: string): LedgerError {
+  const reused = "this Idempotency-Key was used for another request"
+  if (caller === undefined || !mayTouch(caller, original.content.projectId)) return new LedgerError("idempotency_key_reused", reused)
+  const detail = `${reused}; its receipt is ${original.content.receipt}`
+  return new LedgerError("idempotency_key_reused", detail, { receipt: receiptJson(original, justRecorded, publicUrl) })
 }
 
 /** A bad item of a batch is answered in its place; what is no caller's doing fails the whole. */
-function problemJson(error: unknown): string {
+function problemOf(error: unknown): string {
   if (!(error instanceof LedgerError) || statusOf[error.code] >= 500) throw error
-  return JSON.stringify({ error: error.code, detail: error.detail })
+  return problemJson(error)
 }
 
 function the<T>(value: T | undefined): T {

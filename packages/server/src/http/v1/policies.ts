@@ -53,7 +53,7 @@ export function policyEndpoints(service: Service): readonly ServiceEndpoint[] {
       method: "GET",
       path: "/v1/workspaces/{workspaceId}/published-policy/{version}",
       summary: "Read a published version of a policy, or the latest one",
-      access: { action: "read", anonymous: true, queryToken: "policy" },
+      access: { action: "read", anonymous: true, foreignAsNone: true, queryToken: "policy" },
       cors: true,
       params: PolicyParams,
       query: PolicyQuery,

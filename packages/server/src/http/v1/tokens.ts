@@ -44,7 +44,7 @@ function receiptToken(service: Service): ServiceEndpoint {
       const stored = await service.store.journal.byReceipt(workspaceId, receipt)
       const projectId = stored && openEntry(stored, [])?.content.projectId
       if (stored === undefined || !mayTouch(by, projectId)) throw new LedgerError("not_found", "there is no such receipt")
-      return mint(service, by, workspace, { type: "receipt", receipt }, body, (token) => ({
+      return mint(service, by, workspace, { type: "receipt", receipt }, body, `receipts/${receipt}`, ({ token }) => ({
         verificationUrl: `${service.publicUrl}/r/${workspaceId}/${receipt}#t=${token}`,
       }))
     },
@@ -68,9 +68,9 @@ function policyToken(service: Service): ServiceEndpoint {
       if (version !== undefined && (await service.policies.find(workspaceId, projectId, version)) === undefined)
         throw new LedgerError("not_found", "this version of the policy was not published")
       const bound = { type: "policy", projectId, ...(version === undefined ? {} : { version }) } as const
-      const query = projectId === usualProject ? "" : `?projectId=${projectId}`
-      return mint(service, by, workspace, bound, body, (token) => ({
-        policyUrl: `${service.publicUrl}/p/${workspaceId}/${version ?? "latest"}${query}#t=${token}`,
+      const named = `${version ?? "latest"}${projectId === usualProject ? "" : `?projectId=${projectId}`}`
+      return mint(service, by, workspace, bound, body, `published-policy/${named}`, ({ token }) => ({
+        policyUrl: `${service.publicUrl}/p/${workspaceId}/${named}#t=${token}`,
       }))
     },
   })
@@ -91,9 +91,10 @@ function evidenceToken(service: Service): ServiceEndpoint {
       const pack = await service.store.registry.get("pack", workspaceId, packId)
       if (pack === undefined || !pack.value.projectIds.every((projectId) => mayTouch(by, projectId)))
         throw new LedgerError("not_found", "there is no such evidence pack")
-      return mint(service, by, workspace, { type: "evidence", packId }, body, (token) => ({
+      return mint(service, by, workspace, { type: "evidence", packId }, body, `evidence-packs/${packId}/download`, ({ token, apiUrl }) => ({
         receiptCount: pack.value.sequences.length,
-        downloadUrl: `${service.publicUrl}/e/${workspaceId}/${packId}#t=${token}`,
+        downloadUrl: apiUrl,
+        pageUrl: `${service.publicUrl}/e/${workspaceId}/${packId}#t=${token}`,
       }))
     },
   })
@@ -114,7 +115,7 @@ function activityToken(service: Service): ServiceEndpoint {
       const project = await projectFor(service, by, workspaceId, body.projectId)
       if (!project.value.activityLinks) throw new LedgerError("activity_disabled", "activity links are off for this project")
       const bound = { type: "activity", projectId: project.id, subject: subjectOf(body.subject) } as const
-      return mint(service, by, workspace, bound, body, (token) => ({
+      return mint(service, by, workspace, bound, body, "activity", ({ token }) => ({
         activityUrl: `${service.publicUrl}/a/${workspaceId}#t=${token}`,
       }))
     },
@@ -173,16 +174,19 @@ async function projectFor(service: Service, by: Principal, workspaceId: string, 
   return project
 }
 
+/** `path` is where a program uses the token, within the workspace; `further` is what the answer has beside that. */
 async function mint(
   service: Service,
   by: Principal,
   workspace: Document<"workspace">,
   bound: TokenBound,
   request: TokenRequest,
-  further: (token: string) => object,
+  path: string,
+  further: (made: { readonly token: string; readonly apiUrl: string }) => object,
 ): Promise<Answer> {
   const { token, document } = await service.tokens.create(by, workspace, bound, request)
-  return { status: 201, body: { token, ...fieldsOf(document), ...further(token) } }
+  const apiUrl = `${service.publicUrl}/v1/workspaces/${workspace.id}/${path}`
+  return { status: 201, body: { token, ...fieldsOf(document), apiUrl, ...further({ token, apiUrl }) } }
 }
 
 function fieldsOf({ id, workspace, value: { bound, note, createdAt, expiresAt } }: Document<"token">) {
