@@ -48,6 +48,13 @@ test("docs/format.md checks a record, a body, a proof and a checkpoint with tool
   const steps = stepsOf(format, "checked")
   assert.ok(steps.length >= 12, `the page has ${steps.length} commands only`)
   await runSteps(service, named(names, service, printed, receipt), steps)
+
+  // For a week after a rotation, two keys sign; the page must find the signature of the one that it is told of.
+  const rotated = await service.root.post("/v1/workspaces/demo/tlog/keys", undefined)
+  assert.equal(rotated.status, 201, rotated.text)
+  const note = (await service.root.get("/v1/workspaces/demo/tlog/checkpoint")).text
+  assert.equal(note.split("\n").filter((line) => line.startsWith("— ")).length, 2, "both keys sign")
+  await runSteps(service, named(names, service, printed, receipt), steps)
   await expectChain(service.root, "demo", [receipt])
 })
 
