@@ -16,7 +16,7 @@ export { cosign, formatSignatureLine, openNote, parseNote, parseSignatureLine, s
 export type { Note, NoteFailure, OpenedNote, SignatureLine, Signer, VerifiedSignature } from "./note.ts"
 export { verifyPack } from "./pack.ts"
 export type { PackCheckName, PackFault, PackGenuine, PackOptions, PackRefuted, PackReport, PackUnconfirmed, PackVerdict } from "./pack.ts"
-export { csvLine } from "./pack-csv.ts"
+export type { PackForm } from "./pack-csv.ts"
 export {
   bodiesPath,
   disclosuresPath,
@@ -31,6 +31,7 @@ export {
   formatTrustPolicy,
   isListed,
   packAction,
+  packForm,
   packGroup,
   packPaths,
   policyPath,

@@ -1,7 +1,7 @@
 import { canonicalize, parseCanonical } from "./canonical.ts"
 import { fromHex, toHex } from "./encoding.ts"
 import { isJsonObject, type Json, type JsonObject } from "./json.ts"
-import { csvLine } from "./pack-csv.ts"
+import { csvLine, type PackForm } from "./pack-csv.ts"
 import type { RecordFields } from "./record.ts"
 import { bodySaltBytes } from "./body.ts"
 
@@ -41,6 +41,14 @@ export const packPaths = {
 
 /** The action of the entry that a pack is sealed by. */
 export const packAction = "evidence.pack.create"
+
+/** Of a pack that is made now. Older ones keep theirs, for their hash is over it. */
+export const packForm: PackForm = 2
+
+/** The form that the `metadata` of a pack's own entry says; undefined for one that is not known here. */
+export function packFormOf({ form = 1 }: JsonObject): PackForm | undefined {
+  return form === 1 || form === 2 ? form : undefined
+}
 
 /** Entries of one file of bodies. */
 export const packGroup = 256
@@ -145,11 +153,17 @@ export function formatReceiptLine({ record, eventHash, body }: PackEntry): strin
 }
 
 export function formatTableHeader(): string {
-  return csvLine(columns.map(([name]) => name))
+  return csvLine(
+    columns.map(([name]) => name),
+    packForm,
+  )
 }
 
-export function formatTableRow(entry: PackEntry): string {
-  return csvLine(columns.map(([, valueOf]) => cellOf(valueOf(entry))))
+export function formatTableRow(entry: PackEntry, form: PackForm): string {
+  return csvLine(
+    columns.map(([, valueOf]) => cellOf(valueOf(entry))),
+    form,
+  )
 }
 
 /** A published version of a policy, as a pack has it. */

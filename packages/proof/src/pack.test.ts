@@ -25,6 +25,7 @@ import {
   policyPath,
   proofPath,
 } from "./pack-form.ts"
+import type { PackForm } from "./pack-csv.ts"
 import { verifyPack, type PackOptions, type PackVerdict } from "./pack.ts"
 import { encodeRecord, eventHash, parseRecord, type Kind } from "./record.ts"
 import { digest, disclosure } from "./sealed.ts"
@@ -131,22 +132,25 @@ interface Making {
   readonly change?: (files: Files, ledger: Ledger) => void
   readonly sealed?: (said: JsonObject) => JsonObject
   readonly sealKind?: Kind
+  readonly form?: PackForm
+  readonly say?: typeof bodyOf
 }
 
-function makePack({ count, chosen, unlinked, change = () => {}, sealed = (said) => said, sealKind = "admin" }: Making): Files {
+function makePack(making: Making): Files {
+  const { count, chosen, unlinked, change = () => {}, sealed = (said) => said, sealKind = "admin", form = 2, say = bodyOf } = making
   const ledger = createLedger()
   for (let index = 0; index < count; index++) {
-    const { body, disclosures } = bodyOf(index)
+    const { body, disclosures } = say(index)
     ledger.append("event", body, disclosures, index === unlinked ? new Uint8Array(32) : undefined)
   }
-  const files = contentOf(ledger, chosen ?? Array.from({ length: count }, (_, index) => index))
+  const files = contentOf(ledger, chosen ?? Array.from({ length: count }, (_, index) => index), form)
   change(files, ledger)
   files.set(
     "manifest.json",
     utf8(formatManifest(new Map([...files].flatMap(([path, bytes]) => (isListed(path) ? [[path, sha256(bytes)]] : []))))),
   )
   const receiptCount = [...files.keys()].filter((path) => path.startsWith("proofs/")).length
-  const said = { packId: "pack_1", title, receiptCount, packHash: sha256(files.get("manifest.json")) }
+  const said = { packId: "pack_1", title, receiptCount, packHash: sha256(files.get("manifest.json")), ...(form > 1 && { form }) }
   const index = ledger.entries.length
   const { body } = ledger.append(sealKind, sealed({ ...bodyOf(index).body, action: "evidence.pack.create", metadata: said }))
   files.set("seal.json", utf8(formatBodyLine({ index, salt, body: canonicalize(body) })))
@@ -154,7 +158,7 @@ function makePack({ count, chosen, unlinked, change = () => {}, sealed = (said) 
   return files
 }
 
-function contentOf(ledger: Ledger, chosen: readonly number[]): Files {
+function contentOf(ledger: Ledger, chosen: readonly number[], form: PackForm): Files {
   const size = ledger.entries.length
   const checkpoint = ledger.checkpoint(size)
   const sections = [{ id: "1", title: "Use", body: "We use it." }]
@@ -171,7 +175,7 @@ function contentOf(ledger: Ledger, chosen: readonly number[]): Files {
   set("policy.txt", formatTrustPolicy(vkey))
   set("checkpoint", checkpoint)
   set("receipts.jsonl", shown.map((entry) => `${formatReceiptLine(entry)}\n`).join(""))
-  set("entries.csv", formatTableHeader() + shown.map(formatTableRow).join(""))
+  set("entries.csv", formatTableHeader() + shown.map((entry) => formatTableRow(entry, form)).join(""))
   set(policyPath("core", 1), formatPolicy({ ...policy, sectionHash: sha256(utf8(canonicalize(sections))) }))
   for (let from = 0; from < chosen.length; from += packGroup) {
     const members = chosen.slice(from, from + packGroup).map((index) => ({ index, entry: ledger.entries[index] ?? assert.fail() }))
@@ -263,7 +267,26 @@ test("what receipts.jsonl and entries.csv say is this", () => {
 })
 
 test("the bytes of a pack never change: another form of pack is another version", () => {
-  assert.equal(sha256(zip(makePack({ count: 2 }))), "1a58c9d835c4a609f7741ec8950a2b609d2f69194767ddc3c04e5a36a085edc1")
+  assert.equal(sha256(zip(makePack({ count: 2, form: 1 }))), "1a58c9d835c4a609f7741ec8950a2b609d2f69194767ddc3c04e5a36a085edc1")
+  assert.equal(sha256(zip(makePack({ count: 2 }))), "3dc2e043c33d930615edb73047d3916da3aab507a349e9c0f2b1c135548057a8")
+})
+
+test("a pack says its form in its seal, and its table is of that form and no other", () => {
+  const say = (index: number) => ({ ...bodyOf(index), body: { ...bodyOf(index).body, action: "'=1" } })
+  const cells = { 1: `"'=1"`, 2: `"''=1"` }
+  for (const [form, other] of [
+    [1, 2],
+    [2, 1],
+  ] as const) {
+    const genuine = verifyPack(makePack({ count: 1, form, say }), trusting)
+    assert.deepEqual([genuine.verdict, genuine.form], ["genuine", form])
+    const change = (files: Files) => edit(files, "entries.csv", cells[form], cells[other])
+    assert.equal(failureOf(makePack({ count: 1, form, say, change }), `form ${form}`), "table")
+  }
+  for (const form of [0, 3, "2", null]) {
+    const sealed = (said: JsonObject) => ({ ...said, metadata: { ...(said["metadata"] as JsonObject), form } })
+    assert.equal(failureOf(makePack({ count: 1, sealed }), `form ${form}`), "seal")
+  }
 })
 
 test("any one byte of a small pack changed is found, and its check is named", () => {

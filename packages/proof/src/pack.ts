@@ -14,8 +14,10 @@ import {
   formatTableHeader,
   formatTableRow,
   formatTrustPolicy,
+  packFormOf,
 } from "./pack-form.ts"
-import { isListed, packAction, packGroup, packPaths, parseBodyLine, parseDisclosureLine, proofPath } from "./pack-form.ts"
+import { isListed, packAction, packForm, packGroup, packPaths, parseBodyLine, parseDisclosureLine, proofPath } from "./pack-form.ts"
+import type { PackForm } from "./pack-csv.ts"
 import type { PackEntry } from "./pack-form.ts"
 import { checkPolicies } from "./pack-policies.ts"
 import { eventHash, parseRecord, type RecordFields } from "./record.ts"
@@ -85,6 +87,8 @@ export type PackReport = {
   readonly packId?: string
   readonly title?: string
   readonly packHash?: string
+  /** Which of the forms that a pack has had it is of. */
+  readonly form?: PackForm
   readonly genesis?: Genesis
   readonly ledgerId?: string
   readonly checkpoint?: Checkpoint
@@ -215,6 +219,9 @@ function checkSeal(files: Files, log: Log, { hash, verify }: Options, report: Dr
   report.packHash = found
   if (typeof packId === "string") report.packId = packId
   if (typeof title === "string") report.title = title
+  const form = packFormOf(metadata)
+  if (form === undefined) return wrong(packPaths.seal)
+  report.form = form
   const proofs = [...files.keys()].filter((path) => path.startsWith("proofs/")).length
   return receiptCount === proofs ? undefined : wrong(packPaths.seal, { found: String(proofs) })
 }
@@ -318,7 +325,8 @@ function checkDisclosures(files: Files, entries: readonly PackEntry[], { hash }:
 function checkDerived(files: Files, entries: readonly PackEntry[], { hash }: Options, report: Draft): PackFault | undefined {
   const receipts = entries.map((entry) => `${formatReceiptLine(entry)}\n`).join("")
   if (!note(report, "receipts", textOf(files, packPaths.receipts) === receipts)) return { failure: "receipts", file: packPaths.receipts }
-  const table = formatTableHeader() + entries.map(formatTableRow).join("")
+  const { form = packForm } = report
+  const table = formatTableHeader() + entries.map((entry) => formatTableRow(entry, form)).join("")
   if (!note(report, "table", textOf(files, packPaths.table) === table)) return { failure: "table", file: packPaths.table }
   const file = checkPolicies(files, hash)
   return note(report, "policies", file === undefined) || file === undefined ? undefined : { failure: "policies", file }

@@ -15,5 +15,9 @@ test("the text never changes: the hash of every pack that was made is over it", 
   }
   const text = packReadme(acme, content)
   assert.ok(text.includes('title      "a \\"title\\"\\n"\n') && text.includes("entries    2\n"), text)
-  assert.equal(createHash("sha256").update(text).digest("hex"), "79126a507d81c8d2447d10f0b18609f00d6cbefb4505a530da36f700112c7972")
+  const hashOf = (form: string) => createHash("sha256").update(form).digest("hex")
+  assert.equal(hashOf(text), "79126a507d81c8d2447d10f0b18609f00d6cbefb4505a530da36f700112c7972")
+  const second = packReadme(acme, { ...content, form: 2 })
+  assert.equal(hashOf(second), "2a09fd16b9488e54ad7755e9a26ea436043034d815848777aa7f4d778924eeca")
+  for (const named of ["= + - @ or '", "tab", "line feed", "carriage return", "＝ ＋ － or ＠"]) assert.ok(second.includes(named), named)
 })

@@ -7,7 +7,13 @@ import type { Epoch } from "../store/epochs.ts"
 
 export function packReadme(
   { workspace, origin, ledgerId }: Pick<Epoch, "workspace" | "origin" | "ledgerId">,
-  { packId, title, createdAt, sequences }: Pick<PackDocument, "title" | "createdAt" | "sequences"> & { readonly packId: string },
+  {
+    packId,
+    title,
+    createdAt,
+    sequences,
+    form = 1,
+  }: Pick<PackDocument, "title" | "createdAt" | "sequences" | "form"> & { readonly packId: string },
 ): string {
   return `EVIDENCE PACK
 
@@ -21,7 +27,7 @@ ledger     ${toHex(ledgerId)}
 
 Entries of a ledger, with what it takes to check them without the service that keeps it.
 
-  entries.csv      the entries, for a spreadsheet; a cell that begins with ' did so with = + - or @
+  entries.csv      the entries, for a spreadsheet; ${quoting[form]}
   receipts.jsonl   the same as receipts, one JSON object on each line
   bodies/          what was hashed, and the salt of each hash
   disclosures/     personal fields, as RFC 9901 disclosures; they can be erased, all else stays as it is
@@ -43,3 +49,9 @@ To check it, use verifyPack of @tallystick/proof, which needs no network. By han
   sha256sum entries.csv       what manifest.json says of it
 `
 }
+
+const quoting = {
+  1: "a cell that begins with ' did so with = + - or @",
+  2: `a cell that begins with = + - @ or ', a tab, a line feed, a
+                   carriage return, or the full-width \uff1d \uff0b \uff0d or \uff20 has one ' more in front`,
+} as const

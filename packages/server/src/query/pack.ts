@@ -37,7 +37,7 @@ export interface PackSource extends Kept {
 }
 
 /** What decides about every byte of a pack but its seal. */
-export interface PackContent extends Pick<PackDocument, "title" | "createdAt" | "sequences" | "policies" | "checkpoint"> {
+export interface PackContent extends Pick<PackDocument, "title" | "createdAt" | "sequences" | "policies" | "checkpoint" | "form"> {
   readonly packId: string
 }
 
@@ -56,7 +56,7 @@ interface Surveyed {
 
 /** All files but the manifest and the seal, in no order. */
 export async function packFiles(source: PackSource, workspace: Document<"workspace">, content: PackContent): Promise<readonly PackFile[]> {
-  const { sequences, checkpoint } = content
+  const { sequences, checkpoint, form = 1 } = content
   const surveyed: Surveyed[] = []
   for await (const batch of readEntries(source, workspace, sequences)) {
     for (const { sequence, stored } of batch) surveyed.push({ sequence, receipt: stored.receipt, isSealed: stored.disclosures !== "" })
@@ -79,7 +79,7 @@ export async function packFiles(source: PackSource, workspace: Document<"workspa
     fixed(packPaths.policy, formatTrustPolicy(vkey)),
     fixed(packPaths.checkpoint, checkpoint),
     lines(packPaths.receipts, sequences, (read) => `${formatReceiptLine(read)}\n`),
-    lines(packPaths.table, sequences, formatTableRow, formatTableHeader()),
+    lines(packPaths.table, sequences, (read) => formatTableRow(read, form), formatTableHeader()),
     ...groupFiles(surveyed, lines),
     ...proofFiles(source, workspace, epoch, content, surveyed),
     ...(await policyFiles(source, workspace, content)),

@@ -1,6 +1,6 @@
 // What the registry keeps, one type for each kind of document. A new kind is a line in `Documents`, for every driver.
 
-import type { JsonObject } from "@tallystick/proof"
+import type { JsonObject, PackForm } from "@tallystick/proof"
 
 export interface Documents {
   readonly workspace: WorkspaceDocument
@@ -144,6 +144,8 @@ export interface PackDocument {
   /** The signed checkpoint that every proof in it leads to. */
   readonly checkpoint: string
   readonly packHash: string
+  /** Which of the forms that packs have had it was made in, and is made in for ever. Absent: 1. */
+  readonly form?: PackForm
   /** The entry that records it, and the checkpoint that covers that entry. */
   readonly seal?: { readonly sequence: number; readonly checkpoint: string }
 }

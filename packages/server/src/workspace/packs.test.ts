@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { randomBytes } from "node:crypto"
 import test from "node:test"
-import { verifyPack, type PackVerdict } from "@tallystick/proof"
+import { readZip, verifyPack, type PackVerdict } from "@tallystick/proof"
 import type { Clock } from "../clock.ts"
 import { openEntry } from "../entry.ts"
 import { LedgerError, type ErrorCode } from "../error.ts"
@@ -10,12 +10,15 @@ import { followOnce } from "../followers/follow.ts"
 import { createSigners } from "../followers/signer.ts"
 import { createLedger } from "../ledger/ledger.ts"
 import { defaultLimits, type Limits } from "../limits.ts"
-import { zipOf } from "../query/pack-archive.ts"
+import { manifestOf, measure, zipOf } from "../query/pack-archive.ts"
+import { packFiles } from "../query/pack.ts"
 import { readRoot } from "../query/tree-reads.ts"
+import type { PackDocument } from "../store/documents.ts"
 import { expectChain } from "../store/expect-chain.ts"
 import { memoryHeads } from "../store/heads.ts"
 import { openMemory } from "../store/memory.ts"
 import type { Document, Store } from "../store/store.ts"
+import { actSaid } from "./acts.ts"
 import type { Principal } from "./allow.ts"
 import { createPacks, type Packed } from "./packs.ts"
 import { createPolicies } from "./policies.ts"
@@ -72,7 +75,7 @@ async function openHouse(count: number, bend: Bend = {}) {
         projectId: "core",
         action: "test.entry.write",
         actor: { id: "usr_1", type: "user", email: `ada${at}@example.com` },
-        target: { id: `t${at}`, type: "thing" },
+        target: { id: `'=${at}`, type: "thing" },
         occurredAt: "2026-01-01T00:00:00Z",
         source: "api",
         userVisible: false,
@@ -95,6 +98,15 @@ async function openHouse(count: number, bend: Bend = {}) {
     write,
     policies: createPolicies(parts),
     make: (sequences: readonly number[]) => packs.create(by, acme, { title: "Evidence", sequences }),
+    /** A pack as it is put down: an older version of the program may have done so. */
+    async record(id: string, value: Omit<PackDocument, "packHash">) {
+      const files = await packFiles(served, acme, { packId: id, ...value })
+      const { packHash } = manifestOf(await measure(files, limits.packBytesMax))
+      const said = { packId: id, title: value.title, receiptCount: value.sequences.length, packHash }
+      const act = actSaid(by, "evidence.pack.create", { id, type: "evidence_pack" }, said, clock.now())
+      await ledger.record(acme, [act], [{ kind: "pack", workspace: "acme", id, version: 0, value: { ...value, packHash } }])
+      return (await registry.get("pack", "acme", id)) ?? assert.fail()
+    },
     download: async (pack: Document<"pack">) => bytesOf(await packs.download(by, acme, pack, "zip")),
     verified: (bytes: Uint8Array): PackVerdict => verifyPack(bytes, { trustedKeys }),
     /** What the service has said of itself, by its last word. */
@@ -132,6 +144,22 @@ test("a pack is the same bytes whenever it is asked for, however the ledger has 
   const again = (await house.packs.find("acme", pack.id)) ?? assert.fail()
   assert.deepEqual(await house.download(again), first)
   assert.deepEqual(await house.acts(), ["create", "seal", "download", "download"])
+  await house.finish()
+})
+
+test("a pack of the first form, which says none, is made as it always was", async () => {
+  const house = await openHouse(3)
+  const made = await house.make([2, 3, 4])
+  const { form, seal: _, packHash: __, ...older } = made.value
+  const former = await house.record("pack_older", older)
+  const look = async (pack: Document<"pack">) => {
+    const bytes = await house.download(pack)
+    const { verdict, form, packHash } = house.verified(bytes)
+    const table = Buffer.from(readZip(bytes)?.get("entries.csv") ?? assert.fail()).toString()
+    return { verdict, form, packHash, cell: /"('+=1)"/.exec(table)?.[1] }
+  }
+  assert.deepEqual(await look(made), { verdict: "genuine", form, packHash: made.value.packHash, cell: "''=1" })
+  assert.deepEqual(await look(former), { verdict: "genuine", form: 1, packHash: former.value.packHash, cell: "'=1" })
   await house.finish()
 })
 

@@ -1,7 +1,7 @@
 // Evidence packs: entries that somebody has put together for somebody else. Making one, and each download, is an entry of the ledger; the
 // one that records its making says the hash of the pack, and so the ledger itself proves what was given out.
 
-import { packAction, parseCheckpoint, parseNote, parseRecord, type JsonObject } from "@tallystick/proof"
+import { packAction, packForm, parseCheckpoint, parseNote, parseRecord, type JsonObject } from "@tallystick/proof"
 import { createAdmission } from "../admission.ts"
 import { isoTime, type Clock } from "../clock.ts"
 import { openEntry } from "../entry.ts"
@@ -73,11 +73,11 @@ export function createPacks(parts: PackParts): Packs {
         const of = await survey(store, workspace, sequences)
         // Asked of the entries themselves, however they were found.
         if (!of.projectIds.every((projectId) => mayTouch(by, projectId))) throw new Error("a pack was asked for that its maker may not see")
-        const surveyed = { ...of, title, createdAt: isoTime(nowMs), sequences, checkpoint }
+        const surveyed = { ...of, title, createdAt: isoTime(nowMs), sequences, checkpoint, form: packForm }
         const { packHash } = manifestOf(
           await measure(await packFiles(store, workspace, { packId, ...surveyed }), limits.packBytesMax, signal),
         )
-        const said = packSaid(by, packAction, packId, title, { receiptCount: sequences.length, packHash }, nowMs)
+        const said = packSaid(by, packAction, packId, title, { receiptCount: sequences.length, packHash, form: packForm }, nowMs)
         const value: PackDocument = { ...surveyed, packHash }
         const [recorded] = await ledger.record(
           workspace,
