@@ -38,6 +38,7 @@ const floors = [
       "server/log.ts",
       "server/sha256.ts",
       "server/secrets.ts",
+      "server/keyring.ts",
       "server/thread.ts",
     ],
   },

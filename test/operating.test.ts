@@ -151,7 +151,7 @@ test(
     await chmod(service.data, 0o755)
     await expectBad("data", /mode 755/, /^chmod 700 /)
     await chmod(service.data, 0o700)
-    await expectBad("keys", /does not open the signing key of workspace/, /bring the secret back/, {
+    await expectBad("keys", /is not the secret that this data was made with/, /bring the secret back/, {
       ...settings,
       TALLYSTICK_SECRET: "ab".repeat(32),
     })

@@ -3,7 +3,6 @@
 import { StartError } from "./error.ts"
 import { recheck } from "./ledger/recheck.ts"
 import type { Limits } from "./limits.ts"
-import { deriveKey, unwrap } from "./secrets.ts"
 import { epochsOf } from "./store/epochs.ts"
 import { readHeads, type SignedHead } from "./store/heads.ts"
 import type { Document, Registry, Store } from "./store/store.ts"
@@ -23,8 +22,7 @@ const workspacesPerRead = 1000
 const copied =
   "the data is a copy that tallystick backup made; it can be read, and not be written to. To go on from it, stop the service and run tallystick resume; the original must never be started again then"
 
-export async function checkStore(store: Store, headsPath: string, limits: Limits, secret: Uint8Array): Promise<CheckedStore> {
-  await checkSecret(store.registry, secret)
+export async function checkStore(store: Store, headsPath: string, limits: Limits): Promise<CheckedStore> {
   const workspaces = await allWorkspaces(store.registry)
   const { heads } = readHeads(headsPath)
   const missing = missingOf(heads, workspaces)
@@ -41,17 +39,6 @@ export async function checkStore(store: Store, headsPath: string, limits: Limits
 export function missingOf(heads: ReadonlyMap<string, SignedHead>, workspaces: readonly Document<"workspace">[]): readonly string[] {
   const known = new Set(workspaces.flatMap((workspace) => epochsOf(workspace).map(({ origin }) => origin)))
   return [...heads.keys()].filter((origin) => !known.has(origin))
-}
-
-/** With another secret no key would be known, nothing could be signed, and, worst, a repeated write would be recorded again. */
-export async function checkSecret(registry: Registry, secret: Uint8Array): Promise<void> {
-  const [newest] = await registry.list("log-key", undefined, Number.MAX_SAFE_INTEGER, 1)
-  if (newest === undefined) return
-  try {
-    unwrap(deriveKey(secret, "log keys"), newest.value.vkey, newest.value.wrapped)
-  } catch (cause) {
-    throw new StartError("TALLYSTICK_SECRET is not the secret that this data was made with", { cause })
-  }
 }
 
 export async function allWorkspaces(registry: Registry): Promise<readonly Document<"workspace">[]> {

@@ -12,6 +12,7 @@ export interface Config {
   readonly publicUrl: string | undefined
   readonly rootKey: string | undefined
   readonly secret: Uint8Array | undefined
+  readonly previousSecret: Uint8Array | undefined
   readonly trustProxy: boolean | string
   readonly logLevel: LogLevel
   /** Undefined: as many as it wants. */
@@ -60,6 +61,11 @@ export const settings = {
     manual: "32 bytes in hex or base64, from which the service makes its keys. Without it stored keys and signing keys are lost.",
     secret: true,
   },
+  TALLYSTICK_SECRET_PREVIOUS: {
+    fallback: "none",
+    manual: "The secret before, while `tallystick secret rotate` has not ended.",
+    secret: true,
+  },
   TALLYSTICK_TRUST_PROXY: {
     fallback: "false",
     manual: "`true`, or the addresses and networks of proxies, separated by commas, whose `X-Forwarded-For` is believed.",
@@ -96,6 +102,7 @@ export function readConfig(given: Environment, readFile: (path: string) => strin
     publicUrl: urlOf(value("TALLYSTICK_PUBLIC_URL")),
     rootKey: rootKeyOf(value("TALLYSTICK_ROOT_KEY")),
     secret: secretOf(value("TALLYSTICK_SECRET")),
+    previousSecret: secretOf(value("TALLYSTICK_SECRET_PREVIOUS"), "TALLYSTICK_SECRET_PREVIOUS"),
     trustProxy: proxyOf(value("TALLYSTICK_TRUST_PROXY") ?? settings.TALLYSTICK_TRUST_PROXY.fallback),
     keyRequestsPerMinute: quotaOf(value("TALLYSTICK_KEY_REQUESTS_PER_MINUTE") ?? settings.TALLYSTICK_KEY_REQUESTS_PER_MINUTE.fallback),
     logLevel: levelOf(value("TALLYSTICK_LOG_LEVEL") ?? settings.TALLYSTICK_LOG_LEVEL.fallback),

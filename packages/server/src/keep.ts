@@ -2,27 +2,57 @@
 // by its owner alone.
 
 import { randomBytes } from "node:crypto"
-import { closeSync, existsSync, fsyncSync, linkSync, mkdirSync, openSync, readFileSync, unlinkSync, writeSync } from "node:fs"
+import { closeSync, existsSync, fsyncSync, linkSync, mkdirSync, openSync, readFileSync, renameSync, unlinkSync, writeSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { rootKeyOf, secretOf, type Config } from "./config.ts"
 
 export interface Secrets {
   readonly secret: Uint8Array
+  /** The secret before, while it is being rotated. */
+  readonly previous: Uint8Array | undefined
   readonly rootKey: string
   /** Where the instance key is kept, if it was made just now. */
   readonly newRootKeyPath: string | undefined
 }
 
-export function keepSecrets(config: Pick<Config, "data" | "secret" | "rootKey">): Secrets {
-  const secret = config.secret ?? keptSecret(join(config.data, "secret"))
-  if (config.rootKey !== undefined) return { secret, rootKey: config.rootKey, newRootKeyPath: undefined }
+type Given = Pick<Config, "data" | "secret" | "previousSecret" | "rootKey">
+
+/** Makes what neither the configuration nor the data folder has. */
+export function keepSecrets(config: Given): Secrets {
+  if (config.secret === undefined) keep(secretPath(config), makeSecret)
+  const { secret, previous } = knownSecrets(config)
+  if (config.rootKey !== undefined) return { secret: the(secret), previous, rootKey: config.rootKey, newRootKeyPath: undefined }
   const path = join(config.data, "root-key")
   const { text, isNew } = keep(path, () => `tallystick-root-${randomBytes(32).toString("base64url")}`)
-  return { secret, rootKey: the(rootKeyOf(text, path)), newRootKeyPath: isNew ? path : undefined }
+  return { secret: the(secret), previous, rootKey: the(rootKeyOf(text, path)), newRootKeyPath: isNew ? path : undefined }
 }
 
-function keptSecret(path: string): Uint8Array {
-  return the(secretOf(keep(path, () => randomBytes(32).toString("hex")).text, path))
+export interface KnownSecrets {
+  readonly secret: Uint8Array | undefined
+  readonly previous: Uint8Array | undefined
+}
+
+/** What the configuration or the data folder has of secrets. The file has the one before in a second line while it is being rotated. */
+export function knownSecrets(config: Given): KnownSecrets {
+  const path = secretPath(config)
+  if (config.secret !== undefined || !existsSync(path)) return { secret: config.secret, previous: config.previousSecret }
+  const [secret, before] = readFileSync(path, "utf8").trim().split("\n")
+  return { secret: secretOf(secret, path), previous: config.previousSecret ?? secretOf(before, path) }
+}
+
+/** Puts these into the file, the newest first, in the place of what is there; on the disk when it returns. */
+export function replaceSecrets(config: Given, secrets: readonly Uint8Array[]): void {
+  const path = secretPath(config)
+  renameSync(writeFresh(path, secrets.map((one) => Buffer.from(one).toString("hex")).join("\n")), path)
+  syncFolder(path)
+}
+
+export function makeSecret(): string {
+  return randomBytes(32).toString("hex")
+}
+
+function secretPath({ data }: Given): string {
+  return join(data, "secret")
 }
 
 /** What the file holds; made, and on the disk, if there is none. */
@@ -34,17 +64,27 @@ function keep(path: string, make: () => string): { readonly text: string; readon
 /** Puts the file there, unless somebody else has just done so. It is there whole or not at all: a crash must not leave half a secret. */
 function place(path: string, text: string): boolean {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+  const fresh = writeFresh(path, text)
+  const isFirst = linked(fresh, path)
+  unlinkSync(fresh)
+  syncFolder(path)
+  return isFirst
+}
+
+/** A file of another name beside it, whole and on the disk. */
+function writeFresh(path: string, text: string): string {
   const fresh = `${path}.${randomBytes(8).toString("hex")}`
   const file = openSync(fresh, "wx", 0o600)
   writeSync(file, `${text}\n`)
   fsyncSync(file)
   closeSync(file)
-  const isFirst = linked(fresh, path)
-  unlinkSync(fresh)
+  return fresh
+}
+
+function syncFolder(path: string): void {
   const folder = openSync(dirname(path), "r")
   fsyncSync(folder)
   closeSync(folder)
-  return isFirst
 }
 
 /** A link, and not a rename, which would replace the file of whoever was first. */

@@ -20,6 +20,7 @@ import { createServer } from "./http/server.ts"
 import type { Service } from "./http/service.ts"
 import { createTurns } from "./http/turns.ts"
 import type { Secrets } from "./keep.ts"
+import type { Keyring } from "./keyring.ts"
 import type { Limits } from "./limits.ts"
 import { createLedger, type LedgerParts } from "./ledger/ledger.ts"
 import type { SequencerReport } from "./ledger/sequencer.ts"
@@ -30,6 +31,7 @@ import { createAccounts, type AccountParts } from "./workspace/accounts.ts"
 import { createAuthenticate } from "./workspace/credentials.ts"
 import { createKeys } from "./workspace/keys.ts"
 import { createLogKeys } from "./workspace/log-keys.ts"
+import { openKeyring } from "./workspace/opening-keyring.ts"
 import { createPacks } from "./workspace/packs.ts"
 import { createPolicies } from "./workspace/policies.ts"
 import { createMembers } from "./workspace/members.ts"
@@ -65,9 +67,11 @@ export async function serve(config: Config, secrets: Secrets, options: ServeOpti
   const opened = await openStore({ folder: config.data, reserveBytes: config.limits.diskReserveBytes, onDeath: options.onFatal })
   const store = options.wrapStore?.(opened) ?? opened
   try {
-    const checked = await checkStore(store, config.heads, config.limits, secrets.secret)
+    const keyring = await openKeyring(store.registry, secrets)
+    tellSecrets(options.log, secrets, keyring)
+    const checked = await checkStore(store, config.heads, config.limits)
     tellMissing(options.log, config.heads, checked)
-    return await start(config, secrets, options, store, checked)
+    return await start(config, secrets.rootKey, keyring, options, store, checked)
   } catch (error) {
     await store.close()
     throw error
@@ -80,12 +84,20 @@ function tellMissing(log: Logger, heads: string, { missing }: CheckedStore): voi
   log.warn({ heads, ledgers: missing.length, origins }, "ledgers that were signed are not in this data")
 }
 
+/** What is set for a rotation has its time: before one has begun, and after it has ended, somebody is to hear of it. */
+function tellSecrets(log: Logger, { secret, previous }: Secrets, { before, ...keyring }: Keyring): void {
+  if (previous === undefined || before !== undefined) return
+  if (keyring.secret === previous) log.warn("the secret was not rotated yet: stop, and run `tallystick secret rotate`")
+  else if (keyring.secret === secret) log.warn("the secret is rotated: TALLYSTICK_SECRET_PREVIOUS is of no use any more, take it away")
+}
+
 /** There may be thousands. */
 const toldOriginsMax = 10
 
 async function start(
   config: Config,
-  secrets: Secrets,
+  rootKey: string,
+  keyring: Keyring,
   options: ServeOptions,
   store: Store,
   { workspaces, readOnly }: CheckedStore,
@@ -95,24 +107,21 @@ async function start(
   const address = { url: config.publicUrl ?? httpUrl(config.host, config.port) }
   const metrics = metricsOf(config, version, () => ledger.sequencer.room.entries())
   const seen = createSeen(metrics, log)
-  const watching = await watch(config, secrets, options, seen.see, readOnly)
+  const watching = await watch(config, keyring, options, seen.see, readOnly)
   const filing = await fileBeside({ data: config.data, limits }, reportsOf(metrics, log), options.onFatal)
   const ledger = createLedger({
     journal: store.journal,
     clock: systemClock,
     limits,
-    secret: secrets.secret,
+    keyring,
     ...(options.same === undefined ? {} : { same: options.same }),
     report: reportTo(metrics, watching, filing),
   })
-  const parts = { registry: store.registry, ledger, clock: systemClock, secret: secrets.secret }
+  const parts = { registry: store.registry, ledger, clock: systemClock, keyring }
   const service: Service = {
     store,
     ledger,
-    ...administered(
-      { ...parts, limits, keyRequestsPerMinute: config.keyRequestsPerMinute, host: new URL(address.url).hostname },
-      secrets.rootKey,
-    ),
+    ...administered({ ...parts, limits, keyRequestsPerMinute: config.keyRequestsPerMinute, host: new URL(address.url).hostname }, rootKey),
     queries: createQueries(store, (workspace) => filing.catchUp(workspace)),
     logKeys: createLogKeys({ ...parts, journal: store.journal, index: store.index, limits, seal: (workspace) => watching.seal(workspace) }),
     packs: createPacks({ ...parts, store, limits, seal: (workspace) => watching.seal(workspace) }),
@@ -214,12 +223,12 @@ function ratesOf(limits: Limits, keyRequestsPerMinute: number | undefined): Serv
 
 async function watch(
   { data, heads: headsPath, limits }: Config,
-  { secret }: Secrets,
+  keyring: Keyring,
   { log, onFatal }: ServeOptions,
   see: (sighting: Sighting) => void,
   readOnly: string | undefined,
 ): Promise<Watching> {
-  if (readOnly === undefined) return await watchBeside({ data, headsPath, secret, limits }, see, onFatal)
+  if (readOnly === undefined) return await watchBeside({ data, headsPath, keyring, limits }, see, onFatal)
   log.error(readOnly)
   return notWatching
 }

@@ -8,6 +8,7 @@ import { createIndexer } from "./followers/indexer.ts"
 import { createSigners } from "./followers/signer.ts"
 import { startWatching, type Sighting, type Watching } from "./followers/watching.ts"
 import { readRoot } from "./query/tree-reads.ts"
+import type { Keyring } from "./keyring.ts"
 import type { Limits } from "./limits.ts"
 import type { Log } from "./store/epochs.ts"
 import { openHeads, type Heads } from "./store/heads.ts"
@@ -18,7 +19,7 @@ import { answer, givenToThread, startThread } from "./thread.ts"
 export interface WatchOptions {
   readonly data: string
   readonly headsPath: string
-  readonly secret: Uint8Array
+  readonly keyring: Keyring
   readonly limits: Limits
 }
 
@@ -31,14 +32,14 @@ type WatchQuestions = {
 export function watchHere(
   store: WatchedStore,
   heads: Heads,
-  secret: Uint8Array,
+  keyring: Keyring,
   clock: Clock,
   limits: Limits,
   report: (sighting: Sighting) => void,
 ): Watching {
   const { journal, index, registry } = store
   const rootAt = (log: Log, size: number) => readRoot({ journal, index }, log, size)
-  const signersOf = createSigners({ registry, journal, secret, clock })
+  const signersOf = createSigners({ registry, journal, keyring, clock })
   const checkpointer = createCheckpointer({ journal, index, registry, heads, signersOf, rootAt, clock })
   const audit = (listener: AuditListener) => createAuditor({ journal, index, registry, heads, clock, limits }, listener)
   return startWatching({ journal, followers: [createIndexer(index)], checkpointer, audit, clock, limits, report })
@@ -82,10 +83,10 @@ export async function watchBeside(
 
 const options = givenToThread<WatchOptions>(import.meta.filename)
 if (options !== undefined) {
-  const { data, headsPath, secret, limits } = options
+  const { data, headsPath, keyring, limits } = options
   const store = openWatched(data)
   const heads = openHeads(headsPath)
-  const watching = watchHere(store, heads, secret, systemClock, limits, (sighting) => report(sighting))
+  const watching = watchHere(store, heads, keyring, systemClock, limits, (sighting) => report(sighting))
   const report = answer<WatchQuestions, Sighting>(
     { poke: (workspaces) => watching.poke(workspaces), seal: (workspace) => watching.seal(workspace) },
     async () => {

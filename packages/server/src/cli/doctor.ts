@@ -6,14 +6,17 @@ import { join, relative, resolve } from "node:path"
 import { createFrontier, equalBytes, eventHash, recordBytes } from "@tallystick/proof"
 import { allWorkspaces, missingOf } from "../check-store.ts"
 import { isoTime, systemClock } from "../clock.ts"
-import { ConfigError, readConfig, secretOf, type Config } from "../config.ts"
+import { ConfigError, readConfig, type Config } from "../config.ts"
+import { StartError } from "../error.ts"
+import { knownSecrets } from "../keep.ts"
+import type { Keyring } from "../keyring.ts"
 import { recheck } from "../ledger/recheck.ts"
-import { deriveKey, unwrap } from "../secrets.ts"
 import { sha256 } from "../sha256.ts"
 import { epochsOf } from "../store/epochs.ts"
 import { readHeads } from "../store/heads.ts"
 import { openSnapshot } from "../store/open.ts"
 import type { Document, Snapshot } from "../store/store.ts"
+import { canSign, openKeyring, type GivenSecrets } from "../workspace/opening-keyring.ts"
 import { addressOf } from "./keys.ts"
 
 export interface DoctorCommand {
@@ -229,21 +232,30 @@ async function lookAtLedger(config: Config): Promise<readonly Look[]> {
 }
 
 /** Every workspace's newest key must be opened by the secret, or nothing can be signed. */
-async function lookAtKeys({ data, secret }: Config, { registry }: Snapshot, workspaces: readonly Document<"workspace">[]): Promise<Look> {
-  const path = join(data, "secret")
-  const held = secret ?? (existsSync(path) ? secretOf(readFileSync(path, "utf8").trim(), path) : undefined)
+async function lookAtKeys(config: Config, { registry }: Snapshot, workspaces: readonly Document<"workspace">[]): Promise<Look> {
+  const { secret, previous } = knownSecrets(config)
   const advice = "bring the secret back that this data was made with: without it nothing is signed, and no key is known"
-  if (held === undefined) return bad("keys", `TALLYSTICK_SECRET is not set, and ${path} is not there`, advice)
+  if (secret === undefined) return bad("keys", `TALLYSTICK_SECRET is not set, and ${join(config.data, "secret")} is not there`, advice)
+  const keyring = await keyringOf(registry, { secret, previous })
+  if (keyring instanceof StartError) return bad("keys", keyring.message, advice)
   for (const { id } of workspaces) {
     const [newest] = await registry.list("log-key", id, Number.MAX_SAFE_INTEGER, 1)
     if (newest === undefined) return bad("keys", `workspace ${id} has no key to sign with`, "restore a backup")
-    try {
-      unwrap(deriveKey(held, "log keys"), newest.value.vkey, newest.value.wrapped)
-    } catch {
-      return bad("keys", `the secret does not open the signing key of workspace ${id}`, advice)
-    }
+    if (!canSign(keyring, newest)) return bad("keys", `the secret does not open the signing key of workspace ${id}`, advice)
   }
-  return ok("keys", `the secret opens the signing keys of ${counted(workspaces.length, "workspace")}`)
+  const found = `the secret opens the signing keys of ${counted(workspaces.length, "workspace")}`
+  return keyring.before === undefined
+    ? ok("keys", found)
+    : warn("keys", `${found}, and is being rotated`, "stop the service, and have `tallystick secret rotate` end it")
+}
+
+async function keyringOf(registry: Snapshot["registry"], secrets: GivenSecrets): Promise<Keyring | StartError> {
+  try {
+    return await openKeyring(registry, secrets)
+  } catch (error) {
+    if (error instanceof StartError) return error
+    throw error
+  }
 }
 
 async function lookAtChains({ limits }: Config, { journal }: Snapshot, workspaces: readonly Document<"workspace">[]): Promise<Look> {

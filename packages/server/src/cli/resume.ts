@@ -1,8 +1,8 @@
 // `tallystick resume`: has a backup's copy, or data that is older than what was signed, go on as the ledger, while the service is stopped.
 
-import { existsSync, readFileSync } from "node:fs"
-import { join } from "node:path"
-import { readConfig, secretOf } from "../config.ts"
+import { readFileSync } from "node:fs"
+import { readConfig } from "../config.ts"
+import { knownSecrets } from "../keep.ts"
 import { resume, type WentOn } from "../upkeep/resume.ts"
 
 export interface ResumeCommand {
@@ -23,7 +23,7 @@ export async function runResume({ environment, check, json, say, complain, progr
   const resumed = await resume({
     data: config.data,
     headsPath: config.heads,
-    secret: config.secret ?? keptSecret(config.data),
+    secrets: knownSecrets(config),
     limits: config.limits,
     isTrial: check,
     progress: (workspace, done) => progress?.(`${workspace}: ${done} hashed again`),
@@ -45,12 +45,6 @@ export async function runResume({ environment, check, json, say, complain, progr
       complain("tallystick: nothing was changed. tallystick fsck says more; restore an older backup, or look at the disk\n")
       return 1
   }
-}
-
-/** Never made here: another one than the data was made with would be of no use. */
-function keptSecret(data: string): Uint8Array | undefined {
-  const path = join(data, "secret")
-  return existsSync(path) ? secretOf(readFileSync(path, "utf8").trim(), path) : undefined
 }
 
 function sentenceOf({ workspace, entries, because, epoch, origin }: WentOn, check: boolean): string {

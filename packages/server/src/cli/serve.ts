@@ -29,7 +29,8 @@ export async function runServe({ environment, version, demo, exit, faults = {} }
   process.umask(0o077)
   const config = readConfig(environment, (path) => readFileSync(path, "utf8"))
   const secrets = keepSecrets(config)
-  const forms = (["hex", "base64", "base64url"] as const).map((form) => Buffer.from(secrets.secret).toString(form))
+  const known = [secrets.secret, ...(secrets.previous === undefined ? [] : [secrets.previous])]
+  const forms = known.flatMap((one) => (["hex", "base64", "base64url"] as const).map((form) => Buffer.from(one).toString(form)))
   const lines = openLines(2, systemClock, (lost) => log.warn({ lines: lost }, "lines of this log were lost: nobody took them in time"))
   const { createLog: makeLog = createLog, ...planted } = faults
   const log = makeLog(config.logLevel, [secrets.rootKey, ...forms], (line) => lines.write(line))

@@ -3,6 +3,7 @@ import { createHash } from "node:crypto"
 import test from "node:test"
 import { createFrontier, eventHash } from "@tallystick/proof"
 import type { Clock } from "../clock.ts"
+import { firstKeyring } from "../keyring.ts"
 import { createLedger, type Ledger } from "../ledger/ledger.ts"
 import { defaultLimits } from "../limits.ts"
 import { sha256 } from "../sha256.ts"
@@ -54,7 +55,7 @@ function openHouse(): House {
   const clock = new TestClock()
   const signed = new Map<string, SignedHead>()
   const report = { commit: () => {}, advanced: () => {} }
-  const ledger = createLedger({ journal: served.journal, clock, limits: defaultLimits, secret: new Uint8Array(32), report })
+  const ledger = createLedger({ journal: served.journal, clock, limits: defaultLimits, keyring: firstKeyring(new Uint8Array(32)), report })
   const journal: JournalReader = {
     ...watched.journal,
     after: async (workspace, sequence, limit) => house.bend(await watched.journal.after(workspace, sequence, limit)),

@@ -3,10 +3,10 @@ import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, sig
 import test from "node:test"
 import { createVkey, formatVkey, type Signer } from "@tallystick/proof"
 import type { Clock } from "../clock.ts"
+import { firstKeyring, seal } from "../keyring.ts"
 import { createLedger, type Said } from "../ledger/ledger.ts"
 import { defaultLimits } from "../limits.ts"
 import { readInclusion, readRoot, readTile } from "../query/tree-reads.ts"
-import { deriveKey, wrap } from "../secrets.ts"
 import type { Change } from "../store/store.ts"
 import { epochsOf, type Log } from "../store/epochs.ts"
 import { expectChain } from "../store/expect-chain.ts"
@@ -20,7 +20,7 @@ import { createSigners } from "./signer.ts"
 const clock: Clock = { now: () => 1_800_000_000_000, elapsed: () => 0, sleep: async () => {} }
 const limits = { ...defaultLimits, followEntriesMax: 7 }
 const origin = "ledger.example/ledgers/abc"
-const secret = Buffer.alloc(32, 3)
+const keyring = firstKeyring(Buffer.alloc(32, 3))
 
 const { privateKey, publicKey } = generateKeyPairSync("ed25519")
 const rawPublicKey = publicKey.export({ format: "der", type: "spki" }).subarray(-32)
@@ -34,7 +34,7 @@ async function openHouse(entries: number) {
     journal: served.journal,
     clock,
     limits: defaultLimits,
-    secret,
+    keyring,
     report: { commit: () => {}, advanced: () => {} },
   })
   const ledgerId = createHash("sha256").update("acme").digest("hex")
@@ -61,7 +61,7 @@ async function openHouse(entries: number) {
     workspace: "acme",
     id: "1",
     version: 0,
-    value: { vkey, wrapped: wrap(deriveKey(secret, "log keys"), vkey, seed), createdAt: "" },
+    value: { vkey, wrapped: seal(keyring, "log keys", vkey, seed), createdAt: "" },
   }
   const said = (at: number): Said => ({
     kind: "event",
@@ -386,7 +386,7 @@ test("a workspace's key signs for it, is unsealed by the service's secret alone,
   const house = await openHouse(1)
   const { registry, journal } = house
   const [epoch] = epochsOf(house.acme)
-  const [made] = await createSigners({ registry, journal, secret, clock })(epoch, 1, 0)
+  const [made] = await createSigners({ registry, journal, keyring, clock })(epoch, 1, 0)
   assert.ok(made !== undefined)
   assert.equal(made.name, origin)
   assert.ok(
@@ -397,8 +397,8 @@ test("a workspace's key signs for it, is unsealed by the service's secret alone,
       made.sign(Buffer.from("x")),
     ),
   )
-  await assert.rejects(createSigners({ registry, journal, secret: Buffer.alloc(32, 4), clock })(epoch, 1, 0))
-  await assert.rejects(createSigners({ registry, journal, secret, clock })({ ...epoch, workspace: "other" }, 1, 0), /no key to sign with/)
+  await assert.rejects(createSigners({ registry, journal, keyring: firstKeyring(Buffer.alloc(32, 4)), clock })(epoch, 1, 0))
+  await assert.rejects(createSigners({ registry, journal, keyring, clock })({ ...epoch, workspace: "other" }, 1, 0), /no key to sign with/)
   const wrong = createCheckpointer({
     ...house,
     heads: memoryHeads(),

@@ -3,7 +3,7 @@
 import { createPrivateKey, sign, type KeyObject } from "node:crypto"
 import { parseVkey, type Signer } from "@tallystick/proof"
 import type { Clock } from "../clock.ts"
-import { deriveKey, unwrap } from "../secrets.ts"
+import { unseal, type Keyring } from "../keyring.ts"
 import type { Epoch } from "../store/epochs.ts"
 import { logKeys, type LogKey } from "../store/log-keys.ts"
 import type { JournalReader, Registry } from "../store/store.ts"
@@ -14,7 +14,7 @@ export type SignersOf = (epoch: Epoch, size: number, sizeBefore: number) => Prom
 export interface SignerParts {
   readonly registry: Registry
   readonly journal: Pick<JournalReader, "records">
-  readonly secret: Uint8Array
+  readonly keyring: Keyring
   readonly clock: Clock
 }
 
@@ -24,8 +24,7 @@ const derPrefix = Buffer.from("302e020100300506032b657004220420", "hex")
 /** The newest that is announced in the tree, the one before, and what is not announced in it yet: one at most, which is let be more. */
 const lookedAt = 10
 
-export function createSigners({ registry, journal, secret, clock }: SignerParts): SignersOf {
-  const keysKey = deriveKey(secret, "log keys")
+export function createSigners({ registry, journal, keyring, clock }: SignerParts): SignersOf {
   const known = new Map<string, Signer>()
 
   const signerFor = (key: LogKey): Signer => {
@@ -33,7 +32,7 @@ export function createSigners({ registry, journal, secret, clock }: SignerParts)
     if (seen !== undefined) return seen
     const vkey = parseVkey(key.vkey)
     if (vkey === undefined) throw new Error(`${key.vkey} is no key to sign with`)
-    const privateKey = privateKeyOf(unwrap(keysKey, key.vkey, key.wrapped))
+    const privateKey = privateKeyOf(unseal(keyring, "log keys", key.vkey, key.wrapped))
     const signer: Signer = { name: vkey.name, publicKey: vkey.publicKey, sign: (message) => sign(null, message, privateKey) }
     known.set(key.vkey, signer)
     return signer

@@ -2,6 +2,7 @@ import assert from "node:assert/strict"
 import { createHash } from "node:crypto"
 import test from "node:test"
 import type { Clock } from "../clock.ts"
+import { firstKeyring } from "../keyring.ts"
 import { createLedger, type Ledger } from "../ledger/ledger.ts"
 import { defaultLimits } from "../limits.ts"
 import { expectChain } from "../store/expect-chain.ts"
@@ -54,7 +55,7 @@ function openHouse(
     journal: served.journal,
     clock,
     limits: defaultLimits,
-    secret: new Uint8Array(32),
+    keyring: firstKeyring(new Uint8Array(32)),
     report: { commit: () => {}, advanced: () => {} },
   })
   const counting = countingCheckpointer(clock)

@@ -4,6 +4,7 @@ import test from "node:test"
 import type { Clock } from "../clock.ts"
 import { justRecorded, receiptJson } from "../entry.ts"
 import { LedgerError } from "../error.ts"
+import { firstKeyring } from "../keyring.ts"
 import { defaultLimits } from "../limits.ts"
 import { expectChain } from "../store/expect-chain.ts"
 import { openMemory } from "../store/memory.ts"
@@ -12,7 +13,7 @@ import { createLedger, type Recorded, type Said } from "./ledger.ts"
 
 const receivedAtMs = Date.UTC(2026, 0, 2, 3, 4, 5, 6)
 const clock: Clock = { now: () => receivedAtMs + 10, elapsed: () => 0, sleep: async () => {} }
-const secret = Buffer.alloc(32, 9)
+const keyring = firstKeyring(Buffer.alloc(32, 9))
 
 function workspaceNamed(id: string, personalKeys: readonly string[] = []): Document<"workspace"> {
   const ledgerId = createHash("sha256").update(id).digest("hex")
@@ -42,7 +43,7 @@ function openLedger(bend: (journal: Journal) => Journal = (journal) => journal) 
     journal: bend(served.journal),
     clock,
     limits: defaultLimits,
-    secret,
+    keyring,
     report: { commit: () => {}, advanced: () => {} },
   })
   return { served, ledger }
@@ -104,7 +105,9 @@ test("events and consents have keys of their own, and so has each workspace", as
     ["recorded", "recorded", "recorded", "replayed"],
   )
   const [stored] = await served.journal.at("acme", [1])
-  const idemSecret = new Uint8Array(hkdfSync("sha256", secret, createHash("sha256").update("acme").digest(), "tallystick idempotency", 32))
+  const idemSecret = new Uint8Array(
+    hkdfSync("sha256", keyring.secret, createHash("sha256").update("acme").digest(), "tallystick idempotency", 32),
+  )
   const digest = createHash("sha256").update("ALK1").update(idemSecret).update("/v1/events\nthe-same-key").digest()
   assert.equal(stored?.idem, digest.subarray(0, 16).toString("base64url"))
   await expectChain(served.journal, "acme")
@@ -141,7 +144,7 @@ test("an original that cannot be read is said to be so, and is not taken for ano
   const acme = workspaceNamed("acme")
   await ledger.record(acme, [withKey("order-4711-created")])
   const holed: Journal = { ...served.journal, at: async (_, sequences) => sequences.map(() => undefined) }
-  const blind = createLedger({ journal: holed, clock, limits: defaultLimits, secret, report: { commit: () => {}, advanced: () => {} } })
+  const blind = createLedger({ journal: holed, clock, limits: defaultLimits, keyring, report: { commit: () => {}, advanced: () => {} } })
   await assert.rejects(
     blind.record(acme, [withKey("order-4711-created")]),
     (error: unknown) => error instanceof LedgerError && error.code === "integrity_failure",

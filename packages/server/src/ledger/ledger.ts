@@ -4,8 +4,8 @@ import type { JsonObject, Kind } from "@tallystick/proof"
 import { isoTime, type Clock } from "../clock.ts"
 import { disclosuresOf, openEntry, type Content, type Context, type Opened, type Party } from "../entry.ts"
 import { LedgerError } from "../error.ts"
+import { firstIdempotency, type Keyring } from "../keyring.ts"
 import type { Limits } from "../limits.ts"
-import { deriveKey } from "../secrets.ts"
 import { epochsOf } from "../store/epochs.ts"
 import type { Change, Document, Journal } from "../store/store.ts"
 import { idemOf, sameRequest, type Route, type SameRequest } from "./idempotency.ts"
@@ -61,16 +61,24 @@ export interface LedgerParts {
   readonly journal: Journal
   readonly clock: Clock
   readonly limits: Limits
-  readonly secret: Uint8Array
+  readonly keyring: Keyring
   readonly report: SequencerReport
   readonly random?: Random
   readonly same?: SameRequest
 }
 
-export function createLedger({ journal, clock, limits, secret, report, random = pooledRandom(), same = sameRequest }: LedgerParts): Ledger {
+export function createLedger({
+  journal,
+  clock,
+  limits,
+  keyring,
+  report,
+  random = pooledRandom(),
+  same = sameRequest,
+}: LedgerParts): Ledger {
   const sequencer = createSequencer(journal, clock, limits, report)
   const makeId = createIds(random)
-  const chainOf = chains(secret)
+  const chainOf = chains(keyring)
 
   return {
     makeId,
@@ -146,7 +154,7 @@ function idemIn({ idemSecret }: KeyedChain, { route, key }: Idempotency): string
 }
 
 /** What does not change of a workspace's chain, worked out once. */
-function chains(secret: Uint8Array): (workspace: Document<"workspace">) => KeyedChain {
+function chains(keyring: Keyring): (workspace: Document<"workspace">) => KeyedChain {
   const known = new Map<string, KeyedChain>()
   return (workspace) => {
     const { id, value } = workspace
@@ -157,7 +165,7 @@ function chains(secret: Uint8Array): (workspace: Document<"workspace">) => Keyed
     if (ledgerId.length === 0) throw new Error(`the ledgerId of workspace ${id} is not a hash`)
     // Made with the first ledger for ever: what was recorded under a key is found by it whatever the ledger goes on from.
     const first = epochs.at(-1) ?? epochs[0]
-    const chain = { workspace: id, ledgerId, before, idemSecret: deriveKey(secret, "idempotency", first.ledgerId) }
+    const chain = { workspace: id, ledgerId, before, idemSecret: firstIdempotency(keyring, first.ledgerId) }
     known.set(value.ledgerId, chain)
     return chain
   }

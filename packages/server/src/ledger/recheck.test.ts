@@ -2,6 +2,7 @@ import assert from "node:assert/strict"
 import test from "node:test"
 import { toHex } from "@tallystick/proof"
 import { systemClock } from "../clock.ts"
+import { firstKeyring } from "../keyring.ts"
 import { defaultLimits } from "../limits.ts"
 import { expectChain } from "../store/expect-chain.ts"
 import { openMemory } from "../store/memory.ts"
@@ -35,7 +36,7 @@ const said: Said = {
 async function chainOf(entries: number): Promise<JournalReader> {
   const { journal } = openMemory().served
   const report = { commit: () => {}, advanced: () => {} }
-  const ledger = createLedger({ journal, clock: systemClock, limits: defaultLimits, secret: new Uint8Array(32), report })
+  const ledger = createLedger({ journal, clock: systemClock, limits: defaultLimits, keyring: firstKeyring(new Uint8Array(32)), report })
   for (let count = 0; count < entries; count++) await ledger.record(acme, [said])
   assert.equal((await expectChain(journal, "acme")).size, entries)
   return journal

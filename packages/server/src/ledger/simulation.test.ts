@@ -9,6 +9,7 @@ import test from "node:test"
 import type { Clock } from "../clock.ts"
 import { disclosuresOf, openEntry, type Content } from "../entry.ts"
 import { LedgerError } from "../error.ts"
+import { firstKeyring } from "../keyring.ts"
 import { defaultLimits } from "../limits.ts"
 import type { Change, Document, Head, Journal, Registry } from "../store/store.ts"
 import { expectChain } from "../store/expect-chain.ts"
@@ -116,7 +117,7 @@ async function run(seed: number, bend: (journal: Journal) => Journal, same: Same
   const parts = {
     clock,
     limits: { ...defaultLimits, queuedEventsMax: 20, commitEntriesMax: 6 },
-    secret: new Uint8Array(32),
+    keyring: firstKeyring(new Uint8Array(32)),
     report: { commit: () => {}, advanced: () => {} },
   }
   const random = (into: Uint8Array) => into.forEach((_, at) => (into[at] = chance.below(256)))

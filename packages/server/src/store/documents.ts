@@ -14,6 +14,7 @@ export interface Documents {
   readonly membership: MembershipDocument
   readonly session: SessionDocument
   readonly setup: SetupDocument
+  readonly keyring: KeyringDocument
 }
 
 export type DocumentKind = keyof Documents
@@ -192,4 +193,13 @@ export interface SetupDocument {
   readonly purpose: "join" | "password"
   readonly mac: string
   readonly expiresAt: string
+}
+
+/** What outlives the secrets that the data has had. There is one, in the workspace `instance`, and none while the first secret holds. */
+export interface KeyringDocument {
+  /** Of the secret that it is sealed under, counted from 1. */
+  readonly generation: number
+  readonly sealed: string
+  /** When the rotation to this generation ended; absent while something may still be sealed under the secret before. */
+  readonly endedAt?: string
 }

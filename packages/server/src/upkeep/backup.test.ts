@@ -7,6 +7,7 @@ import test from "node:test"
 import { createFrontier, eventHash, ledgerId, recordBytes, toHex } from "@tallystick/proof"
 import { backUp, type BackedUp } from "./backup.ts"
 import { systemClock } from "../clock.ts"
+import { firstKeyring } from "../keyring.ts"
 import { createLedger, type Said } from "../ledger/ledger.ts"
 import { defaultLimits } from "../limits.ts"
 import { resume, type Resumed } from "./resume.ts"
@@ -55,7 +56,8 @@ interface House extends AsyncDisposable {
   backUp(withSecrets?: boolean): Promise<BackedUp>
 }
 
-const secret = new Uint8Array(32)
+const secrets = { secret: new Uint8Array(32), previous: undefined }
+const keyring = firstKeyring(secrets.secret)
 
 async function openHouse(data = join(mkdtempSync(join(tmpdir(), "tallystick-")), "data"), headsPath = `${data}.heads`): Promise<House> {
   const folder = join(data, "..")
@@ -65,7 +67,7 @@ async function openHouse(data = join(mkdtempSync(join(tmpdir(), "tallystick-")),
     journal: store.journal,
     clock: systemClock,
     limits: defaultLimits,
-    secret,
+    keyring,
     report: { commit: () => {}, advanced: () => {} },
   })
   const isNew = (await store.journal.head("acme")) === undefined
@@ -221,7 +223,7 @@ test("a copy goes on as it is only from exactly what was signed, and otherwise a
   await house.backUp()
   const { target, headsPath } = house
   const ask = (data: string, path: string, isTrial = false): Promise<Resumed> =>
-    resume({ data, headsPath: path, secret, limits: { ...defaultLimits, diskReserveBytes: 0 }, isTrial, progress: never })
+    resume({ data, headsPath: path, secrets, limits: { ...defaultLimits, diskReserveBytes: 0 }, isTrial, progress: never })
   await assert.rejects(ask(house.data, headsPath), /another tallystick is using/)
   await house.close()
   assert.deepEqual(await ask(house.data, headsPath), { kind: "needless" })
@@ -312,13 +314,13 @@ test("what does not hold together goes on in no way, and a new epoch needs the s
     isTrial: false,
     progress: never,
   }
-  await assert.rejects(resume({ ...options, secret: undefined }), /set TALLYSTICK_SECRET/)
+  await assert.rejects(resume({ ...options, secrets: { ...secrets, secret: undefined } }), /set TALLYSTICK_SECRET/)
   using journal = new DatabaseSync(join(target, "journal.db"))
   for (const { name } of journal.prepare("SELECT name FROM sqlite_schema WHERE type = 'trigger'").all())
     journal.exec(`DROP TRIGGER ${String(name)}`)
   journal.exec("UPDATE bodies SET salted = zeroblob(40) WHERE n = 2")
   journal.close()
-  const refused = await resume({ ...options, secret })
+  const refused = await resume({ ...options, secrets })
   assert.match(refused.kind === "refused" ? refused.reasons.join() : "", /entry 2 of workspace acme is not what was recorded/)
 })
 

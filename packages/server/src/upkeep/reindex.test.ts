@@ -4,6 +4,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import test from "node:test"
 import { systemClock } from "../clock.ts"
+import { firstKeyring } from "../keyring.ts"
 import { createLedger, type Said } from "../ledger/ledger.ts"
 import { defaultLimits } from "../limits.ts"
 import { reindex, type Progress } from "./reindex.ts"
@@ -49,7 +50,7 @@ async function openServing(folder = mkdtempSync(join(tmpdir(), "tallystick-"))):
     journal: store.journal,
     clock: systemClock,
     limits,
-    secret: new Uint8Array(32),
+    keyring: firstKeyring(new Uint8Array(32)),
     report: { commit: () => {}, advanced: () => {} },
   })
   const isNew = (await store.journal.head("acme")) === undefined

@@ -3,9 +3,11 @@
 // on under another, as a new epoch, which says from where.
 
 import { strict as assert } from "node:assert"
-import { allWorkspaces, checkSecret, missingOf } from "../check-store.ts"
+import { allWorkspaces, missingOf } from "../check-store.ts"
 import { systemClock } from "../clock.ts"
 import { StartError } from "../error.ts"
+import type { KnownSecrets } from "../keep.ts"
+import type { Keyring } from "../keyring.ts"
 import type { Limits } from "../limits.ts"
 import { createLedger } from "../ledger/ledger.ts"
 import { lossOf, rehash, type Rehashed } from "./rehash.ts"
@@ -14,12 +16,13 @@ import { openHeads, readHeads } from "../store/heads.ts"
 import { openStopped, openStore, openWhole } from "../store/open.ts"
 import type { Checkpoint, Document } from "../store/store.ts"
 import { openEpoch } from "../workspace/opening-epochs.ts"
+import { openKeyring } from "../workspace/opening-keyring.ts"
 
 export interface ResumeOptions {
   readonly data: string
   readonly headsPath: string
-  /** Needed where a new key must be made. */
-  readonly secret: Uint8Array | undefined
+  /** Without a secret no new key can be made. */
+  readonly secrets: KnownSecrets
   readonly limits: Limits
   /** Only looks, and says what would be done. */
   readonly isTrial: boolean
@@ -44,6 +47,8 @@ export interface WentOn {
 }
 
 interface Looked {
+  /** Undefined where the secret is not known. */
+  readonly keyring: Keyring | undefined
   readonly plans: readonly Planned[]
   readonly isCopy: boolean
 }
@@ -57,13 +62,13 @@ interface Planned {
 
 export async function resume(options: ResumeOptions): Promise<Resumed> {
   const { data, headsPath, isTrial } = options
-  const { plans, isCopy } = await look(options)
+  const { plans, isCopy, keyring } = await look(options)
   const reasons = plans.flatMap(({ found }) => found.broken ?? [])
   if (reasons.length > 0) return { kind: "refused", reasons }
   const ending = plans.filter(({ because }) => because !== undefined)
   if (!isCopy && ending.length === 0) return { kind: "needless" }
   const { heads } = readHeads(headsPath)
-  const opened = isTrial || ending.length === 0 ? new Map<string, string>() : await openEpochs(options, ending)
+  const opened = isTrial || ending.length === 0 ? new Map<string, string>() : await openEpochs(options, keyring, ending)
   // Last of all: until every workspace has its place, a service that starts changes nothing.
   if (!isTrial) await takeOffMark(data)
   return {
@@ -80,13 +85,13 @@ export async function resume(options: ResumeOptions): Promise<Resumed> {
   }
 }
 
-async function look({ data, headsPath, secret, progress }: ResumeOptions): Promise<Looked> {
+async function look({ data, headsPath, secrets: { secret, previous }, progress }: ResumeOptions): Promise<Looked> {
   const store = openStopped(data)
   // Only looks, and so needs no lock of its own.
   const whole = openWhole(data, { alone: false })
   const { index } = whole
   try {
-    if (secret !== undefined) await checkSecret(store.registry, secret)
+    const keyring = secret === undefined ? undefined : await openKeyring(store.registry, { secret, previous })
     const { heads } = readHeads(headsPath)
     const plans: Planned[] = []
     for (const document of await allWorkspaces(store.registry)) {
@@ -98,7 +103,7 @@ async function look({ data, headsPath, secret, progress }: ResumeOptions): Promi
       const because = lossOf(found) ?? (store.isCopy ? doubtOf(found) : undefined)
       plans.push({ document, found, checkpoint: found.isUnderCheckpoint ? checkpoint : undefined, because })
     }
-    return { plans, isCopy: store.isCopy }
+    return { plans, isCopy: store.isCopy, keyring }
   } finally {
     whole.close()
     await store.close()
@@ -114,8 +119,12 @@ function doubtOf({ workspace, before, entries, signed, standing }: Rehashed): st
 }
 
 /** The origins of the new epochs, by workspace. Each is noted as signed with its first entry, so that this data is known again. */
-async function openEpochs({ data, headsPath, secret, limits }: ResumeOptions, ending: readonly Planned[]): Promise<Map<string, string>> {
-  if (secret === undefined)
+async function openEpochs(
+  { data, headsPath, limits }: ResumeOptions,
+  keyring: Keyring | undefined,
+  ending: readonly Planned[],
+): Promise<Map<string, string>> {
+  if (keyring === undefined)
     throw new StartError("a new epoch needs a new key, and a key the secret that this data was made with: set TALLYSTICK_SECRET")
   const opened = new Map<string, string>()
   // A thread of the store that ends has not said what became of the last entry: the process must not go on as if it knew.
@@ -126,12 +135,12 @@ async function openEpochs({ data, headsPath, secret, limits }: ResumeOptions, en
   const heads = openHeads(headsPath)
   try {
     const report = { commit: () => {}, advanced: () => {} }
-    const ledger = createLedger({ journal: store.journal, clock: systemClock, limits, secret, report })
+    const ledger = createLedger({ journal: store.journal, clock: systemClock, limits, keyring, report })
     for (const { document, found, checkpoint } of ending) {
       const { size, root, standing, signed } = found
       // Behind what is here already, it is not what was signed last.
       const lost = standing === "ahead" ? undefined : signed
-      const { origin, head } = await openEpoch({ registry: store.registry, ledger, clock: systemClock, secret }, document, {
+      const { origin, head } = await openEpoch({ registry: store.registry, ledger, clock: systemClock, keyring }, document, {
         size,
         root,
         checkpoint,

@@ -3,6 +3,7 @@ import test from "node:test"
 import type { Clock } from "../clock.ts"
 import { disclosuresOf, openEntry } from "../entry.ts"
 import { LedgerError, type ErrorCode } from "../error.ts"
+import { firstKeyring } from "../keyring.ts"
 import { createLedger } from "../ledger/ledger.ts"
 import { defaultLimits, type Limits } from "../limits.ts"
 import { cacheRegistry } from "../store/cached.ts"
@@ -16,7 +17,7 @@ import { createSessions } from "./sessions.ts"
 import { createWorkspaces } from "./workspaces.ts"
 
 const instance: Principal = { kind: "instance" }
-const secret = Buffer.alloc(32, 3)
+const keyring = firstKeyring(Buffer.alloc(32, 3))
 const password = "correct horse battery"
 const hour = 3_600_000
 const code = (expected: ErrorCode) => (error: unknown) => error instanceof LedgerError && error.code === expected
@@ -37,9 +38,9 @@ function openHouse(changes: Partial<Limits> = {}) {
       return outcomes
     },
   }
-  const ledger = createLedger({ journal, clock, limits, secret, report: { commit: () => {}, advanced: () => {} } })
-  const workspaces = createWorkspaces({ registry, ledger, clock, secret, host: "ledger.example" })
-  const parts = { registry, ledger, clock, secret, workspaces, limits }
+  const ledger = createLedger({ journal, clock, limits, keyring, report: { commit: () => {}, advanced: () => {} } })
+  const workspaces = createWorkspaces({ registry, ledger, clock, keyring, host: "ledger.example" })
+  const parts = { registry, ledger, clock, keyring, workspaces, limits }
   return {
     journal,
     registry,
@@ -134,8 +135,8 @@ test("every act on an account is recorded in the ledger of the instance, every a
   ]) {
     assert.ok(!text.includes(clear), `an entry shows ${clear}`)
   }
-  assert.notEqual(memberIds(secret)(a), memberIds(Buffer.alloc(32, 4))(a))
-  assert.equal(memberIds(secret)("ADA@Example.com"), ada.member.id)
+  assert.notEqual(memberIds(keyring.memberIds)(a), memberIds(Buffer.alloc(32, 4))(a))
+  assert.equal(memberIds(keyring.memberIds)("ADA@Example.com"), ada.member.id)
 })
 
 test("a session ends when it is not used for half a day, and after a week however much it is used", async () => {

@@ -3,14 +3,14 @@
 
 import type { Clock } from "../clock.ts"
 import { LedgerError } from "../error.ts"
+import type { Keyring } from "../keyring.ts"
 import type { Ledger } from "../ledger/ledger.ts"
 import type { Limits } from "../limits.ts"
-import { deriveKey } from "../secrets.ts"
 import type { MemberDocument, Role } from "../store/documents.ts"
 import type { Change, Document, Registry } from "../store/store.ts"
 import { actSaid, recordPlanned } from "./acts.ts"
 import { instanceWorkspace, type MemberPrincipal, type Principal } from "./allow.ts"
-import { createMac } from "./credential.ts"
+import { createMacs } from "./credential.ts"
 import { makeSetup, memberIds, roleOf, targetOf, type NewSetup } from "./members.ts"
 import { createOpen, instanceOf, loginFailed, removalOf, sessionsOf, type Opened } from "./opening.ts"
 import { createPasswords } from "./passwords.ts"
@@ -33,17 +33,17 @@ export interface AccountParts {
   readonly registry: Registry
   readonly ledger: Ledger
   readonly clock: Clock
-  readonly secret: Uint8Array
+  readonly keyring: Keyring
   readonly workspaces: Workspaces
   readonly limits: Pick<Limits, "sessionLifeMs" | "sessionsMax" | "setupLifeMs" | "passwordsAtOnceMax" | "passwordsWaitingMax">
 }
 
-export function createAccounts({ secret, ...parts }: AccountParts): Accounts {
+export function createAccounts({ keyring, ...parts }: AccountParts): Accounts {
   const { registry, ledger, clock, workspaces, limits } = parts
-  const macOf = createMac(deriveKey(secret, "token pepper"))
-  const passwords = createPasswords(deriveKey(secret, "passwords"), limits)
-  const idOf = memberIds(secret)
-  const open = createOpen({ ...parts, macOf })
+  const macs = createMacs(keyring.peppers)
+  const passwords = createPasswords(keyring.passwords, limits)
+  const idOf = memberIds(keyring.memberIds)
+  const open = createOpen({ ...parts, macOf: macs.of })
 
   const find = (id: string) => registry.get("member", instanceWorkspace, id)
   const get = async (id: string): Promise<Document<"member">> => {
@@ -63,7 +63,7 @@ export function createAccounts({ secret, ...parts }: AccountParts): Accounts {
   }
 
   return {
-    ...createSetups({ ...parts, macOf, open, passwords, idOf }),
+    ...createSetups({ ...parts, macs, open, passwords, idOf }),
     get,
     workspacesOf,
 
@@ -111,7 +111,7 @@ export function createAccounts({ secret, ...parts }: AccountParts): Accounts {
         const before = await get(id)
         const nowMs = clock.now()
         const about = { workspace: instanceWorkspace, memberId: id, purpose: "password", nowMs, lifeMs: limits.setupLifeMs } as const
-        const setup = makeSetup(macOf, ledger.random, about)
+        const setup = makeSetup(macs.of, ledger.random, about)
         const said = actSaid(by, "security.password.offer", targetOf(id, before.value), { expiresAt: setup.expiresAt }, nowMs)
         const value = { ...before.value, resetId: setup.id }
         return { ...setup, said: [said], changes: [put(before, value), ...(await resetRemoval(before)), setup.change] }

@@ -5,6 +5,7 @@
 import { strict as assert } from "node:assert"
 import { hash, timingSafeEqual } from "node:crypto"
 import { crc32 } from "node:zlib"
+import { generationOf, numbered } from "../keyring.ts"
 import type { Random } from "../ledger/random.ts"
 
 const kinds = ["k", "r", "p", "a", "e", "s", "x"] as const
@@ -47,8 +48,32 @@ export function parseCredential(text: string): Pick<Credential, "kind" | "id"> |
   return formed && kind !== undefined ? { kind, id: text.slice(idStart, idEnd) } : undefined
 }
 
-/** What is kept of a credential: HMAC-SHA-256 of its text under the pepper. */
+/** What is kept of a credential: HMAC-SHA-256 of its text under a pepper, and the pepper's generation. */
 export type MacOf = (text: string) => string
+
+export interface Macs {
+  /** Under the newest pepper. */
+  readonly of: MacOf
+  /** Whether this is the credential of which that was kept. Where nothing was, it takes as long, and the answer is no. */
+  fits(text: string, kept: string | undefined): boolean
+}
+
+/** A credential is known by the pepper that it was made under, however many have followed. */
+export function createMacs(peppers: readonly Uint8Array[]): Macs {
+  const macs = peppers.map((pepper, at): MacOf => {
+    const macOf = createMac(pepper)
+    return (text) => numbered(at + 1, macOf(text))
+  })
+  const newest = macs.at(-1)
+  assert(newest !== undefined, "every secret has a pepper")
+  return {
+    of: newest,
+    fits(text, kept = "") {
+      const macOf = macs[generationOf(kept) - 1] ?? newest
+      return sameText(macOf(text), kept)
+    },
+  }
+}
 
 /**
  * HMAC by its definition, H(key ^ opad, H(key ^ ipad, text)), from two one-shot hashes: every request has its credential checked, and

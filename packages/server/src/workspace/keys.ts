@@ -3,13 +3,13 @@
 import type { JsonObject } from "@tallystick/proof"
 import { isoTime, type Clock } from "../clock.ts"
 import { LedgerError } from "../error.ts"
+import type { Keyring } from "../keyring.ts"
 import type { Ledger } from "../ledger/ledger.ts"
-import { deriveKey } from "../secrets.ts"
 import type { ApiKeyDocument, Scope } from "../store/documents.ts"
 import type { Document, Registry } from "../store/store.ts"
 import { actSaid, nameOf, recordPlanned } from "./acts.ts"
 import type { Principal } from "./allow.ts"
-import { createMac, formatCredential, makeCredential, sameText } from "./credential.ts"
+import { createMacs, formatCredential, makeCredential } from "./credential.ts"
 import type { Recognise } from "./credentials.ts"
 
 export interface KeyRequest {
@@ -35,16 +35,16 @@ export interface KeyParts {
   readonly registry: Registry
   readonly ledger: Ledger
   readonly clock: Clock
-  readonly secret: Uint8Array
+  readonly keyring: Keyring
 }
 
-export function createKeys({ registry, ledger, clock, secret }: KeyParts): Keys {
-  const macOf = createMac(deriveKey(secret, "token pepper"))
+export function createKeys({ registry, ledger, clock, keyring }: KeyParts): Keys {
+  const macs = createMacs(keyring.peppers)
 
   return {
     async recognise(id, text) {
       const found = await registry.find("api-key", id)
-      return found !== undefined && sameText(macOf(text), found.value.mac) ? principalOf(found) : undefined
+      return found !== undefined && macs.fits(text, found.value.mac) ? principalOf(found) : undefined
     },
 
     async create(by, workspace, { name, scopes, projectIds, expiresInSeconds }) {
@@ -57,7 +57,7 @@ export function createKeys({ registry, ledger, clock, secret }: KeyParts): Keys 
         ...(projectIds === undefined ? {} : { projectIds: [...projectIds] }),
         ...expiresAt,
       } satisfies JsonObject
-      const value: ApiKeyDocument = { name, ...bounds, mac: macOf(key), createdAt: isoTime(nowMs), createdBy: nameOf(by) }
+      const value: ApiKeyDocument = { name, ...bounds, mac: macs.of(key), createdAt: isoTime(nowMs), createdBy: nameOf(by) }
       const said = actSaid(by, "security.key.create", { id: credential.id, type: "api_key", name }, bounds, nowMs)
       await ledger.record(workspace, [said], [{ kind: "api-key", workspace: workspace.id, id: credential.id, version: 0, value }])
       const document = await registry.get("api-key", workspace.id, credential.id)

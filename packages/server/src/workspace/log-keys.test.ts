@@ -4,6 +4,7 @@ import { parseVkey } from "@tallystick/proof"
 import { systemClock as clock } from "../clock.ts"
 import { LedgerError } from "../error.ts"
 import { createSigners } from "../followers/signer.ts"
+import { firstKeyring } from "../keyring.ts"
 import { createLedger } from "../ledger/ledger.ts"
 import { defaultLimits } from "../limits.ts"
 import { epochsOf } from "../store/epochs.ts"
@@ -14,16 +15,16 @@ import { createLogKeys } from "./log-keys.ts"
 import { createWorkspaces } from "./workspaces.ts"
 
 const by = { kind: "instance" } as const
-const secret = Buffer.alloc(32, 3)
+const keyring = firstKeyring(Buffer.alloc(32, 3))
 
 /** A workspace whose trees are signed when somebody asks for it, unless signing has stopped. */
 async function openHouse() {
   const { served, watched } = openMemory()
   const { journal, index, registry } = served
-  const ledger = createLedger({ journal, clock, limits: defaultLimits, secret, report: { commit: () => {}, advanced: () => {} } })
-  const acme = await createWorkspaces({ registry, ledger, clock, secret, host: "ledger.example" }).create(by, { id: "acme", name: "Acme" })
+  const ledger = createLedger({ journal, clock, limits: defaultLimits, keyring, report: { commit: () => {}, advanced: () => {} } })
+  const acme = await createWorkspaces({ registry, ledger, clock, keyring, host: "ledger.example" }).create(by, { id: "acme", name: "Acme" })
   const [epoch] = epochsOf(acme)
-  const signersOf = createSigners({ registry, journal, secret, clock })
+  const signersOf = createSigners({ registry, journal, keyring, clock })
   /** For each tree that was signed, by which keys. */
   const signed: (readonly string[])[] = []
   let isSigning = true
@@ -35,7 +36,7 @@ async function openHouse() {
     signed.push(signers.map(({ publicKey }) => Buffer.from(publicKey).toString("base64")))
     await watched.index.putCheckpoint("acme", before, { size, root: new Uint8Array(32), note: "signed", signedMs: 0 })
   }
-  const rotating = createLogKeys({ registry, journal, index, ledger, clock, secret, limits: defaultLimits, seal })
+  const rotating = createLogKeys({ registry, journal, index, ledger, clock, keyring, limits: defaultLimits, seal })
   return {
     journal,
     signed,

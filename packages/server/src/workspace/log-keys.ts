@@ -5,10 +5,10 @@ import { createVkey, ed25519PublicKey, formatVkey, toHex } from "@tallystick/pro
 import { isoTime } from "../clock.ts"
 import type { Opened } from "../entry.ts"
 import { LedgerError } from "../error.ts"
+import { seal, type Keyring } from "../keyring.ts"
 import type { Ledger } from "../ledger/ledger.ts"
 import type { Random } from "../ledger/random.ts"
 import type { Limits } from "../limits.ts"
-import { deriveKey, wrap } from "../secrets.ts"
 import { sha256 } from "../sha256.ts"
 import { epochsOf } from "../store/epochs.ts"
 import { logKeys, logKeysMax } from "../store/log-keys.ts"
@@ -31,7 +31,7 @@ export interface LogKeyParts extends SigningParts {
   readonly registry: Registry
   readonly journal: Pick<Journal, "head" | "records">
   readonly ledger: Ledger
-  readonly secret: Uint8Array
+  readonly keyring: Keyring
   readonly limits: Pick<Limits, "keyOverlapMs" | "proofWaitMs">
 }
 
@@ -39,7 +39,7 @@ export interface LogKeyParts extends SigningParts {
 const lookedBackAt = 10
 
 export function createLogKeys(parts: LogKeyParts): LogKeys {
-  const { registry, journal, ledger, clock, secret, limits } = parts
+  const { registry, journal, ledger, clock, keyring, limits } = parts
   return {
     async rotate(by, workspace) {
       // Two who rotate at once both change the key that is to go: one of them is refused by the commit, and plans again.
@@ -54,7 +54,7 @@ export function createLogKeys(parts: LogKeyParts): LogKeys {
         if (older.length > 0) await signedFor(parts, workspace, await announcedAt(workspace, current))
         const nowMs = clock.now()
         const made = { workspace: id, origin: value.origin, createdAt: isoTime(nowMs), announcedAfter: head.sequence }
-        const { vkey, change: fresh } = makeLogKey(secret, ledger.random, made)
+        const { vkey, change: fresh } = makeLogKey(keyring, ledger.random, made)
         const overlapUntil = isoTime(nowMs + limits.keyOverlapMs)
         const leaving: Change = { ...current, value: { ...current.value, overlapUntil } }
         const gone = older
@@ -93,7 +93,7 @@ interface Made {
 
 /** A key and the document that keeps it; its private half leaves here sealed only. */
 export function makeLogKey(
-  secret: Uint8Array,
+  keyring: Keyring,
   random: Random,
   { workspace, origin, ...times }: Made,
 ): { readonly vkey: string; readonly change: LogKeyChange } {
@@ -101,6 +101,6 @@ export function makeLogKey(
   random(seed)
   const key = createVkey(origin, ed25519PublicKey(seed), "log", sha256)
   const vkey = formatVkey(key)
-  const value = { vkey, wrapped: wrap(deriveKey(secret, "log keys"), vkey, seed), ...times }
+  const value = { vkey, wrapped: seal(keyring, "log keys", vkey, seed), ...times }
   return { vkey, change: { kind: "log-key", workspace, id: toHex(key.keyId), version: 0, value } }
 }

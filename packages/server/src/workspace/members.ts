@@ -4,14 +4,14 @@
 import { createHmac } from "node:crypto"
 import { isoTime, type Clock } from "../clock.ts"
 import { LedgerError } from "../error.ts"
+import type { Keyring } from "../keyring.ts"
 import type { Ledger } from "../ledger/ledger.ts"
 import type { Limits } from "../limits.ts"
-import { deriveKey } from "../secrets.ts"
 import type { MembershipDocument, Role, SetupDocument } from "../store/documents.ts"
 import type { Change, Document, Registry } from "../store/store.ts"
 import { actSaid, nameOf, recordPlanned } from "./acts.ts"
 import { instanceWorkspace, type Principal } from "./allow.ts"
-import { createMac, formatCredential, makeCredential, randomText, type MacOf } from "./credential.ts"
+import { createMacs, formatCredential, makeCredential, randomText, type MacOf } from "./credential.ts"
 
 export interface Invitation {
   readonly email: string
@@ -41,13 +41,13 @@ export interface MemberParts {
   readonly registry: Registry
   readonly ledger: Ledger
   readonly clock: Clock
-  readonly secret: Uint8Array
+  readonly keyring: Keyring
   readonly limits: Pick<Limits, "setupLifeMs">
 }
 
-export function createMembers({ registry, ledger, clock, secret, limits }: MemberParts): Members {
-  const macOf = createMac(deriveKey(secret, "token pepper"))
-  const idOf = memberIds(secret)
+export function createMembers({ registry, ledger, clock, keyring, limits }: MemberParts): Members {
+  const macs = createMacs(keyring.peppers)
+  const idOf = memberIds(keyring.memberIds)
 
   const get = async (workspace: string, id: string): Promise<Document<"membership">> => {
     const found = await registry.get("membership", workspace, id)
@@ -109,7 +109,7 @@ export function createMembers({ registry, ledger, clock, secret, limits }: Membe
   }
 
   function newSetup(workspace: string, memberId: string, purpose: SetupDocument["purpose"], nowMs: number) {
-    return makeSetup(macOf, ledger.random, { workspace, memberId, purpose, nowMs, lifeMs: limits.setupLifeMs })
+    return makeSetup(macs.of, ledger.random, { workspace, memberId, purpose, nowMs, lifeMs: limits.setupLifeMs })
   }
 
   async function setupRemoval({ workspace, value: { setupId } }: Document<"membership">): Promise<readonly Change[]> {
@@ -153,8 +153,7 @@ export function targetOf(id: string, { email }: { readonly email: string }) {
  * The id of whoever has an e-mail: the same in every workspace, whether there is an account or not, so that an invitation tells nothing about other workspaces.
  * It stands in entries for ever, so it is made under a key: nobody can find out by trying whose it is.
  */
-export function memberIds(secret: Uint8Array): (email: string) => string {
-  const key = deriveKey(secret, "member ids")
+export function memberIds(key: Uint8Array): (email: string) => string {
   return (email) => {
     const digest = createHmac("sha256", key).update(email.normalize("NFC").toLowerCase()).digest()
     return randomText(idCharacters, (into) => into.set(digest.subarray(0, into.length)))

@@ -4,6 +4,7 @@
 
 import { canonicalize, ledgerId, toHex } from "@tallystick/proof"
 import { isoTime, type Clock } from "../clock.ts"
+import type { Keyring } from "../keyring.ts"
 import type { Ledger } from "../ledger/ledger.ts"
 import { sha256 } from "../sha256.ts"
 import type { FormerEpoch } from "../store/documents.ts"
@@ -27,7 +28,7 @@ export interface EpochParts {
   readonly registry: Registry
   readonly ledger: Ledger
   readonly clock: Clock
-  readonly secret: Uint8Array
+  readonly keyring: Keyring
 }
 
 /** Keys that a workspace has had: those of former epochs, and of the one that ends. */
@@ -35,7 +36,7 @@ const keysMax = 1000
 
 /** The origin of the new epoch, and its head: the entry that opens it is the only one. */
 export async function openEpoch(
-  { registry, ledger, clock, secret }: EpochParts,
+  { registry, ledger, clock, keyring }: EpochParts,
   workspace: Document<"workspace">,
   { size, root, checkpoint, lost }: Kept,
 ): Promise<{ readonly origin: string; readonly head: SignedHead }> {
@@ -65,7 +66,7 @@ export async function openEpoch(
   const { origin } = genesis
   const former = [...(before.former ?? []), ended]
   const value = { ...before, genesis: text, ledgerId: toHex(ledgerId(text, sha256)), origin, former }
-  const { change, vkey } = makeLogKey(secret, ledger.random, { workspace: id, origin, createdAt })
+  const { change, vkey } = makeLogKey(keyring, ledger.random, { workspace: id, origin, createdAt })
   const said = actSaid(
     { kind: "instance" },
     "ledger.epoch.open",

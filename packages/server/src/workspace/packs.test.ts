@@ -8,6 +8,7 @@ import { LedgerError, type ErrorCode } from "../error.ts"
 import { createCheckpointer } from "../followers/checkpointer.ts"
 import { followOnce } from "../followers/follow.ts"
 import { createSigners } from "../followers/signer.ts"
+import { firstKeyring } from "../keyring.ts"
 import { createLedger } from "../ledger/ledger.ts"
 import { defaultLimits, type Limits } from "../limits.ts"
 import { manifestOf, measure, zipOf } from "../query/pack-archive.ts"
@@ -25,7 +26,7 @@ import { createPolicies } from "./policies.ts"
 import { createWorkspaces } from "./workspaces.ts"
 
 const by: Principal = { kind: "instance" }
-const secret = randomBytes(32)
+const keyring = firstKeyring(randomBytes(32))
 const code = (expected: ErrorCode) => (error: unknown) => error instanceof LedgerError && error.code === expected
 
 interface Bend {
@@ -44,14 +45,14 @@ async function openHouse(count: number, bend: Bend = {}) {
     sleep: () => new Promise((resolve) => void setImmediate(resolve)),
   }
   const limits = { ...defaultLimits, ...bend.limits }
-  const ledger = createLedger({ journal: served.journal, clock, limits, secret, report: { commit: () => {}, advanced: () => {} } })
+  const ledger = createLedger({ journal: served.journal, clock, limits, keyring, report: { commit: () => {}, advanced: () => {} } })
   const { journal, index, registry } = served
-  const parts = { registry, ledger, clock, secret }
+  const parts = { registry, ledger, clock, keyring }
   const acme = await createWorkspaces({ ...parts, host: "ledger.example" }).create(by, { id: "acme" })
   const checkpointer = createCheckpointer({
     ...watched,
     heads: memoryHeads(),
-    signersOf: createSigners({ registry, journal, secret, clock }),
+    signersOf: createSigners({ registry, journal, keyring, clock }),
     rootAt: (log, size) => readRoot({ journal, index }, log, size),
     clock,
   })

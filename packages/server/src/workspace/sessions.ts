@@ -1,11 +1,11 @@
 // Sessions, as requests meet them: whom a cookie speaks for. They are opened and ended with the account, in accounts.ts.
 
 import type { Clock } from "../clock.ts"
-import { deriveKey } from "../secrets.ts"
+import type { Keyring } from "../keyring.ts"
 import type { Limits } from "../limits.ts"
 import type { Document, Registry } from "../store/store.ts"
 import { instanceWorkspace, type MemberPrincipal } from "./allow.ts"
-import { createMac, parseCredential, sameText } from "./credential.ts"
+import { createMacs, parseCredential } from "./credential.ts"
 import { roleOf } from "./members.ts"
 
 export interface Sessions {
@@ -16,15 +16,15 @@ export interface Sessions {
 export interface SessionParts {
   readonly registry: Registry
   readonly clock: Clock
-  readonly secret: Uint8Array
+  readonly keyring: Keyring
   readonly limits: Pick<Limits, "sessionIdleMs">
 }
 
 /** Beyond this many the one that was idle the longest is forgotten, and taken for as idle as this program is old. */
 const seenMax = 100_000
 
-export function createSessions({ registry, clock, secret, limits }: SessionParts): Sessions {
-  const macOf = createMac(deriveKey(secret, "token pepper"))
+export function createSessions({ registry, clock, keyring, limits }: SessionParts): Sessions {
+  const macs = createMacs(keyring.peppers)
   const startedMs = clock.now()
   /** When each was used last, those of late at the end. Not kept: a write for each request would be a high price for it. */
   const seen = new Map<string, number>()
@@ -33,7 +33,7 @@ export function createSessions({ registry, clock, secret, limits }: SessionParts
     async recognise(text, workspace) {
       const credential = parseCredential(text)
       const session = credential?.kind === "s" ? await registry.get("session", instanceWorkspace, credential.id) : undefined
-      if (session === undefined || !sameText(macOf(text), session.value.mac) || !isOpen(session)) return undefined
+      if (session === undefined || !macs.fits(text, session.value.mac) || !isOpen(session)) return undefined
       const { memberId } = session.value
       const member = await registry.get("member", instanceWorkspace, memberId)
       if (member === undefined) return undefined

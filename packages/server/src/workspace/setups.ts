@@ -6,7 +6,7 @@ import type { MemberDocument } from "../store/documents.ts"
 import type { Document } from "../store/store.ts"
 import { actSaid, recordPlanned } from "./acts.ts"
 import { instanceWorkspace } from "./allow.ts"
-import { parseCredential, sameText } from "./credential.ts"
+import { parseCredential, sameText, type Macs } from "./credential.ts"
 import { makeSetup, targetOf, type NewSetup } from "./members.ts"
 import { asMember, loginFailed, makeInstance, removalOf, sessionsOf, type Open, type Opened, type OpeningParts } from "./opening.ts"
 import type { Passwords } from "./passwords.ts"
@@ -25,14 +25,15 @@ export interface Setups {
   setUp(request: SetupRequest): Promise<Opened>
 }
 
-export interface SetupParts extends Omit<OpeningParts, "limits"> {
+export interface SetupParts extends Omit<OpeningParts, "limits" | "macOf"> {
+  readonly macs: Macs
   readonly open: Open
   readonly passwords: Passwords
   readonly idOf: (email: string) => string
   readonly limits: { readonly setupLifeMs: number }
 }
 
-export function createSetups({ registry, ledger, clock, macOf, workspaces, open, passwords, idOf, limits }: SetupParts): Setups {
+export function createSetups({ registry, ledger, clock, macs, workspaces, open, passwords, idOf, limits }: SetupParts): Setups {
   /** Not kept: whoever starts the service is shown it, and another one at the next start, so nothing of it need be on a disk. */
   let first: NewSetup | undefined
 
@@ -40,7 +41,7 @@ export function createSetups({ registry, ledger, clock, macOf, workspaces, open,
     async offerFirst() {
       if (await hasMembers()) return undefined
       const about = { workspace: instanceWorkspace, memberId: "", purpose: "join", nowMs: clock.now(), lifeMs: limits.setupLifeMs } as const
-      first = makeSetup(macOf, ledger.random, about)
+      first = makeSetup(macs.of, ledger.random, about)
       return first.token
     },
 
@@ -49,7 +50,7 @@ export function createSetups({ registry, ledger, clock, macOf, workspaces, open,
       if (credential?.kind !== "x") throw unknownSetup()
       if (first !== undefined && sameText(request.token, first.token)) return setUpFirst(first, request)
       const setup = await registry.find("setup", credential.id)
-      if (setup === undefined || !sameText(macOf(request.token), setup.value.mac)) throw unknownSetup()
+      if (setup === undefined || !macs.fits(request.token, setup.value.mac)) throw unknownSetup()
       refuseExpired(setup.value.expiresAt)
       return setup.value.purpose === "join" ? join(setup, request) : replacePassword(setup, request.password)
     },

@@ -3,6 +3,7 @@ import test from "node:test"
 import type { Clock } from "../clock.ts"
 import { disclosuresOf, openEntry } from "../entry.ts"
 import { LedgerError, type ErrorCode } from "../error.ts"
+import { firstKeyring } from "../keyring.ts"
 import { createLedger } from "../ledger/ledger.ts"
 import { defaultLimits } from "../limits.ts"
 import { cacheRegistry } from "../store/cached.ts"
@@ -43,9 +44,9 @@ async function openHouse() {
       return outcomes
     },
   }
-  const secret = Buffer.alloc(32, 3)
-  const ledger = createLedger({ journal, clock, limits: defaultLimits, secret, report: { commit: () => {}, advanced: () => {} } })
-  const parts = { registry, ledger, clock, secret }
+  const keyring = firstKeyring(Buffer.alloc(32, 3))
+  const ledger = createLedger({ journal, clock, limits: defaultLimits, keyring, report: { commit: () => {}, advanced: () => {} } })
+  const parts = { registry, ledger, clock, keyring }
   const tokensOf = (rootKey: string) => createTokens({ ...parts, rootKey })
   const [keys, tokens] = [createKeys(parts), tokensOf("the first key of the instance")]
   const workspaces = createWorkspaces({ ...parts, host: "ledger.example" })

@@ -5,13 +5,13 @@
 import type { JsonObject } from "@tallystick/proof"
 import { isoTime, type Clock } from "../clock.ts"
 import { LedgerError } from "../error.ts"
+import { instanceKeyName, type Keyring } from "../keyring.ts"
 import type { Ledger } from "../ledger/ledger.ts"
-import { deriveKey } from "../secrets.ts"
 import type { TokenBound, TokenDocument } from "../store/documents.ts"
 import type { Document, Registry } from "../store/store.ts"
 import { actSaid, recordPlanned } from "./acts.ts"
 import type { Principal, TokenType } from "./allow.ts"
-import { createMac, formatCredential, makeCredential, sameText, type CredentialKind } from "./credential.ts"
+import { createMacs, formatCredential, makeCredential, type CredentialKind } from "./credential.ts"
 import type { Recognise } from "./credentials.ts"
 import { belongedSince } from "./members.ts"
 
@@ -39,7 +39,7 @@ export interface TokenParts {
   readonly registry: Registry
   readonly ledger: Ledger
   readonly clock: Clock
-  readonly secret: Uint8Array
+  readonly keyring: Keyring
   readonly rootKey: string
 }
 
@@ -59,17 +59,17 @@ export const tokenLives: Readonly<Record<TokenType, { readonly usual: number; re
   evidence: { usual: 7 * day, longest: 90 * day },
 }
 
-export function createTokens({ registry, ledger, clock, secret, rootKey }: TokenParts): Tokens {
-  const macOf = createMac(deriveKey(secret, "token pepper"))
+export function createTokens({ registry, ledger, clock, keyring, rootKey }: TokenParts): Tokens {
+  const macs = createMacs(keyring.peppers)
   // With another instance key, what the former one made is over.
-  const instanceMac = Buffer.from(deriveKey(secret, "instance key", Buffer.from(rootKey))).toString("base64url")
+  const instanceMac = instanceKeyName(keyring.secret, rootKey)
 
   return {
     stateOf,
 
     async recognise(id, text) {
       const found = await registry.find("token", id)
-      if (found === undefined || !sameText(macOf(text), found.value.mac)) return undefined
+      if (found === undefined || !macs.fits(text, found.value.mac)) return undefined
       const state = await stateOf(found)
       if (state === "revoked") throw new LedgerError("token_revoked", "this token, or whoever made it, was revoked")
       if (state === "expired") throw new LedgerError("token_expired", "this token has expired")
@@ -83,7 +83,7 @@ export function createTokens({ registry, ledger, clock, secret, rootKey }: Token
       const minter = minterOf(by, instanceMac)
       const expiresAt = isoTime(Math.min(nowMs + expiresInSeconds * 1000, await endOf(workspace.id, minter)))
       const noted = note === undefined ? {} : { note }
-      const value: TokenDocument = { bound, mac: macOf(token), ...noted, createdAt: isoTime(nowMs), expiresAt, minter }
+      const value: TokenDocument = { bound, mac: macs.of(token), ...noted, createdAt: isoTime(nowMs), expiresAt, minter }
       const said = actSaid(by, "security.token.create", targetOf(credential.id, note), { ...boundJson(bound), expiresAt }, nowMs)
       await ledger.record(workspace, [said], [{ kind: "token", workspace: workspace.id, id: credential.id, version: 0, value }])
       const document = await registry.get("token", workspace.id, credential.id)

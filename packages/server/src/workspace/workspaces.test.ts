@@ -5,6 +5,7 @@ import type { Clock } from "../clock.ts"
 import { disclosuresOf, openEntry } from "../entry.ts"
 import { LedgerError, type ErrorCode } from "../error.ts"
 import { createSigners } from "../followers/signer.ts"
+import { firstKeyring } from "../keyring.ts"
 import { createLedger } from "../ledger/ledger.ts"
 import { defaultLimits } from "../limits.ts"
 import { cacheRegistry } from "../store/cached.ts"
@@ -20,7 +21,7 @@ import { createWorkspaces } from "./workspaces.ts"
 
 const instance: Principal = { kind: "instance" }
 const someKey: Principal = { kind: "api-key", id: "0123456789abc", workspace: "acme", scopes: ["admin"], projectIds: undefined }
-const secret = Buffer.alloc(32, 3)
+const keyring = firstKeyring(Buffer.alloc(32, 3))
 const rootKey = "a-root-key-of-more-than-32-characters"
 const code = (expected: ErrorCode) => (error: unknown) => error instanceof LedgerError && error.code === expected
 
@@ -37,8 +38,8 @@ function openHouse() {
       return outcomes
     },
   }
-  const ledger = createLedger({ journal, clock, limits: defaultLimits, secret, report: { commit: () => {}, advanced: () => {} } })
-  const parts = { registry, ledger, clock, secret }
+  const ledger = createLedger({ journal, clock, limits: defaultLimits, keyring, report: { commit: () => {}, advanced: () => {} } })
+  const parts = { registry, ledger, clock, keyring }
   const keys = createKeys(parts)
   return {
     journal,
@@ -98,7 +99,7 @@ test("a workspace begins with its genesis, its signing key and a first project, 
   assert.equal(name, origin)
   assert.equal(createHash("sha256").update(`${origin}\n\x01`).update(raw).digest("hex").slice(0, 8), keyId)
   const [epoch] = epochsOf(await house.workspaces.get("acme"))
-  const [signer] = await createSigners({ ...house, secret })(epoch, 1, 0)
+  const [signer] = await createSigners({ ...house, keyring })(epoch, 1, 0)
   const spki = createPublicKey({ key: Buffer.concat([Buffer.from("302a300506032b6570032100", "hex"), raw]), format: "der", type: "spki" })
   assert.ok(verify(null, Buffer.from("text"), spki, signer?.sign(Buffer.from("text")) ?? Buffer.of()))
   const { ledgerId: recomputed } = await expectChain(house.journal, "acme")

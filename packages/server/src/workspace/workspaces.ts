@@ -3,6 +3,7 @@
 import { canonicalize, ledgerId, toBase64Url, toHex, type JsonObject } from "@tallystick/proof"
 import { isoTime, type Clock } from "../clock.ts"
 import { LedgerError } from "../error.ts"
+import type { Keyring } from "../keyring.ts"
 import type { Ledger } from "../ledger/ledger.ts"
 import type { Random } from "../ledger/random.ts"
 import { sha256 } from "../sha256.ts"
@@ -31,7 +32,7 @@ export interface WorkspaceParts {
   readonly registry: Registry
   readonly ledger: Ledger
   readonly clock: Clock
-  readonly secret: Uint8Array
+  readonly keyring: Keyring
   /** The name under which ledgers are published; an origin keeps the one that it was made with. */
   readonly host: string
 }
@@ -49,7 +50,7 @@ const defaultSettings: WorkspaceSettings = {
   laneRules: [],
 }
 
-export function createWorkspaces({ registry, ledger, clock, secret, host }: WorkspaceParts): Workspaces {
+export function createWorkspaces({ registry, ledger, clock, keyring, host }: WorkspaceParts): Workspaces {
   const creating = new Map<string, Promise<unknown>>()
 
   const get = async (id: string): Promise<Document<"workspace">> => {
@@ -113,7 +114,7 @@ export function createWorkspaces({ registry, ledger, clock, secret, host }: Work
       origin,
     }
     const document: Document<"workspace"> = { kind: "workspace", workspace: id, id, version: 1, serial: 0, value }
-    const { change: keyChange, vkey } = makeLogKey(secret, ledger.random, { workspace: id, origin, createdAt })
+    const { change: keyChange, vkey } = makeLogKey(keyring, ledger.random, { workspace: id, origin, createdAt })
     const project = newProject(by, id, { id: firstProject }, nowMs)
     const made = actSaid(
       by,

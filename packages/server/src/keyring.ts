@@ -1,0 +1,80 @@
+// The keys of the service, whichever secrets its data has had. Each secret is a generation, counted from 1. What is sealed is sealed under the
+// newest; what must stay as it was made for ever outlives its secret in here. Plain data, so that it can be given to a thread.
+
+import { deriveKey, unwrap, wrap } from "./secrets.ts"
+
+export interface Keyring {
+  readonly generation: number
+  readonly secret: Uint8Array
+  /** The secret before, while something may still be sealed under it. */
+  readonly before: Uint8Array | undefined
+  /** Of every generation, the first one's first: a credential keeps the MAC that it was made with. */
+  readonly peppers: readonly Uint8Array[]
+  /** Made of the first secret, for ever. */
+  readonly passwords: Uint8Array
+  readonly memberIds: Uint8Array
+  /** What tells former instance keys whose tokens live on. */
+  readonly instanceKeys: readonly string[]
+}
+
+/** Of data that has had this secret alone. */
+export function firstKeyring(secret: Uint8Array): Keyring {
+  return {
+    generation: 1,
+    secret,
+    before: undefined,
+    peppers: [deriveKey(secret, "token pepper")],
+    passwords: deriveKey(secret, "passwords"),
+    memberIds: deriveKey(secret, "member ids"),
+    instanceKeys: [],
+  }
+}
+
+type Secrets = Pick<Keyring, "generation" | "secret" | "before">
+
+/** What is sealed, and under a key of its own. */
+export type Sealing = "log keys" | "keyring"
+
+/** Seals under the newest secret, bound to a name. What a later generation than the first has sealed begins with its number. */
+export function seal({ generation, secret }: Secrets, sealing: Sealing, name: string, bytes: Uint8Array): string {
+  return numbered(generation, wrap(deriveKey(secret, sealing), name, bytes))
+}
+
+/** Throws when no secret here has sealed it, or not under this name. */
+export function unseal(keyring: Secrets, sealing: Sealing, name: string, sealed: string): Uint8Array {
+  const { generation, text } = partsOf(sealed)
+  return unwrap(deriveKey(secretOf(keyring, generation), sealing), name, text)
+}
+
+/** The generation that has sealed this, or of whose pepper this is the MAC. */
+export function generationOf(numberedText: string): number {
+  return partsOf(numberedText).generation
+}
+
+/** The texts of the first generation are without a number. */
+export function numbered(generation: number, text: string): string {
+  return generation === 1 ? text : `${generation}.${text}`
+}
+
+/** What stands behind `idem` in a workspace that keeps no such secret: those of the first generation have it of the secret itself. */
+export function firstIdempotency(keyring: Keyring, ledgerId: Uint8Array): Uint8Array {
+  return deriveKey(secretOf(keyring, 1), "idempotency", ledgerId)
+}
+
+/** Tells an instance key from all others without saying anything of it. */
+export function instanceKeyName(secret: Uint8Array, rootKey: string): string {
+  return Buffer.from(deriveKey(secret, "instance key", Buffer.from(rootKey))).toString("base64url")
+}
+
+function secretOf({ generation, secret, before }: Secrets, wanted: number): Uint8Array {
+  if (wanted === generation) return secret
+  if (wanted === generation - 1 && before !== undefined) return before
+  throw new Error(`the secret of generation ${wanted} is not known any more`)
+}
+
+function partsOf(numberedText: string): { readonly generation: number; readonly text: string } {
+  const dot = numberedText.indexOf(".")
+  return dot < 0
+    ? { generation: 1, text: numberedText }
+    : { generation: Number(numberedText.slice(0, dot)), text: numberedText.slice(dot + 1) }
+}
