@@ -1,5 +1,6 @@
 import assert from "node:assert/strict"
-import { makeWorkspace, startService, eventFor, type Workspace } from "../service.ts"
+import { readFileSync } from "node:fs"
+import { makeWorkspace, startService, eventFor, type Service, type Workspace } from "../service.ts"
 import { expectKept } from "./kept.ts"
 import { offer, type Offer, type Taken } from "./offered.ts"
 
@@ -18,6 +19,8 @@ export interface Overloaded {
   /** Events a second at the peak, and their share that was recorded in an overload; medians of the turns. */
   readonly peak: number
   readonly share: number
+  /** The same by the time that the service's main thread was on a processor, whatever else the machine was doing. */
+  readonly shareOfCpu: number
   readonly offered: number
   readonly refused: number
   /** How long a refusal took, and beside it what was recorded; of each turn the median, and of these the median. */
@@ -31,6 +34,13 @@ export interface Overloaded {
   readonly recorded: number
 }
 
+interface Round {
+  readonly peak: Taken
+  readonly over: Taken
+  readonly share: number
+  readonly shareOfCpu: number
+}
+
 const batch = 100
 const timesOffered = 3
 const recoversWithinMs = 10_000
@@ -42,28 +52,33 @@ export async function overload({ turns, peakSeconds, overSeconds, environment = 
   const from = { url: service.url, workspace: crowd.id, key: crowd.writer.bearer ?? "", batch }
   const peakOf = (run: string, seconds: number): Promise<Taken> => offer({ ...from, run, connections: 8, seconds })
   let events = (await peakOf("first", 2)).events
-  const rounds: { readonly peak: number; readonly over: Taken }[] = []
+  const rounds: Round[] = []
   const quick = await quietMs(neighbour)
   const seen = { neighbour: 0, slowestNeighbourMs: 0, slowestRecoveryMs: 0 }
   for (let turn = 0; turn < turns; turn++) {
+    const atFirst = mainSeconds(service)
     const before = await peakOf(`peak-${turn}`, peakSeconds)
+    const between = mainSeconds(service)
     const perSecond = (timesOffered * before.goodput) / batch
     const load: Offer = { ...from, run: `over-${turn}`, connections: 300, seconds: overSeconds, perSecond }
     const over = await beside(offer(load), neighbour, seen)
+    const afterwards = mainSeconds(service)
     const recovery = await recoveryMs(neighbour, quick)
     seen.slowestRecoveryMs = Math.max(seen.slowestRecoveryMs, recovery)
     events += before.events + over.events
     assert.deepEqual(over.others, {}, "everything is either recorded or refused")
     assert.equal(over.unanswered, 0, "everybody is answered")
-    rounds.push({ peak: before.goodput, over })
+    const costs = { peak: (between - atFirst) / before.events, over: (afterwards - between) / over.events }
+    rounds.push({ peak: before, over, share: over.goodput / before.goodput, shareOfCpu: costs.peak / costs.over })
   }
   const kept = await expectKept(service.data, crowd.id)
   // Two projects' creation and the like are entries as well.
   assert.ok(kept.size >= events && kept.size < events + 20, `${events} events were acknowledged, and ${kept.size} are recorded`)
   return {
     turns,
-    peak: Math.round(median(rounds.map(({ peak }) => peak))),
-    share: median(rounds.map(({ peak, over }) => over.goodput / peak)),
+    peak: Math.round(median(rounds.map(({ peak }) => peak.goodput))),
+    share: median(rounds.map(({ share }) => share)),
+    shareOfCpu: median(rounds.map(({ shareOfCpu }) => shareOfCpu)),
     offered: rounds.reduce((sum, { over }) => sum + over.sent, 0),
     refused: rounds.reduce((sum, { over }) => sum + over.overloaded, 0),
     refusedMs: median(rounds.map(({ over }) => (over.overloaded === 0 ? Infinity : over.refusedP50Ms))),
@@ -74,12 +89,23 @@ export async function overload({ turns, peakSeconds, overSeconds, environment = 
 }
 
 /** What must hold. */
-export function expectShedding({ offered, refused, share, refusedMs, acceptedMs, slowestRecoveryMs }: Overloaded): void {
+export function expectShedding(overloaded: Overloaded): void {
+  const { offered, refused, share, shareOfCpu, refusedMs, acceptedMs, slowestRecoveryMs } = overloaded
   assert.ok(refused >= offered / 5, `of ${offered} requests ${refused} were refused: nothing is shed`)
-  // Whoever is refused does not wait for the queue: it takes a tenth of the time.
-  assert.ok(3 * refusedMs <= acceptedMs, `refusals took ${refusedMs} ms, and what was recorded ${acceptedMs} ms`)
-  assert.ok(share >= 0.8, `of the peak ${share.toFixed(2)} were recorded`)
+  // Whoever is refused does not wait for the queue. Where others want the processors as well, everything takes longer.
+  assert.ok(refusedMs <= Math.max(50, acceptedMs / 5), `refusals took ${refusedMs} ms, and what was recorded ${acceptedMs} ms`)
+  // The rate itself depends on who else wants the processors at that second.
+  const done = process.platform === "linux" ? shareOfCpu : share
+  assert.ok(done >= 0.8, `of what a second of processor records at the peak, ${done.toFixed(2)} were recorded`)
   assert.ok(slowestRecoveryMs <= recoversWithinMs, `it took ${slowestRecoveryMs} ms until all was as before`)
+}
+
+/** Processor time of the thread that does all but storage. */
+function mainSeconds({ process: { pid } }: Service): number {
+  if (process.platform !== "linux") return Number.NaN
+  // The fields after the name, which stands in brackets and may hold anything.
+  const fields = readFileSync(`/proc/${pid}/task/${pid}/stat`, "latin1").split(") ").at(-1)?.split(" ") ?? []
+  return (Number(fields[11]) + Number(fields[12])) / 100
 }
 
 async function beside(load: Promise<Taken>, workspace: Workspace, seen: { neighbour: number; slowestNeighbourMs: number }): Promise<Taken> {
