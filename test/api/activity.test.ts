@@ -15,6 +15,7 @@ const acme = await makeWorkspace(service, { personalKeys: ["phone"] })
 const other = await makeWorkspace(service)
 await root.patch(`${acme.path}/projects/core`, { activityLinks: true })
 await root.post(`${acme.path}/projects`, { id: "billing", activityLinks: true })
+await root.post(`${acme.path}/projects`, { id: "core2", activityLinks: true })
 await root.patch(`${other.path}/projects/core`, { activityLinks: true })
 
 type Parameters = Readonly<Record<string, string | number>>
@@ -95,6 +96,7 @@ await write("both", { actor: ada, target: { ...ada, name: "The Countess" }, meta
 await write("ofThing", { actor: ada, target: thing })
 await write("hidden", { actor: ada, userVisible: false })
 await write("elsewhere", { actor: ada, projectId: "billing" })
+await write("longerProject", { actor: ada, target: ada, projectId: "core2" })
 await write("others", { actor: grace, target: { ...grace, id: "usr_3" } }, circumstances("grace"))
 await write("robots", { actor: { ...ada, type: "robot" }, target: { id: "usr_1", type: "invoice" } })
 await write("theirs", { actor: ada }, {}, other)
@@ -135,6 +137,7 @@ test("a person sees what is visible and concerns them, in the token's project", 
   })
   const shown: readonly (readonly [subject: unknown, projectId: string, labels: string])[] = [
     ["usr_1", "billing", "elsewhere"],
+    ["usr_1", "core2", "longerProject"],
     ["usr_2", "core", "consent-usr_2 others asTarget asActor"],
     ["usr_3", "core", "others"],
     [{ id: "usr_1", types: ["robot"] }, "core", "robots"],
@@ -291,6 +294,8 @@ test("totals and other entries tell no more: what does not concern the person is
     "hidden",
     "metadata.label:elsewhere",
     "project:billing",
+    "metadata.label:longerProject",
+    "project:core2",
     "robots",
     "type:robot",
     "kind:admin",

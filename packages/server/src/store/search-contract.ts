@@ -489,12 +489,16 @@ function subjectStories(story: Story): void {
       { userVisible: true, actor: { ...ada, type: "robot" }, target: bob, fields: fields("five") },
       { userVisible: true, actor: { ...ada, id: "Ada" }, target: bob, fields: fields("six") },
       { userVisible: true, actor: ada, target: bob, projectId: "desk", fields: fields("seven") },
+      // A project whose id begins with another's.
+      { userVisible: true, actor: ada, target: ada, projectId: "core2", fields: fields("eight") },
     ])
     const subject = { id: "ada", types: ["person", "user"] }
     const core = { subject, projectIds: ["core"] }
     const rows: readonly (readonly [Partial<Wanted>, readonly number[]])[] = [
       [core, [3, 2, 1]],
-      [{ subject }, [7, 3, 2, 1]],
+      [{ subject }, [8, 7, 3, 2, 1]],
+      [{ subject, projectIds: ["core2"] }, [8]],
+      [{ subject, projectIds: ["cor"] }, []],
       [{ subject, projectIds: ["core", "desk"] }, [7, 3, 2, 1]],
       [{ subject: { id: "ada", types: ["robot"] }, projectIds: ["core"] }, [5]],
       [{ subject: { id: "Ada", types: ["user"] }, projectIds: ["core"] }, [6]],
@@ -585,7 +589,7 @@ const someWords = ["ada", "adam", "Invoice", "invoices", "42", "4", "é", "e\u03
 const someNames = ["action", "actor", "target name", "actor email", "metadata.a", "metadata.a.b", "id", ""]
 const somePeople = ["ada", "Ada", "bob", "x y"]
 const someTypes = ["user", "robot"]
-const someProjects = ["core", "Core", "desk"]
+const someProjects = ["core", "Core", "core2", "desk"]
 const someLanes: readonly Lane[] = ["security", "data", "policy", "operations"]
 
 function one<T>(chance: Chances, list: readonly T[]): T {

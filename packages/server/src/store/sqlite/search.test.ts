@@ -10,6 +10,8 @@ import { compareByChance, searchContract, type OpenedSearch } from "../search-co
 import { openSqlite, openSqliteFiling } from "./open.ts"
 
 const folders = new Set<string>()
+/** A store that a failed test left open would keep this process alive. */
+const opened = new Set<OpenedSearch>()
 
 function freshFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "tallystick-"))
@@ -20,22 +22,25 @@ function freshFolder(): string {
 async function openFolder(folder: string): Promise<OpenedSearch> {
   const served = await openSqlite({ folder, reserveBytes: 0, onDeath: (cause) => assert.fail(cause) })
   const filing = openSqliteFiling(folder)
-  const close = async () => {
-    await filing.close()
-    await served.close()
-  }
-  return {
+  const store: OpenedSearch = {
     served,
     filing,
-    close,
+    async close() {
+      opened.delete(store)
+      await filing.close()
+      await served.close()
+    },
     async reopen() {
-      await close()
+      await store.close()
       return openFolder(folder)
     },
   }
+  opened.add(store)
+  return store
 }
 
-test.afterEach(() => {
+test.afterEach(async () => {
+  for (const store of opened) await store.close()
   for (const folder of folders) rmSync(folder, { recursive: true, force: true })
   folders.clear()
 })
