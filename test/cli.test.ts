@@ -4,6 +4,7 @@ import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { test } from "node:test"
+import { expectChain } from "./chain.ts"
 import { startProgram } from "./crash/programs.ts"
 import { eventFor, eventually, makeWorkspace, type Service, type Workspace } from "./service.ts"
 
@@ -86,6 +87,33 @@ test("verify: what the service gave out is genuine to whoever trusts its key, an
     ["receipt", "entry", "proof", "pack", "pack"].map((what) => [what, "unconfirmed"]),
   )
   for (const { reason } of findings) assert.match(reason, /no key given with --key has signed/)
+})
+
+test("verify: while one key takes over from another, whatever is given out is genuine under either", async () => {
+  await using service = await startProgram()
+  const workspace = await makeWorkspace(service)
+  const keyNow = async () => (await workspace.reader.get(`${workspace.path}/tlog/log.vkey`)).text.trim()
+  const before = await keyNow()
+  assert.equal((await service.root.post(`${workspace.path}/tlog/keys`, undefined)).status, 201)
+  const { proof, answer, page, pack, packJson, vkey } = await evidence(service, workspace)
+  assert.notEqual(vkey, before)
+  await using folder = await makeFolder()
+  const exported = join(dirname(service.data), "export")
+  assert.equal((await tallystick(["export", workspace.id, exported], { TALLYSTICK_DATA: service.data })).code, 0)
+  const files = [
+    await folder.file("receipt.json", JSON.stringify(answer)),
+    await folder.file("page.json", JSON.stringify(page)),
+    await folder.file("entry.tlog-proof", proof),
+    await folder.file("pack.zip", pack),
+    await folder.file("pack.json", packJson),
+    exported,
+  ]
+  for (const key of [before, vkey]) {
+    const { code, output } = await tallystick(["verify", ...files, "--key", key])
+    assert.deepEqual([code, output.match(/: genuine$/gm)?.length], [0, files.length], output)
+  }
+  assert.equal((await tallystick(["verify", ...files])).code, 2)
+  await expectChain(workspace.reader, workspace.id)
 })
 
 test("verify: one changed byte is found, wherever it is, and ends with 3", async () => {

@@ -1,13 +1,12 @@
 import { AssertionError } from "./assert.ts"
 import { bodyHash } from "./body.ts"
 import { parseCanonical } from "./canonical.ts"
-import { parseCheckpoint, type Checkpoint } from "./checkpoint.ts"
+import type { Checkpoint } from "./checkpoint.ts"
 import type { Verify } from "./ed25519.ts"
 import { equalBytes, fromHex, fromUtf8, utf8 } from "./encoding.ts"
 import { createFrontier } from "./frontier.ts"
 import { parseGenesis, readLineage, type Born, type Continued } from "./genesis.ts"
 import { isJsonObject } from "./json.ts"
-import { openNote } from "./note.ts"
 import {
   bodiesPath,
   disclosuresPath,
@@ -22,6 +21,7 @@ import { eventHash, parseRecord } from "./record.ts"
 import { openBody } from "./sealed.ts"
 import { sha256, type Sha256 } from "./sha256.ts"
 import { parseBundle, tilePath, tileWidth } from "./tile.ts"
+import { isTrusted, openCheckpoint } from "./trust.ts"
 import { parseVkey } from "./vkey.ts"
 
 /**
@@ -88,7 +88,7 @@ export function verifyExport(files: ExportFiles, { trustedKeys = [], hash = sha2
     const successor = lineage[at - 1]?.genesis.continues
     const within = successor === undefined ? "" : epochPath(lineage.length - at, "")
     const own: ExportFiles = (path) => files(`${within}${path}`)
-    const head = readHead(own, born, successor, verify)
+    const head = readHead(own, born, successor, trustedKeys, verify)
     const wrong = "name" in head ? head : checkEntries(own, head, counts, hash)
     if (wrong !== undefined) {
       const file = wrong.file === undefined ? {} : { file: `${within}${wrong.file}` }
@@ -96,10 +96,9 @@ export function verifyExport(files: ExportFiles, { trustedKeys = [], hash = sha2
     }
     counts.epochs += 1
     if (successor !== undefined || "name" in head) continue
-    const isTrusted = trustedKeys.includes(head.vkey)
-    const checks = names.map((name) => ({ name, ok: name !== "key" || isTrusted }))
+    const checks = names.map((name) => ({ name, ok: name !== "key" || head.isTrusted }))
     const report = { checks, ...(head.checkpoint && { checkpoint: head.checkpoint }), ...counts }
-    return isTrusted ? { verdict: "genuine", ...report } : { verdict: "unconfirmed", because: "key_not_trusted", ...report }
+    return head.isTrusted ? { verdict: "genuine", ...report } : { verdict: "unconfirmed", because: "key_not_trusted", ...report }
   }
   throw new AssertionError("a lineage ends with the ledger itself")
 }
@@ -125,7 +124,7 @@ type Head = {
   /** What there must be of it. */
   readonly size: number
   readonly root: Uint8Array
-  readonly vkey: string
+  readonly isTrusted: boolean
 }
 
 /** Newest first, the ledger's own before all. */
@@ -144,7 +143,13 @@ function brokenLineage([own = "", ...earlier]: readonly string[]): Wrong {
   return { name: "epochs", file: epochPath(Math.max(earlier.length, 1), packPaths.genesis) }
 }
 
-function readHead(files: ExportFiles, born: Born, successor: Continued | undefined, verify: Verify | undefined): Head | Wrong {
+function readHead(
+  files: ExportFiles,
+  born: Born,
+  successor: Continued | undefined,
+  trustedKeys: readonly string[],
+  verify: Verify | undefined,
+): Head | Wrong {
   const { origin } = born.genesis
   const vkey = textOf(files(packPaths.vkey))?.trimEnd() ?? ""
   const key = parseVkey(vkey)
@@ -153,12 +158,13 @@ function readHead(files: ExportFiles, born: Born, successor: Continued | undefin
   if (policy !== undefined && policy !== formatTrustPolicy(vkey)) return { name: "checkpoint", file: packPaths.policy }
   const note = files(packPaths.checkpoint)
   const kept = successor && { size: successor.size, root: fromHex(successor.root) ?? new Uint8Array() }
-  if (kept !== undefined && note === undefined) return { born, checkpoint: undefined, ...kept, vkey }
-  const opened = openNote(textOf(note) ?? "", [key], verify)
-  const checkpoint = opened.ok ? parseCheckpoint(opened.text) : undefined
-  if (checkpoint?.origin !== origin || checkpoint.size > (kept?.size ?? checkpoint.size))
+  if (kept !== undefined && note === undefined) return { born, checkpoint: undefined, ...kept, isTrusted: false }
+  const signed = openCheckpoint(textOf(note) ?? "", [key], trustedKeys, verify)
+  const isSigned = signed?.signatures.some((one) => one.key === key) === true
+  if (!isSigned || signed.checkpoint.origin !== origin || signed.checkpoint.size > (kept?.size ?? signed.checkpoint.size))
     return { name: "checkpoint", file: packPaths.checkpoint }
-  return { born, checkpoint, ...(kept ?? { size: checkpoint.size, root: checkpoint.root }), vkey }
+  const { checkpoint } = signed
+  return { born, checkpoint, ...(kept ?? { size: checkpoint.size, root: checkpoint.root }), isTrusted: isTrusted(signed, trustedKeys) }
 }
 
 function checkEntries(

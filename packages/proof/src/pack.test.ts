@@ -8,7 +8,7 @@ import { ed25519PublicKey, ed25519Sign } from "./ed25519.ts"
 import { concat, fromUtf8, toBase64Url, toHex, utf8 } from "./encoding.ts"
 import { ledgerId } from "./genesis.ts"
 import type { JsonObject } from "./json.ts"
-import { signNote } from "./note.ts"
+import { signNote, type Signer } from "./note.ts"
 import {
   bodiesPath,
   disclosuresPath,
@@ -38,9 +38,13 @@ import { crc32, readZip, zipDirectory, zipFileHeader } from "./zip.ts"
 // A small ledger of its own, and packs of it: whole ones, changed ones, and such as only somebody with the ledger's key could make.
 
 const origin = "ledger.example/ledgers/1"
-const seed = new Uint8Array(32).fill(7)
-const signer = { name: origin, publicKey: ed25519PublicKey(seed), sign: ed25519Sign(seed) }
-const vkey = formatVkey(createVkey(origin, signer.publicKey))
+const signerOf = (byte: number): Signer => {
+  const seed = new Uint8Array(32).fill(byte)
+  return { name: origin, publicKey: ed25519PublicKey(seed), sign: ed25519Sign(seed) }
+}
+const vkeyOf = ({ publicKey }: Signer): string => formatVkey(createVkey(origin, publicKey))
+const signer = signerOf(7)
+const vkey = vkeyOf(signer)
 const genesisText = canonicalize({
   createdAt: "2026-01-01T00:00:00.000Z",
   nonce: "oKGio6SlpqeoqaqrrK2urw",
@@ -90,7 +94,7 @@ function bodyOf(index: number): { body: JsonObject; disclosures: readonly string
 interface Ledger {
   readonly entries: readonly Entry[]
   append(kind: Kind, body: JsonObject, disclosures?: readonly string[], previousHash?: Uint8Array): Entry
-  checkpoint(size: number): string
+  checkpoint(size: number, signers?: readonly Signer[]): string
   proof(index: number, checkpoint: string, size: number): string
 }
 
@@ -116,7 +120,7 @@ function createLedger(genesis = genesisText): Ledger {
       entries.push(entry)
       return entry
     },
-    checkpoint: (size) => signNote(formatCheckpoint({ origin, size, root: rootOf(size, node) }), signer),
+    checkpoint: (size, signers = [signer]) => signNote(formatCheckpoint({ origin, size, root: rootOf(size, node) }), ...signers),
     proof: (index, checkpoint, size) =>
       formatTlogProof({ extra: at(index).record, index, hashes: inclusionProof(index, size, node), checkpoint }),
   }
@@ -134,16 +138,28 @@ interface Making {
   readonly sealKind?: Kind
   readonly form?: PackForm
   readonly say?: typeof bodyOf
+  /** Of the checkpoint of the pack, and of that of its seal. */
+  readonly signers?: readonly [readonly Signer[], readonly Signer[]]
 }
 
 function makePack(making: Making): Files {
-  const { count, chosen, unlinked, change = () => {}, sealed = (said) => said, sealKind = "admin", form = 2, say = bodyOf } = making
+  const {
+    count,
+    chosen,
+    unlinked,
+    change = () => {},
+    sealed = (said) => said,
+    sealKind = "admin",
+    form = 2,
+    say = bodyOf,
+    signers,
+  } = making
   const ledger = createLedger()
   for (let index = 0; index < count; index++) {
     const { body, disclosures } = say(index)
     ledger.append("event", body, disclosures, index === unlinked ? new Uint8Array(32) : undefined)
   }
-  const files = contentOf(ledger, chosen ?? Array.from({ length: count }, (_, index) => index), form)
+  const files = contentOf(ledger, chosen ?? Array.from({ length: count }, (_, index) => index), form, signers?.[0])
   change(files, ledger)
   files.set(
     "manifest.json",
@@ -154,13 +170,14 @@ function makePack(making: Making): Files {
   const index = ledger.entries.length
   const { body } = ledger.append(sealKind, sealed({ ...bodyOf(index).body, action: "evidence.pack.create", metadata: said }))
   files.set("seal.json", utf8(formatBodyLine({ index, salt, body: canonicalize(body) })))
-  files.set("seal.tlog-proof", utf8(ledger.proof(index, ledger.checkpoint(index + 1), index + 1)))
+  files.set("seal.tlog-proof", utf8(ledger.proof(index, ledger.checkpoint(index + 1, signers?.[1]), index + 1)))
   return files
 }
 
-function contentOf(ledger: Ledger, chosen: readonly number[], form: PackForm): Files {
+function contentOf(ledger: Ledger, chosen: readonly number[], form: PackForm, signers: readonly Signer[] = [signer]): Files {
   const size = ledger.entries.length
-  const checkpoint = ledger.checkpoint(size)
+  const checkpoint = ledger.checkpoint(size, signers)
+  const named = vkeyOf(signers[0] ?? assert.fail())
   const sections = [{ id: "1", title: "Use", body: "We use it." }]
   const policy = { id: "pol_1", projectId: "core", version: 1, publishedAt: "2026-01-01T00:00:00.000Z", sections }
   const files: Files = new Map()
@@ -171,8 +188,8 @@ function contentOf(ledger: Ledger, chosen: readonly number[], form: PackForm): F
   })
   set("README.txt", "read me\n")
   set("genesis.json", genesisText)
-  set("log.vkey", `${vkey}\n`)
-  set("policy.txt", formatTrustPolicy(vkey))
+  set("log.vkey", `${named}\n`)
+  set("policy.txt", formatTrustPolicy(named))
   set("checkpoint", checkpoint)
   set("receipts.jsonl", shown.map((entry) => `${formatReceiptLine(entry)}\n`).join(""))
   set("entries.csv", formatTableHeader() + shown.map((entry) => formatTableRow(entry, form)).join(""))
@@ -303,6 +320,9 @@ test("any one byte of a small pack changed is found, and its check is named", ()
     for (let at = 0; at < bytes.length; at++) {
       const changed = bytes.slice()
       changed[at] = (changed[at] ?? 0) ^ 1
+      // Another name or key id is a signature of somebody who is not known, and confirms nothing.
+      const isSigner = path === "seal.tlog-proof" && at > bytes.lastIndexOf(0x0a, -2)
+      if (isSigner && verifyPack(new Map([...files, [path, changed]]), trusting).verdict === "unconfirmed") continue
       const failure = failureOf(new Map([...files, [path, changed]]), `${path}, byte ${at}`)
       const expected = path.startsWith("seal.") ? ["seal"] : path.startsWith("disclosures/") ? ["disclosures"] : ["manifest"]
       assert.ok([...expected, ...(path === "manifest.json" ? ["seal"] : [])].includes(failure), `${path}, byte ${at}: ${failure}`)
@@ -329,7 +349,8 @@ test("a byte changed anywhere in a larger pack is found, in the archive and in i
     const changed = (files.get(path) ?? assert.fail()).slice()
     const at = below(changed.length)
     changed[at] = (changed[at] ?? 0) ^ (1 + below(255))
-    failureOf(zip(new Map([...files, [path, changed]])), `${path}, byte ${at}`)
+    const { verdict } = verifyPack(zip(new Map([...files, [path, changed]])), trusting)
+    assert.notEqual(verdict, "genuine", `${path}, byte ${at}`)
   }
 })
 
@@ -445,6 +466,35 @@ test("only the service's own entry about this very pack, later than what is in i
   const later = makePack({ count: 5 })
   for (const path of ["seal.json", "seal.tlog-proof"]) assert.equal(failureOf(swapped(path, later), path), "seal")
   assert.equal(failureOf(new Map([...files, ["seal.tlog-proof", bytesOf(files, first)]]), "an entry of the pack itself"), "seal")
+})
+
+test("whoever trusts one of the keys that signed both checkpoints finds a pack genuine, and nobody else", () => {
+  const [next, stranger] = [signerOf(8), signerOf(9)]
+  const cases: readonly (readonly [what: string, signers: Making["signers"], verdicts: string])[] = [
+    [
+      "both sign, the new one first",
+      [
+        [next, signer],
+        [next, signer],
+      ],
+      "old next both",
+    ],
+    ["sealed after the rotation", [[signer], [next, signer]], "old both"],
+    ["sealed when the key before had gone", [[signer], [next]], "both"],
+    ["a stranger signs beside, and seals alone", [[stranger, signer], [stranger]], ""],
+    ["a stranger signs alone", [[stranger], [stranger, signer]], ""],
+  ]
+  const trusted = { old: [vkey], next: [vkeyOf(next)], both: [vkeyOf(next), vkey], none: [] }
+  for (const [what, signers, expected] of cases) {
+    const files = makePack({ count: 2, ...(signers && { signers }) })
+    const verdicts = Object.entries(trusted).map(([name, trustedKeys]) => [name, verifyPack(files, { ...trusting, trustedKeys }).verdict])
+    const genuine = verdicts.filter(([, verdict]) => verdict === "genuine").map(([name]) => name)
+    assert.equal(genuine.join(" "), expected, what)
+    assert.ok(
+      verdicts.every(([, verdict]) => verdict !== "refuted"),
+      what,
+    )
+  }
 })
 
 test("whatever the files hold, the answer is a verdict", (context) => {

@@ -1,11 +1,10 @@
 import { parseCanonical } from "./canonical.ts"
-import { parseCheckpoint, type Checkpoint } from "./checkpoint.ts"
+import type { Checkpoint } from "./checkpoint.ts"
 import type { Verify } from "./ed25519.ts"
 import { bodyHash } from "./body.ts"
 import { equalBytes, fromUtf8, toHex, utf8 } from "./encoding.ts"
 import { readLineage, type Genesis } from "./genesis.ts"
 import { isJsonObject, type JsonObject } from "./json.ts"
-import { openNote } from "./note.ts"
 import {
   bodiesPath,
   disclosuresPath,
@@ -23,8 +22,9 @@ import { checkPolicies } from "./pack-policies.ts"
 import { eventHash, parseRecord, type RecordFields } from "./record.ts"
 import { openBody } from "./sealed.ts"
 import { sha256, type Sha256 } from "./sha256.ts"
-import { parseTlogProof, verifyTlogProof, type TlogProof } from "./tlog-proof.ts"
+import { parseTlogProof, type TlogProof } from "./tlog-proof.ts"
 import { rootFromInclusion } from "./tree.ts"
+import { isTrusted, openCheckpoint } from "./trust.ts"
 import { parseVkey, type Vkey } from "./vkey.ts"
 import { readZip } from "./zip.ts"
 
@@ -43,7 +43,7 @@ import { readZip } from "./zip.ts"
  *     receipts     receipts.jsonl is what records and bodies say
  *     table        entries.csv is what records and bodies say
  *     policies     each policy has the hash that it says
- *     key          the log's key is one that the caller trusts
+ *     key          a key that the caller trusts signed both checkpoints: the pack's and the seal's
  *
  * in that order, to the first that fails.
  */
@@ -52,7 +52,7 @@ export type PackVerdict = PackGenuine | PackUnconfirmed | PackRefuted
 /** All checks hold, and a trusted key signed. */
 export type PackGenuine = { readonly verdict: "genuine" } & PackReport
 
-/** Nothing is wrong, but anyone could have made the key. */
+/** Nothing is wrong, but anyone could have made the keys that signed. */
 export type PackUnconfirmed = { readonly verdict: "unconfirmed"; readonly because: "key_not_trusted" } & PackReport
 
 /** A check failed: this is not what the ledger gave out. */
@@ -125,8 +125,8 @@ function examine(pack: Uint8Array | Files, options: Options, report: Draft): Pac
   if (!note(report, "manifest", unlisted === undefined)) return unlisted
   const log = checkLog(files, options, report)
   if (isFault(log)) return log
-  const unsealed = checkSeal(files, log, options, report)
-  if (!note(report, "seal", unsealed === undefined)) return unsealed
+  const seal = checkSeal(files, log, options, report)
+  if (!note(report, "seal", !isFault(seal)) || isFault(seal)) return isFault(seal) ? seal : undefined
 
   const proven = checkProofs(files, log, options, report)
   if (isFault(proven)) return proven
@@ -139,7 +139,7 @@ function examine(pack: Uint8Array | Files, options: Options, report: Draft): Pac
 
   const derived = checkDerived(files, entries, options, report)
   if (derived !== undefined) return derived
-  return note(report, "key", options.trustedKeys?.includes(log.vkey) === true) ? undefined : "key"
+  return note(report, "key", log.isTrusted && seal.isTrusted) ? undefined : "key"
 }
 
 /** Every file is one of a pack's, and all that must be are there. */
@@ -164,13 +164,13 @@ type Log = {
   readonly ledgerId: Uint8Array
   /** How many entries the sequences of its own count that were before it. */
   readonly earlierEntries: number
-  readonly vkey: string
   readonly key: Vkey
   readonly note: string
   readonly checkpoint: Checkpoint
+  readonly isTrusted: boolean
 }
 
-function checkLog(files: Files, { hash, verify }: Options, report: Draft): Log | PackFault {
+function checkLog(files: Files, { hash, verify, trustedKeys = [] }: Options, report: Draft): Log | PackFault {
   const earlier = [...files.keys()].filter((path) => path.startsWith("epochs/")).map((_, at) => epochPath(at + 1, packPaths.genesis))
   const [born] = readLineage([...earlier, packPaths.genesis].map((path) => textOf(files, path)).toReversed(), hash) ?? []
   if (!note(report, "genesis", born !== undefined) || !born) return { failure: "genesis", file: packPaths.genesis }
@@ -187,24 +187,29 @@ function checkLog(files: Files, { hash, verify }: Options, report: Draft): Log |
   if (key?.type !== "log" || textOf(files, packPaths.vkey) !== `${vkey}\n`) return wrong(packPaths.vkey)
   if (textOf(files, packPaths.policy) !== formatTrustPolicy(vkey)) return wrong(packPaths.policy)
   const noteText = textOf(files, packPaths.checkpoint)
-  const opened = openNote(noteText, [key], verify)
-  const checkpoint = opened.ok ? parseCheckpoint(opened.text) : undefined
-  if (!checkpoint) return wrong(packPaths.checkpoint)
+  const signed = openCheckpoint(noteText, [key], trustedKeys, verify)
+  if (!signed?.signatures.some((one) => one.key === key)) return wrong(packPaths.checkpoint)
+  const { checkpoint } = signed
   for (const origin of [checkpoint.origin, key.name]) {
     if (origin !== genesis.origin) return wrong(packPaths.checkpoint, { expected: genesis.origin, found: origin })
   }
   note(report, "checkpoint", true)
   report.checkpoint = checkpoint
-  return { genesis, ledgerId, earlierEntries, vkey, key, note: noteText, checkpoint }
+  return { genesis, ledgerId, earlierEntries, key, note: noteText, checkpoint, isTrusted: isTrusted(signed, trustedKeys) }
 }
 
-/** The entry about this pack is later than what is in it, and stands in the same ledger. */
-function checkSeal(files: Files, log: Log, { hash, verify }: Options, report: Draft): PackFault | undefined {
+/**
+ * The entry about this pack is later than what is in it, and stands in the same ledger. Its checkpoint may be so much later that another key signed it: where
+ * none that is known here did, the seal is not wrong, and not trusted.
+ */
+function checkSeal(files: Files, log: Log, options: Options, report: Draft): { readonly isTrusted: boolean } | PackFault {
+  const { hash, verify, trustedKeys = [] } = options
   const wrong = (file: string, values: Partial<PackFault> = {}): PackFault => ({ failure: "seal", file, ...values })
-  const proofText = textOf(files, packPaths.sealProof)
-  const record = recordOf(parseTlogProof(proofText), log)
-  const proven = verifyTlogProof(proofText, { vkeys: [log.vkey], hash, ...(verify && { verify }) })
-  if (!record || !proven.ok || proven.checkpoint.origin !== log.genesis.origin) return wrong(packPaths.sealProof)
+  const proof = parseTlogProof(textOf(files, packPaths.sealProof))
+  const record = recordOf(proof, log)
+  const signed = proof && openCheckpoint(proof.checkpoint, [log.key], trustedKeys, verify)
+  if (!proof || !record || signed?.checkpoint.origin !== log.genesis.origin) return wrong(packPaths.sealProof)
+  if (!leadsTo(signed.checkpoint, proof, eventHash(record.bytes, hash), hash)) return wrong(packPaths.sealProof)
   if (record.fields.kind !== "admin" || record.fields.index < log.checkpoint.size) return wrong(packPaths.sealProof)
 
   const line = parseBodyLine(textOf(files, packPaths.seal))
@@ -223,7 +228,12 @@ function checkSeal(files: Files, log: Log, { hash, verify }: Options, report: Dr
   if (form === undefined) return wrong(packPaths.seal)
   report.form = form
   const proofs = [...files.keys()].filter((path) => path.startsWith("proofs/")).length
-  return receiptCount === proofs ? undefined : wrong(packPaths.seal, { found: String(proofs) })
+  return receiptCount === proofs ? { isTrusted: isTrusted(signed, trustedKeys) } : wrong(packPaths.seal, { found: String(proofs) })
+}
+
+function leadsTo({ size, root }: Checkpoint, { index, hashes }: TlogProof, leaf: Uint8Array, hash: Sha256): boolean {
+  const found = rootFromInclusion(leaf, index, size, hashes, hash)
+  return found !== undefined && equalBytes(found, root)
 }
 
 type Proven = { readonly path: string; readonly fields: RecordFields; readonly eventHash: Uint8Array }
@@ -242,11 +252,9 @@ function checkProofs(files: Files, log: Log, { hash }: Options, report: Draft): 
   for (const [at, { path, fields }] of proofs.entries()) if (!follows(fields, proofs[at - 1])) return failed(report, "records", path)
   note(report, "records", true)
 
-  for (const { path, proof, fields, eventHash } of proofs) {
-    const { size, root } = log.checkpoint
-    const found = proof.checkpoint === log.note ? rootFromInclusion(eventHash, fields.index, size, proof.hashes, hash) : undefined
-    if (!found || !equalBytes(found, root)) return failed(report, "inclusion", path)
-  }
+  for (const { path, proof, eventHash } of proofs)
+    if (proof.checkpoint !== log.note || !leadsTo(log.checkpoint, proof, eventHash, hash)) return failed(report, "inclusion", path)
+
   note(report, "inclusion", true)
   return proofs
 }

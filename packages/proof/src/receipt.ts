@@ -11,7 +11,8 @@ import { digest, openBody } from "./sealed.ts"
 import { sha256, type Sha256 } from "./sha256.ts"
 import { compareEntry, compareReceipt, type Content, type Difference, type Hashed } from "./shown.ts"
 import { verifyTlogProof, type TlogProofRefuted } from "./tlog-proof.ts"
-import { formatVkey, parseVkey } from "./vkey.ts"
+import { isTrusted } from "./trust.ts"
+import { parseVkey } from "./vkey.ts"
 
 /**
  * Checks what `GET …/receipts/{id}` answers, or an entry of a list that was read with its proof:
@@ -235,9 +236,7 @@ function checkSealed(evidence: Evidence, { trustedKeys = [], hash, verify }: Rec
   note(report, "inclusion", true)
   report.checkpoint = proven.checkpoint
   report.signatures = proven.signatures
-  const { origin } = proven.checkpoint
-  const trusted = proven.signatures.some(({ key }) => key.type === "log" && key.name === origin && trustedKeys.includes(formatVkey(key)))
-  return note(report, "key", trusted) ? undefined : { because: "key_not_trusted" }
+  return note(report, "key", isTrusted(proven, trustedKeys)) ? undefined : { because: "key_not_trusted" }
 }
 
 function refuteProof({ failure, ok: _, ...values }: TlogProofRefuted, report: Draft): Doubt {
