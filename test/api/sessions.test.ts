@@ -1,7 +1,9 @@
 import assert from "node:assert/strict"
+import { join as joinPath } from "node:path"
+import { DatabaseSync } from "node:sqlite"
 import { after, test } from "node:test"
 import { expectChain } from "../chain.ts"
-import { browserOf, cookieOf, firstToken, goodPassword, join, setUpFirst, signIn } from "../people.ts"
+import { browserOf, cookieOf, firstToken, goodPassword, join, setUpFirst, setupToken, signIn, type Person } from "../people.ts"
 import { eventFor, eventually, makeKey, makeWorkspace, startService, type Client } from "../service.ts"
 import { expectRows, type Row } from "./table.ts"
 import { startWatched } from "./watched.ts"
@@ -352,6 +354,39 @@ test("sessions live on in another process, and end a week after they began", asy
   await on(0, 200)
   await on(6.9, 200)
   await on(7.1, "401 unauthorized")
+})
+
+test("a session or an invitation that is changed in the database is worth nothing", async () => {
+  await using today = await startService()
+  const [ada, grace] = [await setUpFirst(today), await join(today, "/v1/workspaces/instance", "viewer", "grace@example.com")]
+  const invited = await today.root.post("/v1/workspaces/instance/members", { email: "joan@example.com", role: "viewer" })
+  await today.end()
+  const edited = async (statement: string, rows: (client: Client) => readonly Row[]): Promise<void> => {
+    using journal = new DatabaseSync(joinPath(today.data, "journal.db"))
+    assert.ok(Number(journal.prepare(statement).run().changes) >= 1, statement)
+    journal.close()
+    await using then = await startService({ data: today.data })
+    await expectRows(rows(then.client()))
+    await then.end()
+  }
+  const session = (client: Client, { cookie }: Person, gets: Row["gets"]): Row => ({
+    as: client,
+    ask: "GET /v1/session",
+    headers: { cookie },
+    gets,
+  })
+  const sessionsOf = (id: string) => `kind = 'session' AND value LIKE '%${id}%'`
+  await edited(`UPDATE documents SET value = value WHERE ${sessionsOf(ada.id)}`, (client) => [session(client, ada, 200)])
+  await edited(`UPDATE documents SET value = replace(value, '${grace.id}', '${ada.id}') WHERE ${sessionsOf(grace.id)}`, (client) => [
+    session(client, grace, "401 unauthorized"),
+    session(client, ada, 200),
+  ])
+  await edited(`UPDATE documents SET value = replace(value, '202', '302') WHERE ${sessionsOf(ada.id)}`, (client) => [
+    session(client, ada, "401 unauthorized"),
+  ])
+  await edited(`UPDATE documents SET value = json_set(value, '$.memberId', '${ada.id}') WHERE kind = 'setup'`, (client) => [
+    { as: client, ask: "POST /v1/setup", send: { token: setupToken(invited.text), password: goodPassword }, gets: "401 unauthorized" },
+  ])
 })
 
 test("the instance has a ledger like any other, which only its key and its admins see", async () => {

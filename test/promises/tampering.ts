@@ -7,6 +7,7 @@ import { fsck, passes, type Pass } from "../../packages/server/src/fsck/fsck.ts"
 import type { Fault } from "../../packages/server/src/fsck/fault.ts"
 import { sha256 } from "../../packages/server/src/sha256.ts"
 import { expectChain } from "../chain.ts"
+import { join as joinAs, setUpFirst } from "../people.ts"
 import { startProgram } from "../crash/programs.ts"
 import { eventFor, eventually, makeWorkspace, type Reply, type Service, type Workspace } from "../service.ts"
 import type { Chance } from "./chance.ts"
@@ -106,6 +107,8 @@ async function makeScene(entries: number): Promise<Scene> {
   const service = started.use(await startProgram())
   const workspace = await makeWorkspace(service)
   await actIn(service, workspace)
+  await setUpFirst(service)
+  await joinAs(service, workspace.path, "viewer", "grace@example.com", "another battery staple")
   for (let written = 0; written < entries;) {
     const count = Math.min(100, entries - written)
     const events = Array.from({ length: count }, (_, place) =>
@@ -397,6 +400,14 @@ function registryKinds(): Readonly<Record<string, Kind>> {
     `UPDATE documents SET value = ${change} WHERE kind = '${kind}' AND workspace = ? AND ${which}`
   const copied = (kind: string): string =>
     `INSERT INTO documents (kind, workspace, id, version, value) SELECT kind, workspace, 'stranger', 1, value FROM documents WHERE kind = '${kind}' AND workspace = ? LIMIT 1`
+  // Accounts and sessions are the instance's, and what is said of them too.
+  const setOfInstance = (kind: string, change: string): string =>
+    `UPDATE documents SET value = ${change} WHERE kind = '${kind}' AND workspace = 'instance' AND ? IS NOT NULL`
+  const another = (kind: string, member: string): string => {
+    const others = `SELECT json_extract(value, '$.${member}') FROM documents other WHERE kind = '${kind}' AND other.id <> documents.id`
+    return `json_set(value, '$.${member}', (${others} AND workspace = documents.workspace LIMIT 1))`
+  }
+  const nobody = `'${"0".repeat(64)}'`
   const revoked = "json_extract(value, '$.revokedAt') IS NOT NULL"
   return {
     "an API key is let in": said(/^no entry records API key stranger$/, copied("api-key")),
@@ -410,6 +421,36 @@ function registryKinds(): Readonly<Record<string, Kind>> {
     "an API key reaches more": said(/^API key .* recorded: projectIds$/, set("api-key", "json_remove(value, '$.projectIds')", revoked)),
     "an API key lives again": said(/^API key .* recorded: isRevoked$/, set("api-key", "json_remove(value, '$.revokedAt')", revoked)),
     "a token opens something else": said(/^token .* recorded: bound$/, set("token", "json_set(value, '$.bound.projectId', 'shop')")),
+    "a token outlives whoever made it": said(
+      /^token .* recorded: createdBy$/,
+      set("token", `json_set(value, '$.minter', json('{"kind":"api-key","id":"0123456789ABC"}'))`),
+    ),
+    "an API key is recognised by what another is": said(/^API key .* recorded: commitment$/, set("api-key", another("api-key", "mac"))),
+    "a token is recognised by something else": said(/^token .* recorded: commitment$/, set("token", `json_set(value, '$.mac', ${nobody})`)),
+    "an invitation is recognised by something else": said(
+      /^set-up token of .* recorded: commitment$/,
+      set("setup", `json_set(value, '$.mac', ${nobody})`),
+    ),
+    "an invitation sets a password": said(
+      /^no entry records set-up token of .* for another password$/,
+      set("setup", "json_set(value, '$.purpose', 'password')"),
+    ),
+    "a password is that of another account": said(
+      /^account .* recorded: commitment$/,
+      setOfInstance("member", another("member", "password")),
+    ),
+    "a session speaks for another account": said(
+      /^session .* recorded: memberId$/,
+      setOfInstance("session", another("session", "memberId")),
+    ),
+    "a session lives on": said(
+      /^session .* recorded: expiresAt$/,
+      setOfInstance("session", "json_set(value, '$.expiresAt', '2999-01-31T09:30:00.000Z')"),
+    ),
+    "a session is let in": said(
+      /^no entry records session stranger$/,
+      "INSERT INTO documents (kind, workspace, id, version, value) SELECT kind, workspace, 'stranger', 1, value FROM documents WHERE kind = 'session' AND ? IS NOT NULL LIMIT 1",
+    ),
     "a role is raised": said(/^member .* recorded: role$/, set("membership", "json_set(value, '$.role', 'admin')")),
     "an invitation is taken up by nobody": said(
       /^member .* recorded: hasJoined$/,

@@ -54,9 +54,11 @@ export async function runFsck(command: FsckCommand): Promise<number> {
   }
 }
 
-function tell({ workspaces, faults, timings }: Fscked, say: (text: string) => void, complain: (text: string) => void): void {
+function tell({ workspaces, faults, uncommitted, timings }: Fscked, say: (text: string) => void, complain: (text: string) => void): void {
   for (const fault of faults) complain(`tallystick: ${printable(sentenceOf(fault))}\n`)
   for (const { pass, entries, ms } of timings) say(`${pass}: ${entries} entries in ${(ms / 1000).toFixed(1)} s\n`)
+  if (uncommitted > 0)
+    say(`${uncommitted} credentials or passwords were made by an older version, which did not record what they are recognised by.\n`)
   if (faults.length > 0) return say(`${faults.length} not as it was written.\n`)
   const sum = workspaces.reduce((all, { entries }) => all + entries, 0)
   const where = `${sum} entries of ${workspaces.length} ${workspaces.length === 1 ? "workspace" : "workspaces"}`
@@ -65,12 +67,13 @@ function tell({ workspaces, faults, timings }: Fscked, say: (text: string) => vo
   say(isWhole ? `All is as it was written: ${where}.\n` : "What was looked at is as it was written; the chain was not looked at.\n")
 }
 
-function jsonOf({ workspaces, faults, timings }: Fscked) {
+function jsonOf({ workspaces, faults, uncommitted, timings }: Fscked) {
   const perSecond = ({ entries, ms }: Fscked["timings"][number]) => Math.round(entries / Math.max(ms / 1000, 0.001))
   return {
     good: faults.length === 0,
     workspaces,
     faults,
+    uncommitted,
     timings: timings.map((one) => ({ ...one, ms: Math.round(one.ms), perSecond: perSecond(one) })),
   }
 }

@@ -4,7 +4,7 @@
 import { isJsonObject, levelWidth, openBody, parseCanonical, tileWidth, type JsonObject } from "@tallystick/proof"
 import { disclosuresOf } from "../entry.ts"
 import type { Fault } from "./fault.ts"
-import { actOf, type RecordedAct } from "./registry.ts"
+import { actOf, type RecordedAct } from "./registered.ts"
 import { sha256 } from "../sha256.ts"
 import { epochsOf, type Epoch } from "../store/epochs.ts"
 import type { Document, Keyed, Stored, Whole } from "../store/store.ts"

@@ -8,7 +8,8 @@ import { walkChain, type Watched } from "./chain.ts"
 import { openCrew, type Crew } from "./crew.ts"
 import type { Fault } from "./fault.ts"
 import { pieceEntries } from "./piece.ts"
-import { registryFaults, take, type Registered } from "./registry.ts"
+import { take } from "./registered.ts"
+import { beginRegistered, compareRegistry } from "./registry.ts"
 import { StartError } from "../error.ts"
 import { epochsOf, type Epoch } from "../store/epochs.ts"
 import { readHeads } from "../store/heads.ts"
@@ -36,6 +37,8 @@ export const passes = ["chain", "contents", "index"] as const
 export interface Fscked {
   readonly workspaces: readonly { readonly workspace: string; readonly entries: number; readonly root: string }[]
   readonly faults: readonly Fault[]
+  /** Credentials that an older version made: whether they are recognised by what they were made with is not known. */
+  readonly uncommitted: number
   readonly timings: readonly { readonly pass: Pass; readonly entries: number; readonly ms: number }[]
 }
 
@@ -80,6 +83,7 @@ const unknown = "it has entries, and the registry does not know it"
 interface Found {
   readonly entries: number
   readonly faults: readonly Fault[]
+  readonly uncommitted?: number
 }
 
 async function fsckWhole(whole: Whole, crew: Crew, { known, chosen, faults: lost }: Chosen, options: FsckOptions): Promise<Fscked> {
@@ -88,6 +92,7 @@ async function fsckWhole(whole: Whole, crew: Crew, { known, chosen, faults: lost
   faults.push(...lost)
   const walked: Fscked["workspaces"][number][] = []
   const timings: Fscked["timings"][number][] = []
+  let uncommitted = 0
   const timed = async (pass: Pass, act: (workspace: Document<"workspace">) => Promise<Found>): Promise<void> => {
     if (!asked.includes(pass)) return
     const started = performance.now()
@@ -95,6 +100,7 @@ async function fsckWhole(whole: Whole, crew: Crew, { known, chosen, faults: lost
     for (const workspace of chosen) {
       const found = await act(workspace)
       entries += found.entries
+      uncommitted += found.uncommitted ?? 0
       faults.push(...found.faults)
     }
     if (pass === "index") faults.push(...(await checkNames(whole, crew, chosen)), ...(await checkStrays(crew, workspaces)))
@@ -107,7 +113,7 @@ async function fsckWhole(whole: Whole, crew: Crew, { known, chosen, faults: lost
   })
   await timed("contents", (workspace) => checkAllContents(whole, crew, workspace, (done) => progress("contents", workspace.id, done)))
   await timed("index", async (workspace) => ({ entries: whole.last(workspace.id), faults: checkIndexed(whole, workspace) }))
-  return { workspaces: walked, faults: faults.toSorted(byPlace), timings }
+  return { workspaces: walked, faults: faults.toSorted(byPlace), uncommitted, timings }
 }
 
 /** What bodies that do not hold say of the registry is worth nothing. */
@@ -118,13 +124,13 @@ async function checkAllContents(
   progress: (done: number) => void,
 ): Promise<Found> {
   const last = whole.last(workspace.id)
-  const made: Registered = new Map()
+  const registered = await beginRegistered(whole.registry, workspace.id)
   for await (const { upTo, acts, fault } of crew.each("contents", stepsOf(workspace.id, last))) {
     if (fault !== undefined) return { entries: upTo, faults: [fault] }
-    for (const act of acts) take(made, act)
+    for (const act of acts) take(registered, act)
     progress(upTo)
   }
-  return { entries: last, faults: await registryFaults(whole.registry, workspace, made) }
+  return { entries: last, ...(await compareRegistry(whole.registry, workspace, registered)) }
 }
 
 function* stepsOf(workspace: string, last: number): Generator<Contents> {

@@ -10,7 +10,7 @@ import type { MemberDocument, Role } from "../store/documents.ts"
 import type { Change, Document, Registry } from "../store/store.ts"
 import { actSaid, recordPlanned } from "./acts.ts"
 import { instanceWorkspace, type MemberPrincipal, type Principal } from "./allow.ts"
-import { createMacs } from "./credential.ts"
+import { commitmentTo, createMacs } from "./credential.ts"
 import { makeSetup, memberIds, roleOf, targetOf, type NewSetup } from "./members.ts"
 import { createOpen, instanceOf, loginFailed, removalOf, sessionsOf, type Opened } from "./opening.ts"
 import { createPasswords } from "./passwords.ts"
@@ -100,7 +100,13 @@ export function createAccounts({ keyring, ...parts }: AccountParts): Accounts {
           registry,
           sessions.filter((id) => id !== by.sessionId),
         )
-        const said = actSaid(by, "security.password.change", targetOf(by.id, before.value), {}, clock.now())
+        const said = actSaid(
+          by,
+          "security.password.change",
+          targetOf(by.id, before.value),
+          { commitment: commitmentTo(password) },
+          clock.now(),
+        )
         const value = { ...kept, password, sessions: sessions.filter((id) => id === by.sessionId) }
         return { said: [said], changes: [put(before, value), ...others.map(removalOf), ...(await resetRemoval(before))] }
       })
@@ -112,7 +118,7 @@ export function createAccounts({ keyring, ...parts }: AccountParts): Accounts {
         const nowMs = clock.now()
         const about = { workspace: instanceWorkspace, memberId: id, purpose: "password", nowMs, lifeMs: limits.setupLifeMs } as const
         const setup = makeSetup(macs.of, ledger.random, about)
-        const said = actSaid(by, "security.password.offer", targetOf(id, before.value), { expiresAt: setup.expiresAt }, nowMs)
+        const said = actSaid(by, "security.password.offer", targetOf(id, before.value), setup.recorded, nowMs)
         const value = { ...before.value, resetId: setup.id }
         return { ...setup, said: [said], changes: [put(before, value), ...(await resetRemoval(before)), setup.change] }
       })

@@ -48,6 +48,7 @@ test("what is kept of a credential is the platform's HMAC of its text, time afte
     for (let count = 0; count < 20; count++) {
       const text = formatCredential(makeCredential("k", random))
       assert.equal(macOf(text), createHmac("sha256", pepper).update(text).digest("hex"))
+      assert.equal(macOf(text, "bound é"), createHmac("sha256", pepper).update(`${text}bound é`).digest("hex"))
     }
   }
 })

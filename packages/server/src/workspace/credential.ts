@@ -5,8 +5,10 @@
 import { strict as assert } from "node:assert"
 import { hash, timingSafeEqual } from "node:crypto"
 import { crc32 } from "node:zlib"
+import { canonicalize } from "@tallystick/proof"
 import { generationOf, numbered } from "../keyring.ts"
 import type { Random } from "../ledger/random.ts"
+import type { SessionDocument, SetupDocument } from "../store/documents.ts"
 
 const kinds = ["k", "r", "p", "a", "e", "s", "x"] as const
 
@@ -48,29 +50,32 @@ export function parseCredential(text: string): Pick<Credential, "kind" | "id"> |
   return formed && kind !== undefined ? { kind, id: text.slice(idStart, idEnd) } : undefined
 }
 
-/** What is kept of a credential: HMAC-SHA-256 of its text under a pepper, and the pepper's generation. */
-export type MacOf = (text: string) => string
+/**
+ * What is kept of a credential: HMAC-SHA-256 under a pepper of its text, and behind it of what it is bound to; and the pepper's generation. Whoever changes
+ * what it is bound to in the database makes it a wrong credential.
+ */
+export type MacOf = (text: string, bound?: string) => string
 
 export interface Macs {
   /** Under the newest pepper. */
   readonly of: MacOf
   /** Whether this is the credential of which that was kept. Where nothing was, it takes as long, and the answer is no. */
-  fits(text: string, kept: string | undefined): boolean
+  fits(text: string, kept: string | undefined, bound?: string): boolean
 }
 
 /** A credential is known by the pepper that it was made under, however many have followed. */
 export function createMacs(peppers: readonly Uint8Array[]): Macs {
   const macs = peppers.map((pepper, at): MacOf => {
     const macOf = createMac(pepper)
-    return (text) => numbered(at + 1, macOf(text))
+    return (text, bound) => numbered(at + 1, macOf(text, bound))
   })
   const newest = macs.at(-1)
   assert(newest !== undefined, "every secret has a pepper")
   return {
     of: newest,
-    fits(text, kept = "") {
+    fits(text, kept = "", bound) {
       const macOf = macs[generationOf(kept) - 1] ?? newest
-      return sameText(macOf(text), kept)
+      return sameText(macOf(text, bound), kept)
     },
   }
 }
@@ -82,10 +87,11 @@ export function createMacs(peppers: readonly Uint8Array[]): Macs {
 export function createMac(pepper: Uint8Array): MacOf {
   const inner = padded(pepper, 0x36)
   const outer = padded(pepper, 0x5c)
-  return (text) => {
+  return (text, bound) => {
     assert.equal(text.length, textCharacters, "all credentials have one length")
     inner.latin1Write(text, blockBytes)
-    outer.latin1Write(hash("sha256", inner, "latin1"), blockBytes)
+    const all = bound === undefined ? inner : Buffer.concat([inner, Buffer.from(bound)])
+    outer.latin1Write(hash("sha256", all, "latin1"), blockBytes)
     return hash("sha256", outer.subarray(0, blockBytes + digestBytes), "hex")
   }
 }
@@ -99,6 +105,21 @@ function padded(key: Uint8Array, pad: number): Buffer {
   block.set(key)
   for (let at = 0; at < blockBytes; at++) block[at] = (block[at] ?? 0) ^ pad
   return block
+}
+
+/** What a session or a set-up token is bound to: all that its document says, and where that is. */
+export function boundOf(workspace: string, { mac: _, ...rest }: Bound): string {
+  return canonicalize({ workspace, ...rest })
+}
+
+type Bound = (Omit<SessionDocument, "mac"> | Omit<SetupDocument, "mac">) & { readonly mac?: string }
+
+/**
+ * What the entry that makes a credential or a password says of what is kept of it, so that another one in its place is noticed. It helps nobody to guess: what
+ * is kept is a MAC of a random secret, or holds a random salt that stands in no entry.
+ */
+export function commitmentTo(kept: string): string {
+  return hash("sha256", `tallystick commitment\n${kept}`)
 }
 
 /** Compares in a time that does not depend on where two texts of one length differ. */

@@ -9,7 +9,7 @@ import type { ApiKeyDocument, Scope } from "../store/documents.ts"
 import type { Document, Registry } from "../store/store.ts"
 import { actSaid, nameOf, recordPlanned } from "./acts.ts"
 import type { Principal } from "./allow.ts"
-import { createMacs, formatCredential, makeCredential } from "./credential.ts"
+import { commitmentTo, createMacs, formatCredential, makeCredential } from "./credential.ts"
 import type { Recognise } from "./credentials.ts"
 
 export interface KeyRequest {
@@ -58,7 +58,8 @@ export function createKeys({ registry, ledger, clock, keyring }: KeyParts): Keys
         ...expiresAt,
       } satisfies JsonObject
       const value: ApiKeyDocument = { name, ...bounds, mac: macs.of(key), createdAt: isoTime(nowMs), createdBy: nameOf(by) }
-      const said = actSaid(by, "security.key.create", { id: credential.id, type: "api_key", name }, bounds, nowMs)
+      const recorded = { ...bounds, commitment: commitmentTo(value.mac) }
+      const said = actSaid(by, "security.key.create", { id: credential.id, type: "api_key", name }, recorded, nowMs)
       await ledger.record(workspace, [said], [{ kind: "api-key", workspace: workspace.id, id: credential.id, version: 0, value }])
       const document = await registry.get("api-key", workspace.id, credential.id)
       if (document === undefined) throw new Error("a key that was just recorded is not there")

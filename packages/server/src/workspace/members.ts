@@ -11,7 +11,7 @@ import type { MembershipDocument, Role, SetupDocument } from "../store/documents
 import type { Change, Document, Registry } from "../store/store.ts"
 import { actSaid, nameOf, recordPlanned } from "./acts.ts"
 import { instanceWorkspace, type Principal } from "./allow.ts"
-import { createMacs, formatCredential, makeCredential, randomText, type MacOf } from "./credential.ts"
+import { boundOf, commitmentTo, createMacs, formatCredential, makeCredential, randomText, type MacOf } from "./credential.ts"
 
 export interface Invitation {
   readonly email: string
@@ -68,7 +68,7 @@ export function createMembers({ registry, ledger, clock, keyring, limits }: Memb
         const setup = newSetup(workspace.id, id, "join", nowMs)
         const named = name === undefined ? {} : { name }
         const value = { email, ...named, role, createdAt: isoTime(nowMs), createdBy: nameOf(by), setupId: setup.id }
-        const said = actSaid(by, "security.member.invite", targetOf(id, value), { role, expiresAt: setup.expiresAt }, nowMs)
+        const said = actSaid(by, "security.member.invite", targetOf(id, value), { role, ...setup.recorded }, nowMs)
         return { said: [said], changes: [{ kind: "membership", workspace: workspace.id, id, version: 0, value }, setup.change], ...setup }
       })
       return { token, document: await get(workspace.id, id) }
@@ -81,7 +81,7 @@ export function createMembers({ registry, ledger, clock, keyring, limits }: Memb
         const nowMs = clock.now()
         const setup = newSetup(workspace.id, id, "join", nowMs)
         const value = { ...before.value, setupId: setup.id }
-        const said = actSaid(by, "security.member.invite", targetOf(id, value), { role: value.role, expiresAt: setup.expiresAt }, nowMs)
+        const said = actSaid(by, "security.member.invite", targetOf(id, value), { role: value.role, ...setup.recorded }, nowMs)
         return { said: [said], changes: [put(before, value), ...(await setupRemoval(before)), setup.change], ...setup }
       })
       return { token, document: await get(workspace.id, id) }
@@ -180,6 +180,8 @@ export interface NewSetup {
   readonly id: string
   readonly token: string
   readonly expiresAt: string
+  /** What the entry that makes it says of it. */
+  readonly recorded: { readonly setupId: string; readonly expiresAt: string; readonly commitment: string }
   readonly change: Change
 }
 
@@ -193,6 +195,8 @@ export function makeSetup(
   const credential = makeCredential("x", random)
   const token = formatCredential(credential)
   const expiresAt = isoTime(nowMs + lifeMs)
-  const value = { memberId, purpose, mac: macOf(token), expiresAt }
-  return { id: credential.id, token, expiresAt, change: { kind: "setup", workspace, id: credential.id, version: 0, value } }
+  const bound = { memberId, purpose, expiresAt }
+  const value = { ...bound, mac: macOf(token, boundOf(workspace, bound)) }
+  const recorded = { setupId: credential.id, expiresAt, commitment: commitmentTo(value.mac) }
+  return { id: credential.id, token, expiresAt, recorded, change: { kind: "setup", workspace, id: credential.id, version: 0, value } }
 }

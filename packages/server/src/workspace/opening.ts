@@ -8,7 +8,7 @@ import type { MemberDocument } from "../store/documents.ts"
 import type { Change, Document, Registry } from "../store/store.ts"
 import { actSaid, recordPlanned } from "./acts.ts"
 import { instanceWorkspace, type MemberPrincipal } from "./allow.ts"
-import { formatCredential, makeCredential, type MacOf } from "./credential.ts"
+import { boundOf, commitmentTo, formatCredential, makeCredential, type MacOf } from "./credential.ts"
 import type { Workspaces } from "./workspaces.ts"
 
 /** A session that has just been opened. */
@@ -46,10 +46,17 @@ export function createOpen({ registry, ledger, clock, macOf, workspaces, limits 
       const credential = makeCredential("s", ledger.random)
       const token = formatCredential(credential)
       const expiresAt = isoTime(nowMs + limits.sessionLifeMs)
-      const session = { memberId: id, mac: macOf(token), createdAt: isoTime(nowMs), expiresAt }
+      const about = { memberId: id, createdAt: isoTime(nowMs), expiresAt }
+      const session = { ...about, mac: macOf(token, boundOf(instanceWorkspace, about)) }
       const { kept, removed } = await pruned(value.sessions, nowMs)
       const member = { ...value, sessions: [...kept, credential.id] }
-      const created = actSaid(asMember(id, value), "security.session.create", { id: credential.id, type: "session" }, { expiresAt }, nowMs)
+      const created = actSaid(
+        asMember(id, value),
+        "security.session.create",
+        { id: credential.id, type: "session" },
+        { expiresAt, commitment: commitmentTo(session.mac) },
+        nowMs,
+      )
       const puts: readonly Change[] = [
         { kind: "member", workspace: instanceWorkspace, id, version: before?.version ?? 0, value: member },
         { kind: "session", workspace: instanceWorkspace, id: credential.id, version: 0, value: session },

@@ -5,7 +5,7 @@ import type { Keyring } from "../keyring.ts"
 import type { Limits } from "../limits.ts"
 import type { Document, Registry } from "../store/store.ts"
 import { instanceWorkspace, type MemberPrincipal } from "./allow.ts"
-import { createMacs, parseCredential } from "./credential.ts"
+import { boundOf, createMacs, parseCredential } from "./credential.ts"
 import { roleOf } from "./members.ts"
 
 export interface Sessions {
@@ -33,7 +33,8 @@ export function createSessions({ registry, clock, keyring, limits }: SessionPart
     async recognise(text, workspace) {
       const credential = parseCredential(text)
       const session = credential?.kind === "s" ? await registry.get("session", instanceWorkspace, credential.id) : undefined
-      if (session === undefined || !macs.fits(text, session.value.mac) || !isOpen(session)) return undefined
+      if (session === undefined || !macs.fits(text, session.value.mac, boundOf(session.workspace, session.value))) return undefined
+      if (!isOpen(session)) return undefined
       const { memberId } = session.value
       const member = await registry.get("member", instanceWorkspace, memberId)
       if (member === undefined) return undefined

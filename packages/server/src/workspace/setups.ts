@@ -6,7 +6,7 @@ import type { MemberDocument } from "../store/documents.ts"
 import type { Document } from "../store/store.ts"
 import { actSaid, recordPlanned } from "./acts.ts"
 import { instanceWorkspace } from "./allow.ts"
-import { parseCredential, sameText, type Macs } from "./credential.ts"
+import { boundOf, commitmentTo, parseCredential, sameText, type Macs } from "./credential.ts"
 import { makeSetup, targetOf, type NewSetup } from "./members.ts"
 import { asMember, loginFailed, makeInstance, removalOf, sessionsOf, type Open, type Opened, type OpeningParts } from "./opening.ts"
 import type { Passwords } from "./passwords.ts"
@@ -50,7 +50,7 @@ export function createSetups({ registry, ledger, clock, macs, workspaces, open, 
       if (credential?.kind !== "x") throw unknownSetup()
       if (first !== undefined && sameText(request.token, first.token)) return setUpFirst(first, request)
       const setup = await registry.find("setup", credential.id)
-      if (setup === undefined || !macs.fits(request.token, setup.value.mac)) throw unknownSetup()
+      if (setup === undefined || !macs.fits(request.token, setup.value.mac, boundOf(setup.workspace, setup.value))) throw unknownSetup()
       refuseExpired(setup.value.expiresAt)
       return setup.value.purpose === "join" ? join(setup, request) : replacePassword(setup, request.password)
     },
@@ -74,7 +74,13 @@ export function createSetups({ registry, ledger, clock, macs, workspaces, open, 
         const { createdAt } = value
         const named = name === undefined ? {} : { name }
         const membership = { email, ...named, role: "admin", createdAt, createdBy: id, joinedAt: createdAt } as const
-        const said = actSaid(asMember(id, value), "security.member.create", targetOf(id, value), { role: "admin", first: true }, nowMs)
+        const said = actSaid(
+          asMember(id, value),
+          "security.member.create",
+          targetOf(id, value),
+          { role: "admin", first: true, commitment: commitmentTo(hash) },
+          nowMs,
+        )
         const change = { kind: "membership", workspace: instanceWorkspace, id, version: invited?.version ?? 0, value: membership } as const
         return { value, said: [said], changes: [change] }
       })
@@ -122,7 +128,13 @@ export function createSetups({ registry, ledger, clock, macs, workspaces, open, 
         chosen ??= await passwords.hash(request.password)
         const nowMs = clock.now()
         const value = newMember({ email, name, password: chosen, workspace }, nowMs)
-        const said = actSaid(asMember(memberId, value), "security.member.create", targetOf(memberId, value), {}, nowMs)
+        const said = actSaid(
+          asMember(memberId, value),
+          "security.member.create",
+          targetOf(memberId, value),
+          { commitment: commitmentTo(chosen) },
+          nowMs,
+        )
         return { value, said: [said], changes: [] }
       }
       if (before.value.password !== proven && !(await passwords.check(request.password, before.value.password))) throw loginFailed()
@@ -143,7 +155,8 @@ export function createSetups({ registry, ledger, clock, macs, workspaces, open, 
       if (before?.value.resetId !== setup.id) throw unknownSetup()
       const { resetId: _, ...kept } = before.value
       const ended = (await sessionsOf(registry, kept.sessions)).map(removalOf)
-      const said = actSaid(asMember(before.id, kept), "security.password.replace", targetOf(before.id, kept), {}, clock.now())
+      const recorded = { commitment: commitmentTo(password) }
+      const said = actSaid(asMember(before.id, kept), "security.password.replace", targetOf(before.id, kept), recorded, clock.now())
       return { value: { ...kept, password, sessions: [] }, said: [said], changes: [...ended, removalOf(setup)] }
     })
   }

@@ -14,6 +14,7 @@ import type { Journal } from "../store/store.ts"
 import { actSaid } from "./acts.ts"
 import { instanceWorkspace, type MemberPrincipal, type Principal } from "./allow.ts"
 import { createAuthenticate } from "./credentials.ts"
+import { commitmentTo } from "./credential.ts"
 import { createKeys } from "./keys.ts"
 import { createTokens, tokenLetters, tokenLives } from "./tokens.ts"
 import { createWorkspaces } from "./workspaces.ts"
@@ -224,7 +225,7 @@ test("revoking says more than expiring, is recorded once however many do it, and
         action: "security.token.create",
         by: key.id,
         at: target,
-        metadata: { ...bound, expiresAt: "2026-01-03T00:00:00.000Z" },
+        metadata: { ...bound, expiresAt: "2026-01-03T00:00:00.000Z", commitment: commitmentTo(document.value.mac) },
         projectId: "system",
       },
       { action: "security.token.revoke", by: key.id, at: target, metadata: bound, projectId: "system" },

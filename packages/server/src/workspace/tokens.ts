@@ -11,7 +11,7 @@ import type { TokenBound, TokenDocument } from "../store/documents.ts"
 import type { Document, Registry } from "../store/store.ts"
 import { actSaid, recordPlanned } from "./acts.ts"
 import type { Principal, TokenType } from "./allow.ts"
-import { createMacs, formatCredential, makeCredential, type CredentialKind } from "./credential.ts"
+import { commitmentTo, createMacs, formatCredential, makeCredential, type CredentialKind } from "./credential.ts"
 import type { Recognise } from "./credentials.ts"
 import { belongedSince } from "./members.ts"
 
@@ -81,10 +81,11 @@ export function createTokens({ registry, ledger, clock, keyring, rootKey }: Toke
       const credential = makeCredential(tokenLetters[bound.type], ledger.random)
       const token = formatCredential(credential)
       const minter = minterOf(by, instanceMac)
-      const expiresAt = isoTime(Math.min(nowMs + expiresInSeconds * 1000, await endOf(workspace.id, minter)))
-      const noted = note === undefined ? {} : { note }
-      const value: TokenDocument = { bound, mac: macs.of(token), ...noted, createdAt: isoTime(nowMs), expiresAt, minter }
-      const said = actSaid(by, "security.token.create", targetOf(credential.id, note), { ...boundJson(bound), expiresAt }, nowMs)
+      const expiresAt = isoTime(Math.min(nowMs + expiresInSeconds * 1000, await endOf(registry, workspace.id, minter)))
+      const bounds = { bound, ...(note === undefined ? {} : { note }), createdAt: isoTime(nowMs), expiresAt, minter }
+      const value: TokenDocument = { ...bounds, mac: macs.of(token) }
+      const recorded = { ...boundJson(bound), expiresAt, commitment: commitmentTo(value.mac) }
+      const said = actSaid(by, "security.token.create", targetOf(credential.id, note), recorded, nowMs)
       await ledger.record(workspace, [said], [{ kind: "token", workspace: workspace.id, id: credential.id, version: 0, value }])
       const document = await registry.get("token", workspace.id, credential.id)
       if (document === undefined) throw new Error("a token that was just recorded is not there")
@@ -124,12 +125,12 @@ export function createTokens({ registry, ledger, clock, keyring, rootKey }: Toke
         return belongedSince(registry, workspace, minter.id, createdAt)
     }
   }
+}
 
-  /** When a minter expires, in milliseconds. */
-  async function endOf(workspace: string, minter: TokenDocument["minter"]): Promise<number> {
-    const key = minter.kind === "api-key" ? await registry.get("api-key", workspace, minter.id) : undefined
-    return key?.value.expiresAt === undefined ? Infinity : Date.parse(key.value.expiresAt)
-  }
+/** When a minter expires, in milliseconds. */
+async function endOf(registry: Registry, workspace: string, minter: TokenDocument["minter"]): Promise<number> {
+  const key = minter.kind === "api-key" ? await registry.get("api-key", workspace, minter.id) : undefined
+  return key?.value.expiresAt === undefined ? Infinity : Date.parse(key.value.expiresAt)
 }
 
 function minterOf(by: Principal, instanceMac: string): TokenDocument["minter"] {

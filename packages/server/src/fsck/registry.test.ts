@@ -1,0 +1,95 @@
+import assert from "node:assert/strict"
+import test from "node:test"
+import { commitmentTo } from "../workspace/credential.ts"
+import type { Document, Registry } from "../store/store.ts"
+import { take, type RecordedAct } from "./registered.ts"
+import { beginRegistered, compareRegistry } from "./registry.ts"
+
+const base = { workspace: "acme", version: 1, serial: 1 } as const
+const mac = "a".repeat(64)
+const key: Document<"api-key"> = {
+  ...base,
+  kind: "api-key",
+  id: "key",
+  value: { name: "a key", scopes: ["read"], mac, createdAt: "2026-01-01T00:00:00.000Z", createdBy: "instance" },
+}
+const setup: Document<"setup"> = {
+  ...base,
+  kind: "setup",
+  id: "setup",
+  value: { memberId: "ada", purpose: "join", mac, expiresAt: "2026-01-02T00:00:00.000Z" },
+}
+const membership: Document<"membership"> = {
+  ...base,
+  kind: "membership",
+  id: "ada",
+  value: { email: "ada@example.com", role: "viewer", createdAt: "2026-01-01T00:00:00.000Z", createdBy: "instance", setupId: "setup" },
+}
+
+const created: RecordedAct = { sequence: 3, action: "security.key.create", id: "key", by: "instance", metadata: { scopes: ["read"] } }
+const invited: RecordedAct = {
+  sequence: 4,
+  action: "security.member.invite",
+  id: "ada",
+  by: "instance",
+  metadata: { role: "viewer", expiresAt: setup.value.expiresAt },
+}
+const commitment = commitmentTo(mac)
+
+test("acts of older versions say nothing of what a credential is recognised by: it is counted, and passes", async () => {
+  const compared = await compare([created, invited], [key, setup, membership])
+  assert.deepEqual(compared, { faults: [], uncommitted: 2 })
+})
+
+test("where an act commits to it, another one is a fault, in whatever document it is", async () => {
+  const acts = [
+    { ...created, metadata: { ...created.metadata, commitment } },
+    { ...invited, metadata: { ...invited.metadata, setupId: "setup", commitment } },
+  ]
+  assert.deepEqual(await compare(acts, [key, setup, membership]), { faults: [], uncommitted: 0 })
+  const other = { mac: "b".repeat(64) }
+  const changed = [
+    { ...key, value: { ...key.value, ...other } },
+    { ...setup, id: "another", value: { ...setup.value, ...other } },
+    membership,
+  ]
+  const { faults } = await compare(acts, changed)
+  assert.deepEqual(
+    faults.map(({ sequence, what }) => [sequence, what]),
+    [
+      [3, "API key key is not as it was recorded: commitment"],
+      [4, "set-up token of ada to join is not as it was recorded: id"],
+    ],
+  )
+})
+
+async function compare(acts: readonly RecordedAct[], documents: readonly Document[]) {
+  const registry: Pick<Registry, "list"> = {
+    // Documents of the kind that is asked for.
+    list: async (kind) => documents.filter((one) => one.kind === kind) as never,
+  }
+  const registered = await beginRegistered(registry, "acme")
+  for (const act of [createdWorkspace, ...acts]) take(registered, act)
+  return compareRegistry(registry, workspace, registered)
+}
+
+const createdWorkspace: RecordedAct = { sequence: 1, action: "workspace.create", id: "acme", by: "instance", metadata: { hotDays: 90 } }
+const workspace: Document<"workspace"> = {
+  ...base,
+  kind: "workspace",
+  id: "acme",
+  value: {
+    name: "Acme",
+    createdAt: "2026-01-01T00:00:00.000Z",
+    genesis: "",
+    ledgerId: "",
+    origin: "",
+    policyVisibility: "private",
+    projects: "open",
+    transparency: "private",
+    hotDays: 90,
+    requirePublishedPolicy: false,
+    personalKeys: [],
+    laneRules: [],
+  },
+}
