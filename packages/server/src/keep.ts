@@ -22,7 +22,7 @@ export function keepSecrets(config: Given): Secrets {
   if (config.secret === undefined) keep(secretPath(config), makeSecret)
   const { secret, previous } = knownSecrets(config)
   if (config.rootKey !== undefined) return { secret: the(secret), previous, rootKey: config.rootKey, newRootKeyPath: undefined }
-  const path = join(config.data, "root-key")
+  const path = rootKeyPath(config)
   const { text, isNew } = keep(path, () => `tallystick-root-${randomBytes(32).toString("base64url")}`)
   return { secret: the(secret), previous, rootKey: the(rootKeyOf(text, path)), newRootKeyPath: isNew ? path : undefined }
 }
@@ -49,6 +49,16 @@ export function replaceSecrets(config: Given, secrets: readonly Uint8Array[]): v
 
 export function makeSecret(): string {
   return randomBytes(32).toString("hex")
+}
+
+/** The instance key, if the configuration or the data folder has one. */
+export function knownRootKey(config: Given): string | undefined {
+  const path = rootKeyPath(config)
+  return config.rootKey ?? (existsSync(path) ? rootKeyOf(readFileSync(path, "utf8").trim(), path) : undefined)
+}
+
+export function rootKeyPath({ data }: Given): string {
+  return join(data, "root-key")
 }
 
 function secretPath({ data }: Given): string {

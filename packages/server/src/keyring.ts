@@ -32,6 +32,18 @@ export function firstKeyring(secret: Uint8Array): Keyring {
 
 type Secrets = Pick<Keyring, "generation" | "secret" | "before">
 
+/** Of the next generation. Tokens that the instance key has made live on: it is the same key, told apart under another secret. */
+export function nextKeyring(keyring: Keyring, secret: Uint8Array, rootKey: string): Keyring {
+  return {
+    ...keyring,
+    generation: keyring.generation + 1,
+    secret,
+    before: keyring.secret,
+    peppers: [...keyring.peppers, deriveKey(secret, "token pepper")],
+    instanceKeys: [...keyring.instanceKeys, instanceKeyName(keyring.secret, rootKey)],
+  }
+}
+
 /** What is sealed, and under a key of its own. */
 export type Sealing = "log keys" | "keyring"
 
@@ -46,6 +58,11 @@ export function unseal(keyring: Secrets, sealing: Sealing, name: string, sealed:
   return unwrap(deriveKey(secretOf(keyring, generation), sealing), name, text)
 }
 
+/** The same, sealed under the newest secret; undefined where it is already. */
+export function sealAnew(keyring: Keyring, sealing: Sealing, name: string, sealed: string): string | undefined {
+  return generationOf(sealed) === keyring.generation ? undefined : seal(keyring, sealing, name, unseal(keyring, sealing, name, sealed))
+}
+
 /** The generation that has sealed this, or of whose pepper this is the MAC. */
 export function generationOf(numberedText: string): number {
   return partsOf(numberedText).generation
@@ -56,9 +73,26 @@ export function numbered(generation: number, text: string): string {
   return generation === 1 ? text : `${generation}.${text}`
 }
 
-/** What stands behind `idem` in a workspace that keeps no such secret: those of the first generation have it of the secret itself. */
-export function firstIdempotency(keyring: Keyring, ledgerId: Uint8Array): Uint8Array {
-  return deriveKey(secretOf(keyring, 1), "idempotency", ledgerId)
+/** What stands behind `idem` for ever, in a workspace whose first ledger has this id. Without one that is kept, it is made of the first secret. */
+export function idempotencySecret(keyring: Keyring, ledgerId: Uint8Array, kept: string | undefined): Uint8Array {
+  return kept === undefined
+    ? deriveKey(secretOf(keyring, 1), "idempotency", ledgerId)
+    : unseal(keyring, "keyring", idempotencyName(ledgerId), kept)
+}
+
+/** What such a workspace keeps from now on; undefined where it does already. */
+export function idempotencyAnew(keyring: Keyring, ledgerId: Uint8Array, kept: string | undefined): string | undefined {
+  return kept !== undefined && generationOf(kept) === keyring.generation
+    ? undefined
+    : sealIdempotency(keyring, ledgerId, idempotencySecret(keyring, ledgerId, kept))
+}
+
+export function sealIdempotency(keyring: Keyring, ledgerId: Uint8Array, secret: Uint8Array): string {
+  return seal(keyring, "keyring", idempotencyName(ledgerId), secret)
+}
+
+function idempotencyName(ledgerId: Uint8Array): string {
+  return `idempotency ${Buffer.from(ledgerId).toString("hex")}`
 }
 
 /** Tells an instance key from all others without saying anything of it. */

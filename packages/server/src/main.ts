@@ -134,6 +134,26 @@ ${keysHelp}tallystick rotate acme > announcement.json`,
     await rotateKey({ environment: process.env, url, say, remark }, workspace)
   })
 
+const secret = program.command("secret").description("give the data another secret, while the service is stopped")
+
+secret
+  .command("rotate")
+  .description("seal everything anew under another secret; cut short, it goes on when it is run again")
+  .addHelpText(
+    "after",
+    `
+A secret that the data folder keeps is made anew by this. One that you give is yours to make: set TALLYSTICK_SECRET to the new one, and
+TALLYSTICK_SECRET_PREVIOUS to the one before, also for a service that is started before this has ended. API keys, tokens, sessions,
+passwords and idempotency keys stay what they are, and so do the keys that sign. Backups that were made before need the secret before.
+
+Example:
+  $ TALLYSTICK_DATA=/var/lib/tallystick tallystick secret rotate`,
+  )
+  .action(async () => {
+    const { runRotateSecret } = await import("./cli/secret.ts")
+    await runRotateSecret({ environment: process.env, say, progress: progressLine() })
+  })
+
 program
   .command("reindex")
   .description("make again what is derived from the journal, while the service is stopped")

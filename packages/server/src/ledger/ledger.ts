@@ -4,7 +4,7 @@ import type { JsonObject, Kind } from "@tallystick/proof"
 import { isoTime, type Clock } from "../clock.ts"
 import { disclosuresOf, openEntry, type Content, type Context, type Opened, type Party } from "../entry.ts"
 import { LedgerError } from "../error.ts"
-import { firstIdempotency, type Keyring } from "../keyring.ts"
+import { idempotencySecret, type Keyring } from "../keyring.ts"
 import type { Limits } from "../limits.ts"
 import { epochsOf } from "../store/epochs.ts"
 import type { Change, Document, Journal } from "../store/store.ts"
@@ -165,7 +165,7 @@ function chains(keyring: Keyring): (workspace: Document<"workspace">) => KeyedCh
     if (ledgerId.length === 0) throw new Error(`the ledgerId of workspace ${id} is not a hash`)
     // Made with the first ledger for ever: what was recorded under a key is found by it whatever the ledger goes on from.
     const first = epochs.at(-1) ?? epochs[0]
-    const chain = { workspace: id, ledgerId, before, idemSecret: firstIdempotency(keyring, first.ledgerId) }
+    const chain = { workspace: id, ledgerId, before, idemSecret: idempotencySecret(keyring, first.ledgerId, value.idempotency) }
     known.set(value.ledgerId, chain)
     return chain
   }

@@ -41,6 +41,8 @@ export interface WorkspaceDocument extends WorkspaceSettings {
   readonly genesis: string
   readonly ledgerId: string
   readonly origin: string
+  /** What stands behind `idem`, sealed. Absent: it is made of the data's first secret. */
+  readonly idempotency?: string
   /** The ledgers that this one goes on from, oldest first; absent while it goes on from none. */
   readonly former?: readonly FormerEpoch[]
 }

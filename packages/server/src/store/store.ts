@@ -227,6 +227,8 @@ export interface StoppedStore {
   readonly registry: Registry
   readonly isCopy: boolean
   takeOffMark(): void
+  /** Writes all documents anew: nothing of what they held before is left in the file. */
+  rewriteDocuments(): void
   close(): Promise<void>
 }
 

@@ -61,7 +61,7 @@ export const tokenLives: Readonly<Record<TokenType, { readonly usual: number; re
 
 export function createTokens({ registry, ledger, clock, keyring, rootKey }: TokenParts): Tokens {
   const macs = createMacs(keyring.peppers)
-  // With another instance key, what the former one made is over.
+  // With another instance key, what the former one made is over, unless it was rotated and its tokens were to live on.
   const instanceMac = instanceKeyName(keyring.secret, rootKey)
 
   return {
@@ -115,7 +115,7 @@ export function createTokens({ registry, ledger, clock, keyring, rootKey }: Toke
   async function minterLives(workspace: string, { minter, createdAt }: TokenDocument): Promise<boolean> {
     switch (minter.kind) {
       case "instance":
-        return minter.mac === instanceMac
+        return minter.mac === instanceMac || keyring.instanceKeys.includes(minter.mac)
       case "api-key": {
         const key = await registry.get("api-key", workspace, minter.id)
         return key !== undefined && key.value.revokedAt === undefined

@@ -3,7 +3,7 @@
 import { canonicalize, ledgerId, toBase64Url, toHex, type JsonObject } from "@tallystick/proof"
 import { isoTime, type Clock } from "../clock.ts"
 import { LedgerError } from "../error.ts"
-import type { Keyring } from "../keyring.ts"
+import { sealIdempotency, type Keyring } from "../keyring.ts"
 import type { Ledger } from "../ledger/ledger.ts"
 import type { Random } from "../ledger/random.ts"
 import { sha256 } from "../sha256.ts"
@@ -104,19 +104,21 @@ export function createWorkspaces({ registry, ledger, clock, keyring, host }: Wor
     const createdAt = isoTime(nowMs)
     const genesis = makeGenesis(ledger.random, host, id, createdAt)
     const { origin } = genesis
+    const made = ledgerId(canonicalize(genesis), sha256)
     const value: WorkspaceDocument = {
       name: name ?? id,
       createdAt,
       ...defaultSettings,
       ...definedOf(settings),
       genesis: canonicalize(genesis),
-      ledgerId: toHex(ledgerId(canonicalize(genesis), sha256)),
+      ledgerId: toHex(made),
       origin,
+      ...keptIdempotency(made),
     }
     const document: Document<"workspace"> = { kind: "workspace", workspace: id, id, version: 1, serial: 0, value }
     const { change: keyChange, vkey } = makeLogKey(keyring, ledger.random, { workspace: id, origin, createdAt })
     const project = newProject(by, id, { id: firstProject }, nowMs)
-    const made = actSaid(
+    const created = actSaid(
       by,
       "workspace.create",
       { id, type: "workspace", name: value.name },
@@ -124,11 +126,19 @@ export function createWorkspaces({ registry, ledger, clock, keyring, host }: Wor
       nowMs,
     )
     try {
-      await ledger.record(document, [made, project.said], [{ ...document, version: 0 }, keyChange, project.change])
+      await ledger.record(document, [created, project.said], [{ ...document, version: 0 }, keyChange, project.change])
     } catch (error) {
       throw error instanceof LedgerError && error.code === "conflict" ? taken() : error
     }
     return get(id)
+  }
+
+  /** Of the first secret it is made again; of any later one it would be lost with the secret. */
+  function keptIdempotency(of: Uint8Array): Pick<WorkspaceDocument, "idempotency"> {
+    if (keyring.generation === 1) return {}
+    const fresh = new Uint8Array(32)
+    ledger.random(fresh)
+    return { idempotency: sealIdempotency(keyring, of, fresh) }
   }
 }
 

@@ -31,6 +31,8 @@ export function openForWriting(path: string, layout: Layout, durability: Durabil
   const reachesTheDisk = durability === "full" ? "ON" : "OFF"
   database.exec(`PRAGMA synchronous = ${durability.toUpperCase()};`)
   database.exec(`PRAGMA fullfsync = ${reachesTheDisk}; PRAGMA checkpoint_fullfsync = ${reachesTheDisk};`)
+  // What a document held before, such as a sealed key that was destroyed, must not stay in a free part of the file. Entries are never replaced.
+  if (layout === "journal") database.exec("PRAGMA secure_delete = ON;")
   settle(database)
   assert.equal(pragma(database, "journal_mode"), "wal", `${layout} must be in WAL mode`)
   assert.equal(pragma(database, "synchronous"), durability === "full" ? 2 : 1, `${layout} must be opened with synchronous=${durability}`)

@@ -9,6 +9,7 @@ import { cacheRegistry } from "../cached.ts"
 import type { DerivedStore, FilingStore, JournalReader, Registry, Snapshot, StoppedStore, Store, WatchedStore } from "../store.ts"
 import { copyDatabase, isMarked, markCopy, openStill, takeOffMark } from "./copy.ts"
 import { isDamage, openForReading, openForWriting, requireLedger } from "./database.ts"
+import { rewriteDocuments } from "./documents.ts"
 import { fillRun } from "./fill.ts"
 import { finderModule, type FinderQuestions } from "./finder.ts"
 import { createIndex } from "./index.ts"
@@ -191,6 +192,7 @@ export function openSqliteStopped(folder: string): StoppedStore {
       registry: registryOf(journal),
       isCopy: isMarked(journal),
       takeOffMark: () => takeOffMark(journal),
+      rewriteDocuments: () => rewriteDocuments(journal),
       async close() {
         journal.close()
         lock.release()

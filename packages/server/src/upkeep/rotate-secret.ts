@@ -1,0 +1,199 @@
+// Gives the data another secret: what is sealed is sealed anew, a workspace at a time, and what must outlive the secret before goes into the
+// keyring. Cut short anywhere, it goes on when it is run again. Meanwhile a service that is given both secrets can be started.
+
+import { strict as assert } from "node:assert"
+import { equalBytes } from "@tallystick/proof"
+import { allWorkspaces, checkStore } from "../check-store.ts"
+import { isoTime, systemClock } from "../clock.ts"
+import { StartError } from "../error.ts"
+import { generationOf, idempotencyAnew, nextKeyring, sealAnew, type Keyring } from "../keyring.ts"
+import { createLedger, type Ledger } from "../ledger/ledger.ts"
+import type { Limits } from "../limits.ts"
+import { epochsOf } from "../store/epochs.ts"
+import { logKeysMax } from "../store/log-keys.ts"
+import { openStopped, openStore } from "../store/open.ts"
+import type { Change, Document, Registry, Store } from "../store/store.ts"
+import { actSaid, recordPlanned } from "../workspace/acts.ts"
+import { instanceWorkspace } from "../workspace/allow.ts"
+import { instanceOf, makeInstance } from "../workspace/opening.ts"
+import { keptKeyring, keyringChange, openKeyring } from "../workspace/opening-keyring.ts"
+import { createWorkspaces, type Workspaces } from "../workspace/workspaces.ts"
+
+export interface RotateSecretOptions {
+  readonly data: string
+  readonly headsPath: string
+  readonly limits: Limits
+  /** The name that the workspace `instance` is published under, if it is made now. */
+  readonly host: string
+  /** The new one, and the one before it. */
+  readonly secret: Uint8Array
+  readonly previous: Uint8Array
+  readonly rootKey: string
+  /** Has the next start know these, the newest first. */
+  readonly keep: (secrets: readonly Uint8Array[]) => void
+  /** Is told of each step that is on the disk. */
+  readonly progress: (step: string) => void
+}
+
+export interface SecretRotated {
+  readonly generation: number
+  readonly workspaces: number
+  /** It had ended before; nothing was changed. */
+  readonly wasOver: boolean
+}
+
+export async function rotateSecret(options: RotateSecretOptions): Promise<SecretRotated> {
+  const { data, secret, previous, keep, progress } = options
+  const { keyring, workspaces } = await look(options)
+  const isNewest = equalBytes(keyring.secret, secret)
+  const wasOver = isNewest && keyring.before === undefined
+  if (!isNewest && keyring.before !== undefined)
+    throw new StartError("the rotation that has begun is to the secret in TALLYSTICK_SECRET_PREVIOUS: exchange the two, and run this again")
+  if (!wasOver) {
+    keep([secret, previous])
+    progress("both secrets are kept")
+    await within(options, async (store) => resealAll(options, store, await begun(options, store, keyring)))
+    rewriteDocuments(data)
+    progress("what was sealed before is overwritten")
+    await within(options, (store) => end(options, store))
+    progress("the secret before opens nothing any more")
+  }
+  keep([secret])
+  progress("the secret before is not kept any more")
+  return { generation: wasOver || isNewest ? keyring.generation : keyring.generation + 1, workspaces, wasOver }
+}
+
+async function look({ data, secret, previous }: RotateSecretOptions): Promise<{ readonly keyring: Keyring; readonly workspaces: number }> {
+  const store = openStopped(data)
+  try {
+    const keyring = await openKeyring(store.registry, { secret, previous })
+    return { keyring, workspaces: (await allWorkspaces(store.registry)).length }
+  } finally {
+    await store.close()
+  }
+}
+
+/** While nobody serves, on data that may be written to. */
+async function within<T>({ data, headsPath, limits }: RotateSecretOptions, act: (store: Store) => Promise<T>): Promise<T> {
+  // A thread of the store that ends has not said what became of the last entry: the process must not go on as if it knew.
+  const onDeath = (cause: Error): void => {
+    throw cause
+  }
+  const store = await openStore({ folder: data, reserveBytes: limits.diskReserveBytes, onDeath })
+  try {
+    const { readOnly } = await checkStore(store, headsPath, limits)
+    if (readOnly !== undefined) throw new StartError(readOnly)
+    return await act(store)
+  } finally {
+    await store.close()
+  }
+}
+
+interface Parts {
+  readonly ledger: Ledger
+  readonly workspaces: Workspaces
+}
+
+function partsOf({ limits, host }: RotateSecretOptions, { journal, registry }: Store, keyring: Keyring): Parts {
+  const report = { commit: () => {}, advanced: () => {} }
+  const ledger = createLedger({ journal, clock: systemClock, limits, keyring, report })
+  return { ledger, workspaces: createWorkspaces({ registry, ledger, clock: systemClock, keyring, host }) }
+}
+
+/** The keyring of the new generation. From here on, what is made is sealed under the new secret. */
+async function begun(options: RotateSecretOptions, store: Store, keyring: Keyring): Promise<Keyring> {
+  if (keyring.before !== undefined) return keyring
+  const { registry } = store
+  const { ledger, workspaces } = partsOf(options, store, keyring)
+  await makeInstance(registry, workspaces)
+  const next = nextKeyring(keyring, options.secret, options.rootKey)
+  await recordPlanned(ledger, await instanceOf(workspaces), async () => ({
+    said: [said("rotate", next)],
+    changes: [keyringChange(next, await keptKeyring(registry), undefined)],
+  }))
+  options.progress(`generation ${next.generation} has begun`)
+  return next
+}
+
+/** So many share a commit. */
+const atOnce = 32
+
+async function resealAll(options: RotateSecretOptions, store: Store, keyring: Keyring): Promise<void> {
+  const { ledger } = partsOf(options, store, keyring)
+  const workspaces = await allWorkspaces(store.registry)
+  let done = 0
+  for (let at = 0; at < workspaces.length; at += atOnce) {
+    await Promise.all(
+      workspaces.slice(at, at + atOnce).map(async (workspace) => {
+        await reseal(store.registry, ledger, workspace, keyring)
+        options.progress(`${++done} of ${workspaces.length} workspaces`)
+      }),
+    )
+  }
+}
+
+/** What a workspace keeps sealed, in one commit. */
+async function reseal(registry: Registry, ledger: Ledger, { id }: Document<"workspace">, keyring: Keyring): Promise<void> {
+  const workspace = await registry.get("workspace", id, id)
+  assert(workspace !== undefined, "nobody removes a workspace")
+  await recordPlanned(ledger, workspace, async () => {
+    const keys = await registry.list("log-key", id, Number.MAX_SAFE_INTEGER, logKeysMax)
+    const changes: readonly Change[] = [...keys.flatMap((key) => keyAnew(keyring, key)), ...idempotencyChange(keyring, workspace)]
+    return changes.length === 0 ? undefined : { said: [said("reseal", keyring)], changes }
+  })
+}
+
+function keyAnew(keyring: Keyring, key: Document<"log-key">): readonly Change[] {
+  const { vkey, wrapped: before } = key.value
+  const wrapped = before === "" ? undefined : sealAnew(keyring, "log keys", vkey, before)
+  return wrapped === undefined ? [] : [{ ...key, value: { ...key.value, wrapped } }]
+}
+
+function idempotencyChange(keyring: Keyring, workspace: Document<"workspace">): readonly Change[] {
+  const epochs = epochsOf(workspace)
+  const { ledgerId } = epochs.at(-1) ?? epochs[0]
+  const idempotency = idempotencyAnew(keyring, ledgerId, workspace.value.idempotency)
+  return idempotency === undefined ? [] : [{ ...workspace, value: { ...workspace.value, idempotency } }]
+}
+
+/** Nothing that was sealed before is left in the file, not even where nobody looks: a backup copies whole pages. */
+function rewriteDocuments(data: string): void {
+  const store = openStopped(data)
+  store.rewriteDocuments()
+  void store.close()
+}
+
+async function end(options: RotateSecretOptions, store: Store): Promise<void> {
+  const { registry } = store
+  const { secret, previous } = options
+  const keyring = await openKeyring(registry, { secret, previous })
+  await assertResealed(registry, keyring)
+  const { ledger, workspaces } = partsOf(options, store, keyring)
+  await recordPlanned(ledger, await instanceOf(workspaces), async () => ({
+    said: [said("retire", keyring)],
+    changes: [keyringChange(keyring, await keptKeyring(registry), isoTime(systemClock.now()))],
+  }))
+}
+
+/** The secret before is about to be thrown away. */
+async function assertResealed(registry: Registry, { generation }: Keyring): Promise<void> {
+  for (const { id, value } of await allWorkspaces(registry)) {
+    const keys = await registry.list("log-key", id, Number.MAX_SAFE_INTEGER, logKeysMax)
+    const sealed = [value.idempotency ?? "", ...keys.flatMap((key) => (key.value.wrapped === "" ? [] : [key.value.wrapped]))]
+    assert(
+      sealed.every((one) => generationOf(one) === generation),
+      `something of workspace ${id} is sealed under the secret before`,
+    )
+  }
+}
+
+/** `rotate` begins, `reseal` is of one workspace, `retire` ends. */
+function said(act: "rotate" | "reseal" | "retire", { generation }: Keyring) {
+  return actSaid(
+    { kind: "instance" },
+    `security.secret.${act}`,
+    { id: instanceWorkspace, type: "secret" },
+    { generation },
+    systemClock.now(),
+  )
+}

@@ -1,0 +1,19 @@
+import { runRotateSecret } from "../../packages/server/src/cli/secret.ts"
+
+// `tallystick secret rotate` with a kill in it:   node test/crash/rotate-killed.ts <n>
+//
+// It is killed, and has no chance to do anything about it, when the n-th of its steps is on the disk. Before that, it says which.
+
+const killedAt = Number(process.argv[2])
+let steps = 0
+
+await runRotateSecret({
+  environment: process.env,
+  say: (text) => process.stdout.write(text),
+  progress: (step) => {
+    steps += 1
+    if (steps < killedAt) return
+    process.stdout.write(`killed: ${step}\n`)
+    process.kill(process.pid, "SIGKILL")
+  },
+})

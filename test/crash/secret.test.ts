@@ -1,0 +1,177 @@
+import assert from "node:assert/strict"
+import { spawn } from "node:child_process"
+import { randomBytes } from "node:crypto"
+import { readFile } from "node:fs/promises"
+import { join } from "node:path"
+import { DatabaseSync } from "node:sqlite"
+import { test } from "node:test"
+import { expectChain } from "../chain.ts"
+import { browserOf, setUpFirst, signIn } from "../people.ts"
+import { compileCache, eventFor, makeKey, makeWorkspace, type Service } from "../service.ts"
+import { startInVain, startProgram, type Ended } from "./programs.ts"
+
+// The secret is rotated, and killed while it is: nobody who uses the service notices, and the secret before opens nothing any more.
+
+const product = join(import.meta.dirname, "..", "..", "packages", "server", "bin", "tallystick.mjs")
+const killed = join(import.meta.dirname, "rotate-killed.ts")
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+function run(program: string, args: readonly string[], environment: Environment): Promise<Ended> {
+  const child = spawn(process.execPath, [program, ...args], {
+    env: { PATH: process.env["PATH"], NODE_COMPILE_CACHE: compileCache, ...environment },
+    stdio: ["ignore", "pipe", "pipe"],
+  })
+  const said = { output: "", log: "" }
+  child.stdout.setEncoding("utf8").on("data", (text: string) => (said.output += text))
+  child.stderr.setEncoding("utf8").on("data", (text: string) => (said.log += text))
+  return new Promise((resolve) => child.once("close", (code) => resolve({ code, ...said })))
+}
+
+/** What people and programs have in their hands, and must go on to work. */
+interface Held {
+  readonly expect: (service: Service) => Promise<void>
+}
+
+async function handOut(service: Service, email: string): Promise<Held> {
+  const workspace = await makeWorkspace(service)
+  const { id, path } = workspace
+  const admin = await makeKey(service, id, { scopes: ["admin"] })
+  await admin.patch(`${path}/projects/core`, { activityLinks: true })
+  const activity = { projectId: "core", subject: "usr_1" }
+  const tokens: string[] = []
+  for (const by of [service.root, workspace.reader]) {
+    const made = await by.post(`${path}/activity/token`, activity)
+    assert.equal(made.status, 201, made.text)
+    tokens.push(made.json<{ token: string }>().token)
+  }
+  const [event, key] = [eventFor(id, { userVisible: true }), "an-order-of-long-ago"]
+  const first = await workspace.writer.write(event, key)
+  assert.equal(first.status, 202)
+  const person = email === "first@example.com" ? await setUpFirst(service, email) : undefined
+  const vkey = (await workspace.reader.get(`${path}/tlog/log.vkey`)).text
+  return {
+    async expect(now) {
+      const [writer, reader] = [workspace.writer, workspace.reader].map(({ bearer }) => now.client(bearer))
+      assert.ok(writer !== undefined && reader !== undefined)
+      const again = await writer.write(event, key)
+      assert.deepEqual([again.status, again.text], [202, first.text], "a used key answers with the first receipt")
+      assert.equal(again.headers.get("idempotency-replayed"), "true")
+      assert.equal((await writer.write(eventFor(id))).status, 202)
+      for (const token of tokens) assert.equal((await now.client(token).get(`${path}/activity`)).status, 200, "a token opens what it did")
+      assert.equal((await now.client(admin.bearer).get(`${path}/api-keys`)).status, 200)
+      if (person !== undefined) {
+        assert.equal((await browserOf(now.client(), person.cookie).get("/v1/session")).status, 200, "whoever was signed in still is")
+        assert.equal((await signIn(now, email)).id, person.id)
+      }
+      assert.equal((await reader.get(`${path}/tlog/log.vkey`)).text, vkey, "the log's key is another thing")
+      await expectChain(reader, id)
+    },
+  }
+}
+
+const hex = () => randomBytes(32).toString("hex")
+
+async function expectWhole(data: string): Promise<void> {
+  const { code, output, log } = await run(product, ["fsck"], { TALLYSTICK_DATA: data })
+  assert.equal(code, 0, output + log)
+}
+
+/** Everything that documents keep sealed. */
+function sealedIn(data: string): readonly string[] {
+  using journal = new DatabaseSync(join(data, "journal.db"), { readOnly: true })
+  const rows = journal.prepare("SELECT value FROM documents").all()
+  return rows.flatMap(({ value }) => {
+    const { wrapped, idempotency, sealed } = JSON.parse(String(value)) as Record<string, string | undefined>
+    return [wrapped, idempotency, sealed].filter((one): one is string => one !== undefined && one !== "")
+  })
+}
+
+test(
+  "a secret is rotated by one command, again and again, and nobody notices; the one before opens nothing",
+  { timeout: 120_000 },
+  async () => {
+    await using service = await startProgram()
+    const held = [await handOut(service, "first@example.com")]
+    const { data, rootKey } = service
+    const path = join(data, "secret")
+    assert.equal(await service.end(), 0)
+    const secrets = [(await readFile(path, "utf8")).trim()]
+    const given = hex()
+    // The first is kept by the data folder, and so is the second, which the command makes; the third is given.
+    const environments = [{}, { TALLYSTICK_SECRET: given, TALLYSTICK_SECRET_PREVIOUS_FILE: path }]
+    for (const [at, environment] of environments.entries()) {
+      const generation = at + 2
+      const before = sealedIn(data)
+      const settings = { TALLYSTICK_DATA: data, TALLYSTICK_ROOT_KEY: rootKey, ...environment }
+      const { code, output, log } = await run(product, ["secret", "rotate"], settings)
+      assert.equal(code, 0, log)
+      assert.match(output, new RegExp(`^The secret is another one, generation ${generation}: what ${generation} workspaces`))
+      secrets.push(at === 0 ? (await readFile(path, "utf8")).trim() : given)
+      assert.match(secrets.at(-1) ?? "", /^[0-9a-f]{64}$/)
+      assert.equal(new Set(secrets).size, generation)
+      const [journal, after] = [await readFile(join(data, "journal.db"), "latin1"), sealedIn(data)]
+      assert.ok(before.length >= 2 && after.every((one) => journal.includes(one)))
+      const left = before.filter((one) => journal.includes(one))
+      assert.deepEqual(left, [], "what was sealed under the secret before is nowhere in the file")
+      await expectWhole(data)
+
+      await using again = await startProgram({ data, environment: at === 0 ? {} : { TALLYSTICK_SECRET: given } })
+      for (const one of held) await one.expect(again)
+      held.push(await handOut(again, "nobody"))
+      const { events } = (await again.root.get("/v1/workspaces/instance/events?projectId=system&query=action:security.secret*")).json()
+      assert.deepEqual(
+        events.slice(0, 3).map(({ action, metadata }: { action: string; metadata: object }) => [action, metadata]),
+        ["retire", "reseal", "rotate"].map((act) => [`security.secret.${act}`, { generation }]),
+      )
+      assert.equal(await again.end(), 0)
+    }
+    for (const former of secrets.slice(0, 2)) {
+      const refused = await startInVain({ TALLYSTICK_DATA: data, TALLYSTICK_SECRET: former })
+      assert.equal(refused.code, 1)
+      assert.match(refused.log, /^tallystick: TALLYSTICK_SECRET is not the secret of this data, which was rotated[^\n]*\n$/)
+    }
+  },
+)
+
+test(
+  "killed after any of its steps, the service goes on with both, either alone is told what to do, and it ends",
+  { timeout: 240_000 },
+  async (t) => {
+    await using service = await startProgram()
+    const held = [await handOut(service, "first@example.com")]
+    const { data, rootKey } = service
+    const kept = async () => (await readFile(join(data, "secret"), "utf8")).trim().split("\n")
+    const [old = ""] = await kept()
+    assert.equal(await service.end(), 0)
+
+    const steps: string[] = []
+    for (let killedAt = 1, ended = false; !ended; killedAt++) {
+      const { code, output, log } = await run(killed, [String(killedAt)], { TALLYSTICK_DATA: data, TALLYSTICK_ROOT_KEY: rootKey })
+      ended = code === 0
+      const [, step = ""] = /^killed: (.+)$/m.exec(output) ?? []
+      assert.ok(ended || step !== "", output + log)
+      if (step !== "") steps.push(step)
+      assert.equal((await kept()).length, ended ? 1 : 2)
+      await using again = await startProgram({ data })
+      for (const one of held) await one.expect(again)
+      // What is made meanwhile outlives the rotation as well.
+      if (/begun|workspaces/.test(step) && held.length < 3) held.push(await handOut(again, "nobody"))
+      assert.equal(await again.end(), 0)
+      await expectWhole(data)
+      for (const one of /begun|overwritten/.test(step) ? await kept() : []) {
+        const refused = await startInVain({ TALLYSTICK_DATA: data, TALLYSTICK_SECRET: one })
+        assert.equal(refused.code, 1)
+        assert.match(refused.log, /^tallystick: the secret of this data is being rotated: set TALLYSTICK_SECRET[^\n]*\n$/)
+      }
+    }
+    t.diagnostic(steps.join(", "))
+    for (const expected of [/are kept/, /has begun/, /of \d workspaces/, /overwritten/, /opens nothing/]) {
+      const isReached = steps.some((step) => expected.test(step))
+      assert.ok(isReached, `it was not killed at ${expected}: ${steps.join(", ")}`)
+    }
+    assert.ok(!(await kept()).includes(old))
+    const refused = await startInVain({ TALLYSTICK_DATA: data, TALLYSTICK_SECRET: old })
+    assert.match(refused.log, /^tallystick: TALLYSTICK_SECRET is not the secret of this data, which was rotated/)
+  },
+)
