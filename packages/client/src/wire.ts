@@ -743,6 +743,7 @@ export interface Limits {
   readonly packReceiptsMax: number
   readonly packBytesMax: number
   readonly packDownloadsPerMinute: number
+  readonly pageBytesMax: number
   readonly anonymousReadsPerMinute: number
   readonly failedLoginsPerMinute: number
   readonly [further: string]: unknown

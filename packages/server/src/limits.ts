@@ -70,6 +70,16 @@ export interface Limits {
   readonly auditRoundEveryMs: number
   /** Entries whose links are computed again at every start. */
   readonly recheckEntries: number
+  /** A page of entries ends before it is larger, after one entry at least: what a client takes in a second, and a telephone can hold. */
+  readonly pageBytesMax: number
+  /** Of the entries of pages that are looked at before the next requests are heard: some milliseconds of work. */
+  readonly pageTurnBytesMax: number
+  /** Pages that are built, in all and of one workspace: more would only share the same thread, and each holds some megabytes. */
+  readonly pagesAtOnceMax: number
+  readonly pagesOfWorkspaceMax: number
+  /** Pages that wait for that: a request's memory each, some kilobytes; and how long, which is less than a client does. */
+  readonly pagesWaitingMax: number
+  readonly pageWaitMs: number
   /** Entries of an evidence pack: more are an export. */
   readonly packReceiptsMax: number
   /** Its bytes: what a browser can still check, and far below what a ZIP can say. */
@@ -138,6 +148,12 @@ export const defaultLimits: Limits = {
   auditEntriesPerSecond: 500,
   auditRoundEveryMs: 60_000,
   recheckEntries: 1000,
+  pageBytesMax: 4 * 1024 * 1024,
+  pageTurnBytesMax: 64 * 1024,
+  pagesAtOnceMax: 8,
+  pagesOfWorkspaceMax: 4,
+  pagesWaitingMax: 2000,
+  pageWaitMs: 5000,
   packReceiptsMax: 10_000,
   packBytesMax: 1024 * 1024 * 1024,
   packsAtOnceMax: 4,

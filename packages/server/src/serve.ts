@@ -3,6 +3,7 @@
 import { statfs } from "node:fs/promises"
 import type { FastifyInstance } from "fastify"
 import type { Logger } from "pino"
+import { createAdmission } from "./admission.ts"
 import { checkStore, type CheckedStore } from "./check-store.ts"
 import { systemClock } from "./clock.ts"
 import { httpUrl, type Config } from "./config.ts"
@@ -122,7 +123,7 @@ async function start(
     store,
     ledger,
     ...administered({ ...parts, limits, keyRequestsPerMinute: config.keyRequestsPerMinute, host: new URL(address.url).hostname }, rootKey),
-    queries: createQueries(store, (workspace) => filing.catchUp(workspace)),
+    queries: createQueries({ store, limits, file: (workspace) => filing.catchUp(workspace), ...pagingOf(limits) }),
     logKeys: createLogKeys({ ...parts, journal: store.journal, index: store.index, limits, seal: (workspace) => watching.seal(workspace) }),
     packs: createPacks({ ...parts, store, limits, seal: (workspace) => watching.seal(workspace) }),
     clock: systemClock,
@@ -203,6 +204,16 @@ function administered(
     accounts: createAccounts({ ...parts, workspaces }),
     sessions: createSessions(parts),
     rates: ratesOf(parts.limits, parts.keyRequestsPerMinute),
+  }
+}
+
+/** How many pages are built at once, and how they share the thread. */
+function pagingOf({ pagesAtOnceMax, pagesOfWorkspaceMax, pagesWaitingMax, pageWaitMs, pageTurnBytesMax }: Limits) {
+  const turns = createTurns({ turnBytesMax: pageTurnBytesMax, turnsWaitingBytesMax: Number.POSITIVE_INFINITY })
+  const counts = { atOnceMax: pagesAtOnceMax, perWorkspaceMax: pagesOfWorkspaceMax, waitingMax: pagesWaitingMax, waitMs: pageWaitMs }
+  return {
+    building: createAdmission(systemClock, { ...counts, of: "pages" }),
+    pace: (bytes: number, signal: AbortSignal | undefined) => turns.take(bytes, () => signal?.throwIfAborted()),
   }
 }
 

@@ -227,10 +227,10 @@ const keys: LogKeys = { keys: [{ vkey, fromSize: 0, toSize: null }] }
 function limits(): Limits {
   const { eventBytesMax, batchBytesMax, batchEventsMax, depthMax, stringBytesMax, headersBytesMax, uriBytesMax } = defaultLimits
   const { headersTimeoutMs, bodyTimeoutMs, queuedEventsMax, packReceiptsMax, packBytesMax } = defaultLimits
-  const { packDownloadsPerMinute, anonymousReadsPerMinute, failedLoginsPerMinute } = defaultLimits
+  const { packDownloadsPerMinute, pageBytesMax, anonymousReadsPerMinute, failedLoginsPerMinute } = defaultLimits
   const ofBodies = { eventBytesMax, batchBytesMax, batchEventsMax, depthMax, stringBytesMax }
   const ofRequests = { headersBytesMax, uriBytesMax, headersTimeoutMs, bodyTimeoutMs, queuedEventsMax, packReceiptsMax, packBytesMax }
-  return { ...ofBodies, ...ofRequests, packDownloadsPerMinute, anonymousReadsPerMinute, failedLoginsPerMinute }
+  return { ...ofBodies, ...ofRequests, packDownloadsPerMinute, pageBytesMax, anonymousReadsPerMinute, failedLoginsPerMinute }
 }
 
 const list = <Name extends string, Item>(name: Name, item: Item) => ({ [name]: [item], nextCursor: null })

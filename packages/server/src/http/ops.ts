@@ -72,10 +72,10 @@ function shownLimits({ limits }: Service) {
   const { eventBytesMax, batchBytesMax, batchEventsMax, depthMax, stringBytesMax } = limits
   const ofBodies = { eventBytesMax, batchBytesMax, batchEventsMax, depthMax, stringBytesMax }
   const { headersBytesMax, uriBytesMax, headersTimeoutMs, bodyTimeoutMs, queuedEventsMax } = limits
-  const { packReceiptsMax, packBytesMax, packDownloadsPerMinute, anonymousReadsPerMinute, failedLoginsPerMinute } = limits
+  const { packReceiptsMax, packBytesMax, packDownloadsPerMinute, pageBytesMax, anonymousReadsPerMinute, failedLoginsPerMinute } = limits
   const ofRequests = { headersBytesMax, uriBytesMax, headersTimeoutMs, bodyTimeoutMs, queuedEventsMax }
-  const ofPacks = { packReceiptsMax, packBytesMax, packDownloadsPerMinute }
-  return { ...ofBodies, ...ofRequests, ...ofPacks, anonymousReadsPerMinute, failedLoginsPerMinute }
+  const ofAnswers = { packReceiptsMax, packBytesMax, packDownloadsPerMinute, pageBytesMax }
+  return { ...ofBodies, ...ofRequests, ...ofAnswers, anonymousReadsPerMinute, failedLoginsPerMinute }
 }
 
 function writableCheck({ halted }: Service): Check {

@@ -2,15 +2,31 @@ import assert from "node:assert/strict"
 import { createHash } from "node:crypto"
 import test from "node:test"
 import { encodeRecord } from "@tallystick/proof"
+import { createAdmission, type AdmissionLimits } from "../admission.ts"
+import { systemClock } from "../clock.ts"
+import { LedgerError } from "../error.ts"
 import type { Filed } from "../store/search.ts"
 import type { Document, Linked } from "../store/store.ts"
 import { openMemory } from "../store/memory.ts"
-import { createQueries, type PageRequest } from "./search.ts"
+import { createQueries, type PageRequest, type Queries, type QueryParts } from "./search.ts"
 
 const dayMs = 86_400_000
 const ledgerId = Buffer.alloc(32, 7)
 /** So little is recorded here that all of it is looked through. */
 const nothingWaits = () => assert.fail("nothing has to be filed first")
+
+const limits: AdmissionLimits & QueryParts["limits"] = {
+  atOnceMax: 8,
+  perWorkspaceMax: 8,
+  waitingMax: 8,
+  waitMs: 1000,
+  pageBytesMax: 4 * 1024 * 1024,
+}
+
+function queriesOf(store: QueryParts["store"], changes: Partial<QueryParts["limits"]> = {}): Queries {
+  const building = createAdmission(systemClock, { ...limits, of: "pages" })
+  return createQueries({ store, file: nothingWaits, building, pace: () => undefined, limits: { ...limits, ...changes } })
+}
 
 /** A workspace whose entries are nothing but their times. */
 async function openTimes() {
@@ -18,14 +34,14 @@ async function openTimes() {
   const times: number[] = []
   let previousHash: Uint8Array = ledgerId
 
-  async function append(timesMs: readonly number[]): Promise<void> {
+  async function append(timesMs: readonly number[], bodies: readonly string[] = []): Promise<void> {
     const from = { sequence: times.length, hash: previousHash, timeMs: times.at(-1) ?? 0 }
     const entries = timesMs.map((timeMs, place): Linked => {
       const index = times.length + place
       const record = encodeRecord({ kind: "event", index, timeMs, ledgerId, previousHash, bodyHash: Buffer.alloc(32) })
       previousHash = createHash("sha256").update("\0").update(record).digest()
       const receipt = `rcp_${String(index).padStart(36, "0")}`
-      return { record, receipt, idem: undefined, bodySalt: Buffer.alloc(16), body: Buffer.from("{}"), disclosures: "" }
+      return { record, receipt, idem: undefined, bodySalt: Buffer.alloc(16), body: Buffer.from(bodies[place] ?? "{}"), disclosures: "" }
     })
     assert.deepEqual(await served.journal.append([{ workspace: "acme", from, entries }]), [{ kind: "done" }])
     await filing.search.file(
@@ -35,7 +51,7 @@ async function openTimes() {
     times.push(...timesMs)
   }
 
-  return { queries: createQueries(served, nothingWaits), times, append }
+  return { served, queries: queriesOf(served), times, append }
 }
 
 function filedAt(sequence: number, occurredMs: number): Filed {
@@ -106,10 +122,69 @@ test("the archive ends where the days do, to the millisecond, as time goes on an
 
 test("what the search knows of and the journal does not have is broken at its place, and so is what followed it", async () => {
   const { served, filing } = openMemory()
-  const queries = createQueries(served, nothingWaits)
+  const queries = queriesOf(served)
   await filing.search.file("acme", [filedAt(1, 0), filedAt(2, 0)])
   const page = await queries.page(workspaceOf(90), request("all"), 0)
   assert.deepEqual([page.total, page.nextCursor, page.verified], [2, 1, false])
   for (const [place, text] of page.events.entries())
-    assert.partialDeepStrictEqual(JSON.parse(text), { sequence: 2 - place, integrity: "broken", action: "", metadata: {} })
+    assert.partialDeepStrictEqual(JSON.parse(Buffer.from(text).toString()), {
+      sequence: 2 - place,
+      integrity: "broken",
+      action: "",
+      metadata: {},
+    })
+})
+
+test("a page ends before its budget, after one entry at least, and paging shows each entry once", async () => {
+  const { served, append } = await openTimes()
+  const sizes = [10, 3000, 10, 900, 900, 900, 10, 20_000, 10]
+  await append(
+    sizes.map(() => 0),
+    sizes.map((size) => JSON.stringify({ text: "x".repeat(size) })),
+  )
+  let read = 0
+  const journal: typeof served.journal = {
+    ...served.journal,
+    async at(...asked) {
+      const rows = await served.journal.at(...asked)
+      read += rows.length
+      return rows
+    },
+  }
+  for (const pageBytesMax of [1, 2500, 6000, 100_000]) {
+    const queries = queriesOf({ ...served, journal }, { pageBytesMax })
+    const seen: number[] = []
+    read = 0
+    for (let cursor = 0, hasMore = true; hasMore;) {
+      const page = await queries.page(workspaceOf(90), { ...request("all"), limit: 4, cursor }, 0)
+      const bytes = page.events.reduce((sum, event) => sum + event.length, 0)
+      assert.ok(page.events.length === 1 || (page.events.length > 1 && bytes <= pageBytesMax), `${bytes} of ${pageBytesMax} bytes`)
+      for (const event of page.events) seen.push((JSON.parse(Buffer.from(event).toString()) as { sequence: number }).sequence)
+      assert.deepEqual([page.total, page.nextCursor], [sizes.length, seen.at(-1)])
+      ;({ nextCursor: cursor, hasMore } = page)
+    }
+    assert.deepEqual(seen, [9, 8, 7, 6, 5, 4, 3, 2, 1], `${pageBytesMax} bytes`)
+    // An entry that did not fit any more, or a part of the budget's size, is all that is read in vain.
+    assert.ok(
+      read <= (pageBytesMax === 100_000 ? sizes.length : 2 * sizes.length),
+      `${read} rows were read for pages of ${pageBytesMax} bytes`,
+    )
+  }
+})
+
+test("a page that nobody waits for any more is not built on", async () => {
+  const { served, append } = await openTimes()
+  await append([0, 0, 0])
+  const leaving = new AbortController()
+  const reason = new LedgerError("bad_request", "left")
+  let looked = 0
+  const parts = { store: served, limits, file: nothingWaits }
+  const building = createAdmission(systemClock, { ...limits, of: "pages" })
+  const pace = (): undefined => {
+    if (++looked === 3) leaving.abort(reason)
+    leaving.signal.throwIfAborted()
+  }
+  const page = createQueries({ ...parts, building, pace }).page(workspaceOf(90), { ...request("all"), signal: leaving.signal }, 0)
+  await assert.rejects(page, reason)
+  assert.equal(looked, 3)
 })

@@ -149,6 +149,21 @@ function journalStories(story: Story): void {
       assert.deepEqual({ ...found, hash: Buffer.from(found?.hash ?? []) }, { ...head, hash: Buffer.from(head.hash) })
       assert.deepEqual((await journal.at("acme", [3, 9, 1])).map(plain), [expected[2], undefined, expected[0]])
       assert.deepEqual((await journal.at("acme", [0, -1])).map(plain), [undefined, undefined])
+      const hex = (await journal.recordsAt("acme", [3, 9, 1])).map((record) => record && Buffer.from(record).toString("hex"))
+      assert.deepEqual(
+        hex,
+        [sealed[2], undefined, sealed[0]].map((entry) => entry && Buffer.from(entry.record).toString("hex")),
+      )
+      assert.deepEqual(await journal.recordsAt("none", [1]), [undefined])
+      const sizes = sealed.map(({ body, disclosures }) => body.length + disclosures.length)
+      const inAll = sizes.reduce((sum, size) => sum + size, 0)
+      for (const [bytesMax, count] of [
+        [inAll, 4],
+        [inAll - 1, 3],
+        [sizes[2] ?? 0, 2],
+        [0, 1],
+      ] as const)
+        assert.equal((await journal.at("acme", [3, 9, 1, 2], bytesMax)).length, count, `${bytesMax} of ${inAll} bytes`)
       assert.deepEqual((await journal.after("acme", 0, 10)).map(plain), expected)
       assert.deepEqual((await journal.after("acme", 1, 1)).map(plain), [expected[1]])
       assert.deepEqual(await journal.after("acme", 3, 10), [])

@@ -8,6 +8,7 @@ import type { DocumentKind } from "./documents.ts"
 import { createMemorySearch } from "./memory-search.ts"
 import { createUnfiled, joined } from "./unfiled.ts"
 import type { Audit, Change, Checkpoint, Document, FilingStore, Group, Head, Outcome, Store, Stored, Tree, WatchedStore } from "./store.ts"
+import { upToBytes } from "./stored-bytes.ts"
 
 export interface MemoryStore {
   readonly served: Store
@@ -36,19 +37,16 @@ export function openMemory(): MemoryStore {
   let audit: Audit | undefined
 
   const chainOf = (workspace: string): Chain => put(chains, workspace, () => ({ entries: [], byKey: new Map(), byReceipt: new Map() }))
+  const entryOf = (workspace: string) => (sequence: number) => chainOf(workspace).entries[sequence - 1]
   const derivedOf = (workspace: string): Derived =>
     put(derived, workspace, () => ({ position: 0, tree: undefined, checkpoint: undefined, tiles: new Map() }))
 
   const journal: Store["journal"] = {
     head: async (workspace) => headOf(chainOf(workspace)),
-    at: async (workspace, sequences) => sequences.map((sequence) => chainOf(workspace).entries[sequence - 1]),
+    at: async (workspace, sequences, bytesMax = Infinity) => [...upToBytes(sequences.map(entryOf(workspace)), bytesMax)],
+    recordsAt: async (workspace, sequences) => sequences.map((sequence) => entryOf(workspace)(sequence)?.record),
     after: async (workspace, sequence, limit) => chainOf(workspace).entries.slice(sequence, sequence + limit),
-    records: async (workspace, sequence, count) =>
-      concat(
-        ...chainOf(workspace)
-          .entries.slice(sequence - 1, sequence - 1 + count)
-          .map(({ record }) => record),
-      ),
+    records: async (workspace, sequence, count) => recordsOf(chainOf(workspace).entries.slice(sequence - 1, sequence - 1 + count)),
     async byReceipt(workspace, receipt) {
       const sequence = chainOf(workspace).byReceipt.get(receipt)
       return sequence === undefined ? undefined : chainOf(workspace).entries[sequence - 1]
@@ -155,6 +153,10 @@ export function openMemory(): MemoryStore {
     watched: { journal, index, registry, close },
     filing: { journal, search, close },
   }
+}
+
+function recordsOf(entries: readonly Stored[]): Uint8Array {
+  return concat(...entries.map(({ record }) => record))
 }
 
 function headOf({ entries }: Chain): Head | undefined {

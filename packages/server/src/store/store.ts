@@ -60,12 +60,17 @@ export type Outcome =
 
 export interface JournalReader {
   head(workspace: string): Promise<Head | undefined>
-  /** One element for each sequence asked for; undefined where nothing is kept. */
-  at(workspace: string, sequences: readonly number[]): Promise<readonly (Stored | undefined)[]>
+  /**
+   * One element for each sequence asked for; undefined where nothing is kept. With `bytesMax` it ends, after one at least, before bodies
+   * and disclosures are more than that.
+   */
+  at(workspace: string, sequences: readonly number[], bytesMax?: number): Promise<readonly (Stored | undefined)[]>
   /** What follows a sequence, in order: up to `limit`, fewer where entries are large, none only where the chain ends. Followers live on this. */
   after(workspace: string, sequence: number, limit: number): Promise<readonly Stored[]>
   /** The records from one sequence on, end to end, 118 bytes each: fewer than `count` where the chain ends or has a hole. */
   records(workspace: string, sequence: number, count: number): Promise<Uint8Array>
+  /** The record of each sequence asked for, without what it commits to; undefined where nothing is kept. */
+  recordsAt(workspace: string, sequences: readonly number[]): Promise<readonly (Uint8Array | undefined)[]>
 }
 
 export interface Journal extends JournalReader {

@@ -36,6 +36,7 @@ export const Limits = shapeOf<WireLimits>()(
       packReceiptsMax: positive,
       packBytesMax: positive,
       packDownloadsPerMinute: positive,
+      pageBytesMax: positive,
       anonymousReadsPerMinute: positive,
       failedLoginsPerMinute: positive,
     },

@@ -59,7 +59,7 @@ const pageFields = {
   returned: count,
   total: count,
   nextCursor: count,
-  hasMore: Type.Boolean(),
+  hasMore: Type.Boolean({ docs: { description: "Also when the page has fewer entries than `limit`: it ended at its budget of bytes" } }),
   verified: Type.Boolean(),
 }
 

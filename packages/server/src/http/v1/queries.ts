@@ -24,7 +24,7 @@ export function queryEndpoints(service: Service): readonly ServiceEndpoint[] {
       params: WorkspaceParams,
       query: EventsQuery,
       answers: { 200: EventsPage },
-      async handle({ caller, params: { workspaceId }, query: asked }) {
+      async handle({ caller, params: { workspaceId }, query: asked, incoming: { signal } }) {
         permit(caller, "read", workspaceId)
         const wanted = wantedOf(caller, asked)
         const workspace = await service.workspaces.get(workspaceId)
@@ -37,10 +37,11 @@ export function queryEndpoints(service: Service): readonly ServiceEndpoint[] {
             limit: asked.limit,
             isProven: asked.include !== undefined,
             sightOf: (content) => (isWithin(content, wanted) ? "all" : "none"),
+            signal,
           },
           service.clock.now(),
         )
-        return { status: 200, body: `{${pageJson(page)}}` }
+        return { status: 200, body: pageJson(page, {}) }
       },
     }),
     endpoint({
@@ -52,7 +53,7 @@ export function queryEndpoints(service: Service): readonly ServiceEndpoint[] {
       params: WorkspaceParams,
       query: ActivityQuery,
       answers: { 200: ActivityPage },
-      async handle({ caller, params: { workspaceId }, query: asked }) {
+      async handle({ caller, params: { workspaceId }, query: asked, incoming: { signal } }) {
         permit(caller, "redeem", workspaceId, ["activity"])
         const { projectId, subject } = boundTo(caller)
         const workspace = await service.workspaces.get(workspaceId)
@@ -67,6 +68,7 @@ export function queryEndpoints(service: Service): readonly ServiceEndpoint[] {
             limit: asked.limit,
             isProven: asked.include !== undefined,
             sightOf: (content) => sightOf(content, subject),
+            signal,
           },
           service.clock.now(),
         )
@@ -77,7 +79,7 @@ export function queryEndpoints(service: Service): readonly ServiceEndpoint[] {
           query: asked.query ?? null,
           policyVersion: project.value.policyVersion ?? 0,
         }
-        return { status: 200, body: `{${pageJson(page)},${JSON.stringify(about).slice(1)}` }
+        return { status: 200, body: pageJson(page, about) }
       },
     }),
   ]
@@ -130,6 +132,11 @@ function sightOf({ actor, target }: Content, { id, types }: Subject): Sight {
   return isActor ? (isTarget ? "all" : "actor") : isTarget ? "target" : "none"
 }
 
-function pageJson({ events, total, nextCursor, hasMore, verified }: EntryPage): string {
-  return `"events":[${events.join(",")}],"returned":${events.length},"total":${total},"nextCursor":${nextCursor},"hasMore":${hasMore},"verified":${verified}`
+/** In bytes: to make one text of large entries and bytes of that again would hold the thread up. */
+function pageJson({ events, total, nextCursor, hasMore, verified }: EntryPage, about: object): Buffer {
+  const rest = JSON.stringify({ returned: events.length, total, nextCursor, hasMore, verified, ...about })
+  const joined = events.flatMap((event, place) => (place === 0 ? [event] : [comma, event]))
+  return Buffer.concat([Buffer.from('{"events":['), ...joined, Buffer.from(`],${rest.slice(1)}`)])
 }
+
+const comma = Buffer.from(",")

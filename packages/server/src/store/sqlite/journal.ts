@@ -56,9 +56,10 @@ export function createJournal(
 
   return {
     head: (workspace) => reader.ask("head", workspace),
-    at: (workspace, sequences) => reader.ask("at", [workspace, sequences]),
+    at: (workspace, sequences, bytesMax) => reader.ask("at", [workspace, sequences, bytesMax]),
     after: (workspace, sequence, limit) => reader.ask("after", [workspace, sequence, limit]),
     records: (workspace, sequence, count) => reader.ask("records", [workspace, sequence, count]),
+    recordsAt: (workspace, sequences) => reader.ask("recordsAt", [workspace, sequences]),
     async byReceipt(workspace, receipt) {
       const sequence = tail.byReceipt(workspace, receipt)
       if (sequence === undefined) return reader.ask("byReceipt", [workspace, receipt])

@@ -207,9 +207,10 @@ export function openSqliteStopped(folder: string): StoppedStore {
 function readerOf(reads: ReturnType<typeof journalReads>): JournalReader {
   return {
     head: async (workspace) => reads.head(workspace),
-    at: async (workspace, sequences) => reads.at(workspace, sequences),
+    at: async (workspace, sequences, bytesMax) => reads.at(workspace, sequences, bytesMax),
     after: async (workspace, sequence, limit) => reads.after(workspace, sequence, limit),
     records: async (workspace, sequence, count) => reads.records(workspace, sequence, count),
+    recordsAt: async (workspace, sequences) => reads.recordsAt(workspace, sequences),
   }
 }
 

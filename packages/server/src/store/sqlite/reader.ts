@@ -30,9 +30,10 @@ type IndexReads = ReturnType<typeof indexReads>
 function questions(journal: JournalReads, documents: DocumentReads, index: IndexReads, filed: ReturnType<typeof filedWorkspaces>) {
   return {
     head: (workspace: string) => journal.head(workspace),
-    at: ([workspace, sequences]: Parameters<JournalReads["at"]>) => journal.at(workspace, sequences),
+    at: ([workspace, sequences, bytesMax]: Parameters<JournalReads["at"]>) => journal.at(workspace, sequences, bytesMax),
     after: ([workspace, sequence, limit]: Parameters<JournalReads["after"]>) => journal.after(workspace, sequence, limit),
     records: ([workspace, sequence, count]: Parameters<JournalReads["records"]>) => journal.records(workspace, sequence, count),
+    recordsAt: ([workspace, sequences]: Parameters<JournalReads["recordsAt"]>) => journal.recordsAt(workspace, sequences),
     places: ([afterN, limit]: Parameters<JournalReads["places"]>) => journal.places(afterN, limit),
     byReceipt([workspace, receipt]: readonly [string, string]) {
       const n = index.entryOfReceipt(receipt)

@@ -5,6 +5,7 @@ import { eventHash, parseJson, parseRecord, recordBytes } from "@tallystick/proo
 import { sha256 } from "../../sha256.ts"
 import type { Documents, DocumentKind } from "../documents.ts"
 import type { Checkpoint, Document, Head, Stored, Tree } from "../store.ts"
+import { bytesOf, upToBytes } from "../stored-bytes.ts"
 import { bucketOf, findInBucket, type KeyRow } from "./runs.ts"
 
 type Row = Readonly<Record<string, unknown>>
@@ -23,6 +24,7 @@ export function journalReads(journal: DatabaseSync) {
   const lastOf = journal.prepare("SELECT sequence, record FROM entries WHERE workspace = ? ORDER BY sequence DESC LIMIT 1")
   const one = journal.prepare(`SELECT ${storedColumns} WHERE e.workspace = ? AND e.sequence = ?`)
   const following = journal.prepare(`SELECT ${storedColumns} WHERE e.workspace = ? AND e.sequence > ? ORDER BY e.sequence LIMIT ?`)
+  const record = journal.prepare("SELECT record FROM entries WHERE workspace = ? AND sequence = ?")
   const recordsFrom = journal.prepare(
     "SELECT sequence, record FROM entries WHERE workspace = ? AND sequence >= ? ORDER BY sequence LIMIT ?",
   )
@@ -33,13 +35,14 @@ export function journalReads(journal: DatabaseSync) {
       const row = number === undefined ? undefined : lastOf.get(number)
       return row === undefined ? undefined : headOf(row)
     },
-    at(workspace: string, sequences: readonly number[]): (Stored | undefined)[] {
+    at(workspace: string, sequences: readonly number[], bytesMax = Number.POSITIVE_INFINITY): (Stored | undefined)[] {
       const number = numberOf(workspace)
       if (number === undefined) return sequences.map(() => undefined)
-      return sequences.map((sequence) => {
+      const read = (sequence: number): Stored | undefined => {
         const row = one.get(number, sequence)
         return row === undefined ? undefined : storedOf(workspace, row)
-      })
+      }
+      return [...upToBytes(sequences.values().map(read), bytesMax)]
     },
     after(workspace: string, sequence: number, limit: number): Stored[] {
       const number = numberOf(workspace)
@@ -48,7 +51,7 @@ export function journalReads(journal: DatabaseSync) {
       for (const row of number === undefined ? [] : following.iterate(number, sequence, limit)) {
         const entry = storedOf(workspace, row)
         entries.push(entry)
-        bytes += (entry.body?.length ?? 0) + entry.disclosures.length
+        bytes += bytesOf(entry)
         if (bytes >= afterBytesMax) break
       }
       return entries
@@ -56,6 +59,13 @@ export function journalReads(journal: DatabaseSync) {
     records(workspace: string, sequence: number, count: number): Uint8Array {
       const number = numberOf(workspace)
       return number === undefined ? new Uint8Array() : joinRecords(recordsFrom.all(number, sequence, count), sequence)
+    },
+    recordsAt(workspace: string, sequences: readonly number[]): (Uint8Array | undefined)[] {
+      const number = numberOf(workspace)
+      return sequences.map((sequence) => {
+        const row = number === undefined ? undefined : record.get(number, sequence)
+        return row === undefined ? undefined : bytes(row["record"])
+      })
     },
     ...placeReads(journal),
   }

@@ -1,0 +1,135 @@
+// A page, built a part at a time: rows are read, looked at again, and shown as their reader may see them. A part is what the thread does in
+// some milliseconds; between two of them others have their turn. The page ends before it is larger than its budget.
+
+import { disclosuresFor, type Content, type Sight } from "../entry.ts"
+import { checkpointFor, epochAt, epochsOf, type Epoch } from "../store/epochs.ts"
+import { vkeyOf } from "../store/log-keys.ts"
+import { bytesOf } from "../store/stored-bytes.ts"
+import type { Checkpoint, Document, Store, Stored } from "../store/store.ts"
+import { findIncluded, findLinked, showEntry, showProof, type Found, type Standing } from "./receipt.ts"
+
+export interface PageSource {
+  readonly store: Pick<Store, "journal" | "index" | "search" | "registry">
+  readonly limits: { readonly pageBytesMax: number }
+  /** Called before so many bytes of entries are looked at: waits for the thread's turn, or throws why they need not be looked at any more. */
+  readonly pace: (bytes: number, signal: AbortSignal | undefined) => Promise<void> | undefined
+}
+
+export interface Reader {
+  /** Each entry comes with its proof. */
+  readonly isProven: boolean
+  /** What of an entry this reader sees. */
+  readonly sightOf: (content: Content) => Sight
+  /** Aborted when nobody waits for the page any more. */
+  readonly signal?: AbortSignal
+}
+
+export interface Shown {
+  /** Each is an object in JSON. Fewer than were asked for where they are large. */
+  readonly events: readonly Uint8Array[]
+  readonly verified: boolean
+}
+
+/** Rows that are asked for with one question: all of an ordinary page. */
+const partBytesMax = 256 * 1024
+
+export async function buildPage(
+  source: PageSource,
+  workspace: Document<"workspace">,
+  sequences: readonly number[],
+  { isProven, sightOf, signal }: Reader,
+  nowMs: number,
+): Promise<Shown> {
+  const { store, limits, pace } = source
+  const events: Uint8Array[] = []
+  let bytes = 0
+  let verified = true
+  const standing = standingOf(store, workspace, nowMs)
+  const vkeyFor = vkeysOf(store.registry)
+  while (events.length < sequences.length) {
+    const bytesMax = Math.min(partBytesMax, limits.pageBytesMax - bytes)
+    const part = readRows(store.journal, workspace.id, sequences.slice(events.length), bytesMax)
+    const [rows, against] = await Promise.all([part, standing])
+    await pace(
+      rows.reduce((sum, { stored }) => sum + bytesOf(stored), 0),
+      signal,
+    )
+    for (const linked of checkRows(workspace, rows, against)) {
+      const { checkpoint } = against(linked.epoch)
+      const found = isProven ? await findIncluded(store, linked, checkpoint) : linked
+      const vkey = isProven ? await vkeyFor(found.epoch, checkpoint) : undefined
+      await pace(bytesOf(found.stored), signal)
+      const event = Buffer.from(showRow(found, workspace, found.opened === undefined ? "none" : sightOf(found.opened.content), vkey))
+      // What is read counts as well as what is shown: a reader who may not see much is not a reason to read on and on.
+      const size = Math.max(event.length, bytesOf(found.stored))
+      if (events.length > 0 && bytes + size > limits.pageBytesMax) return { events, verified }
+      events.push(event)
+      bytes += size
+      verified &&= found.integrity !== "broken"
+    }
+  }
+  return { events, verified }
+}
+
+interface Row {
+  readonly stored: Stored
+  /** The record before it. */
+  readonly before: Uint8Array | undefined
+}
+
+/** The first of these entries, as many as fit, and the records before them. */
+async function readRows(
+  journal: PageSource["store"]["journal"],
+  workspace: string,
+  sequences: readonly number[],
+  bytesMax: number,
+): Promise<readonly Row[]> {
+  const read = await journal.at(workspace, sequences, bytesMax)
+  const part = sequences.slice(0, read.length)
+  const records = new Map(part.map((sequence, place) => [sequence, read[place]?.record]))
+  const others = part.flatMap((sequence) => (sequence === 1 || records.has(sequence - 1) ? [] : [sequence - 1]))
+  const before = others.length === 0 ? [] : await journal.recordsAt(workspace, others)
+  for (const [place, sequence] of others.entries()) records.set(sequence, before[place])
+  return part.map((sequence, place) => ({ stored: read[place] ?? missing(workspace, sequence), before: records.get(sequence - 1) }))
+}
+
+/** What the search knows of and the journal does not have is shown as broken, at its place. */
+function missing(workspace: string, sequence: number): Stored {
+  const nothing = { receipt: "", idem: undefined, bodySalt: undefined, body: undefined, disclosures: "" }
+  return { workspace, sequence, record: new Uint8Array(), ...nothing }
+}
+
+/** What the entries of a page are held against, the same for all of them. */
+async function standingOf(
+  { index, search }: PageSource["store"],
+  workspace: Document<"workspace">,
+  nowMs: number,
+): Promise<(epoch: Epoch) => Standing> {
+  const [newest, position] = await Promise.all([checkpointFor(index, epochsOf(workspace)[0]), search.position(workspace.id)])
+  return ({ end, checkpoint }) => ({ checkpoint: end === undefined ? newest : checkpoint, position, nowMs })
+}
+
+function checkRows(workspace: Document<"workspace">, rows: readonly Row[], against: (epoch: Epoch) => Standing): readonly Found[] {
+  const epochs = epochsOf(workspace)
+  return rows.map(({ stored, before }) => {
+    const epoch = epochAt(epochs, stored.sequence)
+    return findLinked(workspace, epoch, stored, before, against(epoch))
+  })
+}
+
+/** The key of each epoch of a page, looked up once. */
+function vkeysOf(registry: Store["registry"]): (epoch: Epoch, checkpoint: Checkpoint | undefined) => Promise<string> {
+  const known = new Map<number, string>()
+  return async (epoch, checkpoint) => {
+    const vkey = known.get(epoch.number) ?? (await vkeyOf(registry, epoch, checkpoint?.note))
+    known.set(epoch.number, vkey)
+    return vkey
+  }
+}
+
+/** With its proof, if there is a key to show with it. */
+function showRow(found: Found, workspace: Document<"workspace">, sight: Sight, vkey: string | undefined): string {
+  const entry = showEntry(found, workspace, sight)
+  if (vkey === undefined) return entry
+  return `${entry.slice(0, -1)},"proof":${showProof(found, vkey)},"disclosures":${JSON.stringify(disclosuresFor(found.stored, sight))}}`
+}

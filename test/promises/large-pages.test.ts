@@ -1,0 +1,84 @@
+import assert from "node:assert/strict"
+import { readFile } from "node:fs/promises"
+import { join } from "node:path"
+import { after, test } from "node:test"
+import type { EventsPage } from "@tallystick/client/wire"
+import { expectChain } from "../chain.ts"
+import { eventFor, eventually, makeWorkspace, startService, type Reply } from "../service.ts"
+
+// Large entries, many readers at once: a page ends at its budget, nobody else waits for it, and memory stays where it is.
+
+const pageBytesMax = 4 * 1024 * 1024
+const entries = 40
+
+const service = await startService({
+  environment: { NODE_OPTIONS: `--import=${join(import.meta.dirname, "stretches.mjs")}`, TALLYSTICK_LIMIT_PAGE_WAIT_MS: "60000" },
+})
+after(() => service[Symbol.asyncDispose]())
+const acme = await makeWorkspace(service)
+const metadata = Object.fromEntries(["a", "b", "c"].map((name) => [name, 'x"é'.repeat(15_000)]))
+const event = eventFor(acme.id, { metadata })
+for (let at = 0; at < entries; at += 10) {
+  const events = Array.from({ length: 10 }, () => ({ idempotencyKey: crypto.randomUUID(), ...event }))
+  const { text } = await acme.writer.post("/v1/events/batch", { events })
+  assert.equal(text.match(/"receipt":"rcp_/g)?.length, 10, text.slice(0, 300))
+}
+const path = `${acme.path}/events?limit=100`
+await eventually(
+  "they can be found",
+  async () => ((await acme.reader.get(`${acme.path}/events?limit=1`)).status === 200 ? true : undefined),
+  60_000,
+)
+
+/** What it takes to hear who else is there, at worst, in milliseconds of the processor since the last time. */
+async function longestStretch(): Promise<number> {
+  const said = service.log().length
+  service.process.kill("SIGUSR2")
+  const [, longestMs] = await eventually(
+    "the longest stretch",
+    async () => /"longestMs":([0-9.]+)\}/.exec(service.log().slice(said)) ?? undefined,
+  )
+  return Number(longestMs)
+}
+
+async function peakMegabytes(): Promise<number> {
+  const status = await readFile(`/proc/${service.process.pid}/status`, "utf8")
+  return Number(/VmHWM:\s+(\d+)/.exec(status)?.[1]) / 1024
+}
+
+for (const include of ["", "&include=proof"]) {
+  test(`pages of large entries end at their budget, and paging shows each entry once (${include || "without proofs"})`, async () => {
+    const seen: number[] = []
+    for (let cursor = 0, hasMore = true; hasMore;) {
+      const reply = await acme.reader.get(`${path}&cursor=${cursor}${include}`)
+      assert.equal(reply.status, 200, reply.text)
+      const page = reply.json<EventsPage>()
+      assert.ok(reply.bytes.length < pageBytesMax + 1000, `${reply.bytes.length} bytes`)
+      assert.deepEqual([page.returned, page.total, page.verified], [page.events.length, entries, true])
+      assert.ok(!page.hasMore || (page.returned < 100 && reply.bytes.length > pageBytesMax / 2), "it ends for its size alone")
+      seen.push(...page.events.map(({ sequence }) => sequence))
+      assert.equal(page.nextCursor, seen.at(-1))
+      ;({ nextCursor: cursor, hasMore } = page)
+    }
+    assert.deepEqual(
+      seen,
+      [...new Set(seen)].toSorted((a, b) => b - a),
+    )
+    assert.equal(seen.length, entries)
+  })
+}
+
+test("many large pages at once neither hold the thread nor fill the memory", async () => {
+  await longestStretch()
+  const before = await peakMegabytes()
+  const replies = await Promise.all(Array.from({ length: 16 }, (): Promise<Reply> => acme.reader.get(`${path}&include=proof`)))
+  assert.deepEqual(
+    replies.map(({ status }) => status),
+    Array.from(replies, () => 200),
+  )
+  const stretchMs = await longestStretch()
+  const grown = (await peakMegabytes()) - before
+  assert.ok(stretchMs < 50, `the thread worked ${stretchMs} ms without hearing who else was there`)
+  assert.ok(grown < 250, `${Math.round(grown)} MB more were resident`)
+  await expectChain(acme.reader, acme.id)
+})
