@@ -89,7 +89,7 @@ function scan(bytes: Buffer, limits: JsonLimits): number {
       while (at < end && (((inner = bytes[at] as number) >= 0x30 && inner <= 0x39) || inner === 0x2e)) at += 1
       const exponent = at < end && (inner | 0x20) === 0x65
       if (exponent) while (at < end && isOfNumber(bytes[at] as number)) at += 1
-      if ((exponent || at - start > exactCharacters) && !isExact(bytes.toString("latin1", start, at))) return odd
+      if ((exponent || at - start > exactCharacters) && numberFault(bytes.toString("latin1", start, at)) !== undefined) return odd
     }
   }
   return colons
@@ -145,12 +145,23 @@ const exactCharacters = 15
 /** …if its exponent is at most this far from zero, because doubles near their largest and smallest are spaced otherwise. */
 const exactExponent = 290
 
+/** From here on a double has a canonical form with an exponent, which no parser takes for an integer. */
+const exponentFrom = 1e21
+
+/** Why a JSON number is refused; undefined if all parsers read the same from it and from its canonical form. */
+export function numberFault(number: string): string | undefined {
+  const double = Number(number)
+  const size = Math.abs(double)
+  if (!isExact(number, double)) return "is a number that would lose digits; send it as a string"
+  if (size <= Number.MAX_SAFE_INTEGER || size >= exponentFrom) return undefined
+  return "is an integer beyond 9007199254740991, which not every parser reads alike; send it as a string"
+}
+
 /** Whether a JSON number has the decimal value of the shortest form of the double that it parses to. */
-export function isExact(number: string): boolean {
+function isExact(number: string, double: number): boolean {
   const letter = number.search(/[eE]/)
   const characters = letter === -1 ? number.length : letter
   if (characters <= exactCharacters && (letter === -1 || Math.abs(Number(number.slice(letter + 1))) <= exactExponent)) return true
-  const double = Number(number)
   const shortest = String(double)
   return shortest === number || (Number.isFinite(double) && decimalOf(shortest) === decimalOf(number))
 }
@@ -264,7 +275,8 @@ class Reader {
     while (isOfNumber(this.#text.charCodeAt(this.#at))) this.#at += 1
     const number = this.#text.slice(start, this.#at)
     if (!/^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$/.test(number)) this.#fail(start)
-    if (!isExact(number)) throw invalid(`${this.#where()} is a number that would lose digits; send it as a string`)
+    const fault = numberFault(number)
+    if (fault !== undefined) throw invalid(`${this.#where()} ${fault}`)
     return Number(number)
   }
 
