@@ -36,6 +36,7 @@ const floors = [
       "server/limits.ts",
       "server/error.ts",
       "server/log.ts",
+      "server/pace.ts",
       "server/sha256.ts",
       "server/secrets.ts",
       "server/keyring.ts",

@@ -32,6 +32,8 @@ export interface Limits {
   readonly turnBytesMax: number
   /** Bodies that have arrived and wait for that: three tenths of a second of work. */
   readonly turnsWaitingBytesMax: number
+  /** Work on large bodies that is done before the next requests are heard. What cannot be divided, one event of 256 KiB, takes up to 40 ms. */
+  readonly pieceMs: number
   /** Connections at once, of some 20 KB each: more than the machines that write to one ledger, fewer than a process may have files. */
   readonly connectionsMax: number
   /** What a client must take of its answers, in the long run: the slowest of telephones does. */
@@ -129,6 +131,7 @@ export const defaultLimits: Limits = {
   stillTimeoutMs: 60_000,
   turnBytesMax: 128 * 1024,
   turnsWaitingBytesMax: 4 * 1024 * 1024,
+  pieceMs: 10,
   connectionsMax: 10_000,
   answerBytesPerSecondMin: 1024,
   unreadBytesMax: 256 * 1024 * 1024,

@@ -25,6 +25,7 @@ import type { Keyring } from "./keyring.ts"
 import type { Limits } from "./limits.ts"
 import { createLedger, type LedgerParts } from "./ledger/ledger.ts"
 import type { SequencerReport } from "./ledger/sequencer.ts"
+import { createPace } from "./pace.ts"
 import { createQueries } from "./query/search.ts"
 import { openStore } from "./store/open.ts"
 import type { Store } from "./store/store.ts"
@@ -175,6 +176,7 @@ async function listen(config: Config, service: Service, log: Logger, version: st
   mount(server, routes(service, version), {
     guard: guard(service),
     turn: turnOf(service, createTurns(limits)),
+    pace: createPace(clock, limits.pieceMs),
     unknownResource,
     limits,
     clock,

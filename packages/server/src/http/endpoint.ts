@@ -6,6 +6,7 @@ import { Type, type TSchema } from "typebox"
 import type { Clock } from "../clock.ts"
 import { LedgerError } from "../error.ts"
 import { signalOf } from "./departure.ts"
+import { pacedBytesMin, unpaced, type Pace } from "../pace.ts"
 import { refusalOf } from "./errors.ts"
 import { parseStrict, type JsonLimits } from "./json.ts"
 import { sendRefusal, type Log } from "./server.ts"
@@ -35,6 +36,8 @@ export interface Endpoint<
   /** In lower case. Headers that are not named pass. */
   readonly headers?: H
   readonly body?: B
+  /** Reads a large body in pieces, and gives what `body` would let through. At once, if absent. */
+  readonly readInPieces?: (bytes: Buffer, pace: Pace) => Promise<Of<B>>
   /** No body is then read as `{}`. */
   readonly bodyMayBeAbsent?: boolean
   readonly bodyBytesMax?: number
@@ -63,6 +66,8 @@ export interface Call<Caller = unknown, Params = unknown, Query = unknown, Heade
   readonly requestId: string
   readonly receivedAtMs: number
   readonly context: Context
+  /** Has others run in between, if its body is large. */
+  readonly pace: Pace
 }
 
 /** Where a write comes from, as its client's headers say. */
@@ -102,6 +107,8 @@ export interface MountOptions<Access, Caller> {
   readonly guard: (incoming: Incoming, endpoint: Endpoint<Access, Caller>) => Caller | Promise<Caller>
   /** Says when a body that has arrived is looked at, or throws why it is not. At once, if absent. */
   readonly turn?: (caller: Caller, endpoint: Endpoint<Access, Caller>, bytes: number) => Promise<void> | undefined
+  /** At which large bodies are worked on. All at once, if absent. */
+  readonly pace?: Pace
   /** What to say to a caller for whom the path names nothing that could exist. Not found, if absent. */
   readonly unknownResource?: (caller: Caller, workspaceId?: string) => LedgerError
   readonly limits: JsonLimits & { readonly eventBytesMax: number; readonly contextCharactersMax: number }
@@ -145,11 +152,19 @@ function routeOf(path: string): string {
 }
 
 function handlerOf<Access, Caller>(endpoint: Endpoint<Access, Caller>, options: MountOptions<Access, Caller>) {
-  const { guard, clock, limits, log } = options
+  const { guard, clock, limits, log, pace = unpaced } = options
   const checks = checksOf(endpoint, options)
   const rest = /\{(\w+)\*\}$/.exec(endpoint.path)?.[1]
   const cors = endpoint.cors ? crossOrigin : {}
   const headersOfAnswer = { ...cors, "content-type": endpoint.answerType ?? "application/json; charset=utf-8" }
+
+  const readLarge = async (bytes: Buffer): Promise<unknown> => {
+    if (pace.isUp()) await pace.next()
+    const body = endpoint.readInPieces === undefined ? checks.body?.(bytes) : await endpoint.readInPieces(bytes, pace)
+    // Whoever works with it has a piece of time for that.
+    if (pace.isUp()) await pace.next()
+    return body
+  }
 
   const serve = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     const incoming = new Arrived(request, clock.now(), rest)
@@ -161,7 +176,9 @@ function handlerOf<Access, Caller>(endpoint: Endpoint<Access, Caller>, options: 
     const bytes = checks.body === undefined ? none : await readBody(request.raw, reply, endpoint, limits)
     const turn = options.turn?.(caller, endpoint, bytes.length)
     if (turn !== undefined) await turn
-    const body = checks.body?.(bytes)
+    // Of what is larger than one event may be, each part is measured as well.
+    const isLarge = bytes.length >= pacedBytesMin || bytes.length > limits.eventBytesMax
+    const body = isLarge ? await readLarge(bytes) : checks.body?.(bytes)
     const { requestId, receivedAtMs } = incoming
     const answer = await endpoint.handle({
       caller,
@@ -174,6 +191,7 @@ function handlerOf<Access, Caller>(endpoint: Endpoint<Access, Caller>, options: 
       requestId,
       receivedAtMs,
       context,
+      pace: isLarge ? pace : unpaced,
     })
     reply.code(answer.status).headers(answer.body === undefined ? cors : headersOfAnswer)
     if (answer.headers !== undefined) reply.headers(answer.headers)

@@ -24,17 +24,20 @@ export interface JsonLimits {
 
 const forbiddenNames: ReadonlySet<string> = new Set(["__proto__", "_sd", "_sd_alg", "..."])
 
-/** The value of a JSON text, or a LedgerError `invalid_json`, or `invalid_field` for a string that is too long. */
-export function parseStrict(bytes: Buffer, limits: JsonLimits): Json {
-  if (bytes.length === 0) throw invalid("the body is empty; it must be JSON")
-  if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) throw invalid("the body must not begin with a byte order mark")
-  if (!isUtf8(bytes)) throw invalid("the body is not valid UTF-8")
+/**
+ * The value of a JSON text, or a LedgerError `invalid_json`, or `invalid_field` for a string that is too long. `within` is where the text lies in
+ * the body, if it is not all of it.
+ */
+export function parseStrict(bytes: Buffer, limits: JsonLimits, within: readonly (string | number)[] = []): Json {
+  if (bytes.length === 0) throw invalid(`${placeOf(within)} is empty; it must be JSON`)
+  if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) throw invalid(`${placeOf(within)} must not begin with a byte order mark`)
+  if (!isUtf8(bytes)) throw invalid(`${placeOf(within)} is not valid UTF-8`)
   const text = bytes.toString()
   const colons = scan(bytes, limits)
   // Also before JSON.parse because eight million open brackets would cost it hundreds of megabytes.
-  if (colons === odd) return new Reader(text, limits).read()
+  if (colons === odd) return new Reader(text, limits, within).read()
   const value = parse(text)
-  return value !== undefined && countMembers(value) === colons ? value : new Reader(text, limits).read()
+  return value !== undefined && countMembers(value) === colons ? value : new Reader(text, limits, within).read()
 }
 
 function parse(text: string): Made | undefined {
@@ -45,7 +48,7 @@ function parse(text: string): Made | undefined {
   }
 }
 
-function invalid(detail: string): LedgerError {
+export function invalid(detail: string): LedgerError {
   return new LedgerError("invalid_json", detail)
 }
 
@@ -186,12 +189,15 @@ function decimalOf(number: string): string {
 class Reader {
   readonly #text: string
   readonly #limits: JsonLimits
-  readonly #path: (string | number)[] = []
+  readonly #within: number
+  readonly #path: (string | number)[]
   #at = 0
 
-  constructor(text: string, limits: JsonLimits) {
+  constructor(text: string, limits: JsonLimits, within: readonly (string | number)[]) {
     this.#text = text
     this.#limits = limits
+    this.#within = within.length
+    this.#path = [...within]
   }
 
   read(): Made {
@@ -243,7 +249,8 @@ class Reader {
   }
 
   #enter(): void {
-    if (this.#path.length >= this.#limits.depthMax) throw invalid(`${this.#where()} is nested deeper than ${this.#limits.depthMax} levels`)
+    if (this.#path.length - this.#within >= this.#limits.depthMax)
+      throw invalid(`${this.#where()} is nested deeper than ${this.#limits.depthMax} levels`)
     this.#at += 1
   }
 
@@ -251,7 +258,9 @@ class Reader {
     const start = this.#at
     let at = this.#text.indexOf('"', start + 1)
     while (at !== -1 && this.#isEscaped(at)) at = this.#text.indexOf('"', at + 1)
-    const string = at === -1 ? undefined : decode(this.#text.slice(start, at + 1))
+    const token = at === -1 ? undefined : this.#text.slice(start, at + 1)
+    // Most have neither an escape nor a control character, and stand for themselves.
+    const string = token === undefined ? undefined : unusual.test(token) ? decode(token) : token.slice(1, -1)
     if (string === undefined) return this.#fail(at === -1 ? this.#text.length : start)
     this.#at = at + 1
     if (string.includes("\0")) throw invalid(`${this.#where()} contains the character U+0000`)
@@ -301,13 +310,17 @@ class Reader {
   }
 
   #where(): string {
-    return this.#path.length === 0 ? "the body" : memberPath(this.#path)
+    return placeOf(this.#path)
   }
 
   #fail(at = this.#at): never {
-    throw invalid(at >= this.#text.length ? "the body ends before its JSON does" : `the body is not JSON: see character ${at + 1}`)
+    const place = placeOf(this.#path.slice(0, this.#within))
+    throw invalid(at >= this.#text.length ? `${place} ends before its JSON does` : `${place} is not JSON: see character ${at + 1}`)
   }
 }
+
+// oxlint-disable-next-line no-control-regex
+const unusual = /[\\\u0000-\u001f]/
 
 function decode(token: string): string | undefined {
   try {
@@ -320,6 +333,10 @@ function decode(token: string): string | undefined {
 // Where something is --------------------------------------------------------------------------------------------------------------------------------------
 
 const pathCharactersMax = 200
+
+function placeOf(path: readonly (string | number)[]): string {
+  return path.length === 0 ? "the body" : memberPath(path)
+}
 
 /** `metadata.items[3].price`: where a member is, for a sentence. Never long, whatever the input is. */
 export function memberPath(path: readonly (string | number)[]): string {

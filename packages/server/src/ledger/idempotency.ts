@@ -2,7 +2,7 @@
 // nothing that a reader of the body could guess a key by. And when two requests with one key are the same request.
 
 import { hash } from "node:crypto"
-import { canonicalize, type Json, type Kind } from "@tallystick/proof"
+import { equalJson, type Json, type Kind } from "@tallystick/proof"
 import type { Content } from "../entry.ts"
 
 /** The key spaces of a workspace. A batch shares that of single events; the last is the service's own, which no caller reaches. */
@@ -23,11 +23,10 @@ export function idemOf(secret: Uint8Array, route: Route, key: string): string {
   return Buffer.from(hash("sha256", preimage, "latin1").slice(0, keptBytes), "latin1").toString("base64url")
 }
 
-/** Whether what was recorded is what is asked again, compared in canonical form and after defaults. */
+/** Whether what was recorded is what is asked again, whatever the order of members, and after defaults. */
 export type SameRequest = (kind: Kind, recorded: Content, asked: Content) => boolean
 
-export const sameRequest: SameRequest = (kind, recorded, asked) =>
-  canonicalize(requestOf(kind, recorded)) === canonicalize(requestOf(kind, asked))
+export const sameRequest: SameRequest = (kind, recorded, asked) => equalJson(requestOf(kind, recorded), requestOf(kind, asked))
 
 /** The members that the caller chose. The time of a consent is ours, and the context belongs to the sending, not to what is sent. */
 function requestOf(

@@ -6,6 +6,7 @@ import { disclosuresOf, openEntry, type Content, type Context, type Opened, type
 import { LedgerError } from "../error.ts"
 import { idempotencySecret, type Keyring } from "../keyring.ts"
 import type { Limits } from "../limits.ts"
+import { unpaced, type Pace } from "../pace.ts"
 import { epochsOf } from "../store/epochs.ts"
 import type { Change, Document, Journal } from "../store/store.ts"
 import { idemOf, sameRequest, type Route, type SameRequest } from "./idempotency.ts"
@@ -13,7 +14,7 @@ import { createIds, type MakeId } from "./ids.ts"
 import { laneOf } from "./lane.ts"
 import type { Chain, Placed } from "./queue.ts"
 import { pooledRandom, type Random } from "./random.ts"
-import { seal } from "./seal.ts"
+import { seal, type Sealed } from "./seal.ts"
 import { createSequencer, type Sequencer, type SequencerReport } from "./sequencer.ts"
 
 /** What is to be recorded, as its caller says it and after its defaults. */
@@ -48,8 +49,8 @@ export type Recorded =
   | { readonly kind: "reused"; readonly original: Opened }
 
 export interface Ledger {
-  /** Records all that is said, each under its own key; the changes commit with the entries. */
-  record(workspace: Document<"workspace">, said: readonly Said[], changes?: readonly Change[]): Promise<readonly Recorded[]>
+  /** Records all that is said, each under its own key; the changes commit with the entries. `pace` has others run in between. */
+  record(workspace: Document<"workspace">, said: readonly Said[], changes?: readonly Change[], pace?: Pace): Promise<readonly Recorded[]>
   /** Whether something is recorded under this key, so that nothing else ever will be. */
   knows(workspace: Document<"workspace">, idempotency: Idempotency): Promise<boolean>
   readonly makeId: MakeId
@@ -84,33 +85,40 @@ export function createLedger({
     makeId,
     random,
     sequencer,
-    async record(workspace, said, changes) {
+    async record(workspace, said, changes, pace = unpaced) {
       sequencer.room.check(workspace.id, said.length)
       const chain = chainOf(workspace)
-      const contents = said.map((one) => contentOf(workspace, one, makeId, limits.clockAheadMs))
-      const sealed = said.map(({ kind, idempotency }, at) => {
-        const idem = idempotency === undefined ? undefined : idemIn(chain, idempotency)
-        // What the service itself says is about no customer, and must stay readable: a ledger's genesis and its keys above all.
-        const personalKeys = kind === "event" || kind === "consent" ? workspace.value.personalKeys : []
-        return seal(kind, contents[at] as Content, idem, { personalKeys, random })
-      })
+      const contents: Content[] = []
+      const sealed: Sealed[] = []
+      for (const one of said) {
+        if (pace.isUp()) await pace.next()
+        const content = contentOf(workspace, one, makeId, limits.clockAheadMs)
+        contents.push(content)
+        sealed.push(sealOne(workspace, chain, one, content, random))
+      }
       const placed = await sequencer.submit(chain, sealed, changes)
-      const originals = await originalsOf(chain, placed)
-      return said.map(({ kind }, at) => recordedAs(kind, contents[at] as Content, placed[at] as Placed, originals))
+      const originals = await originalsOf(chain, placed, pace)
+      const recorded: Recorded[] = []
+      for (const [at, { kind }] of said.entries()) {
+        if (pace.isUp()) await pace.next()
+        // There is a content and a place for everything that was said.
+        recorded.push(recordedAs(kind, contents[at] as Content, placed[at] as Placed, originals))
+      }
+      return recorded
     },
     knows: async (workspace, idempotency) => (await journal.byKey(workspace.id, idemIn(chainOf(workspace), idempotency))) !== undefined,
   }
 
-  async function originalsOf({ workspace }: Chain, placed: readonly Placed[]): Promise<ReadonlyMap<number, Opened>> {
+  async function originalsOf({ workspace }: Chain, placed: readonly Placed[], pace: Pace): Promise<ReadonlyMap<number, Opened>> {
+    const originals = new Map<number, Opened>()
     const sequences = placed.flatMap((one) => (one.kind === "used" ? [one.sequence] : []))
-    if (sequences.length === 0) return new Map()
-    const stored = await journal.at(workspace, sequences)
-    return new Map(
-      stored.flatMap((entry) => {
-        const opened = entry === undefined ? undefined : openEntry(entry, disclosuresOf(entry))
-        return entry === undefined || opened === undefined ? [] : [[entry.sequence, opened]]
-      }),
-    )
+    if (sequences.length === 0) return originals
+    for (const entry of await journal.at(workspace, sequences)) {
+      if (pace.isUp()) await pace.next()
+      const opened = entry === undefined ? undefined : openEntry(entry, disclosuresOf(entry))
+      if (entry !== undefined && opened !== undefined) originals.set(entry.sequence, opened)
+    }
+    return originals
   }
 
   function recordedAs(kind: Kind, content: Content, placed: Placed, originals: ReadonlyMap<number, Opened>): Recorded {
@@ -119,6 +127,19 @@ export function createLedger({
     if (original === undefined) throw new LedgerError("integrity_failure", "the entry that this key belongs to cannot be read")
     return same(kind, original.content, content) ? { kind: "replayed", opened: original } : { kind: "reused", original }
   }
+}
+
+function sealOne(
+  { value }: Document<"workspace">,
+  chain: KeyedChain,
+  { kind, idempotency }: Said,
+  content: Content,
+  random: Random,
+): Sealed {
+  const idem = idempotency === undefined ? undefined : idemIn(chain, idempotency)
+  // What the service itself says is about no customer, and must stay readable: a ledger's genesis and its keys above all.
+  const personalKeys = kind === "event" || kind === "consent" ? value.personalKeys : []
+  return seal(kind, content, idem, { personalKeys, random })
 }
 
 /** What is said, with its ids, its lane, and the time at which it came. */

@@ -38,12 +38,8 @@ export const BatchAnswer = shapeOf<WireBatchAnswer>()(
 
 const checkShape = checkOf(BatchItem)
 
-/** Gives back what is an event with its key, and throws for what is not; `index` is its place in the batch. `bytesMax` bounds it as if it had come alone. */
-export function checkItem(value: unknown, index: number, batchBytes: number, bytesMax: number): WireBatchItem {
-  // Only a batch that is itself larger than one event may be can hold an event that is too large.
-  if (batchBytes > bytesMax) {
-    const bytes = Buffer.byteLength(JSON.stringify(value))
-    if (bytes > bytesMax) throw new LedgerError("payload_too_large", `events[${index}] has ${bytes} bytes; at most ${bytesMax} are allowed`)
-  }
+/** Gives back what is an event with its key, and throws for what is not, or why it was not read; `index` is its place in the batch. */
+export function checkItem(value: unknown, index: number): WireBatchItem {
+  if (value instanceof LedgerError) throw value
   return checkShape(value, ["events", index])
 }

@@ -10,11 +10,16 @@ import { mayTouch, type Principal } from "../../workspace/allow.ts"
 import type { Answer, Call, Context } from "../endpoint.ts"
 import { problemJson } from "../errors.ts"
 import { endpoint, permit, permitProject, permitWriting, type Service, type ServiceEndpoint } from "../service.ts"
+import { readBatch } from "../batch-body.ts"
+import { checkOf } from "../shapes/check.ts"
 import { batchEnvelopeOf, batchOf, BatchAnswer, BatchHeaders, checkItem } from "../shapes/batch.ts"
 import { Event, WriteHeaders } from "../shapes/event.ts"
 import { Receipt } from "../shapes/receipt.ts"
 
 export function eventEndpoints(service: Service): readonly ServiceEndpoint[] {
+  const { limits } = service
+  const envelope = batchEnvelopeOf(limits.batchEventsMax)
+  const batchRules = { limits, itemBytesMax: limits.eventBytesMax, itemsMax: limits.batchEventsMax, check: checkOf(envelope) }
   return [
     endpoint({
       method: "POST",
@@ -28,7 +33,8 @@ export function eventEndpoints(service: Service): readonly ServiceEndpoint[] {
         const key = call.headers["idempotency-key"]
         const { workspace, project } = await admit(service, call.caller, call.body, key)
         const said = saidOf(call, call.body, key, project?.value.policyVersion)
-        const recorded = the((await service.ledger.record(workspace, [said]))[0])
+        const recorded = the((await service.ledger.record(workspace, [said], [], call.pace))[0])
+        if (call.pace.isUp()) await call.pace.next()
         return receiptAnswer(service, call.caller, recorded)
       },
     }),
@@ -38,9 +44,10 @@ export function eventEndpoints(service: Service): readonly ServiceEndpoint[] {
       summary: "Write up to 1,000 audit events",
       access: { action: "write" },
       headers: BatchHeaders,
-      body: batchEnvelopeOf(service.limits.batchEventsMax),
-      documentedBody: batchOf(service.limits.batchEventsMax),
-      bodyBytesMax: service.limits.batchBytesMax,
+      body: envelope,
+      readInPieces: (bytes, pace) => readBatch(bytes, batchRules, pace),
+      documentedBody: batchOf(limits.batchEventsMax),
+      bodyBytesMax: limits.batchBytesMax,
       // Each event of a batch may be as deep as one that comes alone.
       bodyDepthAround: 2,
       answers: { 202: BatchAnswer },
@@ -50,6 +57,7 @@ export function eventEndpoints(service: Service): readonly ServiceEndpoint[] {
         const results: string[] = []
         const admitted = new Map<string, Gathered>()
         for (const [place, value] of call.body.events.entries()) {
+          if (call.pace.isUp()) await call.pace.next()
           try {
             await admitItem(service, call, value, place, admitted)
           } catch (error) {
@@ -57,14 +65,15 @@ export function eventEndpoints(service: Service): readonly ServiceEndpoint[] {
           }
         }
         for (const { workspace, items } of admitted.values()) {
-          const writing = service.ledger.record(
-            workspace,
-            items.map(({ said }) => said),
-          )
+          const all = items.map(({ said }) => said)
+          const writing = service.ledger.record(workspace, all, [], call.pace)
           const recorded = await writing.catch((error: unknown) => {
             throw error instanceof LedgerError && results.some((result) => result.startsWith('{"receipt"')) ? halfRecorded() : error
           })
-          for (const [at, one] of recorded.entries()) results[the(items[at]).place] = resultJson(service, call.caller, one)
+          for (const [at, one] of recorded.entries()) {
+            if (call.pace.isUp()) await call.pace.next()
+            results[the(items[at]).place] = resultJson(service, call.caller, one)
+          }
         }
         return { status: 202, body: `{"results":[${results.join(",")}]}` }
       },
@@ -87,14 +96,8 @@ interface Gathered {
 
 type WriteCall = Pick<Call<Principal | undefined>, "caller" | "context" | "receivedAtMs">
 
-async function admitItem(
-  service: Service,
-  call: WriteCall & { readonly bodyBytes: number },
-  value: unknown,
-  place: number,
-  admitted: Map<string, Gathered>,
-): Promise<void> {
-  const event = checkItem(value, place, call.bodyBytes, service.limits.eventBytesMax)
+async function admitItem(service: Service, call: WriteCall, value: unknown, place: number, admitted: Map<string, Gathered>): Promise<void> {
+  const event = checkItem(value, place)
   const known = admitted.get(event.workspaceId)
   if (known?.projects.has(event.projectId)) {
     known.items.push({ place, said: saidOf(call, event, event.idempotencyKey, known.projects.get(event.projectId)) })

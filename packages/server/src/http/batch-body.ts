@@ -1,0 +1,151 @@
+// A batch that is too large to be read at once. Its events are found one by one, by a scanner that only knows where a JSON value ends, and each
+// is read as an event that comes alone; so the thread can hear others in between, and the first fault ends the reading.
+
+import type { JsonObject } from "@tallystick/proof"
+import { LedgerError } from "../error.ts"
+import type { Pace } from "../pace.ts"
+import { invalid, parseStrict, type JsonLimits } from "./json.ts"
+
+export interface BatchBodyRules {
+  readonly limits: JsonLimits
+  readonly itemBytesMax: number
+  readonly itemsMax: number
+  /** Throws what is wrong with a batch, in the words of its shape. */
+  readonly check: (envelope: unknown) => unknown
+}
+
+/** `{"events":[…]}`. In the place of an event that is too large stands its refusal: no more was looked at than where it ends. */
+export async function readBatch(bytes: Buffer, rules: BatchBodyRules, pace: Pace): Promise<{ readonly events: readonly unknown[] }> {
+  const { itemsMax, check } = rules
+  const text = new Scanner(bytes)
+  const events: unknown[] = []
+  if (text.next() !== 0x7b) return refuse(check, null, text)
+  text.at += 1
+  if (text.next() === 0x7d) return refuse(check, {}, text)
+  const name = memberNamed("{", text, rules.limits)
+  if (!Object.hasOwn(name, "events")) return refuse(check, name, text)
+  text.expect(0x3a)
+  if (text.next() !== 0x5b) return refuse(check, { events: null }, text)
+  text.at += 1
+  if (text.next() === 0x5d) return refuse(check, { events: [] }, text)
+  for (;;) {
+    if (events.length === itemsMax) return refuse(check, { events: Array.from({ length: itemsMax + 1 }) }, text)
+    events.push(await readItem(text, events.length, rules, pace))
+    if (text.next() === 0x5d) break
+    text.expect(0x2c)
+  }
+  text.at += 1
+  if (text.next() === 0x2c) {
+    text.at += 1
+    return refuse(check, memberNamed('{"events":[null],', text, rules.limits), text)
+  }
+  text.expect(0x7d)
+  if (text.next() !== undefined) text.fail()
+  return { events }
+}
+
+/** What the shape says of such an envelope; it says something of each that this file refuses. */
+function refuse(check: BatchBodyRules["check"], envelope: unknown, text: Scanner): never {
+  check(envelope)
+  return text.fail()
+}
+
+async function readItem(text: Scanner, place: number, { limits, itemBytesMax }: BatchBodyRules, pace: Pace): Promise<unknown> {
+  text.next()
+  const start = text.at
+  const end = new ValueEnd(text.bytes, start)
+  // Most of the work of an ordinary event is behind this, so its bytes are looked at twice.
+  while (!end.lookOn(itemBytesMax)) if (pace.isUp()) await pace.next()
+  if (end.at === start) text.fail()
+  text.at = end.at
+  const bytes = end.at - start
+  if (bytes > itemBytesMax) {
+    return new LedgerError("payload_too_large", `events[${place}] has ${bytes} bytes; at most ${itemBytesMax} are allowed`)
+  }
+  if (pace.isUp()) await pace.next()
+  return parseStrict(text.bytes.subarray(start, end.at), limits, ["events", place])
+}
+
+/** An object with the member whose name comes next, behind what came before it, as strictly as any. A name of more than a few letters is cut. */
+function memberNamed(before: string, text: Scanner, limits: JsonLimits): JsonObject {
+  if (text.next() !== 0x22) text.fail()
+  const end = new ValueEnd(text.bytes, text.at)
+  while (!end.lookOn(text.bytes.length));
+  const name = text.bytes.subarray(text.at, end.at)
+  text.at = end.at
+  const shown = name.length > nameBytesMax ? Buffer.from(JSON.stringify(name.toString("latin1", 1, nameBytesMax))) : name
+  return parseStrict(Buffer.concat([Buffer.from(before), shown, Buffer.from(":null}")]), limits) as JsonObject // such a text is an object
+}
+
+/** Any spelling of `events` is shorter, also with every letter as an escape. */
+const nameBytesMax = 100
+
+/** Goes through what stands around values. */
+class Scanner {
+  readonly bytes: Buffer
+  at = 0
+
+  constructor(bytes: Buffer) {
+    this.bytes = bytes
+  }
+
+  /** The next byte that is not white space. */
+  next(): number | undefined {
+    for (;;) {
+      const byte = this.bytes[this.at]
+      if (byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09) return byte
+      this.at += 1
+    }
+  }
+
+  expect(byte: number): void {
+    if (this.next() !== byte) this.fail()
+    this.at += 1
+  }
+
+  fail(): never {
+    throw invalid(this.at >= this.bytes.length ? "the body ends before its JSON does" : `the body is not JSON: see byte ${this.at + 1}`)
+  }
+}
+
+/** Finds where a value ends if it is JSON. Whether it is, says who reads it. */
+class ValueEnd {
+  readonly #bytes: Buffer
+  at: number
+  #depth = 0
+  #inString = false
+
+  constructor(bytes: Buffer, start: number) {
+    this.#bytes = bytes
+    this.at = start
+  }
+
+  /** Looks at so many bytes more; whether the end was found. */
+  lookOn(bytesMax: number): boolean {
+    const stop = Math.min(this.#bytes.length, this.at + bytesMax)
+    while (this.at < stop) {
+      const byte = this.#bytes[this.at] as number // at < stop
+      if (this.#inString) {
+        if (byte === 0x22) {
+          this.#inString = false
+          if (this.#depth === 0) return this.#end(1)
+        }
+        this.at += byte === 0x5c ? 2 : 1
+        continue
+      }
+      if (byte === 0x22) this.#inString = true
+      else if (byte === 0x7b || byte === 0x5b) this.#depth += 1
+      else if (byte === 0x7d || byte === 0x5d) {
+        if (this.#depth <= 1) return this.#end(this.#depth)
+        this.#depth -= 1
+      } else if (this.#depth === 0 && (byte === 0x2c || byte === 0x3a || byte <= 0x20)) return this.#end(0)
+      this.at += 1
+    }
+    return stop === this.#bytes.length
+  }
+
+  #end(more: number): true {
+    this.at += more
+    return true
+  }
+}

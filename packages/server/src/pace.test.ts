@@ -1,0 +1,48 @@
+import assert from "node:assert/strict"
+import test from "node:test"
+import { createPace } from "./pace.ts"
+
+function openPace() {
+  let nowMs = 0
+  const due: (() => void)[] = []
+  const pace = createPace({ elapsed: () => nowMs }, 10, (act) => due.push(act))
+  const done: string[] = []
+  /** Does steps of so many milliseconds each. */
+  const work = async (name: string, steps: number, stepMs: number): Promise<void> => {
+    for (let step = 1; step <= steps; step++) {
+      if (pace.isUp()) await pace.next()
+      nowMs += stepMs
+      done.push(`${name}${step}`)
+    }
+  }
+  const turn = async (): Promise<string> => {
+    for (const act of due.splice(0)) act()
+    await new Promise((resolve) => setImmediate(resolve))
+    return done.splice(0).join(" ")
+  }
+  return { work, turn, done }
+}
+
+test("work goes on for one piece in a turn, and those who wait take turns", async () => {
+  const { work, turn, done } = openPace()
+  void work("a", 7, 4)
+  void work("b", 4, 4)
+  assert.deepEqual(done.splice(0).join(" "), "a1 a2 a3")
+  assert.equal(await turn(), "a4 a5 a6")
+  assert.equal(await turn(), "b1 b2 b3")
+  assert.equal(await turn(), "a7")
+  assert.equal(await turn(), "b4")
+  assert.equal(await turn(), "")
+})
+
+test("a step that is longer than a piece has a turn of its own, and what comes after a pause goes at once", async () => {
+  const { work, turn, done } = openPace()
+  void work("a", 2, 30)
+  void work("b", 1, 30)
+  assert.deepEqual(done.splice(0), ["a1"])
+  assert.equal(await turn(), "a2")
+  assert.equal(await turn(), "b1")
+  await turn()
+  void work("c", 1, 1)
+  assert.deepEqual(done, ["c1"])
+})

@@ -1,0 +1,29 @@
+// The service, which also says how long each turn of its event loop has held the processor:   node test/promises/measured-turns.ts
+//
+// In time of the main thread's own on a processor, so that a busy machine makes no turn longer. On standard output, a line for each turn that was
+// longer than those before it since the last SIGUSR2, which is answered with a line as well.
+
+import { runServe } from "../../packages/server/src/cli/serve.ts"
+
+const spentMs = (): number => {
+  const { user, system } = process.threadCpuUsage()
+  return (user + system) / 1000
+}
+
+let longestMs = 0
+let before = 0
+
+function turn(): void {
+  const now = spentMs()
+  longestMs = Math.max(longestMs, now - before)
+  before = now
+  setImmediate(turn)
+}
+
+await runServe({ environment: process.env, version: "0.0.0", demo: false, exit: (code) => process.exit(code) })
+before = spentMs()
+turn()
+process.on("SIGUSR2", () => {
+  process.stdout.write(`longest turn: ${longestMs.toFixed(1)} ms\n`)
+  longestMs = 0
+})
