@@ -56,7 +56,7 @@ test("a search is too long by bytes or by terms, and is told so", () => {
   assert.deepEqual(parseQuery(`${atMost}!`), { problem: "must have at most 512 bytes, it has 513" })
   assert.ok("query" in parseQuery("a ".repeat(queryTermsMax)))
   assert.ok("query" in parseQuery("a - ** ".repeat(queryTermsMax)), "what says nothing is no term")
-  assert.deepEqual(parseQuery("a ".repeat(queryTermsMax + 1)), { problem: "must have at most 16 terms, it has 17" })
+  assert.deepEqual(parseQuery("a ".repeat(queryTermsMax + 1)), { problem: "must have at most 32 terms, it has 33" })
 })
 
 test("every text is a search, and every term of it has something to find", () => {

@@ -33,7 +33,7 @@ export interface FieldTerm {
 }
 
 export const queryBytesMax = 512
-export const queryTermsMax = 16
+export const queryTermsMax = 32
 
 /** The fields that a search may name, beside `metadata.<key>`. */
 export const queryFields = [

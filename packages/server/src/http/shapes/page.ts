@@ -1,4 +1,4 @@
-import { parseQuery } from "@tallystick/client/grammar"
+import { parseQuery, queryBytesMax, queryTermsMax } from "@tallystick/client/grammar"
 import type {
   ActivityPage as WireActivityPage,
   ActivityQuery as WireActivityQuery,
@@ -15,8 +15,8 @@ import { Time } from "./time.ts"
 
 export const Search = Type.Refine(
   Type.String({
-    rule: "must have at most 512 bytes and 16 terms",
-    docs: { maxLength: 512, examples: ['approve target:inv_9 -"test run"'] },
+    rule: `must have at most ${queryBytesMax} bytes and ${queryTermsMax} terms`,
+    docs: { maxLength: queryBytesMax, examples: ['approve target:inv_9 -"test run"'] },
   }),
   (text) => "query" in parseQuery(text),
 )
