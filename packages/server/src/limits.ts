@@ -58,6 +58,12 @@ export interface Limits {
   readonly fileEveryMs: number
   /** How long a search waits for the index, when too much is not in it yet to be looked through. */
   readonly findWaitMs: number
+  /** For a search to be answered, its turns and the waiting for them included: who types has gone on by then. */
+  readonly searchTimeoutMs: number
+  /** Searches that wait for a turn: a request's memory each, and more than are answered within that time. */
+  readonly searchesWaitingMax: number
+  /** Lists of the index that one step of a search may gather, which nothing can interrupt: between a quarter of a second and one and a half. */
+  readonly searchListBytesMax: number
   /** Followers hear of new entries at most this often: nobody notices, and a busy ledger is followed in fewer, larger steps. */
   readonly pokeEveryMs: number
   /** A workspace's checkpoint is signed at most this often while it is written to. */
@@ -144,6 +150,9 @@ export const defaultLimits: Limits = {
   fileEntriesMax: 2000,
   fileEveryMs: 250,
   findWaitMs: 2000,
+  searchTimeoutMs: 2000,
+  searchesWaitingMax: 1000,
+  searchListBytesMax: 64 * 1024 * 1024,
   pokeEveryMs: 50,
   checkpointEveryMs: 900,
   proofWaitMs: 2000,

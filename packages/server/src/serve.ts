@@ -26,6 +26,7 @@ import type { Limits } from "./limits.ts"
 import { createLedger, type LedgerParts } from "./ledger/ledger.ts"
 import type { SequencerReport } from "./ledger/sequencer.ts"
 import { createPace } from "./pace.ts"
+import { createFind, type Find } from "./query/finding.ts"
 import { createQueries } from "./query/search.ts"
 import { openStore } from "./store/open.ts"
 import type { Store } from "./store/store.ts"
@@ -66,7 +67,8 @@ export interface ServeOptions {
 }
 
 export async function serve(config: Config, secrets: Secrets, options: ServeOptions): Promise<Running> {
-  const opened = await openStore({ folder: config.data, reserveBytes: config.limits.diskReserveBytes, onDeath: options.onFatal })
+  const { diskReserveBytes: reserveBytes, searchListBytesMax } = config.limits
+  const opened = await openStore({ folder: config.data, reserveBytes, searchListBytesMax, onDeath: options.onFatal })
   const store = options.wrapStore?.(opened) ?? opened
   try {
     const keyring = await openKeyring(store.registry, secrets)
@@ -124,7 +126,7 @@ async function start(
     store,
     ledger,
     ...administered({ ...parts, limits, keyRequestsPerMinute: config.keyRequestsPerMinute, host: new URL(address.url).hostname }, rootKey),
-    queries: createQueries({ store, limits, file: (workspace) => filing.catchUp(workspace), ...pagingOf(limits) }),
+    queries: createQueries({ store, limits, find: findOf(store, limits, filing), ...pagingOf(limits) }),
     logKeys: createLogKeys({ ...parts, journal: store.journal, index: store.index, limits, seal: (workspace) => watching.seal(workspace) }),
     packs: createPacks({ ...parts, store, limits, seal: (workspace) => watching.seal(workspace) }),
     clock: systemClock,
@@ -207,6 +209,10 @@ function administered(
     sessions: createSessions(parts),
     rates: ratesOf(parts.limits, parts.keyRequestsPerMinute),
   }
+}
+
+function findOf({ search }: Store, limits: Limits, filing: FilingBeside): Find {
+  return createFind({ search, clock: systemClock, limits, file: (workspace) => filing.catchUp(workspace) })
 }
 
 /** How many pages are built at once, and how they share the thread. */

@@ -3,6 +3,7 @@
 
 import { flushCompileCache } from "node:module"
 import { parentPort, Worker, workerData, type Transferable } from "node:worker_threads"
+import { LedgerError, type ErrorCode } from "./error.ts"
 
 /** What a thread can be asked: a name for each question, with what it is given and what it answers. */
 export type Questions = Readonly<Record<string, (given: never) => unknown>>
@@ -34,6 +35,7 @@ type Told<R = unknown> =
   | { readonly kind: "ready" }
   | { readonly kind: "answer"; readonly id: number; readonly answer: unknown }
   | { readonly kind: "error"; readonly id: number; readonly error: unknown }
+  | { readonly kind: "refusal"; readonly id: number; readonly code: ErrorCode; readonly detail: string }
   | { readonly kind: "report"; readonly report: R }
 
 const closeQuestion = "close"
@@ -69,6 +71,7 @@ export async function startThread<Q extends Questions, R = never>(
     const call = waiting.get(told.id)
     waiting.delete(told.id)
     if (told.kind === "error") call?.reject(told.error)
+    else if (told.kind === "refusal") call?.reject(new LedgerError(told.code, told.detail))
     else call?.resolve(told.answer)
   }
   await new Promise<void>((resolve, reject) => {
@@ -120,7 +123,9 @@ export function answer<Q extends Questions, R = never>(questions: Q, close: () =
       const answered = question === closeQuestion ? close() : questions[question]?.(given as never)
       tell({ kind: "answer", id, answer: answered instanceof Promise ? await answered : answered })
     } catch (error) {
-      tell({ kind: "error", id, error })
+      // Of an error only the message would arrive.
+      if (error instanceof LedgerError) tell({ kind: "refusal", id, code: error.code, detail: error.detail })
+      else tell({ kind: "error", id, error })
     }
     if (question === closeQuestion) port.close()
   }

@@ -43,7 +43,7 @@ export function refusalsOf(endpoint: ServiceEndpoint): readonly ErrorCode[] {
     // A download is recorded, so it is refused whenever writing is.
     [isChange || names("/download"), "overloaded", "storage_full", "read_only", "integrity_failure"],
     [names("/evidence-packs"), "integrity_failure"],
-    // More pages are asked for than can be built in time.
+    // More is searched for, or more pages are asked for, than can be answered in time.
     [names("/events") || names("/activity"), "overloaded"],
   ]
   return [...new Set(codes.flatMap(([holds, ...these]) => (holds ? these : [])))]

@@ -5,15 +5,15 @@ import { encodeRecord } from "@tallystick/proof"
 import { createAdmission, type AdmissionLimits } from "../admission.ts"
 import { systemClock } from "../clock.ts"
 import { LedgerError } from "../error.ts"
+import { defaultLimits } from "../limits.ts"
 import type { Filed } from "../store/search.ts"
 import type { Document, Linked } from "../store/store.ts"
 import { openMemory } from "../store/memory.ts"
+import { createFind, type Find } from "./finding.ts"
 import { createQueries, type PageRequest, type Queries, type QueryParts } from "./search.ts"
 
 const dayMs = 86_400_000
 const ledgerId = Buffer.alloc(32, 7)
-/** So little is recorded here that all of it is looked through. */
-const nothingWaits = () => assert.fail("nothing has to be filed first")
 
 const limits: AdmissionLimits & QueryParts["limits"] = {
   atOnceMax: 8,
@@ -23,9 +23,14 @@ const limits: AdmissionLimits & QueryParts["limits"] = {
   pageBytesMax: 4 * 1024 * 1024,
 }
 
+/** So little is recorded here that all of it is looked through. */
+function findOf({ search }: QueryParts["store"]): Find {
+  return createFind({ search, clock: systemClock, limits: defaultLimits, file: () => assert.fail("nothing has to be filed first") })
+}
+
 function queriesOf(store: QueryParts["store"], changes: Partial<QueryParts["limits"]> = {}): Queries {
   const building = createAdmission(systemClock, { ...limits, of: "pages" })
-  return createQueries({ store, file: nothingWaits, building, pace: () => undefined, limits: { ...limits, ...changes } })
+  return createQueries({ store, find: findOf(store), building, pace: () => undefined, limits: { ...limits, ...changes } })
 }
 
 /** A workspace whose entries are nothing but their times. */
@@ -178,7 +183,7 @@ test("a page that nobody waits for any more is not built on", async () => {
   const leaving = new AbortController()
   const reason = new LedgerError("bad_request", "left")
   let looked = 0
-  const parts = { store: served, limits, file: nothingWaits }
+  const parts = { store: served, limits, find: findOf(served) }
   const building = createAdmission(systemClock, { ...limits, of: "pages" })
   const pace = (): undefined => {
     if (++looked === 3) leaving.abort(reason)

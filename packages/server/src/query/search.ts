@@ -2,9 +2,9 @@
 
 import { parseRecord } from "@tallystick/proof"
 import type { Admission } from "../admission.ts"
-import { LedgerError } from "../error.ts"
 import type { Document, Store } from "../store/store.ts"
-import type { Hits, Wanted } from "../store/search.ts"
+import type { Wanted } from "../store/search.ts"
+import type { Find } from "./finding.ts"
 import { buildPage, type PageSource, type Reader, type Shown } from "./page.ts"
 import { archivedBefore } from "./receipt.ts"
 
@@ -29,7 +29,7 @@ export interface Queries {
   /** The sequences of all that match, in order; only how many they are if that is more than `most`. */
   all(
     workspace: Document<"workspace">,
-    request: Pick<PageRequest, "wanted" | "storage">,
+    request: Pick<PageRequest, "wanted" | "storage" | "signal">,
     most: number,
     nowMs: number,
   ): Promise<{ readonly sequences: readonly number[]; readonly total: number }>
@@ -39,41 +39,31 @@ export interface Queries {
 const allAtOnce = 1000
 
 export interface QueryParts extends PageSource {
-  /** Has everything filed that was recorded in a workspace; rejects with a LedgerError if that takes too long. */
-  readonly file: (workspace: string) => Promise<void>
+  readonly find: Find
   /** Lets few pages be built at once: each holds what it has read and made so far. */
   readonly building: Admission
 }
 
-export function createQueries({ file, building, ...source }: QueryParts): Queries {
+export function createQueries({ find, building, ...source }: QueryParts): Queries {
   const { store } = source
   const hotFrom = createArchiveEnds(store)
-  const find = async (workspace: string, wanted: Wanted, before: number, limit: number): Promise<Hits> => {
-    const hits = await store.search.find(workspace, wanted, before, limit)
-    if (hits !== undefined) return hits
-    await file(workspace)
-    const again = await store.search.find(workspace, wanted, before, limit)
-    if (again === undefined)
-      throw new LedgerError("ledger_unavailable", "more is being recorded than can be found in time; ask again in a moment")
-    return again
-  }
 
   return {
     async page(workspace, { wanted, storage, cursor, limit, ...reader }, nowMs) {
       const bounds = storage === "all" ? {} : boundsOf(storage, await hotFrom(workspace, nowMs))
       const before = cursor === 0 ? Number.MAX_SAFE_INTEGER : cursor
-      const { sequences, total, hasMore } = await find(workspace.id, { ...wanted, ...bounds }, before, limit)
+      const { sequences, total, hasMore } = await find(workspace.id, { ...wanted, ...bounds }, before, limit, reader.signal)
       if (sequences.length === 0) return { events: [], verified: true, total, nextCursor: 0, hasMore }
       const shown = await building.run(workspace.id, reader.signal, () => buildPage(source, workspace, sequences, reader, nowMs))
       const { length } = shown.events
       return { ...shown, total, nextCursor: sequences[length - 1] ?? 0, hasMore: hasMore || length < sequences.length }
     },
 
-    async all(workspace, { wanted, storage }, most, nowMs) {
+    async all(workspace, { wanted, storage, signal }, most, nowMs) {
       const bounds = storage === "all" ? {} : boundsOf(storage, await hotFrom(workspace, nowMs))
       const sequences: number[] = []
       for (let before = Number.MAX_SAFE_INTEGER; ;) {
-        const hits = await find(workspace.id, { ...wanted, ...bounds }, before, allAtOnce)
+        const hits = await find(workspace.id, { ...wanted, ...bounds }, before, allAtOnce, signal)
         if (hits.total > most) return { sequences: [], total: hits.total }
         sequences.push(...hits.sequences)
         before = hits.sequences.at(-1) ?? 0

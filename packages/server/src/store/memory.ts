@@ -141,8 +141,8 @@ export function openMemory(): MemoryStore {
   })
   const finder: Store["search"] = {
     position: (workspace) => search.position(workspace),
-    async find(workspace, wanted, before, limit) {
-      const [position, hits] = await Promise.all([search.position(workspace), search.find(workspace, wanted, before, limit)])
+    async find(workspace, wanted, before, limit, turn = (step) => step()) {
+      const [position, hits] = await turn(() => Promise.all([search.position(workspace), search.find(workspace, wanted, before, limit)]))
       const fresh = unfiled(workspace, position, wanted)
       return fresh === undefined ? undefined : joined(hits, fresh, before, limit)
     },

@@ -56,6 +56,11 @@ export interface Wanted {
   readonly subject?: Subject
 }
 
+/** Whether words are looked for. All else is a list, which costs a page and some counters. */
+export function isSearch({ query }: Pick<Wanted, "query">): boolean {
+  return query !== undefined && query.terms.length > 0
+}
+
 export interface Hits {
   /** Newest first, all of them below `before`. */
   readonly sequences: readonly number[]
@@ -71,12 +76,18 @@ export interface SearchReader {
   find(workspace: string, wanted: Wanted, before: number, limit: number): Promise<Hits>
 }
 
+/** Does a step of a search when its turn has come. What it rejects with ends the search. */
+export type Turn = <T>(step: () => Promise<T>) => Promise<T>
+
 /** Finds what is filed, and what has been recorded since. */
 export interface Finder {
   /** Entries up to and including this sequence are filed. */
   position(workspace: string): Promise<number>
-  /** As `SearchReader.find`. Undefined: more waits to be filed than is looked through one by one. */
-  find(workspace: string, wanted: Wanted, before: number, limit: number): Promise<Hits | undefined>
+  /**
+   * As `SearchReader.find`, in as many turns as it needs, each of a bounded time. Undefined: more waits to be filed than is looked through one
+   * by one. Rejects with `invalid_field` when the query would take too long.
+   */
+  find(workspace: string, wanted: Wanted, before: number, limit: number, turn?: Turn): Promise<Hits | undefined>
 }
 
 export interface Batch {

@@ -36,7 +36,7 @@ export function packEndpoints(service: Service): readonly ServiceEndpoint[] {
         if (projectId !== undefined) permitProject(caller, projectId)
         const sequences =
           receiptIds === undefined
-            ? await matchesOf(service, caller, workspace, filter, projectId)
+            ? await matchesOf(service, caller, workspace, filter, projectId, signal)
             : await sequencesOf(service.store.journal, caller, workspaceId, receiptIds, projectId)
         return { status: 201, body: packJson(await service.packs.create(caller, workspace, { title, sequences }, signal)) }
       },
@@ -110,11 +110,12 @@ async function matchesOf(
   workspace: Document<"workspace">,
   { storage, includeArchive = false, includeSystem = false, ...filter }: PackFilter,
   projectId: string | undefined,
+  signal: AbortSignal,
 ): Promise<readonly number[]> {
   if (projectId !== undefined && filter.projectId !== undefined && filter.projectId !== projectId)
     throw new LedgerError("invalid_field", "filter.projectId must be the project that projectId names")
   const wanted = wantedOf(caller, { ...filter, projectId: filter.projectId ?? projectId ?? "all", includeArchive, includeSystem })
-  const request = { wanted, storage: storage ?? (includeArchive ? "all" : "hot") }
+  const request = { wanted, storage: storage ?? (includeArchive ? "all" : "hot"), signal } as const
   const most = service.limits.packReceiptsMax
   const { sequences, total } = await service.queries.all(workspace, request, most, service.clock.now())
   if (total === 0) throw new LedgerError("invalid_field", "filter must match one entry at least, and matches none")

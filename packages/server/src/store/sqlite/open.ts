@@ -11,7 +11,7 @@ import { copyDatabase, isMarked, markCopy, openStill, takeOffMark } from "./copy
 import { isDamage, openForReading, openForWriting, requireLedger } from "./database.ts"
 import { rewriteDocuments } from "./documents.ts"
 import { fillRun } from "./fill.ts"
-import { finderModule, type FinderQuestions } from "./finder.ts"
+import { finderModule, findWith, type FinderOptions, type FinderQuestions } from "./finder.ts"
 import { createIndex } from "./index.ts"
 import { createJournal } from "./journal.ts"
 import { lockFolder, type Lock } from "./lock.ts"
@@ -27,6 +27,8 @@ export interface SqliteOptions {
   readonly folder: string
   /** Appends are refused, before they begin, when less than this would be left on the disk. */
   readonly reserveBytes: number
+  /** A search that would gather larger lists of the index in one step is refused. Absent: none is. */
+  readonly searchListBytesMax?: number
   /** A storage thread has died: nothing can be said of what it was doing, and the process must end. */
   readonly onDeath: (cause: Error) => void
 }
@@ -42,12 +44,14 @@ export async function openSqlite(options: SqliteOptions): Promise<Store> {
   }
 }
 
-async function openLocked({ folder, reserveBytes, onDeath }: SqliteOptions, lock: Lock): Promise<Store> {
+async function openLocked({ folder, reserveBytes, searchListBytesMax = Infinity, onDeath }: SqliteOptions, lock: Lock): Promise<Store> {
   const { tail, isCopy } = prepare(folder)
-  const [writer, reader, finder] = await Promise.all([
+  const finding = { folder, listBytesMax: searchListBytesMax } satisfies FinderOptions
+  const [writer, reader, ...finders] = await Promise.all([
     startThread<WriterQuestions>(writerModule, { folder, reserveBytes } satisfies WriterOptions, { onDeath }),
     startThread<ReaderQuestions>(readerModule, folder, { onDeath }).then(reading),
-    startThread<FinderQuestions>(finderModule, folder, { onDeath }).then(reading),
+    startThread<FinderQuestions>(finderModule, finding, { onDeath }).then(reading),
+    startThread<FinderQuestions>(finderModule, finding, { onDeath }).then(reading),
   ])
   const registry = cacheRegistry({
     // The reader answers with a document of the kind that it was asked for.
@@ -66,7 +70,7 @@ async function openLocked({ folder, reserveBytes, onDeath }: SqliteOptions, lock
     },
     search: {
       position: (workspace) => reader.ask("filedPosition", workspace),
-      find: (workspace, wanted, before, limit) => finder.ask("find", [workspace, wanted, before, limit]),
+      find: findWith(...finders),
     },
     isCopy,
     async ready() {
@@ -74,7 +78,7 @@ async function openLocked({ folder, reserveBytes, onDeath }: SqliteOptions, lock
       if (full) throw new LedgerError("storage_full", "the disk is nearly full")
     },
     async close() {
-      await finder.close()
+      for (const finder of finders) await finder.close()
       await reader.close()
       // The last to close a file may write to it, so that all of it is in the one file then, with no log beside it.
       await writer.close()
@@ -89,6 +93,7 @@ function reading<Q extends Questions>(thread: Thread<Q>): Thread<Q> {
     ...thread,
     ask: (...asked) =>
       thread.ask(...asked).catch((cause: unknown) => {
+        if (cause instanceof LedgerError) throw cause
         throw new LedgerError("ledger_unavailable", "what is stored cannot be read at this moment; repeat the request", { cause })
       }),
   }

@@ -1,7 +1,7 @@
 // What can be asked of the search file. The searching thread and the program that files ask alike.
 
 import type { DatabaseSync } from "node:sqlite"
-import type { Hits, Wanted } from "../search.ts"
+import { isSearch, type Hits, type Wanted } from "../search.ts"
 import { createFilters } from "./search-filters.ts"
 import { createTexts } from "./search-texts.ts"
 
@@ -22,36 +22,57 @@ export function filedWorkspaces(database: DatabaseSync): (workspace: string) => 
   }
 }
 
-export function searchReads(database: DatabaseSync) {
+/** A search in steps: between two of them others may have their turn. */
+export type Steps<T> = Generator<undefined, T>
+
+/** All steps at once. */
+export function allOf<T>(steps: Steps<T>): T {
+  for (;;) {
+    const { done, value } = steps.next()
+    if (done === true) return value
+  }
+}
+
+export interface FiledHits {
+  /** What is filed up to here has been looked at. */
+  readonly position: number
+  readonly hits: Hits
+}
+
+/** Lists of starts that are larger than `listBytesMax` are refused. */
+export function searchReads(database: DatabaseSync, listBytesMax: number) {
   const workspaceOf = filedWorkspaces(database)
   const filters = createFilters(database)
-  const texts = createTexts(database)
+  const texts = createTexts(database, listBytesMax)
   const begin = database.prepare("BEGIN")
   const commit = database.prepare("COMMIT")
 
   return {
     position: (workspace: string): number => workspaceOf(workspace)?.position ?? 0,
-    /** All of it at one moment, so that the total is that of the page, and of what is filed up to the position. */
-    findFiled(workspace: string, wanted: Wanted, before: number, limit: number): { readonly position: number; readonly hits: Hits } {
-      begin.run()
-      try {
-        const filed = workspaceOf(workspace)
-        return filed === undefined
-          ? { position: 0, hits: nothing }
-          : { position: filed.position, hits: findIn(filed, wanted, before, limit) }
-      } finally {
-        commit.run()
+    /** Each step at one moment, so that the total is that of the page, and of what is filed up to the position. */
+    *findFiled(workspace: string, wanted: Wanted, before: number, limit: number): Steps<FiledHits> {
+      const steps = findIn(workspace, wanted, before, limit)
+      for (;;) {
+        begin.run()
+        try {
+          const { done, value } = steps.next()
+          if (done === true) return value
+        } finally {
+          commit.run()
+        }
+        yield
       }
     },
   }
 
-  function findIn({ number, position }: FiledWorkspace, wanted: Wanted, before: number, limit: number): Hits {
+  function* findIn(workspace: string, wanted: Wanted, before: number, limit: number): Steps<FiledHits> {
+    const { number, position } = workspaceOf(workspace) ?? { number: 0, position: 0 }
     const bounds = { first: Math.max(wanted.firstSequence ?? 1, 1), last: Math.min(wanted.lastSequence ?? position, position) }
-    if (bounds.first > bounds.last || isImpossible(wanted)) return nothing
-    const hasText = wanted.subject !== undefined || (wanted.query?.terms.length ?? 0) > 0
+    if (bounds.first > bounds.last || isImpossible(wanted)) return { position, hits: nothing }
     // One more than the page holds, to know whether there is one.
-    const { sequences, total } = (hasText ? texts : filters).find(number, wanted, bounds, Math.min(before, position + 1), limit + 1)
-    return { sequences: sequences.slice(0, limit), hasMore: sequences.length > limit, total }
+    const asked = [number, wanted, bounds, Math.min(before, position + 1), limit + 1] as const
+    const { sequences, total } = wanted.subject === undefined && !isSearch(wanted) ? filters.find(...asked) : yield* texts.find(...asked)
+    return { position, hits: { sequences: sequences.slice(0, limit), hasMore: sequences.length > limit, total } }
   }
 }
 

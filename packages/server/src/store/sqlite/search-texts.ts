@@ -3,15 +3,17 @@
 
 import { hash } from "node:crypto"
 import type { DatabaseSync } from "node:sqlite"
+import { LedgerError } from "../../error.ts"
 import type { Wanted } from "../search.ts"
+import { createDictionary } from "./search-dictionary.ts"
 import { timesOf, type Bounds } from "./search-filters.ts"
-import { matchOf, type Dictionary } from "./search-match.ts"
+import { matchOf } from "./search-match.ts"
 import { placeOf, sequenceOf } from "./search-places.ts"
 
 /** How far below a page's edge is looked in the same pass that counts: a text that every fortieth entry has fills the largest page. */
 const windowSequences = 4096
-/** Tokens that are asked for in place of a prefix. To find them out takes some ten microseconds each. */
-const expandedMax = 32
+/** Looked through in one step: some ten milliseconds where every entry has all that is asked for. Nothing can interrupt a step. */
+const stepSequences = 2 ** 17
 /** Totals that are remembered: a few hundred bytes each. */
 const totalsMax = 512
 
@@ -20,36 +22,74 @@ interface Counted {
   readonly total: number
 }
 
-export function createTexts(database: DatabaseSync) {
-  const dictionary = dictionaryOf(database)
+export function createTexts(database: DatabaseSync, listBytesMax: number) {
+  const dictionary = createDictionary(database)
   const totals = new Map<string, Counted>()
   const run = createStatements(database)
 
   return {
-    /** Newest first, at most `limit`. */
-    find(number: number, wanted: Wanted, bounds: Bounds, before: number, limit: number): { sequences: readonly number[]; total: number } {
+    /** Newest first, at most `limit`. Between two steps others may have their turn: what stands up to `bounds.last` does not change. */
+    *find(number: number, wanted: Wanted, bounds: Bounds, before: number, limit: number): Generator<undefined, Found> {
       const match = matchOf(number, wanted, dictionary)
+      if (match === undefined) return { sequences: [], total: 0 }
+      if (match.isGathered && dictionary.listBytes(match.ranges) > listBytesMax) throw tooBroad()
       const key = hash("sha256", `${number} ${JSON.stringify(wanted)}`, "base64")
-      const counted = totals.get(key) ?? { upTo: bounds.first - 1, total: 0 }
-      const top = Math.min(bounds.last, before - 1)
-      const low = Math.max(bounds.first, before - windowSequences)
+      let counted = totals.get(key) ?? { upTo: bounds.first - 1, total: 0 }
+      const count = (upTo: number, entries: number): void => {
+        counted = { upTo, total: counted.total + entries }
+        remember(totals, key, counted)
+      }
       const ask = { number, wanted, expression: match.expression }
-
-      const isNew = counted.upTo < bounds.last
-      const together =
-        isNew && match.hasPrefix
-          ? run.countAndPage(ask, { first: counted.upTo + 1, last: bounds.last }, { first: low, last: top })
-          : undefined
-      const fresh = together?.entries ?? (isNew ? run.count(ask, { first: counted.upTo + 1, last: bounds.last }) : 0)
-      const total = counted.total + fresh
-      remember(totals, key, { upTo: bounds.last, total })
-
-      const near = together?.sequences.slice(0, limit) ?? []
-      if (near.length === limit || total === 0) return { sequences: near, total }
-      const rest = { first: bounds.first, last: together === undefined ? top : Math.min(top, low - 1) }
-      return { sequences: [...near, ...(rest.first > rest.last ? [] : run.page(ask, rest, limit - near.length))], total }
+      const found: number[] = []
+      /** From here down nothing has been looked at for the page. */
+      let open = Math.min(bounds.last, before - 1)
+      const isTurnOver = createTurn()
+      if (match.isGathered && counted.upTo < bounds.last) {
+        isTurnOver(stepSequences)
+        const page = { first: Math.max(bounds.first, before - windowSequences), last: open }
+        const { entries, sequences } = run.countAndPage(ask, { first: counted.upTo + 1, last: bounds.last }, page)
+        count(bounds.last, entries)
+        found.push(...sequences.slice(0, limit))
+        open = Math.min(open, page.first - 1)
+      }
+      const step = match.isGathered ? Infinity : stepSequences
+      while (counted.upTo < bounds.last) {
+        const range = { first: counted.upTo + 1, last: Math.min(bounds.last, counted.upTo + step) }
+        if (isTurnOver(range.last - counted.upTo)) yield
+        count(range.last, run.count(ask, range))
+      }
+      const most = Math.min(limit, counted.total)
+      while (found.length < most && open >= bounds.first) {
+        const range = { first: Math.max(bounds.first, open - step + 1), last: open }
+        if (isTurnOver(open - range.first + 1)) yield
+        found.push(...run.page(ask, range, most - found.length))
+        open = range.first - 1
+      }
+      return { sequences: found, total: counted.total }
     },
   }
+}
+
+interface Found {
+  readonly sequences: readonly number[]
+  readonly total: number
+}
+
+/** Says, before so many sequences are looked through, whether others come first. */
+function createTurn(): (sequences: number) => boolean {
+  let looked = 0
+  return (sequences) => {
+    const isOver = looked > 0 && looked + sequences > stepSequences
+    looked = isOver ? sequences : looked + sequences
+    return isOver
+  }
+}
+
+function tooBroad(): LedgerError {
+  return new LedgerError(
+    "invalid_field",
+    "query asks for starts of words that too many entries have; write more of each word, or name fewer of them",
+  )
 }
 
 interface Ask {
@@ -96,30 +136,6 @@ function createStatements(database: DatabaseSync) {
       // A list of places is what the statement makes.
       const places = JSON.parse(String(row?.["places"])) as number[]
       return { entries: Number(row?.["entries"]), sequences: places.map(sequenceOf).toSorted((a, b) => b - a) }
-    },
-  }
-}
-
-function dictionaryOf(database: DatabaseSync): Dictionary {
-  const lists = database.prepare("SELECT names FROM shared_names WHERE name = ?")
-  const from = database.prepare("SELECT term FROM search_tokens WHERE term >= ? LIMIT 1")
-  const following = (token: string): string | undefined => {
-    const term = from.get(token)?.["term"]
-    return typeof term === "string" ? term : undefined
-  }
-  return {
-    // The column is written from a list of names.
-    sharedNames: (field) => lists.all(field).map(({ names }) => JSON.parse(String(names)) as string[]),
-    beginning(given) {
-      // The index has its tokens without capitals, and a name may have some: what is asked for is folded as it was.
-      const start = given.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase())
-      const tokens: string[] = []
-      // No token has a character as low as that which leads from one to the next.
-      for (let token = following(start); token?.startsWith(start) === true; token = following(`${token}\x01`)) {
-        if (tokens.length === expandedMax) return undefined
-        tokens.push(token)
-      }
-      return tokens
     },
   }
 }

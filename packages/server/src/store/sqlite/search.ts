@@ -9,11 +9,11 @@ import { within } from "./database.ts"
 import type { journalReads } from "./reads.ts"
 import { createCombinations } from "./search-counters.ts"
 import { placeOf } from "./search-places.ts"
-import { filedWorkspaces, searchReads } from "./search-reads.ts"
+import { allOf, filedWorkspaces, searchReads } from "./search-reads.ts"
 import { columnsOf } from "./search-tokens.ts"
 
 export function createSearch(database: DatabaseSync, journal: ReturnType<typeof journalReads>): Search {
-  const reads = searchReads(database)
+  const reads = searchReads(database, Infinity)
   const workspaceOf = filedWorkspaces(database)
   const addWorkspace = database.prepare("INSERT INTO workspaces (id, position, hash) VALUES (?, 0, x'')")
   const setPosition = database.prepare("UPDATE workspaces SET position = ?, hash = ? WHERE number = ?")
@@ -41,7 +41,7 @@ export function createSearch(database: DatabaseSync, journal: ReturnType<typeof 
 
   const search: Search = {
     position: async (workspace) => reads.position(workspace),
-    find: async (workspace, wanted, before, limit) => reads.findFiled(workspace, wanted, before, limit).hits,
+    find: async (workspace, wanted, before, limit) => allOf(reads.findFiled(workspace, wanted, before, limit)).hits,
     file: (workspace, entries) => search.fileAll([{ workspace, entries }]),
     async fileAll(batches) {
       let isKept = false

@@ -1,0 +1,85 @@
+import assert from "node:assert/strict"
+import { after, test } from "node:test"
+import { readChain } from "../chain.ts"
+import { eventFor, eventually, makeWorkspace, startService, type Service, type Workspace } from "../service.ts"
+
+// What one workspace searches for must not be what another one waits for.
+
+const services: Service[] = []
+after(async () => {
+  for (const service of services) await service[Symbol.asyncDispose]()
+})
+
+async function start(environment: Readonly<Record<string, string>> = {}): Promise<Service> {
+  const service = await startService({ environment })
+  services.push(service)
+  return service
+}
+
+const entries = 400
+
+/** A workspace whose entries have so many words that to search for what few letters begin takes some ten milliseconds. */
+async function wordyWorkspace(service: Service): Promise<Workspace> {
+  const wordy = await makeWorkspace(service)
+  const note = Array.from({ length: 1000 }, (_, at) => (at * 7919).toString(36)).join(" ")
+  const events = Array.from({ length: entries }, (_, at) => ({
+    idempotencyKey: crypto.randomUUID(),
+    ...eventFor(wordy.id, { metadata: { note: `${note} ${at}` } }),
+  }))
+  const written = await wordy.writer.post("/v1/events/batch", { events })
+  assert.equal(written.status, 202, written.text)
+  const last = written.json().results.at(-1).receipt.receipt
+  await eventually("all of it is filed", async () => {
+    const { receipt } = (await wordy.reader.get(`${wordy.path}/receipts/${last}`)).json()
+    return receipt.queued === false ? true : undefined
+  })
+  return wordy
+}
+
+const broad = encodeURIComponent("1 2 3 4 5 6 7 8 9 a b c d e f g")
+
+test("a workspace's searches hold up no list of another, and its searches for a few steps at most", async () => {
+  const service = await start()
+  const [greedy, other] = [await wordyWorkspace(service), await makeWorkspace(service)]
+  assert.equal((await other.writer.write(eventFor(other.id))).status, 202)
+  const ended: string[] = []
+  const asked = Array.from({ length: 60 }, (_, at) =>
+    // Each is another search, so that no total is remembered.
+    greedy.reader.get(`${greedy.path}/events?query=${broad}&limit=1&to=20${at + 30}-01-01T00:00:00Z`).finally(() => ended.push("greedy")),
+  )
+  for (const query of ["", "?query=invoice", "", "?query=inv_9"]) {
+    const page = await other.reader.get(`${other.path}/events${query}`)
+    assert.deepEqual([page.status, page.json().total], [200, 1], page.text)
+    ended.push("other")
+  }
+  const before = ended.filter((who) => who === "greedy").length
+  assert.ok(before < 30, `the other workspace was answered between the first one's searches: ${ended.join(" ")}`)
+  for (const reply of await Promise.all(asked)) {
+    if (reply.status === 200) assert.equal(reply.json().total, entries)
+    else assert.deepEqual([reply.json().error, Number(reply.headers.get("retry-after")) >= 1], ["overloaded", true])
+  }
+  for (const { reader, id } of [greedy, other]) await readChain(reader, id)
+})
+
+test("a search that could not be answered in time is refused with what to do about it, and lists and rare words are found", async () => {
+  const service = await start({ TALLYSTICK_LIMIT_SEARCH_LIST_BYTES_MAX: "16000" })
+  const { reader, path, id } = await wordyWorkspace(service)
+  const refused = await reader.get(`${path}/events?query=${broad}`)
+  assert.deepEqual([refused.status, refused.json().error], [400, "invalid_field"], refused.text)
+  assert.match(refused.json().detail, /^query .*write more of each word/)
+  for (const query of ["", "query=invoice", "query=inv_9", "query=%22399%22"]) {
+    const { status, text } = await reader.get(`${path}/events?limit=1&${query}`)
+    assert.equal(status, 200, text)
+  }
+  await readChain(reader, id)
+})
+
+test("a search that takes longer than it may is refused, and its client may ask again", async () => {
+  const service = await start({ TALLYSTICK_LIMIT_SEARCH_TIMEOUT_MS: "1" })
+  const { reader, path, id } = await wordyWorkspace(service)
+  const late = await reader.get(`${path}/events?query=${broad}&limit=1`)
+  assert.deepEqual([late.status, late.json().error], [503, "overloaded"], late.text)
+  assert.ok(Number(late.headers.get("retry-after")) >= 1)
+  assert.equal((await reader.get(`${path}/events?limit=1`)).json().total, entries, "a list takes no search's time")
+  await readChain(reader, id)
+})
