@@ -381,6 +381,11 @@ function besideKinds(): Readonly<Record<string, Kind>> {
       /^the search has another count of /,
       "UPDATE hours SET entries = entries - 1",
     ),
+    "the search files an entry under no class": planted(
+      "search",
+      /^the search has (another count of|1 rows whose combinations it does not know)/,
+      "UPDATE filed SET class = 0 WHERE place = (SELECT max(place) FROM filed)",
+    ),
     "the search has a workspace of nobody": planted(
       "search",
       /^the search has entries of it,/,

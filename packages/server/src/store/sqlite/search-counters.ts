@@ -25,13 +25,16 @@ interface Hour {
 const combinationsMax = 10_000
 
 export interface Combinations {
-  /** Counts an entry, and says which combination it is of. */
-  count(workspace: number, entry: Filed): number
+  /** Counts an entry, and says which combination it is of, and which class. */
+  count(workspace: number, entry: Filed): { readonly combination: number; readonly class: number }
   /** Writes down what was counted, within the transaction that counted it. */
   write(): void
   /** The transaction is over; if it was not kept, nothing is that was counted in it. */
   settle(isKept: boolean): void
 }
+
+/** In place of a project, where a combination is of all of them. No project can be called so; what cannot be read has none. */
+export const anyProject = "*"
 
 export function createCombinations(database: DatabaseSync): Combinations {
   const select = database.prepare(
@@ -49,11 +52,11 @@ export function createCombinations(database: DatabaseSync): Combinations {
   )
   const known = new Map<string, Combination>()
   const hours = new Map<string, Hour>()
-  const look = (workspace: number, { projectId, lane, userVisible, isSystem, sequence }: Filed): Combination => {
-    const key = `${workspace} ${projectId} ${lane} ${userVisible} ${isSystem}`
+  const look = (workspace: number, project: string, { lane, userVisible, isSystem, sequence }: Filed): Combination => {
+    const key = `${workspace} ${project} ${lane} ${userVisible} ${isSystem}`
     const seen = known.get(key)
     if (seen !== undefined) return seen
-    const named = [workspace, projectId, lane, userVisible ? 1 : 0, isSystem ? 1 : 0] as const
+    const named = [workspace, project, lane, userVisible ? 1 : 0, isSystem ? 1 : 0] as const
     const row = select.get(...named)
     const [number, entries, last] =
       row === undefined
@@ -64,19 +67,22 @@ export function createCombinations(database: DatabaseSync): Combinations {
     return combination
   }
 
+  const countIn = (combination: Combination, { sequence, occurredMs }: Filed): number => {
+    const block = blockOf(sequence)
+    if (block !== combination.block) addBlock.run(combination.number, block, combination.entries)
+    combination.block = block
+    combination.entries += 1
+    combination.last = sequence
+    combination.isChanged = true
+    countHour(hours, combination.number, hourOf(occurredMs), sequence)
+    return combination.number
+  }
+
   return {
-    count(workspace, entry) {
-      const combination = look(workspace, entry)
-      const { sequence, occurredMs } = entry
-      const block = blockOf(sequence)
-      if (block !== combination.block) addBlock.run(combination.number, block, combination.entries)
-      combination.block = block
-      combination.entries += 1
-      combination.last = sequence
-      combination.isChanged = true
-      countHour(hours, combination.number, hourOf(occurredMs), sequence)
-      return combination.number
-    },
+    count: (workspace, entry) => ({
+      combination: countIn(look(workspace, entry.projectId, entry), entry),
+      class: countIn(look(workspace, anyProject, entry), entry),
+    }),
     write() {
       for (const combination of known.values()) {
         if (combination.isChanged) setCombination.run(combination.entries, combination.last, combination.number)

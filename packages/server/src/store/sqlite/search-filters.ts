@@ -1,8 +1,10 @@
 // Pages and totals of filters without a text. A filter is a choice of combinations; each has its entries in order, and counters
-// by blocks of sequences and by hours, so that only what lies between two counters is ever counted one by one.
+// by blocks of sequences and by hours, so that only what lies between two counters is ever counted one by one. A filter that names no
+// project is a choice of classes, of which a workspace has sixteen at most, however many projects it has.
 
 import type { DatabaseSync } from "node:sqlite"
 import type { Instant, Wanted } from "../search.ts"
+import { anyProject } from "./search-counters.ts"
 import { blockOf, blockSequences, hourMs, hourOf, placeOf, sequenceOf } from "./search-places.ts"
 
 interface Combination {
@@ -36,6 +38,9 @@ interface Choices {
   readonly total: number
 }
 
+/** Which of its two combinations an entry is found by; a column of `filed`. */
+type Column = "combination" | "class"
+
 /** Later than every year that has four digits, and earlier. */
 const endOfTime = { ms: 2 ** 52, ns: 0 }
 const startOfTime = { ms: -(2 ** 52), ns: 0 }
@@ -45,13 +50,13 @@ const sortedMax = 8192
 
 export function createFilters(database: DatabaseSync) {
   const chosen = combinationsOf(database)
-  const count = createCounters(database)
-  const pages = createPages(database)
+  const asked = { combination: askedBy(database, "combination"), class: askedBy(database, "class") }
 
   return {
     /** Newest first, at most `limit`. */
     find(number: number, wanted: Wanted, bounds: Bounds, before: number, limit: number): { sequences: readonly number[]; total: number } {
       const times = timesOf(wanted)
+      const { count, pages } = asked[wanted.projectIds === undefined ? "class" : "combination"]
       const { choices, total } = count(number, chosen(number, wanted), bounds, times)
       const open = choices.filter((choice) => choice.bounds.first < before)
       if (open.length === 0 || total === 0) return { sequences: [], total }
@@ -67,6 +72,10 @@ export function createFilters(database: DatabaseSync) {
   }
 }
 
+function askedBy(database: DatabaseSync, column: Column) {
+  return { count: createCounters(database, column), pages: createPages(database, column) }
+}
+
 /** Looking through everything reads one entry for each that it passes; merging reads a page of every combination. */
 function isQuickerBySequence(choices: readonly Choice[], total: number, { first, last }: Bounds): boolean {
   return choices.length > 8 && last - first < total * choices.length
@@ -77,17 +86,23 @@ export function timesOf({ from, to }: Wanted): Times | undefined {
 }
 
 function combinationsOf(database: DatabaseSync) {
-  const all = database.prepare(
-    "SELECT number, project, lane, is_visible, is_system, entries, first_sequence, last_sequence FROM combinations WHERE workspace = ?",
+  const columns = "number, lane, is_visible, is_system, entries, first_sequence, last_sequence FROM combinations WHERE workspace = ?"
+  const classes = database.prepare(`SELECT ${columns} AND project = '${anyProject}'`)
+  const ofProjects = database.prepare(`SELECT ${columns} AND project IN (SELECT value FROM json_each(?))`)
+  // The service's own entries stand beside those of every project that is asked for.
+  const withSystem = database.prepare(
+    `SELECT ${columns} AND project <> '${anyProject}' AND (is_system = 1 OR project IN (SELECT value FROM json_each(?)))`,
   )
   return (number: number, { projectIds, system, lane, userVisible }: Wanted): Combination[] => {
-    const projects = projectIds === undefined ? undefined : new Set(projectIds)
+    const rows =
+      projectIds === undefined
+        ? classes.iterate(number)
+        : (system === "without" ? ofProjects : withSystem).iterate(number, JSON.stringify(projectIds))
     const found: Combination[] = []
-    for (const row of all.iterate(number)) {
+    for (const row of rows) {
       const isSystem = row["is_system"] === 1
       const matches =
         (system === "with" || isSystem === (system === "only")) &&
-        (projects === undefined || isSystem || projects.has(String(row["project"]))) &&
         (lane === undefined || row["lane"] === lane) &&
         (userVisible === undefined || (row["is_visible"] === 1) === userVisible)
       if (!matches) continue
@@ -99,9 +114,9 @@ function combinationsOf(database: DatabaseSync) {
 }
 
 /** Counts what is chosen, exactly, and narrows the bounds where that costs nothing. */
-function createCounters(database: DatabaseSync) {
-  const rank = createRank(database)
-  const countHours = createHours(database)
+function createCounters(database: DatabaseSync, column: Column) {
+  const rank = createRank(database, column)
+  const countHours = createHours(database, column)
   return (number: number, combinations: readonly Combination[], bounds: Bounds, times: Times | undefined): Choices => {
     const choices: Choice[] = []
     let total = 0
@@ -121,10 +136,10 @@ function createCounters(database: DatabaseSync) {
 }
 
 /** How many entries of a combination stand before a sequence. */
-function createRank(database: DatabaseSync) {
+function createRank(database: DatabaseSync, column: Column) {
   const nextBlock = database.prepare("SELECT block, before FROM blocks WHERE combination = ? AND block >= ? ORDER BY block LIMIT 1")
   const between = database.prepare(
-    "SELECT count(*) AS entries FROM filed INDEXED BY filed_by_combination WHERE combination = ? AND place >= ? AND place < ?",
+    `SELECT count(*) AS entries FROM filed INDEXED BY filed_by_${column} WHERE ${column} = ? AND place >= ? AND place < ?`,
   )
   return (number: number, combination: Combination, sequence: number): number => {
     if (sequence <= combination.first) return 0
@@ -140,7 +155,7 @@ function createRank(database: DatabaseSync) {
 }
 
 /** Whole hours are taken from their counters; those that the times or the bounds cut are counted. */
-function createHours(database: DatabaseSync) {
+function createHours(database: DatabaseSync, column: Column) {
   const sums = database.prepare(
     `SELECT coalesce(sum(entries) FILTER (WHERE hour > ?2 AND hour < ?3 AND first_sequence >= ?4 AND last_sequence <= ?5), 0) AS whole,
             min(first_sequence) AS first, max(last_sequence) AS last
@@ -151,7 +166,7 @@ function createHours(database: DatabaseSync) {
        AND NOT (hour > ?2 AND hour < ?3 AND first_sequence >= ?4 AND last_sequence <= ?5)`,
   )
   const one = database.prepare(
-    `SELECT count(*) AS entries FROM filed INDEXED BY filed_by_time WHERE combination = ? AND occurred_ms >= ? AND occurred_ms < ?
+    `SELECT count(*) AS entries FROM filed INDEXED BY filed_by_${column}_time WHERE ${column} = ? AND occurred_ms >= ? AND occurred_ms < ?
        AND (occurred_ms, occurred_ns) >= (?, ?) AND (occurred_ms, occurred_ns) < (?, ?) AND place BETWEEN ? AND ?`,
   )
   return (number: number, { number: combination }: Combination, { first, last }: Bounds, { from, to }: Times) => {
@@ -167,19 +182,19 @@ function createHours(database: DatabaseSync) {
   }
 }
 
-function createPages(database: DatabaseSync) {
+function createPages(database: DatabaseSync, column: Column) {
   const timed = "AND (occurred_ms, occurred_ns) >= (?, ?) AND (occurred_ms, occurred_ns) < (?, ?)"
   const inOrder = (times: string) =>
     database.prepare(
-      `SELECT place FROM filed INDEXED BY filed_by_combination WHERE combination = ? AND place BETWEEN ? AND ? ${times} ORDER BY place DESC LIMIT ?`,
+      `SELECT place FROM filed INDEXED BY filed_by_${column} WHERE ${column} = ? AND place BETWEEN ? AND ? ${times} ORDER BY place DESC LIMIT ?`,
     )
   const through = (times: string) =>
     database.prepare(
-      `SELECT place FROM filed NOT INDEXED WHERE place BETWEEN ? AND ? AND combination IN (SELECT value FROM json_each(?)) ${times} ORDER BY place DESC LIMIT ?`,
+      `SELECT place FROM filed NOT INDEXED WHERE place BETWEEN ? AND ? AND ${column} IN (SELECT value FROM json_each(?)) ${times} ORDER BY place DESC LIMIT ?`,
     )
   const [ordered, orderedTimed, all, allTimed] = [inOrder(""), inOrder(timed), through(""), through(timed)]
   const byTime = database.prepare(
-    `SELECT place FROM filed INDEXED BY filed_by_time WHERE combination = ? AND occurred_ms BETWEEN ? AND ? ${timed} AND place BETWEEN ? AND ? ORDER BY place DESC LIMIT ?`,
+    `SELECT place FROM filed INDEXED BY filed_by_${column}_time WHERE ${column} = ? AND occurred_ms BETWEEN ? AND ? ${timed} AND place BETWEEN ? AND ? ORDER BY place DESC LIMIT ?`,
   )
   const instants = ({ from, to }: Times) => [from.ms, from.ns, to.ms, to.ns] as const
 

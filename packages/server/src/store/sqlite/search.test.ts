@@ -5,7 +5,7 @@ import { join } from "node:path"
 import test from "node:test"
 import { write } from "../contract.ts"
 import { expectChain } from "../expect-chain.ts"
-import type { Filed } from "../search.ts"
+import type { Filed, Wanted } from "../search.ts"
 import { compareByChance, searchContract, type OpenedSearch } from "../search-contract.ts"
 import { openSqlite, openSqliteFiling } from "./open.ts"
 
@@ -144,6 +144,45 @@ test("what could not be filed whole is not filed at all, and is filed when it ca
   assert.equal((await store.served.search.find("other", asked, 99, 10))?.total, 1)
   await store.close()
 })
+
+test("a list of all projects costs the same however many there are", async (context) => {
+  const store = await openFolder(freshFolder())
+  const entries = 3000
+  const projects = { one: 1, many: entries }
+  for (const [workspace, count] of Object.entries(projects)) {
+    const names = Array.from({ length: entries }, (_, at) => `${workspace} ${at}`)
+    await write(store.served, workspace, names)
+    const filed = names.map((_, at) => ({ ...entry(at + 1), projectId: `p${at % count}`, occurredMs: at * 1000 }))
+    await store.filing.search.file(workspace, filed)
+  }
+  const lists: Readonly<Record<string, Wanted>> = {
+    all: { system: "without" },
+    "those that are hot": { system: "without", firstSequence: entries / 2 },
+    "a lane": { system: "with", lane: "data" },
+    "a time": { system: "without", from: { ms: 500_000, ns: 0 }, to: { ms: 2_500_000, ns: 1 } },
+  }
+  for (const [name, wanted] of Object.entries(lists)) {
+    const took: Record<keyof typeof projects, number[]> = { one: [], many: [] }
+    // In turns, so that whatever else the machine does is done to both.
+    for (let turn = 0; turn < 40; turn++) {
+      for (const workspace of ["one", "many"] as const) {
+        const started = performance.now()
+        const hits = await store.served.search.find(workspace, wanted, Number.MAX_SAFE_INTEGER, 20)
+        took[workspace].push(performance.now() - started)
+        assert.equal(hits?.sequences.length, 20)
+      }
+    }
+    const [one, many] = [middle(took.one), middle(took.many)]
+    context.diagnostic(`${name}: ${one.toFixed(2)} ms of one project, ${many.toFixed(2)} ms of ${entries}`)
+    assert.ok(many < one * 5, `${name}: ${many} ms of ${entries} projects, ${one} ms of one`)
+  }
+  for (const workspace of Object.keys(projects)) await expectChain(store.served.journal, workspace)
+  await store.close()
+})
+
+function middle(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0
+}
 
 /** Mulberry32. */
 function chanceOf(seed: number): { below(end: number): number } {

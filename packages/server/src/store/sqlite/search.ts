@@ -18,7 +18,7 @@ export function createSearch(database: DatabaseSync, journal: ReturnType<typeof 
   const addWorkspace = database.prepare("INSERT INTO workspaces (id, position, hash) VALUES (?, 0, x'')")
   const setPosition = database.prepare("UPDATE workspaces SET position = ?, hash = ? WHERE number = ?")
   const addText = database.prepare("INSERT INTO search (rowid, nobody, actor, target, id, receipt) VALUES (?, ?, ?, ?, ?, ?)")
-  const addFiled = database.prepare("INSERT INTO filed (place, combination, occurred_ms, occurred_ns) VALUES (?, ?, ?, ?)")
+  const addFiled = database.prepare("INSERT INTO filed (place, combination, class, occurred_ms, occurred_ns) VALUES (?, ?, ?, ?, ?)")
   const combinations = createCombinations(database)
   const share = createSharing(database)
 
@@ -30,7 +30,8 @@ export function createSearch(database: DatabaseSync, journal: ReturnType<typeof 
     const place = placeOf(number, entry.sequence)
     const { nobody, actor, target, id, receipt } = columnsOf(number, entry, (names) => share.told(names))
     addText.run(place, nobody, actor, target, id, receipt)
-    addFiled.run(place, combinations.count(number, entry), entry.occurredMs, entry.occurredNs)
+    const { combination, class: ofAll } = combinations.count(number, entry)
+    addFiled.run(place, combination, ofAll, entry.occurredMs, entry.occurredNs)
   }
 
   const move = (workspace: string, number: number, last: number): void => {

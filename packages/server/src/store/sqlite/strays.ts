@@ -6,6 +6,7 @@ import { logName } from "../epochs.ts"
 import type { Stray } from "../store.ts"
 import { schemaOf, type Layout } from "./database.ts"
 import { buckets, runEntries } from "./runs.ts"
+import { anyProject } from "./search-counters.ts"
 import { blockSequences, hourMs, placeOf, sequenceOf } from "./search-places.ts"
 
 type Row = Readonly<Record<string, unknown>>
@@ -163,14 +164,15 @@ function filedGap(search: DatabaseSync, number: number): number {
 
 /** Each counter, by the rows that it counts. */
 function* counterStrays(search: DatabaseSync): Generator<Stray> {
-  const counted = {
-    combination: search.prepare("SELECT count(*) AS count, min(place) AS first, max(place) AS last FROM filed WHERE combination = ?"),
+  const countedBy = (column: "combination" | "class") => ({
+    combination: search.prepare(`SELECT count(*) AS count, min(place) AS first, max(place) AS last FROM filed WHERE ${column} = ?`),
     hour: search.prepare(
       `SELECT count(*) AS count, min(place) AS first, max(place) AS last FROM filed
-       WHERE combination = ? AND occurred_ms >= ? AND occurred_ms < ?`,
+       WHERE ${column} = ? AND occurred_ms >= ? AND occurred_ms < ?`,
     ),
-    block: search.prepare("SELECT count(*) AS count FROM filed WHERE combination = ? AND place >= ? AND place < ?"),
-  }
+    block: search.prepare(`SELECT count(*) AS count FROM filed WHERE ${column} = ? AND place >= ? AND place < ?`),
+  })
+  const [ofProject, ofAll] = [countedBy("combination"), countedBy("class")]
   const hours = search.prepare("SELECT hour, entries, first_sequence, last_sequence FROM hours WHERE combination = ? ORDER BY hour")
   const blocks = search.prepare("SELECT block, before FROM blocks WHERE combination = ? ORDER BY block")
   const stray = (workspace: unknown, what: string): Stray => ({
@@ -179,6 +181,7 @@ function* counterStrays(search: DatabaseSync): Generator<Stray> {
   })
   for (const row of search.prepare("SELECT c.*, w.id FROM combinations c LEFT JOIN workspaces w ON w.number = c.workspace").all()) {
     const combination = num(row["number"])
+    const counted = row["project"] === anyProject ? ofAll : ofProject
     if (!isCounted(row, counted.combination.get(combination))) yield stray(row["id"], `combination ${combination}`)
     let inHours = 0
     for (const hour of hours.all(combination)) {
@@ -195,8 +198,15 @@ function* counterStrays(search: DatabaseSync): Generator<Stray> {
       if (num(block["before"]) !== before) yield stray(row["id"], `block ${num(block["block"])}`)
     }
   }
-  const { count } = one(search, "SELECT count(*) AS count FROM filed WHERE combination NOT IN (SELECT number FROM combinations)") ?? {}
-  if (num(count) > 0) yield { what: `the search has ${num(count)} rows of a combination that it does not know` }
+  const { count } =
+    one(
+      search,
+      `SELECT count(*) AS count FROM filed f WHERE NOT EXISTS (
+         SELECT 1 FROM combinations c JOIN combinations a USING (workspace, lane, is_visible, is_system)
+         WHERE c.number = f.combination AND a.number = f.class AND c.project <> ?1 AND a.project = ?1)`,
+      anyProject,
+    ) ?? {}
+  if (num(count) > 0) yield { what: `the search has ${num(count)} rows whose combinations it does not know` }
 }
 
 function isCounted(row: Row, found: Row | undefined): boolean {
