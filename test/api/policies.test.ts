@@ -175,7 +175,8 @@ test("a public policy is for anyone, a private one for those who may read; what 
     { as: writer, ask: one, gets: 200, has: text, answerHeaders: { "cache-control": "no-store" } },
     { as: writer, ask: none, gets: "403 insufficient_scope" },
     { as: shopKey, ask: one, gets: 200, has: text },
-    { as: other.reader, ask: one, gets: "403 workspace_forbidden" },
+    { as: other.reader, ask: one, gets: 200, has: text },
+    { as: other.reader, ask: none, gets: "403 workspace_forbidden" },
     { as: service.client("tsk_wrong"), ask: one, gets: "401 unauthorized" },
     { as: nobody, ask: `GET ${path}/published-policy`, gets: "401 unauthorized" },
   ])

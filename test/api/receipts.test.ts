@@ -52,7 +52,7 @@ const says: Readonly<Record<string, string>> = {
 
 const visibility = `
                         nobody writer reader admin  of-mine both   strange strange-w instance invalid
-/OURS/OPEN              masked masked clear  clear  masked  clear  ws      ws        clear    anon
+/OURS/OPEN              masked masked clear  clear  masked  clear  masked  masked    clear    anon
 /OURS/CORE              anon   scope  clear  clear  none    clear  ws      ws        clear    anon
 /OURS/MINE              anon   scope  clear  clear  clear   clear  ws      ws        clear    anon
 /OURS/unknown           anon   none   none   none   none    none   ws      ws        none     anon

@@ -23,6 +23,7 @@ test("a workspace comes with a ledger, settings that are their defaults, and a p
     requirePublishedPolicy: false,
     personalKeys: [],
     laneRules: [],
+    projectsMax: 1000,
   }
   const [made] = await expectRows([
     { as: root, ask: "POST /v1/workspaces", send: { id }, gets: 201, shows: { id, ...settings } },
@@ -50,6 +51,7 @@ test("every setting can be made with the workspace and changed later, and what i
     requirePublishedPolicy: true,
     personalKeys: ["phone", "*"],
     laneRules: [{ prefix: "billing.refund", lane: "security" }],
+    projectsMax: 20,
   }
   await expectRows([
     { as: root, ask: "POST /v1/workspaces", send: { id, ...all }, gets: 201, shows: { id, ...all } },
@@ -332,6 +334,42 @@ test("of many who make the same thing at once, one does", async () => {
       path,
     )
   }
+})
+
+test("a workspace has as many projects as its setting allows: what names one more is refused, and all else goes on", async () => {
+  const small = await makeWorkspace(service, { projectsMax: 3 })
+  const event = (projectId: string) => eventFor(small.id, { projectId })
+  // Ten at once, of which two become projects beside `core`.
+  const replies = await Promise.all(Array.from({ length: 10 }, (_, at) => small.writer.write(event(`p${at}`))))
+  const made = replies.flatMap(({ status }, at) => (status === 202 ? [`p${at}`] : []))
+  assert.equal(made.length, 2)
+  const says = [/projectId must be that of a project that exists: .* 3, .* projectsMax/]
+  const consent = { projectId: "one-more", subject: { id: "u", email: "u@example.com" }, mode: "explicit", policyVersion: 1, surface: "s" }
+  const keyed = () => ({ "idempotency-key": crypto.randomUUID() })
+  const write = { as: small.writer, ask: "POST /v1/events", headers: keyed() }
+  const refused: Row = { ...write, send: event("one-more"), gets: "400 invalid_field", has: says }
+  const batch = {
+    events: [
+      { idempotencyKey: crypto.randomUUID(), ...event("one-more") },
+      { idempotencyKey: crypto.randomUUID(), ...event("core") },
+    ],
+  }
+  await expectRows([
+    refused,
+    { ...refused, ask: "POST /v1/consents", send: { workspaceId: small.id, ...consent }, headers: keyed() },
+    { as: small.writer, ask: "POST /v1/events/batch", send: batch, gets: 202, has: [/^.{12}{"error":"invalid_field",.*{"receipt"/] },
+    { as: root, ask: `POST ${small.path}/projects`, send: { id: "one-more" }, gets: "400 invalid_field", has: [/^.*"id must be/] },
+    ...made.map((projectId): Row => ({ ...write, send: event(projectId), headers: keyed(), gets: 202 })),
+    { as: root, ask: `PATCH ${small.path}`, send: { projectsMax: 0 }, gets: "400 invalid_field", has: [/projectsMax must be/] },
+    { as: root, ask: `PATCH ${small.path}`, send: { projectsMax: 4 }, gets: 200, shows: { projectsMax: 4 } },
+    { ...refused, gets: 202, has: [] },
+    { ...refused, headers: keyed(), send: event("two-more"), has: [/ 4, /] },
+    { as: root, ask: `PATCH ${small.path}`, send: { projectsMax: 1 }, gets: 200 },
+    { ...write, send: event("one-more"), headers: keyed(), gets: 202 },
+    { ...refused, headers: keyed(), send: event("two-more"), has: [/ 1, /] },
+  ])
+  const { projects } = (await small.reader.get(`${small.path}/projects`)).json()
+  assert.deepEqual(projects.map(({ id }: { id: string }) => id).toSorted(), ["core", "one-more", ...made].toSorted())
 })
 
 test("every receipt of this run verifies, and no secret went astray", () => service.finish())

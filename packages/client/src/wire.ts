@@ -338,6 +338,8 @@ export interface Workspace {
   /** Members of metadata that hold personal data, and are sealed from now on; `["*"]` is all of it. */
   readonly personalKeys: readonly string[]
   readonly laneRules: readonly { readonly prefix: string; readonly lane: Open<Lane> }[]
+  /** How many projects it may have: an event for one more is refused. */
+  readonly projectsMax: number
 }
 
 /** The body of `PATCH /v1/workspaces/{workspaceId}`: what is absent stays. */
@@ -350,6 +352,7 @@ export interface WorkspaceChange {
   readonly requirePublishedPolicy?: boolean
   readonly personalKeys?: readonly string[]
   readonly laneRules?: readonly LaneRule[]
+  readonly projectsMax?: number
 }
 
 /** The body of `POST /v1/workspaces`. */
@@ -740,6 +743,7 @@ export interface Limits {
   readonly headersTimeoutMs: number
   readonly bodyTimeoutMs: number
   readonly queuedEventsMax: number
+  readonly projectsMax: number
   readonly packReceiptsMax: number
   readonly packBytesMax: number
   readonly packDownloadsPerMinute: number

@@ -100,6 +100,8 @@ export interface Limits {
   readonly packWaitMs: number
   /** Of one scoped token: a person tries again, a program that checks a pack needs it once. */
   readonly packDownloadsPerMinute: number
+  /** Projects of a workspace, unless its setting says otherwise: a key that writes can make them, and somebody has to look through their list. */
+  readonly projectsMax: number
   /** A session ends when it is not used for half a day, and after a week in any case: somebody who is at work again signs in again. */
   readonly sessionIdleMs: number
   readonly sessionLifeMs: number
@@ -173,6 +175,7 @@ export const defaultLimits: Limits = {
   packsWaitingMax: 256,
   packWaitMs: 20_000,
   packDownloadsPerMinute: 20,
+  projectsMax: 1000,
   sessionIdleMs: 12 * 3_600_000,
   sessionLifeMs: 7 * 86_400_000,
   sessionsMax: 20,

@@ -141,6 +141,7 @@ const workspace: Workspace = {
   requirePublishedPolicy: false,
   personalKeys: [],
   laneRules: [{ prefix: "billing", lane: "data" }],
+  projectsMax: 1000,
 }
 const project: Project = { id: "core", workspaceId: "acme", createdAt: time, receipts: "private", activityLinks: true }
 const newApiKey: NewApiKey = { name: "billing", scopes: ["write"], expiresInSeconds: 7_776_000 }
@@ -227,10 +228,10 @@ const keys: LogKeys = { keys: [{ vkey, fromSize: 0, toSize: null }] }
 function limits(): Limits {
   const { eventBytesMax, batchBytesMax, batchEventsMax, depthMax, stringBytesMax, headersBytesMax, uriBytesMax } = defaultLimits
   const { headersTimeoutMs, bodyTimeoutMs, queuedEventsMax, packReceiptsMax, packBytesMax } = defaultLimits
-  const { packDownloadsPerMinute, pageBytesMax, anonymousReadsPerMinute, failedLoginsPerMinute } = defaultLimits
+  const { projectsMax, packDownloadsPerMinute, pageBytesMax, anonymousReadsPerMinute, failedLoginsPerMinute } = defaultLimits
   const ofBodies = { eventBytesMax, batchBytesMax, batchEventsMax, depthMax, stringBytesMax }
   const ofRequests = { headersBytesMax, uriBytesMax, headersTimeoutMs, bodyTimeoutMs, queuedEventsMax, packReceiptsMax, packBytesMax }
-  return { ...ofBodies, ...ofRequests, packDownloadsPerMinute, pageBytesMax, anonymousReadsPerMinute, failedLoginsPerMinute }
+  return { ...ofBodies, ...ofRequests, projectsMax, packDownloadsPerMinute, pageBytesMax, anonymousReadsPerMinute, failedLoginsPerMinute }
 }
 
 const list = <Name extends string, Item>(name: Name, item: Item) => ({ [name]: [item], nextCursor: null })

@@ -73,7 +73,7 @@ function shownLimits({ limits }: Service) {
   const ofBodies = { eventBytesMax, batchBytesMax, batchEventsMax, depthMax, stringBytesMax }
   const { headersBytesMax, uriBytesMax, headersTimeoutMs, bodyTimeoutMs, queuedEventsMax } = limits
   const { packReceiptsMax, packBytesMax, packDownloadsPerMinute, pageBytesMax, anonymousReadsPerMinute, failedLoginsPerMinute } = limits
-  const ofRequests = { headersBytesMax, uriBytesMax, headersTimeoutMs, bodyTimeoutMs, queuedEventsMax }
+  const ofRequests = { headersBytesMax, uriBytesMax, headersTimeoutMs, bodyTimeoutMs, queuedEventsMax, projectsMax: limits.projectsMax }
   const ofAnswers = { packReceiptsMax, packBytesMax, packDownloadsPerMinute, pageBytesMax }
   return { ...ofBodies, ...ofRequests, ...ofAnswers, anonymousReadsPerMinute, failedLoginsPerMinute }
 }

@@ -44,6 +44,7 @@ export function cacheRegistry(registry: Registry): CachedRegistry {
     find: <K extends DocumentKind>(kind: K, id: string) =>
       remember(shelfOf(kind), id, () => registry.find(kind, id)) as Promise<Document<K> | undefined>,
     list: (kind, workspace, before, limit) => registry.list(kind, workspace, before, limit),
+    count: (kind, workspace) => registry.count(kind, workspace),
     forget(made) {
       for (const { kind, workspace, id } of made) {
         for (const shelf of [shelfOf(kind, workspace), shelfOf(kind)]) if (known.get(shelf)?.delete(id)) size -= 1

@@ -336,6 +336,8 @@ function registryStories(story: Story): void {
     assert.deepEqual(await pages(again, "other"), ["p6", "p3"])
     assert.deepEqual(await pages(again, undefined), ["p7", "p6", "p5", "p3", "p2", "p1"])
     assert.deepEqual(await pages(again, "nobody"), [])
+    const counts = ["acme", "other", "nobody"].map((workspace) => again.served.registry.count("project", workspace))
+    assert.deepEqual(await Promise.all(counts), [4, 2, 0])
     await expectChain(again.served.journal, "acme")
     await expectChain(again.served.journal, "other")
     return again

@@ -32,6 +32,8 @@ export interface WorkspaceSettings {
   readonly requirePublishedPolicy: boolean
   readonly personalKeys: readonly string[]
   readonly laneRules: readonly { readonly prefix: string; readonly lane: Lane }[]
+  /** How many projects it may have; absent: what the service's limit says. */
+  readonly projectsMax?: number
 }
 
 export interface WorkspaceDocument extends WorkspaceSettings {

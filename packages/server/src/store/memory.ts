@@ -95,6 +95,8 @@ export function openMemory(): MemoryStore {
         )
         .toSorted((a, b) => b.serial - a.serial)
         .slice(0, limit) as never,
+    count: async (kind, workspace) =>
+      documents.values().reduce((sum, one) => sum + (one.kind === kind && one.workspace === workspace ? 1 : 0), 0),
   }
 
   const index: WatchedStore["index"] = {

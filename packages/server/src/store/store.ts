@@ -180,6 +180,8 @@ export interface Registry {
   find<K extends DocumentKind>(kind: K, id: string): Promise<Document<K> | undefined>
   /** Newest first, those with a serial below `before`. Without a workspace: those of all. */
   list<K extends DocumentKind>(kind: K, workspace: string | undefined, before: number, limit: number): Promise<readonly Document<K>[]>
+  /** How many of a kind a workspace has. */
+  count(kind: DocumentKind, workspace: string): Promise<number>
 }
 
 /** What the program that serves holds. */

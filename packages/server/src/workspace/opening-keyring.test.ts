@@ -35,6 +35,7 @@ function registryOf(sealedBy: Keyring, kept?: { readonly keyring: Keyring; reado
     get: async () => (change === undefined ? undefined : { ...change, version: 1, serial: 2 }) as never,
     find: async () => undefined,
     list: async () => [{ ...logKey, value } satisfies Document<"log-key">] as never,
+    count: async () => 0,
   }
 }
 

@@ -4,9 +4,10 @@ import type { JsonObject } from "@tallystick/proof"
 import { isoTime, type Clock } from "../clock.ts"
 import { LedgerError } from "../error.ts"
 import type { Idempotency, Ledger, Said } from "../ledger/ledger.ts"
+import type { Limits } from "../limits.ts"
 import type { ProjectDocument } from "../store/documents.ts"
 import type { Change, Document, Registry } from "../store/store.ts"
-import { actSaid } from "./acts.ts"
+import { actSaid, recordPlanned } from "./acts.ts"
 import type { Principal } from "./allow.ts"
 
 export interface ProjectRequest {
@@ -28,7 +29,16 @@ export interface Projects {
   ensure(by: Principal, workspace: Document<"workspace">, id: string, write: Idempotency): Promise<Document<"project"> | undefined>
 }
 
-export function createProjects({ registry, ledger, clock }: { registry: Registry; ledger: Ledger; clock: Clock }): Projects {
+export interface ProjectParts {
+  readonly registry: Registry
+  readonly ledger: Ledger
+  readonly clock: Clock
+  readonly limits: Pick<Limits, "projectsMax">
+}
+
+export function createProjects(parts: ProjectParts): Projects {
+  const { registry, ledger, clock } = parts
+  const inTurn = turnsByWorkspace()
   const find = (workspace: string, id: string) => registry.get("project", workspace, id)
 
   const get = async (workspace: string, id: string): Promise<Document<"project">> => {
@@ -37,39 +47,26 @@ export function createProjects({ registry, ledger, clock }: { registry: Registry
     return found
   }
 
-  const create: Projects["create"] = async (by, workspace, request) => {
-    for (;;) {
-      if ((await find(workspace.id, request.id)) !== undefined) throw taken()
-      const { change, said } = newProject(by, workspace.id, request, clock.now())
-      try {
-        await ledger.record(workspace, [said], [change])
-        return await get(workspace.id, request.id)
-      } catch (error) {
-        // Somebody else makes it, and may not have done so yet.
-        if (!isConflict(error)) throw error
-      }
-    }
-  }
-
   return {
-    create,
     find,
     list: (workspace, before, limit) => registry.list("project", workspace, before, limit),
 
+    create: (by, workspace, request) =>
+      inTurn(workspace.id, async () => {
+        if ((await find(workspace.id, request.id)) !== undefined) throw new LedgerError("conflict", "a project of this id exists already")
+        await record(parts, by, workspace, request, "id")
+        return get(workspace.id, request.id)
+      }),
+
     async change(by, workspace, id, request) {
-      // Until it wins the race for the document, as a change of a workspace.
-      for (;;) {
-        const before = await get(workspace.id, id)
-        const { name = before.value.name, receipts = before.value.receipts, activityLinks = before.value.activityLinks } = request
-        const value = { ...before.value, name, receipts, activityLinks }
+      await recordPlanned(ledger, workspace, async () => {
+        const { version, value: before } = await get(workspace.id, id)
+        const { name = before.name, receipts = before.receipts, activityLinks = before.activityLinks } = request
+        const value = { ...before, name, receipts, activityLinks }
         const said = actSaid(by, "project.update", { id, type: "project", name }, { name, receipts, activityLinks }, clock.now())
-        try {
-          await ledger.record(workspace, [said], [{ kind: "project", workspace: workspace.id, id, version: before.version, value }])
-          return await get(workspace.id, id)
-        } catch (error) {
-          if (!isConflict(error)) throw error
-        }
-      }
+        return { said: [said], changes: [{ kind: "project", workspace: workspace.id, id, version, value }] }
+      })
+      return get(workspace.id, id)
     },
 
     async ensure(by, workspace, id, write) {
@@ -78,14 +75,43 @@ export function createProjects({ registry, ledger, clock }: { registry: Registry
       if (workspace.value.projects === "closed")
         throw new LedgerError("not_found", "there is no such project, and this workspace is closed to new ones")
       if (await ledger.knows(workspace, write)) return undefined
-      try {
-        return await create(by, workspace, { id })
-      } catch (error) {
-        // Another event made it first.
-        if (!isConflict(error)) throw error
+      return inTurn(workspace.id, async () => {
+        // Another event may have made it meanwhile.
+        if ((await find(workspace.id, id)) === undefined) await record(parts, by, workspace, { id }, "projectId")
         return get(workspace.id, id)
-      }
+      })
     },
+  }
+}
+
+/** Makes a project, if the workspace may have one more. `field` is where the caller names it. */
+async function record(
+  { registry, ledger, clock, limits }: ProjectParts,
+  by: Principal,
+  workspace: Document<"workspace">,
+  request: ProjectRequest,
+  field: string,
+): Promise<void> {
+  const { projectsMax = limits.projectsMax } = workspace.value
+  if ((await registry.count("project", workspace.id)) >= projectsMax) {
+    const rule = `${field} must be that of a project that exists: this workspace has ${projectsMax}, the most that its setting projectsMax allows`
+    throw new LedgerError("invalid_field", rule)
+  }
+  const { change, said } = newProject(by, workspace.id, request, clock.now())
+  await ledger.record(workspace, [said], [change])
+}
+
+/** Projects of one workspace are made one after the other, so that each counts those before it. */
+function turnsByWorkspace() {
+  const last = new Map<string, Promise<unknown>>()
+  return async <T>(workspace: string, act: () => Promise<T>): Promise<T> => {
+    const turn = Promise.allSettled([last.get(workspace)]).then(act)
+    last.set(workspace, turn)
+    try {
+      return await turn
+    } finally {
+      if (last.get(workspace) === turn) last.delete(workspace)
+    }
   }
 }
 
@@ -102,12 +128,4 @@ export function newProject(
     change: { kind: "project", workspace, id, version: 0, value: { name, ...settings, createdAt: isoTime(nowMs) } },
     said: actSaid(by, "project.create", { id, type: "project", name }, settings, nowMs),
   }
-}
-
-function taken(): LedgerError {
-  return new LedgerError("conflict", "a project of this id exists already")
-}
-
-function isConflict(error: unknown): boolean {
-  return error instanceof LedgerError && error.code === "conflict"
 }

@@ -39,7 +39,7 @@ function openHouse() {
     },
   }
   const ledger = createLedger({ journal, clock, limits: defaultLimits, keyring, report: { commit: () => {}, advanced: () => {} } })
-  const parts = { registry, ledger, clock, keyring }
+  const parts = { registry, ledger, clock, keyring, limits: { projectsMax: 3 } }
   const keys = createKeys(parts)
   return {
     journal,

@@ -151,9 +151,18 @@ export function makeGenesis(random: Random, host: string, workspaceId: string, c
 }
 
 export function settingsOf(value: WorkspaceDocument): WorkspaceSettings & JsonObject {
-  const { policyVisibility, projects, transparency, hotDays, requirePublishedPolicy, personalKeys, laneRules } = value
+  const { policyVisibility, projects, transparency, hotDays, requirePublishedPolicy, personalKeys, laneRules, projectsMax } = value
   const rules = laneRules.map(({ prefix, lane }) => ({ prefix, lane }))
-  return { policyVisibility, projects, transparency, hotDays, requirePublishedPolicy, personalKeys: [...personalKeys], laneRules: rules }
+  const all = {
+    policyVisibility,
+    projects,
+    transparency,
+    hotDays,
+    requirePublishedPolicy,
+    personalKeys: [...personalKeys],
+    laneRules: rules,
+  }
+  return projectsMax === undefined ? all : { ...all, projectsMax }
 }
 
 function taken(): LedgerError {

@@ -35,6 +35,7 @@ export const Limits = shapeOf<WireLimits>()(
       queuedEventsMax: positive,
       packReceiptsMax: positive,
       packBytesMax: positive,
+      projectsMax: positive,
       packDownloadsPerMinute: positive,
       pageBytesMax: positive,
       anonymousReadsPerMinute: positive,

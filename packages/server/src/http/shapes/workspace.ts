@@ -12,6 +12,9 @@ const openings = ["open", "closed"] as const
 /** A hundred years: after that nothing is hot anyway. */
 const HotDays = Type.Integer({ minimum: 0, maximum: 36_500 })
 
+/** Beyond this a list of them is no list any more; what one key reaches is a thousand at most anyway. */
+const ProjectsMax = Type.Integer({ minimum: 1, maximum: 100_000 })
+
 const PersonalKeys = Type.Array(Type.String({ minLength: 1, maxLength: 200 }), { maxItems: 100, uniqueItems: true })
 
 const LaneRule = shapeOf<WireLaneRule>()(
@@ -38,6 +41,7 @@ const changes = {
   requirePublishedPolicy: Type.Optional(Type.Boolean()),
   personalKeys: Type.Optional(PersonalKeys),
   laneRules: Type.Optional(Type.Array(LaneRule, { maxItems: 200 })),
+  projectsMax: Type.Optional(ProjectsMax),
 }
 
 export const WorkspaceChange = shapeOf<WireWorkspaceChange>()(
@@ -63,6 +67,7 @@ export const Workspace = shapeOf<WireWorkspace>()(
       requirePublishedPolicy: Type.Boolean(),
       personalKeys: Type.Array(Type.String()),
       laneRules: Type.Array(Type.Object({ prefix: Type.String(), lane: open(lanes) })),
+      projectsMax: Type.Integer(),
     },
     { title: "Workspace" },
   ),

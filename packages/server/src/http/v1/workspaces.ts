@@ -1,5 +1,6 @@
 import type { Workspace as WireWorkspace } from "@tallystick/client/wire"
 import { LedgerError } from "../../error.ts"
+import type { Limits } from "../../limits.ts"
 import type { Document } from "../../store/store.ts"
 import { instanceWorkspace } from "../../workspace/allow.ts"
 import { settingsOf } from "../../workspace/workspaces.ts"
@@ -23,7 +24,7 @@ export function workspaceEndpoints(service: Service): readonly ServiceEndpoint[]
         permitWriting(service)
         if (body.id === instanceWorkspace)
           throw new LedgerError("conflict", "the workspace instance is the service's own, and is made with the first member")
-        return { status: 201, body: workspaceJson(await service.workspaces.create(caller, body)) }
+        return { status: 201, body: workspaceJson(service.limits, await service.workspaces.create(caller, body)) }
       },
     }),
     endpoint({
@@ -35,7 +36,7 @@ export function workspaceEndpoints(service: Service): readonly ServiceEndpoint[]
       answers: { 200: WorkspaceList },
       async handle({ query }) {
         const { items, nextCursor } = await pageOf(query, (before, limit) => service.workspaces.list(before, limit))
-        return { status: 200, body: { workspaces: items.map(workspaceJson), nextCursor } }
+        return { status: 200, body: { workspaces: items.map((item) => workspaceJson(service.limits, item)), nextCursor } }
       },
     }),
     endpoint({
@@ -46,7 +47,7 @@ export function workspaceEndpoints(service: Service): readonly ServiceEndpoint[]
       params: WorkspaceParams,
       answers: { 200: Workspace },
       async handle({ caller, params }) {
-        return { status: 200, body: workspaceJson(await workspaceFor(service, caller, "read", params.workspaceId)) }
+        return { status: 200, body: workspaceJson(service.limits, await workspaceFor(service, caller, "read", params.workspaceId)) }
       },
     }),
     endpoint({
@@ -60,13 +61,13 @@ export function workspaceEndpoints(service: Service): readonly ServiceEndpoint[]
       async handle({ caller, params, body }) {
         permit(caller, "administer", params.workspaceId)
         permitWriting(service, params.workspaceId)
-        return { status: 200, body: workspaceJson(await service.workspaces.change(caller, params.workspaceId, body)) }
+        return { status: 200, body: workspaceJson(service.limits, await service.workspaces.change(caller, params.workspaceId, body)) }
       },
     }),
   ]
 }
 
-function workspaceJson({ id, value }: Document<"workspace">): WireWorkspace {
+function workspaceJson({ projectsMax }: Limits, { id, value }: Document<"workspace">): WireWorkspace {
   const { name, createdAt, ledgerId, origin } = value
-  return { id, name, createdAt, ledgerId, origin, ...settingsOf(value) }
+  return { id, name, createdAt, ledgerId, origin, projectsMax, ...settingsOf(value) }
 }

@@ -58,6 +58,7 @@ async function openLocked({ folder, reserveBytes, searchListBytesMax = Infinity,
     get: (kind, workspace, id) => reader.ask("get", [kind, workspace, id]) as never,
     find: (kind, id) => reader.ask("find", [kind, id]) as never,
     list: (kind, workspace, before, limit) => reader.ask("list", [kind, workspace, before, limit]) as never,
+    count: (kind, workspace) => reader.ask("count", [kind, workspace]),
   })
   return {
     journal: createJournal(writer, reader, tail, (group) => registry.forget(group.changes ?? [])),
@@ -226,6 +227,7 @@ function registryOf(journal: DatabaseSync): Registry {
     get: async (kind, workspace, id) => documents.get(kind, workspace, id) as never,
     find: async (kind, id) => documents.find(kind, id) as never,
     list: async (kind, workspace, before, limit) => documents.list(kind, workspace, before, limit) as never,
+    count: async (kind, workspace) => documents.count(kind, workspace),
   }
 }
 

@@ -50,6 +50,7 @@ function questions(journal: JournalReads, documents: DocumentReads, index: Index
     get: ([kind, workspace, id]: Parameters<DocumentReads["get"]>) => documents.get(kind, workspace, id),
     find: ([kind, id]: Parameters<DocumentReads["find"]>) => documents.find(kind, id),
     list: ([kind, workspace, before, limit]: Parameters<DocumentReads["list"]>) => documents.list(kind, workspace, before, limit),
+    count: ([kind, workspace]: Parameters<DocumentReads["count"]>) => documents.count(kind, workspace),
     position: (workspace: string) => index.position(workspace),
     filedPosition: (workspace: string) => filed(workspace)?.position ?? 0,
     tree: (workspace: string) => index.tree(workspace),

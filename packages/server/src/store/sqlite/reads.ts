@@ -116,6 +116,7 @@ export function documentReads(journal: DatabaseSync) {
   const byId = journal.prepare(`SELECT ${columns} WHERE kind = ? AND id = ? LIMIT 1`)
   const ofWorkspace = journal.prepare(`SELECT ${columns} WHERE kind = ? AND workspace = ? AND serial < ? ORDER BY serial DESC LIMIT ?`)
   const ofAll = journal.prepare(`SELECT ${columns} WHERE kind = ? AND serial < ? ORDER BY serial DESC LIMIT ?`)
+  const count = journal.prepare("SELECT count(*) AS count FROM documents WHERE kind = ? AND workspace = ?")
   return {
     get: (kind: DocumentKind, workspace: string, id: string) => documentOf(one.get(kind, workspace, id)),
     find: (kind: DocumentKind, id: string) => documentOf(byId.get(kind, id)),
@@ -123,6 +124,7 @@ export function documentReads(journal: DatabaseSync) {
       (workspace === undefined ? ofAll.all(kind, before, limit) : ofWorkspace.all(kind, workspace, before, limit)).flatMap(
         (row) => documentOf(row) ?? [],
       ),
+    count: (kind: DocumentKind, workspace: string): number => Number(count.get(kind, workspace)?.["count"]),
   }
 }
 

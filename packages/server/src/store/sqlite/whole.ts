@@ -96,6 +96,7 @@ function readsOf(journal: DatabaseSync): Pick<Whole, "workspaces" | "count" | "l
       get: async (kind, workspace, id) => documents.get(kind, workspace, id) as never,
       find: async (kind, id) => documents.find(kind, id) as never,
       list: async (kind, workspace, before, limit) => documents.list(kind, workspace, before, limit) as never,
+      count: async (kind, workspace) => documents.count(kind, workspace),
     },
   }
 }
