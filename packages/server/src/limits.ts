@@ -6,6 +6,11 @@ export interface Limits {
   /** A batch's body: a thousand ordinary events are half a megabyte. */
   readonly batchBytesMax: number
   readonly batchEventsMax: number
+  /** A body with a password in it: e-mail, password and set-up token are some hundred bytes. */
+  readonly signInBytesMax: number
+  /** Bodies in memory, of all callers with a credential together, and of all without one: sixteen of the largest batches; two thousand people who sign in. */
+  readonly bodyBytesAtOnceMax: number
+  readonly anonymousBodyBytesAtOnceMax: number
   /** Nesting of JSON, so that no recursion over it can exhaust the stack. */
   readonly depthMax: number
   readonly stringBytesMax: number
@@ -124,6 +129,9 @@ export const defaultLimits: Limits = {
   eventBytesMax: 256 * 1024,
   batchBytesMax: 8 * 1024 * 1024,
   batchEventsMax: 1000,
+  signInBytesMax: 4096,
+  bodyBytesAtOnceMax: 128 * 1024 * 1024,
+  anonymousBodyBytesAtOnceMax: 8 * 1024 * 1024,
   depthMax: 32,
   stringBytesMax: 64 * 1024,
   headersBytesMax: 16 * 1024,

@@ -11,6 +11,7 @@ import { LedgerError } from "./error.ts"
 import { fileBeside, type FilingBeside } from "./filing.ts"
 import type { Sighting, Watching } from "./followers/watching.ts"
 import { guard, turnOf, unknownResource } from "./http/authenticate.ts"
+import { createBodyRoom } from "./http/body-room.ts"
 import { sessionCookie } from "./http/cookie.ts"
 import { mount } from "./http/endpoint.ts"
 import { limitFailures } from "./http/failure-log.ts"
@@ -177,6 +178,7 @@ async function listen(config: Config, service: Service, log: Logger, version: st
   })
   mount(server, routes(service, version), {
     guard: guard(service),
+    hold: createBodyRoom(limits),
     turn: turnOf(service, createTurns(limits)),
     pace: createPace(clock, limits.pieceMs),
     unknownResource,

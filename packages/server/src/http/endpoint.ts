@@ -1,5 +1,5 @@
 import { isUtf8 } from "node:buffer"
-import type { IncomingHttpHeaders, IncomingMessage } from "node:http"
+import type { IncomingHttpHeaders } from "node:http"
 import { Readable } from "node:stream"
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify"
 import { Type, type TSchema } from "typebox"
@@ -7,6 +7,7 @@ import type { Clock } from "../clock.ts"
 import { LedgerError } from "../error.ts"
 import { signalOf } from "./departure.ts"
 import { pacedBytesMin, unpaced, type Pace } from "../pace.ts"
+import { none, readBody, type BodyHold } from "./body.ts"
 import { refusalOf } from "./errors.ts"
 import { parseStrict, type JsonLimits } from "./json.ts"
 import { sendRefusal, type Log } from "./server.ts"
@@ -105,6 +106,8 @@ export interface Incoming {
 export interface MountOptions<Access, Caller> {
   /** Says who is calling, or throws why this caller may not. It decides before the body is read. */
   readonly guard: (incoming: Incoming, endpoint: Endpoint<Access, Caller>) => Caller | Promise<Caller>
+  /** Holds room for a body until its request is answered. All have room, if absent. */
+  readonly hold?: (caller: Caller, incoming: Incoming) => BodyHold
   /** Says when a body that has arrived is looked at, or throws why it is not. At once, if absent. */
   readonly turn?: (caller: Caller, endpoint: Endpoint<Access, Caller>, bytes: number) => Promise<void> | undefined
   /** At which large bodies are worked on. All at once, if absent. */
@@ -156,6 +159,7 @@ function handlerOf<Access, Caller>(endpoint: Endpoint<Access, Caller>, options: 
   const checks = checksOf(endpoint, options)
   const rest = /\{(\w+)\*\}$/.exec(endpoint.path)?.[1]
   const cors = endpoint.cors ? crossOrigin : {}
+  const { bodyMayBeAbsent: mayBeAbsent = false, bodyBytesMax: bytesMax = limits.eventBytesMax } = endpoint
   const headersOfAnswer = { ...cors, "content-type": endpoint.answerType ?? "application/json; charset=utf-8" }
 
   const readLarge = async (bytes: Buffer): Promise<unknown> => {
@@ -166,36 +170,43 @@ function handlerOf<Access, Caller>(endpoint: Endpoint<Access, Caller>, options: 
     return body
   }
 
-  const serve = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
-    const incoming = new Arrived(request, clock.now(), rest)
-    const caller = await guard(incoming, endpoint)
+  const answerTo = async (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    incoming: Arrived,
+    caller: Caller,
+    hold?: BodyHold,
+  ): Promise<Answer> => {
     const params = checks.params(incoming.params, caller)
     const query = checks.query(incoming.query)
     const headers = checks.headers(incoming.headers)
     const context = contextOf(incoming.headers, limits.contextCharactersMax)
-    const bytes = checks.body === undefined ? none : await readBody(request.raw, reply, endpoint, limits)
+    const goOn = (): void => {
+      if (request.headers.expect !== undefined) reply.raw.writeContinue()
+    }
+    const bytes = checks.body === undefined ? none : await readBody(request.raw, { mayBeAbsent, bytesMax, hold, goOn })
     const turn = options.turn?.(caller, endpoint, bytes.length)
     if (turn !== undefined) await turn
     // Of what is larger than one event may be, each part is measured as well.
     const isLarge = bytes.length >= pacedBytesMin || bytes.length > limits.eventBytesMax
     const body = isLarge ? await readLarge(bytes) : checks.body?.(bytes)
     const { requestId, receivedAtMs } = incoming
-    const answer = await endpoint.handle({
-      caller,
-      params,
-      query,
-      headers,
-      body,
-      incoming,
-      bodyBytes: bytes.length,
-      requestId,
-      receivedAtMs,
-      context,
-      pace: isLarge ? pace : unpaced,
-    })
-    reply.code(answer.status).headers(answer.body === undefined ? cors : headersOfAnswer)
-    if (answer.headers !== undefined) reply.headers(answer.headers)
-    reply.send(typeof answer.body === "object" && !isBytes(answer.body) ? JSON.stringify(answer.body) : answer.body)
+    const call = { caller, params, query, headers, body, incoming, bodyBytes: bytes.length, requestId, receivedAtMs, context }
+    return await endpoint.handle({ ...call, pace: isLarge ? pace : unpaced })
+  }
+
+  const serve = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+    const incoming = new Arrived(request, clock.now(), rest)
+    const caller = await guard(incoming, endpoint)
+    const hold = checks.body === undefined ? undefined : options.hold?.(caller, incoming)
+    try {
+      const answer = await answerTo(request, reply, incoming, caller, hold)
+      reply.code(answer.status).headers(answer.body === undefined ? cors : headersOfAnswer)
+      if (answer.headers !== undefined) reply.headers(answer.headers)
+      reply.send(typeof answer.body === "object" && !isBytes(answer.body) ? JSON.stringify(answer.body) : answer.body)
+    } finally {
+      hold?.release()
+    }
   }
 
   return (request: FastifyRequest, reply: FastifyReply): void => {
@@ -306,66 +317,6 @@ function fromUtf8(latin1: string): string | undefined {
   const bytes = Buffer.from(latin1, "latin1")
   const text = bytes.toString()
   return isUtf8(bytes) && !/\p{Cc}/u.test(text) ? text : undefined
-}
-
-// The body ------------------------------------------------------------------------------------------------------------------------------------------------
-
-/** What stands for a body that is absent. */
-const none: Buffer = Buffer.alloc(0)
-
-async function readBody(
-  raw: IncomingMessage,
-  reply: FastifyReply,
-  endpoint: { readonly bodyMayBeAbsent?: boolean; readonly bodyBytesMax?: number },
-  limits: { readonly eventBytesMax: number },
-): Promise<Buffer> {
-  const length = raw.headers["content-length"]
-  if ((length === undefined || length === "0") && raw.headers["transfer-encoding"] === undefined) {
-    if (endpoint.bodyMayBeAbsent) return none
-    throw new LedgerError("invalid_json", "the body is empty; it must be JSON")
-  }
-  checkMediaType(raw.headers)
-  const bytesMax = endpoint.bodyBytesMax ?? limits.eventBytesMax
-  if (Number(length) > bytesMax) throw new LedgerError("payload_too_large", `the body has ${length} bytes; at most ${bytesMax} are allowed`)
-  if (raw.headers.expect !== undefined) reply.raw.writeContinue()
-  return await collect(raw, bytesMax)
-}
-
-function checkMediaType(headers: IncomingHttpHeaders): void {
-  if (headers["content-encoding"] !== undefined)
-    throw new LedgerError("unsupported_media_type", "a body with a Content-Encoding is not read; send it as it is")
-  const given = headers["content-type"] ?? ""
-  if (given === "application/json") return
-  const [type = "", ...parameters] = given.toLowerCase().split(";")
-  const charset = parameters.map((parameter) => parameter.trim()).find((parameter) => parameter.startsWith("charset="))
-  const readable = charset === undefined || charset === "charset=utf-8" || charset === 'charset="utf-8"'
-  if (type.trim() !== "application/json" || !readable) {
-    throw new LedgerError("unsupported_media_type", "Content-Type must be application/json, in UTF-8 if it names a charset")
-  }
-}
-
-function collect(raw: IncomingMessage, bytesMax: number): Promise<Buffer> {
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = []
-    let bytes = 0
-    let open = true
-    const settle = (act: () => void): void => {
-      if (open) act()
-      open = false
-    }
-    raw.on("data", (chunk: Buffer) => {
-      bytes += chunk.length
-      if (bytes <= bytesMax) chunks.push(chunk)
-      // The rest is read and forgotten: a connection that is closed with bytes unread is reset, and the client may never see the answer.
-      else settle(() => reject(new LedgerError("payload_too_large", `the body has more than the ${bytesMax} bytes that are allowed`)))
-    })
-    raw.on("end", () => settle(() => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks))))
-    const cut = (): void =>
-      settle(() => reject(new LedgerError("bad_request", "the connection was closed before the whole body had arrived")))
-    raw.on("error", cut)
-    raw.on("close", cut)
-    if (raw.destroyed) cut()
-  })
 }
 
 // Other origins -------------------------------------------------------------------------------------------------------------------------------------------

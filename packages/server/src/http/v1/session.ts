@@ -16,6 +16,7 @@ const member = { action: "account" } as const
 
 export function sessionEndpoints(service: Service): readonly ServiceEndpoint[] {
   const cookie = sessionCookie(service.publicUrl)
+  const bodyBytesMax = service.limits.signInBytesMax
   const lifeSeconds = Math.floor(service.limits.sessionLifeMs / 1000)
   const opened = async ({ member: account, token }: Opened): Promise<Answer> => ({
     status: 200,
@@ -29,6 +30,7 @@ export function sessionEndpoints(service: Service): readonly ServiceEndpoint[] {
       summary: "Set up an account, or take up an invitation, with a one-time token; and sign in",
       access: anyone,
       body: Setup,
+      bodyBytesMax,
       answers: { 200: Session },
       async handle({ body, incoming }) {
         return opened(await attempt(service, incoming.address, () => service.accounts.setUp(body)))
@@ -40,6 +42,7 @@ export function sessionEndpoints(service: Service): readonly ServiceEndpoint[] {
       summary: "Sign in",
       access: anyone,
       body: Login,
+      bodyBytesMax,
       answers: { 200: Session },
       async handle({ body: { email, password }, incoming }) {
         return opened(await attempt(service, incoming.address, () => service.accounts.signIn(email, password)))
@@ -73,6 +76,7 @@ export function sessionEndpoints(service: Service): readonly ServiceEndpoint[] {
       summary: "Change one's password, which ends one's other sessions",
       access: member,
       body: PasswordChange,
+      bodyBytesMax,
       answers: { 204: null },
       async handle({ caller, body, incoming }) {
         await attempt(service, incoming.address, () => service.accounts.changePassword(signedIn(caller), body.old, body.new))

@@ -1,0 +1,46 @@
+import assert from "node:assert/strict"
+import type { IncomingMessage } from "node:http"
+import { PassThrough } from "node:stream"
+import test from "node:test"
+import { LedgerError } from "../error.ts"
+import { readBody, type BodyHold } from "./body.ts"
+
+function openBody(headers: Record<string, string>, bytesMax = 100_000, hold?: BodyHold) {
+  const stream = new PassThrough()
+  const raw = Object.assign(stream, { headers: { "content-type": "application/json", ...headers } }) as unknown as IncomingMessage
+  return { stream, body: readBody(raw, { mayBeAbsent: false, bytesMax, hold, goOn: () => {} }) }
+}
+
+const ways: readonly (readonly [about: string, headers: Record<string, string>])[] = [
+  ["with its length", { "content-length": "50000" }],
+  ["in chunks", { "transfer-encoding": "chunked" }],
+]
+for (const [about, headers] of ways) {
+  test(`a body ${about} is what was sent, whatever its parts, and tiny parts take up no more than large ones`, async () => {
+    const sent = Buffer.from(Array.from({ length: 50_000 }, (_, at) => 32 + (at % 90)))
+    for (const part of [1, 7, 4096, 50_000]) {
+      const { stream, body } = openBody(headers)
+      for (let at = 0; at < sent.length; at += part) stream.write(sent.subarray(at, at + part))
+      stream.end()
+      const read = await body
+      assert.ok(read.equals(sent), `${part}`)
+      assert.ok(read.buffer.byteLength <= 2 * sent.length || part === 50_000, `${read.buffer.byteLength} bytes are held`)
+    }
+  })
+}
+
+test("room is taken for a whole body before it is read, or as it comes, and a refusal ends it", async () => {
+  const taken: number[] = []
+  const hold: BodyHold = {
+    take(bytes) {
+      if (taken.reduce((sum, one) => sum + one, bytes) > 10) throw new LedgerError("overloaded", "no room")
+      taken.push(bytes)
+    },
+    release: () => {},
+  }
+  await assert.rejects(openBody({ "content-length": "11" }, 100, hold).body, /no room/)
+  const { stream, body } = openBody({ "transfer-encoding": "chunked" }, 100, hold)
+  for (const part of ["123456", "1234", "1", "12345"]) stream.write(part)
+  await assert.rejects(body, /no room/)
+  assert.deepEqual(taken, [6, 4])
+})
