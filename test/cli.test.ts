@@ -283,13 +283,14 @@ test("whoever has read enough may close the pipe", { skip: noBash }, () => {
 test("every command has an example in its help", async () => {
   const listed = async (...parents: string[]) => {
     const { output } = await tallystick([...parents, "--help"])
-    return [...(output.split("Commands:\n")[1] ?? "").matchAll(/^ {2}([a-z]+)/gm)]
+    return [...(output.split("Commands:\n")[1] ?? "").matchAll(/^ {2}([a-z-]+)/gm)]
       .map(([, name = ""]) => name)
       .filter((name) => name !== "help")
   }
-  const commands = (await listed()).map((name) => [name])
-  assert.ok(commands.length >= 10, `looked at ${commands.length} commands only`)
-  for (const command of [...commands.filter(([name]) => name !== "keys"), ...(await listed("keys")).map((name) => ["keys", name])]) {
+  const names = await listed()
+  assert.ok(names.length >= 12, `looked at ${names.length} commands only`)
+  const groups = await Promise.all(names.map(async (name) => ({ name, parts: await listed(name) })))
+  for (const command of groups.flatMap(({ name, parts }) => (parts.length === 0 ? [[name]] : parts.map((part) => [name, part])))) {
     const { code, output } = await tallystick([...command, "--help"])
     assert.equal(code, 0)
     assert.match(output, new RegExp(`Example:\\n  \\$ .*tallystick ${command.join(" ")}`), command.join(" "))

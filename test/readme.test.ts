@@ -71,7 +71,11 @@ test("docs/operating.md is run as it stands, and what it restores goes on as the
   await expectChain(service.root, "demo", [receipt])
   assert.equal(await service.end(), 0)
   const folder = dirname(service.data)
-  const environment = { TALLYSTICK_HEADS: join(folder, "newest.heads"), TALLYSTICK_ROOT_KEY: service.rootKey }
+  const environment = {
+    TALLYSTICK_HEADS: join(folder, "newest.heads"),
+    TALLYSTICK_SECRET_FILE: join(folder, "new.secret"),
+    TALLYSTICK_ROOT_KEY: undefined,
+  }
   await using restored = await startService({ data: join(folder, "monday"), environment })
   await expectChain(restored.root, "demo", [receipt])
   assert.equal(await restored.end(), 0)

@@ -29,9 +29,17 @@ export interface Ended {
 
 /** Starts the product where it must not come up, and waits until it has ended; it is killed, if not by itself, after a while. */
 export function startInVain(environment: Readonly<Record<string, string>>, killAfterMs = 20_000): Promise<Ended> {
-  const settings = { PATH: process.env["PATH"], NODE_COMPILE_CACHE: compileCache, TALLYSTICK_PORT: "0", ...environment }
-  const child = spawn(process.execPath, [productProgram, "serve"], {
-    env: settings,
+  return runProgram(["serve"], { TALLYSTICK_PORT: "0", ...environment }, { killAfterMs })
+}
+
+/** Runs a command of the product, or of another program, to its end. */
+export function runProgram(
+  args: readonly string[],
+  environment: Readonly<Record<string, string | undefined>>,
+  { program = productProgram, killAfterMs = 60_000 } = {},
+): Promise<Ended> {
+  const child = spawn(process.execPath, [program, ...args], {
+    env: { PATH: process.env["PATH"], NODE_COMPILE_CACHE: compileCache, ...environment },
     stdio: ["ignore", "pipe", "pipe"],
     timeout: killAfterMs,
     killSignal: "SIGKILL",

@@ -1,5 +1,4 @@
 import assert from "node:assert/strict"
-import { spawn } from "node:child_process"
 import { randomBytes } from "node:crypto"
 import { readFile } from "node:fs/promises"
 import { join } from "node:path"
@@ -7,26 +6,12 @@ import { DatabaseSync } from "node:sqlite"
 import { test } from "node:test"
 import { expectChain } from "../chain.ts"
 import { browserOf, setUpFirst, signIn } from "../people.ts"
-import { compileCache, eventFor, makeKey, makeWorkspace, type Service } from "../service.ts"
-import { startInVain, startProgram, type Ended } from "./programs.ts"
+import { eventFor, makeKey, makeWorkspace, type Service } from "../service.ts"
+import { runProgram, startInVain, startProgram } from "./programs.ts"
 
 // The secret is rotated, and killed while it is: nobody who uses the service notices, and the secret before opens nothing any more.
 
-const product = join(import.meta.dirname, "..", "..", "packages", "server", "bin", "tallystick.mjs")
 const killed = join(import.meta.dirname, "rotate-killed.ts")
-
-type Environment = Readonly<Record<string, string | undefined>>
-
-function run(program: string, args: readonly string[], environment: Environment): Promise<Ended> {
-  const child = spawn(process.execPath, [program, ...args], {
-    env: { PATH: process.env["PATH"], NODE_COMPILE_CACHE: compileCache, ...environment },
-    stdio: ["ignore", "pipe", "pipe"],
-  })
-  const said = { output: "", log: "" }
-  child.stdout.setEncoding("utf8").on("data", (text: string) => (said.output += text))
-  child.stderr.setEncoding("utf8").on("data", (text: string) => (said.log += text))
-  return new Promise((resolve) => child.once("close", (code) => resolve({ code, ...said })))
-}
 
 /** What people and programs have in their hands, and must go on to work. */
 interface Held {
@@ -73,7 +58,7 @@ async function handOut(service: Service, email: string): Promise<Held> {
 const hex = () => randomBytes(32).toString("hex")
 
 async function expectWhole(data: string): Promise<void> {
-  const { code, output, log } = await run(product, ["fsck"], { TALLYSTICK_DATA: data })
+  const { code, output, log } = await runProgram(["fsck"], { TALLYSTICK_DATA: data })
   assert.equal(code, 0, output + log)
 }
 
@@ -104,9 +89,9 @@ test(
       const generation = at + 2
       const before = sealedIn(data)
       const settings = { TALLYSTICK_DATA: data, TALLYSTICK_ROOT_KEY: rootKey, ...environment }
-      const { code, output, log } = await run(product, ["secret", "rotate"], settings)
+      const { code, output, log } = await runProgram(["secret", "rotate"], settings)
       assert.equal(code, 0, log)
-      assert.match(output, new RegExp(`^The secret is another one, generation ${generation}: what ${generation} workspaces`))
+      assert.match(output, new RegExp(`^The secret is another one, generation ${generation}: all that was sealed`))
       secrets.push(at === 0 ? (await readFile(path, "utf8")).trim() : given)
       assert.match(secrets.at(-1) ?? "", /^[0-9a-f]{64}$/)
       assert.equal(new Set(secrets).size, generation)
@@ -121,8 +106,10 @@ test(
       held.push(await handOut(again, "nobody"))
       const { events } = (await again.root.get("/v1/workspaces/instance/events?projectId=system&query=action:security.secret*")).json()
       assert.deepEqual(
-        events.slice(0, 3).map(({ action, metadata }: { action: string; metadata: object }) => [action, metadata]),
-        ["retire", "reseal", "rotate"].map((act) => [`security.secret.${act}`, { generation }]),
+        events
+          .slice(0, 3)
+          .map(({ action, metadata }: { action: string; metadata: { generation: number } }) => [action, metadata.generation]),
+        ["retire", "reseal", "rotate"].map((act) => [`security.secret.${act}`, generation]),
       )
       assert.equal(await again.end(), 0)
     }
@@ -147,7 +134,11 @@ test(
 
     const steps: string[] = []
     for (let killedAt = 1, ended = false; !ended; killedAt++) {
-      const { code, output, log } = await run(killed, [String(killedAt)], { TALLYSTICK_DATA: data, TALLYSTICK_ROOT_KEY: rootKey })
+      const { code, output, log } = await runProgram(
+        [String(killedAt)],
+        { TALLYSTICK_DATA: data, TALLYSTICK_ROOT_KEY: rootKey },
+        { program: killed },
+      )
       ended = code === 0
       const [, step = ""] = /^killed: (.+)$/m.exec(output) ?? []
       assert.ok(ended || step !== "", output + log)

@@ -11,6 +11,7 @@ export interface Config {
   /** Without a slash at its end. Absent: made of host and port once the port is known. */
   readonly publicUrl: string | undefined
   readonly rootKey: string | undefined
+  readonly previousRootKey: string | undefined
   readonly secret: Uint8Array | undefined
   readonly previousSecret: Uint8Array | undefined
   readonly trustProxy: boolean | string
@@ -54,6 +55,11 @@ export const settings = {
   TALLYSTICK_ROOT_KEY: {
     fallback: "made, kept in `<data>/root-key`",
     manual: "The instance key: a string of 32 characters or more that may do everything.",
+    secret: true,
+  },
+  TALLYSTICK_ROOT_KEY_PREVIOUS: {
+    fallback: "none",
+    manual: "The instance key before, which is good as well as long as it is set.",
     secret: true,
   },
   TALLYSTICK_SECRET: {
@@ -101,6 +107,7 @@ export function readConfig(given: Environment, readFile: (path: string) => strin
     heads: value("TALLYSTICK_HEADS") ?? `${data.replace(/\/+$/, "")}.heads`,
     publicUrl: urlOf(value("TALLYSTICK_PUBLIC_URL")),
     rootKey: rootKeyOf(value("TALLYSTICK_ROOT_KEY")),
+    previousRootKey: rootKeyOf(value("TALLYSTICK_ROOT_KEY_PREVIOUS"), "TALLYSTICK_ROOT_KEY_PREVIOUS"),
     secret: secretOf(value("TALLYSTICK_SECRET")),
     previousSecret: secretOf(value("TALLYSTICK_SECRET_PREVIOUS"), "TALLYSTICK_SECRET_PREVIOUS"),
     trustProxy: proxyOf(value("TALLYSTICK_TRUST_PROXY") ?? settings.TALLYSTICK_TRUST_PROXY.fallback),

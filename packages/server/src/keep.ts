@@ -11,20 +11,22 @@ export interface Secrets {
   /** The secret before, while it is being rotated. */
   readonly previous: Uint8Array | undefined
   readonly rootKey: string
+  /** The instance key before, which is good as well. */
+  readonly previousRootKey: string | undefined
   /** Where the instance key is kept, if it was made just now. */
   readonly newRootKeyPath: string | undefined
 }
 
-type Given = Pick<Config, "data" | "secret" | "previousSecret" | "rootKey">
+type Given = Pick<Config, "data" | "secret" | "previousSecret" | "rootKey" | "previousRootKey">
 
 /** Makes what neither the configuration nor the data folder has. */
 export function keepSecrets(config: Given): Secrets {
   if (config.secret === undefined) keep(secretPath(config), makeSecret)
+  const isNew = config.rootKey === undefined && keep(rootKeyPath(config), makeRootKey)
   const { secret, previous } = knownSecrets(config)
-  if (config.rootKey !== undefined) return { secret: the(secret), previous, rootKey: config.rootKey, newRootKeyPath: undefined }
-  const path = rootKeyPath(config)
-  const { text, isNew } = keep(path, () => `tallystick-root-${randomBytes(32).toString("base64url")}`)
-  return { secret: the(secret), previous, rootKey: the(rootKeyOf(text, path)), newRootKeyPath: isNew ? path : undefined }
+  const { previousRootKey } = config
+  const newRootKeyPath = isNew ? rootKeyPath(config) : undefined
+  return { secret: the(secret), previous, rootKey: the(knownRootKey(config)), previousRootKey, newRootKeyPath }
 }
 
 export interface KnownSecrets {
@@ -42,9 +44,15 @@ export function knownSecrets(config: Given): KnownSecrets {
 
 /** Puts these into the file, the newest first, in the place of what is there; on the disk when it returns. */
 export function replaceSecrets(config: Given, secrets: readonly Uint8Array[]): void {
-  const path = secretPath(config)
-  renameSync(writeFresh(path, secrets.map((one) => Buffer.from(one).toString("hex")).join("\n")), path)
-  syncFolder(path)
+  replace(secretPath(config), secrets.map((one) => Buffer.from(one).toString("hex")).join("\n"))
+}
+
+export function replaceRootKey(config: Given, rootKey: string): void {
+  replace(rootKeyPath(config), rootKey)
+}
+
+export function makeRootKey(): string {
+  return `tallystick-root-${randomBytes(32).toString("base64url")}`
 }
 
 export function makeSecret(): string {
@@ -65,10 +73,14 @@ function secretPath({ data }: Given): string {
   return join(data, "secret")
 }
 
-/** What the file holds; made, and on the disk, if there is none. */
-function keep(path: string, make: () => string): { readonly text: string; readonly isNew: boolean } {
-  const isNew = !existsSync(path) && place(path, make())
-  return { text: readFileSync(path, "utf8").trim(), isNew }
+/** A file is there and on the disk when it returns; whether it was made just now. */
+function keep(path: string, make: () => string): boolean {
+  return !existsSync(path) && place(path, make())
+}
+
+function replace(path: string, text: string): void {
+  renameSync(writeFresh(path, text), path)
+  syncFolder(path)
 }
 
 /** Puts the file there, unless somebody else has just done so. It is there whole or not at all: a crash must not leave half a secret. */

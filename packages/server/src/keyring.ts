@@ -13,7 +13,7 @@ export interface Keyring {
   /** Made of the first secret, for ever. */
   readonly passwords: Uint8Array
   readonly memberIds: Uint8Array
-  /** What tells former instance keys whose tokens live on. */
+  /** The names of former instance keys whose tokens live on. */
   readonly instanceKeys: readonly string[]
 }
 

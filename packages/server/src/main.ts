@@ -154,6 +154,26 @@ Example:
     await runRotateSecret({ environment: process.env, say, progress: progressLine() })
   })
 
+const rootKey = program.command("root-key").description("give the instance another key, while the service is stopped")
+
+rootKey
+  .command("rotate")
+  .description("put another instance key in the place of this one, and record that in the ledger")
+  .option("--revoke-tokens", "end all tokens that instance keys have made: after a leak", false)
+  .addHelpText(
+    "after",
+    `
+A key that the data folder keeps is made anew by this. One that you give is yours to make: set TALLYSTICK_ROOT_KEY to the new one, and
+TALLYSTICK_ROOT_KEY_PREVIOUS to the one before. A service that is started with both takes either.
+
+Example:
+  $ TALLYSTICK_DATA=/var/lib/tallystick tallystick root-key rotate --revoke-tokens`,
+  )
+  .action(async ({ revokeTokens }: { revokeTokens: boolean }) => {
+    const { runRotateRootKey } = await import("./cli/root-key.ts")
+    await runRotateRootKey({ environment: process.env, revokesTokens: revokeTokens, say })
+  })
+
 program
   .command("reindex")
   .description("make again what is derived from the journal, while the service is stopped")

@@ -76,7 +76,7 @@ export async function serve(config: Config, secrets: Secrets, options: ServeOpti
     tellSecrets(options.log, secrets, keyring)
     const checked = await checkStore(store, config.heads, config.limits)
     tellMissing(options.log, config.heads, checked)
-    return await start(config, secrets.rootKey, keyring, options, store, checked)
+    return await start(config, rootKeysOf(secrets), keyring, options, store, checked)
   } catch (error) {
     await store.close()
     throw error
@@ -87,6 +87,12 @@ function tellMissing(log: Logger, heads: string, { missing }: CheckedStore): voi
   if (missing.length === 0) return
   const origins = missing.slice(0, toldOriginsMax)
   log.warn({ heads, ledgers: missing.length, origins }, "ledgers that were signed are not in this data")
+}
+
+type RootKeys = readonly [string, ...string[]]
+
+function rootKeysOf({ rootKey, previousRootKey }: Secrets): RootKeys {
+  return previousRootKey === undefined ? [rootKey] : [rootKey, previousRootKey]
 }
 
 /** What is set for a rotation has its time: before one has begun, and after it has ended, somebody is to hear of it. */
@@ -101,7 +107,7 @@ const toldOriginsMax = 10
 
 async function start(
   config: Config,
-  rootKey: string,
+  rootKeys: RootKeys,
   keyring: Keyring,
   options: ServeOptions,
   store: Store,
@@ -126,7 +132,7 @@ async function start(
   const service: Service = {
     store,
     ledger,
-    ...administered({ ...parts, limits, keyRequestsPerMinute: config.keyRequestsPerMinute, host: new URL(address.url).hostname }, rootKey),
+    ...administered({ ...parts, limits, keyRequestsPerMinute: config.keyRequestsPerMinute, host: new URL(address.url).hostname }, rootKeys),
     queries: createQueries({ store, limits, find: findOf(store, limits, filing), ...pagingOf(limits) }),
     logKeys: createLogKeys({ ...parts, journal: store.journal, index: store.index, limits, seal: (workspace) => watching.seal(workspace) }),
     packs: createPacks({ ...parts, store, limits, seal: (workspace) => watching.seal(workspace) }),
@@ -193,17 +199,17 @@ async function listen(config: Config, service: Service, log: Logger, version: st
 /** What people administer, whom their credentials speak for, and how often strangers may try. */
 function administered(
   parts: Omit<AccountParts, "workspaces"> & WorkspaceParts & { readonly limits: Limits; readonly keyRequestsPerMinute: number | undefined },
-  rootKey: string,
+  rootKeys: RootKeys,
 ) {
   const workspaces = createWorkspaces(parts)
   const keys = createKeys(parts)
-  const tokens = createTokens({ ...parts, rootKey })
+  const tokens = createTokens({ ...parts, rootKeys })
   const scoped = tokens.recognise
   return {
     workspaces,
     keys,
     tokens,
-    authenticate: createAuthenticate(rootKey, { k: keys.recognise, r: scoped, p: scoped, a: scoped, e: scoped }),
+    authenticate: createAuthenticate(rootKeys, { k: keys.recognise, r: scoped, p: scoped, a: scoped, e: scoped }),
     projects: createProjects(parts),
     policies: createPolicies(parts),
     members: createMembers(parts),

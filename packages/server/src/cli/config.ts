@@ -25,6 +25,7 @@ const shown: Readonly<Record<Name, (config: Config) => string>> = {
   TALLYSTICK_HEADS: ({ heads }) => heads,
   TALLYSTICK_PUBLIC_URL: ({ publicUrl, host, port }) => publicUrl ?? httpUrl(host, port),
   TALLYSTICK_ROOT_KEY: ({ rootKey, data }) => (rootKey === undefined ? `kept in ${data}/root-key` : "(not shown)"),
+  TALLYSTICK_ROOT_KEY_PREVIOUS: ({ previousRootKey }) => (previousRootKey === undefined ? "none" : "(not shown)"),
   TALLYSTICK_SECRET: ({ secret, data }) => (secret === undefined ? `kept in ${data}/secret` : "(not shown)"),
   TALLYSTICK_SECRET_PREVIOUS: ({ previousSecret }) => (previousSecret === undefined ? "none" : "(not shown)"),
   TALLYSTICK_TRUST_PROXY: ({ trustProxy }) => String(trustProxy),

@@ -20,7 +20,7 @@ export async function runRotateSecret({ environment, say, progress }: SecretComm
   if (rootKey === undefined)
     throw new StartError(`TALLYSTICK_ROOT_KEY is not set, and ${rootKeyPath(config)} is not there: the tokens that it has made would end`)
   const isKept = config.secret === undefined
-  const { generation, workspaces, wasOver } = await ended(
+  const { generation, wasOver } = await ended(
     rotateSecret({
       ...(isKept ? keptSecrets(config) : givenSecrets(config)),
       data: config.data,
@@ -33,11 +33,10 @@ export async function runRotateSecret({ environment, say, progress }: SecretComm
     }),
   )
   progress?.("")
-  const what = `${workspaces} ${workspaces === 1 ? "workspace" : "workspaces"}`
   say(
     wasOver
       ? `There is nothing to rotate: the secret is the one of this data, generation ${generation}.\n`
-      : `The secret is another one, generation ${generation}: what ${what} kept sealed was sealed anew, and the one before opens nothing of it.\n`,
+      : `The secret is another one, generation ${generation}: all that was sealed is sealed anew, and the one before opens nothing of it.\n`,
   )
   say(
     isKept

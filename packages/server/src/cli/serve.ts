@@ -29,11 +29,12 @@ export async function runServe({ environment, version, demo, exit, faults = {} }
   process.umask(0o077)
   const config = readConfig(environment, (path) => readFileSync(path, "utf8"))
   const secrets = keepSecrets(config)
-  const known = [secrets.secret, ...(secrets.previous === undefined ? [] : [secrets.previous])]
+  const known = [secrets.secret, secrets.previous].filter((one) => one !== undefined)
+  const rootKeys = [secrets.rootKey, secrets.previousRootKey].filter((one) => one !== undefined)
   const forms = known.flatMap((one) => (["hex", "base64", "base64url"] as const).map((form) => Buffer.from(one).toString(form)))
   const lines = openLines(2, systemClock, (lost) => log.warn({ lines: lost }, "lines of this log were lost: nobody took them in time"))
   const { createLog: makeLog = createLog, ...planted } = faults
-  const log = makeLog(config.logLevel, [secrets.rootKey, ...forms], (line) => lines.write(line))
+  const log = makeLog(config.logLevel, [...rootKeys, ...forms], (line) => lines.write(line))
   const end = (code: number) => void lines.written().then(() => exit(code))
   const onFatal = (cause: Error) => {
     log.fatal({ err: cause }, "storage cannot be trusted any more; the process ends, and a new one will look at what is there")

@@ -38,6 +38,7 @@ export const looked = [
   "member",
   "session",
   "setup",
+  "keyring",
 ] as const satisfies readonly DocumentKind[]
 export type Looked = (typeof looked)[number]
 
@@ -111,6 +112,10 @@ function takeThing({ put, committed }: Making, { action, by, metadata }: Recorde
     }
     case "security.token.revoke":
       return put("token", { isRevoked: true })
+    case "security.secret.rotate":
+    case "security.secret.retire":
+    case "security.instance_key.rotate":
+      return put("keyring", { generation: metadata["generation"], ...committed }, "keyring")
     case packAction:
       return put("pack", { packHash: metadata["packHash"] })
   }

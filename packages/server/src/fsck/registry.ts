@@ -20,6 +20,7 @@ const nouns: Readonly<Record<Looked, string>> = {
   member: "account",
   session: "session",
   setup: "set-up token of",
+  keyring: "the",
 }
 
 export async function beginRegistered(registry: Pick<Registry, "list">, workspace: string): Promise<Registered> {
@@ -95,7 +96,7 @@ function otherMember({ members }: Made, { id, value }: Document): string | undef
 }
 
 function derived(value: Document["value"]): Readonly<Record<string, Json>> {
-  const recognisedBy = "mac" in value ? value.mac : "password" in value ? value.password : undefined
+  const recognisedBy = "mac" in value ? value.mac : "password" in value ? value.password : "sealed" in value ? value.sealed : undefined
   return {
     ...(recognisedBy === undefined ? {} : { commitment: commitmentTo(recognisedBy) }),
     ...("minter" in value ? { createdBy: value.minter.kind === "instance" ? "instance" : value.minter.id } : {}),

@@ -2,29 +2,23 @@
 // keyring. Cut short anywhere, it goes on when it is run again. Meanwhile a service that is given both secrets can be started.
 
 import { strict as assert } from "node:assert"
-import { equalBytes } from "@tallystick/proof"
-import { allWorkspaces, checkStore } from "../check-store.ts"
+import { equalBytes, type JsonObject } from "@tallystick/proof"
+import { allWorkspaces } from "../check-store.ts"
 import { isoTime, systemClock } from "../clock.ts"
 import { StartError } from "../error.ts"
 import { generationOf, idempotencyAnew, nextKeyring, sealAnew, type Keyring } from "../keyring.ts"
-import { createLedger, type Ledger } from "../ledger/ledger.ts"
-import type { Limits } from "../limits.ts"
+import type { Ledger } from "../ledger/ledger.ts"
 import { epochsOf } from "../store/epochs.ts"
 import { logKeysMax } from "../store/log-keys.ts"
-import { openStopped, openStore } from "../store/open.ts"
+import { openStopped } from "../store/open.ts"
 import type { Change, Document, Registry, Store } from "../store/store.ts"
 import { actSaid, recordPlanned } from "../workspace/acts.ts"
 import { instanceWorkspace } from "../workspace/allow.ts"
 import { instanceOf, makeInstance } from "../workspace/opening.ts"
 import { keptKeyring, keyringChange, openKeyring } from "../workspace/opening-keyring.ts"
-import { createWorkspaces, type Workspaces } from "../workspace/workspaces.ts"
+import { administrationOf, alone, type AloneOptions } from "./alone.ts"
 
-export interface RotateSecretOptions {
-  readonly data: string
-  readonly headsPath: string
-  readonly limits: Limits
-  /** The name that the workspace `instance` is published under, if it is made now. */
-  readonly host: string
+export interface RotateSecretOptions extends AloneOptions {
   /** The new one, and the one before it. */
   readonly secret: Uint8Array
   readonly previous: Uint8Array
@@ -37,14 +31,13 @@ export interface RotateSecretOptions {
 
 export interface SecretRotated {
   readonly generation: number
-  readonly workspaces: number
   /** It had ended before; nothing was changed. */
   readonly wasOver: boolean
 }
 
 export async function rotateSecret(options: RotateSecretOptions): Promise<SecretRotated> {
   const { data, secret, previous, keep, progress } = options
-  const { keyring, workspaces } = await look(options)
+  const keyring = await look(options)
   const isNewest = equalBytes(keyring.secret, secret)
   const wasOver = isNewest && keyring.before === undefined
   if (!isNewest && keyring.before !== undefined)
@@ -52,65 +45,37 @@ export async function rotateSecret(options: RotateSecretOptions): Promise<Secret
   if (!wasOver) {
     keep([secret, previous])
     progress("both secrets are kept")
-    await within(options, async (store) => resealAll(options, store, await begun(options, store, keyring)))
+    await alone(options, async (store) => resealAll(options, store, await begun(options, store, keyring)))
     rewriteDocuments(data)
     progress("what was sealed before is overwritten")
-    await within(options, (store) => end(options, store))
+    await alone(options, (store) => end(options, store))
     progress("the secret before opens nothing any more")
   }
   keep([secret])
   progress("the secret before is not kept any more")
-  return { generation: wasOver || isNewest ? keyring.generation : keyring.generation + 1, workspaces, wasOver }
+  return { generation: isNewest ? keyring.generation : keyring.generation + 1, wasOver }
 }
 
-async function look({ data, secret, previous }: RotateSecretOptions): Promise<{ readonly keyring: Keyring; readonly workspaces: number }> {
+async function look({ data, secret, previous }: RotateSecretOptions): Promise<Keyring> {
   const store = openStopped(data)
   try {
-    const keyring = await openKeyring(store.registry, { secret, previous })
-    return { keyring, workspaces: (await allWorkspaces(store.registry)).length }
+    return await openKeyring(store.registry, { secret, previous })
   } finally {
     await store.close()
   }
-}
-
-/** While nobody serves, on data that may be written to. */
-async function within<T>({ data, headsPath, limits }: RotateSecretOptions, act: (store: Store) => Promise<T>): Promise<T> {
-  // A thread of the store that ends has not said what became of the last entry: the process must not go on as if it knew.
-  const onDeath = (cause: Error): void => {
-    throw cause
-  }
-  const store = await openStore({ folder: data, reserveBytes: limits.diskReserveBytes, onDeath })
-  try {
-    const { readOnly } = await checkStore(store, headsPath, limits)
-    if (readOnly !== undefined) throw new StartError(readOnly)
-    return await act(store)
-  } finally {
-    await store.close()
-  }
-}
-
-interface Parts {
-  readonly ledger: Ledger
-  readonly workspaces: Workspaces
-}
-
-function partsOf({ limits, host }: RotateSecretOptions, { journal, registry }: Store, keyring: Keyring): Parts {
-  const report = { commit: () => {}, advanced: () => {} }
-  const ledger = createLedger({ journal, clock: systemClock, limits, keyring, report })
-  return { ledger, workspaces: createWorkspaces({ registry, ledger, clock: systemClock, keyring, host }) }
 }
 
 /** The keyring of the new generation. From here on, what is made is sealed under the new secret. */
 async function begun(options: RotateSecretOptions, store: Store, keyring: Keyring): Promise<Keyring> {
   if (keyring.before !== undefined) return keyring
   const { registry } = store
-  const { ledger, workspaces } = partsOf(options, store, keyring)
+  const { ledger, workspaces } = administrationOf(options, store, keyring)
   await makeInstance(registry, workspaces)
   const next = nextKeyring(keyring, options.secret, options.rootKey)
-  await recordPlanned(ledger, await instanceOf(workspaces), async () => ({
-    said: [said("rotate", next)],
-    changes: [keyringChange(next, await keptKeyring(registry), undefined)],
-  }))
+  await recordPlanned(ledger, await instanceOf(workspaces), async () => {
+    const { change, recorded } = keyringChange(next, await keptKeyring(registry), undefined)
+    return { said: [said("rotate", { ...recorded })], changes: [change] }
+  })
   options.progress(`generation ${next.generation} has begun`)
   return next
 }
@@ -119,7 +84,7 @@ async function begun(options: RotateSecretOptions, store: Store, keyring: Keyrin
 const atOnce = 32
 
 async function resealAll(options: RotateSecretOptions, store: Store, keyring: Keyring): Promise<void> {
-  const { ledger } = partsOf(options, store, keyring)
+  const { ledger } = administrationOf(options, store, keyring)
   const workspaces = await allWorkspaces(store.registry)
   let done = 0
   for (let at = 0; at < workspaces.length; at += atOnce) {
@@ -139,7 +104,7 @@ async function reseal(registry: Registry, ledger: Ledger, { id }: Document<"work
   await recordPlanned(ledger, workspace, async () => {
     const keys = await registry.list("log-key", id, Number.MAX_SAFE_INTEGER, logKeysMax)
     const changes: readonly Change[] = [...keys.flatMap((key) => keyAnew(keyring, key)), ...idempotencyChange(keyring, workspace)]
-    return changes.length === 0 ? undefined : { said: [said("reseal", keyring)], changes }
+    return changes.length === 0 ? undefined : { said: [said("reseal", { generation: keyring.generation })], changes }
   })
 }
 
@@ -168,11 +133,11 @@ async function end(options: RotateSecretOptions, store: Store): Promise<void> {
   const { secret, previous } = options
   const keyring = await openKeyring(registry, { secret, previous })
   await assertResealed(registry, keyring)
-  const { ledger, workspaces } = partsOf(options, store, keyring)
-  await recordPlanned(ledger, await instanceOf(workspaces), async () => ({
-    said: [said("retire", keyring)],
-    changes: [keyringChange(keyring, await keptKeyring(registry), isoTime(systemClock.now()))],
-  }))
+  const { ledger, workspaces } = administrationOf(options, store, keyring)
+  await recordPlanned(ledger, await instanceOf(workspaces), async () => {
+    const { change, recorded } = keyringChange(keyring, await keptKeyring(registry), isoTime(systemClock.now()))
+    return { said: [said("retire", { ...recorded })], changes: [change] }
+  })
 }
 
 /** The secret before is about to be thrown away. */
@@ -188,12 +153,6 @@ async function assertResealed(registry: Registry, { generation }: Keyring): Prom
 }
 
 /** `rotate` begins, `reseal` is of one workspace, `retire` ends. */
-function said(act: "rotate" | "reseal" | "retire", { generation }: Keyring) {
-  return actSaid(
-    { kind: "instance" },
-    `security.secret.${act}`,
-    { id: instanceWorkspace, type: "secret" },
-    { generation },
-    systemClock.now(),
-  )
+function said(act: "rotate" | "reseal" | "retire", about: JsonObject) {
+  return actSaid({ kind: "instance" }, `security.secret.${act}`, { id: instanceWorkspace, type: "secret" }, about, systemClock.now())
 }

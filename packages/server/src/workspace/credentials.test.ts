@@ -10,7 +10,7 @@ const credential = (kind: string) => `ts${kind}_0123456789abc_${"0".repeat(49)}`
 test("each kind is asked about its own credentials alone, and whoever knows none says so", async () => {
   const asked: string[] = []
   const known: Principal = { kind: "api-key", id: "0123456789abc", workspace: "acme", scopes: [], projectIds: undefined }
-  const authenticate = createAuthenticate("a-root-key-of-more-than-32-characters", {
+  const authenticate = createAuthenticate(["a-root-key-of-more-than-32-characters"], {
     k: async (id, text) => (asked.push(`k ${id} ${text.length}`), known),
     r: async (id) => (asked.push(`r ${id}`), undefined),
   })
@@ -23,8 +23,8 @@ test("each kind is asked about its own credentials alone, and whoever knows none
 
 test("the instance key may look like anything, also like a credential of another kind", async () => {
   for (const rootKey of ["x".repeat(32), credential("k"), credential("r"), credential("s"), `ts${"a".repeat(40)}`]) {
-    const authenticate = createAuthenticate(rootKey, { k: async () => undefined, r: async () => undefined })
-    assert.deepEqual(await authenticate(rootKey), { kind: "instance" })
+    const authenticate = createAuthenticate([rootKey, "y".repeat(32)], { k: async () => undefined, r: async () => undefined })
+    for (const good of [rootKey, "y".repeat(32)]) assert.deepEqual(await authenticate(good), { kind: "instance" })
     await assert.rejects(authenticate(`${rootKey.slice(0, -1)}-`), isUnauthorized)
   }
 })

@@ -10,12 +10,13 @@ export type Recognise = (id: string, text: string) => Promise<Principal | undefi
 /** The principal of a bearer credential; refuses one that is unknown, wrong, expired or revoked. */
 export type Authenticate = (bearer: string) => Promise<Principal>
 
-export function createAuthenticate(rootKey: string, kinds: Readonly<Partial<Record<CredentialKind, Recognise>>>): Authenticate {
+/** Any of the instance keys is as good as the others. */
+export function createAuthenticate(rootKeys: readonly string[], kinds: Readonly<Partial<Record<CredentialKind, Recognise>>>): Authenticate {
   return async (bearer) => {
     const credential = parseCredential(bearer)
     const known = credential === undefined ? undefined : await kinds[credential.kind]?.(credential.id, bearer)
     if (known !== undefined) return known
-    if (sameText(bearer, rootKey)) return { kind: "instance" }
+    if (rootKeys.some((rootKey) => sameText(bearer, rootKey))) return { kind: "instance" }
     throw new LedgerError("unauthorized", "the credential is malformed, unknown or wrong")
   }
 }

@@ -29,7 +29,7 @@ function registryOf(sealedBy: Keyring, kept?: { readonly keyring: Keyring; reado
   const vkey = "ledger.example/ledgers/a+00000000+AQ=="
   const logKey = { kind: "log-key", workspace: "acme", id: "00000000", version: 1, serial: 1 } as const
   const value = { vkey, wrapped: seal(sealedBy, "log keys", vkey, seed), createdAt: "" }
-  const change = kept === undefined ? undefined : keyringChange(kept.keyring, undefined, kept.endedAt)
+  const change = kept === undefined ? undefined : keyringChange(kept.keyring, undefined, kept.endedAt).change
   return {
     // Documents of the kinds that are asked for here.
     get: async () => (change === undefined ? undefined : { ...change, version: 1, serial: 2 }) as never,

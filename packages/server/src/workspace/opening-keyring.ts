@@ -7,6 +7,7 @@ import { firstKeyring, seal, unseal, type Keyring } from "../keyring.ts"
 import { deriveKey } from "../secrets.ts"
 import type { Change, Document, Registry } from "../store/store.ts"
 import { instanceWorkspace } from "./allow.ts"
+import { commitmentTo } from "./credential.ts"
 
 /** What somebody who starts a program has. */
 export interface GivenSecrets {
@@ -33,8 +34,9 @@ export async function openKeyring(registry: Registry, given: GivenSecrets): Prom
   const candidates = previous === undefined || equalBytes(previous, secret) ? [secret] : [secret, previous]
   if (document === undefined) return firstKeyring(await firstSecret(registry, candidates))
   const { generation, endedAt } = document.value
-  const opened = candidates.map((one) => openedBy(document, one)).find((keyring) => keyring !== undefined)
   const isOver = endedAt !== undefined
+  const opened = candidates.map((one) => openedBy(document, one)).find((keyring) => keyring !== undefined)
+  if (opened === undefined && generation === 1) throw anotherSecret()
   if (opened === undefined)
     throw new StartError(
       isOver
@@ -55,8 +57,14 @@ export function keptKeyring(registry: Registry): Promise<Document<"keyring"> | u
   return registry.get("keyring", instanceWorkspace, id)
 }
 
+export interface KeyringChange {
+  readonly change: Change
+  /** What the entry that makes it says of it. */
+  readonly recorded: { readonly generation: number; readonly commitment: string }
+}
+
 /** Keeps a keyring in the place of what is kept now. `endedAt`: nothing is sealed under the secret before any more. */
-export function keyringChange(keyring: Keyring, replaced: Document<"keyring"> | undefined, endedAt: string | undefined): Change {
+export function keyringChange(keyring: Keyring, replaced: Document<"keyring"> | undefined, endedAt: string | undefined): KeyringChange {
   const text = (bytes: Uint8Array) => Buffer.from(bytes).toString("base64")
   const { generation, peppers, passwords, memberIds, instanceKeys } = keyring
   const kept: Kept = {
@@ -67,15 +75,22 @@ export function keyringChange(keyring: Keyring, replaced: Document<"keyring"> | 
   }
   const sealed = seal(keyring, "keyring", nameOf(generation), utf8(JSON.stringify(kept)))
   const value = { generation, sealed, ...(endedAt === undefined ? {} : { endedAt }) }
-  return { kind: "keyring", workspace: instanceWorkspace, id, version: replaced?.version ?? 0, value }
+  return {
+    change: { kind: "keyring", workspace: instanceWorkspace, id, version: replaced?.version ?? 0, value },
+    recorded: { generation, commitment: commitmentTo(sealed) },
+  }
 }
 
 /** With another secret no key would be known, nothing could be signed, and, worst, a repeated write would be recorded again. */
 async function firstSecret(registry: Registry, candidates: readonly Uint8Array[]): Promise<Uint8Array> {
   const [newest] = await registry.list("log-key", undefined, Number.MAX_SAFE_INTEGER, 1)
   const found = candidates.find((one) => newest === undefined || canSign(firstKeyring(one), newest))
-  if (found === undefined) throw new StartError("TALLYSTICK_SECRET is not the secret that this data was made with")
+  if (found === undefined) throw anotherSecret()
   return found
+}
+
+function anotherSecret(): StartError {
+  return new StartError("TALLYSTICK_SECRET is not the secret that this data was made with")
 }
 
 /** Whether this keyring opens a key that signs. */

@@ -48,7 +48,7 @@ async function openHouse() {
   const keyring = firstKeyring(Buffer.alloc(32, 3))
   const ledger = createLedger({ journal, clock, limits: defaultLimits, keyring, report: { commit: () => {}, advanced: () => {} } })
   const parts = { registry, ledger, clock, keyring }
-  const tokensOf = (rootKey: string) => createTokens({ ...parts, rootKey })
+  const tokensOf = (rootKey: string) => createTokens({ ...parts, rootKeys: [rootKey] })
   const [keys, tokens] = [createKeys(parts), tokensOf("the first key of the instance")]
   const workspaces = createWorkspaces({ ...parts, host: "ledger.example" })
   const acme = await workspaces.create(instance, { id: "acme" })
@@ -62,7 +62,7 @@ async function openHouse() {
     keys,
     tokens,
     withKey: tokensOf,
-    authenticate: createAuthenticate("a-root-key-of-more-than-32-characters", {
+    authenticate: createAuthenticate(["a-root-key-of-more-than-32-characters"], {
       k: keys.recognise,
       r: recognise,
       p: recognise,

@@ -40,7 +40,8 @@ export interface TokenParts {
   readonly ledger: Ledger
   readonly clock: Clock
   readonly keyring: Keyring
-  readonly rootKey: string
+  /** The instance keys that are good, the newest first. */
+  readonly rootKeys: readonly [string, ...string[]]
 }
 
 /** `revoked` also when whoever made it was, or does not belong to the workspace any more. */
@@ -59,10 +60,12 @@ export const tokenLives: Readonly<Record<TokenType, { readonly usual: number; re
   evidence: { usual: 7 * day, longest: 90 * day },
 }
 
-export function createTokens({ registry, ledger, clock, keyring, rootKey }: TokenParts): Tokens {
+export function createTokens({ registry, ledger, clock, keyring, rootKeys }: TokenParts): Tokens {
   const macs = createMacs(keyring.peppers)
   // With another instance key, what the former one made is over, unless it was rotated and its tokens were to live on.
-  const instanceMac = instanceKeyName(keyring.secret, rootKey)
+  const names = rootKeys.map((rootKey) => instanceKeyName(keyring.secret, rootKey))
+  const instanceMac = instanceKeyName(keyring.secret, rootKeys[0])
+  const living = new Set([...names, ...keyring.instanceKeys])
 
   return {
     stateOf,
@@ -115,7 +118,7 @@ export function createTokens({ registry, ledger, clock, keyring, rootKey }: Toke
   async function minterLives(workspace: string, { minter, createdAt }: TokenDocument): Promise<boolean> {
     switch (minter.kind) {
       case "instance":
-        return minter.mac === instanceMac || keyring.instanceKeys.includes(minter.mac)
+        return living.has(minter.mac)
       case "api-key": {
         const key = await registry.get("api-key", workspace, minter.id)
         return key !== undefined && key.value.revokedAt === undefined

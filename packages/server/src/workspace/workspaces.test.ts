@@ -48,7 +48,7 @@ function openHouse() {
     workspaces: createWorkspaces({ ...parts, host: "ledger.example" }),
     projects: createProjects(parts),
     keys,
-    authenticate: createAuthenticate(rootKey, { k: keys.recognise }),
+    authenticate: createAuthenticate([rootKey], { k: keys.recognise }),
     /** The workspace's entries in clear, in order. */
     async entries(workspace: string) {
       const stored = await journal.after(workspace, 0, 1000)

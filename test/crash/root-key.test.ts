@@ -1,0 +1,113 @@
+import assert from "node:assert/strict"
+import { readdir, readFile, writeFile } from "node:fs/promises"
+import { join } from "node:path"
+import { DatabaseSync } from "node:sqlite"
+import { test } from "node:test"
+import { expectChain } from "../chain.ts"
+import { eventFor, makeWorkspace, type Service } from "../service.ts"
+import { runProgram, startProgram } from "./programs.ts"
+
+// Another instance key: by hygiene nothing that the one before has made is lost, after a leak all of its tokens are.
+
+const [old, fresh] = ["an-instance-key-of-long-ago-and-more", "another-instance-key-in-its-place-now"]
+
+/** An event's id, and a token that the instance key has made. */
+async function mint(service: Service) {
+  const workspace = await makeWorkspace(service)
+  const { path } = workspace
+  await service.root.patch(`${path}/projects/core`, { activityLinks: true })
+  assert.equal((await workspace.writer.write(eventFor(workspace.id))).status, 202)
+  const made = await service.root.post(`${path}/activity/token`, { projectId: "core", subject: "usr_1" })
+  assert.equal(made.status, 201)
+  const { token } = made.json<{ token: string }>()
+  const answer = async (now: Service) => {
+    const reply = await now.client(token).get(`${path}/activity`)
+    return reply.status === 200 ? 200 : reply.json<{ error: string }>().error
+  }
+  return { ...workspace, answer }
+}
+
+const rotations = async (service: Service) => {
+  const query = "/v1/workspaces/instance/events?projectId=system&query=action:security.instance_key.rotate"
+  const { events } = (await service.root.get(query)).json<{ events: { metadata: { tokens: string } }[] }>()
+  return events.map(({ metadata }) => metadata.tokens)
+}
+
+test("an instance key that the data folder keeps is rotated; its tokens live on, or end if they are to", { timeout: 60_000 }, async () => {
+  const environment = { TALLYSTICK_ROOT_KEY: undefined }
+  await using service = await startProgram({ environment })
+  const { data } = service
+  const made = await mint(service)
+  assert.equal(await service.end(), 0)
+  const path = join(data, "root-key")
+  const keys = [(await readFile(path, "utf8")).trim()]
+  const rotate = async (...args: readonly string[]): Promise<void> => {
+    const { code, output, log } = await runProgram(["root-key", "rotate", ...args], { TALLYSTICK_DATA: data })
+    assert.equal(code, 0, log)
+    keys.push((await readFile(path, "utf8")).trim())
+    assert.ok(!keys.some((key) => output.includes(key)), "the key is shown")
+  }
+  const expect = async (
+    good: string,
+    bad: readonly string[],
+    answer: 200 | "token_revoked",
+    recorded: readonly string[],
+  ): Promise<void> => {
+    await using now = await startProgram({ data, environment })
+    assert.equal((await now.client(good).get("/v1/workspaces")).status, 200)
+    for (const one of bad) assert.equal((await now.client(one).get("/v1/workspaces")).status, 401)
+    assert.equal(await made.answer(now), answer)
+    assert.deepEqual(await rotations(now), recorded)
+    await expectChain(now.client(made.reader.bearer), made.id)
+    assert.equal(await now.end(), 0)
+  }
+
+  await rotate()
+  await expect(keys[1] ?? "", [keys[0] ?? ""], 200, ["kept"])
+  // As if it had been killed between its entry and its file: the key before is the good one, and nothing has ended.
+  await writeFile(path, `${keys[0]}\n`)
+  await expect(keys[0] ?? "", [keys[1] ?? ""], 200, ["kept"])
+  await rotate("--revoke-tokens")
+  await expect(keys[2] ?? "", keys.slice(0, 2), "token_revoked", ["revoked", "kept"])
+  const { code, output, log } = await runProgram(["fsck"], { TALLYSTICK_DATA: data })
+  assert.equal(code, 0, output + log)
+  for (const name of await readdir(data)) {
+    const text = await readFile(join(data, name), "latin1")
+    assert.ok(name === "root-key" || !keys.some((key) => text.includes(key)), `an instance key is in ${name}`)
+  }
+
+  // Whoever can write the file cannot take back that the tokens ended.
+  using journal = new DatabaseSync(join(data, "journal.db"))
+  journal.exec("UPDATE documents SET value = json_set(value, '$.sealed', 'another') WHERE kind = 'keyring'")
+  assert.match((await runProgram(["fsck"], { TALLYSTICK_DATA: data })).log, /keyring is not as it was recorded: commitment/)
+})
+
+test(
+  "an instance key that is given: both are good while both are set, and its tokens live as long as it, or for ever",
+  { timeout: 60_000 },
+  async () => {
+    await using service = await startProgram({ environment: { TALLYSTICK_ROOT_KEY: old } })
+    const { data } = service
+    const made = await mint(service)
+    assert.equal(await service.end(), 0)
+    const both = { TALLYSTICK_ROOT_KEY: fresh, TALLYSTICK_ROOT_KEY_PREVIOUS: old }
+    const expect = async (
+      environment: Readonly<Record<string, string>>,
+      good: readonly string[],
+      answer: 200 | "token_revoked",
+    ): Promise<void> => {
+      await using now = await startProgram({ data, environment })
+      for (const key of [old, fresh])
+        assert.equal((await now.client(key).get("/v1/workspaces")).status, good.includes(key) ? 200 : 401, key)
+      assert.equal(await made.answer(now), answer)
+      assert.equal(await now.end(), 0)
+    }
+    await expect(both, [old, fresh], 200)
+    await expect({ TALLYSTICK_ROOT_KEY: fresh }, [fresh], "token_revoked")
+    const refused = await runProgram(["root-key", "rotate"], { TALLYSTICK_DATA: data, TALLYSTICK_ROOT_KEY: fresh })
+    assert.deepEqual([refused.code, refused.output], [1, ""])
+    assert.match(refused.log, /^tallystick: TALLYSTICK_ROOT_KEY_PREVIOUS must be the instance key before/)
+    assert.equal((await runProgram(["root-key", "rotate"], { TALLYSTICK_DATA: data, ...both })).code, 0)
+    await expect({ TALLYSTICK_ROOT_KEY: fresh }, [fresh], 200)
+  },
+)
