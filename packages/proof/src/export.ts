@@ -84,7 +84,7 @@ export function verifyExport(files: ExportFiles, { trustedKeys = [], hash = sha2
   })
   if (lineage === undefined) return refute(brokenLineage(geneses))
 
-  for (const [at, born] of lineage.entries().toArray().toReversed()) {
+  for (const [at, born] of [...lineage.entries()].toReversed()) {
     const successor = lineage[at - 1]?.genesis.continues
     const within = successor === undefined ? "" : epochPath(lineage.length - at, "")
     const own: ExportFiles = (path) => files(`${within}${path}`)
