@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { spawn, spawnSync } from "node:child_process"
-import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises"
+import { chmod, cp, mkdtemp, readFile, rename, rm, symlink, truncate, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { test } from "node:test"
@@ -140,6 +140,102 @@ test("verify: one changed byte is found, wherever it is, and ends with 3", async
     assert.match(output, reason)
     assert.ok(!output.includes("\u001b"), "a file can move the cursor")
   }
+})
+
+test("verify: what no hash covers is named, and what contradicts itself is not genuine", async () => {
+  await using service = await startProgram()
+  const workspace = await makeWorkspace(service)
+  const { answer, page, packJson, vkey } = await evidence(service, workspace)
+  await service.end()
+  await using folder = await makeFolder()
+  const verified = async (name: string, content: unknown) => {
+    const file = await folder.file(name, typeof content === "string" ? content : JSON.stringify(content))
+    const { code, output } = await tallystick(["verify", "--json", file, "--key", vkey])
+    const [{ verdict, reason = "", notCovered }] = JSON.parse(output) as [{ verdict: string; reason?: string; notCovered: string[] }]
+    return { code, verdict, reason, notCovered }
+  }
+  const always = ["receipt.storageClass", "receipt.verificationUrl", "receipt.queued", "entry.storageTier"]
+  assert.deepEqual((await verified("good.json", answer)).notCovered, always)
+  const added = { ...answer, approvedBy: "the CFO", entry: { ...answer.entry, approvedBy: "\u001b[2J" } }
+  assert.partialDeepStrictEqual(await verified("added.json", added), { code: 0, notCovered: [...always, "entry.approvedBy", "approvedBy"] })
+  const { output } = await tallystick(["verify", await folder.file("text.json", JSON.stringify(added)), "--key", vkey])
+  assert.match(output, /^ {2}not covered by the proof: receipt\.storageClass, .*, entry\.approvedBy, approvedBy$/m)
+  const pageOf = (change: object) => verified("page.json", { ...page, ...change })
+  assert.deepEqual((await pageOf({ approvedBy: 1 })).notCovered, ["entry.storageTier", "page.total", "page.hasMore", "page.approvedBy"])
+  assert.deepEqual((await verified("pack.json", packJson.replace("{", '{"approvedBy":1,'))).notCovered, ["approvedBy"])
+
+  const text = JSON.stringify(answer)
+  const wrong: readonly (readonly [content: unknown, reason: RegExp])[] = [
+    [text.replace('"entry":{', '"entry":{"action":"x.y",'), /has the member "action" twice/],
+    [text.replace(`/receipts/${answer.receipt.receipt}"`, '/receipts/rcp_1"'), /receipt\.verificationUrl/],
+    [text.replace('"integrity":"verified"', '"integrity":"broken"'), /entry\.integrity/],
+    [{ ...page, returned: 2 }, /page does not hold, in returned: expected 1, found 2/],
+    [{ ...page, nextCursor: 0 }, /page does not hold, in nextCursor/],
+    [packJson.replace(/"README\.txt":"./, '"README.txt":"x'), /manifest does not hold/],
+  ]
+  for (const [content, expected] of wrong) {
+    const { code, reason } = await verified("wrong.json", content)
+    assert.equal(code, 3, reason)
+    assert.match(reason, expected)
+  }
+})
+
+test("verify: a file that never ends, waits, is too large or lies elsewhere is not read", { timeout: 60_000 }, async () => {
+  await using service = await startProgram()
+  const workspace = await makeWorkspace(service)
+  const { pack } = await evidence(service, workspace)
+  await using folder = await makeFolder()
+  const good = join(dirname(service.data), "export")
+  assert.equal((await tallystick(["export", workspace.id, good], { TALLYSTICK_DATA: service.data })).code, 0)
+  await service.end()
+  const exported = async (name: string, change: (folder: string) => Promise<unknown>): Promise<string> => {
+    const path = join(dirname(service.data), name)
+    await cp(good, path, { recursive: true })
+    await change(path)
+    return path
+  }
+  const replaced = (name: string, file: string, by: (path: string) => unknown) =>
+    exported(name, async (path) => {
+      await rm(join(path, file), { recursive: true })
+      await by(join(path, file))
+    })
+  const larger = async (path: string, bytes: number): Promise<string> => {
+    await truncate(path, bytes)
+    return path
+  }
+  const fifo = (path: string) => assert.equal(spawnSync("mkfifo", [path]).status, 0)
+  const waiting = join(good, "..", "fifo")
+  fifo(waiting)
+  const cases: readonly (readonly [path: string, reason: RegExp])[] = [
+    ["/dev/zero", /is no regular file/],
+    [waiting, /is no regular file/],
+    [await larger(await folder.file("large.json", "{"), 2 ** 31), /has 2147483648 bytes, and no more than \d+ are read/],
+    [await larger(await folder.file("large.zip", pack), 2 ** 32), /has 4294967296 bytes, and no more than \d+ are read/],
+    [await folder.file("many.json", `[${"[],".repeat(6_000_000)}0]`), /it is no receipt/],
+    [await replaced("endless", "genesis.json", (path) => symlink("/dev/zero", path)), /genesis\.json is a link or lies behind one/],
+    [await replaced("waiting", "log.vkey", fifo), /log\.vkey is no regular file/],
+    [await exported("wide", (path) => larger(join(path, "checkpoint"), 2 ** 31)), /checkpoint has 2147483648 bytes/],
+    [await exported("tall", (path) => larger(join(path, "bodies", "000.jsonl"), 2 ** 31)), /000\.jsonl has 2147483648 bytes/],
+    [
+      await exported("elsewhere", async (path) => {
+        await rename(join(path, "tile"), join(good, "..", "tile"))
+        await symlink("../tile", join(path, "tile"))
+      }),
+      /is a link or lies behind one/,
+    ],
+  ]
+  for (const [path, reason] of cases) {
+    const { code, output, errors } = await tallystick(["verify", path])
+    assert.deepEqual([code, errors], [1, ""], `${path}: ${output}`)
+    assert.match(output, reason)
+  }
+  const { code, output } = await tallystick([
+    "verify",
+    await folder.file("good.zip", pack),
+    "--epochs",
+    join(dirname(service.data), "endless"),
+  ])
+  assert.deepEqual([code, /does not hold together/.test(output)], [1, true], output)
 })
 
 test("verify: what is no evidence ends with 1, and among several files the worst one counts", async () => {

@@ -70,10 +70,14 @@ const listedModules = [
   { place: "proof/", modules: [/^@noble\//] },
   { place: "client/", modules: [] },
   { place: "server/cli/verify.ts", modules: [/^node:fs$/] },
+  { place: "server/cli/evidence-files.ts", modules: [/^node:(fs|path)$/] },
 ]
 
 /** The offline verifier cannot reach the network because nothing that it imports can. */
-const listedPlaces = [{ place: "server/cli/verify.ts", places: ["proof/"] }]
+const listedPlaces = [
+  { place: "server/cli/verify.ts", places: ["proof/", "server/cli/evidence-files.ts"] },
+  { place: "server/cli/evidence-files.ts", places: [] },
+]
 
 /** Modules and globals that are an effect, and the only places that may have them. Tests may. */
 const modulesAt = [

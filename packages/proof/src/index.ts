@@ -11,7 +11,7 @@ export { concat, equalBytes, fromBase64, fromBase64Url, fromHex, fromUtf8, toBas
 export { verifyExport, type ExportFiles, type ExportOptions, type ExportReport, type ExportVerdict } from "./export.ts"
 export { createFrontier, emptyFrontier, type Frontier, type SavedFrontier } from "./frontier.ts"
 export { genesisTag, ledgerId, parseGenesis, readLineage, type Born, type Continued, type Genesis } from "./genesis.ts"
-export { equalJson, isJsonObject, jsonDepthMax, parseJson, type Json, type JsonObject } from "./json.ts"
+export { equalJson, isJsonObject, jsonDepthMax, parseJson, readJson, type Json, type JsonObject, type JsonText } from "./json.ts"
 export { cosign, formatSignatureLine, openNote, parseNote, parseSignatureLine, signNote } from "./note.ts"
 export type { Note, NoteFailure, OpenedNote, SignatureLine, Signer, VerifiedSignature } from "./note.ts"
 export { verifyPack } from "./pack.ts"
@@ -44,7 +44,7 @@ export { encodeRecord, eventHash, kindOf, kinds, parseRecord, recordBytes, write
 export { digest, disclosure, disclosureSaltBytes, openBody, parseDisclosure } from "./sealed.ts"
 export type { Disclosed, OpenedBody, SealFailure } from "./sealed.ts"
 export { sha256, type Sha256 } from "./sha256.ts"
-export { compareEntry, compareReceipt, maskEmail, type Comparison, type Content, type Difference, type Hashed } from "./shown.ts"
+export { maskEmail } from "./shown.ts"
 export {
   bundle,
   entryBytesMax,

@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import test from "node:test"
 import fc from "fast-check"
 import { canonicalize } from "./canonical.ts"
-import { equalJson, jsonDepthMax, parseJson, type Json } from "./json.ts"
+import { equalJson, jsonDepthMax, jsonValuesMax, parseJson, readJson, type Json } from "./json.ts"
 
 // Few names, so that the same shapes of objects come again; most with escapes, or made of what an escape is written with.
 const name = fc.constantFrom(
@@ -166,3 +166,41 @@ function spell(value: Json, space: string, escaped: boolean): string {
   if (Array.isArray(value)) return `[${list(value.map((item: Json) => spell(item, space, escaped)))}]`
   return `{${list(Object.entries(value).map(([name, member]) => `${quote(name)}${space}:${spell(member, space, escaped)}`))}}`
 }
+
+test("a member given twice is seen, however its name is spelled and wherever it stands", () => {
+  for (const [text, repeated] of [
+    ['{"a":1,"a":1}', "a"],
+    ['{"a":1,"b":[{"c":1},{"d":1,"c":2,"d":3}]}', "d"],
+    ['{"a" : 1, "\\u0061"\n:2}', "a"],
+    ['{"\\\\":1,"\\u005c":2}', "\\"],
+    ['{"__proto__":1,"__proto__":2}', "__proto__"],
+    ['{"":0,"":0}', ""],
+  ] as const) {
+    assert.deepEqual(readJson(text), { ok: false, repeated }, text)
+  }
+  for (const text of ["{", '{"a":1,"a":2', "", "{'a':1}", '{"a":1}}', '"'])
+    assert.deepEqual([readJson(text).ok, "repeated" in readJson(text)], [false, false], text)
+  for (const text of ['{"a":{"a":{"a":"a:"}},"b":["a","a",{"a":"\\":"}]}', '"a"', '[{"a":1},{"a":1}]', '{"a":"\\"","b":"\\\\"}'])
+    assert.deepEqual(readJson(text), { ok: true, value: JSON.parse(text) }, text)
+})
+
+test("what is read is what parseJson reads, and one member more of the same name is always seen", () => {
+  fc.assert(
+    fc.property(json, name, fc.constantFrom("", " ", "\n\t \r"), fc.boolean(), (value, name, space, escaped) => {
+      const text = spell(value, space, escaped)
+      assert.deepEqual(readJson(text), { ok: true, value: parseJson(text) })
+      const twice = `[${text},{${JSON.stringify(name)}:${text}${space},${space}${spell(name, "", escaped)}${space}:0}]`
+      assert.deepEqual(readJson(twice), { ok: false, repeated: name })
+    }),
+    { numRuns: 1000 },
+  )
+})
+
+test("a text of millions of values is not read, nor one that is nested without end; long strings are", () => {
+  const many = `[${"[],".repeat(jsonValuesMax / 2)}0]`
+  assert.deepEqual([readJson(many).ok, parseJson(many)], [false, undefined])
+  const deep = "[".repeat(2_000_000)
+  assert.deepEqual([readJson(deep).ok, parseJson(deep)], [false, undefined])
+  const long = JSON.stringify({ a: ",[{".repeat(4_000_000) })
+  assert.equal(readJson(long).ok, true)
+})

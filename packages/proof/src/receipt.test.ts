@@ -151,7 +151,12 @@ function answerFor(index: number, body: string = canonicalize(bodyOf(index)), ki
     provenance,
     policyVersion: 3,
   }
-  const shown = { storageClass: "hot", verificationUrl: "https://ledger.example/r", queued: false, accepted: true }
+  const shown = {
+    storageClass: "hot",
+    verificationUrl: `https://ledger.example/v1/workspaces/acme/receipts/rcp_${index}`,
+    queued: false,
+    accepted: true,
+  }
   return copyOf({
     receipt: { ...common, eventId: `evt_${index}`, eventHash: eventHashText, ...shown },
     entry: {
@@ -177,14 +182,7 @@ function answerFor(index: number, body: string = canonicalize(bodyOf(index)), ki
 }
 
 const answer = answerFor(3)
-const uncovered = [
-  "receipt.storageClass",
-  "receipt.verificationUrl",
-  "receipt.queued",
-  "receipt.accepted",
-  "entry.storageTier",
-  "entry.integrity",
-]
+const uncovered = ["receipt.storageClass", "receipt.verificationUrl", "receipt.queued", "entry.storageTier"]
 
 function edited(change: (answer: Answer) => void, from = answer): Answer {
   const copy = copyOf(from)
@@ -212,7 +210,7 @@ test("a receipt of a trusted log is genuine, and says what was checked", () => {
   for (let index = 0; index < size; index++) {
     const verdict = verifyReceipt(answerFor(index), { ...trusting, receiptId: `rcp_${index}` })
     assert.equal(verdict.verdict, "genuine", JSON.stringify(verdict))
-    assert.deepEqual(checksOf(verdict), ["record", "content", "canonical", "disclosures", "receipt", "checkpoint", "inclusion", "key"])
+    assert.deepEqual(checksOf(verdict), "record content canonical disclosures receipt checkpoint inclusion integrity key".split(" "))
     assert.deepEqual(verdict.uncovered, uncovered)
     assert.equal(verdict.record?.index, index)
     assert.equal(verdict.eventHash, answerFor(index).receipt["eventHash"])
@@ -227,7 +225,7 @@ test("an entry of a list, with its proof inside, and a bare proof are checked to
   const { entry, proof, disclosures } = answer
   const listed = verifyReceipt({ entry: { ...entry, proof, disclosures }, proof, disclosures }, trusting)
   assert.equal(listed.verdict, "genuine")
-  assert.deepEqual(listed.uncovered, ["entry.storageTier", "entry.integrity"])
+  assert.deepEqual(listed.uncovered, ["entry.storageTier"])
   assert.equal(verifyReceipt({ proof, disclosures }, trusting).verdict, "genuine")
   assert.equal(verifyReceipt({ proof, disclosures: [], receipt: null, entry: null }, trusting).verdict, "genuine")
 })
@@ -292,21 +290,11 @@ test("every field that is shown differently from what was hashed is named", () =
     for (const [name, value] of Object.entries(answer[part])) {
       const path = `${part}.${name}`
       const wrong: unknown[] = typeof value === "number" ? [value + 1, String(value), null] : [`${String(value)}x`, null, [value], {}, 0]
-      if (uncovered.includes(path)) {
-        for (const other of wrong)
-          assert.equal(
-            verifyReceipt(
-              edited((copy) => (copy[part][name] = other)),
-              trusting,
-            ).verdict,
-            "genuine",
-            path,
-          )
-        continue
-      }
+      if (uncovered.includes(path)) continue
       const nested = typeof value === "object" && value !== null
       for (const other of wrong.filter((one) => !nested || JSON.stringify(one) !== "{}")) {
-        assert.deepEqual(refutation(edited((copy) => (copy[part][name] = other))), ["receipt", path], JSON.stringify(other))
+        const check = path === "entry.integrity" ? "integrity" : "receipt"
+        assert.deepEqual(refutation(edited((copy) => (copy[part][name] = other))), [check, path], JSON.stringify(other))
       }
       for (const [member, inner] of nested ? Object.entries(value) : []) {
         const change = (to: unknown) => edited((copy) => ((copy[part][name] as Record<string, unknown>)[member] = to))
@@ -317,7 +305,7 @@ test("every field that is shown differently from what was hashed is named", () =
       fields++
     }
   }
-  assert.equal(fields, 59)
+  assert.equal(fields, 61)
 })
 
 test("what was never hashed cannot be shown as if it had been", () => {
@@ -393,6 +381,71 @@ test("metadata that is sealed as a whole may be shown, or not", () => {
   assert.deepEqual(refutation(edited((copy) => (copy.entry["metadata"] = metadata), hidden)), ["receipt", "entry.metadata.ssn"])
 })
 
+test("members that no hash covers are named, wherever they stand, and what they say twice is the same", () => {
+  const added = edited((copy) => {
+    copy.receipt["approvedBy"] = copy.entry["approvedBy"] = copy.proof["approvedBy"] = "the CFO"
+    Object.assign(copy, { approvedBy: "the CFO" })
+  })
+  const verdict = verifyReceipt(added, trusting)
+  assert.equal(verdict.verdict, "genuine")
+  assert.deepEqual(
+    new Set(verdict.uncovered),
+    new Set([...uncovered, ...["receipt.", "entry.", "", "proof."].map((at) => `${at}approvedBy`)]),
+  )
+
+  const archived = (change: (copy: Answer) => void) => refutation(edited(change))
+  assert.deepEqual(
+    archived((copy) => (copy.receipt["storageClass"] = "archive")),
+    ["receipt", "entry.storageTier"],
+  )
+  const masked = (mask: string) =>
+    edited((copy) => {
+      copy.disclosures = copy.disclosures.filter((one) => one !== sealed.email)
+      copy.receipt["actor"] = { id: "usr_1", type: "user", email: "a•••@example.com" }
+      copy.entry["actor"] = { id: "usr_1", type: "user", email: mask }
+    })
+  assert.deepEqual(verifyReceipt(masked("a•••@example.com"), trusting).uncovered.slice(0, 1), ["receipt.actor.email"])
+  assert.deepEqual(refutation(masked("b•••@example.com")), ["receipt", "entry.actor.email"])
+})
+
+test("an address that leads to another receipt, or is none, refutes; where the service is, nothing covers", () => {
+  const at = (url: unknown) => edited((copy) => (copy.receipt["verificationUrl"] = url))
+  const end = "/v1/workspaces/acme/receipts/rcp_3"
+  for (const good of ["http://127.0.0.1:8080", "https://elsewhere.example/audit"])
+    assert.ok(verifyReceipt(at(good + end), trusting).uncovered.includes("receipt.verificationUrl"), good)
+  const bad = [
+    `${end}`,
+    `https://${end}`,
+    `javascript:x${end}`,
+    `https://a.example${end}?x`,
+    `https://a.example/?x=${end}`,
+    `https://a.example/#${end}`,
+  ]
+  for (const url of [
+    ...bad,
+    `https://ledger.example@evil.example${end}`,
+    "https://ledger.example/v1/workspaces/acme/receipts/rcp_4",
+    1,
+    null,
+  ])
+    assert.deepEqual(refutation(at(url)), ["receipt", "receipt.verificationUrl"], String(url))
+})
+
+test("given as text, an answer with a member twice is refused: two readers would read two things", () => {
+  const text = JSON.stringify(answer)
+  assert.equal(verifyReceipt(text, trusting).verdict, "genuine")
+  for (const [from, to, field] of [
+    ['"entry":{', '"entry":{"action":"x.y",', "action"],
+    ['"proof":{', '"proof":{"record":"AAAA",', "record"],
+    ["{", '{"disclosures":[],', "disclosures"],
+    ['"amount":', '"\\u0061mount":1,"amount":', "amount"],
+  ] as const) {
+    const twice = text.replace(from, to)
+    assert.equal(verifyReceipt(JSON.parse(twice), trusting).verdict, "genuine", "JSON.parse does not see it")
+    assert.deepEqual(refutation(twice), ["malformed", field])
+  }
+})
+
 test("what is missing leaves a receipt unconfirmed, and says what", () => {
   assert.equal(because(answer, {}), "key_not_trusted")
   assert.equal(because(answer, { trustedKeys: [vkeyOf(impostor), "junk", `${vkey} `] }), "key_not_trusted")
@@ -415,6 +468,7 @@ test("what is missing leaves a receipt unconfirmed, and says what", () => {
     "receipt",
     "checkpoint",
     "inclusion",
+    "integrity",
     "key fails",
   ])
 })
@@ -571,7 +625,15 @@ test("an entry that the ledger has gone on without is lost, however well it was 
 })
 
 test("the answer's own word for itself counts for nothing", () => {
-  assert.equal(verifyReceipt({ ...answer, verified: false }, trusting).verdict, "genuine")
+  for (const verified of [false, "true", null]) assert.deepEqual(refutation({ ...answer, verified }), ["integrity", "verified"])
+  for (const integrity of ["pending", "broken", "erased", true])
+    assert.deepEqual(refutation(edited((copy) => (copy.entry["integrity"] = integrity))), ["integrity", "entry.integrity"])
+  // Before a checkpoint covers it, nobody can tell.
+  const pending = verifyReceipt(
+    edited((copy) => (copy.proof["tlogProof"] = null)),
+    trusting,
+  )
+  for (const name of ["verified", "entry.integrity"]) assert.ok(pending.uncovered.includes(name), name)
   const verdict = verifyReceipt(
     edited((copy) => (copy.entry["action"] = "x.y")),
     trusting,

@@ -4,12 +4,12 @@ import type { Checkpoint } from "./checkpoint.ts"
 import type { Verify } from "./ed25519.ts"
 import { equalBytes, fromBase64, fromHex, toHex, utf8 } from "./encoding.ts"
 import { readLineage } from "./genesis.ts"
-import { isJsonObject, type JsonObject } from "./json.ts"
+import { isJsonObject, readJson, type JsonObject } from "./json.ts"
 import type { VerifiedSignature } from "./note.ts"
 import { eventHash, parseRecord, type RecordFields } from "./record.ts"
 import { digest, openBody } from "./sealed.ts"
 import { sha256, type Sha256 } from "./sha256.ts"
-import { compareEntry, compareReceipt, type Content, type Difference, type Hashed } from "./shown.ts"
+import { compareShown, type Content, type Difference, type Hashed } from "./shown.ts"
 import { verifyTlogProof, type TlogProofRefuted } from "./tlog-proof.ts"
 import { isTrusted } from "./trust.ts"
 import { parseVkey } from "./vkey.ts"
@@ -28,9 +28,11 @@ import { parseVkey } from "./vkey.ts"
  *     kept         where the caller says how the ledger goes on: the entry is among those that it kept
  *     checkpoint   a key signed the head of its own log
  *     inclusion    the record stands in the tree under that head
+ *     integrity    what the answer says of itself, where it does, is what was found
  *     key          the key is one that the caller trusts
  *
- * in that order, to the first that fails. Everything is computed from bytes: nothing in the answer is believed, its `verified` least.
+ * in that order, to the first that fails. Everything is computed from bytes: nothing in the answer is believed, its `verified` least. Given the text
+ * of the answer, it also refutes one that has a member twice, which nobody sees in the value.
  */
 export type Verdict = Genuine | Unconfirmed | Refuted
 
@@ -69,6 +71,7 @@ export type Failure =
   | "origin"
   | "signature"
   | "inclusion"
+  | "integrity"
 
 export type CheckName =
   | "record"
@@ -80,6 +83,7 @@ export type CheckName =
   | "kept"
   | "checkpoint"
   | "inclusion"
+  | "integrity"
   | "key"
 
 export type Check = { readonly name: CheckName; readonly ok: boolean }
@@ -125,6 +129,7 @@ type Draft = { -readonly [member in keyof Report]: Report[member] } & { readonly
 function examine(answer: unknown, options: ReceiptOptions, report: Draft): Doubt | undefined {
   const evidence = readEvidence(answer)
   if (isDoubt(evidence)) return evidence
+  report.uncovered = evidence.unknown
   const record = checkRecord(evidence, options, report)
   if (isDoubt(record)) return record
   const content = checkContent(evidence, record, options, report)
@@ -134,7 +139,7 @@ function examine(answer: unknown, options: ReceiptOptions, report: Draft): Doubt
   return (
     checkShown(evidence, record, content, earlierEntries, options, report) ??
     checkKept(record, options, report) ??
-    checkSealed(evidence, options, report) ??
+    checkSealed(evidence, content !== undefined, options, report) ??
     (content ? undefined : { because: "content_missing" })
   )
 }
@@ -203,9 +208,9 @@ function checkShown(
 ): Doubt | undefined {
   const sequence = earlierEntries + record.index + 1
   const hashed: Hashed = { record, eventHash: eventHash(bytes, hash), sequence, ...(content && { content }) }
-  const comparisons = [receipt && compareReceipt(receipt, hashed), entry && compareEntry(entry, hashed)].filter((one) => one !== undefined)
-  report.uncovered = comparisons.flatMap(({ uncovered }) => uncovered)
-  const difference = comparisons.find((one) => one.difference)?.difference ?? otherReceipt(receiptId, content)
+  const shown = compareShown(receipt, entry, hashed)
+  report.uncovered = [...shown.uncovered, ...report.uncovered]
+  const difference = shown.difference ?? otherReceipt(receiptId, content)
   note(report, "receipt", !difference)
   return difference && { failure: "receipt", ...difference }
 }
@@ -226,7 +231,12 @@ function otherReceipt(receiptId: string | undefined, content: Content | undefine
   return { field: "proof.body", expected: receiptId, ...(isString(found) && { found }) }
 }
 
-function checkSealed(evidence: Evidence, { trustedKeys = [], hash, verify }: ReceiptOptions, report: Draft): Doubt | undefined {
+function checkSealed(
+  evidence: Evidence,
+  isWhole: boolean,
+  { trustedKeys = [], hash, verify }: ReceiptOptions,
+  report: Draft,
+): Doubt | undefined {
   const { record, vkey, tlogProof } = evidence
   if (tlogProof === undefined) return { because: "not_sealed" }
   const vkeys = vkey === undefined ? trustedKeys : [...trustedKeys, vkey]
@@ -236,7 +246,20 @@ function checkSealed(evidence: Evidence, { trustedKeys = [], hash, verify }: Rec
   note(report, "inclusion", true)
   report.checkpoint = proven.checkpoint
   report.signatures = proven.signatures
+  const contradiction = isWhole ? checkIntegrity(evidence, report) : undefined
+  if (contradiction) return contradiction
   return note(report, "key", isTrusted(proven, trustedKeys)) ? undefined : { because: "key_not_trusted" }
+}
+
+/** Before a checkpoint covers an entry nothing is known of this; from then on there is one true answer. */
+function checkIntegrity({ entry, verified }: Evidence, report: Draft): Doubt | undefined {
+  const integrity: unknown = entry && "integrity" in entry ? entry.integrity : undefined
+  if (integrity === undefined && verified === undefined) return undefined
+  report.uncovered = report.uncovered.filter((name) => name !== "entry.integrity" && name !== "verified")
+  const isVerified = integrity === undefined || integrity === "verified"
+  if (note(report, "integrity", isVerified && (verified === undefined || verified === true))) return undefined
+  const [field, expected, found] = isVerified ? ["verified", "true", verified] : ["entry.integrity", "verified", integrity]
+  return { failure: "integrity", field, expected, ...(isString(found) || typeof found === "boolean" ? { found: String(found) } : {}) }
 }
 
 function refuteProof({ failure, ok: _, ...values }: TlogProofRefuted, report: Draft): Doubt {
@@ -269,15 +292,22 @@ type Evidence = {
   readonly tlogProof?: string
   readonly geneses?: readonly string[]
   readonly disclosures: readonly string[]
+  readonly verified?: unknown
+  /** Members that no answer has, by their paths; and `verified`, of which nothing is known yet. */
+  readonly unknown: readonly string[]
 }
 
 /** Absent, or null, are: what is shown, the body when it is gone, the proof while it is pending, and disclosures if there are none. */
-function readEvidence(answer: unknown): Evidence | Doubt {
+function readEvidence(given: unknown): Evidence | Doubt {
+  const text = isString(given) ? readJson(given) : undefined
+  if (text?.ok === false && text.repeated !== undefined)
+    return { failure: "malformed", field: text.repeated, expected: "one member of this name", found: "two" }
+  const answer = text?.ok === true ? text.value : given
   if (!isObject(answer)) return malformed()
-  const { receipt, entry, proof, disclosures } = answer
+  const { receipt, entry, proof, disclosures, verified, ...others } = answer
   if (proof === undefined || proof === null) return { because: "proof_missing" }
   if (!isObject(proof)) return malformed("proof")
-  const { record: recordText, body, bodySalt, vkey, tlogProof, geneses } = proof
+  const { record: recordText, body, bodySalt, vkey, tlogProof, geneses, ...otherProof } = proof
   const record = isString(recordText) ? fromBase64(recordText) : undefined
   if (!record) return malformed("proof.record")
   const sealedBody = isAbsent(body) && isAbsent(bodySalt) ? undefined : readBody(body, bodySalt)
@@ -291,6 +321,8 @@ function readEvidence(answer: unknown): Evidence | Doubt {
   return {
     record,
     disclosures: disclosures ?? [],
+    verified,
+    unknown: [...namesOf({ verified, ...others }), ...namesOf(otherProof).map((name) => `proof.${name}`)],
     ...(receipt && { receipt }),
     ...(entry && { entry }),
     ...(sealedBody && { sealedBody }),
@@ -332,6 +364,11 @@ function isString(value: unknown): value is string {
 function isStrings(value: unknown): value is readonly string[] {
   // Array.from, because `every` would step over holes.
   return Array.isArray(value) && Array.from(value as unknown[]).every(isString)
+}
+
+/** A member that is undefined is not there: JSON would drop it. */
+function namesOf(object: object): readonly string[] {
+  return Object.entries(object).flatMap(([name, value]) => (value === undefined ? [] : [name]))
 }
 
 function isAbsent(value: unknown): value is null | undefined {

@@ -8,7 +8,8 @@ import type { RecordFields } from "./record.ts"
  *
  * A shown field must be equal to what was hashed. Fields may be left out, as a reader with fewer rights sees fewer; but from `actor`,
  * `target`, and `metadata` only the sealed ones. In place of an e-mail there may be its mask. Where the e-mail itself is withheld, nothing
- * can confirm the mask: like the fields that no hash covers, such as the storage class, it is listed as uncovered.
+ * can confirm the mask: like the fields that no hash covers, such as the storage class, and those that nobody knows, it is listed as uncovered. What
+ * is shown twice must be the same all the same.
  */
 export type Hashed = {
   readonly record: RecordFields
@@ -30,17 +31,53 @@ export type Comparison = { readonly difference?: Difference; readonly uncovered:
 /** Where what is shown is not what was hashed. A value that is an object, or is not there, is left out. */
 export type Difference = { readonly field: string; readonly expected?: string; readonly found?: string }
 
-export function compareReceipt(shown: object, hashed: Hashed): Comparison {
-  const body = hashed.content?.opened
-  const fields = commonFields(hashed).set("eventId", body?.["id"]).set("eventHash", toHex(hashed.eventHash))
-  return compare("receipt", shown, fields, hashed)
+export function compareShown(receipt: object | undefined, entry: object | undefined, hashed: Hashed): Comparison {
+  const comparisons = [receipt && compareReceipt(receipt, hashed), entry && compareEntry(entry, hashed)].filter((one) => one !== undefined)
+  const uncovered = comparisons.flatMap((one) => one.uncovered)
+  const difference = comparisons.find((one) => one.difference)?.difference ?? (receipt && entry && contradiction(receipt, entry, uncovered))
+  return { uncovered, ...(difference && { difference }) }
 }
 
-export function compareEntry(shown: object, hashed: Hashed): Comparison {
+/** What nothing covers, and both faces of an entry show. */
+const shownTwice = [
+  ["receipt.storageClass", "entry.storageTier"],
+  ["receipt.actor.email", "entry.actor.email"],
+  ["receipt.target.email", "entry.target.email"],
+] as const
+
+function contradiction(receipt: object, entry: object, uncovered: readonly string[]): Difference | undefined {
+  const valueAt = (path: string): unknown =>
+    path.split(".").reduce<unknown>((value, name) => (value as Record<string, unknown>)[name], { receipt, entry })
+  for (const paths of shownTwice) {
+    if (!paths.every((path) => uncovered.includes(path))) continue
+    const [one, other] = paths.map(valueAt)
+    if (one !== other) return { field: paths[1], ...texts(one, other) }
+  }
+  return undefined
+}
+
+function compareReceipt(shown: object, hashed: Hashed): Comparison {
+  const body = hashed.content?.opened
+  const fields = commonFields(hashed).set("eventId", body?.["id"]).set("eventHash", toHex(hashed.eventHash)).set("accepted", true)
+  const { uncovered, difference = wrongAddress(shown, body) } = compare("receipt", shown, fields, hashed)
+  return { uncovered, ...(difference && { difference }) }
+}
+
+function compareEntry(shown: object, hashed: Hashed): Comparison {
   const body = hashed.content?.opened
   const fields = commonFields(hashed).set("hash", toHex(hashed.eventHash)).set("kind", hashed.record.kind)
   for (const name of entryFields) fields.set(name, body?.[name])
   return compare("entry", shown, fields, hashed)
+}
+
+/** Nothing covers where the service is; but an address that leads to another receipt is not this one's. */
+function wrongAddress(shown: object, body: JsonObject | undefined): Difference | undefined {
+  const url: unknown = "verificationUrl" in shown ? shown.verificationUrl : undefined
+  const { workspaceId, receipt } = body ?? {}
+  if (url === undefined || typeof workspaceId !== "string" || typeof receipt !== "string") return undefined
+  const end = `/v1/workspaces/${workspaceId}/receipts/${receipt}`
+  if (typeof url === "string" && /^https?:\/\/[^\s/?#@\\][^\s?#@\\]*$/.test(url) && url.endsWith(end)) return undefined
+  return { field: "receipt.verificationUrl", ...texts(`an address that ends with ${end}`, url) }
 }
 
 /** The first character and the domain: what a reader sees of an e-mail that is not for them. */
@@ -112,7 +149,7 @@ function nestedFields(name: string, content: Content | undefined): Nested | unde
     return { expected: objectAt(opened, name), required: Object.keys(open), emailWithheld: false }
   }
   if (name === "provenance") {
-    const { keyId } = body
+    const { keyId } = opened
     return { expected: { ...objectAt(opened, "context"), ...(keyId !== undefined && { keyId }) }, required: [], emailWithheld: false }
   }
   return undefined
@@ -150,8 +187,12 @@ function objectAt(object: JsonObject, name: string): JsonObject {
 }
 
 function difference(field: string, expected: Json | undefined, found: unknown): Difference {
+  return { field, ...texts(expected, found) }
+}
+
+function texts(expected: unknown, found: unknown): Omit<Difference, "field"> {
   const [expectedText, foundText] = [printed(expected), printed(found)]
-  return { field, ...(expectedText !== undefined && { expected: expectedText }), ...(foundText !== undefined && { found: foundText }) }
+  return { ...(expectedText !== undefined && { expected: expectedText }), ...(foundText !== undefined && { found: foundText }) }
 }
 
 function printed(value: unknown): string | undefined {

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict"
+import { once } from "node:events"
 import test from "node:test"
+import { Worker } from "node:worker_threads"
 import { crc32 as nodeCrc32 } from "node:zlib"
 import fc from "fast-check"
 import { unzipSync, zipSync } from "fflate"
@@ -8,7 +10,8 @@ import { crc32, isZipName, readZip, zipBytes, zipDirectory, zipFileHeader } from
 
 function zip(contents: readonly (readonly [name: string, content: Uint8Array])[]): Uint8Array {
   const files = contents.map(([name, content]) => ({ name, size: content.length, crc: crc32(content) }))
-  const archive = concat(...files.flatMap((file, at) => [zipFileHeader(file), contents[at]?.[1] ?? utf8("")]), zipDirectory(files))
+  const parts = [...files.flatMap((file, at) => [zipFileHeader(file), contents[at]?.[1] ?? utf8("")]), zipDirectory(files)]
+  const archive = new Uint8Array(Buffer.concat(parts))
   assert.equal(archive.length, zipBytes(files))
   return archive
 }
@@ -49,6 +52,35 @@ test("the checksum is the one of every ZIP, in pieces too", () => {
       assert.equal(crc32(b, crc32(a)), nodeCrc32(Buffer.concat([a, b])))
     }),
   )
+})
+
+test("sizes beyond the archive, files that overlap and more files than said are refused", () => {
+  const at = (offset: number, value: number, width: 2 | 4): Uint8Array => {
+    const changed = small.slice()
+    const view = new DataView(changed.buffer)
+    if (width === 2) view.setUint16(offset, value, true)
+    else view.setUint32(offset, value, true)
+    return changed
+  }
+  const directory = small.length - 22 - (3 * 46 + "README.txtemptyfolder/000.jsonl".length)
+  assert.deepEqual([...small.subarray(directory, directory + 4)], [0x50, 0x4b, 1, 2])
+  for (const size of [0xffffffff, 0x7fffffff, small.length, 0]) assert.equal(readZip(at(18, size, 4)), undefined, `size ${size}`)
+  for (const length of [0xffff, 255, 0]) assert.equal(readZip(at(26, length, 2)), undefined, `a name of ${length}`)
+  // The second file's place in the directory is the first one's.
+  assert.equal(readZip(at(directory + 46 + "README.txt".length + 42, 0, 4)), undefined)
+  for (const count of [0, 2, 4, 0xffff]) assert.equal(readZip(at(small.length - 12, count, 2)), undefined, `${count} files`)
+})
+
+test("the most files that an archive can have need no more of a stack than one", async () => {
+  const files = Array.from({ length: 65_534 }, (_, file) => [String(file).padStart(5, "0"), utf8("")] as const)
+  const program = `
+    const { parentPort, workerData } = require("node:worker_threads")
+    import(workerData.zip).then(({ readZip }) => parentPort.postMessage(readZip(workerData.archive)?.size))
+  `
+  const workerData = { zip: new URL("./zip.ts", import.meta.url).href, archive: zip(files) }
+  const worker = new Worker(program, { eval: true, workerData, resourceLimits: { stackSizeMb: 0.5 } })
+  const [size] = (await once(worker, "message")) as [number]
+  assert.equal(size, files.length)
 })
 
 test("an archive with any bit changed, a byte less or a byte more is refused", () => {

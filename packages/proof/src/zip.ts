@@ -39,8 +39,15 @@ export function zipDirectory(files: readonly ZipFile[]): Uint8Array {
   })
   const bytes = entries.reduce((sum, entry) => sum + entry.length, 0)
   assert(offset + bytes <= zipBytesMax, "a larger archive needs another form of ZIP")
-  const end = fields([4, 0x06054b50], [2, 0], [2, 0], [2, files.length], [2, files.length], [4, bytes], [4, offset], [2, 0])
-  return concat(...entries, end)
+  entries.push(fields([4, 0x06054b50], [2, 0], [2, 0], [2, files.length], [2, files.length], [4, bytes], [4, offset], [2, 0]))
+  // Not by concat: a stack may be too small for so many arguments.
+  const directory = new Uint8Array(bytes + directoryEndBytes)
+  let at = 0
+  for (const entry of entries) {
+    directory.set(entry, at)
+    at += entry.length
+  }
+  return directory
 }
 
 /** How long the archive is. */

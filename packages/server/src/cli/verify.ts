@@ -1,10 +1,13 @@
 // `tallystick verify`: checks what somebody was given, from its bytes alone. It imports what has no way to the network.
 
-import { existsSync, readFileSync, statSync } from "node:fs"
+import { existsSync, statSync } from "node:fs"
 import {
+  equalJson,
   fromBase64,
   fromUtf8,
+  parseJson,
   parseVkey,
+  readJson,
   readLineage,
   toHex,
   verifyExport,
@@ -13,6 +16,7 @@ import {
   verifyTlogProof,
 } from "@tallystick/proof"
 import type { ExportVerdict, PackVerdict, Verdict, VerifiedTlogProof } from "@tallystick/proof"
+import { filesBelow, isZip, readEvidence, Unreadable } from "./evidence-files.ts"
 
 export interface VerifyCommand {
   readonly files: readonly string[]
@@ -30,11 +34,13 @@ export const endings = { genuine: 0, unreadable: 1, unconfirmed: 2, notGenuine: 
 /** What was found about one thing in a file. */
 interface Finding {
   readonly file: string
-  readonly what: "receipt" | "entry" | "proof" | "pack" | "export" | "nothing"
+  readonly what: "receipt" | "entry" | "page" | "proof" | "pack" | "export" | "nothing"
   readonly verdict: "genuine" | "unconfirmed" | "refuted" | "unreadable"
   /** One sentence for people, unless it is genuine. */
   readonly reason?: string
   readonly checks: readonly { readonly name: string; readonly ok: boolean }[]
+  /** Members of the file that prove nothing: no hash covers them. */
+  readonly notCovered: readonly string[]
   /** What the bytes say, whoever wrote them. */
   readonly facts: Readonly<Record<string, string | number>>
 }
@@ -71,46 +77,54 @@ function exitCodeOf(findings: readonly Finding[]): number {
 
 // What a file is ------------------------------------------------------------------------------------------------------------------------------------------
 
-const isZip = (bytes: Uint8Array): boolean => toHex(bytes.subarray(0, 4)) === "504b0304"
 const proofHeader = "c2sp.org/tlog-proof@v1\n"
 
 function examine(file: string, known: Known): readonly Finding[] {
   const { trustedKeys } = known
   const folder = exportFolder(file)
   if (folder !== undefined) return [{ file, ...ofExport(folder, trustedKeys) }]
-  const bytes = read(file)
+  const bytes = attempt(() => readEvidence(file))
   if (!(bytes instanceof Uint8Array)) return [{ file, ...bytes }]
   if (isZip(bytes)) return [{ file, ...ofPack(verifyPack(bytes, { trustedKeys })) }]
-  const text = fromUtf8(bytes)
-  if (text?.startsWith(proofHeader)) return [{ file, ...ofProof(text, trustedKeys) }]
-  const value = text === undefined ? undefined : parse(text)
+  const text = fromUtf8(bytes) ?? ""
+  if (text.startsWith(proofHeader)) return [{ file, ...ofProof(text, trustedKeys) }]
+  const json = readJson(text)
+  if (!json.ok && json.repeated !== undefined)
+    return [{ file, ...refuted("nothing", `it has the member "${json.repeated}" twice, ${twice}`) }]
+  const value = json.ok ? json.value : undefined
   if (!isObject(value)) return [{ file, ...unreadable(kinds) }]
-  if (isObject(value["files"]) && isObject(value["manifest"])) return [{ file, ...ofPackJson(value["files"], trustedKeys) }]
-  if (Array.isArray(value["events"])) return ofPage(file, value["events"], known)
+  if (isObject(value["files"]) && isObject(value["manifest"])) return [{ file, ...ofPackJson(value, value["files"], trustedKeys) }]
+  if (Array.isArray(value["events"])) return ofPage(file, value, value["events"], known)
   return [{ file, ...(ofEntry(value, known) ?? unreadable(kinds)) }]
 }
 
 const kinds =
   "it is no receipt of GET …/receipts/{receiptId}, no page read with include=proof, no tlog-proof, no evidence pack and no export"
 
-/** An export is named by its folder, or by the checkpoint in it. */
+const twice = "so two readers can read two things in it"
+
 /** Of the ledger as it is now and of what it goes on from, newest first; none if they cannot be read. */
 function genesesIn(path: string): readonly string[] {
   const folder = exportFolder(path)
-  if (folder !== undefined) return genesesOf(folder)
-  const bytes = read(path)
-  const value = bytes instanceof Uint8Array ? parse(fromUtf8(bytes) ?? "") : undefined
+  if (folder !== undefined) {
+    const geneses = attempt(() => genesesOf(folder))
+    return "what" in geneses ? [] : geneses
+  }
+  const bytes = attempt(() => readEvidence(path))
+  const value = bytes instanceof Uint8Array ? parseJson(fromUtf8(bytes) ?? "") : undefined
   const epochs = isObject(value) && Array.isArray(value["epochs"]) ? (value["epochs"] as readonly unknown[]) : []
   return epochs.map((epoch) => (isObject(epoch) ? String(epoch["genesis"]) : "")).toReversed()
 }
 
 function genesesOf(folder: string): readonly string[] {
+  const files = filesBelow(folder)
+  const textOf = (path: string): string => fromUtf8(files(path) ?? new Uint8Array()) ?? ""
   const earlier: string[] = []
-  const pathOf = (number: number): string => `${folder}/epochs/${number}/genesis.json`
-  while (existsSync(pathOf(earlier.length + 1))) earlier.push(readFileSync(pathOf(earlier.length + 1), "utf8"))
-  return existsSync(`${folder}/genesis.json`) ? [readFileSync(`${folder}/genesis.json`, "utf8"), ...earlier.toReversed()] : []
+  for (let text = ""; (text = textOf(`epochs/${earlier.length + 1}/genesis.json`)) !== "";) earlier.push(text)
+  return [textOf("genesis.json"), ...earlier.toReversed()]
 }
 
+/** An export is named by its folder, or by the checkpoint in it. */
 function exportFolder(file: string): string | undefined {
   if (statSync(file, { throwIfNoEntry: false })?.isDirectory()) return file
   const [, folder] = /^(.*?)\/?checkpoint$/.exec(file) ?? []
@@ -119,20 +133,13 @@ function exportFolder(file: string): string | undefined {
   return existsSync(`${at}/genesis.json`) ? at : undefined
 }
 
-function read(file: string): Uint8Array | Found {
+function attempt<T>(read: () => T): T | Found {
   try {
-    return readFileSync(file)
+    return read()
   } catch (error) {
-    // The system's own sentence names what is wrong and the path.
-    return unreadable(error instanceof Error ? error.message : String(error))
-  }
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
+    // The system's own sentence names what is wrong and the path, as ours does.
+    if (error instanceof Unreadable || (error instanceof Error && "syscall" in error)) return unreadable(error.message)
+    throw error
   }
 }
 
@@ -141,19 +148,41 @@ function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
 }
 
 function unreadable(reason: string): Found {
-  return { what: "nothing", verdict: "unreadable", reason, checks: [], facts: {} }
+  return { what: "nothing", verdict: "unreadable", reason, checks: [], notCovered: [], facts: {} }
+}
+
+function refuted(what: Finding["what"], reason: string): Found {
+  return { what, verdict: "refuted", reason, checks: [], notCovered: [], facts: {} }
 }
 
 // Receipts and entries ------------------------------------------------------------------------------------------------------------------------------------
 
 /** An empty page has nothing to be wrong about, and nothing to confirm. */
-function ofPage(file: string, events: readonly unknown[], known: Known): readonly Finding[] {
+function ofPage(file: string, page: Shown, events: readonly unknown[], known: Known): readonly Finding[] {
   if (events.length === 0) return [{ file, ...unreadable("it is a page without entries") }]
-  return events.map((event, at) => ({
-    file: `${file} events[${at}]`,
-    ...((isObject(event) ? ofEntry(event, known) : undefined) ?? unreadable("it is no entry")),
-  }))
+  const { derived, notCovered } = ofPageItself(page, events)
+  const wrong = Object.keys(derived).find((name) => page[name] !== undefined && page[name] !== derived[name])
+  const entries = events.map((event, at) => {
+    const found = (isObject(event) ? ofEntry(event, known) : undefined) ?? unreadable("it is no entry")
+    return { file: `${file} events[${at}]`, ...found, notCovered: [...found.notCovered, ...notCovered] }
+  })
+  if (wrong === undefined) return entries
+  return [{ file, ...refuted("page", fault("page", wrong, String(derived[wrong]), JSON.stringify(page[wrong]))) }, ...entries]
 }
+
+/** What a page says of itself follows from its entries, or from nothing: no page proves that it left none out. */
+function ofPageItself({ events: _, ...page }: Shown, events: readonly unknown[]) {
+  const entries = events.map((event) => (isObject(event) ? event : {}))
+  const derived: Shown = {
+    returned: events.length,
+    nextCursor: entries.at(-1)?.["sequence"],
+    verified: entries.every(({ integrity }) => integrity !== "broken"),
+  }
+  return { derived, notCovered: Object.keys(page).flatMap((name) => (name in derived ? [] : [`page.${name}`])) }
+}
+
+/** An object as a file shows it. */
+type Shown = Readonly<Record<string, unknown>>
 
 /** The answer about a receipt, an entry of a page, or the receipt alone that a write was answered with. */
 function ofEntry(value: Readonly<Record<string, unknown>>, known: Known): Found | undefined {
@@ -166,7 +195,7 @@ function ofEntry(value: Readonly<Record<string, unknown>>, known: Known): Found 
 }
 
 function ofReceipt(what: "receipt" | "entry", verdict: Verdict): Found {
-  const { checks, record, eventHash, content, checkpoint, withheld = 0 } = verdict
+  const { uncovered, record, eventHash, content, checkpoint, withheld = 0 } = verdict
   const facts = {
     ...(typeof content?.["action"] === "string" && { action: content["action"] }),
     ...(eventHash !== undefined && { eventHash }),
@@ -175,17 +204,21 @@ function ofReceipt(what: "receipt" | "entry", verdict: Verdict): Found {
     ...(withheld > 0 && { withheld }),
     ...(checkpoint && { log: checkpoint.origin, size: checkpoint.size }),
   }
-  switch (verdict.verdict) {
-    case "genuine":
-      return { what, verdict: "genuine", checks, facts }
-    case "unconfirmed":
-      return { what, verdict: "unconfirmed", reason: reasons[verdict.because], checks, facts }
-    case "refuted": {
-      const { failure, field, expected, found } = verdict
-      const reason = failure === "lost" ? `${lost}: ${found} is not ${expected}` : fault(failure, field, expected, found)
-      return { what, verdict: "refuted", reason, checks, facts }
-    }
-  }
+  if (verdict.verdict !== "refuted") return concluded(what, verdict, facts, uncovered)
+  const { failure, field, expected, found } = verdict
+  const reason = failure === "lost" ? `${lost}: ${found} is not ${expected}` : fault(failure, field, expected, found)
+  return concluded(what, verdict, facts, uncovered, reason)
+}
+
+function concluded(
+  what: Finding["what"],
+  verdict: Verdict | PackVerdict | ExportVerdict,
+  facts: Finding["facts"],
+  notCovered: readonly string[] = [],
+  refutation?: string,
+): Found {
+  const reason = verdict.verdict === "unconfirmed" ? reasons[verdict.because] : refutation
+  return { what, verdict: verdict.verdict, ...(reason !== undefined && { reason }), checks: verdict.checks, notCovered, facts }
 }
 
 const lost = "it was recorded, and it is lost: the ledger has gone on without it, and its sequence may be another entry's now"
@@ -223,31 +256,33 @@ function ofProof(text: string, trustedKeys: readonly string[]): Found {
     const { record, checkpoint } = proven
     const checks = ["record", "checkpoint", "inclusion", "key"].map((name) => ({ name, ok: true }))
     const facts = { index: record.index, recorded: timeOf(record.timeMs), log: checkpoint.origin, size: checkpoint.size }
-    return { what: "proof", verdict: "genuine", checks, facts }
+    return { what: "proof", verdict: "genuine", checks, notCovered: [], facts }
   }
   const { failure, expected, found } = proven
   // The file does not hold the key, so without it nothing more can be said.
   if (failure === "unsigned")
-    return { what: "proof", verdict: "unconfirmed", reason: unsigned, checks: [{ name: "key", ok: false }], facts: {} }
+    return { what: "proof", verdict: "unconfirmed", reason: unsigned, checks: [{ name: "key", ok: false }], notCovered: [], facts: {} }
   const checks = [{ name: failure, ok: false }]
-  return { what: "proof", verdict: "refuted", reason: fault(failure, undefined, expected, found), checks, facts: {} }
+  return { ...refuted("proof", fault(failure, undefined, expected, found)), checks }
 }
 
 const unsigned = "no key given with --key has signed its checkpoint; give the log's vkey"
 
 /** Undefined values would make a pack of fewer files, which is another pack. */
-function ofPackJson(files: Readonly<Record<string, unknown>>, trustedKeys: readonly string[]): Found {
+function ofPackJson({ manifest, files: _, ...others }: Shown, files: Shown, trustedKeys: readonly string[]): Found {
   const contents = new Map<string, Uint8Array>()
   for (const [path, base64] of Object.entries(files)) {
     const content = typeof base64 === "string" ? fromBase64(base64) : undefined
     if (content === undefined) return unreadable(`${path} is not base64`)
     contents.set(path, content)
   }
-  return ofPack(verifyPack(contents, { trustedKeys }))
+  const named = parseJson(fromUtf8(contents.get("manifest.json") ?? new Uint8Array()) ?? "")
+  if (named === undefined || !equalJson(named, manifest)) return refuted("pack", "manifest does not hold: it is not that of files")
+  return { ...ofPack(verifyPack(contents, { trustedKeys })), notCovered: Object.keys(others) }
 }
 
 function ofPack(verdict: PackVerdict): Found {
-  const { checks, packId, title, packHash, checkpoint, entries, withheld = 0 } = verdict
+  const { packId, title, packHash, checkpoint, entries, withheld = 0 } = verdict
   const facts = {
     ...(title !== undefined && { title }),
     ...(packId !== undefined && { packId }),
@@ -256,29 +291,17 @@ function ofPack(verdict: PackVerdict): Found {
     ...(withheld > 0 && { withheld }),
     ...(checkpoint && { log: checkpoint.origin, size: checkpoint.size }),
   }
-  switch (verdict.verdict) {
-    case "genuine":
-      return { what: "pack", verdict: "genuine", checks, facts }
-    case "unconfirmed":
-      return { what: "pack", verdict: "unconfirmed", reason: reasons[verdict.because], checks, facts }
-    case "refuted": {
-      const { failure, file, expected, found } = verdict
-      return { what: "pack", verdict: "refuted", reason: fault(failure, file, expected, found), checks, facts }
-    }
-  }
+  if (verdict.verdict !== "refuted") return concluded("pack", verdict, facts)
+  const { failure, file, expected, found } = verdict
+  return concluded("pack", verdict, facts, [], fault(failure, file, expected, found))
 }
 
 function ofExport(folder: string, trustedKeys: readonly string[]): Found {
   if (!existsSync(`${folder}/genesis.json`) || !existsSync(`${folder}/checkpoint`))
     return unreadable("it is no export, or one that was never finished")
-  let verdict: ExportVerdict
-  try {
-    verdict = verifyExport((path) => (existsSync(`${folder}/${path}`) ? readFileSync(`${folder}/${path}`) : undefined), { trustedKeys })
-  } catch (error) {
-    if (!(error instanceof Error && "syscall" in error)) throw error
-    return unreadable(error.message)
-  }
-  const { checks, checkpoint, epochs, entries, bodies, disclosures, missingBodies, withheld } = verdict
+  const verdict = attempt(() => verifyExport(filesBelow(folder), { trustedKeys }))
+  if ("what" in verdict) return verdict
+  const { checkpoint, epochs, entries, bodies, disclosures, missingBodies, withheld } = verdict
   const facts = {
     ...(epochs > 1 && { epochs }),
     entries,
@@ -288,29 +311,23 @@ function ofExport(folder: string, trustedKeys: readonly string[]): Found {
     ...(withheld > 0 && { withheld }),
     ...(checkpoint && { log: checkpoint.origin, size: checkpoint.size }),
   }
-  switch (verdict.verdict) {
-    case "genuine":
-      return { what: "export", verdict: "genuine", checks, facts }
-    case "unconfirmed":
-      return { what: "export", verdict: "unconfirmed", reason: reasons[verdict.because], checks, facts }
-    case "refuted": {
-      const { failure, file, sequence } = verdict
-      const reason = `${fault(failure, file)}${sequence === undefined ? "" : `, entry ${sequence}`}`
-      return { what: "export", verdict: "refuted", reason, checks, facts }
-    }
-  }
+  if (verdict.verdict !== "refuted") return concluded("export", verdict, facts)
+  const { failure, file, sequence } = verdict
+  const place = sequence === undefined ? "" : `, entry ${sequence}`
+  return concluded("export", verdict, facts, [], `${fault(failure, file)}${place}`)
 }
 
 // For people ----------------------------------------------------------------------------------------------------------------------------------------------
 
 const words = { genuine: "genuine", unconfirmed: "not confirmed", refuted: "NOT GENUINE", unreadable: "not readable" } as const
 
-function textOf({ file, verdict, reason, checks, facts }: Finding): string {
+function textOf({ file, verdict, reason, checks, notCovered, facts }: Finding): string {
   const lines = [
     `${file}: ${words[verdict]}`,
     ...(reason === undefined ? [] : [`  ${reason}`]),
     ...checks.map(({ name, ok }) => `  ${ok ? "ok  " : "FAIL"}  ${name}`),
     ...Object.entries(facts).map(([name, value]) => `  ${name}: ${value}`),
+    ...(notCovered.length === 0 ? [] : [`  not covered by the proof: ${notCovered.join(", ")}`]),
   ]
   return lines.map((line) => `${printable(line)}\n`).join("")
 }
