@@ -114,9 +114,13 @@ export interface Limits {
   readonly sessionsMax: number
   /** A set-up token goes through other hands, so it is good for a day only. */
   readonly setupLifeMs: number
-  /** Passwords that are hashed at once, 32 MiB and a core each; and those that may wait for it, two seconds of work. */
+  /**
+   * Passwords that are hashed at once, 32 MiB and a core each: half of them for networks from which somebody has signed in. Those of each half
+   * that may wait for it, four seconds of work; and how long they wait at most.
+   */
   readonly passwordsAtOnceMax: number
   readonly passwordsWaitingMax: number
+  readonly passwordWaitMs: number
   /** Of one address: a person mistypes a few times, a program that guesses does not stop. */
   readonly failedLoginsPerMinute: number
   /** Of one address without a credential: a page with many receipts, not a copy of all of them. */
@@ -190,6 +194,7 @@ export const defaultLimits: Limits = {
   setupLifeMs: 86_400_000,
   passwordsAtOnceMax: 2,
   passwordsWaitingMax: 32,
+  passwordWaitMs: 5000,
   failedLoginsPerMinute: 10,
   anonymousReadsPerMinute: 600,
   rateAddressesMax: 50_000,

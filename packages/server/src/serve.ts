@@ -20,6 +20,7 @@ import { createRate, networkOf } from "./http/rates.ts"
 import { routes } from "./http/routes.ts"
 import { createServer } from "./http/server.ts"
 import type { Service } from "./http/service.ts"
+import { createSignIns } from "./http/sign-ins.ts"
 import { createTurns } from "./http/turns.ts"
 import type { Secrets } from "./keep.ts"
 import type { Keyring } from "./keyring.ts"
@@ -136,6 +137,7 @@ async function start(
     queries: createQueries({ store, limits, find: findOf(store, limits, filing), ...pagingOf(limits) }),
     logKeys: createLogKeys({ ...parts, journal: store.journal, index: store.index, limits, seal: (workspace) => watching.seal(workspace) }),
     packs: createPacks({ ...parts, store, limits, seal: (workspace) => watching.seal(workspace) }),
+    signIns: createSignIns(systemClock, limits),
     clock: systemClock,
     limits,
     metrics,

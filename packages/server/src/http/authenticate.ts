@@ -11,7 +11,7 @@ import type { Incoming } from "./endpoint.ts"
 import type { Turns } from "./turns.ts"
 import { permit, sentences, type Caller, type Service, type ServiceEndpoint } from "./service.ts"
 
-type Guarding = Pick<Service, "authenticate" | "sessions" | "rates" | "publicUrl"> & Admitting
+type Guarding = Pick<Service, "authenticate" | "sessions" | "rates" | "signIns" | "publicUrl"> & Admitting
 type Admitting = { readonly ledger: { readonly sequencer: Pick<Sequencer, "room"> } }
 
 export function guard(service: Guarding): (incoming: Incoming, endpoint: ServiceEndpoint) => Promise<Caller> {
@@ -51,7 +51,7 @@ function checkRoom(caller: Caller, { sequencer }: Admitting["ledger"]): void {
 
 /** Of a request without a bearer: the member whose session its cookie is, if it may be trusted; otherwise it is anonymous, and counted. */
 function memberReader(service: Guarding): (incoming: Incoming, access: Access) => Promise<Caller> {
-  const { sessions, rates } = service
+  const { sessions, rates, signIns } = service
   const cookie = sessionCookie(service.publicUrl)
   return async (incoming, access) => {
     const { headers, params, method } = incoming
@@ -61,7 +61,10 @@ function memberReader(service: Guarding): (incoming: Incoming, access: Access) =
     const member = token === undefined ? undefined : await sessions.recognise(token, params["workspaceId"])
     if (member === undefined) {
       if (isSafe && access.anonymous === true && access.unmetered !== true) rates.reads.take(incoming.address)
-    } else if (!isSafe) refuseOtherSites(headers, service.publicUrl)
+    } else {
+      signIns.know(incoming.address)
+      if (!isSafe) refuseOtherSites(headers, service.publicUrl)
+    }
     return member
   }
 }

@@ -22,6 +22,7 @@ import type { Workspaces } from "../workspace/workspaces.ts"
 import { endpointsFor, type Endpoint } from "./endpoint.ts"
 import type { Metrics } from "./metrics.ts"
 import type { Rate } from "./rates.ts"
+import type { SignIns } from "./sign-ins.ts"
 
 export interface Service {
   readonly store: Store
@@ -43,6 +44,8 @@ export interface Service {
    * By scoped token: downloads of evidence packs.
    */
   readonly rates: { readonly reads: Rate; readonly logins: Rate; readonly keys: Rate | undefined; readonly downloads: Rate }
+  /** Who may try a password now. */
+  readonly signIns: SignIns
   readonly clock: Clock
   readonly limits: Limits
   readonly publicUrl: string

@@ -6,7 +6,7 @@ import type { Document } from "../../store/store.ts"
 import type { Opened } from "../../workspace/opening.ts"
 import { instanceWorkspace, type MemberPrincipal } from "../../workspace/allow.ts"
 import { sessionCookie } from "../cookie.ts"
-import type { Answer } from "../endpoint.ts"
+import type { Answer, Incoming } from "../endpoint.ts"
 import { endpoint, permit, permitWriting, sentences, type Caller, type Service, type ServiceEndpoint } from "../service.ts"
 import { Login, PasswordChange, Session, Setup } from "../shapes/session.ts"
 
@@ -33,7 +33,7 @@ export function sessionEndpoints(service: Service): readonly ServiceEndpoint[] {
       bodyBytesMax,
       answers: { 200: Session },
       async handle({ body, incoming }) {
-        return opened(await attempt(service, incoming.address, () => service.accounts.setUp(body)))
+        return opened(await attempt(service, incoming, body.token, () => service.accounts.setUp(body)))
       },
     }),
     endpoint({
@@ -45,7 +45,7 @@ export function sessionEndpoints(service: Service): readonly ServiceEndpoint[] {
       bodyBytesMax,
       answers: { 200: Session },
       async handle({ body: { email, password }, incoming }) {
-        return opened(await attempt(service, incoming.address, () => service.accounts.signIn(email, password)))
+        return opened(await attempt(service, incoming, email.toLowerCase(), () => service.accounts.signIn(email, password)))
       },
     }),
     endpoint({
@@ -79,7 +79,8 @@ export function sessionEndpoints(service: Service): readonly ServiceEndpoint[] {
       bodyBytesMax,
       answers: { 204: null },
       async handle({ caller, body, incoming }) {
-        await attempt(service, incoming.address, () => service.accounts.changePassword(signedIn(caller), body.old, body.new))
+        const { id } = signedIn(caller)
+        await attempt(service, incoming, id, () => service.accounts.changePassword(signedIn(caller), body.old, body.new))
         return { status: 204 }
       },
     }),
@@ -90,12 +91,12 @@ export function sessionEndpoints(service: Service): readonly ServiceEndpoint[] {
 const wrong: readonly ErrorCode[] = ["login_failed", "unauthorized", "token_expired"]
 
 /** Lets an address try a password or a set-up token, as often as it may be wrong. It counts beforehand, so that many at once are not more than one by one. */
-async function attempt<T>(service: Service, address: string, act: () => Promise<T>): Promise<T> {
+async function attempt<T>(service: Service, { address, signal }: Incoming, name: string, act: () => Promise<T>): Promise<T> {
   permitWriting(service, instanceWorkspace)
   const { logins } = service.rates
   logins.take(address)
   try {
-    const done = await act()
+    const done = await service.signIns.run({ address, name, signal }, act)
     logins.giveBack(address)
     return done
   } catch (error) {
