@@ -57,8 +57,8 @@ test("a member is invited, listed, joins by the address that was shown, and is c
     { as: ada, ask: `PATCH ${address}`, send: { role: "viewer" }, gets: 200 },
     { as: ada, ask: `PATCH ${acme.path}`, send: { hotDays: 11 }, gets: "403 insufficient_scope" },
     { as: root, ask: `DELETE ${address}`, gets: 204 },
-    { as: ada, ask: `GET ${acme.path}`, gets: "403 workspace_forbidden" },
-    { as: ada, ask: "GET /v1/session", gets: 200, shows: { workspaces: [] } },
+    { as: ada, ask: `GET ${acme.path}`, gets: "401 unauthorized" },
+    { as: ada, ask: "GET /v1/session", gets: "401 unauthorized" },
     { as: anonymous, ask: "POST /v1/session", send: { email: "ada@example.com", password: goodPassword }, gets: "401 login_failed" },
     { as: root, ask: `DELETE ${address}`, gets: 204 },
     { as: root, ask: `DELETE ${membersPath}/${"0".repeat(13)}`, gets: 204 },
@@ -123,41 +123,81 @@ test("who has an account takes up another invitation by its password, and then b
   ])
 })
 
-test("whoever took somebody's e-mail in one workspace gets into no other by it", async () => {
-  const admin = await join(service, other.path, "admin", "their-admin@example.com")
+test("nobody takes an e-mail from the person who has it, and nobody is shown that it is taken", async () => {
+  const theirs = await join(service, other.path, "admin", "their-admin@example.com")
+  const email = "victim@example.com"
+  const known = "known to the admin"
   // Their admin makes an account of a stranger's e-mail, with a password that the admin knows.
-  const taken = await invite(other.path, "victim@example.com", "viewer", admin)
-  assert.equal((await takeUp(taken.token, "known to the admin")).status, 200)
+  const taken = await invite(other.path, email, "viewer", theirs)
+  assert.equal((await takeUp(taken.token, known)).status, 200)
   // Then the stranger is invited here, for good reasons, and has only the address that was sent.
-  const ours = await invite(acme.path, "victim@example.com", "admin")
-  const thief = await signIn(service, "victim@example.com", "known to the admin")
+  const ours = await invite(acme.path, email, "admin")
+  assert.notEqual(ours.id, taken.id)
+  const thief = await signIn(service, email, known)
   assert.equal((await thief.get(acme.path)).status, 403)
-  assert.equal((await takeUp(ours.token, "chosen by the victim")).json().error, "login_failed")
-  assert.equal((await thief.get(acme.path)).status, 403)
-  // Nor can their admin have another password set, for anyone who has one.
-  await expectRows([{ as: admin, ask: `POST ${other.path}/members/${taken.id}/setup`, send: {}, gets: "403 insufficient_scope" }])
-  // What an admin of the instance settles.
-  const offered = await first.post(`${acme.path}/members/${ours.id}/setup`, {})
-  assert.equal(offered.status, 201, "an invitation that was not taken up may be sent again")
-  const settled = await first.post(`${other.path}/members/${taken.id}/setup`, {})
-  const victim = await takeUp(setupToken(settled.text), "chosen by the victim")
-  assert.equal(victim.status, 200)
+  assert.equal((await takeUp(ours.token, "chosen by the victim")).status, 200)
+  const victim = await signIn(service, email, "chosen by the victim")
   await expectRows([
+    { as: thief, ask: `GET ${acme.path}`, gets: "403 workspace_forbidden" },
+    { as: victim, ask: `GET ${acme.path}`, gets: 200 },
+    { as: victim, ask: `GET ${other.path}`, gets: "403 workspace_forbidden" },
+    // Their account goes with its only membership, and this one stays.
+    { as: theirs, ask: `DELETE ${other.path}/members/${taken.id}`, gets: 204 },
     { as: thief, ask: "GET /v1/session", gets: "401 unauthorized" },
-    {
-      as: anonymous,
-      ask: "POST /v1/session",
-      send: { email: "victim@example.com", password: "known to the admin" },
-      gets: "401 login_failed",
-    },
-    {
-      as: anonymous,
-      ask: "POST /v1/setup",
-      send: { token: setupToken(settled.text), password: "once more, please" },
-      gets: "401 unauthorized",
-    },
+    { as: anonymous, ask: "POST /v1/session", send: { email, password: known }, gets: "401 login_failed" },
+    { as: victim, ask: "GET /v1/session", gets: 200, shows: { workspaces: [{ id: acme.id, role: "admin" }] } },
+    // Nor can a workspace's admin have another password set, of any account.
+    { as: victim, ask: `POST ${membersPath}/${ours.id}/setup`, send: {}, gets: "403 insufficient_scope" },
+    { as: first, ask: `POST ${membersPath}/${ours.id}/setup`, send: {}, gets: 201 },
   ])
-  assert.equal((await takeUp(setupToken(offered.text), "chosen by the victim")).status, 200)
+})
+
+test("of a person who belongs to several workspaces by several admins, a sign-in opens what the password is of", async () => {
+  const third = await makeWorkspace(service)
+  const [email, same, lone] = ["thrice@example.com", "the same in two of them", "another one in the third"]
+  const joined: string[] = []
+  for (const [{ id, path }, password] of [
+    [acme, same],
+    [other, same],
+    [third, lone],
+  ] as const) {
+    const admin = await join(service, path, "admin", `admin-of-${id}@example.com`)
+    const invited = await invite(path, email, "viewer", admin)
+    const set = await takeUp(invited.token, password)
+    // To take an invitation up tells nothing of the others, whatever the password is.
+    assert.deepEqual(set.json().workspaces, [{ id, role: "viewer" }])
+    joined.push(invited.id)
+  }
+  assert.equal(new Set(joined).size, 3)
+  const [both, one] = [await signIn(service, email, same), await signIn(service, email, lone)]
+  const wrong = { as: anonymous, ask: "POST /v1/session", gets: "401 login_failed" } as const
+  await expectRows([
+    { as: both, ask: "GET /v1/session", gets: 200, shows: { workspaces: [acme, other].map(({ id }) => ({ id, role: "viewer" })) } },
+    { as: both, ask: `GET ${acme.path}`, gets: 200 },
+    { as: both, ask: `GET ${other.path}`, gets: 200 },
+    { as: both, ask: `GET ${third.path}`, gets: "403 workspace_forbidden" },
+    { as: one, ask: `GET ${third.path}`, gets: 200 },
+    { as: one, ask: `GET ${acme.path}`, gets: "403 workspace_forbidden" },
+    // Another password is another one for all that this one opens.
+    { as: both, ask: "POST /v1/session/password", send: { old: lone, new: "a third of them all" }, gets: "401 login_failed" },
+    { as: both, ask: "POST /v1/session/password", send: { old: same, new: "a third of them all" }, gets: 204 },
+    { ...wrong, send: { email, password: same } },
+    // One account leaves, and the session goes on for the other.
+    { as: root, ask: `DELETE ${membersPath}/${joined[0]}`, gets: 204 },
+    { as: both, ask: `GET ${acme.path}`, gets: "403 workspace_forbidden" },
+    { as: both, ask: `GET ${other.path}`, gets: 200 },
+  ])
+  const later = await signIn(service, email, "a third of them all")
+  assert.deepEqual((await later.get("/v1/session")).json().workspaces, [{ id: other.id, role: "viewer" }])
+  // Whoever is invited anew is a new account; an old session does not speak for it.
+  const again = await join(service, acme.path, "viewer", email, "a third of them all")
+  await expectRows([
+    { as: again, ask: `GET ${acme.path}`, gets: 200 },
+    { as: both, ask: `GET ${acme.path}`, gets: "403 workspace_forbidden" },
+    { as: both, ask: "DELETE /v1/session", gets: 204 },
+    { as: both, ask: "GET /v1/session", gets: "401 unauthorized" },
+    { as: later, ask: `GET ${other.path}`, gets: 200 },
+  ])
 })
 
 test("an invitation says nothing of whether the e-mail is known elsewhere", async () => {
@@ -182,14 +222,16 @@ test("a member who is removed loses everything from the next request on, and wha
       { as: member, ask: `GET ${acme.path}`, gets: 200 },
       { as: token, ask: `GET ${address}`, gets: 200 },
       { as: root, ask: `DELETE ${membersPath}/${member.id}`, gets: 204 },
-      { as: member, ask: `GET ${acme.path}`, gets: "403 workspace_forbidden" },
+      { as: member, ask: `GET ${acme.path}`, gets: "401 unauthorized" },
       { as: token, ask: `GET ${address}`, gets: "401 token_revoked" },
     ])
     if (round > 0) continue
     // Who comes back is a member again, and what was handed out before stays ended.
-    await join(service, acme.path, "viewer", member.email)
+    const again = await join(service, acme.path, "viewer", member.email, "another battery staple")
+    assert.equal(again.id, member.id)
     await expectRows([
-      { as: member, ask: `GET ${acme.path}`, gets: 200 },
+      { as: again, ask: `GET ${acme.path}`, gets: 200 },
+      { as: member, ask: `GET ${acme.path}`, gets: "401 unauthorized" },
       { as: token, ask: `GET ${address}`, gets: "401 token_revoked" },
     ])
   }

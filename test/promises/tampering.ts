@@ -445,8 +445,8 @@ function registryKinds(): Readonly<Record<string, Kind>> {
       setOfInstance("member", another("member", "password")),
     ),
     "a session speaks for another account": said(
-      /^session .* recorded: memberId$/,
-      setOfInstance("session", another("session", "memberId")),
+      /^session .* recorded: memberIds$/,
+      setOfInstance("session", another("session", "memberIds")),
     ),
     "a session lives on": said(
       /^session .* recorded: expiresAt$/,

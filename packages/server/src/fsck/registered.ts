@@ -65,7 +65,7 @@ export function take(registered: Registered, act: RecordedAct): void {
       made.set(key, { sequence, members: { ...made.get(key)?.members, ...members } })
     },
     remove: (kind, of = id) => void made.delete(keyOf(kind, of)),
-    has: (kind, of = id) => made.has(keyOf(kind, of)),
+    found: (kind) => made.get(keyOf(kind, id))?.members,
     committed: "commitment" in metadata ? { commitment: metadata["commitment"] } : {},
   }
   takeThing(making, act)
@@ -75,7 +75,7 @@ export function take(registered: Registered, act: RecordedAct): void {
 interface Making {
   readonly put: (kind: Looked, members: Made["members"], of?: string) => void
   readonly remove: (kind: Looked, of?: string) => void
-  readonly has: (kind: Looked, of?: string) => boolean
+  readonly found: (kind: Looked) => Made["members"] | undefined
   /** What the act says of how a credential is recognised; older ones say nothing. */
   readonly committed: Made["members"]
 }
@@ -123,7 +123,7 @@ function takeThing({ put, committed }: Making, { action, by, metadata }: Recorde
 
 /** Accounts, who belongs where, and sessions. */
 function takePerson(
-  { put, remove, has, committed }: Making,
+  { put, remove, found, committed }: Making,
   { action, id, by, metadata }: RecordedAct,
   sessions: ReadonlySet<string>,
 ): void {
@@ -134,7 +134,11 @@ function takePerson(
   switch (action) {
     case "security.member.invite":
       putSetup("join")
-      return put("membership", { role: metadata["role"], hasJoined: false, ...(has("membership") ? {} : { createdBy: by }) })
+      return put("membership", {
+        role: metadata["role"],
+        hasJoined: false,
+        ...(found("membership") === undefined ? { createdBy: by } : {}),
+      })
     case "security.member.join":
       remove("setup", setupOf(id, "join"))
       return put("membership", { hasJoined: true })
@@ -146,6 +150,7 @@ function takePerson(
     case "security.member.create":
       // The first one is a member of the instance at once; others join when they have an account.
       if (metadata["first"] === true) put("membership", { role: metadata["role"], hasJoined: true, createdBy: by })
+      remove("setup", setupOf(id, "password"))
       return put("member", committed)
     case "security.password.offer":
       return putSetup("password")
@@ -153,8 +158,21 @@ function takePerson(
     case "security.password.replace":
       remove("setup", setupOf(id, "password"))
       return put("member", committed)
+    case "security.password.bind": {
+      // What was exchanged before it was bound is not what was recorded.
+      const before = found("member")?.["commitment"]
+      return before === undefined || before === metadata["before"] ? put("member", committed) : undefined
+    }
+    case "security.account.remove":
+      remove("setup", setupOf(id, "password"))
+      return remove("member")
     case "security.session.create":
-      if (sessions.has(id)) put("session", { memberId: by, expiresAt: metadata["expiresAt"], ...committed })
+      if (sessions.has(id))
+        put("session", {
+          ...("memberIds" in metadata ? { memberIds: metadata["memberIds"] } : { memberId: by }),
+          expiresAt: metadata["expiresAt"],
+          ...committed,
+        })
   }
 }
 

@@ -4,6 +4,7 @@
 
 import { canonicalize, equalJson, toHex, utf8, type Json, type JsonObject } from "@tallystick/proof"
 import { sha256 } from "../sha256.ts"
+import { every } from "../store/every.ts"
 import type { Document, Registry } from "../store/store.ts"
 import { commitmentTo } from "../workspace/credential.ts"
 import type { Fault } from "./fault.ts"
@@ -24,7 +25,7 @@ const nouns: Readonly<Record<Looked, string>> = {
 }
 
 export async function beginRegistered(registry: Pick<Registry, "list">, workspace: string): Promise<Registered> {
-  return { made: new Map(), sessions: new Set(await Array.fromAsync(all(registry, "session", workspace), ({ id }) => id)) }
+  return { made: new Map(), sessions: new Set(await Array.fromAsync(every(registry, "session", workspace), ({ id }) => id)) }
 }
 
 export interface Compared {
@@ -42,7 +43,7 @@ export async function compareRegistry(
   const faults: Fault[] = []
   let uncommitted = 0
   for (const kind of looked) {
-    for await (const document of kind === "workspace" ? [workspace] : all(registry, kind, workspace.id)) {
+    for await (const document of kind === "workspace" ? [workspace] : every(registry, kind, workspace.id)) {
       const place = placeOf(document)
       const key = keyOf(kind, place)
       const found = made.get(key)
@@ -100,17 +101,5 @@ function derived(value: Document["value"]): Readonly<Record<string, Json>> {
   return {
     ...(recognisedBy === undefined ? {} : { commitment: commitmentTo(recognisedBy) }),
     ...("minter" in value ? { createdBy: value.minter.kind === "instance" ? "instance" : value.minter.id } : {}),
-  }
-}
-
-const perPage = 1000
-
-async function* all(registry: Pick<Registry, "list">, kind: Looked, workspace: string): AsyncGenerator<Document> {
-  for (let before = Number.MAX_SAFE_INTEGER; ;) {
-    const page = await registry.list(kind, workspace, before, perPage)
-    yield* page
-    const last = page.at(-1)
-    if (last === undefined || page.length < perPage) return
-    before = last.serial
   }
 }

@@ -155,12 +155,17 @@ export interface PackDocument {
   readonly seal?: { readonly sequence: number; readonly checkpoint: string }
 }
 
-/** A person who can sign in. It lives in the workspace `instance`, and its id is made of the e-mail, so that there is one for each. */
+/**
+ * An account: a person who can sign in, as one realm knows them. The realm is the workspace whose admin made it, or the instance; the id is made of both, and of
+ * the e-mail. All accounts live in the workspace `instance`.
+ */
 export interface MemberDocument {
   readonly email: string
   readonly name?: string
-  /** Argon2id as a PHC string, under a key that is not in the database. */
+  /** What Argon2id makes of it under a key that is not in the database, bound to this account. */
   readonly password: string
+  /** Where a sign-in looks for it: the same for all accounts with this e-mail and password. Older accounts have none. */
+  readonly login?: string
   readonly createdAt: string
   /** The only workspaces that the member can belong to. Whether it still does, the membership there says. */
   readonly workspaces: readonly string[]
@@ -183,9 +188,9 @@ export interface MembershipDocument {
   readonly setupId?: string
 }
 
-/** A session of a member's; it lives in the workspace `instance`, and is removed when it ends. */
+/** A session of the accounts that one password opened; it lives in the workspace `instance`, and is removed when it ends. */
 export interface SessionDocument {
-  readonly memberId: string
+  readonly memberIds: readonly string[]
   readonly mac: string
   readonly createdAt: string
   readonly expiresAt: string

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict"
+import { argon2Sync } from "node:crypto"
 import test from "node:test"
 import type { Clock } from "../clock.ts"
 import { disclosuresOf, openEntry } from "../entry.ts"
@@ -9,10 +10,13 @@ import { defaultLimits, type Limits } from "../limits.ts"
 import { cacheRegistry } from "../store/cached.ts"
 import { expectChain } from "../store/expect-chain.ts"
 import { openMemory } from "../store/memory.ts"
-import type { Journal } from "../store/store.ts"
+import type { Change, Journal } from "../store/store.ts"
 import { createAccounts, type Accounts } from "./accounts.ts"
+import { actSaid } from "./acts.ts"
 import type { MemberPrincipal, Principal } from "./allow.ts"
+import { accountsAtOnceMax } from "./logins.ts"
 import { createMembers, memberIds } from "./members.ts"
+import { createPasswords, settingsOf } from "./passwords.ts"
 import { createSessions } from "./sessions.ts"
 import { createWorkspaces } from "./workspaces.ts"
 
@@ -50,6 +54,15 @@ function openHouse(changes: Partial<Limits> = {}) {
     breakWrite: (count: number) => (broken.appends = count),
     members: createMembers(parts),
     accounts: createAccounts(parts),
+    openAccounts: () => createAccounts(parts),
+    /** As an older version left it. */
+    async record(workspace: string, changes: readonly Change[]) {
+      await ledger.record(
+        await workspaces.get(workspace),
+        [actSaid(instance, "test.documents", { id: "x", type: "x" }, {}, clock.now())],
+        changes,
+      )
+    },
     openSessions: () => createSessions(parts),
     async acts(workspace: string) {
       const entries = (await journal.after(workspace, 0, 1000)).map(
@@ -79,7 +92,7 @@ test("every act on an account is recorded in the ledger of the instance, every a
   const by = (await sessions.recognise(ada.token, "acme")) ?? assert.fail("nobody is signed in")
   assert.deepEqual({ ...by, sessionId: "" }, {
     kind: "member",
-    id: ada.member.id,
+    id: ada.members[0].id,
     email: "ada@example.com",
     sessionId: "",
     workspace: "acme",
@@ -135,8 +148,8 @@ test("every act on an account is recorded in the ledger of the instance, every a
   ]) {
     assert.ok(!text.includes(clear), `an entry shows ${clear}`)
   }
-  assert.notEqual(memberIds(keyring.memberIds)(a), memberIds(Buffer.alloc(32, 4))(a))
-  assert.equal(memberIds(keyring.memberIds)("ADA@Example.com"), ada.member.id)
+  assert.notEqual(memberIds(keyring.memberIds)(a, "instance"), memberIds(Buffer.alloc(32, 4))(a, "instance"))
+  assert.equal(memberIds(keyring.memberIds)("ADA@Example.com", "instance"), ada.members[0].id)
 })
 
 test("a session ends when it is not used for half a day, and after a week however much it is used", async () => {
@@ -210,11 +223,99 @@ test("a joining that is cut short at any write is done again with the same token
     house.breakWrite(write)
     await assert.rejects(house.accounts.setUp({ token, password }), code("ledger_unavailable"))
     assert.equal((await house.members.get("acme", document.id)).value.joinedAt, undefined)
-    if (write === 2) await assert.rejects(house.accounts.setUp({ token, password: "a second password" }), code("login_failed"))
-    const { member } = await house.accounts.setUp({ token, password })
+    const {
+      members: [member],
+    } = await house.accounts.setUp({ token, password })
     assert.deepEqual(await house.accounts.workspacesOf(member), [{ id: "acme", role: "viewer" }])
     for (const workspace of ["instance", "acme"]) await expectChain(house.journal, workspace)
   }
+})
+
+test("an account of an older version signs in as before, is bound then, and stands in nobody's way", async () => {
+  const house = openHouse()
+  const acme = await house.workspaces.create(instance, { id: "acme" })
+  await firstOf(house.accounts)
+  // As it was kept: a hash with a salt of its own, which nothing binds to its account.
+  const given = { nonce: Buffer.alloc(16, 5), tagLength: 32, memory: 32768, passes: 2, parallelism: 1, secret: keyring.passwords }
+  const [salt, tag] = [given.nonce, argon2Sync("argon2id", { ...given, message: password })].map((bytes) =>
+    bytes.toString("base64").replace(/=+$/, ""),
+  )
+  const id = memberIds(keyring.memberIds)("bob@example.com", "instance")
+  const kept = `$argon2id$v=19$m=32768,t=2,p=1$${salt}$${tag}`
+  const about = { email: "bob@example.com", createdAt: "2026-01-01T00:00:00.000Z" }
+  const change = { workspace: "instance", id, version: 0 } as const
+  await house.record("instance", [
+    { ...change, kind: "member", value: { ...about, password: kept, workspaces: ["instance"], sessions: [] } },
+    { ...change, kind: "membership", value: { ...about, role: "viewer", createdBy: "instance", joinedAt: about.createdAt } },
+  ])
+  // In another realm the same e-mail has another account, also made while the former one was never used.
+  const accounts = house.openAccounts()
+  const by = { kind: "api-key", id: "admin", workspace: "acme", scopes: ["admin"], projectIds: undefined } as const
+  const { token, document } = await house.members.invite(by, acme, { email: "Bob@example.com", role: "viewer" })
+  await accounts.setUp({ token, password: "in another realm" })
+  const idsOf = async (from: Accounts, secret: string) => (await from.signIn("bob@example.com", secret)).members.map((member) => member.id)
+  assert.deepEqual(await idsOf(accounts, "in another realm"), [document.id])
+  await assert.rejects(idsOf(accounts, "wrong horse battery"), code("login_failed"))
+  assert.deepEqual(await idsOf(accounts, password), [id])
+  const bound = (await accounts.get(id)).value
+  assert.notEqual(bound.password, kept)
+  // And so by a program that begins then.
+  for (const from of [accounts, house.openAccounts()]) {
+    assert.deepEqual(await idsOf(from, password), [id])
+    assert.deepEqual(await idsOf(from, "in another realm"), [document.id])
+  }
+  assert.equal((await accounts.get(id)).value.password, bound.password, "it is bound once")
+  assert.equal((await house.acts("instance")).filter(([, action]) => action === "security.password.bind").length, 1)
+  for (const workspace of ["instance", "acme"]) await expectChain(house.journal, workspace)
+})
+
+test("of many accounts with one password a sign-in opens as many as a request can look at, the oldest first", async () => {
+  const house = openHouse()
+  await firstOf(house.accounts)
+  const email = "bob@example.com"
+  const idOf = memberIds(keyring.memberIds)
+  const stretched = await createPasswords(keyring.passwords, defaultLimits).stretch(password, settingsOf.person(idOf(email, "instance")))
+  const about = { email, createdAt: "2026-01-01T00:00:00.000Z" }
+  const realms = Array.from({ length: accountsAtOnceMax + 1 }, (_, at) => ({ workspace: `realm-${at}`, id: idOf(email, `realm-${at}`) }))
+  for (const { workspace, id } of realms) {
+    const value = { ...about, password: stretched.keep(id), login: stretched.login, workspaces: [workspace], sessions: [] }
+    await house.record("instance", [
+      { kind: "member", workspace: "instance", id, version: 0, value },
+      { kind: "membership", workspace, id, version: 0, value: { ...about, role: "viewer", createdBy: "x", joinedAt: about.createdAt } },
+    ])
+  }
+  const { members } = await house.openAccounts().signIn(email, password)
+  assert.deepEqual(
+    members.map(({ id }) => id),
+    realms.slice(0, accountsAtOnceMax).map(({ id }) => id),
+  )
+  await expectChain(house.journal, "instance")
+})
+
+test("an account that belongs nowhere goes; what was left half way is made anew, and no session of before speaks for it", async () => {
+  const house = openHouse()
+  const acme = await house.workspaces.create(instance, { id: "acme" })
+  await firstOf(house.accounts)
+  const sessions = house.openSessions()
+  const invite = () => house.members.invite(instance, acme, { email: "bob@example.com", role: "viewer" })
+  const { token, document } = await invite()
+  const bob = await house.accounts.setUp({ token, password })
+  await house.accounts.offerPassword(instance, document.id)
+  // The membership is removed, and the process ends before the account is.
+  await house.members.remove(instance, acme, document.id)
+  const later = await invite()
+  assert.equal(later.document.id, document.id)
+  const again = await house.accounts.setUp({ token: later.token, password: "of another person" })
+  assert.equal(await sessions.recognise(bob.token, "acme"), undefined)
+  assert.equal((await sessions.recognise(again.token, "acme"))?.role, "viewer")
+  await assert.rejects(house.accounts.signIn("bob@example.com", password), code("login_failed"))
+  await house.accounts.removeIfNowhere(instance, document.id)
+  assert.equal((await house.kept())["member"], 2, "it belongs somewhere")
+  await house.members.remove(instance, acme, document.id)
+  await house.accounts.removeIfNowhere(instance, document.id)
+  await house.accounts.removeIfNowhere(instance, document.id)
+  assert.deepEqual(await house.kept(), { member: 1, membership: 1, session: 1, setup: 0 })
+  for (const workspace of ["instance", "acme"]) await expectChain(house.journal, workspace)
 })
 
 test("of many sign-ins, sign-outs and password changes at once each counts, and nothing is left over", async () => {

@@ -11,9 +11,22 @@ import type { Change, Document, Registry } from "../store/store.ts"
 import { actSaid, recordPlanned } from "./acts.ts"
 import { instanceWorkspace, type MemberPrincipal, type Principal } from "./allow.ts"
 import { commitmentTo, createMacs } from "./credential.ts"
-import { makeSetup, memberIds, roleOf, targetOf, type NewSetup } from "./members.ts"
-import { createOpen, instanceOf, loginFailed, removalOf, sessionsOf, type Opened } from "./opening.ts"
-import { createPasswords } from "./passwords.ts"
+import { makeSetup, memberIds, rolesOf, targetOf, type NewSetup } from "./members.ts"
+import { accountsAtOnceMax, createLogins } from "./logins.ts"
+import {
+  accountsOf,
+  asMember,
+  createOpen,
+  endingsOf,
+  instanceOf,
+  loginFailed,
+  removalOf,
+  resetRemoval,
+  sessionsOf,
+  type Opened,
+  type Opening,
+} from "./opening.ts"
+import { createPasswords, isUnbound, type Stretched } from "./passwords.ts"
 import { createSetups, type Setups } from "./setups.ts"
 import type { Workspaces } from "./workspaces.ts"
 
@@ -26,7 +39,11 @@ export interface Accounts extends Setups {
   /** A token that sets another password for a member who has lost theirs. */
   offerPassword(by: Principal, id: string): Promise<NewSetup>
   get(id: string): Promise<Document<"member">>
+  /** The accounts that a session speaks for. */
+  signedIn(sessionId: string): Promise<readonly Document<"member">[]>
   workspacesOf(member: Document<"member">): Promise<readonly { readonly id: string; readonly role: Role }[]>
+  /** An account that belongs nowhere any more goes, and nothing is left of it but entries. */
+  removeIfNowhere(by: Principal, id: string): Promise<void>
 }
 
 export interface AccountParts {
@@ -41,8 +58,8 @@ export interface AccountParts {
 export function createAccounts({ keyring, ...parts }: AccountParts): Accounts {
   const { registry, ledger, clock, workspaces, limits } = parts
   const macs = createMacs(keyring.peppers)
-  const passwords = createPasswords(keyring.passwords, limits)
   const idOf = memberIds(keyring.memberIds)
+  const logins = createLogins(registry, createPasswords(keyring.passwords, limits), (email) => idOf(email, instanceWorkspace))
   const open = createOpen({ ...parts, macOf: macs.of })
 
   const find = (id: string) => registry.get("member", instanceWorkspace, id)
@@ -51,64 +68,56 @@ export function createAccounts({ keyring, ...parts }: AccountParts): Accounts {
     if (found === undefined) throw new LedgerError("not_found", "there is no such account")
     return found
   }
-  const workspacesOf: Accounts["workspacesOf"] = async ({ id, value }) => {
-    const roles = await Promise.all(
-      value.workspaces.map(async (workspace) => ({ id: workspace, role: await roleOf(registry, workspace, id) })),
-    )
-    return roles.flatMap(({ id: workspace, role }) => (role === undefined ? [] : [{ id: workspace, role }]))
-  }
-  const resetRemoval = async ({ value: { resetId } }: Document<"member">): Promise<readonly Change[]> => {
-    const setup = resetId === undefined ? undefined : await registry.get("setup", instanceWorkspace, resetId)
-    return setup === undefined ? [] : [removalOf(setup)]
+  const signedIn: Accounts["signedIn"] = async (sessionId) => {
+    const session = await registry.get("session", instanceWorkspace, sessionId)
+    return session === undefined ? [] : accountsOf(registry, session)
   }
 
   return {
-    ...createSetups({ ...parts, macs, open, passwords, idOf }),
+    ...createSetups({ ...parts, macs, open, idOf, logins }),
     get,
-    workspacesOf,
+    signedIn,
+    workspacesOf: (member) => rolesOf(registry, member),
 
     async signIn(email, password) {
-      const found = await find(idOf(email))
-      const isRight = await passwords.check(password, found?.value.password)
-      if (!isRight || found === undefined || (await workspacesOf(found)).length === 0) throw loginFailed()
-      return open(found.id, async (before) => {
-        if (before?.value.password !== found.value.password) throw loginFailed()
-        return { value: before.value, said: [], changes: [] }
-      })
+      const stretched = await logins.stretch(email, password)
+      const [first, ...others] = (await opened(email, stretched)).map(({ id, value: { password: kept } }) => ({
+        id,
+        async prepare(before: Document<"member"> | undefined) {
+          if (before?.value.password !== kept) throw loginFailed()
+          return isUnbound(kept) ? bound(before, stretched, clock.now()) : { value: before.value, said: [], changes: [] }
+        },
+      }))
+      if (first === undefined) throw loginFailed()
+      return open([first, ...others])
     },
 
     async signOut(by) {
       await recordPlanned(ledger, await instanceOf(workspaces), async () => {
         const session = await registry.get("session", instanceWorkspace, by.sessionId)
-        const member = await find(by.id)
-        if (session === undefined || member === undefined) return undefined
+        if (session === undefined) return undefined
         const said = actSaid(by, "security.session.end", { id: session.id, type: "session" }, {}, clock.now())
-        const value = { ...member.value, sessions: member.value.sessions.filter((id) => id !== session.id) }
-        return { said: [said], changes: [removalOf(session), put(member, value)] }
+        const left = (await accountsOf(registry, session)).map((member) => {
+          return put(member, { ...member.value, sessions: member.value.sessions.filter((id) => id !== session.id) })
+        })
+        return { said: [said], changes: [removalOf(session), ...left] }
       })
     },
 
     async changePassword(by, old, fresh) {
-      const found = await get(by.id)
-      if (!(await passwords.check(old, found.value.password))) throw loginFailed()
-      const password = await passwords.hash(fresh)
+      const given = await logins.stretch(by.email, old)
+      const found = async () => {
+        const fitting = (await signedIn(by.sessionId)).filter(({ id, value }) => given.fits(id, value.password))
+        if (fitting.length === 0) throw loginFailed()
+        return fitting
+      }
+      await found()
+      const chosen = await logins.stretch(by.email, fresh)
       await recordPlanned(ledger, await instanceOf(workspaces), async () => {
-        const before = await get(by.id)
-        if (before.value.password !== found.value.password) throw loginFailed()
-        const { resetId: _, sessions, ...kept } = before.value
-        const others = await sessionsOf(
-          registry,
-          sessions.filter((id) => id !== by.sessionId),
-        )
-        const said = actSaid(
-          by,
-          "security.password.change",
-          targetOf(by.id, before.value),
-          { commitment: commitmentTo(password) },
-          clock.now(),
-        )
-        const value = { ...kept, password, sessions: sessions.filter((id) => id === by.sessionId) }
-        return { said: [said], changes: [put(before, value), ...others.map(removalOf), ...(await resetRemoval(before))] }
+        const changed = await found()
+        const plans = await Promise.all(changed.map((member) => changedPassword(by, member, chosen)))
+        const ended = new Map(plans.flatMap(({ ended }) => ended).map((session) => [session.id, removalOf(session)]))
+        return { said: plans.map(({ said }) => said), changes: [...plans.flatMap(({ changes }) => changes), ...ended.values()] }
       })
     },
 
@@ -120,12 +129,58 @@ export function createAccounts({ keyring, ...parts }: AccountParts): Accounts {
         const setup = makeSetup(macs.of, ledger.random, about)
         const said = actSaid(by, "security.password.offer", targetOf(id, before.value), setup.recorded, nowMs)
         const value = { ...before.value, resetId: setup.id }
-        return { ...setup, said: [said], changes: [put(before, value), ...(await resetRemoval(before)), setup.change] }
+        return { ...setup, said: [said], changes: [put(before, value), ...(await resetRemoval(registry, before)), setup.change] }
+      })
+    },
+
+    async removeIfNowhere(by, id) {
+      if ((await find(id)) === undefined) return
+      await recordPlanned(ledger, await instanceOf(workspaces), async () => {
+        const before = await find(id)
+        if (before === undefined) return undefined
+        const memberships = await Promise.all(before.value.workspaces.map((workspace) => registry.get("membership", workspace, id)))
+        // Also one that is not taken up yet: whoever is doing so has come half way.
+        if (memberships.some((one) => one !== undefined)) return undefined
+        const said = actSaid(by, "security.account.remove", targetOf(id, before.value), {}, clock.now())
+        return { said: [said], changes: [put(before, null), ...(await endingsOf(registry, before))] }
       })
     },
   }
+
+  /** The accounts that this e-mail and this password are of, and that belong somewhere. */
+  async function opened(email: string, stretched: Stretched): Promise<readonly Document<"member">[]> {
+    const person = idOf(email, instanceWorkspace)
+    const fitting: Document<"member">[] = []
+    for (const id of logins.accountsOf(stretched)) {
+      const member = await find(id)
+      if (member === undefined || idOf(member.value.email, instanceWorkspace) !== person) continue
+      if (!stretched.fits(id, member.value.password) || (await rolesOf(registry, member)).length === 0) continue
+      if (fitting.push(member) === accountsAtOnceMax) break
+    }
+    return fitting
+  }
+
+  async function changedPassword(by: MemberPrincipal, before: Document<"member">, chosen: Stretched) {
+    const { resetId: _, sessions, ...kept } = before.value
+    const chosenHere = logins.keep(chosen, before.id)
+    const [mine, others] = [sessions.filter((id) => id === by.sessionId), sessions.filter((id) => id !== by.sessionId)]
+    const target = targetOf(before.id, before.value)
+    return {
+      said: actSaid(by, "security.password.change", target, { commitment: commitmentTo(chosenHere.password) }, clock.now()),
+      changes: [put(before, { ...kept, ...chosenHere, sessions: mine }), ...(await resetRemoval(registry, before))],
+      ended: await sessionsOf(registry, others),
+    }
+  }
 }
 
-function put({ workspace, id, version }: Document<"member">, value: MemberDocument): Change {
+/** An account that an older version made is bound to its password when its member signs in. */
+function bound({ id, value }: Document<"member">, stretched: Stretched, nowMs: number): Opening {
+  const password = stretched.keep(id)
+  const recorded = { before: commitmentTo(value.password), commitment: commitmentTo(password) }
+  const said = actSaid(asMember(id, value), "security.password.bind", targetOf(id, value), recorded, nowMs)
+  return { value: { ...value, password, login: stretched.login }, said: [said], changes: [] }
+}
+
+function put({ workspace, id, version }: Document<"member">, value: MemberDocument | null): Change {
   return { kind: "member", workspace, id, version, value }
 }

@@ -1,5 +1,6 @@
 // Who belongs to a workspace, and as what. An invitation gives no rights: whoever it is for takes it up by its link, with a password of
-// their own. So nobody gets into a workspace by having used somebody else's e-mail in another one.
+// their own. An account belongs to the realm that made it, a workspace or the instance: the same e-mail in two realms is two accounts. So
+// nobody takes an e-mail from the person who has it, and an invitation has nothing to tell of other realms.
 
 import { createHmac } from "node:crypto"
 import { isoTime, type Clock } from "../clock.ts"
@@ -8,6 +9,7 @@ import type { Keyring } from "../keyring.ts"
 import type { Ledger } from "../ledger/ledger.ts"
 import type { Limits } from "../limits.ts"
 import type { MembershipDocument, Role, SetupDocument } from "../store/documents.ts"
+import { every } from "../store/every.ts"
 import type { Change, Document, Registry } from "../store/store.ts"
 import { actSaid, nameOf, recordPlanned } from "./acts.ts"
 import { instanceWorkspace, type Principal } from "./allow.ts"
@@ -60,9 +62,12 @@ export function createMembers({ registry, ledger, clock, keyring, limits }: Memb
     list: (workspace, before, limit) => registry.list("membership", workspace, before, limit),
 
     async invite(by, workspace, { email, name, role }) {
-      const id = idOf(email)
+      const id = idOf(email, realmOf(by, workspace.id))
+      // One e-mail may be here by an admin of the instance and by one of the workspace.
+      const here = [idOf(email, instanceWorkspace), idOf(email, workspace.id)]
       const { token } = await recordPlanned(ledger, workspace, async () => {
-        if ((await registry.get("membership", workspace.id, id)) !== undefined)
+        const found = await Promise.all(here.map((one) => registry.get("membership", workspace.id, one)))
+        if (found.some((one) => one !== undefined))
           throw new LedgerError("conflict", "this e-mail belongs to a member of the workspace, or to one who is invited")
         const nowMs = clock.now()
         const setup = newSetup(workspace.id, id, "join", nowMs)
@@ -123,18 +128,16 @@ export function createMembers({ registry, ledger, clock, keyring, limits }: Memb
    */
   async function heldByAnother(leaver: Document<"membership">): Promise<readonly Change[]> {
     if (leaver.workspace !== instanceWorkspace || !isAdmin(leaver)) return []
-    for (let before = Number.MAX_SAFE_INTEGER; ;) {
-      const page = await registry.list("membership", instanceWorkspace, before, pageLength)
-      const other = page.find((one) => one.id !== leaver.id && isAdmin(one))
-      if (other !== undefined) return [put(other, other.value)]
-      const last = page.at(-1)
-      if (last === undefined) throw new LedgerError("conflict", "this is the last admin of the instance; make another one first")
-      before = last.serial
-    }
+    for await (const other of every(registry, "membership", instanceWorkspace))
+      if (other.id !== leaver.id && isAdmin(other)) return [put(other, other.value)]
+    throw new LedgerError("conflict", "this is the last admin of the instance; make another one first")
   }
 }
 
-const pageLength = 100
+/** An account belongs to whoever makes it: an admin of the instance, or of one workspace, whom no other needs to trust. */
+function realmOf(by: Principal, workspace: string): string {
+  return by.kind === "instance" || (by.kind === "member" && by.presides) ? instanceWorkspace : workspace
+}
 
 function isAdmin({ value: { role, joinedAt } }: Document<"membership">): boolean {
   return role === "admin" && joinedAt !== undefined
@@ -150,12 +153,14 @@ export function targetOf(id: string, { email }: { readonly email: string }) {
 }
 
 /**
- * The id of whoever has an e-mail: the same in every workspace, whether there is an account or not, so that an invitation tells nothing about other workspaces.
- * It stands in entries for ever, so it is made under a key: nobody can find out by trying whose it is.
+ * The id of whoever has an e-mail in a realm, whether there is an account or not, so that an invitation tells nothing about other realms. It stands in entries for ever, so it is made under a key: nobody can find out by trying whose it is.
  */
-export function memberIds(key: Uint8Array): (email: string) => string {
-  return (email) => {
-    const digest = createHmac("sha256", key).update(email.normalize("NFC").toLowerCase()).digest()
+export function memberIds(key: Uint8Array): (email: string, realm: string) => string {
+  return (email, realm) => {
+    const named = realm === instanceWorkspace ? "" : `${realm}\n`
+    const digest = createHmac("sha256", key)
+      .update(`${named}${email.normalize("NFC").toLowerCase()}`)
+      .digest()
     return randomText(idCharacters, (into) => into.set(digest.subarray(0, into.length)))
   }
 }
@@ -166,6 +171,17 @@ const idCharacters = 13
 export async function roleOf(registry: Registry, workspace: string, id: string): Promise<Role | undefined> {
   const membership = await registry.get("membership", workspace, id)
   return membership?.value.joinedAt === undefined ? undefined : membership.value.role
+}
+
+/** All that an account is, and where. */
+export async function rolesOf(
+  registry: Registry,
+  { id, value }: Document<"member">,
+): Promise<readonly { readonly id: string; readonly role: Role }[]> {
+  const roles = await Promise.all(
+    value.workspaces.map(async (workspace) => ({ id: workspace, role: await roleOf(registry, workspace, id) })),
+  )
+  return roles.flatMap(({ id: workspace, role }) => (role === undefined ? [] : [{ id: workspace, role }]))
 }
 
 /** Whether a member has belonged to a workspace, or administered the instance, without a break since then. */

@@ -13,7 +13,8 @@ import type { Workspaces } from "./workspaces.ts"
 
 /** A session that has just been opened. */
 export interface Opened {
-  readonly member: Document<"member">
+  /** The accounts that it speaks for: one, or those that the same person has in several realms with the same password. */
+  readonly members: readonly [Document<"member">, ...Document<"member">[]]
   /** The session's credential, for the cookie. */
   readonly token: string
 }
@@ -25,8 +26,14 @@ export interface Opening {
   readonly changes: readonly Change[]
 }
 
-/** Opens a session of an account, together with what `prepare` makes of the account. Those that are over, or too many, are removed with it. */
-export type Open = (id: string, prepare: (before: Document<"member"> | undefined) => Promise<Opening>) => Promise<Opened>
+/** Of one account: what becomes of it. */
+export interface Preparing {
+  readonly id: string
+  readonly prepare: (before: Document<"member"> | undefined) => Promise<Opening>
+}
+
+/** Opens a session of accounts, together with what becomes of them. Their sessions that are over, or too many, are removed with it. */
+export type Open = (accounts: readonly [Preparing, ...Preparing[]]) => Promise<Opened>
 
 export interface OpeningParts {
   readonly registry: Registry
@@ -38,34 +45,36 @@ export interface OpeningParts {
 }
 
 export function createOpen({ registry, ledger, clock, macOf, workspaces, limits }: OpeningParts): Open {
-  return async (id, prepare) => {
-    const opened = await recordPlanned(ledger, await instanceOf(workspaces), async () => {
-      const before = await registry.get("member", instanceWorkspace, id)
-      const { value, said, changes } = await prepare(before)
+  return async (accounts) => {
+    const memberIds = accounts.map(({ id }) => id)
+    const { token } = await recordPlanned(ledger, await instanceOf(workspaces), async () => {
       const nowMs = clock.now()
       const credential = makeCredential("s", ledger.random)
       const token = formatCredential(credential)
-      const expiresAt = isoTime(nowMs + limits.sessionLifeMs)
-      const about = { memberId: id, createdAt: isoTime(nowMs), expiresAt }
+      const about = { memberIds, createdAt: isoTime(nowMs), expiresAt: isoTime(nowMs + limits.sessionLifeMs) }
       const session = { ...about, mac: macOf(token, boundOf(instanceWorkspace, about)) }
-      const { kept, removed } = await pruned(value.sessions, nowMs)
-      const member = { ...value, sessions: [...kept, credential.id] }
-      const created = actSaid(
-        asMember(id, value),
-        "security.session.create",
-        { id: credential.id, type: "session" },
-        { expiresAt, commitment: commitmentTo(session.mac) },
-        nowMs,
-      )
-      const puts: readonly Change[] = [
-        { kind: "member", workspace: instanceWorkspace, id, version: before?.version ?? 0, value: member },
-        { kind: "session", workspace: instanceWorkspace, id: credential.id, version: 0, value: session },
-      ]
-      return { token, said: [...said, created], changes: [...puts, ...changes, ...removed] }
+      const plans = await Promise.all(accounts.map((account) => planOf(account, credential.id, nowMs)))
+      const removed = new Map(plans.flatMap((plan) => plan.removed).map((one) => [one.id, one]))
+      const recorded = { memberIds, expiresAt: about.expiresAt, commitment: commitmentTo(session.mac) }
+      const target = { id: credential.id, type: "session" }
+      const created = plans.slice(0, 1).map(({ by }) => actSaid(by, "security.session.create", target, recorded, nowMs))
+      const opened = { kind: "session", workspace: instanceWorkspace, id: credential.id, version: 0, value: session } as const
+      const changes = [...plans.flatMap((plan) => plan.changes), opened, ...removed.values()]
+      return { token, said: [...plans.flatMap(({ said }) => said), ...created], changes }
     })
-    const member = await registry.get("member", instanceWorkspace, id)
-    if (member === undefined) throw new Error("an account that was just recorded is not there")
-    return { token: opened.token, member }
+    const members = await Promise.all(memberIds.map((id) => registry.get("member", instanceWorkspace, id)))
+    const [first, ...others] = members.filter((one) => one !== undefined)
+    if (first === undefined) throw new Error("an account that was just recorded is not there")
+    return { token, members: [first, ...others] }
+  }
+
+  async function planOf({ id, prepare }: Preparing, session: string, nowMs: number) {
+    const before = await registry.get("member", instanceWorkspace, id)
+    const { value, said, changes } = await prepare(before)
+    const { kept, removed } = await pruned(value.sessions, nowMs)
+    const account = { ...value, sessions: [...kept, session] }
+    const change: Change = { kind: "member", workspace: instanceWorkspace, id, version: before?.version ?? 0, value: account }
+    return { by: asMember(id, value), said, changes: [change, ...changes], removed }
   }
 
   async function pruned(ids: readonly string[], nowMs: number): Promise<{ kept: readonly string[]; removed: readonly Change[] }> {
@@ -79,6 +88,25 @@ export function createOpen({ registry, ledger, clock, macOf, workspaces, limits 
 export async function sessionsOf(registry: Registry, ids: readonly string[]): Promise<readonly Document<"session">[]> {
   const sessions = await Promise.all(ids.map((id) => registry.get("session", instanceWorkspace, id)))
   return sessions.filter((one) => one !== undefined)
+}
+
+/** The accounts that a session speaks for now: it may have opened some that are not there any more, or that have ended it. */
+export async function accountsOf(registry: Registry, session: Document<"session">): Promise<readonly Document<"member">[]> {
+  const members = await Promise.all(session.value.memberIds.map((id) => registry.get("member", instanceWorkspace, id)))
+  return members.filter((one) => one !== undefined).filter(({ value }) => value.sessions.includes(session.id))
+}
+
+/** What ends with an account, or when it is made anew: sessions of nobody else's, and the token for another password. */
+export async function endingsOf(registry: Registry, member: Document<"member">): Promise<readonly Change[]> {
+  const sessions = await sessionsOf(registry, member.value.sessions)
+  // Those of older versions, which are over, name one account otherwise.
+  const own = sessions.filter(({ value }) => !("memberIds" in value) || value.memberIds.length === 1)
+  return [...own.map(removalOf), ...(await resetRemoval(registry, member))]
+}
+
+export async function resetRemoval(registry: Registry, { value: { resetId } }: Document<"member">): Promise<readonly Change[]> {
+  const setup = resetId === undefined ? undefined : await registry.get("setup", instanceWorkspace, resetId)
+  return setup === undefined ? [] : [removalOf(setup)]
 }
 
 export function removalOf({ kind, workspace, id, version }: Document<"session" | "setup">): Change {

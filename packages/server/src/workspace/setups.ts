@@ -7,9 +7,20 @@ import type { Document } from "../store/store.ts"
 import { actSaid, recordPlanned } from "./acts.ts"
 import { instanceWorkspace } from "./allow.ts"
 import { boundOf, commitmentTo, parseCredential, sameText, type Macs } from "./credential.ts"
-import { makeSetup, targetOf, type NewSetup } from "./members.ts"
-import { asMember, loginFailed, makeInstance, removalOf, sessionsOf, type Open, type Opened, type OpeningParts } from "./opening.ts"
-import type { Passwords } from "./passwords.ts"
+import type { Logins } from "./logins.ts"
+import { makeSetup, rolesOf, targetOf, type NewSetup } from "./members.ts"
+import {
+  asMember,
+  endingsOf,
+  loginFailed,
+  makeInstance,
+  removalOf,
+  sessionsOf,
+  type Open,
+  type Opened,
+  type OpeningParts,
+  type Preparing,
+} from "./opening.ts"
 
 export interface SetupRequest {
   readonly token: string
@@ -28,12 +39,12 @@ export interface Setups {
 export interface SetupParts extends Omit<OpeningParts, "limits" | "macOf"> {
   readonly macs: Macs
   readonly open: Open
-  readonly passwords: Passwords
-  readonly idOf: (email: string) => string
+  readonly idOf: (email: string, realm: string) => string
+  readonly logins: Logins
   readonly limits: { readonly setupLifeMs: number }
 }
 
-export function createSetups({ registry, ledger, clock, macs, workspaces, open, passwords, idOf, limits }: SetupParts): Setups {
+export function createSetups({ registry, ledger, clock, macs, workspaces, open, idOf, logins, limits }: SetupParts): Setups {
   /** Not kept: whoever starts the service is shown it, and another one at the next start, so nothing of it need be on a disk. */
   let first: NewSetup | undefined
 
@@ -62,15 +73,15 @@ export function createSetups({ registry, ledger, clock, macs, workspaces, open, 
     // It is good for one: whoever comes while this is being recorded comes too late, unless it fails.
     first = undefined
     try {
-      const hash = await passwords.hash(password)
-      const id = idOf(email)
+      const chosen = await logins.stretch(email, password)
+      const id = idOf(email, instanceWorkspace)
       await makeInstance(registry, workspaces)
-      return await open(id, async () => {
+      const prepare = async () => {
         // Whoever holds the instance key may have invited somebody, who was faster, or the same person.
         if (await hasMembers()) throw unknownSetup()
         const invited = await registry.get("membership", instanceWorkspace, id)
         const nowMs = clock.now()
-        const value = newMember({ email, name, password: hash, workspace: instanceWorkspace }, nowMs)
+        const value = newMember({ email, name, ...logins.keep(chosen, id), workspace: instanceWorkspace }, nowMs)
         const { createdAt } = value
         const named = name === undefined ? {} : { name }
         const membership = { email, ...named, role: "admin", createdAt, createdBy: id, joinedAt: createdAt } as const
@@ -78,12 +89,13 @@ export function createSetups({ registry, ledger, clock, macs, workspaces, open, 
           asMember(id, value),
           "security.member.create",
           targetOf(id, value),
-          { role: "admin", first: true, commitment: commitmentTo(hash) },
+          { role: "admin", first: true, commitment: commitmentTo(value.password) },
           nowMs,
         )
         const change = { kind: "membership", workspace: instanceWorkspace, id, version: invited?.version ?? 0, value: membership } as const
         return { value, said: [said], changes: [change] }
-      })
+      }
+      return await open([{ id, prepare }])
     } catch (error) {
       first ??= setup
       throw error
@@ -97,7 +109,8 @@ export function createSetups({ registry, ledger, clock, macs, workspaces, open, 
   async function join(setup: Document<"setup">, request: SetupRequest): Promise<Opened> {
     const { memberId } = setup.value
     const invitation = await invitationOf(setup)
-    if (request.email !== undefined && idOf(request.email) !== memberId)
+    const realms = [instanceWorkspace, setup.workspace]
+    if (request.email !== undefined && !realms.some((realm) => idOf(request.email ?? "", realm) === memberId))
       throw new LedgerError("invalid_field", "email must be the one that was invited, or be left out")
     await makeInstance(registry, workspaces)
     const opened = await openInvited(setup, invitation, request)
@@ -105,7 +118,7 @@ export function createSetups({ registry, ledger, clock, macs, workspaces, open, 
       const before = await invitationOf(setup)
       const nowMs = clock.now()
       const { setupId: _, ...kept } = before.value
-      const by = asMember(memberId, opened.member.value)
+      const by = asMember(memberId, opened.members[0].value)
       const said = actSaid(by, "security.member.join", targetOf(memberId, kept), { role: kept.role }, nowMs)
       const value = { ...kept, joinedAt: isoTime(nowMs) }
       const change = { kind: "membership", workspace: setup.workspace, id: before.id, version: before.version, value } as const
@@ -114,33 +127,27 @@ export function createSetups({ registry, ledger, clock, macs, workspaces, open, 
     return opened
   }
 
-  /** Signs in whoever is invited: with a password to choose for whoever has no account, with their own for whoever has one. */
-  function openInvited(
-    { workspace, value: { memberId } }: Document<"setup">,
+  /** Signs in whoever is invited: with a password to choose for whoever has no account in this realm, with their own for whoever has one. */
+  async function openInvited(
+    { workspace, value: { memberId: id } }: Document<"setup">,
     invitation: Document<"membership">,
     request: SetupRequest,
   ): Promise<Opened> {
     const { email, name = request.name } = invitation.value
-    let chosen: string | undefined
-    let proven: string | undefined
-    return open(memberId, async (before) => {
-      if (before === undefined) {
-        chosen ??= await passwords.hash(request.password)
-        const nowMs = clock.now()
-        const value = newMember({ email, name, password: chosen, workspace }, nowMs)
-        const said = actSaid(
-          asMember(memberId, value),
-          "security.member.create",
-          targetOf(memberId, value),
-          { commitment: commitmentTo(chosen) },
-          nowMs,
-        )
-        return { value, said: [said], changes: [] }
+    const given = await logins.stretch(email, request.password)
+    const prepare: Preparing["prepare"] = async (before) => {
+      if (before !== undefined && (await rolesOf(registry, before)).length > 0) {
+        if (!given.fits(id, before.value.password)) throw loginFailed()
+        return { value: { ...before.value, workspaces: [...new Set([...before.value.workspaces, workspace])] }, said: [], changes: [] }
       }
-      if (before.value.password !== proven && !(await passwords.check(request.password, before.value.password))) throw loginFailed()
-      proven = before.value.password
-      return { value: { ...before.value, workspaces: [...new Set([...before.value.workspaces, workspace])] }, said: [], changes: [] }
-    })
+      // One that belongs nowhere is nobody's, whoever has made it and whatever its password is.
+      const nowMs = clock.now()
+      const value = newMember({ email, name, ...logins.keep(given, id), workspace }, nowMs)
+      const recorded = { commitment: commitmentTo(value.password) }
+      const said = actSaid(asMember(id, value), "security.member.create", targetOf(id, value), recorded, nowMs)
+      return { value, said: [said], changes: before === undefined ? [] : await endingsOf(registry, before) }
+    }
+    return open([{ id, prepare }])
   }
 
   async function invitationOf({ id, workspace, value }: Document<"setup">): Promise<Document<"membership">> {
@@ -149,16 +156,21 @@ export function createSetups({ registry, ledger, clock, macs, workspaces, open, 
     return membership
   }
 
-  async function replacePassword(setup: Document<"setup">, fresh: string): Promise<Opened> {
-    const password = await passwords.hash(fresh)
-    return open(setup.value.memberId, async (before) => {
-      if (before?.value.resetId !== setup.id) throw unknownSetup()
-      const { resetId: _, ...kept } = before.value
-      const ended = (await sessionsOf(registry, kept.sessions)).map(removalOf)
-      const recorded = { commitment: commitmentTo(password) }
-      const said = actSaid(asMember(before.id, kept), "security.password.replace", targetOf(before.id, kept), recorded, clock.now())
-      return { value: { ...kept, password, sessions: [] }, said: [said], changes: [...ended, removalOf(setup)] }
-    })
+  async function replacePassword({ id: setupId, ...setup }: Document<"setup">, fresh: string): Promise<Opened> {
+    const { memberId: id } = setup.value
+    const found = await registry.get("member", instanceWorkspace, id)
+    if (found === undefined) throw unknownSetup()
+    const chosen = await logins.stretch(found.value.email, fresh)
+    const prepare: Preparing["prepare"] = async (before) => {
+      if (before?.value.resetId !== setupId) throw unknownSetup()
+      const { resetId: _, ...rest } = before.value
+      const ended = (await sessionsOf(registry, rest.sessions)).map(removalOf)
+      const value = { ...rest, ...logins.keep(chosen, id), sessions: [] }
+      const recorded = { commitment: commitmentTo(value.password) }
+      const said = actSaid(asMember(id, rest), "security.password.replace", targetOf(id, rest), recorded, clock.now())
+      return { value, said: [said], changes: [...ended, removalOf({ ...setup, id: setupId })] }
+    }
+    return open([{ id, prepare }])
   }
 
   function refuseExpired(expiresAt: string): void {
@@ -170,15 +182,13 @@ export function createSetups({ registry, ledger, clock, macs, workspaces, open, 
   }
 }
 
-interface NewMember {
-  readonly email: string
+interface NewMember extends Pick<MemberDocument, "email" | "password" | "login"> {
   readonly name: string | undefined
-  readonly password: string
   readonly workspace: string
 }
 
-function newMember({ email, name, password, workspace }: NewMember, nowMs: number): MemberDocument {
-  return { email, ...(name === undefined ? {} : { name }), password, createdAt: isoTime(nowMs), workspaces: [workspace], sessions: [] }
+function newMember({ name, workspace, ...known }: NewMember, nowMs: number): MemberDocument {
+  return { ...known, ...(name === undefined ? {} : { name }), createdAt: isoTime(nowMs), workspaces: [workspace], sessions: [] }
 }
 
 function unknownSetup(): LedgerError {

@@ -69,6 +69,7 @@ export function memberEndpoints(service: Service): readonly ServiceEndpoint[] {
         permit(caller, "administer", workspaceId)
         permitWriting(service, workspaceId)
         await service.members.remove(caller, await service.workspaces.get(workspaceId), memberId)
+        if (service.halted(instanceWorkspace) === undefined) await service.accounts.removeIfNowhere(caller, memberId)
         return { status: 204 }
       },
     }),

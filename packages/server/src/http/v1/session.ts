@@ -2,6 +2,7 @@
 
 import type { Session as WireSession } from "@tallystick/client/wire"
 import { LedgerError, type ErrorCode } from "../../error.ts"
+import type { Role } from "../../store/documents.ts"
 import type { Document } from "../../store/store.ts"
 import type { Opened } from "../../workspace/opening.ts"
 import { instanceWorkspace, type MemberPrincipal } from "../../workspace/allow.ts"
@@ -18,9 +19,9 @@ export function sessionEndpoints(service: Service): readonly ServiceEndpoint[] {
   const cookie = sessionCookie(service.publicUrl)
   const bodyBytesMax = service.limits.signInBytesMax
   const lifeSeconds = Math.floor(service.limits.sessionLifeMs / 1000)
-  const opened = async ({ member: account, token }: Opened): Promise<Answer> => ({
+  const opened = async ({ members, token }: Opened): Promise<Answer> => ({
     status: 200,
-    body: await sessionJson(service, account),
+    body: await sessionJson(service, members),
     headers: { "set-cookie": cookie.set(token, lifeSeconds) },
   })
   return [
@@ -54,7 +55,17 @@ export function sessionEndpoints(service: Service): readonly ServiceEndpoint[] {
       summary: "Who is signed in, and where they belong to",
       access: member,
       answers: { 200: Session },
-      handle: async ({ caller }) => ({ status: 200, body: await sessionJson(service, await service.accounts.get(signedIn(caller).id)) }),
+      async handle({ caller }) {
+        const { id, sessionId } = signedIn(caller)
+        const accounts = await service.accounts.signedIn(sessionId)
+        return {
+          status: 200,
+          body: await sessionJson(
+            service,
+            accounts.toSorted((one, other) => Number(other.id === id) - Number(one.id === id)),
+          ),
+        }
+      },
     }),
     endpoint({
       method: "DELETE",
@@ -112,9 +123,17 @@ function signedIn(caller: Caller): MemberPrincipal {
   return caller
 }
 
-async function sessionJson({ accounts }: Service, account: Document<"member">): Promise<WireSession> {
-  const { email, name } = account.value
-  const workspaces = await accounts.workspacesOf(account)
-  const instanceAdmin = workspaces.some(({ id, role }) => id === instanceWorkspace && role === "admin")
-  return { member: { id: account.id, email, ...(name === undefined ? {} : { name }), instanceAdmin }, workspaces }
+/** Of several accounts the first is shown, and all workspaces that any of them belongs to. */
+async function sessionJson({ accounts }: Service, members: readonly Document<"member">[]): Promise<WireSession> {
+  const [first] = members
+  if (first === undefined) throw new LedgerError("unauthorized", sentences.unauthorized)
+  const { email, name } = first.value
+  const roles = new Map<string, Role>()
+  for (const { id, role } of (await Promise.all(members.map((member) => accounts.workspacesOf(member)))).flat())
+    if (role === "admin" || !roles.has(id)) roles.set(id, role)
+  const instanceAdmin = roles.get(instanceWorkspace) === "admin"
+  return {
+    member: { id: first.id, email, ...(name === undefined ? {} : { name }), instanceAdmin },
+    workspaces: [...roles].map(([id, role]) => ({ id, role })),
+  }
 }
