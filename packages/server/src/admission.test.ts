@@ -53,13 +53,25 @@ test("so much is under way in all and of one workspace, and workspaces take turn
   for (const name of ["acme 1", "acme 2", "beta 1"]) ask(name)
   assert.deepEqual(under(), ["greedy 1", "greedy 2", "acme 1"])
   for (const name of ["greedy 1", "acme 1", "greedy 2", "greedy 3"]) await end(name)
-  assert.deepEqual(began, ["greedy 1", "greedy 2", "acme 1", "greedy 3", "acme 2", "beta 1", "greedy 4"])
+  assert.deepEqual(began, ["greedy 1", "greedy 2", "acme 1", "acme 2", "beta 1", "greedy 3", "greedy 4"])
   while (under().length > 0) await end(under()[0] ?? "")
   assert.equal(began.length, 23, "everything had its turn")
   assert.deepEqual(
     began.slice(7),
     Array.from({ length: 16 }, (_, at) => `greedy ${at + 5}`),
   )
+})
+
+test("who comes while another's work is under way is next, however many of the other's wait, and comes again after one of them", async () => {
+  const { ask, end, began } = openWork({ atOnceMax: 1 })
+  for (let at = 1; at <= 5; at++) ask(`greedy ${at}`)
+  ask("acme 1")
+  await end("greedy 1")
+  await end("acme 1")
+  ask("acme 2")
+  await end("greedy 2")
+  await end("acme 2")
+  assert.deepEqual(began, ["greedy 1", "acme 1", "greedy 2", "acme 2", "greedy 3"])
 })
 
 test("work that fails gives its place back, and the failure is the asker's", async () => {
@@ -119,6 +131,6 @@ test("when too much waits, the workspace with the most loses its newest, and no 
   while (under().length > 0) await end(under()[0] ?? "")
   assert.deepEqual(
     [...outcomes].filter(([, outcome]) => outcome === "done").map(([name]) => name),
-    ["greedy 1", "greedy 2", "acme 1", "beta 1", "greedy 3"],
+    ["greedy 1", "acme 1", "beta 1", "greedy 2", "greedy 3"],
   )
 })

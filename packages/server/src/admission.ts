@@ -50,6 +50,8 @@ export function createAdmission(clock: Clock, options: AdmissionOptions): Admiss
     const left = (running.get(workspace) ?? 0) - 1
     if (left > 0) running.set(workspace, left)
     else running.delete(workspace)
+    // Not when it began: who has come meanwhile was not served, and goes before it.
+    line.goBehind(workspace)
     for (let next = line.next(mayBegin); next !== undefined; next = line.next(mayBegin)) {
       begin(next.workspace)
       next.begin()
@@ -76,6 +78,7 @@ interface Line {
   wait(workspace: string, signal: AbortSignal | undefined): Promise<void>
   /** Takes out the first of the workspace whose turn it is, of those that may begin; the workspace then goes behind the others. */
   next(mayBegin: (workspace: string) => boolean): Waiting | undefined
+  goBehind(workspace: string): void
 }
 
 function createLine(clock: Clock, { waitingMax, waitMs, of }: AdmissionOptions): Line {
@@ -84,12 +87,11 @@ function createLine(clock: Clock, { waitingMax, waitMs, of }: AdmissionOptions):
   const queues = new Map<string, Set<Waiting>>()
   let isExpiring = false
 
-  const leave = (one: Waiting): Set<Waiting> => {
+  const leave = (one: Waiting): void => {
     waiting.delete(one)
-    const queue = queues.get(one.workspace) ?? new Set()
-    queue.delete(one)
-    if (queue.size === 0) queues.delete(one.workspace)
-    return queue
+    const queue = queues.get(one.workspace)
+    queue?.delete(one)
+    if (queue?.size === 0) queues.delete(one.workspace)
   }
   const refuse = (one: Waiting): void => {
     leave(one)
@@ -131,14 +133,19 @@ function createLine(clock: Clock, { waitingMax, waitMs, of }: AdmissionOptions):
     next(mayBegin) {
       for (const [workspace, [first]] of queues) {
         if (first === undefined || !mayBegin(workspace)) continue
-        const queue = leave(first)
-        queues.delete(workspace)
-        if (queue.size > 0) queues.set(workspace, queue)
+        leave(first)
+        moveToEnd(queues, workspace)
         return first
       }
       return undefined
     },
+    goBehind: (workspace) => moveToEnd(queues, workspace),
   }
+}
+
+function moveToEnd<T>(queues: Map<string, T>, workspace: string): void {
+  const queue = queues.get(workspace)
+  if (queue !== undefined && queues.delete(workspace)) queues.set(workspace, queue)
 }
 
 function longest(queues: ReadonlyMap<string, ReadonlySet<Waiting>>): ReadonlySet<Waiting> {
