@@ -8,7 +8,7 @@ export interface Dictionary {
   has(token: string): boolean
   /** All tokens that begin so; undefined when they are too many to be asked for one by one. */
   beginning(token: string): readonly string[] | undefined
-  /** How large the lists of these tokens are, to some pages: no posting is read. */
+  /** How large the lists of these tokens are, to some pages: no posting is read. What is named twice is walked twice. */
   listBytes(ranges: readonly TokenRange[]): number
 }
 
@@ -73,9 +73,8 @@ function createSizes(database: DatabaseSync): (ranges: readonly TokenRange[]) =>
      )), 0) AS leaves FROM segments WHERE id IS NOT NULL`,
   )
   return (ranges) => {
-    const distinct = new Map(ranges.map((range) => [`${range.isStart} ${folded(range.token)}`, range]))
     let bytes = 0
-    for (const { token, isStart } of distinct.values()) {
+    for (const { token, isStart } of ranges) {
       const first = Buffer.from(mainIndex + folded(token))
       const last = isStart ? Buffer.concat([first, afterAll]) : first
       bytes += leafBytes * Number(leaves.get(first, last)?.["leaves"])

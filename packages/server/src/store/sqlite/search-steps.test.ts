@@ -122,3 +122,20 @@ test("starts that too many entries have are refused before they are gathered, an
   for (const nobody of [about("nobody"), about("ad"), about("ada", "robot"), { ...about("ada"), projectIds: ["cor"] }])
     assert.deepEqual(await find(nobody), { sequences: [], hasMore: false, total: 0 })
 })
+
+test("a start that is gathered three times is measured three times: for a person as the actor, as the target, and as both", async () => {
+  const [ada, bob] = [
+    { id: "ada", type: "user" },
+    { id: "bob", type: "user" },
+  ]
+  const tokens = [
+    partyToken(number, "actor", "core", ada),
+    partyToken(number, "actor", "core", bob),
+    partyToken(number, "target", "core", bob),
+  ]
+  const { search } = await openIndex(5000, `'${number}#o ${tokens.join(" ")} ${number}:w' || sequence`, 200_000)
+  const find = (id: string) =>
+    search.find("acme", { ...wanted(word("w", { isPrefix: true })), projectIds: ["core"], subject: { id, types: ["user"] } }, 5001, 10)
+  assert.equal((await find("ada"))?.total, 5000)
+  await assert.rejects(find("bob"), { code: "invalid_field" })
+})
