@@ -492,6 +492,23 @@ test("what the service says of itself is apart, and nobody else can say it", asy
     assert.equal((await find(shop.reader, shop.path, parameters)).total, total, JSON.stringify(parameters))
 })
 
+test("administrative entries stand between: two rows need not be linked, and includeSystem=true shows the whole chain", async () => {
+  const shop = await makeWorkspace(service)
+  await writeAll(shop, { one: {} })
+  await makeKey(service, shop.id, { scopes: ["read"] })
+  await writeAll(shop, { two: {} })
+  const [later, earlier] = (await find(shop.reader, shop.path, {})).events
+  assert.ok(later !== undefined && earlier !== undefined && later.sequence === earlier.sequence + 2)
+  assert.notEqual(later.previousHash, earlier.hash)
+  const { events } = await find(shop.reader, shop.path, { projectId: "all", includeSystem: true, storage: "all" })
+  assert.equal(events.length, later.sequence)
+  const { ledgerId } = (await shop.reader.get(shop.path)).json<{ ledgerId: string }>()
+  assert.deepEqual(
+    events.map(({ previousHash }) => previousHash),
+    [...events.slice(1).map(({ hash }) => hash), ledgerId],
+  )
+})
+
 test("one workspace never finds what is another's", async () => {
   const shop = await makeWorkspace(service)
   await writeAll(shop, { theirs: { actor: ada, metadata: { note: "zebra crossing" } } })

@@ -164,7 +164,7 @@ export interface Receipt {
 /** An entry of the ledger, as queries show it. */
 export interface Entry {
   readonly id: string
-  /** Its place in the chain, from 1. */
+  /** Its place in the chain, from 1. The service's own entries have places too, so two neighbours of a list need not be linked: see `includeSystem`. */
   readonly sequence: number
   readonly kind: Open<Kind>
   readonly workspaceId: string
@@ -244,7 +244,7 @@ export interface EventsQuery {
   /** Entries below this sequence; 0 begins at the newest. */
   readonly cursor: number
   readonly limit: number
-  /** Show the entries that the service writes about itself as well. */
+  /** Show the entries that the service writes about itself as well: with `projectId` and `storage` `all`, that is the whole chain. */
   readonly includeSystem: boolean
   readonly include?: "proof"
 }

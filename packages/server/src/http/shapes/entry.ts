@@ -18,7 +18,14 @@ import { Time } from "./time.ts"
 /** The members of an entry, which one of a page has as well. */
 export const entryFields = {
   id: EventId,
-  sequence: Type.Integer({ minimum: 1 }),
+  sequence: Type.Integer({
+    minimum: 1,
+    docs: {
+      description:
+        "The place in the chain. The service's own entries have places too, so two neighbours of a list need not be linked: projectId=all with " +
+        "includeSystem=true and storage=all shows the whole chain.",
+    },
+  }),
   kind: open(kinds),
   workspaceId: Type.String(),
   projectId: Type.String(),

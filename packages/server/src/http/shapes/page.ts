@@ -37,7 +37,7 @@ export const EventsQuery = shapeOf<WireEventsQuery>()(
     to: Type.Optional(Time),
     cursor: Cursor,
     limit: Limit,
-    includeSystem: Type.Boolean({ default: false }),
+    includeSystem: Type.Boolean({ default: false, docs: { description: "Show the entries of administrative acts and keys as well" } }),
     include: Include,
   }),
 )
