@@ -1,4 +1,6 @@
 import assert from "node:assert/strict"
+import { once } from "node:events"
+import { request } from "node:http"
 import { after, test } from "node:test"
 import { readChain } from "../chain.ts"
 import { eventFor, eventually, makeWorkspace, startService, type Service, type Workspace } from "../service.ts"
@@ -59,6 +61,34 @@ test("a workspace's searches hold up no list of another, and its searches for a 
     else assert.deepEqual([reply.json().error, Number(reply.headers.get("retry-after")) >= 1], ["overloaded", true])
   }
   for (const { reader, id } of [greedy, other]) await readChain(reader, id)
+})
+
+test("searches whose clients have hung up cost nothing any more", async () => {
+  const service = await start({ TALLYSTICK_LIMIT_SEARCH_TIMEOUT_MS: "60000" })
+  const { reader, path, id } = await wordyWorkspace(service)
+  let year = 2030
+  const target = () => `${path}/events?query=${broad}&limit=1&to=${year++}-01-01T00:00:00Z`
+  const timeOne = async (): Promise<number> => {
+    const started = performance.now()
+    assert.equal((await reader.get(target())).status, 200)
+    return performance.now() - started
+  }
+  const quiet: number[] = []
+  for (let at = 0; at < 5; at++) quiet.push(await timeOne())
+  const quietMs = quiet.toSorted((a, b) => a - b)[2] ?? 0
+
+  const headers = { authorization: `Bearer ${reader.bearer}` }
+  const sent = Array.from({ length: 80 }, () => request(service.url + target(), { headers, agent: false }).on("error", () => {}))
+  const answered = Promise.race(sent.map((one) => once(one, "response")))
+  for (const one of sent) one.end()
+  await answered
+  for (const one of sent) one.destroy()
+  const afterMs = await timeOne()
+  assert.ok(
+    afterMs < quietMs * 15,
+    `${Math.round(afterMs)} ms behind 80 searches that nobody waits for; ${Math.round(quietMs)} ms without them`,
+  )
+  await readChain(reader, id)
 })
 
 test("a search that could not be answered in time is refused with what to do about it, and lists and rare words are found", async () => {
