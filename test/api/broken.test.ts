@@ -1,7 +1,8 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { damage, type Damage } from "../promises/damaged.ts"
-import { eventFor, makeKey, makeWorkspace, startService } from "../service.ts"
+import { expectChain } from "../chain.ts"
+import { eventFor, eventually, makeKey, makeWorkspace, startService, type Client } from "../service.ts"
 import { expectRows, type Row } from "./table.ts"
 
 // An entry that somebody has changed on the disk may not be able to say any more which project it is of. It is shown as broken to those who reach every
@@ -48,4 +49,25 @@ test("a key for one project sees nothing of another project's entry, also once t
     await expectRows([...outOfReach(what), shown, { ...shown, as: owner, ...(!saysProject && { gets: "404 not_found", shows: {} }) }])
   }
   assert.equal(await service.end(), 0)
+})
+
+test("a batch to a workspace that is halted fails as a whole, however little of it goes there", async () => {
+  const quick = { TALLYSTICK_LIMIT_AUDIT_ENTRIES_PER_SECOND: "20000", TALLYSTICK_LIMIT_AUDIT_ROUND_EVERY_MS: "100" }
+  await using service = await startService({ environment: quick })
+  const [broken, sound] = [await makeWorkspace(service), await makeWorkspace(service)]
+  const { receipt } = (await broken.writer.write(eventFor(broken.id))).json<{ receipt: string }>()
+  damage(service.data, receipt, "the body")
+  const send = (by: Client, workspaces: readonly string[]) =>
+    by.post("/v1/events/batch", {
+      events: [{ idempotencyKey: "x" }, ...workspaces.map((id) => ({ ...eventFor(id), idempotencyKey: crypto.randomUUID() }))],
+    })
+  await eventually("it is halted", async () => ((await send(broken.writer, [broken.id])).status === 503 ? true : undefined))
+  const reply = await send(broken.writer, [broken.id])
+  assert.equal(reply.json().error, "integrity_failure", reply.text)
+  const other = await send(sound.writer, [sound.id, broken.id])
+  assert.deepEqual(
+    [other.status, other.json().results.map(({ error }: { error?: string }) => error)],
+    [202, ["invalid_field", undefined, "workspace_forbidden"]],
+  )
+  await expectChain(service.root, sound.id)
 })

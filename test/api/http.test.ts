@@ -57,6 +57,20 @@ async function expectRaw(rows: readonly RawRow[]): Promise<readonly RawExchange[
   return exchanges
 }
 
+test("an Authorization that is no bearer is refused also where none is needed", async () => {
+  const sent = (authorization: string): Row => ({
+    about: authorization,
+    as: service.client(),
+    ask: `GET ${openPath}`,
+    headers: { authorization },
+    gets: "401 unauthorized",
+  })
+  await expectRows([
+    { as: service.client(), ask: `GET ${openPath}`, gets: 200 },
+    ...["Basic x", "Basic YTpi", "Bearer", "Bearer a b", acme.reader.bearer ?? "", "x"].map(sent),
+  ])
+})
+
 test("what is no HTTP is answered as JSON all the same", async () => {
   const broken = (about: string, send: RawRow["send"]): RawRow => ({ about, send, gets: ["400 bad_request"] })
   const get = "GET /healthz HTTP/1.1\r\nConnection: close\r\n"

@@ -205,6 +205,28 @@ test("headers that do not come, and bodies that do not, are given up", async () 
   assert.deepEqual(house.logged, [])
 })
 
+test("headers that do not come are given up long before a body would be", async () => {
+  await using house = await openServer({ limits: { headersTimeoutMs: 200, bodyTimeoutMs: 20_000 } })
+  const start = performance.now()
+  assert.equal((await house.send("GET /ok HTTP/1.1\r\nHost:", { end: false })).status, 408)
+  assert.ok(performance.now() - start < 10_000, "as long as a body may take")
+})
+
+test("a connection beyond the limit is closed, and those that are there are served on", async () => {
+  await using house = await openServer({ limits: { connectionsMax: 2 } })
+  const [first, second] = [await house.dial(), await house.dial()]
+  const third = collect(await house.dial())
+  await third.closed
+  assert.equal(third.text, "")
+  for (const socket of [first, second]) {
+    const received = collect(socket)
+    socket.end("GET /ok HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    await received.closed
+    assert.match(received.text, /^HTTP\/1.1 200 /)
+  }
+  assert.equal((await house.send("GET /ok HTTP/1.1\r\nHost: localhost\r\n\r\n")).status, 200, "there is room again")
+})
+
 test("a client that takes nothing of its answer is let go", async () => {
   await using house = await openServer({ limits: { stillTimeoutMs: 300 } })
   const socket = await house.dial()
