@@ -12,7 +12,9 @@ const pageBytesMax = 4 * 1024 * 1024
 const entries = 40
 
 const service = await startService({
-  environment: { NODE_OPTIONS: `--import=${join(import.meta.dirname, "stretches.mjs")}`, TALLYSTICK_LIMIT_PAGE_WAIT_MS: "60000" },
+  program: join(import.meta.dirname, "measured-turns.ts"),
+  arguments: [],
+  environment: { TALLYSTICK_LIMIT_READ_WAIT_MS: "60000" },
 })
 after(() => service[Symbol.asyncDispose]())
 const acme = await makeWorkspace(service)
@@ -30,14 +32,12 @@ await eventually(
   60_000,
 )
 
-/** What it takes to hear who else is there, at worst, in milliseconds of the processor since the last time. */
-async function longestStretch(): Promise<number> {
-  const said = service.log().length
+/** What it took to hear who else was there, at worst, in milliseconds of the processor since the last time. */
+async function longestTurn(): Promise<number> {
+  const said = service.output().length
   service.process.kill("SIGUSR2")
-  const [, longestMs] = await eventually(
-    "the longest stretch",
-    async () => /"longestMs":([0-9.]+)\}/.exec(service.log().slice(said)) ?? undefined,
-  )
+  const look = async () => /longest turn: ([0-9.]+) ms/.exec(service.output().slice(said)) ?? undefined
+  const [, longestMs] = await eventually("the longest turn", look)
   return Number(longestMs)
 }
 
@@ -68,17 +68,32 @@ for (const include of ["", "&include=proof"]) {
   })
 }
 
+test("neither receipts nor an evidence pack of large entries hold the thread", async () => {
+  const { events } = (await acme.reader.get(path)).json<EventsPage>()
+  const receiptIds = events.map(({ receipt }) => receipt)
+  await longestTurn()
+  const looked = await Promise.all([...receiptIds, ...receiptIds].map((receipt) => acme.reader.get(`${acme.path}/receipts/${receipt}`)))
+  assert.ok(looked.every((reply) => reply.json().verified === true))
+  const ofReceipts = await longestTurn()
+  const made = await acme.reader.post(`${acme.path}/evidence-packs`, { title: "Large", receiptIds })
+  assert.equal(made.status, 201, made.text)
+  const download = await acme.reader.get(`${acme.path}/evidence-packs/${made.json().packId}/download?format=json`)
+  assert.equal(download.status, 200)
+  const ofPacks = await longestTurn()
+  assert.ok(ofReceipts < 50 && ofPacks < 50, `the thread worked ${ofReceipts} and ${ofPacks} ms without hearing who else was there`)
+})
+
 test("many large pages at once neither hold the thread nor fill the memory", async () => {
-  await longestStretch()
+  await longestTurn()
   const before = await peakMegabytes()
   const replies = await Promise.all(Array.from({ length: 16 }, (): Promise<Reply> => acme.reader.get(`${path}&include=proof`)))
   assert.deepEqual(
     replies.map(({ status }) => status),
     Array.from(replies, () => 200),
   )
-  const stretchMs = await longestStretch()
+  const turnMs = await longestTurn()
   const grown = (await peakMegabytes()) - before
-  assert.ok(stretchMs < 50, `the thread worked ${stretchMs} ms without hearing who else was there`)
+  assert.ok(turnMs < 50, `the thread worked ${turnMs} ms without hearing who else was there`)
   assert.ok(grown < 250, `${Math.round(grown)} MB more were resident`)
   await expectChain(acme.reader, acme.id)
 })

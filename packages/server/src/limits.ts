@@ -37,7 +37,7 @@ export interface Limits {
   readonly turnBytesMax: number
   /** Bodies that have arrived and wait for that: three tenths of a second of work. */
   readonly turnsWaitingBytesMax: number
-  /** Work on large bodies that is done before the next requests are heard. What cannot be divided, one event of 256 KiB, takes up to 40 ms. */
+  /** Work on large bodies, pages and packs that is done before the next requests are heard. What cannot be divided, one event of 256 KiB, takes up to 40 ms. */
   readonly pieceMs: number
   /** Connections at once, of some 20 KB each: more than the machines that write to one ledger, fewer than a process may have files. */
   readonly connectionsMax: number
@@ -85,14 +85,12 @@ export interface Limits {
   readonly recheckEntries: number
   /** A page of entries ends before it is larger, after one entry at least: what a client takes in a second, and a telephone can hold. */
   readonly pageBytesMax: number
-  /** Of the entries of pages that are looked at before the next requests are heard: some milliseconds of work. */
-  readonly pageTurnBytesMax: number
-  /** Pages that are built, in all and of one workspace: more would only share the same thread, and each holds some megabytes. */
-  readonly pagesAtOnceMax: number
-  readonly pagesOfWorkspaceMax: number
-  /** Pages that wait for that: a request's memory each, some kilobytes; and how long, which is less than a client does. */
-  readonly pagesWaitingMax: number
-  readonly pageWaitMs: number
+  /** Pages, receipts and tiles that are read, in all and of one workspace: more would only share the same thread, and a page holds some megabytes. */
+  readonly readsAtOnceMax: number
+  readonly readsOfWorkspaceMax: number
+  /** What waits for that: a request's memory each, some kilobytes; and how long, which is less than a client does. */
+  readonly readsWaitingMax: number
+  readonly readWaitMs: number
   /** Entries of an evidence pack: more are an export. */
   readonly packReceiptsMax: number
   /** Its bytes: what a browser can still check, and far below what a ZIP can say. */
@@ -175,11 +173,10 @@ export const defaultLimits: Limits = {
   auditRoundEveryMs: 60_000,
   recheckEntries: 1000,
   pageBytesMax: 4 * 1024 * 1024,
-  pageTurnBytesMax: 64 * 1024,
-  pagesAtOnceMax: 8,
-  pagesOfWorkspaceMax: 4,
-  pagesWaitingMax: 2000,
-  pageWaitMs: 5000,
+  readsAtOnceMax: 8,
+  readsOfWorkspaceMax: 4,
+  readsWaitingMax: 2000,
+  readWaitMs: 5000,
   packReceiptsMax: 10_000,
   packBytesMax: 1024 * 1024 * 1024,
   packsAtOnceMax: 4,

@@ -130,14 +130,15 @@ async function start(
     report: reportTo(metrics, watching, filing),
   })
   const parts = { registry: store.registry, ledger, clock: systemClock, keyring }
+  const shared = sharedOf(limits)
   const service: Service = {
     store,
+    ...shared,
     ledger,
     ...administered({ ...parts, limits, keyRequestsPerMinute: config.keyRequestsPerMinute, host: new URL(address.url).hostname }, rootKeys),
-    queries: createQueries({ store, limits, find: findOf(store, limits, filing), ...pagingOf(limits) }),
+    queries: createQueries({ store, limits, find: findOf(store, limits, filing), ...shared }),
     logKeys: createLogKeys({ ...parts, journal: store.journal, index: store.index, limits, seal: (workspace) => watching.seal(workspace) }),
-    packs: createPacks({ ...parts, store, limits, seal: (workspace) => watching.seal(workspace) }),
-    signIns: createSignIns(systemClock, limits),
+    packs: createPacks({ ...parts, ...shared, store, limits, seal: (workspace) => watching.seal(workspace) }),
     clock: systemClock,
     limits,
     metrics,
@@ -188,7 +189,7 @@ async function listen(config: Config, service: Service, log: Logger, version: st
     guard: guard(service),
     hold: createBodyRoom(limits),
     turn: turnOf(service, createTurns(limits)),
-    pace: createPace(clock, limits.pieceMs),
+    pace: service.pace,
     unknownResource,
     limits,
     clock,
@@ -225,13 +226,13 @@ function findOf({ search }: Store, limits: Limits, filing: FilingBeside): Find {
   return createFind({ search, clock: systemClock, limits, file: (workspace) => filing.catchUp(workspace) })
 }
 
-/** How many pages are built at once, and how they share the thread. */
-function pagingOf({ pagesAtOnceMax, pagesOfWorkspaceMax, pagesWaitingMax, pageWaitMs, pageTurnBytesMax }: Limits) {
-  const turns = createTurns({ turnBytesMax: pageTurnBytesMax, turnsWaitingBytesMax: Number.POSITIVE_INFINITY })
-  const counts = { atOnceMax: pagesAtOnceMax, perWorkspaceMax: pagesOfWorkspaceMax, waitingMax: pagesWaitingMax, waitMs: pageWaitMs }
+/** What all requests share: the places of those that read or sign in, and the thread. */
+function sharedOf(limits: Limits): Pick<Service, "reading" | "pace" | "signIns"> {
+  const { readsAtOnceMax: atOnceMax, readsOfWorkspaceMax: perWorkspaceMax, readsWaitingMax: waitingMax, readWaitMs: waitMs } = limits
   return {
-    building: createAdmission(systemClock, { ...counts, of: "pages" }),
-    pace: (bytes: number, signal: AbortSignal | undefined) => turns.take(bytes, () => signal?.throwIfAborted()),
+    reading: createAdmission(systemClock, { atOnceMax, perWorkspaceMax, waitingMax, waitMs, of: "pages and receipts" }),
+    pace: createPace(systemClock, limits.pieceMs),
+    signIns: createSignIns(systemClock, limits),
   }
 }
 

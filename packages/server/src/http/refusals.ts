@@ -43,8 +43,8 @@ export function refusalsOf(endpoint: ServiceEndpoint): readonly ErrorCode[] {
     // A download is recorded, so it is refused whenever writing is.
     [isChange || names("/download"), "overloaded", "storage_full", "read_only", "integrity_failure"],
     [names("/evidence-packs"), "integrity_failure"],
-    // More is searched for, or more pages are asked for, than can be answered in time.
-    [names("/events") || names("/activity"), "overloaded"],
+    // More is searched for, or read, than can be in time.
+    [["/events", "/activity", "/receipts/", "/tile/"].some(names), "overloaded"],
   ]
   return [...new Set(codes.flatMap(([holds, ...these]) => (holds ? these : [])))]
 }

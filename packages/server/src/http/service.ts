@@ -1,10 +1,12 @@
 // What the endpoints work with, and the questions that more than one of them asks.
 
+import type { Admission } from "../admission.ts"
 import type { Clock } from "../clock.ts"
 import { LedgerError } from "../error.ts"
 import type { AuditSummary } from "../followers/auditor.ts"
 import type { Ledger } from "../ledger/ledger.ts"
 import type { Limits } from "../limits.ts"
+import type { Pace } from "../pace.ts"
 import type { Queries } from "../query/search.ts"
 import type { Document, Store } from "../store/store.ts"
 import { mayTouch, refusal, type Access, type Action, type Principal, type TokenType } from "../workspace/allow.ts"
@@ -34,6 +36,10 @@ export interface Service {
   readonly logKeys: LogKeys
   readonly packs: Packs
   readonly queries: Queries
+  /** Pages, receipts and tiles: few are read at once. */
+  readonly reading: Admission
+  /** How all that is long shares the thread. */
+  readonly pace: Pace
   readonly keys: Keys
   readonly tokens: Tokens
   readonly members: Members

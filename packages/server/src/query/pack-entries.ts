@@ -12,10 +12,10 @@ import {
   type RecordFields,
 } from "@tallystick/proof"
 import { LedgerError } from "../error.ts"
+import type { Pace } from "../pace.ts"
 import { sha256 } from "../sha256.ts"
 import { epochAt, epochsOf, type Epoch } from "../store/epochs.ts"
-import type { Document, Stored } from "../store/store.ts"
-import type { Kept } from "./tree-reads.ts"
+import type { Document, JournalReader, Stored } from "../store/store.ts"
 
 export interface Read {
   readonly stored: Stored
@@ -29,22 +29,31 @@ export interface Read {
   readonly body: JsonObject
 }
 
-/** Entries read at a time: their work is over before anybody else notices that they waited. */
-const batch = 32
+export interface EntrySource {
+  readonly journal: Pick<JournalReader, "at">
+  readonly pace: Pace
+}
+
+/** Read at a time: few entries that are small, and few bytes where they are large. */
+const batchEntries = 32
+const batchBytes = 64 * 1024
 
 /** The entries of these sequences, a batch at a time, in their order. */
 export async function* readEntries(
-  { journal }: Kept,
+  { journal, pace }: EntrySource,
   workspace: Document<"workspace">,
   sequences: readonly number[],
 ): AsyncGenerator<readonly Read[]> {
   const epochs = epochsOf(workspace)
-  for (let at = 0; at < sequences.length; at += batch) {
-    const stored = await journal.at(workspace.id, sequences.slice(at, at + batch))
+  for (let at = 0; at < sequences.length;) {
+    const batch = sequences.slice(at, at + batchEntries)
+    const stored = await journal.at(workspace.id, batch, batchBytes)
+    if (pace.isUp()) await pace.next()
     yield stored.map((entry, place) => {
-      const sequence = sequences[at + place] ?? 0
+      const sequence = batch[place] ?? 0
       return readEntry(entry, sequence, epochAt(epochs, sequence))
     })
+    at += stored.length
   }
 }
 

@@ -22,6 +22,7 @@ import {
   verifyInclusion,
 } from "@tallystick/proof"
 import { disclosuresOf } from "../entry.ts"
+import type { Pace } from "../pace.ts"
 import { sha256 } from "../sha256.ts"
 import { policyDocumentId, type PackDocument } from "../store/documents.ts"
 import { epochNamed, epochsOf, type Epoch } from "../store/epochs.ts"
@@ -34,6 +35,7 @@ import type { Kept } from "./tree-reads.ts"
 
 export interface PackSource extends Kept {
   readonly registry: Registry
+  readonly pace: Pace
 }
 
 /** What decides about every byte of a pack but its seal. */

@@ -1,7 +1,8 @@
-// A page, built a part at a time: rows are read, looked at again, and shown as their reader may see them. A part is what the thread does in
-// some milliseconds; between two of them others have their turn. The page ends before it is larger than its budget.
+// A page, built a part at a time: rows are read, looked at again, and shown as their reader may see them; others have the thread in
+// between. The page ends before it is larger than its budget.
 
 import { disclosuresFor, type Content, type Sight } from "../entry.ts"
+import type { Pace } from "../pace.ts"
 import { checkpointFor, epochAt, epochsOf, type Epoch } from "../store/epochs.ts"
 import { vkeyOf } from "../store/log-keys.ts"
 import { bytesOf } from "../store/stored-bytes.ts"
@@ -11,8 +12,7 @@ import { findIncluded, findLinked, showEntry, showProof, type Found, type Standi
 export interface PageSource {
   readonly store: Pick<Store, "journal" | "index" | "search" | "registry">
   readonly limits: { readonly pageBytesMax: number }
-  /** Called before so many bytes of entries are looked at: waits for the thread's turn, or throws why they need not be looked at any more. */
-  readonly pace: (bytes: number, signal: AbortSignal | undefined) => Promise<void> | undefined
+  readonly pace: Pace
 }
 
 export interface Reader {
@@ -50,15 +50,14 @@ export async function buildPage(
     const bytesMax = Math.min(partBytesMax, limits.pageBytesMax - bytes)
     const part = readRows(store.journal, workspace.id, sequences.slice(events.length), bytesMax)
     const [rows, against] = await Promise.all([part, standing])
-    await pace(
-      rows.reduce((sum, { stored }) => sum + bytesOf(stored), 0),
-      signal,
-    )
-    for (const linked of checkRows(workspace, rows, against)) {
+    for (const row of rows) {
+      if (pace.isUp()) await pace.next()
+      signal?.throwIfAborted()
+      const linked = checkRow(workspace, row, against)
       const { checkpoint } = against(linked.epoch)
       const found = isProven ? await findIncluded(store, linked, checkpoint) : linked
       const vkey = isProven ? await vkeyFor(found.epoch, checkpoint) : undefined
-      await pace(bytesOf(found.stored), signal)
+      if (pace.isUp()) await pace.next()
       const event = Buffer.from(showRow(found, workspace, found.opened === undefined ? "none" : sightOf(found.opened.content), vkey))
       // What is read counts as well as what is shown: a reader who may not see much is not a reason to read on and on.
       const size = Math.max(event.length, bytesOf(found.stored))
@@ -109,12 +108,9 @@ async function standingOf(
   return ({ end, checkpoint }) => ({ checkpoint: end === undefined ? newest : checkpoint, position, nowMs })
 }
 
-function checkRows(workspace: Document<"workspace">, rows: readonly Row[], against: (epoch: Epoch) => Standing): readonly Found[] {
-  const epochs = epochsOf(workspace)
-  return rows.map(({ stored, before }) => {
-    const epoch = epochAt(epochs, stored.sequence)
-    return findLinked(workspace, epoch, stored, before, against(epoch))
-  })
+function checkRow(workspace: Document<"workspace">, { stored, before }: Row, against: (epoch: Epoch) => Standing): Found {
+  const epoch = epochAt(epochsOf(workspace), stored.sequence)
+  return findLinked(workspace, epoch, stored, before, against(epoch))
 }
 
 /** The key of each epoch of a page, looked up once. */

@@ -6,6 +6,7 @@ import { createAdmission, type AdmissionLimits } from "../admission.ts"
 import { systemClock } from "../clock.ts"
 import { LedgerError } from "../error.ts"
 import { defaultLimits } from "../limits.ts"
+import { unpaced, type Pace } from "../pace.ts"
 import type { Filed } from "../store/search.ts"
 import type { Document, Linked } from "../store/store.ts"
 import { openMemory } from "../store/memory.ts"
@@ -28,9 +29,9 @@ function findOf({ search }: QueryParts["store"]): Find {
   return createFind({ search, clock: systemClock, limits: defaultLimits, file: () => assert.fail("nothing has to be filed first") })
 }
 
-function queriesOf(store: QueryParts["store"], changes: Partial<QueryParts["limits"]> = {}): Queries {
-  const building = createAdmission(systemClock, { ...limits, of: "pages" })
-  return createQueries({ store, find: findOf(store), building, pace: () => undefined, limits: { ...limits, ...changes } })
+function queriesOf(store: QueryParts["store"], changes: Partial<QueryParts["limits"]> = {}, pace: Pace = unpaced): Queries {
+  const reading = createAdmission(systemClock, { ...limits, of: "pages" })
+  return createQueries({ store, find: findOf(store), reading, pace, limits: { ...limits, ...changes } })
 }
 
 /** A workspace whose entries are nothing but their times. */
@@ -183,13 +184,13 @@ test("a page that nobody waits for any more is not built on", async () => {
   const leaving = new AbortController()
   const reason = new LedgerError("bad_request", "left")
   let looked = 0
-  const parts = { store: served, limits, find: findOf(served) }
-  const building = createAdmission(systemClock, { ...limits, of: "pages" })
-  const pace = (): undefined => {
-    if (++looked === 3) leaving.abort(reason)
-    leaving.signal.throwIfAborted()
+  const pace: Pace = {
+    isUp: () => true,
+    async next() {
+      if (++looked === 3) leaving.abort(reason)
+    },
   }
-  const page = createQueries({ ...parts, building, pace }).page(workspaceOf(90), { ...request("all"), signal: leaving.signal }, 0)
+  const page = queriesOf(served, {}, pace).page(workspaceOf(90), { ...request("all"), signal: leaving.signal }, 0)
   await assert.rejects(page, reason)
   assert.equal(looked, 3)
 })

@@ -41,10 +41,10 @@ const allAtOnce = 1000
 export interface QueryParts extends PageSource {
   readonly find: Find
   /** Lets few pages be built at once: each holds what it has read and made so far. */
-  readonly building: Admission
+  readonly reading: Admission
 }
 
-export function createQueries({ find, building, ...source }: QueryParts): Queries {
+export function createQueries({ find, reading, ...source }: QueryParts): Queries {
   const { store } = source
   const hotFrom = createArchiveEnds(store)
 
@@ -54,7 +54,7 @@ export function createQueries({ find, building, ...source }: QueryParts): Querie
       const before = cursor === 0 ? Number.MAX_SAFE_INTEGER : cursor
       const { sequences, total, hasMore } = await find(workspace.id, { ...wanted, ...bounds }, before, limit, reader.signal)
       if (sequences.length === 0) return { events: [], verified: true, total, nextCursor: 0, hasMore }
-      const shown = await building.run(workspace.id, reader.signal, () => buildPage(source, workspace, sequences, reader, nowMs))
+      const shown = await reading.run(workspace.id, reader.signal, () => buildPage(source, workspace, sequences, reader, nowMs))
       const { length } = shown.events
       return { ...shown, total, nextCursor: sequences[length - 1] ?? 0, hasMore: hasMore || length < sequences.length }
     },

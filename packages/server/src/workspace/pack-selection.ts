@@ -2,15 +2,21 @@
 
 import { openEntry } from "../entry.ts"
 import { LedgerError } from "../error.ts"
+import type { Pace } from "../pace.ts"
 import type { Journal } from "../store/store.ts"
 import { mayTouch, type Principal } from "./allow.ts"
 
+export interface SelectionParts {
+  readonly journal: Pick<Journal, "byReceipt">
+  readonly pace: Pace
+}
+
 /** Receipts that are looked up at once. */
-const atOnce = 32
+const atOnce = 8
 
 /** The sequences of these receipts, in order. With a project, all of them must be of it. */
 export async function sequencesOf(
-  journal: Pick<Journal, "byReceipt">,
+  { journal, pace }: SelectionParts,
   by: Principal,
   workspace: string,
   receiptIds: readonly string[],
@@ -20,6 +26,7 @@ export async function sequencesOf(
   for (let from = 0; from < receiptIds.length; from += atOnce) {
     const found = await Promise.all(receiptIds.slice(from, from + atOnce).map((receipt) => journal.byReceipt(workspace, receipt)))
     for (const [place, stored] of found.entries()) {
+      if (pace.isUp()) await pace.next()
       const project = stored && openEntry(stored, [])?.content.projectId
       // What cannot be read is, to those who reach every project, said to be broken when the pack is made.
       if (stored === undefined || !mayTouch(by, project))

@@ -4,6 +4,7 @@ import test from "node:test"
 import { readZip, verifyPack, type PackVerdict } from "@tallystick/proof"
 import type { Clock } from "../clock.ts"
 import { openEntry } from "../entry.ts"
+import { unpaced } from "../pace.ts"
 import { LedgerError, type ErrorCode } from "../error.ts"
 import { createCheckpointer } from "../followers/checkpointer.ts"
 import { followOnce } from "../followers/follow.ts"
@@ -67,6 +68,7 @@ async function openHouse(count: number, bend: Bend = {}) {
     ...parts,
     store: { ...served, journal: bend.journal?.(journal) ?? journal },
     limits,
+    pace: unpaced,
     seal: () => bend.sealing?.(seal) ?? seal(),
   })
   const write = async (many: number): Promise<void> => {
@@ -98,10 +100,10 @@ async function openHouse(count: number, bend: Bend = {}) {
     registry,
     write,
     policies: createPolicies(parts),
-    make: (sequences: readonly number[]) => packs.create(by, acme, { title: "Evidence", sequences }),
+    make: (sequences: readonly number[]) => packs.create(by, acme, { title: "Evidence", find: async () => sequences }),
     /** A pack as it is put down: an older version of the program may have done so. */
     async record(id: string, value: Omit<PackDocument, "packHash">) {
-      const files = await packFiles(served, acme, { packId: id, ...value })
+      const files = await packFiles({ ...served, pace: unpaced }, acme, { packId: id, ...value })
       const { packHash } = manifestOf(await measure(files, limits.packBytesMax))
       const said = { packId: id, title: value.title, receiptCount: value.sequences.length, packHash }
       const act = actSaid(by, "evidence.pack.create", { id, type: "evidence_pack" }, said, clock.now())

@@ -8,9 +8,10 @@ import { openEntry } from "../entry.ts"
 import { LedgerError } from "../error.ts"
 import type { Ledger, Said } from "../ledger/ledger.ts"
 import type { Limits } from "../limits.ts"
+import type { Pace } from "../pace.ts"
 import { inOrder, manifestFile, manifestOf, measure, type Manifest, type Measured } from "../query/pack-archive.ts"
 import { readEntries } from "../query/pack-entries.ts"
-import { packFiles, sealFiles } from "../query/pack.ts"
+import { packFiles, sealFiles, type PackSource } from "../query/pack.ts"
 import { policyDocumentId, type PackDocument } from "../store/documents.ts"
 import { epochNamed, epochsOf } from "../store/epochs.ts"
 import type { Document, Store } from "../store/store.ts"
@@ -20,8 +21,8 @@ import { signedFor, type SigningParts } from "./signed.ts"
 
 export interface PackRequest {
   readonly title: string
-  /** The entries' sequences, from the first to the last. */
-  readonly sequences: readonly number[]
+  /** Finds the entries: their sequences, from the first to the last. */
+  readonly find: () => Promise<readonly number[]>
 }
 
 /** A pack from end to end, ready to be sent. */
@@ -44,13 +45,15 @@ export interface PackParts {
   readonly ledger: Ledger
   readonly clock: Clock
   readonly limits: Limits
+  readonly pace: Pace
   /** Has a workspace's chain signed to its end. */
   readonly seal: (workspace: string) => Promise<unknown>
 }
 
 export function createPacks(parts: PackParts): Packs {
-  const { store, ledger, clock, limits } = parts
-  const { registry } = store
+  const { ledger, clock, limits } = parts
+  const { registry } = parts.store
+  const source = { ...parts.store, pace: parts.pace }
   const { packsAtOnceMax, packsOfWorkspaceMax, packsWaitingMax, packWaitMs } = limits
   const making = createAdmission(clock, {
     atOnceMax: packsAtOnceMax,
@@ -64,18 +67,19 @@ export function createPacks(parts: PackParts): Packs {
     find: (workspace, id) => registry.get("pack", workspace, id),
     list: (workspace, before, limit) => registry.list("pack", workspace, before, limit),
 
-    create: (by, workspace, { title, sequences }, signal) =>
+    create: (by, workspace, { title, find }, signal) =>
       making.run(workspace.id, signal, async () => {
+        const sequences = await find()
         refuseFormer(workspace, sequences)
         const checkpoint = await signedFor(signing(parts), workspace, sequences.at(-1) ?? 0)
         const nowMs = clock.now()
         const packId = ledger.makeId("pack", nowMs)
-        const of = await survey(store, workspace, sequences)
+        const of = await survey(source, workspace, sequences)
         // Asked of the entries themselves, however they were found.
         if (!of.projectIds.every((projectId) => mayTouch(by, projectId))) throw new Error("a pack was asked for that its maker may not see")
         const surveyed = { ...of, title, createdAt: isoTime(nowMs), sequences, checkpoint, form: packForm }
         const { packHash } = manifestOf(
-          await measure(await packFiles(store, workspace, { packId, ...surveyed }), limits.packBytesMax, signal),
+          await measure(await packFiles(source, workspace, { packId, ...surveyed }), limits.packBytesMax, signal),
         )
         const said = packSaid(by, packAction, packId, title, { receiptCount: sequences.length, packHash, form: packForm }, nowMs)
         const value: PackDocument = { ...surveyed, packHash }
@@ -95,11 +99,11 @@ export function createPacks(parts: PackParts): Packs {
         const { value } =
           pack.value.seal === undefined ? await sealPack(parts, by, workspace, pack, await creationOf(parts, workspace, pack)) : pack
         if (value.seal === undefined) throw new Error("a pack that was sealed has a seal")
-        const made = await measure(await packFiles(store, workspace, { packId: pack.id, ...value }), limits.packBytesMax, signal)
+        const made = await measure(await packFiles(source, workspace, { packId: pack.id, ...value }), limits.packBytesMax, signal)
         const manifest = manifestOf(made)
         if (manifest.packHash !== value.packHash)
           throw new LedgerError("integrity_failure", "what this pack is made of is not what it was when it was made")
-        const others = await measure([manifestFile(manifest), ...(await sealFiles(store, workspace, value.seal))], limits.packBytesMax)
+        const others = await measure([manifestFile(manifest), ...(await sealFiles(source, workspace, value.seal))], limits.packBytesMax)
         const { title, packHash } = value
         await ledger.record(workspace, [packSaid(by, "evidence.pack.download", pack.id, title, { packHash, format }, clock.now())])
         return { manifest, files: inOrder([...made, ...others]) }
@@ -156,13 +160,13 @@ function refuseFormer(workspace: Document<"workspace">, sequences: readonly numb
 
 /** The projects of the entries, and those of the policies that they name which are published: later ones do not come into the pack. */
 async function survey(
-  store: PackParts["store"],
+  source: PackSource,
   workspace: Document<"workspace">,
   sequences: readonly number[],
 ): Promise<Pick<PackDocument, "projectIds" | "policies">> {
   const named = new Map<string, { projectId: string; version: number }>()
   const projectIds = new Set<string>()
-  for await (const batch of readEntries(store, workspace, sequences)) {
+  for await (const batch of readEntries(source, workspace, sequences)) {
     for (const { body } of batch) {
       const { projectId, policyVersion: version } = body
       if (typeof projectId !== "string") continue
@@ -171,7 +175,7 @@ async function survey(
     }
   }
   const published = await Promise.all(
-    [...named].map(async ([id, policy]) => ((await store.registry.get("policy", workspace.id, id)) === undefined ? [] : [policy])),
+    [...named].map(async ([id, policy]) => ((await source.registry.get("policy", workspace.id, id)) === undefined ? [] : [policy])),
   )
   return { projectIds: [...projectIds].toSorted(), policies: published.flat() }
 }

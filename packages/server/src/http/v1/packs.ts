@@ -34,11 +34,12 @@ export function packEndpoints(service: Service): readonly ServiceEndpoint[] {
         permitWriting(service, workspaceId)
         const workspace = await service.workspaces.get(workspaceId)
         if (projectId !== undefined) permitProject(caller, projectId)
-        const sequences =
+        const { store, pace } = service
+        const find = () =>
           receiptIds === undefined
-            ? await matchesOf(service, caller, workspace, filter, projectId, signal)
-            : await sequencesOf(service.store.journal, caller, workspaceId, receiptIds, projectId)
-        return { status: 201, body: packJson(await service.packs.create(caller, workspace, { title, sequences }, signal)) }
+            ? matchesOf(service, caller, workspace, filter, projectId, signal)
+            : sequencesOf({ journal: store.journal, pace }, caller, workspaceId, receiptIds, projectId)
+        return { status: 201, body: packJson(await service.packs.create(caller, workspace, { title, find }, signal)) }
       },
     }),
     endpoint({

@@ -10,6 +10,7 @@ import { mayTouch, refusal } from "../../workspace/allow.ts"
 import { unknownResource } from "../authenticate.ts"
 import type { Answer } from "../endpoint.ts"
 import { endpoint, sentences, type Caller, type Service, type ServiceEndpoint } from "../service.ts"
+import type { Of } from "../shapes/check.ts"
 import { ReceiptAnswer } from "../shapes/entry.ts"
 import { PlainText, ReceiptParams } from "../shapes/path.ts"
 
@@ -23,8 +24,8 @@ export function receiptEndpoints(service: Service): readonly ServiceEndpoint[] {
       cors: true,
       params: ReceiptParams,
       answers: { 200: ReceiptAnswer },
-      async handle({ caller, params }) {
-        const { workspace, found, clear } = await look(service, caller, params.workspaceId, params.receiptId)
+      async handle({ caller, params, incoming }) {
+        const { workspace, found, clear } = await look(service, caller, params, incoming.signal)
         const vkey = await vkeyOf(service.store.registry, found.epoch, found.inclusion?.checkpoint.note)
         const { receipt, entry, verified, proof, disclosures } = showReceipt(found, workspace, vkey, service.publicUrl, clear)
         const body = `{"receipt":${receipt},"entry":${entry},"verified":${verified},"proof":${proof},"disclosures":${JSON.stringify(disclosures)}}`
@@ -40,8 +41,8 @@ export function receiptEndpoints(service: Service): readonly ServiceEndpoint[] {
       params: ReceiptParams,
       answers: { 200: PlainText },
       answerType: "text/plain; charset=utf-8",
-      async handle({ caller, params }) {
-        const { workspace, found } = await look(service, caller, params.workspaceId, params.receiptId)
+      async handle({ caller, params, incoming }) {
+        const { workspace, found } = await look(service, caller, params, incoming.signal)
         if (found.inclusion === undefined && found.epoch.end !== undefined) throw neverSealed()
         const sealed = found.inclusion === undefined ? await sealedNow(service, workspace, found) : found
         const text = tlogProofOf(sealed)
@@ -60,12 +61,21 @@ interface Looked {
 }
 
 /** What is private is, to whoever may not see it, as if it were not there; and what is not there is as if it were private. */
-async function look(service: Service, caller: Caller, workspaceId: string, receiptId: string): Promise<Looked> {
-  const { store, clock } = service
+async function look(
+  service: Service,
+  caller: Caller,
+  { workspaceId, receiptId }: Of<typeof ReceiptParams>,
+  signal: AbortSignal,
+): Promise<Looked> {
+  const { store, clock, reading, pace } = service
   const workspace = await store.registry.get("workspace", workspaceId, workspaceId)
-  const stored = workspace === undefined ? undefined : await store.journal.byReceipt(workspaceId, receiptId)
-  if (workspace === undefined || stored === undefined) throw unseen(caller, workspaceId)
-  const found = await findReceipt(store, workspace, stored, clock.now())
+  if (workspace === undefined) throw unseen(caller, workspaceId)
+  const found = await reading.run(workspaceId, signal, async () => {
+    const stored = await store.journal.byReceipt(workspaceId, receiptId)
+    if (stored === undefined) throw unseen(caller, workspaceId)
+    if (pace.isUp()) await pace.next()
+    return findReceipt(store, workspace, stored, clock.now())
+  })
   const projectId = found.opened?.content.projectId
   const clear = await mayRead(service, caller, found, workspaceId)
   const project = projectId === undefined ? undefined : await service.projects.find(workspaceId, projectId)

@@ -7,6 +7,7 @@ import { checkpointFor, epochsOf, type Epoch } from "../../store/epochs.ts"
 import { logKeys, vkeyOf } from "../../store/log-keys.ts"
 import type { Document } from "../../store/store.ts"
 import { unknownResource } from "../authenticate.ts"
+import type { Incoming } from "../endpoint.ts"
 import { endpoint, permit, permitWriting, type Caller, type Service, type ServiceEndpoint } from "../service.ts"
 import { Epochs, LogKeyRotated, LogKeys } from "../shapes/entry.ts"
 import { Nothing } from "../shapes/member.ts"
@@ -124,13 +125,17 @@ function keyEndpoints(service: Service): readonly ServiceEndpoint[] {
 }
 
 function tileEndpoints(service: Service): readonly ServiceEndpoint[] {
-  const answer = async (caller: Caller, epoch: Epoch, path: string) => {
+  const answer = async (caller: Caller, epoch: Epoch, path: string, { signal }: Incoming) => {
     const tile = parseTilePath(`tile/${path}`)
     // All that was kept of a former epoch, also what its last checkpoint does not cover: the next one commits to it.
     const size = epoch.end === undefined ? (await checkpointFor(service.store.index, epoch))?.size : epoch.end - epoch.before
     if (tile === undefined || !exists(tile, size ?? 0)) throw noResource()
     const headers = caller === undefined ? { "cache-control": "public, max-age=31536000, immutable" } : {}
-    return { status: 200, body: await tileBytes(service, epoch, tile), headers } as const
+    return {
+      status: 200,
+      body: await service.reading.run(epoch.workspace, signal, () => tileBytes(service, epoch, tile)),
+      headers,
+    } as const
   }
   const ofTile = { ...ofLog, answers: { 200: Bytes }, answerType: "application/octet-stream" } as const
   return [
@@ -139,14 +144,14 @@ function tileEndpoints(service: Service): readonly ServiceEndpoint[] {
       path: "/v1/workspaces/{workspaceId}/tlog/tile/{tile*}",
       summary: "A tile of the tree, or a bundle of records (C2SP tlog-tiles)",
       params: TileParams,
-      handle: async ({ caller, params }) => answer(caller, await logFor(service, caller, params), params.tile),
+      handle: async ({ caller, params, incoming }) => answer(caller, await logFor(service, caller, params), params.tile, incoming),
     }),
     endpoint({
       ...ofTile,
       path: "/v1/workspaces/{workspaceId}/tlog/epochs/{epoch}/tile/{tile*}",
       summary: "A tile of an epoch's tree, or a bundle of its records",
       params: EpochTileParams,
-      handle: async ({ caller, params }) => answer(caller, await logFor(service, caller, params), params.tile),
+      handle: async ({ caller, params, incoming }) => answer(caller, await logFor(service, caller, params), params.tile, incoming),
     }),
   ]
 }
