@@ -62,13 +62,13 @@ async function expectWhole(data: string): Promise<void> {
   assert.equal(code, 0, output + log)
 }
 
-/** Everything that documents keep sealed. */
+/** Everything that documents keep sealed, or that a secret could be tried on. */
 function sealedIn(data: string): readonly string[] {
   using journal = new DatabaseSync(join(data, "journal.db"), { readOnly: true })
   const rows = journal.prepare("SELECT value FROM documents").all()
   return rows.flatMap(({ value }) => {
-    const { wrapped, idempotency, sealed } = JSON.parse(String(value)) as Record<string, string | undefined>
-    return [wrapped, idempotency, sealed].filter((one): one is string => one !== undefined && one !== "")
+    const { wrapped, idempotency, sealed, password, login } = JSON.parse(String(value)) as Record<string, string | undefined>
+    return [wrapped, idempotency, sealed, password, login].filter((one): one is string => one !== undefined && one !== "")
   })
 }
 
@@ -96,7 +96,7 @@ test(
       assert.match(secrets.at(-1) ?? "", /^[0-9a-f]{64}$/)
       assert.equal(new Set(secrets).size, generation)
       const [journal, after] = [await readFile(join(data, "journal.db"), "latin1"), sealedIn(data)]
-      assert.ok(before.length >= 2 && after.every((one) => journal.includes(one)))
+      assert.ok(before.length >= 4 && after.every((one) => journal.includes(one)))
       const left = before.filter((one) => journal.includes(one))
       assert.deepEqual(left, [], "what was sealed under the secret before is nowhere in the file")
       await expectWhole(data)
@@ -157,7 +157,7 @@ test(
       }
     }
     t.diagnostic(steps.join(", "))
-    for (const expected of [/are kept/, /has begun/, /of \d workspaces/, /overwritten/, /opens nothing/]) {
+    for (const expected of [/are kept/, /has begun/, /of \d workspaces/, /of 1 passwords/, /overwritten/, /opens nothing/]) {
       const isReached = steps.some((step) => expected.test(step))
       assert.ok(isReached, `it was not killed at ${expected}: ${steps.join(", ")}`)
     }

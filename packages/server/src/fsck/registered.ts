@@ -158,8 +158,9 @@ function takePerson(
     case "security.password.replace":
       remove("setup", setupOf(id, "password"))
       return put("member", committed)
-    case "security.password.bind": {
-      // What was exchanged before it was bound is not what was recorded.
+    case "security.password.bind":
+    case "security.password.reseal": {
+      // What was exchanged before it was bound, or sealed, is not what was recorded.
       const before = found("member")?.["commitment"]
       return before === undefined || before === metadata["before"] ? put("member", committed) : undefined
     }

@@ -10,12 +10,16 @@ import { generationOf, idempotencyAnew, nextKeyring, sealAnew, type Keyring } fr
 import type { Ledger } from "../ledger/ledger.ts"
 import { epochsOf } from "../store/epochs.ts"
 import { logKeysMax } from "../store/log-keys.ts"
+import { every } from "../store/every.ts"
 import { openStopped } from "../store/open.ts"
 import type { Change, Document, Registry, Store } from "../store/store.ts"
 import { actSaid, recordPlanned } from "../workspace/acts.ts"
 import { instanceWorkspace } from "../workspace/allow.ts"
+import { commitmentTo } from "../workspace/credential.ts"
+import { targetOf } from "../workspace/members.ts"
 import { instanceOf, makeInstance } from "../workspace/opening.ts"
 import { keptKeyring, keyringChange, openKeyring } from "../workspace/opening-keyring.ts"
+import { passwordAnew } from "../workspace/sealed-passwords.ts"
 import { administrationOf, alone, type AloneOptions } from "./alone.ts"
 
 export interface RotateSecretOptions extends AloneOptions {
@@ -84,14 +88,30 @@ async function begun(options: RotateSecretOptions, store: Store, keyring: Keyrin
 const atOnce = 32
 
 async function resealAll(options: RotateSecretOptions, store: Store, keyring: Keyring): Promise<void> {
-  const { ledger } = administrationOf(options, store, keyring)
-  const workspaces = await allWorkspaces(store.registry)
+  const { registry } = store
+  const { ledger, workspaces } = administrationOf(options, store, keyring)
+  const instance = await instanceOf(workspaces)
+  const all = await allWorkspaces(registry)
+  const accounts = await Array.fromAsync(every(registry, "member", instanceWorkspace), ({ id }) => id)
+  await eachOf(
+    all,
+    (workspace) => reseal(registry, ledger, workspace, keyring),
+    (done) => options.progress(`${done} of ${all.length} workspaces`),
+  )
+  await eachOf(
+    accounts,
+    (id) => resealPassword(registry, ledger, instance, id, keyring),
+    (done) => options.progress(`${done} of ${accounts.length} passwords`),
+  )
+}
+
+async function eachOf<T>(all: readonly T[], act: (one: T) => Promise<void>, progress: (done: number) => void): Promise<void> {
   let done = 0
-  for (let at = 0; at < workspaces.length; at += atOnce) {
+  for (let at = 0; at < all.length; at += atOnce) {
     await Promise.all(
-      workspaces.slice(at, at + atOnce).map(async (workspace) => {
-        await reseal(store.registry, ledger, workspace, keyring)
-        options.progress(`${++done} of ${workspaces.length} workspaces`)
+      all.slice(at, at + atOnce).map(async (one) => {
+        await act(one)
+        progress(++done)
       }),
     )
   }
@@ -105,6 +125,25 @@ async function reseal(registry: Registry, ledger: Ledger, { id }: Document<"work
     const keys = await registry.list("log-key", id, Number.MAX_SAFE_INTEGER, logKeysMax)
     const changes: readonly Change[] = [...keys.flatMap((key) => keyAnew(keyring, key)), ...idempotencyChange(keyring, workspace)]
     return changes.length === 0 ? undefined : { said: [said("reseal", { generation: keyring.generation })], changes }
+  })
+}
+
+/** The entry commits to what is kept now, as every act that exchanges it does. */
+async function resealPassword(
+  registry: Registry,
+  ledger: Ledger,
+  instance: Document<"workspace">,
+  id: string,
+  keyring: Keyring,
+): Promise<void> {
+  await recordPlanned(ledger, instance, async () => {
+    const account = await registry.get("member", instanceWorkspace, id)
+    const anew = account === undefined ? undefined : passwordAnew(keyring, account.value)
+    if (account === undefined || anew === undefined) return undefined
+    const recorded = { before: commitmentTo(account.value.password), commitment: commitmentTo(anew.password) }
+    const target = targetOf(id, account.value)
+    const said = actSaid({ kind: "instance" }, "security.password.reseal", target, recorded, systemClock.now())
+    return { said: [said], changes: [{ ...account, value: { ...account.value, ...anew } }] }
   })
 }
 
@@ -141,15 +180,17 @@ async function end(options: RotateSecretOptions, store: Store): Promise<void> {
 }
 
 /** The secret before is about to be thrown away. */
-async function assertResealed(registry: Registry, { generation }: Keyring): Promise<void> {
+async function assertResealed(registry: Registry, keyring: Keyring): Promise<void> {
   for (const { id, value } of await allWorkspaces(registry)) {
     const keys = await registry.list("log-key", id, Number.MAX_SAFE_INTEGER, logKeysMax)
     const sealed = [value.idempotency ?? "", ...keys.flatMap((key) => (key.value.wrapped === "" ? [] : [key.value.wrapped]))]
     assert(
-      sealed.every((one) => generationOf(one) === generation),
+      sealed.every((one) => generationOf(one) === keyring.generation),
       `something of workspace ${id} is sealed under the secret before`,
     )
   }
+  for await (const { id, value } of every(registry, "member", instanceWorkspace))
+    assert(passwordAnew(keyring, value) === undefined, `the password of account ${id} is sealed under the secret before`)
 }
 
 /** `rotate` begins, `reseal` is of one workspace, `retire` ends. */

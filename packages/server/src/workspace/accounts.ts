@@ -26,7 +26,7 @@ import {
   type Opened,
   type Opening,
 } from "./opening.ts"
-import { createPasswords, isUnbound, type Stretched } from "./passwords.ts"
+import { createPasswords, type Stretched } from "./passwords.ts"
 import { createSetups, type Setups } from "./setups.ts"
 import type { Workspaces } from "./workspaces.ts"
 
@@ -59,7 +59,7 @@ export function createAccounts({ keyring, ...parts }: AccountParts): Accounts {
   const { registry, ledger, clock, workspaces, limits } = parts
   const macs = createMacs(keyring.peppers)
   const idOf = memberIds(keyring.memberIds)
-  const logins = createLogins(registry, createPasswords(keyring.passwords, limits), (email) => idOf(email, instanceWorkspace))
+  const logins = createLogins(registry, createPasswords(keyring.passwords, limits), keyring, (email) => idOf(email, instanceWorkspace))
   const open = createOpen({ ...parts, macOf: macs.of })
 
   const find = (id: string) => registry.get("member", instanceWorkspace, id)
@@ -85,7 +85,7 @@ export function createAccounts({ keyring, ...parts }: AccountParts): Accounts {
         id,
         async prepare(before: Document<"member"> | undefined) {
           if (before?.value.password !== kept) throw loginFailed()
-          return isUnbound(kept) ? bound(before, stretched, clock.now()) : { value: before.value, said: [], changes: [] }
+          return logins.isUnbound(kept) ? bound(before, stretched) : { value: before.value, said: [], changes: [] }
         },
       }))
       if (first === undefined) throw loginFailed()
@@ -160,6 +160,14 @@ export function createAccounts({ keyring, ...parts }: AccountParts): Accounts {
     return fitting
   }
 
+  /** An account that an older version made is bound to its password when its member signs in. */
+  function bound({ id, value }: Document<"member">, stretched: Stretched): Opening {
+    const kept = logins.keep(stretched, id)
+    const recorded = { before: commitmentTo(value.password), commitment: commitmentTo(kept.password) }
+    const said = actSaid(asMember(id, value), "security.password.bind", targetOf(id, value), recorded, clock.now())
+    return { value: { ...value, ...kept }, said: [said], changes: [] }
+  }
+
   async function changedPassword(by: MemberPrincipal, before: Document<"member">, chosen: Stretched) {
     const { resetId: _, sessions, ...kept } = before.value
     const chosenHere = logins.keep(chosen, before.id)
@@ -171,14 +179,6 @@ export function createAccounts({ keyring, ...parts }: AccountParts): Accounts {
       ended: await sessionsOf(registry, others),
     }
   }
-}
-
-/** An account that an older version made is bound to its password when its member signs in. */
-function bound({ id, value }: Document<"member">, stretched: Stretched, nowMs: number): Opening {
-  const password = stretched.keep(id)
-  const recorded = { before: commitmentTo(value.password), commitment: commitmentTo(password) }
-  const said = actSaid(asMember(id, value), "security.password.bind", targetOf(id, value), recorded, nowMs)
-  return { value: { ...value, password, login: stretched.login }, said: [said], changes: [] }
 }
 
 function put({ workspace, id, version }: Document<"member">, value: MemberDocument | null): Change {
