@@ -1,6 +1,7 @@
 import assert from "node:assert/strict"
 import { after, test } from "node:test"
 import { crc32 } from "node:zlib"
+import type { ApiKeyList } from "@tallystick/client/wire"
 import { eventFor, makeKey, makeWorkspace, startService } from "../service.ts"
 import { expectRows, type Row } from "./table.ts"
 import { startWatched } from "./watched.ts"
@@ -28,6 +29,29 @@ test("a key is shown once, and never again", async () => {
   const { key, ...rest } = made
   assert.deepEqual(list.json().apiKeys[0], rest, "the newest comes first")
   for (const text of [key, secret, "mac"]) assert.ok(!list.text.includes(text))
+})
+
+test("a list ends where its items are large, and paging shows each once", async () => {
+  const { path } = await makeWorkspace(service)
+  const projectIds = Array.from({ length: 1000 }, (_, at) => `${at}`.padStart(64, "p"))
+  const made: string[] = []
+  for (let at = 0; at < 20; at++) {
+    const reply = await root.post(`${path}/api-keys`, { name: `key ${at}`, scopes: ["read"], projectIds })
+    assert.equal(reply.status, 201, reply.text)
+    made.push(reply.json().keyId)
+  }
+  const seen: string[] = []
+  const pages: number[] = []
+  for (let cursor: string | null = ""; cursor !== null;) {
+    const page = await root.get(`${path}/api-keys?limit=100${cursor && `&cursor=${cursor}`}`)
+    assert.ok(page.bytes.length < 1.1 * 1024 * 1024, `${page.bytes.length} bytes`)
+    const { apiKeys, nextCursor }: ApiKeyList = page.json()
+    seen.push(...apiKeys.map(({ keyId }) => keyId))
+    pages.push(apiKeys.length)
+    cursor = nextCursor
+  }
+  assert.deepEqual(seen.filter((id) => made.includes(id)).toReversed(), made)
+  assert.ok(pages.length === 2 && seen.length === new Set(seen).size, `pages of ${pages.join(", ")} keys`)
 })
 
 test("the check at the end of a key is the CRC-32 of what stands before it", async () => {

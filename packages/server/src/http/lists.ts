@@ -7,7 +7,7 @@ export interface Page<T> {
   readonly nextCursor: string | null
 }
 
-/** Reads one more than the page holds, to know whether another follows. */
+/** Reads one more than the page holds, to know whether another follows. A page has fewer than `limit` where they are large. */
 export async function pageOf<T extends { readonly serial: number }>(
   { cursor, limit }: { readonly cursor?: string | undefined; readonly limit: number },
   read: (before: number, limit: number) => Promise<readonly T[]>,
@@ -15,10 +15,9 @@ export async function pageOf<T extends { readonly serial: number }>(
   const found = await read(cursor === undefined ? Number.MAX_SAFE_INTEGER : serialOf(cursor), limit + 1)
   const items = found.slice(0, limit)
   const last = items.at(-1)
-  return {
-    items,
-    nextCursor: found.length > limit && last !== undefined ? Buffer.from(`before ${last.serial}`).toString("base64url") : null,
-  }
+  if (last === undefined) return { items, nextCursor: null }
+  const hasMore = found.length > limit || (await read(last.serial, 1)).length > 0
+  return { items, nextCursor: hasMore ? Buffer.from(`before ${last.serial}`).toString("base64url") : null }
 }
 
 function serialOf(cursor: string): number {

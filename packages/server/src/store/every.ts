@@ -15,7 +15,7 @@ export async function* every<K extends DocumentKind>(
     const page = await registry.list(kind, workspace, before, pageLength)
     yield* page
     const last = page.at(-1)
-    if (last === undefined || page.length < pageLength) return
+    if (last === undefined) return
     before = last.serial
   }
 }

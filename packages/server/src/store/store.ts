@@ -178,7 +178,10 @@ export interface Registry {
   get<K extends DocumentKind>(kind: K, workspace: string, id: string): Promise<Document<K> | undefined>
   /** A document whose workspace is not known yet: a credential is looked up by its id alone. */
   find<K extends DocumentKind>(kind: K, id: string): Promise<Document<K> | undefined>
-  /** Newest first, those with a serial below `before`. Without a workspace: those of all. */
+  /**
+   * Newest first, those with a serial below `before`: up to `limit`, fewer where they are large, none only where the list ends. Without a
+   * workspace: those of all.
+   */
   list<K extends DocumentKind>(kind: K, workspace: string | undefined, before: number, limit: number): Promise<readonly Document<K>[]>
   /** How many of a kind a workspace has. */
   count(kind: DocumentKind, workspace: string): Promise<number>

@@ -20,9 +20,12 @@ export interface PolicyRequest {
 export interface Policies {
   publish(by: Principal, workspace: Document<"workspace">, request: PolicyRequest): Promise<Document<"policy">>
   find(workspace: string, projectId: string, version: number | "latest"): Promise<Document<"policy"> | undefined>
-  /** The versions below `before`, newest first. */
+  /** The versions below `before`, newest first; fewer than `limit` where they are large. */
   list(workspace: string, projectId: string, before: number, limit: number): Promise<readonly Document<"policy">[]>
 }
+
+/** Of texts that are read for one page of a list, which shows none of them. */
+const listBytesMax = 1024 * 1024
 
 /** The largest that a version can be named by. */
 const versionMax = 2 ** 31 - 1
@@ -79,8 +82,15 @@ export function createPolicies({ registry, ledger, clock }: { registry: Registry
     async list(workspace, projectId, before, limit) {
       const first = Math.min(before - 1, await newestOf(workspace, projectId))
       const versions = Array.from({ length: Math.max(Math.min(limit, first), 0) }, (_, at) => first - at)
-      const found = await Promise.all(versions.map((version) => get(workspace, projectId, version)))
-      return found.filter((document) => document !== undefined)
+      const found: Document<"policy">[] = []
+      let bytes = 0
+      for (const version of versions) {
+        const policy = await get(workspace, projectId, version)
+        if (policy !== undefined) found.push(policy)
+        bytes += JSON.stringify(policy?.value.sections ?? []).length
+        if (bytes > listBytesMax) break
+      }
+      return found
     },
   }
 }

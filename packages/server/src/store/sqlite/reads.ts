@@ -109,6 +109,9 @@ export interface Place {
   readonly idem: string | undefined
 }
 
+/** Of documents that are listed with one question: a hundred of the largest would be some fifty megabytes. */
+const listBytesMax = 1024 * 1024
+
 /** Reads of the registry's documents. */
 export function documentReads(journal: DatabaseSync) {
   const columns = "serial, kind, workspace, id, version, value FROM documents"
@@ -120,10 +123,18 @@ export function documentReads(journal: DatabaseSync) {
   return {
     get: (kind: DocumentKind, workspace: string, id: string) => documentOf(one.get(kind, workspace, id)),
     find: (kind: DocumentKind, id: string) => documentOf(byId.get(kind, id)),
-    list: (kind: DocumentKind, workspace: string | undefined, before: number, limit: number) =>
-      (workspace === undefined ? ofAll.all(kind, before, limit) : ofWorkspace.all(kind, workspace, before, limit)).flatMap(
-        (row) => documentOf(row) ?? [],
-      ),
+    list(kind: DocumentKind, workspace: string | undefined, before: number, limit: number): Document[] {
+      const rows = workspace === undefined ? ofAll.iterate(kind, before, limit) : ofWorkspace.iterate(kind, workspace, before, limit)
+      const documents: Document[] = []
+      let bytes = 0
+      for (const row of rows) {
+        bytes += String(row["value"]).length
+        if (bytes > listBytesMax && documents.length > 0) break
+        const document = documentOf(row)
+        if (document !== undefined) documents.push(document)
+      }
+      return documents
+    },
     count: (kind: DocumentKind, workspace: string): number => Number(count.get(kind, workspace)?.["count"]),
   }
 }
