@@ -406,7 +406,8 @@ function spread({ other, ...party }: Members): Members {
 }
 
 function provenanceOf({ context, keyId }: Members): Members | undefined {
-  const provenance = defined({ ...(context as object | undefined), keyId })
+  // Entries of older versions have the key in clear.
+  const provenance = defined({ keyId, ...(context as object | undefined) })
   return Object.keys(provenance).length === 0 ? undefined : provenance
 }
 

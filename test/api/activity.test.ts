@@ -364,8 +364,8 @@ test("with include=proof the person can compute every row, with exactly the disc
     names.set(String(metadata["label"]), claims.toSorted().join(" "))
   }
   assert.deepEqual(Object.fromEntries(names), {
-    "consent-usr_1": "email",
-    ofThing: "email name other",
+    "consent-usr_1": "context email",
+    ofThing: "context email name other",
     both: "context email email name name other other phone",
     asTarget: "email name other",
     asActor: "context email name other phone",

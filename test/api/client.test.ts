@@ -255,7 +255,7 @@ test("members sign in where cookies are kept, and are invited, changed and remov
   const renewed = await root.members.inviteAgain(id, invited.member.id)
   assert.notEqual(setupToken(renewed.setupUrl), "")
   await admin.members.remove(id, invited.member.id)
-  assert.equal((await failure(second.projects.list(id))).status, 403)
+  assert.equal((await failure(second.projects.list(id))).status, 401, "the account went with its only membership")
 })
 
 test("the service tells of itself without a key", async () => {

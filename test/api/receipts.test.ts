@@ -200,7 +200,9 @@ test("metadata that is personal is sealed from the time it is named", async () =
   assert.deepEqual(entry.metadata, { plan: "pro", inner: { phone: "not at the top" } })
   for (const value of ["+49 30 1234", "Köln"]) assert.ok(!proof.body.includes(value))
   const clear = await seen(clinic.reader, first)
-  assert.deepEqual([clear.entry.metadata, clear.disclosures.length], [metadata, 4])
+  assert.deepEqual([clear.entry.metadata, clear.disclosures.length], [metadata, 5])
+  const key = clinic.writer.bearer?.split("_")[1] ?? ""
+  assert.deepEqual([clear.entry.provenance, proof.body.includes(key), entry.provenance], [{ keyId: key }, false, undefined])
 
   await service.root.patch(clinic.path, { personalKeys: ["*"] })
   const second = await written()

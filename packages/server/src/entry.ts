@@ -120,15 +120,22 @@ function openContent(body: Uint8Array, disclosures: readonly string[]): Content 
   const parsed = parseJson(Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString("utf8"))
   const opened = isJsonObject(parsed) ? openBody(parsed, disclosures, sha256) : undefined
   if (opened === undefined || !opened.ok) return undefined
-  const { v: _, idem: __, actor, target, metadata = {}, ...rest } = opened.value
+  const { v: _, idem: __, actor, target, metadata = {}, context, ...rest } = opened.value
   if (!isJsonObject(actor) || !isJsonObject(target) || !isJsonObject(metadata)) return undefined
   // The body was made by `seal` from a Content, and its hash says that it is still that.
-  return { ...rest, actor: spreadOther(actor), target: spreadOther(target), metadata } as unknown as Content
+  return { ...rest, ...spreadContext(context), actor: spreadOther(actor), target: spreadOther(target), metadata } as unknown as Content
 }
 
 /** The members of a party that the format has no name for are one claim; here they are members again. */
 function spreadOther({ other, ...party }: JsonObject): JsonObject {
   return isJsonObject(other) ? { ...other, ...party } : party
+}
+
+/** The key that an entry was written with is sealed within its context; in entries of older versions it stands in clear beside it. */
+function spreadContext(sealed: Json | undefined): JsonObject {
+  if (!isJsonObject(sealed)) return {}
+  const { keyId, ...context } = sealed
+  return { ...(Object.keys(context).length === 0 ? {} : { context }), ...(keyId === undefined ? {} : { keyId }) }
 }
 
 export function receiptJson({ link, content }: Opened, present: Present, publicUrl: string): string {
@@ -181,7 +188,9 @@ export function receiptUrl(publicUrl: string, { workspaceId, receipt }: Pick<Con
   return `${publicUrl}/v1/workspaces/${workspaceId}/receipts/${receipt}`
 }
 
-function provenanceJson(context: Context | undefined, keyId: string | undefined): string {
+/** As it is shown, and as it is sealed. By hand where there is the key alone, as in most events. */
+export function provenanceJson(context: Context | undefined, keyId: string | undefined): string {
+  if (context === undefined && keyId !== undefined) return `{"keyId":${JSON.stringify(keyId)}}`
   return canonicalize({ ...context, ...(keyId === undefined ? {} : { keyId }) })
 }
 

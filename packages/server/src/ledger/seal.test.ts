@@ -62,7 +62,7 @@ const said = fc.record({
       policyVersion: fc.integer({ min: 1 }),
       clockAhead: fc.constant(true as const),
       keyId: text,
-      context: fc.record({ requestId: text, server: text }, { requiredKeys: [], noNullPrototype: true }),
+      context: fc.record({ requestId: text, server: text }, { requiredKeys: ["requestId"], noNullPrototype: true }),
     },
     { requiredKeys: [], noNullPrototype: true },
   ),
@@ -147,13 +147,14 @@ test("what is sealed opens to what was said, and the body is what an independent
       const hiddenMembers =
         personal === "all" ? {} : Object.fromEntries(Object.entries(metadata).filter(([key]) => personalKeys.includes(key)))
       const shownMembers = Object.fromEntries(Object.entries(metadata).filter(([key]) => !personalKeys.includes(key)))
-      const top = { ...(personal === "all" ? { metadata } : {}), ...(rest.context === undefined ? {} : { context: rest.context }) }
+      const { keyId, context: said, ...open } = rest
+      const context = { ...said, ...(keyId === undefined ? {} : { keyId }) }
+      const top = { ...(personal === "all" ? { metadata } : {}), ...(Object.keys(context).length === 0 ? {} : { context }) }
       assert.deepEqual(claimsOf(parsed.actor, disclosures), parties.actor.hidden)
       assert.deepEqual(claimsOf(parsed.target, disclosures), parties.target.hidden)
       assert.deepEqual(claimsOf(parsed.metadata ?? {}, disclosures), hiddenMembers)
       assert.deepEqual(claimsOf(parsed, disclosures), top)
 
-      const { context: _, ...open } = rest
       const expected = {
         ...fixed,
         ...open,
@@ -267,4 +268,15 @@ test("a body names the hash whenever a member is sealed, wherever the digests co
     "_sd_alg" in JSON.parse(Buffer.from(seal("event", innocent, undefined, { personalKeys: ["b"], random }).body).toString()),
     false,
   )
+})
+
+test("the key is read where older versions kept it: in clear, beside the context", () => {
+  const parties = { actor: { id: "usr_1", type: "user" }, target: { id: "inv_1", type: "invoice" }, metadata: {} }
+  for (const context of [undefined, { requestId: "r-1" }]) {
+    const content = { ...fixed, ...parties, ...(context && { context }) }
+    const sealed = seal("event", content, undefined, { personalKeys: [], random: pooledRandom() })
+    const body = Buffer.from(Buffer.from(sealed.body).toString().replace('"lane"', '"keyId":"0123456789abc","lane"'))
+    const stored = storedOf("event", { ...sealed, body })
+    assert.deepEqual(openEntry(stored, disclosuresOf(stored))?.content, { ...content, keyId: "0123456789abc" })
+  }
 })

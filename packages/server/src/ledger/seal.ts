@@ -4,7 +4,7 @@
 
 import { hash } from "node:crypto"
 import { canonicalize, type JsonObject, type Kind } from "@tallystick/proof"
-import { hasFurther, type Content, type Party } from "../entry.ts"
+import { hasFurther, provenanceJson, type Content, type Party } from "../entry.ts"
 import type { Random } from "./random.ts"
 
 /** An entry that waits for its place in the chain. */
@@ -93,11 +93,12 @@ function bodyJson(
   const target = sealedParty(content.target, namedTarget, conceal)
   const digests: string[] = []
   const metadata = sealedMetadata(content.metadata, personalKeys, conceal, digests)
-  if (content.context !== undefined) digests.push(conceal("context", canonicalize({ ...content.context })))
+  const { context, keyId } = content
+  if (context !== undefined || keyId !== undefined) digests.push(conceal("context", provenanceJson(context, keyId)))
   return (
     `{${sdMember(digests)}${anySealed() ? '"_sd_alg":"sha-256",' : ""}"action":${JSON.stringify(action)},"actor":${actor},` +
     `${content.clockAhead === true ? '"clockAhead":true,' : ""}"id":"${id}",${idem === undefined ? "" : `"idem":"${idem}",`}` +
-    `${content.keyId === undefined ? "" : `"keyId":${JSON.stringify(content.keyId)},`}"lane":"${lane}",${metadata === "" ? "" : `"metadata":${metadata},`}` +
+    `"lane":"${lane}",${metadata === "" ? "" : `"metadata":${metadata},`}` +
     `"occurredAt":"${occurredAt}",${policyVersion === undefined ? "" : `"policyVersion":${policyVersion},`}"projectId":"${projectId}",` +
     `"receipt":"${receipt}","receivedAt":"${receivedAt}","source":"${source}","target":${target},"userVisible":${userVisible},"v":1,` +
     `"workspaceId":"${workspaceId}"}`

@@ -217,7 +217,7 @@ test("revoking says more than expiring, is recorded once however many do it, and
   await assert.rejects(house.authenticate(token), code("token_revoked"))
 
   const bound = { type: "activity", projectId: "core", subject: { id: "usr_1", types: ["user", "customer"] } }
-  const target = { id: document.id, type: "token", name: "for Ada" }
+  const target = { id: document.id, type: "token", note: "for Ada" }
   assert.deepEqual(
     (await house.acts()).map(({ action, actor, target: at, metadata, projectId }) => ({ action, by: actor.id, at, metadata, projectId })),
     [

@@ -149,9 +149,9 @@ function minterOf(by: Principal, instanceMac: string): TokenDocument["minter"] {
   }
 }
 
-/** A token as an entry's target; its note is sealed there, as a name. */
+/** A token as an entry's target. Its note may name a person, so it is sealed, which the name of a target of the service's own entries is not. */
 function targetOf(id: string, note: string | undefined) {
-  return { id, type: "token", ...(note === undefined ? {} : { name: note }) }
+  return { id, type: "token", ...(note === undefined ? {} : { note }) }
 }
 
 /** What a token is bound to, as the ledger records it. */
