@@ -250,6 +250,10 @@ async function expectDerivedAnew(data: string, workspace: Workspace, kept: reado
   rmSync(join(data, "index.db"))
   await using service = await startProgram({ data })
   const { reader, path } = at(service, workspace)
+  // The trees are made in the order of the epochs, and the last is signed then.
+  await eventually("all trees are made again", async () =>
+    (await reader.get(`${path}/tlog/checkpoint`)).status === 200 ? true : undefined,
+  )
   await expectChain(reader, workspace.id, kept.slice(-3))
   const checkpoint = join(dirname(data), "checkpoint")
   writeFileSync(checkpoint, (await reader.get(`${path}/tlog/epochs/1/checkpoint`)).text)

@@ -256,7 +256,15 @@ const mutationKinds: Readonly<Record<string, Kind>> = {
   },
   "a bit of the tree's edge": { act: (files) => flippedIndex(files, "trees", "hashes", () => [1, files.size]) },
   "a bit of a tile": {
-    act: (files) => flippedIndex(files, "tiles", "hashes", (byte) => [Math.floor(byte / 32) * 256 + 1, (Math.floor(byte / 32) + 1) * 256]),
+    act: (files) =>
+      flippedIndex(files, "tiles", "hashes", (byte) => [Math.floor(byte / 32) * 256 + 1, (Math.floor(byte / 32) + 1) * 256], "level = 1"),
+  },
+  "a bit of a leaf that is kept": {
+    act: (files) => {
+      const tile = files.chance.below(Math.ceil(files.size / 256))
+      const expected = (): Expected => [tile * 256 + 1, Math.min((tile + 1) * 256, files.size)]
+      return flippedIndex(files, "tiles", "hashes", expected, `level = 0 AND tile = ${tile}`)
+    },
   },
   "a bit of the checkpoint's root": { act: (files) => flippedIndex(files, "checkpoints", "root", () => [1, files.size]) },
   "the checkpoint's size": {
@@ -596,12 +604,21 @@ function forget({ index, search, data }: Files): void {
   writeFileSync(`${data}.heads`, "")
 }
 
-function flippedIndex({ index, id, chance }: Files, table: string, column: string, expected: (byte: number) => Expected): ReturnType<Act> {
-  const row = index.prepare(`SELECT ${column} AS value FROM ${table} WHERE workspace = ?`).get(id)
+function flippedIndex(
+  { index, id, chance }: Files,
+  table: string,
+  column: string,
+  expected: (byte: number) => Expected,
+  which = "true",
+): ReturnType<Act> {
+  const row = index.prepare(`SELECT ${column} AS value FROM ${table} WHERE workspace = ? AND ${which}`).get(id)
   const value = blob(row?.["value"])
   const at = chance.below(value.length)
   value[at] = (value[at] ?? 0) ^ (1 << chance.below(8))
-  return { expected: expected(at), apply: () => run(index, `UPDATE ${table} SET ${column} = ? WHERE workspace = ?`, value, id) }
+  return {
+    expected: expected(at),
+    apply: () => run(index, `UPDATE ${table} SET ${column} = ? WHERE workspace = ? AND ${which}`, value, id),
+  }
 }
 
 // Rows ----------------------------------------------------------------------------------------------------------------------------------------------------

@@ -81,6 +81,8 @@ export interface Limits {
   readonly auditEntriesPerSecond: number
   /** All of them are read again at most this often: a small ledger's disk has a rest. */
   readonly auditRoundEveryMs: number
+  /** Tiles of 256 leaves that were held against a signed root and are remembered, 8 KiB each: half a million entries in 16 MiB. */
+  readonly verifiedTilesMax: number
   /** Entries whose links are computed again at every start. */
   readonly recheckEntries: number
   /** A page of entries ends before it is larger, after one entry at least: what a client takes in a second, and a telephone can hold. */
@@ -171,6 +173,7 @@ export const defaultLimits: Limits = {
   keyOverlapMs: 7 * 86_400_000,
   auditEntriesPerSecond: 500,
   auditRoundEveryMs: 60_000,
+  verifiedTilesMax: 2048,
   recheckEntries: 1000,
   pageBytesMax: 4 * 1024 * 1024,
   readsAtOnceMax: 8,

@@ -25,11 +25,15 @@ import { createTurns } from "./http/turns.ts"
 import type { Secrets } from "./keep.ts"
 import type { Keyring } from "./keyring.ts"
 import type { Limits } from "./limits.ts"
-import { createLedger, type LedgerParts } from "./ledger/ledger.ts"
+import { createLedger, type Ledger, type LedgerParts } from "./ledger/ledger.ts"
 import type { SequencerReport } from "./ledger/sequencer.ts"
 import { createPace } from "./pace.ts"
+import { createCheckpoints, createIsGenuine } from "./query/checkpoints.ts"
 import { createFind, type Find } from "./query/finding.ts"
+import { createLeaves } from "./query/leaves.ts"
+import type { Source } from "./query/receipt.ts"
 import { createQueries } from "./query/search.ts"
+import { keysOf } from "./store/log-keys.ts"
 import { openStore } from "./store/open.ts"
 import type { Store } from "./store/store.ts"
 import { createAccounts, type AccountParts } from "./workspace/accounts.ts"
@@ -45,7 +49,7 @@ import { createSessions } from "./workspace/sessions.ts"
 import { createTokens } from "./workspace/tokens.ts"
 import { createWorkspaces, type WorkspaceParts } from "./workspace/workspaces.ts"
 import { createBreaks } from "./workspace/breaks.ts"
-import { createSeen, reportsOf, type Seen } from "./sightings.ts"
+import { createSeen, createSuspicions, reportsOf, type Seen } from "./sightings.ts"
 import { watchBeside } from "./watch.ts"
 
 export interface Running {
@@ -118,17 +122,13 @@ async function start(
   const { limits } = config
   const address = { url: config.publicUrl ?? httpUrl(config.host, config.port) }
   const metrics = metricsOf(config, version, () => ledger.sequencer.room.entries())
-  const seen = createSeen(metrics, log)
+  const leaves = createLeaves(store, limits)
+  const checkpoints = createCheckpoints({ store, leaves, isGenuine: createIsGenuine(store.registry, keysOf(keyring)) })
+  const seen = createSeen(metrics, log, (checkpoint) => checkpoints.signed(checkpoint))
   const watching = await watch(config, keyring, options, seen.see, readOnly)
   const filing = await fileBeside({ data: config.data, limits }, reportsOf(metrics, log), options.onFatal)
-  const ledger = createLedger({
-    journal: store.journal,
-    clock: systemClock,
-    limits,
-    keyring,
-    ...(options.same === undefined ? {} : { same: options.same }),
-    report: reportTo(metrics, watching, filing),
-  })
+  const ledger = ledgerOf(store, keyring, options, limits, reportTo(metrics, watching, filing))
+  const source = sourceOf(store, { checkpoints, leaves }, seen, watching)
   const parts = { registry: store.registry, ledger, clock: systemClock, keyring }
   const shared = sharedOf(limits)
   const service: Service = {
@@ -136,9 +136,10 @@ async function start(
     ...shared,
     ledger,
     ...administered({ ...parts, limits, keyRequestsPerMinute: config.keyRequestsPerMinute, host: new URL(address.url).hostname }, rootKeys),
-    queries: createQueries({ store, limits, find: findOf(store, limits, filing), ...shared }),
-    logKeys: createLogKeys({ ...parts, journal: store.journal, index: store.index, limits, seal: (workspace) => watching.seal(workspace) }),
-    packs: createPacks({ ...parts, ...shared, store, limits, seal: (workspace) => watching.seal(workspace) }),
+    source,
+    queries: createQueries({ store: { ...source, registry: store.registry }, limits, find: findOf(store, limits, filing), ...shared }),
+    logKeys: createLogKeys({ ...parts, journal: store.journal, checkpoints, limits, seal: (workspace) => watching.seal(workspace) }),
+    packs: createPacks({ ...parts, ...shared, store, checkpoints, limits, seal: (workspace) => watching.seal(workspace) }),
     clock: systemClock,
     limits,
     metrics,
@@ -165,6 +166,22 @@ async function start(
       await store.close()
     },
   }
+}
+
+function ledgerOf({ journal }: Store, keyring: Keyring, { same }: ServeOptions, limits: Limits, report: SequencerReport): Ledger {
+  return createLedger({ journal, clock: systemClock, limits, keyring, ...(same === undefined ? {} : { same }), report })
+}
+
+/** What entries that are read are held against. */
+function sourceOf(
+  { journal, index, search }: Store,
+  trusted: Pick<Source, "checkpoints" | "leaves">,
+  { broken }: Seen,
+  watching: Watching,
+): Source {
+  const report = (workspace: string, sequence: number) => watching.suspect(workspace, sequence)
+  const suspect = createSuspicions(systemClock, (workspace) => broken.has(workspace), report)
+  return { journal, index, search, ...trusted, haltedFrom: (workspace) => broken.get(workspace), suspect }
 }
 
 async function listen(config: Config, service: Service, log: Logger, version: string, readOnly: boolean): Promise<FastifyInstance> {
@@ -264,7 +281,7 @@ async function watch(
 }
 
 /** What is read only is not followed either: its tree would be signed again from an older state. */
-const notWatching: Watching = { poke: () => {}, seal: async () => undefined, close: async () => {} }
+const notWatching: Watching = { poke: () => {}, suspect: () => {}, seal: async () => undefined, close: async () => {} }
 
 /** Whoever follows is told of what was written. */
 function reportTo(metrics: Metrics, watching: Watching, filing: FilingBeside): SequencerReport {

@@ -2,16 +2,17 @@
 // it still can be.
 
 import type { Logger } from "pino"
-import { systemClock } from "./clock.ts"
+import { systemClock, type Clock } from "./clock.ts"
 import type { FilingReport } from "./followers/filing.ts"
 import type { AuditSummary } from "./followers/auditor.ts"
 import type { Sighting } from "./followers/watching.ts"
 import type { Metrics } from "./http/metrics.ts"
+import type { Checkpoint } from "./store/store.ts"
 import type { Break } from "./workspace/breaks.ts"
 
 export interface Seen {
-  /** Workspaces whose chain does not hold together. */
-  readonly broken: ReadonlySet<string>
+  /** Workspaces whose chain does not hold together, each with the first entry that does not. */
+  readonly broken: ReadonlyMap<string, number>
   /** How far re-verifying has come. */
   audit(): AuditSummary | undefined
   readonly see: (sighting: Sighting) => void
@@ -24,15 +25,15 @@ type Recording = (seen: Break) => Promise<void>
 
 const recordAgainAfterMs = 5000
 
-export function createSeen(metrics: Metrics, log: Logger): Seen {
-  const broken = new Set<string>()
+export function createSeen(metrics: Metrics, log: Logger, signed: (checkpoint: Checkpoint) => void): Seen {
+  const broken = new Map<string, number>()
   const recorder = createRecorder(log)
   let audit: AuditSummary | undefined
 
-  function breaks({ workspace, detail, finding }: Sighting & { readonly kind: "broken" }): void {
+  function breaks({ workspace, detail, from, finding }: Sighting & { readonly kind: "broken" }): void {
     // The auditor and the one that signs may both come upon it.
     if (broken.has(workspace)) return
-    broken.add(workspace)
+    broken.set(workspace, from)
     metrics.integrityFailure()
     log.error({ workspace, detail }, "the chain does not hold together; this workspace is not written to or signed any more")
     recorder.add({ workspace, detail, sequence: finding?.sequence, foundMs: finding?.foundMs })
@@ -50,7 +51,8 @@ export function createSeen(metrics: Metrics, log: Logger): Seen {
             metrics.followed(follower, sighting.workspace, sighting.positions[follower] ?? 0, sighting.end)
           break
         case "signed":
-          metrics.signed(sighting.workspace, sighting.size, sighting.lagMs)
+          signed(sighting.checkpoint)
+          metrics.signed(sighting.workspace, sighting.checkpoint.size, sighting.lagMs)
           break
         case "audited":
           audit = sighting.summary
@@ -63,6 +65,24 @@ export function createSeen(metrics: Metrics, log: Logger): Seen {
           breaks(sighting)
       }
     },
+  }
+}
+
+/** A workspace is looked at again this long after a look that found nothing. */
+const lookAgainAfterMs = 10_000
+
+/** Passes on which entries were read and found broken: one report for a workspace, however often it is read. */
+export function createSuspicions(
+  { elapsed }: Pick<Clock, "elapsed">,
+  isKnown: (workspace: string) => boolean,
+  report: (workspace: string, sequence: number) => void,
+): (workspace: string, sequence: number) => void {
+  const reportedMs = new Map<string, number>()
+  return (workspace, sequence) => {
+    const nowMs = elapsed()
+    if (isKnown(workspace) || nowMs - (reportedMs.get(workspace) ?? -Infinity) < lookAgainAfterMs) return
+    reportedMs.set(workspace, nowMs)
+    report(workspace, sequence)
   }
 }
 

@@ -7,13 +7,15 @@ import { createCheckpointer } from "./followers/checkpointer.ts"
 import { createIndexer } from "./followers/indexer.ts"
 import { createSigners } from "./followers/signer.ts"
 import { startWatching, type Sighting, type Watching } from "./followers/watching.ts"
-import { readRoot } from "./query/tree-reads.ts"
 import type { Keyring } from "./keyring.ts"
 import type { Limits } from "./limits.ts"
+import { createIsGenuine } from "./query/checkpoints.ts"
 import type { Log } from "./store/epochs.ts"
 import { openHeads, type Heads } from "./store/heads.ts"
+import { keysOf } from "./store/log-keys.ts"
 import { openWatched } from "./store/open.ts"
 import type { Checkpoint, WatchedStore } from "./store/store.ts"
+import { readRoot } from "./store/tree-reads.ts"
 import { answer, givenToThread, startThread } from "./thread.ts"
 
 export interface WatchOptions {
@@ -25,6 +27,7 @@ export interface WatchOptions {
 
 type WatchQuestions = {
   poke(workspaces: readonly string[]): void
+  suspect(at: readonly [workspace: string, sequence: number]): void
   seal(workspace: string): Promise<Checkpoint | undefined>
 }
 
@@ -40,8 +43,9 @@ export function watchHere(
   const { journal, index, registry } = store
   const rootAt = (log: Log, size: number) => readRoot({ journal, index }, log, size)
   const signersOf = createSigners({ registry, journal, keyring, clock })
-  const checkpointer = createCheckpointer({ journal, index, registry, heads, signersOf, rootAt, clock })
-  const audit = (listener: AuditListener) => createAuditor({ journal, index, registry, heads, clock, limits }, listener)
+  const isGenuine = createIsGenuine(registry, keysOf(keyring))
+  const checkpointer = createCheckpointer({ journal, index, registry, heads, signersOf, isGenuine, rootAt, clock })
+  const audit = (listener: AuditListener) => createAuditor({ journal, index, registry, heads, isGenuine, clock, limits }, listener)
   return startWatching({ journal, followers: [createIndexer(index)], checkpointer, audit, clock, limits, report })
 }
 
@@ -72,6 +76,8 @@ export async function watchBeside(
       // A thread that has ended says so by itself.
       if (!telling) tell().catch(() => undefined)
     },
+    // A thread that has ended says so by itself.
+    suspect: (workspace, sequence) => void thread.ask("suspect", [workspace, sequence]).catch(() => undefined),
     seal: (workspace) => thread.ask("seal", workspace),
     async close() {
       // What was written in the last moment has not been told yet.
@@ -88,7 +94,11 @@ if (options !== undefined) {
   const heads = openHeads(headsPath)
   const watching = watchHere(store, heads, keyring, systemClock, limits, (sighting) => report(sighting))
   const report = answer<WatchQuestions, Sighting>(
-    { poke: (workspaces) => watching.poke(workspaces), seal: (workspace) => watching.seal(workspace) },
+    {
+      poke: (workspaces) => watching.poke(workspaces),
+      suspect: ([workspace, sequence]) => watching.suspect(workspace, sequence),
+      seal: (workspace) => watching.seal(workspace),
+    },
     async () => {
       await watching.close()
       await store.close()

@@ -96,6 +96,7 @@ function openHouse(): House {
         index: watched.index,
         registry: watched.registry,
         heads: { get: (origin) => signed.get(origin) },
+        isGenuine: () => assert.fail("the index has no checkpoint"),
         clock,
         limits: { auditEntriesPerSecond: perSecond, auditRoundEveryMs: roundEveryMs },
       },

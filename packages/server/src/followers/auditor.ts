@@ -7,7 +7,8 @@ import type { Limits } from "../limits.ts"
 import type { Heads } from "../store/heads.ts"
 import type { Audit, Document, Finding, Index, JournalReader, Registry, Tree } from "../store/store.ts"
 import { IntegrityError } from "./checkpointer.ts"
-import { isOfTree, openWalk, reached, stillWrong, walkOn, type Walk } from "./walk.ts"
+import { lookAt, type LookParts } from "./look.ts"
+import { isOfTree, openWalk, reached, walkOn, type Walk } from "./walk.ts"
 
 export interface AuditSummary {
   readonly round: number
@@ -30,13 +31,15 @@ export interface Auditor {
   dueMs(): number
   /** Re-verifies some milliseconds' worth; never rejects. */
   step(): Promise<void>
+  /** Looks at one entry out of turn: who read it found it broken, which is no reason to believe it. */
+  look(workspace: string, sequence: number): Promise<void>
   /** Keeps how far it has come. */
   save(): Promise<void>
 }
 
-export interface AuditorParts {
+export interface AuditorParts extends Pick<LookParts, "isGenuine"> {
   readonly journal: JournalReader
-  readonly index: Pick<Index, "audit" | "putAudit">
+  readonly index: Pick<Index, "audit" | "putAudit" | "tiles" | "checkpoint">
   readonly registry: Registry
   readonly heads: Pick<Heads, "get">
   readonly clock: Clock
@@ -84,23 +87,32 @@ export function createAuditor(parts: AuditorParts, { found, failed, summarise }:
     async step() {
       const startedMs = clock.elapsed()
       try {
-        if (state === undefined) (state = await remembered(parts)).findings.forEach(found)
+        await begin()
         const spent = await walkSome(entriesPerStep)
         const pauseMs = (spent * 1000) / limits.auditEntriesPerSecond
-        dueMs = clock.elapsed() + (isComplete() ? Math.max(pauseMs, sleepMs(the(state), clock, limits)) : pauseMs)
+        dueMs = clock.elapsed() + (isComplete(state) ? Math.max(pauseMs, sleepMs(the(state), clock, limits)) : pauseMs)
         if (startedMs - savedMs >= saveEveryMs) await save()
       } catch (error) {
         dueMs = clock.elapsed() + retryAfterMs
         failed(walk?.workspace ?? "", `re-verifying: ${detailOf(error)}`)
       }
-      if (startedMs - summarisedMs >= summariseEveryMs || isComplete()) tell()
+      if (startedMs - summarisedMs >= summariseEveryMs || isComplete(state)) tell()
+    },
+    async look(workspace, sequence) {
+      await begin()
+      const finding = await findAt(parts, workspace, sequence)
+      if (finding !== undefined) await note(finding)
     },
     save,
   }
 
+  async function begin(): Promise<void> {
+    if (state === undefined) (state = await remembered(parts)).findings.forEach(found)
+  }
+
   /** Re-verifies until the budget is spent or the round is complete; says what was spent. */
   async function walkSome(budget: number): Promise<number> {
-    if (isComplete()) await beginRound()
+    if (isComplete(state)) await beginRound()
     let spent = 0
     while (spent < budget) {
       if (walk === undefined) {
@@ -172,14 +184,12 @@ export function createAuditor(parts: AuditorParts, { found, failed, summarise }:
   }
 
   async function note(finding: Finding): Promise<void> {
+    // Who walks and who looks may both come upon it.
+    if (the(state).findings.some(({ workspace }) => workspace === finding.workspace)) return
     at({ findings: [...the(state).findings, finding] })
     found(finding)
     tell()
     await save()
-  }
-
-  function isComplete(): boolean {
-    return state?.serial === 0
   }
 
   function at(change: Partial<Audit>): void {
@@ -189,9 +199,7 @@ export function createAuditor(parts: AuditorParts, { found, failed, summarise }:
   function tell(): void {
     if (state === undefined) return
     summarisedMs = clock.elapsed()
-    const { round, entries, startedMs, sinceMs, findings } = state
-    const left = walk === undefined ? 0 : walk.end - reached(walk)
-    summarise({ round, entries, verified, failed: findings.length, unread, sinceMs: isComplete() ? startedMs : sinceMs, left })
+    summarise({ ...summaryOf(state), verified, unread, left: walk === undefined ? 0 : walk.end - reached(walk) })
   }
 
   async function save(): Promise<void> {
@@ -200,14 +208,28 @@ export function createAuditor(parts: AuditorParts, { found, failed, summarise }:
   }
 }
 
+function summaryOf(state: Audit): Pick<AuditSummary, "round" | "entries" | "failed" | "sinceMs"> {
+  const { round, entries, startedMs, sinceMs, findings } = state
+  return { round, entries, failed: findings.length, sinceMs: isComplete(state) ? startedMs : sinceMs }
+}
+
+/** What is found where somebody says that an entry is broken. */
+async function findAt(parts: AuditorParts, workspace: string, sequence: number): Promise<Finding | undefined> {
+  const document = await parts.registry.get("workspace", workspace, workspace)
+  const detail = document && (await lookAt(parts, document, sequence))
+  return detail === undefined ? undefined : { workspace, sequence, detail, foundMs: parts.clock.now() }
+}
+
 /** How far it had come. What was found before is looked at again at once: nobody may build upon it because of a restart. */
-async function remembered({ journal, index, registry }: AuditorParts): Promise<Audit> {
+async function remembered(parts: AuditorParts): Promise<Audit> {
+  const { index, registry } = parts
   const before = await index.audit()
   if (before === undefined) return { round: 0, startedMs: 0, sinceMs: 0, entries: 0, serial: 0, tree: emptyTree, findings: [] }
   const findings: Finding[] = []
   for (const finding of before.findings) {
     const document = await registry.get("workspace", finding.workspace, finding.workspace)
-    const detail = document && (await stillWrong(journal, document, finding))
+    // Of a tree that was signed differently no single entry can tell that it was put right.
+    const detail = document && (isOfTree(finding.detail) ? finding.detail : await lookAt(parts, document, finding.sequence))
     if (detail !== undefined) findings.push({ ...finding, detail })
   }
   return { ...before, findings }
@@ -243,6 +265,11 @@ async function oldestMs(registry: Registry, clock: Clock): Promise<number> {
     }
     if (page.length === 0) return oldest
   }
+}
+
+/** Of the round that is under way. */
+function isComplete(state: Audit | undefined): boolean {
+  return state?.serial === 0
 }
 
 function detailOf(error: unknown): string {

@@ -6,7 +6,7 @@ import type { Clock } from "../clock.ts"
 import { firstKeyring, seal } from "../keyring.ts"
 import { createLedger, type Said } from "../ledger/ledger.ts"
 import { defaultLimits } from "../limits.ts"
-import { readInclusion, readRoot, readTile } from "../query/tree-reads.ts"
+import { readInclusion, readRoot, readTile } from "../store/tree-reads.ts"
 import type { Change } from "../store/store.ts"
 import { epochsOf, type Log } from "../store/epochs.ts"
 import { expectChain } from "../store/expect-chain.ts"
@@ -95,6 +95,7 @@ async function openHouse(entries: number) {
         registry: watched.registry,
         heads,
         signersOf: async () => [signer],
+        isGenuine: async () => true,
         rootAt: (log, size) => readRoot({ journal, index }, log, size),
         clock,
       }),
@@ -278,6 +279,7 @@ test("what is signed is noted outside the data first, and in the index last", as
     index: { ...house.index, putCheckpoint: (...asked) => (steps.push(`index ${asked[2].size}`), house.index.putCheckpoint(...asked)) },
     heads: { ...heads, advance: (name, head) => (steps.push(`heads ${head.size}`), heads.advance(name, head)) },
     signersOf: async () => [{ ...signer, sign: (message) => (steps.push("signature"), signer.sign(message)) }],
+    isGenuine: () => assert.fail("nothing was signed before"),
     rootAt: () => assert.fail("nothing was signed before"),
     clock,
   })
@@ -403,6 +405,7 @@ test("a workspace's key signs for it, is unsealed by the service's secret alone,
     ...house,
     heads: memoryHeads(),
     signersOf: async () => [{ ...signer, name: "other.example/x" }],
+    isGenuine: () => assert.fail("nothing was signed"),
     rootAt: () => assert.fail("nothing was signed"),
     clock,
   })

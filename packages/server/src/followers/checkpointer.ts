@@ -4,6 +4,7 @@
 import { strict as assert } from "node:assert"
 import {
   bodyHash,
+  concat,
   createFrontier,
   equalBytes,
   eventHash,
@@ -18,13 +19,21 @@ import type { Clock } from "../clock.ts"
 import { sha256 } from "../sha256.ts"
 import { epochsOf, type Epoch, type Log } from "../store/epochs.ts"
 import type { Heads, SignedHead } from "../store/heads.ts"
-import type { Checkpoint, Index, JournalReader, Registry, Stored, TileGrowth, Tree } from "../store/store.ts"
+import type { Checkpoint, Document, Index, JournalReader, Registry, Stored, TileGrowth, Tree } from "../store/store.ts"
+import { readTile } from "../store/tree-reads.ts"
 import type { Follower } from "./follow.ts"
 import type { SignersOf } from "./signer.ts"
 
 /** Storage gave back something that is not what was chained. Nothing more of that workspace may be signed. */
 export class IntegrityError extends Error {
   override readonly name = "IntegrityError"
+  /** The first entry that does not hold; the first of all where nobody knows. */
+  readonly sequence: number
+
+  constructor(message: string, sequence = 1) {
+    super(message)
+    this.sequence = sequence
+  }
 }
 
 export interface Checkpointer extends Follower {
@@ -32,6 +41,8 @@ export interface Checkpointer extends Follower {
   sign(workspace: string): Promise<Checkpoint | undefined>
   /** When the first entry that no checkpoint covers was recorded. */
   unsignedSinceMs(workspace: string): number | undefined
+  /** The newest that it has signed itself, so that no file has to be believed. */
+  signedLast(workspace: string): Checkpoint | undefined
 }
 
 export interface CheckpointerParts {
@@ -40,6 +51,8 @@ export interface CheckpointerParts {
   readonly registry: Registry
   readonly heads: Heads
   readonly signersOf: SignersOf
+  /** Whether a checkpoint that is kept was signed for a workspace's newest epoch. */
+  readonly isGenuine: (workspace: Document<"workspace">, checkpoint: Checkpoint) => Promise<boolean>
   /** The root of a log's first entries, as the journal and the index have them. */
   readonly rootAt: (log: Log, size: number) => Promise<Uint8Array>
   readonly clock: Clock
@@ -47,15 +60,19 @@ export interface CheckpointerParts {
 
 interface Growing extends Place {
   readonly epoch: Epoch
+  /** The index has the last tile of level 0 from its first hash on: that of an older version has none. */
+  hasLeaves: boolean
   frontier: Frontier
   lastHash: Uint8Array
   unsignedSinceMs: number | undefined
+  signedLast: Checkpoint | undefined
 }
 
 const hashBytes = 32
 const levelsPerTile = 8
 
-export function createCheckpointer({ journal, index, registry, heads, signersOf, rootAt, clock }: CheckpointerParts): Checkpointer {
+export function createCheckpointer(parts: CheckpointerParts): Checkpointer {
+  const { journal, index, registry, heads, signersOf, isGenuine, rootAt, clock } = parts
   const trees = new Map<string, Growing>()
 
   /** The tree that grows: the newest epoch's, but where the index is made anew, which begins with the oldest. */
@@ -84,7 +101,37 @@ export function createCheckpointer({ journal, index, registry, heads, signersOf,
       throw notSigned(signed.size)
     const last = size === 0 ? undefined : await journal.records(workspace, before + size, 1)
     const lastHash = last === undefined ? ledgerId : eventHash(last, sha256)
-    return { epoch, before, ledgerId, frontier: createFrontier(saved, sha256), lastHash, unsignedSinceMs: undefined }
+    return {
+      epoch,
+      hasLeaves: false,
+      before,
+      ledgerId,
+      frontier: createFrontier(saved, sha256),
+      lastHash,
+      unsignedSinceMs: undefined,
+      signedLast: undefined,
+    }
+  }
+
+  /** What the last tile of level 0 has of the tree so far, if the index lacks it. */
+  async function missingLeaves({ epoch, frontier, hasLeaves }: Growing): Promise<Uint8Array> {
+    const [tile, width] = [Math.floor(frontier.size / tileWidth), frontier.size % tileWidth]
+    const [kept] = hasLeaves || width === 0 ? [] : await index.tiles(epoch.name, [{ level: 0, tile }])
+    if (kept === undefined || kept.length >= width * hashBytes) return new Uint8Array()
+    const leaves = await readTile({ journal, index }, epoch, 0, tile, width)
+    if (leaves.length < width * hashBytes) throw new IntegrityError(`not all of the ${frontier.size} entries of the tree are there`)
+    return leaves
+  }
+
+  /** The one that the index has: what was signed there before this process began, if nobody has put another in its place. */
+  async function keptCheckpoint({ workspace, name, origin }: Epoch): Promise<Checkpoint | undefined> {
+    const kept = await index.checkpoint(name)
+    const document = kept && (await registry.get("workspace", workspace, workspace))
+    if (kept === undefined || document === undefined) return undefined
+    const signed = heads.get(origin)
+    const isSigned = signed?.size === kept.size ? equalBytes(signed.root, kept.root) : true
+    if (!isSigned || !(await isGenuine(document, kept))) throw new IntegrityError(`the checkpoint of size ${kept.size} ${forgedWords}`)
+    return kept
   }
 
   /** What a tree must be when it has this size. Of a former epoch, what was signed and is lost is not asked for any more. */
@@ -95,7 +142,7 @@ export function createCheckpointer({ journal, index, registry, heads, signersOf,
   async function grow(workspace: string, tree: Growing, entries: readonly Stored[]): Promise<void> {
     const fromSize = tree.frontier.size
     const signed = signedOf(tree.epoch)
-    const tiles = createTileGrowth()
+    const tiles = createTileGrowth(fromSize, await missingLeaves(tree))
     for (const entry of entries) {
       const { hash, timeMs } = checkEntry(tree, entry)
       tree.frontier.append(hash, tiles.completed)
@@ -105,6 +152,7 @@ export function createCheckpointer({ journal, index, registry, heads, signersOf,
     }
     const grown = await index.growTree(tree.epoch.name, fromSize, tree.frontier.save(), tiles.growth())
     assert(grown, "nobody else grows this tree")
+    tree.hasLeaves = true
     // Complete: the next epoch's is the one that grows.
     if (positionOf(tree) === tree.epoch.end) trees.delete(workspace)
   }
@@ -113,6 +161,7 @@ export function createCheckpointer({ journal, index, registry, heads, signersOf,
     name: "checkpointer",
     position: async (workspace) => positionOf(await treeOf(workspace)),
     unsignedSinceMs: (workspace) => trees.get(workspace)?.unsignedSinceMs,
+    signedLast: (workspace) => trees.get(workspace)?.signedLast,
 
     async take(workspace, entries) {
       try {
@@ -134,7 +183,7 @@ export function createCheckpointer({ journal, index, registry, heads, signersOf,
       const { origin, end, name } = tree.epoch
       // A former epoch is never signed again, also while its tree is made anew.
       if (end !== undefined) return undefined
-      const before = await index.checkpoint(name)
+      const before = tree.signedLast ?? (await keptCheckpoint(tree.epoch))
       const size = tree.frontier.size
       if (size === (before?.size ?? 0)) return before
       assert(size > (before?.size ?? 0), "a tree never shrinks below what was signed")
@@ -149,10 +198,14 @@ export function createCheckpointer({ journal, index, registry, heads, signersOf,
       const checkpoint = { size, root, note, signedMs: clock.now() }
       assert(await index.putCheckpoint(name, before?.size ?? 0, checkpoint), "nobody else signs this tree")
       tree.unsignedSinceMs = undefined
+      tree.signedLast = checkpoint
       return checkpoint
     },
   }
 }
+
+/** What is said of a checkpoint that was put in a genuine one's place. */
+export const forgedWords = "that is kept is not the one that was signed"
 
 function notSigned(size: number): IntegrityError {
   return new IntegrityError(`the first ${size} entries are not those that were signed`)
@@ -173,18 +226,15 @@ export interface Place {
 
 /** Hashes again all that was kept of an entry, and holds it against its place. */
 export function checkEntry(tree: Place, { sequence, record, body, bodySalt }: Stored): { hash: Uint8Array; timeMs: number } {
+  const wrong = (what: string) => new IntegrityError(`entry ${sequence}: ${what}`, sequence)
   const fields = parseRecord(record)
-  if (fields === undefined) throw new IntegrityError(`entry ${sequence}: the record cannot be read`)
-  if (fields.index !== tree.frontier.size) throw new IntegrityError(`entry ${sequence}: the record says index ${fields.index}`)
-  if (!equalBytes(fields.ledgerId, tree.ledgerId)) throw new IntegrityError(`entry ${sequence}: the record is of another ledger`)
-  if (!equalBytes(fields.previousHash, tree.lastHash)) {
-    throw new IntegrityError(
-      `entry ${sequence}: the record follows ${toHex(fields.previousHash)}, the entry before it is ${toHex(tree.lastHash)}`,
-    )
-  }
-  if (body === undefined || bodySalt === undefined) throw new IntegrityError(`entry ${sequence}: the body is not there`)
-  if (!equalBytes(bodyHash(bodySalt, body, sha256), fields.bodyHash))
-    throw new IntegrityError(`entry ${sequence}: the body has another hash`)
+  if (fields === undefined) throw wrong("the record cannot be read")
+  if (fields.index !== tree.frontier.size) throw wrong(`the record says index ${fields.index}`)
+  if (!equalBytes(fields.ledgerId, tree.ledgerId)) throw wrong("the record is of another ledger")
+  if (!equalBytes(fields.previousHash, tree.lastHash))
+    throw wrong(`the record follows ${toHex(fields.previousHash)}, the entry before it is ${toHex(tree.lastHash)}`)
+  if (body === undefined || bodySalt === undefined) throw wrong("the body is not there")
+  if (!equalBytes(bodyHash(bodySalt, body, sha256), fields.bodyHash)) throw wrong("the body has another hash")
   return { hash: eventHash(record, sha256), timeMs: fields.timeMs }
 }
 
@@ -193,23 +243,20 @@ interface TilesGrowing {
   readonly growth: () => readonly TileGrowth[]
 }
 
-/** Collects what tiles gain: the complete subtrees of every eighth level. Level 0 is the records' own hashes and is not kept. */
-function createTileGrowth(): TilesGrowing {
+/** Collects what tiles gain: the complete subtrees of every eighth level, and what the index lacks of the last tile of level 0. */
+function createTileGrowth(size: number, leaves: Uint8Array): TilesGrowing {
   const growing = new Map<string, { level: number; tile: number; offset: number; hashes: Uint8Array[] }>()
+  const tile = Math.floor(size / tileWidth)
+  if (leaves.length > 0) growing.set(`0/${tile}`, { level: 0, tile, offset: 0, hashes: [leaves] })
   return {
     completed: (level, n, hash) => {
-      if (level === 0 || level % levelsPerTile !== 0) return
+      if (level % levelsPerTile !== 0) return
       const tile = Math.floor(n / tileWidth)
       const key = `${level / levelsPerTile}/${tile}`
       const known = growing.get(key)
       if (known === undefined) growing.set(key, { level: level / levelsPerTile, tile, offset: n % tileWidth, hashes: [hash] })
       else known.hashes.push(hash)
     },
-    growth: () =>
-      [...growing.values()].map(({ level, tile, offset, hashes }) => {
-        const joined = new Uint8Array(hashes.length * hashBytes)
-        for (const [place, hash] of hashes.entries()) joined.set(hash, place * hashBytes)
-        return { level, tile, offset, hashes: joined }
-      }),
+    growth: () => [...growing.values()].map(({ level, tile, offset, hashes }) => ({ level, tile, offset, hashes: concat(...hashes) })),
   }
 }

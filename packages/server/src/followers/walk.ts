@@ -4,9 +4,9 @@
 import { createFrontier, equalBytes, eventHash, isJsonObject, openBody, parseJson, recordBytes, type Frontier } from "@tallystick/proof"
 import { disclosuresOf } from "../entry.ts"
 import { sha256 } from "../sha256.ts"
-import { epochAt, epochsOf, type Epoch } from "../store/epochs.ts"
+import { epochsOf, type Epoch } from "../store/epochs.ts"
 import type { SignedHead } from "../store/heads.ts"
-import type { Document, Finding, JournalReader, Stored, Tree } from "../store/store.ts"
+import type { Document, JournalReader, Stored, Tree } from "../store/store.ts"
 import { checkEntry, IntegrityError, type Place } from "./checkpointer.ts"
 
 export interface Walk {
@@ -66,7 +66,7 @@ export async function walkOn(
   const { before, ledgerId } = epoch
   const wanted = Math.min(Math.max(budget, 1), (epoch.end ?? end) - reached(walk))
   const entries = wanted === 0 ? [] : await journal.after(workspace, reached(walk), wanted)
-  if (wanted > 0 && entries.length === 0) throw new IntegrityError(`entry ${reached(walk) + 1}: it is not there`)
+  if (wanted > 0 && entries.length === 0) throw new IntegrityError(`entry ${reached(walk) + 1}: it is not there`, reached(walk) + 1)
   // Of a former epoch only what was kept can be asked for: the next one's genesis says what that was.
   const signed = epoch.end === undefined || epoch.root === undefined ? walk.signed : { size: epoch.end - before, root: epoch.root }
   let spent = 0
@@ -94,31 +94,8 @@ function beginNext(walk: Walk): void {
   walk.lastHash = next.ledgerId
 }
 
-/** Looks at a finding again: what does not hold there, as a sentence; undefined when it holds now. */
-export async function stillWrong(
-  journal: JournalReader,
-  document: Document<"workspace">,
-  { workspace, sequence, detail }: Finding,
-): Promise<string | undefined> {
-  const [before, entry] = await journal.at(workspace, [sequence - 1, sequence])
-  // Of a tree that was signed differently, or of an entry that is gone, no single entry can tell that it was put right.
-  if (entry === undefined || isOfTree(detail)) return detail
-  const epoch = epochAt(epochsOf(document), sequence)
-  const isFirst = sequence === epoch.before + 1
-  const lastHash = isFirst ? epoch.ledgerId : before && eventHash(before.record, sha256)
-  if (lastHash === undefined) return detail
-  try {
-    const { ledgerId } = epoch
-    checkStored({ before: epoch.before, frontier: { size: sequence - 1 - epoch.before }, ledgerId, lastHash }, entry)
-    return undefined
-  } catch (error) {
-    if (error instanceof IntegrityError) return error.message
-    throw error
-  }
-}
-
 /** An entry against its place, and what stands beside its record and body against them. */
-function checkStored(place: Place, entry: Stored): void {
+export function checkStored(place: Place, entry: Stored): void {
   checkEntry(place, entry)
   const { sequence, body, receipt, idem } = entry
   const parsed = body === undefined ? undefined : parseJson(Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString("utf8"))

@@ -105,6 +105,7 @@ function countingCheckpointer(clock: Clock): Checkpointer {
       return signed.get(workspace)
     },
     unsignedSinceMs: (workspace) => since.get(workspace),
+    signedLast: (workspace) => signed.get(workspace),
   }
 }
 
@@ -216,7 +217,7 @@ test("a workspace whose chain does not hold is reported once and left alone, and
   assert.equal(house.seen("broken"), 1)
   assert.deepEqual(
     house.sightings.find(({ kind }) => kind === "broken"),
-    { kind: "broken", workspace: "broken", detail: "entry 1: the body has another hash" },
+    { kind: "broken", workspace: "broken", detail: "entry 1: the body has another hash", from: 1 },
   )
   assert.equal(house.seen("signed", "broken"), 0)
   assert.equal(await house.watched.index.position("broken"), 0)

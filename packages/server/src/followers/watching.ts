@@ -7,18 +7,22 @@ import type { Checkpoint, Finding, JournalReader } from "../store/store.ts"
 import type { AuditListener, AuditSummary, Auditor } from "./auditor.ts"
 import { type Checkpointer, IntegrityError } from "./checkpointer.ts"
 import { followOnce, type Followed, type Follower } from "./follow.ts"
+import { isOfTree } from "./walk.ts"
 
 export type Sighting =
   | ({ readonly kind: "followed"; readonly workspace: string } & Followed)
   /** A checkpoint was signed; `lagMs` is how long its oldest new entry had waited for it. */
-  | { readonly kind: "signed"; readonly workspace: string; readonly size: number; readonly lagMs: number }
-  | { readonly kind: "broken"; readonly workspace: string; readonly detail: string; readonly finding?: Finding }
+  | { readonly kind: "signed"; readonly workspace: string; readonly checkpoint: Checkpoint; readonly lagMs: number }
+  /** `from`: the first entry that does not hold; the first of all where nobody knows. */
+  | { readonly kind: "broken"; readonly workspace: string; readonly detail: string; readonly from: number; readonly finding?: Finding }
   | { readonly kind: "audited"; readonly summary: AuditSummary }
   | { readonly kind: "failed"; readonly workspace: string; readonly detail: string }
 
 export interface Watching {
   /** These workspaces have new entries, or may have. */
   poke(workspaces: readonly string[]): void
+  /** Somebody found an entry broken; the auditor looks at it now. */
+  suspect(workspace: string, sequence: number): void
   /** Follows a workspace to its end and signs it, now. */
   seal(workspace: string): Promise<Checkpoint | undefined>
   close(): Promise<void>
@@ -56,16 +60,22 @@ export function startWatching({ journal, followers, checkpointer, audit, clock, 
     found(finding) {
       const { workspace, detail } = finding
       leaveAlone(workspace)
-      report({ kind: "broken", workspace, detail, finding })
+      report({ kind: "broken", workspace, detail, from: isOfTree(detail) ? 1 : finding.sequence, finding })
     },
     failed: (workspace, detail) => report({ kind: "failed", workspace, detail }),
     summarise: (summary) => report({ kind: "audited", summary }),
   })
+  const failed = (workspace: string) => (error: unknown) => report({ kind: "failed", workspace, detail: detailOf(error) })
   const ended = loop()
 
   return {
     poke(workspaces) {
       for (const workspace of workspaces) if (!broken.has(workspace)) dirty.add(workspace)
+      wake()
+    },
+    suspect(workspace, sequence) {
+      if (auditor === undefined || closing || broken.has(workspace)) return
+      errands.push(() => auditor.look(workspace, sequence).catch(failed(workspace)))
       wake()
     },
     seal: (workspace) =>
@@ -100,7 +110,7 @@ export function startWatching({ journal, followers, checkpointer, audit, clock, 
     // What was written and not signed when the service stops is signed now, so that nothing waits for the next start.
     for (const workspace of dirty.values().toArray()) await guarded(workspace, () => followLast(workspace))
     for (const workspace of unsigned.keys()) await guarded(workspace, () => sign(workspace))
-    await auditor?.save().catch((error: unknown) => report({ kind: "failed", workspace: "", detail: detailOf(error) }))
+    await auditor?.save().catch(failed(""))
   }
 
   async function follow(workspace: string): Promise<boolean> {
@@ -121,8 +131,8 @@ export function startWatching({ journal, followers, checkpointer, audit, clock, 
     const checkpoint = await checkpointer.sign(workspace)
     unsigned.delete(workspace)
     signedAtMs.set(workspace, clock.elapsed())
-    if (checkpoint !== undefined && since !== undefined)
-      report({ kind: "signed", workspace, size: checkpoint.size, lagMs: clock.now() - since })
+    if (checkpoint !== undefined && since !== undefined && checkpoint === checkpointer.signedLast(workspace))
+      report({ kind: "signed", workspace, checkpoint, lagMs: clock.now() - since })
     return checkpoint
   }
 
@@ -140,12 +150,15 @@ export function startWatching({ journal, followers, checkpointer, audit, clock, 
     try {
       await act()
     } catch (error) {
-      const isBroken = error instanceof IntegrityError
       dirty.delete(workspace)
       unsigned.delete(workspace)
-      if (isBroken) leaveAlone(workspace)
-      else retries.set(workspace, clock.elapsed() + retryAfterMs)
-      report({ kind: isBroken ? "broken" : "failed", workspace, detail: detailOf(error) })
+      if (error instanceof IntegrityError) {
+        leaveAlone(workspace)
+        report({ kind: "broken", workspace, detail: error.message, from: error.sequence })
+      } else {
+        retries.set(workspace, clock.elapsed() + retryAfterMs)
+        failed(workspace)(error)
+      }
     }
   }
 

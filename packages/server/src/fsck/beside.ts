@@ -84,7 +84,7 @@ function checkTiles({ index }: Whole, { workspace, name, before }: Epoch): reado
   const size = index?.tree(name)?.size ?? 0
   for (const { level, tile, hashes } of index?.tiles(name) ?? []) {
     const due = Math.max(0, Math.min(tileWidth, levelWidth(level, size) - tile * tileWidth))
-    if (level >= 1 && due > 0 && hashes.length === due * hashBytes) continue
+    if (level >= 0 && due > 0 && hashes.length === due * hashBytes) continue
     const what = `tile ${tile} of level ${level} has ${hashes.length / hashBytes} hashes, of a tree that has ${due} there`
     return [{ workspace, sequence: before + tile * tileWidth ** (level + 1) + 1, what }]
   }

@@ -6,6 +6,7 @@ import {
   emptyFrontier,
   equalBytes,
   formatCheckpoint,
+  nodeInTile,
   openNote,
   parseVkey,
   tileWidth,
@@ -153,7 +154,7 @@ function watchRoots(workspace: string, watched: readonly Watched[], faults: Faul
   }
 }
 
-/** What the tree closes, against the tiles that are kept of it: level 0 is the records' own hashes. */
+/** What the tree closes, against the tiles that are kept of it. A tile of level 0, which an older index may lack, is held against its root. */
 function watchTiles(index: KeptIndex | undefined, { workspace, name }: Epoch, faults: Fault[]): Completed {
   const kept = index?.tree(name)?.size ?? 0
   const tiles = new Map<number, { readonly tile: number; readonly hashes: Uint8Array }>()
@@ -166,9 +167,11 @@ function watchTiles(index: KeptIndex | undefined, { workspace, name }: Epoch, fa
     let known = tiles.get(tileLevel)
     if (known?.tile !== tile) tiles.set(tileLevel, (known = { tile, hashes: index.tile(name, tileLevel, tile) }))
     const at = (n % tileWidth) * hashBytes
-    if (equalBytes(known.hashes.subarray(at, at + hashBytes), hash)) return
+    const leaves = level === levelsPerTile ? index.tile(name, 0, n) : new Uint8Array()
+    const isOther = leaves.length === tileWidth * hashBytes && !equalBytes(nodeInTile(leaves, 0, tileWidth, sha256), hash)
+    if (!isOther && equalBytes(known.hashes.subarray(at, at + hashBytes), hash)) return
     isFound = true
-    const what = `tile ${tile} of level ${tileLevel} has another hash for them`
+    const what = isOther ? `tile ${n} of level 0 has other hashes for them` : `tile ${tile} of level ${tileLevel} has another hash for them`
     faults.push({ workspace, sequence: n * 2 ** level + 1, upTo: end, what })
   }
 }
@@ -180,6 +183,10 @@ function watchEdge(index: KeptIndex | undefined, { workspace, name }: Epoch, fau
     sizes: kept === undefined ? [] : [kept.size],
     grown({ size, hashes }: SavedFrontier): void {
       if (kept === undefined || kept.size !== size) return
+      const [tile, width] = [Math.floor(size / tileWidth), size % tileWidth]
+      const leaves = index?.tile(name, 0, tile) ?? new Uint8Array()
+      if (leaves.length === width * hashBytes && width > 0 && !isEdge(leaves, hashes))
+        faults.push({ workspace, sequence: size - width + 1, upTo: size, what: `tile ${tile} of level 0 has other hashes for them` })
       const place = hashes.findIndex((hash, at) => !equalBytes(hash, kept.hashes[at] ?? new Uint8Array()))
       if (place < 0 && kept.hashes.length === hashes.length) return
       faults.push({ workspace, sequence: 1, upTo: kept.size, what: "the tree that is kept is not the one that they make" })
@@ -189,6 +196,14 @@ function watchEdge(index: KeptIndex | undefined, { workspace, name }: Epoch, fau
       faults.push({ workspace, sequence: entries + 1, what: `it is not there, and the tree that is kept has ${kept.size} entries` })
     },
   }
+}
+
+/** Whether a tree ends with these leaves, which are less than a tile. */
+function isEdge(leaves: Uint8Array, hashes: readonly Uint8Array[]): boolean {
+  const edge = createFrontier(undefined, sha256)
+  for (let at = 0; at < leaves.length; at += hashBytes) edge.append(leaves.subarray(at, at + hashBytes))
+  const own = edge.save().hashes
+  return own.every((hash, at) => equalBytes(hash, hashes.at(at - own.length) ?? new Uint8Array()))
 }
 
 /** What is derived of entries that are not there. */

@@ -7,6 +7,7 @@ import type { AuditSummary } from "../followers/auditor.ts"
 import type { Ledger } from "../ledger/ledger.ts"
 import type { Limits } from "../limits.ts"
 import type { Pace } from "../pace.ts"
+import type { Source } from "../query/receipt.ts"
 import type { Queries } from "../query/search.ts"
 import type { Document, Store } from "../store/store.ts"
 import { mayTouch, refusal, type Access, type Action, type Principal, type TokenType } from "../workspace/allow.ts"
@@ -40,6 +41,8 @@ export interface Service {
   readonly reading: Admission
   /** How all that is long shares the thread. */
   readonly pace: Pace
+  /** What an entry that is read is held against. */
+  readonly source: Source
   readonly keys: Keys
   readonly tokens: Tokens
   readonly members: Members

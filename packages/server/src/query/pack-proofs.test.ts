@@ -6,7 +6,7 @@ import { sha256 } from "../sha256.ts"
 import type { Log } from "../store/epochs.ts"
 import type { IndexReader, JournalReader } from "../store/store.ts"
 import { createInclusions } from "./pack-proofs.ts"
-import { readInclusion } from "./tree-reads.ts"
+import { readInclusion } from "../store/tree-reads.ts"
 
 const acme: Log = { workspace: "acme", name: "acme", before: 0, end: undefined }
 

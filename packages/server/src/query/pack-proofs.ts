@@ -3,7 +3,7 @@
 import { inclusionNodes, inclusionProof, nodeHash, tileOf, tileWidth } from "@tallystick/proof"
 import { sha256 } from "../sha256.ts"
 import type { Log } from "../store/epochs.ts"
-import { readTile, type Kept } from "./tree-reads.ts"
+import { readTile, type Kept } from "../store/tree-reads.ts"
 
 export interface Inclusions {
   /** The siblings that prove the entry at `index` in the tree of `size`, from the leaf upwards. */

@@ -27,13 +27,14 @@ import { sha256 } from "../sha256.ts"
 import { policyDocumentId, type PackDocument } from "../store/documents.ts"
 import { epochNamed, epochsOf, type Epoch } from "../store/epochs.ts"
 import { vkeyOf } from "../store/log-keys.ts"
-import type { Document, Registry } from "../store/store.ts"
+import type { Document, JournalReader, Registry } from "../store/store.ts"
 import { broken, readEntries, type Read } from "./pack-entries.ts"
 import { createInclusions } from "./pack-proofs.ts"
 import { packReadme } from "./pack-readme.ts"
-import type { Kept } from "./tree-reads.ts"
+import type { Kept } from "../store/tree-reads.ts"
 
 export interface PackSource extends Kept {
+  readonly journal: JournalReader
   readonly registry: Registry
   readonly pace: Pace
 }

@@ -3,14 +3,14 @@
 
 import { disclosuresFor, type Content, type Sight } from "../entry.ts"
 import type { Pace } from "../pace.ts"
-import { checkpointFor, epochAt, epochsOf, type Epoch } from "../store/epochs.ts"
+import type { Epoch } from "../store/epochs.ts"
 import { vkeyOf } from "../store/log-keys.ts"
 import { bytesOf } from "../store/stored-bytes.ts"
 import type { Checkpoint, Document, Store, Stored } from "../store/store.ts"
-import { findIncluded, findLinked, showEntry, showProof, type Found, type Standing } from "./receipt.ts"
+import { findEntries, findIncluded, showEntry, showProof, type Found, type Source } from "./receipt.ts"
 
 export interface PageSource {
-  readonly store: Pick<Store, "journal" | "index" | "search" | "registry">
+  readonly store: Source & Pick<Store, "registry">
   readonly limits: { readonly pageBytesMax: number }
   readonly pace: Pace
 }
@@ -44,19 +44,14 @@ export async function buildPage(
   const events: Uint8Array[] = []
   let bytes = 0
   let verified = true
-  const standing = standingOf(store, workspace, nowMs)
   const vkeyFor = vkeysOf(store.registry)
   while (events.length < sequences.length) {
     const bytesMax = Math.min(partBytesMax, limits.pageBytesMax - bytes)
-    const part = readRows(store.journal, workspace.id, sequences.slice(events.length), bytesMax)
-    const [rows, against] = await Promise.all([part, standing])
-    for (const row of rows) {
-      if (pace.isUp()) await pace.next()
+    const rows = await readRows(store.journal, workspace.id, sequences.slice(events.length), bytesMax)
+    for await (const one of findEntries(store, workspace, rows, nowMs, pace)) {
       signal?.throwIfAborted()
-      const linked = checkRow(workspace, row, against)
-      const { checkpoint } = against(linked.epoch)
-      const found = isProven ? await findIncluded(store, linked, checkpoint) : linked
-      const vkey = isProven ? await vkeyFor(found.epoch, checkpoint) : undefined
+      const found = isProven ? await findIncluded(store, one) : one
+      const vkey = isProven ? await vkeyFor(found.epoch, found.proven.checkpoint) : undefined
       if (pace.isUp()) await pace.next()
       const event = Buffer.from(showRow(found, workspace, found.opened === undefined ? "none" : sightOf(found.opened.content), vkey))
       // What is read counts as well as what is shown: a reader who may not see much is not a reason to read on and on.
@@ -70,47 +65,21 @@ export async function buildPage(
   return { events, verified }
 }
 
-interface Row {
-  readonly stored: Stored
-  /** The record before it. */
-  readonly before: Uint8Array | undefined
-}
-
-/** The first of these entries, as many as fit, and the records before them. */
+/** The first of these entries, as many as fit. */
 async function readRows(
-  journal: PageSource["store"]["journal"],
+  journal: Source["journal"],
   workspace: string,
   sequences: readonly number[],
   bytesMax: number,
-): Promise<readonly Row[]> {
+): Promise<readonly Stored[]> {
   const read = await journal.at(workspace, sequences, bytesMax)
-  const part = sequences.slice(0, read.length)
-  const records = new Map(part.map((sequence, place) => [sequence, read[place]?.record]))
-  const others = part.flatMap((sequence) => (sequence === 1 || records.has(sequence - 1) ? [] : [sequence - 1]))
-  const before = others.length === 0 ? [] : await journal.recordsAt(workspace, others)
-  for (const [place, sequence] of others.entries()) records.set(sequence, before[place])
-  return part.map((sequence, place) => ({ stored: read[place] ?? missing(workspace, sequence), before: records.get(sequence - 1) }))
+  return read.map((stored, place) => stored ?? missing(workspace, sequences[place] ?? 0))
 }
 
 /** What the search knows of and the journal does not have is shown as broken, at its place. */
 function missing(workspace: string, sequence: number): Stored {
   const nothing = { receipt: "", idem: undefined, bodySalt: undefined, body: undefined, disclosures: "" }
   return { workspace, sequence, record: new Uint8Array(), ...nothing }
-}
-
-/** What the entries of a page are held against, the same for all of them. */
-async function standingOf(
-  { index, search }: PageSource["store"],
-  workspace: Document<"workspace">,
-  nowMs: number,
-): Promise<(epoch: Epoch) => Standing> {
-  const [newest, position] = await Promise.all([checkpointFor(index, epochsOf(workspace)[0]), search.position(workspace.id)])
-  return ({ end, checkpoint }) => ({ checkpoint: end === undefined ? newest : checkpoint, position, nowMs })
-}
-
-function checkRow(workspace: Document<"workspace">, { stored, before }: Row, against: (epoch: Epoch) => Standing): Found {
-  const epoch = epochAt(epochsOf(workspace), stored.sequence)
-  return findLinked(workspace, epoch, stored, before, against(epoch))
 }
 
 /** The key of each epoch of a page, looked up once. */

@@ -1,5 +1,5 @@
-// A receipt looked at again: what was kept is read and hashed anew, linked to its predecessor, and found under the signed root. What
-// comes out is a finding, never an assumption: an entry that does not hold together is shown as broken.
+// An entry looked at again: what was kept is hashed anew and found in the tree that was signed, or between its neighbours where nothing
+// is signed yet. What comes out is a finding, never an assumption: an entry that does not hold together is shown as broken.
 
 import {
   bodyHash,
@@ -7,13 +7,10 @@ import {
   eventHash,
   formatTlogProof,
   maskEmail,
-  parseCheckpoint,
-  parseNote,
   parseRecord,
   recordBytes,
   toBase64,
   toHex,
-  verifyInclusion,
   type JsonObject,
 } from "@tallystick/proof"
 import {
@@ -28,14 +25,18 @@ import {
   type Present,
   type Sight,
 } from "../entry.ts"
+import type { Pace } from "../pace.ts"
 import { sha256 } from "../sha256.ts"
-import { checkpointFor, epochAt, epochsOf, type Epoch } from "../store/epochs.ts"
+import { epochAt, epochsOf, type Epoch } from "../store/epochs.ts"
 import type { Checkpoint, Document, Store, Stored } from "../store/store.ts"
-import { readInclusion, type Kept } from "./tree-reads.ts"
+import { proveLeaf } from "../store/tree-reads.ts"
+import { none, type Checkpoints, type Proven } from "./checkpoints.ts"
+import { isLeaf, type Leaves } from "./leaves.ts"
 
 export interface Found {
-  /** In whose tree it stands. */
+  /** In whose tree it stands, and what is signed of that. */
   readonly epoch: Epoch
+  readonly proven: Proven
   readonly stored: Stored
   readonly opened: Opened | undefined
   readonly integrity: Integrity
@@ -44,97 +45,139 @@ export interface Found {
   readonly inclusion: { readonly checkpoint: Checkpoint; readonly hashes: readonly Uint8Array[] } | undefined
 }
 
+/** What an entry is held against, and who is told when it does not hold. */
+export interface Source extends Pick<Store, "journal" | "index" | "search"> {
+  readonly checkpoints: Checkpoints
+  readonly leaves: Leaves
+  /** The first entry from which on a workspace's chain is known not to hold. */
+  readonly haltedFrom: (workspace: string) => number | undefined
+  readonly suspect: (workspace: string, sequence: number) => void
+}
+
 const dayMs = 86_400_000
 
-/** Reads an entry and finds out how it stands. `checkpoint` is the newest; an entry behind it is pending. */
-export async function findReceipt(
-  kept: Kept & Pick<Store, "search">,
+/** How entries of a workspace stand, each at its place in the tree that was signed, or between its neighbours where none is signed yet. */
+export async function* findEntries(
+  source: Source,
   workspace: Document<"workspace">,
-  stored: Stored,
+  entries: readonly Stored[],
   nowMs: number,
-): Promise<Found> {
-  const { sequence } = stored
-  const epoch = epochAt(epochsOf(workspace), sequence)
-  const [predecessor, checkpoint, position] = await Promise.all([
-    sequence === 1 ? undefined : kept.journal.records(workspace.id, sequence - 1, 1),
-    checkpointFor(kept.index, epoch),
-    kept.search.position(workspace.id),
+  pace: Pace,
+): AsyncGenerator<Found> {
+  const epochs = epochsOf(workspace)
+  const used = new Set(entries.map(({ sequence }) => epochAt(epochs, sequence)))
+  const [position, ...proven] = await Promise.all([
+    source.search.position(workspace.id),
+    ...epochs.map((epoch) => (used.has(epoch) ? source.checkpoints.of(workspace, epoch) : none)),
   ])
-  return findIncluded(kept, findLinked(workspace, epoch, stored, predecessor, { checkpoint, position, nowMs }), checkpoint)
-}
-
-/** What entries are held against: the newest checkpoint of their epoch, how far a search can see, and the time. */
-export interface Standing {
-  readonly checkpoint: Checkpoint | undefined
-  readonly position: number
-  readonly nowMs: number
-}
-
-/** How an entry stands by its bytes and its predecessor's record alone: `verified` if a checkpoint covers it as well. */
-export function findLinked(
-  workspace: Document<"workspace">,
-  epoch: Epoch,
-  stored: Stored,
-  predecessor: Uint8Array | undefined,
-  { checkpoint, position, nowMs }: Standing,
-): Found {
-  const opened = openEntry(stored, disclosuresOf(stored))
-  const isCovered = checkpoint !== undefined && checkpoint.size >= stored.sequence - epoch.before
-  return {
-    epoch,
-    stored,
-    opened,
-    inclusion: undefined,
-    integrity: opened === undefined || !isLinked(epoch, stored, predecessor) ? "broken" : isCovered ? "verified" : "pending",
-    present: {
-      queued: position < stored.sequence,
-      storageClass: opened !== undefined && opened.link.timeMs < archivedBefore(workspace, nowMs) ? "archive" : "hot",
-    },
+  const placed = entries.map((stored): Placed => {
+    const epoch = epochAt(epochs, stored.sequence)
+    return { epoch, proven: proven[epochs.indexOf(epoch)] ?? none, stored, index: stored.sequence - 1 - epoch.before }
+  })
+  const recordAt = await readNeighbours(source.journal, workspace.id, placed)
+  // One after the other: what must be read of the tree is read in turns with what others ask for.
+  for (const place of placed) {
+    if (pace.isUp()) await pace.next()
+    const { epoch, proven, stored } = place
+    const opened = openEntry(stored, disclosuresOf(stored))
+    const integrity = await integrityOf(source, place, opened, recordAt)
+    if (integrity === "broken") source.suspect(workspace.id, stored.sequence)
+    const storageClass = opened !== undefined && opened.link.timeMs < archivedBefore(workspace, nowMs) ? "archive" : "hot"
+    const present: Present = { queued: position < stored.sequence, storageClass }
+    yield { epoch, proven, stored, opened, inclusion: undefined, integrity, present }
   }
 }
 
-/** The same entry, and whether it is in the tree that the checkpoint signs. */
-export async function findIncluded(kept: Kept, found: Found, checkpoint: Checkpoint | undefined): Promise<Found> {
-  const { epoch, stored } = found
+/** An entry, with its proof where a checkpoint covers it. */
+export async function findReceipt(
+  source: Source,
+  workspace: Document<"workspace">,
+  stored: Stored,
+  nowMs: number,
+  pace: Pace,
+): Promise<Found> {
+  for await (const found of findEntries(source, workspace, [stored], nowMs, pace)) return findIncluded(source, found)
+  throw new Error("of one entry there is one finding")
+}
+
+/** The same entry, with the hashes that lead from it to the checkpoint; without them it is broken. */
+export async function findIncluded(source: Source, found: Found): Promise<Found> {
+  const { epoch, stored, opened, integrity } = found
+  const { checkpoint, tree } = found.proven
+  if (integrity !== "verified" || opened === undefined || checkpoint === undefined) return found
+  const leavesOf = async (tile: number) => tree && source.leaves.tile(epoch, tree, tile)
   const index = stored.sequence - 1 - epoch.before
-  // What is broken already needs no tree to say so, and what is left of its record may not even have a hash.
-  if (checkpoint === undefined || checkpoint.size <= index || found.integrity === "broken") return found
-  const hashes = await readInclusion(kept, epoch, index, checkpoint.size).catch(() => undefined)
-  const inclusion = hashes === undefined ? undefined : { checkpoint, hashes }
-  const isIn = inclusion !== undefined && isIncluded(epoch, stored, inclusion)
-  return { ...found, inclusion, integrity: isIn ? found.integrity : "broken" }
+  const hashes = await proveLeaf(source, epoch, checkpoint, index, opened.link.hash, leavesOf)
+  if (hashes !== undefined) return { ...found, inclusion: { checkpoint, hashes } }
+  source.suspect(stored.workspace, stored.sequence)
+  return { ...found, integrity: "broken" }
+}
+
+interface Placed {
+  readonly epoch: Epoch
+  readonly proven: Proven
+  readonly stored: Stored
+  /** Of its leaf. */
+  readonly index: number
+}
+
+async function integrityOf(
+  { leaves, haltedFrom }: Source,
+  { epoch, proven: { checkpoint, tree, isForged }, stored, index }: Placed,
+  opened: Opened | undefined,
+  recordAt: (sequence: number) => Uint8Array | undefined,
+): Promise<Integrity> {
+  if (opened === undefined || isForged || !isOwn(epoch, stored, index)) return "broken"
+  const { hash, previousHash, sequence } = opened.link
+  const leafBefore = index > 0 && tree !== undefined && index <= tree.size ? await leaves.at(epoch, tree, index - 1) : undefined
+  if (tree !== undefined && index < tree.size) {
+    if (!(await isLeaf(leaves, epoch, tree, index, hash))) return "broken"
+    // What is there of the one before may be damaged: this one is in the tree all the same.
+    if (leafBefore !== undefined && !equalBytes(previousHash, leafBefore)) return "broken"
+    return checkpoint !== undefined && index < checkpoint.size ? "verified" : "pending"
+  }
+  if (sequence >= (haltedFrom(stored.workspace) ?? Infinity)) return "broken"
+  const before = index === 0 ? epoch.ledgerId : (leafBefore ?? hashOf(recordAt(sequence - 1)))
+  const next = parseRecord(recordAt(sequence + 1) ?? new Uint8Array())
+  const isLinked = before !== undefined && equalBytes(previousHash, before) && (next === undefined || equalBytes(next.previousHash, hash))
+  return isLinked ? "pending" : "broken"
+}
+
+/** The records before and behind those entries that no tree has yet. */
+async function readNeighbours(
+  journal: Source["journal"],
+  workspace: string,
+  placed: readonly Placed[],
+): Promise<(sequence: number) => Uint8Array | undefined> {
+  const known = new Map<number, Uint8Array | undefined>(placed.map(({ stored: { sequence, record } }) => [sequence, record]))
+  const around = placed.flatMap(({ stored: { sequence }, proven: { tree }, index }) =>
+    index < (tree?.size ?? 0) ? [] : [sequence - 1, sequence + 1],
+  )
+  const wanted = [...new Set(around)].filter((sequence) => sequence > 0 && !known.has(sequence))
+  const read = wanted.length === 0 ? [] : await journal.recordsAt(workspace, wanted)
+  for (const [at, sequence] of wanted.entries()) known.set(sequence, read[at])
+  return (sequence) => known.get(sequence)
+}
+
+function hashOf(record: Uint8Array | undefined): Uint8Array | undefined {
+  return record?.length === recordBytes ? eventHash(record, sha256) : undefined
+}
+
+/** Whether a record is of this ledger and this place, and its body is its own. */
+function isOwn({ ledgerId }: Epoch, { record, body, bodySalt }: Stored, index: number): boolean {
+  const fields = parseRecord(record)
+  return (
+    fields?.index === index &&
+    body !== undefined &&
+    bodySalt !== undefined &&
+    equalBytes(fields.ledgerId, ledgerId) &&
+    equalBytes(bodyHash(bodySalt, body, sha256), fields.bodyHash)
+  )
 }
 
 /** What the ledger recorded before this time is in the archive. */
 export function archivedBefore({ value }: Document<"workspace">, nowMs: number): number {
   return nowMs - value.hotDays * dayMs
-}
-
-function isLinked({ ledgerId, before }: Epoch, { sequence, record, body, bodySalt }: Stored, predecessor: Uint8Array | undefined): boolean {
-  const fields = parseRecord(record)
-  if (fields === undefined || body === undefined || bodySalt === undefined) return false
-  const isFirst = sequence === before + 1
-  const previous = isFirst ? ledgerId : predecessor?.length === record.length ? eventHash(predecessor, sha256) : undefined
-  return (
-    fields.index === sequence - 1 - before &&
-    equalBytes(fields.ledgerId, ledgerId) &&
-    previous !== undefined &&
-    equalBytes(fields.previousHash, previous) &&
-    equalBytes(bodyHash(bodySalt, body, sha256), fields.bodyHash)
-  )
-}
-
-function isIncluded(
-  { origin, before }: Epoch,
-  { sequence, record }: Stored,
-  { checkpoint, hashes }: NonNullable<Found["inclusion"]>,
-): boolean {
-  const signed = parseCheckpoint(parseNote(checkpoint.note)?.text ?? "")
-  return (
-    signed?.origin === origin &&
-    signed.size === checkpoint.size &&
-    verifyInclusion(eventHash(record, sha256), sequence - 1 - before, signed.size, hashes, signed.root, sha256)
-  )
 }
 
 export interface Shown {

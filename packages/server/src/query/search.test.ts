@@ -8,9 +8,11 @@ import { LedgerError } from "../error.ts"
 import { defaultLimits } from "../limits.ts"
 import { unpaced, type Pace } from "../pace.ts"
 import type { Filed } from "../store/search.ts"
-import type { Document, Linked } from "../store/store.ts"
+import type { Document, Linked, Store } from "../store/store.ts"
 import { openMemory } from "../store/memory.ts"
+import { createCheckpoints } from "./checkpoints.ts"
 import { createFind, type Find } from "./finding.ts"
+import { createLeaves } from "./leaves.ts"
 import { createQueries, type PageRequest, type Queries, type QueryParts } from "./search.ts"
 
 const dayMs = 86_400_000
@@ -25,13 +27,17 @@ const limits: AdmissionLimits & QueryParts["limits"] = {
 }
 
 /** So little is recorded here that all of it is looked through. */
-function findOf({ search }: QueryParts["store"]): Find {
+function findOf({ search }: Store): Find {
   return createFind({ search, clock: systemClock, limits: defaultLimits, file: () => assert.fail("nothing has to be filed first") })
 }
 
-function queriesOf(store: QueryParts["store"], changes: Partial<QueryParts["limits"]> = {}, pace: Pace = unpaced): Queries {
+function queriesOf(served: Store, changes: Partial<QueryParts["limits"]> = {}, pace: Pace = unpaced): Queries {
+  // Nothing is signed here.
+  const leaves = createLeaves(served, { verifiedTilesMax: 1 })
+  const checkpoints = createCheckpoints({ store: served, leaves, isGenuine: () => assert.fail("there is no checkpoint") })
+  const store = { ...served, leaves, checkpoints, haltedFrom: () => undefined, suspect: () => {} }
   const reading = createAdmission(systemClock, { ...limits, of: "pages" })
-  return createQueries({ store, find: findOf(store), reading, pace, limits: { ...limits, ...changes } })
+  return createQueries({ store, find: findOf(served), reading, pace, limits: { ...limits, ...changes } })
 }
 
 /** A workspace whose entries are nothing but their times. */

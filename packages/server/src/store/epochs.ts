@@ -7,7 +7,7 @@
 
 import { fromHex, parseCheckpoint, parseNote } from "@tallystick/proof"
 import type { FormerEpoch } from "./documents.ts"
-import type { Checkpoint, Document, IndexReader } from "./store.ts"
+import type { Checkpoint, Document } from "./store.ts"
 
 /** Where the tree of an epoch is found. */
 export interface Log {
@@ -60,11 +60,6 @@ export function logName(workspace: string, number: number): string {
 export function epochNamed(epochs: readonly Epoch[], note: string): Epoch | undefined {
   const origin = parseCheckpoint(parseNote(note)?.text ?? "")?.origin
   return epochs.find((epoch) => epoch.origin === origin)
-}
-
-/** The newest signed checkpoint of an epoch. */
-export async function checkpointFor(index: Pick<IndexReader, "checkpoint">, epoch: Epoch): Promise<Checkpoint | undefined> {
-  return epoch.end === undefined ? index.checkpoint(epoch.name) : epoch.checkpoint
 }
 
 function epochOf(workspace: string, { genesis, ledgerId, origin }: Born, before: number, earlier: readonly Epoch[]) {

@@ -2,6 +2,7 @@
 // entry of kind 05, and signs every tree that has this entry.
 
 import { kinds, parseNote, recordBytes, toHex } from "@tallystick/proof"
+import { unseal, type Keyring } from "../keyring.ts"
 import type { LogKeyDocument } from "./documents.ts"
 import type { Epoch } from "./epochs.ts"
 import type { JournalReader, Registry } from "./store.ts"
@@ -24,15 +25,28 @@ export async function logKeys(
 ): Promise<readonly LogKey[]> {
   const keys: LogKey[] = []
   // Those of the newest epoch are the newest of all.
-  for (const value of await keysOf(registry, epoch, epoch.end === undefined ? most : logKeysMax)) {
+  for (const value of await documentsOf(registry, epoch, epoch.end === undefined ? most : logKeysMax)) {
     const fromSize = value.announcedAfter === undefined ? 0 : await announcement(journal, epoch, value.announcedAfter)
     if (fromSize !== undefined) keys.push({ ...value, fromSize })
   }
   return keys
 }
 
+/** Tells the keys that were made by this service: nobody else could have sealed a seed, and bound it to that key. A destroyed one is not told. */
+export function keysOf(keyring: Keyring): (key: LogKeyDocument) => boolean {
+  return ({ vkey, wrapped }) => {
+    if (wrapped === "") return false
+    try {
+      unseal(keyring, "log keys", vkey, wrapped)
+      return true
+    } catch {
+      return false
+    }
+  }
+}
+
 /** A key's name is the origin of what it signs. */
-async function keysOf(registry: Registry, { workspace, origin }: Epoch, most = logKeysMax): Promise<readonly LogKeyDocument[]> {
+async function documentsOf(registry: Registry, { workspace, origin }: Epoch, most = logKeysMax): Promise<readonly LogKeyDocument[]> {
   const keys = await registry.list("log-key", workspace, Number.MAX_SAFE_INTEGER, most)
   return keys.map(({ value }) => value).filter(({ vkey }) => vkey.startsWith(`${origin}+`))
 }
@@ -46,7 +60,7 @@ export async function vkeyOf(registry: Registry, epoch: Epoch, note: string | un
     const key = name === epoch.origin ? await registry.get("log-key", epoch.workspace, toHex(keyId)) : undefined
     if (key !== undefined) return key.value.vkey
   }
-  const [newest] = await keysOf(registry, epoch, epoch.end === undefined ? 1 : logKeysMax)
+  const [newest] = await documentsOf(registry, epoch, epoch.end === undefined ? 1 : logKeysMax)
   if (newest === undefined) throw new Error("a log has a key")
   return newest.vkey
 }

@@ -6,6 +6,7 @@ import { sha256 } from "../sha256.ts"
 import { conflictIn } from "./conflict.ts"
 import type { DocumentKind } from "./documents.ts"
 import { createMemorySearch } from "./memory-search.ts"
+import { readLeaves } from "./tree-reads.ts"
 import { createUnfiled, joined } from "./unfiled.ts"
 import type { Audit, Change, Checkpoint, Document, FilingStore, Group, Head, Outcome, Store, Stored, Tree, WatchedStore } from "./store.ts"
 import { upToBytes } from "./stored-bytes.ts"
@@ -131,9 +132,7 @@ export function openMemory(): MemoryStore {
       return true
     },
     audit: async () => audit,
-    async putAudit(now) {
-      audit = now
-    },
+    putAudit: async (now) => void (audit = now),
   }
 
   const search = createMemorySearch()
@@ -149,9 +148,10 @@ export function openMemory(): MemoryStore {
       return fresh === undefined ? undefined : joined(hits, fresh, before, limit)
     },
   }
+  const leaves: Store["leaves"] = (...asked) => readLeaves({ journal, index }, ...asked)
   const close = async () => {}
   return {
-    served: { journal, index, search: finder, registry, isCopy: false, ready: async () => {}, close },
+    served: { journal, index, leaves, search: finder, registry, isCopy: false, ready: async () => {}, close },
     watched: { journal, index, registry, close },
     filing: { journal, search, close },
   }

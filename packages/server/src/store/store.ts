@@ -9,7 +9,9 @@
 // files writes the search.
 
 import type { Documents, DocumentKind } from "./documents.ts"
+import type { Log } from "./epochs.ts"
 import type { Finder, Search } from "./search.ts"
+import type { SignedTree } from "./tree-reads.ts"
 
 /** The end of a workspace's chain. An empty chain has sequence 0 and the ledgerId as its hash. */
 export interface Head {
@@ -90,7 +92,7 @@ export interface Tree {
   readonly hashes: readonly Uint8Array[]
 }
 
-/** Hashes that a tile gained: they stand in it from `offset` on. Level 0 is not kept, it is the hashes of the records. */
+/** Hashes that a tile gained: they stand in it from `offset` on, in place of what stood there. */
 export interface TileGrowth {
   readonly level: number
   readonly tile: number
@@ -136,7 +138,7 @@ export interface IndexReader {
   /** Entries up to and including this sequence can be found. */
   position(workspace: string): Promise<number>
   tree(workspace: string): Promise<Tree | undefined>
-  /** The hashes kept of a tile at level 1 or above, end to end; empty when there are none. */
+  /** The hashes kept of a tile, end to end; empty when there are none. Of level 0, an index of an older version may lack them. */
   tiles(workspace: string, tiles: readonly { readonly level: number; readonly tile: number }[]): Promise<readonly Uint8Array[]>
   checkpoint(workspace: string): Promise<Checkpoint | undefined>
 }
@@ -191,6 +193,8 @@ export interface Registry {
 export interface Store {
   readonly journal: Journal
   readonly index: IndexReader
+  /** The hashes of the leaves that a tile of level 0 has in a signed tree; undefined when what is kept does not lead to its root. */
+  leaves(log: Log, tree: SignedTree, tile: number): Promise<Uint8Array | undefined>
   readonly search: Finder
   readonly registry: Registry
   /** It is a backup's copy, and stays one until the mark is taken off: the original may have gone on from here. */

@@ -63,7 +63,7 @@ async function reindexOne(
 function treeOf({ journal, index, registry }: WatchedStore) {
   const never = () => assert.fail("a reindexed tree is not signed")
   const heads = { get: () => undefined, advance: never, close: () => {} }
-  return createCheckpointer({ journal, index, registry, heads, signersOf: never, rootAt: never, clock: systemClock })
+  return createCheckpointer({ journal, index, registry, heads, signersOf: never, isGenuine: never, rootAt: never, clock: systemClock })
 }
 
 async function workspacesOf({ watched: { registry } }: DerivedStore): Promise<readonly string[]> {

@@ -1,15 +1,17 @@
 import assert from "node:assert/strict"
 import test from "node:test"
-import { parseVkey } from "@tallystick/proof"
+import { formatCheckpoint, parseVkey, signNote } from "@tallystick/proof"
 import { systemClock as clock } from "../clock.ts"
 import { LedgerError } from "../error.ts"
 import { createSigners } from "../followers/signer.ts"
 import { firstKeyring } from "../keyring.ts"
 import { createLedger } from "../ledger/ledger.ts"
 import { defaultLimits } from "../limits.ts"
+import { createCheckpoints, createIsGenuine } from "../query/checkpoints.ts"
+import { createLeaves } from "../query/leaves.ts"
 import { epochsOf } from "../store/epochs.ts"
 import { expectChain } from "../store/expect-chain.ts"
-import { logKeys, logKeysMax } from "../store/log-keys.ts"
+import { keysOf, logKeys, logKeysMax } from "../store/log-keys.ts"
 import { openMemory } from "../store/memory.ts"
 import { createLogKeys } from "./log-keys.ts"
 import { createWorkspaces } from "./workspaces.ts"
@@ -34,9 +36,13 @@ async function openHouse() {
     const before = (await index.checkpoint("acme"))?.size ?? 0
     const signers = await signersOf(epoch, size, before)
     signed.push(signers.map(({ publicKey }) => Buffer.from(publicKey).toString("base64")))
-    await watched.index.putCheckpoint("acme", before, { size, root: new Uint8Array(32), note: "signed", signedMs: 0 })
+    const root = new Uint8Array(32)
+    const note = signNote(formatCheckpoint({ origin: epoch.origin, size, root }), ...signers)
+    await watched.index.putCheckpoint("acme", before, { size, root, note, signedMs: 0 })
   }
-  const rotating = createLogKeys({ registry, journal, index, ledger, clock, keyring, limits: defaultLimits, seal })
+  const isGenuine = createIsGenuine(registry, keysOf(keyring))
+  const checkpoints = createCheckpoints({ store: served, leaves: createLeaves(served, defaultLimits), isGenuine })
+  const rotating = createLogKeys({ registry, journal, checkpoints, ledger, clock, keyring, limits: defaultLimits, seal })
   return {
     journal,
     signed,

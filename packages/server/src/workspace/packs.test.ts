@@ -12,10 +12,13 @@ import { createSigners } from "../followers/signer.ts"
 import { firstKeyring } from "../keyring.ts"
 import { createLedger } from "../ledger/ledger.ts"
 import { defaultLimits, type Limits } from "../limits.ts"
+import { createCheckpoints, createIsGenuine } from "../query/checkpoints.ts"
+import { createLeaves } from "../query/leaves.ts"
 import { manifestOf, measure, zipOf } from "../query/pack-archive.ts"
 import { packFiles } from "../query/pack.ts"
-import { readRoot } from "../query/tree-reads.ts"
 import type { PackDocument } from "../store/documents.ts"
+import { keysOf } from "../store/log-keys.ts"
+import { readRoot } from "../store/tree-reads.ts"
 import { expectChain } from "../store/expect-chain.ts"
 import { memoryHeads } from "../store/heads.ts"
 import { openMemory } from "../store/memory.ts"
@@ -50,8 +53,11 @@ async function openHouse(count: number, bend: Bend = {}) {
   const { journal, index, registry } = served
   const parts = { registry, ledger, clock, keyring }
   const acme = await createWorkspaces({ ...parts, host: "ledger.example" }).create(by, { id: "acme" })
+  const isGenuine = createIsGenuine(registry, keysOf(keyring))
+  const checkpoints = createCheckpoints({ store: served, leaves: createLeaves(served, limits), isGenuine })
   const checkpointer = createCheckpointer({
     ...watched,
+    isGenuine,
     heads: memoryHeads(),
     signersOf: createSigners({ registry, journal, keyring, clock }),
     rootAt: (log, size) => readRoot({ journal, index }, log, size),
@@ -67,6 +73,7 @@ async function openHouse(count: number, bend: Bend = {}) {
   const packs = createPacks({
     ...parts,
     store: { ...served, journal: bend.journal?.(journal) ?? journal },
+    checkpoints,
     limits,
     pace: unpaced,
     seal: () => bend.sealing?.(seal) ?? seal(),

@@ -10,6 +10,7 @@ import type { Ledger, Said } from "../ledger/ledger.ts"
 import type { Limits } from "../limits.ts"
 import type { Pace } from "../pace.ts"
 import { inOrder, manifestFile, manifestOf, measure, type Manifest, type Measured } from "../query/pack-archive.ts"
+import type { Checkpoints } from "../query/checkpoints.ts"
 import { readEntries } from "../query/pack-entries.ts"
 import { packFiles, sealFiles, type PackSource } from "../query/pack.ts"
 import { policyDocumentId, type PackDocument } from "../store/documents.ts"
@@ -17,7 +18,7 @@ import { epochNamed, epochsOf } from "../store/epochs.ts"
 import type { Document, Store } from "../store/store.ts"
 import { actSaid } from "./acts.ts"
 import { mayTouch, type Principal } from "./allow.ts"
-import { signedFor, type SigningParts } from "./signed.ts"
+import { signedFor } from "./signed.ts"
 
 export interface PackRequest {
   readonly title: string
@@ -42,6 +43,7 @@ export interface Packs {
 
 export interface PackParts {
   readonly store: Pick<Store, "journal" | "index" | "registry">
+  readonly checkpoints: Pick<Checkpoints, "newest">
   readonly ledger: Ledger
   readonly clock: Clock
   readonly limits: Limits
@@ -71,7 +73,7 @@ export function createPacks(parts: PackParts): Packs {
       making.run(workspace.id, signal, async () => {
         const sequences = await find()
         refuseFormer(workspace, sequences)
-        const checkpoint = await signedFor(signing(parts), workspace, sequences.at(-1) ?? 0)
+        const checkpoint = await signedFor(parts, workspace, sequences.at(-1) ?? 0)
         const nowMs = clock.now()
         const packId = ledger.makeId("pack", nowMs)
         const of = await survey(source, workspace, sequences)
@@ -111,10 +113,6 @@ export function createPacks(parts: PackParts): Packs {
   }
 }
 
-function signing({ store: { index }, clock, limits, seal }: PackParts): SigningParts {
-  return { index, clock, limits, seal }
-}
-
 async function packOf({ store: { registry } }: PackParts, workspace: string, id: string): Promise<Document<"pack">> {
   const found = await registry.get("pack", workspace, id)
   if (found === undefined) throw new Error("a pack that was just recorded is not there")
@@ -133,7 +131,7 @@ async function sealPack(
   sequence: number,
 ): Promise<Document<"pack">> {
   const { ledger, clock } = parts
-  const checkpoint = await signedFor(signing(parts), workspace, sequence)
+  const checkpoint = await signedFor(parts, workspace, sequence)
   for (let pack = unsealed; ; pack = await packOf(parts, workspace.id, pack.id)) {
     const { id, version, value } = pack
     if (value.seal !== undefined) return pack

@@ -3,11 +3,12 @@
 import type { Clock } from "../clock.ts"
 import { LedgerError } from "../error.ts"
 import type { Limits } from "../limits.ts"
-import { checkpointFor, epochAt, epochsOf } from "../store/epochs.ts"
-import type { Document, IndexReader } from "../store/store.ts"
+import type { Checkpoints } from "../query/checkpoints.ts"
+import { epochAt, epochsOf } from "../store/epochs.ts"
+import type { Document } from "../store/store.ts"
 
 export interface SigningParts {
-  readonly index: Pick<IndexReader, "checkpoint">
+  readonly checkpoints: Pick<Checkpoints, "newest">
   readonly clock: Clock
   readonly limits: Pick<Limits, "proofWaitMs">
   /** Has a workspace's chain signed to its end. */
@@ -15,22 +16,22 @@ export interface SigningParts {
 }
 
 /**
- * The note of a checkpoint that covers an entry, signed now if need be. Throws `ledger_unavailable` when that takes too long, and `conflict` if
- * the entry is of a former epoch: nothing more of that is signed.
+ * The note of a checkpoint that covers an entry, signed now if need be. Throws `ledger_unavailable` when that takes too long, `conflict` if
+ * the entry is of a former epoch: nothing more of that is signed, and `integrity_failure` if what is kept as a checkpoint is none.
  */
 export async function signedFor(
-  { index, clock, limits, seal }: SigningParts,
+  { checkpoints, clock, limits, seal }: SigningParts,
   workspace: Document<"workspace">,
   sequence: number,
 ): Promise<string> {
   const epoch = epochAt(epochsOf(workspace), sequence)
   const size = sequence - epoch.before
-  const before = await checkpointFor(index, epoch)
+  const before = await checkpoints.newest(workspace, epoch)
   if (before !== undefined && before.size >= size) return before.note
   if (epoch.end !== undefined)
     throw new LedgerError("conflict", `no kept checkpoint of epoch ${epoch.number} covers entry ${sequence}, and none will be signed`)
   await Promise.race([seal(workspace.id), clock.sleep(limits.proofWaitMs)])
-  const checkpoint = await checkpointFor(index, epoch)
+  const checkpoint = await checkpoints.newest(workspace, epoch)
   if (checkpoint === undefined || checkpoint.size < size)
     throw new LedgerError("ledger_unavailable", `no signed checkpoint covers entry ${sequence} yet; repeat the request`)
   return checkpoint.note

@@ -43,8 +43,9 @@ export function receiptEndpoints(service: Service): readonly ServiceEndpoint[] {
       answerType: "text/plain; charset=utf-8",
       async handle({ caller, params, incoming }) {
         const { workspace, found } = await look(service, caller, params, incoming.signal)
-        if (found.inclusion === undefined && found.epoch.end !== undefined) throw neverSealed()
-        const sealed = found.inclusion === undefined ? await sealedNow(service, workspace, found) : found
+        const sealed = found.integrity === "pending" && found.epoch.end === undefined ? await sealedNow(service, workspace, found) : found
+        if (sealed.integrity === "broken") throw unproven()
+        if (sealed.inclusion === undefined && sealed.epoch.end !== undefined) throw neverSealed()
         const text = tlogProofOf(sealed)
         if (text === undefined) throw new LedgerError("ledger_unavailable", "no signed checkpoint covers this entry yet")
         return forEveryone(caller, { status: 200, body: text })
@@ -67,14 +68,13 @@ async function look(
   { workspaceId, receiptId }: Of<typeof ReceiptParams>,
   signal: AbortSignal,
 ): Promise<Looked> {
-  const { store, clock, reading, pace } = service
+  const { store, clock, reading, source, pace } = service
   const workspace = await store.registry.get("workspace", workspaceId, workspaceId)
   if (workspace === undefined) throw unseen(caller, workspaceId)
   const found = await reading.run(workspaceId, signal, async () => {
     const stored = await store.journal.byReceipt(workspaceId, receiptId)
     if (stored === undefined) throw unseen(caller, workspaceId)
-    if (pace.isUp()) await pace.next()
-    return findReceipt(store, workspace, stored, clock.now())
+    return findReceipt(source, workspace, stored, clock.now(), pace)
   })
   const projectId = found.opened?.content.projectId
   const clear = await mayRead(service, caller, found, workspaceId)
@@ -109,6 +109,10 @@ function unseen(caller: Caller, workspaceId: string): LedgerError {
   return code === undefined ? unknownResource(caller) : new LedgerError(code, sentences[code])
 }
 
+function unproven(): LedgerError {
+  return new LedgerError("integrity_failure", "this entry does not hold together, so there is no proof of it; its operator has been told")
+}
+
 function neverSealed(): LedgerError {
   return new LedgerError(
     "not_found",
@@ -117,9 +121,13 @@ function neverSealed(): LedgerError {
 }
 
 /** Signs what covers the entry, unless that takes too long. */
-async function sealedNow({ seal, clock, limits, store }: Service, workspace: Document<"workspace">, { stored }: Found): Promise<Found> {
+async function sealedNow(
+  { seal, clock, limits, source, pace }: Service,
+  workspace: Document<"workspace">,
+  { stored }: Found,
+): Promise<Found> {
   await Promise.race([seal(workspace.id), clock.sleep(limits.proofWaitMs)])
-  return findReceipt(store, workspace, stored, clock.now())
+  return findReceipt(source, workspace, stored, clock.now(), pace)
 }
 
 /** What anyone may see may be kept by caches, if they ask again. */

@@ -1,9 +1,9 @@
 // A workspace's log as C2SP tlog-tiles, for verifiers and witnesses that are not ours. What does not exist is 404, and nothing else.
 
-import { bundle, parseTilePath, recordBytes, tileWidth, toHex, type Tile } from "@tallystick/proof"
+import { bundle, hashBytes, parseTilePath, recordBytes, tileWidth, toHex, type Tile } from "@tallystick/proof"
 import { LedgerError } from "../../error.ts"
-import { readRecords, readTile } from "../../query/tree-reads.ts"
-import { checkpointFor, epochsOf, type Epoch } from "../../store/epochs.ts"
+import { readRecords, readTile } from "../../store/tree-reads.ts"
+import { epochsOf, type Epoch } from "../../store/epochs.ts"
 import { logKeys, vkeyOf } from "../../store/log-keys.ts"
 import type { Document } from "../../store/store.ts"
 import { unknownResource } from "../authenticate.ts"
@@ -58,8 +58,8 @@ export function tlogEndpoints(service: Service): readonly ServiceEndpoint[] {
 }
 
 function checkpointEndpoints(service: Service): readonly ServiceEndpoint[] {
-  const answer = async (epoch: Epoch, headers: Record<string, string>) => {
-    const checkpoint = await checkpointFor(service.store.index, epoch)
+  const answer = async ({ workspace, epoch }: NamedLog, headers: Record<string, string>) => {
+    const checkpoint = await service.source.checkpoints.newest(workspace, epoch)
     if (checkpoint === undefined) throw noResource()
     return { status: 200, body: checkpoint.note, headers } as const
   }
@@ -83,12 +83,12 @@ function checkpointEndpoints(service: Service): readonly ServiceEndpoint[] {
 }
 
 function keyEndpoints(service: Service): readonly ServiceEndpoint[] {
-  const { registry, index } = service.store
-  const vkey = async (epoch: Epoch) => {
-    const checkpoint = await checkpointFor(index, epoch)
+  const { registry } = service.store
+  const vkey = async ({ workspace, epoch }: NamedLog) => {
+    const checkpoint = await service.source.checkpoints.newest(workspace, epoch)
     return { status: 200, body: `${await vkeyOf(registry, epoch, checkpoint?.note)}\n` } as const
   }
-  const keys = async (epoch: Epoch) => ({ status: 200, body: { keys: await keysOf(service, epoch) } }) as const
+  const keys = async ({ epoch }: NamedLog) => ({ status: 200, body: { keys: await keysOf(service, epoch) } }) as const
   const ofText = { ...ofLog, answers: { 200: PlainText }, answerType: plainText } as const
   return [
     endpoint({
@@ -125,10 +125,10 @@ function keyEndpoints(service: Service): readonly ServiceEndpoint[] {
 }
 
 function tileEndpoints(service: Service): readonly ServiceEndpoint[] {
-  const answer = async (caller: Caller, epoch: Epoch, path: string, { signal }: Incoming) => {
+  const answer = async (caller: Caller, { workspace, epoch }: NamedLog, path: string, { signal }: Incoming) => {
     const tile = parseTilePath(`tile/${path}`)
     // All that was kept of a former epoch, also what its last checkpoint does not cover: the next one commits to it.
-    const size = epoch.end === undefined ? (await checkpointFor(service.store.index, epoch))?.size : epoch.end - epoch.before
+    const size = epoch.end === undefined ? (await service.source.checkpoints.newest(workspace, epoch))?.size : epoch.end - epoch.before
     if (tile === undefined || !exists(tile, size ?? 0)) throw noResource()
     const headers = caller === undefined ? { "cache-control": "public, max-age=31536000, immutable" } : {}
     return {
@@ -164,17 +164,22 @@ async function workspaceFor({ store }: Service, caller: Caller, id: string): Pro
   return workspace
 }
 
-/** The epoch that is asked for; the current one, if none is named. */
+interface NamedLog {
+  readonly workspace: Document<"workspace">
+  readonly epoch: Epoch
+}
+
+/** The log of the epoch that is asked for; the current one's, if none is named. */
 async function logFor(
   service: Service,
   caller: Caller,
   { workspaceId, epoch }: { readonly workspaceId: string; readonly epoch?: string },
-): Promise<Epoch> {
-  const epochs = epochsOf(await workspaceFor(service, caller, workspaceId))
-  if (epoch === undefined) return epochs[0]
-  const found = epochs.find(({ number }) => String(number) === epoch)
+): Promise<NamedLog> {
+  const workspace = await workspaceFor(service, caller, workspaceId)
+  const epochs = epochsOf(workspace)
+  const found = epoch === undefined ? epochs[0] : epochs.find(({ number }) => String(number) === epoch)
   if (found === undefined) throw noResource()
-  return found
+  return { workspace, epoch: found }
 }
 
 function describe({ number, origin, ledgerId, geneses: [genesis = ""], before, end }: Epoch) {
@@ -199,7 +204,12 @@ function exists({ level, index, width }: Tile, size: number): boolean {
 }
 
 async function tileBytes({ store }: Service, epoch: Epoch, { level, index, width }: Tile): Promise<Buffer> {
-  if (level !== "entries") return Buffer.from(await readTile(store, epoch, level, index, width))
+  if (level !== "entries") {
+    const hashes = await readTile(store, epoch, level, index, width)
+    // That of a former epoch is being made anew.
+    if (hashes.length < width * hashBytes) throw noResource()
+    return Buffer.from(hashes)
+  }
   const records = await readRecords(store.journal, epoch, index, width)
   return Buffer.from(
     bundle(Array.from({ length: records.length / recordBytes }, (_, at) => records.subarray(at * recordBytes, (at + 1) * recordBytes))),

@@ -69,6 +69,7 @@ async function openLocked({ folder, reserveBytes, searchListBytesMax = Infinity,
       tiles: (workspace, tiles) => reader.ask("tiles", [workspace, tiles]),
       checkpoint: (workspace) => reader.ask("checkpoint", workspace),
     },
+    leaves: ({ workspace, name, before, end }, tree, tile) => reader.ask("leaves", [{ workspace, name, before, end }, tree, tile]),
     search: {
       position: (workspace) => reader.ask("filedPosition", workspace),
       find: findWith(...finders),

@@ -3,6 +3,8 @@
 import { join } from "node:path"
 import { openForReading } from "./database.ts"
 import { documentReads, indexReads, journalReads, type Place } from "./reads.ts"
+import type { Log } from "../epochs.ts"
+import { readLeaves, type Kept, type SignedTree } from "../tree-reads.ts"
 import { filedWorkspaces } from "./search-reads.ts"
 import { answer, givenToThread } from "../../thread.ts"
 
@@ -28,6 +30,10 @@ type IndexReads = ReturnType<typeof indexReads>
 
 /** A question takes one thing, so that it is one message. */
 function questions(journal: JournalReads, documents: DocumentReads, index: IndexReads, filed: ReturnType<typeof filedWorkspaces>) {
+  const kept: Kept = {
+    journal: { records: async (...asked) => journal.records(...asked) },
+    index: { tiles: async (...asked) => index.tiles(...asked) },
+  }
   return {
     head: (workspace: string) => journal.head(workspace),
     at: ([workspace, sequences, bytesMax]: Parameters<JournalReads["at"]>) => journal.at(workspace, sequences, bytesMax),
@@ -56,5 +62,7 @@ function questions(journal: JournalReads, documents: DocumentReads, index: Index
     tree: (workspace: string) => index.tree(workspace),
     tiles: ([workspace, tiles]: Parameters<IndexReads["tiles"]>) => index.tiles(workspace, tiles),
     checkpoint: (workspace: string) => index.checkpoint(workspace),
+    // Here and not where pages are made: a tile that was not looked at yet is hundreds of hashes.
+    leaves: ([log, tree, tile]: readonly [Log, SignedTree, number]) => readLeaves(kept, log, tree, tile),
   }
 }

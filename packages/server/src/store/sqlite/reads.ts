@@ -237,8 +237,10 @@ function documentOf(row: Row | undefined): Document | undefined {
 function joinRecords(rows: readonly Row[], first: number): Uint8Array {
   const joined = new Uint8Array(rows.length * recordBytes)
   for (const [place, row] of rows.entries()) {
-    if (Number(row["sequence"]) !== first + place) return joined.slice(0, place * recordBytes)
-    joined.set(bytes(row["record"]), place * recordBytes)
+    const record = bytes(row["record"])
+    // What has another length is no record, and leaves a hole.
+    if (Number(row["sequence"]) !== first + place || record.length !== recordBytes) return joined.slice(0, place * recordBytes)
+    joined.set(record, place * recordBytes)
   }
   return joined
 }

@@ -1,0 +1,168 @@
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { expectChain, type MintedReceipt } from "../chain.ts"
+import { startProgram } from "../crash/programs.ts"
+import { eventFor, eventually, makeWorkspace, type Service, type Workspace } from "../service.ts"
+import { deriveAnew, keepCopy, keyOfOnesOwn, openFiles, restoreCopy, rewrite, rewriteHeads, type Files } from "./forged.ts"
+
+// Promise 6, for what is read: whoever writes any file of the service, and has no key, does not make it say `verified` of what was not signed.
+
+/** Only what is read is to be found here: the auditor would come by in minutes, and a start looks at the last entry alone. */
+const environment = { TALLYSTICK_LIMIT_AUDIT_ENTRIES_PER_SECOND: "1", TALLYSTICK_LIMIT_RECHECK_ENTRIES: "1" }
+const events = 12
+const haltedWithinMs = 3000
+
+interface Scene {
+  readonly workspace: Workspace
+  readonly receipts: readonly MintedReceipt[]
+  /** Of the first event: before it stand the acts that made the workspace. */
+  readonly first: number
+}
+
+/** Some events, all of them signed. */
+async function writeSigned(service: Service): Promise<Scene> {
+  const workspace = await makeWorkspace(service)
+  const receipts: MintedReceipt[] = []
+  for (let count = 0; count < events; count++) receipts.push((await workspace.writer.write(eventFor(workspace.id))).json())
+  const last = await workspace.reader.get(`${workspace.path}/receipts/${receipts.at(-1)?.receipt}`)
+  assert.equal((await workspace.reader.get(`${workspace.path}/receipts/${receipts.at(-1)?.receipt}/proof`)).status, 200)
+  return { workspace, receipts, first: last.json<{ entry: { sequence: number } }>().entry.sequence - events + 1 }
+}
+
+interface Entry {
+  readonly sequence: number
+  readonly integrity: string
+}
+
+/** How the events stand, in order, by each way to read a page of them; they all say the same. */
+async function standing(service: Service, { workspace: { path, reader } }: Scene): Promise<readonly string[]> {
+  const pages = await Promise.all(
+    ["", "&include=proof", "&query=action:billing*", "&lane=operations"].map(async (more) => {
+      const page = await service.client(reader.bearer).get(`${path}/events?storage=all&limit=100${more}`)
+      assert.equal(page.status, 200, page.text)
+      const { events: shown, verified } = page.json<{ events: readonly Entry[]; verified: boolean }>()
+      const integrities = shown.toReversed().map(({ integrity }) => integrity)
+      assert.equal(verified, !integrities.includes("broken"), "a page is verified when nothing on it is broken")
+      return integrities
+    }),
+  )
+  for (const page of pages) assert.deepEqual(page, pages[0])
+  return pages[0] ?? []
+}
+
+/** Of one event by its receipt and by its proof. */
+async function expectUnproven(service: Service, { workspace: { path, reader }, receipts }: Scene, at: number): Promise<void> {
+  const client = service.client(reader.bearer)
+  const answer = await client.get(`${path}/receipts/${receipts[at]?.receipt}`)
+  assert.deepEqual([answer.json().verified, answer.json().entry.integrity], [false, "broken"])
+  const proof = await client.get(`${path}/receipts/${receipts[at]?.receipt}/proof`)
+  assert.deepEqual([proof.status, proof.json().error], [503, "integrity_failure"])
+}
+
+async function expectHalted(service: Service, { workspace: { id, writer } }: Scene): Promise<void> {
+  await eventually(
+    "the workspace is halted",
+    async () => ((await service.client(writer.bearer).write(eventFor(id))).json().error === "integrity_failure" ? true : undefined),
+    haltedWithinMs,
+  )
+  const ready = await service.client().get("/readyz?verbose")
+  assert.equal(ready.status, 200)
+  assert.equal(ready.json().checks.find(({ name }: { name: string }) => name === "chains").ok, false)
+  assert.match((await service.client().get("/metrics")).text, /^tallystick_integrity_failures_total 1$/m)
+}
+
+const times = (count: number, word: string): readonly string[] => Array.from({ length: count }, () => word)
+
+test("of one entry whose body and hash are others it is said, and of its neighbours not", async () => {
+  await using service = await startProgram({ environment })
+  const scene = await writeSigned(service)
+  const sound = await writeSigned(service)
+  {
+    using files = openFiles(service.data)
+    rewrite(files, scene.workspace.id, scene.first + 5, false)
+  }
+  const expected = [...times(5, "verified"), "broken", ...times(events - 6, "verified")]
+  assert.deepEqual(await standing(service, scene), expected)
+  await expectUnproven(service, scene, 5)
+  await expectHalted(service, scene)
+  assert.deepEqual(await standing(service, scene), expected)
+  assert.equal((await sound.workspace.writer.write(eventFor(sound.workspace.id))).status, 202, "the others go on")
+  await expectChain(service.root, sound.workspace.id, sound.receipts)
+  assert.equal(await service.end(), 0)
+})
+
+/** Each makes the entries from one on anew, and more of what would show it. */
+const forgeries: Readonly<Record<string, (files: Files, id: string, data: string) => void>> = {
+  "every record behind it": () => {},
+  "… and the index under the old signature": (files, id) => void deriveAnew(files, id),
+  "… and the heads file": (files, id, data) => rewriteHeads(data, deriveAnew(files, id).line),
+  "… and the log's key": (files, id, data) => rewriteHeads(data, deriveAnew(files, id, keyOfOnesOwn(files, id)).line),
+}
+
+for (const [what, forge] of Object.entries(forgeries)) {
+  test(`nothing is verified of what follows an entry that was changed with ${what}, while the service runs or after a start`, async () => {
+    await using first = await startProgram({ environment })
+    const scene = await writeSigned(first)
+    const { workspace, first: event } = scene
+    // A sound one, whose key is the newest: a start tries that one.
+    await writeSigned(first)
+    keepCopy(first.data, "good")
+    const change = (): void => {
+      using files = openFiles(first.data)
+      rewrite(files, workspace.id, event + 5, true)
+      forge(files, workspace.id, first.data)
+    }
+    change()
+    const seen = await standing(first, scene)
+    assert.deepEqual(seen.slice(5), times(events - 5, "broken"))
+    await expectUnproven(first, scene, 5)
+    await expectUnproven(first, scene, events - 1)
+    await expectHalted(first, scene)
+    assert.equal(await first.end(), 0)
+
+    restoreCopy(first.data, "good")
+    change()
+    await using second = await startProgram({ data: first.data, environment })
+    // The one that signs may come upon it before somebody reads.
+    assert.deepEqual((await standing(second, scene)).slice(5), times(events - 5, "broken"))
+    await expectUnproven(second, scene, events - 1)
+    await expectHalted(second, scene)
+    assert.equal(await second.end(), 0)
+  })
+}
+
+test("an older checkpoint in a newer one's place does not make what it does not cover believed", async () => {
+  await using service = await startProgram({ environment })
+  const scene = await writeSigned(service)
+  const { workspace, first: event } = scene
+  const older = (() => {
+    using files = openFiles(service.data)
+    return files.index.prepare("SELECT size, root, note, signed_ms FROM checkpoints WHERE workspace = ?").get(workspace.id)
+  })()
+  await workspace.writer.write(eventFor(workspace.id))
+  const receipt: MintedReceipt = (await workspace.writer.write(eventFor(workspace.id))).json()
+  assert.equal((await workspace.reader.get(`${workspace.path}/receipts/${receipt.receipt}/proof`)).status, 200)
+  {
+    using files = openFiles(service.data)
+    rewrite(files, workspace.id, event + events, true)
+    files.index
+      .prepare("UPDATE checkpoints SET size = ?, root = ?, note = ?, signed_ms = ? WHERE workspace = ?")
+      .run(...(Object.values(older ?? {}) as string[]), workspace.id) // what was just read of these columns
+  }
+  assert.deepEqual(await standing(service, scene), [...times(events, "verified"), "broken", "broken"])
+  await expectHalted(service, scene)
+  assert.equal(await service.end(), 0)
+})
+
+test("canary: a whole older state with its heads is taken for what it is, and only what was given out can tell", async () => {
+  await using first = await startProgram({ environment })
+  const scene = await writeSigned(first)
+  keepCopy(first.data, "good")
+  await scene.workspace.writer.write(eventFor(scene.workspace.id))
+  assert.equal(await first.end(), 0)
+  restoreCopy(first.data, "good")
+  await using second = await startProgram({ data: first.data, environment })
+  assert.deepEqual(await standing(second, scene), times(events, "verified"))
+  await expectChain(second.root, scene.workspace.id, scene.receipts)
+  assert.equal(await second.end(), 0)
+})
