@@ -41,6 +41,8 @@ export interface Limits {
   readonly pieceMs: number
   /** Connections at once, of some 20 KB each: more than the machines that write to one ledger, fewer than a process may have files. */
   readonly connectionsMax: number
+  /** Requests of one connection whose client does not wait for answers: more than any program sends ahead, and soon done with. */
+  readonly pipelinedMax: number
   /** What a client must take of its answers, in the long run: the slowest of telephones does. */
   readonly answerBytesPerSecondMin: number
   /** Answers that lie there because their clients do not take them, all together: what this process can spare. */
@@ -153,6 +155,7 @@ export const defaultLimits: Limits = {
   turnsWaitingBytesMax: 4 * 1024 * 1024,
   pieceMs: 10,
   connectionsMax: 10_000,
+  pipelinedMax: 100,
   answerBytesPerSecondMin: 1024,
   unreadBytesMax: 256 * 1024 * 1024,
   readyWithinMs: 1000,

@@ -424,6 +424,7 @@ function openHouse(
     keepAliveTimeoutMs: 5_000,
     stillTimeoutMs: 60_000,
     connectionsMax: 1000,
+    pipelinedMax: 100,
     answerBytesPerSecondMin: 1024,
     unreadBytesMax: 1_000_000,
     drainTimeoutMs: 8_000,

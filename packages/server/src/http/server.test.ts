@@ -300,6 +300,28 @@ test("requests that do not wait are answered in their order", async () => {
   assert.deepEqual(text.match(/HTTP\/1.1 \d+/g), ["HTTP/1.1 200", "HTTP/1.1 404", "HTTP/1.1 200"])
 })
 
+test("requests that do not wait are at work up to a limit, the others are refused in their place; then it goes on", async () => {
+  await using house = await openServer()
+  const slow = 'POST /slow HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 10\r\n\r\n{"ms":300}'
+  const socket = await house.dial()
+  const received = collect(socket)
+  socket.write(slow.repeat(100))
+  const statuses = (): readonly string[] => received.text.match(/HTTP\/1.1 \d+/g) ?? []
+  while (statuses().length < 100) await delay(5)
+  assert.equal(statuses().lastIndexOf("HTTP/1.1 202"), 20)
+  assert.equal(statuses().indexOf("HTTP/1.1 503"), 21)
+  assert.match(received.text, /"error":"overloaded"/)
+  for (let time = 0; time < 3; time++) socket.write(slow.repeat(20))
+  socket.end()
+  await received.closed
+  assert.ok(
+    statuses()
+      .slice(100, 120)
+      .every((status) => status === "HTTP/1.1 202"),
+    statuses().slice(100).join(" "),
+  )
+})
+
 test("a client that asks first is told to go on only if its body is wanted", async () => {
   await using house = await openServer()
   const head = "POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nExpect: 100-continue\r\nConnection: close\r\n"
@@ -395,6 +417,7 @@ const usualLimits = {
   keepAliveTimeoutMs: 5_000,
   stillTimeoutMs: 60_000,
   connectionsMax: 1000,
+  pipelinedMax: 20,
   answerBytesPerSecondMin: 1024,
   unreadBytesMax: 1_000_000,
   drainTimeoutMs: 8_000,

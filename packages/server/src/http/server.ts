@@ -21,6 +21,8 @@ export interface ServerLimits extends FramingLimits, ReaderLimits {
   readonly keepAliveTimeoutMs: number
   /** Open at once; one that comes on top is closed. */
   readonly connectionsMax: number
+  /** Requests of one connection that are at work or answered behind another, because its client did not wait; more are refused. */
+  readonly pipelinedMax: number
   /** For nothing to move on a connection within a request: a client that takes nothing of its answer, say. */
   readonly stillTimeoutMs: number
   /** For requests that have begun to be finished once the server closes; then they are cut off. */
@@ -70,6 +72,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
     connections.watch(reply.raw)
     checkFraming(request.raw, mayAnswer, limits)
     connections.checkOpen()
+    connections.checkWaiting(request.raw.socket)
     // Fastify would first look at the body that comes with it, and has rules of its own for some methods, such as QUERY.
     if (request.is404) throw nothingHere(server, request.raw)
     done()
@@ -147,8 +150,12 @@ function nothingHere(server: FastifyInstance, raw: IncomingMessage): LedgerError
 /** The answer last begun on a connection. On the socket itself: a weak map with an entry for each costs the garbage collector 4 µs a request. */
 const lastAnswer = Symbol("last answer")
 
+/** How many answers wait behind others on a connection, because its client did not wait. */
+const waiting = Symbol("waiting answers")
+
 interface Watched {
   [lastAnswer]?: ServerResponse
+  [waiting]?: number
 }
 
 /** What the server does below requests: to bytes that never became one, and to connections when it closes. */
@@ -168,8 +175,21 @@ class Connections {
   watch(answer: ServerResponse): void {
     const socket: Socket & Watched = answer.req.socket
     const before = socket[lastAnswer]
-    if (before !== undefined && !before.writableFinished) this.#pipelined.add(answer)
     socket[lastAnswer] = answer
+    if (before === undefined || before.writableFinished) return
+    this.#pipelined.add(answer)
+    socket[waiting] = (socket[waiting] ?? 0) + 1
+    answer.once("close", () => (socket[waiting] = (socket[waiting] ?? 0) - 1))
+  }
+
+  /** Answers are sent in order, so whoever asks on and on without waiting has all of them at work or in memory. */
+  checkWaiting(socket: Socket & Watched): void {
+    const { pipelinedMax } = this.#options.limits
+    if ((socket[waiting] ?? 0) > pipelinedMax)
+      throw new LedgerError(
+        "overloaded",
+        `more than ${pipelinedMax} requests of this connection wait for their answers; nothing was recorded`,
+      )
   }
 
   checkOpen(): void {
