@@ -316,6 +316,23 @@ test("what breaks a rule is refused by its name", async () => {
   await expectRows(
     bad.map(([query, name]) => ({ as: acme.reader, ask: `GET ${acme.path}/events?${query}`, gets: "400 invalid_field", has: [name] })),
   )
+  // What is wrong with a number that is too large is its size, wherever one may stand.
+  const large = [2 ** 53, 10 ** 20, "9".repeat(400)].map((number) => BigInt(number))
+  const most = { cursor: "from 0 to 9007199254740991", limit: "from 1 to 100" }
+  await expectRows([
+    ...large.flatMap((number) =>
+      Object.entries(most).map(([name, range]) => ({
+        as: acme.reader,
+        ask: `GET ${acme.path}/events?${name}=${number}`,
+        gets: "400 invalid_field",
+        has: [`${name} must be an integer ${range}"`],
+      })),
+    ),
+    { as: acme.reader, ask: `GET ${acme.path}/events?cursor=9007199254740991`, gets: 200, shows: { hasMore: false } },
+    { as: acme.reader, ask: `GET ${acme.path}/events?cursor=4294967297`, gets: 200 },
+    { as: acme.reader, ask: `GET ${acme.path}/published-policy/99999999999`, gets: "404 not_found" },
+    { as: acme.reader, ask: `GET ${acme.path}/published-policy/2147483648`, gets: "404 not_found" },
+  ])
   await expectRows([
     { as: acme.reader, ask: `GET ${acme.path}/events?query=%ff`, gets: "400 bad_request" },
     { as: service.client(), ask: `GET ${acme.path}/events?token=x`, gets: "401 unauthorized" },

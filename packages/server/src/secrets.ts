@@ -9,7 +9,7 @@ const tagBytes = 16
 /** A key for one purpose; `about` tells keys of the same purpose apart. */
 export function deriveKey(
   secret: Uint8Array,
-  purpose: "token pepper" | "log keys" | "idempotency" | "member ids" | "passwords" | "instance key" | "keyring",
+  purpose: "token pepper" | "log keys" | "idempotency" | "member ids" | "passwords" | "instance key" | "keyring" | "list cursors",
   about: Uint8Array = new Uint8Array(),
 ): Uint8Array {
   return new Uint8Array(hkdfSync("sha256", secret, about, `tallystick ${purpose}`, secretBytes))

@@ -15,6 +15,7 @@ import { createBodyRoom } from "./http/body-room.ts"
 import { sessionCookie } from "./http/cookie.ts"
 import { mount } from "./http/endpoint.ts"
 import { limitFailures } from "./http/failure-log.ts"
+import { createLists } from "./http/lists.ts"
 import { createMetrics, type Metrics } from "./http/metrics.ts"
 import { createRate, networkOf } from "./http/rates.ts"
 import { routes } from "./http/routes.ts"
@@ -235,6 +236,7 @@ function administered(
     members: createMembers(parts),
     accounts: createAccounts({ ...parts, workspaces }),
     sessions: createSessions(parts),
+    lists: createLists(parts.keyring.secret),
     rates: ratesOf(parts.limits, parts.keyRequestsPerMinute),
   }
 }

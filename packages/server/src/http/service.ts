@@ -23,6 +23,7 @@ import type { Sessions } from "../workspace/sessions.ts"
 import type { Tokens } from "../workspace/tokens.ts"
 import type { Workspaces } from "../workspace/workspaces.ts"
 import { endpointsFor, type Endpoint } from "./endpoint.ts"
+import type { Lists } from "./lists.ts"
 import type { Metrics } from "./metrics.ts"
 import type { Rate } from "./rates.ts"
 import type { SignIns } from "./sign-ins.ts"
@@ -55,6 +56,7 @@ export interface Service {
   readonly rates: { readonly reads: Rate; readonly logins: Rate; readonly keys: Rate | undefined; readonly downloads: Rate }
   /** Who may try a password now. */
   readonly signIns: SignIns
+  readonly lists: Lists
   readonly clock: Clock
   readonly limits: Limits
   readonly publicUrl: string

@@ -115,6 +115,11 @@ export function isForeign(principal: Principal, workspace: string): boolean {
   return principal.workspace !== workspace
 }
 
+/** The projects of a credential's list; undefined if it reaches every one. */
+export function reachOf(principal: Principal): readonly string[] | undefined {
+  return principal.kind === "api-key" ? principal.projectIds : undefined
+}
+
 /** Whether a project is on the credential's list. What cannot be read says no project, and is for those who reach every one. */
 export function mayTouch(principal: Principal, projectId: string | undefined): boolean {
   if (principal.kind === "instance" || principal.kind === "member") return true

@@ -20,7 +20,8 @@ export interface ProjectRequest {
 export interface Projects {
   create(by: Principal, workspace: Document<"workspace">, request: ProjectRequest): Promise<Document<"project">>
   find(workspace: string, id: string): Promise<Document<"project"> | undefined>
-  list(workspace: string, before: number, limit: number): Promise<readonly Document<"project">[]>
+  /** Newest first, those with a serial below `before`; of these ids, if any are given. */
+  list(workspace: string, before: number, limit: number, ids?: readonly string[]): Promise<readonly Document<"project">[]>
   change(by: Principal, workspace: Document<"workspace">, id: string, request: Omit<ProjectRequest, "id">): Promise<Document<"project">>
   /**
    * The project of a write, made if it is not there, unless the workspace is closed to unknown ones. Undefined if it is not there and the
@@ -49,7 +50,13 @@ export function createProjects(parts: ProjectParts): Projects {
 
   return {
     find,
-    list: (workspace, before, limit) => registry.list("project", workspace, before, limit),
+
+    async list(workspace, before, limit, ids) {
+      if (ids === undefined) return registry.list("project", workspace, before, limit)
+      const found = await Promise.all(ids.map((id) => find(workspace, id)))
+      const known = found.flatMap((project) => (project !== undefined && project.serial < before ? [project] : []))
+      return known.toSorted((a, b) => b.serial - a.serial).slice(0, limit)
+    },
 
     create: (by, workspace, request) =>
       inTurn(workspace.id, async () => {

@@ -38,14 +38,14 @@ interface Parameter {
  */
 export function queryCheckOf<S extends TSchema>(shape: S): (query: RawQuery) => Of<S> {
   const parameters = Object.entries((shape as { properties?: Record<string, Parameter> }).properties ?? {}) // every query's shape is an object
-  const check = checkOf(closed(shape), "query parameter")
+  const check = checkOf(closed(shape, parameters), "query parameter")
   return (query) => {
     const read: Record<string, unknown> = { ...query }
     for (const [name, parameter] of parameters) {
       const text = query[name]
       if (text === undefined) {
         if (parameter.default !== undefined) read[name] = parameter.default
-      } else if (parameter.type === "integer" && /^(?:0|[1-9][0-9]*)$/.test(text) && Number.isSafeInteger(Number(text))) {
+      } else if (parameter.type === "integer" && /^(?:0|[1-9][0-9]*)$/.test(text)) {
         read[name] = Number(text)
       } else if (parameter.type === "boolean" && (text === "true" || text === "false")) {
         read[name] = text === "true"
@@ -55,7 +55,13 @@ export function queryCheckOf<S extends TSchema>(shape: S): (query: RawQuery) => 
   }
 }
 
-/** The same shape, refusing what it does not name. */
-function closed<S extends TSchema>(shape: S): S {
-  return { ...shape, additionalProperties: false }
+/** The same shape, refusing what it does not name, and integers that a number cannot hold exactly. */
+function closed<S extends TSchema>(shape: S, parameters: readonly (readonly [string, Parameter])[]): S {
+  const properties = parameters.map(([name, parameter]): [string, Parameter] => [
+    name,
+    parameter.type === "integer" ? { ...exact, ...parameter } : parameter,
+  ])
+  return { ...shape, properties: Object.fromEntries(properties), additionalProperties: false }
 }
+
+const exact = { maximum: Number.MAX_SAFE_INTEGER }

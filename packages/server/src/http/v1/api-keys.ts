@@ -1,6 +1,5 @@
 import type { ApiKey as WireApiKey } from "@tallystick/client/wire"
 import type { Document } from "../../store/store.ts"
-import { pageOf } from "../lists.ts"
 import { endpoint, permit, permitWriting, type Service, type ServiceEndpoint } from "../service.ts"
 import { ApiKeyList, CreatedApiKey, NewApiKey } from "../shapes/api-key.ts"
 import { ListQuery } from "../shapes/list.ts"
@@ -34,7 +33,9 @@ export function apiKeyEndpoints(service: Service): readonly ServiceEndpoint[] {
       answers: { 200: ApiKeyList },
       async handle({ params, query }) {
         const { id } = await service.workspaces.get(params.workspaceId)
-        const { items, nextCursor } = await pageOf(query, (before, limit) => service.keys.list(id, before, limit))
+        const { items, nextCursor } = await service.lists.page(`${id}/api-keys`, query, (before, limit) =>
+          service.keys.list(id, before, limit),
+        )
         return { status: 200, body: { apiKeys: items.map(keyJson), nextCursor } }
       },
     }),

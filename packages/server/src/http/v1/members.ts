@@ -3,7 +3,6 @@
 import type { Member as WireMember } from "@tallystick/client/wire"
 import type { Document } from "../../store/store.ts"
 import { instanceWorkspace } from "../../workspace/allow.ts"
-import { pageOf } from "../lists.ts"
 import { endpoint, permit, permitWriting, type Service, type ServiceEndpoint } from "../service.ts"
 import { ListQuery } from "../shapes/list.ts"
 import { InvitedMember, Member, MemberChange, MemberList, NewMember, Nothing } from "../shapes/member.ts"
@@ -43,7 +42,9 @@ export function memberEndpoints(service: Service): readonly ServiceEndpoint[] {
       answers: { 200: MemberList },
       async handle({ params, query }) {
         const { id } = await service.workspaces.get(params.workspaceId)
-        const { items, nextCursor } = await pageOf(query, (before, limit) => service.members.list(id, before, limit))
+        const { items, nextCursor } = await service.lists.page(`${id}/members`, query, (before, limit) =>
+          service.members.list(id, before, limit),
+        )
         return { status: 200, body: { members: items.map(memberJson), nextCursor } }
       },
     }),

@@ -5,9 +5,8 @@ import type { Pack as WirePack, PackFilter } from "@tallystick/client/wire"
 import { LedgerError } from "../../error.ts"
 import { jsonOf, zipOf } from "../../query/pack-archive.ts"
 import type { Document } from "../../store/store.ts"
-import { mayTouch, type Principal } from "../../workspace/allow.ts"
+import { mayTouch, reachOf, type Principal } from "../../workspace/allow.ts"
 import { sequencesOf } from "../../workspace/pack-selection.ts"
-import { pageOf } from "../lists.ts"
 import { endpoint, permit, permitProject, permitWriting, type Service, type ServiceEndpoint } from "../service.ts"
 import { ListQuery } from "../shapes/list.ts"
 import { DownloadQuery, newPackOf, Pack, PackDownload, PackList } from "../shapes/pack.ts"
@@ -53,8 +52,10 @@ export function packEndpoints(service: Service): readonly ServiceEndpoint[] {
       async handle({ caller, params: { workspaceId }, query }) {
         permit(caller, "read", workspaceId)
         const { id } = await service.workspaces.get(workspaceId)
-        const { items, nextCursor } = await pageOf(query, (before, limit) => service.packs.list(id, before, limit))
-        return { status: 200, body: { packs: items.filter((pack) => reaches(caller, pack)).map(packJson), nextCursor } }
+        const read = (before: number, limit: number) => service.packs.list(id, before, limit)
+        const sees = reachOf(caller) === undefined ? undefined : (pack: Document<"pack">) => reaches(caller, pack)
+        const { items, nextCursor } = await service.lists.page(`${id}/packs`, query, read, sees)
+        return { status: 200, body: { packs: items.map(packJson), nextCursor } }
       },
     }),
     endpoint({

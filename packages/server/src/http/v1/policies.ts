@@ -6,7 +6,6 @@ import { LedgerError } from "../../error.ts"
 import type { Document } from "../../store/store.ts"
 import { mayTouch, refusal } from "../../workspace/allow.ts"
 import { unknownResource } from "../authenticate.ts"
-import { pageOf } from "../lists.ts"
 import { endpoint, permit, permitProject, permitWriting, sentences, type Caller, type Service, type ServiceEndpoint } from "../service.ts"
 import { WorkspaceParams } from "../shapes/path.ts"
 import { NewPolicy, PolicyAnswer, PolicyList, PolicyListQuery, PolicyParams, PolicyQuery, usualProject } from "../shapes/policy.ts"
@@ -42,7 +41,7 @@ export function policyEndpoints(service: Service): readonly ServiceEndpoint[] {
         permit(caller, "read", workspaceId)
         const { id } = await service.workspaces.get(workspaceId)
         permitProject(caller, projectId)
-        const { items, nextCursor } = await pageOf(page, async (before, limit) =>
+        const { items, nextCursor } = await service.lists.page(`${id}/policies/${projectId}`, page, async (before, limit) =>
           // A list is paged by what counts up with it: here, the version.
           (await service.policies.list(id, projectId, before, limit)).map((policy) => ({ ...policy, serial: policy.value.version })),
         )

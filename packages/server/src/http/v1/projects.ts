@@ -1,8 +1,7 @@
 import type { Project as WireProject } from "@tallystick/client/wire"
 import { LedgerError } from "../../error.ts"
 import type { Document } from "../../store/store.ts"
-import { mayTouch } from "../../workspace/allow.ts"
-import { pageOf } from "../lists.ts"
+import { mayTouch, reachOf } from "../../workspace/allow.ts"
 import { endpoint, permit, permitWriting, workspaceFor, type Service, type ServiceEndpoint } from "../service.ts"
 import { ListQuery } from "../shapes/list.ts"
 import { ProjectParams, WorkspaceParams } from "../shapes/path.ts"
@@ -36,8 +35,11 @@ export function projectEndpoints(service: Service): readonly ServiceEndpoint[] {
       async handle({ caller, params, query }) {
         permit(caller, "read", params.workspaceId)
         const { id } = await service.workspaces.get(params.workspaceId)
-        const { items, nextCursor } = await pageOf(query, (before, limit) => service.projects.list(id, before, limit))
-        return { status: 200, body: { projects: items.filter((project) => mayTouch(caller, project.id)).map(projectJson), nextCursor } }
+        const reach = reachOf(caller)
+        const { items, nextCursor } = await service.lists.page(`${id}/projects`, query, (before, limit) =>
+          service.projects.list(id, before, limit, reach),
+        )
+        return { status: 200, body: { projects: items.map(projectJson), nextCursor } }
       },
     }),
     endpoint({

@@ -9,7 +9,7 @@ import type { EntryPage } from "../../query/search.ts"
 import type { Subject } from "../../store/documents.ts"
 import type { Wanted } from "../../store/search.ts"
 import { systemProject } from "../../workspace/acts.ts"
-import type { Principal } from "../../workspace/allow.ts"
+import { reachOf, type Principal } from "../../workspace/allow.ts"
 import { endpoint, permit, permitProject, type Service, type ServiceEndpoint } from "../service.ts"
 import { ActivityPage, ActivityQuery, EventsPage, EventsQuery } from "../shapes/page.ts"
 import { WorkspaceParams } from "../shapes/path.ts"
@@ -90,7 +90,7 @@ export function wantedOf(caller: Principal, asked: Omit<WireEventsQuery, "cursor
   const { projectId, query, lane, userVisible, from, to, includeSystem } = asked
   if (projectId !== "all") permitProject(caller, projectId)
   if (includeSystem) permitProject(caller, systemProject)
-  const reach = caller.kind === "api-key" ? caller.projectIds : undefined
+  const reach = reachOf(caller)
   const projectIds = projectId === "all" ? reach : projectId === systemProject ? undefined : [projectId]
   return {
     system: projectId === systemProject ? "only" : includeSystem ? "with" : "without",

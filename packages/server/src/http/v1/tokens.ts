@@ -8,7 +8,6 @@ import type { Document } from "../../store/store.ts"
 import { mayTouch, type Principal } from "../../workspace/allow.ts"
 import type { TokenRequest, TokenState } from "../../workspace/tokens.ts"
 import type { Answer } from "../endpoint.ts"
-import { pageOf } from "../lists.ts"
 import { endpoint, permit, permitProject, permitWriting, type Caller, type Service, type ServiceEndpoint } from "../service.ts"
 import { ListQuery } from "../shapes/list.ts"
 import { PackParams, ReceiptParams, TokenParams, WorkspaceParams } from "../shapes/path.ts"
@@ -134,7 +133,9 @@ function administration(service: Service): readonly ServiceEndpoint[] {
       answers: { 200: TokenList },
       async handle({ params, query }) {
         const { id } = await service.workspaces.get(params.workspaceId)
-        const { items, nextCursor } = await pageOf(query, (before, limit) => service.tokens.list(id, before, limit))
+        const { items, nextCursor } = await service.lists.page(`${id}/tokens`, query, (before, limit) =>
+          service.tokens.list(id, before, limit),
+        )
         const tokens = await Promise.all(items.map(async (item) => tokenJson(item, await service.tokens.stateOf(item))))
         return { status: 200, body: { tokens, nextCursor } }
       },

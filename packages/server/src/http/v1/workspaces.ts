@@ -4,7 +4,6 @@ import type { Limits } from "../../limits.ts"
 import type { Document } from "../../store/store.ts"
 import { instanceWorkspace } from "../../workspace/allow.ts"
 import { settingsOf } from "../../workspace/workspaces.ts"
-import { pageOf } from "../lists.ts"
 import { endpoint, permit, permitWriting, workspaceFor, type Service, type ServiceEndpoint } from "../service.ts"
 import { ListQuery } from "../shapes/list.ts"
 import { WorkspaceParams } from "../shapes/path.ts"
@@ -35,7 +34,9 @@ export function workspaceEndpoints(service: Service): readonly ServiceEndpoint[]
       query: ListQuery,
       answers: { 200: WorkspaceList },
       async handle({ query }) {
-        const { items, nextCursor } = await pageOf(query, (before, limit) => service.workspaces.list(before, limit))
+        const { items, nextCursor } = await service.lists.page("workspaces", query, (before, limit) =>
+          service.workspaces.list(before, limit),
+        )
         return { status: 200, body: { workspaces: items.map((item) => workspaceJson(service.limits, item)), nextCursor } }
       },
     }),

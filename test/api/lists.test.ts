@@ -1,0 +1,90 @@
+import assert from "node:assert/strict"
+import { after, test } from "node:test"
+import { eventFor, makeKey, makeWorkspace, type Client } from "../service.ts"
+import { expectRows } from "./table.ts"
+import { startWatched } from "./watched.ts"
+
+// What a list tells of what is not in it: nothing. Not by its cursors, and not by its pages.
+
+const service = await startWatched()
+after(() => service[Symbol.asyncDispose]())
+const { root } = service
+const acme = await makeWorkspace(service)
+const other = await makeWorkspace(service)
+const admin = await makeKey(service, acme.id, { scopes: ["admin"] })
+const ofMine = await makeKey(service, acme.id, { scopes: ["read"], projectIds: ["mine-1", "mine-2", "not-made"] })
+
+const written = async (projectId: string): Promise<string> =>
+  (await acme.writer.write(eventFor(acme.id, { projectId }))).json<{ receipt: string }>().receipt
+const receipts = new Map<string, string>()
+for (const project of ["mine-1", "theirs-1", "theirs-2", "mine-2", "theirs-3", "theirs-4"]) receipts.set(project, await written(project))
+for (const packed of [["mine-1"], ["theirs-1"], ["mine-1", "mine-2"], ["mine-2", "theirs-3"], ["theirs-4"], ["theirs-1"], ["theirs-2"]]) {
+  const made = await root.post(`${acme.path}/evidence-packs`, {
+    title: packed.join(" "),
+    receiptIds: packed.map((one) => receipts.get(one)),
+  })
+  assert.equal(made.status, 201, made.text)
+}
+
+interface Listed {
+  readonly items: readonly Record<string, string>[]
+  readonly nextCursor: string | null
+}
+
+async function pageOf(client: Client, list: string, cursor?: string, limit = 1): Promise<Listed> {
+  const reply = await client.get(`${list}?limit=${limit}${cursor === undefined ? "" : `&cursor=${cursor}`}`)
+  assert.equal(reply.status, 200, reply.text)
+  const { nextCursor, ...rest } = reply.json()
+  const [items] = Object.values(rest) as [Listed["items"]]
+  return { items, nextCursor }
+}
+
+async function pagesOf(client: Client, list: string): Promise<readonly Listed[]> {
+  const pages: Listed[] = []
+  for (let cursor: string | null | undefined; cursor !== null; cursor = pages.at(-1)?.nextCursor ?? null)
+    pages.push(await pageOf(client, list, cursor ?? undefined))
+  return pages
+}
+
+test("a key of some projects gets full pages of what it reaches, and cannot count what it does not", async () => {
+  const projects = await pagesOf(ofMine, `${acme.path}/projects`)
+  assert.deepEqual(
+    projects.map(({ items }) => items.map(({ id }) => id)),
+    [["mine-2"], ["mine-1"]],
+  )
+  const packs = await pagesOf(ofMine, `${acme.path}/evidence-packs`)
+  assert.deepEqual(
+    packs.map(({ items }) => items.map(({ title }) => title)),
+    [["mine-1 mine-2"], ["mine-1"]],
+  )
+  const { total, events } = (await ofMine.get(`${acme.path}/events`)).json()
+  assert.deepEqual([total, events.length], [2, 2])
+})
+
+test("a cursor says nothing to whoever holds it, and opens no list but its own", async () => {
+  for (const _ of [1, 2, 3]) await makeKey(service, acme.id, { scopes: ["read"] })
+  const lists = ["api-keys", "projects", "evidence-packs"].map((name) => `${acme.path}/${name}`)
+  const cursors = await Promise.all(lists.map(async (list) => (await pageOf(admin, list)).nextCursor ?? ""))
+  for (const [at, cursor] of cursors.entries()) {
+    assert.match(cursor, /^[\w-]{40,}$/)
+    const clear = Buffer.from(cursor, "base64url").toString("latin1")
+    assert.doesNotMatch(clear, /before|\d{2,}/)
+    const again = (await pageOf(admin, lists[at] ?? "")).nextCursor
+    assert.notEqual(again, cursor, "two of one place are not the same, so they cannot be put in order")
+    const changed = `${cursor.slice(0, 20)}${cursor[20] === "A" ? "B" : "A"}${cursor.slice(21)}`
+    const foreign = cursors[(at + 1) % cursors.length] ?? ""
+    const elsewhere = (lists[at] ?? "").replace(acme.path, other.path)
+    const says = { gets: "400 invalid_field", has: ["cursor must be the nextCursor of another page of this list"] }
+    await expectRows([
+      ...[changed, foreign, "YmVmb3JlIDk5", "x", cursor.slice(0, -4)].map((bad) => ({
+        about: bad,
+        as: admin,
+        ask: `GET ${lists[at]}?cursor=${bad}`,
+        ...says,
+      })),
+      { about: "of another workspace", as: root, ask: `GET ${elsewhere}?cursor=${cursor}`, ...says },
+    ])
+  }
+})
+
+test("every receipt of this run verifies, and no secret went astray", () => service.finish())
