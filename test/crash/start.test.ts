@@ -8,6 +8,7 @@ import { test } from "node:test"
 import { audit } from "../promises/audit.ts"
 import { expectChain } from "../chain.ts"
 import { createChance, seedOf } from "../promises/chance.ts"
+import { damage } from "../promises/damaged.ts"
 import { consentWrite, eventWrite, note, send, type Write } from "../promises/writes.ts"
 import { eventFor, eventually, makeKey, makeWorkspace, type Reply, type Service, type Workspace } from "../service.ts"
 import { startInVain, startProgram, type Ended } from "./programs.ts"
@@ -74,6 +75,21 @@ test("a second service on the same data is refused, and the first one goes on", 
   assert.ok(second.log.includes(first.data), "the sentence names the folder")
   assert.equal((await workspace.writer.write(eventFor(workspace.id))).status, 202)
   assert.equal((await first.client().get("/readyz")).status, 200)
+})
+
+test("data that lacks exactly the last entry that was signed is not written to", async () => {
+  await using first = await startProgram()
+  const workspace = await makeWorkspace(first)
+  const written = await writeSome(first, workspace, 3)
+  const last = idOf(written.at(-1)?.receipt)
+  assert.equal((await workspace.reader.get(`${workspace.path}/receipts/${last}/proof`)).status, 200)
+  assert.equal(await first.end(), 0)
+  const { sequence } = damage(first.data, last, "the entry and all that follow it")
+  await using cut = await startProgram({ data: first.data })
+  const ready = await cut.client().get("/readyz")
+  expectReadOnly(ready, 503)
+  assert.match(ready.json().reason, new RegExp(`ends at entry ${sequence - 1}, and ${sequence} were signed`))
+  assert.equal(await cut.end(), 0)
 })
 
 test("data that is older than what was signed is read, and not written to", async () => {

@@ -227,6 +227,10 @@ const mutationKinds: Readonly<Record<string, Kind>> = {
   "an entry is put between two, with its own hashes right": { act: inserted },
   "an entry is changed, and all behind it linked again": { act: (files) => relinked(files, false) },
   "… and all that was derived and signed of it is removed": { act: (files) => relinked(files, true), knows: "checkpoint" },
+  "an entry is older than the one before it, and all behind it linked again": {
+    act: (files) => relinked(files, false, (timeMs) => timeMs - 86_400_000),
+    says: /^the record is older than the one before it$/,
+  },
   "the end is cut off": { act: (files) => cut(files, false) },
   "… and all that was derived and signed of it is removed too": { act: (files) => cut(files, true), knows: "checkpoint" },
   "an idempotency key is changed": {
@@ -561,7 +565,7 @@ function inserted(files: Files): ReturnType<Act> {
 }
 
 /** The work of somebody who knows how it is made: another body, and every record from there on made again. */
-function relinked(files: Files, isThorough: boolean): ReturnType<Act> {
+function relinked(files: Files, isThorough: boolean, timed = (timeMs: number): number => timeMs): ReturnType<Act> {
   const { journal, number, size, chance } = files
   const { sequence } = entryAt(files, size - chance.below(Math.min(2000, size - 10)))
   const apply = () => {
@@ -575,12 +579,14 @@ function relinked(files: Files, isThorough: boolean): ReturnType<Act> {
       const fields = parseRecord(blob(row["record"]))
       assert.ok(fields !== undefined)
       const salted = blob(row["salted"])
-      if (Number(row["sequence"]) === sequence) {
+      const isFirst = Number(row["sequence"]) === sequence
+      if (isFirst) {
         salted[3] = (salted[3] ?? 0) ^ 1
         run(journal, "UPDATE bodies SET salted = ? WHERE n = ?", salted, Number(row["n"]))
       }
       const hash = bodyHash(salted.subarray(0, 16), salted.subarray(16), sha256)
-      const record = encodeRecord({ ...fields, previousHash: previous, bodyHash: hash })
+      const timeMs = isFirst ? timed(fields.timeMs) : fields.timeMs
+      const record = encodeRecord({ ...fields, timeMs, previousHash: previous, bodyHash: hash })
       run(journal, "UPDATE entries SET record = ? WHERE n = ?", record, Number(row["n"]))
       previous = eventHash(record, sha256)
     }

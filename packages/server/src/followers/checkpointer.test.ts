@@ -1,11 +1,12 @@
 import assert from "node:assert/strict"
 import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, sign, verify } from "node:crypto"
 import test from "node:test"
-import { createVkey, formatVkey, type Signer } from "@tallystick/proof"
+import { createVkey, encodeRecord, formatVkey, nodeInTile, verifyInclusion, type Signer } from "@tallystick/proof"
 import type { Clock } from "../clock.ts"
 import { firstKeyring, seal } from "../keyring.ts"
 import { createLedger, type Said } from "../ledger/ledger.ts"
 import { defaultLimits } from "../limits.ts"
+import { sha256 } from "../sha256.ts"
 import { readInclusion, readRoot, readTile } from "../store/tree-reads.ts"
 import type { Change } from "../store/store.ts"
 import { epochsOf, type Log } from "../store/epochs.ts"
@@ -37,32 +38,7 @@ async function openHouse(entries: number) {
     keyring,
     report: { commit: () => {}, advanced: () => {} },
   })
-  const ledgerId = createHash("sha256").update("acme").digest("hex")
-  const settings = {
-    policyVisibility: "private",
-    projects: "open",
-    transparency: "private",
-    hotDays: 90,
-    requirePublishedPolicy: false,
-    personalKeys: [],
-    laneRules: [],
-  } as const
-  const acme: Document<"workspace"> = {
-    kind: "workspace",
-    workspace: "acme",
-    id: "acme",
-    version: 1,
-    serial: 1,
-    value: { name: "", createdAt: "", genesis: "", ledgerId, origin, ...settings },
-  }
-  const vkey = formatVkey(createVkey(origin, rawPublicKey, "log"))
-  const key: Change = {
-    kind: "log-key",
-    workspace: "acme",
-    id: "1",
-    version: 0,
-    value: { vkey, wrapped: seal(keyring, "log keys", vkey, seed), createdAt: "" },
-  }
+  const { acme, key } = acmeOf()
   const said = (at: number): Said => ({
     kind: "event",
     projectId: "core",
@@ -100,6 +76,37 @@ async function openHouse(entries: number) {
         clock,
       }),
   }
+}
+
+/** The workspace's document, and that of its key. */
+function acmeOf(): { readonly acme: Document<"workspace">; readonly key: Change } {
+  const ledgerId = createHash("sha256").update("acme").digest("hex")
+  const settings = {
+    policyVisibility: "private",
+    projects: "open",
+    transparency: "private",
+    hotDays: 90,
+    requirePublishedPolicy: false,
+    personalKeys: [],
+    laneRules: [],
+  } as const
+  const acme: Document<"workspace"> = {
+    kind: "workspace",
+    workspace: "acme",
+    id: "acme",
+    version: 1,
+    serial: 1,
+    value: { name: "", createdAt: "", genesis: "", ledgerId, origin, ...settings },
+  }
+  const vkey = formatVkey(createVkey(origin, rawPublicKey, "log"))
+  const key: Change = {
+    kind: "log-key",
+    workspace: "acme",
+    id: "1",
+    version: 0,
+    value: { vkey, wrapped: seal(keyring, "log keys", vkey, seed), createdAt: "" },
+  }
+  return { acme, key }
 }
 
 const acmeLog: Log = { workspace: "acme", name: "acme", before: 0, end: undefined }
@@ -189,6 +196,43 @@ test("a checkpointer goes on where the last one stopped, also within a batch, an
       ;[at, end] = [at >> 1, end >> 1]
     }
     assert.equal(node, naiveRoot(hashes), `leaf ${index}`)
+  }
+})
+
+test("a tree of more than 65,536 leaves has a tile of level 2, and proofs that need it lead to its root", async () => {
+  const size = 65_536 + 300
+  const { served, watched } = openMemory()
+  const { acme, key } = acmeOf()
+  const { ledgerId } = epochsOf(acme)[0]
+  const [salt, body] = [Buffer.alloc(16), Buffer.from("{}")]
+  const bodyHash = createHash("sha256").update("ALB1").update(salt).update(body).digest()
+  let previousHash = ledgerId
+  const entries = Array.from({ length: size }, (_, index) => {
+    const record = encodeRecord({ kind: "event", index, timeMs: 0, ledgerId, previousHash, bodyHash })
+    previousHash = sha256(Buffer.concat([Buffer.alloc(1), record]))
+    return { record, receipt: `${index}`, idem: undefined, bodySalt: salt, body, disclosures: "" }
+  })
+  const from = { sequence: 0, hash: ledgerId, timeMs: 0 }
+  await served.journal.append([{ workspace: "acme", from, entries, changes: [{ ...acme, version: 0 }, key] }])
+  const { journal, index } = watched
+  const checkpointer = createCheckpointer({
+    ...watched,
+    heads: memoryHeads(),
+    signersOf: async () => [signer],
+    isGenuine: () => assert.fail("nothing was signed before"),
+    rootAt: () => assert.fail("nothing was signed before"),
+    clock,
+  })
+  while (!(await followOnce(journal, [checkpointer], "acme", { ...defaultLimits, followEntriesMax: 9000 })).caughtUp) continue
+  const { root } = (await checkpointer.sign("acme")) ?? assert.fail("nothing was signed")
+  const [first, second] = await index.tiles("acme", [
+    { level: 1, tile: 0 },
+    { level: 2, tile: 0 },
+  ])
+  assert.deepEqual(Buffer.from(second ?? []), Buffer.from(nodeInTile(first ?? new Uint8Array(), 0, 256)))
+  for (const at of [0, 65_535, 65_536, size - 1]) {
+    const hashes = await readInclusion({ journal, index }, acmeLog, at, size)
+    assert.ok(verifyInclusion(sha256(Buffer.concat([Buffer.alloc(1), entries[at]?.record ?? salt])), at, size, hashes, root), `leaf ${at}`)
   }
 })
 

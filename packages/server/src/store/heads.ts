@@ -38,6 +38,7 @@ export function openHeads(path: string): Heads {
   const { heads, lines, cut } = readHeads(path)
   if (cut || lines > heads.size + staleLinesMax) rewrite(path, heads)
   const file = openSync(path, "a", 0o600)
+  // Its name, whether the file is new or was just put in the place of another.
   syncFolder(path)
   let good = fstatSync(file).size
   return {
@@ -95,7 +96,6 @@ function rewrite(path: string, heads: ReadonlyMap<string, SignedHead>): void {
   fsyncSync(fresh)
   closeSync(fresh)
   renameSync(`${path}.new`, path)
-  syncFolder(path)
 }
 
 function lineOf(origin: string, { size, root }: SignedHead): string {

@@ -77,6 +77,26 @@ function tests(): void {
     assert.deepEqual(await journal.after("acme", 3, 1000), [])
   })
 
+  test("a run that lacks one entry is not put into the index, and the key of that entry is known after a restart", async () => {
+    const folder = freshFolder()
+    await (await openFolder(folder)).close()
+    fill(folder, runEntries - 1, 1)
+    let store = await openFolder(folder)
+    await write(store.served, "acme", ["last"])
+    await store.close()
+    store = await openFolder(folder)
+    assert.deepEqual(await usedOf(store.served, "acme", ["last"]), [["last", 1]])
+    assert.equal((await store.served.journal.byReceipt("acme", receiptNamed("last")))?.sequence, 1)
+    await write(store.served, "acme", ["next"])
+    await store.close()
+    store = await openFolder(folder)
+    assert.deepEqual(await usedOf(store.served, "acme", ["last", "next", "new"]), [
+      ["last", 1],
+      ["next", 2],
+    ])
+    await expectChain(store.served.journal, "acme")
+  })
+
   test("every key and receipt is known exactly, before, while and after runs of entries move into the index", async () => {
     const folder = freshFolder()
     let store = await openFolder(folder)
@@ -88,14 +108,7 @@ function tests(): void {
     await store.close()
     // Almost two runs of entries that are nothing but a key and a receipt, and then some that are real, over the edge.
     const fillers = 2 * runEntries - 150
-    alter(folder, "journal.db", `INSERT INTO workspaces (number, id) VALUES (7, 'filler')`)
-    alter(
-      folder,
-      "journal.db",
-      `WITH RECURSIVE counted (value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM counted WHERE value < ${fillers})
-       INSERT INTO entries (n, workspace, sequence, record, receipt, idem)
-       SELECT value + 1, 7, value, CAST(printf('%0118d', value) AS BLOB), printf('rcp_%036X', value), printf('%022x', value) FROM counted`,
-    )
+    fill(folder, fillers, 2)
     store = await openFolder(folder)
     const names = Array.from({ length: 300 }, (_, place) => `e${place}`)
     await write(store.served, "acme", names)
@@ -342,6 +355,18 @@ function tests(): void {
     const again = await openFolder(folder)
     assert.equal((await expectChain(again.served.journal, "acme")).size, 1)
   })
+}
+
+/** Entries that are nothing but a key and a receipt, of a workspace of their own: `count` of them, the first of which is the n-th of all. */
+function fill(folder: string, count: number, firstN: number): void {
+  alter(folder, "journal.db", `INSERT INTO workspaces (number, id) VALUES (7, 'filler')`)
+  alter(
+    folder,
+    "journal.db",
+    `WITH RECURSIVE counted (value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM counted WHERE value < ${count})
+     INSERT INTO entries (n, workspace, sequence, record, receipt, idem)
+     SELECT value + ${firstN} - 1, 7, value, CAST(printf('%0118d', value) AS BLOB), printf('rcp_%036X', value), printf('%022x', value) FROM counted`,
+  )
 }
 
 /** What somebody with another program, or a fault, does to a file. */

@@ -1,0 +1,72 @@
+import assert from "node:assert/strict"
+import { spawnSync } from "node:child_process"
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { dirname, join } from "node:path"
+import { test, type TestContext } from "node:test"
+import { compileCache } from "../service.ts"
+import { skipUnlessStrict } from "./strict.ts"
+import { noTracer } from "./tracer.ts"
+
+// What is signed is on the disk first, outside the data: a line, the file when it is written anew, and the folder that names it. Where one of these syncs
+// fails, nothing may be signed.
+
+const skip = skipUnlessStrict(noTracer())
+
+const program = `
+import { openHeads } from ${JSON.stringify(join(import.meta.dirname, "..", "..", "packages", "server", "src", "store", "heads.ts"))}
+const root = new Uint8Array(32)
+try {
+  const heads = openHeads(process.argv[1])
+  process.stdout.write("opened ")
+  process.stdout.write(heads.advance("a.example/1", { size: 1_000_000, root }) ? "advanced" : "refused")
+} catch (error) {
+  process.stdout.write(error.code)
+}`
+
+/** What the program says that opens a heads file and advances it, with every sync of this file or folder failing. */
+function openAndAdvance(path: string, failing: string | undefined): string {
+  const inject = failing === undefined ? [] : ["-P", failing, "-e", "inject=fsync,fdatasync:error=EIO"]
+  const { stdout, stderr } = spawnSync(
+    "strace",
+    [
+      "-f",
+      "-qq",
+      "-o",
+      "/dev/null",
+      "-e",
+      "trace=fsync,fdatasync",
+      ...inject,
+      process.execPath,
+      "--input-type=module",
+      "-e",
+      program,
+      path,
+    ],
+    { encoding: "utf8", env: { ...process.env, NODE_COMPILE_CACHE: compileCache } },
+  )
+  assert.ok(stdout !== "", stderr)
+  return stdout
+}
+
+function freshPath(t: TestContext): string {
+  const folder = mkdtempSync(join(tmpdir(), "tallystick-"))
+  t.after(() => rmSync(folder, { recursive: true }))
+  return join(folder, "data.heads")
+}
+
+test("nothing is signed of which the heads file could not be synced", { skip }, (t) => {
+  const path = freshPath(t)
+  assert.equal(openAndAdvance(path, undefined), "opened advanced", "the canary: nothing fails")
+  rmSync(path)
+  assert.equal(openAndAdvance(path, dirname(path)), "EIO", "the name of a new file is not on the disk")
+  assert.equal(openAndAdvance(path, path), "opened EIO", "a line is not on the disk")
+
+  const line = (size: number): string => `a.example/1 ${size} ${Buffer.alloc(32).toString("base64")}\n`
+  const stale = Array.from({ length: 10_002 }, (_, at) => line(at + 1)).join("")
+  writeFileSync(path, stale)
+  assert.equal(openAndAdvance(path, `${path}.new`), "EIO", "the file that takes its place is not on the disk")
+  writeFileSync(path, stale)
+  assert.equal(openAndAdvance(path, dirname(path)), "EIO", "its new name is not on the disk")
+  assert.equal(openAndAdvance(path, undefined), "opened advanced")
+})
