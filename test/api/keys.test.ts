@@ -2,7 +2,9 @@ import assert from "node:assert/strict"
 import { after, test } from "node:test"
 import { crc32 } from "node:zlib"
 import type { ApiKeyList } from "@tallystick/client/wire"
-import { eventFor, makeKey, makeWorkspace, startService } from "../service.ts"
+import { expectChain } from "../chain.ts"
+import { browserOf, cookieOf, goodPassword, setupToken } from "../people.ts"
+import { eventFor, makeKey, makeWorkspace, startService, type Client } from "../service.ts"
 import { expectRows, type Row } from "./table.ts"
 import { startWatched } from "./watched.ts"
 
@@ -137,6 +139,50 @@ test("of many who end a key at once, nobody is told so before it is ended", asyn
   }
 })
 
+test("what an ended key has made is listed, and ends in one call with all that it has made in turn", async () => {
+  const house = await makeWorkspace(service)
+  const keys = `${house.path}/api-keys`
+  const idOf = (client: Client) => client.bearer?.split("_")[1] ?? ""
+  const madeBy = async (by: Client, scopes: readonly string[]): Promise<Client> =>
+    service.client((await by.post(keys, { name: "made", scopes })).json().key)
+  const lost = await makeKey(service, house.id, { scopes: ["admin"] })
+  const spared = await makeKey(service, house.id, { scopes: ["read"] })
+  const [child, ended] = [await madeBy(lost, ["admin"]), await madeBy(lost, ["admin"])]
+  const [grandchild, ofEnded] = [await madeBy(child, ["read"]), await madeBy(ended, ["write"])]
+  const invited = (await child.post(`${house.path}/members`, { email: "invited@example.com", role: "viewer" })).json()
+  const token = setupToken(invited.setupUrl)
+  const joined = (await lost.post(`${house.path}/members`, { email: "joined@example.com", role: "admin" })).json()
+  const set = await service.client().post("/v1/setup", { token: setupToken(joined.setupUrl), password: goodPassword })
+  const person = browserOf(service.client(), cookieOf(set))
+  const ofPerson = await madeBy(person, ["read"])
+  // It is ended itself; what it has made lives, and is found through it.
+  assert.equal((await service.root.delete(`${keys}/${idOf(ended)}`)).status, 200)
+
+  const plain = await service.root.delete(`${keys}/${idOf(lost)}`)
+  assert.equal(plain.status, 200)
+  const told = ({ apiKeys, members }: { apiKeys: { keyId: string }[]; members: { id: string }[] }) =>
+    [...apiKeys.map(({ keyId }) => keyId), ...members.map(({ id }) => id)].toSorted()
+  const all = [child, grandchild, ofEnded, ofPerson].map(idOf).concat(String(invited.member.id), String(joined.member.id)).toSorted()
+  assert.deepEqual([plain.json().revoked, told(plain.json())], [false, all])
+  await expectRows([
+    { as: lost, ask: `GET ${house.path}`, gets: "401 token_revoked" },
+    { as: child, ask: `GET ${house.path}`, gets: 200 },
+    { as: service.root, ask: `DELETE ${keys}/${idOf(lost)}?cascade=yes`, gets: "400 invalid_field" },
+  ])
+  const cascaded = await service.root.delete(`${keys}/${idOf(lost)}?cascade=true`)
+  assert.deepEqual([cascaded.status, cascaded.json().revoked, told(cascaded.json())], [200, true, all])
+  await expectRows([
+    ...[child, grandchild, ofPerson].map((as): Row => ({ as, ask: `GET ${house.path}`, gets: "401 token_revoked" })),
+    { as: person, ask: "GET /v1/session", gets: "401 unauthorized" },
+    { as: service.client(), ask: "POST /v1/setup", send: { token, password: goodPassword }, gets: "401 unauthorized" },
+    { as: spared, ask: `GET ${house.path}`, gets: 200 },
+    { as: service.root, ask: `DELETE ${keys}/${idOf(lost)}?cascade=true`, gets: 204 },
+    { as: service.root, ask: `DELETE ${keys}/${idOf(lost)}`, gets: 204 },
+    { as: service.root, ask: `DELETE ${keys}/${idOf(spared)}?cascade=true`, gets: 204 },
+  ])
+  await expectChain(service.root, house.id)
+})
+
 test("ending a key is 204 however often, also for one that never was, and only in its own workspace", async () => {
   const key = await makeKey(service, acme.id, { scopes: ["read"] })
   const id = key.bearer?.split("_")[1] ?? ""
@@ -163,7 +209,8 @@ test("an admin key governs its workspace: it may end itself, and makes writers t
     { as: service.client(made.json().key), ask: "POST /v1/events", send: eventFor(acme.id), headers, gets: 202 },
     { as: admin, ask: `POST ${other.path}/api-keys`, send: { name: "k", scopes: ["read"] }, gets: "403 workspace_forbidden" },
     { as: admin, ask: "POST /v1/workspaces", send: { id: "another" }, gets: "403 insufficient_scope" },
-    { as: admin, ask: `DELETE ${keysPath}/${admin.bearer?.split("_")[1]}`, gets: 204 },
+    // What it has made lives on, and is told.
+    { as: admin, ask: `DELETE ${keysPath}/${admin.bearer?.split("_")[1]}`, gets: 200, shows: { revoked: false, members: [] } },
     { as: admin, ask: `GET ${acme.path}`, gets: "401 token_revoked" },
   ])
 })

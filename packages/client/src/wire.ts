@@ -413,6 +413,21 @@ export interface CreatedApiKey extends ApiKey {
   readonly key: string
 }
 
+/** Parameters of `DELETE …/api-keys/{keyId}`. */
+export interface RevokeQuery {
+  /** Ends also what the key has made, and what that has made in turn. */
+  readonly cascade: boolean
+}
+
+/** What an ended key has made, and what that has made in turn: all that lived when it was ended. Tokens are not in it: they end with their makers. */
+export interface MadeByKey {
+  /** Whether it was ended as well. */
+  readonly revoked: boolean
+  readonly apiKeys: readonly ApiKey[]
+  /** Those who were invited, also if they have joined. */
+  readonly members: readonly Member[]
+}
+
 /** What a scoped token opens. */
 export type TokenType = "receipt" | "policy" | "activity" | "evidence"
 

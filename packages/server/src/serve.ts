@@ -38,6 +38,7 @@ import { keysOf } from "./store/log-keys.ts"
 import { openStore } from "./store/open.ts"
 import type { Store } from "./store/store.ts"
 import { createAccounts, type AccountParts } from "./workspace/accounts.ts"
+import { createCascade } from "./workspace/cascade.ts"
 import { createAuthenticate } from "./workspace/credentials.ts"
 import { createKeys } from "./workspace/keys.ts"
 import { createLogKeys } from "./workspace/log-keys.ts"
@@ -234,6 +235,7 @@ function administered(
     projects: createProjects(parts),
     policies: createPolicies(parts),
     members: createMembers(parts),
+    cascade: createCascade(parts),
     accounts: createAccounts({ ...parts, workspaces }),
     sessions: createSessions(parts),
     lists: createLists(parts.keyring.secret),

@@ -1,7 +1,7 @@
-import { path, type Call } from "../call.ts"
+import { jsonOf, path, type Call } from "../call.ts"
 import type { CallOptions } from "../exchange.ts"
 import { eachOf, nextOf } from "../paging.ts"
-import type { ApiKey, ApiKeyList, CreatedApiKey, ListQuery, NewApiKey } from "../wire.ts"
+import type { ApiKey, ApiKeyList, CreatedApiKey, ListQuery, MadeByKey, NewApiKey, RevokeQuery } from "../wire.ts"
 
 export function apiKeyCalls(call: Call) {
   const list = (workspaceId: string, query: Partial<ListQuery> = {}, options?: CallOptions): Promise<ApiKeyList> =>
@@ -20,8 +20,12 @@ export function apiKeyCalls(call: Call) {
         query.cursor,
       ),
 
-    /** Ends a key, and every token that was made with it. */
-    revoke: (workspaceId: string, keyId: string, options?: CallOptions): Promise<void> =>
-      call.nothing({ method: "DELETE", path: path`/v1/workspaces/${workspaceId}/api-keys/${keyId}` }, options),
+    /** Ends a key, and every token that was made with it. The answer says what else it has made that lives, and is undefined if there is nothing. */
+    revoke: (workspaceId: string, keyId: string, query: Partial<RevokeQuery> = {}, options?: CallOptions): Promise<MadeByKey | undefined> =>
+      call.exchange(
+        { method: "DELETE", path: path`/v1/workspaces/${workspaceId}/api-keys/${keyId}`, query: { ...query } },
+        (response) => (response.status === 204 ? Promise.resolve(undefined) : jsonOf<MadeByKey>(response)),
+        options,
+      ),
   }
 }

@@ -30,8 +30,11 @@ export async function createKey(command: KeysCommand, workspaceId: string, reque
 }
 
 export async function revokeKey(command: KeysCommand, workspaceId: string, keyId: string): Promise<void> {
-  await asked(command, ({ apiKeys }) => apiKeys.revoke(workspaceId, keyId))
+  const made = await asked(command, ({ apiKeys }) => apiKeys.revoke(workspaceId, keyId))
   command.remark(`tallystick: key ${keyId} of ${workspaceId} opens nothing any more, nor does any token that was made with it.\n`)
+  if (made === undefined) return
+  const live = `${made.apiKeys.length} keys and ${made.members.length} members that it made, or that these made, live on`
+  command.remark(`tallystick: ${live}. To end them too: DELETE /v1/workspaces/${workspaceId}/api-keys/${keyId}?cascade=true\n`)
 }
 
 /** A person waits: what does not answer soon is not running. */

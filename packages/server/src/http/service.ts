@@ -12,6 +12,7 @@ import type { Queries } from "../query/search.ts"
 import type { Document, Store } from "../store/store.ts"
 import { mayTouch, refusal, type Access, type Action, type Principal, type TokenType } from "../workspace/allow.ts"
 import type { Accounts } from "../workspace/accounts.ts"
+import type { Cascade } from "../workspace/cascade.ts"
 import type { Authenticate } from "../workspace/credentials.ts"
 import type { Keys } from "../workspace/keys.ts"
 import type { LogKeys } from "../workspace/log-keys.ts"
@@ -45,6 +46,7 @@ export interface Service {
   /** What an entry that is read is held against. */
   readonly source: Source
   readonly keys: Keys
+  readonly cascade: Cascade
   readonly tokens: Tokens
   readonly members: Members
   readonly accounts: Accounts

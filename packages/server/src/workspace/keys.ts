@@ -7,7 +7,7 @@ import type { Keyring } from "../keyring.ts"
 import type { Ledger } from "../ledger/ledger.ts"
 import type { ApiKeyDocument, Scope } from "../store/documents.ts"
 import type { Document, Registry } from "../store/store.ts"
-import { actSaid, nameOf, recordPlanned } from "./acts.ts"
+import { actSaid, nameOf, recordPlanned, type Act } from "./acts.ts"
 import type { Principal } from "./allow.ts"
 import { commitmentTo, createMacs, formatCredential, makeCredential } from "./credential.ts"
 import type { Recognise } from "./credentials.ts"
@@ -73,10 +73,7 @@ export function createKeys({ registry, ledger, clock, keyring }: KeyParts): Keys
       await recordPlanned(ledger, workspace, async () => {
         const found = await registry.get("api-key", workspace.id, id)
         if (found === undefined || found.value.revokedAt !== undefined) return undefined
-        const nowMs = clock.now()
-        const said = actSaid(by, "security.key.revoke", { id, type: "api_key", name: found.value.name }, {}, nowMs)
-        const value = { ...found.value, revokedAt: isoTime(nowMs) }
-        return { said: [said], changes: [{ kind: "api-key", workspace: workspace.id, id, version: found.version, value }] }
+        return revocationOf(by, found, clock.now())
       })
     },
   }
@@ -87,4 +84,10 @@ export function createKeys({ registry, ledger, clock, keyring }: KeyParts): Keys
       throw new LedgerError("token_expired", "this key has expired")
     return { kind: "api-key", id, workspace, scopes: value.scopes, projectIds: value.projectIds }
   }
+}
+
+export function revocationOf(by: Principal, { workspace, id, version, value: before }: Document<"api-key">, nowMs: number): Act {
+  const said = actSaid(by, "security.key.revoke", { id, type: "api_key", name: before.name }, {}, nowMs)
+  const value = { ...before, revokedAt: isoTime(nowMs) }
+  return { said: [said], changes: [{ kind: "api-key", workspace, id, version, value }] }
 }

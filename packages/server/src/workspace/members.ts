@@ -11,7 +11,7 @@ import type { Limits } from "../limits.ts"
 import type { MembershipDocument, Role, SetupDocument } from "../store/documents.ts"
 import { every } from "../store/every.ts"
 import type { Change, Document, Registry } from "../store/store.ts"
-import { actSaid, nameOf, recordPlanned } from "./acts.ts"
+import { actSaid, nameOf, recordPlanned, type Act } from "./acts.ts"
 import { instanceWorkspace, type Principal } from "./allow.ts"
 import { boundOf, commitmentTo, createMacs, formatCredential, makeCredential, randomText, type MacOf } from "./credential.ts"
 
@@ -87,7 +87,7 @@ export function createMembers({ registry, ledger, clock, keyring, limits }: Memb
         const setup = newSetup(workspace.id, id, "join", nowMs)
         const value = { ...before.value, setupId: setup.id }
         const said = actSaid(by, "security.member.invite", targetOf(id, value), { role: value.role, ...setup.recorded }, nowMs)
-        return { said: [said], changes: [put(before, value), ...(await setupRemoval(before)), setup.change], ...setup }
+        return { said: [said], changes: [put(before, value), ...(await setupRemoval(registry, before)), setup.change], ...setup }
       })
       return { token, document: await get(workspace.id, id) }
     },
@@ -107,19 +107,14 @@ export function createMembers({ registry, ledger, clock, keyring, limits }: Memb
       await recordPlanned(ledger, workspace, async () => {
         const before = await registry.get("membership", workspace.id, id)
         if (before === undefined) return undefined
-        const said = actSaid(by, "security.member.remove", targetOf(id, before.value), { role: before.value.role }, clock.now())
-        return { said: [said], changes: [put(before, null), ...(await setupRemoval(before)), ...(await heldByAnother(before))] }
+        const { said, changes } = await removalActOf(registry, by, before, clock.now())
+        return { said, changes: [...changes, ...(await heldByAnother(before))] }
       })
     },
   }
 
   function newSetup(workspace: string, memberId: string, purpose: SetupDocument["purpose"], nowMs: number) {
     return makeSetup(macs.of, ledger.random, { workspace, memberId, purpose, nowMs, lifeMs: limits.setupLifeMs })
-  }
-
-  async function setupRemoval({ workspace, value: { setupId } }: Document<"membership">): Promise<readonly Change[]> {
-    const setup = setupId === undefined ? undefined : await registry.get("setup", workspace, setupId)
-    return setup === undefined ? [] : [{ kind: "setup", workspace, id: setup.id, version: setup.version, value: null }]
   }
 
   /**
@@ -132,6 +127,17 @@ export function createMembers({ registry, ledger, clock, keyring, limits }: Memb
       if (other.id !== leaver.id && isAdmin(other)) return [put(other, other.value)]
     throw new LedgerError("conflict", "this is the last admin of the instance; make another one first")
   }
+}
+
+/** Of an admin of the instance, that there is another one is for the caller to see to. */
+export async function removalActOf(registry: Registry, by: Principal, before: Document<"membership">, nowMs: number): Promise<Act> {
+  const said = actSaid(by, "security.member.remove", targetOf(before.id, before.value), { role: before.value.role }, nowMs)
+  return { said: [said], changes: [put(before, null), ...(await setupRemoval(registry, before))] }
+}
+
+async function setupRemoval(registry: Registry, { workspace, value: { setupId } }: Document<"membership">): Promise<readonly Change[]> {
+  const setup = setupId === undefined ? undefined : await registry.get("setup", workspace, setupId)
+  return setup === undefined ? [] : [{ kind: "setup", workspace, id: setup.id, version: setup.version, value: null }]
 }
 
 /** An account belongs to whoever makes it: an admin of the instance, or of one workspace, whom no other needs to trust. */
@@ -153,7 +159,8 @@ export function targetOf(id: string, { email }: { readonly email: string }) {
 }
 
 /**
- * The id of whoever has an e-mail in a realm, whether there is an account or not, so that an invitation tells nothing about other realms. It stands in entries for ever, so it is made under a key: nobody can find out by trying whose it is.
+ * The id of whoever has an e-mail in a realm, whether there is an account or not, so that an invitation tells nothing about other realms. It stands in entries for
+ * ever, so it is made under a key: nobody can find out by trying whose it is.
  */
 export function memberIds(key: Uint8Array): (email: string, realm: string) => string {
   return (email, realm) => {

@@ -3,12 +3,15 @@ import type {
   ApiKey as WireApiKey,
   ApiKeyList as WireApiKeyList,
   CreatedApiKey as WireCreatedApiKey,
+  MadeByKey as WireMadeByKey,
   NewApiKey as WireNewApiKey,
+  RevokeQuery as WireRevokeQuery,
 } from "@tallystick/client/wire"
 import { shapeOf } from "./check.ts"
 import { KeyId, Label, ProjectId, WorkspaceId } from "./id.ts"
 import { NextCursor } from "./list.ts"
 import { open, scopes } from "./enumeration.ts"
+import { Member } from "./member.ts"
 import { Time } from "./time.ts"
 
 /** A hundred years, so that every expiry is a date. */
@@ -49,4 +52,10 @@ export const CreatedApiKey = shapeOf<WireCreatedApiKey>()(
 
 export const ApiKeyList = shapeOf<WireApiKeyList>()(
   Type.Object({ apiKeys: Type.Array(ApiKey), nextCursor: NextCursor }, { title: "ApiKeyList" }),
+)
+
+export const RevokeQuery = shapeOf<WireRevokeQuery>()(Type.Object({ cascade: Type.Boolean({ default: false }) }))
+
+export const MadeByKey = shapeOf<WireMadeByKey>()(
+  Type.Object({ revoked: Type.Boolean(), apiKeys: Type.Array(ApiKey), members: Type.Array(Member) }, { title: "MadeByKey" }),
 )

@@ -1,9 +1,11 @@
 import type { ApiKey as WireApiKey } from "@tallystick/client/wire"
 import type { Document } from "../../store/store.ts"
 import { endpoint, permit, permitWriting, type Service, type ServiceEndpoint } from "../service.ts"
-import { ApiKeyList, CreatedApiKey, NewApiKey } from "../shapes/api-key.ts"
+import { ApiKeyList, CreatedApiKey, MadeByKey, NewApiKey, RevokeQuery } from "../shapes/api-key.ts"
+import { instanceWorkspace } from "../../workspace/allow.ts"
 import { ListQuery } from "../shapes/list.ts"
 import { KeyParams, WorkspaceParams } from "../shapes/path.ts"
+import { memberJson } from "./members.ts"
 
 export function apiKeyEndpoints(service: Service): readonly ServiceEndpoint[] {
   return [
@@ -42,15 +44,23 @@ export function apiKeyEndpoints(service: Service): readonly ServiceEndpoint[] {
     endpoint({
       method: "DELETE",
       path: "/v1/workspaces/{workspaceId}/api-keys/{keyId}",
-      summary: "Revoke an API key",
+      summary: "Revoke an API key; what it has made and what lives on is listed, or with cascade revoked as well",
       access: { action: "administer" },
       params: KeyParams,
-      answers: { 204: null },
-      async handle({ caller, params }) {
-        permit(caller, "administer", params.workspaceId)
-        permitWriting(service, params.workspaceId)
-        await service.keys.revoke(caller, await service.workspaces.get(params.workspaceId), params.keyId)
-        return { status: 204 }
+      query: RevokeQuery,
+      answers: { 204: null, 200: MadeByKey },
+      async handle({ caller, params: { workspaceId, keyId }, query: { cascade } }) {
+        permit(caller, "administer", workspaceId)
+        permitWriting(service, workspaceId)
+        const workspace = await service.workspaces.get(workspaceId)
+        if (!cascade) await service.keys.revoke(caller, workspace, keyId)
+        const { keys, members } = cascade
+          ? await service.cascade.revoke(caller, workspace, keyId)
+          : await service.cascade.madeBy(workspaceId, keyId)
+        if (cascade && service.halted(instanceWorkspace) === undefined)
+          for (const { id } of members) await service.accounts.removeIfNowhere(caller, id)
+        if (keys.length + members.length === 0) return { status: 204 }
+        return { status: 200, body: { revoked: cascade, apiKeys: keys.map(keyJson), members: members.map(memberJson) } }
       },
     }),
   ]

@@ -104,7 +104,7 @@ export function setupUrl(publicUrl: string, token: string): string {
   return `${publicUrl}/ui/setup#t=${token}`
 }
 
-function memberJson({ id, workspace, value }: Document<"membership">): WireMember {
+export function memberJson({ id, workspace, value }: Document<"membership">): WireMember {
   const { email, name, role, createdAt, joinedAt } = value
   const named = name === undefined ? {} : { name }
   return { id, workspaceId: workspace, email, ...named, role, createdAt, ...(joinedAt === undefined ? {} : { joinedAt }) }
