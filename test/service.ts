@@ -56,6 +56,8 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     NODE_COMPILE_CACHE: compileCache,
     TALLYSTICK_DATA: data,
     TALLYSTICK_PORT: "0",
+    // The suites are refused thousands of times; what the wait is for has a test of its own.
+    TALLYSTICK_LIMIT_REFUSAL_MS: "1",
     TALLYSTICK_ROOT_KEY: rootKeyOf(data),
     ...options.environment,
   }

@@ -125,6 +125,11 @@ export interface Limits {
   readonly passwordWaitMs: number
   /** Of one address: a person mistypes a few times, a program that guesses does not stop. */
   readonly failedLoginsPerMinute: number
+  /**
+   * From a request's arrival to a refusal that must not tell whether there is what it names: longer than the look-ups, which take more or less
+   * time for what there is, and too short for people to notice.
+   */
+  readonly refusalMs: number
   /** Of one address without a credential: a page with many receipts, not a copy of all of them. */
   readonly anonymousReadsPerMinute: number
   /** Addresses that are remembered for these rates, some 150 bytes each. */
@@ -199,6 +204,7 @@ export const defaultLimits: Limits = {
   passwordsWaitingMax: 32,
   passwordWaitMs: 5000,
   failedLoginsPerMinute: 10,
+  refusalMs: 20,
   anonymousReadsPerMinute: 600,
   rateAddressesMax: 50_000,
 }

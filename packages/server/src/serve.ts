@@ -210,6 +210,7 @@ async function listen(config: Config, service: Service, log: Logger, version: st
     turn: turnOf(service, createTurns(limits)),
     pace: service.pace,
     unknownResource,
+    refusalTime: ({ path }) => (path.includes("{workspaceId}") ? clock.sleep(limits.refusalMs) : undefined),
     limits,
     clock,
     log: failures,

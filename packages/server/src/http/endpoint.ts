@@ -4,7 +4,7 @@ import { Readable } from "node:stream"
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify"
 import { Type, type TSchema } from "typebox"
 import type { Clock } from "../clock.ts"
-import { LedgerError } from "../error.ts"
+import { LedgerError, type ErrorCode } from "../error.ts"
 import { signalOf } from "./departure.ts"
 import { pacedBytesMin, unpaced, type Pace } from "../pace.ts"
 import { none, readBody, type BodyHold } from "./body.ts"
@@ -112,6 +112,8 @@ export interface MountOptions<Access, Caller> {
   readonly turn?: (caller: Caller, endpoint: Endpoint<Access, Caller>, bytes: number) => Promise<void> | undefined
   /** At which large bodies are worked on. All at once, if absent. */
   readonly pace?: Pace
+  /** Begun when a request arrives: a refusal that could tell by its time what there is waits for it. Undefined: no refusal of this endpoint could. */
+  readonly refusalTime?: (endpoint: Endpoint<Access, Caller>) => Promise<void> | undefined
   /** What to say to a caller for whom the path names nothing that could exist. Not found, if absent. */
   readonly unknownResource?: (caller: Caller, workspaceId?: string) => LedgerError
   readonly limits: JsonLimits & { readonly eventBytesMax: number; readonly contextCharactersMax: number }
@@ -210,12 +212,24 @@ function handlerOf<Access, Caller>(endpoint: Endpoint<Access, Caller>, options: 
   }
 
   return (request: FastifyRequest, reply: FastifyReply): void => {
-    serve(request, reply).catch((error: unknown) => {
+    // Not when it is refused: then the time that the look-ups took would be in the answer's again.
+    const time = options.refusalTime?.(endpoint)
+    serve(request, reply).catch(async (error: unknown) => {
+      if (time !== undefined && error instanceof LedgerError && hiding.has(error.code)) await time
       const refusal = refusalOf(error, (fault) => log.error({ err: fault, requestId: request.id }, "a request failed"))
       sendRefusal(reply.headers(cors), refusal)
     })
   }
 }
+
+/** What is said alike of what there is and of what there is not. */
+const hiding: ReadonlySet<ErrorCode> = new Set([
+  "unauthorized",
+  "insufficient_scope",
+  "workspace_forbidden",
+  "project_forbidden",
+  "not_found",
+])
 
 function isBytes(body: object): body is Buffer | Readable {
   return Buffer.isBuffer(body) || body instanceof Readable

@@ -58,10 +58,13 @@ export function policyEndpoints(service: Service): readonly ServiceEndpoint[] {
       query: PolicyQuery,
       answers: { 200: PolicyAnswer },
       async handle({ caller, params: { workspaceId, version }, query: { projectId } }) {
-        const workspace = await service.store.registry.get("workspace", workspaceId, workspaceId)
-        const isPublic = workspace?.value.policyVisibility === "public"
         const wanted = version === "latest" ? version : Number(version)
-        const found = workspace && (await service.policies.find(workspaceId, projectId, wanted))
+        // The same is looked up whether there is such a workspace or not.
+        const [workspace, found] = await Promise.all([
+          service.store.registry.get("workspace", workspaceId, workspaceId),
+          service.policies.find(workspaceId, projectId, wanted),
+        ])
+        const isPublic = workspace?.value.policyVisibility === "public"
         // What is not there is, to whoever may not see what is private, as if it were private.
         if (!isPublic || found === undefined) permitPolicy(caller, workspaceId, projectId, found?.value.version ?? wanted)
         if (found === undefined) throw unknownResource(caller)

@@ -61,7 +61,10 @@ interface Looked {
   readonly clear: boolean
 }
 
-/** What is private is, to whoever may not see it, as if it were not there; and what is not there is as if it were private. */
+/**
+ * What is private is, to whoever may not see it, as if it were not there; and what is not there is as if it were private. The same is looked up for
+ * both, and nothing is verified for whoever is refused.
+ */
 async function look(
   service: Service,
   caller: Caller,
@@ -69,25 +72,33 @@ async function look(
   signal: AbortSignal,
 ): Promise<Looked> {
   const { store, clock, reading, source, pace } = service
-  const workspace = await store.registry.get("workspace", workspaceId, workspaceId)
-  if (workspace === undefined) throw unseen(caller, workspaceId)
-  const found = await reading.run(workspaceId, signal, async () => {
-    const stored = await store.journal.byReceipt(workspaceId, receiptId)
-    if (stored === undefined) throw unseen(caller, workspaceId)
-    return findReceipt(source, workspace, stored, clock.now(), pace)
+  return reading.run(workspaceId, signal, async () => {
+    const [workspace, stored] = await Promise.all([
+      store.registry.get("workspace", workspaceId, workspaceId),
+      store.journal.byReceipt(workspaceId, receiptId),
+    ])
+    if (workspace === undefined || stored === undefined) throw unseen(caller, workspaceId)
+    const projectId = openEntry(stored, [])?.content.projectId
+    const clear = await mayRead(service, caller, stored, projectId, workspaceId)
+    const project = projectId === undefined ? undefined : await service.projects.find(workspaceId, projectId)
+    if (!clear && project?.value.receipts !== "public") throw unseen(caller, workspaceId)
+    const found = await findReceipt(source, workspace, stored, clock.now(), pace)
+    // What an entry says of its project counts for strangers only if it is what was recorded.
+    if (!clear && found.opened === undefined) throw unseen(caller, workspaceId)
+    return { workspace, found, clear }
   })
-  const projectId = found.opened?.content.projectId
-  const clear = await mayRead(service, caller, found, workspaceId)
-  const project = projectId === undefined ? undefined : await service.projects.find(workspaceId, projectId)
-  if (!clear && project?.value.receipts !== "public") throw unseen(caller, workspaceId)
-  return { workspace, found, clear }
 }
 
 /** Whether the caller could read it were it private. */
-async function mayRead({ store }: Service, caller: Caller, { stored, opened }: Found, workspaceId: string): Promise<boolean> {
+async function mayRead(
+  { store }: Service,
+  caller: Caller,
+  stored: Stored,
+  projectId: string | undefined,
+  workspaceId: string,
+): Promise<boolean> {
   if (caller?.kind === "token") return caller.workspace === workspaceId && opensEntry(store, caller.workspace, caller.bound, stored)
   // Also of an entry that does not hold together, as long as it can be read, a key sees that its own is broken, and nothing of anybody else's.
-  const projectId = (opened ?? openEntry(stored, []))?.content.projectId
   return caller !== undefined && refusal(caller, "read", workspaceId) === undefined && mayTouch(caller, projectId)
 }
 
