@@ -233,6 +233,23 @@ for (const [what, [bend, sequence, says]] of Object.entries(damages)) {
   })
 }
 
+test("who says that an entry is broken has it looked at, and is not believed", async () => {
+  const house = openHouse()
+  await house.make("acme", 30)
+  const { auditor, found, failed } = house.open()
+  for (const sequence of [1, 17, 30, 31, 99]) await auditor.look("acme", sequence)
+  await auditor.look("nobody", 1)
+  assert.deepEqual([found, failed], [[], []])
+  house.bend = (entries) => entries.map((entry) => (entry.sequence === 17 ? { ...entry, body: flipped(entry.body, 9) } : entry))
+  await auditor.look("acme", 18)
+  assert.deepEqual(found, [], "its neighbour holds")
+  for (let read = 0; read < 3; read++) await auditor.look("acme", 17)
+  assert.deepEqual(
+    found.map(({ workspace, sequence }) => [workspace, sequence]),
+    [["acme", 17]],
+  )
+})
+
 test("a chain that was made anew from an entry on, or cut, is not what was signed", async () => {
   const house = openHouse()
   await house.make("anew", 20)
