@@ -100,13 +100,13 @@ test("an unknown e-mail takes as long as a wrong password, and as one with accou
   const known: number[] = []
   const unknown: number[] = []
   const several: number[] = []
-  for (let round = 0; round < 5; round++) {
+  for (let round = 0; round < 10; round++) {
     known.push(await timeOf("first@example.com"))
     unknown.push(await timeOf("nobody@example.com"))
     several.push(await timeOf("several@example.com"))
   }
-  // An answer without a hash takes a hundredth of the time of one with it.
-  assert.ok(Math.min(...unknown) > Math.min(...known) / 2, `${unknown.join(", ")} against ${known.join(", ")} ms`)
+  // An answer without a hash takes a hundredth of the time of one with it. The rest is room for what else the machine does.
+  assert.ok(Math.min(...unknown) > Math.min(...known) / 4, `${unknown.join(", ")} against ${known.join(", ")} ms`)
   // One hash for each of its accounts would be three times as long.
   assert.ok(Math.min(...several) < Math.min(...known) * 2, `${several.join(", ")} against ${known.join(", ")} ms`)
 })
