@@ -1,0 +1,132 @@
+import assert from "node:assert/strict"
+import { mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs"
+import { dirname, join } from "node:path"
+import { spawnSync } from "node:child_process"
+import type { MintedReceipt } from "../chain.ts"
+import { startProgram } from "../crash/programs.ts"
+import { eventFor, makeWorkspace, type Client, type Service, type Workspace } from "../service.ts"
+
+// One of everything that a ledger hands out, for verifiers that are not ours: of a key that was rotated, of a ledger that goes on as a second epoch, and of entries
+// that hold what is easily rendered in more than one way.
+
+export interface Evidence {
+  readonly kind: "receipt" | "page" | "proof" | "pack" | "export"
+  /** Below the folder; a folder of its own for an export. */
+  readonly path: string
+  /** Each of them alone is enough. */
+  readonly keys: readonly string[]
+}
+
+const program = join(import.meta.dirname, "..", "..", "packages", "server", "bin", "tallystick.mjs")
+
+const events: readonly object[] = [
+  {},
+  {
+    actor: { id: "=1+1", type: "user", email: "ada@example.com", name: "Ada", team: "α", level: 3 },
+    target: { id: "'=1", type: "invoice" },
+  },
+  { target: { id: "line\r\nfeed", type: "\u2028", name: "a\u2029b", owner: { id: 7 } }, userVisible: true },
+  { metadata: { amount: 1299.5, tiny: 5e-324, huge: 1e21, zero: -0, list: [1, "two", null, true], "€": { "\u{1f600}": "\ud83d\ude00" } } },
+  { metadata: { 'quote"': 'a "b", c', tab: "\t", plain: "＝1", ssn: "123-45-6789" }, action: "policy.terms.accept" },
+  { actor: { id: "-2", type: "service", email: "no-at-sign" }, occurredAt: "2026-01-31t09:30:00.123456789+02:00", source: "automation" },
+]
+const headers = { "x-service-environment": "production", "x-request-id": "req-1", "x-trace-id": "trace-1" }
+
+export async function collectEvidence(folder: string): Promise<readonly Evidence[]> {
+  const evidence: Evidence[] = []
+  await using first = await startProgram()
+  const { data } = first
+  const workspace = await makeWorkspace(first, { personalKeys: ["ssn"] })
+  const collect = collector(folder, evidence)
+  await first.root.patch(`${workspace.path}/projects/core`, { activityLinks: true })
+  const open = { id: "open", receipts: "public" }
+  assert.equal((await first.root.post(`${workspace.path}/projects`, open)).status, 201)
+  const sections = [{ id: "use", title: "Use", body: "We use it." }]
+  assert.equal((await first.root.post(`${workspace.path}/published-policy`, { sections })).status, 201)
+
+  const receipts = await write(workspace)
+  const old = await keyOf(workspace)
+  await collect(first, "before", workspace, receipts, [old])
+  assert.equal((await first.root.post(`${workspace.path}/tlog/keys`, {})).status, 201)
+  receipts.push(...(await write(workspace)))
+  await collect(first, "overlap", workspace, receipts, [old, await keyOf(workspace)])
+
+  // Its end is lost, so it goes on as another epoch.
+  const copy = `${data}-copy`
+  tallystick(data, "backup", copy)
+  await write(workspace)
+  assert.equal(await first.end(), 0)
+  rmSync(data, { recursive: true })
+  renameSync(copy, data)
+  tallystick(data, "resume")
+  await using second = await startProgram({ data })
+  const again = ({ bearer }: Client): Client => second.client(bearer)
+  const resumed = { ...workspace, reader: again(workspace.reader), writer: again(workspace.writer) }
+  await collect(second, "epoch", resumed, await write(resumed), [await keyOf(resumed)])
+  return evidence
+}
+
+async function write({ id, path, writer, reader }: Workspace): Promise<MintedReceipt[]> {
+  const receipts: MintedReceipt[] = []
+  for (const projectId of ["core", "open"]) {
+    for (const event of events) {
+      const reply = await writer.write(eventFor(id, { projectId, ...event }), undefined, projectId === "core" ? headers : {})
+      assert.equal(reply.status, 202, reply.text)
+      receipts.push(reply.json())
+    }
+  }
+  const consent = {
+    workspaceId: id,
+    subject: { id: "usr_1", email: "ada@example.com" },
+    mode: "explicit",
+    policyVersion: 1,
+    surface: "web",
+  }
+  const consented = await writer.post("/v1/consents", consent, { "idempotency-key": crypto.randomUUID() })
+  assert.equal(consented.status, 202, consented.text)
+  receipts.push(consented.json().receipt)
+  assert.equal((await reader.get(`${path}/receipts/${receipts.at(-1)?.receipt}/proof`)).status, 200)
+  return receipts
+}
+
+async function keyOf({ reader, path }: Workspace): Promise<string> {
+  return (await reader.get(`${path}/tlog/log.vkey`)).text.trimEnd()
+}
+
+function collector(folder: string, evidence: Evidence[]) {
+  return async (service: Service, name: string, workspace: Workspace, receipts: readonly MintedReceipt[], keys: readonly string[]) => {
+    const { id, path, reader } = workspace
+    const put = (kind: Evidence["kind"], file: string, bytes: Uint8Array): void => {
+      mkdirSync(dirname(join(folder, name, file)), { recursive: true })
+      writeFileSync(join(folder, name, file), bytes)
+      evidence.push({ kind, path: join(name, file), keys })
+    }
+    const get = async (client: Client, kind: Evidence["kind"], file: string, address: string): Promise<void> => {
+      const reply = await client.get(`${path}/${address}`)
+      assert.equal(reply.status, 200, reply.text)
+      put(kind, file, reply.bytes)
+    }
+    for (const [at, { receipt }] of receipts.entries()) {
+      await get(reader, "receipt", `receipts/${at}.json`, `receipts/${receipt}`)
+      await get(reader, "proof", `proofs/${at}.tlog-proof`, `receipts/${receipt}/proof`)
+    }
+    // What anyone may see, of the project whose receipts are public.
+    await get(service.client(), "receipt", "receipts/public.json", `receipts/${receipts[events.length + 1]?.receipt}`)
+    await get(reader, "page", "page.json", "events?include=proof&limit=100")
+    await get(reader, "page", "system.json", "events?include=proof&limit=100&projectId=system")
+    const link = await reader.post(`${path}/activity/token`, { projectId: "core", subject: "usr_1" })
+    await get(service.client(link.json().token), "page", "activity.json", "activity?include=proof")
+    const receiptIds = receipts.map(({ receipt }) => receipt)
+    const pack = await reader.post(`${path}/evidence-packs`, { title: "All of it", receiptIds })
+    assert.equal(pack.status, 201, pack.text)
+    await get(reader, "pack", "pack.zip", `evidence-packs/${pack.json().packId}/download`)
+    tallystick(service.data, "export", id, join(folder, name, "export"))
+    evidence.push({ kind: "export", path: join(name, "export"), keys })
+  }
+}
+
+function tallystick(data: string, ...args: readonly string[]): void {
+  const env = { PATH: process.env["PATH"], TALLYSTICK_DATA: data }
+  const { status, stdout, stderr } = spawnSync(process.execPath, [program, ...args], { env, encoding: "utf8" })
+  assert.equal(status, 0, stdout + stderr)
+}

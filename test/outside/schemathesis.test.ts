@@ -1,0 +1,65 @@
+import assert from "node:assert/strict"
+import { spawn } from "node:child_process"
+import { writeFileSync } from "node:fs"
+import { dirname, join } from "node:path"
+import { test } from "node:test"
+import { expectChain } from "../chain.ts"
+import { eventFor, makeWorkspace, startService, type Service } from "../service.ts"
+import { pythonWith } from "./python.ts"
+
+// Schemathesis reads the service's own description and sends what it makes of it, right and wrong. No answer may be a 5xx, or one that the description leaves out.
+
+const checks = ["not_a_server_error", "status_code_conformance", "content_type_conformance", "response_schema_conformance"]
+
+test("schemathesis finds no answer that the description leaves out", async (t) => {
+  const python = pythonWith("schemathesis==4.32.5")
+  if (typeof python === "string") return t.skip(python)
+  await using service = await startService({ environment: { TALLYSTICK_LIMIT_FAILED_LOGINS_PER_MINUTE: "100000" } })
+  const { id, path, writer, reader } = await makeWorkspace(service)
+  const receipt = (await writer.write(eventFor(id))).json()
+  await service.root.post(`${path}/published-policy`, { sections: [{ id: "use", title: "Use", body: "We use it." }] })
+  const pack = (await reader.post(`${path}/evidence-packs`, { title: "Audit", receiptIds: [receipt.receipt] })).json()
+  const names = { workspaceId: id, receiptId: receipt.receipt, packId: pack.packId, projectId: "core", version: "1" }
+  const { code, said } = await run(service, python.bin, names)
+  assert.equal(code, 0, said)
+  const [, cases = "0"] = /(\d+) generated, \1 passed/.exec(said) ?? []
+  t.diagnostic(`${cases} requests`)
+  assert.ok(Number(cases) >= 1000, said)
+  const faults = service
+    .log()
+    .split("\n")
+    .filter((line) => /"level":[56]0/.test(line))
+  assert.deepEqual(faults, [], "the service logged a fault of its own")
+  await expectChain(service.root, id, [receipt])
+})
+
+/** All is asked about these things, which are there. */
+async function run(service: Service, bin: string, names: Readonly<Record<string, string>>) {
+  const folder = dirname(service.data)
+  const parameters = Object.entries(names).map(([name, value]) => `"path.${name}" = "${value}"\n`)
+  writeFileSync(join(folder, "schemathesis.toml"), `[parameters]\n${parameters.join("")}`)
+  const args = ["run", `${service.url}/openapi.json`, "-H", `Authorization: Bearer ${service.rootKey}`, "--checks", checks.join(",")]
+  // The same requests each time: what is random is asked by tests of ours.
+  args.push(
+    "--phases",
+    "examples,coverage",
+    "--seed",
+    "1",
+    "--no-shrink",
+    "--continue-on-failure",
+    "--warnings",
+    "off",
+    "--request-timeout",
+    "60",
+  )
+  const child = spawn(join(bin, "python"), ["-m", "schemathesis.cli", ...args], {
+    cwd: folder,
+    stdio: ["ignore", "pipe", "pipe"],
+    timeout: 300_000,
+  })
+  let said = ""
+  child.stdout.setEncoding("utf8").on("data", (text: string) => (said += text))
+  child.stderr.setEncoding("utf8").on("data", (text: string) => (said += text))
+  const code = await new Promise<number | null>((resolve) => child.once("close", resolve))
+  return { code, said }
+}
