@@ -181,6 +181,27 @@ test("every method that HTTP knows is answered on every kind of path, with a bod
   assert.deepEqual(house.logged, [])
 })
 
+test("what is read for a client that does not take its answers is made one by one, and not when it has left", async () => {
+  await using house = await openServer({ limits: { unreadBytesMax: 1_000_000_000 } })
+  const ask = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`
+  const socket = await house.dial()
+  socket.pause()
+  socket.write(ask("/large").repeat(3))
+  while (house.echoed.length === 0) await house.send(ask("/ok"))
+  for (let round = 0; round < 20; round++) await house.send(ask("/ok"))
+  assert.equal(house.echoed.length, 1)
+  let bytes = 0
+  socket.on("data", (chunk) => (bytes += chunk.length)).resume()
+  while (bytes < 3 * 64_000_000) await house.send(ask("/ok"))
+  assert.equal(house.echoed.length, 3)
+  socket.pause()
+  socket.write(ask("/large").repeat(3))
+  while (house.echoed.length < 4) await house.send(ask("/ok"))
+  socket.destroy()
+  for (let round = 0; round < 20; round++) await house.send(ask("/ok"))
+  assert.equal(house.echoed.length, 4)
+})
+
 test("HEAD says what GET would, without the body", async () => {
   await using house = await openServer()
   const got = await house.send("GET /ok HTTP/1.1\r\nHost: localhost\r\n\r\n")
@@ -459,7 +480,15 @@ async function openServer(options: { limits?: Partial<ServerLimits>; listenHost?
       params: Type.Object({ id: Type.String({ pattern: "^[a-z]{1,9}$" }) }),
       handle: () => ({ status: 200 }),
     }),
-    endpoint({ ...rest, method: "GET", path: "/large", handle: () => ({ status: 200, body: `"${"x".repeat(64_000_000)}"` }) }),
+    endpoint({
+      ...rest,
+      method: "GET",
+      path: "/large",
+      handle() {
+        echoed.push("large")
+        return { status: 200, body: `"${"x".repeat(64_000_000)}"` }
+      },
+    }),
     endpoint({
       ...rest,
       method: "GET",

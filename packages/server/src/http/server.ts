@@ -69,13 +69,13 @@ export function createServer(options: ServerOptions): FastifyInstance {
   })
   server.addHook("onRequest", (request, reply, done) => {
     reply.headers(everyAnswer).header("x-request-id", request.id)
-    connections.watch(reply.raw)
+    const before = connections.watch(reply.raw)
     checkFraming(request.raw, mayAnswer, limits)
     connections.checkOpen()
     connections.checkWaiting(request.raw.socket)
     // Fastify would first look at the body that comes with it, and has rules of its own for some methods, such as QUERY.
     if (request.is404) throw nothingHere(server, request.raw)
-    done()
+    connections.afterAnswer(before, request.raw, done)
   })
   server.setErrorHandler((error, _request, reply) => refuse(reply, error))
   server.removeAllContentTypeParsers()
@@ -162,7 +162,7 @@ interface Watched {
 class Connections {
   readonly #options: ServerOptions
   readonly #nextId: () => string
-  /** Answers that wait behind another on their connection, because their client did not wait. */
+  /** Answers that wait behind others on their connection, because their client did not wait. */
   readonly #pipelined = new WeakSet<ServerResponse>()
   readonly #refused = new WeakSet<Duplex>()
   #draining = false
@@ -172,14 +172,23 @@ class Connections {
     this.#nextId = nextId
   }
 
-  watch(answer: ServerResponse): void {
+  /** Returns the answer that this one waits behind. */
+  watch(answer: ServerResponse): ServerResponse | undefined {
     const socket: Socket & Watched = answer.req.socket
     const before = socket[lastAnswer]
     socket[lastAnswer] = answer
-    if (before === undefined || before.writableFinished) return
+    if (before === undefined || before.writableFinished) return undefined
     this.#pipelined.add(answer)
     socket[waiting] = (socket[waiting] ?? 0) + 1
     answer.once("close", () => (socket[waiting] = (socket[waiting] ?? 0) - 1))
+    return before
+  }
+
+  /** Goes on when the answer before this one was taken: what is read for a client that does not take it would only lie in our memory. */
+  afterAnswer(before: ServerResponse | undefined, { method }: IncomingMessage, go: () => void): void {
+    if (before === undefined || (method !== "GET" && method !== "HEAD")) return go()
+    // It closes as well when the client has left, for whom nothing needs to be made.
+    before.once("close", () => before.writableFinished && go())
   }
 
   /** Answers are sent in order, so whoever asks on and on without waiting has all of them at work or in memory. */
