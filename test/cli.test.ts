@@ -6,7 +6,7 @@ import { dirname, join } from "node:path"
 import { test } from "node:test"
 import { expectChain } from "./chain.ts"
 import { startProgram } from "./crash/programs.ts"
-import { eventFor, eventually, makeWorkspace, type Service, type Workspace } from "./service.ts"
+import { eventFor, eventually, makeWorkspace, settingsOf, type Service, type Workspace } from "./service.ts"
 
 // The commands, run as an operator or an auditor runs them.
 
@@ -99,7 +99,7 @@ test("verify: while one key takes over from another, whatever is given out is ge
   assert.notEqual(vkey, before)
   await using folder = await makeFolder()
   const exported = join(dirname(service.data), "export")
-  assert.equal((await tallystick(["export", workspace.id, exported], { TALLYSTICK_DATA: service.data })).code, 0)
+  assert.equal((await tallystick(["export", workspace.id, exported], settingsOf(service))).code, 0)
   const files = [
     await folder.file("receipt.json", JSON.stringify(answer)),
     await folder.file("page.json", JSON.stringify(page)),
@@ -186,7 +186,7 @@ test("verify: a file that never ends, waits, is too large or lies elsewhere is n
   const { pack } = await evidence(service, workspace)
   await using folder = await makeFolder()
   const good = join(dirname(service.data), "export")
-  assert.equal((await tallystick(["export", workspace.id, good], { TALLYSTICK_DATA: service.data })).code, 0)
+  assert.equal((await tallystick(["export", workspace.id, good], settingsOf(service))).code, 0)
   await service.end()
   const exported = async (name: string, change: (folder: string) => Promise<unknown>): Promise<string> => {
     const path = join(dirname(service.data), name)

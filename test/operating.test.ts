@@ -6,7 +6,7 @@ import { dirname, join } from "node:path"
 import { test } from "node:test"
 import { verifyReceipt } from "@tallystick/proof"
 import { expectChain } from "./chain.ts"
-import { eventFor, makeWorkspace, startService, type Service } from "./service.ts"
+import { eventFor, makeWorkspace, startService, settingsOf } from "./service.ts"
 
 // The commands that an operator looks at a service with: config, doctor, completion; and rotate, which changes one thing.
 
@@ -40,12 +40,6 @@ async function makeFolder(): Promise<AsyncDisposable & { readonly path: string }
   const path = await mkdtemp(join(tmpdir(), "tallystick-operating-"))
   return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) }
 }
-
-const settingsOf = ({ data, url, rootKey }: Service) => ({
-  TALLYSTICK_DATA: data,
-  TALLYSTICK_PORT: new URL(url).port,
-  TALLYSTICK_ROOT_KEY: rootKey,
-})
 
 async function diagnose(
   environment: Readonly<Record<string, string>>,

@@ -109,6 +109,11 @@ const living = new Set<ChildProcess>()
 process.once("exit", () => living.forEach((child) => child.kill("SIGKILL")))
 for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, () => process.exit(1))
 
+/** What a command is to be told of a service that runs. */
+export function settingsOf({ data, url, rootKey }: Pick<Service, "data" | "url" | "rootKey">) {
+  return { TALLYSTICK_DATA: data, TALLYSTICK_PORT: new URL(url).port, TALLYSTICK_ROOT_KEY: rootKey }
+}
+
 /** One for each data folder, so that a service that goes on with it knows the key. */
 function rootKeyOf(data: string): string {
   const key = rootKeys.get(data) ?? `test-root-${randomBytes(32).toString("base64url")}`

@@ -45,6 +45,7 @@ const methods: Readonly<Record<string, (client: Client) => Promise<unknown>>> = 
   "GET /v1/workspaces": ({ workspaces }) => workspaces.list(),
   "GET /v1/workspaces/{workspaceId}": ({ workspaces }) => workspaces.get("acme"),
   "PATCH /v1/workspaces/{workspaceId}": ({ workspaces }) => workspaces.update("acme", { hotDays: 30 }),
+  "POST /v1/workspaces/{workspaceId}/exports": ({ workspaces }) => workspaces.recordExport("acme", { entries: 1 }),
   "POST /v1/workspaces/{workspaceId}/projects": ({ projects }) => projects.create("acme", { id: "core" }),
   "GET /v1/workspaces/{workspaceId}/projects": ({ projects }) => projects.list("acme"),
   "GET /v1/workspaces/{workspaceId}/projects/{projectId}": ({ projects }) => projects.get("acme", "core"),

@@ -116,6 +116,7 @@ const bodies: Readonly<Record<string, (workspaceId: string, projectId: string) =
   },
   new: () => ({ id: fresh() }),
   taken: () => ({ id: ours.id }),
+  out: () => ({ entries: 1 }),
   days: () => ({ hotDays: 30 }),
   invite: () => ({ email: `${fresh()}@example.com`, role: "viewer" }),
   role: () => ({ role: "admin" }),
@@ -191,6 +192,9 @@ GET NOWHERE                                 | anon anon gone ws     ws    ws    
 PATCH OURS                        days      | anon anon gone scope  scope 200   scope     scope     ws      ws      200      | scope scope scope scope ws    | scope  200   ws      200
 PATCH THEIRS                      days      | anon anon gone ws     ws    ws    ws        ws        scope   200     200      | ws    ws    ws    ws    scope | ws     ws    200     200
 PATCH NOWHERE                     days      | anon anon gone ws     ws    ws    ws        ws        ws      ws      404      | ws    ws    ws    ws    ws    | ws     ws    ws      404
+POST OURS/exports                 out       | anon anon gone scope  scope scope scope     scope     ws      ws      204      | scope scope scope scope ws    | scope  scope ws      204
+POST THEIRS/exports               out       | anon anon gone ws     ws    ws    ws        ws        scope   scope   204      | ws    ws    ws    ws    scope | ws     ws    scope   204
+POST NOWHERE/exports              out       | anon anon gone ws     ws    ws    ws        ws        ws      ws      404      | ws    ws    ws    ws    ws    | ws     ws    ws      404
 POST OURS/tlog/keys                         | anon anon gone scope  scope 201   scope     scope     ws      ws      201      | scope scope scope scope ws    | scope  201   ws      201
 POST THEIRS/tlog/keys                       | anon anon gone ws     ws    ws    ws        ws        scope   201     201      | ws    ws    ws    ws    scope | ws     ws    201     201
 POST NOWHERE/tlog/keys                      | anon anon gone ws     ws    ws    ws        ws        ws      ws      404      | ws    ws    ws    ws    ws    | ws     ws    ws      404

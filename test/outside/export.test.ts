@@ -6,7 +6,7 @@ import { dirname, join } from "node:path"
 import { test } from "node:test"
 import { expectChain } from "../chain.ts"
 import { startProgram } from "../crash/programs.ts"
-import { eventFor, eventually, makeWorkspace, type Service, type Workspace } from "../service.ts"
+import { eventFor, eventually, makeWorkspace, settingsOf, type Service, type Workspace } from "../service.ts"
 
 // A ledger is exported while it is served, and checked by the offline verifier and, where Go is, by what Go checks its own module log with.
 
@@ -30,8 +30,10 @@ function run(
   return new Promise((resolve) => child.once("close", (code) => resolve({ code, ...said })))
 }
 
-const tallystick = (data: string, ...args: readonly string[]): Promise<Ran> =>
-  run(process.execPath, [program, ...args], { env: { PATH: process.env["PATH"], TALLYSTICK_DATA: data } })
+const tallystick = (service: Pick<Service, "data" | "url" | "rootKey">, ...args: readonly string[]): Promise<Ran> =>
+  run(process.execPath, [program, ...args], { env: { PATH: process.env["PATH"], ...settingsOf(service) } })
+
+const unrecorded = "tallystick: nobody serves this data, so no entry records that it is exported\n"
 
 async function fill(workspace: Workspace, events: number, from = 0): Promise<number> {
   for (let at = from; at < from + events; at += 100) {
@@ -49,8 +51,9 @@ async function fill(workspace: Workspace, events: number, from = 0): Promise<num
 }
 
 async function exported(service: Service, workspace: Workspace, folder: string): Promise<string> {
-  const ran = await tallystick(service.data, "export", workspace.id, folder)
-  assert.deepEqual([ran.code, ran.errors], [0, ""], ran.output)
+  const ran = await tallystick(service, "export", workspace.id, folder)
+  const isServed = service.process.exitCode === null
+  assert.deepEqual([ran.code, ran.errors], [0, isServed ? "" : unrecorded], ran.output)
   return ran.output
 }
 
@@ -68,30 +71,58 @@ test("an export is genuine, is what the log serves, and goes on where it was int
   assert.match(await exported(service, workspace, folder), new RegExp(`^${size} entries of .*, ${size} of them new`))
   const vkey = readFileSync(join(folder, "log.vkey"), "utf8").trim()
   for (const name of [folder, join(folder, "checkpoint")]) {
-    const ran = await tallystick(service.data, "verify", "--json", name, "--key", vkey)
+    const ran = await tallystick(service, "verify", "--json", name, "--key", vkey)
     assert.deepEqual([ran.code, ran.errors], [0, ""], ran.output)
     const [found] = JSON.parse(ran.output) as [{ what: string; verdict: string; facts: Record<string, number> }]
     assert.deepEqual([found.what, found.verdict, found.facts["entries"], found.facts["bodies"]], ["export", "genuine", size, size])
     assert.ok((found.facts["disclosures"] ?? 0) >= 600, "each event has two sealed fields")
   }
-  assert.equal((await tallystick(service.data, "verify", folder)).code, 2, "a key that nobody trusts confirms nothing")
+  assert.equal((await tallystick(service, "verify", folder)).code, 2, "a key that nobody trusts confirms nothing")
 
   // As if it had been interrupted: no checkpoint, and a group half written.
   for (const path of ["checkpoint", "tile/0/000", "log.vkey"]) rmSync(join(folder, path))
   writeFileSync(join(folder, "bodies", "001.jsonl.new"), "half a l")
-  const larger = await fill(workspace, 400, 300)
+  await fill(workspace, 400, 300)
+  await exported(service, workspace, folder)
+  // While nobody serves it, an export adds no entry to what the next one exports.
+  assert.equal(await service.end(), 0)
   await exported(service, workspace, folder)
   const afresh = join(dirname(service.data), "afresh")
   await exported(service, workspace, afresh)
   assert.deepEqual(filesOf(folder), filesOf(afresh))
   for (const path of filesOf(afresh)) assert.deepEqual(readFileSync(join(folder, path)), readFileSync(join(afresh, path)), path)
+  assert.match(await exported(service, workspace, folder), /^70\d entries of .*, 0 of them new/)
+  await using again = await startProgram({ data: service.data })
+  const reader = again.client(workspace.reader.bearer)
   for (const path of filesOf(afresh).filter((one) => one.startsWith("tile/") || one === "checkpoint")) {
-    const served = await workspace.reader.get(`${workspace.path}/tlog/${path}`)
+    const served = await reader.get(`${workspace.path}/tlog/${path}`)
     assert.deepEqual([served.status, served.bytes], [200, readFileSync(join(afresh, path))], path)
   }
-  assert.equal((await tallystick(service.data, "verify", folder, "--key", vkey)).code, 0)
-  assert.match(await exported(service, workspace, folder), new RegExp(`^${larger} entries of .*, 0 of them new`))
+  assert.equal((await tallystick(service, "verify", folder, "--key", vkey)).code, 0)
+  await expectChain(reader, workspace.id)
+  assert.equal(await again.end(), 0)
+})
+
+test("an export is an entry before anything is given out, or it is not made", async () => {
+  await using service = await startProgram()
+  const workspace = await makeWorkspace(service)
+  const size = await fill(workspace, 10)
+  const folder = join(dirname(service.data), "export")
+  const acts = async () => {
+    const { events } = (await service.root.get(`${workspace.path}/events?projectId=system&query=action:workspace.export`)).json()
+    return events.map(({ actor, target, metadata }: Record<string, object>) => ({ actor, target, metadata }))
+  }
+  const stranger = await tallystick({ ...service, rootKey: "x".repeat(40) }, "export", workspace.id, folder)
+  assert.deepEqual([stranger.code, /malformed, unknown or wrong/.test(stranger.errors)], [1, true], stranger.errors)
+  const elsewhere = await tallystick({ ...service, url: "http://127.0.0.1:1" }, "export", workspace.id, folder)
+  assert.deepEqual([elsewhere.code, /nothing answers at/.test(elsewhere.errors)], [1, true], elsewhere.errors)
+  assert.deepEqual([filesOf(folder), await acts()], [["genesis.json"], []])
+
+  await exported(service, workspace, folder)
+  const target = { id: workspace.id, type: "workspace", name: workspace.id }
+  assert.deepEqual(await acts(), [{ actor: { id: "instance", type: "instance" }, target, metadata: { entries: size } }])
   await expectChain(workspace.reader, workspace.id)
+  assert.equal(await service.end(), 0)
 })
 
 test("an export that is killed again and again goes on, and is the one that was left in peace", async (t) => {
@@ -133,11 +164,11 @@ test("an export is never written over anything else, and one changed byte of it 
   await fill(other, 1)
   const folder = join(dirname(service.data), "export")
   await exported(service, workspace, folder)
-  const refused = await tallystick(service.data, "export", other.id, folder)
+  const refused = await tallystick(service, "export", other.id, folder)
   assert.deepEqual([refused.code, /is an export of another ledger/.test(refused.errors)], [1, true], refused.errors)
-  const something = await tallystick(service.data, "export", other.id, dirname(service.data))
+  const something = await tallystick(service, "export", other.id, dirname(service.data))
   assert.deepEqual([something.code, /holds something else/.test(something.errors)], [1, true], something.errors)
-  const none = await tallystick(service.data, "export", "nobody", join(dirname(service.data), "none"))
+  const none = await tallystick(service, "export", "nobody", join(dirname(service.data), "none"))
   assert.deepEqual([none.code, /there is no workspace nobody/.test(none.errors)], [1, true], none.errors)
 
   const vkey = readFileSync(join(folder, "log.vkey"), "utf8").trim()
@@ -148,12 +179,12 @@ test("an export is never written over anything else, and one changed byte of it 
     const changed = Buffer.from(good)
     changed[good.length >> 1]! ^= 1
     writeFileSync(join(folder, path), changed)
-    const ran = await tallystick(service.data, "verify", folder, "--key", vkey)
+    const ran = await tallystick(service, "verify", folder, "--key", vkey)
     assert.deepEqual([ran.code, ran.errors], [3, ""], `${path}: ${ran.output}`)
     writeFileSync(join(folder, path), good)
   }
   rmSync(join(folder, "disclosures"), { recursive: true })
-  const withheld = await tallystick(service.data, "verify", folder, "--key", vkey)
+  const withheld = await tallystick(service, "verify", folder, "--key", vkey)
   assert.equal(withheld.code, 0, "what is sealed may be withheld")
   assert.match(withheld.output, /withheld: \d{3}/)
   await expectChain(workspace.reader, workspace.id)

@@ -536,6 +536,12 @@ export interface WorkspaceList {
   readonly nextCursor: string | null
 }
 
+/** The body of `POST …/exports`. */
+export interface NewExport {
+  /** How many entries, from the first on, are given out. */
+  readonly entries: number
+}
+
 /** A page of projects, newest first. */
 export interface ProjectList {
   readonly projects: readonly Project[]

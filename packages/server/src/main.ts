@@ -256,14 +256,16 @@ program
   .addHelpText(
     "after",
     `
-It has what the last checkpoint covers. Bodies and what is sealed in them are in files of their own, so that either can be left out.
+It has what the last checkpoint covers. While the service runs, it is asked to record the export first, with the instance key, which is taken from
+TALLYSTICK_ROOT_KEY or from the data folder; if it cannot, nothing is written. Bodies and what is sealed in them are in files of their own, so that either can be left out.
 
 Example:
   $ TALLYSTICK_DATA=/var/lib/tallystick tallystick export acme /exports/acme`,
   )
-  .action(async (workspace: string, folder: string) => {
+  .addOption(atUrl)
+  .action(async (workspace: string, folder: string, { url }: { url?: string }) => {
     const { runExport } = await import("./cli/export.ts")
-    await runExport({ environment: process.env, workspace, folder, say, progress: progressLine() })
+    await runExport({ environment: process.env, workspace, folder, url, say, remark, progress: progressLine() })
   })
 
 program

@@ -1,7 +1,7 @@
 import { path, type Call } from "../call.ts"
 import type { CallOptions } from "../exchange.ts"
 import { eachOf, nextOf } from "../paging.ts"
-import type { ListQuery, NewWorkspace, Workspace, WorkspaceChange, WorkspaceList } from "../wire.ts"
+import type { ListQuery, NewExport, NewWorkspace, Workspace, WorkspaceChange, WorkspaceList } from "../wire.ts"
 
 export function workspaceCalls(call: Call) {
   const list = (query: Partial<ListQuery> = {}, options?: CallOptions): Promise<WorkspaceList> =>
@@ -26,5 +26,9 @@ export function workspaceCalls(call: Call) {
     /** Changes the settings that are named; the others stay. */
     update: (workspaceId: string, change: WorkspaceChange, options?: CallOptions): Promise<Workspace> =>
       call.json({ method: "PATCH", path: path`/v1/workspaces/${workspaceId}`, body: change }, options),
+
+    /** Records that the workspace is exported. Needs the instance key. */
+    recordExport: (workspaceId: string, made: NewExport, options?: CallOptions): Promise<void> =>
+      call.nothing({ method: "POST", path: path`/v1/workspaces/${workspaceId}/exports`, body: made }, options),
   }
 }

@@ -270,6 +270,7 @@ export const examples: Readonly<Record<string, object>> = {
   Pack: pack,
   PackList: list("packs", pack),
   PackDownload: download,
+  NewExport: { entries: 4711 },
   NewReceiptToken: { note: "for the auditor" },
   NewPolicyToken: { projectId: "core", version: 3 },
   NewEvidenceToken: { expiresInSeconds: 604_800 },

@@ -6,6 +6,7 @@ import { opsEndpoints } from "./ops.ts"
 import { apiKeyEndpoints } from "./v1/api-keys.ts"
 import { consentEndpoints } from "./v1/consents.ts"
 import { eventEndpoints } from "./v1/events.ts"
+import { exportEndpoints } from "./v1/exports.ts"
 import { memberEndpoints } from "./v1/members.ts"
 import { packEndpoints } from "./v1/packs.ts"
 import { policyEndpoints } from "./v1/policies.ts"
@@ -25,6 +26,7 @@ export function routes(service: Service, version: string): readonly ServiceEndpo
     ...receiptEndpoints(service), //   GET …/receipts/{receiptId}, …/proof
     ...tlogEndpoints(service), //      GET …/tlog/checkpoint, log.vkey, keys, tile/…; POST …/tlog/keys
     ...workspaceEndpoints(service), // POST, GET /v1/workspaces; GET, PATCH …/{workspaceId}
+    ...exportEndpoints(service), //    POST …/exports
     ...projectEndpoints(service), //   POST, GET …/projects; GET, PATCH …/{projectId}
     ...policyEndpoints(service), //    POST, GET …/published-policy; GET …/{version}
     ...apiKeyEndpoints(service), //    POST, GET …/api-keys; DELETE …/{keyId}

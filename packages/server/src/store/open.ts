@@ -10,10 +10,16 @@ import {
   openSqliteWatched,
   type SqliteOptions,
 } from "./sqlite/open.ts"
+import { isLocked } from "./sqlite/lock.ts"
 import { openSqliteWhole } from "./sqlite/whole.ts"
 
 export function openStore(options: SqliteOptions): Promise<Store> {
   return openSqlite(options)
+}
+
+/** Whether a program has the data to itself now, such as the service. */
+export function isServed(data: string): boolean {
+  return isLocked(data)
 }
 
 /** For the program that watches, once the serving one has opened the store. */

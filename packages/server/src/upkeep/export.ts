@@ -52,8 +52,17 @@ export interface Exported {
   readonly added: number
 }
 
+export interface ExportOptions {
+  readonly data: string
+  readonly workspace: string
+  readonly folder: string
+  /** Is told how many entries are given out, before any is. */
+  readonly announce: (entries: number) => Promise<void>
+  readonly progress: (done: number) => void
+}
+
 /** Also while the service runs: what is written is the ledger as it was when this began, up to its last checkpoint. */
-export async function exportLedger(data: string, workspace: string, folder: string, progress: (done: number) => void): Promise<Exported> {
+export async function exportLedger({ data, workspace, folder, announce, progress }: ExportOptions): Promise<Exported> {
   const whole = openWhole(data, { alone: false })
   try {
     const document = await whole.registry.get("workspace", workspace, workspace)
@@ -63,6 +72,7 @@ export async function exportLedger(data: string, workspace: string, folder: stri
     if (checkpoint === undefined) throw new StartError(`workspace ${workspace} has no checkpoint yet; start the service, and it signs one`)
     // Also a folder that holds something else is not to be written to below.
     const files = openFolder(folder, epoch, checkpoint.size)
+    await announce(epoch.before + checkpoint.size)
     let added = 0
     for (const one of former.toReversed()) added += await exportFormer(whole, one, join(folder, epochPath(one.number, "")), progress)
     const vkey = await vkeyOf(whole.registry, epoch, checkpoint.note)

@@ -1,5 +1,6 @@
 // One program at a time on a data folder. The lock is one that the operating system drops when the process ends, however it ends.
 
+import { existsSync } from "node:fs"
 import { join } from "node:path"
 import { StartError } from "../../error.ts"
 import { errorCode, openFile } from "./database.ts"
@@ -23,4 +24,18 @@ export function lockFolder(folder: string): Lock {
     })
   }
   return { release: () => lock.close() }
+}
+
+/** Only looks, and so keeps no other program from locking it. */
+export function isLocked(folder: string): boolean {
+  const path = join(folder, "lock")
+  if (!existsSync(path)) return false
+  using lock = openFile(path, { readOnly: true, timeout: 0 })
+  try {
+    lock.prepare("SELECT count(*) FROM sqlite_schema").get()
+    return false
+  } catch (cause) {
+    if (errorCode(cause) !== busy) throw cause
+    return true
+  }
 }
