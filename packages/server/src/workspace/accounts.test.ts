@@ -274,7 +274,7 @@ test("of many accounts with one password a sign-in opens as many as a request ca
   await firstOf(house.accounts)
   const email = "bob@example.com"
   const idOf = memberIds(keyring.memberIds)
-  const stretched = await createPasswords(keyring.passwords, defaultLimits).stretch(password, settingsOf.person(idOf(email, "instance")))
+  const stretched = await createPasswords(keyring.passwords).stretch(password, settingsOf.person(idOf(email, "instance")))
   const about = { email, createdAt: "2026-01-01T00:00:00.000Z" }
   const realms = Array.from({ length: accountsAtOnceMax + 1 }, (_, at) => ({ workspace: `realm-${at}`, id: idOf(email, `realm-${at}`) }))
   for (const { workspace, id } of realms) {
@@ -319,7 +319,7 @@ test("an account that belongs nowhere goes; what was left half way is made anew,
 })
 
 test("of many sign-ins, sign-outs and password changes at once each counts, and nothing is left over", async () => {
-  const house = openHouse({ sessionsMax: 5, passwordsWaitingMax: 100 })
+  const house = openHouse({ sessionsMax: 5 })
   await firstOf(house.accounts)
   const sessions = house.openSessions()
   const opened = await Promise.all(Array.from({ length: 12 }, () => house.accounts.signIn("ada@example.com", password)))

@@ -52,14 +52,14 @@ export interface AccountParts {
   readonly clock: Clock
   readonly keyring: Keyring
   readonly workspaces: Workspaces
-  readonly limits: Pick<Limits, "sessionLifeMs" | "sessionsMax" | "setupLifeMs" | "passwordsAtOnceMax" | "passwordsWaitingMax">
+  readonly limits: Pick<Limits, "sessionLifeMs" | "sessionsMax" | "setupLifeMs">
 }
 
 export function createAccounts({ keyring, ...parts }: AccountParts): Accounts {
   const { registry, ledger, clock, workspaces, limits } = parts
   const macs = createMacs(keyring.peppers)
   const idOf = memberIds(keyring.memberIds)
-  const logins = createLogins(registry, createPasswords(keyring.passwords, limits), keyring, (email) => idOf(email, instanceWorkspace))
+  const logins = createLogins(registry, createPasswords(keyring.passwords), keyring, (email) => idOf(email, instanceWorkspace))
   const open = createOpen({ ...parts, macOf: macs.of })
 
   const find = (id: string) => registry.get("member", instanceWorkspace, id)

@@ -1,17 +1,14 @@
 import assert from "node:assert/strict"
 import test from "node:test"
 import { argon2Sync, createHmac } from "node:crypto"
-import { LedgerError } from "../error.ts"
 import { createPasswords, isUnbound, settingsOf } from "./passwords.ts"
 
 const key = Buffer.alloc(32, 7)
-const limits = { passwordsAtOnceMax: 2, passwordsWaitingMax: 3 }
-
 const settings = settingsOf.person("0123456789abc")
 
 test("what is kept is Argon2id of the password under the key, with a salt of the person, and bound to the account", async () => {
   assert.equal(settings, "$argon2id$v=19$m=32768,t=2,p=1$MDEyMzQ1Njc4OWFiYw")
-  const stretched = await createPasswords(key, limits).stretch("correct horse battery", settings)
+  const stretched = await createPasswords(key).stretch("correct horse battery", settings)
   const kept = stretched.keep("ada")
   const [, nonce = "", tag] =
     /^\$argon2id\$v=19\$m=32768,t=2,p=1\$MDEyMzQ1Njc4OWFiYw\$([A-Za-z0-9+/]{22})\$([A-Za-z0-9+/]{43})$/.exec(kept) ?? []
@@ -30,7 +27,7 @@ test("what is kept is Argon2id of the password under the key, with a salt of the
 })
 
 test("a password is checked, however it is composed, only under its key, and only in its account", async () => {
-  const passwords = createPasswords(key, limits)
+  const passwords = createPasswords(key)
   const composed = "motörhead-naïveté".normalize("NFC")
   const stretched = await passwords.stretch(composed, settings)
   const kept = stretched.keep("ada")
@@ -42,7 +39,7 @@ test("a password is checked, however it is composed, only under its key, and onl
   const others = await Promise.all([
     passwords.stretch("motorhead-naivete", settings),
     passwords.stretch("", settings),
-    createPasswords(Buffer.alloc(32, 8), limits).stretch(composed, settings),
+    createPasswords(Buffer.alloc(32, 8)).stretch(composed, settings),
     passwords.stretch(composed, settingsOf.person("another-person")),
   ])
   for (const other of others) assert.deepEqual([other.login === stretched.login, other.fits("ada", kept)], [false, false])
@@ -55,21 +52,11 @@ test("what an older version kept is checked under its own salt and cost, until i
   const given = { message: "an older password", nonce, secret: key, tagLength: 32, memory: 1024, passes: 1, parallelism: 1 }
   const text = (bytes: Buffer) => bytes.toString("base64").replace(/=+$/, "")
   const kept = `$argon2id$v=19$m=1024,t=1,p=1$${text(nonce)}$${text(argon2Sync("argon2id", given))}`
-  const passwords = createPasswords(key, limits)
+  const passwords = createPasswords(key)
   const right = await passwords.stretch("an older password", settingsOf.kept(kept))
   const wrong = await passwords.stretch("another password", settingsOf.kept(kept))
   assert.deepEqual([right.fits("ada", kept), wrong.fits("ada", kept), isUnbound(kept)], [true, false, true])
   assert.equal(settingsOf.formerLogin(kept), right.login)
   const bound = right.keep("ada")
   assert.deepEqual([right.fits("ada", bound), right.fits("eve", bound), settingsOf.kept(bound)], [true, false, settingsOf.kept(kept)])
-})
-
-test("some are hashed at once, some wait, and the others are refused; then it goes on", async () => {
-  const passwords = createPasswords(key, limits)
-  const tries = await Promise.allSettled(Array.from({ length: 9 }, () => passwords.stretch("correct horse battery", settings)))
-  const refused = tries.flatMap((one) => (one.status === "rejected" ? [one.reason as unknown] : []))
-  assert.equal(refused.length, 4, "two at work and three who wait")
-  for (const reason of refused) assert.ok(reason instanceof LedgerError && reason.code === "overloaded")
-  const later = await Promise.all(Array.from({ length: 5 }, () => passwords.stretch("correct horse battery", settings)))
-  assert.equal(new Set(later.map(({ login }) => login)).size, 1)
 })

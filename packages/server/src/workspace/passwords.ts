@@ -2,7 +2,6 @@
 
 import { argon2, createHmac, randomBytes } from "node:crypto"
 import { promisify } from "node:util"
-import { LedgerError } from "../error.ts"
 import { sameText } from "./credential.ts"
 
 export interface Passwords {
@@ -17,13 +16,6 @@ export interface Stretched {
   /** What is kept of it in an account, and is worth nothing in another. */
   keep(memberId: string): string
   fits(memberId: string, kept: string): boolean
-}
-
-export interface PasswordLimits {
-  /** Hashes made at once: each has its own memory, and a thread of the four that the platform has for such work. */
-  readonly passwordsAtOnceMax: number
-  /** And those that may wait for one of these. */
-  readonly passwordsWaitingMax: number
 }
 
 interface Cost {
@@ -60,23 +52,21 @@ export function isUnbound(kept: string): boolean {
   return partsOf(kept).tag === undefined
 }
 
-export function createPasswords(key: Uint8Array, limits: PasswordLimits): Passwords {
-  const inTurn = createTurns(limits)
+/** How many are stretched at once is for whoever asks. */
+export function createPasswords(key: Uint8Array): Passwords {
   return {
     async stretch(password, settings) {
       const [, memory, passes, parallelism, salt = ""] = settingsForm.exec(settings) ?? []
-      const stretched = await inTurn(() =>
-        derive("argon2id", {
-          // Two keyboards may write one character in two ways.
-          message: Buffer.from(password.normalize("NFKC")),
-          nonce: Buffer.from(salt, "base64"),
-          secret: key,
-          tagLength: tagBytes,
-          memory: Number(memory),
-          passes: Number(passes),
-          parallelism: Number(parallelism),
-        }),
-      )
+      const stretched = await derive("argon2id", {
+        // Two keyboards may write one character in two ways.
+        message: Buffer.from(password.normalize("NFKC")),
+        nonce: Buffer.from(salt, "base64"),
+        secret: key,
+        tagLength: tagBytes,
+        memory: Number(memory),
+        passes: Number(passes),
+        parallelism: Number(parallelism),
+      })
       return {
         login: loginOf(stretched),
         keep(memberId) {
@@ -109,24 +99,4 @@ function partsOf(kept: string): { readonly settings: string; readonly first: str
 
 function base64(bytes: Buffer): string {
   return bytes.toString("base64").replace(/=+$/, "")
-}
-
-/** Lets a few work at once, has some wait, and refuses the others. */
-function createTurns({ passwordsAtOnceMax, passwordsWaitingMax }: PasswordLimits): <T>(work: () => Promise<T>) => Promise<T> {
-  const waiting: (() => void)[] = []
-  let working = 0
-  return async (work) => {
-    if (working >= passwordsAtOnceMax) {
-      if (waiting.length >= passwordsWaitingMax) throw new LedgerError("overloaded", "too many passwords are being checked at this moment")
-      // Whoever leaves hands on the place, so `working` stays as it is.
-      await new Promise<void>((resolve) => waiting.push(resolve))
-    } else working += 1
-    try {
-      return await work()
-    } finally {
-      const next = waiting.shift()
-      if (next === undefined) working -= 1
-      else next()
-    }
-  }
 }
