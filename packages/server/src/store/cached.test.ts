@@ -2,8 +2,10 @@ import assert from "node:assert/strict"
 import test from "node:test"
 import { cacheRegistry } from "./cached.ts"
 import { entriesAfter, genesisOf, project, write } from "./contract.ts"
+import type { PolicyDocument } from "./documents.ts"
 import { expectChain } from "./expect-chain.ts"
 import { openMemory } from "./memory.ts"
+import type { Change } from "./store.ts"
 
 test("a document is read once, and again after it was changed", async () => {
   const { served } = openMemory()
@@ -30,6 +32,30 @@ test("a document is read once, and again after it was changed", async () => {
   await expectChain(served.journal, "acme")
 })
 
+test("what is remembered is bounded by what it takes in memory, not by how many documents or how much text it is", async () => {
+  const texts = ["x".repeat(4 * 1024 * 1024)]
+  const tinyParts = Array.from({ length: 100_000 }, () => [])
+  for (const many of [texts, tinyParts]) {
+    const { served } = openMemory()
+    let reads = 0
+    const cached = cacheRegistry({ ...served.registry, get: (...asked) => (reads++, served.registry.get(...asked)) })
+    const policies = Array.from({ length: 16 }, (_, at) => policy(`core:${at}`, many))
+    await write(served, "acme", ["a"], [project("acme", "p", 0, "small"), ...policies])
+    const readsOf = async (kind: "policy" | "project", id: string) => {
+      const before = reads
+      assert.ok(await cached.get(kind, "acme", id))
+      return reads - before
+    }
+    const [first = assert.fail(), second = assert.fail()] = policies
+    assert.deepEqual([await readsOf("project", "p"), await readsOf("policy", first.id), await readsOf("policy", second.id)], [1, 1, 1])
+    assert.deepEqual([await readsOf("project", "p"), await readsOf("policy", first.id), await readsOf("policy", second.id)], [0, 0, 0])
+    for (const { id } of policies) await readsOf("policy", id)
+    assert.deepEqual([await readsOf("policy", first.id), await readsOf("project", "p")], [1, 1], "it was forgotten, to make room")
+    assert.equal(await readsOf("policy", first.id), 0, "and is remembered again")
+    await expectChain(served.journal, "acme")
+  }
+})
+
 test("an answer that was asked for before a change is not remembered after it", async () => {
   const { served } = openMemory()
   const { entries } = entriesAfter("acme", genesisOf("acme"), ["a"])
@@ -54,3 +80,10 @@ test("an answer that was asked for before a change is not remembered after it", 
   assert.equal((await cached.get("project", "acme", "p"))?.value.name, "two")
   await expectChain(served.journal, "acme")
 })
+
+function policy(id: string, many: readonly unknown[]): Change {
+  // Of a policy's sections the registry knows no more than that they are JSON.
+  const sections = [{ many }] as unknown as PolicyDocument["sections"]
+  const value = { policyId: id, projectId: "core", version: 1, publishedAt: "2026-01-01T00:00:00Z", sectionHash: "", sections }
+  return { kind: "policy", workspace: "acme", id, version: 0, value }
+}

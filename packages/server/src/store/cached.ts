@@ -3,56 +3,75 @@
 import type { DocumentKind } from "./documents.ts"
 import type { Change, Document, Registry } from "./store.ts"
 
-/** Beyond this many documents everything is forgotten and read again: a bound, not a policy. */
-const documentsMax = 100_000
+/** Beyond this everything is forgotten and read again: a bound, not a policy. Some forty thousand credentials, or sixty of the largest policies. */
+const bytesMax = 64 * 1024 * 1024
 
 export interface CachedRegistry extends Registry {
   /** These changes are on the disk: what was known of their documents is not true any more. */
   forget(changes: readonly Change[]): void
 }
 
-export function cacheRegistry(registry: Registry): CachedRegistry {
-  // By kind, then workspace, then id. Promises, so that an answer from here costs no object; a credential's workspace is not known yet.
-  const known = new Map<string, Map<string, Promise<Document | undefined>>>()
-  let size = 0
+interface Known {
+  /** A promise, so that an answer from here costs no object. */
+  readonly asked: Promise<Document | undefined>
+  bytes: number
+}
 
-  const remember = (shelf: string, id: string, read: () => Promise<Document | undefined>): Promise<Document | undefined> => {
-    const documents = known.get(shelf) ?? new Map<string, Promise<Document | undefined>>()
-    if (documents.size === 0) known.set(shelf, documents)
-    const seen = documents.get(id)
-    if (seen !== undefined) return seen
-    if (size >= documentsMax) {
+export function cacheRegistry(registry: Registry): CachedRegistry {
+  const known = new Map<string, Known>()
+  let bytes = 0
+
+  const forget = (name: string): void => {
+    bytes -= known.get(name)?.bytes ?? 0
+    known.delete(name)
+  }
+  const remember = (name: string, read: () => Promise<Document | undefined>): Promise<Document | undefined> => {
+    const seen = known.get(name)
+    if (seen !== undefined) return seen.asked
+    const one: Known = { asked: read(), bytes: 0 }
+    known.set(name, one)
+    const weigh = (document: Document | undefined): void => {
+      // It was changed, or everything was forgotten, since it was asked for.
+      if (known.get(name) !== one) return
+      // What is not there, or could not be read, is asked for again.
+      if (document === undefined) return forget(name)
+      one.bytes = documentBytes + bytesOf(document.value)
+      bytes += one.bytes
+      if (bytes <= bytesMax) return
       known.clear()
-      size = 0
-      return read()
+      bytes = 0
     }
-    const asked = read()
-    documents.set(id, asked)
-    size += 1
-    // What is not there, or could not be read, is asked for again.
-    const forgetIt = () => {
-      if (documents.get(id) === asked && documents.delete(id)) size -= 1
-    }
-    asked.then((document) => document === undefined && forgetIt(), forgetIt)
-    return asked
+    one.asked.then(weigh, () => weigh(undefined))
+    return one.asked
   }
 
   return {
     // A document's kind is the one that was asked for, so its value has that kind's type.
     get: <K extends DocumentKind>(kind: K, workspace: string, id: string) =>
-      remember(shelfOf(kind, workspace), id, () => registry.get(kind, workspace, id)) as Promise<Document<K> | undefined>,
+      remember(nameOf(kind, workspace, id), () => registry.get(kind, workspace, id)) as Promise<Document<K> | undefined>,
     find: <K extends DocumentKind>(kind: K, id: string) =>
-      remember(shelfOf(kind), id, () => registry.find(kind, id)) as Promise<Document<K> | undefined>,
+      remember(nameOf(kind, "", id), () => registry.find(kind, id)) as Promise<Document<K> | undefined>,
     list: (kind, workspace, before, limit) => registry.list(kind, workspace, before, limit),
     count: (kind, workspace) => registry.count(kind, workspace),
     forget(made) {
-      for (const { kind, workspace, id } of made) {
-        for (const shelf of [shelfOf(kind, workspace), shelfOf(kind)]) if (known.get(shelf)?.delete(id)) size -= 1
-      }
+      for (const { kind, workspace, id } of made) for (const where of [workspace, ""]) forget(nameOf(kind, where, id))
     },
   }
 }
 
-function shelfOf(kind: DocumentKind, workspace = ""): string {
-  return `${kind}/${workspace}`
+/** A credential is looked up by its id alone: its workspace is not known yet. */
+function nameOf(kind: DocumentKind, workspace: string, id: string): string {
+  return `${kind}/${workspace}/${id}`
+}
+
+/** What a document takes beside its value. */
+const documentBytes = 512
+
+/** About what a value takes in memory, rather more: of tiny parts that is twenty times its text. */
+function bytesOf(value: unknown): number {
+  if (typeof value === "string") return 24 + 2 * value.length
+  if (typeof value !== "object" || value === null) return 8
+  let bytes = 64
+  for (const part of Object.values(value)) bytes += bytesOf(part)
+  return bytes
 }
