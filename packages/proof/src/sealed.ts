@@ -87,8 +87,13 @@ type Opening = {
 function openValue(value: Json, opening: Opening): Json {
   if (typeof value !== "object" || value === null) return value
   if (isJsonObject(value)) return openObject(value, opening)
-  const items = value.map((item) => openValue(item, opening))
-  return items.some((item, i) => item !== value[i]) ? items : value
+  let items: Json[] | undefined
+  for (let at = 0; at < value.length; at++) {
+    const item = value[at] as Json // at < length
+    const opened = openValue(item, opening)
+    if (opened !== item) (items ??= [...value])[at] = opened
+  }
+  return items ?? value
 }
 
 function openObject(object: JsonObject, opening: Opening): JsonObject {
@@ -138,5 +143,5 @@ function isClaimName(name: string): boolean {
 function hasReservedName(value: Json): boolean {
   if (Array.isArray(value)) return value.some(hasReservedName)
   if (!isJsonObject(value)) return false
-  return Object.entries(value).some(([name, member]) => reservedNames.has(name) || hasReservedName(member))
+  return Object.keys(value).some((name) => reservedNames.has(name) || hasReservedName(value[name] as Json)) // a name of the value's own
 }

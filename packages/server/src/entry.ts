@@ -126,9 +126,9 @@ function openContent(body: Uint8Array, disclosures: readonly string[]): Content 
   return { ...rest, ...spreadContext(context), actor: spreadOther(actor), target: spreadOther(target), metadata } as unknown as Content
 }
 
-/** The members of a party that the format has no name for are one claim; here they are members again. */
+/** The members of a party that the format has no name for are one claim, which was parsed for this; here they are members again. */
 function spreadOther({ other, ...party }: JsonObject): JsonObject {
-  return isJsonObject(other) ? { ...other, ...party } : party
+  return isJsonObject(other) ? Object.assign(other, party) : party
 }
 
 /** The key that an entry was written with is sealed within its context; in entries of older versions it stands in clear beside it. */
