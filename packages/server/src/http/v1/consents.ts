@@ -17,7 +17,7 @@ export function consentEndpoints(service: Service): readonly ServiceEndpoint[] {
       headers: WriteHeaders,
       body: Consent,
       answers: { 202: ConsentAnswer },
-      async handle({ body, caller, context, headers, receivedAtMs }) {
+      async handle({ body, caller, context, headers, receivedAtMs, pace }) {
         const { workspaceId, projectId = usualProject, metadata = {}, ...consent } = body
         permitWrite(service, caller, workspaceId, projectId)
         const workspace = await service.workspaces.get(workspaceId)
@@ -35,8 +35,9 @@ export function consentEndpoints(service: Service): readonly ServiceEndpoint[] {
           ...sender(caller, context),
           idempotency,
         } as const
-        const [recorded] = await service.ledger.record(workspace, [said])
+        const [recorded] = await service.ledger.record(workspace, [said], [], pace)
         if (recorded === undefined) throw new Error("the ledger answers for everything that it was given")
+        if (pace.isUp()) await pace.next()
         return receiptAnswer(service, caller, recorded, (receipt) => `{"receipt":${receipt}}`)
       },
     }),
