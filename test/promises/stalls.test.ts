@@ -5,10 +5,11 @@ import { expectChain } from "../chain.ts"
 import { eventFor, eventually, makeWorkspace, startService } from "../service.ts"
 import { hostileMembers } from "./hostile-bodies.ts"
 
-// No body holds the thread that all requests share for long, whatever its bytes: refused or taken, alone or in a batch. The bound is 50 ms of a processor;
-// twice that is let pass, because on a busy machine a processor is slower too. Read at once, the largest of these bodies take a second.
+// No body holds the thread that all requests share for more than 50 ms of a processor, whatever its bytes: refused, taken or taken again, alone or in a batch.
+// On a busy machine a processor is slower too: what took longer is tried again, and what takes longer each time fails.
 
-const stallMsMax = 100
+const stallMsMax = 50
+const tries = 4
 const eventBytes = 256 * 1024
 const batchBytes = 8 * 1024 * 1024
 
@@ -24,14 +25,27 @@ async function longestTurnMs(): Promise<number> {
   return Number((await eventually("the longest turn is told", async () => said()[before]))[1])
 }
 
-/** Sends a body, and expects one of these answers and no stall. */
-async function expectNoStall(about: string, path: string, body: Buffer | string, statuses: readonly number[]): Promise<void> {
-  const headers = path === "/v1/events/batch" ? {} : { "idempotency-key": crypto.randomUUID() }
-  await longestTurnMs()
-  const reply = await acme.writer.post(path, body, headers)
-  const turnMs = await longestTurnMs()
-  assert.ok(statuses.includes(reply.status), `${about}: ${reply.status} ${reply.text.slice(0, 200)}`)
-  assert.ok(turnMs <= stallMsMax, `${about}, ${Buffer.byteLength(body)} bytes: the thread was held for ${turnMs} ms`)
+/** Sends what `make` makes, anew in each try, and expects one of these answers, and no stall of what is sent or of what is sent again. */
+async function expectNoStall(
+  about: string,
+  path: string,
+  make: () => Buffer | string,
+  statuses: readonly number[],
+  client = acme.writer,
+): Promise<void> {
+  const turns: number[] = []
+  do {
+    const body = make()
+    const headers = path === "/v1/events/batch" ? {} : { "idempotency-key": crypto.randomUUID() }
+    await longestTurnMs()
+    const reply = await client.post(path, body, headers)
+    turns.push(await longestTurnMs())
+    assert.ok(statuses.includes(reply.status), `${about}: ${reply.status} ${reply.text.slice(0, 200)}`)
+    if (reply.status !== 202) continue
+    assert.equal((await client.post(path, body, headers)).status, 202, `${about}, again`)
+    turns.push(Math.max(turns.pop() ?? 0, await longestTurnMs()))
+  } while ((turns.at(-1) ?? 0) > stallMsMax && turns.length < tries)
+  assert.ok(Math.min(...turns) <= stallMsMax, `${about}: the thread was held for ${turns.join(", ")} ms`)
 }
 
 /** An event with these members in one of its objects, or beside its own. */
@@ -41,48 +55,82 @@ function eventWith(members: string, where: "metadata" | "actor" | "event", field
   return where === "actor" ? event.replace('"actor":{', () => `"actor":{${members},`) : `{${members},${event.slice(1)}`
 }
 
-function batchOf(items: number, make: (bytes: number) => string): string {
-  const room = Math.floor((batchBytes - 100) / items) - 700
-  return `{"events":[${Array.from({ length: items }, () => eventWith(make(room), "metadata", { idempotencyKey: crypto.randomUUID() })).join(",")}]}`
+/** Each event is as large as it may be, or as there is room for. */
+function batchOf(items: number, make: (bytes: number) => string, where: "metadata" | "actor" = "metadata"): string {
+  const room = Math.min(Math.floor((batchBytes - 100) / items), eventBytes) - 700
+  const events = Array.from({ length: items }, () => eventWith(make(room), where, { idempotencyKey: crypto.randomUUID() }))
+  return `{"events":[${events.join(",")}]}`
 }
 
+const shapes = Object.entries(hostileMembers)
+const shape = (name: string): ((bytes: number) => string) => hostileMembers[name] ?? assert.fail(`there is no shape ${name}`)
+
 test("an event of 256 KiB", async () => {
-  for (const [name, make] of Object.entries(hostileMembers)) {
+  for (const [name, make] of shapes) {
     for (const where of ["metadata", "actor", "event"] as const)
-      await expectNoStall(`${name} in ${where}`, "/v1/events", eventWith(make(eventBytes - 1000), where), [202, 400])
+      await expectNoStall(`${name} in ${where}`, "/v1/events", () => eventWith(make(eventBytes - 1000), where), [202, 400])
   }
   const notUtf8 = Buffer.from(eventWith('"a":"\u0001"', "metadata").replace("\\u0001", "x".repeat(60_000)))
   notUtf8[notUtf8.lastIndexOf("x")] = 0xff
-  await expectNoStall("not UTF-8 at the end", "/v1/events", notUtf8, [400])
+  await expectNoStall("not UTF-8 at the end", "/v1/events", () => notUtf8, [400])
+})
+
+test("a consent of 256 KiB", async () => {
+  const subject = { id: "usr_1", email: "ada@example.com" }
+  const consent = { workspaceId: acme.id, subject, mode: "explicit", policyVersion: 1, surface: "web", metadata: { a: 0 } }
+  for (const [name, make] of shapes) {
+    const body = JSON.stringify(consent).replace('"metadata":{"a":0}', () => `"metadata":{${make(eventBytes - 1000)}}`)
+    await expectNoStall(`${name} in a consent`, "/v1/consents", () => body, [202, 400])
+  }
+})
+
+test("256 KiB for what administers", async () => {
+  const paths = [
+    "/v1/workspaces",
+    `${acme.path}/projects`,
+    `${acme.path}/api-keys`,
+    `${acme.path}/members`,
+    `${acme.path}/published-policy`,
+  ]
+  const lists: Record<string, string> = {
+    personalKeys: `{"id":"another","personalKeys":[${Array.from({ length: 28_000 }, (_, at) => `"${at.toString(36)}_____"`.slice(0, 8)).join(",")}]}`,
+    laneRules: `{"id":"another","laneRules":[${Array.from({ length: 80_000 }, () => "{}").join(",")}]}`,
+    scopes: `{"name":"another","scopes":[${Array.from({ length: 60_000 }, () => '"a"').join(",")}]}`,
+    projects: `{"name":"another","scopes":["write"],"projects":[${Array.from({ length: 30_000 }, (_, at) => `"${at}"`.slice(0, 6)).join(",")}]}`,
+  }
+  for (const path of paths) {
+    for (const [name, make] of shapes)
+      await expectNoStall(`${name} for ${path}`, path, () => `{${make(eventBytes - 100)}}`, [400], service.root)
+    for (const [name, body] of Object.entries(lists)) await expectNoStall(`${name} for ${path}`, path, () => body, [400], service.root)
+  }
 })
 
 test("a batch of 8 MiB that is refused", async () => {
-  const bodies: Record<string, string> = {
-    "290,000 small objects and events twice": `{"events":[${Array.from({ length: 290_000 }, () => '{"a":1}').join(",")}],"events":[]}`,
-    "an unknown member": `{"a":[${" ".repeat(batchBytes - 100)}],"events":[]}`,
-    "white space": `{"events":[{}${" ".repeat(batchBytes - 100)}],"events":[]}`,
-    "a thousand events, the last with a member twice": batchOf(1000, hostileMembers["short names"] as (bytes: number) => string).replace(
-      /\}\]\}$/,
-      ',"source":"api"}]}',
-    ),
+  const bodies: Record<string, () => string> = {
+    "290,000 small objects and events twice": () =>
+      `{"events":[${Array.from({ length: 290_000 }, () => '{"a":1}').join(",")}],"events":[]}`,
+    "an unknown member": () => `{"a":[${" ".repeat(batchBytes - 100)}],"events":[]}`,
+    "white space": () => `{"events":[{}${" ".repeat(batchBytes - 100)}],"events":[]}`,
+    "a thousand events, the last with a member twice": () => batchOf(1000, shape("short names")).replace(/\}\]\}$/, ',"source":"api"}]}'),
   }
-  for (const [name, make] of Object.entries(hostileMembers)) {
-    bodies[`${name} in one event, then no JSON`] = `{"events":[{${make(batchBytes - 100)}}`
-  }
-  for (const [about, body] of Object.entries(bodies)) await expectNoStall(about, "/v1/events/batch", body, [400])
+  for (const [name, make] of shapes) bodies[`${name} in one event, then no JSON`] = () => `{"events":[{${make(batchBytes - 100)}}`
+  for (const [about, make] of Object.entries(bodies)) await expectNoStall(about, "/v1/events/batch", make, [400])
 })
 
 test("a batch of 8 MiB that is taken, or refused event by event", async () => {
-  for (const name of ["small objects", "short names", "escaped names", "letters of two bytes"]) {
-    const make = hostileMembers[name] as (bytes: number) => string
-    for (const items of [1000, 31]) await expectNoStall(`${items} events, ${name}`, "/v1/events/batch", batchOf(items, make), [202])
+  // Not "deep nesting": the collector takes longer than this over eight million arrays (docs/decisions.md, "Large bodies").
+  for (const [name, where] of [
+    ["small objects", "metadata"],
+    ["short names", "metadata"],
+    ["short names", "actor"],
+  ] as const) {
+    for (const items of [1000, 31])
+      await expectNoStall(`${items} events, ${name} in ${where}`, "/v1/events/batch", () => batchOf(items, shape(name), where), [202])
   }
-  const wrong = Array.from({ length: 31 }, () =>
-    eventWith((hostileMembers["short names"] as (bytes: number) => string)(eventBytes - 1000), "event"),
-  )
-  await expectNoStall("unknown fields by the thousand", "/v1/events/batch", `{"events":[${wrong.join(",")}]}`, [202])
+  const wrong = Array.from({ length: 31 }, () => eventWith(shape("short names")(eventBytes - 1000), "event"))
+  await expectNoStall("unknown fields by the thousand", "/v1/events/batch", () => `{"events":[${wrong.join(",")}]}`, [202])
   const event = JSON.stringify({ ...eventFor(acme.id), idempotencyKey: crypto.randomUUID() })
-  const tooLarge = `{"events":[${event},{${(hostileMembers["small objects"] as (bytes: number) => string)(batchBytes - 1000)}}]}`
-  await expectNoStall("one event of 8 MiB", "/v1/events/batch", tooLarge, [202])
+  const tooLarge = `{"events":[${event},{${shape("small objects")(batchBytes - 1000)}}]}`
+  await expectNoStall("one event of 8 MiB", "/v1/events/batch", () => tooLarge, [202])
   await expectChain(service.root, acme.id)
 })
