@@ -1,7 +1,8 @@
 import assert from "node:assert/strict"
+import { get } from "node:http"
 import { after, test } from "node:test"
 import { readChain } from "../chain.ts"
-import { eventFor, makeWorkspace, type Client, type Reply, type Workspace } from "../service.ts"
+import { eventFor, eventually, makeWorkspace, type Client, type Reply, type Workspace } from "../service.ts"
 import { startWatched } from "./watched.ts"
 
 // What one workspace asks for must not be what another one waits for.
@@ -10,14 +11,16 @@ const service = await startWatched({
   environment: {
     TALLYSTICK_LIMIT_PACKS_AT_ONCE_MAX: "2",
     TALLYSTICK_LIMIT_PACKS_OF_WORKSPACE_MAX: "1",
+    TALLYSTICK_LIMIT_PACKS_SENT_AT_ONCE_MAX: "3",
+    TALLYSTICK_LIMIT_PACKS_SENT_OF_WORKSPACE_MAX: "2",
     TALLYSTICK_LIMIT_PACK_WAIT_MS: "60000",
     TALLYSTICK_LIMIT_PACK_DOWNLOADS_PER_MINUTE: "40",
   },
 })
 after(() => service[Symbol.asyncDispose]())
 
-async function packOf({ id, path, writer, reader }: Workspace, entries: number): Promise<string> {
-  const events = Array.from({ length: entries }, () => ({ idempotencyKey: crypto.randomUUID(), ...eventFor(id) }))
+async function packOf({ id, path, writer, reader }: Workspace, entries: number, metadata = {}): Promise<string> {
+  const events = Array.from({ length: entries }, () => ({ idempotencyKey: crypto.randomUUID(), ...eventFor(id, { metadata }) }))
   assert.equal((await writer.post("/v1/events/batch", { events })).status, 202)
   const made = await reader.post(`${path}/evidence-packs`, { title: "For the auditor", filter: { projectId: "core" } })
   assert.equal(made.status, 201, made.text)
@@ -45,6 +48,36 @@ test("packs are made in turns between workspaces, so one with many requests refu
   )
   assert.ok(ended.lastIndexOf("other") < 11, `the other workspace was answered between the first one's packs: ${ended.join(" ")}`)
   for (const reply of await Promise.all(asked)) assert.equal(reply.status, 200, reply.text)
+})
+
+test("clients that take no byte of their packs keep their own workspace waiting and no other, until they leave", async () => {
+  const [greedy, other] = [await makeWorkspace(service), await makeWorkspace(service)]
+  const small = await packOf(other, 1)
+  // More than lies between a service and a client that does not read.
+  const metadata = Object.fromEntries(["a", "b", "c"].map((name) => [name, "x".repeat(60_000)]))
+  const large = await packOf(greedy, 24, metadata)
+  const answered: string[] = []
+  const open = (name: string) => {
+    const asked = get(new URL(`${large}/download`, service.url), {
+      agent: false,
+      headers: { authorization: `Bearer ${greedy.reader.bearer}` },
+    })
+    asked.on("error", () => {})
+    asked.on("response", ({ statusCode }) => answered.push(`${name} ${statusCode}`))
+    return asked
+  }
+  const slow = [open("slow"), open("slow")]
+  await eventually("two are being sent", async () => (answered.length === 2 ? true : undefined))
+  const third = open("third")
+  for (let at = 0; at < 6; at++) assert.equal((await other.reader.get(`${small}/download`)).status, 200)
+  // Of one workspace packs are made one after another: whatever could be made before this one has been made.
+  await packOf(greedy, 1)
+  assert.deepEqual(answered, ["slow 200", "slow 200"])
+  slow[0]?.destroy()
+  await eventually("the third has its turn", async () => (answered.length === 3 ? true : undefined))
+  assert.equal(answered[2], "third 200")
+  for (const one of [slow[1], third]) one?.destroy()
+  assert.equal((await greedy.reader.get(`${large}/download`)).status, 200, "every place was given back")
 })
 
 test("HEAD of a download makes nothing and records nothing; a token may download so often in a minute", async () => {

@@ -24,6 +24,8 @@ export interface Admission {
    * is aborted first; then the work has not begun. Work that has begun is left to end: it looks at its signal itself.
    */
   run<T>(workspace: string, signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T>
+  /** The same for work that goes on beyond a promise: resolves, when the turn has come, with what ends it, to be called once. */
+  begin(workspace: string, signal: AbortSignal | undefined): Promise<() => void>
 }
 
 interface Waiting {
@@ -41,7 +43,7 @@ export function createAdmission(clock: Clock, options: AdmissionOptions): Admiss
   let runningInAll = 0
 
   const mayBegin = (workspace: string): boolean => runningInAll < atOnceMax && (running.get(workspace) ?? 0) < perWorkspaceMax
-  const begin = (workspace: string): void => {
+  const count = (workspace: string): void => {
     runningInAll += 1
     running.set(workspace, (running.get(workspace) ?? 0) + 1)
   }
@@ -53,22 +55,33 @@ export function createAdmission(clock: Clock, options: AdmissionOptions): Admiss
     // Not when it began: who has come meanwhile was not served, and goes before it.
     line.goBehind(workspace)
     for (let next = line.next(mayBegin); next !== undefined; next = line.next(mayBegin)) {
-      begin(next.workspace)
+      count(next.workspace)
       next.begin()
     }
   }
 
+  /** What is to be waited for, if anything. */
+  const enter = (workspace: string, signal: AbortSignal | undefined): Promise<void> | undefined => {
+    signal?.throwIfAborted()
+    // Whoever ends before counts it as begun.
+    if (!mayBegin(workspace)) return line.wait(workspace, signal)
+    count(workspace)
+    return undefined
+  }
+
   return {
     async run(workspace, signal, work) {
-      signal?.throwIfAborted()
-      if (mayBegin(workspace)) begin(workspace)
-      // Whoever ends before counts it as begun.
-      else await line.wait(workspace, signal)
+      const turn = enter(workspace, signal)
+      if (turn !== undefined) await turn
       try {
         return await work()
       } finally {
         end(workspace)
       }
+    },
+    async begin(workspace, signal) {
+      await enter(workspace, signal)
+      return () => end(workspace)
     },
   }
 }

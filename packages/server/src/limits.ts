@@ -102,7 +102,10 @@ export interface Limits {
   /** Packs that are being made, each with some megabytes for seconds; and of one workspace, so that no other waits for it alone. */
   readonly packsAtOnceMax: number
   readonly packsOfWorkspaceMax: number
-  /** Packs that wait for that, and how long: a few packs of others, and less than a client waits. */
+  /** Packs that are being sent, each with a list of its files, five megabytes for 10,000 entries, as long as its client takes; and of one workspace. */
+  readonly packsSentAtOnceMax: number
+  readonly packsSentOfWorkspaceMax: number
+  /** Packs that wait for either, and how long: a few packs of others, and less than a client waits. */
   readonly packsWaitingMax: number
   readonly packWaitMs: number
   /** Of one scoped token: a person tries again, a program that checks a pack needs it once. */
@@ -192,6 +195,8 @@ export const defaultLimits: Limits = {
   packBytesMax: 1024 * 1024 * 1024,
   packsAtOnceMax: 4,
   packsOfWorkspaceMax: 2,
+  packsSentAtOnceMax: 32,
+  packsSentOfWorkspaceMax: 4,
   packsWaitingMax: 256,
   packWaitMs: 20_000,
   packDownloadsPerMinute: 20,

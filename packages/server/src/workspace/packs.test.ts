@@ -14,7 +14,7 @@ import { createLedger } from "../ledger/ledger.ts"
 import { defaultLimits, type Limits } from "../limits.ts"
 import { createCheckpoints, createIsGenuine } from "../query/checkpoints.ts"
 import { createLeaves } from "../query/leaves.ts"
-import { manifestOf, measure, zipOf } from "../query/pack-archive.ts"
+import { manifestOf, measure } from "../query/pack-archive.ts"
 import { packFiles } from "../query/pack.ts"
 import type { PackDocument } from "../store/documents.ts"
 import { keysOf } from "../store/log-keys.ts"
@@ -128,9 +128,8 @@ async function openHouse(count: number, bend: Bend = {}) {
   }
 }
 
-async function bytesOf({ files }: Packed): Promise<Uint8Array> {
-  const { bytes, chunks } = zipOf(files)
-  const whole = Buffer.concat(await Array.fromAsync(chunks))
+async function bytesOf({ bytes, content }: Packed): Promise<Uint8Array> {
+  const whole = Buffer.concat(await Array.fromAsync<Buffer>(content))
   assert.equal(whole.length, bytes, "as long as was announced")
   return new Uint8Array(whole)
 }
@@ -254,5 +253,47 @@ test("too many at once, and too much in one, are refused before anything is reco
   const left = AbortSignal.abort(new LedgerError("bad_request", "left"))
   await assert.rejects(house.packs.download(by, house.acme, pack, "zip", left), code("bad_request"))
   assert.ok(!(await house.acts()).includes("download"), "what nobody waits for any more is not given out")
+  await house.finish()
+})
+
+test("a pack that is being sent keeps its place until its content is closed, for whatever reason", async () => {
+  let failures = 0
+  const house = await openHouse(40, {
+    limits: { packsAtOnceMax: 1, packsSentOfWorkspaceMax: 1 },
+    journal: (journal) => ({
+      ...journal,
+      at: (...asked) => (failures-- === 1 ? Promise.reject(new Error("cannot be read")) : journal.at(...asked)),
+    }),
+  })
+  const pack = await house.make(range(3, 30))
+  const leaving = new AbortController()
+  const reasons: readonly ((packed: Packed) => unknown)[] = [
+    bytesOf,
+    ({ content }) => content.destroy(),
+    async ({ content }) => {
+      for await (const _ of content) break
+    },
+    async ({ content }) => {
+      failures = 1
+      await assert.rejects(Array.fromAsync(content), /cannot be read/)
+    },
+    () => leaving.abort(new LedgerError("bad_request", "left")),
+  ]
+  const ask = (signal?: AbortSignal) => house.packs.download(by, house.acme, pack, "zip", signal)
+  let held = await ask()
+  for (const [at, close] of reasons.entries()) {
+    let isSent = false
+    const next = ask(at === reasons.length - 2 ? leaving.signal : undefined).finally(() => (isSent = true))
+    // Packs are made one after another: whatever could be made before this one has been made.
+    await house.make([3])
+    assert.ok(!isSent)
+    assert.equal((await house.acts()).filter((act) => act === "download").length, at + 1, "what waits is not made")
+    await close(held)
+    held = await next
+  }
+  await bytesOf(held)
+  failures = 1
+  await assert.rejects(ask(), /cannot be read/)
+  await bytesOf(await ask())
   await house.finish()
 })

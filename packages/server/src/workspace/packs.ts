@@ -1,15 +1,16 @@
 // Evidence packs: entries that somebody has put together for somebody else. Making one, and each download, is an entry of the ledger; the
 // one that records its making says the hash of the pack, and so the ledger itself proves what was given out.
 
+import { Readable } from "node:stream"
 import { packAction, packForm, parseCheckpoint, parseNote, parseRecord, type JsonObject } from "@tallystick/proof"
-import { createAdmission } from "../admission.ts"
+import { createAdmission, type Admission } from "../admission.ts"
 import { isoTime, type Clock } from "../clock.ts"
 import { openEntry } from "../entry.ts"
 import { LedgerError } from "../error.ts"
 import type { Ledger, Said } from "../ledger/ledger.ts"
 import type { Limits } from "../limits.ts"
 import type { Pace } from "../pace.ts"
-import { inOrder, manifestFile, manifestOf, measure, type Manifest, type Measured } from "../query/pack-archive.ts"
+import { inOrder, jsonOf, manifestFile, manifestOf, measure, zipOf, type Archive } from "../query/pack-archive.ts"
 import type { Checkpoints } from "../query/checkpoints.ts"
 import { readEntries } from "../query/pack-entries.ts"
 import { packFiles, sealFiles, type PackSource } from "../query/pack.ts"
@@ -26,11 +27,13 @@ export interface PackRequest {
   readonly find: () => Promise<readonly number[]>
 }
 
-/** A pack from end to end, ready to be sent. */
+/** A pack from end to end, to be sent. It has its place among those that are being sent until the content is closed. */
 export interface Packed {
-  readonly manifest: Manifest
-  readonly files: readonly Measured[]
+  readonly bytes: number | undefined
+  readonly content: Readable
 }
+
+export type PackFormat = "zip" | "json"
 
 export interface Packs {
   /** Neither is begun, nor recorded, for a client whose signal is aborted by then. */
@@ -38,7 +41,13 @@ export interface Packs {
   find(workspace: string, id: string): Promise<Document<"pack"> | undefined>
   list(workspace: string, before: number, limit: number): Promise<readonly Document<"pack">[]>
   /** Makes a pack again, and records that it is given out. */
-  download(by: Principal, workspace: Document<"workspace">, pack: Document<"pack">, format: string, signal?: AbortSignal): Promise<Packed>
+  download(
+    by: Principal,
+    workspace: Document<"workspace">,
+    pack: Document<"pack">,
+    format: PackFormat,
+    signal?: AbortSignal,
+  ): Promise<Packed>
 }
 
 export interface PackParts {
@@ -56,14 +65,7 @@ export function createPacks(parts: PackParts): Packs {
   const { ledger, clock, limits } = parts
   const { registry } = parts.store
   const source = { ...parts.store, pace: parts.pace }
-  const { packsAtOnceMax, packsOfWorkspaceMax, packsWaitingMax, packWaitMs } = limits
-  const making = createAdmission(clock, {
-    atOnceMax: packsAtOnceMax,
-    perWorkspaceMax: packsOfWorkspaceMax,
-    waitingMax: packsWaitingMax,
-    waitMs: packWaitMs,
-    of: "evidence packs to be made",
-  })
+  const { making, sending } = linesFor(clock, limits)
 
   return {
     find: (workspace, id) => registry.get("pack", workspace, id),
@@ -96,8 +98,8 @@ export function createPacks(parts: PackParts): Packs {
         return sealPack(parts, by, workspace, made, recorded.opened.link.sequence).catch(() => made)
       }),
 
-    download: (by, workspace, pack, format, signal) =>
-      making.run(workspace.id, signal, async () => {
+    download: (by, workspace, pack, format, signal) => {
+      const make = async (): Promise<Archive> => {
         const { value } =
           pack.value.seal === undefined ? await sealPack(parts, by, workspace, pack, await creationOf(parts, workspace, pack)) : pack
         if (value.seal === undefined) throw new Error("a pack that was sealed has a seal")
@@ -108,8 +110,49 @@ export function createPacks(parts: PackParts): Packs {
         const others = await measure([manifestFile(manifest), ...(await sealFiles(source, workspace, value.seal))], limits.packBytesMax)
         const { title, packHash } = value
         await ledger.record(workspace, [packSaid(by, "evidence.pack.download", pack.id, title, { packHash, format }, clock.now())])
-        return { manifest, files: inOrder([...made, ...others]) }
-      }),
+        const files = inOrder([...made, ...others])
+        return format === "zip" ? zipOf(files) : jsonOf(files, manifest)
+      }
+      // Its place among those that are sent comes first: a workspace with slow clients keeps no place among those that are made.
+      return sent(sending, workspace.id, signal, () => making.run(workspace.id, signal, make))
+    },
+  }
+}
+
+function linesFor(clock: Clock, limits: Limits): { readonly making: Admission; readonly sending: Admission } {
+  const waits = { waitingMax: limits.packsWaitingMax, waitMs: limits.packWaitMs }
+  const making = createAdmission(clock, {
+    ...waits,
+    atOnceMax: limits.packsAtOnceMax,
+    perWorkspaceMax: limits.packsOfWorkspaceMax,
+    of: "evidence packs to be made",
+  })
+  const sending = createAdmission(clock, {
+    ...waits,
+    atOnceMax: limits.packsSentAtOnceMax,
+    perWorkspaceMax: limits.packsSentOfWorkspaceMax,
+    of: "evidence packs to be sent",
+  })
+  return { making, sending }
+}
+
+/** Makes an archive once it may be sent. The place is given back when the content is closed: at its end, by an error, or because the client left. */
+async function sent(sending: Admission, workspace: string, signal: AbortSignal | undefined, make: () => Promise<Archive>): Promise<Packed> {
+  const end = await sending.begin(workspace, signal)
+  try {
+    const { bytes, chunks } = await make()
+    signal?.throwIfAborted()
+    const content = Readable.from(chunks)
+    const leave = (): void => void content.destroy()
+    signal?.addEventListener("abort", leave)
+    content.once("close", () => {
+      signal?.removeEventListener("abort", leave)
+      end()
+    })
+    return { bytes, content }
+  } catch (error) {
+    end()
+    throw error
   }
 }
 

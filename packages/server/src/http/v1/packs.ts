@@ -3,7 +3,6 @@
 import { Readable } from "node:stream"
 import type { Pack as WirePack, PackFilter } from "@tallystick/client/wire"
 import { LedgerError } from "../../error.ts"
-import { jsonOf, zipOf } from "../../query/pack-archive.ts"
 import type { Document } from "../../store/store.ts"
 import { mayTouch, reachOf, type Principal } from "../../workspace/allow.ts"
 import { sequencesOf } from "../../workspace/pack-selection.ts"
@@ -93,11 +92,10 @@ export function packEndpoints(service: Service): readonly ServiceEndpoint[] {
         // Nothing is given out, so nothing is made or recorded. Its size is known only once it is made: a stream has none.
         if (method === "HEAD") return { status: 200, body: Readable.from([]), headers }
         if (caller.kind === "token") service.rates.downloads.take(caller.id)
-        const { files, manifest } = await service.packs.download(caller, workspace, pack, format, signal)
-        const { bytes, chunks } = format === "zip" ? zipOf(files) : jsonOf(files, manifest)
+        const { bytes, content } = await service.packs.download(caller, workspace, pack, format, signal)
         return {
           status: 200,
-          body: Readable.from(chunks),
+          body: content,
           headers: { ...headers, ...(bytes === undefined ? {} : { "content-length": String(bytes) }) },
         }
       },
