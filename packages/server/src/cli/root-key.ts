@@ -1,9 +1,10 @@
 // `tallystick root-key rotate`: puts another instance key in the place of one, while the service is stopped.
 
 import { readFileSync } from "node:fs"
-import { ConfigError, httpUrl, readConfig, type Config } from "../config.ts"
+import { ConfigError, readConfig, type Config } from "../config.ts"
 import { StartError } from "../error.ts"
 import { knownRootKey, knownSecrets, makeRootKey, replaceRootKey, rootKeyPath } from "../keep.ts"
+import { aloneOptionsOf } from "../upkeep/alone.ts"
 import { rotateRootKey } from "../upkeep/rotate-root-key.ts"
 
 export interface RootKeyCommand {
@@ -18,10 +19,7 @@ export async function runRotateRootKey({ environment, revokesTokens, say }: Root
   const { secret, previous: previousSecret } = knownSecrets(config)
   if (secret === undefined) throw new StartError(`there is no secret in ${config.data}, and TALLYSTICK_SECRET is not set`)
   await rotateRootKey({
-    data: config.data,
-    headsPath: config.heads,
-    limits: config.limits,
-    host: new URL(config.publicUrl ?? httpUrl(config.host, config.port)).hostname,
+    ...aloneOptionsOf(config),
     secrets: { secret, previous: previousSecret },
     previous: revokesTokens ? undefined : goingKey(config),
   })

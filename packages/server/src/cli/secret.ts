@@ -1,9 +1,10 @@
 // `tallystick secret rotate`: gives the data another secret, while the service is stopped.
 
 import { readFileSync } from "node:fs"
-import { ConfigError, httpUrl, readConfig, type Config } from "../config.ts"
+import { ConfigError, readConfig, type Config } from "../config.ts"
 import { LedgerError, StartError } from "../error.ts"
 import { knownSecrets, makeSecret, replaceSecrets, knownRootKey, rootKeyPath } from "../keep.ts"
+import { aloneOptionsOf } from "../upkeep/alone.ts"
 import { rotateSecret } from "../upkeep/rotate-secret.ts"
 
 export interface SecretCommand {
@@ -23,10 +24,7 @@ export async function runRotateSecret({ environment, say, progress }: SecretComm
   const { generation, wasOver } = await ended(
     rotateSecret({
       ...(isKept ? keptSecrets(config) : givenSecrets(config)),
-      data: config.data,
-      headsPath: config.heads,
-      limits: config.limits,
-      host: new URL(config.publicUrl ?? httpUrl(config.host, config.port)).hostname,
+      ...aloneOptionsOf(config),
       rootKey,
       keep: isKept ? (secrets) => replaceSecrets(config, secrets) : () => {},
       progress: (step) => progress?.(step),

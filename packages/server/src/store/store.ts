@@ -249,6 +249,7 @@ export interface StoppedStore {
 /** What a program holds that derives everything again, and believes nothing that is derived: what is kept, as it was when it was opened. */
 export interface Whole {
   readonly registry: Registry
+  readonly isCopy: boolean
   /** Undefined where there is none: it can be made again. */
   readonly index: KeptIndex | undefined
   /** Of all that have entries, whether or not the registry knows of them. */

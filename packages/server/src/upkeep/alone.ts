@@ -2,6 +2,7 @@
 
 import { checkStore } from "../check-store.ts"
 import { systemClock } from "../clock.ts"
+import { httpUrl, type Config } from "../config.ts"
 import { StartError } from "../error.ts"
 import type { Keyring } from "../keyring.ts"
 import { createLedger, type Ledger } from "../ledger/ledger.ts"
@@ -18,6 +19,13 @@ export interface AloneOptions {
   readonly host: string
 }
 
+export function aloneOptionsOf({ data, heads, limits, publicUrl, host, port }: Config): AloneOptions {
+  return { data, headsPath: heads, limits, host: new URL(publicUrl ?? httpUrl(host, port)).hostname }
+}
+
+/** The data may be read, and not be written to. */
+export class ReadOnlyError extends StartError {}
+
 /** Acts on data that may be written to. Throws a StartError where a service runs on it, or could only read it. */
 export async function alone<T>({ data, headsPath, limits }: AloneOptions, act: (store: Store) => Promise<T>): Promise<T> {
   // A thread of the store that ends has not said what became of the last entry: the process must not go on as if it knew.
@@ -27,7 +35,7 @@ export async function alone<T>({ data, headsPath, limits }: AloneOptions, act: (
   const store = await openStore({ folder: data, reserveBytes: limits.diskReserveBytes, onDeath })
   try {
     const { readOnly } = await checkStore(store, headsPath, limits)
-    if (readOnly !== undefined) throw new StartError(readOnly)
+    if (readOnly !== undefined) throw new ReadOnlyError(readOnly)
     return await act(store)
   } finally {
     await store.close()

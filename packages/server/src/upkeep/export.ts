@@ -56,8 +56,8 @@ export interface ExportOptions {
   readonly data: string
   readonly workspace: string
   readonly folder: string
-  /** Is told how many entries are given out, before any is. */
-  readonly announce: (entries: number) => Promise<void>
+  /** Is told how many entries are given out, before any is, and whether it is of a backup's copy. */
+  readonly announce: (entries: number, isCopy: boolean) => Promise<void>
   readonly progress: (done: number) => void
 }
 
@@ -72,7 +72,7 @@ export async function exportLedger({ data, workspace, folder, announce, progress
     if (checkpoint === undefined) throw new StartError(`workspace ${workspace} has no checkpoint yet; start the service, and it signs one`)
     // Also a folder that holds something else is not to be written to below.
     const files = openFolder(folder, epoch, checkpoint.size)
-    await announce(epoch.before + checkpoint.size)
+    await announce(epoch.before + checkpoint.size, whole.isCopy)
     let added = 0
     for (const one of former.toReversed()) added += await exportFormer(whole, one, join(folder, epochPath(one.number, "")), progress)
     const vkey = await vkeyOf(whole.registry, epoch, checkpoint.note)

@@ -1,6 +1,6 @@
 // That a workspace is exported. The command writes the files by itself, from the data folder; here it has that recorded first.
 
-import { actSaid } from "../../workspace/acts.ts"
+import { recordExport } from "../../workspace/exports.ts"
 import { endpoint, permit, permitWriting, type Service, type ServiceEndpoint } from "../service.ts"
 import { NewExport } from "../shapes/export.ts"
 import { WorkspaceParams } from "../shapes/path.ts"
@@ -18,9 +18,7 @@ export function exportEndpoints(service: Service): readonly ServiceEndpoint[] {
       async handle({ caller, params: { workspaceId }, body: { entries } }) {
         permit(caller, "preside", workspaceId)
         permitWriting(service, workspaceId)
-        const workspace = await service.workspaces.get(workspaceId)
-        const target = { id: workspaceId, type: "workspace", name: workspace.value.name }
-        await service.ledger.record(workspace, [actSaid(caller, "workspace.export", target, { entries }, service.clock.now())])
+        await recordExport(service, caller, await service.workspaces.get(workspaceId), entries)
         return { status: 204 }
       },
     }),

@@ -6,7 +6,7 @@ import type { DatabaseSync } from "node:sqlite"
 import { recordBytes } from "@tallystick/proof"
 import { StartError } from "../../error.ts"
 import type { Kept, Keyed, KeptIndex, LinkedRows, Stored, Stray, Whole } from "../store.ts"
-import { openStill } from "./copy.ts"
+import { isMarked, openStill } from "./copy.ts"
 import { requireLedger } from "./database.ts"
 import { lockFolder } from "./lock.ts"
 import { documentReads, indexReads, journalReads, workspaceNumbers } from "./reads.ts"
@@ -40,6 +40,7 @@ export function openSqliteWhole(folder: string, { alone }: { readonly alone: boo
     if (journal === undefined) throw new StartError(`there is no ledger in ${folder}`)
     return {
       ...readsOf(journal),
+      isCopy: isMarked(journal),
       index: index && indexOf(index, journal),
       filed: filedIn(search),
       strays: straysIn(journal, index, search),
