@@ -4,7 +4,7 @@ import { dirname, join } from "node:path"
 import { spawnSync } from "node:child_process"
 import type { MintedReceipt } from "../chain.ts"
 import { startProgram } from "../crash/programs.ts"
-import { eventFor, makeWorkspace, type Client, type Service, type Workspace } from "../service.ts"
+import { eventFor, makeWorkspace, settingsOf, type Client, type Service, type Workspace } from "../service.ts"
 
 // One of everything that a ledger hands out, for verifiers that are not ours: of a key that was rotated, of a ledger that goes on as a second epoch, and of entries
 // that hold what is easily rendered in more than one way.
@@ -53,12 +53,12 @@ export async function collectEvidence(folder: string): Promise<readonly Evidence
 
   // Its end is lost, so it goes on as another epoch.
   const copy = `${data}-copy`
-  tallystick(data, "backup", copy)
+  tallystick({ TALLYSTICK_DATA: data }, "backup", copy)
   await write(workspace)
   assert.equal(await first.end(), 0)
   rmSync(data, { recursive: true })
   renameSync(copy, data)
-  tallystick(data, "resume")
+  tallystick({ TALLYSTICK_DATA: data }, "resume")
   await using second = await startProgram({ data })
   const again = ({ bearer }: Client): Client => second.client(bearer)
   const resumed = { ...workspace, reader: again(workspace.reader), writer: again(workspace.writer) }
@@ -120,13 +120,13 @@ function collector(folder: string, evidence: Evidence[]) {
     const pack = await reader.post(`${path}/evidence-packs`, { title: "All of it", receiptIds })
     assert.equal(pack.status, 201, pack.text)
     await get(reader, "pack", "pack.zip", `evidence-packs/${pack.json().packId}/download`)
-    tallystick(service.data, "export", id, join(folder, name, "export"))
+    tallystick(settingsOf(service), "export", id, join(folder, name, "export"))
     evidence.push({ kind: "export", path: join(name, "export"), keys })
   }
 }
 
-function tallystick(data: string, ...args: readonly string[]): void {
-  const env = { PATH: process.env["PATH"], TALLYSTICK_DATA: data }
+function tallystick(settings: { readonly [name: string]: string }, ...args: readonly string[]): void {
+  const env = { PATH: process.env["PATH"], ...settings }
   const { status, stdout, stderr } = spawnSync(process.execPath, [program, ...args], { env, encoding: "utf8" })
   assert.equal(status, 0, stdout + stderr)
 }
