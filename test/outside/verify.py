@@ -620,6 +620,8 @@ def verify_receipt(answer, trusted, loose, now=(), shows_verified=True):
             geneses = [Genesis(utf8(t, "a genesis")) for t in texts]
             must(geneses[0].id == record.ledger_id, "the record is not of the first of the geneses")
             earlier = lineage(geneses)
+        born = geneses[0] if geneses else next((g for g in now if g.id == record.ledger_id), None)
+        must(not born or not opened or opened.clear.get("workspaceId") == born.workspace, "the genesis is of another workspace than the body")
     with step("receipt"):
         shown = Shown(record, opened, earlier, loose)
         if "receipt" in answer:
@@ -646,6 +648,9 @@ def verify_receipt(answer, trusted, loose, now=(), shows_verified=True):
         signers = inclusion.note.signers(own + trusted)
         must(signers, "neither the key that is named nor a trusted one has signed the checkpoint")
         must(any(key.name == inclusion.note.origin for key in signers), "the key has another name than the log")
+        must(not born or inclusion.note.origin == born.origin, "the genesis is of another log than the checkpoint")
+        if own and own[0].text not in [key.text for key in signers]:
+            loose.append("proof.vkey")
     with step("inclusion"):
         inclusion.check(record.hash)
     with step("integrity"):

@@ -255,7 +255,7 @@ function checkContent(
   }
   if (!line.body.isWellFormed() || !equalBytes(bodyHash(line.salt, utf8(line.body), hash), expected)) return "content"
   const body = parseCanonical(line.body)
-  if (!isJsonObject(body) || body["workspaceId"] !== workspaceId) return "content"
+  if (!isJsonObject(body) || body["v"] !== 1 || body["workspaceId"] !== workspaceId) return "content"
   const opened = openBody(body, shown, hash)
   if (!opened.ok) return "disclosures"
   counts.bodies += 1
@@ -306,9 +306,8 @@ function textOf(bytes: Uint8Array | undefined): string | undefined {
   return bytes === undefined ? undefined : fromUtf8(bytes)
 }
 
-/** Each with its newline; what has none at its end is a line that cannot be read. */
+/** Each has its newline. Where the last one has none, a line that cannot be read stands for all. */
 function linesOf(bytes: Uint8Array | undefined): readonly string[] {
   const lines = (textOf(bytes ?? new Uint8Array()) ?? "\u0000").split("\n")
-  if (lines.at(-1) === "") lines.pop()
-  return lines
+  return lines.pop() === "" ? lines : ["\u0000"]
 }

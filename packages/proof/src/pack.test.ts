@@ -459,6 +459,8 @@ test("only the service's own entry about this very pack, later than what is in i
   seal("another hash", metadata({ packHash: "0".repeat(64) }))
   seal("no hash", metadata({ packHash: null }))
   seal("another number of entries", metadata({ receiptCount: 5 }))
+  seal("an _sd that is none", { sealed: (said) => ({ ...said, _sd: [] }) })
+  seal("another hash of sealed fields", { sealed: (said) => ({ ...said, _sd_alg: "sha-512" }) })
   seal("nothing", { sealed: ({ metadata: _, ...said }) => said })
 
   const files = makePack({ count: 4 })

@@ -214,7 +214,7 @@ function checkSeal(files: Files, log: Log, options: Options, report: Draft): { r
 
   const line = parseBodyLine(textOf(files, packPaths.seal))
   const body = line && openContent(line.body, log)
-  if (!line || !body || line.index !== record.fields.index) return wrong(packPaths.seal)
+  if (!line || !body || line.index !== record.fields.index || !openBody(body, [], hash).ok) return wrong(packPaths.seal)
   if (!equalBytes(bodyHash(line.salt, utf8(line.body), hash), record.fields.bodyHash)) return wrong(packPaths.seal)
   const { action, metadata } = body
   if (action !== packAction || !isJsonObject(metadata)) return wrong(packPaths.seal)

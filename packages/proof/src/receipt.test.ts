@@ -26,7 +26,7 @@ function signerOf(name: string, byte: number): Signer {
   return { name, publicKey: ed25519PublicKey(seed), sign: ed25519Sign(seed) }
 }
 
-const origin = "ledger.example/ledgers/1"
+const origin = "ledger.example/own"
 const log = signerOf(origin, 1)
 const impostor = signerOf(origin, 2)
 const witness = signerOf("witness.example", 3)
@@ -36,13 +36,13 @@ const trusting = { trustedKeys: [vkey] }
 
 const size = 5
 /** The ledger is one that goes on from another, and may be gone on from itself. Whoever is not told of that counts from its own first entry. */
-const genesisOf = (name: string, continues?: Json): string =>
+const genesisOf = (name: string, continues?: Json, workspaceId = "acme"): string =>
   canonicalize({
     createdAt: "2026-01-01T00:00:00.000Z",
     nonce: "oKGio6SlpqeoqaqrrK2urw",
     origin: `ledger.example/${name}`,
     v: 1,
-    workspaceId: "acme",
+    workspaceId,
     ...(continues !== undefined && { continues }),
   })
 const goingOn = (name: string, before: string, size: number, from: string): string =>
@@ -398,6 +398,18 @@ test("members that no hash covers are named, wherever they stand, and what they 
     archived((copy) => (copy.receipt["storageClass"] = "archive")),
     ["receipt", "entry.storageTier"],
   )
+  for (const [part, name, ...wrong] of [
+    ["receipt", "storageClass", "cold", 1, null],
+    ["entry", "storageTier", "", [], {}],
+    ["receipt", "queued", "false", 0, null],
+  ] as const)
+    for (const value of wrong) {
+      const given = edited((copy) => {
+        if (name !== "queued") delete copy[part === "receipt" ? "entry" : "receipt"][part === "receipt" ? "storageTier" : "storageClass"]
+        copy[part][name] = value
+      })
+      assert.deepEqual(refutation(given), ["receipt", `${part}.${name}`], JSON.stringify(value))
+    }
   const masked = (mask: string) =>
     edited((copy) => {
       copy.disclosures = copy.disclosures.filter((one) => one !== sealed.email)
@@ -406,6 +418,12 @@ test("members that no hash covers are named, wherever they stand, and what they 
     })
   assert.deepEqual(verifyReceipt(masked("a•••@example.com"), trusting).uncovered.slice(0, 1), ["receipt.actor.email"])
   assert.deepEqual(refutation(masked("b•••@example.com")), ["receipt", "entry.actor.email"])
+  const twoDomains = edited((copy) => {
+    copy.disclosures = copy.disclosures.filter((one) => one !== sealed.email)
+    copy.receipt["actor"] = { id: "usr_1", type: "user" }
+    copy.entry["actor"] = { id: "usr_1", type: "user", email: "a•••@b@example.com" }
+  })
+  assert.deepEqual(refutation(twoDomains), ["receipt", "entry.actor.email"])
 })
 
 test("an address that leads to another receipt, or is none, refutes; where the service is, nothing covers", () => {
@@ -484,6 +502,12 @@ test("anyone can make a key of the log's name, so only the given one counts", ()
   // While one key takes over from the other, both sign.
   const both = edited((copy) => (copy.proof["tlogProof"] = proofOf(parts, 3, impostor, log)))
   for (const key of [vkey, vkeyOf(impostor)]) assert.equal(verifyReceipt(both, { trustedKeys: [key] }).verdict, "genuine")
+})
+
+test("a key that is named and did not sign is listed: no hash covers it", () => {
+  const named = edited((copy) => (copy.proof["vkey"] = vkeyOf(impostor)))
+  const verdict = verifyReceipt(named, trusting)
+  assert.deepEqual([verdict.verdict, verdict.uncovered.at(-1)], ["genuine", "proof.vkey"])
 })
 
 test("a trusted key is enough, without the answer's own", () => {
@@ -610,6 +634,27 @@ test("the sequence goes on from earlier ledgers, whoever tells of them", () => {
     assert.deepEqual(refutation(edited((copy) => (copy.proof["geneses"] = wrong), continued)), ["epochs", "proof.geneses"], wrong.join())
   for (const wrong of ["", [1], {}])
     assert.deepEqual(refutation(edited((copy) => (copy.proof["geneses"] = wrong), continued)), ["malformed", "proof.geneses"])
+})
+
+test("a genesis is of the workspace that the body names, and of the log that signed", () => {
+  const { proof, disclosures } = answer
+  const text = canonicalize({ ...bodyOf(0), workspaceId: "umbra" })
+  const elsewhere = { body: text, record: toBase64(chain(0, text).record), tlogProof: null }
+  const told = { ...trusting, geneses: [ownGenesis, earlierGenesis] }
+  assert.deepEqual(refutation({ proof: { ...proof, ...elsewhere }, disclosures }, told), ["epochs", "proof.body"])
+  assert.deepEqual(refutation({ proof: { ...proof, ...elsewhere, geneses: told.geneses }, disclosures }), ["epochs", "proof.geneses"])
+  const stranger = signerOf("ledger.example/other", 4)
+  const parts = chain(3, canonicalize(bodyOf(3)))
+  const foreign = { ...proof, tlogProof: proofOf(parts, 3, stranger).replace(origin, stranger.name), vkey: vkeyOf(stranger) }
+  const checkpoint = signNote(formatCheckpoint({ origin: stranger.name, size, root: parts.root }), stranger)
+  foreign.tlogProof = `${foreign.tlogProof.slice(0, foreign.tlogProof.indexOf("\n\n"))}\n\n${checkpoint}`
+  const trusted = { trustedKeys: [vkeyOf(stranger)] }
+  assert.equal(verifyReceipt({ proof: foreign, disclosures }, trusted).verdict, "genuine", "nothing says which log it is of")
+  for (const [given, options] of [
+    [{ ...foreign, geneses: told.geneses }, trusted],
+    [foreign, { ...trusted, geneses: told.geneses }],
+  ] as const)
+    assert.deepEqual(refutation({ proof: given, disclosures }, options), ["origin", "proof.tlogProof"])
 })
 
 test("an entry that the ledger has gone on without is lost, however well it was signed", () => {

@@ -3,7 +3,7 @@ import { parseCanonical } from "./canonical.ts"
 import type { Checkpoint } from "./checkpoint.ts"
 import type { Verify } from "./ed25519.ts"
 import { equalBytes, fromBase64, fromHex, toHex, utf8 } from "./encoding.ts"
-import { readLineage } from "./genesis.ts"
+import { readLineage, type Born } from "./genesis.ts"
 import { isJsonObject, readJson, type JsonObject } from "./json.ts"
 import type { VerifiedSignature } from "./note.ts"
 import { eventHash, parseRecord, type RecordFields } from "./record.ts"
@@ -12,7 +12,7 @@ import { sha256, type Sha256 } from "./sha256.ts"
 import { compareShown, type Content, type Difference, type Hashed } from "./shown.ts"
 import { verifyTlogProof, type TlogProofRefuted } from "./tlog-proof.ts"
 import { isTrusted } from "./trust.ts"
-import { parseVkey } from "./vkey.ts"
+import { formatVkey, parseVkey } from "./vkey.ts"
 
 /**
  * Checks what `GET …/receipts/{id}` answers, or an entry of a list that was read with its proof:
@@ -23,7 +23,8 @@ import { parseVkey } from "./vkey.ts"
  *     content      the body's salted hash stands in the record
  *     canonical    the body is the one canonical text of what it says
  *     disclosures  each one belongs to a digest in the body
- *     epochs       what the ledger goes on from, if it does: each genesis names the one before it, and the first is the record's own
+ *     epochs       what the ledger goes on from, if it does: each genesis names the one before it, and the first is the record's own, of the
+ *                  body's workspace and of the log that signed
  *     receipt      what is shown agrees with record and body
  *     kept         where the caller says how the ledger goes on: the entry is among those that it kept
  *     checkpoint   a key signed the head of its own log
@@ -134,12 +135,12 @@ function examine(answer: unknown, options: ReceiptOptions, report: Draft): Doubt
   if (isDoubt(record)) return record
   const content = checkContent(evidence, record, options, report)
   if (content && isDoubt(content)) return content
-  const earlierEntries = checkEpochs(evidence, record, options, report)
-  if (typeof earlierEntries !== "number") return earlierEntries
+  const born = checkEpochs(evidence, record, content, options, report)
+  if (born && isDoubt(born)) return born
   return (
-    checkShown(evidence, record, content, earlierEntries, options, report) ??
+    checkShown(evidence, record, content, born?.earlierEntries ?? 0, options, report) ??
     checkKept(record, options, report) ??
-    checkSealed(evidence, content !== undefined, options, report) ??
+    checkSealed(evidence, content !== undefined, born?.genesis.origin, options, report) ??
     (content ? undefined : { because: "content_missing" })
   )
 }
@@ -183,19 +184,21 @@ function checkContent(
   return { body, opened: opened.value, disclosed: new Set(disclosures.map((text) => digest(text, hash))) }
 }
 
-/** How many entries the sequence of this one counts that earlier epochs have. */
+/** What the record's ledger was born with, as the answer or the caller says; undefined if neither does. */
 function checkEpochs(
   { geneses = [] }: Evidence,
   { ledgerId }: RecordFields,
+  content: Content | undefined,
   { geneses: known = [], hash = sha256 }: ReceiptOptions,
   report: Draft,
-): number | Doubt {
-  const told = readLineage(known, hash)?.find((one) => equalBytes(one.ledgerId, ledgerId))
-  if (geneses.length === 0) return told?.earlierEntries ?? 0
-  const [born] = readLineage(geneses, hash) ?? []
-  const isOwn = born !== undefined && equalBytes(born.ledgerId, ledgerId)
-  note(report, "epochs", isOwn)
-  return isOwn ? born.earlierEntries : { failure: "epochs", field: "proof.geneses" }
+): Born | Doubt | undefined {
+  const isOwn = (born: Born): boolean => equalBytes(born.ledgerId, ledgerId)
+  const isTold = geneses.length > 0
+  const born = isTold ? readLineage(geneses, hash)?.slice(0, 1).find(isOwn) : readLineage(known, hash)?.find(isOwn)
+  if (!isTold && !born) return undefined
+  const holds = born !== undefined && (!content || content.body["workspaceId"] === born.genesis.workspaceId)
+  if (isTold || !holds) note(report, "epochs", holds)
+  return holds ? born : { failure: "epochs", field: isTold ? "proof.geneses" : "proof.body" }
 }
 
 function checkShown(
@@ -234,6 +237,7 @@ function otherReceipt(receiptId: string | undefined, content: Content | undefine
 function checkSealed(
   evidence: Evidence,
   isWhole: boolean,
+  origin: string | undefined,
   { trustedKeys = [], hash, verify }: ReceiptOptions,
   report: Draft,
 ): Doubt | undefined {
@@ -242,10 +246,14 @@ function checkSealed(
   const vkeys = vkey === undefined ? trustedKeys : [...trustedKeys, vkey]
   const proven = verifyTlogProof(tlogProof, { record, vkeys, ...(hash && { hash }), ...(verify && { verify }) })
   if (!proven.ok) return refuteProof(proven, report)
+  const found = proven.checkpoint.origin
+  if (origin !== undefined && found !== origin) return refuteProof({ ok: false, failure: "origin", expected: origin, found }, report)
   note(report, "checkpoint", true)
   note(report, "inclusion", true)
   report.checkpoint = proven.checkpoint
   report.signatures = proven.signatures
+  if (vkey !== undefined && !proven.signatures.some(({ key }) => formatVkey(key) === vkey))
+    report.uncovered = [...report.uncovered, "proof.vkey"]
   const contradiction = isWhole ? checkIntegrity(evidence, report) : undefined
   if (contradiction) return contradiction
   return note(report, "key", isTrusted(proven, trustedKeys)) ? undefined : { because: "key_not_trusted" }

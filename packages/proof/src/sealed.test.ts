@@ -17,7 +17,7 @@ const body: JsonObject = {
   _sd: [digest(context)],
   _sd_alg: "sha-256",
   actor: { _sd: [digest(email), digest(other)].sort(), id: "usr_1", type: "user" },
-  list: [{ _sd: [digest(note)] }, 1],
+  list: { first: { _sd: [digest(note)] } },
   v: 1,
 }
 
@@ -77,7 +77,7 @@ test("every claim goes where its digest stood", () => {
     value: {
       context: { requestId: "r1" },
       actor: { email: "ada@example.com", other: { team: "red", tags: [1, { a: null }] }, id: "usr_1", type: "user" },
-      list: [{ note: "hello" }, 1],
+      list: { first: { note: "hello" } },
       v: 1,
     },
   })
@@ -135,9 +135,28 @@ test("a body that is sealed in another way is refused", () => {
     { _sd: [`${digest(email)}=`] },
     { actor: { _sd_alg: "sha-256" } },
     { list: [{ "...": digest(email) }] },
+    { list: [{ _sd: [digest(email)] }] },
+    { list: [[{ a: { _sd_alg: "sha-256" } }]] },
     JSON.parse('{"__proto__":{"a":1}}') as JsonObject,
   ]
   for (const body of bad) assert.deepEqual(openBody(body, []), { ok: false, reason: "malformed" }, JSON.stringify(body))
+})
+
+test("a claim that stands for several members has them", () => {
+  const opened = (place: string, name: string, value: Json) => {
+    const text = disclosure(salt(7), name, value)
+    const sealed = { _sd: [digest(text)] }
+    return openBody(place === "" ? sealed : { [place]: sealed }, [text]).ok
+  }
+  for (const place of ["actor", "target"]) {
+    assert.ok(opened(place, "other", { team: { a: 1 } }))
+    for (const value of ["red", 1, null, ["red"]]) assert.ok(!opened(place, "other", value), `${place}.other ${JSON.stringify(value)}`)
+  }
+  assert.ok(opened("", "context", { requestId: "r1" }))
+  for (const value of ["r1", null, [], { requestId: 1 }, { keyId: { a: 1 } }])
+    assert.ok(!opened("", "context", value), JSON.stringify(value))
+  // Elsewhere the names mean nothing.
+  assert.ok(opened("metadata", "other", 1) && opened("metadata", "context", 1) && opened("", "other", 1))
 })
 
 /** So that whoever changes the argument fails. */

@@ -14,7 +14,7 @@ import { sha256, type Sha256 } from "./sha256.ts"
  * and the object that it was taken from lists the digest in its `_sd`. So a disclosure can be withheld or destroyed, and the body's hash
  * still holds; and nobody can guess at what is gone, for the salt went with it. `_sd_alg` at the top of the body names the hash.
  *
- * Of the RFC, the ledger uses members of objects. Sealed items of arrays and digests inside of disclosed values are refused.
+ * Of the RFC, the ledger uses members of objects that are reached through objects. Digests within arrays or disclosed values are refused.
  */
 export function disclosure(salt: Uint8Array, name: string, value: Json): string {
   assert(salt.length === disclosureSaltBytes && isClaimName(name), "a disclosure has a salt of 16 bytes, and a name of the caller's own")
@@ -46,7 +46,7 @@ export type OpenedBody =
   | { readonly ok: false; readonly reason: SealFailure }
 
 /**
- * `malformed`: a disclosure, an `_sd`, or an `_sd_alg` is not of the form above. `unmatched`: a disclosure has no digest in the body: it
+ * `malformed`: a disclosure, an `_sd`, an `_sd_alg`, or what a claim stands for is not of its form. `unmatched`: a disclosure has no digest in the body: it
  * is of another entry, or was changed. `repeated`: a disclosure was given twice, or a digest stands twice. `name`: a claim would take the
  * place of a member that is there.
  */
@@ -73,6 +73,7 @@ export function openBody(body: JsonObject, disclosures: readonly string[], hash:
   const value = openObject(algorithm === undefined ? body : members, opening)
   if (opening.failure) return { ok: false, reason: opening.failure }
   if (opening.matched < claims.size) return { ok: false, reason: "unmatched" }
+  if (!hasClaimForms(value)) return { ok: false, reason: "malformed" }
   return { ok: true, value, withheld: opening.seen.size - opening.matched }
 }
 
@@ -87,13 +88,8 @@ type Opening = {
 function openValue(value: Json, opening: Opening): Json {
   if (typeof value !== "object" || value === null) return value
   if (isJsonObject(value)) return openObject(value, opening)
-  let items: Json[] | undefined
-  for (let at = 0; at < value.length; at++) {
-    const item = value[at] as Json // at < length
-    const opened = openValue(item, opening)
-    if (opened !== item) (items ??= [...value])[at] = opened
-  }
-  return items ?? value
+  if (hasReservedName(value)) opening.failure ??= "malformed"
+  return value
 }
 
 function openObject(object: JsonObject, opening: Opening): JsonObject {
@@ -125,6 +121,13 @@ function placeClaims(members: { [name: string]: Json }, digests: Json, opening: 
     opening.matched++
   }
   return members
+}
+
+/** Two claims stand for several members each: `other` for those of a party, `context` for those of the request. */
+function hasClaimForms({ actor, target, context }: JsonObject): boolean {
+  const others = [actor, target].map((party) => (isJsonObject(party) ? party["other"] : undefined))
+  if (!others.every((other) => other === undefined || isJsonObject(other))) return false
+  return context === undefined || (isJsonObject(context) && Object.values(context).every((value) => typeof value === "string"))
 }
 
 /** The first failure is the one that is told. What is returned for the value will not be looked at. */

@@ -45,6 +45,17 @@ const shownTwice = [
   ["receipt.target.email", "entry.target.email"],
 ] as const
 
+/** What nothing covers has a form all the same. */
+const uncoveredForms: ReadonlyMap<string, (value: unknown) => boolean> = new Map([
+  ["receipt.storageClass", isAge],
+  ["entry.storageTier", isAge],
+  ["receipt.queued", (value: unknown) => typeof value === "boolean"],
+])
+
+function isAge(value: unknown): boolean {
+  return value === "hot" || value === "archive"
+}
+
 function contradiction(receipt: object, entry: object, uncovered: readonly string[]): Difference | undefined {
   const valueAt = (path: string): unknown =>
     path.split(".").reduce<unknown>((value, name) => (value as Record<string, unknown>)[name], { receipt, entry })
@@ -124,6 +135,8 @@ function compare(prefix: string, shown: object, fields: Fields, { content }: Has
     } else if (fields.has(name) && (content || fields.get(name) !== undefined)) {
       const expected = fields.get(name)
       if (expected === undefined || !equalJson(expected, value)) return { difference: difference(path, expected, value), uncovered }
+    } else if (uncoveredForms.get(path)?.(value) === false) {
+      return { difference: difference(path, undefined, value), uncovered }
     } else if (!evidence.has(name)) {
       uncovered.push(path)
     }
@@ -178,7 +191,7 @@ function membersOf(shown: object): [string, unknown][] {
 }
 
 function isMask(value: unknown): boolean {
-  return typeof value === "string" && /^.?•••(?:@.*)?$/su.test(value)
+  return typeof value === "string" && /^.?•••(?:@[^@]*)?$/su.test(value)
 }
 
 function objectAt(object: JsonObject, name: string): JsonObject {

@@ -1,0 +1,63 @@
+import assert from "node:assert/strict"
+import test from "node:test"
+import { bodyHash } from "./body.ts"
+import { canonicalize } from "./canonical.ts"
+import { formatCheckpoint } from "./checkpoint.ts"
+import { ed25519PublicKey, ed25519Sign } from "./ed25519.ts"
+import { utf8 } from "./encoding.ts"
+import { verifyExport } from "./export.ts"
+import { ledgerId } from "./genesis.ts"
+import type { JsonObject } from "./json.ts"
+import { signNote } from "./note.ts"
+import { formatBodyLine } from "./pack-form.ts"
+import { encodeRecord, eventHash } from "./record.ts"
+import { bundle } from "./tile.ts"
+import { createVkey, formatVkey } from "./vkey.ts"
+
+const origin = "ledger.example/ledgers/1"
+const seed = new Uint8Array(32).fill(7)
+const signer = { name: origin, publicKey: ed25519PublicKey(seed), sign: ed25519Sign(seed) }
+const vkey = formatVkey(createVkey(origin, signer.publicKey))
+
+/** An export of one entry, as a ledger with this body in it would have. */
+function exportOf(content: JsonObject): Map<string, Uint8Array> {
+  const genesis = canonicalize({ createdAt: "", nonce: "oKGio6SlpqeoqaqrrK2urw", origin, v: 1, workspaceId: "acme" })
+  const id = ledgerId(genesis)
+  const [salt, body] = [new Uint8Array(16), canonicalize(content)]
+  const record = encodeRecord({ kind: "event", index: 0, timeMs: 1, ledgerId: id, previousHash: id, bodyHash: bodyHash(salt, utf8(body)) })
+  const root = eventHash(record)
+  return new Map([
+    ["genesis.json", utf8(genesis)],
+    ["log.vkey", utf8(`${vkey}\n`)],
+    ["checkpoint", utf8(signNote(formatCheckpoint({ origin, size: 1, root }), signer))],
+    ["tile/entries/000.p/1", bundle([record])],
+    ["tile/0/000.p/1", root],
+    ["bodies/000.jsonl", utf8(`${formatBodyLine({ index: 0, salt, body })}\n`)],
+  ])
+}
+
+function failureOf(files: ReadonlyMap<string, Uint8Array>): string {
+  const verdict = verifyExport((path) => files.get(path), { trustedKeys: [vkey] })
+  return verdict.verdict === "refuted" ? verdict.failure : verdict.verdict
+}
+
+const body = { receipt: "rcp_1", v: 1, workspaceId: "acme" }
+
+test("a body of an export is of the version that is known here, and of the ledger's workspace", () => {
+  assert.equal(failureOf(exportOf(body)), "genuine")
+  assert.equal(failureOf(exportOf({ ...body, v: 2 })), "content")
+  assert.equal(failureOf(exportOf({ ...body, workspaceId: "umbra" })), "content")
+})
+
+test("what it seals is sealed by the rules, also where nothing is disclosed", () => {
+  assert.equal(failureOf(exportOf({ ...body, _sd: [] })), "disclosures")
+})
+
+test("a last line without its newline is none", () => {
+  const files = exportOf(body)
+  const lines = files.get("bodies/000.jsonl") ?? assert.fail()
+  assert.equal(failureOf(files.set("bodies/000.jsonl", lines.subarray(0, -1))), "content")
+  // Nor is it what lies beyond the checkpoint.
+  const torn = Uint8Array.from([...lines, ...utf8('{"body":"{}","index":1')])
+  assert.equal(failureOf(files.set("bodies/000.jsonl", torn)), "content")
+})
