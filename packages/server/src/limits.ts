@@ -129,7 +129,7 @@ export interface Limits {
   /** Of one address: a person mistypes a few times, a program that guesses does not stop. */
   readonly failedLoginsPerMinute: number
   /**
-   * From a request's arrival to a refusal that must not tell whether there is what it names: longer than the look-ups, which take more or less
+   * From the first look-up to a refusal that must not tell whether there is what it names: longer than the look-ups, which take more or less
    * time for what there is, and too short for people to notice.
    */
   readonly refusalMs: number

@@ -112,7 +112,7 @@ export interface MountOptions<Access, Caller> {
   readonly turn?: (caller: Caller, endpoint: Endpoint<Access, Caller>, bytes: number) => Promise<void> | undefined
   /** At which large bodies are worked on. All at once, if absent. */
   readonly pace?: Pace
-  /** Begun when a request arrives: a refusal that could tell by its time what there is waits for it. Undefined: no refusal of this endpoint could. */
+  /** Begun before an endpoint looks anything up: its refusals that could tell by their time what there is wait for it. Undefined: none could. */
   readonly refusalTime?: (endpoint: Endpoint<Access, Caller>) => Promise<void> | undefined
   /** What to say to a caller for whom the path names nothing that could exist. Not found, if absent. */
   readonly unknownResource?: (caller: Caller, workspaceId?: string) => LedgerError
@@ -194,7 +194,7 @@ function handlerOf<Access, Caller>(endpoint: Endpoint<Access, Caller>, options: 
     const body = isLarge ? await readLarge(bytes) : checks.body?.(bytes)
     const { requestId, receivedAtMs } = incoming
     const call = { caller, params, query, headers, body, incoming, bodyBytes: bytes.length, requestId, receivedAtMs, context }
-    return await endpoint.handle({ ...call, pace: isLarge ? pace : unpaced })
+    return await refusedInTime(options.refusalTime?.(endpoint), () => endpoint.handle({ ...call, pace: isLarge ? pace : unpaced }))
   }
 
   const serve = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
@@ -212,13 +212,20 @@ function handlerOf<Access, Caller>(endpoint: Endpoint<Access, Caller>, options: 
   }
 
   return (request: FastifyRequest, reply: FastifyReply): void => {
-    // Not when it is refused: then the time that the look-ups took would be in the answer's again.
-    const time = options.refusalTime?.(endpoint)
-    serve(request, reply).catch(async (error: unknown) => {
-      if (time !== undefined && error instanceof LedgerError && hiding.has(error.code)) await time
+    serve(request, reply).catch((error: unknown) => {
       const refusal = refusalOf(error, (fault) => log.error({ err: fault, requestId: request.id }, "a request failed"))
       sendRefusal(reply.headers(cors), refusal)
     })
+  }
+}
+
+/** The time has begun before anything is looked up: begun at the refusal, it would end later where the look-ups took longer. */
+async function refusedInTime(time: Promise<void> | undefined, handle: () => Answer | Promise<Answer>): Promise<Answer> {
+  try {
+    return await handle()
+  } catch (error) {
+    if (error instanceof LedgerError && hiding.has(error.code)) await time
+    throw error
   }
 }
 
