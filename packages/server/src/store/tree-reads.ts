@@ -84,10 +84,6 @@ export async function isPrefix(kept: Kept, log: Log, first: SignedTree, whole: S
   return false
 }
 
-export async function readInclusion(kept: Kept, log: Log, index: number, size: number): Promise<readonly Uint8Array[]> {
-  return inclusionProof(index, size, await readNodes(inclusionNodes(index, size), madeTiles(kept, log)), sha256)
-}
-
 /** The root of the first `size` entries, also of a tree that has grown beyond them. */
 export async function readRoot(kept: Kept, log: Log, size: number): Promise<Uint8Array> {
   return rootOf(size, await readNodes(rootNodes(size), madeTiles(kept, log)), sha256)
