@@ -5,7 +5,7 @@
 import { canonicalize, equalJson, toHex, utf8, type Json, type JsonObject } from "@tallystick/proof"
 import { sha256 } from "../sha256.ts"
 import { every } from "../store/every.ts"
-import type { Document, Registry } from "../store/store.ts"
+import type { Document, Listed, Registry } from "../store/store.ts"
 import { commitmentTo } from "../workspace/credential.ts"
 import type { Fault } from "./fault.ts"
 import { keyOf, looked, partsOf, setupOf, type Looked, type Made, type Registered } from "./registered.ts"
@@ -68,16 +68,16 @@ export async function compareRegistry(
   return { faults, uncommitted }
 }
 
-function placeOf({ id, value }: Document): string {
+function placeOf({ id, value }: Listed): string {
   return "purpose" in value ? setupOf(value.memberId, value.purpose) : id
 }
 
-function isCredential({ value }: Document): boolean {
+function isCredential({ value }: Listed): boolean {
   return ("mac" in value || "password" in value) && !("revokedAt" in value)
 }
 
 /** The first member that is not what the acts made it. */
-function otherMember({ members }: Made, { id, value }: Document): string | undefined {
+function otherMember({ members }: Made, { id, value }: Listed): string | undefined {
   // Whatever kind a document is of, it was read as JSON.
   const kept = value as unknown as JsonObject
   const now: Readonly<Record<string, Json | undefined>> = {
@@ -96,7 +96,7 @@ function otherMember({ members }: Made, { id, value }: Document): string | undef
   return "sections" in value && toHex(sha256(utf8(canonicalize(value.sections)))) !== value.sectionHash ? "text" : undefined
 }
 
-function derived(value: Document["value"]): Readonly<Record<string, Json>> {
+function derived(value: Listed["value"]): Readonly<Record<string, Json>> {
   const recognisedBy = "mac" in value ? value.mac : "password" in value ? value.password : "sealed" in value ? value.sealed : undefined
   return {
     ...(recognisedBy === undefined ? {} : { commitment: commitmentTo(recognisedBy) }),

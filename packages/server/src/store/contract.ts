@@ -315,6 +315,19 @@ function registryStories(story: Story): void {
     assert.equal((await expectChain(served.journal, "acme")).size, 2)
   })
 
+  story("a list says how many entries a pack has, and not which", async ({ served }) => {
+    const sequences = Array.from({ length: 10_000 }, (_, at) => at + 1)
+    const about = { title: "T", createdAt: "2026-01-01T00:00:00.000Z", projectIds: ["p"], checkpoint: "signed", packHash: "00" }
+    const value = { ...about, sequences, policies: [{ projectId: "p", version: 1 }] }
+    await write(served, "acme", ["a"], [{ kind: "pack", workspace: "acme", id: "pack_1", version: 0, value }])
+    for (const workspace of ["acme", undefined]) {
+      const [listed] = await served.registry.list("pack", workspace, Number.MAX_SAFE_INTEGER, 10)
+      assert.deepEqual(listed?.value, { ...about, receiptCount: sequences.length })
+    }
+    assert.deepEqual((await served.registry.get("pack", "acme", "pack_1"))?.value, value)
+    await expectChain(served.journal, "acme")
+  })
+
   story("lists go back in the order of creation, page by page", async (store) => {
     for (let count = 1; count <= 7; count++) {
       const workspace = count % 3 === 0 ? "other" : "acme"

@@ -155,6 +155,11 @@ export interface PackDocument {
   readonly seal?: { readonly sequence: number; readonly checkpoint: string }
 }
 
+/** What a list says of a pack: how many entries it has, and not which. */
+export interface ListedPack extends Omit<PackDocument, "sequences" | "policies"> {
+  readonly receiptCount: number
+}
+
 /**
  * An account: a person who can sign in, as one realm knows them. The realm is the workspace whose admin made it, or the instance; the id is made of both, and of
  * the e-mail. All accounts live in the workspace `instance`.

@@ -1,7 +1,7 @@
 // All documents of a kind, page by page, newest first.
 
 import type { DocumentKind } from "./documents.ts"
-import type { Document, Registry } from "./store.ts"
+import type { Listed, Registry } from "./store.ts"
 
 const pageLength = 1000
 
@@ -10,7 +10,7 @@ export async function* every<K extends DocumentKind>(
   registry: Pick<Registry, "list">,
   kind: K,
   workspace: string | undefined,
-): AsyncGenerator<Document<K>> {
+): AsyncGenerator<Listed<K>> {
   for (let before = Number.MAX_SAFE_INTEGER; ;) {
     const page = await registry.list(kind, workspace, before, pageLength)
     yield* page

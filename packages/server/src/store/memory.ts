@@ -8,7 +8,21 @@ import type { DocumentKind } from "./documents.ts"
 import { createMemorySearch } from "./memory-search.ts"
 import { readLeaves } from "./tree-reads.ts"
 import { createUnfiled, joined } from "./unfiled.ts"
-import type { Audit, Change, Checkpoint, Document, FilingStore, Group, Head, Outcome, Store, Stored, Tree, WatchedStore } from "./store.ts"
+import type {
+  Audit,
+  Change,
+  Checkpoint,
+  Document,
+  FilingStore,
+  Group,
+  Head,
+  Listed,
+  Outcome,
+  Store,
+  Stored,
+  Tree,
+  WatchedStore,
+} from "./store.ts"
 import { upToBytes } from "./stored-bytes.ts"
 
 export interface MemoryStore {
@@ -95,7 +109,8 @@ export function openMemory(): MemoryStore {
           (document) => document.kind === kind && (workspace === undefined || document.workspace === workspace) && document.serial < before,
         )
         .toSorted((a, b) => b.serial - a.serial)
-        .slice(0, limit) as never,
+        .slice(0, limit)
+        .map(listed) as never,
     count: async (kind, workspace) =>
       documents.values().reduce((sum, one) => sum + (one.kind === kind && one.workspace === workspace ? 1 : 0), 0),
   }
@@ -177,4 +192,10 @@ function put<V>(map: Map<string, V>, key: string, make: () => V): V {
   const made = make()
   map.set(key, made)
   return made
+}
+
+function listed({ value, ...document }: Document): Listed {
+  if (!("sequences" in value)) return { ...document, value }
+  const { sequences, policies: _, ...pack } = value
+  return { ...document, value: { ...pack, receiptCount: sequences.length } }
 }

@@ -8,7 +8,7 @@
 // There is one writer for each: the program that serves appends to the journal, the one that watches writes the index, the one that
 // files writes the search.
 
-import type { Documents, DocumentKind } from "./documents.ts"
+import type { DocumentKind, Documents, ListedPack } from "./documents.ts"
 import type { Log } from "./epochs.ts"
 import type { Finder, Search } from "./search.ts"
 import type { SignedTree } from "./tree-reads.ts"
@@ -165,6 +165,11 @@ export interface Document<K extends DocumentKind = DocumentKind> {
   readonly value: Documents[K]
 }
 
+/** As it stands in a list. */
+export interface Listed<K extends DocumentKind = DocumentKind> extends Omit<Document<K>, "value"> {
+  readonly value: K extends "pack" ? ListedPack : Documents[K]
+}
+
 /** Puts a document, or removes it (`value` null), if it is still at `version`; 0 means that it must not exist. */
 export type Change = {
   readonly [K in DocumentKind]: {
@@ -184,7 +189,7 @@ export interface Registry {
    * Newest first, those with a serial below `before`: up to `limit`, fewer where they are large, none only where the list ends. Without a
    * workspace: those of all.
    */
-  list<K extends DocumentKind>(kind: K, workspace: string | undefined, before: number, limit: number): Promise<readonly Document<K>[]>
+  list<K extends DocumentKind>(kind: K, workspace: string | undefined, before: number, limit: number): Promise<readonly Listed<K>[]>
   /** How many of a kind a workspace has. */
   count(kind: DocumentKind, workspace: string): Promise<number>
 }

@@ -3,7 +3,7 @@
 import { Readable } from "node:stream"
 import type { Pack as WirePack, PackFilter } from "@tallystick/client/wire"
 import { LedgerError } from "../../error.ts"
-import type { Document } from "../../store/store.ts"
+import type { Document, Listed } from "../../store/store.ts"
 import { mayTouch, reachOf, type Principal } from "../../workspace/allow.ts"
 import { sequencesOf } from "../../workspace/pack-selection.ts"
 import { endpoint, permit, permitProject, permitWriting, type Service, type ServiceEndpoint } from "../service.ts"
@@ -52,7 +52,7 @@ export function packEndpoints(service: Service): readonly ServiceEndpoint[] {
         permit(caller, "read", workspaceId)
         const { id } = await service.workspaces.get(workspaceId)
         const read = (before: number, limit: number) => service.packs.list(id, before, limit)
-        const sees = reachOf(caller) === undefined ? undefined : (pack: Document<"pack">) => reaches(caller, pack)
+        const sees = reachOf(caller) === undefined ? undefined : (pack: Listed<"pack">) => reaches(caller, pack)
         const { items, nextCursor } = await service.lists.page(`${id}/packs`, query, read, sees)
         return { status: 200, body: { packs: items.map(packJson), nextCursor } }
       },
@@ -133,10 +133,12 @@ async function packFor(service: Service, caller: Principal, workspaceId: string,
   return pack
 }
 
-function reaches(caller: Principal, { value: { projectIds } }: Document<"pack">): boolean {
+function reaches(caller: Principal, { value: { projectIds } }: Document<"pack"> | Listed<"pack">): boolean {
   return projectIds.every((projectId) => mayTouch(caller, projectId))
 }
 
-function packJson({ id, workspace, value: { title, sequences, projectIds, packHash, createdAt } }: Document<"pack">): WirePack {
-  return { packId: id, workspaceId: workspace, title, receiptCount: sequences.length, projectIds, packHash, createdAt }
+function packJson({ id, workspace, value }: Document<"pack"> | Listed<"pack">): WirePack {
+  const { title, projectIds, packHash, createdAt } = value
+  const receiptCount = "sequences" in value ? value.sequences.length : value.receiptCount
+  return { packId: id, workspaceId: workspace, title, receiptCount, projectIds, packHash, createdAt }
 }

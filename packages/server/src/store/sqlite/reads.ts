@@ -117,8 +117,12 @@ export function documentReads(journal: DatabaseSync) {
   const columns = "serial, kind, workspace, id, version, value FROM documents"
   const one = journal.prepare(`SELECT ${columns} WHERE kind = ? AND workspace = ? AND id = ?`)
   const byId = journal.prepare(`SELECT ${columns} WHERE kind = ? AND id = ? LIMIT 1`)
-  const ofWorkspace = journal.prepare(`SELECT ${columns} WHERE kind = ? AND workspace = ? AND serial < ? ORDER BY serial DESC LIMIT ?`)
-  const ofAll = journal.prepare(`SELECT ${columns} WHERE kind = ? AND serial < ? ORDER BY serial DESC LIMIT ?`)
+  // Of a pack the list does not have the ten thousand numbers.
+  const listedValue = `CASE kind WHEN 'pack' THEN
+    json_set(json_remove(value, '$.sequences', '$.policies'), '$.receiptCount', json_array_length(value, '$.sequences')) ELSE value END AS value`
+  const listed = `serial, kind, workspace, id, version, ${listedValue} FROM documents`
+  const ofWorkspace = journal.prepare(`SELECT ${listed} WHERE kind = ? AND workspace = ? AND serial < ? ORDER BY serial DESC LIMIT ?`)
+  const ofAll = journal.prepare(`SELECT ${listed} WHERE kind = ? AND serial < ? ORDER BY serial DESC LIMIT ?`)
   const count = journal.prepare("SELECT count(*) AS count FROM documents WHERE kind = ? AND workspace = ?")
   return {
     get: (kind: DocumentKind, workspace: string, id: string) => documentOf(one.get(kind, workspace, id)),
