@@ -119,14 +119,11 @@ test("a batch of 8 MiB that is refused", async () => {
 
 test("a batch of 8 MiB that is taken, or refused event by event", async () => {
   // Not "deep nesting": the collector takes longer than this over eight million arrays (docs/decisions.md, "Large bodies").
-  for (const [name, where] of [
-    ["small objects", "metadata"],
-    ["short names", "metadata"],
-    ["short names", "actor"],
-  ] as const) {
-    for (const items of [1000, 31])
-      await expectNoStall(`${items} events, ${name} in ${where}`, "/v1/events/batch", () => batchOf(items, shape(name), where), [202])
-  }
+  for (const [items, name, where] of [
+    [1000, "small objects", "metadata"],
+    [31, "short names", "actor"],
+  ] as const)
+    await expectNoStall(`${items} events, ${name} in ${where}`, "/v1/events/batch", () => batchOf(items, shape(name), where), [202])
   const wrong = Array.from({ length: 31 }, () => eventWith(shape("short names")(eventBytes - 1000), "event"))
   await expectNoStall("unknown fields by the thousand", "/v1/events/batch", () => `{"events":[${wrong.join(",")}]}`, [202])
   const event = JSON.stringify({ ...eventFor(acme.id), idempotencyKey: crypto.randomUUID() })

@@ -134,3 +134,15 @@ test("when too much waits, the workspace with the most loses its newest, and no 
     ["greedy 1", "acme 1", "beta 1", "greedy 2", "greedy 3"],
   )
 })
+
+test("where everybody waits with one, the newcomer is refused, and nobody who came before", async () => {
+  const { ask, end, under, soon, outcomes } = openWork({ atOnceMax: 1, waitingMax: 2 })
+  for (const name of ["busy 1", "acme 1", "beta 1", "gamma 1", "delta 1"]) ask(name)
+  await soon()
+  assert.deepEqual(
+    [...outcomes],
+    ["gamma 1", "delta 1"].map((name) => [name, "overloaded"]),
+  )
+  while (under().length > 0) await end(under()[0] ?? "")
+  assert.deepEqual([outcomes.get("acme 1"), outcomes.get("beta 1")], ["done", "done"])
+})

@@ -161,9 +161,10 @@ function moveToEnd<T>(queues: Map<string, T>, workspace: string): void {
   if (queue !== undefined && queues.delete(workspace)) queues.set(workspace, queue)
 }
 
+/** Of several that are as long, the one whose turn is last: who has waited longest is not refused for a newcomer. */
 function longest(queues: ReadonlyMap<string, ReadonlySet<Waiting>>): ReadonlySet<Waiting> {
   let found: ReadonlySet<Waiting> = new Set()
-  for (const queue of queues.values()) if (queue.size > found.size) found = queue
+  for (const queue of queues.values()) if (queue.size >= found.size) found = queue
   return found
 }
 

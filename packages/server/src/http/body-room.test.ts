@@ -31,7 +31,9 @@ test("nobody takes the room from all others, and what is given back is there aga
   room({ kind: "instance" }, from("")).take(50)
   for (const workspace of ["b", "c"]) assert.equal(fill(() => room(key(workspace), from("")), 50).length, 5)
   assert.equal(fill(() => room(key("d"), from("")), 50).length, 4, "as far as it goes")
-  assert.equal(fill(() => room(key("e"), from("")), 50).length, 0)
+  const first = fill(() => room(key("e"), from("")), 50)
+  assert.equal(first.length, 1, "one at a time goes on, whatever the others do")
+  for (const hold of first) hold.release()
   for (const hold of acme) {
     hold.release()
     hold.release()
@@ -47,4 +49,12 @@ test("strangers have a room of their own, shared between networks; a first body 
   for (const at of [2, 3]) room(undefined, from(`192.0.2.${at}`)).take(30)
   assert.equal(fill(() => room(undefined, from("192.0.2.4")), 10).length, 0)
   assert.equal(fill(() => room(key("acme"), from("192.0.2.1")), 50).length, 5, "those who are known are not concerned")
+})
+
+test("announced batches leave room for events, also of their own workspace", () => {
+  const room = createBodyRoom({ ...limits, bodyBytesAtOnceMax: 3200, eventBytesMax: 50 })
+  for (const workspace of ["acme", "b", "c"]) assert.equal(fill(() => room(key(workspace), from("")), 100).length, 7)
+  assert.equal(fill(() => room(key("d"), from("")), 100).length, 7, "all that batches may take")
+  assert.equal(fill(() => room(key("e"), from("")), 100).length, 0)
+  for (const workspace of ["acme", "e"]) assert.equal(fill(() => room(key(workspace), from("")), 50).length > 0, true, workspace)
 })
