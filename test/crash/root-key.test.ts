@@ -111,3 +111,24 @@ test(
     await expect({ TALLYSTICK_ROOT_KEY: fresh }, [fresh], 200)
   },
 )
+
+test("tokens that would live on are not said to have ended: the given key must be another one", { timeout: 60_000 }, async () => {
+  await using service = await startProgram({ environment: { TALLYSTICK_ROOT_KEY: old } })
+  const { data } = service
+  const made = await mint(service)
+  assert.equal(await service.end(), 0)
+  const revoke = (keys: Readonly<Record<string, string>>) =>
+    runProgram(["root-key", "rotate", "--revoke-tokens"], { TALLYSTICK_DATA: data, ...keys })
+  for (const keys of [{ TALLYSTICK_ROOT_KEY: old }, { TALLYSTICK_ROOT_KEY: fresh, TALLYSTICK_ROOT_KEY_PREVIOUS: old }]) {
+    const { code, output, log } = await revoke(keys)
+    assert.deepEqual([code, output], [1, ""], log)
+    assert.match(log, /^tallystick: an instance key that is given has made tokens[^\n]* set TALLYSTICK_ROOT_KEY to a new one/)
+  }
+  const { code, log } = await revoke({ TALLYSTICK_ROOT_KEY: fresh })
+  assert.equal(code, 0, log)
+  await using after = await startProgram({ data, environment: { TALLYSTICK_ROOT_KEY: fresh } })
+  assert.deepEqual(await rotations(after), ["revoked"], "what is refused is not recorded")
+  assert.equal(await made.answer(after), "token_revoked")
+  await expectChain(after.client(made.reader.bearer), made.id)
+  assert.equal(await after.end(), 0)
+})

@@ -22,6 +22,7 @@ export async function runRotateRootKey({ environment, revokesTokens, say }: Root
     ...aloneOptionsOf(config),
     secrets: { secret, previous: previousSecret },
     previous: revokesTokens ? undefined : goingKey(config),
+    given: [config.rootKey, config.previousRootKey].filter((key) => key !== undefined),
   })
   // Last: cut short before, the key is still the one before, and all that it has made lives.
   if (config.rootKey === undefined) replaceRootKey(config, makeRootKey())

@@ -3,18 +3,22 @@
 
 import { isoTime, systemClock } from "../clock.ts"
 import { StartError } from "../error.ts"
-import { instanceKeyName } from "../keyring.ts"
+import { instanceKeyName, type Keyring } from "../keyring.ts"
 import { openStopped } from "../store/open.ts"
+import type { Registry } from "../store/store.ts"
 import { actSaid, recordPlanned } from "../workspace/acts.ts"
 import { instanceWorkspace } from "../workspace/allow.ts"
 import { instanceOf, makeInstance } from "../workspace/opening.ts"
 import { keptKeyring, keyringChange, openKeyring, type GivenSecrets } from "../workspace/opening-keyring.ts"
 import { administrationOf, alone, type AloneOptions } from "./alone.ts"
+import { mintersOut } from "./minters.ts"
 
 export interface RotateRootKeyOptions extends AloneOptions {
   readonly secrets: GivenSecrets
   /** The instance key that goes, whose tokens live on; undefined: they end, and so do those of all that went before. */
   readonly previous: string | undefined
+  /** The instance keys that are given, and good from now on. */
+  readonly given: readonly string[]
 }
 
 /** Until it returns, the key before is the good one: what is recorded here takes nothing from it. */
@@ -25,9 +29,10 @@ export async function rotateRootKey(options: RotateRootKeyOptions): Promise<void
     const { registry } = store
     const keyring = await openKeyring(registry, options.secrets)
     if (keyring.before !== undefined) throw new StartError("the secret is being rotated: have `tallystick secret rotate` end that first")
+    const { previous, given } = options
+    if (previous === undefined) await assertNew(registry, keyring, given)
     const { ledger, workspaces } = administrationOf(options, store, keyring)
     await makeInstance(registry, workspaces)
-    const { previous } = options
     const instanceKeys = previous === undefined ? [] : [...new Set([...keyring.instanceKeys, instanceKeyName(keyring.secret, previous)])]
     await recordPlanned(ledger, await instanceOf(workspaces), async () => {
       const nowMs = systemClock.now()
@@ -38,4 +43,13 @@ export async function rotateRootKey(options: RotateRootKeyOptions): Promise<void
       return { said: [actSaid({ kind: "instance" }, "security.instance_key.rotate", target, about, nowMs)], changes: [change] }
     })
   })
+}
+
+/** What a key has made lives as long as the key is given, whatever is recorded. */
+async function assertNew(registry: Registry, keyring: Keyring, given: readonly string[]): Promise<void> {
+  const known = new Set([...(await mintersOut(registry)), ...keyring.instanceKeys])
+  if (given.some((key) => known.has(instanceKeyName(keyring.secret, key))))
+    throw new StartError(
+      "an instance key that is given has made tokens, and they would live on with it: set TALLYSTICK_ROOT_KEY to a new one, without TALLYSTICK_ROOT_KEY_PREVIOUS",
+    )
 }
