@@ -152,6 +152,35 @@ test("nobody takes an e-mail from the person who has it, and nobody is shown tha
   ])
 })
 
+test("an invitation by the instance is not for an admin of the workspace to take up, and one by the workspace is", async () => {
+  const adminKey = await makeKey(service, acme.id, { scopes: ["admin"] })
+  const adminMember = await join(service, acme.path, "admin", "asks-again@example.com")
+  const email = "pending@example.com"
+  const [here, there] = [await invite(acme.path, email), await invite(other.path, email, "admin")]
+  assert.equal(here.id, there.id)
+  const own = await invite(acme.path, "pending-own@example.com", "viewer", adminKey)
+  const again = { ask: `POST ${membersPath}/${here.id}/setup`, send: {} }
+  const ownAgain = { ask: `POST ${membersPath}/${own.id}/setup`, send: {}, gets: 201 }
+  await expectRows([
+    { as: adminKey, ...again, gets: "403 insufficient_scope" },
+    { as: adminMember, ...again, gets: "403 insufficient_scope" },
+    { as: adminKey, ...ownAgain },
+    { as: adminMember, ...ownAgain },
+    { as: root, ...ownAgain },
+  ])
+  // What was refused has ended nothing.
+  assert.equal((await takeUp(here.token)).status, 200)
+  assert.equal((await takeUp(there.token)).status, 200)
+  // The same of somebody who has an account: nobody else tries its password.
+  const third = await makeWorkspace(service)
+  const { id } = await invite(third.path, email)
+  const thirdKey = await makeKey(service, third.id, { scopes: ["admin"] })
+  await expectRows([
+    { as: thirdKey, ask: `POST ${third.path}/members/${id}/setup`, send: {}, gets: "403 insufficient_scope" },
+    { as: first, ask: `POST ${third.path}/members/${id}/setup`, send: {}, gets: 201 },
+  ])
+})
+
 test("of a person who belongs to several workspaces by several admins, a sign-in opens what the password is of", async () => {
   const third = await makeWorkspace(service)
   const [email, same, lone] = ["thrice@example.com", "the same in two of them", "another one in the third"]

@@ -31,6 +31,8 @@ export interface Members {
   invite(by: Principal, workspace: Document<"workspace">, invitation: Invitation): Promise<Invited>
   /** Another token for an invitation that nobody has taken up; the one before ends. */
   inviteAgain(by: Principal, workspace: Document<"workspace">, id: string): Promise<Invited>
+  /** Whether the account is, or will be, of this workspace's realm. */
+  isOfWorkspace(membership: Document<"membership">): boolean
   /** Refuses with `not_found`. */
   get(workspace: string, id: string): Promise<Document<"membership">>
   list(workspace: string, before: number, limit: number): Promise<readonly Document<"membership">[]>
@@ -59,6 +61,7 @@ export function createMembers({ registry, ledger, clock, keyring, limits }: Memb
 
   return {
     get,
+    isOfWorkspace: ({ id, workspace, value }) => id === idOf(value.email, workspace),
     list: (workspace, before, limit) => registry.list("membership", workspace, before, limit),
 
     async invite(by, workspace, { email, name, role }) {

@@ -87,8 +87,8 @@ export function memberEndpoints(service: Service): readonly ServiceEndpoint[] {
         const workspace = await service.workspaces.get(workspaceId)
         const member = await service.members.get(workspaceId, memberId)
         const isInvited = member.value.joinedAt === undefined
-        // The account is not the workspace's: whoever could set its password would be that member in all other workspaces too.
-        if (!isInvited) permit(caller, "preside")
+        // An account of the instance is not the workspace's: whoever could set its password would be that member in all other workspaces too.
+        if (!isInvited || !service.members.isOfWorkspace(member)) permit(caller, "preside")
         permitWriting(service, isInvited ? workspaceId : instanceWorkspace)
         const { token } = isInvited
           ? await service.members.inviteAgain(caller, workspace, memberId)
