@@ -132,3 +132,44 @@ test("tokens that would live on are not said to have ended: the given key must b
   await expectChain(after.client(made.reader.bearer), made.id)
   assert.equal(await after.end(), 0)
 })
+
+test(
+  "a key that is mistaken for the one before ends no tokens: both rotations refuse it, and keep nothing",
+  { timeout: 60_000 },
+  async () => {
+    await using service = await startProgram({ environment: { TALLYSTICK_ROOT_KEY: old } })
+    const { data } = service
+    const made = await mint(service)
+    assert.equal(await service.end(), 0)
+    const secret = await readFile(join(data, "secret"), "utf8")
+    const refusals = [
+      { command: "root-key", keys: { TALLYSTICK_ROOT_KEY: fresh, TALLYSTICK_ROOT_KEY_PREVIOUS: `${old}-mistyped` } },
+      { command: "secret", keys: { TALLYSTICK_ROOT_KEY: `${old}-mistyped` } },
+    ]
+    for (const { command, keys } of refusals) {
+      const { code, output, log } = await runProgram([command, "rotate"], { TALLYSTICK_DATA: data, ...keys })
+      assert.deepEqual([code, output], [1, ""], log)
+      assert.match(
+        log,
+        new RegExp(`^tallystick: ${Object.keys(keys).at(-1)} is not the instance key that has made the tokens that are out`),
+      )
+      assert.equal(await readFile(join(data, "secret"), "utf8"), secret)
+    }
+    const next = "a-third-instance-key-that-makes-nothing"
+    const rotations = [
+      ["secret", { TALLYSTICK_ROOT_KEY: old }],
+      // The tokens are of a former secret by now, or of a former key: a key that has made none of them is as good as any.
+      ["root-key", { TALLYSTICK_ROOT_KEY: fresh, TALLYSTICK_ROOT_KEY_PREVIOUS: old }],
+      ["root-key", { TALLYSTICK_ROOT_KEY: next, TALLYSTICK_ROOT_KEY_PREVIOUS: fresh }],
+      ["secret", { TALLYSTICK_ROOT_KEY: next }],
+    ] as const
+    for (const [command, keys] of rotations) {
+      const { code, log } = await runProgram([command, "rotate"], { TALLYSTICK_DATA: data, ...keys })
+      assert.equal(code, 0, log)
+    }
+    await using after = await startProgram({ data, environment: { TALLYSTICK_ROOT_KEY: next } })
+    assert.equal(await made.answer(after), 200)
+    await expectChain(after.client(made.reader.bearer), made.id)
+    assert.equal(await after.end(), 0)
+  },
+)

@@ -121,6 +121,30 @@ test(
   },
 )
 
+test("a secret that is set already, before one that never was, is not taken for one that is rotated", { timeout: 60_000 }, async () => {
+  await using service = await startProgram()
+  const { data, rootKey } = service
+  await makeWorkspace(service)
+  assert.equal(await service.end(), 0)
+  const [old, fresh] = [(await readFile(join(data, "secret"), "utf8")).trim(), hex()]
+  const rotate = (now: string, previous: string) =>
+    runProgram(["secret", "rotate"], {
+      TALLYSTICK_DATA: data,
+      TALLYSTICK_ROOT_KEY: rootKey,
+      TALLYSTICK_SECRET: now,
+      TALLYSTICK_SECRET_PREVIOUS: previous,
+    })
+  const exchanged = await rotate(old, fresh)
+  assert.deepEqual([exchanged.code, exchanged.output], [1, ""], exchanged.log)
+  assert.match(
+    exchanged.log,
+    /^tallystick: TALLYSTICK_SECRET is the secret of this data already, and TALLYSTICK_SECRET_PREVIOUS never was: /,
+  )
+  assert.match((await rotate(fresh, old)).output, /^The secret is another one, generation 2/)
+  assert.match((await rotate(fresh, old)).output, /^There is nothing to rotate/, "run twice, it says that it is over")
+  assert.equal((await rotate(fresh, hex())).code, 1)
+})
+
 test(
   "killed after any of its steps, the service goes on with both, either alone is told what to do, and it ends",
   { timeout: 240_000 },

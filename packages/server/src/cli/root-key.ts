@@ -5,6 +5,7 @@ import { ConfigError, readConfig, type Config } from "../config.ts"
 import { StartError } from "../error.ts"
 import { knownRootKey, knownSecrets, makeRootKey, replaceRootKey, rootKeyPath } from "../keep.ts"
 import { aloneOptionsOf } from "../upkeep/alone.ts"
+import type { KeepingKey } from "../upkeep/minters.ts"
 import { rotateRootKey } from "../upkeep/rotate-root-key.ts"
 
 export interface RootKeyCommand {
@@ -38,14 +39,14 @@ export async function runRotateRootKey({ environment, revokesTokens, say }: Root
   )
 }
 
-function goingKey(config: Config): string {
+function goingKey(config: Config): KeepingKey {
   const { rootKey, previousRootKey } = config
   if (rootKey !== undefined) {
     if (previousRootKey === undefined || previousRootKey === rootKey)
       throw new ConfigError("TALLYSTICK_ROOT_KEY_PREVIOUS must be the instance key before, and TALLYSTICK_ROOT_KEY the new one")
-    return previousRootKey
+    return { rootKey: previousRootKey, from: "TALLYSTICK_ROOT_KEY_PREVIOUS" }
   }
   const kept = knownRootKey(config)
   if (kept === undefined) throw new StartError(`TALLYSTICK_ROOT_KEY is not set, and ${rootKeyPath(config)} is not there`)
-  return kept
+  return { rootKey: kept, from: rootKeyPath(config) }
 }

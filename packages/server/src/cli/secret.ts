@@ -25,7 +25,7 @@ export async function runRotateSecret({ environment, say, progress }: SecretComm
     rotateSecret({
       ...(isKept ? keptSecrets(config) : givenSecrets(config)),
       ...aloneOptionsOf(config),
-      rootKey,
+      rootKey: { rootKey, from: config.rootKey === undefined ? rootKeyPath(config) : "TALLYSTICK_ROOT_KEY" },
       keep: isKept ? (secrets) => replaceSecrets(config, secrets) : () => {},
       progress: (step) => progress?.(step),
     }),

@@ -1,6 +1,8 @@
 // Which instance keys have tokens out. A key itself is nowhere in the data: what it has made tells whether it is the one that is meant.
 
 import { systemClock } from "../clock.ts"
+import { StartError } from "../error.ts"
+import { instanceKeyName, type Keyring } from "../keyring.ts"
 import { every } from "../store/every.ts"
 import type { Registry } from "../store/store.ts"
 
@@ -13,4 +15,23 @@ export async function mintersOut(registry: Registry): Promise<ReadonlySet<string
     if (minter.kind === "instance" && revokedAt === undefined && Date.parse(expiresAt) > nowMs) names.add(minter.mac)
   }
   return names
+}
+
+/** A key that keeps what it has made. */
+export interface KeepingKey {
+  readonly rootKey: string
+  /** The setting or the file that it is from. */
+  readonly from: string
+}
+
+/** A mistaken key would keep nothing, and what the right one has made would end without a word. */
+export async function assertMinter(registry: Registry, keyring: Keyring, { rootKey, from }: KeepingKey): Promise<void> {
+  const out = await mintersOut(registry)
+  const name = instanceKeyName(keyring.secret, rootKey)
+  if (out.has(name) || keyring.instanceKeys.includes(name)) return
+  // What former keys have made lives on in any case, and says nothing of this one.
+  if (out.difference(new Set(keyring.instanceKeys)).size > 0)
+    throw new StartError(
+      `${from} is not the instance key that has made the tokens that are out, and they would end: give the one that the service ran with; if that is lost, they have ended already: revoke each of them, and run this again`,
+    )
 }

@@ -11,12 +11,12 @@ import { instanceWorkspace } from "../workspace/allow.ts"
 import { instanceOf, makeInstance } from "../workspace/opening.ts"
 import { keptKeyring, keyringChange, openKeyring, type GivenSecrets } from "../workspace/opening-keyring.ts"
 import { administrationOf, alone, type AloneOptions } from "./alone.ts"
-import { mintersOut } from "./minters.ts"
+import { assertMinter, mintersOut, type KeepingKey } from "./minters.ts"
 
 export interface RotateRootKeyOptions extends AloneOptions {
   readonly secrets: GivenSecrets
   /** The instance key that goes, whose tokens live on; undefined: they end, and so do those of all that went before. */
-  readonly previous: string | undefined
+  readonly previous: KeepingKey | undefined
   /** The instance keys that are given, and good from now on. */
   readonly given: readonly string[]
 }
@@ -30,10 +30,11 @@ export async function rotateRootKey(options: RotateRootKeyOptions): Promise<void
     const keyring = await openKeyring(registry, options.secrets)
     if (keyring.before !== undefined) throw new StartError("the secret is being rotated: have `tallystick secret rotate` end that first")
     const { previous, given } = options
-    if (previous === undefined) await assertNew(registry, keyring, given)
+    await (previous === undefined ? assertNew(registry, keyring, given) : assertMinter(registry, keyring, previous))
     const { ledger, workspaces } = administrationOf(options, store, keyring)
     await makeInstance(registry, workspaces)
-    const instanceKeys = previous === undefined ? [] : [...new Set([...keyring.instanceKeys, instanceKeyName(keyring.secret, previous)])]
+    const instanceKeys =
+      previous === undefined ? [] : [...new Set([...keyring.instanceKeys, instanceKeyName(keyring.secret, previous.rootKey)])]
     await recordPlanned(ledger, await instanceOf(workspaces), async () => {
       const nowMs = systemClock.now()
       const kept = await keptKeyring(registry)

@@ -8,6 +8,7 @@ import { isoTime, systemClock } from "../clock.ts"
 import { StartError } from "../error.ts"
 import { generationOf, idempotencyAnew, nextKeyring, sealAnew, type Keyring } from "../keyring.ts"
 import type { Ledger } from "../ledger/ledger.ts"
+import { deriveKey } from "../secrets.ts"
 import { epochsOf } from "../store/epochs.ts"
 import { logKeysMax } from "../store/log-keys.ts"
 import { every } from "../store/every.ts"
@@ -21,12 +22,13 @@ import { instanceOf, makeInstance } from "../workspace/opening.ts"
 import { keptKeyring, keyringChange, openKeyring } from "../workspace/opening-keyring.ts"
 import { passwordAnew } from "../workspace/sealed-passwords.ts"
 import { administrationOf, alone, type AloneOptions } from "./alone.ts"
+import { assertMinter, type KeepingKey } from "./minters.ts"
 
 export interface RotateSecretOptions extends AloneOptions {
   /** The new one, and the one before it. */
   readonly secret: Uint8Array
   readonly previous: Uint8Array
-  readonly rootKey: string
+  readonly rootKey: KeepingKey
   /** Has the next start know these, the newest first. */
   readonly keep: (secrets: readonly Uint8Array[]) => void
   /** Is told of each step that is on the disk. */
@@ -60,13 +62,31 @@ export async function rotateSecret(options: RotateSecretOptions): Promise<Secret
   return { generation: isNewest ? keyring.generation : keyring.generation + 1, wasOver }
 }
 
-async function look({ data, secret, previous }: RotateSecretOptions): Promise<Keyring> {
+async function look({ data, secret, previous, rootKey }: RotateSecretOptions): Promise<Keyring> {
   const store = openStopped(data)
   try {
-    return await openKeyring(store.registry, { secret, previous })
+    const keyring = await openKeyring(store.registry, { secret, previous })
+    if (keyring.before !== undefined) return keyring
+    if (!equalBytes(keyring.secret, secret)) await assertMinter(store.registry, keyring, rootKey)
+    // As where the two were exchanged: nobody would hear that nothing was rotated.
+    else if (!equalBytes(previous, secret) && !isFormer(keyring, previous) && (await hasKeys(store.registry)))
+      throw new StartError(
+        "TALLYSTICK_SECRET is the secret of this data already, and TALLYSTICK_SECRET_PREVIOUS never was: to rotate, set TALLYSTICK_SECRET to the new one and TALLYSTICK_SECRET_PREVIOUS to the one of this data",
+      )
+    return keyring
   } finally {
     await store.close()
   }
+}
+
+/** Where nothing was sealed, any secret is the one of the data. */
+async function hasKeys(registry: Registry): Promise<boolean> {
+  return (await registry.list("log-key", undefined, Number.MAX_SAFE_INTEGER, 1)).length > 0
+}
+
+function isFormer({ peppers }: Keyring, secret: Uint8Array): boolean {
+  const pepper = deriveKey(secret, "token pepper")
+  return peppers.some((one) => equalBytes(one, pepper))
 }
 
 /** The keyring of the new generation. From here on, what is made is sealed under the new secret. */
@@ -75,7 +95,7 @@ async function begun(options: RotateSecretOptions, store: Store, keyring: Keyrin
   const { registry } = store
   const { ledger, workspaces } = administrationOf(options, store, keyring)
   await makeInstance(registry, workspaces)
-  const next = nextKeyring(keyring, options.secret, options.rootKey)
+  const next = nextKeyring(keyring, options.secret, options.rootKey.rootKey)
   await recordPlanned(ledger, await instanceOf(workspaces), async () => {
     const { change, recorded } = keyringChange(next, await keptKeyring(registry), undefined)
     return { said: [said("rotate", { ...recorded })], changes: [change] }
