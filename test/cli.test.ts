@@ -146,6 +146,8 @@ test("verify: what no hash covers is named, and what contradicts itself is not g
   await using service = await startProgram()
   const workspace = await makeWorkspace(service)
   const { answer, page, packJson, vkey } = await evidence(service, workspace)
+  const systemPage = (await workspace.reader.get(`${workspace.path}/events?include=proof&projectId=system`)).json()
+  assert.ok(systemPage.events.length >= 2)
   await service.end()
   await using folder = await makeFolder()
   const verified = async (name: string, content: unknown) => {
@@ -171,6 +173,12 @@ test("verify: what no hash covers is named, and what contradicts itself is not g
     [text.replace('"integrity":"verified"', '"integrity":"broken"'), /entry\.integrity/],
     [{ ...page, returned: 2 }, /page does not hold, in returned: expected 1, found 2/],
     [{ ...page, nextCursor: 0 }, /page does not hold, in nextCursor/],
+    [{ ...answer, entry: { ...answer.entry, action: "x.y" }, events: page.events }, /a page and an answer about a receipt at once/],
+    [{ ...page, events: [page.events[0], page.events[0]], returned: 2 }, /page does not hold, in events\[1\]: an entry stands once/],
+    [
+      { ...systemPage, events: systemPage.events.toReversed(), nextCursor: systemPage.events[0].sequence },
+      /page does not hold, in events\[1\]/,
+    ],
     [packJson.replace(/"README\.txt":"./, '"README.txt":"x'), /manifest does not hold/],
   ]
   for (const [content, expected] of wrong) {
@@ -236,6 +244,11 @@ test("verify: a file that never ends, waits, is too large or lies elsewhere is n
     join(dirname(service.data), "endless"),
   ])
   assert.deepEqual([code, /does not hold together/.test(output)], [1, true], output)
+  for (const genesis of ['{"toString":1}', `${"[".repeat(100_000)}${"]".repeat(100_000)}`]) {
+    const epochs = await folder.file("epochs.json", `{"epochs":[{"genesis":${genesis}}]}`)
+    const ran = await tallystick(["verify", await folder.file("good.zip", pack), "--epochs", epochs])
+    assert.deepEqual([ran.code, ran.errors, /does not hold together/.test(ran.output)], [1, "", true], ran.output)
+  }
 })
 
 test("verify: what is no evidence ends with 1, and among several files the worst one counts", async () => {

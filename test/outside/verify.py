@@ -688,6 +688,14 @@ def verify_page(page, trusted, loose, now=()):
             raise Refuted(refuted.args[0], f"events[{at}]: {refuted.args[1]}") from None
         loose.extend(f"events[{at}]" + (f[5:] if f.startswith("entry") else "." + f) for f in found)
         broken = broken or answer["entry"].get("integrity") == "broken"
+    lowest = {}                                           # of each ledger the index, and of all the sequence shown
+    for at, (event, result) in enumerate(zip(events, results)):
+        if result.record:
+            for of, place in ((result.record.ledger_id, result.record.index), ("sequence", event.get("sequence"))):
+                with step("page"):
+                    must(place is None or of not in lowest or place < lowest[of], f"events[{at}] is not older than those before it")
+                if place is not None:
+                    lowest[of] = place
     last = results[-1].sequence if results else 0         # None if the last one has no proof: nothing to compare with
     with step("page"):
         if "returned" in page:

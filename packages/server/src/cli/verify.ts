@@ -93,6 +93,9 @@ function examine(file: string, known: Known): readonly Finding[] {
     return [{ file, ...refuted("nothing", `it has the member "${json.repeated}" twice, ${twice}`) }]
   const value = json.ok ? json.value : undefined
   if (!isObject(value)) return [{ file, ...unreadable(kinds) }]
+  const [one, other] = kindsOf(value)
+  if (other !== undefined)
+    return [{ file, ...refuted("nothing", `it is ${one} and ${other} at once, so two readers can read two things in it`) }]
   if (isObject(value["files"]) && isObject(value["manifest"])) return [{ file, ...ofPackJson(value, value["files"], trustedKeys) }]
   if (Array.isArray(value["events"])) return ofPage(file, value, value["events"], known)
   return [{ file, ...(ofEntry(value, known) ?? unreadable(kinds)) }]
@@ -100,6 +103,17 @@ function examine(file: string, known: Known): readonly Finding[] {
 
 const kinds =
   "it is no receipt of GET …/receipts/{receiptId}, no page read with include=proof, no tlog-proof, no evidence pack and no export"
+
+/** What a reader can take it for: one that is genuine says nothing of another one beside it. */
+function kindsOf(value: Shown): readonly string[] {
+  return [
+    ...(isObject(value["files"]) || isObject(value["manifest"]) ? ["a pack"] : []),
+    ...(Array.isArray(value["events"]) ? ["a page"] : []),
+    ...(isObject(value["receipt"]) || isObject(value["entry"]) ? ["an answer about a receipt"] : []),
+    ...(typeof value["hash"] === "string" ? ["an entry"] : []),
+    ...(typeof value["eventHash"] === "string" ? ["a receipt"] : []),
+  ]
+}
 
 const twice = "so two readers can read two things in it"
 
@@ -111,9 +125,10 @@ function genesesIn(path: string): readonly string[] {
     return "what" in geneses ? [] : geneses
   }
   const bytes = attempt(() => readEvidence(path))
-  const value = bytes instanceof Uint8Array ? parseJson(fromUtf8(bytes) ?? "") : undefined
+  const json = readJson(bytes instanceof Uint8Array ? (fromUtf8(bytes) ?? "") : "")
+  const value = json.ok ? json.value : undefined
   const epochs = isObject(value) && Array.isArray(value["epochs"]) ? (value["epochs"] as readonly unknown[]) : []
-  return epochs.map((epoch) => (isObject(epoch) ? String(epoch["genesis"]) : "")).toReversed()
+  return epochs.map((epoch) => (isObject(epoch) && typeof epoch["genesis"] === "string" ? epoch["genesis"] : "")).toReversed()
 }
 
 function genesesOf(folder: string): readonly string[] {
@@ -163,11 +178,32 @@ function ofPage(file: string, page: Shown, events: readonly unknown[], known: Kn
   const { derived, notCovered } = ofPageItself(page, events)
   const wrong = Object.keys(derived).find((name) => page[name] !== undefined && page[name] !== derived[name])
   const entries = events.map((event, at) => {
-    const found = (isObject(event) ? ofEntry(event, known) : undefined) ?? unreadable("it is no entry")
+    const found = isObject(event) && typeof event["hash"] === "string" ? ofListed(event, known) : unreadable("it is no entry")
     return { file: `${file} events[${at}]`, ...found, notCovered: [...found.notCovered, ...notCovered] }
   })
-  if (wrong === undefined) return entries
-  return [{ file, ...refuted("page", fault("page", wrong, String(derived[wrong]), JSON.stringify(page[wrong]))) }, ...entries]
+  if (wrong !== undefined)
+    return [{ file, ...refuted("page", fault("page", wrong, String(derived[wrong]), JSON.stringify(page[wrong]))) }, ...entries]
+  const misplaced = firstMisplaced(entries, events)
+  if (misplaced === undefined) return entries
+  const reason = `page does not hold, in events[${misplaced}]: an entry stands once, and behind all those with a higher sequence`
+  return [{ file, ...refuted("page", reason) }, ...entries]
+}
+
+/** Within a ledger the indexes descend, and across its epochs the sequences, where they are shown. What has no record has no place. */
+function firstMisplaced(entries: readonly Found[], events: readonly unknown[]): number | undefined {
+  const lowest = new Map<unknown, number>()
+  const descends = (of: unknown, place: unknown): boolean => {
+    if (typeof place !== "number") return true
+    const isBelow = place < (lowest.get(of) ?? Infinity)
+    lowest.set(of, place)
+    return isBelow
+  }
+  const at = entries.findIndex(({ facts: { ledger, index } }, number) => {
+    const event = events[number]
+    const sequence = ledger !== undefined && isObject(event) ? event["sequence"] : undefined
+    return !descends(ledger, index) || !descends("sequence", sequence)
+  })
+  return at < 0 ? undefined : at
 }
 
 /** What a page says of itself follows from its entries, or from nothing: no page proves that it left none out. */
@@ -187,11 +223,12 @@ type Shown = Readonly<Record<string, unknown>>
 /** The answer about a receipt, an entry of a page, or the receipt alone that a write was answered with. */
 function ofEntry(value: Readonly<Record<string, unknown>>, known: Known): Found | undefined {
   if (isObject(value["receipt"]) || isObject(value["entry"])) return ofReceipt("receipt", verifyReceipt(value, known))
-  if (typeof value["hash"] === "string") {
-    const { proof, disclosures, ...entry } = value
-    return ofReceipt("entry", verifyReceipt({ entry, proof, disclosures }, known))
-  }
+  if (typeof value["hash"] === "string") return ofListed(value, known)
   return typeof value["eventHash"] === "string" ? ofReceipt("receipt", verifyReceipt({ receipt: value }, known)) : undefined
+}
+
+function ofListed({ proof, disclosures, ...entry }: Shown, known: Known): Found {
+  return ofReceipt("entry", verifyReceipt({ entry, proof, disclosures }, known))
 }
 
 function ofReceipt(what: "receipt" | "entry", verdict: Verdict): Found {
