@@ -53,6 +53,8 @@ export interface Limits {
   readonly drainTimeoutMs: number
   /** Failures that are written to the log whole: what there is to learn of them is in the first few. */
   readonly failureLinesPerMinute: number
+  /** A stop signs what was followed for so long; thousands of workspaces would take longer than the ten seconds. */
+  readonly lastSigningMs: number
   /** Left free on the disk, so that a full disk is a refusal before a commit and not an error in one. */
   readonly diskReserveBytes: number
   /** An entry may be dated this far ahead of our clock before it is marked. */
@@ -168,6 +170,7 @@ export const defaultLimits: Limits = {
   unreadBytesMax: 256 * 1024 * 1024,
   readyWithinMs: 1000,
   drainTimeoutMs: 8_000,
+  lastSigningMs: 1500,
   failureLinesPerMinute: 20,
   diskReserveBytes: 64 * 1024 * 1024,
   clockAheadMs: 5 * 60_000,

@@ -269,3 +269,21 @@ test("a stop signs what was followed, and leaves nobody waiting", async () => {
   await assert.rejects(house.watching.seal("acme"), /stopped/)
   await expectChain(house.watched.journal, "acme")
 })
+
+test("a stop with more to sign than there is time for ends, and leaves the rest to the next start", async () => {
+  const house = openHouse({
+    checkpointer: (it) => ({
+      ...it,
+      async sign(workspace) {
+        house.clock.advance(100)
+        return it.sign(workspace)
+      },
+    }),
+  })
+  const names = Array.from({ length: 40 }, (_, at) => `workspace-${at}`)
+  for (const name of names) await house.write(name)
+  house.watching.poke(names)
+  await house.watching.close()
+  assert.equal(house.seen("signed"), defaultLimits.lastSigningMs / 100)
+  for (const name of names) await expectChain(house.watched.journal, name)
+})

@@ -98,18 +98,23 @@ export function startWatching({ journal, followers, checkpointer, audit, clock, 
     while (!closing) {
       for (const errand of errands.splice(0)) await errand()
       for (const [workspace, dueMs] of retries) if (dueMs <= clock.elapsed() && retries.delete(workspace)) dirty.add(workspace)
-      for (const workspace of dirty.values().toArray()) {
+      for (const workspace of until(() => closing, dirty.values().toArray())) {
         await guarded(workspace, () => follow(workspace))
         await turn()
       }
-      for (const [workspace, dueMs] of unsigned) if (dueMs <= clock.elapsed()) await guarded(workspace, () => sign(workspace))
+      for (const [workspace, dueMs] of until(() => closing, unsigned))
+        if (dueMs <= clock.elapsed()) await guarded(workspace, () => sign(workspace))
       if (auditor !== undefined && auditor.dueMs() <= clock.elapsed()) await auditor.step().then(turn)
       if (dirty.size === 0 && errands.length === 0 && !closing) await pause()
     }
     for (const errand of errands.splice(0)) await errand()
-    // What was written and not signed when the service stops is signed now, so that nothing waits for the next start.
-    for (const workspace of dirty.values().toArray()) await guarded(workspace, () => followLast(workspace))
-    for (const workspace of unsigned.keys()) await guarded(workspace, () => sign(workspace))
+    // What was written and not signed when the service stops is signed now; where there is too much of it, the next start signs the rest.
+    const endMs = clock.elapsed() + limits.lastSigningMs
+    for (const workspace of until(() => clock.elapsed() >= endMs, new Set([...unsigned.keys(), ...dirty]))) {
+      // A ledger that is far behind goes on at the next start as well.
+      for (let blocks = 0; blocks < lastBlocksMax && dirty.has(workspace); blocks++) await guarded(workspace, () => follow(workspace))
+      if (unsigned.has(workspace)) await guarded(workspace, () => sign(workspace))
+    }
     await auditor?.save().catch(failed(""))
   }
 
@@ -119,11 +124,6 @@ export function startWatching({ journal, followers, checkpointer, audit, clock, 
     if (!unsigned.has(workspace)) unsigned.set(workspace, (signedAtMs.get(workspace) ?? -Infinity) + limits.checkpointEveryMs)
     report({ kind: "followed", workspace, ...followed })
     return followed.caughtUp
-  }
-
-  /** A ledger that is far behind goes on at the next start: a stop is not to wait for it. */
-  async function followLast(workspace: string): Promise<void> {
-    for (let blocks = 0; blocks < lastBlocksMax && !(await follow(workspace)); blocks++) continue
   }
 
   async function sign(workspace: string): Promise<Checkpoint | undefined> {
@@ -170,12 +170,18 @@ export function startWatching({ journal, followers, checkpointer, audit, clock, 
   /** Sleeps until there is something to do: a poke, or the time to sign, or to re-verify. */
   async function pause(): Promise<void> {
     const due = Math.min(earliest(unsigned), earliest(retries), auditor?.dueMs() ?? Infinity)
-    const woken = new Promise<void>((resolve) => {
-      wake = resolve
-    })
+    const { promise: woken, resolve } = Promise.withResolvers<void>()
+    wake = resolve
     if (due === Infinity) await woken
     else await Promise.race([woken, clock.sleep(Math.max(due - clock.elapsed(), 1))])
     wake = () => {}
+  }
+}
+
+function* until<T>(isOver: () => boolean, all: Iterable<T>): Generator<T> {
+  for (const one of all) {
+    if (isOver()) return
+    yield one
   }
 }
 
