@@ -19,7 +19,7 @@ export async function greet({ url, listensOn, service }: Running, { demo, newRoo
   if (url !== listensOn) say(`Its public address is ${url}\n`)
   if (newRootKeyPath !== undefined) say(`The instance key was made and is kept in ${newRootKeyPath}\n`)
   const token = service.halted() === undefined ? await service.accounts.offerFirst() : undefined
-  if (token !== undefined) say(`Nobody can sign in yet. Set up the first member within a day: ${setupUrl(url, token)}\n`)
+  if (token !== undefined) say(`Nobody administers the instance yet. Set up its first admin within a day: ${setupUrl(url, token)}\n`)
   if (!demo || !isEmpty || service.halted() !== undefined) return
   const by = { kind: "instance" } as const
   const workspace = await service.workspaces.create(by, { id: demoWorkspace, name: "Demo" })

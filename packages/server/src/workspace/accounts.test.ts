@@ -214,6 +214,29 @@ test("the first token is good for a day, and another one ends it", async () => {
   await expectChain(house.journal, "instance")
 })
 
+test("only an admin of the instance ends the first token; whoever has an account of the instance takes it up by their password", async () => {
+  const house = openHouse()
+  const { accounts } = house
+  const acme = await house.workspaces.create(instance, { id: "acme" })
+  const early = (await accounts.offerFirst()) ?? assert.fail("there is no token")
+  const by = { kind: "api-key", id: "admin", workspace: "acme", scopes: ["admin"], projectIds: undefined } as const
+  const realm = await house.members.invite(by, acme, { email: "x@example.com", role: "viewer" })
+  await accounts.setUp({ token: realm.token, password })
+  const bob = await house.members.invite(instance, acme, { email: "bob@example.com", role: "viewer" })
+  await accounts.setUp({ token: bob.token, password })
+  const late = (await accounts.offerFirst()) ?? assert.fail("there is no token")
+  await assert.rejects(accounts.setUp({ token: early, email: "ada@example.com", password }), code("unauthorized"))
+  await assert.rejects(accounts.setUp({ token: late, email: "bob@example.com", password: "not the one of bob" }), code("login_failed"))
+  const { members } = await accounts.setUp({ token: late, email: "bob@example.com", password })
+  assert.deepEqual([members.length, members[0].id], [1, bob.document.id])
+  assert.deepEqual(await accounts.workspacesOf(members[0]), [
+    { id: "acme", role: "viewer" },
+    { id: "instance", role: "admin" },
+  ])
+  assert.equal(await accounts.offerFirst(), undefined)
+  for (const workspace of ["instance", "acme"]) await expectChain(house.journal, workspace)
+})
+
 test("a joining that is cut short at any write is done again with the same token", async () => {
   for (const write of [1, 2]) {
     const house = openHouse()

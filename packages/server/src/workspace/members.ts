@@ -148,6 +148,12 @@ function realmOf(by: Principal, workspace: string): string {
   return by.kind === "instance" || (by.kind === "member" && by.presides) ? instanceWorkspace : workspace
 }
 
+/** Whether somebody who can sign in administers the instance. */
+export async function hasAdmin(registry: Registry): Promise<boolean> {
+  for await (const one of every(registry, "membership", instanceWorkspace)) if (isAdmin(one)) return true
+  return false
+}
+
 function isAdmin({ value: { role, joinedAt } }: Document<"membership">): boolean {
   return role === "admin" && joinedAt !== undefined
 }

@@ -8,7 +8,7 @@ import { actSaid, recordPlanned } from "./acts.ts"
 import { instanceWorkspace } from "./allow.ts"
 import { boundOf, commitmentTo, parseCredential, sameText, type Macs } from "./credential.ts"
 import type { Logins } from "./logins.ts"
-import { makeSetup, rolesOf, targetOf, type NewSetup } from "./members.ts"
+import { hasAdmin, makeSetup, rolesOf, targetOf, type NewSetup } from "./members.ts"
 import {
   asMember,
   endingsOf,
@@ -30,7 +30,7 @@ export interface SetupRequest {
 }
 
 export interface Setups {
-  /** The token that sets up the first member, who administers the instance; undefined once there is a member. Each one ends the one before. */
+  /** The token that sets up the first member, who administers the instance; undefined once somebody does. Each one ends the one before. */
   offerFirst(): Promise<string | undefined>
   /** Takes up what a set-up token is for, and signs in. Refuses with `unauthorized`, `token_expired`, `login_failed`. */
   setUp(request: SetupRequest): Promise<Opened>
@@ -50,7 +50,7 @@ export function createSetups({ registry, ledger, clock, macs, workspaces, open, 
 
   return {
     async offerFirst() {
-      if (await hasMembers()) return undefined
+      if (await hasAdmin(registry)) return undefined
       const about = { workspace: instanceWorkspace, memberId: "", purpose: "join", nowMs: clock.now(), lifeMs: limits.setupLifeMs } as const
       first = makeSetup(macs.of, ledger.random, about)
       return first.token
@@ -76,12 +76,17 @@ export function createSetups({ registry, ledger, clock, macs, workspaces, open, 
       const chosen = await logins.stretch(email, password)
       const id = idOf(email, instanceWorkspace)
       await makeInstance(registry, workspaces)
-      const prepare = async () => {
+      const prepare: Preparing["prepare"] = async (before) => {
         // Whoever holds the instance key may have invited somebody, who was faster, or the same person.
-        if (await hasMembers()) throw unknownSetup()
+        if (await hasAdmin(registry)) throw unknownSetup()
+        // Whoever belongs to workspaces by now keeps their account, and so their password is asked for.
+        const belongsTo = before === undefined ? [] : (await rolesOf(registry, before)).map((role) => role.id)
+        if (before !== undefined && belongsTo.length > 0 && !chosen.fits(id, before.value.password)) throw loginFailed()
+        const ended = before === undefined ? [] : await endingsOf(registry, before)
         const invited = await registry.get("membership", instanceWorkspace, id)
         const nowMs = clock.now()
-        const value = newMember({ email, name, ...logins.keep(chosen, id), workspace: instanceWorkspace }, nowMs)
+        const made = newMember({ email, name, ...logins.keep(chosen, id), workspace: instanceWorkspace }, nowMs)
+        const value = { ...made, workspaces: [...new Set([...belongsTo, instanceWorkspace])] }
         const { createdAt } = value
         const named = name === undefined ? {} : { name }
         const membership = { email, ...named, role: "admin", createdAt, createdBy: id, joinedAt: createdAt } as const
@@ -93,7 +98,7 @@ export function createSetups({ registry, ledger, clock, macs, workspaces, open, 
           nowMs,
         )
         const change = { kind: "membership", workspace: instanceWorkspace, id, version: invited?.version ?? 0, value: membership } as const
-        return { value, said: [said], changes: [change] }
+        return { value, said: [said], changes: [change, ...ended] }
       }
       return await open([{ id, prepare }])
     } catch (error) {
@@ -175,10 +180,6 @@ export function createSetups({ registry, ledger, clock, macs, workspaces, open, 
 
   function refuseExpired(expiresAt: string): void {
     if (Date.parse(expiresAt) <= clock.now()) throw new LedgerError("token_expired", "this set-up token has expired; ask for another one")
-  }
-
-  async function hasMembers(): Promise<boolean> {
-    return (await registry.list("member", instanceWorkspace, Number.MAX_SAFE_INTEGER, 1)).length > 0
   }
 }
 
