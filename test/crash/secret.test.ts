@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { randomBytes } from "node:crypto"
-import { readFile } from "node:fs/promises"
+import { readdir, readFile, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { test } from "node:test"
@@ -144,6 +144,37 @@ test("a secret that is set already, before one that never was, is not taken for 
   assert.match((await rotate(fresh, old)).output, /^There is nothing to rotate/, "run twice, it says that it is over")
   assert.equal((await rotate(fresh, hex())).code, 1)
 })
+
+test(
+  "what a kill leaves beside a file of a secret is taken away by a rotation and by a start, and nothing else is",
+  { timeout: 60_000 },
+  async () => {
+    await using service = await startProgram()
+    const { data, rootKey } = service
+    await makeWorkspace(service)
+    assert.equal(await service.end(), 0)
+    const left = ["secret.0123456789abcdef", "root-key.fedcba9876543210"]
+    const own = ["secret.of-mine", "root-key.0123456789abcdef.kept"]
+    const leave = async () => {
+      for (const name of [...left, ...own]) await writeFile(join(data, name), hex())
+    }
+    const expectOwn = async () => {
+      const names = await readdir(data)
+      assert.deepEqual(
+        [...left, ...own].filter((name) => names.includes(name)),
+        own,
+      )
+    }
+    await leave()
+    const { code, log } = await runProgram(["secret", "rotate"], { TALLYSTICK_DATA: data, TALLYSTICK_ROOT_KEY: rootKey })
+    assert.equal(code, 0, log)
+    await expectOwn()
+    await leave()
+    await using again = await startProgram({ data })
+    await expectOwn()
+    assert.equal(await again.end(), 0)
+  },
+)
 
 test(
   "killed after any of its steps, the service goes on with both, either alone is told what to do, and it ends",

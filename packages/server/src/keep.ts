@@ -2,7 +2,19 @@
 // by its owner alone.
 
 import { randomBytes } from "node:crypto"
-import { closeSync, existsSync, fsyncSync, linkSync, mkdirSync, openSync, readFileSync, renameSync, unlinkSync, writeSync } from "node:fs"
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from "node:fs"
 import { dirname, join } from "node:path"
 import { rootKeyOf, secretOf, type Config } from "./config.ts"
 
@@ -88,7 +100,7 @@ function place(path: string, text: string): boolean {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
   const fresh = writeFresh(path, text)
   const isFirst = linked(fresh, path)
-  unlinkSync(fresh)
+  rmSync(fresh, { force: true })
   syncFolder(path)
   return isFirst
 }
@@ -101,6 +113,12 @@ function writeFresh(path: string, text: string): string {
   fsyncSync(file)
   closeSync(file)
   return fresh
+}
+
+/** What a kill has left of them, a former secret maybe. For whoever has the folder's lock. */
+export function removeUnplaced(data: string): void {
+  const unplaced = readdirSync(data).filter((name) => /^(secret|root-key)\.[0-9a-f]{16}$/.test(name))
+  for (const name of unplaced) rmSync(join(data, name), { force: true })
 }
 
 function syncFolder(path: string): void {

@@ -23,7 +23,7 @@ import { createServer } from "./http/server.ts"
 import type { Service } from "./http/service.ts"
 import { createSignIns } from "./http/sign-ins.ts"
 import { createTurns } from "./http/turns.ts"
-import type { Secrets } from "./keep.ts"
+import { removeUnplaced, type Secrets } from "./keep.ts"
 import type { Keyring } from "./keyring.ts"
 import type { Limits } from "./limits.ts"
 import { createLedger, type Ledger, type LedgerParts } from "./ledger/ledger.ts"
@@ -79,6 +79,7 @@ export async function serve(config: Config, secrets: Secrets, options: ServeOpti
   const opened = await openStore({ folder: config.data, reserveBytes, searchListBytesMax, onDeath: options.onFatal })
   const store = options.wrapStore?.(opened) ?? opened
   try {
+    removeUnplaced(config.data)
     const keyring = await openKeyring(store.registry, secrets)
     tellSecrets(options.log, secrets, keyring)
     const checked = await checkStore(store, config.heads, config.limits)

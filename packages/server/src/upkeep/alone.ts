@@ -4,6 +4,7 @@ import { checkStore } from "../check-store.ts"
 import { systemClock } from "../clock.ts"
 import { httpUrl, type Config } from "../config.ts"
 import { StartError } from "../error.ts"
+import { removeUnplaced } from "../keep.ts"
 import type { Keyring } from "../keyring.ts"
 import { createLedger, type Ledger } from "../ledger/ledger.ts"
 import type { Limits } from "../limits.ts"
@@ -34,6 +35,7 @@ export async function alone<T>({ data, headsPath, limits }: AloneOptions, act: (
   }
   const store = await openStore({ folder: data, reserveBytes: limits.diskReserveBytes, onDeath })
   try {
+    removeUnplaced(data)
     const { readOnly } = await checkStore(store, headsPath, limits)
     if (readOnly !== undefined) throw new ReadOnlyError(readOnly)
     return await act(store)
