@@ -197,6 +197,17 @@ test("an export is never written over anything else, and one changed byte of it 
     assert.deepEqual([ran.code, ran.errors], [3, ""], `${path}: ${ran.output}`)
     writeFileSync(join(folder, path), good)
   }
+  const added = async (path: string, content: Uint8Array | string) => {
+    mkdirSync(dirname(join(folder, path)), { recursive: true })
+    writeFileSync(join(folder, path), content)
+    const { code, output } = await tallystick(service, "verify", folder, "--key", vkey)
+    rmSync(join(folder, path))
+    return [code, output.includes(path)]
+  }
+  const copy = readFileSync(join(folder, "bodies/000.jsonl"))
+  for (const path of ["bodies/009.jsonl", "bodies/000 (copy).jsonl", "epochs/2/genesis.json", "tile/0/000x"])
+    assert.deepEqual(await added(path, copy), [3, true], path)
+  for (const path of ["approved-by-ceo.txt", "bodies/009.jsonl.new"]) assert.deepEqual(await added(path, copy), [0, true], path)
   rmSync(join(folder, "disclosures"), { recursive: true })
   const withheld = await tallystick(service, "verify", folder, "--key", vkey)
   assert.equal(withheld.code, 0, "what is sealed may be withheld")

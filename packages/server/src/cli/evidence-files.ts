@@ -1,8 +1,8 @@
 // Files that somebody was given. Whoever made them may want the reader to wait for ever or to run out of memory: only regular files are
 // read, and of a size that evidence has.
 
-import { closeSync, constants, fstatSync, lstatSync, openSync, readSync, realpathSync } from "node:fs"
-import { join } from "node:path"
+import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, readSync, realpathSync } from "node:fs"
+import { join, relative, sep } from "node:path"
 
 /** Says in one sentence which file is not read, and why. */
 export class Unreadable extends Error {}
@@ -32,6 +32,14 @@ export function filesBelow(folder: string): (path: string) => Uint8Array | undef
     if (realpathSync(at) !== at) throw new Unreadable(`${join(folder, path)} is a link or lies behind one, and an export has none`)
     return readRegular(at, () => (/^(?:epochs\/\d+\/)?(?:bodies|disclosures)\//.test(path) ? textBytesMax : partBytesMax))
   }
+}
+
+/** All that a folder has but folders, by their paths in it. What lies behind a link is not looked at. */
+export function pathsBelow(folder: string): readonly string[] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => !entry.isDirectory())
+    .map((entry) => relative(folder, join(entry.parentPath, entry.name)).replaceAll(sep, "/"))
+    .toSorted()
 }
 
 function readRegular(path: string, bytesMax: (start: Uint8Array) => number): Uint8Array {

@@ -5,7 +5,9 @@ import {
   equalJson,
   fromBase64,
   fromUtf8,
+  packGroup,
   parseJson,
+  parseTilePath,
   parseVkey,
   readJson,
   readLineage,
@@ -16,7 +18,7 @@ import {
   verifyTlogProof,
 } from "@tallystick/proof"
 import type { ExportVerdict, PackVerdict, Verdict, VerifiedTlogProof } from "@tallystick/proof"
-import { filesBelow, isZip, readEvidence, Unreadable } from "./evidence-files.ts"
+import { filesBelow, isZip, pathsBelow, readEvidence, Unreadable } from "./evidence-files.ts"
 
 export interface VerifyCommand {
   readonly files: readonly string[]
@@ -336,8 +338,9 @@ function ofPack(verdict: PackVerdict): Found {
 function ofExport(folder: string, trustedKeys: readonly string[]): Found {
   if (!existsSync(`${folder}/genesis.json`) || !existsSync(`${folder}/checkpoint`))
     return unreadable("it is no export, or one that was never finished")
-  const verdict = attempt(() => verifyExport(filesBelow(folder), { trustedKeys }))
-  if ("what" in verdict) return verdict
+  const checked = attempt(() => checkFolder(folder, trustedKeys))
+  if ("what" in checked) return checked
+  const { verdict, unread, stranger } = checked
   const { checkpoint, epochs, entries, bodies, disclosures, missingBodies, withheld } = verdict
   const facts = {
     ...(epochs > 1 && { epochs }),
@@ -348,10 +351,45 @@ function ofExport(folder: string, trustedKeys: readonly string[]): Found {
     ...(withheld > 0 && { withheld }),
     ...(checkpoint && { log: checkpoint.origin, size: checkpoint.size }),
   }
-  if (verdict.verdict !== "refuted") return concluded("export", verdict, facts)
+  if (stranger !== undefined) return refuted("export", `${stranger} does not hold: no export has such a file there`)
+  if (verdict.verdict !== "refuted") return concluded("export", verdict, facts, unread)
   const { failure, file, sequence } = verdict
   const place = sequence === undefined ? "" : `, entry ${sequence}`
   return concluded("export", verdict, facts, [], `${fault(failure, file)}${place}`)
+}
+
+function checkFolder(folder: string, trustedKeys: readonly string[]) {
+  const files = filesBelow(folder)
+  const read = new Set<string>()
+  const verdict = verifyExport(
+    (path) => {
+      const bytes = files(path)
+      if (bytes !== undefined) read.add(path)
+      return bytes
+    },
+    { trustedKeys },
+  )
+  // It ended early, so that nothing follows from what was not read.
+  if (verdict.verdict === "refuted") return { verdict, unread: [], stranger: undefined }
+  const unread = pathsBelow(folder).filter((path) => !read.has(path))
+  return { verdict, unread, stranger: unread.find((path) => isStranger(path, read, files)) }
+}
+
+/** Whether no export leaves this behind. One that was interrupted leaves what ends with `.new`, and tiles and lines beyond the checkpoint. */
+function isStranger(path: string, read: ReadonlySet<string>, files: (path: string) => Uint8Array | undefined): boolean {
+  if (path.endsWith(".new")) return false
+  const [, epoch = "", own = path] = /^(epochs\/[^/]*\/)(.*)$/.exec(path) ?? []
+  if (own.startsWith("epochs/") || !read.has(`${epoch}genesis.json`)) return true
+  if (own.startsWith("tile/")) return parseTilePath(own) === undefined
+  if (!/^(bodies|disclosures)\//.test(own)) return false
+  const [, group] = /^[a-z]+\/(\d{3}|[1-9]\d{3,})\.jsonl$/.exec(own) ?? []
+  const lines = (fromUtf8(files(path) ?? new Uint8Array()) ?? "?").split("\n")
+  if (group === undefined || lines.pop() !== "") return true
+  const indexes = lines.map((text) => {
+    const line = parseJson(text)
+    return isObject(line) ? Number(line["index"]) : Number.NaN
+  })
+  return new Set(indexes).size < indexes.length || indexes.some((index) => Math.floor(index / packGroup) !== Number(group))
 }
 
 // For people ----------------------------------------------------------------------------------------------------------------------------------------------
