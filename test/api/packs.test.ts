@@ -107,7 +107,11 @@ test("a pack holds what was put into it, and is checked without the service", as
   for (const proof of [...proofs, "seal.tlog-proof"]) expectTlogProof(chain, entry(files, proof).toString())
   const said = JSON.parse(JSON.parse(entry(files, "seal.json").toString()).body)
   assert.deepEqual([said.action, said.projectId, said.source], ["evidence.pack.create", "system", "system"])
-  assert.deepEqual(said.metadata, { packId: pack.packId, title: "For the auditor", receiptCount: 3, packHash: pack.packHash, form: 2 })
+  const projects = createHash("sha256")
+    .update(`tallystick commitment\n${JSON.stringify(["core"])}`)
+    .digest("hex")
+  const { packId, packHash } = pack
+  assert.deepEqual(said.metadata, { packId, title: "For the auditor", receiptCount: 3, packHash, projects, form: 2 })
   const policy = JSON.parse(entry(files, "policies/core/1.json").toString())
   assert.deepEqual([policy.projectId, policy.version, policy.sections], ["core", 1, [{ id: "1", title: "Use", body: "We use it." }]])
 })

@@ -138,7 +138,7 @@ async function makeScene(entries: number): Promise<Scene> {
 }
 
 /** One of each thing that is administered. */
-async function actIn({ root }: Service, { path }: Workspace): Promise<void> {
+async function actIn({ root }: Service, { id, path, writer }: Workspace): Promise<void> {
   const post = async (place: string, body: object): Promise<Reply> => {
     const reply = await root.post(`${path}${place}`, body)
     assert.equal(reply.status, 201, reply.text)
@@ -149,6 +149,8 @@ async function actIn({ root }: Service, { path }: Workspace): Promise<void> {
   await post("/members", { email: "ada@example.com", role: "viewer" })
   await post("/published-policy", { sections: [{ id: "terms", title: "Terms", body: "What is agreed." }] })
   await post("/published-policy/token", { projectId: "core" })
+  const { receipt } = (await writer.write(eventFor(id))).json()
+  await post("/evidence-packs", { title: "March", receiptIds: [receipt] })
 }
 
 function restore({ data }: Scene): void {
@@ -425,7 +427,9 @@ function registryKinds(): Readonly<Record<string, Kind>> {
     return `json_set(value, '$.${member}', (${others} AND workspace = documents.workspace LIMIT 1))`
   }
   const nobody = `'${"0".repeat(64)}'`
+  const later = "'2999-01-31T09:30:00.000Z'"
   const revoked = "json_extract(value, '$.revokedAt') IS NOT NULL"
+  const joined = "json_extract(value, '$.joinedAt') IS NOT NULL"
   return {
     "an API key is let in": said(/^no entry records API key stranger$/, copied("api-key")),
     "a token is let in": said(/^no entry records token stranger$/, copied("token")),
@@ -441,6 +445,27 @@ function registryKinds(): Readonly<Record<string, Kind>> {
     "a token outlives whoever made it": said(
       /^token .* recorded: createdBy$/,
       set("token", `json_set(value, '$.minter', json('{"kind":"api-key","id":"0123456789ABC"}'))`),
+    ),
+    "a token is one of a newer instance key": said(
+      /^token .* recorded: minter$/,
+      set("token", `json_set(value, '$.minter.mac', ${nobody})`),
+    ),
+    "a token is of another time": said(/^token .* recorded: createdAt$/, set("token", `json_set(value, '$.createdAt', ${later})`)),
+    "an evidence pack is of other projects": said(
+      /^evidence pack .* recorded: projects$/,
+      set("pack", `json_set(value, '$.projectIds', json('["elsewhere"]'))`),
+    ),
+    "a member is shown by another e-mail": said(
+      /^member .* recorded: email$/,
+      set("membership", "json_set(value, '$.email', 'nobody@example.com')"),
+    ),
+    "a member has belonged for longer": said(
+      /^member .* recorded: joinedAt$/,
+      set("membership", "json_set(value, '$.joinedAt', '2020-01-31T09:30:00.000Z')", joined),
+    ),
+    "a workspace may have more projects": said(
+      /^the workspace .* recorded: projectsMax$/,
+      set("workspace", "json_set(value, '$.projectsMax', 1000000)"),
     ),
     "an API key is recognised by what another is": said(/^API key .* recorded: commitment$/, set("api-key", another("api-key", "mac"))),
     "a token is recognised by something else": said(/^token .* recorded: commitment$/, set("token", `json_set(value, '$.mac', ${nobody})`)),

@@ -58,7 +58,9 @@ function tell({ workspaces, faults, uncommitted, timings }: Fscked, say: (text: 
   for (const fault of faults) complain(`tallystick: ${printable(sentenceOf(fault))}\n`)
   for (const { pass, entries, ms } of timings) say(`${pass}: ${entries} entries in ${(ms / 1000).toFixed(1)} s\n`)
   if (uncommitted > 0)
-    say(`${uncommitted} credentials or passwords were made by an older version, which did not record what they are recognised by.\n`)
+    say(
+      `${uncommitted} credentials, passwords or evidence packs were made by an older version, which did not record all that they stand for.\n`,
+    )
   if (faults.length > 0) return say(`${faults.length} not as it was written.\n`)
   const sum = workspaces.reduce((all, { entries }) => all + entries, 0)
   const where = `${sum} entries of ${workspaces.length} ${workspaces.length === 1 ? "workspace" : "workspaces"}`

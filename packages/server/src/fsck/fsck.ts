@@ -37,7 +37,7 @@ export const passes = ["chain", "contents", "index"] as const
 export interface Fscked {
   readonly workspaces: readonly { readonly workspace: string; readonly entries: number; readonly root: string }[]
   readonly faults: readonly Fault[]
-  /** Credentials that an older version made: whether they are recognised by what they were made with is not known. */
+  /** Credentials and packs that an older version made: whether they are all that they were made as is not known. */
   readonly uncommitted: number
   readonly timings: readonly { readonly pass: Pass; readonly entries: number; readonly ms: number }[]
 }

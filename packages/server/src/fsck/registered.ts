@@ -1,6 +1,8 @@
 // What the service's own entries say that is administered: each change of the registry is an act, so all acts in their order make it again.
 
-import { isJsonObject, packAction, parseRecord, type Json, type JsonObject } from "@tallystick/proof"
+import { isJsonObject, openBody, packAction, parseRecord, type Json, type JsonObject } from "@tallystick/proof"
+import { disclosuresOf } from "../entry.ts"
+import { sha256 } from "../sha256.ts"
 import type { DocumentKind, SetupDocument } from "../store/documents.ts"
 import type { Stored } from "../store/store.ts"
 import { systemProject } from "../workspace/acts.ts"
@@ -12,19 +14,25 @@ export interface RecordedAct {
   readonly id: string
   /** Whose act it is. */
   readonly by: string
+  readonly occurredAt: string
+  /** Of whom it is about; sealed in the entry. */
+  readonly email?: string
   readonly metadata: JsonObject
 }
 
 /** The act that an entry records; undefined for what others say, whatever they call it. */
-export function actOf({ sequence, record }: Pick<Stored, "sequence" | "record">, body: JsonObject): RecordedAct | undefined {
-  const { projectId, action, actor, target, metadata = {} } = body
+export function actOf(entry: Stored, body: JsonObject): RecordedAct | undefined {
+  const { projectId, action, actor, target, occurredAt, metadata = {} } = body
   // No caller can choose this project: the record, which costs more to read, is asked of few.
   if (projectId !== systemProject) return undefined
-  const kind = parseRecord(record)?.kind
+  const kind = parseRecord(entry.record)?.kind
   if (kind !== "admin" && kind !== "policy") return undefined
   const [id, by] = [target, actor].map((party) => (isJsonObject(party) ? party["id"] : undefined))
   if (typeof action !== "string" || typeof id !== "string" || typeof by !== "string" || !isJsonObject(metadata)) return undefined
-  return { sequence, action, id, by, metadata }
+  if (typeof occurredAt !== "string") return undefined
+  const opened = openBody(body, disclosuresOf(entry), sha256)
+  const email = opened.ok && isJsonObject(opened.value["target"]) ? opened.value["target"]["email"] : undefined
+  return { sequence: entry.sequence, action, id, by, occurredAt, ...(typeof email === "string" ? { email } : {}), metadata }
 }
 
 export const looked = [
@@ -53,6 +61,8 @@ export interface Registered {
   readonly made: Map<string, Made>
   /** The sessions that are there. Of the others there are as many acts as sign-ins, and they end without one. */
   readonly sessions: ReadonlySet<string>
+  /** The accounts that each of them speaks for. */
+  readonly speaking: Map<string, Set<string>>
 }
 
 /** Acts come in their order, and those that change nothing here are forgotten: there are as many of them as of sign-ins and downloads. */
@@ -69,7 +79,8 @@ export function take(registered: Registered, act: RecordedAct): void {
     committed: "commitment" in metadata ? { commitment: metadata["commitment"] } : {},
   }
   takeThing(making, act)
-  takePerson(making, act, registered.sessions)
+  takePerson(making, act)
+  takeSession(making, act, registered)
 }
 
 interface Making {
@@ -80,12 +91,13 @@ interface Making {
   readonly committed: Made["members"]
 }
 
-function takeThing({ put, committed }: Making, { action, by, metadata }: RecordedAct): void {
+function takeThing({ put, committed }: Making, { action, by, occurredAt, metadata }: RecordedAct): void {
   switch (action) {
     case "workspace.create":
     case "workspace.update": {
       const { genesis: _, vkey: __, name: ___, ...settings } = metadata
-      return put("workspace", settings)
+      // What was not set when it was made is not there until it is.
+      return put("workspace", action === "workspace.create" ? { projectsMax: undefined, ...settings } : settings)
     }
     case "project.create":
     case "project.update":
@@ -100,6 +112,7 @@ function takeThing({ put, committed }: Making, { action, by, metadata }: Recorde
         scopes: metadata["scopes"],
         projectIds: metadata["projectIds"],
         expiresAt: metadata["expiresAt"],
+        createdAt: occurredAt,
         createdBy: by,
         isRevoked: false,
         ...committed,
@@ -107,8 +120,9 @@ function takeThing({ put, committed }: Making, { action, by, metadata }: Recorde
     case "security.key.revoke":
       return put("api-key", { isRevoked: true })
     case "security.token.create": {
-      const { expiresAt, commitment: _, ...bound } = metadata
-      return put("token", { bound, expiresAt, createdBy: by, isRevoked: false, ...committed })
+      const { expiresAt, commitment: _, minter, ...bound } = metadata
+      const minted = minter === undefined ? {} : { minter }
+      return put("token", { bound, expiresAt, createdAt: occurredAt, createdBy: by, isRevoked: false, ...minted, ...committed })
     }
     case "security.token.revoke":
       return put("token", { isRevoked: true })
@@ -117,16 +131,13 @@ function takeThing({ put, committed }: Making, { action, by, metadata }: Recorde
     case "security.instance_key.rotate":
       return put("keyring", { generation: metadata["generation"], ...committed }, "keyring")
     case packAction:
-      return put("pack", { packHash: metadata["packHash"] })
+      return put("pack", { packHash: metadata["packHash"], ...("projects" in metadata ? { projects: metadata["projects"] } : {}) })
   }
 }
 
-/** Accounts, who belongs where, and sessions. */
-function takePerson(
-  { put, remove, found, committed }: Making,
-  { action, id, by, metadata }: RecordedAct,
-  sessions: ReadonlySet<string>,
-): void {
+/** Accounts, and who belongs where. */
+function takePerson({ put, remove, found, committed }: Making, { action, id, by, occurredAt, email, metadata }: RecordedAct): void {
+  const emailed = email === undefined ? {} : { email }
   const putSetup = (purpose: SetupDocument["purpose"]): void => {
     const named = "setupId" in metadata ? { id: metadata["setupId"] } : {}
     put("setup", { ...named, expiresAt: metadata["expiresAt"], ...committed }, setupOf(id, purpose))
@@ -137,11 +148,12 @@ function takePerson(
       return put("membership", {
         role: metadata["role"],
         hasJoined: false,
-        ...(found("membership") === undefined ? { createdBy: by } : {}),
+        ...emailed,
+        ...(found("membership") === undefined ? { createdBy: by, createdAt: occurredAt } : {}),
       })
     case "security.member.join":
       remove("setup", setupOf(id, "join"))
-      return put("membership", { hasJoined: true })
+      return put("membership", { hasJoined: true, joinedAt: occurredAt })
     case "security.member.update":
       return put("membership", { role: metadata["role"] })
     case "security.member.remove":
@@ -149,9 +161,12 @@ function takePerson(
       return remove("membership")
     case "security.member.create":
       // The first one is a member of the instance at once; others join when they have an account.
-      if (metadata["first"] === true) put("membership", { role: metadata["role"], hasJoined: true, createdBy: by })
+      if (metadata["first"] === true) {
+        const at = { createdAt: occurredAt, joinedAt: occurredAt }
+        put("membership", { role: metadata["role"], hasJoined: true, createdBy: by, ...at, ...emailed })
+      }
       remove("setup", setupOf(id, "password"))
-      return put("member", committed)
+      return put("member", { ...emailed, ...committed })
     case "security.password.offer":
       return putSetup("password")
     case "security.password.change":
@@ -167,13 +182,37 @@ function takePerson(
     case "security.account.remove":
       remove("setup", setupOf(id, "password"))
       return remove("member")
-    case "security.session.create":
-      if (sessions.has(id))
-        put("session", {
-          ...("memberIds" in metadata ? { memberIds: metadata["memberIds"] } : { memberId: by }),
-          expiresAt: metadata["expiresAt"],
-          ...committed,
-        })
+  }
+}
+
+/** Sessions, and what ends them. Those that are over, or too many, end without an act. */
+function takeSession(
+  { put, committed }: Making,
+  { action, id, by, metadata }: RecordedAct,
+  { sessions, speaking }: Pick<Registered, "sessions" | "speaking">,
+): void {
+  const end = (ended: string): void => put("session", { isEnded: true }, ended)
+  switch (action) {
+    case "security.session.create": {
+      if (!sessions.has(id)) return
+      const { memberIds, expiresAt } = metadata
+      speaking.set(id, new Set(Array.isArray(memberIds) ? memberIds.filter((one) => typeof one === "string") : [by]))
+      return put("session", { ...(memberIds === undefined ? { memberId: by } : { memberIds }), expiresAt, isEnded: false, ...committed })
+    }
+    case "security.session.end":
+      return speaking.has(id) ? end(id) : undefined
+    case "security.password.change":
+    case "security.password.replace": {
+      const kept = metadata["sessionId"]
+      // Older acts do not say in which session the password was changed: that one went on.
+      if (action === "security.password.change" && kept === undefined) return
+      for (const [session, members] of speaking) if (session !== kept && members.has(id)) end(session)
+      return
+    }
+    case "security.account.remove":
+    case "security.member.create":
+      // One that speaks for others as well goes on for them.
+      for (const [session, members] of speaking) if (members.delete(id) && members.size === 0) end(session)
   }
 }
 

@@ -26,12 +26,13 @@ const membership: Document<"membership"> = {
   value: { email: "ada@example.com", role: "viewer", createdAt: "2026-01-01T00:00:00.000Z", createdBy: "instance", setupId: "setup" },
 }
 
-const created: RecordedAct = { sequence: 3, action: "security.key.create", id: "key", by: "instance", metadata: { scopes: ["read"] } }
+const at = { by: "instance", occurredAt: "2026-01-01T00:00:00.000Z" } as const
+const created: RecordedAct = { ...at, sequence: 3, action: "security.key.create", id: "key", metadata: { scopes: ["read"] } }
 const invited: RecordedAct = {
+  ...at,
   sequence: 4,
   action: "security.member.invite",
   id: "ada",
-  by: "instance",
   metadata: { role: "viewer", expiresAt: setup.value.expiresAt },
 }
 const commitment = commitmentTo(mac)
@@ -63,6 +64,43 @@ test("where an act commits to it, another one is a fault, in whatever document i
   )
 })
 
+test("a session that is there although its end is recorded is a fault; one that goes on is none", async () => {
+  const memberIds = ["ada", "ada-too"]
+  const expiresAt = "2026-01-02T00:00:00.000Z"
+  const session: Document<"session"> = {
+    ...base,
+    kind: "session",
+    id: "session",
+    value: { memberIds, mac, createdAt: at.occurredAt, expiresAt },
+  }
+  const opened = { ...at, sequence: 5, action: "security.session.create", id: "session", metadata: { memberIds, expiresAt, commitment } }
+  const said = (action: string, id: string, metadata: RecordedAct["metadata"] = {}): RecordedAct => ({
+    ...at,
+    sequence: 6,
+    action: `security.${action}`,
+    id,
+    metadata,
+  })
+  // No accounts are there, so that sessions alone are looked at.
+  const faultsAfter = async (...acts: readonly RecordedAct[]) => {
+    const { faults } = await compare([opened, ...acts], [session])
+    return faults.map(({ what }) => what).filter((what) => what.startsWith("session"))
+  }
+  const ended = ["session session is not as it was recorded: isEnded"]
+  assert.deepEqual(await faultsAfter(), [])
+  assert.deepEqual(await faultsAfter(said("session.end", "session")), ended)
+  assert.deepEqual(await faultsAfter(said("session.end", "another")), [])
+  assert.deepEqual(await faultsAfter(said("password.replace", "ada")), ended)
+  assert.deepEqual(await faultsAfter(said("password.replace", "grace")), [])
+  assert.deepEqual(await faultsAfter(said("password.change", "ada", { sessionId: "another" })), ended)
+  assert.deepEqual(await faultsAfter(said("password.change", "ada", { sessionId: "session" })), [])
+  assert.deepEqual(await faultsAfter(said("password.change", "ada")), [], "an older act does not say which one goes on")
+  const removed = said("account.remove", "ada")
+  assert.deepEqual(await faultsAfter(removed), [], "it speaks for another account as well")
+  assert.deepEqual(await faultsAfter(removed, said("password.replace", "ada")), [])
+  assert.deepEqual(await faultsAfter(removed, said("account.remove", "ada-too")), ended)
+})
+
 async function compare(acts: readonly RecordedAct[], documents: readonly Document[]) {
   const registry: Pick<Registry, "list"> = {
     // Documents of the kind that is asked for.
@@ -73,7 +111,7 @@ async function compare(acts: readonly RecordedAct[], documents: readonly Documen
   return compareRegistry(registry, workspace, registered)
 }
 
-const createdWorkspace: RecordedAct = { sequence: 1, action: "workspace.create", id: "acme", by: "instance", metadata: { hotDays: 90 } }
+const createdWorkspace: RecordedAct = { ...at, sequence: 1, action: "workspace.create", id: "acme", metadata: { hotDays: 90 } }
 const workspace: Document<"workspace"> = {
   ...base,
   kind: "workspace",

@@ -4,6 +4,7 @@
 
 import { canonicalize, equalJson, toHex, utf8, type Json, type JsonObject } from "@tallystick/proof"
 import { sha256 } from "../sha256.ts"
+import type { TokenDocument } from "../store/documents.ts"
 import { every } from "../store/every.ts"
 import type { Document, Listed, Registry } from "../store/store.ts"
 import { commitmentTo } from "../workspace/credential.ts"
@@ -25,12 +26,13 @@ const nouns: Readonly<Record<Looked, string>> = {
 }
 
 export async function beginRegistered(registry: Pick<Registry, "list">, workspace: string): Promise<Registered> {
-  return { made: new Map(), sessions: new Set(await Array.fromAsync(every(registry, "session", workspace), ({ id }) => id)) }
+  const sessions = new Set(await Array.fromAsync(every(registry, "session", workspace), ({ id }) => id))
+  return { made: new Map(), sessions, speaking: new Map() }
 }
 
 export interface Compared {
   readonly faults: readonly Fault[]
-  /** Credentials of which no act says what they are recognised by: an older version made them. */
+  /** Credentials and packs of which no act says what they are recognised by, who made them, or which projects they are of: an older version made them. */
   readonly uncommitted: number
 }
 
@@ -51,7 +53,7 @@ export async function compareRegistry(
       if (found === undefined) faults.push({ workspace: workspace.id, what: `no entry records ${nouns[kind]} ${place}` })
       else {
         const member = otherMember(found, document)
-        if (isCredential(document) && found.members["commitment"] === undefined) uncommitted += 1
+        if (committedIn(document).some((name) => found.members[name] === undefined)) uncommitted += 1
         if (member !== undefined)
           faults.push({
             workspace: workspace.id,
@@ -72,8 +74,11 @@ function placeOf({ id, value }: Listed): string {
   return "purpose" in value ? setupOf(value.memberId, value.purpose) : id
 }
 
-function isCredential({ value }: Listed): boolean {
-  return ("mac" in value || "password" in value) && !("revokedAt" in value)
+/** What the act that makes a document commits to, as long as it lets anybody in. */
+function committedIn({ value }: Listed): readonly string[] {
+  if ("packHash" in value) return ["projects"]
+  if ("revokedAt" in value || !("mac" in value || "password" in value)) return []
+  return "minter" in value && value.minter.kind === "instance" ? ["commitment", "minter"] : ["commitment"]
 }
 
 /** The first member that is not what the acts made it. */
@@ -85,6 +90,7 @@ function otherMember({ members }: Made, { id, value }: Listed): string | undefin
     id,
     isRevoked: "revokedAt" in kept,
     hasJoined: "joinedAt" in kept,
+    isEnded: false,
     ...derived(value),
   }
   const other = Object.entries(members).find(([name, made]) => {
@@ -100,6 +106,11 @@ function derived(value: Listed["value"]): Readonly<Record<string, Json>> {
   const recognisedBy = "mac" in value ? value.mac : "password" in value ? value.password : "sealed" in value ? value.sealed : undefined
   return {
     ...(recognisedBy === undefined ? {} : { commitment: commitmentTo(recognisedBy) }),
-    ...("minter" in value ? { createdBy: value.minter.kind === "instance" ? "instance" : value.minter.id } : {}),
+    ...("minter" in value ? minterOf(value.minter) : {}),
+    ...("packHash" in value ? { projects: commitmentTo(canonicalize(value.projectIds)) } : {}),
   }
+}
+
+function minterOf(minter: TokenDocument["minter"]): Readonly<Record<string, Json>> {
+  return minter.kind === "instance" ? { createdBy: "instance", minter: commitmentTo(minter.mac) } : { createdBy: minter.id }
 }

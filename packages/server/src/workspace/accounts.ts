@@ -173,8 +173,10 @@ export function createAccounts({ keyring, ...parts }: AccountParts): Accounts {
     const chosenHere = logins.keep(chosen, before.id)
     const [mine, others] = [sessions.filter((id) => id === by.sessionId), sessions.filter((id) => id !== by.sessionId)]
     const target = targetOf(before.id, before.value)
+    // The session that goes on, when all others end.
+    const recorded = { sessionId: by.sessionId, commitment: commitmentTo(chosenHere.password) }
     return {
-      said: actSaid(by, "security.password.change", target, { commitment: commitmentTo(chosenHere.password) }, clock.now()),
+      said: actSaid(by, "security.password.change", target, recorded, clock.now()),
       changes: [put(before, { ...kept, ...chosenHere, sessions: mine }), ...(await resetRemoval(registry, before))],
       ended: await sessionsOf(registry, others),
     }

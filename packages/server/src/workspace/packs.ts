@@ -2,7 +2,7 @@
 // one that records its making says the hash of the pack, and so the ledger itself proves what was given out.
 
 import { Readable } from "node:stream"
-import { packAction, packForm, parseCheckpoint, parseNote, parseRecord, type JsonObject } from "@tallystick/proof"
+import { canonicalize, packAction, packForm, parseCheckpoint, parseNote, parseRecord, type JsonObject } from "@tallystick/proof"
 import { createAdmission, type Admission } from "../admission.ts"
 import { isoTime, type Clock } from "../clock.ts"
 import { openEntry } from "../entry.ts"
@@ -19,6 +19,7 @@ import { epochNamed, epochsOf } from "../store/epochs.ts"
 import type { Document, Listed, Store } from "../store/store.ts"
 import { actSaid } from "./acts.ts"
 import { mayTouch, type Principal } from "./allow.ts"
+import { commitmentTo } from "./credential.ts"
 import { signedFor } from "./signed.ts"
 
 export interface PackRequest {
@@ -85,7 +86,10 @@ export function createPacks(parts: PackParts): Packs {
         const { packHash } = manifestOf(
           await measure(await packFiles(source, workspace, { packId, ...surveyed }), limits.packBytesMax, signal),
         )
-        const said = packSaid(by, packAction, packId, title, { receiptCount: sequences.length, packHash, form: packForm }, nowMs)
+        // Only a commitment: there may be more projects than an entry holds.
+        const projects = commitmentTo(canonicalize(of.projectIds))
+        const metadata = { receiptCount: sequences.length, packHash, projects, form: packForm }
+        const said = packSaid(by, packAction, packId, title, metadata, nowMs)
         const value: PackDocument = { ...surveyed, packHash }
         const [recorded] = await ledger.record(
           workspace,

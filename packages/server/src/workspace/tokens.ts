@@ -87,7 +87,9 @@ export function createTokens({ registry, ledger, clock, keyring, rootKeys }: Tok
       const expiresAt = isoTime(Math.min(nowMs + expiresInSeconds * 1000, await endOf(registry, workspace.id, minter)))
       const bounds = { bound, ...(note === undefined ? {} : { note }), createdAt: isoTime(nowMs), expiresAt, minter }
       const value: TokenDocument = { ...bounds, mac: macs.of(token) }
-      const recorded = { ...boundJson(bound), expiresAt, commitment: commitmentTo(value.mac) }
+      // Which instance key it was decides whether the token lives.
+      const minted = minter.kind === "instance" ? { minter: commitmentTo(minter.mac) } : {}
+      const recorded = { ...boundJson(bound), expiresAt, ...minted, commitment: commitmentTo(value.mac) }
       const said = actSaid(by, "security.token.create", targetOf(credential.id, note), recorded, nowMs)
       await ledger.record(workspace, [said], [{ kind: "token", workspace: workspace.id, id: credential.id, version: 0, value }])
       const document = await registry.get("token", workspace.id, credential.id)
