@@ -27,7 +27,7 @@ async function make(
   client: Client,
   path: string,
   request: object,
-): Promise<{ packId: string; packHash: string; receiptCount: number; createdAt: string }> {
+): Promise<{ packId: string; packHash: string; projectIds: string[]; receiptCount: number; createdAt: string }> {
   const made = await client.post(`${path}/evidence-packs`, { title: "For the auditor", ...request })
   assert.equal(made.status, 201, made.text)
   return made.json()
@@ -108,7 +108,7 @@ test("a pack holds what was put into it, and is checked without the service", as
   const said = JSON.parse(JSON.parse(entry(files, "seal.json").toString()).body)
   assert.deepEqual([said.action, said.projectId, said.source], ["evidence.pack.create", "system", "system"])
   const projects = createHash("sha256")
-    .update(`tallystick commitment\n${JSON.stringify(["core"])}`)
+    .update(`tallystick commitment\n${JSON.stringify(pack.projectIds)}`)
     .digest("hex")
   const { packId, packHash } = pack
   assert.deepEqual(said.metadata, { packId, title: "For the auditor", receiptCount: 3, packHash, projects, form: 2 })
