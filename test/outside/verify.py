@@ -1108,7 +1108,16 @@ def verify_export(path, trusted, loose):
             note = verify_epoch(folder, "" if last else f"epochs/{n + 1}/", genesis, None if last else chain[n + 1], trusted)
         except Refuted as refuted:
             raise refuted if last else Refuted(refuted.args[0], f"epoch {n + 1}: {refuted.args[1]}") from None
-    loose.extend(f"the file {name}" for name in sorted(folder.paths - folder.used))
+    unread = sorted(folder.paths - folder.used)
+    with step("files"):
+        for name in unread:
+            for base in [""] + [f"epochs/{n + 1}/" for n in range(len(older))]:
+                inner = name[len(base):] if name.startswith(base) else ""
+                if inner.startswith(("bodies/", "disclosures/")):
+                    must(re.fullmatch(r"(bodies|disclosures)/([0-9]{3}|[1-9][0-9]{3,12})\.jsonl(\.new)?", inner), f"{name} has no place in an export")
+            epoch = re.match(r"epochs/([0-9]+)/", name)
+            must(not epoch or 1 <= int(epoch[1]) <= len(older), f"{name} is of an epoch without a genesis")
+    loose.extend(f"the file {name}" for name in unread)
     with step("key"):
         return None if note.trusted(trusted) else "no trusted key has signed the checkpoint"
 
