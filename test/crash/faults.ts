@@ -32,7 +32,6 @@ const faults = {
   "finds late": { wrapStore: findLate },
   "takes a copy for the original": { wrapStore: (store) => ({ ...store, isCopy: false }) },
   "tells secrets and redacts nothing": { wrapStore: tellSecrets, createLog: (level, _, write) => pino({ level, base: null }, { write }) },
-  "forgets scopes": { wrapStore: (store) => withKeys(store, (key) => ({ ...key, scopes: ["write", "read", "admin"] })) },
   "forgets projects": { wrapStore: (store) => withKeys(store, ({ projectIds: _, ...key }) => key) },
 } as const satisfies Record<string, Faults>
 
