@@ -159,9 +159,10 @@ async function expectBatch(client: Client, asked: readonly Asked[], counts: Coun
   const { results } = reply.json<{ results: readonly { receipt?: object; replayed?: true; error?: string }[] }>()
   assert.equal(results.length, asked.length)
   for (const [place, { write, body, expected }] of asked.entries()) {
-    const { receipt, replayed = false, ...problem } = results[place] ?? {}
-    const text = JSON.stringify(receipt ?? problem)
-    if (expected === "reused") expectReused(write, body, 422, text)
+    const result = results[place] ?? {}
+    const { receipt, replayed = false } = result
+    const text = JSON.stringify(receipt)
+    if (expected === "reused") expectReused(write, body, 422, JSON.stringify(result))
     else {
       assert.equal(replayed, expected === "replayed", `${write.key} is ${expected}: ${text}`)
       write.receipt ??= text
