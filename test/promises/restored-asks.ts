@@ -81,6 +81,7 @@ function bodiesFor({ workspace: { id }, person }: Changeable): Readonly<Record<s
     [`POST ${ofWorkspace}/api-keys`]: { body: { name: "another", scopes: ["read"] } },
     [`DELETE ${ofWorkspace}/api-keys/{keyId}`]: {},
     [`POST ${ofWorkspace}/evidence-packs`]: { body: { title: "Another", filter: {} } },
+    [`POST ${ofWorkspace}/exports`]: { body: { entries: 1 } },
     [`GET ${ofWorkspace}/evidence-packs/{packId}/download`]: {},
     [`POST ${ofWorkspace}/receipts/{receiptId}/token`]: { body: {} },
     [`POST ${ofWorkspace}/published-policy/token`]: { body: {} },
