@@ -3,6 +3,7 @@
 //
 //   npm run bench                      everything, a million entries
 //   npm run bench -- --entries 100000  a smaller ledger      --seconds 3  shorter turns      --turns 1  fewer of them
+//   npm run bench -- --against ../old  writing alone, in turns with another checkout that is ready
 
 import { mkdtempSync, rmSync } from "node:fs"
 import { cpus, tmpdir } from "node:os"
@@ -12,12 +13,14 @@ import { makeWriter, runFsck, runLoad, startBare, startService, type Program } f
 import type { Load, Measured } from "./load.ts"
 import { measureQueries } from "./queries.ts"
 import { measureStress } from "./stress.ts"
+import { compareVersions } from "./versions.ts"
 
 const { values } = parseArgs({
   options: {
     entries: { type: "string", default: "1000000" },
     seconds: { type: "string", default: "5" },
     turns: { type: "string", default: "3" },
+    against: { type: "string" },
   },
 })
 const entries = Number(values.entries)
@@ -27,9 +30,11 @@ const turns = Number(values.turns)
 const folder = mkdtempSync(join(tmpdir(), "tallystick-bench-"))
 try {
   say(`${cpus().length} cores (${cpus()[0]?.model ?? "unknown"}), Node ${process.version}; the load generator runs on them too\n`)
-  await ratios()
-  await growth()
-  await stress()
+  if (values.against === undefined) {
+    await ratios()
+    await growth()
+    await stress()
+  } else await versions(values.against)
 } finally {
   rmSync(folder, { recursive: true, force: true })
 }
@@ -85,6 +90,12 @@ async function pair(
   const ours = await runLoad({ ...common, url: service.url, connections, batch })
   if (ours.refused > 0) say(`(${ours.refused} requests were refused)`)
   return { bare: first, ours }
+}
+
+async function versions(before: string): Promise<void> {
+  say("| writes | version | events/s | µs of processor time an event | p99 ms |")
+  say("| --- | --- | --- | --- | --- |")
+  for await (const row of compareVersions({ before, folder, turns, seconds })) say(`| ${row.join(" | ")} |`)
 }
 
 async function stress(): Promise<void> {

@@ -7,7 +7,7 @@ import type { FsckMeasured } from "./fsck.ts"
 import type { Load, Measured } from "./load.ts"
 
 const here = import.meta.dirname
-const mainProgram = join(here, "..", "..", "packages", "server", "bin", "tallystick.mjs")
+const root = join(here, "..", "..")
 
 export interface Program {
   readonly url: string
@@ -15,6 +15,8 @@ export interface Program {
   readonly startedMs: number
   /** Resident memory now, in megabytes. */
   residentMb(): number
+  /** Processor time of all its threads so far. */
+  cpuMs(): number
   /** Processor time of the thread that files, the only one that stands back for others; undefined where the system does not say. */
   filingMs(): number | undefined
   stop(signal?: "SIGTERM" | "SIGKILL"): Promise<void>
@@ -26,8 +28,13 @@ export function startBare(): Promise<Program> {
   return start([join(here, "bare.ts")], {})
 }
 
-export function startService(data: string, flags: readonly string[] = []): Promise<Program> {
-  return start([...flags, mainProgram, "serve"], { TALLYSTICK_DATA: data, TALLYSTICK_PORT: "0", TALLYSTICK_ROOT_KEY: rootKey })
+/** Of this checkout, or of the one in that folder. */
+export function startService(data: string, flags: readonly string[] = [], checkout = root): Promise<Program> {
+  return start([...flags, join(checkout, "packages", "server", "bin", "tallystick.mjs"), "serve"], {
+    TALLYSTICK_DATA: data,
+    TALLYSTICK_PORT: "0",
+    TALLYSTICK_ROOT_KEY: rootKey,
+  })
 }
 
 async function start(args: readonly string[], environment: Record<string, string>): Promise<Program> {
@@ -47,6 +54,7 @@ async function start(args: readonly string[], environment: Record<string, string
     child,
     startedMs: performance.now() - startMs,
     residentMb: () => Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${child.pid}/status`, "utf8"))?.[1] ?? 0) / 1024,
+    cpuMs: () => spentMs(statOf(`/proc/${child.pid}`)),
     filingMs: () => niceThreadMs(child.pid ?? 0),
     async stop(signal = "SIGTERM") {
       const ended = new Promise((resolve) => child.once("exit", resolve))
@@ -60,12 +68,21 @@ function niceThreadMs(pid: number): number | undefined {
   const tasks = `/proc/${pid}/task`
   if (!existsSync(tasks)) return undefined
   for (const task of readdirSync(tasks)) {
-    // After the name, which may hold anything: the state, and then numbers. Times are in hundredths of a second.
-    const stat = readFileSync(`${tasks}/${task}/stat`, "utf8")
-    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ")
-    if (Number(fields[16]) > 0) return (Number(fields[11]) + Number(fields[12])) * 10
+    const fields = statOf(`${tasks}/${task}`)
+    if (Number(fields[16]) > 0) return spentMs(fields)
   }
   return undefined
+}
+
+/** What follows the name, which may hold anything: the state, and then numbers. */
+function statOf(task: string): readonly string[] {
+  const stat = readFileSync(`${task}/stat`, "utf8")
+  return stat.slice(stat.lastIndexOf(")") + 2).split(" ")
+}
+
+/** User and system time, which are in hundredths of a second. */
+function spentMs(fields: readonly string[]): number {
+  return (Number(fields[11]) + Number(fields[12])) * 10
 }
 
 /** Runs the load generator in a process of its own. */
