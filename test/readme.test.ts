@@ -9,6 +9,7 @@ import test from "node:test"
 import { limitVariable, settings } from "../packages/server/src/config.ts"
 import { defaultLimits } from "../packages/server/src/limits.ts"
 import { expectChain, type MintedReceipt } from "./chain.ts"
+import { machinePath } from "./machine.ts"
 import { eventually, startService, type Service } from "./service.ts"
 
 const root = join(import.meta.dirname, "..")
@@ -239,7 +240,8 @@ async function bash(service: Service, commands: readonly string[]): Promise<Ran>
   const script = ["set -euo pipefail", ...commands.map((command, at) => `exec > output.${at}\n${command}`)].join("\n")
   const child = spawn("bash", ["-c", script], {
     cwd,
-    env: { PATH: `${dirname(process.execPath)}:${process.env["PATH"]}`, HOME: cwd },
+    // As a reader has it, the machine's own Node first. Ours is there only for a machine that has none.
+    env: { PATH: `${machinePath}:${dirname(process.execPath)}`, HOME: cwd },
     stdio: ["ignore", "ignore", "pipe"],
   })
   let errors = ""

@@ -1,0 +1,74 @@
+import assert from "node:assert/strict"
+import { spawnSync } from "node:child_process"
+import { cp, mkdtemp, rm } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { test } from "node:test"
+import { machinePath } from "./machine.ts"
+import { eventually, startService } from "./service.ts"
+
+// The command under an older Node than it needs, as on most machines where somebody tries it first.
+
+const server = join(import.meta.dirname, "..", "packages", "server")
+const program = join(server, "bin", "tallystick.mjs")
+
+const { stdout: machineNode } = spawnSync("node", ["--version"], { env: { PATH: machinePath }, encoding: "utf8" })
+
+/** The machine's own Node if that is older, in the place of this one. Otherwise this one, which says of itself that it is. */
+const { prefix, environment } =
+  Number(/^v(\d+)/.exec(machineNode)?.[1]) < 24
+    ? { prefix: ["sh", "-c", 'shift; exec node "$@"', "sh"], environment: { PATH: machinePath } }
+    : {
+        prefix: [],
+        environment: {
+          NODE_OPTIONS: `--import=data:text/javascript,process.argv0==='tallystick'||Object.defineProperty(process.versions,'node',{value:'20.0.0'})`,
+        },
+      }
+
+function run(path: string, ...words: readonly string[]) {
+  const [command = "", ...args] = [...prefix, process.execPath]
+  return spawnSync(command, [...args, path, ...words], { env: environment, encoding: "utf8", timeout: 60_000 })
+}
+
+test("the pinned Node does it, and its output and exit code are those of the command", async () => {
+  const version = run(program, "--version")
+  assert.deepEqual([version.status, version.stderr], [0, ""])
+  assert.match(version.stdout, /^\d+\.\d+\.\d+\n$/)
+  const unreadable = run(program, "verify", "no such file")
+  assert.deepEqual([unreadable.status, unreadable.stderr], [1, ""])
+  assert.match(unreadable.stdout, /^no such file: not readable$/m)
+  const refused = run(program, "frobnicate")
+  assert.deepEqual([refused.status, refused.stdout], [1, ""])
+  assert.match(refused.stderr, /frobnicate/)
+})
+
+test("signals reach the service, and a kill of the command ends it too", async () => {
+  for (const [signal, code] of [
+    ["SIGTERM", 0],
+    ["SIGHUP", null],
+    ["SIGKILL", null],
+  ] as const) {
+    await using service = await startService({ prefix, environment })
+    assert.equal(await service.end(signal), code, signal)
+    if (code === null) assert.equal(service.process.signalCode, signal)
+    // The port is free, and the data is nobody's.
+    await eventually(`the service to have ended after ${signal}`, () =>
+      fetch(service.url).then(
+        () => undefined,
+        () => true,
+      ),
+    )
+  }
+})
+
+test("where no newer Node is, it says in a sentence what to do", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "tallystick-older-"))
+  try {
+    for (const part of ["bin", "package.json"]) await cp(join(server, part), join(folder, "packages", "server", part), { recursive: true })
+    const { status, stdout, stderr } = run(join(folder, "packages", "server", "bin", "tallystick.mjs"), "serve")
+    assert.deepEqual([status, stdout], [1, ""])
+    assert.match(stderr, /^tallystick: this needs Node 24\.15 or later and runs on \d+\.\d+\.\d+: .* `node scripts\/ready\.mjs` .*\n$/)
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+})
