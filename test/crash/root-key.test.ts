@@ -112,6 +112,50 @@ test(
   },
 )
 
+test(
+  "the secret is rotated while two instance keys are good: the tokens of each live as long as it, or for ever, or end",
+  { timeout: 120_000 },
+  async () => {
+    await using service = await startProgram({ environment: { TALLYSTICK_ROOT_KEY: old } })
+    const { data } = service
+    const ofOld = await mint(service)
+    assert.equal(await service.end(), 0)
+    const both = { TALLYSTICK_ROOT_KEY: fresh, TALLYSTICK_ROOT_KEY_PREVIOUS: old }
+    const alone = { TALLYSTICK_ROOT_KEY: fresh }
+    const rotate = async (command: readonly string[], keys: Readonly<Record<string, string>>): Promise<void> => {
+      const { code, log } = await runProgram(command, { TALLYSTICK_DATA: data, ...keys })
+      assert.equal(code, 0, log)
+    }
+    const secret = ["secret", "rotate"]
+    // The new key has made nothing yet.
+    await rotate(secret, both)
+    await using overlap = await startProgram({ data, environment: both })
+    assert.equal(await ofOld.answer(overlap), 200)
+    const ofFresh = await mint(overlap)
+    assert.equal(await overlap.end(), 0)
+    const mistyped = await runProgram(secret, { TALLYSTICK_DATA: data, ...both, TALLYSTICK_ROOT_KEY_PREVIOUS: `${old}-mistyped` })
+    assert.deepEqual([mistyped.code, mistyped.output], [1, ""], mistyped.log)
+    assert.match(mistyped.log, /^tallystick: TALLYSTICK_ROOT_KEY_PREVIOUS is not the instance key that has made the tokens/)
+    await rotate(secret, both)
+
+    const expect = async (keys: Readonly<Record<string, string>>, answers: readonly (200 | "token_revoked")[]): Promise<void> => {
+      await using now = await startProgram({ data, environment: keys })
+      assert.deepEqual(await Promise.all([ofOld, ofFresh].map(({ answer }) => answer(now))), answers)
+      for (const { id, reader } of [ofOld, ofFresh]) await expectChain(now.client(reader.bearer), id)
+      assert.equal(await now.end(), 0)
+    }
+    await expect(alone, ["token_revoked", 200])
+    const revoke = ["root-key", "rotate", "--revoke-tokens"]
+    const refused = await runProgram(revoke, { TALLYSTICK_DATA: data, ...alone })
+    assert.match(refused.log, /^tallystick: an instance key that is given has made tokens/, "under whichever secret it made them")
+    await rotate(["root-key", "rotate"], both)
+    await expect(alone, [200, 200])
+    await rotate(revoke, { TALLYSTICK_ROOT_KEY: "a-third-instance-key-that-makes-nothing" })
+    // For good: the keys of that time do not bring them back.
+    await expect(both, ["token_revoked", "token_revoked"])
+  },
+)
+
 test("tokens that would live on are not said to have ended: the given key must be another one", { timeout: 60_000 }, async () => {
   await using service = await startProgram({ environment: { TALLYSTICK_ROOT_KEY: old } })
   const { data } = service

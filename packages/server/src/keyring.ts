@@ -15,6 +15,8 @@ export interface Keyring {
   readonly memberIds: Uint8Array
   /** The names of former instance keys whose tokens live on. */
   readonly instanceKeys: readonly string[]
+  /** What an instance key was called under a former secret, and what it is called now: what it made then lives as long as what it makes now. */
+  readonly formerNames: Readonly<Record<string, string>>
 }
 
 /** Of data that has had this secret alone. */
@@ -27,20 +29,23 @@ export function firstKeyring(secret: Uint8Array): Keyring {
     passwords: deriveKey(secret, "passwords"),
     memberIds: deriveKey(secret, "member ids"),
     instanceKeys: [],
+    formerNames: {},
   }
 }
 
 type Secrets = Pick<Keyring, "generation" | "secret" | "before">
 
-/** Of the next generation. Tokens that the instance key has made live on: it is the same key, told apart under another secret. */
-export function nextKeyring(keyring: Keyring, secret: Uint8Array, rootKey: string): Keyring {
+/** Of the next generation. Instance keys stay the same keys, called otherwise under another secret. */
+export function nextKeyring(keyring: Keyring, secret: Uint8Array, rootKeys: readonly string[]): Keyring {
+  const names = new Map(rootKeys.map((rootKey) => [instanceKeyName(keyring.secret, rootKey), instanceKeyName(secret, rootKey)]))
+  const former = Object.entries(keyring.formerNames).map(([name, since]) => [name, names.get(since) ?? since] as const)
   return {
     ...keyring,
     generation: keyring.generation + 1,
     secret,
     before: keyring.secret,
     peppers: [...keyring.peppers, deriveKey(secret, "token pepper")],
-    instanceKeys: [...keyring.instanceKeys, instanceKeyName(keyring.secret, rootKey)],
+    formerNames: Object.fromEntries([...former, ...names]),
   }
 }
 
@@ -98,6 +103,13 @@ function idempotencyName(ledgerId: Uint8Array): string {
 /** Tells an instance key from all others without saying anything of it. */
 export function instanceKeyName(secret: Uint8Array, rootKey: string): string {
   return Buffer.from(deriveKey(secret, "instance key", Buffer.from(rootKey))).toString("base64url")
+}
+
+/** The names of instance keys whose tokens live, where these are good. */
+export function livingNames(keyring: Keyring, rootKeys: readonly string[]): ReadonlySet<string> {
+  const living = new Set([...rootKeys.map((rootKey) => instanceKeyName(keyring.secret, rootKey)), ...keyring.instanceKeys])
+  for (const [name, since] of Object.entries(keyring.formerNames)) if (living.has(since)) living.add(name)
+  return living
 }
 
 function secretOf({ generation, secret, before }: Secrets, wanted: number): Uint8Array {

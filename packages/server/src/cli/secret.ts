@@ -5,6 +5,7 @@ import { ConfigError, readConfig, type Config } from "../config.ts"
 import { LedgerError, StartError } from "../error.ts"
 import { knownSecrets, makeSecret, replaceSecrets, knownRootKey, rootKeyPath } from "../keep.ts"
 import { aloneOptionsOf } from "../upkeep/alone.ts"
+import type { KeepingKey } from "../upkeep/minters.ts"
 import { rotateSecret } from "../upkeep/rotate-secret.ts"
 
 export interface SecretCommand {
@@ -17,15 +18,12 @@ export interface SecretCommand {
 export async function runRotateSecret({ environment, say, progress }: SecretCommand): Promise<void> {
   process.umask(0o077)
   const config = readConfig(environment, (path) => readFileSync(path, "utf8"))
-  const rootKey = knownRootKey(config)
-  if (rootKey === undefined)
-    throw new StartError(`TALLYSTICK_ROOT_KEY is not set, and ${rootKeyPath(config)} is not there: the tokens that it has made would end`)
   const isKept = config.secret === undefined
   const { generation, wasOver } = await ended(
     rotateSecret({
       ...(isKept ? keptSecrets(config) : givenSecrets(config)),
       ...aloneOptionsOf(config),
-      rootKey: { rootKey, from: config.rootKey === undefined ? rootKeyPath(config) : "TALLYSTICK_ROOT_KEY" },
+      rootKeys: goodKeys(config),
       keep: isKept ? (secrets) => replaceSecrets(config, secrets) : () => {},
       progress: (step) => progress?.(step),
     }),
@@ -41,6 +39,16 @@ export async function runRotateSecret({ environment, say, progress }: SecretComm
       ? "The data folder keeps it. Backups that were made before open with the secret that is in them.\n"
       : "Start the service with TALLYSTICK_SECRET alone. Backups that were made before open with the secret before: keep it with them.\n",
   )
+}
+
+/** Those that the service takes. */
+function goodKeys(config: Config): readonly KeepingKey[] {
+  const rootKey = knownRootKey(config)
+  if (rootKey === undefined)
+    throw new StartError(`TALLYSTICK_ROOT_KEY is not set, and ${rootKeyPath(config)} is not there: the tokens that it has made would end`)
+  const newest = { rootKey, from: config.rootKey === undefined ? rootKeyPath(config) : "TALLYSTICK_ROOT_KEY" }
+  const { previousRootKey } = config
+  return previousRootKey === undefined ? [newest] : [newest, { rootKey: previousRootKey, from: "TALLYSTICK_ROOT_KEY_PREVIOUS" }]
 }
 
 /** Two are there where a rotation was cut short; otherwise the next one is made. */

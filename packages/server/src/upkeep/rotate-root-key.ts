@@ -11,7 +11,7 @@ import { instanceWorkspace } from "../workspace/allow.ts"
 import { instanceOf, makeInstance } from "../workspace/opening.ts"
 import { keptKeyring, keyringChange, openKeyring, type GivenSecrets } from "../workspace/opening-keyring.ts"
 import { administrationOf, alone, type AloneOptions } from "./alone.ts"
-import { assertMinter, mintersOut, type KeepingKey } from "./minters.ts"
+import { assertMinters, mintersOut, type KeepingKey } from "./minters.ts"
 
 export interface RotateRootKeyOptions extends AloneOptions {
   readonly secrets: GivenSecrets
@@ -30,15 +30,16 @@ export async function rotateRootKey(options: RotateRootKeyOptions): Promise<void
     const keyring = await openKeyring(registry, options.secrets)
     if (keyring.before !== undefined) throw new StartError("the secret is being rotated: have `tallystick secret rotate` end that first")
     const { previous, given } = options
-    await (previous === undefined ? assertNew(registry, keyring, given) : assertMinter(registry, keyring, previous))
+    await (previous === undefined ? assertNew(registry, keyring, given) : assertMinters(registry, keyring, [previous]))
     const { ledger, workspaces } = administrationOf(options, store, keyring)
     await makeInstance(registry, workspaces)
     const instanceKeys =
       previous === undefined ? [] : [...new Set([...keyring.instanceKeys, instanceKeyName(keyring.secret, previous.rootKey)])]
+    const formerNames = previous === undefined ? {} : keyring.formerNames
     await recordPlanned(ledger, await instanceOf(workspaces), async () => {
       const nowMs = systemClock.now()
       const kept = await keptKeyring(registry)
-      const { change, recorded } = keyringChange({ ...keyring, instanceKeys }, kept, kept?.value.endedAt ?? isoTime(nowMs))
+      const { change, recorded } = keyringChange({ ...keyring, instanceKeys, formerNames }, kept, kept?.value.endedAt ?? isoTime(nowMs))
       const about = { tokens: previous === undefined ? "revoked" : "kept", ...recorded }
       const target = { id: instanceWorkspace, type: "instance_key" }
       return { said: [actSaid({ kind: "instance" }, "security.instance_key.rotate", target, about, nowMs)], changes: [change] }
@@ -48,7 +49,7 @@ export async function rotateRootKey(options: RotateRootKeyOptions): Promise<void
 
 /** What a key has made lives as long as the key is given, whatever is recorded. */
 async function assertNew(registry: Registry, keyring: Keyring, given: readonly string[]): Promise<void> {
-  const known = new Set([...(await mintersOut(registry)), ...keyring.instanceKeys])
+  const known = new Set([...(await mintersOut(registry, keyring)), ...keyring.instanceKeys])
   if (given.some((key) => known.has(instanceKeyName(keyring.secret, key))))
     throw new StartError(
       "an instance key that is given has made tokens, and they would live on with it: set TALLYSTICK_ROOT_KEY to a new one, without TALLYSTICK_ROOT_KEY_PREVIOUS",

@@ -22,13 +22,14 @@ import { instanceOf, makeInstance } from "../workspace/opening.ts"
 import { keptKeyring, keyringChange, openKeyring } from "../workspace/opening-keyring.ts"
 import { passwordAnew } from "../workspace/sealed-passwords.ts"
 import { administrationOf, alone, type AloneOptions } from "./alone.ts"
-import { assertMinter, type KeepingKey } from "./minters.ts"
+import { assertMinters, type KeepingKey } from "./minters.ts"
 
 export interface RotateSecretOptions extends AloneOptions {
   /** The new one, and the one before it. */
   readonly secret: Uint8Array
   readonly previous: Uint8Array
-  readonly rootKey: KeepingKey
+  /** The instance keys that are good. */
+  readonly rootKeys: readonly KeepingKey[]
   /** Has the next start know these, the newest first. */
   readonly keep: (secrets: readonly Uint8Array[]) => void
   /** Is told of each step that is on the disk. */
@@ -62,12 +63,12 @@ export async function rotateSecret(options: RotateSecretOptions): Promise<Secret
   return { generation: isNewest ? keyring.generation : keyring.generation + 1, wasOver }
 }
 
-async function look({ data, secret, previous, rootKey }: RotateSecretOptions): Promise<Keyring> {
+async function look({ data, secret, previous, rootKeys }: RotateSecretOptions): Promise<Keyring> {
   const store = openStopped(data)
   try {
     const keyring = await openKeyring(store.registry, { secret, previous })
     if (keyring.before !== undefined) return keyring
-    if (!equalBytes(keyring.secret, secret)) await assertMinter(store.registry, keyring, rootKey)
+    if (!equalBytes(keyring.secret, secret)) await assertMinters(store.registry, keyring, rootKeys)
     // As where the two were exchanged: nobody would hear that nothing was rotated.
     else if (!equalBytes(previous, secret) && !isFormer(keyring, previous) && (await hasKeys(store.registry)))
       throw new StartError(
@@ -95,7 +96,8 @@ async function begun(options: RotateSecretOptions, store: Store, keyring: Keyrin
   const { registry } = store
   const { ledger, workspaces } = administrationOf(options, store, keyring)
   await makeInstance(registry, workspaces)
-  const next = nextKeyring(keyring, options.secret, options.rootKey.rootKey)
+  const rootKeys = options.rootKeys.map(({ rootKey }) => rootKey)
+  const next = nextKeyring(keyring, options.secret, rootKeys)
   await recordPlanned(ledger, await instanceOf(workspaces), async () => {
     const { change, recorded } = keyringChange(next, await keptKeyring(registry), undefined)
     return { said: [said("rotate", { ...recorded })], changes: [change] }

@@ -25,6 +25,8 @@ interface Kept {
   readonly passwords: string
   readonly memberIds: string
   readonly instanceKeys: readonly string[]
+  /** Absent in what was kept before there were any. */
+  readonly formerNames?: Readonly<Record<string, string>>
 }
 
 /** Throws a StartError that says which secret is missing. Until a rotation has begun, the secret before is the one of the data. */
@@ -66,12 +68,13 @@ export interface KeyringChange {
 /** Keeps a keyring in the place of what is kept now. `endedAt`: nothing is sealed under the secret before any more. */
 export function keyringChange(keyring: Keyring, replaced: Document<"keyring"> | undefined, endedAt: string | undefined): KeyringChange {
   const text = (bytes: Uint8Array) => Buffer.from(bytes).toString("base64")
-  const { generation, peppers, passwords, memberIds, instanceKeys } = keyring
+  const { generation, peppers, passwords, memberIds, instanceKeys, formerNames } = keyring
   const kept: Kept = {
     peppers: peppers.slice(0, -1).map(text),
     passwords: text(passwords),
     memberIds: text(memberIds),
     instanceKeys,
+    formerNames,
   }
   const sealed = seal(keyring, "keyring", nameOf(generation), utf8(JSON.stringify(kept)))
   const value = { generation, sealed, ...(endedAt === undefined ? {} : { endedAt }) }
@@ -107,7 +110,7 @@ function openedBy({ value: { generation, sealed } }: Document<"keyring">, secret
   try {
     const bytes = unseal({ generation, secret, before: undefined }, "keyring", nameOf(generation), sealed)
     // The seal holds, so this program or one like it has written it.
-    const { peppers, passwords, memberIds, instanceKeys } = JSON.parse(Buffer.from(bytes).toString()) as Kept
+    const { peppers, passwords, memberIds, instanceKeys, formerNames = {} } = JSON.parse(Buffer.from(bytes).toString()) as Kept
     const former = peppers.map(bytesOf)
     return {
       generation,
@@ -117,6 +120,7 @@ function openedBy({ value: { generation, sealed } }: Document<"keyring">, secret
       passwords: bytesOf(passwords),
       memberIds: bytesOf(memberIds),
       instanceKeys,
+      formerNames,
     }
   } catch {
     return undefined

@@ -5,7 +5,6 @@ import { openPassword, passwordAnew, sealPassword } from "./sealed-passwords.ts"
 
 const [first, second, third] = [1, 2, 3].map((byte) => new Uint8Array(32).fill(byte)) as [Uint8Array, Uint8Array, Uint8Array]
 const kept = { password: "$argon2id$v=19$m=32768,t=2,p=1$c2FsdA$bm9uY2U$dGFn", login: "where-to-look" }
-const rootKey = "an-instance-key"
 
 test("what is kept of a password is sealed with the second secret, and sealed anew with each", () => {
   const one = firstKeyring(first)
@@ -14,7 +13,7 @@ test("what is kept of a password is sealed with the second secret, and sealed an
   let now = kept
   let keyring = one
   for (const secret of [second, third]) {
-    keyring = nextKeyring(keyring, secret, rootKey)
+    keyring = nextKeyring(keyring, secret, [])
     assert.equal(openPassword(keyring, now.password), kept.password, "while it is rotated, both are opened")
     const anew = passwordAnew(keyring, now)
     assert.ok(anew?.login !== undefined)
@@ -24,12 +23,12 @@ test("what is kept of a password is sealed with the second secret, and sealed an
     for (const text of Object.values(now)) assert.ok(!text.includes("argon2id") && !text.includes(kept.login))
   }
   const { login: _, ...older } = kept
-  assert.deepEqual(Object.keys(passwordAnew(nextKeyring(one, second, rootKey), older) ?? {}), ["password"])
+  assert.deepEqual(Object.keys(passwordAnew(nextKeyring(one, second, []), older) ?? {}), ["password"])
 })
 
 test("once all are sealed, what is not, or was sealed by a former secret, fits nothing, as little as what somebody made up", () => {
-  const rotating = nextKeyring(firstKeyring(first), second, rootKey)
-  const ended = { ...nextKeyring(rotating, third, rootKey), before: undefined }
+  const rotating = nextKeyring(firstKeyring(first), second, [])
+  const ended = { ...nextKeyring(rotating, third, []), before: undefined }
   const made = [
     kept.password,
     sealPassword(rotating, kept.password),

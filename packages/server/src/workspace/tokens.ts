@@ -5,7 +5,7 @@
 import type { JsonObject } from "@tallystick/proof"
 import { isoTime, type Clock } from "../clock.ts"
 import { LedgerError } from "../error.ts"
-import { instanceKeyName, type Keyring } from "../keyring.ts"
+import { instanceKeyName, livingNames, type Keyring } from "../keyring.ts"
 import type { Ledger } from "../ledger/ledger.ts"
 import type { TokenBound, TokenDocument } from "../store/documents.ts"
 import type { Document, Registry } from "../store/store.ts"
@@ -63,9 +63,8 @@ export const tokenLives: Readonly<Record<TokenType, { readonly usual: number; re
 export function createTokens({ registry, ledger, clock, keyring, rootKeys }: TokenParts): Tokens {
   const macs = createMacs(keyring.peppers)
   // With another instance key, what the former one made is over, unless it was rotated and its tokens were to live on.
-  const names = rootKeys.map((rootKey) => instanceKeyName(keyring.secret, rootKey))
   const instanceMac = instanceKeyName(keyring.secret, rootKeys[0])
-  const living = new Set([...names, ...keyring.instanceKeys])
+  const living = livingNames(keyring, rootKeys)
 
   return {
     stateOf,
