@@ -71,6 +71,7 @@ const methods: Readonly<Record<string, (client: Client) => Promise<unknown>>> = 
   "DELETE /v1/workspaces/{workspaceId}/tokens/{tokenId}": ({ tokens }) => tokens.revoke("acme", "tok_1"),
   "POST /v1/workspaces/{workspaceId}/members": ({ members }) => members.invite("acme", { email: "ada@example.com", role: "viewer" }),
   "GET /v1/workspaces/{workspaceId}/members": ({ members }) => members.list("acme"),
+  "POST /v1/workspaces/{workspaceId}/members/{memberId}": ({ members }) => members.add("acme", "mem_1", { role: "viewer" }),
   "PATCH /v1/workspaces/{workspaceId}/members/{memberId}": ({ members }) => members.update("acme", "mem_1", { role: "admin" }),
   "DELETE /v1/workspaces/{workspaceId}/members/{memberId}": ({ members }) => members.remove("acme", "mem_1"),
   "POST /v1/workspaces/{workspaceId}/members/{memberId}/setup": ({ members }) => members.inviteAgain("acme", "mem_1"),

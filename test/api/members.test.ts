@@ -181,6 +181,68 @@ test("an invitation by the instance is not for an admin of the workspace to take
   ])
 })
 
+test("an admin of the instance adds an account to another workspace, and nobody else gets anything of it", async () => {
+  const [made, joined] = [await makeWorkspace(service), await makeWorkspace(service)]
+  const [maker, host] = [
+    await join(service, made.path, "admin", "maker@example.com"),
+    await join(service, joined.path, "admin", "host@example.com"),
+  ]
+  const email = "added@example.com"
+  const { id, token } = await invite(made.path, email, "viewer", maker)
+  const added = { ask: `POST ${joined.path}/members/${id}`, send: { role: "admin" } }
+  await expectRows([{ as: first, ...added, gets: "404 not_found", has: ["there is no such account"] }])
+  const person = browserOf(anonymous, cookieOf(await takeUp(token)))
+  await expectRows([
+    { as: maker, ...added, gets: "403 workspace_forbidden", hasNot: [email] },
+    { as: host, ...added, gets: "403 insufficient_scope", hasNot: [email] },
+    { as: person, ...added, gets: "403 workspace_forbidden" },
+    { as: first, ...added, send: {}, gets: "400 invalid_field", has: ["role is required"] },
+    { as: first, ask: `POST /v1/workspaces/nowhere/members/${id}`, send: { role: "admin" }, gets: "404 not_found" },
+    { as: first, ask: `POST ${made.path}/members/${id}`, send: { role: "admin" }, gets: "409 conflict" },
+  ])
+  // Whom the workspace knows by this e-mail already has to go first.
+  const own = await invite(joined.path, email, "viewer", host)
+  await expectRows([
+    { as: first, ...added, gets: "409 conflict", has: ["this e-mail belongs to a member of the workspace"] },
+    { as: host, ask: `DELETE ${joined.path}/members/${own.id}`, gets: 204 },
+    { as: person, ask: `GET ${joined.path}`, gets: "403 workspace_forbidden" },
+    { as: first, ...added, gets: 201, shows: { id, workspaceId: joined.id, email, role: "admin" }, has: ["joinedAt"] },
+    { as: root, ...added, gets: "409 conflict" },
+    // The session goes on and sees both, and so does the next one, by the same password.
+    { as: person, ask: `PATCH ${joined.path}`, send: { hotDays: 20 }, gets: 200 },
+    { as: await signIn(service, email), ask: `GET ${joined.path}`, gets: 200 },
+    // Neither workspace can set its password.
+    ...[
+      { as: maker, path: made.path },
+      { as: host, path: joined.path },
+    ].map(({ as, path }): Row => ({ as, ask: `POST ${path}/members/${id}/setup`, send: {}, gets: "403 insufficient_scope" })),
+  ])
+  const theActs = async (path: string, action: string) => {
+    const { events } = (await root.get(`${path}/events?projectId=system&query=action:${action}`)).json()
+    return events
+      .filter(({ target }: { target: { id: string } }) => target.id === id)
+      .map(({ actor, metadata }: { actor: object; metadata: object }) => ({ actor, metadata }))
+  }
+  const actor = { id: first.id, type: "member" }
+  assert.partialDeepStrictEqual(await theActs("/v1/workspaces/instance", "security.account.join"), [
+    { actor, metadata: { workspaceId: joined.id } },
+  ])
+  assert.partialDeepStrictEqual(await theActs(joined.path, "security.member.add"), [{ actor, metadata: { role: "admin" } }])
+
+  // Where it was made it leaves, and whoever invites that e-mail there again needs its password; where it was added it stays.
+  await expectRows([{ as: maker, ask: `DELETE ${made.path}/members/${id}`, gets: 204 }])
+  const again = await invite(made.path, email, "viewer", maker)
+  assert.equal(again.id, id)
+  assert.equal((await takeUp(again.token, "chosen by the maker")).json().error, "login_failed")
+  await expectRows([
+    { as: person, ask: `GET ${made.path}`, gets: "403 workspace_forbidden" },
+    { as: person, ask: `GET ${joined.path}`, gets: 200 },
+    { as: person, ask: `DELETE ${joined.path}/members/${id}`, gets: 204 },
+    { as: person, ask: `GET ${joined.path}`, gets: "403 workspace_forbidden" },
+  ])
+  for (const workspace of [made, joined]) await expectChain(root, workspace.id)
+})
+
 test("of a person who belongs to several workspaces by several admins, a sign-in opens what the password is of", async () => {
   const third = await makeWorkspace(service)
   const [email, same, lone] = ["thrice@example.com", "the same in two of them", "another one in the third"]

@@ -262,6 +262,9 @@ POST NOWHERE/members              invite    | anon anon gone ws     ws    ws    
 GET OURS/members                            | anon anon gone scope  scope 200   scope     scope     ws      ws      200      | scope scope scope scope ws      | scope  200   ws      200
 GET THEIRS/members                          | anon anon gone ws     ws    ws    ws        ws        scope   200     200      | ws    ws    ws    ws    scope   | ws     ws    200     200
 GET NOWHERE/members                         | anon anon gone ws     ws    ws    ws        ws        ws      ws      404      | ws    ws    ws    ws    ws      | ws     ws    ws      404
+POST OURS/members/MEMBER       role         | anon anon gone scope  scope scope scope     scope     ws      ws      404      | scope scope scope scope ws      | scope  scope ws      404
+POST THEIRS/members/MEMBER       role       | anon anon gone ws     ws    ws    ws        ws        scope   scope   404      | ws    ws    ws    ws    scope   | ws     ws    scope   404
+POST NOWHERE/members/MEMBER       role      | anon anon gone ws     ws    ws    ws        ws        ws      ws      404      | ws    ws    ws    ws    ws      | ws     ws    ws      404
 PATCH OURS/members/MEMBER      role         | anon anon gone scope  scope 404   scope     scope     ws      ws      404      | scope scope scope scope ws      | scope  404   ws      404
 PATCH THEIRS/members/MEMBER      role       | anon anon gone ws     ws    ws    ws        ws        scope   404     404      | ws    ws    ws    ws    scope   | ws     ws    404     404
 PATCH NOWHERE/members/MEMBER      role      | anon anon gone ws     ws    ws    ws        ws        ws      ws      404      | ws    ws    ws    ws    ws      | ws     ws    ws      404

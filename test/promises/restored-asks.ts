@@ -90,6 +90,7 @@ function bodiesFor({ workspace: { id }, person }: Changeable): Readonly<Record<s
     [`DELETE ${ofWorkspace}/tokens/{tokenId}`]: {},
     [`POST ${ofWorkspace}/tlog/keys`]: {},
     [`POST ${ofWorkspace}/members`]: { body: { email: "bob@example.com", role: "viewer" } },
+    [`POST ${ofWorkspace}/members/{memberId}`]: { body: { role: "viewer" } },
     [`PATCH ${ofWorkspace}/members/{memberId}`]: { body: { role: "admin" } },
     [`DELETE ${ofWorkspace}/members/{memberId}`]: {},
     [`POST ${ofWorkspace}/members/{memberId}/setup`]: { body: {} },

@@ -619,7 +619,7 @@ export interface NewMember {
   readonly role: Role
 }
 
-/** The body of `PATCH …/members/{memberId}`. */
+/** The body of `POST` and `PATCH …/members/{memberId}`. */
 export interface MemberChange {
   readonly role: Role
 }
@@ -632,7 +632,7 @@ export interface Member {
   readonly name?: string
   readonly role: Open<Role>
   readonly createdAt: Time
-  /** When the member took the invitation up. Absent: not yet. */
+  /** When the member took the invitation up, or was added. Absent: not yet. */
   readonly joinedAt?: Time
 }
 

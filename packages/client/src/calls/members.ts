@@ -11,6 +11,10 @@ export function memberCalls(call: Call) {
     invite: (workspaceId: string, member: NewMember, options?: CallOptions): Promise<InvitedMember> =>
       call.json({ method: "POST", path: path`/v1/workspaces/${workspaceId}/members`, body: member }, options),
 
+    /** Has somebody who has an account, in whichever workspace, belong to this one as well. */
+    add: (workspaceId: string, memberId: string, member: MemberChange, options?: CallOptions): Promise<Member> =>
+      call.json({ method: "POST", path: path`/v1/workspaces/${workspaceId}/members/${memberId}`, body: member }, options),
+
     list,
 
     each: (workspaceId: string, query: Partial<ListQuery> = {}, options?: CallOptions): AsyncGenerator<Member, void, undefined> =>

@@ -142,6 +142,10 @@ function takePerson({ put, remove, found, committed }: Making, { action, id, by,
     const named = "setupId" in metadata ? { id: metadata["setupId"] } : {}
     put("setup", { ...named, expiresAt: metadata["expiresAt"], ...committed }, setupOf(id, purpose))
   }
+  const putJoined = (): void => {
+    const at = { createdAt: occurredAt, joinedAt: occurredAt }
+    put("membership", { role: metadata["role"], hasJoined: true, createdBy: by, ...at, ...emailed })
+  }
   switch (action) {
     case "security.member.invite":
       putSetup("join")
@@ -154,6 +158,8 @@ function takePerson({ put, remove, found, committed }: Making, { action, id, by,
     case "security.member.join":
       remove("setup", setupOf(id, "join"))
       return put("membership", { hasJoined: true, joinedAt: occurredAt })
+    case "security.member.add":
+      return putJoined()
     case "security.member.update":
       return put("membership", { role: metadata["role"] })
     case "security.member.remove":
@@ -161,10 +167,7 @@ function takePerson({ put, remove, found, committed }: Making, { action, id, by,
       return remove("membership")
     case "security.member.create":
       // The first one is a member of the instance at once; others join when they have an account.
-      if (metadata["first"] === true) {
-        const at = { createdAt: occurredAt, joinedAt: occurredAt }
-        put("membership", { role: metadata["role"], hasJoined: true, createdBy: by, ...at, ...emailed })
-      }
+      if (metadata["first"] === true) putJoined()
       remove("setup", setupOf(id, "password"))
       return put("member", { ...emailed, ...committed })
     case "security.password.offer":

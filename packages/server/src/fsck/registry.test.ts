@@ -1,6 +1,7 @@
 import assert from "node:assert/strict"
 import test from "node:test"
 import { commitmentTo } from "../workspace/credential.ts"
+import type { MembershipDocument } from "../store/documents.ts"
 import type { Document, Registry } from "../store/store.ts"
 import { take, type RecordedAct } from "./registered.ts"
 import { beginRegistered, compareRegistry } from "./registry.ts"
@@ -62,6 +63,27 @@ test("where an act commits to it, another one is a fault, in whatever document i
       [4, "set-up token of ada to join is not as it was recorded: id"],
     ],
   )
+})
+
+test("a member who was added without an invitation is what the act says, since then", async () => {
+  const added: RecordedAct = {
+    ...at,
+    sequence: 4,
+    action: "security.member.add",
+    id: "ada",
+    metadata: { role: "viewer" },
+    email: "ada@example.com",
+  }
+  const { setupId: _, ...about } = membership.value
+  const joined = (changes: Partial<MembershipDocument>): Document<"membership"> => ({
+    ...membership,
+    value: { ...about, joinedAt: at.occurredAt, ...changes },
+  })
+  const faultsOf = async (document: Document<"membership">) => (await compare([added], [document])).faults.map(({ what }) => what)
+  assert.deepEqual(await faultsOf(joined({})), [])
+  const changed = { role: "admin", email: "eve@example.com", joinedAt: "2025-01-01T00:00:00.000Z", createdBy: "ada" } as const
+  for (const [name, value] of Object.entries(changed))
+    assert.deepEqual(await faultsOf(joined({ [name]: value })), [`member ada is not as it was recorded: ${name}`])
 })
 
 test("a session that is there although its end is recorded is a fault; one that goes on is none", async () => {

@@ -32,7 +32,7 @@ export function routes(service: Service, version: string): readonly ServiceEndpo
     ...apiKeyEndpoints(service), //    POST, GET …/api-keys; DELETE …/{keyId}
     ...packEndpoints(service), //      POST, GET …/evidence-packs; GET …/{packId}, …/download
     ...tokenEndpoints(service), //     POST …/token of a receipt, policy, pack, activity; GET …/tokens; DELETE …/{tokenId}
-    ...memberEndpoints(service), //    POST, GET …/members; PATCH, DELETE …/{memberId}; POST …/{memberId}/setup
+    ...memberEndpoints(service), //    POST, GET …/members; POST, PATCH, DELETE …/{memberId}; POST …/{memberId}/setup
     ...sessionEndpoints(service), //   POST /v1/setup; POST, GET, DELETE /v1/session; POST /v1/session/password
     ...opsEndpoints(service), //       GET /healthz, /readyz, /metrics, /v1/limits
   ]

@@ -79,6 +79,7 @@ function openHouse(changes: Partial<Limits> = {}) {
   }
 }
 
+const adminOf = (workspace: string): Principal => ({ kind: "api-key", id: "admin", workspace, scopes: ["admin"], projectIds: undefined })
 const firstOf = async (accounts: Accounts, email = "ada@example.com") => {
   const token = (await accounts.offerFirst()) ?? assert.fail("there is no token")
   return accounts.setUp({ token, email, password })
@@ -219,8 +220,7 @@ test("only an admin of the instance ends the first token; whoever has an account
   const { accounts } = house
   const acme = await house.workspaces.create(instance, { id: "acme" })
   const early = (await accounts.offerFirst()) ?? assert.fail("there is no token")
-  const by = { kind: "api-key", id: "admin", workspace: "acme", scopes: ["admin"], projectIds: undefined } as const
-  const realm = await house.members.invite(by, acme, { email: "x@example.com", role: "viewer" })
+  const realm = await house.members.invite(adminOf("acme"), acme, { email: "x@example.com", role: "viewer" })
   await accounts.setUp({ token: realm.token, password })
   const bob = await house.members.invite(instance, acme, { email: "bob@example.com", role: "viewer" })
   await accounts.setUp({ token: bob.token, password })
@@ -254,6 +254,44 @@ test("a joining that is cut short at any write is done again with the same token
   }
 })
 
+test("an account that is added to a workspace stays what it is, both ledgers record it, and cut short it is done again", async () => {
+  for (const write of [1, 2]) {
+    const house = openHouse()
+    const acme = await house.workspaces.create(instance, { id: "acme" })
+    const other = await house.workspaces.create(instance, { id: "other" })
+    const ada = await firstOf(house.accounts)
+    const sessions = house.openSessions()
+    const by = (await sessions.recognise(ada.token, "other")) ?? assert.fail("nobody is signed in")
+    const { token, document } = await house.members.invite(adminOf("acme"), acme, { email: "bob@example.com", name: "Bob", role: "viewer" })
+    const { id } = document
+    await assert.rejects(house.accounts.join(by, other, id, "admin"), code("not_found"), "nobody has taken the invitation up")
+    const bob = await house.accounts.setUp({ token, password })
+    const kept = (await house.accounts.get(id)).value
+
+    house.breakWrite(write)
+    await assert.rejects(house.accounts.join(by, other, id, "admin"), code("ledger_unavailable"))
+    assert.equal((await sessions.recognise(bob.token, "other"))?.role, undefined)
+    await house.accounts.join(by, other, id, "admin")
+    assert.equal((await sessions.recognise(bob.token, "other"))?.role, "admin")
+    assert.deepEqual((await house.accounts.get(id)).value, { ...kept, workspaces: ["acme", "other"] })
+    const { value } = await house.members.get("other", id)
+    assert.deepEqual(
+      [value.email, value.name, value.createdBy, value.joinedAt],
+      ["bob@example.com", "Bob", ada.members[0].id, value.createdAt],
+    )
+    const [a, times] = ["ada@example.com", write]
+    assert.deepEqual((await house.acts("instance")).slice(-times), Array(times).fill(["admin", "security.account.join", a, "member"]))
+    assert.deepEqual((await house.acts("other")).slice(-1), [["admin", "security.member.add", a, "member"]])
+    await assert.rejects(house.accounts.join(by, other, id, "viewer"), code("conflict"))
+
+    // It leaves where it was made, and the process ends before anybody looks whether it belongs somewhere.
+    await house.members.remove(instance, acme, id)
+    await house.members.remove(instance, other, id)
+    await assert.rejects(house.accounts.join(by, acme, id, "admin"), code("not_found"), "it is nobody's")
+    for (const workspace of ["instance", "acme", "other"]) await expectChain(house.journal, workspace)
+  }
+})
+
 test("an account of an older version signs in as before, is bound then, and stands in nobody's way", async () => {
   const house = openHouse()
   const acme = await house.workspaces.create(instance, { id: "acme" })
@@ -273,8 +311,7 @@ test("an account of an older version signs in as before, is bound then, and stan
   ])
   // In another realm the same e-mail has another account, also made while the former one was never used.
   const accounts = house.openAccounts()
-  const by = { kind: "api-key", id: "admin", workspace: "acme", scopes: ["admin"], projectIds: undefined } as const
-  const { token, document } = await house.members.invite(by, acme, { email: "Bob@example.com", role: "viewer" })
+  const { token, document } = await house.members.invite(adminOf("acme"), acme, { email: "Bob@example.com", role: "viewer" })
   await accounts.setUp({ token, password: "in another realm" })
   const idsOf = async (from: Accounts, secret: string) => (await from.signIn("bob@example.com", secret)).members.map((member) => member.id)
   assert.deepEqual(await idsOf(accounts, "in another realm"), [document.id])

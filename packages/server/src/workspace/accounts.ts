@@ -12,6 +12,7 @@ import { actSaid, recordPlanned } from "./acts.ts"
 import { instanceWorkspace, type MemberPrincipal, type Principal } from "./allow.ts"
 import { commitmentTo, createMacs } from "./credential.ts"
 import { makeSetup, memberIds, rolesOf, targetOf, type NewSetup } from "./members.ts"
+import { createJoining, type Joining } from "./joining.ts"
 import { accountsAtOnceMax, createLogins } from "./logins.ts"
 import {
   accountsOf,
@@ -30,7 +31,7 @@ import { createPasswords, type Stretched } from "./passwords.ts"
 import { createSetups, type Setups } from "./setups.ts"
 import type { Workspaces } from "./workspaces.ts"
 
-export interface Accounts extends Setups {
+export interface Accounts extends Setups, Joining {
   /** Refuses with `login_failed`, in the same words and after the same time whatever is wrong. */
   signIn(email: string, password: string): Promise<Opened>
   signOut(by: MemberPrincipal): Promise<void>
@@ -75,6 +76,7 @@ export function createAccounts({ keyring, ...parts }: AccountParts): Accounts {
 
   return {
     ...createSetups({ ...parts, macs, open, idOf, logins }),
+    ...createJoining({ ...parts, idOf, get }),
     get,
     signedIn,
     workspacesOf: (member) => rolesOf(registry, member),

@@ -66,12 +66,9 @@ export function createMembers({ registry, ledger, clock, keyring, limits }: Memb
 
     async invite(by, workspace, { email, name, role }) {
       const id = idOf(email, realmOf(by, workspace.id))
-      // One e-mail may be here by an admin of the instance and by one of the workspace.
-      const here = [idOf(email, instanceWorkspace), idOf(email, workspace.id)]
+      const here = idsHere(idOf, email, workspace.id)
       const { token } = await recordPlanned(ledger, workspace, async () => {
-        const found = await Promise.all(here.map((one) => registry.get("membership", workspace.id, one)))
-        if (found.some((one) => one !== undefined))
-          throw new LedgerError("conflict", "this e-mail belongs to a member of the workspace, or to one who is invited")
+        await assertNoneIsHere(registry, workspace.id, here)
         const nowMs = clock.now()
         const setup = newSetup(workspace.id, id, "join", nowMs)
         const named = name === undefined ? {} : { name }
@@ -130,6 +127,17 @@ export function createMembers({ registry, ledger, clock, keyring, limits }: Memb
       if (other.id !== leaver.id && isAdmin(other)) return [put(other, other.value)]
     throw new LedgerError("conflict", "this is the last admin of the instance; make another one first")
   }
+}
+
+/** One e-mail may be in a workspace by an admin of the instance and by one of the workspace. */
+export function idsHere(idOf: (email: string, realm: string) => string, email: string, workspace: string): readonly string[] {
+  return [idOf(email, instanceWorkspace), idOf(email, workspace)]
+}
+
+export async function assertNoneIsHere(registry: Registry, workspace: string, ids: readonly string[]): Promise<void> {
+  const found = await Promise.all(ids.map((id) => registry.get("membership", workspace, id)))
+  if (found.some((one) => one !== undefined))
+    throw new LedgerError("conflict", "this e-mail belongs to a member of the workspace, or to one who is invited")
 }
 
 /** Of an admin of the instance, that there is another one is for the caller to see to. */

@@ -50,6 +50,21 @@ export function memberEndpoints(service: Service): readonly ServiceEndpoint[] {
     }),
     endpoint({
       ...ofMember,
+      access: { action: "preside" },
+      method: "POST",
+      summary: "Make an account a member, whichever workspace it belongs to",
+      body: MemberChange,
+      answers: { 201: Member },
+      async handle({ caller, params: { workspaceId, memberId }, body }) {
+        permit(caller, "preside")
+        for (const changed of [workspaceId, instanceWorkspace]) permitWriting(service, changed)
+        const workspace = await service.workspaces.get(workspaceId)
+        await service.accounts.join(caller, workspace, memberId, body.role)
+        return { status: 201, body: memberJson(await service.members.get(workspaceId, memberId)) }
+      },
+    }),
+    endpoint({
+      ...ofMember,
       method: "PATCH",
       summary: "Change the role of a member",
       body: MemberChange,
