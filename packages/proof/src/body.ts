@@ -1,6 +1,9 @@
 import { assert } from "./assert.ts"
-import { utf8 } from "./encoding.ts"
+import { parseCanonical } from "./canonical.ts"
+import { equalBytes, utf8 } from "./encoding.ts"
+import { isJsonObject, type JsonObject } from "./json.ts"
 import { preimage } from "./preimage.ts"
+import type { RecordFields } from "./record.ts"
 import { sha256, type Sha256 } from "./sha256.ts"
 
 /**
@@ -14,6 +17,22 @@ import { sha256, type Sha256 } from "./sha256.ts"
 export function bodyHash(salt: Uint8Array, body: Uint8Array, hash: Sha256 = sha256): Uint8Array {
   assert(salt.length === bodySaltBytes, "a body's salt has 16 bytes")
   return hash(preimage(tag, salt, body))
+}
+
+/** Whether a record commits to this body. */
+export function commitsTo(record: RecordFields, salt: Uint8Array, body: Uint8Array, hash: Sha256 = sha256): boolean {
+  return salt.length === bodySaltBytes && equalBytes(bodyHash(salt, body, hash), record.bodyHash)
+}
+
+export type BodyFault = "canonical" | "version" | "workspace"
+
+/** What a body says, without what is sealed in it; or why it is no body, or not one of this workspace. */
+export function parseBody(source: string | Uint8Array, workspaceId?: string): JsonObject | BodyFault {
+  const body = parseCanonical(source)
+  if (!isJsonObject(body)) return "canonical"
+  // Another version may mean something else by the same names.
+  if (body["v"] !== 1) return "version"
+  return workspaceId === undefined || body["workspaceId"] === workspaceId ? body : "workspace"
 }
 
 export const bodyTag = "ALB1"

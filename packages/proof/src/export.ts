@@ -1,12 +1,11 @@
 import { AssertionError } from "./assert.ts"
-import { bodyHash } from "./body.ts"
-import { parseCanonical } from "./canonical.ts"
+import { commitsTo, parseBody } from "./body.ts"
+import { createChain } from "./chain.ts"
 import type { Checkpoint } from "./checkpoint.ts"
 import type { Verify } from "./ed25519.ts"
 import { equalBytes, fromHex, fromUtf8, utf8 } from "./encoding.ts"
 import { createFrontier } from "./frontier.ts"
 import { parseGenesis, readLineage, type Born, type Continued } from "./genesis.ts"
-import { isJsonObject } from "./json.ts"
 import {
   bodiesPath,
   disclosuresPath,
@@ -17,7 +16,7 @@ import {
   parseBodyLine,
   parseDisclosureLine,
 } from "./pack-form.ts"
-import { eventHash, parseRecord } from "./record.ts"
+import type { RecordFields } from "./record.ts"
 import { openBody } from "./sealed.ts"
 import { sha256, type Sha256 } from "./sha256.ts"
 import { parseBundle, tilePath, tileWidth } from "./tile.ts"
@@ -175,7 +174,7 @@ function checkEntries(
 ): Wrong | undefined {
   const tree = createFrontier(undefined, hash)
   const upper = createUpperTiles(files, size)
-  const place: Place = { previous: ledgerId, timeMs: 0 }
+  const chain = createChain(ledgerId, hash)
   for (let group = 0; group * tileWidth < size; group++) {
     const width = Math.min(tileWidth, size - group * tileWidth)
     const file = tilePath("entries", group, width)
@@ -187,14 +186,13 @@ function checkEntries(
     for (const [at, record] of records.entries()) {
       const index = group * tileWidth + at
       const sequence = earlierEntries + index + 1
-      const fields = checkRecord(record, index, ledgerId, place)
-      if (fields === undefined) return { name: "records", file, sequence }
-      place.previous = eventHash(record, hash)
-      if (!equalBytes(tile.subarray(at * 32, at * 32 + 32), place.previous))
+      const fields = chain.take(record)
+      if (typeof fields === "string") return { name: "records", file, sequence }
+      if (!equalBytes(tile.subarray(at * 32, at * 32 + 32), chain.previousHash))
         return { name: "tiles", file: tilePath(0, group, width), sequence }
-      const wrong = checkContent(content, index, fields.bodyHash, genesis.workspaceId, counts, hash)
+      const wrong = checkContent(content, fields, genesis.workspaceId, counts, hash)
       if (wrong !== undefined) return { name: wrong, file: wrong === "content" ? bodiesPath(group) : disclosuresPath(group), sequence }
-      tree.append(place.previous, upper.completed)
+      tree.append(chain.previousHash, upper.completed)
       if (upper.wrong() !== undefined) return { name: "tiles", ...upper.wrong(), sequence }
       if (tree.size === checkpoint?.size && !equalBytes(tree.root(), checkpoint.root)) return { name: "root", file: packPaths.checkpoint }
       counts.entries = sequence
@@ -204,16 +202,6 @@ function checkEntries(
   const wrong = upper.ended()
   if (wrong !== undefined) return { name: "tiles", file: wrong }
   return equalBytes(tree.root(), root) ? undefined : { name: "root", file: packPaths.checkpoint }
-}
-
-type Place = { previous: Uint8Array; timeMs: number }
-
-function checkRecord(record: Uint8Array, index: number, ledgerId: Uint8Array, place: Place) {
-  const fields = parseRecord(record)
-  if (fields === undefined || fields.index !== index || fields.timeMs < place.timeMs) return undefined
-  if (!equalBytes(fields.ledgerId, ledgerId) || !equalBytes(fields.previousHash, place.previous)) return undefined
-  place.timeMs = fields.timeMs
-  return fields
 }
 
 type GroupContent = {
@@ -241,21 +229,20 @@ function readContent(files: ExportFiles, group: number, size: number): GroupCont
 
 function checkContent(
   { bodies, disclosures }: GroupContent,
-  index: number,
-  expected: Uint8Array,
+  record: RecordFields,
   workspaceId: string,
   counts: Counts,
   hash: Sha256,
 ): "content" | "disclosures" | undefined {
-  const line = bodies.get(index)
-  const shown = disclosures.get(index) ?? []
+  const line = bodies.get(record.index)
+  const shown = disclosures.get(record.index) ?? []
   if (line === undefined) {
     counts.missingBodies += 1
     return shown.length > 0 ? "disclosures" : undefined
   }
-  if (!line.body.isWellFormed() || !equalBytes(bodyHash(line.salt, utf8(line.body), hash), expected)) return "content"
-  const body = parseCanonical(line.body)
-  if (!isJsonObject(body) || body["v"] !== 1 || body["workspaceId"] !== workspaceId) return "content"
+  if (!line.body.isWellFormed() || !commitsTo(record, line.salt, utf8(line.body), hash)) return "content"
+  const body = parseBody(line.body, workspaceId)
+  if (typeof body === "string") return "content"
   const opened = openBody(body, shown, hash)
   if (!opened.ok) return "disclosures"
   counts.bodies += 1

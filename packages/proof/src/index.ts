@@ -3,8 +3,9 @@
  * Nothing here reads, waits, or remembers; it runs the same in Node and in a browser.
  */
 export { assert, AssertionError } from "./assert.ts"
-export { bodyHash, bodySaltBytes, bodyTag } from "./body.ts"
+export { bodyHash, bodySaltBytes, bodyTag, commitsTo, parseBody, type BodyFault } from "./body.ts"
 export { canonicalize, parseCanonical } from "./canonical.ts"
+export { createChain, placeFault, type Chain, type Place, type PlaceFault } from "./chain.ts"
 export { formatCheckpoint, parseCheckpoint, type Checkpoint } from "./checkpoint.ts"
 export { ed25519PublicKey, ed25519Sign, ed25519Verify, type Sign, type Verify } from "./ed25519.ts"
 export { concat, equalBytes, fromBase64, fromBase64Url, fromHex, fromUtf8, toBase64, toBase64Url, toHex, utf8 } from "./encoding.ts"

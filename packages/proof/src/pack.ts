@@ -1,7 +1,8 @@
 import { parseCanonical } from "./canonical.ts"
+import { placeFault } from "./chain.ts"
 import type { Checkpoint } from "./checkpoint.ts"
 import type { Verify } from "./ed25519.ts"
-import { bodyHash } from "./body.ts"
+import { commitsTo, parseBody } from "./body.ts"
 import { equalBytes, fromUtf8, toHex, utf8 } from "./encoding.ts"
 import { readLineage, type Genesis } from "./genesis.ts"
 import { isJsonObject, type JsonObject } from "./json.ts"
@@ -215,7 +216,7 @@ function checkSeal(files: Files, log: Log, options: Options, report: Draft): { r
   const line = parseBodyLine(textOf(files, packPaths.seal))
   const body = line && openContent(line.body, log)
   if (!line || !body || line.index !== record.fields.index || !openBody(body, [], hash).ok) return wrong(packPaths.seal)
-  if (!equalBytes(bodyHash(line.salt, utf8(line.body), hash), record.fields.bodyHash)) return wrong(packPaths.seal)
+  if (!commitsTo(record.fields, line.salt, utf8(line.body), hash)) return wrong(packPaths.seal)
   const { action, metadata } = body
   if (action !== packAction || !isJsonObject(metadata)) return wrong(packPaths.seal)
   const { packId, title, packHash, receiptCount } = metadata
@@ -262,8 +263,9 @@ function checkProofs(files: Files, log: Log, { hash }: Options, report: Draft): 
 /** Whether an entry can stand behind another one: right behind it, or anywhere later. */
 function follows(fields: RecordFields, previous: Proven | undefined): boolean {
   if (previous === undefined) return true
-  if (fields.index <= previous.fields.index || fields.timeMs < previous.fields.timeMs) return false
-  return fields.index > previous.fields.index + 1 || equalBytes(fields.previousHash, previous.eventHash)
+  const { index, timeMs } = previous.fields
+  const previousHash = fields.index === index + 1 ? previous.eventHash : undefined
+  return fields.index > index && placeFault(fields, { timeMs, previousHash }) === undefined
 }
 
 function recordOf(
@@ -272,8 +274,7 @@ function recordOf(
 ): { readonly bytes: Uint8Array; readonly fields: RecordFields } | undefined {
   const bytes = proof?.extra
   const fields = bytes && parseRecord(bytes)
-  if (!bytes || !fields || !equalBytes(fields.ledgerId, ledgerId) || proof?.index !== fields.index) return undefined
-  return fields.index > 0 || equalBytes(fields.previousHash, ledgerId) ? { bytes, fields } : undefined
+  return bytes && fields && placeFault(fields, { ledgerId, index: proof.index }) === undefined ? { bytes, fields } : undefined
 }
 
 function checkContent(files: Files, proven: readonly Proven[], log: Log, { hash }: Options): readonly PackEntry[] | PackFault {
@@ -287,7 +288,7 @@ function checkContent(files: Files, proven: readonly Proven[], log: Log, { hash 
       const line = parseBodyLine(lines[at] ?? "")
       const body = line && openContent(line.body, log)
       if (!line || !body || line.index !== fields.index) return { failure: "content", file }
-      if (!equalBytes(bodyHash(line.salt, utf8(line.body), hash), fields.bodyHash)) return { failure: "content", file }
+      if (!commitsTo(fields, line.salt, utf8(line.body), hash)) return { failure: "content", file }
       if (typeof body["receipt"] !== "string" || proofPath(body["receipt"]) !== path) return { failure: "content", file: path }
       entries.push({ record: fields, eventHash: toHex(eventHash), sequence: log.earlierEntries + fields.index + 1, body })
     }
@@ -298,8 +299,8 @@ function checkContent(files: Files, proven: readonly Proven[], log: Log, { hash 
 }
 
 function openContent(text: string, { genesis }: Log): JsonObject | undefined {
-  const body = parseCanonical(text)
-  return isJsonObject(body) && body["v"] === 1 && body["workspaceId"] === genesis.workspaceId ? body : undefined
+  const body = parseBody(text, genesis.workspaceId)
+  return typeof body === "string" ? undefined : body
 }
 
 /** How many sealed fields have no disclosure. */

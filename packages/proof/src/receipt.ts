@@ -1,10 +1,10 @@
-import { bodyHash, bodySaltBytes } from "./body.ts"
-import { parseCanonical } from "./canonical.ts"
+import { bodyHash, bodySaltBytes, commitsTo, parseBody } from "./body.ts"
+import { placeFault } from "./chain.ts"
 import type { Checkpoint } from "./checkpoint.ts"
 import type { Verify } from "./ed25519.ts"
 import { equalBytes, fromBase64, fromHex, toHex, utf8 } from "./encoding.ts"
 import { readLineage, type Born } from "./genesis.ts"
-import { isJsonObject, readJson, type JsonObject } from "./json.ts"
+import { readJson, type JsonObject } from "./json.ts"
 import type { VerifiedSignature } from "./note.ts"
 import { eventHash, parseRecord, type RecordFields } from "./record.ts"
 import { digest, openBody } from "./sealed.ts"
@@ -147,8 +147,7 @@ function examine(answer: unknown, options: ReceiptOptions, report: Draft): Doubt
 
 function checkRecord(evidence: Evidence, { hash = sha256 }: ReceiptOptions, report: Draft): RecordFields | Doubt {
   const parsed = parseRecord(evidence.record)
-  // The first entry follows the genesis, which is what gives the ledger its id.
-  const record = parsed && (parsed.index > 0 || equalBytes(parsed.previousHash, parsed.ledgerId)) ? parsed : undefined
+  const record = parsed && placeFault(parsed, {}) === undefined ? parsed : undefined
   note(report, "record", record !== undefined)
   if (!record) return { failure: "record", field: "proof.record" }
   report.record = record
@@ -164,17 +163,14 @@ function checkContent(
   report: Draft,
 ): Content | Doubt | undefined {
   if (!sealedBody) return disclosures.length === 0 ? undefined : { failure: "disclosure", field: "disclosures" }
-  const found = bodyHash(sealedBody.salt, sealedBody.bytes, hash)
-  if (!note(report, "content", equalBytes(found, record.bodyHash))) {
-    return { failure: "content", field: "proof.body", expected: toHex(record.bodyHash), found: toHex(found) }
+  if (!note(report, "content", commitsTo(record, sealedBody.salt, sealedBody.bytes, hash))) {
+    const found = toHex(bodyHash(sealedBody.salt, sealedBody.bytes, hash))
+    return { failure: "content", field: "proof.body", expected: toHex(record.bodyHash), found }
   }
 
-  const body = parseCanonical(sealedBody.bytes)
-  const canonical = isJsonObject(body)
-  note(report, "canonical", canonical)
-  if (!canonical) return { failure: "canonical", field: "proof.body" }
-  // Another version may mean something else by the same names.
-  if (body["v"] !== 1) return malformed("proof.body")
+  const body = parseBody(sealedBody.bytes)
+  if (!note(report, "canonical", body !== "canonical")) return { failure: "canonical", field: "proof.body" }
+  if (typeof body === "string") return malformed("proof.body")
 
   const opened = openBody(body, disclosures, hash)
   note(report, "disclosures", opened.ok)

@@ -195,8 +195,8 @@ const damages: Readonly<Record<string, readonly [bend: Bend, sequence: number, s
     /entry 17: what is sealed in it does not fit/,
   ],
   "nothing of what is sealed": [(entry) => ({ ...entry, disclosures: "" }), 17, /entry 17: \d of what is sealed in it is not there/],
-  "another receipt beside it": [(entry) => ({ ...entry, receipt: "rcp_0" }), 17, /entry 17: it is filed under another name/],
-  "no key beside it": [(entry) => ({ ...entry, idem: undefined }), 17, /entry 17: it is filed under another name/],
+  "another receipt beside it": [(entry) => ({ ...entry, receipt: "rcp_0" }), 17, /entry 17: it is filed under another receipt/],
+  "no key beside it": [(entry) => ({ ...entry, idem: undefined }), 17, /entry 17: it is filed under another idempotency key/],
   "nothing at all": [() => undefined, 17, /entry 18: the record says index 17|entry 17: it is not there/],
 }
 

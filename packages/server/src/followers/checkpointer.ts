@@ -3,20 +3,20 @@
 
 import { strict as assert } from "node:assert"
 import {
-  bodyHash,
   concat,
+  createChain,
   createFrontier,
   equalBytes,
-  eventHash,
   formatCheckpoint,
-  parseRecord,
   signNote,
   tileWidth,
-  toHex,
+  type Chain,
   type Frontier,
+  type RecordFields,
 } from "@tallystick/proof"
 import type { Clock } from "../clock.ts"
 import { sha256 } from "../sha256.ts"
+import { takeEntry, type ChainEntry } from "../store/check-entry.ts"
 import { epochsOf, type Epoch, type Log } from "../store/epochs.ts"
 import type { Heads, SignedHead } from "../store/heads.ts"
 import type { Checkpoint, Document, Index, JournalReader, Registry, Stored, TileGrowth, Tree } from "../store/store.ts"
@@ -58,12 +58,12 @@ export interface CheckpointerParts {
   readonly clock: Clock
 }
 
-interface Growing extends Place {
+interface Growing {
   readonly epoch: Epoch
+  readonly chain: Chain
   /** The index has the last tile of level 0 from its first hash on: that of an older version has none. */
   hasLeaves: boolean
-  frontier: Frontier
-  lastHash: Uint8Array
+  readonly frontier: Frontier
   unsignedSinceMs: number | undefined
   signedLast: Checkpoint | undefined
 }
@@ -100,14 +100,11 @@ export function createCheckpointer(parts: CheckpointerParts): Checkpointer {
     if (signed !== undefined && signed.size <= size && !equalBytes(await rootAt(epoch, signed.size), signed.root))
       throw notSigned(signed.size)
     const last = size === 0 ? undefined : await journal.records(workspace, before + size, 1)
-    const lastHash = last === undefined ? ledgerId : eventHash(last, sha256)
     return {
       epoch,
+      chain: createChain(ledgerId, sha256, size, last),
       hasLeaves: false,
-      before,
-      ledgerId,
       frontier: createFrontier(saved, sha256),
-      lastHash,
       unsignedSinceMs: undefined,
       signedLast: undefined,
     }
@@ -144,9 +141,8 @@ export function createCheckpointer(parts: CheckpointerParts): Checkpointer {
     const signed = signedOf(tree.epoch)
     const tiles = createTileGrowth(fromSize, await missingLeaves(tree))
     for (const entry of entries) {
-      const { hash, timeMs } = checkEntry(tree, entry)
-      tree.frontier.append(hash, tiles.completed)
-      tree.lastHash = hash
+      const { timeMs } = takeOrBreak(tree.chain, tree.epoch.before, entry)
+      tree.frontier.append(tree.chain.previousHash, tiles.completed)
       tree.unsignedSinceMs ??= timeMs
       if (tree.frontier.size === signed?.size && !equalBytes(tree.frontier.root(), signed.root)) throw notSigned(signed.size)
     }
@@ -212,30 +208,16 @@ function notSigned(size: number): IntegrityError {
 }
 
 /** The sequence of the last entry that is in it. */
-function positionOf({ before, frontier }: Place): number {
-  return before + frontier.size
+function positionOf({ epoch, frontier }: Growing): number {
+  return epoch.before + frontier.size
 }
 
-/** Where an entry must fit: behind the last of a tree, of which the first has the sequence behind `before`. */
-export interface Place {
-  readonly before: number
-  readonly frontier: Pick<Frontier, "size">
-  readonly ledgerId: Uint8Array
-  readonly lastHash: Uint8Array
-}
-
-/** Hashes again all that was kept of an entry, and holds it against its place. */
-export function checkEntry(tree: Place, { sequence, record, body, bodySalt }: Stored): { hash: Uint8Array; timeMs: number } {
-  const wrong = (what: string) => new IntegrityError(`entry ${sequence}: ${what}`, sequence)
-  const fields = parseRecord(record)
-  if (fields === undefined) throw wrong("the record cannot be read")
-  if (fields.index !== tree.frontier.size) throw wrong(`the record says index ${fields.index}`)
-  if (!equalBytes(fields.ledgerId, tree.ledgerId)) throw wrong("the record is of another ledger")
-  if (!equalBytes(fields.previousHash, tree.lastHash))
-    throw wrong(`the record follows ${toHex(fields.previousHash)}, the entry before it is ${toHex(tree.lastHash)}`)
-  if (body === undefined || bodySalt === undefined) throw wrong("the body is not there")
-  if (!equalBytes(bodyHash(bodySalt, body, sha256), fields.bodyHash)) throw wrong("the body has another hash")
-  return { hash: eventHash(record, sha256), timeMs: fields.timeMs }
+/** The fields of the next entry of a chain; throws an IntegrityError if it does not hold. */
+export function takeOrBreak(chain: Chain, before: number, entry: ChainEntry): RecordFields {
+  const sequence = before + chain.index + 1
+  const taken = takeEntry(chain, before, entry)
+  if (typeof taken === "string") throw new IntegrityError(`entry ${sequence}: ${taken}`, sequence)
+  return taken
 }
 
 interface TilesGrowing {

@@ -2,11 +2,11 @@
 
 import { equalBytes, eventHash, parseRecord, recordBytes, tileWidth } from "@tallystick/proof"
 import { sha256 } from "../sha256.ts"
+import { checkContents, checkEntry } from "../store/check-entry.ts"
 import { epochAt, epochsOf, type Epoch } from "../store/epochs.ts"
 import type { Document, Index, JournalReader, Stored } from "../store/store.ts"
 import { readLeaves, type SignedTree } from "../store/tree-reads.ts"
-import { forgedWords, IntegrityError, type CheckpointerParts } from "./checkpointer.ts"
-import { checkStored } from "./walk.ts"
+import { forgedWords, type CheckpointerParts } from "./checkpointer.ts"
 
 export interface LookParts extends Pick<CheckpointerParts, "isGenuine"> {
   readonly journal: JournalReader
@@ -25,14 +25,11 @@ export async function lookAt(parts: LookParts, document: Document<"workspace">, 
   const isSigned = tree !== undefined && index < tree.size
   // A search that knows of more than there is is wrong itself.
   if (entry === undefined) return isSigned || next !== undefined ? `entry ${sequence}: it is not there` : undefined
-  const lastHash = index === 0 ? epoch.ledgerId : ((await leafAt(parts, epoch, tree, index - 1)) ?? hashOf(before))
-  if (lastHash === undefined) return `entry ${sequence - 1}: it is not there`
-  try {
-    checkStored({ before: epoch.before, frontier: { size: index }, ledgerId: epoch.ledgerId, lastHash }, entry)
-  } catch (error) {
-    if (error instanceof IntegrityError) return error.message
-    throw error
-  }
+  const { ledgerId } = epoch
+  const previousHash = index === 0 ? ledgerId : ((await leafAt(parts, epoch, tree, index - 1)) ?? hashOf(before))
+  if (previousHash === undefined) return `entry ${sequence - 1}: it is not there`
+  for (const checked of [checkEntry(entry, { ledgerId, index, previousHash }), checkContents(entry)])
+    if (typeof checked === "string") return `entry ${sequence}: ${checked}`
   const hash = eventHash(entry.record, sha256)
   if (isSigned) {
     const leaf = await leafAt(parts, epoch, tree, index)

@@ -1,13 +1,13 @@
 // One workspace's entries, held one after the other against the chain, what stands beside them against their bodies, and all of them
 // against the tree that was signed.
 
-import { createFrontier, equalBytes, eventHash, isJsonObject, openBody, parseJson, recordBytes, type Frontier } from "@tallystick/proof"
-import { disclosuresOf } from "../entry.ts"
+import { createChain, createFrontier, equalBytes, recordBytes, type Chain, type Frontier } from "@tallystick/proof"
 import { sha256 } from "../sha256.ts"
+import { checkContents } from "../store/check-entry.ts"
 import { epochsOf, type Epoch } from "../store/epochs.ts"
 import type { SignedHead } from "../store/heads.ts"
-import type { Document, JournalReader, Stored, Tree } from "../store/store.ts"
-import { checkEntry, IntegrityError, type Place } from "./checkpointer.ts"
+import type { Document, JournalReader, Tree } from "../store/store.ts"
+import { IntegrityError, takeOrBreak } from "./checkpointer.ts"
 
 export interface Walk {
   readonly workspace: string
@@ -16,7 +16,7 @@ export interface Walk {
   epochs: readonly [Epoch, ...Epoch[]]
   /** Over the entries of that one that were walked. */
   frontier: Frontier
-  lastHash: Uint8Array
+  chain: Chain
   /** Where it ended when its turn came: a workspace that is written to all the time would have no end. */
   readonly end: number
   /** What was signed of the newest epoch by then. */
@@ -45,8 +45,8 @@ export async function openWalk(
   if (epoch === undefined || epoch.before + tree.size > (epoch.end ?? end)) return undefined
   const last = tree.size === 0 ? undefined : await journal.records(workspace, epoch.before + tree.size, 1)
   if (last !== undefined && last.length !== recordBytes) return undefined
-  const lastHash = last === undefined ? epoch.ledgerId : eventHash(last, sha256)
-  return { workspace, serial, epochs: [epoch, ...later], frontier: createFrontier(tree, sha256), lastHash, end, signed }
+  const chain = createChain(epoch.ledgerId, sha256, tree.size, last)
+  return { workspace, serial, epochs: [epoch, ...later], frontier: createFrontier(tree, sha256), chain, end, signed }
 }
 
 /** The sequence of the last entry that was walked. */
@@ -61,9 +61,9 @@ export async function walkOn(
   budget: number,
 ): Promise<{ readonly count: number; readonly spent: number }> {
   beginNext(walk)
-  const { workspace, frontier, end } = walk
+  const { workspace, frontier, chain, end } = walk
   const [epoch] = walk.epochs
-  const { before, ledgerId } = epoch
+  const { before } = epoch
   const wanted = Math.min(Math.max(budget, 1), (epoch.end ?? end) - reached(walk))
   const entries = wanted === 0 ? [] : await journal.after(workspace, reached(walk), wanted)
   if (wanted > 0 && entries.length === 0) throw new IntegrityError(`entry ${reached(walk) + 1}: it is not there`, reached(walk) + 1)
@@ -71,9 +71,10 @@ export async function walkOn(
   const signed = epoch.end === undefined || epoch.root === undefined ? walk.signed : { size: epoch.end - before, root: epoch.root }
   let spent = 0
   for (const entry of entries) {
-    checkStored({ before, ledgerId, frontier, lastHash: walk.lastHash }, entry)
-    walk.lastHash = eventHash(entry.record, sha256)
-    frontier.append(walk.lastHash)
+    takeOrBreak(chain, before, entry)
+    const contents = checkContents(entry)
+    if (typeof contents === "string") throw new IntegrityError(`entry ${entry.sequence}: ${contents}`, entry.sequence)
+    frontier.append(chain.previousHash)
     if (frontier.size === signed?.size && !equalBytes(frontier.root(), signed.root)) {
       throw new IntegrityError(`the first ${signed.size} entries are not those ${treeWords}`)
     }
@@ -91,21 +92,7 @@ function beginNext(walk: Walk): void {
   if (next === undefined || reached(walk) !== end) return
   walk.epochs = [next, ...later]
   walk.frontier = createFrontier(undefined, sha256)
-  walk.lastHash = next.ledgerId
-}
-
-/** An entry against its place, and what stands beside its record and body against them. */
-export function checkStored(place: Place, entry: Stored): void {
-  checkEntry(place, entry)
-  const { sequence, body, receipt, idem } = entry
-  const parsed = body === undefined ? undefined : parseJson(Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString("utf8"))
-  if (!isJsonObject(parsed)) throw new IntegrityError(`entry ${sequence}: the body cannot be read`)
-  if (parsed["receipt"] !== receipt || parsed["idem"] !== idem)
-    throw new IntegrityError(`entry ${sequence}: it is filed under another name`)
-  const opened = openBody(parsed, disclosuresOf(entry), sha256)
-  if (!opened.ok) throw new IntegrityError(`entry ${sequence}: what is sealed in it does not fit: ${opened.reason}`)
-  // Nothing is erased yet, so what is sealed is there.
-  if (opened.withheld > 0) throw new IntegrityError(`entry ${sequence}: ${opened.withheld} of what is sealed in it is not there`)
+  walk.chain = createChain(next.ledgerId, sha256)
 }
 
 /** What every sentence about the tree ends with. */

@@ -1,13 +1,12 @@
 // What stands beside a chain that holds: the form of its bodies, what is sealed in them, the names that entries are filed under, and all
 // that the index has of them.
 
-import { isJsonObject, levelWidth, openBody, parseCanonical, tileWidth, type JsonObject } from "@tallystick/proof"
-import { disclosuresOf } from "../entry.ts"
+import { levelWidth, tileWidth } from "@tallystick/proof"
 import type { Fault } from "./fault.ts"
 import { actOf, type RecordedAct } from "./registered.ts"
-import { sha256 } from "../sha256.ts"
+import { checkContents } from "../store/check-entry.ts"
 import { epochsOf, type Epoch } from "../store/epochs.ts"
-import type { Document, Keyed, Stored, Whole } from "../store/store.ts"
+import type { Document, Keyed, Whole } from "../store/store.ts"
 
 /** A name that only one entry of a workspace may have. */
 export interface Repeated {
@@ -33,7 +32,7 @@ export interface CheckedContents {
 const entriesPerRead = 256
 const hashBytes = 32
 
-export function checkContents(whole: Whole, { workspace, after, upTo }: Contents): CheckedContents {
+export function walkContents(whole: Whole, { workspace, after, upTo }: Contents): CheckedContents {
   const acts: RecordedAct[] = []
   for (let at = after; at < upTo;) {
     const entries = whole.entries(workspace, at, Math.min(entriesPerRead, upTo - at))
@@ -43,27 +42,14 @@ export function checkContents(whole: Whole, { workspace, after, upTo }: Contents
       if (entry.sequence > upTo) break
       // The chain tells of a body that is not there.
       if (entry.body === undefined) continue
-      const body = parseCanonical(entry.body)
-      const what = isJsonObject(body) ? contentFault(entry, body) : "the body is not an object in canonical form"
-      if (what !== undefined) return { upTo: at, acts, fault: { workspace, sequence: entry.sequence, what } }
-      const act = isJsonObject(body) ? actOf(entry, body) : undefined
+      const body = checkContents(entry)
+      if (typeof body === "string") return { upTo: at, acts, fault: { workspace, sequence: entry.sequence, what: body } }
+      const act = actOf(entry, body)
       if (act !== undefined) acts.push(act)
     }
     at = entries.at(-1)?.sequence ?? upTo
   }
   return { upTo, acts, fault: undefined }
-}
-
-function contentFault(entry: Stored, body: JsonObject): string | undefined {
-  const { workspace, receipt, idem } = entry
-  if (body["workspaceId"] !== workspace) return "the body is of another workspace"
-  if (body["receipt"] !== receipt) return "it is filed under another receipt than its body says"
-  if (body["idem"] !== idem) return "it is filed under another idempotency key than its body says"
-  const opened = openBody(body, disclosuresOf(entry), sha256)
-  if (!opened.ok) return `a disclosure does not fit its body (${opened.reason})`
-  // Nothing is erased yet, so what is sealed is there.
-  if (opened.withheld > 0) return `${opened.withheld} of what is sealed in it is not there, and no entry says that it was erased`
-  return undefined
 }
 
 const names = { receipt: "receipt", idem: "idempotency key" } as const

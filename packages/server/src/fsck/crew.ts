@@ -1,7 +1,7 @@
 // Who does the work of fsck: this thread alone, or threads beside it, each with connections of its own. What they are asked is independent
 // of each other; the one who asks puts the answers together in their order.
 
-import { checkContents, type CheckedContents, type Contents, type Repeated } from "./beside.ts"
+import { walkContents, type CheckedContents, type Contents, type Repeated } from "./beside.ts"
 import { walkPiece, type Piece, type WalkedPiece } from "./piece.ts"
 import { openWhole } from "../store/open.ts"
 import type { Kept, Keyed, Stray, Whole } from "../store/store.ts"
@@ -77,7 +77,7 @@ type Answered<A> = { readonly found: A } | { readonly unreadable: string }
 function workOn(whole: Whole): Work {
   return {
     piece: (given) => walkPiece(whole, given),
-    contents: (given) => checkContents(whole, given),
+    contents: (given) => walkContents(whole, given),
     keyed: (run) => whole.index?.keyed(run),
     repeated: ({ workspace, what }) => whole.repeated(workspace, what),
     strays: (of) => whole.strays(of),

@@ -2,22 +2,20 @@
 // entry is held against the record before it as that is kept; whether that one is right, the piece before says.
 
 import {
-  bodyHash,
   bodySaltBytes,
+  createChain,
   createFrontier,
-  eventHash,
   fromUtf8,
   isJsonObject,
   openBody,
   parseJson,
-  parseRecord,
   recordBytes,
-  toHex,
-  type Kind,
+  type Chain,
   type SavedFrontier,
 } from "@tallystick/proof"
 import { disclosuresOf } from "../entry.ts"
 import { sha256 } from "../sha256.ts"
+import { takeEntry, type ChainEntry } from "../store/check-entry.ts"
 import type { LinkedRows, Whole } from "../store/store.ts"
 
 /** Entries of a piece: a power of two, so that each is one subtree, and some ten milliseconds of work. */
@@ -56,8 +54,9 @@ export interface WalkedPiece {
 /** Of 32, 64, 128 and 256 the cheapest, and entries of the largest size are still some megabytes only. */
 const entriesPerRead = 64
 
-export function walkPiece(whole: Whole, { workspace, ledger, before, after, upTo, counts }: Piece): WalkedPiece {
-  const place = placeAfter(whole, { workspace, ledger, before, after })
+export function walkPiece(whole: Whole, piece: Piece): WalkedPiece {
+  const { workspace, before, upTo, counts } = piece
+  const chain = chainAfter(whole, piece)
   const tree = createFrontier(undefined, sha256)
   const edges: SavedFrontier[] = []
   const subtrees: Uint8Array[] = []
@@ -66,93 +65,40 @@ export function walkPiece(whole: Whole, { workspace, ledger, before, after, upTo
     if (level === tileLevel) subtrees.push(hash)
   }
   let wrong: string | undefined
-  while (wrong === undefined && place.index < upTo) {
-    const rows = whole.linked(workspace, before + place.index, Math.min(entriesPerRead, upTo - place.index))
-    if (rows.sequences.length === 0) wrong = absence(whole, workspace, before + place.index)
+  while (wrong === undefined && chain.index < upTo) {
+    const rows = whole.linked(workspace, before + chain.index, Math.min(entriesPerRead, upTo - chain.index))
+    if (rows.sequences.length === 0) wrong = "it is not there, nor is any behind it"
     for (const entry of entriesOf(rows)) {
-      wrong = check(entry, place)
-      if (wrong !== undefined) break
-      if (place.kind === "key" || place.index === 1) vkeys.push(...announced(whole, workspace, before + place.index))
-      tree.append(place.previous, completed)
+      const taken = takeEntry(chain, before, entry)
+      if (typeof taken === "string") {
+        wrong = taken
+        break
+      }
+      if (taken.kind === "key" || chain.index === 1) vkeys.push(...announced(whole, workspace, entry.sequence))
+      tree.append(chain.previousHash, completed)
       if (counts.includes(tree.size)) edges.push(tree.save())
     }
   }
   return { entries: tree.size, wrong, edges: [...edges, tree.save()], subtrees: Buffer.concat(subtrees), vkeys }
 }
 
-/** Where the next entry must fit. */
-interface Place {
-  readonly before: number
-  index: number
-  timeMs: number
-  /** Of the entry before. */
-  kind: Kind
-  readonly ledger: Uint8Array
-  previous: Uint8Array
+function chainAfter(whole: Whole, { workspace, ledger, before, after }: Piece): Chain {
+  return createChain(ledger, sha256, after, after === 0 ? undefined : whole.linked(workspace, before + after - 1, 1).records)
 }
 
-function placeAfter(whole: Whole, { workspace, ledger, before, after }: Pick<Piece, "workspace" | "ledger" | "before" | "after">): Place {
-  const { records } = after === 0 ? { records: new Uint8Array() } : whole.linked(workspace, before + after - 1, 1)
-  const fields = parseRecord(records)
-  if (fields === undefined) return { before, index: after, timeMs: 0, kind: "admin", ledger, previous: ledger }
-  return { before, index: after, timeMs: fields.timeMs, kind: fields.kind, ledger, previous: eventHash(records, sha256) }
-}
-
-interface LinkedEntry {
-  readonly sequence: number
-  readonly record: Uint8Array
-  /** Undefined if there is no body. */
-  readonly salted: Uint8Array | undefined
-}
-
-function* entriesOf({ sequences, records, lengths, salted }: LinkedRows): Generator<LinkedEntry> {
+function* entriesOf({ sequences, records, lengths, salted }: LinkedRows): Generator<ChainEntry> {
   let from = 0
   for (const [at, sequence] of sequences.entries()) {
     const length = lengths[at] ?? -1
+    const [bodyFrom, end] = [from + bodySaltBytes, from + length]
     yield {
       sequence,
       record: records.subarray(at * recordBytes, (at + 1) * recordBytes),
-      salted: length < 0 ? undefined : salted.subarray(from, from + length),
+      bodySalt: length < 0 ? undefined : salted.subarray(from, Math.min(bodyFrom, end)),
+      body: length < 0 ? undefined : salted.subarray(bodyFrom, end),
     }
     from += Math.max(length, 0)
   }
-}
-
-/** What is wrong with an entry in this place, if anything; if nothing is, the place is then that of the next one. */
-function check({ sequence, record, salted }: LinkedEntry, place: Place): string | undefined {
-  if (sequence !== place.before + place.index + 1) return absent(sequence)
-  const fields = parseRecord(record)
-  if (fields === undefined) return "the record is not one"
-  if (fields.index !== place.index) return `the record is that of entry ${place.before + fields.index + 1}`
-  if (!same(fields.ledgerId, place.ledger)) return "the record is of another ledger"
-  if (!same(fields.previousHash, place.previous))
-    return `the record follows ${toHex(fields.previousHash)}, and what stands before it is ${toHex(place.previous)}`
-  if (fields.timeMs < place.timeMs) return "the record is older than the one before it"
-  if (salted === undefined) return "the body is not there, and no entry says that it was removed"
-  if (salted.length < bodySaltBytes || !same(bodyHashOf(salted), fields.bodyHash))
-    return "the body is not the one that the record was made of"
-  place.index += 1
-  place.timeMs = fields.timeMs
-  place.kind = fields.kind
-  place.previous = eventHash(record, sha256)
-  return undefined
-}
-
-function bodyHashOf(salted: Uint8Array): Uint8Array {
-  return bodyHash(salted.subarray(0, bodySaltBytes), salted.subarray(bodySaltBytes), sha256)
-}
-
-function absent(next: number): string {
-  return `it is not there; the next one that is kept is entry ${next}`
-}
-
-function absence(whole: Whole, workspace: string, after: number): string {
-  return absent(whole.linked(workspace, after, 1).sequences[0] ?? 0)
-}
-
-/** By the platform: a million entries have three million pairs of hashes. */
-function same(one: Uint8Array, other: Uint8Array): boolean {
-  return Buffer.compare(one, other) === 0
 }
 
 /** The key that an entry announces, if it does. */

@@ -1,9 +1,10 @@
 // Before anything is added to a chain, its end is hashed again: an entry that does not hold must not be built upon.
 
-import { bodyHash, equalBytes, eventHash, parseRecord } from "@tallystick/proof"
+import { createChain } from "@tallystick/proof"
 import { sha256 } from "../sha256.ts"
+import { takeEntry } from "../store/check-entry.ts"
 import { epochAt, epochsOf } from "../store/epochs.ts"
-import type { Document, JournalReader, Stored } from "../store/store.ts"
+import type { Document, JournalReader } from "../store/store.ts"
 
 /** The last entries of a workspace, each against its record, its body and the entry before it. Returns what is wrong, as a sentence. */
 export async function recheck(
@@ -16,32 +17,22 @@ export async function recheck(
   if (head === undefined) return `workspace ${workspace.id} has no entries, though the first one is made with it`
   const first = Math.max(head.sequence - entries, 0)
   const epochs = epochsOf(workspace)
-  let previous = first === 0 ? undefined : eventHash(await journal.records(workspace.id, first, 1), sha256)
+  const last = first === 0 ? undefined : await journal.records(workspace.id, first, 1)
+  let epoch = epochAt(epochs, first + 1)
+  let chain = createChain(epoch.ledgerId, sha256, first - epoch.before, first === epoch.before ? undefined : last)
   for (let at = first; at < head.sequence;) {
     const batch = await journal.after(workspace.id, at, entries)
     if (batch.length === 0) return `workspace ${workspace.id} ends at entry ${at}, its head is entry ${head.sequence}`
     for (const entry of batch) {
-      const { before, ledgerId } = epochAt(epochs, at + 1)
-      if (at === before) previous = ledgerId
-      const hash = holds(entry, { at, before, previous }) ? eventHash(entry.record, sha256) : undefined
-      if (hash === undefined) return `entry ${at + 1} of workspace ${workspace.id} is not what was recorded`
-      previous = hash
+      if (at === epoch.end) {
+        epoch = epochAt(epochs, at + 1)
+        chain = createChain(epoch.ledgerId, sha256)
+      }
+      const taken = takeEntry(chain, epoch.before, entry)
+      if (typeof taken === "string") return `entry ${at + 1} of workspace ${workspace.id} is not what was recorded: ${taken}`
       at = entry.sequence
-      held(at, hash)
+      held(at, chain.previousHash)
     }
   }
   return undefined
-}
-
-interface Place {
-  readonly at: number
-  readonly before: number
-  readonly previous: Uint8Array | undefined
-}
-
-function holds({ sequence, record, body, bodySalt }: Stored, { at, before, previous }: Place): boolean {
-  const fields = parseRecord(record)
-  if (sequence !== at + 1 || fields?.index !== at - before || previous === undefined || body === undefined || bodySalt === undefined)
-    return false
-  return equalBytes(fields.previousHash, previous) && equalBytes(bodyHash(bodySalt, body, sha256), fields.bodyHash)
 }

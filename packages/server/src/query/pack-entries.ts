@@ -1,19 +1,10 @@
 // The entries of an evidence pack, read from the journal and hashed again: what does not hold together goes into no pack.
 
-import {
-  bodyHash,
-  equalBytes,
-  eventHash,
-  isJsonObject,
-  parseJson,
-  parseRecord,
-  toHex,
-  type JsonObject,
-  type RecordFields,
-} from "@tallystick/proof"
+import { eventHash, toHex, type JsonObject, type RecordFields } from "@tallystick/proof"
 import { LedgerError } from "../error.ts"
 import type { Pace } from "../pace.ts"
 import { sha256 } from "../sha256.ts"
+import { checkContents, checkEntry } from "../store/check-entry.ts"
 import { epochAt, epochsOf, type Epoch } from "../store/epochs.ts"
 import type { Document, JournalReader, Stored } from "../store/store.ts"
 
@@ -58,15 +49,13 @@ export async function* readEntries(
 }
 
 function readEntry(stored: Stored | undefined, sequence: number, { ledgerId, before }: Epoch): Read {
-  const record = stored && parseRecord(stored.record)
-  const { body, bodySalt: salt } = stored ?? {}
-  if (stored === undefined || record === undefined || body === undefined || salt === undefined) throw broken(sequence)
-  const isInPlace = record.index === sequence - 1 - before && equalBytes(record.ledgerId, ledgerId)
-  const holds = isInPlace && equalBytes(bodyHash(salt, body, sha256), record.bodyHash)
-  const bodyText = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString("utf8")
-  const parsed = parseJson(bodyText)
-  if (!holds || !isJsonObject(parsed) || parsed["receipt"] !== stored.receipt) throw broken(sequence)
-  return { stored, record, eventHash: toHex(eventHash(stored.record, sha256)), sequence, salt, bodyText, body: parsed }
+  const { body: bytes, bodySalt: salt } = stored ?? {}
+  if (stored === undefined || bytes === undefined || salt === undefined) throw broken(sequence)
+  const record = checkEntry(stored, { ledgerId, index: sequence - 1 - before })
+  const body = checkContents(stored)
+  if (typeof record === "string" || typeof body === "string") throw broken(sequence)
+  const bodyText = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("utf8")
+  return { stored, record, eventHash: toHex(eventHash(stored.record, sha256)), sequence, salt, bodyText, body }
 }
 
 export function broken(sequence: number): LedgerError {

@@ -2,7 +2,6 @@
 // is signed yet. What comes out is a finding, never an assumption: an entry that does not hold together is shown as broken.
 
 import {
-  bodyHash,
   equalBytes,
   eventHash,
   formatTlogProof,
@@ -27,6 +26,7 @@ import {
 } from "../entry.ts"
 import type { Pace } from "../pace.ts"
 import { sha256 } from "../sha256.ts"
+import { checkEntry } from "../store/check-entry.ts"
 import { epochAt, epochsOf, type Epoch } from "../store/epochs.ts"
 import type { Checkpoint, Document, Store, Stored } from "../store/store.ts"
 import { proveLeaf } from "../store/tree-reads.ts"
@@ -127,7 +127,7 @@ async function integrityOf(
   opened: Opened | undefined,
   recordAt: (sequence: number) => Uint8Array | undefined,
 ): Promise<Integrity> {
-  if (opened === undefined || isForged || !isOwn(epoch, stored, index)) return "broken"
+  if (opened === undefined || isForged || typeof checkEntry(stored, { ledgerId: epoch.ledgerId, index }) === "string") return "broken"
   const { hash, previousHash, sequence } = opened.link
   const leafBefore = index > 0 && tree !== undefined && index <= tree.size ? await leaves.at(epoch, tree, index - 1) : undefined
   if (tree !== undefined && index < tree.size) {
@@ -161,18 +161,6 @@ async function readNeighbours(
 
 function hashOf(record: Uint8Array | undefined): Uint8Array | undefined {
   return record?.length === recordBytes ? eventHash(record, sha256) : undefined
-}
-
-/** Whether a record is of this ledger and this place, and its body is its own. */
-function isOwn({ ledgerId }: Epoch, { record, body, bodySalt }: Stored, index: number): boolean {
-  const fields = parseRecord(record)
-  return (
-    fields?.index === index &&
-    body !== undefined &&
-    bodySalt !== undefined &&
-    equalBytes(fields.ledgerId, ledgerId) &&
-    equalBytes(bodyHash(bodySalt, body, sha256), fields.bodyHash)
-  )
 }
 
 /** What the ledger recorded before this time is in the archive. */

@@ -18,20 +18,18 @@ import {
 import { dirname, join } from "node:path"
 import {
   bodiesPath,
-  bodyHash,
   bundle,
+  createChain,
   createFrontier,
   disclosuresPath,
   epochPath,
   equalBytes,
-  eventHash,
   formatBodyLine,
   formatDisclosureLine,
   formatTrustPolicy,
   levelWidth,
   packPaths,
   parseCheckpoint,
-  parseRecord,
   parseTilePath,
   tilePath,
   tileWidth,
@@ -40,6 +38,7 @@ import {
 import { disclosuresOf } from "../entry.ts"
 import { StartError } from "../error.ts"
 import { sha256 } from "../sha256.ts"
+import { takeEntry } from "../store/check-entry.ts"
 import { epochsOf, type Epoch } from "../store/epochs.ts"
 import { vkeyOf } from "../store/log-keys.ts"
 import { openWhole } from "../store/open.ts"
@@ -116,13 +115,17 @@ function writeEntries(
   const tree = createFrontier(undefined, sha256)
   // Above level 0 there is one hash for 256 entries: a million of them are 125 KB.
   const upper: Uint8Array[][] = []
-  let previous = ledgerId
+  const chain = createChain(ledgerId, sha256)
   let added = 0
   for (let group = 0; group * tileWidth < size; group++) {
     const first = group * tileWidth
     const width = Math.min(tileWidth, size - first)
     const entries = whole.entries(workspace, before + first, width)
-    const hashes = entries.map((entry, at) => (previous = hashOf(entry, { before, index: first + at, previous })))
+    const hashes = entries.map((entry, at) => {
+      // Whoever gives something away has looked at it: an entry that does not hold goes into no export.
+      if (typeof takeEntry(chain, before, entry) === "string") throw broken(before + first + at + 1)
+      return chain.previousHash
+    })
     if (hashes.length !== width) throw broken(before + first + hashes.length + 1)
     for (const hash of hashes) {
       tree.append(hash, (level, _, subtree) => {
@@ -144,21 +147,6 @@ function writeEntries(
     }
   }
   return added
-}
-
-interface Place {
-  readonly before: number
-  readonly index: number
-  readonly previous: Uint8Array
-}
-
-/** Whoever gives something away has looked at it: an entry that does not hold goes into no export. */
-function hashOf({ sequence, record, body, bodySalt }: Stored, { before, index, previous }: Place): Uint8Array {
-  const fields = parseRecord(record)
-  const due = before + index + 1
-  if (sequence !== due || fields?.index !== index || !equalBytes(fields.previousHash, previous)) throw broken(due)
-  if (body === undefined || bodySalt === undefined || !equalBytes(bodyHash(bodySalt, body, sha256), fields.bodyHash)) throw broken(due)
-  return eventHash(record, sha256)
 }
 
 function broken(sequence: number): StartError {
