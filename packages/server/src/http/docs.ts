@@ -20,10 +20,10 @@ const policy = [
   "frame-ancestors 'none'",
 ].join("; ")
 
-/** Both describe these two as well. They are made once, at the start. */
-export function docsEndpoints(described: readonly ServiceEndpoint[], version: string): readonly ServiceEndpoint[] {
-  let document = ""
-  let page = ""
+/** Both describe these two as well. They are made once, when somebody first asks for one. */
+export function docsEndpoints(others: readonly ServiceEndpoint[], version: string): readonly ServiceEndpoint[] {
+  let made: { readonly document: string; readonly page: string } | undefined
+  const described = () => (made ??= describe())
   const these = [
     endpoint({
       method: "GET",
@@ -31,7 +31,7 @@ export function docsEndpoints(described: readonly ServiceEndpoint[], version: st
       summary: "This description",
       access,
       answers: { 200: OpenApiDocument },
-      handle: () => ({ status: 200, body: document }),
+      handle: () => ({ status: 200, body: described().document }),
     }),
     endpoint({
       method: "GET",
@@ -40,11 +40,12 @@ export function docsEndpoints(described: readonly ServiceEndpoint[], version: st
       access: { ...access, unmetered: true },
       answers: { 200: PlainText },
       answerType: "text/html; charset=utf-8",
-      handle: () => ({ status: 200, body: page, headers: { "content-security-policy": policy } }),
+      handle: () => ({ status: 200, body: described().page, headers: { "content-security-policy": policy } }),
     }),
   ]
-  const description = openApi([...described, ...these], { ...info, version })
-  document = JSON.stringify(description)
-  page = docsPage(description)
+  const describe = () => {
+    const description = openApi([...others, ...these], { ...info, version })
+    return { document: JSON.stringify(description), page: docsPage(description) }
+  }
   return these
 }

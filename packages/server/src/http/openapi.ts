@@ -1,4 +1,3 @@
-import { STATUS_CODES } from "node:http"
 import type { TSchema } from "typebox"
 import type { ErrorCode } from "../error.ts"
 import { examples } from "./openapi-examples.ts"
@@ -7,6 +6,7 @@ import { details, refusalsByStatus, refusalsOf } from "./refusals.ts"
 import type { ServiceEndpoint } from "./service.ts"
 import { headerName } from "./shapes/check.ts"
 import { Problem } from "./shapes/problem.ts"
+import { statusPhrase } from "./status-phrases.ts"
 
 export interface Description {
   readonly title: string
@@ -144,7 +144,7 @@ function responsesOf(endpoint: ServiceEndpoint, made: Made): Part {
     const also = other && { [other.type]: mediaOf(other.shape, schemas) }
     const content = shape && { content: { [type.split(";", 1)[0] ?? type]: mediaOf(shape, schemas), ...also } }
     const said = headersNamed("X-Request-Id", ...(isReplayed ? (["Idempotency-Replayed"] as const) : []))
-    responses[status] = { description: STATUS_CODES[status] ?? status, headers: said, ...content }
+    responses[status] = { description: statusPhrase(status) ?? status, headers: said, ...content }
   }
   for (const [status, codes] of refusalsByStatus(endpoint)) {
     const shape = endpoint.answers[status]

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto"
-import { STATUS_CODES, type IncomingMessage, type ServerResponse } from "node:http"
+import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Socket } from "node:net"
 import type { Duplex } from "node:stream"
 import fastify, { type FastifyInstance, type FastifyReply } from "fastify"
@@ -8,6 +8,7 @@ import { LedgerError } from "../error.ts"
 import { refusalOf, type Refusal } from "./errors.ts"
 import { cutSlowReaders, type ReaderLimits } from "./slow-readers.ts"
 import { checkFraming, hostRule, type FramingLimits } from "./framing.ts"
+import { statusPhrase } from "./status-phrases.ts"
 
 // A Fastify that answers everything in our own words, also what Node or Fastify would refuse in theirs before any of our code is asked.
 
@@ -60,6 +61,8 @@ export function createServer(options: ServerOptions): FastifyInstance {
     genReqId: (raw) => sane(raw.headers["x-request-id"]) ?? ids(),
     trustProxy: options.trustProxy ?? false,
     clientErrorHandler: (error, socket) => connections.refuse(error, socket),
+    // Requests are checked, and answers written, by endpoint.ts. Without these Fastify would load two compilers that nobody asks.
+    schemaController: { compilersFactory: { buildValidator: noCompiler, buildSerializer: noCompiler } },
     // Only for what the router cannot read; no hook runs for it.
     frameworkErrors(error, request, reply) {
       reply.headers(everyAnswer).header("x-request-id", request.id)
@@ -83,6 +86,10 @@ export function createServer(options: ServerOptions): FastifyInstance {
   server.addContentTypeParser(["application/json", "*"], (_request, _payload, done) => done(null))
   connections.attach(server)
   return server
+}
+
+function noCompiler(): never {
+  throw new Error("no route has a schema of Fastify's")
 }
 
 /** What every answer says unless it says otherwise: answers may depend on a credential, and their address may be a secret. */
@@ -259,7 +266,7 @@ class Connections {
     this.#refused.add(socket)
     const { status, headers, body } = this.#refusal(error)
     const lines = [
-      `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}`,
+      `HTTP/1.1 ${status} ${statusPhrase(status) ?? ""}`,
       "connection: close",
       `date: ${new Date(this.#options.clock.now()).toUTCString()}`,
     ]
