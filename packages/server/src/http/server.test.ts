@@ -4,7 +4,7 @@ import { connect, type AddressInfo, type Socket } from "node:net"
 import { setTimeout as delay } from "node:timers/promises"
 import { test } from "node:test"
 import type { FastifyInstance } from "fastify"
-import { Type } from "typebox"
+import { Type } from "./shapes/type.ts"
 import { systemClock } from "../clock.ts"
 import { LedgerError, statusOf, type ErrorCode } from "../error.ts"
 import { endpointsFor, mount, type Incoming } from "./endpoint.ts"
@@ -254,10 +254,8 @@ test("a client that takes nothing of its answer is let go", async () => {
   socket.write("GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n")
   const server = house.server.server
   const connections = async (): Promise<number> => new Promise((resolve) => server.getConnections((_error, count) => resolve(count)))
-  await delay(100)
-  assert.equal(await connections(), 1)
-  await delay(1500)
-  assert.equal(await connections(), 0)
+  // A machine may be too busy for any time of ours; the runner ends what waits in vain.
+  for (const count of [1, 0]) while ((await connections()) !== count) await delay(5)
   socket.destroy()
 })
 
