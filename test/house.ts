@@ -168,7 +168,7 @@ function importFaults(file: File, tree: Tree): readonly string[] {
     ...(unplaced ? [`${file.path} stands on no floor: say in test/house.ts where it belongs`] : []),
     ...file.source.imports.flatMap((each) => {
       const target = resolve(file.path, each.from, tree)
-      const fault = target === undefined ? moduleFault(file, place, each.from, tree) : placeFault(file, place, each, target)
+      const fault = target === undefined ? moduleFault(file, place, each, tree) : placeFault(file, place, each, target)
       return fault === undefined ? [] : [`${file.path} imports ${each.from}: ${fault}`]
     }),
   ]
@@ -179,11 +179,12 @@ function resolve(path: string, from: string, tree: Tree): string | undefined {
   return from.startsWith(".") ? posix.join(posix.dirname(path), from) : tree.exported.get(from)
 }
 
-function moduleFault(file: File, place: string, from: string, tree: Tree): string | undefined {
+function moduleFault(file: File, place: string, { from, isType }: Import, tree: Tree): string | undefined {
   const name = from.split("/", from.startsWith("@") ? 2 : 1).join("/")
   if (!from.startsWith("node:")) {
     const owned = tree.manifests.get(`packages/${packageOf(place)}`)?.dependencies ?? {}
-    const shared = file.isTest ? (tree.manifests.get(".")?.devDependencies ?? {}) : {}
+    // A type is gone when the program runs.
+    const shared = file.isTest || isType ? (tree.manifests.get(".")?.devDependencies ?? {}) : {}
     if (!(name in owned) && !(name in shared)) return "its package.json does not name that"
   }
   if (file.isTest) return undefined

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import type { FastifyInstance, InjectOptions } from "fastify"
-import { Type } from "typebox"
+import { Type } from "./shapes/type.ts"
 import { systemClock } from "../clock.ts"
 import { LedgerError } from "../error.ts"
 import { endpointsFor, mount, type Call, type Endpoint, type Incoming } from "./endpoint.ts"

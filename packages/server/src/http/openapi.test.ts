@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { Type } from "typebox"
+import { Type } from "./shapes/type.ts"
 import { openApi } from "./openapi.ts"
 import { endpoint } from "./service.ts"
 import { batchEnvelopeOf, batchOf, BatchAnswer, BatchHeaders } from "./shapes/batch.ts"

@@ -1,4 +1,4 @@
-import { Type } from "typebox"
+import { Type } from "./type.ts"
 import type {
   ApiKey as WireApiKey,
   ApiKeyList as WireApiKeyList,

@@ -1,4 +1,4 @@
-import { Type } from "typebox"
+import { Type } from "./type.ts"
 import type { Batch as WireBatch, BatchAnswer as WireBatchAnswer, BatchItem as WireBatchItem } from "@tallystick/client/wire"
 import { LedgerError } from "../../error.ts"
 import { checkOf, shapeOf } from "./check.ts"

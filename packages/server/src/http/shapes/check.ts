@@ -1,5 +1,4 @@
 import type { Static, TSchema, TUnsafe } from "typebox"
-import { Compile } from "typebox/schema"
 import { LedgerError } from "../../error.ts"
 import { memberName, memberPath } from "../json.ts"
 
@@ -41,25 +40,30 @@ type Place = "field" | "header" | "query parameter" | "path parameter"
  * `at` is where the value lies within the request, if that is not its root.
  */
 export function checkOf<S extends TSchema>(shape: S, place: Place = "field"): (value: unknown, at?: Path) => Of<S> {
-  // Not before it is needed: most of what a start compiled would not be asked for soon.
-  let compiled: ReturnType<typeof Compile<S>> | undefined
+  const faultIn = faultsOf(shape, place)
   return (value, at = []) => {
-    compiled ??= Compile(shape)
-    if (compiled.Check(value)) return value as Of<S> // Check has just said so.
-    const sentence = violation(shape, value, at, place) ?? `${where(at, place)} is not what it must be`
-    throw new LedgerError("invalid_field", sentence)
+    const fault = faultIn(value)
+    if (fault === undefined) return value as Of<S> // The shape has just said so.
+    throw new LedgerError("invalid_field", `${where([...at, ...fault.at.toReversed()], place)} ${fault.says}`)
   }
 }
 
-// The sentence --------------------------------------------------------------------------------------------------------------------------------------------
-
 type Path = readonly (string | number)[]
 
-/** What this file reads of a shape; a shape made with other keywords would pass here and fail in the compiled check. */
+/** The first rule that a value breaks. */
+interface Fault {
+  /** Where, from the inside out: nothing is kept of the path to what is right. */
+  readonly at: (string | number)[]
+  /** The end of a sentence. */
+  readonly says: string
+}
+
+type FaultIn = (value: unknown) => Fault | undefined
+
+/** The keywords that a shape may have. */
 interface Rules {
-  readonly type?: string
+  readonly type?: "object" | "array" | "boolean" | "integer" | "string" | "null"
   readonly rule?: string
-  readonly const?: unknown
   readonly enum?: readonly unknown[]
   readonly not?: unknown
   readonly anyOf?: readonly TSchema[]
@@ -75,70 +79,102 @@ interface Rules {
   readonly pattern?: string
   readonly minimum?: number
   readonly maximum?: number
-  readonly "~refine"?: readonly { readonly check: (value: unknown) => boolean; readonly error: (value: unknown) => string }[]
+  readonly "~refine"?: readonly Refinement[]
 }
 
-/** The first rule that a value breaks, as a sentence; undefined if it breaks none. */
-export function violation(shape: TSchema, value: unknown, at: Path = [], place: Place = "field"): string | undefined {
+interface Refinement {
+  readonly check: (value: unknown) => boolean
+  readonly error: (value: unknown) => string
+}
+
+/** Reads a shape once, so that a value costs its comparisons and no more. */
+function faultsOf(shape: TSchema, place: Place): FaultIn {
   const rules = shape as Rules // All shapes are such objects.
-  const found =
-    rules.type === "object" ? ofObject(rules, value, at, place) : rules.type === "array" ? ofArray(rules, value, at, place) : undefined
-  if (found !== undefined) return found
-  if (rules.anyOf?.every((choice) => violation(choice, value, at, place) !== undefined))
-    return `${where(at, place)} ${ruleOf(rules, value)}`
-  if (!passes(rules, value)) return `${where(at, place)} ${ruleOf(rules, value)}`
-  const refused = rules["~refine"]?.find((refinement) => !refinement.check(value))
-  return refused && `${where(at, place)} ${rules.rule ?? refused.error(value)}`
+  const faultIn = byType(rules, place)
+  const [refinement] = rules["~refine"] ?? []
+  if (refinement === undefined) return faultIn
+  return (value) => faultIn(value) ?? (refinement.check(value) ? undefined : faultOf(rules.rule ?? refinement.error(value)))
 }
 
-function ofObject(rules: Rules, value: unknown, at: Path, place: Place): string | undefined {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return `${where(at, place)} ${rules.rule ?? "must be an object"}`
-  const members = value as Readonly<Record<string, unknown>> // an object, and no array
-  const properties = rules.properties ?? {}
-  if (rules.additionalProperties === false) {
-    const unknown = Object.keys(members).find((name) => !Object.hasOwn(properties, name))
-    if (unknown !== undefined) return `${where([...at, unknown], place)} is not a known ${place}`
-  }
-  for (const [name, property] of Object.entries(properties)) {
-    const path = [...at, name]
-    const given = Object.hasOwn(members, name) && members[name] !== undefined
-    if (given) {
-      const found = violation(property, members[name], path, place)
-      if (found !== undefined) return found
-    } else if (rules.required?.includes(name)) {
-      return `${where(path, place)} is required and ${ruleOf(property, undefined)}`
+function byType(rules: Rules, place: Place): FaultIn {
+  if (rules.type === "object") return objectFaults(rules, place)
+  if (rules.type === "array") return arrayFaults(rules, place)
+  const passes = passesOf(rules, place)
+  return (value) => (passes(value) ? undefined : faultOf(ruleOf(rules, value)))
+}
+
+function faultOf(says: string): Fault {
+  return { at: [], says }
+}
+
+function objectFaults(rules: Rules, place: Place): FaultIn {
+  const { rule = "must be an object", properties = {}, required = [], additionalProperties = true } = rules
+  const names = new Set(Object.keys(properties))
+  const members = Object.entries(properties).map(([name, shape]) => ({
+    name,
+    faultIn: faultsOf(shape, place),
+    absent: required.includes(name) ? `is required and ${ruleOf(shape, undefined)}` : undefined,
+  }))
+  return (value) => {
+    if (typeof value !== "object" || value === null || Array.isArray(value)) return faultOf(rule)
+    const given = value as Readonly<Record<string, unknown>> // an object, and no array
+    if (!additionalProperties) {
+      for (const name of Object.keys(given)) if (!names.has(name)) return { at: [name], says: `is not a known ${place}` }
     }
+    for (const { name, faultIn, absent } of members) {
+      const member = Object.hasOwn(given, name) ? given[name] : undefined
+      if (member === undefined && absent === undefined) continue
+      const fault = member === undefined ? faultOf(absent ?? "") : faultIn(member)
+      if (fault !== undefined) return within(fault, name)
+    }
+    return undefined
   }
-  return undefined
 }
 
-function ofArray(rules: Rules, value: unknown, at: Path, place: Place): string | undefined {
-  const { minItems = 0, maxItems = Infinity, items } = rules
-  if (!Array.isArray(value) || value.length < minItems || value.length > maxItems) return `${where(at, place)} ${ruleOf(rules, value)}`
-  for (const [index, item] of value.entries()) {
-    const found = items && violation(items, item, [...at, index], place)
-    if (found !== undefined) return found
-  }
-  // Sets hold values, not what is in objects: only arrays of strings and numbers are told to be unique.
-  if (rules.uniqueItems && new Set(value).size < value.length) return `${where(at, place)} must not name anything twice`
-  return undefined
+function within(fault: Fault, step: string | number): Fault {
+  fault.at.push(step)
+  return fault
 }
 
-/** The rules for a value that has no parts. */
-function passes(rules: Rules, value: unknown): boolean {
-  if (rules.not !== undefined) return false
-  if (rules.const !== undefined) return value === rules.const
-  if (rules.enum !== undefined) return rules.enum.includes(value)
-  if (rules.type === "boolean") return typeof value === "boolean"
-  if (rules.type === "integer" || rules.type === "number") {
-    const whole = rules.type === "integer" ? Number.isInteger(value) : Number.isFinite(value)
-    return whole && (value as number) >= (rules.minimum ?? -Infinity) && (value as number) <= (rules.maximum ?? Infinity) // a number, as `whole` says
+function arrayFaults(rules: Rules, place: Place): FaultIn {
+  const { minItems = 0, maxItems = Infinity, items, uniqueItems = false } = rules
+  const faultIn = items === undefined ? () => undefined : faultsOf(items, place)
+  return (value) => {
+    if (!Array.isArray(value) || value.length < minItems || value.length > maxItems) return faultOf(ruleOf(rules, value))
+    for (const [index, item] of value.entries()) {
+      const fault = faultIn(item)
+      if (fault !== undefined) return within(fault, index)
+    }
+    // Sets hold values, not what is in objects: only arrays of strings and numbers are told to be unique.
+    return uniqueItems && new Set(value).size < value.length ? faultOf("must not name anything twice") : undefined
   }
-  if (rules.type !== "string") return true
-  if (typeof value !== "string") return false
-  const length = Array.from(value).length // in code points, as JSON Schema counts
-  if (length < (rules.minLength ?? 0) || length > (rules.maxLength ?? Infinity)) return false
-  return rules.pattern === undefined || new RegExp(rules.pattern, "u").test(value)
+}
+
+/** The rules for a value that has no parts, or may be of several shapes. */
+function passesOf(rules: Rules, place: Place): (value: unknown) => boolean {
+  const { minimum = -Infinity, maximum = Infinity, anyOf } = rules
+  if (rules.not !== undefined) return () => false
+  if (rules.enum !== undefined) return (value) => rules.enum?.includes(value) === true
+  if (anyOf !== undefined) {
+    const choices = anyOf.map((choice) => faultsOf(choice, place))
+    return (value) => choices.some((faultIn) => faultIn(value) === undefined)
+  }
+  if (rules.type === "boolean") return (value) => typeof value === "boolean"
+  if (rules.type === "null") return (value) => value === null
+  if (rules.type === "integer") return (value) => Number.isInteger(value) && (value as number) >= minimum && (value as number) <= maximum // a number
+  return rules.type === "string" ? textPasses(rules) : () => true
+}
+
+function textPasses({ minLength = 0, maxLength = Infinity, pattern }: Rules): (value: unknown) => boolean {
+  const expression = pattern === undefined ? undefined : new RegExp(pattern, "u")
+  return (value) => {
+    if (typeof value !== "string") return false
+    // In code points, as JSON Schema counts. They are at most as many as the units, and at least half as many.
+    const { length } = value
+    const isLong = length > maxLength && (length > 2 * maxLength || Array.from(value).length > maxLength)
+    const isShort = length < 2 * minLength && (length < minLength || Array.from(value).length < minLength)
+    return !isLong && !isShort && (expression === undefined || expression.test(value))
+  }
 }
 
 /** The end of a sentence: what a value must be. */
@@ -146,11 +182,9 @@ function ruleOf(rules: Rules, value: unknown): string {
   if ((value === undefined || value === "" || typeof value !== "string") && rules.type === "string" && rules.minLength === 1)
     return "must be a non-empty string"
   if (rules.rule !== undefined) return rules.rule
-  if (rules.const !== undefined) return `must be ${JSON.stringify(rules.const)}`
   if (rules.enum !== undefined) return `must be one of ${rules.enum.join(", ")}`
   if (rules.type === "boolean") return "must be true or false"
   if (rules.type === "integer") return `must be an integer${range(rules.minimum, rules.maximum)}`
-  if (rules.type === "number") return `must be a number${range(rules.minimum, rules.maximum)}`
   if (rules.type === "string")
     return `must be a string${rules.maxLength === undefined ? "" : ` of ${rules.minLength ?? 0} to ${rules.maxLength} characters`}`
   if (rules.type === "array")

@@ -1,4 +1,4 @@
-import { Type } from "typebox"
+import { Type } from "./type.ts"
 import type { Kind, Integrity, Lane, Open, Role, Scope, Source, StorageClass } from "@tallystick/client/wire"
 import type { Shape } from "./check.ts"
 

@@ -1,4 +1,4 @@
-import { Type } from "typebox"
+import { Type } from "./type.ts"
 import type { Actor as WireActor, AuditEvent, Metadata as WireMetadata, Target as WireTarget } from "@tallystick/client/wire"
 import { checkOf, shapeOf } from "./check.ts"
 import { IdempotencyKey, ProjectId, ReceiptId, WorkspaceId } from "./id.ts"

@@ -1,4 +1,4 @@
-import { Type } from "typebox"
+import { Type } from "./type.ts"
 import type { NewExport as WireNewExport } from "@tallystick/client/wire"
 import { shapeOf } from "./check.ts"
 

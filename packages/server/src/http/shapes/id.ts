@@ -1,4 +1,4 @@
-import { Type } from "typebox"
+import { Type } from "./type.ts"
 
 // The names of things: those that their creators choose, and those that the service makes.
 

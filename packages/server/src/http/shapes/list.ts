@@ -1,4 +1,4 @@
-import { Type } from "typebox"
+import { Type } from "./type.ts"
 import type { ListQuery as WireListQuery } from "@tallystick/client/wire"
 import { shapeOf } from "./check.ts"
 

@@ -1,4 +1,4 @@
-import { Type } from "typebox"
+import { Type } from "./type.ts"
 import type {
   InvitedMember as WireInvitedMember,
   Member as WireMember,

@@ -1,4 +1,4 @@
-import { Type } from "typebox"
+import { Type } from "./type.ts"
 import type { Health as WireHealth, Limits as WireLimits, Readiness as WireReadiness } from "@tallystick/client/wire"
 import { shapeOf } from "./check.ts"
 

@@ -6,7 +6,7 @@ import type {
   EventsQuery as WireEventsQuery,
   ListedEntry as WireListedEntry,
 } from "@tallystick/client/wire"
-import { Type } from "typebox"
+import { Type } from "./type.ts"
 import { shapeOf } from "./check.ts"
 import { entryFields, EntryProof } from "./entry.ts"
 import { lanes, storageClasses } from "./enumeration.ts"

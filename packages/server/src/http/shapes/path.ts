@@ -1,4 +1,4 @@
-import { Type } from "typebox"
+import { Type } from "./type.ts"
 import { KeyId, MemberId, PackId, ReceiptId, TokenId, WorkspaceId } from "./id.ts"
 
 // What stands in paths.

@@ -1,4 +1,4 @@
-import { Type } from "typebox"
+import { Type } from "./type.ts"
 
 /** Versions of a policy count 1, 2, 3… */
 export const PolicyVersion = Type.Integer({ minimum: 1, maximum: 2 ** 31 - 1 })

@@ -1,4 +1,4 @@
-import { Type } from "typebox"
+import { Type } from "./type.ts"
 import type { Problem as WireProblem } from "@tallystick/client/wire"
 import { shapeOf } from "./check.ts"
 import { statusOf } from "../../error.ts"

@@ -1,4 +1,4 @@
-import { Type } from "typebox"
+import { Type } from "./type.ts"
 import type { Receipt as WireReceipt } from "@tallystick/client/wire"
 import { shapeOf } from "./check.ts"
 import { EventId, Hash, ReceiptId } from "./id.ts"

@@ -1,4 +1,4 @@
-import { Type } from "typebox"
+import { Type } from "./type.ts"
 import type {
   Account as WireAccount,
   Login as WireLogin,

@@ -1,4 +1,4 @@
-import { Type } from "typebox"
+import { Type } from "./type.ts"
 
 // `YYYY-MM-DDThh:mm:ss[.1–9 digits](Z|±hh:mm)`, in upper or lower case, and a date that exists. By hand, because Date takes 30 February for 2 March.
 

@@ -1,4 +1,4 @@
-import { Type } from "typebox"
+import { Type } from "./type.ts"
 import type { LaneRule as WireLaneRule, NewWorkspace as WireNewWorkspace, Workspace as WireWorkspace } from "@tallystick/client/wire"
 import type { WorkspaceChange as WireWorkspaceChange, WorkspaceList as WireWorkspaceList } from "@tallystick/client/wire"
 import { shapeOf } from "./check.ts"
