@@ -1,11 +1,12 @@
 import assert from "node:assert/strict"
 import { spawn, spawnSync } from "node:child_process"
 import { chmod, cp, mkdtemp, readFile, rename, rm, symlink, truncate, writeFile } from "node:fs/promises"
+import { createServer, type AddressInfo } from "node:net"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { test } from "node:test"
 import { expectChain } from "./chain.ts"
-import { startProgram } from "./crash/programs.ts"
+import { freePort, startProgram } from "./crash/programs.ts"
 import { eventFor, eventually, makeWorkspace, settingsOf, type Service, type Workspace } from "./service.ts"
 
 // The commands, run as an operator or an auditor runs them.
@@ -79,9 +80,24 @@ test("verify: what the service gave out is genuine to whoever trusts its key, an
   assert.deepEqual([trusting.code, trusting.errors], [0, ""], trusting.output)
   assert.equal(trusting.output.match(/: genuine$/gm)?.length, 5)
 
+  const told = await tallystick(["verify", ...files])
+  assert.deepEqual([told.code, told.errors], [2, ""], told.output)
+  assert.equal(told.output.match(/: not confirmed$/gm)?.length, 5)
+  assert.equal(told.output.match(/^ {2}\? {5}key$/gm)?.length, 5)
+  assert.doesNotMatch(told.output, /FAIL/, "nothing is wrong")
   const doubting = await tallystick(["verify", "--json", ...files])
   assert.equal(doubting.code, 2)
-  const findings = JSON.parse(doubting.output) as { what: string; verdict: string; reason: string }[]
+  const findings = JSON.parse(doubting.output) as {
+    what: string
+    verdict: string
+    reason: string
+    checks: { name: string; ok: unknown }[]
+  }[]
+  for (const { checks } of findings)
+    assert.deepEqual(
+      checks.filter(({ ok }) => ok !== true),
+      [{ name: "key", ok: null }],
+    )
   assert.deepEqual(
     findings.map(({ what, verdict }) => [what, verdict]),
     ["receipt", "entry", "proof", "pack", "pack"].map((what) => [what, "unconfirmed"]),
@@ -137,6 +153,7 @@ test("verify: one changed byte is found, wherever it is, and ends with 3", async
     const { code, output, errors } = await tallystick(["verify", await folder.file(name, content), "--key", vkey])
     assert.deepEqual([code, errors], [3, ""], output)
     assert.match(output, new RegExp(`${RegExp.escape(name)}: NOT GENUINE`))
+    assert.match(output, /^ {2}FAIL {2}\w+$/m)
     assert.match(output, reason)
     assert.ok(!output.includes("\u001b"), "a file can move the cursor")
   }
@@ -302,6 +319,11 @@ test("keys: one is made, listed and ended with what the data folder holds, and t
 test("keys: what is wrong is one sentence, and ends with 1", async () => {
   await using service = await startProgram()
   const environment = { TALLYSTICK_ROOT_KEY: service.rootKey, TALLYSTICK_PORT: new URL(service.url).port }
+  const nowhere = `http://127.0.0.1:${await freePort()}`
+  const cutter = createServer((socket) => socket.once("data", () => socket.destroy()))
+  await new Promise<void>((resolve) => cutter.listen(0, "127.0.0.1", resolve))
+  await using _ = { [Symbol.asyncDispose]: async () => void cutter.close() }
+  const cutting = `http://127.0.0.1:${(cutter.address() as AddressInfo).port}`
   const cases: readonly (readonly [readonly string[], Record<string, string>, RegExp])[] = [
     [["list", "nobody"], environment, /^tallystick: there is no /],
     [["list", ".."], environment, /^tallystick: an id in a path/],
@@ -312,7 +334,8 @@ test("keys: what is wrong is one sentence, and ends with 1", async () => {
       /^tallystick: TALLYSTICK_ROOT_KEY is not set, and \/nowhere\/root-key cannot be read/,
     ],
     [["list", "acme"], { ...environment, TALLYSTICK_PORT: "0" }, /^tallystick: TALLYSTICK_PORT is 0/],
-    [["list", "acme", "--url", "http://127.0.0.1:9"], environment, /^tallystick: nothing answers at http:\/\/127\.0\.0\.1:9/],
+    [["list", "acme", "--url", nowhere], environment, new RegExp(`^tallystick: nothing answers at ${nowhere} \\(ECONNREFUSED\\); `)],
+    [["list", "acme", "--url", cutting], environment, new RegExp(`^tallystick: no whole answer came from ${cutting} `)],
     [["create", "acme", "--name", "a"], environment, /--scope/],
     [["create", "acme", "--name", "a", "--scope", "read", "--expires-in", "soon"], environment, /--expires-in/],
   ]
@@ -385,6 +408,25 @@ const nobody = 65_534
 test("whoever has read enough may close the pipe", { skip: noBash }, () => {
   const { stderr } = spawnSync("bash", ["-c", `"${process.execPath}" "${program}" completion bash | true`], { encoding: "utf8" })
   assert.equal(stderr, "")
+})
+
+// Mistyped --------------------------------------------------------------------------------------------------------------------------------------------------
+
+test("what is mistyped is one line, which says what was meant or where help is", async () => {
+  const cases: readonly (readonly [string, string])[] = [
+    ["verfy", "unknown command 'verfy' (Did you mean verify?)"],
+    ["keys lst acme", "unknown command 'lst' (Did you mean list?)"],
+    ["verify receipt.json --kye x", "unknown option '--kye' (Did you mean --key?)"],
+    ["serve --dmo", "unknown option '--dmo' (Did you mean --demo?)"],
+    ["frobnicate", "unknown command 'frobnicate' (--help says more)"],
+    ["verify", "missing required argument 'files' (--help says more)"],
+    ["keys create acme --name a", "required option '--scope <scope>' not specified (--help says more)"],
+    ["doctor now", "too many arguments for 'doctor'. Expected 0 arguments but got 1: now (--help says more)"],
+  ]
+  for (const [typed, sentence] of cases) {
+    const { code, output, errors } = await tallystick(typed.split(" "))
+    assert.deepEqual([code, output, errors], [1, "", `tallystick: ${sentence}\n`])
+  }
 })
 
 // Help ----------------------------------------------------------------------------------------------------------------------------------------------------

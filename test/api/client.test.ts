@@ -298,7 +298,7 @@ test("all that was written through the client is in chains that hold", async () 
   await service.finish()
   const closed = createClient({ baseUrl: service.url, key: "tsk_none", retriesMax: 1, waitMs: 1 })
   const error = await failure(closed.events.write(eventFor("acme")))
-  assert.deepEqual([error.code, error.status, error.outcome], ["network_error", 0, "unknown"])
+  assert.deepEqual([error.code, error.systemCode, error.status, error.outcome], ["network_error", "ECONNREFUSED", 0, "rejected"])
 })
 
 test("a write whose server is killed before its answer arrives is repeated by itself, and there is one entry", async () => {

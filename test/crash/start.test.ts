@@ -193,7 +193,12 @@ test("a start that fails says why in one sentence", async () => {
 
   /** The sentence, and how the data came to be such. */
   const rows: readonly (readonly [RegExp, (data: string) => unknown, Readonly<Record<string, string>>?])[] = [
-    [/in use/, () => {}, { TALLYSTICK_PORT: String(port) }],
+    [
+      /^tallystick: port \d+ of 127\.0\.0\.1 is in use; .* set TALLYSTICK_PORT to another one/m,
+      () => {},
+      { TALLYSTICK_PORT: String(port) },
+    ],
+    [/^tallystick: 192\.0\.2\.1 is not an address of this machine; set TALLYSTICK_HOST/m, () => {}, { TALLYSTICK_HOST: "192.0.2.1" }],
     [/data/, async (data) => [await rm(data, { recursive: true }), await writeFile(data, "a file, no folder")]],
     [/journal\.db is not a database/, (data) => writeFile(join(data, "journal.db"), "no database ".repeat(1000))],
     [/journal.*newer version/, (data) => within(join(data, "journal.db"), "PRAGMA user_version = 99")],

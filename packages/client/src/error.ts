@@ -14,6 +14,8 @@ export interface Failure {
   readonly code: string
   /** A sentence for people. */
   readonly detail: string
+  /** With `network_error`: the code of the system, such as `ECONNREFUSED`, where fetch tells it. Browsers do not. */
+  readonly systemCode?: string | undefined
   /** Of the answer; 0 if none arrived. */
   readonly status: number
   readonly outcome: Outcome
@@ -34,6 +36,7 @@ export interface Failure {
 export class TallystickError extends Error implements Failure {
   readonly code: string
   readonly detail: string
+  readonly systemCode: string | undefined
   readonly status: number
   readonly outcome: Outcome
   readonly requestId: string | undefined
@@ -43,11 +46,13 @@ export class TallystickError extends Error implements Failure {
   readonly receipt: Receipt | undefined
 
   constructor(failure: Failure) {
-    const { code, detail, status, outcome, requestId, retryAfterSeconds, idempotencyKey, idempotencyKeys, receipt, cause } = failure
+    const { code, detail, systemCode, status, outcome, requestId, retryAfterSeconds, idempotencyKey, idempotencyKeys, receipt, cause } =
+      failure
     super(`${code}: ${detail}`, cause === undefined ? undefined : { cause })
     this.name = "TallystickError"
     this.code = code
     this.detail = detail
+    this.systemCode = systemCode
     this.status = status
     this.outcome = outcome
     this.requestId = requestId
@@ -77,6 +82,43 @@ export function failureOf(response: Response, body: string): TallystickError {
   })
 }
 
+/**
+ * A connection that failed, as fetch tells it. Only where Node says that none was made, it is known that nothing was sent; one that was cut may have
+ * been cut behind the request.
+ */
+export function networkFailureOf(cause: unknown): TallystickError {
+  // Of a name with several addresses, Node tries each of them.
+  const failure = causeOf(cause)
+  const attempts = failure instanceof AggregateError ? (failure.errors as readonly unknown[]) : [failure]
+  const isUnsent = attempts.length > 0 && attempts.every(isBeforeConnection)
+  const systemCode = textOf(failure, "code")
+  const named = systemCode === undefined ? "" : ` (${systemCode})`
+  return new TallystickError({
+    code: "network_error",
+    detail: isUnsent ? `no connection could be made${named}` : `the connection failed before the whole answer had arrived${named}`,
+    systemCode,
+    status: 0,
+    outcome: isUnsent ? "rejected" : "unknown",
+    cause,
+  })
+}
+
+/** fetch's own error says nothing but that it failed. */
+function causeOf(error: unknown): unknown {
+  return error instanceof Error && error.cause !== undefined ? error.cause : error
+}
+
+/** The system was asked for an address or for a connection, and there was none. */
+function isBeforeConnection(error: unknown): boolean {
+  return ["getaddrinfo", "connect"].includes(textOf(error, "syscall") ?? "") || textOf(error, "code") === "UND_ERR_CONNECT_TIMEOUT"
+}
+
+function textOf(error: unknown, member: "code" | "syscall"): string | undefined {
+  // Whatever fetch has thrown; a member that it lacks is undefined.
+  const value = typeof error === "object" && error !== null ? (error as Readonly<Record<string, unknown>>)[member] : undefined
+  return typeof value === "string" ? value : undefined
+}
+
 /** The same error, of a call that has keys, or of which an earlier attempt may have been recorded. */
 export function withinCall(
   error: TallystickError,
@@ -86,10 +128,11 @@ export function withinCall(
     outcome,
   }: Pick<Failure, "idempotencyKey" | "idempotencyKeys"> & { readonly outcome: Outcome | undefined },
 ): TallystickError {
-  const { code, detail, status, requestId, retryAfterSeconds, receipt, cause } = error
+  const { code, detail, systemCode, status, requestId, retryAfterSeconds, receipt, cause } = error
   return new TallystickError({
     code,
     detail,
+    systemCode,
     status,
     requestId,
     retryAfterSeconds,

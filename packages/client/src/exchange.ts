@@ -1,4 +1,4 @@
-import { TallystickError, failureOf, withinCall } from "./error.ts"
+import { TallystickError, failureOf, networkFailureOf, withinCall } from "./error.ts"
 import type { Effects } from "./effects.ts"
 import { waitBefore, type Patience } from "./patience.ts"
 
@@ -106,16 +106,12 @@ async function attempt<T>(
   } catch (cause) {
     if (signal?.aborted) return aborted(signal, "unknown")
     if (cause instanceof TallystickError) return cause
-    return late.signal.aborted
-      ? failed("timeout", `no answer arrived within ${Math.round(limitMs)} ms`, cause)
-      : failed("network_error", "the connection failed before the whole answer had arrived", cause)
+    if (!late.signal.aborted) return networkFailureOf(cause)
+    const detail = `no answer arrived within ${Math.round(limitMs)} ms`
+    return new TallystickError({ code: "timeout", detail, status: 0, outcome: "unknown", cause })
   } finally {
     finished.abort()
   }
-}
-
-function failed(code: string, detail: string, cause: unknown): TallystickError {
-  return new TallystickError({ code, detail, status: 0, outcome: "unknown", cause })
 }
 
 /** Before anything was sent, the outcome is known. */

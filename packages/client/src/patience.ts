@@ -42,6 +42,6 @@ export function waitBefore(
 
 /** Whether waiting may help, and repeating cannot hurt. */
 function passes({ outcome, status, code }: TallystickError, isRepeatable: boolean): boolean {
-  if (outcome === "rejected") return status === 429 || status >= 500
+  if (outcome === "rejected") return status === 429 || status >= 500 || code === "network_error"
   return isRepeatable && (status >= 500 || code === "network_error" || code === "timeout")
 }

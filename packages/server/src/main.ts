@@ -17,9 +17,8 @@ const optionDescription = (option: Option) => (option.defaultValue === false ? o
 const program = new Command("tallystick")
   .description("An audit ledger: append-only, hash-chained, verifiable without us")
   .version(version)
-  .showHelpAfterError()
   .configureHelp({ optionDescription })
-  .configureOutput({ outputError: (text, write) => write(`tallystick: ${text}`) })
+  .configureOutput({ outputError: (text, write) => write(`tallystick: ${inOneLine(text)}\n`) })
 
 program
   .command("serve")
@@ -45,7 +44,8 @@ program
     "after",
     `
 Ends with 0 if all is genuine, 3 if anything is not, 1 if anything cannot be read, and 2 if nothing is wrong but something is missing:
-no trusted key has signed it, or no checkpoint covers it yet.
+no trusted key has signed it, or no checkpoint covers it yet. Each check is \`ok\`, \`FAIL\`, or \`?\` if it is only not confirmed (with --json: true,
+false, null).
 
 Example:
   $ tallystick verify receipt.json --key "$(cat log.vkey)"`,
@@ -333,6 +333,15 @@ function say(text: string): void {
 
 function remark(text: string): void {
   process.stderr.write(text)
+}
+
+/** What is wrong with the arguments: what was meant, if anything is like it, and otherwise where all of it stands. */
+function inOneLine(text: string): string {
+  const line = text
+    .replace(/^error: /, "")
+    .trimEnd()
+    .replaceAll("\n", " ")
+  return line.includes("(Did you mean") ? line : `${line.replace(/\.$/, "")} (--help says more)`
 }
 
 /** Where somebody watches: begins each line anew, and takes away what is left of the one before. */

@@ -7,7 +7,7 @@ import { createAdmission } from "./admission.ts"
 import { checkStore, type CheckedStore } from "./check-store.ts"
 import { systemClock } from "./clock.ts"
 import { httpUrl, type Config } from "./config.ts"
-import { LedgerError } from "./error.ts"
+import { LedgerError, StartError } from "./error.ts"
 import { fileBeside, type FilingBeside } from "./filing.ts"
 import type { Sighting, Watching } from "./followers/watching.ts"
 import { guard, turnOf, unknownResource } from "./http/authenticate.ts"
@@ -191,10 +191,6 @@ async function listen(config: Config, service: Service, log: Logger, version: st
   const { limits, metrics, clock, publicUrl } = service
   const failures = limitFailures(log, clock, limits.failureLinesPerMinute, metrics.failure)
   const server = createServer({ limits, clock, log: failures, listenHost: config.host, publicUrl, trustProxy: trusted(config) })
-  if (!sessionCookie(publicUrl).isSecure)
-    log.warn(
-      "members sign in over plain HTTP: whoever is on the way can take over their sessions. Put TLS in front, and set TALLYSTICK_PUBLIC_URL",
-    )
   if (readOnly) {
     server.addHook("onRequest", (_request, reply, done) => {
       reply.header("ledger-state", "read-only")
@@ -216,8 +212,26 @@ async function listen(config: Config, service: Service, log: Logger, version: st
     clock,
     log: failures,
   })
-  await server.listen({ host: config.host, port: config.port })
+  await server.listen({ host: config.host, port: config.port }).catch((cause: unknown) => {
+    throw cannotListen(cause, config)
+  })
+  if (!sessionCookie(publicUrl).isSecure)
+    log.warn(
+      "members sign in over plain HTTP: whoever is on the way can take over their sessions. Put TLS in front, and set TALLYSTICK_PUBLIC_URL",
+    )
   return server
+}
+
+/** With the setting that would mend it, where one would. */
+function cannotListen(cause: unknown, { host, port }: Config): unknown {
+  const sentences: Readonly<Record<string, string>> = {
+    EADDRINUSE: `port ${port} of ${host} is in use; stop what listens there, or set TALLYSTICK_PORT to another one (0 takes a free one)`,
+    EACCES: `port ${port} is reserved by the system; set TALLYSTICK_PORT to 1024 or more`,
+    EADDRNOTAVAIL: `${host} is not an address of this machine; set TALLYSTICK_HOST to one that is`,
+    ENOTFOUND: `${host} is not a name that can be looked up; set TALLYSTICK_HOST to an address of this machine`,
+  }
+  const sentence = cause instanceof Error && "code" in cause ? sentences[String(cause.code)] : undefined
+  return sentence === undefined ? cause : new StartError(sentence, { cause })
 }
 
 /** What people administer, whom their credentials speak for, and how often strangers may try. */

@@ -51,9 +51,15 @@ export async function asked<T>(
     return await ask(createClient({ baseUrl, key: config.rootKey ?? keptKey(config), ...patience }))
   } catch (error) {
     if (!(error instanceof TallystickError)) throw error
-    const silent = error.status === 0 && error.code !== "invalid_field"
-    throw new StartError(silent ? `nothing answers at ${baseUrl}; is the service running there?` : error.detail, { cause: error })
+    throw new StartError(sentenceOf(error, baseUrl), { cause: error })
   }
+}
+
+function sentenceOf({ status, code, systemCode, outcome, detail }: TallystickError, baseUrl: string): string {
+  if (status !== 0 || code === "invalid_field") return detail
+  const named = systemCode === undefined ? "" : ` (${systemCode})`
+  if (outcome === "rejected") return `nothing answers at ${baseUrl}${named}; is the service running there?`
+  return `no whole answer came from ${baseUrl}${named}, so it may have been done; look before you repeat it`
 }
 
 /** Of the service on this machine. The instance key goes nowhere else unless its holder says so. */

@@ -40,7 +40,8 @@ interface Finding {
   readonly verdict: "genuine" | "unconfirmed" | "refuted" | "unreadable"
   /** One sentence for people, unless it is genuine. */
   readonly reason?: string
-  readonly checks: readonly { readonly name: string; readonly ok: boolean }[]
+  /** Null: it does not hold, and that refutes nothing, such as a key that is not known. */
+  readonly checks: readonly { readonly name: string; readonly ok: boolean | null }[]
   /** Members of the file that prove nothing: no hash covers them. */
   readonly notCovered: readonly string[]
   /** What the bytes say, whoever wrote them. */
@@ -257,7 +258,12 @@ function concluded(
   refutation?: string,
 ): Found {
   const reason = verdict.verdict === "unconfirmed" ? reasons[verdict.because] : refutation
-  return { what, verdict: verdict.verdict, ...(reason !== undefined && { reason }), checks: verdict.checks, notCovered, facts }
+  const checks = verdict.verdict === "unconfirmed" ? verdict.checks.map(unrefuted) : verdict.checks
+  return { what, verdict: verdict.verdict, ...(reason !== undefined && { reason }), checks, notCovered, facts }
+}
+
+function unrefuted({ name, ok }: { readonly name: string; readonly ok: boolean }): Finding["checks"][number] {
+  return { name, ok: ok ? true : null }
 }
 
 const lost = "it was recorded, and it is lost: the ledger has gone on without it, and its sequence may be another entry's now"
@@ -300,7 +306,7 @@ function ofProof(text: string, trustedKeys: readonly string[]): Found {
   const { failure, expected, found } = proven
   // The file does not hold the key, so without it nothing more can be said.
   if (failure === "unsigned")
-    return { what: "proof", verdict: "unconfirmed", reason: unsigned, checks: [{ name: "key", ok: false }], notCovered: [], facts: {} }
+    return { what: "proof", verdict: "unconfirmed", reason: unsigned, checks: [{ name: "key", ok: null }], notCovered: [], facts: {} }
   const checks = [{ name: failure, ok: false }]
   return { ...refuted("proof", fault(failure, undefined, expected, found)), checks }
 }
@@ -400,7 +406,7 @@ function textOf({ file, verdict, reason, checks, notCovered, facts }: Finding): 
   const lines = [
     `${file}: ${words[verdict]}`,
     ...(reason === undefined ? [] : [`  ${reason}`]),
-    ...checks.map(({ name, ok }) => `  ${ok ? "ok  " : "FAIL"}  ${name}`),
+    ...checks.map(({ name, ok }) => `  ${ok === null ? "?   " : ok ? "ok  " : "FAIL"}  ${name}`),
     ...Object.entries(facts).map(([name, value]) => `  ${name}: ${value}`),
     ...(notCovered.length === 0 ? [] : [`  not covered by the proof: ${notCovered.join(", ")}`]),
   ]

@@ -1,0 +1,107 @@
+import assert from "node:assert/strict"
+import { createServer, type AddressInfo, type Server, type Socket } from "node:net"
+import { test } from "node:test"
+import { createClient, TallystickError, type ClientOptions } from "./index.ts"
+
+// What a call says when its connection fails, against real sockets: whether anything can have been recorded.
+
+const event = {
+  workspaceId: "acme",
+  projectId: "core",
+  action: "billing.invoice.approve",
+  actor: { id: "usr_1", type: "user" },
+  target: { id: "inv_9", type: "invoice" },
+  occurredAt: "2026-01-31T09:30:00Z",
+  source: "api",
+} as const
+
+async function failureAt(baseUrl: string, options: Partial<ClientOptions> = {}): Promise<TallystickError> {
+  const thrown: unknown = await createClient({ baseUrl, retriesMax: 0, ...options })
+    .events.write(event, { idempotencyKey: "invoice-9-approved" })
+    .catch((error: unknown) => error)
+  assert.ok(thrown instanceof TallystickError, String(thrown))
+  assert.deepEqual([thrown.code, thrown.status, thrown.idempotencyKey], ["network_error", 0, "invoice-9-approved"])
+  return thrown
+}
+
+async function listen(connected: (socket: Socket) => void, port = 0, host?: string): Promise<AsyncDisposable & { readonly port: number }> {
+  const server: Server = createServer((socket) => {
+    socket.on("error", () => socket.destroy())
+    connected(socket)
+  })
+  await new Promise<void>((resolve) => server.listen(port, host, resolve))
+  const { port: taken } = server.address() as AddressInfo // it listens on a port
+  return { port: taken, [Symbol.asyncDispose]: () => new Promise((resolve) => server.close(() => resolve())) }
+}
+
+/** Nobody listens there any more. */
+async function closedPort(): Promise<number> {
+  await using server = await listen(() => {})
+  return server.port
+}
+
+const created = `HTTP/1.1 201 Created\r\nContent-Type: application/json\r\nContent-Length: 15\r\nConnection: close\r\n\r\n{"keyId":"one"}`
+
+test("where nobody listens nothing was sent: rejected, with the system's code", async () => {
+  const port = await closedPort()
+  // A name may have several addresses, each of which is tried.
+  for (const host of ["127.0.0.1", "localhost"]) {
+    const { outcome, systemCode, detail } = await failureAt(`http://${host}:${port}`)
+    assert.deepEqual([outcome, systemCode], ["rejected", "ECONNREFUSED"], host)
+    assert.equal(detail, "no connection could be made (ECONNREFUSED)")
+  }
+})
+
+test("a name that has no address is rejected too", async () => {
+  const { outcome, systemCode = "" } = await failureAt("http://ledger.invalid")
+  assert.equal(outcome, "rejected")
+  assert.match(systemCode, /^(ENOTFOUND|EAI_AGAIN)$/)
+})
+
+test("a connection that is cut, before or within the answer, leaves it unknown", async () => {
+  const cuts: Readonly<Record<string, (socket: Socket) => void>> = {
+    "as soon as it is there": (socket) => void socket.destroy(),
+    "by a reset behind the request": (socket) => void socket.once("data", () => socket.resetAndDestroy()),
+    "by an end behind the request": (socket) => void socket.once("data", () => socket.end()),
+    "within the headers": (socket) => void socket.once("data", () => socket.end("HTTP/1.1 202 Acc")),
+    "within the body": (socket) => void socket.once("data", () => socket.end(created.slice(0, -5))),
+  }
+  for (const [when, cut] of Object.entries(cuts)) {
+    await using server = await listen(cut)
+    const { outcome, systemCode, detail } = await failureAt(`http://127.0.0.1:${server.port}`)
+    assert.equal(outcome, "unknown", when)
+    assert.match(systemCode ?? "", /^(ECONNRESET|EPIPE|UND_ERR_\w+)$/, when)
+    assert.equal(detail, `the connection failed before the whole answer had arrived (${systemCode})`)
+  }
+})
+
+test("a refused connection does not tell what became of an earlier attempt that was cut", async () => {
+  const server = await listen((socket) => void socket.once("data", () => socket.destroy()))
+  const { outcome, systemCode } = await failureAt(`http://127.0.0.1:${server.port}`, {
+    retriesMax: 1,
+    sleep: async (ms, signal) => (ms < 1000 && !signal.aborted ? await server[Symbol.asyncDispose]() : await new Promise(() => {})),
+  })
+  assert.deepEqual([outcome, systemCode], ["unknown", "ECONNREFUSED"])
+})
+
+test("what must not be done twice is sent again where nothing was sent, and done once", async () => {
+  const port = await closedPort()
+  const requests: string[] = []
+  let server: AsyncDisposable | undefined
+  const answer = (socket: Socket) =>
+    void socket.once("data", (bytes) => {
+      requests.push(bytes.toString().split("\r\n", 1)[0] ?? "")
+      socket.end(created)
+    })
+  const client = createClient({
+    baseUrl: `http://127.0.0.1:${port}`,
+    retriesMax: 1,
+    sleep: async (ms) => {
+      if (ms >= 1000) await new Promise(() => {})
+      server = await listen(answer, port, "127.0.0.1")
+    },
+  })
+  const { keyId } = await client.apiKeys.create("acme", { name: "one", scopes: ["read"] })
+  assert.deepEqual([keyId, requests], ["one", ["POST /v1/workspaces/acme/api-keys HTTP/1.1"]])
+  await server?.[Symbol.asyncDispose]()
+})
