@@ -7,6 +7,8 @@ import { symlink } from "node:fs/promises"
 import { dirname, join } from "node:path"
 import test from "node:test"
 import { limitVariable, settings } from "../packages/server/src/config.ts"
+import { statusOf } from "../packages/server/src/error.ts"
+import { laneOf } from "../packages/server/src/ledger/lane.ts"
 import { defaultLimits } from "../packages/server/src/limits.ts"
 import { expectChain, type MintedReceipt } from "./chain.ts"
 import { machinePath } from "./machine.ts"
@@ -14,12 +16,15 @@ import { eventually, startService, type Service } from "./service.ts"
 
 const root = join(import.meta.dirname, "..")
 const readme = read("README.md")
+const tour = read("docs/tour.md")
+const api = read("docs/api.md")
+const configuration = read("docs/configuration.md")
 const format = read("docs/format.md")
 const operating = read("docs/operating.md")
 
 // Commands ------------------------------------------------------------------------------------------------------------------------------------------------
 
-test("the printed command and the README's tour answer what the README says", { skip: without("bash", "curl") }, async () => {
+test("the printed command, the README and the tour answer what they say", { skip: without("bash", "curl") }, async () => {
   await using service = await startDemo()
   const printed = await printedCommand(service)
   const first = await bash(service, [printed])
@@ -31,8 +36,12 @@ test("the printed command and the README's tour answer what the README says", { 
   assert.match(the(again.outputs[1]), /^Idempotency-Replayed: true\r$/im)
 
   const names = the(blocksAfter(readme, "tour: names")[0]).text
-  const steps = stepsOf(readme, "tour")
-  assert.ok(steps.length >= 14, `the tour has ${steps.length} commands only`)
+  const steps = [...stepsOf(readme, "tour"), ...stepsOf(tour, "tour")]
+  assert.ok(steps.length >= 18, `the tour has ${steps.length} commands only`)
+  // A reader takes longer to paste the next command than a checkpoint takes to be signed.
+  await eventually("a checkpoint", async () =>
+    (await service.root.get(new URL(receipt.verificationUrl).pathname)).text.includes('"integrity":"verified"') ? true : undefined,
+  )
   await runSteps(service, named(names, service, printed, receipt), steps)
   await expectChain(service.root, "demo", [receipt])
   await expectChain(service.root, "acme")
@@ -86,6 +95,7 @@ test("every command in the documents is run, and what a document shows wrong is 
   const commands = (text: string) => blocksIn(text).filter(({ kind }) => kind === "sh").length
   // Two are not steps: the start itself, and the names of things.
   assert.equal(commands(readme), 2 + stepsOf(readme, "tour").length)
+  assert.equal(commands(tour), stepsOf(tour, "tour").length)
   assert.equal(commands(format), stepsOf(format, "checked").length)
   assert.equal(commands(operating), 1 + stepsOf(operating, "operating").length)
   const { scripts } = JSON.parse(read("package.json")) as { scripts: { start: string } }
@@ -105,30 +115,30 @@ test("every command in the documents is run, and what a document shows wrong is 
 
 // Tables --------------------------------------------------------------------------------------------------------------------------------------------------
 
-test("the README's settings are those of config.ts, with their defaults and manuals", () => {
+test("docs/configuration.md has the settings of config.ts, with their defaults and manuals", () => {
   const expected = Object.entries(settings).map(([name, { fallback, manual }]) => [name, plain(fallback), manual])
   assert.deepEqual(
-    rowsAfter(readme, "settings").map(([name = "", fallback = "", manual = ""]) => [plain(name), plain(fallback), manual]),
+    rowsAfter(configuration, "settings").map(([name = "", fallback = "", manual = ""]) => [plain(name), plain(fallback), manual]),
     expected,
   )
   for (const [name, setting] of Object.entries(settings)) {
-    if ("secret" in setting) assert.ok(readme.includes("`_FILE`"), `${name} may be given as a file, and the README does not say so`)
+    if ("secret" in setting) assert.ok(configuration.includes("`_FILE`"), `${name} may be given as a file, and the page does not say so`)
   }
 })
 
-test("the README's limits are those of limits.ts, and it says which variable sets them", () => {
-  const rows = rowsAfter(readme, "limits")
+test("docs/configuration.md has the limits of limits.ts, and says which variable sets them", () => {
+  const rows = rowsAfter(configuration, "limits")
   assert.deepEqual(
     rows.map(([name = "", value = ""]) => [plain(name), Number(value)]),
     Object.entries(defaultLimits),
   )
   for (const [name, , what = ""] of rows) assert.ok(what.length > 10, `${name} is not explained`)
-  const [, limit = "", variable] = /`(\w+)` is `(TALLYSTICK_LIMIT_\w+)`/.exec(readme) ?? []
+  const [, limit = "", variable] = /`(\w+)` is `(TALLYSTICK_LIMIT_\w+)`/.exec(configuration) ?? []
   assert.ok(limit in defaultLimits)
   assert.equal(variable, limitVariable(limit))
 })
 
-test("the README's endpoints are those of the service, and need what they say", async () => {
+test("docs/api.md has the endpoints of the service, and they need what it says", async () => {
   await using service = await startService()
   const document = (await service.client().get("/openapi.json")).json<{ paths: Record<string, Record<string, { security: object[] }>> }>()
   const described = Object.entries(document.paths).flatMap(([path, operations]) =>
@@ -136,10 +146,27 @@ test("the README's endpoints are those of the service, and need what they say", 
       ([method, { security }]) => [`${method.toUpperCase()} ${path}`, security.some((one) => Object.keys(one).length === 0)] as const,
     ),
   )
-  const rows = rowsAfter(readme, "endpoints").map(([endpoint = "", needs = ""]) => [plain(endpoint), needs] as const)
+  const rows = rowsAfter(api, "endpoints").map(([endpoint = "", needs = ""]) => [plain(endpoint), needs] as const)
   const anonymous = rows.map(([endpoint, needs]) => [endpoint, needs.includes("nothing")])
   anonymous.push(["GET /openapi.json", true])
   assert.deepEqual(new Map(anonymous as [string, boolean][]), new Map([...described, ["GET /openapi.json", true]]))
+})
+
+test("docs/api.md has the errors of the service with their statuses, and its lanes", () => {
+  const errors = rowsAfter(api, "errors").map(([code = "", status = ""]) => [plain(code), Number(status)])
+  assert.deepEqual(errors, Object.entries(statusOf))
+  const lanes = rowsAfter(api, "lanes").flatMap(([lane = "", prefixes = ""]) =>
+    plain(prefixes)
+      .split(" ")
+      .map((prefix) => [plain(lane), prefix] as const),
+  )
+  assert.ok(lanes.length >= 28)
+  for (const [lane, prefix] of lanes) assert.equal(laneOf(`${prefix}.done`, []), lane, prefix)
+})
+
+test("the README is short", () => {
+  const lines = readme.split("\n").length
+  assert.ok(lines <= 250, `the README has ${lines} lines`)
 })
 
 test("the README defends every dependency, and no other", () => {

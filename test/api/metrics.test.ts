@@ -245,11 +245,11 @@ test("five alerts ask for metrics that there are, and say what has happened and 
     assert.ok(summary.length > 20 && description.length > 100, `${alert} does not say what to do`)
     assert.deepEqual(Object.keys(others), "for" in others ? ["for"] : [], alert)
     for (const [, variable = ""] of description.matchAll(/\b(TALLYSTICK_\w+)/g))
-      assert.ok(readFileSync(join(folder, "..", "..", "..", "README.md"), "utf8").includes(nameOf(variable)), variable)
+      assert.ok(readFileSync(join(folder, "..", "..", "..", "docs", "configuration.md"), "utf8").includes(nameOf(variable)), variable)
   }
 })
 
-/** The README lists a limit by its name, any other setting by its variable. */
+/** The page of settings lists a limit by its name, any other setting by its variable. */
 function nameOf(variable: string): string {
   const limit = /^TALLYSTICK_LIMIT_(\w+)$/.exec(variable)?.[1]
   return limit === undefined ? variable : limit.toLowerCase().replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())

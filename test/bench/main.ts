@@ -1,4 +1,4 @@
-// `npm run bench`: the figures of the README, from one run. What is compared runs in turns, on this machine, in this minute; the load
+// `npm run bench`: the figures of docs/figures.md, from one run. What is compared runs in turns, on this machine, in this minute; the load
 // generator shares its cores, so what counts are ratios and medians.
 //
 //   npm run bench                      everything, a million entries

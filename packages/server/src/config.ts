@@ -1,4 +1,4 @@
-// Environment to Config, once, at the start. Each setting's manual is its description here; the README's table is held against it.
+// Environment to Config, once, at the start. Each setting's manual is its description here; the table of docs/configuration.md is compared with it.
 
 import { isIP } from "node:net"
 import { defaultLimits, type Limits } from "./limits.ts"
@@ -139,7 +139,7 @@ function refuseUnknown(environment: Environment): void {
   for (const [name, setting] of Object.entries<Setting>(settings)) if (setting.secret) known.add(`${name}_FILE`)
   for (const name of Object.keys(environment)) {
     if (!name.startsWith("TALLYSTICK_") || known.has(name)) continue
-    throw new ConfigError(`${name} is not a setting of tallystick; the README lists them`)
+    throw new ConfigError(`${name} is not a setting of tallystick; docs/configuration.md lists them`)
   }
 }
 
