@@ -15,6 +15,24 @@ const every = ["packages/*/src/**/*.test.ts", "test/**/*.test.ts"]
 /** These measure how quick the service is: beside another test they would measure that one. */
 const measuring = new Set(["test/promises/overload.test.ts", "test/promises/slow-clients.test.ts", "test/promises/measuring.deep.ts"])
 
+/** The longest, longest first: begun last, one of them would run on when all others are done. */
+const long = [
+  "test/crash/kill.test.ts",
+  "test/crash/power.test.ts",
+  "test/promises/read-your-writes.test.ts",
+  "test/promises/restored.test.ts",
+  "test/promises/tampering.test.ts",
+  "test/api/through-client.test.ts",
+  "test/crash/secret.test.ts",
+  "test/promises/stalls.test.ts",
+  "test/outside/schemathesis.test.ts",
+  "test/promises/one-entry.test.ts",
+  "test/crash/failing-calls.test.ts",
+  "test/crash/stop.test.ts",
+  "test/promises/bad-input.test.ts",
+  "test/promises/one-chain.test.ts",
+]
+
 const { values, positionals } = parseArgs({
   // A file that hangs for ten minutes has failed.
   options: { timeout: { type: "string", default: "600000" }, name: { type: "string" }, minutes: { type: "string" } },
@@ -27,7 +45,8 @@ if (empty.length > 0) {
   console.error(`test: no file matches ${empty.join(" or ")}, so nothing was tested`)
   process.exit(1)
 }
-const files = [...new Set(globSync(globs))].toSorted((a, b) => (a < b ? -1 : 1))
+const found = [...new Set(globSync(globs))].toSorted((a, b) => (a < b ? -1 : 1))
+const files = [...long.filter((file) => found.includes(file)), ...found.filter((file) => !long.includes(file))]
 
 // Two hundred processes compile the same files: that is a fifth of their time.
 process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, "..", "node_modules", ".cache", "tests")
@@ -43,9 +62,9 @@ Readable.from(together()).compose(new spec()).pipe(process.stdout)
 
 /** What happens in both runs, as if they were one: it ends with the counts of both. */
 async function* together() {
-  // Two files at a time also where there are two cores: most of what a test does is to wait for other processes.
+  // Three files at a time also where there are two cores: much of what a test does is to wait for other processes and for the disk.
   const runs = [
-    { files: files.filter((file) => !measuring.has(file)), concurrency: 2 },
+    { files: files.filter((file) => !measuring.has(file)), concurrency: 3 },
     { files: files.filter((file) => measuring.has(file)), concurrency: 1 },
   ].filter((each) => each.files.length > 0)
   const counts = new Map()

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { spawnSync } from "node:child_process"
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import test from "node:test"
@@ -63,3 +63,9 @@ function runTests(...args: readonly string[]): { readonly status: number | null;
   const { status, stdout, stderr } = spawnSync(process.execPath, [runner, ...args], { env, encoding: "utf8", timeout: 60_000 })
   return { status, said: stdout + stderr }
 }
+
+test("the files that the runner names are there", () => {
+  const named = readFileSync(runner, "utf8").match(/(?<=")test\/[\w/.-]+\.ts(?=")/g) ?? []
+  assert.ok(named.length > 10, `found ${named.length} names only`)
+  for (const path of named) assert.ok(existsSync(join(import.meta.dirname, "..", path)), `${path} is not there`)
+})
