@@ -2,7 +2,7 @@
 
 FROM node:26.10.0-trixie-slim AS build
 WORKDIR /app
-COPY package.json package-lock.json .npmrc ./
+COPY package.json package-lock.json .npmrc LICENSE ./
 COPY packages/proof/package.json packages/proof/
 COPY packages/client/package.json packages/client/
 COPY packages/server/package.json packages/server/
@@ -13,6 +13,10 @@ COPY packages packages
 RUN chmod -R a+rX,go-w /app
 
 FROM node:26.10.0-trixie-slim
+LABEL org.opencontainers.image.title="tallystick" \
+      org.opencontainers.image.description="A self-hosted ledger for audit events: append-only, and provable to people who do not trust it" \
+      org.opencontainers.image.version="0.1.0" \
+      org.opencontainers.image.licenses="Apache-2.0"
 # The heads file stands on a volume of its own, so that whoever restores the data does not restore it as well.
 # The link is for whoever administers it: docker compose exec tallystick tallystick doctor
 RUN mkdir /data /heads && chown node:node /data /heads && chmod 700 /data /heads \

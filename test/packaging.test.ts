@@ -52,6 +52,14 @@ test("the Dockerfile stands on the Node that the repository pins, runs a program
   expectSettings(read("compose.yaml"), "compose.yaml")
 })
 
+test("the image says what it is, as the package does, and holds the licence", () => {
+  const { name, description, version, license } = JSON.parse(read("packages/server/package.json")) as Record<string, string>
+  const labels = [...dockerfile.matchAll(/org\.opencontainers\.image\.(\w+)="([^"]*)"/g)].map(([, label, value]) => [label, value])
+  assert.deepEqual(Object.fromEntries(labels), { title: name, description, version, licenses: license })
+  // What is copied into the builder's folder comes along into the image.
+  assert.match(dockerfile, /^COPY .*\bLICENSE\b.* \.\/$/m)
+})
+
 test("the image can be read by its account however it was cloned, and what is packed comes back when the machine does", () => {
   const opened = dockerfile.search(/^RUN chmod -R a\+rX,go-w \/app$/m)
   assert.ok(

@@ -1,0 +1,77 @@
+// Makes the packages that npm gets, in dist/, and publishes them. With --dry-run it only makes them.
+//
+// Node runs no TypeScript below node_modules, so what is published is JavaScript, with a package.json of its own that names it.
+
+import { spawnSync } from "node:child_process"
+import { cpSync, globSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
+import { dirname, join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { parseArgs } from "node:util"
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)))
+const dist = join(root, "dist")
+
+/** In the order in which they need each other. */
+const names = ["proof", "client", "server"]
+
+const { values } = parseArgs({ options: { "dry-run": { type: "boolean", default: false } } })
+const sources = names.map((name) => JSON.parse(readFileSync(join(root, "packages", name, "package.json"), "utf8")))
+expectOneVersion(sources)
+
+rmSync(dist, { recursive: true, force: true })
+run(join(root, "node_modules", ".bin", "tsc"), "-p", "tsconfig.release.json")
+for (const [at, name] of names.entries()) makePackage(name, sources[at])
+for (const name of names) {
+  if (values["dry-run"]) console.log(`release: dist/${name} is made and not published`)
+  else run("npm", "publish", join(dist, name), "--access", "public")
+}
+
+/** They are published together, and depend on each other by exact version. */
+function expectOneVersion(packages) {
+  const { version } = packages[0]
+  const own = new Set(packages.map(({ name }) => name))
+  for (const { name, version: has, dependencies } of packages) {
+    const named = Object.entries(dependencies).filter(([dependency]) => own.has(dependency))
+    for (const [what, which] of [[name, has], ...named])
+      if (which !== version) throw new Error(`${name} says ${what} ${which}, and ${packages[0].name} is ${version}`)
+  }
+}
+
+/** tsc has left `src`, compiled, in dist/. The rest is copied beside it. */
+function makePackage(name, source) {
+  const from = join(root, "packages", name)
+  const to = join(dist, name)
+  renameSync(join(to, "src"), join(to, "lib"))
+  for (const path of globSync("**/*.sql", { cwd: join(from, "src") })) copy(join(from, "src", path), join(to, "lib", path))
+  for (const path of globSync(["README.md", "bin", "monitoring"], { cwd: from })) copy(join(from, path), join(to, path))
+  for (const path of Object.values(source.bin ?? {})) importCompiled(join(to, path))
+  copy(join(root, "LICENSE"), join(to, "LICENSE"))
+  writeFileSync(join(to, "package.json"), `${JSON.stringify(manifestOf(source), null, 2)}\n`)
+}
+
+/** The source's package.json, with what is compiled in the place of the sources. */
+function manifestOf({ private: _, exports = {}, ...source }) {
+  const compiled = (path, ending) => path.replace(/^\.\/src\/(.*)\.ts$/, `./lib/$1${ending}`)
+  const entries = Object.entries(exports).map(([entry, path]) => [
+    entry,
+    { types: compiled(path, ".d.ts"), default: compiled(path, ".js") },
+  ])
+  // A command is not imported: its declarations are of use to nobody.
+  const files = entries.length > 0 ? ["lib"] : ["bin", "lib/**/*.js", "lib/**/*.sql", "monitoring"]
+  return { ...source, exports: Object.fromEntries(entries), files }
+}
+
+/** The entry point is JavaScript already, and imports the program. */
+function importCompiled(path) {
+  writeFileSync(path, readFileSync(path, "utf8").replace("../src/main.ts", "../lib/main.js"))
+}
+
+function copy(from, to) {
+  mkdirSync(dirname(to), { recursive: true })
+  cpSync(from, to, { recursive: true })
+}
+
+function run(command, ...args) {
+  const { status, error } = spawnSync(command, args, { cwd: root, stdio: "inherit" })
+  if (status !== 0) throw error ?? new Error(`${command} ${args.join(" ")} ended with ${status}`)
+}
