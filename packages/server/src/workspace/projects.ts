@@ -40,6 +40,7 @@ export interface ProjectParts {
 export function createProjects(parts: ProjectParts): Projects {
   const { registry, ledger, clock } = parts
   const inTurn = turnsByWorkspace()
+  const record = recordIn(parts)
   const find = (workspace: string, id: string) => registry.get("project", workspace, id)
 
   const get = async (workspace: string, id: string): Promise<Document<"project">> => {
@@ -61,7 +62,7 @@ export function createProjects(parts: ProjectParts): Projects {
     create: (by, workspace, request) =>
       inTurn(workspace.id, async () => {
         if ((await find(workspace.id, request.id)) !== undefined) throw new LedgerError("conflict", "a project of this id exists already")
-        await record(parts, by, workspace, request, "id")
+        await record(by, workspace, request, "id")
         return get(workspace.id, request.id)
       }),
 
@@ -84,7 +85,7 @@ export function createProjects(parts: ProjectParts): Projects {
       if (await ledger.knows(workspace, write)) return undefined
       return inTurn(workspace.id, async () => {
         // Another event may have made it meanwhile.
-        if ((await find(workspace.id, id)) === undefined) await record(parts, by, workspace, { id }, "projectId")
+        if ((await find(workspace.id, id)) === undefined) await record(by, workspace, { id }, "projectId")
         return get(workspace.id, id)
       })
     },
@@ -92,20 +93,23 @@ export function createProjects(parts: ProjectParts): Projects {
 }
 
 /** Makes a project, if the workspace may have one more. `field` is where the caller names it. */
-async function record(
-  { registry, ledger, clock, limits }: ProjectParts,
-  by: Principal,
-  workspace: Document<"workspace">,
-  request: ProjectRequest,
-  field: string,
-): Promise<void> {
-  const { projectsMax = limits.projectsMax } = workspace.value
-  if ((await registry.count("project", workspace.id)) >= projectsMax) {
-    const rule = `${field} must be that of a project that exists: this workspace has ${projectsMax}, the most that its setting projectsMax allows`
-    throw new LedgerError("invalid_field", rule)
+function recordIn({ registry, ledger, clock, limits }: ProjectParts) {
+  /** Counting takes longer the more there are, and a key that writes can ask for unknown ones without end: each workspace's are counted once. */
+  const counts = new Map<string, number>()
+  return async (by: Principal, workspace: Document<"workspace">, request: ProjectRequest, field: string): Promise<void> => {
+    const { projectsMax = limits.projectsMax } = workspace.value
+    const count = counts.get(workspace.id) ?? (await registry.count("project", workspace.id))
+    counts.set(workspace.id, count)
+    if (count >= projectsMax) {
+      const rule = `${field} must be that of a project that exists: this workspace has ${projectsMax}, the most that its setting projectsMax allows`
+      throw new LedgerError("invalid_field", rule)
+    }
+    const { change, said } = newProject(by, workspace.id, request, clock.now())
+    // Whether it was made is not known after an error.
+    counts.delete(workspace.id)
+    await ledger.record(workspace, [said], [change])
+    counts.set(workspace.id, count + 1)
   }
-  const { change, said } = newProject(by, workspace.id, request, clock.now())
-  await ledger.record(workspace, [said], [change])
 }
 
 /** Projects of one workspace are made one after the other, so that each counts those before it. */

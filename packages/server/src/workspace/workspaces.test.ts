@@ -29,7 +29,8 @@ function openHouse() {
   const { served } = openMemory()
   const clock: Clock & { nowMs: number } = { nowMs: Date.UTC(2026, 0, 2), now: () => clock.nowMs, elapsed: () => 0, sleep: async () => {} }
   // As the SQLite driver does it: documents are remembered, and forgotten when a change of theirs was kept.
-  const registry = cacheRegistry(served.registry)
+  let counted = 0
+  const registry = cacheRegistry({ ...served.registry, count: (...asked) => (counted++, served.registry.count(...asked)) })
   const journal: Journal = {
     ...served.journal,
     async append(groups) {
@@ -48,6 +49,8 @@ function openHouse() {
     workspaces: createWorkspaces({ ...parts, host: "ledger.example" }),
     projects: createProjects(parts),
     keys,
+    /** How often projects were counted, which takes longer the more there are. */
+    counted: () => counted,
     authenticate: createAuthenticate([rootKey], { k: keys.recognise }),
     /** The workspace's entries in clear, in order. */
     async entries(workspace: string) {
@@ -206,6 +209,23 @@ test("projects are created once, changed with a record, and made for an event th
     "project.create fresh",
     "workspace.update acme",
   ])
+  await expectChain(house.journal, "acme")
+})
+
+test("projects of a workspace are counted once, whatever is asked for beyond the most that it may have", async () => {
+  const house = openHouse()
+  const acme = await house.workspaces.create(instance, { id: "acme" })
+  const ensure = (id: string) => house.projects.ensure(someKey, acme, id, { route: "/v1/events", key: `key of an event of ${id}` })
+  await Promise.all([ensure("second"), ensure("third")])
+  for (const id of ["fourth", "fifth", "sixth"]) await assert.rejects(ensure(id), code("invalid_field"))
+  await ensure("third")
+  assert.equal(house.counted(), 1)
+  const { value } = acme
+  const larger = { ...acme, value: { ...value, projectsMax: 4 } }
+  await house.projects.create(instance, larger, { id: "fourth" })
+  await assert.rejects(house.projects.create(instance, larger, { id: "fifth" }), code("invalid_field"))
+  assert.equal((await house.projects.list("acme", Number.MAX_SAFE_INTEGER, 10)).length, 4)
+  assert.equal(house.counted(), 1)
   await expectChain(house.journal, "acme")
 })
 
