@@ -4,8 +4,8 @@ import { isJsonObject, openBody, packAction, parseRecord, type Json, type JsonOb
 import { disclosuresOf } from "../entry.ts"
 import { sha256 } from "../sha256.ts"
 import type { DocumentKind, SetupDocument } from "../store/documents.ts"
+import { systemProject } from "../store/filed.ts"
 import type { Stored } from "../store/store.ts"
-import { systemProject } from "../workspace/acts.ts"
 
 /** An entry of the service's own. */
 export interface RecordedAct {

@@ -22,7 +22,8 @@ interface Claims {
   readonly metadata: Record<string, Json>
 }
 
-const systemProject = "system"
+/** The project of the service's own entries, which no caller can choose. */
+export const systemProject = "system"
 const contextOwner = "actor"
 
 /** An entry of which nothing can be read is filed all the same: it is counted, and shown where nobody asks for what it may have said. */

@@ -5,11 +5,9 @@ import { isoTime } from "../clock.ts"
 import type { Party } from "../entry.ts"
 import { LedgerError } from "../error.ts"
 import type { Ledger, Said } from "../ledger/ledger.ts"
+import { systemProject } from "../store/filed.ts"
 import type { Change, Document } from "../store/store.ts"
 import type { Principal } from "./allow.ts"
-
-/** The project that the service's own entries belong to; no caller can choose it. */
-export const systemProject = "system"
 
 export function actSaid(by: Principal, action: string, target: Party, metadata: JsonObject, nowMs: number): Said {
   return {

@@ -3,6 +3,7 @@
 // project is a choice of classes, of which a workspace has sixteen at most, however many projects it has.
 
 import type { DatabaseSync } from "node:sqlite"
+import { systemProject } from "../filed.ts"
 import type { Instant, Wanted } from "../search.ts"
 import { anyProject } from "./search-counters.ts"
 import { blockOf, blockSequences, hourMs, hourOf, placeOf, sequenceOf } from "./search-places.ts"
@@ -89,15 +90,10 @@ function combinationsOf(database: DatabaseSync) {
   const columns = "number, lane, is_visible, is_system, entries, first_sequence, last_sequence FROM combinations WHERE workspace = ?"
   const classes = database.prepare(`SELECT ${columns} AND project = '${anyProject}'`)
   const ofProjects = database.prepare(`SELECT ${columns} AND project IN (SELECT value FROM json_each(?))`)
-  // The service's own entries stand beside those of every project that is asked for.
-  const withSystem = database.prepare(
-    `SELECT ${columns} AND project <> '${anyProject}' AND (is_system = 1 OR project IN (SELECT value FROM json_each(?)))`,
-  )
   return (number: number, { projectIds, system, lane, userVisible }: Wanted): Combination[] => {
-    const rows =
-      projectIds === undefined
-        ? classes.iterate(number)
-        : (system === "without" ? ofProjects : withSystem).iterate(number, JSON.stringify(projectIds))
+    // The service's own entries stand beside those of every project that is asked for.
+    const projects = projectIds === undefined || system === "without" ? projectIds : [...projectIds, systemProject]
+    const rows = projects === undefined ? classes.iterate(number) : ofProjects.iterate(number, JSON.stringify(projects))
     const found: Combination[] = []
     for (const row of rows) {
       const isSystem = row["is_system"] === 1
