@@ -68,7 +68,8 @@ test("a cursor says nothing to whoever holds it, and opens no list but its own",
   for (const [at, cursor] of cursors.entries()) {
     assert.match(cursor, /^[\w-]{40,}$/)
     const clear = Buffer.from(cursor, "base64url").toString("latin1")
-    assert.doesNotMatch(clear, /before|\d{2,}/)
+    // Two digits stand there by chance often enough.
+    assert.doesNotMatch(clear, /before|\d{5,}/)
     const again = (await pageOf(admin, lists[at] ?? "")).nextCursor
     assert.notEqual(again, cursor, "two of one place are not the same, so they cannot be put in order")
     const changed = `${cursor.slice(0, 20)}${cursor[20] === "A" ? "B" : "A"}${cursor.slice(21)}`

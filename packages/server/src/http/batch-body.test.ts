@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import test from "node:test"
 import fc from "fast-check"
 import { LedgerError } from "../error.ts"
-import { unpaced } from "../pace.ts"
+import { unpaced, type Pace } from "../pace.ts"
 import { readBatch } from "./batch-body.ts"
 import { parseStrict } from "./json.ts"
 import { batchEnvelopeOf } from "./shapes/batch.ts"
@@ -102,4 +102,17 @@ test("an event that is too large is refused in its place, measured as it was sen
   assert.deepEqual([first, last], [{ a: 1 }, 2])
   assert.ok(refused instanceof LedgerError)
   assert.equal(refused.detail, `events[1] has ${Buffer.byteLength(large)} bytes; at most 300 are allowed`)
+})
+
+test("others are heard before each event is read, and while the end of one that is too large is looked for", async () => {
+  let heard = 0
+  const pace: Pace = { isUp: () => true, next: async () => void heard++ }
+  const heardWhile = async (text: string): Promise<number> => {
+    heard = 0
+    await readBatch(Buffer.from(text), rules, pace)
+    return heard
+  }
+  assert.equal(await heardWhile('{"events":[{},{},{}]}'), 3)
+  const pieces = 7
+  assert.equal(await heardWhile(`{"events":["${"x".repeat(pieces * rules.itemBytesMax)}"]}`), pieces)
 })

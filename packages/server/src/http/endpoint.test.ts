@@ -4,6 +4,7 @@ import type { FastifyInstance, InjectOptions } from "fastify"
 import { Type } from "./shapes/type.ts"
 import { systemClock } from "../clock.ts"
 import { LedgerError } from "../error.ts"
+import { pacedBytesMin, type Pace } from "../pace.ts"
 import { endpointsFor, mount, type Call, type Endpoint, type Incoming } from "./endpoint.ts"
 import { createServer } from "./server.ts"
 import { checkEvent, Event, WriteHeaders } from "./shapes/event.ts"
@@ -183,6 +184,38 @@ test("a body is JSON in UTF-8, sent as it is, or not read", async () => {
     (await house.inject({ method: "DELETE", url: "/none", payload: "x", headers: { "content-type": "text/plain" } })).json(),
     { absent: true },
   )
+})
+
+test("others are heard before a large body is read, before it is worked with, and when its handler says so; of a small one it is not asked", async () => {
+  const said: string[] = []
+  const pace: Pace = { isUp: () => true, next: async () => void said.push("others") }
+  const administer = endpoint({
+    method: "POST",
+    path: "/administer",
+    summary: "",
+    access: "known",
+    body: Type.Object({}),
+    bodyBytesMax: 2 * pacedBytesMin,
+    answers: {},
+    async handle(call) {
+      said.push("worked with")
+      if (call.pace.isUp()) await call.pace.next()
+      return { status: 204 }
+    },
+  })
+  const inPieces = { ...administer, path: "/pieces" as const, readInPieces: async () => void said.push("read") }
+  const house = openHouse([administer, inPieces], undefined, undefined, pace)
+  const saidOf = async (url: string, bytes: number): Promise<readonly string[]> => {
+    said.length = 0
+    const payload = { names: ["x".repeat(bytes - '{"names":[""]}'.length)] }
+    assert.equal((await house.inject({ method: "POST", url, payload })).statusCode, 204)
+    return [...said]
+  }
+  assert.deepEqual(await saidOf("/administer", 1000), ["worked with"])
+  for (const bytes of [1001, pacedBytesMin]) {
+    assert.deepEqual(await saidOf("/administer", bytes), ["others", "others", "worked with", "others"])
+    assert.deepEqual(await saidOf("/pieces", bytes), ["others", "read", "others", "worked with", "others"])
+  }
 })
 
 test("a query has one spelling for each value, and nothing that is not known", async () => {
@@ -416,6 +449,7 @@ function openHouse(
   endpoints: readonly Endpoint<"anyone" | "known", Caller>[],
   guard: (incoming: Incoming) => Caller | Promise<Caller> = ({ headers }) => ({ name: headers.authorization?.slice(7) ?? "" }),
   unknownResource?: (caller: Caller) => LedgerError,
+  pace?: Pace,
 ): FastifyInstance & { logged: object[] } {
   const limits = {
     uriBytesMax: 8192,
@@ -437,7 +471,7 @@ function openHouse(
   const logged: object[] = []
   const log = { error: (fields: object) => void logged.push(fields) }
   const server = createServer({ limits, clock: systemClock, log, listenHost: "127.0.0.1", publicUrl: "http://localhost:8080" })
-  mount(server, endpoints, { guard, limits, clock: systemClock, log, ...(unknownResource && { unknownResource }) })
+  mount(server, endpoints, { guard, limits, clock: systemClock, log, ...(unknownResource && { unknownResource }), ...(pace && { pace }) })
   return Object.assign(server, { logged })
 }
 

@@ -6,6 +6,7 @@ import { justRecorded, receiptJson } from "../entry.ts"
 import { LedgerError } from "../error.ts"
 import { firstKeyring } from "../keyring.ts"
 import { defaultLimits } from "../limits.ts"
+import type { Pace } from "../pace.ts"
 import { expectChain } from "../store/expect-chain.ts"
 import { openMemory } from "../store/memory.ts"
 import type { Document, Journal } from "../store/store.ts"
@@ -132,6 +133,22 @@ test("a batch is answered in its order: new ones, replays, and keys that belong 
   )
   assert.deepEqual(await ledger.record(acme, []), [])
   assert.equal((await expectChain(served.journal, "acme")).size, 3)
+})
+
+test("others are heard before each event is sealed, before each is answered, and before a replay is compared", async () => {
+  const { served, ledger } = openLedger()
+  const acme = workspaceNamed("acme")
+  let heard = 0
+  const pace: Pace = { isUp: () => true, next: async () => void heard++ }
+  const all = ["first-of-all-keys", "second-of-all-keys", "third-of-all-keys"].map((key) => withKey(key))
+  const heardWhile = async (said: readonly Said[]): Promise<number> => {
+    heard = 0
+    await ledger.record(acme, said, [], pace)
+    return heard
+  }
+  assert.equal(await heardWhile(all), 3 + 3)
+  assert.equal(await heardWhile(all), 3 + 3 + 3)
+  await expectChain(served.journal, "acme")
 })
 
 test("an original that cannot be read is said to be so, and is not taken for another request", async () => {
