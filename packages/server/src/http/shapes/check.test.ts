@@ -202,6 +202,10 @@ test("what passes is what passes TypeBox's own check", () => {
   }
 })
 
+test("a shape with a rule that nobody checks is refused", () => {
+  assert.throws(() => checkOf(Type.Object({ at: Type.String({ format: "date" }) })), /the keyword format, which nobody checks/)
+})
+
 test("a shape that differs from its wire type does not compile", () => {
   type Plain = Pick<Problem, "error" | "detail">
   const same = shapeOf<Plain>()(Type.Object({ error: Type.String(), detail: Type.String() }))

@@ -60,7 +60,7 @@ interface Fault {
 
 type FaultIn = (value: unknown) => Fault | undefined
 
-/** The keywords that a shape may have. */
+/** The keywords that are read here; a shape with another one is refused at the start. */
 interface Rules {
   readonly type?: "object" | "array" | "boolean" | "integer" | "string" | "null"
   readonly rule?: string
@@ -87,8 +87,16 @@ interface Refinement {
   readonly error: (value: unknown) => string
 }
 
+const keywords = new Set(
+  "type rule enum not anyOf properties required additionalProperties items minItems maxItems uniqueItems minLength maxLength pattern minimum maximum title default docs".split(
+    " ",
+  ),
+)
+
 /** Reads a shape once, so that a value costs its comparisons and no more. */
 function faultsOf(shape: TSchema, place: Place): FaultIn {
+  const unread = Object.keys(shape).find((keyword) => !keywords.has(keyword))
+  if (unread !== undefined) throw new Error(`a shape has the keyword ${unread}, which nobody checks`)
   const rules = shape as Rules // All shapes are such objects.
   const faultIn = byType(rules, place)
   const [refinement] = rules["~refine"] ?? []
