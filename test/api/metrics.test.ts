@@ -1,9 +1,12 @@
 import assert from "node:assert/strict"
+import { once } from "node:events"
 import { readFileSync } from "node:fs"
 import { rename as renameFile } from "node:fs/promises"
+import { connect, type Socket } from "node:net"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { after, test } from "node:test"
+import { collectDefaultMetrics, Registry } from "@prometheus-io/client"
 import { expectChain } from "../chain.ts"
 import { faultyProgram } from "../crash/programs.ts"
 import { damage } from "../promises/damaged.ts"
@@ -26,7 +29,23 @@ const read = async (): Promise<Samples> => samplesOf((await anonymous.get("/metr
 
 /** Names of all series, without what a histogram adds to its own. */
 const metrics = [
+  "nodejs_eventloop_lag_max_seconds",
+  "nodejs_eventloop_lag_mean_seconds",
+  "nodejs_eventloop_lag_min_seconds",
+  "nodejs_eventloop_lag_p50_seconds",
+  "nodejs_eventloop_lag_p90_seconds",
+  "nodejs_eventloop_lag_p99_seconds",
+  "nodejs_eventloop_lag_seconds",
+  "nodejs_eventloop_lag_stddev_seconds",
+  "nodejs_external_memory_bytes",
+  "nodejs_heap_size_total_bytes",
+  "nodejs_heap_size_used_bytes",
+  "process_cpu_seconds_total",
+  "process_cpu_system_seconds_total",
+  "process_cpu_user_seconds_total",
+  ...(process.platform === "linux" ? ["process_max_fds", "process_open_fds"] : []),
   "process_resident_memory_bytes",
+  "process_start_time_seconds",
   "tallystick_audit_failed_entries",
   "tallystick_audit_round",
   "tallystick_audit_round_entries",
@@ -61,8 +80,54 @@ test("metrics are those of the list, and named as Prometheus wants it", async ()
     assert.equal(type === "counter", name.endsWith("_total"), `${name} is a ${type}`)
     if (type === "histogram") assert.match(name, /_(seconds|bytes|entries)$/)
   }
+  // Dashboards for Node know these by the names that the library gives its own.
+  const library = new Registry()
+  collectDefaultMetrics({ register: library })
+  const known = new Set((await library.getMetricsAsJSON()).map(({ name, type }) => `${name} ${type}`))
+  const foreign = typed.filter(({ name, type }) => !name.startsWith("tallystick_") && !known.has(`${name} ${type}`))
+  assert.deepEqual(foreign, [], "no other program has these")
   assert.ok(!/_(ms|milliseconds|kb|mb|minutes)\b/i.test(typed.map(({ name }) => name).join(" ")), "seconds and bytes")
 })
+
+test("what the process takes is measured", async () => {
+  const before = await read()
+  await Promise.all(Array.from({ length: 50 }, () => read()))
+  const now = await read()
+  const value = (name: string): number => now.get(name) ?? Number.NaN
+  const grown = (name: string): number => value(name) - (before.get(name) ?? 0)
+  assert.ok(grown("process_cpu_user_seconds_total") > 0)
+  const [user, system, both] = ["user_seconds", "system_seconds", "seconds"].map((name) => value(`process_cpu_${name}_total`))
+  assert.ok(Math.abs((user ?? 0) + (system ?? 0) - (both ?? 0)) < 0.1, `${user} + ${system} = ${both}`)
+  const age = Date.now() / 1000 - value("process_start_time_seconds")
+  assert.ok(age > 0 && age < 600, `${age} s old`)
+  assert.ok(value("nodejs_heap_size_used_bytes") < value("nodejs_heap_size_total_bytes"))
+  assert.ok(value("nodejs_heap_size_total_bytes") < value("process_resident_memory_bytes"))
+  assert.ok(value("nodejs_external_memory_bytes") > 0)
+  const lag = (name: string): number => value(`nodejs_eventloop_lag_${name}seconds`)
+  assert.ok(lag("") >= 0 && lag("") < 10)
+  const quantiles = await eventually("delays were measured", async () => {
+    const samples = await read()
+    const all = ["min", "p50", "p90", "p99", "max"].map((name) => samples.get(`nodejs_eventloop_lag_${name}_seconds`) ?? Number.NaN)
+    return all.includes(0) ? undefined : all
+  })
+  assert.deepEqual(
+    quantiles,
+    quantiles.toSorted((a, b) => a - b),
+  )
+  assert.ok((quantiles.at(-1) ?? Number.NaN) < 60, `${quantiles.at(-1)} s`)
+  if (process.platform !== "linux") return
+  const sockets = await Promise.all(Array.from({ length: 20 }, () => connected(new URL(service.url))))
+  const opened = await read()
+  for (const socket of sockets) socket.destroy()
+  assert.ok((opened.get("process_open_fds") ?? 0) - value("process_open_fds") >= 10, "connections are descriptors")
+  assert.ok(value("process_max_fds") > value("process_open_fds"))
+})
+
+async function connected({ hostname, port }: URL): Promise<Socket> {
+  const socket = connect(Number(port), hostname)
+  await once(socket, "connect")
+  return socket
+}
 
 test("what follows the writers, waits or is left moves while they write, and comes to rest", async () => {
   const { id, writer } = await makeWorkspace(service)
@@ -212,7 +277,7 @@ function unknownIn(expression: string, samples: Samples): readonly string[] {
   // What the scraper adds to every series.
   const added = ["instance", "job"]
   const faults: string[] = []
-  for (const [, name = "", , selector = ""] of expression.matchAll(/\b((?:tallystick|process)_\w+)(\{([^}]*)\})?/g)) {
+  for (const [, name = "", , selector = ""] of expression.matchAll(/\b((?:tallystick|process|nodejs)_\w+)(\{([^}]*)\})?/g)) {
     const series = names.filter((one) => one === name || one.startsWith(`${name}{`))
     if (series.length === 0) faults.push(name)
     for (const [, label = ""] of selector.matchAll(/(\w+)\s*[=!]~?"/g))

@@ -4,6 +4,7 @@ import { Counter, Gauge, Histogram, Registry } from "@prometheus-io/client"
 import type { Clock } from "../clock.ts"
 import type { AuditSummary } from "../followers/auditor.ts"
 import { createDurations } from "./durations.ts"
+import { describeProcess } from "./process-metrics.ts"
 
 export interface Metrics {
   /** A request failed for a reason that no caller can cause. */
@@ -49,7 +50,8 @@ export function createMetrics(gauges: Gauges): Metrics {
     "Time from a request's headers to the end of its answer",
     requestSeconds,
   )
-  describeProcess(registry, gauges)
+  describeService(registry, gauges)
+  describeProcess(registry, gauges.clock)
   const failures = new Counter({
     name: "tallystick_failures_total",
     help: "Requests that failed unexpectedly: a bug, or storage; the log has the first of each minute",
@@ -74,8 +76,7 @@ export function createMetrics(gauges: Gauges): Metrics {
   }
 }
 
-/** What the process is and has. */
-function describeProcess(registry: Registry, { version, queued, diskFreeBytes, diskReserveBytes }: Gauges): void {
+function describeService(registry: Registry, { version, queued, diskFreeBytes, diskReserveBytes }: Gauges): void {
   const registers = [registry]
   new Gauge({
     name: "tallystick_build_info",
@@ -83,14 +84,6 @@ function describeProcess(registry: Registry, { version, queued, diskFreeBytes, d
     labelNames: ["version", "node"],
     registers,
   }).set({ version, node: process.versions.node }, 1)
-  new Gauge({
-    name: "process_resident_memory_bytes",
-    help: "Resident memory of the process",
-    registers,
-    collect() {
-      this.set(process.memoryUsage.rss())
-    },
-  })
   new Gauge({
     name: "tallystick_queued_entries",
     help: "Entries that wait for a commit",

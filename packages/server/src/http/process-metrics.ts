@@ -1,0 +1,99 @@
+// What the process takes of its machine, under the names that Prometheus' clients for Node use, so that dashboards made for these show it.
+
+import { readdir, readFile } from "node:fs/promises"
+import { monitorEventLoopDelay } from "node:perf_hooks"
+import { Counter, Gauge, type Registry } from "@prometheus-io/client"
+import type { Clock } from "../clock.ts"
+
+/** As often as those clients look. A delay as it is measured has this in it. */
+const lookEveryMs = 10
+
+export function describeProcess(registry: Registry, clock: Clock): void {
+  countProcessorTime(registry)
+  const gauge = gaugesOf(registry)
+  const startedAt = clock.now() / 1000 - process.uptime()
+  gauge("process_start_time_seconds", "When the process started, in seconds since 1970", () => startedAt)
+  gauge("process_resident_memory_bytes", "Resident memory of the process", () => process.memoryUsage.rss())
+  gauge("nodejs_heap_size_total_bytes", "Heap of the main thread, all of it", () => process.memoryUsage().heapTotal)
+  gauge("nodejs_heap_size_used_bytes", "Heap of the main thread that is used", () => process.memoryUsage().heapUsed)
+  gauge(
+    "nodejs_external_memory_bytes",
+    "Memory outside the heap that objects of the main thread hold",
+    () => process.memoryUsage().external,
+  )
+  if (process.platform === "linux") {
+    gauge("process_open_fds", "Open file descriptors, connections among them", openDescriptors)
+    gauge("process_max_fds", "File descriptors that may be open", maxDescriptors)
+  }
+  describeDelays(gauge, clock)
+}
+
+type AddGauge = (name: string, help: string, value: () => number | Promise<number>) => void
+
+function gaugesOf(registry: Registry): AddGauge {
+  return (name, help, value) => {
+    new Gauge({
+      name,
+      help,
+      registers: [registry],
+      async collect() {
+        this.set(await value())
+      },
+    })
+  }
+}
+
+function countProcessorTime(registry: Registry): void {
+  const counter = (name: string, help: string, microseconds: (used: NodeJS.CpuUsage) => number) => {
+    let counted = 0
+    new Counter({
+      name,
+      help,
+      registers: [registry],
+      collect() {
+        const used = microseconds(process.cpuUsage())
+        this.inc((used - counted) / 1e6)
+        counted = used
+      },
+    })
+  }
+  counter("process_cpu_user_seconds_total", "Processor time of the program itself, in all threads", ({ user }) => user)
+  counter("process_cpu_system_seconds_total", "Processor time of the system for the program, in all threads", ({ system }) => system)
+  counter("process_cpu_seconds_total", "Processor time of both kinds, in all threads", ({ user, system }) => user + system)
+}
+
+/** How late the main thread's event loop comes to what is due. Each scrape begins anew. */
+function describeDelays(gauge: AddGauge, clock: Clock): void {
+  const delays = monitorEventLoopDelay({ resolution: lookEveryMs })
+  delays.enable()
+  const measured = {
+    min: () => delays.min,
+    max: () => delays.max,
+    mean: () => delays.mean,
+    stddev: () => delays.stddev,
+    p50: () => delays.percentile(50),
+    p90: () => delays.percentile(90),
+    p99: () => delays.percentile(99),
+  }
+  for (const [name, nanoseconds] of Object.entries(measured)) {
+    const help = `Delay of the main thread's event loop since the scrape before: ${name}`
+    gauge(`nodejs_eventloop_lag_${name}_seconds`, help, () => (delays.count === 0 ? 0 : nanoseconds() / 1e9))
+  }
+  // The registry asks in this order: the others have read by now.
+  gauge("nodejs_eventloop_lag_seconds", "How long the main thread's event loop took to its next turn, at the scrape", async () => {
+    delays.reset()
+    const askedMs = clock.elapsed()
+    await new Promise((resolve) => setImmediate(resolve))
+    return (clock.elapsed() - askedMs) / 1000
+  })
+}
+
+async function openDescriptors(): Promise<number> {
+  // The folder itself is open while it is read.
+  return (await readdir("/proc/self/fd")).length - 1
+}
+
+async function maxDescriptors(): Promise<number> {
+  const [, soft] = /^Max open files +(\d+)/m.exec(await readFile("/proc/self/limits", "utf8")) ?? []
+  return soft === undefined ? Number.POSITIVE_INFINITY : Number(soft)
+}
