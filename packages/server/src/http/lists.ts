@@ -19,9 +19,15 @@ type Read<T> = (before: number, limit: number) => Promise<readonly T[]>
 export interface Lists {
   /**
    * A page of the list of this name; it has fewer than `limit` where they are large. With `sees` it has only what passes, as if there were nothing else: whoever reaches a part cannot count the
-   * rest by pages that come out short.
+   * rest by pages that come out short. Nothing more is read once the signal is aborted; the page is then refused with its reason.
    */
-  page<T extends { readonly serial: number }>(list: string, query: PageQuery, read: Read<T>, sees?: (item: T) => boolean): Promise<Page<T>>
+  page<T extends { readonly serial: number }>(
+    list: string,
+    query: PageQuery,
+    signal: AbortSignal,
+    read: Read<T>,
+    sees?: (item: T) => boolean,
+  ): Promise<Page<T>>
 }
 
 /** Items that are read at once where some of them may be out of sight. */
@@ -44,7 +50,11 @@ export function createLists(secret: Uint8Array): Lists {
   }
 
   return {
-    async page(list, { cursor, limit }, read, sees) {
+    async page(list, { cursor, limit }, signal, readAll, sees) {
+      const read: typeof readAll = (before, most) => {
+        signal.throwIfAborted()
+        return readAll(before, most)
+      }
       const from = cursor === undefined ? Number.MAX_SAFE_INTEGER : serialOf(list, cursor)
       // One more than the page holds, to know whether another follows. Where they are large, fewer are read at once.
       const found = sees === undefined ? await read(from, limit + 1) : await seen(limit + 1, from, read, sees)

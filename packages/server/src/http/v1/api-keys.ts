@@ -33,9 +33,9 @@ export function apiKeyEndpoints(service: Service): readonly ServiceEndpoint[] {
       params: WorkspaceParams,
       query: ListQuery,
       answers: { 200: ApiKeyList },
-      async handle({ params, query }) {
+      async handle({ params, query, incoming: { signal } }) {
         const { id } = await service.workspaces.get(params.workspaceId)
-        const { items, nextCursor } = await service.lists.page(`${id}/api-keys`, query, (before, limit) =>
+        const { items, nextCursor } = await service.lists.page(`${id}/api-keys`, query, signal, (before, limit) =>
           service.keys.list(id, before, limit),
         )
         return { status: 200, body: { apiKeys: items.map(keyJson), nextCursor } }

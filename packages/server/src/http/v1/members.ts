@@ -40,9 +40,9 @@ export function memberEndpoints(service: Service): readonly ServiceEndpoint[] {
       params: WorkspaceParams,
       query: ListQuery,
       answers: { 200: MemberList },
-      async handle({ params, query }) {
+      async handle({ params, query, incoming: { signal } }) {
         const { id } = await service.workspaces.get(params.workspaceId)
-        const { items, nextCursor } = await service.lists.page(`${id}/members`, query, (before, limit) =>
+        const { items, nextCursor } = await service.lists.page(`${id}/members`, query, signal, (before, limit) =>
           service.members.list(id, before, limit),
         )
         return { status: 200, body: { members: items.map(memberJson), nextCursor } }

@@ -48,12 +48,12 @@ export function packEndpoints(service: Service): readonly ServiceEndpoint[] {
       params: WorkspaceParams,
       query: ListQuery,
       answers: { 200: PackList },
-      async handle({ caller, params: { workspaceId }, query }) {
+      async handle({ caller, params: { workspaceId }, query, incoming: { signal } }) {
         permit(caller, "read", workspaceId)
         const { id } = await service.workspaces.get(workspaceId)
         const read = (before: number, limit: number) => service.packs.list(id, before, limit)
         const sees = reachOf(caller) === undefined ? undefined : (pack: Listed<"pack">) => reaches(caller, pack)
-        const { items, nextCursor } = await service.lists.page(`${id}/packs`, query, read, sees)
+        const { items, nextCursor } = await service.lists.page(`${id}/packs`, query, signal, read, sees)
         return { status: 200, body: { packs: items.map(packJson), nextCursor } }
       },
     }),

@@ -37,11 +37,11 @@ export function policyEndpoints(service: Service): readonly ServiceEndpoint[] {
       params: WorkspaceParams,
       query: PolicyListQuery,
       answers: { 200: PolicyList },
-      async handle({ caller, params: { workspaceId }, query: { projectId, ...page } }) {
+      async handle({ caller, params: { workspaceId }, query: { projectId, ...page }, incoming: { signal } }) {
         permit(caller, "read", workspaceId)
         const { id } = await service.workspaces.get(workspaceId)
         permitProject(caller, projectId)
-        const { items, nextCursor } = await service.lists.page(`${id}/policies/${projectId}`, page, async (before, limit) =>
+        const { items, nextCursor } = await service.lists.page(`${id}/policies/${projectId}`, page, signal, async (before, limit) =>
           // A list is paged by what counts up with it: here, the version.
           (await service.policies.list(id, projectId, before, limit)).map((policy) => ({ ...policy, serial: policy.value.version })),
         )

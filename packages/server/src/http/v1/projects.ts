@@ -32,11 +32,11 @@ export function projectEndpoints(service: Service): readonly ServiceEndpoint[] {
       params: WorkspaceParams,
       query: ListQuery,
       answers: { 200: ProjectList },
-      async handle({ caller, params, query }) {
+      async handle({ caller, params, query, incoming: { signal } }) {
         permit(caller, "read", params.workspaceId)
         const { id } = await service.workspaces.get(params.workspaceId)
         const reach = reachOf(caller)
-        const { items, nextCursor } = await service.lists.page(`${id}/projects`, query, (before, limit) =>
+        const { items, nextCursor } = await service.lists.page(`${id}/projects`, query, signal, (before, limit) =>
           service.projects.list(id, before, limit, reach),
         )
         return { status: 200, body: { projects: items.map(projectJson), nextCursor } }

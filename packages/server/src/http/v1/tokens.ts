@@ -131,9 +131,9 @@ function administration(service: Service): readonly ServiceEndpoint[] {
       params: WorkspaceParams,
       query: ListQuery,
       answers: { 200: TokenList },
-      async handle({ params, query }) {
+      async handle({ params, query, incoming: { signal } }) {
         const { id } = await service.workspaces.get(params.workspaceId)
-        const { items, nextCursor } = await service.lists.page(`${id}/tokens`, query, (before, limit) =>
+        const { items, nextCursor } = await service.lists.page(`${id}/tokens`, query, signal, (before, limit) =>
           service.tokens.list(id, before, limit),
         )
         const tokens = await Promise.all(items.map(async (item) => tokenJson(item, await service.tokens.stateOf(item))))

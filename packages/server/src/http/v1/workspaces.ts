@@ -33,8 +33,8 @@ export function workspaceEndpoints(service: Service): readonly ServiceEndpoint[]
       access: { action: "preside" },
       query: ListQuery,
       answers: { 200: WorkspaceList },
-      async handle({ query }) {
-        const { items, nextCursor } = await service.lists.page("workspaces", query, (before, limit) =>
+      async handle({ query, incoming: { signal } }) {
+        const { items, nextCursor } = await service.lists.page("workspaces", query, signal, (before, limit) =>
           service.workspaces.list(before, limit),
         )
         return { status: 200, body: { workspaces: items.map((item) => workspaceJson(service.limits, item)), nextCursor } }
