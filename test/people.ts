@@ -1,4 +1,4 @@
-// People in tests: set up by the greeting's address or an invitation, and signed in as a browser is.
+// People in tests: set up by the greeting's token or an invitation, and signed in as a browser is.
 
 import { eventually, type Client, type Reply, type Service } from "./service.ts"
 
@@ -12,10 +12,9 @@ export interface Person extends Client {
 
 export const goodPassword = "correct horse battery staple"
 
-/** The token of a set-up page's address, in whatever text it stands. */
+/** A set-up token, in whatever text it stands. */
 export function setupToken(text: string): string {
-  const [, token = ""] = /\/ui\/setup#t=(tsx_\w+)/.exec(text) ?? []
-  return token
+  return /\btsx_\w+/.exec(text)?.[0] ?? ""
 }
 
 /** The token that the service's greeting shows. */

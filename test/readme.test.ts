@@ -43,8 +43,14 @@ test("the printed command, the README and the tour answer what they say", { skip
     (await service.root.get(`/v1/workspaces/demo/receipts/${receipt.receipt}`)).text.includes('"integrity":"verified"') ? true : undefined,
   )
   await runSteps(service, named(names, service, printed, receipt), steps)
+
+  const [, setUp = ""] = printedCommands(service)
+  const [admin = ""] = (await bash(service, [setUp])).outputs
+  expectJson(admin, '{ "member": { "id": "…", "email": "admin@example.com", "instanceAdmin": true } }')
+  for (const output of [the(first.outputs[0]), admin]) assert.ok(output.endsWith("}\n"), "what the shell says next has a line of its own")
   await expectChain(service.root, "demo", [receipt])
   await expectChain(service.root, "acme")
+  await expectChain(service.root, "instance")
 })
 
 const tools = without("bash", "curl", "openssl", "sha256sum", "base64", "od")
@@ -220,9 +226,17 @@ async function startDemo(): Promise<Service> {
   return service
 }
 
-/** The command exactly as it is printed: from the line that begins with curl to the empty line. */
+/** The command that writes a first event, when all is printed. */
 function printedCommand(service: Service): Promise<string> {
-  return eventually("the printed command", async () => /^(curl [^]*?)\n\n/m.exec(service.output())?.[1])
+  return eventually("the printed commands", async () => {
+    const commands = printedCommands(service)
+    return commands.length === 2 ? commands[0] : undefined
+  })
+}
+
+/** Exactly as they are printed: from the line that begins with curl to the empty line. */
+function printedCommands(service: Service): readonly string[] {
+  return [...service.output().matchAll(/^(curl [^]*?)\n\n/gm)].map(([, command = ""]) => command)
 }
 
 /** The tour's names for things, with this run's values in the places that a reader fills in. */

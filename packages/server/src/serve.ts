@@ -13,6 +13,7 @@ import type { Sighting, Watching } from "./followers/watching.ts"
 import { guard, turnOf, unknownResource } from "./http/authenticate.ts"
 import { createBodyRoom } from "./http/body-room.ts"
 import { sessionCookie } from "./http/cookie.ts"
+import { leadToDocs } from "./http/docs.ts"
 import { mount } from "./http/endpoint.ts"
 import { limitFailures } from "./http/failure-log.ts"
 import { createLists } from "./http/lists.ts"
@@ -201,6 +202,7 @@ async function listen(config: Config, service: Service, log: Logger, version: st
     metrics.request(request.routeOptions.url ?? "", request.method, reply.statusCode, reply.elapsedTime)
     done()
   })
+  leadToDocs(server, publicUrl)
   mount(server, routes(service, version), {
     guard: guard(service),
     hold: createBodyRoom(limits),

@@ -1,8 +1,9 @@
-// What a start says on standard output, terminal or not: where the service listens, and on empty data how to write a first event.
-// It holds a key, and so it never passes through the log.
+// What a start says on standard output, terminal or not: where the service listens, on empty data how to write a first event, and how to set up the first
+// admin. It holds a key and a password, and so it never passes through the log.
 
+import { randomBytes } from "node:crypto"
 import { isoTime } from "../clock.ts"
-import { setupUrl } from "../http/v1/members.ts"
+import type { Service } from "../http/service.ts"
 import type { Running } from "../serve.ts"
 
 export interface Greeting {
@@ -17,16 +18,23 @@ export async function greet({ url, listensOn, service }: Running, { demo, newRoo
   const isEmpty = (await service.workspaces.list(Number.MAX_SAFE_INTEGER, 1)).length === 0
   say(`tallystick listens on ${listensOn}\n`)
   if (url !== listensOn) say(`Its public address is ${url}\n`)
+  say(`What it takes, and what it answers: ${url}/docs\n`)
   if (newRootKeyPath !== undefined) say(`The instance key was made and is kept in ${newRootKeyPath}\n`)
-  const token = service.halted() === undefined ? await service.accounts.offerFirst() : undefined
-  if (token !== undefined) say(`Nobody administers the instance yet. Set up its first admin within a day: ${setupUrl(url, token)}\n`)
-  if (!demo || !isEmpty || service.halted() !== undefined) return
+  if (service.halted() !== undefined) return
+  const token = await service.accounts.offerFirst()
+  const commands = [
+    ...(demo && isEmpty ? [await demonstration(url, service)] : []),
+    ...(token === undefined ? [] : [firstAdmin(url, token)]),
+  ]
+  if (commands.length > 0) say(`\n${commands.join("\n\n")}\n\n`)
+}
+
+async function demonstration(url: string, service: Service): Promise<string> {
   const by = { kind: "instance" } as const
   const workspace = await service.workspaces.create(by, { id: demoWorkspace, name: "Demo" })
   const { key } = await service.keys.create(by, workspace, { name: "first start", scopes: ["write", "read"] })
-  say(
-    `\nWrite a first event into the workspace "${demoWorkspace}" (the key is shown this once):\n\n${firstEvent(url, key, service.clock.now())}\n\n`,
-  )
+  const command = firstEvent(url, key, service.clock.now())
+  return `Write a first event into the workspace "${demoWorkspace}" (the key is shown this once):\n\n${command}`
 }
 
 function firstEvent(url: string, key: string, nowMs: number): string {
@@ -41,11 +49,21 @@ function firstEvent(url: string, key: string, nowMs: number): string {
     metadata: { amount: 1299.5, currency: "EUR" },
     userVisible: true,
   }
-  return [
-    `curl -sS ${url}/v1/events`,
-    `  -H "Authorization: Bearer ${key}"`,
-    '  -H "Idempotency-Key: invoice-9-approved"',
-    '  -H "Content-Type: application/json"',
-    `  -d '${JSON.stringify(event)}'`,
-  ].join(" \\\n")
+  return curl(`${url}/v1/events`, [`Authorization: Bearer ${key}`, "Idempotency-Key: invoice-9-approved"], event)
+}
+
+/** Pasted as it is, it must not make an admin whose password everybody knows. */
+function firstAdmin(url: string, token: string): string {
+  const password = randomBytes(passwordBytes).toString("base64url")
+  const command = curl(`${url}/v1/setup`, [], { token, email: "admin@example.com", password })
+  return `Nobody administers the instance yet. Within a day, this sets up its first admin. Put in your own e-mail, and keep the password, which was
+made for this, or put in another one:\n\n${command}`
+}
+
+const passwordBytes = 15
+
+/** What it prints ends with a newline, which answers do not. */
+function curl(url: string, headers: readonly string[], body: object): string {
+  const sent = [...headers, "Content-Type: application/json"].map((header) => `  -H "${header}"`)
+  return [`curl -sS -w '\\n' ${url}`, ...sent, `  -d '${JSON.stringify(body)}'`].join(" \\\n")
 }

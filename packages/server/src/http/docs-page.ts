@@ -1,6 +1,6 @@
 // The reference page: the description, laid out for people. It needs no script, and nothing from anywhere else.
 
-import { style } from "./docs-style.ts"
+import { join, pageOf, tag, type Html } from "./html.ts"
 
 // What the page reads of a description.
 
@@ -71,28 +71,15 @@ interface Schema {
   readonly maxItems?: number
 }
 
-/** HTML, and not text that is yet to be escaped. */
-interface Html {
-  readonly html: string
-}
-
 export function docsPage(description: object): string {
-  return page(JSON.parse(JSON.stringify(description)) as Document).html // what every reader gets, and what openapi.ts makes
+  const document = JSON.parse(JSON.stringify(description)) as Document // what every reader gets, and what openapi.ts makes
+  const { title, version } = document.info
+  return pageOf(`${title} API ${version}`, body(document))
 }
 
-function page(document: Document): Html {
+function body(document: Document): Html {
   const { title, version, description } = document.info
-  return tag`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>${title} API ${version}</title>
-<style>${{ html: style }}</style>
-</head>
-<body>
-<a class="skip" href="#content">Skip to the endpoints</a>
+  return tag`<a class="skip" href="#content">Skip to the endpoints</a>
 <header>
 <h1>${title} API</h1>
 <p class="quiet">Version ${version}</p>
@@ -110,8 +97,6 @@ ${errors(document)}
 ${shapes(document)}
 </main>
 <footer class="quiet"><p>${title} ${version}</p></footer>
-</body>
-</html>
 `
 }
 
@@ -335,24 +320,4 @@ function table(heads: readonly string[], rows: readonly Html[]): Html {
 <tbody>
 ${rows}</tbody></table></div>
 `
-}
-
-function join(parts: readonly Html[], between: string): Html {
-  return { html: parts.map(({ html }) => html).join(between) }
-}
-
-/** What is put into it is escaped, unless it was made by this as well. */
-function tag(texts: TemplateStringsArray, ...values: readonly (Html | readonly Html[] | string | number | undefined)[]): Html {
-  const htmlOf = (value: (typeof values)[number]): string => {
-    if (value === undefined) return ""
-    if (typeof value === "string" || typeof value === "number") return escaped(String(value))
-    return "html" in value ? value.html : value.map(({ html }) => html).join("")
-  }
-  return { html: texts.reduce((made, text, at) => made + htmlOf(values[at - 1]) + text) }
-}
-
-const entities: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" }
-
-function escaped(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => entities[character] ?? "")
 }

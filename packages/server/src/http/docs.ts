@@ -1,9 +1,10 @@
 // What the service says of its own API: the description for programs, and a page for people.
 
-import { createHash } from "node:crypto"
+import type { FastifyInstance } from "fastify"
 import { docsPage } from "./docs-page.ts"
-import { style } from "./docs-style.ts"
+import { pageHeaders } from "./html.ts"
 import { openApi } from "./openapi.ts"
+import { createCacheableText } from "./cacheable-text.ts"
 import { endpoint, type ServiceEndpoint } from "./service.ts"
 import { OpenApiDocument } from "./shapes/operations.ts"
 import { PlainText } from "./shapes/path.ts"
@@ -11,41 +12,38 @@ import { PlainText } from "./shapes/path.ts"
 const info = { title: "Tallystick", description: "An audit ledger: append-only, hash-chained, verifiable without us." }
 const access = { action: "read", anonymous: true } as const
 
-/** Only the page's own style applies, and nothing is loaded from anywhere. */
-const policy = [
-  "default-src 'none'",
-  `style-src 'sha256-${createHash("sha256").update(style).digest("base64")}'`,
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join("; ")
-
 /** Both describe these two as well. They are made once, when somebody first asks for one. */
 export function docsEndpoints(others: readonly ServiceEndpoint[], version: string): readonly ServiceEndpoint[] {
-  let made: { readonly document: string; readonly page: string } | undefined
-  const described = () => (made ??= describe())
+  const description = () => openApi([...others, ...these], { ...info, version })
+  const document = createCacheableText(() => JSON.stringify(description()))
+  const page = createCacheableText(() => docsPage(description()))
   const these = [
     endpoint({
       method: "GET",
       path: "/openapi.json",
       summary: "This description",
       access,
-      answers: { 200: OpenApiDocument },
-      handle: () => ({ status: 200, body: described().document }),
+      answers: { 200: OpenApiDocument, 304: null },
+      handle: ({ incoming }) => document(incoming.headers),
     }),
     endpoint({
       method: "GET",
       path: "/docs",
       summary: "This description, as a page",
       access: { ...access, unmetered: true },
-      answers: { 200: PlainText },
-      answerType: "text/html; charset=utf-8",
-      handle: () => ({ status: 200, body: described().page, headers: { "content-security-policy": policy } }),
+      answers: { 200: PlainText, 304: null },
+      answerType: pageHeaders["content-type"],
+      async handle({ incoming }) {
+        const answer = await page(incoming.headers)
+        return { ...answer, headers: { ...answer.headers, "content-security-policy": pageHeaders["content-security-policy"] } }
+      },
     }),
   ]
-  const describe = () => {
-    const description = openApi([...others, ...these], { ...info, version })
-    return { document: JSON.stringify(description), page: docsPage(description) }
-  }
   return these
+}
+
+/** Whoever opens the service's own address in a browser is led to what it says of itself. A page for people, so the description has nothing of it. */
+export function leadToDocs(server: FastifyInstance, publicUrl: string): void {
+  const prefix = new URL(publicUrl).pathname.replace(/\/$/, "")
+  server.get("/", (_request, reply) => reply.redirect(`${prefix}/docs`))
 }

@@ -3,6 +3,8 @@ import { LedgerError, statusOf, type ErrorCode } from "../error.ts"
 /** An answer that says no. */
 export interface Refusal {
   readonly status: number
+  readonly code: ErrorCode
+  readonly detail: string
   /** In lower case, the type of the body included. */
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
@@ -27,7 +29,7 @@ function refusal(error: LedgerError): Refusal {
   const headers: Record<string, string> = { "content-type": "application/json; charset=utf-8", ...error.headers }
   if (status === 401) headers["www-authenticate"] ??= "Bearer"
   if (status === 429 || status === 503) headers["retry-after"] = String(error.retryAfterSeconds ?? retryAfterSeconds[error.code] ?? 1)
-  return { status, headers, body: problemJson(error) }
+  return { status, code: error.code, detail: error.detail, headers, body: problemJson(error) }
 }
 
 /** What a refusal says, as JSON: the answer to a request, or to one event of a batch. */

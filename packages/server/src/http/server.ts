@@ -5,7 +5,10 @@ import type { Duplex } from "node:stream"
 import fastify, { type FastifyInstance, type FastifyReply } from "fastify"
 import type { Clock } from "../clock.ts"
 import { LedgerError } from "../error.ts"
+import { preferred } from "./accept.ts"
 import { refusalOf, type Refusal } from "./errors.ts"
+import { pageHeaders } from "./html.ts"
+import { refusalPage } from "./refusal-page.ts"
 import { cutSlowReaders, type ReaderLimits } from "./slow-readers.ts"
 import { checkFraming, hostRule, type FramingLimits } from "./framing.ts"
 import { statusPhrase } from "./status-phrases.ts"
@@ -95,8 +98,12 @@ function noCompiler(): never {
 /** What every answer says unless it says otherwise: answers may depend on a credential, and their address may be a secret. */
 const everyAnswer = { "cache-control": "no-store", "referrer-policy": "no-referrer", "x-content-type-options": "nosniff" } as const
 
+/** As a page to a browser, and as JSON to everybody else. */
 export function sendRefusal(reply: FastifyReply, refusal: Refusal): void {
-  reply.code(refusal.status).headers(refusal.headers).send(refusal.body)
+  const { accept } = reply.request.headers
+  reply.code(refusal.status).headers(refusal.headers).header("vary", "Accept")
+  if (preferred(accept, ["application/json", "text/html"]) === "application/json") return void reply.send(refusal.body)
+  reply.headers(pageHeaders).send(refusalPage(refusal, reply.request.raw.url ?? "/"))
 }
 
 function problemOf(check: () => void): unknown {
@@ -253,7 +260,7 @@ class Connections {
     return new LedgerError("headers_too_large", `the headers have more than ${headersBytesMax} bytes`)
   }
 
-  #refusal(error: LedgerError): Refusal {
+  #refusal(error: LedgerError): Pick<Refusal, "status" | "headers" | "body"> {
     const { status, headers, body } = refusalOf(error, () => {})
     return {
       status,

@@ -115,7 +115,7 @@ export function memberEndpoints(service: Service): readonly ServiceEndpoint[] {
 }
 
 /** The page where a set-up token is used. It stands in the fragment, which is sent to nobody. */
-export function setupUrl(publicUrl: string, token: string): string {
+function setupUrl(publicUrl: string, token: string): string {
   return `${publicUrl}/ui/setup#t=${token}`
 }
 

@@ -1,0 +1,25 @@
+// What a client would rather have, by its Accept or Accept-Encoding.
+
+/** Of some offers the one that the header gives the most weight; among equals the first, and so also for a client that says nothing. */
+export function preferred<Offer extends string>(header: string | undefined, [usual, ...others]: readonly [Offer, ...Offer[]]): Offer {
+  if (header === undefined) return usual
+  const weights = weightsIn(header)
+  const weightOf = (offer: string): number => rangesOf(offer).flatMap((range) => weights.get(range) ?? [])[0] ?? 0
+  return others.reduce((best, offer) => (weightOf(offer) > weightOf(best) ? offer : best), usual)
+}
+
+/** `text/html;q=0.8, *` is text/html at 0.8 and everything else at 1. */
+function weightsIn(header: string): ReadonlyMap<string, number> {
+  return new Map(
+    header.split(",").map((part) => {
+      const [range = "", ...parameters] = part.split(";").map((text) => text.trim().toLowerCase())
+      const weight = parameters.find((parameter) => parameter.startsWith("q="))
+      return [range, weight === undefined ? 1 : Number(weight.slice(2)) || 0]
+    }),
+  )
+}
+
+/** What stands for an offer, the most exact first. */
+function rangesOf(offer: string): readonly string[] {
+  return offer.includes("/") ? [offer, offer.replace(/\/.*/, "/*"), "*/*"] : [offer, "*"]
+}

@@ -1,0 +1,45 @@
+// Texts that are the same for everyone until another version starts.
+
+import { createHash } from "node:crypto"
+import type { IncomingHttpHeaders } from "node:http"
+import { promisify } from "node:util"
+import { brotliCompress, constants, gzip } from "node:zlib"
+import { preferred } from "./accept.ts"
+import type { Answer } from "./endpoint.ts"
+
+const [toBrotli, toGzip] = [promisify(brotliCompress), promisify(gzip)]
+
+/** The usual one first. Brotli's highest quality takes several times as long, for a tenth less. */
+const codings = {
+  identity: (text: string) => Promise.resolve(Buffer.from(text)),
+  br: (text: string) => toBrotli(text, { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } }),
+  gzip: (text: string) => toGzip(text, { level: 9 }),
+}
+
+type Coding = keyof typeof codings
+
+/** Answers with a text, compressed once for each coding, and not again to whoever has it. It is made when somebody first asks. */
+export function createCacheableText(make: () => string): (headers: IncomingHttpHeaders) => Promise<Answer> {
+  let made: { readonly text: string; readonly hash: string } | undefined
+  const coded = new Map<Coding, Promise<Buffer>>()
+  return async (headers) => {
+    made ??= hashed(make())
+    const coding = preferred(headers["accept-encoding"]?.toString(), ["identity", "br", "gzip"])
+    const etag = `"${made.hash}-${coding}"`
+    const shared = { etag, vary: "Accept-Encoding", "cache-control": "public, max-age=300" }
+    if (isKnown(etag, headers["if-none-match"])) return { status: 304, headers: shared }
+    const body = coded.get(coding) ?? codings[coding](made.text)
+    coded.set(coding, body)
+    return { status: 200, body: await body, headers: coding === "identity" ? shared : { ...shared, "content-encoding": coding } }
+  }
+}
+
+function hashed(text: string) {
+  return { text, hash: createHash("sha256").update(text).digest("base64url").slice(0, 22) }
+}
+
+/** A proxy that has coded an answer again calls its tag weak. */
+function isKnown(etag: string, ifNoneMatch: string | undefined): boolean {
+  const known = ifNoneMatch?.split(",").map((tag) => tag.trim().replace(/^W\//, "")) ?? []
+  return known.includes(etag) || known.includes("*")
+}

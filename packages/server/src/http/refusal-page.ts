@@ -1,0 +1,27 @@
+// A refusal for people: what a browser shows when it was led to an address that answers no.
+
+import type { Refusal } from "./errors.ts"
+import { pageOf, tag } from "./html.ts"
+import { statusPhrase } from "./status-phrases.ts"
+
+export function refusalPage({ status, code, detail }: Refusal, target: string): string {
+  const title = `${status} ${statusPhrase(status) ?? ""}`
+  return pageOf(
+    `${title} – Tallystick`,
+    tag`<header>
+<h1>${title}</h1>
+</header>
+<main>
+<p>${detail.charAt(0).toUpperCase()}${detail.slice(1)}.</p>
+<p class="quiet"><code>${code}</code></p>
+<p><a href="${rootFrom(target)}docs">What this service takes, and what it answers</a></p>
+</main>
+`,
+  )
+}
+
+/** Relative, because a proxy may have taken away a prefix that the browser still has. `/v1/limits` is two steps down, and one step up again. */
+function rootFrom(target: string): string {
+  const [path = ""] = target.split("?", 1)
+  return "../".repeat(Math.max(path.split("/").length - 2, 0)) || "./"
+}
