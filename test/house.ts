@@ -17,6 +17,7 @@ const floors = [
       "server/watch.ts",
       "server/sightings.ts",
       "server/filing.ts",
+      "server/follow.ts",
       "server/fsck/",
       "server/upkeep/",
       "server/cli/",

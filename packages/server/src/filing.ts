@@ -4,10 +4,12 @@
 import { setPriority } from "node:os"
 import { systemClock } from "./clock.ts"
 import { LedgerError } from "./error.ts"
+import { followBeside } from "./follow.ts"
 import { startFiling, type FilingReport } from "./followers/filing.ts"
 import type { Limits } from "./limits.ts"
 import { openFiling } from "./store/open.ts"
-import { answer, givenToThread, startThread } from "./thread.ts"
+import type { Store } from "./store/store.ts"
+import { answer, givenToThread } from "./thread.ts"
 
 export interface FilingOptions {
   readonly data: string
@@ -15,8 +17,6 @@ export interface FilingOptions {
 }
 
 export interface FilingBeside {
-  /** These workspaces have new entries, or may have. */
-  poke(workspaces: readonly string[]): void
   /** Resolves when everything that was recorded until now is filed; a LedgerError if that takes too long. */
   catchUp(workspace: string): Promise<void>
   close(): Promise<void>
@@ -33,42 +33,24 @@ const niceness = 10
 /** `onDeath` hears of an end that nobody asked for. */
 export async function fileBeside(
   options: FilingOptions,
-  report: (report: FilingReport) => void,
+  store: Pick<Store, "grown">,
+  onReport: (report: FilingReport) => void,
   onDeath: (cause: Error) => void,
 ): Promise<FilingBeside> {
-  const thread = await startThread<FilingQuestions, FilingReport>(import.meta.filename, options, { onDeath, onReport: report })
-  const fresh = new Set<string>()
-  let telling = false
   // Few large steps cost less than many small ones.
-  const tell = async (): Promise<void> => {
-    telling = true
-    while (fresh.size > 0) {
-      const workspaces = [...fresh]
-      fresh.clear()
-      await thread.ask("poke", workspaces)
-      await systemClock.sleep(options.limits.fileEveryMs)
-    }
-    telling = false
-  }
+  const { fileEveryMs, findWaitMs } = options.limits
+  const listener = { onReport, onDeath }
+  const thread = await followBeside<FilingQuestions, FilingReport>(import.meta.filename, options, store, fileEveryMs, listener)
   return {
-    poke(workspaces) {
-      for (const workspace of workspaces) fresh.add(workspace)
-      // A thread that has ended says so by itself.
-      if (!telling) tell().catch(() => undefined)
-    },
     async catchUp(workspace) {
       const position = await Promise.race([
         thread.ask("catchUp", workspace).catch(() => undefined),
-        systemClock.sleep(options.limits.findWaitMs).then(() => undefined),
+        systemClock.sleep(findWaitMs).then(() => undefined),
       ])
       if (position === undefined)
         throw new LedgerError("ledger_unavailable", "what was recorded last cannot be found yet; ask again in a moment")
     },
-    async close() {
-      // What was written in the last moment has not been told yet.
-      if (fresh.size > 0) await thread.ask("poke", [...fresh])
-      await thread.close()
-    },
+    close: () => thread.close(),
   }
 }
 

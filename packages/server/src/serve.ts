@@ -9,7 +9,7 @@ import { systemClock } from "./clock.ts"
 import { httpUrl, type Config } from "./config.ts"
 import { LedgerError, StartError } from "./error.ts"
 import { fileBeside, type FilingBeside } from "./filing.ts"
-import type { Sighting, Watching } from "./followers/watching.ts"
+import type { Sighting } from "./followers/watching.ts"
 import { guard, turnOf, unknownResource } from "./http/authenticate.ts"
 import { createBodyRoom } from "./http/body-room.ts"
 import { sessionCookie } from "./http/cookie.ts"
@@ -53,7 +53,7 @@ import { createTokens } from "./workspace/tokens.ts"
 import { createWorkspaces, type WorkspaceParts } from "./workspace/workspaces.ts"
 import { createBreaks } from "./workspace/breaks.ts"
 import { createSeen, createSuspicions, reportsOf, type Seen } from "./sightings.ts"
-import { watchBeside } from "./watch.ts"
+import { watchBeside, type WatchingBeside } from "./watch.ts"
 
 export interface Running {
   /** Under which clients reach it. */
@@ -120,7 +120,7 @@ async function start(
   keyring: Keyring,
   options: ServeOptions,
   store: Store,
-  { workspaces, readOnly }: CheckedStore,
+  { readOnly }: CheckedStore,
 ): Promise<Running> {
   const { log, version } = options
   const { limits } = config
@@ -129,9 +129,9 @@ async function start(
   const leaves = createLeaves(store, limits)
   const checkpoints = createCheckpoints({ store, leaves, isGenuine: createIsGenuine(store.registry, keysOf(keyring)) })
   const seen = createSeen(metrics, log, (checkpoint) => checkpoints.signed(checkpoint))
-  const watching = await watch(config, keyring, options, seen.see, readOnly)
-  const filing = await fileBeside({ data: config.data, limits }, reportsOf(metrics, log), options.onFatal)
-  const ledger = ledgerOf(store, keyring, options, limits, reportTo(metrics, watching, filing))
+  const watching = await watch(config, store, keyring, options, seen.see, readOnly)
+  const filing = await fileBeside({ data: config.data, limits }, store, reportsOf(metrics, log), options.onFatal)
+  const ledger = ledgerOf(store, keyring, options, limits, reportTo(metrics))
   const source = sourceOf(store, { checkpoints, leaves }, seen, watching)
   const parts = { registry: store.registry, ledger, clock: systemClock, keyring }
   const shared = sharedOf(limits)
@@ -156,7 +156,6 @@ async function start(
   const server = await listen(config, service, log, version, readOnly !== undefined)
   const listensOn = httpUrl(config.host, portOf(server) ?? config.port)
   if (config.publicUrl === undefined) address.url = listensOn
-  for (const follower of [watching, filing]) follower.poke(workspaces.map(({ id }) => id))
   seen.recordWith(createBreaks({ ...parts, workspaces: service.workspaces }))
   return {
     url: address.url,
@@ -181,7 +180,7 @@ function sourceOf(
   { journal, index, search }: Store,
   trusted: Pick<Source, "checkpoints" | "leaves">,
   { broken }: Seen,
-  watching: Watching,
+  watching: WatchingBeside,
 ): Source {
   const report = (workspace: string, sequence: number) => watching.suspect(workspace, sequence)
   const suspect = createSuspicions(systemClock, (workspace) => broken.has(workspace), report)
@@ -292,27 +291,25 @@ function ratesOf(limits: Limits, keyRequestsPerMinute: number | undefined): Serv
 
 async function watch(
   { data, heads: headsPath, limits }: Config,
+  store: Store,
   keyring: Keyring,
   { log, onFatal }: ServeOptions,
   see: (sighting: Sighting) => void,
   readOnly: string | undefined,
-): Promise<Watching> {
-  if (readOnly === undefined) return await watchBeside({ data, headsPath, keyring, limits }, see, onFatal)
+): Promise<WatchingBeside> {
+  if (readOnly === undefined) return await watchBeside({ data, headsPath, keyring, limits }, store, see, onFatal)
   log.error(readOnly)
   return notWatching
 }
 
 /** What is read only is not followed either: its tree would be signed again from an older state. */
-const notWatching: Watching = { poke: () => {}, suspect: () => {}, seal: async () => undefined, close: async () => {} }
+const notWatching: WatchingBeside = { suspect: () => {}, seal: async () => undefined, close: async () => {} }
 
-/** Whoever follows is told of what was written. */
-function reportTo(metrics: Metrics, watching: Watching, filing: FilingBeside): SequencerReport {
+function reportTo(metrics: Metrics): SequencerReport {
   return {
     commit: metrics.commit,
     advanced(heads) {
       for (const { workspace, sequence } of heads) metrics.advanced(workspace, sequence)
-      watching.poke(heads.map(({ workspace }) => workspace))
-      filing.poke(heads.map(({ workspace }) => workspace))
     },
   }
 }

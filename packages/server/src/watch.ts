@@ -2,6 +2,7 @@
 // the same thread where it has not.
 
 import { systemClock, type Clock } from "./clock.ts"
+import { followBeside } from "./follow.ts"
 import { createAuditor, type AuditListener } from "./followers/auditor.ts"
 import { createCheckpointer } from "./followers/checkpointer.ts"
 import { createIndexer } from "./followers/indexer.ts"
@@ -14,9 +15,9 @@ import type { Log } from "./store/epochs.ts"
 import { openHeads, type Heads } from "./store/heads.ts"
 import { keysOf } from "./store/log-keys.ts"
 import { openWatched } from "./store/open.ts"
-import type { Checkpoint, WatchedStore } from "./store/store.ts"
+import type { Checkpoint, Store, WatchedStore } from "./store/store.ts"
 import { readRoot } from "./store/tree-reads.ts"
-import { answer, givenToThread, startThread } from "./thread.ts"
+import { answer, givenToThread } from "./thread.ts"
 
 export interface WatchOptions {
   readonly data: string
@@ -24,6 +25,8 @@ export interface WatchOptions {
   readonly keyring: Keyring
   readonly limits: Limits
 }
+
+export type WatchingBeside = Omit<Watching, "poke">
 
 type WatchQuestions = {
   poke(workspaces: readonly string[]): void
@@ -40,50 +43,29 @@ export function watchHere(
   limits: Limits,
   report: (sighting: Sighting) => void,
 ): Watching {
-  const { journal, index, registry } = store
+  const { journal, leases, index, registry } = store
   const rootAt = (log: Log, size: number) => readRoot({ journal, index }, log, size)
   const signersOf = createSigners({ registry, journal, keyring, clock })
   const isGenuine = createIsGenuine(registry, keysOf(keyring))
   const checkpointer = createCheckpointer({ journal, index, registry, heads, signersOf, isGenuine, rootAt, clock })
   const audit = (listener: AuditListener) => createAuditor({ journal, index, registry, heads, isGenuine, clock, limits }, listener)
-  return startWatching({ journal, followers: [createIndexer(index)], checkpointer, audit, clock, limits, report })
+  return startWatching({ journal, leases, followers: [createIndexer(index)], checkpointer, audit, clock, limits, report })
 }
 
 /** Follows in a thread of its own. `onDeath` hears of an end that nobody asked for. */
 export async function watchBeside(
   options: WatchOptions,
-  report: (sighting: Sighting) => void,
+  store: Pick<Store, "grown">,
+  onReport: (sighting: Sighting) => void,
   onDeath: (cause: Error) => void,
-): Promise<Watching> {
-  const thread = await startThread<WatchQuestions, Sighting>(import.meta.filename, options, { onDeath, onReport: report })
-  const fresh = new Set<string>()
-  let telling = false
-  // What comes within a moment goes with the next message: waking the thread at every commit would cost a busy writer more than the
-  // commit's own hashing, and what the thread does for each round more than what it does for each entry.
-  const tell = async (): Promise<void> => {
-    telling = true
-    while (fresh.size > 0) {
-      const workspaces = [...fresh]
-      fresh.clear()
-      await thread.ask("poke", workspaces)
-      await systemClock.sleep(options.limits.pokeEveryMs)
-    }
-    telling = false
-  }
+): Promise<WatchingBeside> {
+  const listener = { onReport, onDeath }
+  const thread = await followBeside<WatchQuestions, Sighting>(import.meta.filename, options, store, options.limits.pokeEveryMs, listener)
   return {
-    poke(workspaces) {
-      for (const workspace of workspaces) fresh.add(workspace)
-      // A thread that has ended says so by itself.
-      if (!telling) tell().catch(() => undefined)
-    },
     // A thread that has ended says so by itself.
     suspect: (workspace, sequence) => void thread.ask("suspect", [workspace, sequence]).catch(() => undefined),
     seal: (workspace) => thread.ask("seal", workspace),
-    async close() {
-      // What was written in the last moment has not been told yet.
-      if (fresh.size > 0) await thread.ask("poke", [...fresh])
-      await thread.close()
-    },
+    close: () => thread.close(),
   }
 }
 

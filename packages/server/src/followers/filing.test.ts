@@ -6,32 +6,41 @@ import { write } from "../store/contract.ts"
 import { expectChain } from "../store/expect-chain.ts"
 import { openMemory, type MemoryStore } from "../store/memory.ts"
 import type { Search } from "../store/search.ts"
-import type { JournalReader } from "../store/store.ts"
+import type { JournalReader, Leases } from "../store/store.ts"
 import { startFiling, type FilingReport } from "./filing.ts"
 
 interface House extends MemoryStore {
   readonly filing: MemoryStore["filing"]
   readonly reports: FilingReport[]
   readonly loop: ReturnType<typeof startFiling>
-  /** Ends all sleeps. */
+  /** Ends all sleeps, a second later. */
   wakeAll(): void
 }
 
 function openHouse(
-  bend: { readonly journal?: (it: JournalReader) => JournalReader; readonly search?: (it: Search) => Search } = {},
+  bend: {
+    readonly journal?: (it: JournalReader) => JournalReader
+    readonly search?: (it: Search) => Search
+    readonly leases?: Leases
+  } = {},
 ): House {
   const store = openMemory()
   const sleepers: (() => void)[] = []
-  const clock: Clock = { now: () => 0, elapsed: () => 0, sleep: () => new Promise((wake) => sleepers.push(wake)) }
+  let elapsedMs = 0
+  const clock: Clock = { now: () => 0, elapsed: () => elapsedMs, sleep: () => new Promise((wake) => sleepers.push(wake)) }
   const reports: FilingReport[] = []
-  const { journal, search } = store.filing
+  const { journal, search, leases } = store.filing
   const loop = startFiling({
-    store: { journal: bend.journal?.(journal) ?? journal, search: bend.search?.(search) ?? search },
+    store: { journal: bend.journal?.(journal) ?? journal, search: bend.search?.(search) ?? search, leases: bend.leases ?? leases },
     clock,
     limits: { ...defaultLimits, fileEntriesMax: 10 },
     report: (report) => reports.push(report),
   })
-  return { ...store, reports, loop, wakeAll: () => sleepers.splice(0).forEach((wake) => wake()) }
+  const wakeAll = (): void => {
+    elapsedMs += 1000
+    for (const wake of sleepers.splice(0)) wake()
+  }
+  return { ...store, reports, loop, wakeAll }
 }
 
 async function settled(): Promise<void> {
@@ -79,6 +88,8 @@ test("what fails is reported, refused to those who wait, and tried again", async
   await write(house.served, "acme", names(3))
   await assert.rejects(house.loop.catchUp("acme"), /the disk is full/)
   house.loop.poke(["acme"])
+  await settled()
+  assert.equal(house.reports.length, 1, "a disk that failed is not asked again at once")
   house.wakeAll()
   await settled()
   assert.deepEqual(house.reports, [
@@ -111,6 +122,7 @@ test("a workspace that cannot be read does not hold up the others", async () => 
     { kind: "failed", detail: "bad: unreadable" },
   )
   failing = false
+  await settled()
   house.wakeAll()
   await settled()
   assert.equal(await house.served.search.position("bad"), 3)
@@ -152,4 +164,19 @@ test("a stop refuses those who wait, and all who come later", async () => {
   await closed
   await refused
   await assert.rejects(house.loop.catchUp("acme"), /stopped/)
+})
+
+test("a workspace that another process follows is left to it, until somebody here waits", async () => {
+  const ours = new Set<string>()
+  const house = openHouse({
+    leases: { hold: async (workspace) => ours.has(workspace), take: async (workspace) => void ours.add(workspace) },
+  })
+  for (const workspace of ["acme", "other"]) await write(house.served, workspace, names(3))
+  house.loop.poke(["acme", "other"])
+  await settled()
+  assert.deepEqual([await house.served.search.position("acme"), house.reports], [0, []])
+  assert.equal(await house.loop.catchUp("acme"), 3)
+  assert.deepEqual([await house.served.search.position("acme"), await house.served.search.position("other")], [3, 0])
+  await house.loop.close()
+  await expectChain(house.served.journal, "acme")
 })

@@ -1,4 +1,4 @@
-// The loop that makes entries findable: gathers what has been written since, from every workspace in turn, and files it in one step.
+// Makes entries findable: gathers what has been written since, from every workspace in turn, and files it in one step.
 // Steps are large when there is much to do and small when somebody waits. What fails is tried again; nothing is ever skipped.
 
 import { strict as assert } from "node:assert"
@@ -7,6 +7,7 @@ import type { Limits } from "../limits.ts"
 import { filedAfter } from "../store/filed.ts"
 import type { Batch } from "../store/search.ts"
 import type { FilingStore, JournalReader } from "../store/store.ts"
+import { detailOf, startLoop } from "./loop.ts"
 
 export type FilingReport =
   | { readonly kind: "filed"; readonly positions: readonly (readonly [workspace: string, position: number, end: number])[] }
@@ -21,7 +22,7 @@ export interface Filing {
 }
 
 export interface FilingParts {
-  readonly store: Pick<FilingStore, "journal" | "search">
+  readonly store: Pick<FilingStore, "journal" | "search" | "leases">
   readonly clock: Clock
   readonly limits: Limits
   readonly report: (report: FilingReport) => void
@@ -36,93 +37,69 @@ interface Step extends Batch {
   readonly end: number
 }
 
-interface Waiting {
-  readonly sequence: number
-  readonly resolve: () => void
-  readonly reject: (cause: unknown) => void
-}
-
-/** A disk that failed once is asked again, and not all the time. */
-const retryAfterMs = 1000
 /** Of bodies in one step: entries are counted, but a thousand of the largest would be a quarter of a gigabyte. */
 const stepBytesMax = 8 * 1024 * 1024
 /** Entries that may be missing in a row. A number beyond is no place in a chain. */
 const holeMax = 1000
 
-export function startFiling({ store: { journal, search }, clock, limits, report }: FilingParts): Filing {
-  const dirty = new Set<string>()
-  /** How far workspaces are filed, as far as it is known; nobody else files. */
+export function startFiling({ store: { journal, search, leases }, clock, limits, report }: FilingParts): Filing {
+  /** How far workspaces are filed, as far as it is known. */
   const positions = new Map<string, number>()
-  const waiting = new Map<string, Waiting[]>()
-  let wake = () => {}
-  let closing = false
-  /** The last step could not be filed. */
-  let hasFailed = false
-  let stop = () => {}
-  const stopped = new Promise<void>((resolve) => {
-    stop = resolve
-  })
-  const ended = loop()
+  const step = (): Promise<void> => fileSome().catch(() => undefined)
+  // What was written last goes with the stop; what is far behind goes on at the next start.
+  const loop = startLoop({ leases, clock, step, dueMs: () => Infinity, finish: step })
 
   return {
-    poke,
+    poke: (workspaces) => loop.poke(workspaces),
     async catchUp(workspace) {
       const sequence = (await journal.head(workspace))?.sequence ?? 0
       if ((await positionOf(workspace)) >= sequence) return sequence
-      if (closing) throw new Error("filing has stopped")
-      await new Promise<void>((resolve, reject) => {
-        waiting.set(workspace, [...(waiting.get(workspace) ?? []), { sequence, resolve, reject }])
-        wake()
-      })
+      // Whoever waits for another workspace has this one filed in the same step.
+      loop.poke([workspace])
+      await loop.ask(workspace, () => fileUpTo(workspace, sequence))
       return sequence
     },
-    close() {
-      closing = true
-      stop()
-      wake()
-      return ended
-    },
+    close: () => loop.close(),
   }
 
-  function poke(workspaces: readonly string[]): void {
-    for (const workspace of workspaces) dirty.add(workspace)
-    wake()
-  }
-
-  async function loop(): Promise<void> {
-    while (!closing) {
-      if (dirty.size === 0 && waiting.size === 0) await pause()
-      else await fileSome().catch(failed)
-      await turn()
+  async function fileUpTo(workspace: string, sequence: number): Promise<void> {
+    for (let position = await positionOf(workspace); position < sequence;) {
+      await fileSome(workspace)
+      const before = position
+      position = await positionOf(workspace)
+      if (position === before) throw new Error("the journal cannot be read, or ends before its head")
     }
-    // What was written last goes with the stop; what is far behind goes on at the next start.
-    if (dirty.size > 0 && !hasFailed) await fileSome().catch(complain)
-    refuse(waiting.keys(), new Error("filing has stopped"))
   }
 
-  async function fileSome(): Promise<void> {
-    const steps = await gather()
-    if (steps.length > 0) await search.fileAll(steps)
-    else refuse(waiting.keys(), new Error("the journal ends before its head"))
-    hasFailed = false
+  /** Files what follows in the workspaces that have stood in line longest; the one that somebody waits for comes first. */
+  async function fileSome(first?: string): Promise<void> {
+    const steps = await gather(first === undefined ? [] : [first])
+    if (steps.length === 0) return
+    try {
+      await search.fileAll(steps)
+    } catch (error) {
+      // How far it came is asked for again.
+      positions.clear()
+      loop.line.retry(steps.map(({ workspace }) => workspace))
+      report({ kind: "failed", detail: detailOf(error) })
+      throw error
+    }
     for (const { workspace, last } of steps) positions.set(workspace, last)
-    for (const workspace of waiting.keys()) serve(workspace, await positionOf(workspace))
-    if (steps.length > 0) report({ kind: "filed", positions: steps.map(({ workspace, last, end }) => [workspace, last, end]) })
+    report({ kind: "filed", positions: steps.map(({ workspace, last, end }) => [workspace, last, end]) })
   }
 
-  /** What follows in the workspaces that have stood in line longest; those that somebody waits for come first. */
-  async function gather(): Promise<readonly Step[]> {
+  async function gather(first: readonly string[]): Promise<readonly Step[]> {
     const steps: Step[] = []
     let entriesLeft = limits.fileEntriesMax
     let bytesLeft = stepBytesMax
-    for (const workspace of new Set([...waiting.keys(), ...dirty])) {
-      // To the end of the line, if that was not all there is. What is written from now on is told of.
-      dirty.delete(workspace)
+    for await (const workspace of loop.line.waiting(first)) {
+      loop.line.leave(workspace)
       const step = await positionOf(workspace)
         .then((position) => nextStep(journal, workspace, position, entriesLeft))
         .catch((error: unknown) => setAside(workspace, error))
       if (step === undefined) continue
-      if (step.last < step.end) dirty.add(workspace)
+      // To the end of the line, if that was not all there is.
+      if (step.last < step.end) loop.poke([workspace])
       steps.push(step)
       entriesLeft -= step.count
       bytesLeft -= step.bytes
@@ -133,55 +110,15 @@ export function startFiling({ store: { journal, search }, clock, limits, report 
 
   /** One workspace that cannot be read does not hold up the others. */
   function setAside(workspace: string, error: unknown): undefined {
-    refuse([workspace], error)
     report({ kind: "failed", detail: `${workspace}: ${detailOf(error)}` })
-    void clock.sleep(retryAfterMs).then(() => poke([workspace]))
+    loop.line.retry([workspace])
     return undefined
   }
 
   async function positionOf(workspace: string): Promise<number> {
-    const known = positions.get(workspace)
-    if (known !== undefined) return known
-    const position = await search.position(workspace)
+    const position = positions.get(workspace) ?? (await search.position(workspace))
     positions.set(workspace, position)
     return position
-  }
-
-  function serve(workspace: string, position: number): void {
-    const all = waiting.get(workspace) ?? []
-    const left = all.filter(({ sequence }) => sequence > position)
-    if (left.length === 0) waiting.delete(workspace)
-    else waiting.set(workspace, left)
-    for (const one of all) if (one.sequence <= position) one.resolve()
-  }
-
-  function refuse(workspaces: Iterable<string>, cause: unknown): void {
-    for (const workspace of workspaces) {
-      const all = waiting.get(workspace) ?? []
-      waiting.delete(workspace)
-      for (const { reject } of all) reject(cause)
-    }
-  }
-
-  async function failed(error: unknown): Promise<void> {
-    // What was filed of it is read again; the workspaces stand in line as before.
-    for (const workspace of positions.keys()) dirty.add(workspace)
-    positions.clear()
-    refuse(waiting.keys(), error)
-    hasFailed = true
-    complain(error)
-    await Promise.race([clock.sleep(retryAfterMs), stopped])
-  }
-
-  function complain(error: unknown): void {
-    report({ kind: "failed", detail: detailOf(error) })
-  }
-
-  async function pause(): Promise<void> {
-    await new Promise<void>((resolve) => {
-      wake = resolve
-    })
-    wake = () => {}
   }
 }
 
@@ -198,15 +135,4 @@ async function nextStep(journal: JournalReader, workspace: string, position: num
   }
   if (last === position) return undefined
   return { workspace, entries: filedAfter(position, stored), last, bytes, count: stored.length, end: Math.max(last, end) }
-}
-
-function detailOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
-}
-
-/** Lets messages in. */
-function turn(): Promise<void> {
-  return new Promise((resolve) => {
-    setImmediate(resolve)
-  })
 }

@@ -61,6 +61,7 @@ function openHouse(
   const counting = countingCheckpointer(clock)
   const watching = startWatching({
     journal: bend.journal?.(watched.journal) ?? watched.journal,
+    leases: watched.leases,
     followers: [createIndexer(watched.index)],
     checkpointer: bend.checkpointer?.(counting) ?? counting,
     clock,

@@ -1,12 +1,13 @@
-// The loop that keeps followers going: whoever has new entries is followed, a batch at a time in turn, and signed at most once in a
+// Keeps the tree and the index going: a workspace that has new entries is followed, a batch at a time in turn, and signed at most once in a
 // while or when somebody waits for it. A workspace whose chain does not hold together is reported and left alone; the others go on.
 
 import type { Clock } from "../clock.ts"
 import type { Limits } from "../limits.ts"
-import type { Checkpoint, Finding, JournalReader } from "../store/store.ts"
+import type { Checkpoint, Finding, JournalReader, Leases } from "../store/store.ts"
 import type { AuditListener, AuditSummary, Auditor } from "./auditor.ts"
 import { type Checkpointer, IntegrityError } from "./checkpointer.ts"
 import { followOnce, type Followed, type Follower } from "./follow.ts"
+import { detailOf, earliest, startLoop, turn } from "./loop.ts"
 import { isOfTree } from "./walk.ts"
 
 export type Sighting =
@@ -30,6 +31,7 @@ export interface Watching {
 
 export interface WatchingParts {
   readonly journal: JournalReader
+  readonly leases: Leases
   readonly followers: readonly Follower[]
   readonly checkpointer: Checkpointer
   /** Makes who re-verifies what is kept, a little at a time. */
@@ -42,20 +44,12 @@ export interface WatchingParts {
 /** What a stop still follows of a workspace: a fraction of a second. */
 const lastBlocksMax = 20
 
-/** A disk that failed once is asked again, and not all the time. */
-const retryAfterMs = 1000
-
-export function startWatching({ journal, followers, checkpointer, audit, clock, limits, report }: WatchingParts): Watching {
+export function startWatching({ journal, leases, followers, checkpointer, audit, clock, limits, report }: WatchingParts): Watching {
   const all = [checkpointer, ...followers]
-  const dirty = new Set<string>()
-  /** When a workspace is due to be signed, or to be tried again after a failure. */
+  /** When a workspace is due to be signed. */
   const unsigned = new Map<string, number>()
-  const retries = new Map<string, number>()
   const signedAtMs = new Map<string, number>()
   const broken = new Set<string>()
-  const errands: (() => Promise<void>)[] = []
-  let wake = () => {}
-  let closing = false
   const auditor = audit?.({
     found(finding) {
       const { workspace, detail } = finding
@@ -66,61 +60,48 @@ export function startWatching({ journal, followers, checkpointer, audit, clock, 
     summarise: (summary) => report({ kind: "audited", summary }),
   })
   const failed = (workspace: string) => (error: unknown) => report({ kind: "failed", workspace, detail: detailOf(error) })
-  const ended = loop()
+  const dueMs = () => Math.min(earliest(unsigned), auditor?.dueMs() ?? Infinity)
+  const loop = startLoop({ leases, clock, step, dueMs, finish })
 
   return {
-    poke(workspaces) {
-      for (const workspace of workspaces) if (!broken.has(workspace)) dirty.add(workspace)
-      wake()
-    },
+    poke: (workspaces) => loop.poke(workspaces),
     suspect(workspace, sequence) {
-      if (auditor === undefined || closing || broken.has(workspace)) return
-      errands.push(() => auditor.look(workspace, sequence).catch(failed(workspace)))
-      wake()
+      if (auditor === undefined || loop.isClosing() || broken.has(workspace)) return
+      loop.ask(workspace, () => auditor.look(workspace, sequence)).catch(failed(workspace))
     },
-    seal: (workspace) =>
-      new Promise((resolve, reject) => {
-        if (closing) {
-          reject(new Error("watching has stopped"))
-          return
-        }
-        errands.push(() => sealNow(workspace).then(resolve, reject))
-        wake()
-      }),
-    close() {
-      closing = true
-      wake()
-      return ended
-    },
+    seal: (workspace) => loop.ask(workspace, () => sealNow(workspace)),
+    close: () => loop.close(),
   }
 
-  async function loop(): Promise<void> {
-    while (!closing) {
-      for (const errand of errands.splice(0)) await errand()
-      for (const [workspace, dueMs] of retries) if (dueMs <= clock.elapsed() && retries.delete(workspace)) dirty.add(workspace)
-      for (const workspace of until(() => closing, dirty.values().toArray())) {
-        await guarded(workspace, () => follow(workspace))
-        await turn()
-      }
-      for (const [workspace, dueMs] of until(() => closing, unsigned))
-        if (dueMs <= clock.elapsed()) await guarded(workspace, () => sign(workspace))
-      if (auditor !== undefined && auditor.dueMs() <= clock.elapsed()) await auditor.step().then(turn)
-      if (dirty.size === 0 && errands.length === 0 && !closing) await pause()
+  async function step(): Promise<void> {
+    for await (const workspace of loop.line.waiting()) {
+      if (loop.isClosing()) return
+      await guarded(workspace, () => follow(workspace))
+      await turn()
     }
-    for (const errand of errands.splice(0)) await errand()
-    // What was written and not signed when the service stops is signed now; where there is too much of it, the next start signs the rest.
+    for (const [workspace, atMs] of unsigned) {
+      if (loop.isClosing()) return
+      if (atMs <= clock.elapsed()) await guarded(workspace, () => sign(workspace))
+    }
+    if (auditor !== undefined && auditor.dueMs() <= clock.elapsed()) await auditor.step()
+  }
+
+  /** What was written and not signed is signed now; where there is too much of it, the next start signs the rest. */
+  async function finish(): Promise<void> {
     const endMs = clock.elapsed() + limits.lastSigningMs
-    for (const workspace of until(() => clock.elapsed() >= endMs, new Set([...unsigned.keys(), ...dirty]))) {
+    for await (const workspace of loop.line.waiting(unsigned.keys())) {
+      if (clock.elapsed() >= endMs) break
       // A ledger that is far behind goes on at the next start as well.
-      for (let blocks = 0; blocks < lastBlocksMax && dirty.has(workspace); blocks++) await guarded(workspace, () => follow(workspace))
+      for (let blocks = 0; blocks < lastBlocksMax && loop.line.has(workspace); blocks++) await guarded(workspace, () => follow(workspace))
       if (unsigned.has(workspace)) await guarded(workspace, () => sign(workspace))
     }
     await auditor?.save().catch(failed(""))
   }
 
   async function follow(workspace: string): Promise<boolean> {
+    loop.line.leave(workspace)
     const followed = await followOnce(journal, all, workspace, limits)
-    if (followed.caughtUp) dirty.delete(workspace)
+    if (!followed.caughtUp) loop.poke([workspace])
     if (!unsigned.has(workspace)) unsigned.set(workspace, (signedAtMs.get(workspace) ?? -Infinity) + limits.checkpointEveryMs)
     report({ kind: "followed", workspace, ...followed })
     return followed.caughtUp
@@ -137,7 +118,6 @@ export function startWatching({ journal, followers, checkpointer, audit, clock, 
   }
 
   async function sealNow(workspace: string): Promise<Checkpoint | undefined> {
-    if (broken.has(workspace)) return undefined
     let checkpoint: Checkpoint | undefined
     await guarded(workspace, async () => {
       while (!(await follow(workspace))) await turn()
@@ -147,16 +127,16 @@ export function startWatching({ journal, followers, checkpointer, audit, clock, 
   }
 
   async function guarded(workspace: string, act: () => Promise<unknown>): Promise<void> {
+    if (broken.has(workspace)) return loop.line.leave(workspace)
     try {
       await act()
     } catch (error) {
-      dirty.delete(workspace)
       unsigned.delete(workspace)
       if (error instanceof IntegrityError) {
         leaveAlone(workspace)
         report({ kind: "broken", workspace, detail: error.message, from: error.sequence })
       } else {
-        retries.set(workspace, clock.elapsed() + retryAfterMs)
+        loop.line.retry([workspace])
         failed(workspace)(error)
       }
     }
@@ -164,40 +144,7 @@ export function startWatching({ journal, followers, checkpointer, audit, clock, 
 
   function leaveAlone(workspace: string): void {
     broken.add(workspace)
-    for (const plan of [dirty, unsigned, retries]) plan.delete(workspace)
+    loop.line.leave(workspace)
+    unsigned.delete(workspace)
   }
-
-  /** Sleeps until there is something to do: a poke, or the time to sign, or to re-verify. */
-  async function pause(): Promise<void> {
-    const due = Math.min(earliest(unsigned), earliest(retries), auditor?.dueMs() ?? Infinity)
-    const { promise: woken, resolve } = Promise.withResolvers<void>()
-    wake = resolve
-    if (due === Infinity) await woken
-    else await Promise.race([woken, clock.sleep(Math.max(due - clock.elapsed(), 1))])
-    wake = () => {}
-  }
-}
-
-function* until<T>(isOver: () => boolean, all: Iterable<T>): Generator<T> {
-  for (const one of all) {
-    if (isOver()) return
-    yield one
-  }
-}
-
-function detailOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
-}
-
-function earliest(dues: ReadonlyMap<string, number>): number {
-  let first = Infinity
-  for (const due of dues.values()) if (due < first) first = due
-  return first
-}
-
-/** Lets messages in. */
-function turn(): Promise<void> {
-  return new Promise((resolve) => {
-    setImmediate(resolve)
-  })
 }

@@ -83,6 +83,14 @@ export async function write(store: Store, workspace: string, names: readonly str
   return head
 }
 
+/** The change that makes a workspace. */
+function workspaceNamed(id: string): Change {
+  const settings = { policyVisibility: "private", projects: "open", transparency: "private", hotDays: 90 } as const
+  const more = { requirePublishedPolicy: false, personalKeys: [], laneRules: [], name: id, createdAt: "2026-01-01T00:00:00.000Z" }
+  const value = { ...settings, ...more, genesis: "", ledgerId: "", origin: `test/${id}` }
+  return { kind: "workspace", workspace: id, id, version: 0, value }
+}
+
 /** Asks which of these keys were used, without writing: a group that has a used key is refused as a whole. */
 export async function usedOf(
   store: Store,
@@ -419,6 +427,29 @@ function indexStories(story: Story): void {
       assert.deepEqual({ ...found, root: Buffer.from(found?.root ?? []) }, signed(4))
       assert.equal(await reader.checkpoint("other"), undefined)
     }
+  })
+
+  story("who listens hears of all workspaces, then of those that grew, and together of what grew meanwhile", async ({ served }) => {
+    await write(served, "acme", ["a"], [workspaceNamed("acme")])
+    const end = new AbortController()
+    const heard = served.grown(end.signal)[Symbol.asyncIterator]()
+    const hear = async (): Promise<readonly string[] | undefined> => (await heard.next()).value as readonly string[] | undefined
+    assert.deepEqual(await hear(), ["acme"])
+    const next = hear()
+    await write(served, "acme", ["b"])
+    assert.deepEqual(await next, ["acme"])
+    for (const [workspace, name] of [
+      ["acme", "c"],
+      ["other", "d"],
+      ["acme", "e"],
+    ] as const)
+      await write(served, workspace, [name])
+    assert.deepEqual((await hear())?.toSorted(), ["acme", "other"])
+    await usedOf(served, "acme", ["a"])
+    await write(served, "other", ["f"])
+    end.abort()
+    assert.deepEqual(await hear(), ["other"], "what was refused has not grown, and what is left is told at the end")
+    assert.equal(await hear(), undefined)
   })
 
   story("how far the auditor has come is kept as it was put last", async (store) => {

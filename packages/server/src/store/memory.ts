@@ -5,6 +5,7 @@ import { concat, equalBytes, eventHash, parseRecord } from "@tallystick/proof"
 import { sha256 } from "../sha256.ts"
 import { conflictIn } from "./conflict.ts"
 import type { DocumentKind } from "./documents.ts"
+import { createGrowth, ownLeases } from "./growth.ts"
 import { createMemorySearch } from "./memory-search.ts"
 import { readLeaves } from "./tree-reads.ts"
 import { createUnfiled, joined } from "./unfiled.ts"
@@ -88,6 +89,7 @@ export function openMemory(): MemoryStore {
       if (entry.idem !== undefined) chain.byKey.set(entry.idem, sequence)
     }
     for (const change of changes) apply(change)
+    growth.report(workspace)
     return { kind: "done" }
   }
 
@@ -115,6 +117,7 @@ export function openMemory(): MemoryStore {
       documents.values().reduce((sum, one) => sum + (one.kind === kind && one.workspace === workspace ? 1 : 0), 0),
   }
 
+  const growth = createGrowth(registry)
   const index: WatchedStore["index"] = {
     position: async (workspace) => derivedOf(workspace).position,
     tree: async (workspace) => derivedOf(workspace).tree,
@@ -164,13 +167,15 @@ export function openMemory(): MemoryStore {
     },
   }
   const leaves: Store["leaves"] = (...asked) => readLeaves({ journal, index }, ...asked)
-  const close = async () => {}
   return {
-    served: { journal, index, leaves, search: finder, registry, isCopy: false, ready: async () => {}, close },
-    watched: { journal, index, registry, close },
-    filing: { journal, search, close },
+    served: { journal, index, leaves, search: finder, registry, grown: growth.grown, isCopy: false, ready: nothing, close: nothing },
+    watched: { journal, leases: ownLeases, index, registry, close: nothing },
+    filing: { journal, leases: ownLeases, search, close: nothing },
   }
 }
+
+/** There is nothing to wait for, and nothing to close. */
+const nothing = async (): Promise<void> => {}
 
 function recordsOf(entries: readonly Stored[]): Uint8Array {
   return concat(...entries.map(({ record }) => record))

@@ -194,6 +194,14 @@ export interface Registry {
   count(kind: DocumentKind, workspace: string): Promise<number>
 }
 
+/** Who follows a workspace: one process of all that share the data. What two of them do at once is still right, because positions move by compare and swap. */
+export interface Leases {
+  /** Whether this process follows the workspace now; asked before each step. */
+  hold(workspace: string): Promise<boolean>
+  /** Takes it over, once another has ended its step: somebody waits here for what following brings. */
+  take(workspace: string): Promise<void>
+}
+
 /** What the program that serves holds. */
 export interface Store {
   readonly journal: Journal
@@ -202,6 +210,11 @@ export interface Store {
   leaves(log: Log, tree: SignedTree, tile: number): Promise<Uint8Array | undefined>
   readonly search: Finder
   readonly registry: Registry
+  /**
+   * The workspaces that have grown, whichever process wrote to them: all that there are, and then those that have grown since this was asked
+   * last. Ends, with what is left to tell, when it is told to.
+   */
+  readonly grown: (end: AbortSignal) => AsyncIterable<readonly string[]>
   /** It is a backup's copy, and stays one until the mark is taken off: the original may have gone on from here. */
   readonly isCopy: boolean
   /** Rejects with a sentence when nothing could be appended now; a cheap question, asked by /readyz. */
@@ -212,6 +225,7 @@ export interface Store {
 /** What the program that watches holds. */
 export interface WatchedStore {
   readonly journal: JournalReader
+  readonly leases: Leases
   readonly index: Index
   readonly registry: Registry
   close(): Promise<void>
@@ -220,6 +234,7 @@ export interface WatchedStore {
 /** What the program that files holds. */
 export interface FilingStore {
   readonly journal: JournalReader
+  readonly leases: Leases
   readonly search: Search
   close(): Promise<void>
 }

@@ -6,6 +6,7 @@ import { join } from "node:path"
 import type { DatabaseSync } from "node:sqlite"
 import { LedgerError } from "../../error.ts"
 import { cacheRegistry } from "../cached.ts"
+import { createGrowth, ownLeases } from "../growth.ts"
 import type { DerivedStore, FilingStore, JournalReader, Registry, Snapshot, StoppedStore, Store, WatchedStore } from "../store.ts"
 import { copyDatabase, isMarked, markCopy, openStill, takeOffMark } from "./copy.ts"
 import { isDamage, openForReading, openForWriting, requireLedger } from "./database.ts"
@@ -60,9 +61,14 @@ async function openLocked({ folder, reserveBytes, searchListBytesMax = Infinity,
     list: (kind, workspace, before, limit) => reader.ask("list", [kind, workspace, before, limit]) as never,
     count: (kind, workspace) => reader.ask("count", [kind, workspace]),
   })
+  const growth = createGrowth(registry)
   return {
-    journal: createJournal(writer, reader, tail, (group) => registry.forget(group.changes ?? [])),
+    journal: createJournal(writer, reader, tail, (group) => {
+      registry.forget(group.changes ?? [])
+      growth.report(group.workspace)
+    }),
     registry,
+    grown: growth.grown,
     index: {
       position: (workspace) => reader.ask("position", workspace),
       tree: (workspace) => reader.ask("tree", workspace),
@@ -108,6 +114,7 @@ export function openSqliteWatched(folder: string): WatchedStore {
   const reads = journalReads(journal)
   return {
     journal: readerOf(reads),
+    leases: ownLeases,
     registry: registryOf(journal),
     index: createIndex(index, reads),
     async close() {
@@ -124,6 +131,7 @@ export function openSqliteFiling(folder: string): FilingStore {
   const reads = journalReads(journal)
   return {
     journal: readerOf(reads),
+    leases: ownLeases,
     search: createSearch(search, reads),
     async close() {
       journal.close()

@@ -1,0 +1,36 @@
+// Starts a program that follows in a thread of its own, and tells it what has grown.
+
+import { systemClock } from "./clock.ts"
+import type { Store } from "./store/store.ts"
+import { startThread, type Questions, type Thread, type ThreadListener } from "./thread.ts"
+
+export type FollowQuestions = Questions & { poke(workspaces: readonly string[]): void }
+
+/** `everyMs`: how often it is told at most. What grows within that time goes with one message. */
+export async function followBeside<Q extends FollowQuestions, R>(
+  module: string,
+  options: unknown,
+  store: Pick<Store, "grown">,
+  everyMs: number,
+  listener: ThreadListener<R>,
+): Promise<Thread<Q>> {
+  const thread = await startThread<Q, R>(module, options, listener)
+  const stop = new AbortController()
+  const stopped = new Promise((resolve) => stop.signal.addEventListener("abort", resolve))
+  const tell = async (): Promise<void> => {
+    for await (const workspaces of store.grown(stop.signal)) {
+      await thread.ask("poke", workspaces)
+      await Promise.race([systemClock.sleep(everyMs), stopped])
+    }
+  }
+  const told = tell().catch(listener.onDeath)
+  return {
+    ask: (...asked) => thread.ask(...asked),
+    async close() {
+      // What was written in the last moment is told as well.
+      stop.abort()
+      await told
+      await thread.close()
+    },
+  }
+}

@@ -1,0 +1,143 @@
+// The loop that every follower runs in. Workspaces that have something new wait in line; errands that somebody waits for come first; what
+// failed is tried again after a second; and the loop sleeps while there is nothing to do.
+
+import type { Clock } from "../clock.ts"
+import type { Leases } from "../store/store.ts"
+
+export interface Loop {
+  readonly line: Line
+  /** These workspaces have something new, or may have. */
+  poke(workspaces: readonly string[]): void
+  /** Does this before what waits in line, once this process follows the workspace. Rejects once the loop has stopped. */
+  ask<T>(workspace: string, errand: () => Promise<T>): Promise<T>
+  isClosing(): boolean
+  /** Does what it was asked, and ends. */
+  close(): Promise<void>
+}
+
+/** The workspaces that have something new. */
+export interface Line {
+  add(workspaces: readonly string[]): void
+  /** Those that are for this process to follow, these first. */
+  waiting(first?: Iterable<string>): AsyncIterable<string>
+  has(workspace: string): boolean
+  isEmpty(): boolean
+  /** Before what is new is read: what is written from then on is told of again. */
+  leave(workspace: string): void
+  /** These failed, and stand in line again after a while; until then nothing that is told of them puts them there. */
+  retry(workspaces: Iterable<string>): void
+  /** Puts back those whose time has come; says when the next one's comes. */
+  putBack(): number
+}
+
+export interface LoopParts {
+  readonly leases: Leases
+  readonly clock: Clock
+  /** Some of what there is to do. Never rejects. */
+  readonly step: () => Promise<void>
+  /** When there is something to do though nobody asks. */
+  readonly dueMs: () => number
+  /** What is still done at a stop. */
+  readonly finish: () => Promise<void>
+}
+
+/** A disk that failed once is asked again, and not all the time. */
+const retryAfterMs = 1000
+
+export function startLoop({ leases, clock, step, dueMs, finish }: LoopParts): Loop {
+  const line = createLine(leases, clock)
+  const errands: (() => Promise<void>)[] = []
+  let wake = () => {}
+  let closing = false
+  // Whoever starts a loop has its parts together before the first step.
+  const ended = turn().then(run)
+
+  return {
+    line,
+    poke(workspaces) {
+      line.add(workspaces)
+      wake()
+    },
+    ask: (workspace, errand) =>
+      new Promise((resolve, reject) => {
+        if (closing) {
+          reject(new Error("following has stopped"))
+          return
+        }
+        errands.push(() => leases.take(workspace).then(errand).then(resolve, reject))
+        wake()
+      }),
+    isClosing: () => closing,
+    close() {
+      closing = true
+      wake()
+      return ended
+    },
+  }
+
+  async function run(): Promise<void> {
+    while (!closing) {
+      for (const errand of errands.splice(0)) await errand()
+      line.putBack()
+      await step()
+      if (line.isEmpty() && errands.length === 0 && !closing) await sleep()
+      else await turn()
+    }
+    for (const errand of errands.splice(0)) await errand()
+    await finish()
+  }
+
+  async function sleep(): Promise<void> {
+    const { promise: woken, resolve } = Promise.withResolvers<void>()
+    wake = resolve
+    const untilMs = Math.min(line.putBack(), dueMs())
+    if (untilMs === Infinity) await woken
+    else await Promise.race([woken, clock.sleep(Math.max(untilMs - clock.elapsed(), 1))])
+    wake = () => {}
+  }
+}
+
+function createLine(leases: Leases, clock: Clock): Line {
+  const inLine = new Set<string>()
+  const retries = new Map<string, number>()
+  return {
+    add(workspaces) {
+      for (const workspace of workspaces) if (!retries.has(workspace)) inLine.add(workspace)
+    },
+    async *waiting(first = []) {
+      for (const workspace of new Set([...first, ...inLine]))
+        if (await leases.hold(workspace)) yield workspace
+        else inLine.delete(workspace)
+    },
+    has: (workspace) => inLine.has(workspace),
+    isEmpty: () => inLine.size === 0,
+    leave: (workspace) => void inLine.delete(workspace),
+    retry(workspaces) {
+      for (const workspace of workspaces) {
+        inLine.delete(workspace)
+        retries.set(workspace, clock.elapsed() + retryAfterMs)
+      }
+    },
+    putBack() {
+      for (const [workspace, atMs] of retries) if (atMs <= clock.elapsed() && retries.delete(workspace)) inLine.add(workspace)
+      return inLine.size > 0 ? clock.elapsed() : earliest(retries)
+    },
+  }
+}
+
+export function earliest(times: ReadonlyMap<string, number>): number {
+  let first = Infinity
+  for (const time of times.values()) if (time < first) first = time
+  return first
+}
+
+/** Lets messages in. */
+export function turn(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve)
+  })
+}
+
+export function detailOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}
