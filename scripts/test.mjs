@@ -1,9 +1,9 @@
-// Runs the tests: `scripts/test.mjs [--timeout=ms] [--name=pattern] [--minutes=n] [files or globs]`; without files, every test of every
-// package. The minutes are those that the tests at length may take.
+// Runs the tests: `scripts/test.mjs [--quick] [--timeout=ms] [--name=pattern] [--minutes=n] [files or globs]`; without files, every test of
+// every package. --quick leaves out what needs a process or a socket of its own. The minutes are those that the tests at length may take.
 // It is here because `node --test` passes what tested nothing: globs or a name that match nothing, a file without a test, a file that exits
 // half way. And it runs no file by itself while it runs others at once.
 
-import { globSync } from "node:fs"
+import { globSync, readFileSync } from "node:fs"
 import { join, resolve } from "node:path"
 import { Readable } from "node:stream"
 import { run } from "node:test"
@@ -35,27 +35,39 @@ const long = [
 
 const { values, positionals } = parseArgs({
   // A file that hangs for ten minutes has failed.
-  options: { timeout: { type: "string", default: "600000" }, name: { type: "string" }, minutes: { type: "string" } },
+  options: {
+    quick: { type: "boolean", default: false },
+    timeout: { type: "string", default: "600000" },
+    name: { type: "string" },
+    minutes: { type: "string" },
+  },
   allowPositionals: true,
 })
-const globs = positionals.length > 0 ? positionals : every
+const [ofPackages] = every
+const globs = positionals.length > 0 ? positionals : values.quick ? [ofPackages] : every
 
 const empty = globs.filter((glob) => globSync(glob).length === 0)
 if (empty.length > 0) {
   console.error(`test: no file matches ${empty.join(" or ")}, so nothing was tested`)
   process.exit(1)
 }
-const found = [...new Set(globSync(globs))].toSorted((a, b) => (a < b ? -1 : 1))
+const needsMore = (file) => /"node:(child_process|net|http)"|\/service\.ts"|\.listen\(/.test(readFileSync(file, "utf8"))
+const matching = [...new Set(globSync(globs))].toSorted((a, b) => (a < b ? -1 : 1))
+const found = values.quick ? matching.filter((file) => !needsMore(file)) : matching
 const files = [...long.filter((file) => found.includes(file)), ...found.filter((file) => !long.includes(file))]
 
 // Two hundred processes compile the same files: that is a fifth of their time.
 process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, "..", "node_modules", ".cache", "tests")
 
+// How many runs the simulation makes, of a thousand.
+if (values.quick) process.env.SEEDS ??= "50"
 if (values.minutes !== undefined) process.env.DEEP_MINUTES = values.minutes
 
 // The tests are processes of their own, which end with this one.
 const stopped = new AbortController()
 for (const signal of ["SIGTERM", "SIGINT"]) process.once(signal, () => stopped.abort())
+
+if (positionals.length === 0) console.log(`${files.length} files${values.quick ? "" : ", some ten minutes on two cores"}`)
 
 // The spec reporter also where nobody watches: one line a test, what failed in full, and the counts.
 Readable.from(together()).compose(new spec()).pipe(process.stdout)
@@ -74,7 +86,10 @@ async function* together() {
   for (const each of runs) {
     for await (const event of run({ ...each, timeout: Number(values.timeout), testNamePatterns: values.name, signal: stopped.signal })) {
       const { file, nesting, counts: counted } = event.data ?? {}
-      if (event.type === "test:summary" && file !== undefined) ended.set(file, counted.tests)
+      if (event.type === "test:summary" && file !== undefined) {
+        ended.set(file, counted.tests)
+        if (ended.size % 25 === 0) yield remark(`${ended.size} of ${files.length} files, after ${Math.round(performance.now() / 1000)} s`)
+      }
       // All that a file says of whose tests none has the name.
       if (event.type === "test:plan" && nesting === 0 && file !== undefined) ended.set(file, ended.get(file) ?? 0)
       const [, what, count] = countIn(event) ?? []
@@ -85,9 +100,13 @@ async function* together() {
       } else yield event
     }
   }
-  for (const [what, count] of counts) yield { type: "test:diagnostic", data: { nesting: 0, level: "info", message: `${what} ${count}` } }
+  for (const [what, count] of counts) yield remark(`${what} ${count}`)
   if (summary !== undefined) yield summary
   expectTests(ended)
+}
+
+function remark(message) {
+  return { type: "test:diagnostic", data: { nesting: 0, level: "info", message } }
 }
 
 /** A file that has no test, or exits before they are over, passes with node. Of a name it is enough that one file has such a test. */

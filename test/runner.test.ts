@@ -51,6 +51,19 @@ for (const { what, text, name, code, says } of cases) {
   })
 }
 
+test("quick is without files that need a socket or a process", () => {
+  const folder = mkdtempSync(join(tmpdir(), "tallystick-runner-"))
+  try {
+    writeFileSync(join(folder, "one.test.mjs"), good)
+    writeFileSync(join(folder, "two.test.mjs"), `import "node:net"\n${good}`)
+    const files = join(folder, "*.test.mjs")
+    assert.match(runTests("--quick", files).said, /tests 2\n/)
+    assert.match(runTests(files).said, /tests 4\n/)
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+})
+
 test("the runner ends with 1 for files that are not there", () => {
   const { status, said } = runTests("nowhere/*.test.ts")
   assert.equal(status, 1)

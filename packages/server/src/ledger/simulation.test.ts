@@ -17,7 +17,10 @@ import { openMemory } from "../store/memory.ts"
 import { sameRequest, type SameRequest } from "./idempotency.ts"
 import { createLedger, type Ledger, type Said } from "./ledger.ts"
 
-const seeds = process.env["SEED"] === undefined ? Array.from({ length: 1000 }, (_, at) => at + 1) : [Number(process.env["SEED"])]
+const seeds =
+  process.env["SEED"] === undefined
+    ? Array.from({ length: Number(process.env["SEEDS"] ?? 1000) }, (_, at) => at + 1)
+    : [Number(process.env["SEED"])]
 const triesMax = 40
 
 /** What was done in a run: a run that did too little proves nothing. */
