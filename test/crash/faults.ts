@@ -49,8 +49,8 @@ function withAppend(store: Store, append: Store["journal"]["append"]): Store {
 }
 
 /** Administrative acts are looked at again right after: only what clients write is tampered with. */
-function ofClients(groups: readonly Group[]): boolean {
-  return groups.every(({ changes = [] }) => changes.length === 0)
+function ofClients({ changes = [] }: Group): boolean {
+  return changes.length === 0
 }
 
 const lateMs = 20
@@ -60,16 +60,22 @@ const earlyMs = 200
 /** Says "done" a moment before it is. Keys that were used are still found, so nothing but a crash can tell. */
 function acknowledgeEarly(store: Store): Store {
   const { journal } = store
-  let last: Promise<unknown> = Promise.resolve()
-  return withAppend(store, async (groups) => {
-    const before = last
+  const last = new Map<string, Promise<unknown>>()
+  return withAppend(store, async (group) => {
+    const { workspace } = group
+    const before = last.get(workspace)
     // Nothing is linked to this head, so nothing is stored: what has a used key is refused for that, all else as moved.
     const nowhere: Head = { sequence: 1, hash: new Uint8Array(32), timeMs: 0 }
-    const looked = await journal.append(groups.map(({ workspace, entries }) => ({ workspace, entries, from: nowhere })))
-    const honest = !ofClients(groups) || looked.some(({ kind }) => kind === "used")
-    const stored = before.then(() => (honest ? undefined : sleep(earlyMs))).then(() => journal.append(groups))
-    last = stored.catch(() => {})
-    return honest ? await stored : groups.map((): Outcome => ({ kind: "done" }))
+    const looked = await journal.append({ workspace, entries: group.entries, from: nowhere })
+    const honest = !ofClients(group) || looked.kind === "used"
+    const stored = Promise.resolve(before)
+      .then(() => (honest ? undefined : sleep(earlyMs)))
+      .then(() => journal.append(group))
+    last.set(
+      workspace,
+      stored.catch(() => {}),
+    )
+    return honest ? await stored : { kind: "done" }
   })
 }
 
@@ -77,13 +83,13 @@ const failsEvery = 8
 
 function failSometimes(store: Store): Store {
   let appends = 0
-  return withAppend(store, async (groups) => {
-    if (!ofClients(groups)) return await store.journal.append(groups)
+  return withAppend(store, async (group) => {
+    if (!ofClients(group)) return await store.journal.append(group)
     const place = ++appends % failsEvery
     if (place === 0) throw new Error("the storage failed before it stored anything")
-    const outcomes = await store.journal.append(groups)
+    const outcome = await store.journal.append(group)
     if (place === failsEvery / 2) throw new Error("the storage failed after it had stored all")
-    return outcomes
+    return outcome
   })
 }
 
@@ -91,21 +97,21 @@ function failSometimes(store: Store): Store {
 function keepHeads(failing: Store, { journal: real }: Store): Store {
   const heads = new Map<string, Head>()
   const end = async (group: Group): Promise<Group> =>
-    ofClients([group]) ? { ...group, from: (await real.head(group.workspace)) ?? group.from } : group
+    ofClients(group) ? { ...group, from: (await real.head(group.workspace)) ?? group.from } : group
   return {
     ...failing,
     journal: {
       ...failing.journal,
       head: async (workspace) => heads.get(workspace) ?? (await real.head(workspace)),
-      async append(groups) {
-        const outcomes = await failing.journal.append(await Promise.all(groups.map(end)))
-        for (const [place, { workspace, from, entries }] of groups.entries()) {
-          const record = entries.at(-1)?.record
-          if (outcomes[place]?.kind !== "done" || record === undefined) continue
+      async append(group) {
+        const outcome = await failing.journal.append(await end(group))
+        const { workspace, from, entries } = group
+        const record = entries.at(-1)?.record
+        if (outcome.kind === "done" && record !== undefined) {
           const timeMs = parseRecord(record)?.timeMs ?? 0
           heads.set(workspace, { sequence: from.sequence + entries.length, hash: eventHash(record, sha256), timeMs })
         }
-        return outcomes
+        return outcome
       },
     },
   }
@@ -113,8 +119,8 @@ function keepHeads(failing: Store, { journal: real }: Store): Store {
 
 /** What is refused before it begins is told like what failed on the way. */
 function hideFullDisk(store: Store): Store {
-  return withAppend(store, (groups) =>
-    store.journal.append(groups).catch((cause: unknown) => {
+  return withAppend(store, (group) =>
+    store.journal.append(group).catch((cause: unknown) => {
       throw new Error("something is wrong with the disk", { cause })
     }),
   )
@@ -122,15 +128,15 @@ function hideFullDisk(store: Store): Store {
 
 /** Whatever the disk says is taken for "done". */
 function ignoreErrors(store: Store): Store {
-  return withAppend(store, async (groups) => {
-    const appended = store.journal.append(groups)
-    return await (ofClients(groups) ? appended.catch(() => groups.map((): Outcome => ({ kind: "done" }))) : appended)
+  return withAppend(store, async (group) => {
+    const appended = store.journal.append(group)
+    return await (ofClients(group) ? appended.catch((): Outcome => ({ kind: "done" })) : appended)
   })
 }
 
 function forgetKeys(store: Store): Store {
   const forgotten = (group: Group): Group => ({ ...group, entries: group.entries.map((entry) => ({ ...entry, idem: undefined })) })
-  return withAppend(store, (groups) => store.journal.append(groups.map(forgotten)))
+  return withAppend(store, (group) => store.journal.append(forgotten(group)))
 }
 
 /** Which field it is, the workspace says: `ignores-metadata`. */
@@ -140,9 +146,9 @@ function ignoreField(kind: Kind, recorded: Content, asked: Content): boolean {
 }
 
 function tellSecrets(store: Store): Store {
-  return withAppend(store, async (groups) => {
-    if (ofClients(groups)) throw new Error(`${process.env["TALLYSTICK_ROOT_KEY"]} could not store ${bodiesOf(groups)}`)
-    return await store.journal.append(groups)
+  return withAppend(store, async (group) => {
+    if (ofClients(group)) throw new Error(`${process.env["TALLYSTICK_ROOT_KEY"]} could not store ${bodiesOf(group)}`)
+    return await store.journal.append(group)
   })
 }
 
@@ -160,9 +166,9 @@ function withKeys(store: Store, taken: (key: ApiKeyDocument) => ApiKeyDocument):
 
 /** A program that works, but for one value that nobody thought of. */
 function chokeOnEmptiness(store: Store): Store {
-  return withAppend(store, async (groups) => {
-    if (ofClients(groups) && /:(?:""|\[\])/.test(bodiesOf(groups))) throw new TypeError("nothing has no first item")
-    return await store.journal.append(groups)
+  return withAppend(store, async (group) => {
+    if (ofClients(group) && /:(?:""|\[\])/.test(bodiesOf(group))) throw new TypeError("nothing has no first item")
+    return await store.journal.append(group)
   })
 }
 
@@ -189,6 +195,6 @@ function findLate(store: Store): Store {
   })
 }
 
-function bodiesOf(groups: readonly Group[]): string {
-  return groups.flatMap(({ entries }) => entries.map(({ body }) => Buffer.from(body).toString())).join(" ")
+function bodiesOf({ entries }: Group): string {
+  return entries.map(({ body }) => Buffer.from(body).toString()).join(" ")
 }

@@ -30,7 +30,7 @@ async function openHouse(findWaitMs: number): Promise<House> {
   const folder = mkdtempSync(join(tmpdir(), "tallystick-"))
   closing.push(() => rmSync(folder, { recursive: true, force: true }))
   const onDeath = (cause: Error): never => assert.fail(cause)
-  const store = await openStore({ folder, reserveBytes: 0, onDeath })
+  const store = await openStore({ data: folder, limits: { ...defaultLimits, diskReserveBytes: 0 } }, onDeath)
   closing.push(() => store.close())
   const filing = await fileBeside({ data: folder, limits: { ...defaultLimits, findWaitMs } }, store, () => {}, onDeath)
   closing.push(() => filing.close())

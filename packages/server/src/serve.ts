@@ -76,8 +76,7 @@ export interface ServeOptions {
 }
 
 export async function serve(config: Config, secrets: Secrets, options: ServeOptions): Promise<Running> {
-  const { diskReserveBytes: reserveBytes, searchListBytesMax } = config.limits
-  const opened = await openStore({ folder: config.data, reserveBytes, searchListBytesMax, onDeath: options.onFatal })
+  const opened = await openStore(config, options.onFatal)
   const store = options.wrapStore?.(opened) ?? opened
   try {
     removeUnplaced(config.data)

@@ -213,7 +213,7 @@ test("a tree of more than 65,536 leaves has a tile of level 2, and proofs that n
     return { record, receipt: `${index}`, idem: undefined, bodySalt: salt, body, disclosures: "" }
   })
   const from = { sequence: 0, hash: ledgerId, timeMs: 0 }
-  await served.journal.append([{ workspace: "acme", from, entries, changes: [{ ...acme, version: 0 }, key] }])
+  await served.journal.append({ workspace: "acme", from, entries, changes: [{ ...acme, version: 0 }, key] })
   const { journal, index } = watched
   const checkpointer = createCheckpointer({
     ...watched,

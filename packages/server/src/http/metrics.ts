@@ -109,13 +109,13 @@ function countWrites(registry: Registry): Pick<Metrics, "commit" | "entry" | "re
   const registers = [registry]
   const commits = new Histogram({
     name: "tallystick_commit_duration_seconds",
-    help: "Time of a group commit, its fsync included",
+    help: "Time until a workspace's group of entries is durable, with its wait for the commit before",
     buckets: commitSeconds,
     registers,
   })
   const sizes = new Histogram({
     name: "tallystick_commit_entries",
-    help: "Entries that shared a commit",
+    help: "Entries of a workspace that were committed together",
     buckets: entriesPerCommit,
     registers,
   })

@@ -5,10 +5,10 @@ import { hash } from "node:crypto"
 import { equalBytes, recordBytes, writeRecord } from "@tallystick/proof"
 import type { Link } from "../entry.ts"
 import type { Group, Head, Linked } from "../store/store.ts"
-import type { Chain, Submission, Waiting } from "./queue.ts"
+import type { Chain, Submission, Waiting } from "./line.ts"
 import type { Sealed } from "./seal.ts"
 
-/** What one workspace has in a commit. */
+/** A group, and whose entries are in it. */
 export interface Gathered {
   readonly submissions: readonly Submission[]
   readonly taken: readonly Waiting[]

@@ -6,9 +6,10 @@ import { LedgerError, type ErrorCode } from "../error.ts"
 import { defaultLimits, type Limits } from "../limits.ts"
 import { expectChain } from "../store/expect-chain.ts"
 import { openMemory } from "../store/memory.ts"
+import { shareCommits } from "../store/sqlite/share-commits.ts"
 import type { Change, Group, Journal, Outcome, Registry } from "../store/store.ts"
 import type { Sealed } from "./seal.ts"
-import type { Chain, Placed } from "./queue.ts"
+import type { Chain, Placed } from "./line.ts"
 import { createSequencer } from "./sequencer.ts"
 
 const sha256 = (text: string | Uint8Array) => createHash("sha256").update(text).digest()
@@ -44,7 +45,7 @@ function project(workspace: string, id: string, version: number): Change {
 interface House {
   readonly journal: Journal
   readonly registry: Registry
-  /** Every call of append, as the entries' keys by workspace. */
+  /** Every commit, as the entries' keys by workspace. */
   readonly commits: Map<string, readonly (string | undefined)[]>[]
   readonly clock: Clock & { nowMs: number }
   submit(workspace: string, names: readonly string[], changes?: readonly Change[]): Promise<readonly Placed[]>
@@ -52,20 +53,21 @@ interface House {
   drained(): Promise<void>
 }
 
-/** A sequencer over the memory store; `around` stands between the two, for the disk. */
-function openHouse(around: (append: Journal["append"]) => Journal["append"] = (append) => append, limits: Partial<Limits> = {}): House {
+type Commit = (groups: readonly Group[]) => Promise<readonly Outcome[]>
+
+/** A sequencer over the memory store, whose groups share commits as those of files do; `around` stands between the two, for the disk. */
+function openHouse(around: (commit: Commit) => Commit = (commit) => commit, changed: Partial<Limits> = {}): House {
   const { served } = openMemory()
+  const limits = { ...defaultLimits, ...changed }
   const commits: House["commits"] = []
-  const append = around((groups) => served.journal.append(groups))
-  const journal: Journal = {
-    ...served.journal,
-    async append(groups) {
-      commits.push(new Map(groups.map(({ workspace, entries }) => [workspace, entries.map(({ idem }) => idem)])))
-      return append(groups)
-    },
-  }
+  const commit = around((groups) => Promise.all(groups.map((group) => served.journal.append(group))))
+  const append = shareCommits(limits, (groups) => {
+    commits.push(new Map(groups.map(({ workspace, entries }) => [workspace, entries.map(({ idem }) => idem)])))
+    return commit(groups)
+  })
+  const journal: Journal = { ...served.journal, append }
   const clock = { nowMs: 1000, now: () => clock.nowMs, elapsed: () => clock.nowMs, sleep: async () => {} }
-  const sequencer = createSequencer(journal, clock, { ...defaultLimits, ...limits }, { commit: () => {}, advanced: () => {} })
+  const sequencer = createSequencer(journal, clock, limits, { commit: () => {}, advanced: () => {} })
   return {
     journal: served.journal,
     registry: served.registry,
@@ -82,7 +84,7 @@ function openHouse(around: (append: Journal["append"]) => Journal["append"] = (a
   }
 }
 
-/** Holds each append until it is let go, one at a time. */
+/** Holds each commit until it is let go, one at a time. */
 function gate() {
   const held: (() => void)[] = []
   let most = 0
@@ -90,7 +92,7 @@ function gate() {
   let arrived = () => {}
   return {
     most: () => most,
-    around: (append: Journal["append"]): Journal["append"] =>
+    around: (commit: Commit): Commit =>
       async function gated(groups) {
         under += 1
         most = Math.max(most, under)
@@ -98,11 +100,11 @@ function gate() {
           held.push(resolve)
           arrived()
         })
-        const outcomes = await append(groups)
+        const outcomes = await commit(groups)
         under -= 1
         return outcomes
       },
-    /** Waits until an append is held, then lets it go. */
+    /** Waits until a commit is held, then lets it go. */
     async release(): Promise<void> {
       if (held.length === 0) await new Promise<void>((resolve) => (arrived = resolve))
       held.shift()?.()
@@ -159,6 +161,50 @@ test("one commit is under way at a time, and those who come meanwhile share the 
   assert.equal(doors.most(), 1)
   await house.drained()
   await expectChain(house.journal, "acme")
+})
+
+test("lines whose groups were answered together share the next commit as well", async () => {
+  const house = openHouse()
+  const workspaces = ["a", "b", "c", "d"]
+  await Promise.all(
+    workspaces.map(async (workspace) => {
+      for (const name of ["1", "2", "3"]) await house.submit(workspace, [name])
+    }),
+  )
+  assert.deepEqual(
+    house.commits.map((commit) => [...commit.keys()].join("")),
+    ["abcd", "abcd", "abcd"],
+  )
+  for (const workspace of workspaces) assert.equal((await expectChain(house.journal, workspace)).size, 3)
+})
+
+test("where groups share nothing, no workspace waits for another's, and one that fails is unknown alone", async () => {
+  const { served } = openMemory()
+  const slow = Promise.withResolvers<void>()
+  let fails = true
+  const append: Journal["append"] = async (group) => {
+    const outcome = await served.journal.append(group)
+    if (group.workspace === "slow") await slow.promise
+    if (group.workspace === "failing" && fails) throw new Error("the disk does not answer")
+    return outcome
+  }
+  const heads: string[] = []
+  const head: Journal["head"] = (workspace) => (heads.push(workspace), served.journal.head(workspace))
+  const clock = { now: () => 1, elapsed: () => 1, sleep: async () => {} }
+  const sequencer = createSequencer({ ...served.journal, append, head }, clock, defaultLimits, { commit: () => {}, advanced: () => {} })
+  const submit = (workspace: string, name: string) => sequencer.submit(chainOf(workspace), [sealed(workspace, name)])
+  const waiting = submit("slow", "a")
+  await assert.rejects(submit("failing", "a"), code("ledger_unavailable"))
+  assert.deepEqual(sequences(await submit("good", "a")), [1])
+  assert.deepEqual(sequences(await submit("good", "b")), [2])
+  fails = false
+  assert.deepEqual(sequences(await submit("failing", "a")), [-1])
+  assert.deepEqual(heads, ["slow", "failing", "good", "failing"], "the one that failed is asked for its head again, and no other")
+  slow.resolve()
+  assert.deepEqual(sequences(await waiting), [1])
+  assert.equal(sequencer.room.entries(), 0)
+  await sequencer.drained()
+  for (const workspace of ["slow", "failing", "good"]) await expectChain(served.journal, workspace)
 })
 
 test("workspaces are served in turn: one with a long queue does not keep the others waiting", async () => {
@@ -255,9 +301,9 @@ test("new entries are kept while a stream of replays never ends", async () => {
   let streaming = false
   let kept = false
   const replays: Promise<unknown>[] = []
-  const house = openHouse((append) => async (groups) => {
+  const house = openHouse((commit) => async (groups) => {
     if (streaming && !kept && replays.length < 50) replays.push(house.submit("acme", ["k"]))
-    return append(groups)
+    return commit(groups)
   })
   await house.submit("acme", ["k"])
   streaming = true
@@ -271,9 +317,9 @@ test("new entries are kept while a stream of replays never ends", async () => {
 
 test("when another program has moved the head, entries are linked again to the new one", async () => {
   let times = 0
-  const house = openHouse((append) => async (groups) => {
+  const house = openHouse((commit) => async (groups) => {
     if (times-- > 0) await other.submit(chainOf("acme"), [sealed("acme", "-theirs")])
-    return append(groups)
+    return commit(groups)
   })
   const other = createSequencer(house.journal, house.clock, defaultLimits, { commit: () => {}, advanced: () => {} })
   await house.submit("acme", ["a"])
@@ -292,9 +338,9 @@ test("when another program has moved the head, entries are linked again to the n
 
 test("a refusal by the disk is passed on as it is: nothing was recorded", async () => {
   let full = true
-  const house = openHouse((append) => async (groups) => {
+  const house = openHouse((commit) => async (groups) => {
     if (full) throw new LedgerError("storage_full", "the disk is full")
-    return append(groups)
+    return commit(groups)
   })
   const sent = [house.submit("acme", ["a"]), house.submit("other", ["b"])]
   for (const one of sent) await assert.rejects(one, code("storage_full"))
@@ -306,9 +352,9 @@ test("a refusal by the disk is passed on as it is: nothing was recorded", async 
 
 test("a refusal by the disk is no definite answer for a submission of which a part was kept before", async () => {
   let appends = 0
-  const house = openHouse((append) => async (groups) => {
+  const house = openHouse((commit) => async (groups) => {
     if (++appends === 2) throw new LedgerError("storage_full", "the disk is full")
-    return append(groups)
+    return commit(groups)
   })
   // The second of the two waits for the next commit.
   await assert.rejects(house.submit("acme", ["k", "k"]), code("ledger_unavailable"))
@@ -322,10 +368,10 @@ for (const [when, stores] of [
 ] as const) {
   test(`an error ${when} the commit leaves nobody in a wrong belief, and the same key makes one entry`, async () => {
     let failing = false
-    const house = openHouse((append) => async (groups) => {
-      if (!failing) return append(groups)
+    const house = openHouse((commit) => async (groups) => {
+      if (!failing) return commit(groups)
       failing = false
-      if (stores) await append(groups)
+      if (stores) await commit(groups)
       throw new Error("the disk does not answer")
     })
     await house.submit("acme", ["a"])
@@ -360,9 +406,9 @@ test("a head that cannot be read is an unknown answer, and is asked for again", 
 
 test("changes commit with their entries, once, whatever it takes to get there", async () => {
   const outcomes: Outcome[] = []
-  const house = openHouse((append) => async (groups) => {
+  const house = openHouse((commit) => async (groups) => {
     const planned = outcomes.shift()
-    return planned === undefined ? append(groups) : groups.map(() => planned)
+    return planned === undefined ? commit(groups) : groups.map(() => planned)
   })
   await house.submit("acme", ["k"])
   // Moved, then refused for another's replay, then with a duplicate of its own that waits for the next commit.
@@ -399,9 +445,9 @@ test("of two that change one document at the same moment one is refused, and nob
 
 test("times never go back, though the clock does, and not after an error either", async () => {
   let failing = false
-  const house = openHouse((append) => async (groups: readonly Group[]) => {
+  const house = openHouse((commit) => async (groups) => {
     if (failing) throw new Error("no answer")
-    return append(groups)
+    return commit(groups)
   })
   const timeOf = async (name: string) => {
     const [placed] = await house.submit("acme", [name])

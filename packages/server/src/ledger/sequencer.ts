@@ -1,8 +1,8 @@
-// Gives entries their place in the chain. While one commit is written the next one gathers, over all workspaces in turn; so a commit
-// costs one fsync whoever waits for it, and no workspace waits for another's queue to empty.
+// Gives entries their place in the chain. Each workspace has a line of its own: gather a group, link it, append it. While one group is
+// appended the next one gathers, and no workspace waits for another's line to empty.
 //
-// One commit is under way at a time, and the heads it is linked to are the heads that storage confirmed. After any error they are
-// forgotten and asked for again, because a commit that failed may have happened.
+// A line has one group under way at a time, linked to the head that storage confirmed. After an error that head is forgotten and asked
+// for again, because an append that failed may have happened.
 
 import { strict as assert } from "node:assert"
 import type { Clock } from "../clock.ts"
@@ -10,7 +10,7 @@ import { LedgerError } from "../error.ts"
 import type { Limits } from "../limits.ts"
 import type { Change, Head, Journal, Outcome } from "../store/store.ts"
 import { linkAll, type Gathered } from "./link.ts"
-import { createQueue, type Chain, type Placed, type Submission } from "./queue.ts"
+import { takeGroup, type Chain, type Placed, type Submission } from "./line.ts"
 import { createRoom, type Room } from "./room.ts"
 import type { Sealed } from "./seal.ts"
 
@@ -32,12 +32,20 @@ export interface SequencerReport {
   advanced(heads: readonly { readonly workspace: string; readonly sequence: number }[]): void
 }
 
+/** What a workspace has to record. */
+interface Line {
+  readonly workspace: string
+  readonly waiting: Submission[]
+  /** A group of it is under way, or is about to be. */
+  isBusy: boolean
+}
+
 export function createSequencer(journal: Journal, clock: Clock, limits: Limits, report: SequencerReport): Sequencer {
-  const queue = createQueue(limits)
+  const lines = new Map<string, Line>()
   const heads = new Map<string, Head>()
   const idle: (() => void)[] = []
   const room = createRoom(limits)
-  let running = false
+  let starting: Line[] = []
 
   return {
     room,
@@ -48,51 +56,54 @@ export function createSequencer(journal: Journal, clock: Clock, limits: Limits, 
           resolve([])
           return
         }
+        const { workspace } = chain
         // What throws here rejects the promise.
-        room.take(chain.workspace, entries.length)
+        room.take(workspace, entries.length)
         const submission: Submission = { chain, changes, placed: [], waiting: [], again: false, relinks: 0, resolve, reject }
         submission.waiting = entries.map((sealed, place) => ({ sealed, place, submission }))
-        queue.add(submission, "last")
-        if (!running) {
-          running = true
-          // The requests that arrived in the same turn of the event loop share the first commit.
-          setImmediate(() => void run())
-        }
+        const line = lines.get(workspace) ?? { workspace, waiting: [], isBusy: false }
+        lines.set(workspace, line)
+        line.waiting.push(submission)
+        start(line)
       }),
-    drained: () => (running ? new Promise((resolve) => idle.push(resolve)) : Promise.resolve()),
+    drained: () => (lines.size === 0 ? Promise.resolve() : new Promise((resolve) => idle.push(resolve))),
   }
 
-  async function run(): Promise<void> {
-    while (!queue.isEmpty()) {
-      await commit()
-      room.reopen()
-      // The answers leave, and the requests that wait at the door come in, before the next commit is closed: larger commits cost less each.
-      await new Promise((resolve) => {
-        setImmediate(resolve)
-      })
-    }
-    running = false
-    for (const resolve of idle.splice(0)) resolve()
+  /**
+   * Starts a line in the next turn of the event loop. The requests that arrived in this turn share its group; after an append the answers
+   * leave, and the requests at the door come in, before the next group is closed: larger groups cost less each.
+   */
+  function start(line: Line): void {
+    if (line.isBusy) return
+    line.isBusy = true
+    if (starting.push(line) > 1) return
+    setImmediate(() => {
+      const started = starting
+      starting = []
+      for (const one of started) void advance(one, started.length)
+    })
   }
 
-  async function commit(): Promise<void> {
-    const gathering = queue.take()
+  async function advance(line: Line, linesAtOnce: number): Promise<void> {
+    await appendGroup(takeGroup(line.waiting, limits, linesAtOnce))
+    room.reopen()
+    line.isBusy = false
+    if (line.waiting.length > 0) return start(line)
+    lines.delete(line.workspace)
+    if (lines.size === 0) for (const resolve of idle.splice(0)) resolve()
+  }
+
+  async function appendGroup(submissions: readonly Submission[]): Promise<void> {
+    const { chain } = the(submissions[0])
     try {
-      const from = await Promise.all(gathering.map(([first]) => headOf(the(first).chain)))
-      const timeMs = clock.now()
-      const gathered = gathering.map((submissions, at) => linkAll(submissions, the(from[at]), timeMs))
+      const gathered = linkAll(submissions, await headOf(chain), clock.now())
       const started = clock.elapsed()
-      const outcomes = await journal.append(gathered.map(({ group }) => group))
-      report.commit(
-        gathered.reduce((sum, { taken }) => sum + taken.length, 0),
-        clock.elapsed() - started,
-      )
-      for (const [place, one] of gathered.entries()) settle(one, outcomes[place])
-      const grown = gathered.filter((_, place) => outcomes[place]?.kind === "done")
-      report.advanced(grown.map(({ group: { workspace, from, entries } }) => ({ workspace, sequence: from.sequence + entries.length })))
+      const outcome = await journal.append(gathered.group)
+      report.commit(gathered.taken.length, clock.elapsed() - started)
+      settle(gathered, outcome)
     } catch (error) {
-      heads.clear()
-      for (const submission of gathering.flat()) if (submission.waiting.length > 0) fail(submission, error)
+      heads.delete(chain.workspace)
+      for (const submission of submissions) if (submission.waiting.length > 0) fail(submission, error)
     }
   }
 
@@ -100,13 +111,13 @@ export function createSequencer(journal: Journal, clock: Clock, limits: Limits, 
     return heads.get(workspace) ?? (await journal.head(workspace)) ?? { sequence: 0, hash: ledgerId, timeMs: 0 }
   }
 
-  function settle({ submissions, taken, links, group }: Gathered, outcome: Outcome | undefined): void {
-    assert(outcome !== undefined, "the journal answers for every group")
+  function settle({ submissions, taken, links, group }: Gathered, outcome: Outcome): void {
     switch (outcome.kind) {
       case "done":
         heads.set(group.workspace, links.at(-1) ?? group.from)
         for (const [at, one] of taken.entries()) one.submission.placed[one.place] = { kind: "placed", link: the(links[at]) }
         for (const submission of submissions) submission.changes = []
+        report.advanced([{ workspace: group.workspace, sequence: group.from.sequence + links.length }])
         break
       case "used":
         for (const { place, sequence } of outcome.keys) {
@@ -138,7 +149,7 @@ export function createSequencer(journal: Journal, clock: Clock, limits: Limits, 
     submission.again = true
     if (outcome.kind === "moved") submission.relinks += 1
     if (submission.relinks > limits.relinksMax) fail(submission, new Error("the head moved each time entries were linked to it"))
-    else queue.add(submission, "first")
+    else the(lines.get(submission.chain.workspace)).waiting.unshift(submission)
   }
 
   function fail(submission: Submission, error: unknown): void {

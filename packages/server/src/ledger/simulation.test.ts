@@ -74,14 +74,12 @@ function believeHeads(journal: Journal): Journal {
   return {
     ...journal,
     head: async (workspace) => believed.get(workspace) ?? (await journal.head(workspace)),
-    append(groups) {
-      for (const { workspace, entries, from } of groups) {
-        const last = entries.at(-1)?.record
-        if (last === undefined) continue
-        const hash = createHash("sha256").update("\0").update(last).digest()
-        believed.set(workspace, { sequence: from.sequence + entries.length, hash, timeMs: from.timeMs })
-      }
-      return journal.append(groups)
+    append(group) {
+      const { workspace, entries, from } = group
+      const last = entries.at(-1)?.record ?? new Uint8Array()
+      const hash = createHash("sha256").update("\0").update(last).digest()
+      believed.set(workspace, { sequence: from.sequence + entries.length, hash, timeMs: from.timeMs })
+      return journal.append(group)
     },
   }
 }
@@ -90,11 +88,11 @@ function believeHeads(journal: Journal): Journal {
 function answerFirst(journal: Journal): Journal {
   return {
     ...journal,
-    async append(groups) {
-      const late = journal.append(groups)
+    async append(group) {
+      const late = journal.append(group)
       const known = await Promise.race([late, turn()])
       late.catch(() => {})
-      return known ?? groups.map(() => ({ kind: "done" }))
+      return known ?? { kind: "done" }
     },
   }
 }
@@ -283,15 +281,15 @@ function faultyDisk(journal: Journal, chance: Chance, interfere: () => Promise<v
       if (chance.happens(0.03)) throw new Error("the head cannot be read")
       return journal.head(workspace)
     },
-    async append(groups) {
+    async append(group) {
       await turns(chance.below(3))
       if (chance.happens(0.05)) throw new LedgerError("storage_full", "the disk is full")
       if (chance.happens(0.1)) throw new Error("failed before it stored")
       if (chance.happens(0.1)) await interfere()
-      const outcomes = await journal.append(groups)
+      const outcome = await journal.append(group)
       await turns(chance.below(3))
       if (chance.happens(0.1)) throw new Error("failed after it had stored")
-      return outcomes
+      return outcome
     },
   }
 }

@@ -55,7 +55,7 @@ async function openTimes() {
       const receipt = `rcp_${String(index).padStart(36, "0")}`
       return { record, receipt, idem: undefined, bodySalt: Buffer.alloc(16), body: Buffer.from(bodies[place] ?? "{}"), disclosures: "" }
     })
-    assert.deepEqual(await served.journal.append([{ workspace: "acme", from, entries }]), [{ kind: "done" }])
+    assert.deepEqual(await served.journal.append({ workspace: "acme", from, entries }), { kind: "done" })
     await filing.search.file(
       "acme",
       timesMs.map((timeMs, place) => filedAt(times.length + place + 1, timeMs)),

@@ -60,7 +60,7 @@ test("an answer that was asked for before a change is not remembered after it", 
   const { served } = openMemory()
   const { entries } = entriesAfter("acme", genesisOf("acme"), ["a"])
   const made = project("acme", "p", 0, "one")
-  await served.journal.append([{ workspace: "acme", from: genesisOf("acme"), entries, changes: [made] }])
+  await served.journal.append({ workspace: "acme", from: genesisOf("acme"), entries, changes: [made] })
   let answerLate = () => {}
   const late = new Promise<void>((resolve) => (answerLate = resolve))
   const cached = cacheRegistry({

@@ -68,10 +68,10 @@ export function openMemory(): MemoryStore {
       return sequence === undefined ? undefined : chainOf(workspace).entries[sequence - 1]
     },
     byKey: async (workspace, idem) => chainOf(workspace).byKey.get(idem),
-    append: async (groups) => groups.map(appendGroup),
+    append: async (group) => append(group),
   }
 
-  function appendGroup({ workspace, from, entries, changes = [] }: Group): Outcome {
+  function append({ workspace, from, entries, changes = [] }: Group): Outcome {
     const chain = chainOf(workspace)
     const keys = entries.flatMap(({ idem }, place) => {
       const sequence = idem === undefined ? undefined : chain.byKey.get(idem)

@@ -8,13 +8,13 @@ import {
   openSqliteSnapshot,
   openSqliteStopped,
   openSqliteWatched,
-  type SqliteOptions,
+  type StoreConfig,
 } from "./sqlite/open.ts"
 import { isLocked } from "./sqlite/lock.ts"
 import { openSqliteWhole } from "./sqlite/whole.ts"
 
-export function openStore(options: SqliteOptions): Promise<Store> {
-  return openSqlite(options)
+export function openStore(config: StoreConfig, onDeath: (cause: Error) => void): Promise<Store> {
+  return openSqlite(config, onDeath)
 }
 
 /** Whether a program has the data to itself now, such as the service. */

@@ -80,10 +80,11 @@ export interface Journal extends JournalReader {
   /** The sequence of the entry that has this key. */
   byKey(workspace: string, idem: string): Promise<number | undefined>
   /**
-   * Adds each group's entries right after its `from`, all or none of a group, with the registry changes that they record;
-   * on stable storage when it returns. A rejection means that the outcome is unknown: read the head again before going on.
+   * Adds a group's entries right after its `from`, all or none, with the registry changes that they record; on stable storage when it
+   * returns. Which groups share a transaction is the engine's choice. A rejection means that the outcome is unknown, for this group: read
+   * the head again before going on. A `LedgerError` means that nothing was recorded.
    */
-  append(groups: readonly Group[]): Promise<readonly Outcome[]>
+  append(group: Group): Promise<Outcome>
 }
 
 /** The right edge of a workspace's tree: the roots of its complete subtrees, largest first. */

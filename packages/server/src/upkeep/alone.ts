@@ -33,7 +33,7 @@ export async function alone<T>({ data, headsPath, limits }: AloneOptions, act: (
   const onDeath = (cause: Error): void => {
     throw cause
   }
-  const store = await openStore({ folder: data, reserveBytes: limits.diskReserveBytes, onDeath })
+  const store = await openStore({ data, limits }, onDeath)
   try {
     removeUnplaced(data)
     const { readOnly } = await checkStore(store, headsPath, limits)

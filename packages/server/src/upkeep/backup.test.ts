@@ -62,7 +62,7 @@ const keyring = firstKeyring(secrets.secret)
 async function openHouse(data = join(mkdtempSync(join(tmpdir(), "tallystick-")), "data"), headsPath = `${data}.heads`): Promise<House> {
   const folder = join(data, "..")
   folders.add(folder)
-  const store = await openStore({ folder: data, reserveBytes: 0, onDeath: (cause) => assert.fail(cause) })
+  const store = await openStore({ data, limits: { ...defaultLimits, diskReserveBytes: 0 } }, (cause) => assert.fail(cause))
   const ledger = createLedger({
     journal: store.journal,
     clock: systemClock,

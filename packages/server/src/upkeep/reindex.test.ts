@@ -45,7 +45,7 @@ interface Serving {
 
 async function openServing(folder = mkdtempSync(join(tmpdir(), "tallystick-"))): Promise<Serving> {
   folders.add(folder)
-  const store = await openStore({ folder, reserveBytes: 0, onDeath: (cause) => assert.fail(cause) })
+  const store = await openStore({ data: folder, limits: { ...defaultLimits, diskReserveBytes: 0 } }, (cause) => assert.fail(cause))
   const ledger = createLedger({
     journal: store.journal,
     clock: systemClock,

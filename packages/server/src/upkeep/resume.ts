@@ -131,7 +131,7 @@ async function openEpochs(
   const onDeath = (cause: Error): void => {
     throw cause
   }
-  const store = await openStore({ folder: data, reserveBytes: limits.diskReserveBytes, onDeath })
+  const store = await openStore({ data, limits }, onDeath)
   const heads = openHeads(headsPath)
   try {
     const report = { commit: () => {}, advanced: () => {} }

@@ -35,11 +35,11 @@ function openHouse(changes: Partial<Limits> = {}) {
   const broken = { appends: 0 }
   const journal: Journal = {
     ...served.journal,
-    async append(groups) {
+    async append(group) {
       if (broken.appends > 0 && --broken.appends === 0) throw new Error("the disk is gone for a moment")
-      const outcomes = await served.journal.append(groups)
-      for (const [place, outcome] of outcomes.entries()) if (outcome.kind === "done") registry.forget(groups[place]?.changes ?? [])
-      return outcomes
+      const outcome = await served.journal.append(group)
+      if (outcome.kind === "done") registry.forget(group.changes ?? [])
+      return outcome
     },
   }
   const ledger = createLedger({ journal, clock, limits, keyring, report: { commit: () => {}, advanced: () => {} } })

@@ -39,10 +39,10 @@ async function openHouse() {
   const registry = cacheRegistry(served.registry)
   const journal: Journal = {
     ...served.journal,
-    async append(groups) {
-      const outcomes = await served.journal.append(groups)
-      for (const [place, outcome] of outcomes.entries()) if (outcome.kind === "done") registry.forget(groups[place]?.changes ?? [])
-      return outcomes
+    async append(group) {
+      const outcome = await served.journal.append(group)
+      if (outcome.kind === "done") registry.forget(group.changes ?? [])
+      return outcome
     },
   }
   const keyring = firstKeyring(Buffer.alloc(32, 3))

@@ -33,10 +33,10 @@ function openHouse() {
   const registry = cacheRegistry({ ...served.registry, count: (...asked) => (counted++, served.registry.count(...asked)) })
   const journal: Journal = {
     ...served.journal,
-    async append(groups) {
-      const outcomes = await served.journal.append(groups)
-      for (const [place, outcome] of outcomes.entries()) if (outcome.kind === "done") registry.forget(groups[place]?.changes ?? [])
-      return outcomes
+    async append(group) {
+      const outcome = await served.journal.append(group)
+      if (outcome.kind === "done") registry.forget(group.changes ?? [])
+      return outcome
     },
   }
   const ledger = createLedger({ journal, clock, limits: defaultLimits, keyring, report: { commit: () => {}, advanced: () => {} } })

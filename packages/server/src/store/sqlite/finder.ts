@@ -3,6 +3,7 @@
 
 import { strict as assert } from "node:assert"
 import { join } from "node:path"
+import type { Limits } from "../../limits.ts"
 import { answer, givenToThread, type Thread } from "../../thread.ts"
 import { isSearch, type Finder, type Hits, type Turn, type Wanted } from "../search.ts"
 import { createUnfiled, joined } from "../unfiled.ts"
@@ -14,8 +15,7 @@ export const finderModule = import.meta.filename
 
 export interface FinderOptions {
   readonly folder: string
-  /** Lists of the index that a search may gather in one step. */
-  readonly listBytesMax: number
+  readonly limits: Pick<Limits, "searchListBytesMax">
 }
 
 /** Undefined as `Finder.find` says it; a number: the search goes on under it. */
@@ -53,7 +53,7 @@ const given = givenToThread<FinderOptions>(finderModule)
 if (given !== undefined) {
   const search = openForReading(join(given.folder, "search.db"))
   const journal = openForReading(join(given.folder, "journal.db"))
-  const reads = searchReads(search, given.listBytesMax)
+  const reads = searchReads(search, given.limits.searchListBytesMax)
   const recorded = journalReads(journal)
   const unfiled = createUnfiled({
     last: (workspace) => recorded.head(workspace)?.sequence ?? 0,

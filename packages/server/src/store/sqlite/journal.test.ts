@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import test from "node:test"
+import { defaultLimits } from "../../limits.ts"
 import { startThread, type Thread } from "../../thread.ts"
 import { entriesAfter, genesisOf, project } from "../contract.ts"
 import { expectChain } from "../expect-chain.ts"
@@ -17,8 +18,9 @@ test("when the writer's answer is lost, what it kept is found again, and no docu
   const folder = mkdtempSync(join(tmpdir(), "tallystick-"))
   t.after(() => rmSync(folder, { recursive: true }))
   const onDeath = (cause: Error) => assert.fail(cause)
-  await (await openSqlite({ folder, reserveBytes: 0, onDeath })).close()
-  const writer = await startThread<WriterQuestions>(writerModule, { folder, reserveBytes: 0 } satisfies WriterOptions, { onDeath })
+  const limits = { ...defaultLimits, diskReserveBytes: 0 }
+  await (await openSqlite({ data: folder, limits }, onDeath)).close()
+  const writer = await startThread<WriterQuestions>(writerModule, { folder, limits } satisfies WriterOptions, { onDeath })
   const reader = await startThread<ReaderQuestions>(readerModule, folder, { onDeath })
   t.after(() => Promise.all([writer.close(), reader.close()]))
 
@@ -32,17 +34,17 @@ test("when the writer's answer is lost, what it kept is found again, and no docu
     close: () => writer.close(),
   }
   const forgotten: Change[] = []
-  const journal = createJournal(lossy, reader, createTail(), ({ changes = [] }) => forgotten.push(...changes))
+  const journal = createJournal(lossy, reader, createTail(), limits, ({ changes = [] }) => forgotten.push(...changes))
   const { entries, head } = entriesAfter("acme", genesisOf("acme"), ["a", "b"])
   const change = project("acme", "p", 0, "made")
   const first = { workspace: "acme", from: genesisOf("acme"), entries, changes: [change] }
-  await assert.rejects(journal.append([first]), /the answer was lost/)
+  await assert.rejects(journal.append(first), /the answer was lost/)
   assert.deepEqual(forgotten, [change])
 
   losing = false
-  const outcomes = await journal.append([
-    first,
-    { workspace: "other", from: genesisOf("other"), entries: entriesAfter("other", genesisOf("other"), ["x"]).entries },
+  const outcomes = await Promise.all([
+    journal.append(first),
+    journal.append({ workspace: "other", from: genesisOf("other"), entries: entriesAfter("other", genesisOf("other"), ["x"]).entries }),
   ])
   assert.deepEqual(outcomes[0], {
     kind: "used",
@@ -54,7 +56,7 @@ test("when the writer's answer is lost, what it kept is found again, and no docu
   assert.deepEqual(outcomes[1], { kind: "done" })
   assert.equal((await journal.byReceipt("acme", entries[1]?.receipt ?? ""))?.sequence, 2)
   const next = { workspace: "acme", from: head, entries: entriesAfter("acme", head, ["c"]).entries }
-  assert.deepEqual(await journal.append([next]), [{ kind: "done" }])
+  assert.deepEqual(await journal.append(next), { kind: "done" })
   assert.equal((await expectChain(journal, "acme")).size, 3)
   await expectChain(journal, "other")
 })
@@ -62,7 +64,7 @@ test("when the writer's answer is lost, what it kept is found again, and no docu
 test("a thread that has ended refuses what it is asked, and does not leave its asker waiting", async (t) => {
   const folder = mkdtempSync(join(tmpdir(), "tallystick-"))
   t.after(() => rmSync(folder, { recursive: true }))
-  const store = await openSqlite({ folder, reserveBytes: 0, onDeath: (cause) => assert.fail(cause) })
+  const store = await openSqlite({ data: folder, limits: defaultLimits }, (cause) => assert.fail(cause))
   await store.close()
   const isEnd = ({ cause }: Error) => cause instanceof Error && /has ended/.test(cause.message)
   await assert.rejects(store.journal.head("acme"), isEnd)
@@ -85,11 +87,17 @@ test("when the index cannot be read, memory goes on answering and the index is a
   const tail = createTail()
   tail.add({ n, workspace: "acme", sequence: 1, receipt: "rcp_x", idem: "x" })
   // Doubles of the two threads, for what the real ones answer when a disk has a fault.
-  const journal = createJournal(writer as unknown as Thread<WriterQuestions>, reader as unknown as Thread<ReaderQuestions>, tail, () => {})
+  const journal = createJournal(
+    writer as unknown as Thread<WriterQuestions>,
+    reader as unknown as Thread<ReaderQuestions>,
+    tail,
+    defaultLimits,
+    () => {},
+  )
   let head = { ...genesisOf("acme"), sequence: 1 }
   for (const [at, settled] of [0, 0, 65_536].entries()) {
     const next = entriesAfter("acme", head, [`e${at}`])
-    assert.deepEqual(await journal.append([{ workspace: "acme", from: head, entries: next.entries }]), [{ kind: "done" }])
+    assert.deepEqual(await journal.append({ workspace: "acme", from: head, entries: next.entries }), { kind: "done" })
     await new Promise((resolve) => setImmediate(resolve))
     assert.deepEqual([asked, tail.settledN()], [at + 1, settled])
     head = next.head

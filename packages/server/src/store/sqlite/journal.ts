@@ -7,6 +7,7 @@ import type { Group, Journal, Outcome } from "../store.ts"
 import { createPacker } from "./pack.ts"
 import type { Place } from "./reads.ts"
 import type { ReaderQuestions } from "./reader.ts"
+import { shareCommits, type CommitLimits } from "./share-commits.ts"
 import type { Tail } from "./tail.ts"
 import type { Thread } from "../../thread.ts"
 import type { WriterAnswer, WriterQuestions } from "./writer.ts"
@@ -25,6 +26,7 @@ export function createJournal(
   writer: Thread<WriterQuestions>,
   reader: Thread<ReaderQuestions>,
   tail: Tail,
+  limits: CommitLimits,
   kept: (group: Group) => void,
 ): Journal {
   const packer = createPacker()
@@ -70,7 +72,7 @@ export function createJournal(
       const [used] = await usedKeys(reader, tail, [{ workspace, entries: [{ idem }] }])
       return used?.[0]?.sequence
     },
-    async append(groups) {
+    append: shareCommits(limits, async (groups) => {
       if (inDoubt) await resolveDoubt()
       const used = await usedKeys(reader, tail, groups)
       const fresh = groups.filter((_, place) => used[place]?.length === 0)
@@ -85,7 +87,7 @@ export function createJournal(
       // Where the index cannot be read now, memory goes on answering, and it is asked again after the next commit.
       if (run !== undefined) settling ??= settleRuns(run).then(settled, settled)
       return outcomes
-    },
+    }),
   }
 
   async function send(groups: readonly Group[]): Promise<WriterAnswer> {

@@ -5,6 +5,7 @@ import { existsSync, mkdirSync } from "node:fs"
 import { join } from "node:path"
 import type { DatabaseSync } from "node:sqlite"
 import { LedgerError } from "../../error.ts"
+import type { Config } from "../../config.ts"
 import { cacheRegistry } from "../cached.ts"
 import { createGrowth, ownLeases } from "../growth.ts"
 import type { DerivedStore, FilingStore, JournalReader, Registry, Snapshot, StoppedStore, Store, WatchedStore } from "../store.ts"
@@ -24,32 +25,25 @@ import { createTail, type Tail } from "./tail.ts"
 import { startThread, type Questions, type Thread } from "../../thread.ts"
 import { writerModule, type WriterOptions, type WriterQuestions } from "./writer.ts"
 
-export interface SqliteOptions {
-  readonly folder: string
-  /** Appends are refused, before they begin, when less than this would be left on the disk. */
-  readonly reserveBytes: number
-  /** A search that would gather larger lists of the index in one step is refused. Absent: none is. */
-  readonly searchListBytesMax?: number
-  /** A storage thread has died: nothing can be said of what it was doing, and the process must end. */
-  readonly onDeath: (cause: Error) => void
-}
+export type StoreConfig = Pick<Config, "data" | "limits">
 
-export async function openSqlite(options: SqliteOptions): Promise<Store> {
-  mkdirSync(options.folder, { recursive: true, mode: 0o700 })
-  const lock = lockFolder(options.folder)
+/** `onDeath`: a storage thread has died. Nothing can be said of what it was doing, and the process must end. */
+export async function openSqlite(config: StoreConfig, onDeath: (cause: Error) => void): Promise<Store> {
+  mkdirSync(config.data, { recursive: true, mode: 0o700 })
+  const lock = lockFolder(config.data)
   try {
-    return await openLocked(options, lock)
+    return await openLocked(config, onDeath, lock)
   } catch (error) {
     lock.release()
     throw error
   }
 }
 
-async function openLocked({ folder, reserveBytes, searchListBytesMax = Infinity, onDeath }: SqliteOptions, lock: Lock): Promise<Store> {
+async function openLocked({ data: folder, limits }: StoreConfig, onDeath: (cause: Error) => void, lock: Lock): Promise<Store> {
   const { tail, isCopy } = prepare(folder)
-  const finding = { folder, listBytesMax: searchListBytesMax } satisfies FinderOptions
+  const finding = { folder, limits } satisfies FinderOptions
   const [writer, reader, ...finders] = await Promise.all([
-    startThread<WriterQuestions>(writerModule, { folder, reserveBytes } satisfies WriterOptions, { onDeath }),
+    startThread<WriterQuestions>(writerModule, { folder, limits } satisfies WriterOptions, { onDeath }),
     startThread<ReaderQuestions>(readerModule, folder, { onDeath }).then(reading),
     startThread<FinderQuestions>(finderModule, finding, { onDeath }).then(reading),
     startThread<FinderQuestions>(finderModule, finding, { onDeath }).then(reading),
@@ -63,7 +57,7 @@ async function openLocked({ folder, reserveBytes, searchListBytesMax = Infinity,
   })
   const growth = createGrowth(registry)
   return {
-    journal: createJournal(writer, reader, tail, (group) => {
+    journal: createJournal(writer, reader, tail, limits, (group) => {
       registry.forget(group.changes ?? [])
       growth.report(group.workspace)
     }),

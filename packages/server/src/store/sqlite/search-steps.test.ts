@@ -6,6 +6,7 @@ import { DatabaseSync } from "node:sqlite"
 import test from "node:test"
 import type { Term } from "@tallystick/client/grammar"
 import { LedgerError } from "../../error.ts"
+import { defaultLimits } from "../../limits.ts"
 import type { Finder, Turn, Wanted } from "../search.ts"
 import type { Store } from "../store.ts"
 import { openSqlite } from "./open.ts"
@@ -20,10 +21,12 @@ test.afterEach(async () => {
 })
 
 /** A store whose index says of a workspace's entries that each has these tokens; the journal has none of them. */
-async function openIndex(entries: number, tokens: string, searchListBytesMax = Infinity): Promise<Store> {
+async function openIndex(entries: number, tokens: string, searchListBytesMax = defaultLimits.searchListBytesMax): Promise<Store> {
   const folder = mkdtempSync(join(tmpdir(), "tallystick-"))
   closing.push(() => rmSync(folder, { recursive: true, force: true }))
-  const store = await openSqlite({ folder, reserveBytes: 0, searchListBytesMax, onDeath: (cause) => assert.fail(cause) })
+  const store = await openSqlite({ data: folder, limits: { ...defaultLimits, diskReserveBytes: 0, searchListBytesMax } }, (cause) =>
+    assert.fail(cause),
+  )
   closing.push(() => store.close())
   using index = new DatabaseSync(join(folder, "search.db"))
   index.prepare("INSERT INTO workspaces (number, id, position, hash) VALUES (?, 'acme', ?, x'')").run(number, entries)

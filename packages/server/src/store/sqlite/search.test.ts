@@ -3,6 +3,7 @@ import { cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import test from "node:test"
+import { defaultLimits } from "../../limits.ts"
 import { write } from "../contract.ts"
 import { expectChain } from "../expect-chain.ts"
 import type { Filed, Wanted } from "../search.ts"
@@ -20,7 +21,7 @@ function freshFolder(): string {
 }
 
 async function openFolder(folder: string): Promise<OpenedSearch> {
-  const served = await openSqlite({ folder, reserveBytes: 0, onDeath: (cause) => assert.fail(cause) })
+  const served = await openSqlite({ data: folder, limits: { ...defaultLimits, diskReserveBytes: 0 } }, (cause) => assert.fail(cause))
   const filing = openSqliteFiling(folder)
   const store: OpenedSearch = {
     served,

@@ -4,6 +4,7 @@ import { statfsSync } from "node:fs"
 import { join } from "node:path"
 import type { DatabaseSync } from "node:sqlite"
 import { toHex } from "@tallystick/proof"
+import type { Limits } from "../../limits.ts"
 import { conflictIn } from "../conflict.ts"
 import type { Change } from "../store.ts"
 import { errorCode, openForWriting } from "./database.ts"
@@ -15,8 +16,8 @@ export const writerModule = import.meta.filename
 
 export interface WriterOptions {
   readonly folder: string
-  /** Appends are refused, before they begin, when less than this would be left on the disk. */
-  readonly reserveBytes: number
+  /** Appends are refused, before they begin, when less than the reserve would be left on the disk. */
+  readonly limits: Pick<Limits, "diskReserveBytes">
 }
 
 export interface PackedGroup {
@@ -46,13 +47,13 @@ const wholeWalPages = 2000
 
 const options = givenToThread<WriterOptions>(writerModule)
 if (options !== undefined) {
-  const { folder, reserveBytes } = options
+  const { folder, limits } = options
   let writer: Writer | undefined = openWriter(folder)
   let hasFailed = false
   answer<WriterQuestions>(
     {
       append({ packed, groups }) {
-        if (freeBytes(folder) < reserveBytes + packed.byteLength) return { full: true }
+        if (freeBytes(folder) < limits.diskReserveBytes + packed.byteLength) return { full: true }
         try {
           writer ??= openWriter(folder)
           // Whether it can write again is not seen by writing nothing.

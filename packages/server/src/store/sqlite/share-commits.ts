@@ -1,0 +1,58 @@
+// Which groups share a transaction: all that wait, in the order in which they came, so that one fsync answers them all. A workspace has one
+// group here at a time, so whoever was served goes behind those who were not.
+
+import { strict as assert } from "node:assert"
+import type { Limits } from "../../limits.ts"
+import { bytesOf } from "../stored-bytes.ts"
+import type { Group, Journal, Outcome } from "../store.ts"
+
+export type CommitLimits = Pick<Limits, "commitEntriesMax" | "commitBytesMax">
+
+interface Waiting {
+  readonly group: Group
+  readonly resolve: (outcome: Outcome) => void
+  readonly reject: (error: unknown) => void
+}
+
+/** Appends groups one by one by commits of several. A commit that fails is unknown for each of its groups. */
+export function shareCommits(limits: CommitLimits, commit: (groups: readonly Group[]) => Promise<readonly Outcome[]>): Journal["append"] {
+  const waiting: Waiting[] = []
+  let isRunning = false
+
+  return (group) =>
+    new Promise((resolve, reject) => {
+      waiting.push({ group, resolve, reject })
+      if (isRunning) return
+      isRunning = true
+      // Behind all that this turn of the event loop appends: it shares the first commit.
+      process.nextTick(() => void run())
+    })
+
+  async function run(): Promise<void> {
+    while (waiting.length > 0) {
+      const shared = take(waiting, limits)
+      try {
+        const outcomes = await commit(shared.map(({ group }) => group))
+        assert.equal(outcomes.length, shared.length, "a commit answers for each of its groups")
+        for (const [place, outcome] of outcomes.entries()) shared[place]?.resolve(outcome)
+      } catch (error) {
+        for (const { reject } of shared) reject(error)
+      }
+      // Whoever was answered appends again in the next turn, and shares the next commit: larger commits cost less each.
+      await new Promise((resolve) => process.nextTick(() => setImmediate(resolve)))
+    }
+    isRunning = false
+  }
+}
+
+/** From the front, until they are enough for a commit. */
+function take(waiting: Waiting[], { commitEntriesMax, commitBytesMax }: CommitLimits): readonly Waiting[] {
+  let [count, entries, bytes] = [0, 0, 0]
+  for (const { group } of waiting) {
+    count += 1
+    entries += group.entries.length
+    for (const entry of group.entries) bytes += bytesOf(entry)
+    if (entries >= commitEntriesMax || bytes >= commitBytesMax) break
+  }
+  return waiting.splice(0, count)
+}
