@@ -154,14 +154,14 @@ function tellSecrets(store: Store): Store {
 
 /** Every API key is taken for another one. */
 function withKeys(store: Store, taken: (key: ApiKeyDocument) => ApiKeyDocument): Store {
-  const find: Registry["find"] = async (kind, id) => {
-    const found = await store.registry.find(kind, id)
+  const get: Registry["get"] = async (kind, workspace, id) => {
+    const found = await store.registry.get(kind, workspace, id)
     if (found === undefined || kind !== "api-key") return found
     // The kind says that it is a key.
     const key = found as Document<"api-key">
     return { ...key, value: taken(key.value) } as typeof found
   }
-  return { ...store, registry: { ...store.registry, find } }
+  return { ...store, registry: { ...store.registry, get } }
 }
 
 /** A program that works, but for one value that nobody thought of. */

@@ -130,7 +130,7 @@ async function start(
   const seen = createSeen(metrics, log, (checkpoint) => checkpoints.signed(checkpoint))
   const watching = await watch(config, store, keyring, options, seen.see, readOnly)
   const filing = await fileBeside({ data: config.data, limits }, store, reportsOf(metrics, log), options.onFatal)
-  const ledger = ledgerOf(store, keyring, options, limits, reportTo(metrics))
+  const ledger = ledgerOf(store, keyring, options, limits, metrics)
   const source = sourceOf(store, { checkpoints, leaves }, seen, watching)
   const parts = { registry: store.registry, ledger, clock: systemClock, keyring }
   const shared = sharedOf(limits)
@@ -303,15 +303,6 @@ async function watch(
 
 /** What is read only is not followed either: its tree would be signed again from an older state. */
 const notWatching: WatchingBeside = { suspect: () => {}, seal: async () => undefined, close: async () => {} }
-
-function reportTo(metrics: Metrics): SequencerReport {
-  return {
-    commit: metrics.commit,
-    advanced(heads) {
-      for (const { workspace, sequence } of heads) metrics.advanced(workspace, sequence)
-    },
-  }
-}
 
 function metricsOf({ data, limits }: Config, version: string, queued: () => number): Metrics {
   const { diskReserveBytes } = limits

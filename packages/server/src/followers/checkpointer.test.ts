@@ -101,7 +101,6 @@ function acmeOf(): { readonly acme: Document<"workspace">; readonly key: Change 
   const vkey = formatVkey(createVkey(origin, rawPublicKey, "log"))
   const key: Change = {
     kind: "log-key",
-    workspace: "acme",
     id: "1",
     version: 0,
     value: { vkey, wrapped: seal(keyring, "log keys", vkey, seed), createdAt: "" },

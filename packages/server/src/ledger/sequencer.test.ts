@@ -32,10 +32,9 @@ function sealed(workspace: string, name: string): Sealed {
   }
 }
 
-function project(workspace: string, id: string, version: number): Change {
+function project(id: string, version: number): Change {
   return {
     kind: "project",
-    workspace,
     id,
     version,
     value: { name: `version ${version + 1}`, receipts: "private", activityLinks: false, createdAt: "" },
@@ -142,7 +141,7 @@ test("nothing to record is nothing to wait for", async () => {
   const house = openHouse()
   assert.deepEqual(await house.submit("acme", []), [])
   assert.equal(house.commits.length, 0)
-  await assert.rejects(house.submit("acme", [], [project("acme", "p", 0)]), /recorded by an entry/)
+  await assert.rejects(house.submit("acme", [], [project("p", 0)]), /recorded by an entry/)
   assert.equal(await house.journal.head("acme"), undefined)
 })
 
@@ -413,9 +412,9 @@ test("changes commit with their entries, once, whatever it takes to get there", 
   await house.submit("acme", ["k"])
   // Moved, then refused for another's replay, then with a duplicate of its own that waits for the next commit.
   outcomes.push({ kind: "moved" })
-  await Promise.all([house.submit("acme", ["k"]), house.submit("acme", ["p", "p"], [project("acme", "p", 0)])])
+  await Promise.all([house.submit("acme", ["k"]), house.submit("acme", ["p", "p"], [project("p", 0)])])
   assert.equal((await house.registry.get("project", "acme", "p"))?.version, 1)
-  await house.submit("acme", ["q"], [project("acme", "p", 1)])
+  await house.submit("acme", ["q"], [project("p", 1)])
   assert.equal((await house.registry.get("project", "acme", "p"))?.version, 2)
   assert.equal((await expectChain(house.journal, "acme")).size, 3)
 })
@@ -427,10 +426,10 @@ test("of two that change one document at the same moment one is refused, and nob
   const submit = (name: string, changes: readonly Change[] = []) => sequencer.submit(chainOf("acme"), [sealed("acme", name)], changes)
   const sent = await Promise.allSettled([
     submit("a"),
-    submit("b", [project("acme", "p", 0)]),
+    submit("b", [project("p", 0)]),
     submit("c"),
-    submit("d", [project("acme", "p", 0)]),
-    submit("e", [project("acme", "q", 0)]),
+    submit("d", [project("p", 0)]),
+    submit("e", [project("q", 0)]),
   ])
   assert.deepEqual(
     sent.map(({ status }) => status),

@@ -28,8 +28,8 @@ export interface Sequencer {
 
 export interface SequencerReport {
   commit(entries: number, durationMs: number): void
-  /** Chains have grown, each to this head. */
-  advanced(heads: readonly { readonly workspace: string; readonly sequence: number }[]): void
+  /** A chain has grown to this sequence. */
+  advanced(workspace: string, sequence: number): void
 }
 
 /** What a workspace has to record. */
@@ -117,7 +117,7 @@ export function createSequencer(journal: Journal, clock: Clock, limits: Limits, 
         heads.set(group.workspace, links.at(-1) ?? group.from)
         for (const [at, one] of taken.entries()) one.submission.placed[one.place] = { kind: "placed", link: the(links[at]) }
         for (const submission of submissions) submission.changes = []
-        report.advanced([{ workspace: group.workspace, sequence: group.from.sequence + links.length }])
+        report.advanced(group.workspace, group.from.sequence + links.length)
         break
       case "used":
         for (const { place, sequence } of outcome.keys) {

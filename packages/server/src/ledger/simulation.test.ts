@@ -237,7 +237,6 @@ async function count(ledger: Ledger, registry: Registry, workspace: Document<"wo
   const version = (await registry.get("project", workspace.id, "counter"))?.version ?? 0
   const change: Change = {
     kind: "project",
-    workspace: workspace.id,
     id: "counter",
     version,
     value: { name: `${version + 1}`, receipts: "private", activityLinks: false, createdAt: "" },

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import test from "node:test"
 import { cacheRegistry } from "./cached.ts"
-import { entriesAfter, genesisOf, project, write } from "./contract.ts"
+import { apiKey, entriesAfter, genesisOf, project, write } from "./contract.ts"
 import type { PolicyDocument } from "./documents.ts"
 import { expectChain } from "./expect-chain.ts"
 import { openMemory } from "./memory.ts"
@@ -13,22 +13,33 @@ test("a document is read once, and again after it was changed", async () => {
   const cached = cacheRegistry({
     ...served.registry,
     get: (...asked) => (reads++, served.registry.get(...asked)),
-    find: (...asked) => (reads++, served.registry.find(...asked)),
   })
   assert.equal(await cached.get("project", "acme", "p"), undefined)
-  const made = project("acme", "p", 0, "one")
+  const made = project("p", 0, "one")
   await write(served, "acme", ["a"], [made])
-  cached.forget([made])
+  cached.forget("acme", [made])
   for (const _ of [1, 2, 3]) {
     assert.equal((await cached.get("project", "acme", "p"))?.value.name, "one")
-    assert.equal((await cached.find("project", "p"))?.value.name, "one")
   }
-  assert.equal(reads, 3)
-  const changed = project("acme", "p", 1, "two")
+  assert.equal(reads, 2)
+  const changed = project("p", 1, "two")
   await write(served, "acme", ["b"], [changed])
-  cached.forget([changed])
+  cached.forget("acme", [changed])
   assert.equal((await cached.get("project", "acme", "p"))?.value.name, "two")
-  assert.equal((await cached.find("project", "p"))?.value.name, "two")
+  await expectChain(served.journal, "acme")
+})
+
+test("a credential's workspace is asked for once it is there, and then remembered: it never changes", async () => {
+  const { served } = openMemory()
+  let reads = 0
+  const cached = cacheRegistry({
+    ...served.registry,
+    workspaceOf: (...asked) => (reads++, served.registry.workspaceOf(...asked)),
+  })
+  for (const _ of [1, 2]) assert.equal(await cached.workspaceOf("api-key", "k"), undefined)
+  await write(served, "acme", ["a"], [apiKey("k", 0)])
+  for (const _ of [1, 2]) assert.equal(await cached.workspaceOf("api-key", "k"), "acme")
+  assert.equal(reads, 3)
   await expectChain(served.journal, "acme")
 })
 
@@ -40,7 +51,7 @@ test("what is remembered is bounded by what it takes in memory, not by how many 
     let reads = 0
     const cached = cacheRegistry({ ...served.registry, get: (...asked) => (reads++, served.registry.get(...asked)) })
     const policies = Array.from({ length: 16 }, (_, at) => policy(`core:${at}`, many))
-    await write(served, "acme", ["a"], [project("acme", "p", 0, "small"), ...policies])
+    await write(served, "acme", ["a"], [project("p", 0, "small"), ...policies])
     const readsOf = async (kind: "policy" | "project", id: string) => {
       const before = reads
       assert.ok(await cached.get(kind, "acme", id))
@@ -59,7 +70,7 @@ test("what is remembered is bounded by what it takes in memory, not by how many 
 test("an answer that was asked for before a change is not remembered after it", async () => {
   const { served } = openMemory()
   const { entries } = entriesAfter("acme", genesisOf("acme"), ["a"])
-  const made = project("acme", "p", 0, "one")
+  const made = project("p", 0, "one")
   await served.journal.append({ workspace: "acme", from: genesisOf("acme"), entries, changes: [made] })
   let answerLate = () => {}
   const late = new Promise<void>((resolve) => (answerLate = resolve))
@@ -72,9 +83,9 @@ test("an answer that was asked for before a change is not remembered after it", 
     },
   })
   const asking = cached.get("project", "acme", "p")
-  const changed = project("acme", "p", 1, "two")
+  const changed = project("p", 1, "two")
   await write(served, "acme", ["b"], [changed])
-  cached.forget([changed])
+  cached.forget("acme", [changed])
   answerLate()
   assert.equal((await asking)?.value.name, "one", "it was so when it was asked")
   assert.equal((await cached.get("project", "acme", "p"))?.value.name, "two")
@@ -85,5 +96,5 @@ function policy(id: string, many: readonly unknown[]): Change {
   // Of a policy's sections the registry knows no more than that they are JSON.
   const sections = [{ many }] as unknown as PolicyDocument["sections"]
   const value = { policyId: id, projectId: "core", version: 1, publishedAt: "2026-01-01T00:00:00Z", sectionHash: "", sections }
-  return { kind: "policy", workspace: "acme", id, version: 0, value }
+  return { kind: "policy", id, version: 0, value }
 }

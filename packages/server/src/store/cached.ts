@@ -8,12 +8,14 @@ const bytesMax = 64 * 1024 * 1024
 
 export interface CachedRegistry extends Registry {
   /** These changes are on the disk: what was known of their documents is not true any more. */
-  forget(changes: readonly Change[]): void
+  forget(workspace: string, changes: readonly Change[]): void
 }
+
+type Answer = Document | string | undefined
 
 interface Known {
   /** A promise, so that an answer from here costs no object. */
-  readonly asked: Promise<Document | undefined>
+  readonly asked: Promise<Answer>
   bytes: number
 }
 
@@ -25,17 +27,17 @@ export function cacheRegistry(registry: Registry): CachedRegistry {
     bytes -= known.get(name)?.bytes ?? 0
     known.delete(name)
   }
-  const remember = (name: string, read: () => Promise<Document | undefined>): Promise<Document | undefined> => {
+  const remember = (name: string, read: () => Promise<Answer>): Promise<Answer> => {
     const seen = known.get(name)
     if (seen !== undefined) return seen.asked
     const one: Known = { asked: read(), bytes: 0 }
     known.set(name, one)
-    const weigh = (document: Document | undefined): void => {
+    const weigh = (answer: Answer): void => {
       // It was changed, or everything was forgotten, since it was asked for.
       if (known.get(name) !== one) return
       // What is not there, or could not be read, is asked for again.
-      if (document === undefined) return forget(name)
-      one.bytes = documentBytes + bytesOf(document.value)
+      if (answer === undefined) return forget(name)
+      one.bytes = answerBytes + bytesOf(typeof answer === "string" ? answer : answer.value)
       bytes += one.bytes
       if (bytes <= bytesMax) return
       known.clear()
@@ -49,23 +51,22 @@ export function cacheRegistry(registry: Registry): CachedRegistry {
     // A document's kind is the one that was asked for, so its value has that kind's type.
     get: <K extends DocumentKind>(kind: K, workspace: string, id: string) =>
       remember(nameOf(kind, workspace, id), () => registry.get(kind, workspace, id)) as Promise<Document<K> | undefined>,
-    find: <K extends DocumentKind>(kind: K, id: string) =>
-      remember(nameOf(kind, "", id), () => registry.find(kind, id)) as Promise<Document<K> | undefined>,
+    // This one is a workspace's id.
+    workspaceOf: (kind, id) => remember(`${kind}/${id}`, () => registry.workspaceOf(kind, id)) as Promise<string | undefined>,
     list: (kind, workspace, before, limit) => registry.list(kind, workspace, before, limit),
     count: (kind, workspace) => registry.count(kind, workspace),
-    forget(made) {
-      for (const { kind, workspace, id } of made) for (const where of [workspace, ""]) forget(nameOf(kind, where, id))
+    forget(workspace, changes) {
+      for (const { kind, id } of changes) forget(nameOf(kind, workspace, id))
     },
   }
 }
 
-/** A credential is looked up by its id alone: its workspace is not known yet. */
 function nameOf(kind: DocumentKind, workspace: string, id: string): string {
   return `${kind}/${workspace}/${id}`
 }
 
-/** What a document takes beside its value. */
-const documentBytes = 512
+/** What an answer takes beside its value. */
+const answerBytes = 512
 
 /** About what a value takes in memory, rather more: of tiny parts that is twenty times its text. */
 function bytesOf(value: unknown): number {

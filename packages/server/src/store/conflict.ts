@@ -7,7 +7,7 @@ export function conflictIn(changes: readonly Change[], versionOf: (change: Chang
   if (changes.length === 0) return -1
   const versions = new Map<string, number>()
   return changes.findIndex((change) => {
-    const key = `${change.kind}/${change.workspace}/${change.id}`
+    const key = `${change.kind}/${change.id}`
     if (change.version !== (versions.get(key) ?? versionOf(change))) return true
     versions.set(key, change.value === null ? 0 : change.version + 1)
     return false

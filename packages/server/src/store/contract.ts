@@ -88,7 +88,7 @@ function workspaceNamed(id: string): Change {
   const settings = { policyVisibility: "private", projects: "open", transparency: "private", hotDays: 90 } as const
   const more = { requirePublishedPolicy: false, personalKeys: [], laneRules: [], name: id, createdAt: "2026-01-01T00:00:00.000Z" }
   const value = { ...settings, ...more, genesis: "", ledgerId: "", origin: `test/${id}` }
-  return { kind: "workspace", workspace: id, id, version: 0, value }
+  return { kind: "workspace", id, version: 0, value }
 }
 
 /** Asks which of these keys were used, without writing: a group that has a used key is refused as a whole. */
@@ -104,14 +104,14 @@ export async function usedOf(
   return keys.toSorted((a, b) => a.place - b.place).map(({ place, sequence }) => [names[place] ?? "", sequence])
 }
 
-export function project(workspace: string, id: string, version: number, name: string | null): Change {
+export function project(id: string, version: number, name: string | null): Change {
   const value: ProjectDocument = { name: name ?? "", receipts: "private", activityLinks: false, createdAt: "2026-01-01T00:00:00.000Z" }
-  return { kind: "project", workspace, id, version, value: name === null ? null : value }
+  return { kind: "project", id, version, value: name === null ? null : value }
 }
 
-function apiKey(workspace: string, id: string, version: number): Change {
+export function apiKey(id: string, version: number): Change {
   const value: ApiKeyDocument = { name: id, scopes: ["read"], mac: "00", createdAt: "2026-01-01T00:00:00.000Z", createdBy: "instance" }
-  return { kind: "api-key", workspace, id, version, value }
+  return { kind: "api-key", id, version, value }
 }
 
 function digest(text: string): Buffer {
@@ -184,14 +184,14 @@ function journalStories(story: Story): void {
 
   story("of several groups that are appended at once each is kept whole or not at all", async ({ served, watched }) => {
     for (const workspace of ["moved", "used", "conflict"])
-      await write(served, workspace, [`${workspace} first`], [project(workspace, "p", 0, "first")])
+      await write(served, workspace, [`${workspace} first`], [project("p", 0, "first")])
     const group = async (workspace: string, names: readonly string[], version: number) => {
       const from = (await served.journal.head(workspace)) ?? genesisOf(workspace)
       return {
         workspace,
         from,
         entries: entriesAfter(workspace, from, names).entries,
-        changes: [project(workspace, "p", version, "second")],
+        changes: [project("p", version, "second")],
       }
     }
     const stale = { ...(await group("moved", ["m"], 1)), from: genesisOf("moved") }
@@ -273,48 +273,57 @@ function registryStories(story: Story): void {
     const registries = [served.registry, watched.registry]
     for (const registry of registries) {
       assert.equal(await registry.get("project", "acme", "p"), undefined)
-      assert.equal(await registry.find("project", "p"), undefined)
     }
-    await write(served, "acme", ["a"], [project("acme", "p", 0, "one")])
+    await write(served, "acme", ["a"], [project("p", 0, "one")])
     for (const registry of registries) {
       const found = await registry.get("project", "acme", "p")
       assert.deepEqual([found?.kind, found?.workspace, found?.id, found?.version, found?.value.name], ["project", "acme", "p", 1, "one"])
-      assert.deepEqual(await registry.find("project", "p"), found)
       assert.equal(await registry.get("project", "other", "p"), undefined)
       assert.equal(await registry.get("workspace", "acme", "p"), undefined)
     }
     const serial = (await served.registry.get("project", "acme", "p"))?.serial
-    await write(served, "acme", ["b"], [project("acme", "p", 1, "two")])
+    await write(served, "acme", ["b"], [project("p", 1, "two")])
     for (const registry of registries) {
       const found = await registry.get("project", "acme", "p")
       assert.deepEqual([found?.version, found?.value.name, found?.serial], [2, "two", serial])
-      assert.equal((await registry.find("project", "p"))?.version, 2)
     }
     for (const version of [0, 1, 3])
-      assert.deepEqual(await change(served, "acme", [project("acme", "p", version, "lost")]), { kind: "conflict", place: 0 })
+      assert.deepEqual(await change(served, "acme", [project("p", version, "lost")]), { kind: "conflict", place: 0 })
 
-    await write(served, "acme", ["c"], [project("acme", "p", 2, null)])
+    await write(served, "acme", ["c"], [project("p", 2, null)])
     for (const registry of registries) {
       assert.equal(await registry.get("project", "acme", "p"), undefined)
-      assert.equal(await registry.find("project", "p"), undefined)
     }
-    assert.deepEqual(await change(served, "acme", [project("acme", "p", 2, "lost")]), { kind: "conflict", place: 0 })
-    await write(served, "acme", ["d"], [project("acme", "p", 0, "anew")])
+    assert.deepEqual(await change(served, "acme", [project("p", 2, "lost")]), { kind: "conflict", place: 0 })
+    await write(served, "acme", ["d"], [project("p", 0, "anew")])
     const anew = await served.registry.get("project", "acme", "p")
     assert.deepEqual([anew?.version, (anew?.serial ?? 0) > (serial ?? 0)], [1, true])
     assert.equal((await expectChain(served.journal, "acme")).size, 4)
   })
 
+  story("a credential's id alone says which workspace it is of", async (store) => {
+    await write(store.served, "acme", ["a"], [apiKey("k1", 0), project("k3", 0, "no credential")])
+    await write(store.served, "other", ["a"], [apiKey("k2", 0)])
+    const again = (await store.reopen?.()) ?? store
+    for (const { registry } of [again.served, again.watched]) {
+      const found = ["k1", "k2", "k3"].map((id) => registry.workspaceOf("api-key", id))
+      assert.deepEqual(await Promise.all(found), ["acme", "other", undefined])
+      assert.equal(await registry.workspaceOf("token", "k1"), undefined)
+    }
+    for (const workspace of ["acme", "other"]) await expectChain(again.served.journal, workspace)
+    return again
+  })
+
   story("of two changes of one document in a group the second is a conflict, and neither is made", async ({ served }) => {
-    const made = [project("acme", "q", 0, "q"), project("acme", "p", 0, "mine"), project("acme", "p", 0, "yours")]
+    const made = [project("q", 0, "q"), project("p", 0, "mine"), project("p", 0, "yours")]
     assert.deepEqual(await change(served, "acme", made), { kind: "conflict", place: 2 })
     assert.equal(await served.registry.get("project", "acme", "p"), undefined)
     assert.equal(await served.registry.get("project", "acme", "q"), undefined)
     await write(served, "acme", ["a"], made.slice(0, 2))
-    const twice = [project("acme", "p", 1, "second"), project("acme", "p", 1, "also second")]
+    const twice = [project("p", 1, "second"), project("p", 1, "also second")]
     assert.deepEqual(await change(served, "acme", twice), { kind: "conflict", place: 1 })
     // One that builds on the other is none.
-    await write(served, "acme", ["b"], [project("acme", "p", 1, "second"), project("acme", "p", 2, "third"), project("acme", "q", 1, null)])
+    await write(served, "acme", ["b"], [project("p", 1, "second"), project("p", 2, "third"), project("q", 1, null)])
     const found = await served.registry.get("project", "acme", "p")
     assert.deepEqual([found?.version, found?.value.name], [3, "third"])
     assert.equal(await served.registry.get("project", "acme", "q"), undefined)
@@ -325,7 +334,7 @@ function registryStories(story: Story): void {
     const sequences = Array.from({ length: 10_000 }, (_, at) => at + 1)
     const about = { title: "T", createdAt: "2026-01-01T00:00:00.000Z", projectIds: ["p"], checkpoint: "signed", packHash: "00" }
     const value = { ...about, sequences, policies: [{ projectId: "p", version: 1 }] }
-    await write(served, "acme", ["a"], [{ kind: "pack", workspace: "acme", id: "pack_1", version: 0, value }])
+    await write(served, "acme", ["a"], [{ kind: "pack", id: "pack_1", version: 0, value }])
     for (const workspace of ["acme", undefined]) {
       const [listed] = await served.registry.list("pack", workspace, Number.MAX_SAFE_INTEGER, 10)
       assert.deepEqual(listed?.value, { ...about, receiptCount: sequences.length })
@@ -337,9 +346,9 @@ function registryStories(story: Story): void {
   story("lists go back in the order of creation, page by page", async (store) => {
     for (let count = 1; count <= 7; count++) {
       const workspace = count % 3 === 0 ? "other" : "acme"
-      await write(store.served, workspace, [`${count}`], [project(workspace, `p${count}`, 0, "p"), apiKey(workspace, `k${count}`, 0)])
+      await write(store.served, workspace, [`${count}`], [project(`p${count}`, 0, "p"), apiKey(`k${count}`, 0)])
     }
-    await write(store.served, "acme", ["change"], [project("acme", "p2", 1, "changed"), project("acme", "p4", 1, null)])
+    await write(store.served, "acme", ["change"], [project("p2", 1, "changed"), project("p4", 1, null)])
     const pages = async ({ served: { registry } }: OpenedStore, workspace: string | undefined) => {
       const ids: string[] = []
       for (let before = Number.MAX_SAFE_INTEGER; ;) {

@@ -18,6 +18,8 @@ export interface Documents {
 }
 
 export type DocumentKind = keyof Documents
+/** What a request may name without a workspace. */
+export type CredentialDocumentKind = "api-key" | "token" | "setup"
 
 export type Lane = "security" | "data" | "policy" | "operations"
 export type Scope = "write" | "read" | "admin"

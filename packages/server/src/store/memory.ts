@@ -78,7 +78,7 @@ export function openMemory(): MemoryStore {
       return sequence === undefined ? [] : [{ place, sequence }]
     })
     if (keys.length > 0) return { kind: "used", keys }
-    const conflict = conflictIn(changes, (change) => documents.get(keyOf(change))?.version ?? 0)
+    const conflict = conflictIn(changes, ({ kind, id }) => documents.get(keyOf(kind, workspace, id))?.version ?? 0)
     if (conflict >= 0) return { kind: "conflict", place: conflict }
     const head = headOf(chain)
     if (head === undefined ? from.sequence !== 0 : head.sequence !== from.sequence || !equalBytes(head.hash, from.hash))
@@ -88,23 +88,22 @@ export function openMemory(): MemoryStore {
       chain.byReceipt.set(entry.receipt, sequence)
       if (entry.idem !== undefined) chain.byKey.set(entry.idem, sequence)
     }
-    for (const change of changes) apply(change)
+    for (const change of changes) apply(workspace, change)
     growth.report(workspace)
     return { kind: "done" }
   }
 
-  function apply(change: Change): void {
-    const { kind, workspace, id, value } = change
-    const before = documents.get(keyOf(change))
-    if (value === null) documents.delete(keyOf(change))
-    else
-      documents.set(keyOf(change), { kind, workspace, id, value, version: (before?.version ?? 0) + 1, serial: before?.serial ?? ++serial })
+  function apply(workspace: string, { kind, id, value }: Change): void {
+    const key = keyOf(kind, workspace, id)
+    const before = documents.get(key)
+    if (value === null) documents.delete(key)
+    else documents.set(key, { kind, workspace, id, value, version: (before?.version ?? 0) + 1, serial: before?.serial ?? ++serial })
   }
 
   const registry: Store["registry"] = {
     // A document's kind is the one that was asked for, so its value has that kind's type.
-    get: async (kind, workspace, id) => documents.get(keyOf({ kind, workspace, id })) as never,
-    find: async (kind, id) => [...documents.values()].find((document) => document.kind === kind && document.id === id) as never,
+    get: async (kind, workspace, id) => documents.get(keyOf(kind, workspace, id)) as never,
+    workspaceOf: async (kind, id) => documents.values().find((one) => one.kind === kind && one.id === id)?.workspace,
     list: async (kind, workspace, before, limit) =>
       [...documents.values()]
         .filter(
@@ -187,7 +186,7 @@ function headOf({ entries }: Chain): Head | undefined {
   return { sequence: last.sequence, hash: eventHash(last.record, sha256), timeMs: parseRecord(last.record)?.timeMs ?? 0 }
 }
 
-function keyOf({ kind, workspace, id }: { kind: DocumentKind; workspace: string; id: string }): string {
+function keyOf(kind: DocumentKind, workspace: string, id: string): string {
   return `${kind}/${workspace}/${id}`
 }
 

@@ -8,7 +8,7 @@
 // There is one writer for each: the program that serves appends to the journal, the one that watches writes the index, the one that
 // files writes the search.
 
-import type { DocumentKind, Documents, ListedPack } from "./documents.ts"
+import type { CredentialDocumentKind, DocumentKind, Documents, ListedPack } from "./documents.ts"
 import type { Log } from "./epochs.ts"
 import type { Finder, Search } from "./search.ts"
 import type { SignedTree } from "./tree-reads.ts"
@@ -171,11 +171,10 @@ export interface Listed<K extends DocumentKind = DocumentKind> extends Omit<Docu
   readonly value: K extends "pack" ? ListedPack : Documents[K]
 }
 
-/** Puts a document, or removes it (`value` null), if it is still at `version`; 0 means that it must not exist. */
+/** Puts a document of the group's workspace, or removes it (`value` null), if it is still at `version`; 0 means that it must not exist. */
 export type Change = {
   readonly [K in DocumentKind]: {
     readonly kind: K
-    readonly workspace: string
     readonly id: string
     readonly version: number
     readonly value: Documents[K] | null
@@ -184,8 +183,8 @@ export type Change = {
 
 export interface Registry {
   get<K extends DocumentKind>(kind: K, workspace: string, id: string): Promise<Document<K> | undefined>
-  /** A document whose workspace is not known yet: a credential is looked up by its id alone. */
-  find<K extends DocumentKind>(kind: K, id: string): Promise<Document<K> | undefined>
+  /** Which workspace a credential is of: all else is looked up by workspace and id. It never changes. */
+  workspaceOf(kind: CredentialDocumentKind, id: string): Promise<string | undefined>
   /**
    * Newest first, those with a serial below `before`: up to `limit`, fewer where they are large, none only where the list ends. Without a
    * workspace: those of all.

@@ -71,7 +71,7 @@ async function openHouse(data = join(mkdtempSync(join(tmpdir(), "tallystick-")),
     report: { commit: () => {}, advanced: () => {} },
   })
   const isNew = (await store.journal.head("acme")) === undefined
-  if (isNew) await ledger.record(workspace, [said(0)], [{ kind: "workspace", workspace: "acme", id: "acme", version: 0, value: document }])
+  if (isNew) await ledger.record(workspace, [said(0)], [{ kind: "workspace", id: "acme", version: 0, value: document }])
   let closed: Promise<void> | undefined
   const close = () => (closed ??= store.close())
   const target = join(folder, "copy")

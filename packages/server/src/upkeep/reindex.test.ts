@@ -54,7 +54,7 @@ async function openServing(folder = mkdtempSync(join(tmpdir(), "tallystick-"))):
     report: { commit: () => {}, advanced: () => {} },
   })
   const isNew = (await store.journal.head("acme")) === undefined
-  if (isNew) await ledger.record(workspace, [said(0)], [{ kind: "workspace", workspace: "acme", id: "acme", version: 0, value: document }])
+  if (isNew) await ledger.record(workspace, [said(0)], [{ kind: "workspace", id: "acme", version: 0, value: document }])
   return {
     folder,
     store,

@@ -38,7 +38,7 @@ function openHouse(changes: Partial<Limits> = {}) {
     async append(group) {
       if (broken.appends > 0 && --broken.appends === 0) throw new Error("the disk is gone for a moment")
       const outcome = await served.journal.append(group)
-      if (outcome.kind === "done") registry.forget(group.changes ?? [])
+      if (outcome.kind === "done") registry.forget(group.workspace, group.changes ?? [])
       return outcome
     },
   }
@@ -304,7 +304,7 @@ test("an account of an older version signs in as before, is bound then, and stan
   const id = memberIds(keyring.memberIds)("bob@example.com", "instance")
   const kept = `$argon2id$v=19$m=32768,t=2,p=1$${salt}$${tag}`
   const about = { email: "bob@example.com", createdAt: "2026-01-01T00:00:00.000Z" }
-  const change = { workspace: "instance", id, version: 0 } as const
+  const change = { id, version: 0 } as const
   await house.record("instance", [
     { ...change, kind: "member", value: { ...about, password: kept, workspaces: ["instance"], sessions: [] } },
     { ...change, kind: "membership", value: { ...about, role: "viewer", createdBy: "instance", joinedAt: about.createdAt } },
@@ -339,10 +339,10 @@ test("of many accounts with one password a sign-in opens as many as a request ca
   const realms = Array.from({ length: accountsAtOnceMax + 1 }, (_, at) => ({ workspace: `realm-${at}`, id: idOf(email, `realm-${at}`) }))
   for (const { workspace, id } of realms) {
     const value = { ...about, password: stretched.keep(id), login: stretched.login, workspaces: [workspace], sessions: [] }
-    await house.record("instance", [
-      { kind: "member", workspace: "instance", id, version: 0, value },
-      { kind: "membership", workspace, id, version: 0, value: { ...about, role: "viewer", createdBy: "x", joinedAt: about.createdAt } },
-    ])
+    await house.workspaces.create(instance, { id: workspace })
+    await house.record("instance", [{ kind: "member", id, version: 0, value }])
+    const membership = { ...about, role: "viewer", createdBy: "x", joinedAt: about.createdAt } as const
+    await house.record(workspace, [{ kind: "membership", id, version: 0, value: membership }])
   }
   const { members } = await house.openAccounts().signIn(email, password)
   assert.deepEqual(

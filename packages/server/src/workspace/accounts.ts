@@ -185,6 +185,6 @@ export function createAccounts({ keyring, ...parts }: AccountParts): Accounts {
   }
 }
 
-function put({ workspace, id, version }: Document<"member">, value: MemberDocument | null): Change {
-  return { kind: "member", workspace, id, version, value }
+function put({ id, version }: Document<"member">, value: MemberDocument | null): Change {
+  return { kind: "member", id, version, value }
 }

@@ -43,7 +43,7 @@ export function createJoining({ registry, ledger, clock, workspaces, idOf, get }
         const at = isoTime(nowMs)
         const value = { email, ...(name === undefined ? {} : { name }), role, createdAt: at, createdBy: nameOf(by), joinedAt: at }
         const said = actSaid(by, "security.member.add", targetOf(id, value), { role }, nowMs)
-        return { said: [said], changes: [{ kind: "membership", workspace: workspace.id, id, version: 0, value }] }
+        return { said: [said], changes: [{ kind: "membership", id, version: 0, value }] }
       })
     },
   }

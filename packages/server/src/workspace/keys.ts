@@ -10,7 +10,7 @@ import type { Document, Registry } from "../store/store.ts"
 import { actSaid, nameOf, recordPlanned, type Act } from "./acts.ts"
 import type { Principal } from "./allow.ts"
 import { commitmentTo, createMacs, formatCredential, makeCredential } from "./credential.ts"
-import type { Recognise } from "./credentials.ts"
+import { keptCredential, type Recognise } from "./credentials.ts"
 
 export interface KeyRequest {
   readonly name: string
@@ -43,7 +43,7 @@ export function createKeys({ registry, ledger, clock, keyring }: KeyParts): Keys
 
   return {
     async recognise(id, text) {
-      const found = await registry.find("api-key", id)
+      const found = await keptCredential(registry, "api-key", id)
       return found !== undefined && macs.fits(text, found.value.mac) ? principalOf(found) : undefined
     },
 
@@ -60,7 +60,7 @@ export function createKeys({ registry, ledger, clock, keyring }: KeyParts): Keys
       const value: ApiKeyDocument = { name, ...bounds, mac: macs.of(key), createdAt: isoTime(nowMs), createdBy: nameOf(by) }
       const recorded = { ...bounds, commitment: commitmentTo(value.mac) }
       const said = actSaid(by, "security.key.create", { id: credential.id, type: "api_key", name }, recorded, nowMs)
-      await ledger.record(workspace, [said], [{ kind: "api-key", workspace: workspace.id, id: credential.id, version: 0, value }])
+      await ledger.record(workspace, [said], [{ kind: "api-key", id: credential.id, version: 0, value }])
       const document = await registry.get("api-key", workspace.id, credential.id)
       if (document === undefined) throw new Error("a key that was just recorded is not there")
       return { key, document }
@@ -86,8 +86,8 @@ export function createKeys({ registry, ledger, clock, keyring }: KeyParts): Keys
   }
 }
 
-export function revocationOf(by: Principal, { workspace, id, version, value: before }: Document<"api-key">, nowMs: number): Act {
+export function revocationOf(by: Principal, { id, version, value: before }: Document<"api-key">, nowMs: number): Act {
   const said = actSaid(by, "security.key.revoke", { id, type: "api_key", name: before.name }, {}, nowMs)
   const value = { ...before, revokedAt: isoTime(nowMs) }
-  return { said: [said], changes: [{ kind: "api-key", workspace, id, version, value }] }
+  return { said: [said], changes: [{ kind: "api-key", id, version, value }] }
 }

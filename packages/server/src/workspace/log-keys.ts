@@ -53,7 +53,7 @@ export function createLogKeys(parts: LogKeyParts): LogKeys {
         if (current === undefined || head === undefined) throw new Error(`workspace ${id} has no key that another could follow`)
         if (older.length > 0) await signedFor(parts, workspace, await announcedAt(workspace, current))
         const nowMs = clock.now()
-        const made = { workspace: id, origin: value.origin, createdAt: isoTime(nowMs), announcedAfter: head.sequence }
+        const made = { origin: value.origin, createdAt: isoTime(nowMs), announcedAfter: head.sequence }
         const { vkey, change: fresh } = makeLogKey(keyring, ledger.random, made)
         const overlapUntil = isoTime(nowMs + limits.keyOverlapMs)
         const leaving: Change = { ...current, value: { ...current.value, overlapUntil } }
@@ -85,7 +85,6 @@ export function createLogKeys(parts: LogKeyParts): LogKeys {
 type LogKeyChange = Extract<Change, { readonly kind: "log-key" }>
 
 interface Made {
-  readonly workspace: string
   readonly origin: string
   readonly createdAt: string
   readonly announcedAfter?: number
@@ -95,12 +94,12 @@ interface Made {
 export function makeLogKey(
   keyring: Keyring,
   random: Random,
-  { workspace, origin, ...times }: Made,
+  { origin, ...times }: Made,
 ): { readonly vkey: string; readonly change: LogKeyChange } {
   const seed = new Uint8Array(32)
   random(seed)
   const key = createVkey(origin, ed25519PublicKey(seed), "log", sha256)
   const vkey = formatVkey(key)
   const value = { vkey, wrapped: seal(keyring, "log keys", vkey, seed), ...times }
-  return { vkey, change: { kind: "log-key", workspace, id: toHex(key.keyId), version: 0, value } }
+  return { vkey, change: { kind: "log-key", id: toHex(key.keyId), version: 0, value } }
 }

@@ -74,7 +74,7 @@ export function createMembers({ registry, ledger, clock, keyring, limits }: Memb
         const named = name === undefined ? {} : { name }
         const value = { email, ...named, role, createdAt: isoTime(nowMs), createdBy: nameOf(by), setupId: setup.id }
         const said = actSaid(by, "security.member.invite", targetOf(id, value), { role, ...setup.recorded }, nowMs)
-        return { said: [said], changes: [{ kind: "membership", workspace: workspace.id, id, version: 0, value }, setup.change], ...setup }
+        return { said: [said], changes: [{ kind: "membership", id, version: 0, value }, setup.change], ...setup }
       })
       return { token, document: await get(workspace.id, id) }
     },
@@ -148,7 +148,7 @@ export async function removalActOf(registry: Registry, by: Principal, before: Do
 
 async function setupRemoval(registry: Registry, { workspace, value: { setupId } }: Document<"membership">): Promise<readonly Change[]> {
   const setup = setupId === undefined ? undefined : await registry.get("setup", workspace, setupId)
-  return setup === undefined ? [] : [{ kind: "setup", workspace, id: setup.id, version: setup.version, value: null }]
+  return setup === undefined ? [] : [{ kind: "setup", id: setup.id, version: setup.version, value: null }]
 }
 
 /** An account belongs to whoever makes it: an admin of the instance, or of one workspace, whom no other needs to trust. */
@@ -166,8 +166,8 @@ function isAdmin({ value: { role, joinedAt } }: Document<"membership">): boolean
   return role === "admin" && joinedAt !== undefined
 }
 
-function put({ workspace, id, version }: Document<"membership">, value: MembershipDocument | null): Change {
-  return { kind: "membership", workspace, id, version, value }
+function put({ id, version }: Document<"membership">, value: MembershipDocument | null): Change {
+  return { kind: "membership", id, version, value }
 }
 
 /** A member as an entry's target: the e-mail is sealed there, a name would not be. */
@@ -238,5 +238,5 @@ export function makeSetup(
   const bound = { memberId, purpose, expiresAt }
   const value = { ...bound, mac: macOf(token, boundOf(workspace, bound)) }
   const recorded = { setupId: credential.id, expiresAt, commitment: commitmentTo(value.mac) }
-  return { id: credential.id, token, expiresAt, recorded, change: { kind: "setup", workspace, id: credential.id, version: 0, value } }
+  return { id: credential.id, token, expiresAt, recorded, change: { kind: "setup", id: credential.id, version: 0, value } }
 }

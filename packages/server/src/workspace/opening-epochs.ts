@@ -66,7 +66,7 @@ export async function openEpoch(
   const { origin } = genesis
   const former = [...(before.former ?? []), ended]
   const value = { ...before, genesis: text, ledgerId: toHex(ledgerId(text, sha256)), origin, former }
-  const { change, vkey } = makeLogKey(keyring, ledger.random, { workspace: id, origin, createdAt })
+  const { change, vkey } = makeLogKey(keyring, ledger.random, { origin, createdAt })
   const said = actSaid(
     { kind: "instance" },
     "ledger.epoch.open",

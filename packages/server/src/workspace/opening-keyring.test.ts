@@ -33,7 +33,7 @@ function registryOf(sealedBy: Keyring, kept?: { readonly keyring: Keyring; reado
   return {
     // Documents of the kinds that are asked for here.
     get: async () => (change === undefined ? undefined : { ...change, version: 1, serial: 2 }) as never,
-    find: async () => undefined,
+    workspaceOf: async () => undefined,
     list: async () => [{ ...logKey, value } satisfies Document<"log-key">] as never,
     count: async () => 0,
   }

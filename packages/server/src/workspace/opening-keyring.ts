@@ -79,7 +79,7 @@ export function keyringChange(keyring: Keyring, replaced: Document<"keyring"> | 
   const sealed = seal(keyring, "keyring", nameOf(generation), utf8(JSON.stringify(kept)))
   const value = { generation, sealed, ...(endedAt === undefined ? {} : { endedAt }) }
   return {
-    change: { kind: "keyring", workspace: instanceWorkspace, id, version: replaced?.version ?? 0, value },
+    change: { kind: "keyring", id, version: replaced?.version ?? 0, value },
     recorded: { generation, commitment: commitmentTo(sealed) },
   }
 }

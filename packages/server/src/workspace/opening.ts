@@ -58,7 +58,7 @@ export function createOpen({ registry, ledger, clock, macOf, workspaces, limits 
       const recorded = { memberIds, expiresAt: about.expiresAt, commitment: commitmentTo(session.mac) }
       const target = { id: credential.id, type: "session" }
       const created = plans.slice(0, 1).map(({ by }) => actSaid(by, "security.session.create", target, recorded, nowMs))
-      const opened = { kind: "session", workspace: instanceWorkspace, id: credential.id, version: 0, value: session } as const
+      const opened = { kind: "session", id: credential.id, version: 0, value: session } as const
       const changes = [...plans.flatMap((plan) => plan.changes), opened, ...removed.values()]
       return { token, said: [...plans.flatMap(({ said }) => said), ...created], changes }
     })
@@ -73,7 +73,7 @@ export function createOpen({ registry, ledger, clock, macOf, workspaces, limits 
     const { value, said, changes } = await prepare(before)
     const { kept, removed } = await pruned(value.sessions, nowMs)
     const account = { ...value, sessions: [...kept, session] }
-    const change: Change = { kind: "member", workspace: instanceWorkspace, id, version: before?.version ?? 0, value: account }
+    const change: Change = { kind: "member", id, version: before?.version ?? 0, value: account }
     return { by: asMember(id, value), said, changes: [change, ...changes], removed }
   }
 
@@ -109,8 +109,8 @@ export async function resetRemoval(registry: Registry, { value: { resetId } }: D
   return setup === undefined ? [] : [removalOf(setup)]
 }
 
-export function removalOf({ kind, workspace, id, version }: Document<"session" | "setup">): Change {
-  return { kind, workspace, id, version, value: null }
+export function removalOf({ kind, id, version }: Document<"session" | "setup">): Change {
+  return { kind, id, version, value: null }
 }
 
 /** Whoever sets up or signs in acts as the member that this makes them. */

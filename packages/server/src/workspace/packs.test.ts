@@ -114,7 +114,7 @@ async function openHouse(count: number, bend: Bend = {}) {
       const { packHash } = manifestOf(await measure(files, limits.packBytesMax))
       const said = { packId: id, title: value.title, receiptCount: value.sequences.length, packHash }
       const act = actSaid(by, "evidence.pack.create", { id, type: "evidence_pack" }, said, clock.now())
-      await ledger.record(acme, [act], [{ kind: "pack", workspace: "acme", id, version: 0, value: { ...value, packHash } }])
+      await ledger.record(acme, [act], [{ kind: "pack", id, version: 0, value: { ...value, packHash } }])
       return (await registry.get("pack", "acme", id)) ?? assert.fail()
     },
     download: async (pack: Document<"pack">) => bytesOf(await packs.download(by, acme, pack, "zip")),

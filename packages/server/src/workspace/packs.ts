@@ -91,11 +91,7 @@ export function createPacks(parts: PackParts): Packs {
         const metadata = { receiptCount: sequences.length, packHash, projects, form: packForm }
         const said = packSaid(by, packAction, packId, title, metadata, nowMs)
         const value: PackDocument = { ...surveyed, packHash }
-        const [recorded] = await ledger.record(
-          workspace,
-          [said],
-          [{ kind: "pack", workspace: workspace.id, id: packId, version: 0, value }],
-        )
+        const [recorded] = await ledger.record(workspace, [said], [{ kind: "pack", id: packId, version: 0, value }])
         if (recorded?.kind !== "recorded") throw new Error("what has no key is recorded")
         const made = await packOf(parts, workspace.id, packId)
         // The pack is recorded, whatever happens now: a refusal would say that it is not. What is missing is made up for by the first download.
@@ -183,7 +179,7 @@ async function sealPack(
     const { id, version, value } = pack
     if (value.seal !== undefined) return pack
     const said = packSaid(by, "evidence.pack.seal", id, value.title, { packHash: value.packHash, sequence }, clock.now())
-    const change = { kind: "pack", workspace: workspace.id, id, version, value: { ...value, seal: { sequence, checkpoint } } } as const
+    const change = { kind: "pack", id, version, value: { ...value, seal: { sequence, checkpoint } } } as const
     try {
       await ledger.record(workspace, [said], [change])
     } catch (error) {

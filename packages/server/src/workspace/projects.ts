@@ -72,7 +72,7 @@ export function createProjects(parts: ProjectParts): Projects {
         const { name = before.name, receipts = before.receipts, activityLinks = before.activityLinks } = request
         const value = { ...before, name, receipts, activityLinks }
         const said = actSaid(by, "project.update", { id, type: "project", name }, { name, receipts, activityLinks }, clock.now())
-        return { said: [said], changes: [{ kind: "project", workspace: workspace.id, id, version, value }] }
+        return { said: [said], changes: [{ kind: "project", id, version, value }] }
       })
       return get(workspace.id, id)
     },
@@ -104,7 +104,7 @@ function recordIn({ registry, ledger, clock, limits }: ProjectParts) {
       const rule = `${field} must be that of a project that exists: this workspace has ${projectsMax}, the most that its setting projectsMax allows`
       throw new LedgerError("invalid_field", rule)
     }
-    const { change, said } = newProject(by, workspace.id, request, clock.now())
+    const { change, said } = newProject(by, request, clock.now())
     // Whether it was made is not known after an error.
     counts.delete(workspace.id)
     await ledger.record(workspace, [said], [change])
@@ -127,16 +127,11 @@ function turnsByWorkspace() {
 }
 
 /** A project that does not exist yet: the change that makes it, and the entry that records it. */
-export function newProject(
-  by: Principal,
-  workspace: string,
-  request: ProjectRequest,
-  nowMs: number,
-): { readonly change: Change; readonly said: Said } {
+export function newProject(by: Principal, request: ProjectRequest, nowMs: number): { readonly change: Change; readonly said: Said } {
   const { id, name = id, receipts = "private", activityLinks = false } = request
   const settings = { receipts, activityLinks } satisfies JsonObject
   return {
-    change: { kind: "project", workspace, id, version: 0, value: { name, ...settings, createdAt: isoTime(nowMs) } },
+    change: { kind: "project", id, version: 0, value: { name, ...settings, createdAt: isoTime(nowMs) } },
     said: actSaid(by, "project.create", { id, type: "project", name }, settings, nowMs),
   }
 }

@@ -7,6 +7,7 @@ import type { Document } from "../store/store.ts"
 import { actSaid, recordPlanned } from "./acts.ts"
 import { instanceWorkspace } from "./allow.ts"
 import { boundOf, commitmentTo, parseCredential, sameText, type Macs } from "./credential.ts"
+import { keptCredential } from "./credentials.ts"
 import type { Logins } from "./logins.ts"
 import { hasAdmin, makeSetup, rolesOf, targetOf, type NewSetup } from "./members.ts"
 import {
@@ -60,7 +61,7 @@ export function createSetups({ registry, ledger, clock, macs, workspaces, open, 
       const credential = parseCredential(request.token)
       if (credential?.kind !== "x") throw unknownSetup()
       if (first !== undefined && sameText(request.token, first.token)) return setUpFirst(first, request)
-      const setup = await registry.find("setup", credential.id)
+      const setup = await keptCredential(registry, "setup", credential.id)
       if (setup === undefined || !macs.fits(request.token, setup.value.mac, boundOf(setup.workspace, setup.value))) throw unknownSetup()
       refuseExpired(setup.value.expiresAt)
       return setup.value.purpose === "join" ? join(setup, request) : replacePassword(setup, request.password)
@@ -97,7 +98,7 @@ export function createSetups({ registry, ledger, clock, macs, workspaces, open, 
           { role: "admin", first: true, commitment: commitmentTo(value.password) },
           nowMs,
         )
-        const change = { kind: "membership", workspace: instanceWorkspace, id, version: invited?.version ?? 0, value: membership } as const
+        const change = { kind: "membership", id, version: invited?.version ?? 0, value: membership } as const
         return { value, said: [said], changes: [change, ...ended] }
       }
       return await open([{ id, prepare }])
@@ -126,7 +127,7 @@ export function createSetups({ registry, ledger, clock, macs, workspaces, open, 
       const by = asMember(memberId, opened.members[0].value)
       const said = actSaid(by, "security.member.join", targetOf(memberId, kept), { role: kept.role }, nowMs)
       const value = { ...kept, joinedAt: isoTime(nowMs) }
-      const change = { kind: "membership", workspace: setup.workspace, id: before.id, version: before.version, value } as const
+      const change = { kind: "membership", id: before.id, version: before.version, value } as const
       return { said: [said], changes: [change, removalOf(setup)] }
     })
     return opened

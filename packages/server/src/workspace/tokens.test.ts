@@ -41,7 +41,7 @@ async function openHouse() {
     ...served.journal,
     async append(group) {
       const outcome = await served.journal.append(group)
-      if (outcome.kind === "done") registry.forget(group.changes ?? [])
+      if (outcome.kind === "done") registry.forget(group.workspace, group.changes ?? [])
       return outcome
     },
   }
@@ -78,7 +78,7 @@ async function openHouse() {
     async join(workspaceId: string, id: string, value: MembershipDocument | null): Promise<void> {
       const version = (await registry.get("membership", workspaceId, id))?.version ?? 0
       const said = actSaid(instance, "security.member.update", { id, type: "member" }, {}, clock.now())
-      await ledger.record(await workspaces.get(workspaceId), [said], [{ kind: "membership", workspace: workspaceId, id, version, value }])
+      await ledger.record(await workspaces.get(workspaceId), [said], [{ kind: "membership", id, version, value }])
     },
     async acts() {
       const stored = await journal.after("acme", 0, 1000)

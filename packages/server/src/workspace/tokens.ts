@@ -12,7 +12,7 @@ import type { Document, Registry } from "../store/store.ts"
 import { actSaid, recordPlanned } from "./acts.ts"
 import type { Principal, TokenType } from "./allow.ts"
 import { commitmentTo, createMacs, formatCredential, makeCredential, type CredentialKind } from "./credential.ts"
-import type { Recognise } from "./credentials.ts"
+import { keptCredential, type Recognise } from "./credentials.ts"
 import { belongedSince } from "./members.ts"
 
 export interface TokenRequest {
@@ -70,7 +70,7 @@ export function createTokens({ registry, ledger, clock, keyring, rootKeys }: Tok
     stateOf,
 
     async recognise(id, text) {
-      const found = await registry.find("token", id)
+      const found = await keptCredential(registry, "token", id)
       if (found === undefined || !macs.fits(text, found.value.mac)) return undefined
       const state = await stateOf(found)
       if (state === "revoked") throw new LedgerError("token_revoked", "this token, or whoever made it, was revoked")
@@ -90,7 +90,7 @@ export function createTokens({ registry, ledger, clock, keyring, rootKeys }: Tok
       const minted = minter.kind === "instance" ? { minter: commitmentTo(minter.mac) } : {}
       const recorded = { ...boundJson(bound), expiresAt, ...minted, commitment: commitmentTo(value.mac) }
       const said = actSaid(by, "security.token.create", targetOf(credential.id, note), recorded, nowMs)
-      await ledger.record(workspace, [said], [{ kind: "token", workspace: workspace.id, id: credential.id, version: 0, value }])
+      await ledger.record(workspace, [said], [{ kind: "token", id: credential.id, version: 0, value }])
       const document = await registry.get("token", workspace.id, credential.id)
       if (document === undefined) throw new Error("a token that was just recorded is not there")
       return { token, document }
@@ -106,7 +106,7 @@ export function createTokens({ registry, ledger, clock, keyring, rootKeys }: Tok
         const nowMs = clock.now()
         const said = actSaid(by, "security.token.revoke", targetOf(id, found.value.note), boundJson(found.value.bound), nowMs)
         const value = { ...found.value, revokedAt: isoTime(nowMs) }
-        return { said: [said], changes: [{ kind: "token", workspace: workspace.id, id, version: found.version, value }] }
+        return { said: [said], changes: [{ kind: "token", id, version: found.version, value }] }
       })
     },
   }

@@ -35,7 +35,7 @@ function openHouse() {
     ...served.journal,
     async append(group) {
       const outcome = await served.journal.append(group)
-      if (outcome.kind === "done") registry.forget(group.changes ?? [])
+      if (outcome.kind === "done") registry.forget(group.workspace, group.changes ?? [])
       return outcome
     },
   }

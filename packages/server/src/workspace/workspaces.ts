@@ -89,7 +89,7 @@ export function createWorkspaces({ registry, ledger, clock, keyring, host }: Wor
           clock.now(),
         )
         try {
-          await ledger.record(before, [said], [{ kind: "workspace", workspace: id, id, version: before.version, value }])
+          await ledger.record(before, [said], [{ kind: "workspace", id, version: before.version, value }])
           return await get(id)
         } catch (error) {
           if (!(error instanceof LedgerError) || error.code !== "conflict") throw error
@@ -116,8 +116,8 @@ export function createWorkspaces({ registry, ledger, clock, keyring, host }: Wor
       ...keptIdempotency(made),
     }
     const document: Document<"workspace"> = { kind: "workspace", workspace: id, id, version: 1, serial: 0, value }
-    const { change: keyChange, vkey } = makeLogKey(keyring, ledger.random, { workspace: id, origin, createdAt })
-    const project = newProject(by, id, { id: firstProject }, nowMs)
+    const { change: keyChange, vkey } = makeLogKey(keyring, ledger.random, { origin, createdAt })
+    const project = newProject(by, { id: firstProject }, nowMs)
     const created = actSaid(
       by,
       "workspace.create",

@@ -36,7 +36,7 @@ test("when the writer's answer is lost, what it kept is found again, and no docu
   const forgotten: Change[] = []
   const journal = createJournal(lossy, reader, createTail(), limits, ({ changes = [] }) => forgotten.push(...changes))
   const { entries, head } = entriesAfter("acme", genesisOf("acme"), ["a", "b"])
-  const change = project("acme", "p", 0, "made")
+  const change = project("p", 0, "made")
   const first = { workspace: "acme", from: genesisOf("acme"), entries, changes: [change] }
   await assert.rejects(journal.append(first), /the answer was lost/)
   assert.deepEqual(forgotten, [change])

@@ -51,15 +51,15 @@ async function openLocked({ data: folder, limits }: StoreConfig, onDeath: (cause
   const registry = cacheRegistry({
     // The reader answers with a document of the kind that it was asked for.
     get: (kind, workspace, id) => reader.ask("get", [kind, workspace, id]) as never,
-    find: (kind, id) => reader.ask("find", [kind, id]) as never,
+    workspaceOf: (kind, id) => reader.ask("workspaceOf", [kind, id]),
     list: (kind, workspace, before, limit) => reader.ask("list", [kind, workspace, before, limit]) as never,
     count: (kind, workspace) => reader.ask("count", [kind, workspace]),
   })
   const growth = createGrowth(registry)
   return {
-    journal: createJournal(writer, reader, tail, limits, (group) => {
-      registry.forget(group.changes ?? [])
-      growth.report(group.workspace)
+    journal: createJournal(writer, reader, tail, limits, ({ workspace, changes = [] }) => {
+      registry.forget(workspace, changes)
+      growth.report(workspace)
     }),
     registry,
     grown: growth.grown,
@@ -228,7 +228,7 @@ function registryOf(journal: DatabaseSync): Registry {
   return {
     // A document's kind is the one that was asked for, so its value has that kind's type.
     get: async (kind, workspace, id) => documents.get(kind, workspace, id) as never,
-    find: async (kind, id) => documents.find(kind, id) as never,
+    workspaceOf: async (kind, id) => documents.workspaceOf(kind, id),
     list: async (kind, workspace, before, limit) => documents.list(kind, workspace, before, limit) as never,
     count: async (kind, workspace) => documents.count(kind, workspace),
   }

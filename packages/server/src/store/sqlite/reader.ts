@@ -54,7 +54,7 @@ function questions(journal: JournalReads, documents: DocumentReads, index: Index
       }),
     filters: (fromRun: number) => index.filters(fromRun),
     get: ([kind, workspace, id]: Parameters<DocumentReads["get"]>) => documents.get(kind, workspace, id),
-    find: ([kind, id]: Parameters<DocumentReads["find"]>) => documents.find(kind, id),
+    workspaceOf: ([kind, id]: Parameters<DocumentReads["workspaceOf"]>) => documents.workspaceOf(kind, id),
     list: ([kind, workspace, before, limit]: Parameters<DocumentReads["list"]>) => documents.list(kind, workspace, before, limit),
     count: ([kind, workspace]: Parameters<DocumentReads["count"]>) => documents.count(kind, workspace),
     position: (workspace: string) => index.position(workspace),

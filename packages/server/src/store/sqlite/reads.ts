@@ -3,7 +3,7 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite"
 import { eventHash, parseJson, parseRecord, recordBytes } from "@tallystick/proof"
 import { sha256 } from "../../sha256.ts"
-import type { Documents, DocumentKind } from "../documents.ts"
+import type { CredentialDocumentKind, Documents, DocumentKind } from "../documents.ts"
 import type { Checkpoint, Document, Head, Stored, Tree } from "../store.ts"
 import { bytesOf, upToBytes } from "../stored-bytes.ts"
 import { bucketOf, findInBucket, type KeyRow } from "./runs.ts"
@@ -116,7 +116,7 @@ const listBytesMax = 1024 * 1024
 export function documentReads(journal: DatabaseSync) {
   const columns = "serial, kind, workspace, id, version, value FROM documents"
   const one = journal.prepare(`SELECT ${columns} WHERE kind = ? AND workspace = ? AND id = ?`)
-  const byId = journal.prepare(`SELECT ${columns} WHERE kind = ? AND id = ? LIMIT 1`)
+  const byId = journal.prepare("SELECT workspace FROM documents WHERE kind = ? AND id = ? LIMIT 1")
   // Of a pack the list does not have the ten thousand numbers.
   const listedValue = `CASE kind WHEN 'pack' THEN
     json_set(json_remove(value, '$.sequences', '$.policies'), '$.receiptCount', json_array_length(value, '$.sequences')) ELSE value END AS value`
@@ -126,7 +126,7 @@ export function documentReads(journal: DatabaseSync) {
   const count = journal.prepare("SELECT count(*) AS count FROM documents WHERE kind = ? AND workspace = ?")
   return {
     get: (kind: DocumentKind, workspace: string, id: string) => documentOf(one.get(kind, workspace, id)),
-    find: (kind: DocumentKind, id: string) => documentOf(byId.get(kind, id)),
+    workspaceOf: (kind: CredentialDocumentKind, id: string) => optionalText(byId.get(kind, id)?.["workspace"]),
     list(kind: DocumentKind, workspace: string | undefined, before: number, limit: number): Document[] {
       const rows = workspace === undefined ? ofAll.iterate(kind, before, limit) : ofWorkspace.iterate(kind, workspace, before, limit)
       const documents: Document[] = []

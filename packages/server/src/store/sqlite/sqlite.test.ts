@@ -242,14 +242,14 @@ function tests(): void {
   test("an error in the writer's thread is a rejection, nothing of its commit is kept, and the next one is exact", async () => {
     const folder = freshFolder()
     const store = await openFolder(folder)
-    const head = await write(store.served, "acme", ["a"], [project("acme", "p", 0, "before")])
+    const head = await write(store.served, "acme", ["a"], [project("p", 0, "before")])
     const fault = `CREATE TRIGGER fault BEFORE INSERT ON entries WHEN new.receipt = '${receiptNamed("c")}' BEGIN SELECT raise(ABORT, 'a fault'); END`
     alter(folder, "journal.db", fault)
     const group = (workspace: string, from = genesisOf(workspace), names = [workspace]) => ({
       workspace,
       from,
       entries: entriesAfter(workspace, from, names).entries,
-      changes: [project(workspace, "p", workspace === "acme" ? 1 : 0, "after")],
+      changes: [project("p", workspace === "acme" ? 1 : 0, "after")],
     })
     const groups = [group("before"), group("acme", head, ["b", "c", "d"]), group("behind")]
     const appendAll = () => Promise.allSettled(groups.map((one) => store.served.journal.append(one)))
@@ -382,7 +382,7 @@ async function appendForEver(folder: string): Promise<void> {
     const head = (await served.journal.head("acme")) ?? genesisOf("acme")
     const names = Array.from({ length: 1 + (head.sequence % 3) }, (_, place) => `e${head.sequence + place}`)
     const version = (await served.registry.get("project", "acme", "counter"))?.version ?? 0
-    const { sequence } = await write(served, "acme", names, [project("acme", "counter", version, `${head.sequence + names.length}`)])
+    const { sequence } = await write(served, "acme", names, [project("counter", version, `${head.sequence + names.length}`)])
     writeSync(1, `${sequence}\n`)
   }
 }

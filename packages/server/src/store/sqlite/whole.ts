@@ -95,7 +95,7 @@ function readsOf(journal: DatabaseSync): Pick<Whole, "workspaces" | "count" | "l
     registry: {
       // A document's kind is the one that was asked for, so its value has that kind's type.
       get: async (kind, workspace, id) => documents.get(kind, workspace, id) as never,
-      find: async (kind, id) => documents.find(kind, id) as never,
+      workspaceOf: async (kind, id) => documents.workspaceOf(kind, id),
       list: async (kind, workspace, before, limit) => documents.list(kind, workspace, before, limit) as never,
       count: async (kind, workspace) => documents.count(kind, workspace),
     },

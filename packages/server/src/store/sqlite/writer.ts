@@ -110,7 +110,7 @@ function openWriter(folder: string): Writer {
       let at = 0
       const outcomes = groups.map((group) => {
         const { workspace, fromSequence, count, changes } = group
-        const conflict = conflictIn(changes, documents.version)
+        const conflict = conflictIn(changes, (change) => documents.version(workspace, change))
         const number = numberOf(workspace) ?? (fromSequence === 0 ? Number(addWorkspace.run(workspace).lastInsertRowid) : 0)
         const outcome = conflict >= 0 ? { conflict } : isAt(number, group) ? { firstN: n + 1 } : { moved: true as const }
         at = unpack(packed, at, count, (entry, place) => {
@@ -120,7 +120,7 @@ function openWriter(folder: string): Writer {
           addBody.run(n, entry.saltedBody)
           if (entry.disclosures !== "") addDisclosures.run(n, entry.disclosures)
         })
-        if ("firstN" in outcome) for (const change of changes) documents.apply(change)
+        if ("firstN" in outcome) for (const change of changes) documents.apply(workspace, change)
         return outcome
       })
       commit.run()
@@ -140,8 +140,8 @@ function documentWrites(journal: DatabaseSync) {
   const replace = journal.prepare("UPDATE documents SET version = version + 1, value = ? WHERE kind = ? AND workspace = ? AND id = ?")
   const remove = journal.prepare("DELETE FROM documents WHERE kind = ? AND workspace = ? AND id = ?")
   return {
-    version: (change: Change): number => Number(version.get(change.kind, change.workspace, change.id)?.["version"] ?? 0),
-    apply({ kind, workspace, id, version: replaced, value }: Change): void {
+    version: (workspace: string, { kind, id }: Change): number => Number(version.get(kind, workspace, id)?.["version"] ?? 0),
+    apply(workspace: string, { kind, id, version: replaced, value }: Change): void {
       if (value === null) remove.run(kind, workspace, id)
       else if (replaced === 0) add.run(kind, workspace, id, JSON.stringify(value))
       else replace.run(JSON.stringify(value), kind, workspace, id)
