@@ -31,6 +31,7 @@ const long = [
   "test/crash/stop.test.ts",
   "test/promises/bad-input.test.ts",
   "test/promises/one-chain.test.ts",
+  "test/outside/installed.test.ts",
 ]
 
 const { values, positionals } = parseArgs({

@@ -1,5 +1,6 @@
 import { getPublicKey, hashes, sign, verify } from "@noble/ed25519"
-import { sha512 } from "@noble/hashes/sha2.js"
+import { sha512 as sha512OfSecrets } from "@noble/hashes/sha2.js"
+import { sha512 } from "./sha512.ts"
 
 /** Signs with the private key that it holds, so that a caller may keep that key elsewhere: in a worker, or in hardware. */
 export type Sign = (message: Uint8Array) => Uint8Array
@@ -14,22 +15,23 @@ export const signatureBytes = 64
  */
 export const ed25519Verify: Verify = (signature, message, publicKey) => {
   if (signature.length !== signatureBytes || publicKey.length !== publicKeyBytes) return false
-  useOwnSha512()
+  // Without a hash that it is given, noble needs crypto.subtle, which is asynchronous, and absent from pages over plain HTTP.
+  hashes.sha512 ??= sha512
   return verify(signature, message, publicKey, { zip215: false })
 }
 
 /** The seed is the private key of RFC 8032: 32 random bytes. */
 export function ed25519Sign(seed: Uint8Array): Sign {
-  useOwnSha512()
+  hashSecretsToo()
   return (message) => sign(message, seed)
 }
 
 export function ed25519PublicKey(seed: Uint8Array): Uint8Array {
-  useOwnSha512()
+  hashSecretsToo()
   return getPublicKey(seed)
 }
 
-/** Without a hash of its own, noble needs crypto.subtle, which is asynchronous, and absent from pages over plain HTTP. */
-function useOwnSha512(): void {
-  hashes.sha512 ??= sha512
+/** A key passes through the hash too when it signs, so the small one will not do. */
+function hashSecretsToo(): void {
+  if (hashes.sha512 === undefined || hashes.sha512 === sha512) hashes.sha512 = sha512OfSecrets
 }

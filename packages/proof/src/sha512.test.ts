@@ -1,0 +1,29 @@
+import assert from "node:assert/strict"
+import { hash, randomBytes } from "node:crypto"
+import test from "node:test"
+import { sha512 as noble } from "@noble/hashes/sha2.js"
+import { toHex } from "./encoding.ts"
+import { sha512 } from "./sha512.ts"
+
+test("it is SHA-512, at every length around its blocks", () => {
+  for (let length = 0; length <= 520; length++) {
+    const message = randomBytes(length)
+    const hashed = toHex(sha512(message))
+    assert.equal(hashed, hash("sha512", message), `of ${toHex(message)}`)
+    assert.equal(hashed, toHex(noble(message)))
+  }
+})
+
+test("bits that are all ones or all zeros carry as they should", () => {
+  for (const byte of [0x00, 0x7f, 0x80, 0xff]) {
+    const message = new Uint8Array(4096).fill(byte)
+    assert.equal(toHex(sha512(message)), hash("sha512", message), `${byte}`)
+  }
+})
+
+test("a part of a buffer is hashed, and stays as it is", () => {
+  const bytes = randomBytes(300)
+  const before = toHex(bytes)
+  assert.equal(toHex(sha512(bytes.subarray(100, 200))), hash("sha512", bytes.subarray(100, 200)))
+  assert.equal(toHex(bytes), before)
+})
