@@ -56,6 +56,7 @@ test("limits are those of the contract", async () => {
         eventBytesMax: 262_144,
         batchBytesMax: 8_388_608,
         batchEventsMax: 1000,
+        batchObjectsMax: 1_000_000,
         depthMax: 32,
         stringBytesMax: 65_536,
         headersBytesMax: 16_384,

@@ -757,6 +757,7 @@ export interface Limits {
   readonly eventBytesMax: number
   readonly batchBytesMax: number
   readonly batchEventsMax: number
+  readonly batchObjectsMax: number
   readonly depthMax: number
   readonly stringBytesMax: number
   readonly headersBytesMax: number

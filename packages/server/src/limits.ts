@@ -6,6 +6,8 @@ export interface Limits {
   /** A batch's body: a thousand ordinary events are half a megabyte. */
   readonly batchBytesMax: number
   readonly batchEventsMax: number
+  /** Objects and arrays in a batch: a thousand for each event. The garbage collector copies them all, and holds the thread meanwhile: four million for 100 ms. */
+  readonly batchObjectsMax: number
   /** A body with a password in it: e-mail, password and set-up token are some hundred bytes. */
   readonly signInBytesMax: number
   /** Bodies in memory, of all callers with a credential together, and of all without one: sixteen of the largest batches; two thousand people who sign in. */
@@ -145,6 +147,7 @@ export const defaultLimits: Limits = {
   eventBytesMax: 256 * 1024,
   batchBytesMax: 8 * 1024 * 1024,
   batchEventsMax: 1000,
+  batchObjectsMax: 1_000_000,
   signInBytesMax: 4096,
   bodyBytesAtOnceMax: 128 * 1024 * 1024,
   anonymousBodyBytesAtOnceMax: 8 * 1024 * 1024,

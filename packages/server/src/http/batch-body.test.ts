@@ -10,7 +10,7 @@ import { checkOf } from "./shapes/check.ts"
 
 const limits = { depthMax: 5, stringBytesMax: 100 }
 const check = checkOf(batchEnvelopeOf(4))
-const rules = { limits, itemBytesMax: 300, itemsMax: 4, check }
+const rules = { limits, itemBytesMax: 300, itemsMax: 4, objectsMax: Infinity, check }
 
 async function outcomeOf(read: () => unknown): Promise<{ readonly value?: unknown; readonly code?: string; readonly detail?: string }> {
   try {
@@ -115,4 +115,15 @@ test("others are heard before each event is read, and while the end of one that 
   assert.equal(await heardWhile('{"events":[{},{},{}]}'), 3)
   const pieces = 7
   assert.equal(await heardWhile(`{"events":["${"x".repeat(pieces * rules.itemBytesMax)}"]}`), pieces)
+})
+
+test("a batch has so many objects and arrays at most, those of events that are too large not counted, and none in strings", async () => {
+  const outcome = (...events: readonly string[]) =>
+    outcomeOf(() => readBatch(Buffer.from(`{"events":[${events.join(",")}]}`), { ...rules, objectsMax: 12 }, unpaced))
+  const four = '{"a":[{},[]]}'
+  const most = [four, four, `{"a":"${"[".repeat(20)}","b":[{},[]]}`]
+  assert.equal((await outcome(...most)).code, undefined)
+  assert.equal((await outcome(...most, `[${"[],".repeat(rules.itemBytesMax)}0]`)).code, undefined)
+  for (const one of ["{}", "[]"])
+    assert.deepEqual(await outcome(...most, one), { code: "payload_too_large", detail: "the batch has more than 12 objects and arrays" })
 })

@@ -10,6 +10,7 @@ export interface BatchBodyRules {
   readonly limits: JsonLimits
   readonly itemBytesMax: number
   readonly itemsMax: number
+  readonly objectsMax: number
   /** Throws what is wrong with a batch, in the words of its shape. */
   readonly check: (envelope: unknown) => unknown
 }
@@ -50,7 +51,8 @@ function refuse(check: BatchBodyRules["check"], envelope: unknown, text: Scanner
   return text.fail()
 }
 
-async function readItem(text: Scanner, place: number, { limits, itemBytesMax }: BatchBodyRules, pace: Pace): Promise<unknown> {
+async function readItem(text: Scanner, place: number, rules: BatchBodyRules, pace: Pace): Promise<unknown> {
+  const { limits, itemBytesMax, objectsMax } = rules
   text.next()
   const start = text.at
   const end = new ValueEnd(text.bytes, start)
@@ -62,6 +64,8 @@ async function readItem(text: Scanner, place: number, { limits, itemBytesMax }: 
   if (bytes > itemBytesMax) {
     return new LedgerError("payload_too_large", `events[${place}] has ${bytes} bytes; at most ${itemBytesMax} are allowed`)
   }
+  text.objects += end.objects
+  if (text.objects > objectsMax) throw new LedgerError("payload_too_large", `the batch has more than ${objectsMax} objects and arrays`)
   if (pace.isUp()) await pace.next()
   return parseStrict(text.bytes.subarray(start, end.at), limits, ["events", place])
 }
@@ -84,6 +88,8 @@ const nameBytesMax = 100
 class Scanner {
   readonly bytes: Buffer
   at = 0
+  /** Objects and arrays of the values that were read so far. */
+  objects = 0
 
   constructor(bytes: Buffer) {
     this.bytes = bytes
@@ -112,6 +118,7 @@ class Scanner {
 class ValueEnd {
   readonly #bytes: Buffer
   at: number
+  objects = 0
   #depth = 0
   #inString = false
 
@@ -134,8 +141,10 @@ class ValueEnd {
         continue
       }
       if (byte === 0x22) this.#inString = true
-      else if (byte === 0x7b || byte === 0x5b) this.#depth += 1
-      else if (byte === 0x7d || byte === 0x5d) {
+      else if (byte === 0x7b || byte === 0x5b) {
+        this.#depth += 1
+        this.objects += 1
+      } else if (byte === 0x7d || byte === 0x5d) {
         if (this.#depth <= 1) return this.#end(this.#depth)
         this.#depth -= 1
       } else if (this.#depth === 0 && (byte === 0x2c || byte === 0x3a || byte <= 0x20)) return this.#end(0)

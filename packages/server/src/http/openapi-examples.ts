@@ -227,10 +227,11 @@ const epochs: Epochs = {
 const keys: LogKeys = { keys: [{ vkey, fromSize: 0, toSize: null }] }
 
 function limits(): Limits {
-  const { eventBytesMax, batchBytesMax, batchEventsMax, depthMax, stringBytesMax, headersBytesMax, uriBytesMax } = defaultLimits
+  const { eventBytesMax, batchBytesMax, batchEventsMax, batchObjectsMax, depthMax, stringBytesMax, headersBytesMax, uriBytesMax } =
+    defaultLimits
   const { headersTimeoutMs, bodyTimeoutMs, queuedEventsMax, packReceiptsMax, packBytesMax } = defaultLimits
   const { projectsMax, packDownloadsPerMinute, pageBytesMax, anonymousReadsPerMinute, failedLoginsPerMinute } = defaultLimits
-  const ofBodies = { eventBytesMax, batchBytesMax, batchEventsMax, depthMax, stringBytesMax }
+  const ofBodies = { eventBytesMax, batchBytesMax, batchEventsMax, batchObjectsMax, depthMax, stringBytesMax }
   const ofRequests = { headersBytesMax, uriBytesMax, headersTimeoutMs, bodyTimeoutMs, queuedEventsMax, packReceiptsMax, packBytesMax }
   return { ...ofBodies, ...ofRequests, projectsMax, packDownloadsPerMinute, pageBytesMax, anonymousReadsPerMinute, failedLoginsPerMinute }
 }

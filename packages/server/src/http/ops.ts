@@ -69,8 +69,8 @@ export function opsEndpoints(service: Service): readonly ServiceEndpoint[] {
 
 /** Those that a caller can meet. */
 function shownLimits({ limits }: Service) {
-  const { eventBytesMax, batchBytesMax, batchEventsMax, depthMax, stringBytesMax } = limits
-  const ofBodies = { eventBytesMax, batchBytesMax, batchEventsMax, depthMax, stringBytesMax }
+  const { eventBytesMax, batchBytesMax, batchEventsMax, batchObjectsMax, depthMax, stringBytesMax } = limits
+  const ofBodies = { eventBytesMax, batchBytesMax, batchEventsMax, batchObjectsMax, depthMax, stringBytesMax }
   const { headersBytesMax, uriBytesMax, headersTimeoutMs, bodyTimeoutMs, queuedEventsMax } = limits
   const { packReceiptsMax, packBytesMax, packDownloadsPerMinute, pageBytesMax, anonymousReadsPerMinute, failedLoginsPerMinute } = limits
   const ofRequests = { headersBytesMax, uriBytesMax, headersTimeoutMs, bodyTimeoutMs, queuedEventsMax, projectsMax: limits.projectsMax }

@@ -26,6 +26,7 @@ export const Limits = shapeOf<WireLimits>()(
       eventBytesMax: positive,
       batchBytesMax: positive,
       batchEventsMax: positive,
+      batchObjectsMax: positive,
       depthMax: positive,
       stringBytesMax: positive,
       headersBytesMax: positive,

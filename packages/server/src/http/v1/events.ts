@@ -19,7 +19,13 @@ import { Receipt } from "../shapes/receipt.ts"
 export function eventEndpoints(service: Service): readonly ServiceEndpoint[] {
   const { limits } = service
   const envelope = batchEnvelopeOf(limits.batchEventsMax)
-  const batchRules = { limits, itemBytesMax: limits.eventBytesMax, itemsMax: limits.batchEventsMax, check: checkOf(envelope) }
+  const batchRules = {
+    limits,
+    itemBytesMax: limits.eventBytesMax,
+    itemsMax: limits.batchEventsMax,
+    objectsMax: limits.batchObjectsMax,
+    check: checkOf(envelope),
+  }
   return [
     endpoint({
       method: "POST",
