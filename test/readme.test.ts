@@ -203,14 +203,13 @@ test("links between the documents lead somewhere", () => {
 
 test("files that the documents name are there", () => {
   const places = [".", "packages/server", "packages/server/src"]
+  // What a command makes is there only once it has run.
+  const made = new Set(read(".gitignore").split("\n"))
   let looked = 0
   for (const path of globSync(["*.md", "docs/*.md", "packages/*/README.md"], { cwd: root })) {
     for (const [, file = ""] of read(path).matchAll(/`((?:[\w-]+\/)*(?:[\w-]+\/|[\w.-]+\.(?:ts|mjs|sql)))`/g)) {
       looked += 1
-      assert.ok(
-        places.some((place) => existsSync(join(root, place, file))),
-        `${path} names ${file}, which is not there`,
-      )
+      assert.ok(made.has(file) || places.some((place) => existsSync(join(root, place, file))), `${path} names ${file}, which is not there`)
     }
   }
   assert.ok(looked >= 50, `looked at ${looked} names only`)
