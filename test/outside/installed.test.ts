@@ -278,6 +278,11 @@ for (const { node } of lines.filter(({ serves }) => serves)) {
     let said = ""
     child.stdout.setEncoding("utf8").on("data", (text: string) => (said += text))
     const closed = new Promise((resolve) => child.once("close", resolve))
+    // npx, a shell and the service are one group, which does not outlive the tests.
+    const stop = (): void => {
+      if (child.exitCode === null && child.pid !== undefined) process.kill(-child.pid, "SIGTERM")
+    }
+    process.once("exit", stop)
     try {
       const [, url = "", key = "", body = ""] = await eventually(
         "the printed command",
@@ -287,9 +292,9 @@ for (const { node } of lines.filter(({ serves }) => serves)) {
       const headers = { authorization: `Bearer ${key}`, "idempotency-key": "invoice-9-approved", "content-type": "application/json" }
       assert.equal((await fetch(url, { method: "POST", headers, body })).status, 202)
     } finally {
-      // npx, a shell and the service are one group.
-      process.kill(-(child.pid ?? assert.fail("npx did not start")), "SIGTERM")
+      stop()
       await closed
+      process.off("exit", stop)
     }
   })
 }
