@@ -42,7 +42,7 @@ test("the pinned Node does it, and its output and exit code are those of the com
   assert.match(refused.stderr, /frobnicate/)
 })
 
-test("signals reach the service, and a kill of the command ends it too", async () => {
+test("signals reach the service, and a kill of the command ends it too", { timeout: 120_000 }, async () => {
   for (const [signal, code] of [
     ["SIGTERM", 0],
     ["SIGHUP", null],
