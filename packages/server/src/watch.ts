@@ -48,7 +48,7 @@ export function watchHere(
   const signersOf = createSigners({ registry, journal, keyring, clock })
   const isGenuine = createIsGenuine(registry, keysOf(keyring))
   const checkpointer = createCheckpointer({ journal, index, registry, heads, signersOf, isGenuine, rootAt, clock })
-  const audit = (listener: AuditListener) => createAuditor({ journal, index, registry, heads, isGenuine, clock, limits }, listener)
+  const audit = (listener: AuditListener) => createAuditor({ journal, leases, index, registry, heads, isGenuine, clock, limits }, listener)
   return startWatching({ journal, leases, followers: [createIndexer(index)], checkpointer, audit, clock, limits, report })
 }
 

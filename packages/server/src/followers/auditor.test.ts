@@ -10,7 +10,7 @@ import { sha256 } from "../sha256.ts"
 import { expectChain } from "../store/expect-chain.ts"
 import type { SignedHead } from "../store/heads.ts"
 import { openMemory } from "../store/memory.ts"
-import type { Document, Finding, JournalReader, Stored } from "../store/store.ts"
+import type { Audit, Document, Finding, JournalReader, Stored } from "../store/store.ts"
 import { createAuditor, type AuditSummary, type Auditor } from "./auditor.ts"
 
 const roundEveryMs = 60_000
@@ -36,6 +36,9 @@ interface House {
   readonly signed: Map<string, SignedHead>
   /** What the auditors read in place of what is kept. */
   bend: (entries: readonly Stored[]) => readonly Stored[]
+  /** Whether the workspaces are for this process to follow. */
+  follows: boolean
+  audit(id: string): Promise<Audit | undefined>
   make(id: string, count: number): Promise<void>
   write(id: string, count: number): Promise<void>
   open(): Opened
@@ -75,6 +78,8 @@ function openHouse(): House {
     clock,
     signed,
     bend: (entries) => entries,
+    follows: true,
+    audit: (id) => watched.index.audit(id),
     write,
     async make(id, count) {
       const document = documentOf(id)
@@ -93,6 +98,7 @@ function openHouse(): House {
     const auditor = createAuditor(
       {
         journal,
+        leases: { ...watched.leases, hold: async () => house.follows },
         index: watched.index,
         registry: watched.registry,
         heads: { get: (origin) => signed.get(origin) },
@@ -107,13 +113,11 @@ function openHouse(): House {
       },
     )
     const round = async (): Promise<AuditSummary> => {
-      const begun = await watched.index.audit()
-      const before = begun === undefined ? 0 : begun.serial === 0 ? begun.round : begun.round - 1
       for (let steps = 0; steps < 1000; steps++) {
         clock.ms = Math.max(clock.ms, auditor.dueMs())
         await auditor.step()
-        const kept = await watched.index.audit()
-        if (kept !== undefined && kept.serial === 0 && kept.round > before) return summaries.at(-1) ?? assert.fail("nothing was told")
+        // Between two rounds it waits for longer than between two steps.
+        if (auditor.dueMs() > clock.ms + roundEveryMs / 2) return summaries.at(-1) ?? assert.fail("nothing was told")
       }
       assert.fail("the round does not end")
     }
@@ -321,4 +325,23 @@ test("a workspace that is written to all the time does not keep a round from its
   assert.equal((await round()).entries, 80)
   assert.ok(summaries.every(({ failed }) => failed === 0))
   await expectChain(house.journal, "busy")
+})
+
+test("who has come less far leaves a workspace to who has come further, and to who follows it", async () => {
+  const house = openHouse()
+  await house.make("one", 100)
+  const [first, second] = [house.open(), house.open()]
+  for (const { auditor } of [first, second]) await auditor.step()
+  for (const { auditor } of [first, second]) await auditor.save()
+  const left = await second.round()
+  assert.ok(left.entries < 100 && left.left === 0, `${left.entries} entries`)
+  assert.equal((await house.audit("one"))?.isDone, false, "what was kept is the other's")
+  assert.equal((await first.round()).entries, 100)
+  const kept = await house.audit("one")
+  assert.deepEqual([kept?.isDone, kept?.entries], [true, 100])
+  house.follows = false
+  assert.equal((await first.round()).entries, 0)
+  assert.deepEqual(await house.audit("one"), kept)
+  assert.deepEqual([first.found, first.failed, second.found, second.failed], [[], [], [], []])
+  await expectChain(house.journal, "one")
 })

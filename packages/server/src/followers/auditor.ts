@@ -5,9 +5,11 @@
 import type { Clock } from "../clock.ts"
 import type { Limits } from "../limits.ts"
 import type { Heads } from "../store/heads.ts"
-import type { Audit, Document, Finding, Index, JournalReader, Registry, Tree } from "../store/store.ts"
+import type { Audit, Document, Finding, Leases } from "../store/store.ts"
+import { emptyTree, resumeRounds, type Round, type Rounds, type RoundsParts, type Walking } from "./audit-rounds.ts"
 import { IntegrityError } from "./checkpointer.ts"
-import { lookAt, type LookParts } from "./look.ts"
+import { lookAt } from "./look.ts"
+import { detailOf } from "./loop.ts"
 import { isOfTree, openWalk, reached, walkOn, type Walk } from "./walk.ts"
 
 export interface AuditSummary {
@@ -37,12 +39,9 @@ export interface Auditor {
   save(): Promise<void>
 }
 
-export interface AuditorParts extends Pick<LookParts, "isGenuine"> {
-  readonly journal: JournalReader
-  readonly index: Pick<Index, "audit" | "putAudit" | "tiles" | "checkpoint">
-  readonly registry: Registry
+export interface AuditorParts extends RoundsParts {
+  readonly leases: Leases
   readonly heads: Pick<Heads, "get">
-  readonly clock: Clock
   readonly limits: Pick<Limits, "auditEntriesPerSecond" | "auditRoundEveryMs">
 }
 
@@ -66,18 +65,15 @@ const saveEveryMs = 10_000
 const summariseEveryMs = 1000
 /** A disk that failed once is asked again, and not all the time. */
 const retryAfterMs = 1000
-const workspacesPerRead = 1000
-const newest = Number.MAX_SAFE_INTEGER
-const emptyTree: Tree = { size: 0, hashes: [] }
 
 export function createAuditor(parts: AuditorParts, { found, failed, summarise }: AuditListener): Auditor {
-  const { journal, index, registry, clock, limits } = parts
+  const { journal, leases, clock, limits } = parts
   const entriesPerStep = Math.min(Math.ceil(limits.auditEntriesPerSecond / stepsPerSecond), entriesPerStepMax)
   /** Undefined before the first step. */
-  let state: Audit | undefined
-  let walk: Walk | undefined
-  let unread = 0
+  let rounds: Rounds | undefined
+  let walking: Walking | undefined
   let verified = 0
+  let unread = 0
   let dueMs = 0
   let savedMs = 0
   let summarisedMs = -Infinity
@@ -87,130 +83,122 @@ export function createAuditor(parts: AuditorParts, { found, failed, summarise }:
     async step() {
       const startedMs = clock.elapsed()
       try {
-        await begin()
-        const spent = await walkSome(entriesPerStep)
+        const begun = await begin()
+        const spent = await walkSome(begun, entriesPerStep)
         const pauseMs = (spent * 1000) / limits.auditEntriesPerSecond
-        dueMs = clock.elapsed() + (isComplete(state) ? Math.max(pauseMs, sleepMs(the(state), clock, limits)) : pauseMs)
+        dueMs = clock.elapsed() + (begun.isComplete ? Math.max(pauseMs, sleepMs(begun.round, clock, limits)) : pauseMs)
         if (startedMs - savedMs >= saveEveryMs) await save()
       } catch (error) {
         dueMs = clock.elapsed() + retryAfterMs
-        failed(walk?.workspace ?? "", `re-verifying: ${detailOf(error)}`)
+        failed(walking?.walk.workspace ?? "", `re-verifying: ${detailOf(error)}`)
       }
-      if (startedMs - summarisedMs >= summariseEveryMs || isComplete(state)) tell()
+      if (startedMs - summarisedMs >= summariseEveryMs || rounds?.isComplete === true) tell()
     },
     async look(workspace, sequence) {
-      await begin()
+      const begun = await begin()
       const finding = await findAt(parts, workspace, sequence)
-      if (finding !== undefined) await note(finding)
+      if (finding !== undefined) await note(begun, finding)
     },
     save,
   }
 
-  async function begin(): Promise<void> {
-    if (state === undefined) (state = await remembered(parts)).findings.forEach(found)
+  async function begin(): Promise<Rounds> {
+    if (rounds === undefined) (rounds = await resumeRounds(parts)).findings.forEach(found)
+    return rounds
   }
 
   /** Re-verifies until the budget is spent or the round is complete; says what was spent. */
-  async function walkSome(budget: number): Promise<number> {
-    if (isComplete(state)) await beginRound()
+  async function walkSome(begun: Rounds, budget: number): Promise<number> {
+    if (begun.isComplete) {
+      await begun.beginNext()
+      unread = 0
+    }
     let spent = 0
     while (spent < budget) {
-      if (walk === undefined) {
-        walk = await nextWalk()
-        spent += entriesPerWorkspace
+      if (walking !== undefined) {
+        spent += await walkGuarded(begun, walking, budget - spent)
+        continue
       }
-      if (walk === undefined) {
-        at({ serial: 0, tree: emptyTree })
-        await save()
-        return spent
-      }
-      spent += await guarded(walk, budget - spent)
+      const document = await begun.next()
+      if (document === undefined) return spent
+      walking = await openNext(begun, document)
+      spent += entriesPerWorkspace
     }
     return spent
   }
 
-  async function beginRound(): Promise<void> {
-    const { round, startedMs } = the(state)
-    unread = 0
-    // Before the first round nothing was re-verified, so everything is as old as it is.
-    const sinceMs = round === 0 ? await oldestMs(registry, clock) : startedMs
-    at({ round: round + 1, startedMs: clock.now(), sinceMs, entries: 0, serial: newest, tree: emptyTree })
-  }
-
-  /** Goes on with the workspace that was being walked, or begins the next one that holds. */
-  async function nextWalk(): Promise<Walk | undefined> {
-    const { serial, tree, findings } = the(state)
-    // A tree stands for a workspace that was begun and not finished.
-    for (let before = tree.size === 0 ? serial : serial + 1; ;) {
-      const [document] = await registry.list("workspace", undefined, before, 1)
-      if (document === undefined) return undefined
-      if (!findings.some(({ workspace }) => workspace === document.id)) {
-        const next = await open(parts, document, document.serial === serial ? the(state) : undefined)
-        if (!(next instanceof Error)) return next
-        cannotRead(document.id, document.serial, `re-verifying: ${next.message}`)
-      }
-      before = document.serial
+  /** Goes on with a workspace that was being re-verified in this round, or begins it. */
+  async function openNext(begun: Rounds, document: Document<"workspace">): Promise<Walking | undefined> {
+    const { id } = document
+    if (begun.findings.has(id) || !(await leases.hold(id))) return undefined
+    const kept = await begun.positionOf(id)
+    if (kept === "over") return undefined
+    const before = kept?.round === begun.round.round ? kept : undefined
+    const walk = await open(parts, document, before)
+    if (walk instanceof Error) {
+      cannotRead(id, `re-verifying: ${walk.message}`)
+      return undefined
     }
+    const counted = before?.entries ?? 0
+    if (reached(walk) > 0) return { walk, kept, entries: counted }
+    begun.entries -= counted
+    return { walk, kept, entries: 0 }
   }
 
-  function cannotRead(workspace: string, serial: number, detail: string): void {
+  function cannotRead(workspace: string, detail: string): void {
     unread += 1
-    at({ serial, tree: emptyTree })
+    walking = undefined
     failed(workspace, detail)
   }
 
   /** Whatever is wrong with one workspace, the others have their turn. */
-  async function guarded(walked: Walk, budget: number): Promise<number> {
-    const { workspace, serial, end } = walked
+  async function walkGuarded(begun: Rounds, walked: Walking, budget: number): Promise<number> {
+    const { walk } = walked
+    const { workspace, end } = walk
     try {
-      const { count, spent } = await walkOn(journal, walked, budget)
+      const { count, spent } = await walkOn(journal, walk, budget)
       verified += count
-      const isDone = reached(walked) === end
-      if (isDone) walk = undefined
-      const tree = isDone ? emptyTree : walked.frontier.save()
-      at({ serial, tree, epoch: walked.epochs[0].number, entries: the(state).entries + count })
+      begun.entries += count
+      walked.entries += count
+      if (reached(walk) === end) {
+        await save()
+        walking = undefined
+      }
       return spent
     } catch (error) {
-      walk = undefined
       const detail = detailOf(error)
-      if (error instanceof IntegrityError) {
-        at({ serial, tree: emptyTree })
-        await note({ workspace, sequence: reached(walked) + (isOfTree(detail) ? 0 : 1), detail, foundMs: clock.now() })
-      } else {
-        cannotRead(workspace, serial, `re-verifying entry ${reached(walked) + 1}: ${detail}`)
-      }
+      if (error instanceof IntegrityError)
+        await note(begun, { workspace, sequence: reached(walk) + (isOfTree(detail) ? 0 : 1), detail, foundMs: clock.now() })
+      else cannotRead(workspace, `re-verifying entry ${reached(walk) + 1}: ${detail}`)
       return entriesPerWorkspace
     }
   }
 
-  async function note(finding: Finding): Promise<void> {
-    // Who walks and who looks may both come upon it.
-    if (the(state).findings.some(({ workspace }) => workspace === finding.workspace)) return
-    at({ findings: [...the(state).findings, finding] })
+  /** Who walks and who looks may both come upon it: the first is told. */
+  async function note(begun: Rounds, finding: Finding): Promise<void> {
+    if (begun.findings.has(finding.workspace)) return
+    const own = walking?.walk.workspace === finding.workspace ? walking : undefined
+    if (own !== undefined) walking = undefined
+    const kept = begun.note(finding, own?.entries)
     found(finding)
     tell()
-    await save()
-  }
-
-  function at(change: Partial<Audit>): void {
-    state = { ...the(state), ...change }
+    await kept
   }
 
   function tell(): void {
-    if (state === undefined) return
+    if (rounds === undefined) return
+    const { round, isComplete, entries, findings } = rounds
+    const sinceMs = isComplete ? round.startedMs : round.sinceMs
+    const left = walking === undefined ? 0 : walking.walk.end - reached(walking.walk)
     summarisedMs = clock.elapsed()
-    summarise({ ...summaryOf(state), verified, unread, left: walk === undefined ? 0 : walk.end - reached(walk) })
+    summarise({ round: round.round, entries, verified, failed: findings.size, unread, sinceMs, left })
   }
 
   async function save(): Promise<void> {
     savedMs = clock.elapsed()
-    if (state !== undefined) await index.putAudit(state)
+    // Where another process has come further, this one leaves it to that.
+    if (rounds !== undefined && walking !== undefined && !(await rounds.keep(walking))) walking = undefined
   }
-}
-
-function summaryOf(state: Audit): Pick<AuditSummary, "round" | "entries" | "failed" | "sinceMs"> {
-  const { round, entries, startedMs, sinceMs, findings } = state
-  return { round, entries, failed: findings.length, sinceMs: isComplete(state) ? startedMs : sinceMs }
 }
 
 /** What is found where somebody says that an entry is broken. */
@@ -220,28 +208,13 @@ async function findAt(parts: AuditorParts, workspace: string, sequence: number):
   return detail === undefined ? undefined : { workspace, sequence, detail, foundMs: parts.clock.now() }
 }
 
-/** How far it had come. What was found before is looked at again at once: nobody may build upon it because of a restart. */
-async function remembered(parts: AuditorParts): Promise<Audit> {
-  const { index, registry } = parts
-  const before = await index.audit()
-  if (before === undefined) return { round: 0, startedMs: 0, sinceMs: 0, entries: 0, serial: 0, tree: emptyTree, findings: [] }
-  const findings: Finding[] = []
-  for (const finding of before.findings) {
-    const document = await registry.get("workspace", finding.workspace, finding.workspace)
-    // Of a tree that was signed differently no single entry can tell that it was put right.
-    const detail = document && (isOfTree(finding.detail) ? finding.detail : await lookAt(parts, document, finding.sequence))
-    if (detail !== undefined) findings.push({ ...finding, detail })
-  }
-  return { ...before, findings }
-}
-
 /** A workspace that cannot be read is left for the next round. */
 async function open({ journal, heads }: AuditorParts, document: Document<"workspace">, before: Audit | undefined): Promise<Walk | Error> {
   try {
     // What was signed is asked first: of the journal, at least as much is there then.
     const signed = heads.get(document.value.origin)
-    const begun =
-      before === undefined || before.tree.size === 0 ? undefined : await openWalk(journal, document, signed, before.tree, before.epoch)
+    const isBegun = before !== undefined && before.tree.size > 0
+    const begun = isBegun ? await openWalk(journal, document, signed, before.tree, before.epoch) : undefined
     const walk = begun ?? (await openWalk(journal, document, signed, emptyTree))
     return walk ?? new Error("it cannot be read from its beginning")
   } catch (error) {
@@ -250,33 +223,6 @@ async function open({ journal, heads }: AuditorParts, document: Document<"worksp
 }
 
 /** Until the next round begins; a clock that was set does not stop it. */
-function sleepMs({ startedMs }: Audit, clock: Clock, { auditRoundEveryMs }: AuditorParts["limits"]): number {
+function sleepMs({ startedMs }: Round, clock: Clock, { auditRoundEveryMs }: AuditorParts["limits"]): number {
   return Math.max(0, Math.min(auditRoundEveryMs, startedMs + auditRoundEveryMs - clock.now()))
-}
-
-/** When the first of all workspaces was made. */
-async function oldestMs(registry: Registry, clock: Clock): Promise<number> {
-  let oldest = clock.now()
-  for (let before = newest; ;) {
-    const page = await registry.list("workspace", undefined, before, workspacesPerRead)
-    for (const { serial, value } of page) {
-      before = serial
-      oldest = Math.min(oldest, Date.parse(value.createdAt) || oldest)
-    }
-    if (page.length === 0) return oldest
-  }
-}
-
-/** Of the round that is under way. */
-function isComplete(state: Audit | undefined): boolean {
-  return state?.serial === 0
-}
-
-function detailOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
-}
-
-function the(state: Audit | undefined): Audit {
-  if (state === undefined) throw new Error("the auditor has not begun")
-  return state
 }

@@ -11,7 +11,6 @@ import { IntegrityError, takeOrBreak } from "./checkpointer.ts"
 
 export interface Walk {
   readonly workspace: string
-  readonly serial: number
   /** The epochs that are left; the first of them is being walked. */
   epochs: readonly [Epoch, ...Epoch[]]
   /** Over the entries of that one that were walked. */
@@ -37,7 +36,7 @@ export async function openWalk(
   tree: Tree,
   number = 1,
 ): Promise<Walk | undefined> {
-  const { id: workspace, serial } = document
+  const { id: workspace } = document
   const [epoch, ...later] = epochsOf(document)
     .toReversed()
     .filter((one) => one.number >= number)
@@ -46,7 +45,7 @@ export async function openWalk(
   const last = tree.size === 0 ? undefined : await journal.records(workspace, epoch.before + tree.size, 1)
   if (last !== undefined && last.length !== recordBytes) return undefined
   const chain = createChain(epoch.ledgerId, sha256, tree.size, last)
-  return { workspace, serial, epochs: [epoch, ...later], frontier: createFrontier(tree, sha256), chain, end, signed }
+  return { workspace, epochs: [epoch, ...later], frontier: createFrontier(tree, sha256), chain, end, signed }
 }
 
 /** The sequence of the last entry that was walked. */

@@ -459,17 +459,23 @@ function indexStories(story: Story): void {
     assert.equal(await hear(), undefined)
   })
 
-  story("how far the auditor has come is kept as it was put last", async (store) => {
-    assert.equal(await store.watched.index.audit(), undefined)
+  story("how far the auditor has come in a workspace moves on from the version that is named", async (store) => {
+    const { index } = store.watched
+    assert.equal(await index.audit("acme"), undefined)
     const finding = { workspace: "acme", sequence: 7, detail: "entry 7: the body has another hash", foundMs: 5 }
-    const audit = { round: 2, startedMs: 4, sinceMs: 3, entries: 9, serial: 1, findings: [finding] }
     const hashes = [digest("left"), digest("right")].map((hash) => new Uint8Array(hash))
-    await store.watched.index.putAudit({ ...audit, tree: { size: 3, hashes } })
-    const last = { ...audit, entries: 12, tree: { size: 6, hashes } }
-    await store.watched.index.putAudit(last)
+    const first = { version: 1, round: 2, startedMs: 4, sinceMs: 3, entries: 9, isDone: false, epoch: 1, tree: { size: 3, hashes } }
+    assert.equal(await index.putAudit("acme", { ...first, version: 2 }), false)
+    assert.equal(await index.putAudit("acme", first), true)
+    assert.equal(await index.putAudit("acme", first), false)
+    assert.equal(await index.putAudit("other", first), true)
+    const last = { ...first, version: 2, entries: 12, isDone: true, tree: { size: 6, hashes }, finding }
+    assert.equal(await index.putAudit("acme", last), true)
+    for (const version of [1, 2, 4]) assert.equal(await index.putAudit("acme", { ...first, version }), false)
     const again = (await store.reopen?.()) ?? store
-    const kept = await again.watched.index.audit()
+    const kept = await again.watched.index.audit("acme")
     assert.deepEqual({ ...kept, tree: { size: 6, hashes: kept?.tree.hashes.map((hash) => new Uint8Array(hash)) } }, last)
+    assert.equal((await again.watched.index.audit("other"))?.version, 1)
     return again
   })
 

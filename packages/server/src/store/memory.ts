@@ -50,7 +50,7 @@ export function openMemory(): MemoryStore {
   const derived = new Map<string, Derived>()
   const documents = new Map<string, Document>()
   let serial = 0
-  let audit: Audit | undefined
+  const audits = new Map<string, Audit>()
 
   const chainOf = (workspace: string): Chain => put(chains, workspace, () => ({ entries: [], byKey: new Map(), byReceipt: new Map() }))
   const entryOf = (workspace: string) => (sequence: number) => chainOf(workspace).entries[sequence - 1]
@@ -100,22 +100,7 @@ export function openMemory(): MemoryStore {
     else documents.set(key, { kind, workspace, id, value, version: (before?.version ?? 0) + 1, serial: before?.serial ?? ++serial })
   }
 
-  const registry: Store["registry"] = {
-    // A document's kind is the one that was asked for, so its value has that kind's type.
-    get: async (kind, workspace, id) => documents.get(keyOf(kind, workspace, id)) as never,
-    workspaceOf: async (kind, id) => documents.values().find((one) => one.kind === kind && one.id === id)?.workspace,
-    list: async (kind, workspace, before, limit) =>
-      [...documents.values()]
-        .filter(
-          (document) => document.kind === kind && (workspace === undefined || document.workspace === workspace) && document.serial < before,
-        )
-        .toSorted((a, b) => b.serial - a.serial)
-        .slice(0, limit)
-        .map(listed) as never,
-    count: async (kind, workspace) =>
-      documents.values().reduce((sum, one) => sum + (one.kind === kind && one.workspace === workspace ? 1 : 0), 0),
-  }
-
+  const registry = registryOf(documents)
   const growth = createGrowth(registry)
   const index: WatchedStore["index"] = {
     position: async (workspace) => derivedOf(workspace).position,
@@ -148,8 +133,9 @@ export function openMemory(): MemoryStore {
       place.checkpoint = checkpoint
       return true
     },
-    audit: async () => audit,
-    putAudit: async (now) => void (audit = now),
+    audit: async (workspace) => audits.get(workspace),
+    putAudit: async (workspace, audit) =>
+      (audits.get(workspace)?.version ?? 0) === audit.version - 1 && audits.set(workspace, audit).has(workspace),
   }
 
   const search = createMemorySearch()
@@ -170,6 +156,24 @@ export function openMemory(): MemoryStore {
     served: { journal, index, leaves, search: finder, registry, grown: growth.grown, isCopy: false, ready: nothing, close: nothing },
     watched: { journal, leases: ownLeases, index, registry, close: nothing },
     filing: { journal, leases: ownLeases, search, close: nothing },
+  }
+}
+
+function registryOf(documents: ReadonlyMap<string, Document>): Store["registry"] {
+  return {
+    // A document's kind is the one that was asked for, so its value has that kind's type.
+    get: async (kind, workspace, id) => documents.get(keyOf(kind, workspace, id)) as never,
+    workspaceOf: async (kind, id) => documents.values().find((one) => one.kind === kind && one.id === id)?.workspace,
+    list: async (kind, workspace, before, limit) =>
+      [...documents.values()]
+        .filter(
+          (document) => document.kind === kind && (workspace === undefined || document.workspace === workspace) && document.serial < before,
+        )
+        .toSorted((a, b) => b.serial - a.serial)
+        .slice(0, limit)
+        .map(listed) as never,
+    count: async (kind, workspace) =>
+      documents.values().reduce((sum, one) => sum + (one.kind === kind && one.workspace === workspace ? 1 : 0), 0),
   }
 }
 

@@ -118,21 +118,22 @@ export interface Finding {
   readonly foundMs: number
 }
 
-/** How far the auditor has come, so that a restart does not begin anew. */
+/** How far the auditor has come in a workspace, so that a restart does not begin anew. */
 export interface Audit {
-  /** Counts from 1. */
+  /** Counts from 1: one more than of what it replaces. */
+  readonly version: number
+  /** The round in which it was re-verified last; counts from 1. */
   readonly round: number
+  /** When that round began, and the one before. */
   readonly startedMs: number
-  /** What has not been re-verified in this round was last known to hold at this time or later: then the round before began. */
   readonly sinceMs: number
-  /** Entries that were re-verified in this round. */
+  /** Entries that were re-verified in it, and whether it is over for this workspace. */
   readonly entries: number
-  /** Of the workspace that is being re-verified: rounds go from the newest to the oldest. 0: the round is complete. */
-  readonly serial: number
-  /** That workspace's tree over the entries that were re-verified, and of which epoch it is; absent: of the first. */
+  readonly isDone: boolean
+  /** Over the entries of an epoch that were re-verified. */
+  readonly epoch: number
   readonly tree: Tree
-  readonly epoch?: number
-  readonly findings: readonly Finding[]
+  readonly finding?: Finding
 }
 
 export interface IndexReader {
@@ -151,8 +152,9 @@ export interface Index extends IndexReader {
   growTree(workspace: string, fromSize: number, tree: Tree, tiles: readonly TileGrowth[]): Promise<boolean>
   /** Replaces the checkpoint of one size by a later one; false, and no change, when another one stands there. */
   putCheckpoint(workspace: string, fromSize: number, checkpoint: Checkpoint): Promise<boolean>
-  audit(): Promise<Audit | undefined>
-  putAudit(audit: Audit): Promise<void>
+  audit(workspace: string): Promise<Audit | undefined>
+  /** Replaces the one of the version before; false, and no change, when another one stands there. */
+  putAudit(workspace: string, audit: Audit): Promise<boolean>
 }
 
 export interface Document<K extends DocumentKind = DocumentKind> {

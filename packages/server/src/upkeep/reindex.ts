@@ -8,6 +8,7 @@ import { startFiling } from "../followers/filing.ts"
 import { followOnce } from "../followers/follow.ts"
 import { createIndexer } from "../followers/indexer.ts"
 import type { Limits } from "../limits.ts"
+import { every } from "../store/every.ts"
 import { openAnew } from "../store/open.ts"
 import type { DerivedStore, WatchedStore } from "../store/store.ts"
 
@@ -23,7 +24,8 @@ export async function reindex(data: string, limits: Limits, progress: (progress:
   const store = openAnew(data)
   try {
     const troubles: string[] = []
-    for (const workspace of await workspacesOf(store)) troubles.push(...(await reindexOne(store, workspace, limits, progress)))
+    for await (const { id: workspace } of every(store.watched.registry, "workspace", undefined))
+      troubles.push(...(await reindexOne(store, workspace, limits, progress)))
     return troubles
   } finally {
     await store.close()
@@ -64,15 +66,4 @@ function treeOf({ journal, index, registry }: WatchedStore) {
   const never = () => assert.fail("a reindexed tree is not signed")
   const heads = { get: () => undefined, advance: never, close: () => {} }
   return createCheckpointer({ journal, index, registry, heads, signersOf: never, isGenuine: never, rootAt: never, clock: systemClock })
-}
-
-async function workspacesOf({ watched: { registry } }: DerivedStore): Promise<readonly string[]> {
-  const all: string[] = []
-  for (let before = Number.MAX_SAFE_INTEGER; ;) {
-    const page = await registry.list("workspace", undefined, before, 1000)
-    all.push(...page.map(({ id }) => id))
-    const last = page.at(-1)
-    if (last === undefined) return all
-    before = last.serial
-  }
 }

@@ -20,8 +20,9 @@ export function createIndex(index: DatabaseSync, journal: ReturnType<typeof jour
   const moveCheckpoint = index.prepare(
     "UPDATE checkpoints SET size = ?, root = ?, note = ?, signed_ms = ? WHERE workspace = ? AND size = ?",
   )
-  const audit = index.prepare("SELECT state FROM audit WHERE one = 1")
-  const putAudit = index.prepare("INSERT INTO audit (one, state) VALUES (1, ?1) ON CONFLICT DO UPDATE SET state = ?1")
+  const audit = index.prepare("SELECT state FROM audits WHERE workspace = ?")
+  const addAudit = index.prepare("INSERT OR IGNORE INTO audits (workspace, version, state) VALUES (?, 1, ?)")
+  const moveAudit = index.prepare("UPDATE audits SET version = version + 1, state = ? WHERE workspace = ? AND version = ? - 1")
 
   return {
     position: async (workspace) => reads.position(workspace),
@@ -57,9 +58,11 @@ export function createIndex(index: DatabaseSync, journal: ReturnType<typeof jour
       return moved.changes === 1
     },
 
-    audit: async () => parseAudit(audit.get()?.["state"]),
-    async putAudit(state) {
-      putAudit.run(formatAudit(state))
+    audit: async (workspace) => parseAudit(audit.get(workspace)?.["state"]),
+    async putAudit(workspace, state) {
+      const text = formatAudit(state)
+      const moved = state.version === 1 ? addAudit.run(workspace, text) : moveAudit.run(text, workspace, state.version)
+      return moved.changes === 1
     },
   }
 }

@@ -343,7 +343,7 @@ function tests(): void {
     await store.close()
     for (const [file, known] of [
       ["journal", 2],
-      ["index", 2],
+      ["index", 3],
     ] as const) {
       alter(folder, `${file}.db`, `PRAGMA user_version = ${known + 1}`)
       await assert.rejects(
