@@ -1,10 +1,11 @@
-// Writes docs/openapi.json: what the service says of itself at /openapi.json, laid out. A test fails when the two differ.
+// Writes docs/openapi.json, what the service says of itself at /openapi.json, and the table of endpoints in docs/api.md. Tests fail when they differ.
 
 import { spawn } from "node:child_process"
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
+import { withTable } from "../test/endpoint-table.ts"
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const folder = mkdtempSync(join(tmpdir(), "tallystick-openapi-"))
@@ -25,6 +26,8 @@ try {
   })
   const description = await (await fetch(`${url}/openapi.json`)).json()
   writeFileSync(join(root, "docs", "openapi.json"), `${JSON.stringify(description, null, 2)}\n`)
+  const api = join(root, "docs", "api.md")
+  writeFileSync(api, withTable(readFileSync(api, "utf8"), description))
 } finally {
   service.kill("SIGTERM")
   await new Promise((resolve) => (service.exitCode === null ? service.once("exit", resolve) : resolve()))

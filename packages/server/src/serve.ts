@@ -21,7 +21,7 @@ import { createMetrics, type Metrics } from "./http/metrics.ts"
 import { createRate, networkOf } from "./http/rates.ts"
 import { routes } from "./http/routes.ts"
 import { createServer } from "./http/server.ts"
-import type { Service } from "./http/service.ts"
+import { namesWorkspace, type Service } from "./http/service.ts"
 import { createSignIns } from "./http/sign-ins.ts"
 import { createTurns } from "./http/turns.ts"
 import { removeUnplaced, type Secrets } from "./keep.ts"
@@ -207,7 +207,7 @@ async function listen(config: Config, service: Service, log: Logger, version: st
     turn: turnOf(service, createTurns(limits)),
     pace: service.pace,
     unknownResource,
-    refusalTime: ({ path }) => (path.includes("{workspaceId}") ? clock.sleep(limits.refusalMs) : undefined),
+    refusalTime: (endpoint) => (namesWorkspace(endpoint) ? clock.sleep(limits.refusalMs) : undefined),
     limits,
     clock,
     log: failures,

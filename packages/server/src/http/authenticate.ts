@@ -9,12 +9,12 @@ import { tokenLetters } from "../workspace/tokens.ts"
 import { sessionCookie } from "./cookie.ts"
 import type { Incoming } from "./endpoint.ts"
 import type { Turns } from "./turns.ts"
-import { permit, sentences, type Caller, type Service, type ServiceEndpoint } from "./service.ts"
+import { permit, sentences, type Caller, type Service } from "./service.ts"
 
 type Guarding = Pick<Service, "authenticate" | "sessions" | "rates" | "signIns" | "publicUrl"> & Admitting
 type Admitting = { readonly ledger: { readonly sequencer: Pick<Sequencer, "room"> } }
 
-export function guard(service: Guarding): (incoming: Incoming, endpoint: ServiceEndpoint) => Promise<Caller> {
+export function guard(service: Guarding): (incoming: Incoming, endpoint: { readonly access: Access }) => Promise<Caller> {
   const { authenticate, rates, ledger } = service
   const memberOf = memberReader(service)
   return async (incoming, { access }) => {
@@ -40,7 +40,7 @@ export function guard(service: Guarding): (incoming: Incoming, endpoint: Service
 export function turnOf(
   { ledger }: Admitting,
   turns: Turns,
-): (caller: Caller, endpoint: ServiceEndpoint, bytes: number) => Promise<void> | undefined {
+): (caller: Caller, endpoint: { readonly access: Access }, bytes: number) => Promise<void> | undefined {
   return (caller, { access }, bytes) => (access.action === "write" ? turns.take(bytes, () => checkRoom(caller, ledger)) : undefined)
 }
 

@@ -26,6 +26,7 @@ type Named<Value> = Readonly<Record<string, Value>>
 interface Described {
   readonly operationId: string
   readonly summary: string
+  readonly description: string
   readonly tags: readonly string[]
   readonly security: readonly Named<readonly string[]>[]
   readonly parameters?: readonly Parameter[]
@@ -151,7 +152,7 @@ function article({ method, path, is }: Operation, document: Document): Html {
   const id = is.operationId
   return tag`<article aria-labelledby="${id}">
 <h3 id="${id}"><code>${signature(method, path)}</code></h3>
-<p>${is.summary}.</p>
+<p>${is.summary}. ${is.description}</p>
 <p class="quiet">Called with ${security(is.security)}.</p>
 ${parameters(is.parameters ?? [])}${request(is.requestBody)}${answers(is.responses, document)}</article>
 `

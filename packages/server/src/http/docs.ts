@@ -10,7 +10,7 @@ import { OpenApiDocument } from "./shapes/operations.ts"
 import { PlainText } from "./shapes/path.ts"
 
 const info = { title: "Tallystick", description: "An audit ledger: append-only, hash-chained, verifiable without us." }
-const access = { action: "read", anonymous: true } as const
+const access = { action: "open", anonymous: true } as const
 
 /** Both describe these two as well. They are made once, when somebody first asks for one. */
 export function docsEndpoints(others: readonly ServiceEndpoint[], version: string): readonly ServiceEndpoint[] {
@@ -21,7 +21,10 @@ export function docsEndpoints(others: readonly ServiceEndpoint[], version: strin
     endpoint({
       method: "GET",
       path: "/openapi.json",
-      summary: "This description",
+      operation: "getDescription",
+      tag: "Service",
+      summary: "Get this description",
+      description: "The OpenAPI document of this service.",
       access,
       answers: { 200: OpenApiDocument, 304: null },
       handle: ({ incoming }) => document(incoming.headers),
@@ -29,7 +32,10 @@ export function docsEndpoints(others: readonly ServiceEndpoint[], version: strin
     endpoint({
       method: "GET",
       path: "/docs",
-      summary: "This description, as a page",
+      operation: "getDocs",
+      tag: "Service",
+      summary: "Get this description as a page",
+      description: "The same for people, as a page of HTML.",
       access: { ...access, unmetered: true },
       answers: { 200: PlainText, 304: null },
       answerType: pageHeaders["content-type"],

@@ -5,13 +5,24 @@ import { Type } from "./shapes/type.ts"
 import { systemClock } from "../clock.ts"
 import { LedgerError } from "../error.ts"
 import { pacedBytesMin, type Pace } from "../pace.ts"
-import { endpointsFor, mount, type Call, type Endpoint, type Incoming } from "./endpoint.ts"
+import type { TSchema } from "typebox"
+import { mount, type Call, type Endpoint, type Incoming } from "./endpoint.ts"
 import { createServer } from "./server.ts"
+import type { Shape } from "./shapes/check.ts"
 import { checkEvent, Event, WriteHeaders } from "./shapes/event.ts"
 import { ListQuery } from "./shapes/list.ts"
 
 type Caller = { readonly name: string } | undefined
-const endpoint = endpointsFor<"anyone" | "known", Caller>()
+
+/** Takes the types of params, query, headers and body from their shapes. */
+function endpoint<
+  P extends TSchema = Shape<undefined>,
+  Q extends TSchema = Shape<undefined>,
+  H extends TSchema = Shape<undefined>,
+  B extends TSchema = Shape<undefined>,
+>(value: Endpoint<"anyone" | "known", Caller, P, Q, H, B>): Endpoint<"anyone" | "known", Caller> {
+  return value
+}
 
 const event = {
   workspaceId: "acme",
@@ -29,7 +40,6 @@ test("a handler is given what was sent, with the types of the shapes", async () 
     endpoint({
       method: "POST",
       path: "/v1/workspaces/{workspaceId}/events",
-      summary: "",
       access: "known",
       params: Type.Object({ workspaceId: Type.String() }),
       query: ListQuery,
@@ -76,7 +86,6 @@ test("who is calling is asked first, before anything that was sent is looked at"
       endpoint({
         method: "POST",
         path: "/write/{id}",
-        summary: "",
         access: "known",
         headers: WriteHeaders,
         body: Event,
@@ -113,7 +122,6 @@ test("a body is JSON in UTF-8, sent as it is, or not read", async () => {
     endpoint({
       method: "POST",
       path: "/must",
-      summary: "",
       access: "anyone",
       body: Type.Object({}),
       answers: {},
@@ -122,7 +130,6 @@ test("a body is JSON in UTF-8, sent as it is, or not read", async () => {
     endpoint({
       method: "POST",
       path: "/may",
-      summary: "",
       access: "anyone",
       body: Type.Object({}),
       bodyMayBeAbsent: true,
@@ -132,7 +139,6 @@ test("a body is JSON in UTF-8, sent as it is, or not read", async () => {
     endpoint({
       method: "DELETE",
       path: "/none",
-      summary: "",
       access: "anyone",
       answers: {},
       handle: ({ body }) => ({ status: 200, body: { absent: body === undefined } }),
@@ -192,7 +198,6 @@ test("others are heard before a large body is read, before it is worked with, an
   const administer = endpoint({
     method: "POST",
     path: "/administer",
-    summary: "",
     access: "known",
     body: Type.Object({}),
     bodyBytesMax: 2 * pacedBytesMin,
@@ -230,13 +235,12 @@ test("a query has one spelling for each value, and nothing that is not known", a
     endpoint({
       method: "GET",
       path: "/list",
-      summary: "",
       access: "anyone",
       query,
       answers: {},
       handle: (call) => ({ status: 200, body: call.query }),
     }),
-    endpoint({ method: "GET", path: "/bare", summary: "", access: "anyone", answers: {}, handle: () => ({ status: 200, body: {} }) }),
+    endpoint({ method: "GET", path: "/bare", access: "anyone", answers: {}, handle: () => ({ status: 200, body: {} }) }),
   ])
   const get = async (url: string) => (await house.inject(url)).json<{ detail?: string }>()
   const usual = { limit: 50, all: false }
@@ -275,7 +279,6 @@ test("a path that names nothing is answered as the caller deserves", async () =>
       endpoint({
         method: "GET",
         path: "/things/{id}",
-        summary: "",
         access: "anyone",
         params,
         answers: {},
@@ -298,7 +301,6 @@ test("the rest of a path may be one parameter", async () => {
     endpoint({
       method: "GET",
       path: "/{workspaceId}/tile/{tile*}",
-      summary: "",
       access: "anyone",
       params,
       answers: {},
@@ -318,14 +320,13 @@ test("an answer is sent as it is: an object, a text, bytes, or nothing", async (
   const bytes = endpoint({
     method: "GET",
     path: "/bytes",
-    summary: "",
     access: "anyone",
     answers: {},
     answerType: "application/octet-stream",
     handle: () => ({ status: 200, body: Buffer.from([0, 255]) }),
   })
   const others = Object.entries(answers).map(([path, answer]) =>
-    endpoint({ method: "GET", path: path as `/${string}`, summary: "", access: "anyone", answers: {}, handle: async () => answer }),
+    endpoint({ method: "GET", path: path as `/${string}`, access: "anyone", answers: {}, handle: async () => answer }),
   )
   const house = openHouse([bytes, ...others])
   const get = async (url: string) => {
@@ -350,14 +351,13 @@ test("pages of any origin may call what says so, also to be refused; and nothing
     endpoint({
       method: "GET",
       path: "/open",
-      summary: "",
       access: "anyone",
       cors: true,
       answers: {},
       handle: () => ({ status: 200, body: {} }),
     }),
-    endpoint({ method: "POST", path: "/open", summary: "", access: "anyone", cors: true, answers: {}, handle: failing }),
-    endpoint({ method: "GET", path: "/closed", summary: "", access: "anyone", answers: {}, handle: () => ({ status: 200, body: {} }) }),
+    endpoint({ method: "POST", path: "/open", access: "anyone", cors: true, answers: {}, handle: failing }),
+    endpoint({ method: "GET", path: "/closed", access: "anyone", answers: {}, handle: () => ({ status: 200, body: {} }) }),
   ])
   const ask = async (method: "GET" | "POST" | "OPTIONS", url: string) => {
     const { statusCode, headers } = await house.inject({
@@ -382,7 +382,6 @@ test("the headers that say where a write comes from are text in UTF-8, and not t
     endpoint({
       method: "GET",
       path: "/",
-      summary: "",
       access: "anyone",
       answers: {},
       handle: ({ context }) => ({ status: 200, body: context }),
@@ -421,14 +420,12 @@ test("a fault in a handler is a fault of ours, however it is thrown", async () =
     },
     () => Promise.reject(new TypeError("rejected")),
   ]
-  const endpoints = faults.map((handle, at) =>
-    endpoint({ method: "GET", path: `/${at}`, summary: "", access: "anyone", answers: {}, handle }),
-  )
+  const endpoints = faults.map((handle, at) => endpoint({ method: "GET", path: `/${at}`, access: "anyone", answers: {}, handle }))
   const cyclic: { self?: object } = {}
   cyclic.self = cyclic
   const house = openHouse([
     ...endpoints,
-    endpoint({ method: "GET", path: "/3", summary: "", access: "anyone", answers: {}, handle: () => ({ status: 200, body: cyclic }) }),
+    endpoint({ method: "GET", path: "/3", access: "anyone", answers: {}, handle: () => ({ status: 200, body: cyclic }) }),
   ])
   for (const at of [0, 1, 2, 3]) {
     const answer = await house.inject(`/${at}`)

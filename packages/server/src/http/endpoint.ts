@@ -12,7 +12,7 @@ import { none, readBody, type BodyHold } from "./body.ts"
 import { refusalOf } from "./errors.ts"
 import { parseStrict, type JsonLimits } from "./json.ts"
 import { sendRefusal, type Log } from "./server.ts"
-import { checkOf, headerName, type Of, type Shape } from "./shapes/check.ts"
+import { checkOf, headerName, type Of } from "./shapes/check.ts"
 import { parseQuery, queryCheckOf, type RawQuery } from "./shapes/query.ts"
 
 // An endpoint is a value: what it takes, what it answers, who may call it, and the function that does it. This file turns a list of them into routes.
@@ -29,7 +29,6 @@ export interface Endpoint<
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE"
   /** As OpenAPI writes it: `/v1/workspaces/{workspaceId}`. A last `{name*}` takes the rest of the path, slashes included. */
   readonly path: `/${string}`
-  readonly summary: string
   readonly access: Access
   /** Whether pages of any origin may call it with a bearer. */
   readonly cors?: boolean
@@ -120,18 +119,6 @@ export interface MountOptions<Access, Caller> {
   readonly limits: JsonLimits & { readonly eventBytesMax: number; readonly contextCharactersMax: number }
   readonly clock: Clock
   readonly log: Log
-}
-
-/** A maker of endpoints for one kind of access and caller, which takes the types of params, query, headers and body from their shapes. */
-export function endpointsFor<Access, Caller>() {
-  return <
-    P extends TSchema = Shape<undefined>,
-    Q extends TSchema = Shape<undefined>,
-    H extends TSchema = Shape<undefined>,
-    B extends TSchema = Shape<undefined>,
-  >(
-    endpoint: Endpoint<Access, Caller, P, Q, H, B>,
-  ): Endpoint<Access, Caller> => endpoint
 }
 
 /** Adds a route for each endpoint, and what browsers ask before they call one from another origin. */

@@ -35,18 +35,13 @@ export const securitySchemes = {
 type Way = Readonly<Partial<Record<keyof typeof securitySchemes, readonly string[]>>>
 
 /** Any of these is enough. The empty one is nobody, who may see what is public. */
-export function securityOf(endpoint: ServiceEndpoint): readonly Way[] {
-  const { access, path, method } = endpoint
-  if (access.anonymous === true && !path.includes("{workspaceId}")) {
-    // Signing out without a session is done already.
-    return path === "/v1/session" && method === "DELETE" ? [{ session: [] }, {}] : [{}]
-  }
-  const tokens = tokensOf(endpoint)
+export function securityOf({ access }: Pick<ServiceEndpoint, "access">): readonly Way[] {
+  const { action, anonymous, queryToken, tokens = queryToken === undefined ? [] : [queryToken] } = access
   return [
-    ...waysOf[access.action],
+    ...waysOf[action],
     ...tokens.map((type) => ({ scopedToken: [type] })),
-    ...(access.queryToken === undefined ? [] : [{ tokenParameter: [access.queryToken] }]),
-    ...(access.anonymous === true ? [{}] : []),
+    ...(queryToken === undefined ? [] : [{ tokenParameter: [queryToken] }]),
+    ...(anonymous === true ? [{}] : []),
   ]
 }
 
@@ -57,11 +52,5 @@ const waysOf: Readonly<Record<Action, readonly Way[]>> = {
   preside: [{ apiKey: ["instance"] }, { session: ["instance"] }],
   redeem: [],
   account: [{ session: [] }],
-}
-
-function tokensOf({ access, path }: ServiceEndpoint): readonly string[] {
-  if (access.tokens !== undefined) return access.tokens
-  if (access.queryToken !== undefined) return [access.queryToken]
-  // Who is shown what of a receipt is asked once it was found.
-  return access.anonymous === true && path.includes("/receipts/{receiptId}") ? ["receipt", "evidence"] : []
+  open: [],
 }

@@ -12,11 +12,13 @@ import { Receipt } from "./shapes/receipt.ts"
 
 const handle = () => ({ status: 200 })
 
+const about = (operation: string) => ({ operation, tag: "Service", summary: operation, description: `What ${operation} does.` }) as const
+
 const endpoints = [
   endpoint({
     method: "POST",
     path: "/v1/events",
-    summary: "Write an event",
+    ...about("writeEvent"),
     access: { action: "write" },
     headers: WriteHeaders,
     body: Event,
@@ -26,7 +28,7 @@ const endpoints = [
   endpoint({
     method: "POST",
     path: "/v1/events/batch",
-    summary: "Write events",
+    ...about("writeBatch"),
     access: { action: "write" },
     headers: BatchHeaders,
     body: batchEnvelopeOf(1000),
@@ -37,8 +39,8 @@ const endpoints = [
   endpoint({
     method: "GET",
     path: "/v1/workspaces/{workspaceId}/receipts/{receiptId}",
-    summary: "Verify",
-    access: { action: "read", anonymous: true },
+    ...about("verifyReceipt"),
+    access: { action: "read", anonymous: true, tokens: ["receipt", "evidence"] },
     params: ReceiptParams,
     answers: { 200: ReceiptAnswer },
     handle,
@@ -46,7 +48,7 @@ const endpoints = [
   endpoint({
     method: "DELETE",
     path: "/v1/workspaces/{workspaceId}/receipts/{receiptId}",
-    summary: "Forget",
+    ...about("forgetReceipt"),
     access: { action: "administer" },
     params: ReceiptParams,
     answers: { 204: null },
@@ -55,7 +57,7 @@ const endpoints = [
   endpoint({
     method: "GET",
     path: "/v1/workspaces/{workspaceId}/tlog/tile/{tile*}",
-    summary: "A tile",
+    ...about("getTile"),
     access: { action: "read", anonymous: true },
     params: TileParams,
     answers: { 200: Type.String() },
@@ -65,7 +67,7 @@ const endpoints = [
   endpoint({
     method: "GET",
     path: "/v1/workspaces",
-    summary: "List",
+    ...about("listWorkspaces"),
     access: { action: "preside" },
     query: ListQuery,
     answers: { 200: Type.Object({}) },
@@ -74,7 +76,7 @@ const endpoints = [
   endpoint({
     method: "POST",
     path: "/v1/tokens",
-    summary: "Mint",
+    ...about("createToken"),
     access: { action: "read" },
     body: Type.Object({}),
     bodyMayBeAbsent: true,

@@ -1,12 +1,12 @@
 import type { TSchema } from "typebox"
 import type { ErrorCode } from "../error.ts"
-import { examples } from "./openapi-examples.ts"
 import { securityOf, securitySchemes } from "./openapi-security.ts"
 import { details, refusalsByStatus, refusalsOf } from "./refusals.ts"
-import type { ServiceEndpoint } from "./service.ts"
-import { headerName } from "./shapes/check.ts"
+import { propertiesOf, type ServiceEndpoint } from "./service.ts"
+import { exampleOf, headerName } from "./shapes/check.ts"
 import { Problem } from "./shapes/problem.ts"
 import { statusPhrase } from "./status-phrases.ts"
+import { tags } from "./tags.ts"
 
 export interface Description {
   readonly title: string
@@ -27,13 +27,13 @@ export function openApi(endpoints: readonly ServiceEndpoint[], info: Description
     const path = endpoint.path.replace("*}", "}")
     paths[path] = { ...paths[path], [endpoint.method.toLowerCase()]: operationOf(endpoint, made) }
   }
-  const used = new Set(endpoints.map(({ path }) => tagOf(path).name))
+  const used = new Set<string>(endpoints.map(({ tag }) => tag))
   const codes = new Set(endpoints.flatMap(refusalsOf))
   return {
     openapi: "3.1.0",
     info: { ...info, license: { name: "Apache-2.0", identifier: "Apache-2.0" } },
     servers: [{ url: "/", description: "The service that answers this." }],
-    tags: [...tags, otherwise].filter(({ name }) => used.has(name)).map(({ name, description }) => ({ name, description })),
+    tags: Object.entries(tags).flatMap(([name, description]) => (used.has(name) ? [{ name, description }] : [])),
     paths,
     components: {
       schemas: inOrder(made.schemas),
@@ -64,9 +64,10 @@ function operationOf(endpoint: ServiceEndpoint, made: Made): Part {
   ]
   const body = endpoint.documentedBody ?? endpoint.body
   return {
-    operationId: operationId(endpoint),
+    operationId: endpoint.operation,
     summary: endpoint.summary,
-    tags: [tagOf(endpoint.path).name],
+    description: endpoint.description,
+    tags: [endpoint.tag],
     security: securityOf(endpoint),
     ...(parameters.length > 0 && { parameters }),
     ...(body && { requestBody: { required: endpoint.bodyMayBeAbsent !== true, content: { "application/json": mediaOf(body, schemas) } } }),
@@ -74,43 +75,9 @@ function operationOf(endpoint: ServiceEndpoint, made: Made): Part {
   }
 }
 
-/** `GET /v1/workspaces/{workspaceId}` is `getWorkspacesByWorkspaceId`: stable as long as the address is. */
-function operationId(endpoint: { readonly method: string; readonly path: string }): string {
-  const words =
-    endpoint.path
-      .replace(/^\/v1\b/, "")
-      .replaceAll("{", "by-{")
-      .match(/[A-Za-z0-9]+/g) ?? []
-  return endpoint.method.toLowerCase() + words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join("")
-}
-
-/** In the order in which they are shown. The first whose paths an endpoint's is one of. */
-const tags = [
-  { name: "Writing", paths: /^\/v1\/(events|consents)/, description: "What happened, and who agreed to what." },
-  { name: "Reading", paths: /\/(events|activity)$/, description: "Finding entries, and what concerns one person." },
-  { name: "Receipts", paths: /\/receipts\/(?!.*\/token$)/, description: "Checking what was recorded." },
-  { name: "Log", paths: /\/tlog\//, description: "The transparency log of a workspace, as C2SP tlog-tiles. It holds no content." },
-  { name: "Policies", paths: /\/published-policy(?!\/token$)/, description: "Published versions of policies, which never change." },
-  {
-    name: "Evidence packs",
-    paths: /\/evidence-packs(?!.*\/token$)/,
-    description: "Entries put together for somebody else, to be checked without the service.",
-  },
-  { name: "Tokens", paths: /\/tokens?(\/|$)/, description: "Scoped tokens: each opens one thing, for somebody who has no key." },
-  { name: "API keys", paths: /\/api-keys/, description: "Credentials of programs." },
-  { name: "Members", paths: /\/(members|session|setup)/, description: "People, and their sessions." },
-  { name: "Workspaces", paths: /^\/v1\/workspaces/, description: "Workspaces and their projects." },
-] as const
-
-const otherwise = { name: "Service", description: "The service itself." } as const
-
-function tagOf(path: string): { readonly name: string; readonly description: string } {
-  return tags.find(({ paths }) => paths.test(path)) ?? otherwise
-}
-
 function parametersOf(place: "path" | "query" | "header", shape: TSchema | undefined, schemas: Map<string, Part>): Part[] {
-  const { properties = {}, required = [] } = (shape ?? {}) as { properties?: Record<string, TSchema>; required?: string[] } // shapes of objects
-  return Object.entries(properties).flatMap(([name, property]) => {
+  const { required = [] } = (shape ?? {}) as { required?: string[] } // shapes of objects
+  return Object.entries(propertiesOf(shape)).flatMap(([name, property]) => {
     const { description, ...schema } = schemaOf(property, schemas)
     // A header that must not be sent is no parameter.
     if ("not" in schema) return []
@@ -139,7 +106,7 @@ function responsesOf(endpoint: ServiceEndpoint, made: Made): Part {
   const { schemas } = made
   const responses: Part = {}
   const { answerType: type = "application/json", alsoAnswers: other } = endpoint
-  const isReplayed = endpoint.headers !== undefined && "idempotency-key" in (endpoint.headers as { properties: object }).properties // shapes of objects
+  const isReplayed = refusalsOf(endpoint).includes("idempotency_key_reused")
   for (const [status, shape] of Object.entries(endpoint.answers)) {
     const also = other && { [other.type]: mediaOf(other.shape, schemas) }
     const content = shape && { content: { [type.split(";", 1)[0] ?? type]: mediaOf(shape, schemas), ...also } }
@@ -180,9 +147,8 @@ function problemOf(status: number, codes: readonly ErrorCode[], answer: Part | u
 }
 
 function mediaOf(shape: TSchema, schemas: Map<string, Part>): Part {
-  const title = (shape as Part)["title"]
-  const example = typeof title === "string" ? examples[title] : undefined
-  return { schema: schemaOf(shape, schemas), ...(example && { example }) }
+  const example = exampleOf(shape)
+  return { schema: schemaOf(shape, schemas), ...(example === undefined ? {} : { example }) }
 }
 
 // Shapes --------------------------------------------------------------------------------------------------------------------------------------------------

@@ -1,12 +1,13 @@
 // What operators and their machines ask: whether the process lives, whether it can append, what it has counted, what bounds it.
 
 import { LedgerError } from "../error.ts"
+import type { Answer } from "./endpoint.ts"
 import { endpoint, type Service, type ServiceEndpoint } from "./service.ts"
-import { Health, Limits, Readiness, ReadinessQuery } from "./shapes/operations.ts"
+import { Health, Limits, Readiness, ReadinessQuery, shownLimits } from "./shapes/operations.ts"
 import { PlainText } from "./shapes/path.ts"
 
 /** Anyone may ask. */
-const access = { action: "read", anonymous: true } as const
+const access = { action: "open", anonymous: true } as const
 /** And as often as it wants to. */
 const unmetered = { ...access, unmetered: true } as const
 
@@ -21,7 +22,10 @@ export function opsEndpoints(service: Service): readonly ServiceEndpoint[] {
     endpoint({
       method: "GET",
       path: "/healthz",
+      operation: "getHealth",
+      tag: "Service",
       summary: "Whether the process lives",
+      description: "Answers as long as the process does, and looks at nothing.",
       access: unmetered,
       answers: { 200: Health },
       handle: () => ({ status: 200, body: { status: "ok" } }),
@@ -29,28 +33,22 @@ export function opsEndpoints(service: Service): readonly ServiceEndpoint[] {
     endpoint({
       method: "GET",
       path: "/readyz",
-      summary: "Whether the ledger can append, and if not, why",
+      operation: "getReadiness",
+      tag: "Service",
+      summary: "Whether the ledger can append",
+      description: "200 if the ledger can append, else 503 with the reason. `?verbose` lists every check.",
       access: unmetered,
       query: ReadinessQuery,
       answers: { 200: Readiness, 503: Readiness },
-      async handle({ query }) {
-        const checks = [writableCheck(service), await storageCheck(service), queueCheck(service)]
-        const failed = checks.find(({ ok }) => !ok)
-        // One workspace's broken chain is for its operator to see, and no reason to send the others' writers away.
-        checks.push(chainsCheck(service), auditCheck(service))
-        const verbose = query.verbose === "" || query.verbose === "true"
-        const body = {
-          ready: failed === undefined,
-          ...(failed?.detail === undefined ? {} : { reason: failed.detail }),
-          ...(verbose ? { checks } : {}),
-        }
-        return { status: failed === undefined ? 200 : 503, body, ...(failed === undefined ? {} : { headers: { "retry-after": "1" } }) }
-      },
+      handle: ({ query: { verbose } }) => readiness(service, verbose === "" || verbose === "true"),
     }),
     endpoint({
       method: "GET",
       path: "/metrics",
-      summary: "What the service counts, for Prometheus",
+      operation: "getMetrics",
+      tag: "Service",
+      summary: "Get the metrics",
+      description: "What the service counts, in the text format of Prometheus.",
       access: unmetered,
       answers: { 200: PlainText },
       answerType: "text/plain; version=0.0.4; charset=utf-8",
@@ -59,23 +57,28 @@ export function opsEndpoints(service: Service): readonly ServiceEndpoint[] {
     endpoint({
       method: "GET",
       path: "/v1/limits",
-      summary: "The numbers that bound requests",
+      operation: "getLimits",
+      tag: "Service",
+      summary: "Get the limits",
+      description: "The limits that a request can meet, as they are set.",
       access,
       answers: { 200: Limits },
-      handle: () => ({ status: 200, body: shownLimits(service) }),
+      handle: () => ({ status: 200, body: shownLimits(service.limits) }),
     }),
   ]
 }
 
-/** Those that a caller can meet. */
-function shownLimits({ limits }: Service) {
-  const { eventBytesMax, batchBytesMax, batchEventsMax, batchObjectsMax, depthMax, stringBytesMax } = limits
-  const ofBodies = { eventBytesMax, batchBytesMax, batchEventsMax, batchObjectsMax, depthMax, stringBytesMax }
-  const { headersBytesMax, uriBytesMax, headersTimeoutMs, bodyTimeoutMs, queuedEventsMax } = limits
-  const { packReceiptsMax, packBytesMax, packDownloadsPerMinute, pageBytesMax, anonymousReadsPerMinute, failedLoginsPerMinute } = limits
-  const ofRequests = { headersBytesMax, uriBytesMax, headersTimeoutMs, bodyTimeoutMs, queuedEventsMax, projectsMax: limits.projectsMax }
-  const ofAnswers = { packReceiptsMax, packBytesMax, packDownloadsPerMinute, pageBytesMax }
-  return { ...ofBodies, ...ofRequests, ...ofAnswers, anonymousReadsPerMinute, failedLoginsPerMinute }
+async function readiness(service: Service, verbose: boolean): Promise<Answer> {
+  const checks = [writableCheck(service), await storageCheck(service), queueCheck(service)]
+  const failed = checks.find(({ ok }) => !ok)
+  // One workspace's broken chain is for its operator to see, and no reason to send the others' writers away.
+  checks.push(chainsCheck(service), auditCheck(service))
+  const body = {
+    ready: failed === undefined,
+    ...(failed?.detail === undefined ? {} : { reason: failed.detail }),
+    ...(verbose ? { checks } : {}),
+  }
+  return { status: failed === undefined ? 200 : 503, body, ...(failed === undefined ? {} : { headers: { "retry-after": "1" } }) }
 }
 
 function writableCheck({ halted }: Service): Check {

@@ -1,7 +1,7 @@
 // Which errors an endpoint can answer with, as the description says. Every black-box test holds the answers that it gets against it.
 
 import { statusOf, type ErrorCode } from "../error.ts"
-import type { ServiceEndpoint } from "./service.ts"
+import { namesWorkspace, propertiesOf, type ServiceEndpoint } from "./service.ts"
 
 /** Of any request: its framing, a credential that is none, a server that is closing, and a fault of ours. */
 const always: readonly ErrorCode[] = [
@@ -20,31 +20,29 @@ const always: readonly ErrorCode[] = [
   "shutting_down",
 ]
 
+/** Of what is recorded. */
+export const ofChanges: readonly ErrorCode[] = ["overloaded", "storage_full", "read_only", "integrity_failure"]
+
 export function refusalsOf(endpoint: ServiceEndpoint): readonly ErrorCode[] {
-  const { method, path, access, body } = endpoint
+  const { method, access, headers, body, refuses = [] } = endpoint
   const isWrite = access.action === "write"
   const isChange = method !== "GET"
-  const names = (part: string): boolean => path.includes(part)
+  const isOfWorkspace = namesWorkspace(endpoint)
+  const key = propertiesOf(headers)["idempotency-key"]
   const codes: readonly (readonly [boolean, ...ErrorCode[]])[] = [
-    [true, ...always],
-    [names("{workspaceId}") || isWrite || access.anonymous !== true, "insufficient_scope"],
-    [names("{workspaceId}") || isWrite, "workspace_forbidden", "not_found"],
+    [true, ...always, ...refuses],
+    [isOfWorkspace || isWrite || access.anonymous !== true, "insufficient_scope"],
+    [isOfWorkspace || isWrite, "workspace_forbidden", "not_found"],
     // Whoever is bound to projects can neither administer nor reach the log's own entries.
-    [isWrite || (access.action === "read" && names("{workspaceId}")), "project_forbidden"],
-    [names("/activity"), "activity_disabled"],
+    [isWrite || (access.action === "read" && isOfWorkspace), "project_forbidden"],
     [isChange && !isWrite, "csrf_failed", "conflict"],
-    [names("/session") || names("/setup"), "login_failed", "not_found"],
     [body !== undefined, "invalid_json", "payload_too_large"],
     // Also without a body: a Content-Type that cannot be read is refused wherever one may stand.
     [isChange, "unsupported_media_type"],
-    [headersOf(endpoint).includes("idempotency-key"), "idempotency_key_reused"],
+    [key !== undefined && !("not" in key), "idempotency_key_reused"],
     // The quota of a key, and the rates of an address.
     [access.unmetered !== true, "rate_limited"],
-    // A download is recorded, so it is refused whenever writing is.
-    [isChange || names("/download"), "overloaded", "storage_full", "read_only", "integrity_failure"],
-    [names("/evidence-packs"), "integrity_failure"],
-    // More is searched for, or read, than can be in time.
-    [["/events", "/activity", "/receipts/", "/tile/"].some(names), "overloaded"],
+    [isChange, ...ofChanges],
   ]
   return [...new Set(codes.flatMap(([holds, ...these]) => (holds ? these : [])))]
 }
@@ -53,10 +51,6 @@ export function refusalsOf(endpoint: ServiceEndpoint): readonly ErrorCode[] {
 export function refusalsByStatus(endpoint: ServiceEndpoint): readonly (readonly [status: number, codes: readonly ErrorCode[]])[] {
   const byStatus = Map.groupBy(refusalsOf(endpoint), (code) => statusOf[code])
   return [...byStatus].toSorted(([a], [b]) => a - b)
-}
-
-function headersOf({ headers }: ServiceEndpoint): readonly string[] {
-  return Object.keys(headers !== undefined && "properties" in headers ? (headers.properties as object) : {}) // shapes of headers are objects
 }
 
 /** A sentence that could stand with each code. */

@@ -7,7 +7,7 @@ import type { FastifyInstance } from "fastify"
 import { Type } from "./shapes/type.ts"
 import { systemClock } from "../clock.ts"
 import { LedgerError, statusOf, type ErrorCode } from "../error.ts"
-import { endpointsFor, mount, type Incoming } from "./endpoint.ts"
+import { mount, type Call, type Endpoint, type Incoming } from "./endpoint.ts"
 import { createServer, type ServerLimits } from "./server.ts"
 
 // Through a socket, byte by byte: what is tested here is what no HTTP client would send.
@@ -467,18 +467,17 @@ async function openServer(options: { limits?: Partial<ServerLimits>; listenHost?
     listenHost: options.listenHost ?? "127.0.0.1",
     publicUrl: "https://ledger.example",
   })
-  const endpoint = endpointsFor<undefined, undefined>()
-  const rest = { summary: "", access: undefined, answers: {} }
-  const endpoints = [
-    endpoint({ ...rest, method: "GET", path: "/ok", handle: () => ({ status: 200, body: '{"ok":true}' }) }),
-    endpoint({
+  const rest = { access: undefined, answers: {} }
+  const endpoints: Endpoint<undefined, undefined>[] = [
+    { ...rest, method: "GET", path: "/ok", handle: () => ({ status: 200, body: '{"ok":true}' }) },
+    {
       ...rest,
       method: "GET",
       path: "/things/{id}",
       params: Type.Object({ id: Type.String({ pattern: "^[a-z]{1,9}$" }) }),
       handle: () => ({ status: 200 }),
-    }),
-    endpoint({
+    },
+    {
       ...rest,
       method: "GET",
       path: "/large",
@@ -486,16 +485,16 @@ async function openServer(options: { limits?: Partial<ServerLimits>; listenHost?
         echoed.push("large")
         return { status: 200, body: `"${"x".repeat(64_000_000)}"` }
       },
-    }),
-    endpoint({
+    },
+    {
       ...rest,
       method: "GET",
       path: "/broken",
       handle() {
         throw new Error("password hunter2 refused by database")
       },
-    }),
-    endpoint({
+    },
+    {
       ...rest,
       method: "POST",
       path: "/echo",
@@ -504,17 +503,17 @@ async function openServer(options: { limits?: Partial<ServerLimits>; listenHost?
         echoed.push(body)
         return { status: 202, body: {} }
       },
-    }),
-    endpoint({
+    },
+    {
       ...rest,
       method: "POST",
       path: "/slow",
       body: Type.Object({ ms: Type.Integer() }),
-      async handle({ body }) {
+      async handle({ body }: Call<undefined, unknown, unknown, unknown, { readonly ms: number }>) {
         await delay(body.ms, undefined, { ref: false })
         return { status: 202, body: {} }
       },
-    }),
+    },
   ]
   const guard = ({ headers }: Incoming): undefined => {
     if (headers.authorization === "none") throw new LedgerError("unauthorized", "who is it?")

@@ -2,7 +2,8 @@
 
 import type { Admission } from "../admission.ts"
 import type { Clock } from "../clock.ts"
-import { LedgerError } from "../error.ts"
+import type { TSchema } from "typebox"
+import { LedgerError, type ErrorCode } from "../error.ts"
 import type { AuditSummary } from "../followers/auditor.ts"
 import type { Ledger } from "../ledger/ledger.ts"
 import type { Limits } from "../limits.ts"
@@ -10,7 +11,7 @@ import type { Pace } from "../pace.ts"
 import type { Source } from "../query/receipt.ts"
 import type { Queries } from "../query/search.ts"
 import type { Document, Store } from "../store/store.ts"
-import { mayTouch, refusal, type Access, type Action, type Principal, type TokenType } from "../workspace/allow.ts"
+import { mayTouch, refusal, type Access, type Action, type MemberPrincipal, type Principal, type TokenType } from "../workspace/allow.ts"
 import type { Accounts } from "../workspace/accounts.ts"
 import type { Cascade } from "../workspace/cascade.ts"
 import type { Authenticate } from "../workspace/credentials.ts"
@@ -23,11 +24,13 @@ import type { Projects } from "../workspace/projects.ts"
 import type { Sessions } from "../workspace/sessions.ts"
 import type { Tokens } from "../workspace/tokens.ts"
 import type { Workspaces } from "../workspace/workspaces.ts"
-import { endpointsFor, type Endpoint } from "./endpoint.ts"
+import type { Endpoint } from "./endpoint.ts"
 import type { Lists } from "./lists.ts"
 import type { Metrics } from "./metrics.ts"
 import type { Rate } from "./rates.ts"
+import type { Shape } from "./shapes/check.ts"
 import type { SignIns } from "./sign-ins.ts"
+import type { Tag } from "./tags.ts"
 
 export interface Service {
   readonly store: Store
@@ -76,14 +79,57 @@ export interface Service {
 /** Undefined: nobody said who they are. */
 export type Caller = Principal | undefined
 
-export type ServiceEndpoint = Endpoint<Access, Caller>
+/** What the description says of an endpoint, beside its shapes and who may call it. */
+export interface About {
+  /** Generated clients name their methods by it, so it never changes. */
+  readonly operation: string
+  readonly tag: Tag
+  /** Without a full stop. */
+  readonly summary: string
+  readonly description: string
+  /** Errors that its handler answers with, beside those that follow from its method, access and shapes (`refusals.ts`). */
+  readonly refuses?: readonly ErrorCode[]
+}
 
-export const endpoint = endpointsFor<Access, Caller>()
+export type ServiceEndpoint = Endpoint<Access, Caller> & About
 
-/** The workspace, if the caller may do this in it. */
-export async function workspaceFor(service: Service, caller: Caller, action: Action, id: string): Promise<Document<"workspace">> {
-  permit(caller, action, id)
-  return service.workspaces.get(id)
+/** Whom the guard lets through. */
+type CallerOf<A extends Access> = A extends { readonly anonymous: true }
+  ? Caller
+  : A extends { readonly action: "account" }
+    ? MemberPrincipal
+    : A extends { readonly action: "redeem"; readonly tokens: readonly (infer Type)[] }
+      ? TokenPrincipal<Extract<Type, TokenType>>
+      : Principal
+
+export type TokenPrincipal<Type extends TokenType> = Extract<Principal, { kind: "token" }> & { readonly bound: { readonly type: Type } }
+
+/** The types of its caller, params, query, headers and body come from its access and its shapes. */
+export function endpoint<
+  const A extends Access,
+  P extends TSchema = Shape<undefined>,
+  Q extends TSchema = Shape<undefined>,
+  H extends TSchema = Shape<undefined>,
+  B extends TSchema = Shape<undefined>,
+>(value: Endpoint<A, CallerOf<A>, P, Q, H, B> & About): ServiceEndpoint {
+  return value
+}
+
+/** Whether its path names a workspace, in which permission is asked before its handler is. */
+export function namesWorkspace({ params }: Pick<ServiceEndpoint, "params">): boolean {
+  return "workspaceId" in propertiesOf(params)
+}
+
+/** The parts of an object's shape. */
+export function propertiesOf(shape: TSchema | undefined): Readonly<Record<string, TSchema>> {
+  const { properties = {} }: { readonly properties?: Record<string, TSchema> } = shape ?? {}
+  return properties
+}
+
+/** The workspace, if it may be changed now. */
+export async function changeable(service: Service, workspace: string): Promise<Document<"workspace">> {
+  permitWriting(service, workspace)
+  return service.workspaces.get(workspace)
 }
 
 /** Refuses what the caller may not do. `tokens` are the scoped tokens that may do it as well. */

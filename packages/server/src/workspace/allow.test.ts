@@ -35,7 +35,10 @@ const yes = undefined
 // Written by hand from the contract's table (section 3), for each kind of credential.
 // Each cell: in the credential's own workspace, in another one.
 const table: Readonly<
-  Record<Action, Readonly<Record<keyof typeof principals, readonly [own: Refusal | undefined, other: Refusal | undefined]>>>
+  Record<
+    Exclude<Action, "open">,
+    Readonly<Record<keyof typeof principals, readonly [own: Refusal | undefined, other: Refusal | undefined]>>
+  >
 > = {
   write: {
     none: [anonymous, anonymous],
@@ -117,6 +120,10 @@ const table: Readonly<
   },
 }
 
+test("what is open to anyone is open to every credential", () => {
+  for (const principal of Object.values(principals)) assert.equal(refusal(principal, "open", "acme"), yes)
+})
+
 for (const [action, row] of Object.entries(table)) {
   for (const [name, [own, other]] of Object.entries(row)) {
     test(`${action} with ${name}: ${own ?? "yes"} at home, ${other ?? "yes"} elsewhere`, () => {
@@ -151,7 +158,9 @@ test("every credential but the instance key belongs to one workspace", () => {
 
 // A member is looked up for the workspace that a request names, so each cell is a principal of its own: in a workspace that it is a viewer of, one that
 // it administers, one that it is nothing in; and for an admin of the instance, in any.
-const memberTable: Readonly<Record<Action, Readonly<Record<"viewer" | "admin" | "nothing" | "presides", Refusal | undefined>>>> = {
+const memberTable: Readonly<
+  Record<Exclude<Action, "open">, Readonly<Record<"viewer" | "admin" | "nothing" | "presides", Refusal | undefined>>>
+> = {
   write: { viewer: anonymous, admin: anonymous, nothing: anonymous, presides: anonymous },
   read: { viewer: yes, admin: yes, nothing: foreign, presides: yes },
   administer: { viewer: scope, admin: yes, nothing: foreign, presides: yes },

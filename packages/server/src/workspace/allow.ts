@@ -45,6 +45,8 @@ export type Action =
   | "redeem"
   /** What concerns nobody but the member who is signed in. */
   | "account"
+  /** What anyone may do, whatever they are. */
+  | "open"
 
 export type TokenType = TokenBound["type"]
 
@@ -70,6 +72,7 @@ const scopesFor: Readonly<Record<Action, readonly Scope[]>> = {
   preside: [],
   redeem: [],
   account: [],
+  open: [],
 }
 
 export type Refusal = Extract<ErrorCode, "unauthorized" | "insufficient_scope" | "workspace_forbidden" | "project_forbidden">
@@ -81,6 +84,7 @@ export function refusal(
   workspace?: string,
   tokens: readonly TokenType[] = [],
 ): Refusal | undefined {
+  if (action === "open") return undefined
   if (principal === undefined) return "unauthorized"
   if (principal.kind === "instance") return action === "redeem" || action === "account" ? "insufficient_scope" : undefined
   if (principal.kind === "member") return memberRefusal(principal, action, workspace)

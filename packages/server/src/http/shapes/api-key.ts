@@ -13,6 +13,7 @@ import { NextCursor } from "./list.ts"
 import { open, scopes } from "./enumeration.ts"
 import { Member } from "./member.ts"
 import { Time } from "./time.ts"
+import { sample } from "./sample.ts"
 
 /** A hundred years, so that every expiry is a date. */
 const lifeSecondsMax = 3_153_600_000
@@ -31,6 +32,7 @@ export const NewApiKey = shapeOf<WireNewApiKey>()(
     (key) => key.projectIds === undefined || !key.scopes.includes("admin"),
     () => "must not have the scope admin together with projectIds",
   ),
+  { name: "billing", scopes: ["write"], expiresInSeconds: 7_776_000 },
 )
 
 const fields = {
@@ -44,18 +46,23 @@ const fields = {
   revokedAt: Type.Optional(Time),
 }
 
-export const ApiKey = shapeOf<WireApiKey>()(Type.Object(fields, { title: "ApiKey" }))
+const exampleKey: WireApiKey = { keyId: sample.id, workspaceId: "acme", name: "billing", scopes: ["write"], createdAt: sample.time }
+
+export const ApiKey = shapeOf<WireApiKey>()(Type.Object(fields, { title: "ApiKey" }), exampleKey)
 
 export const CreatedApiKey = shapeOf<WireCreatedApiKey>()(
   Type.Object({ key: Type.String({ docs: { pattern: "^tsk_[0-9A-Za-z]{13}_[0-9A-Za-z]{49}$" } }), ...fields }, { title: "CreatedApiKey" }),
+  { key: sample.secret("k"), ...exampleKey },
 )
 
 export const ApiKeyList = shapeOf<WireApiKeyList>()(
   Type.Object({ apiKeys: Type.Array(ApiKey), nextCursor: NextCursor }, { title: "ApiKeyList" }),
+  { apiKeys: [exampleKey], nextCursor: null },
 )
 
 export const RevokeQuery = shapeOf<WireRevokeQuery>()(Type.Object({ cascade: Type.Boolean({ default: false }) }))
 
 export const MadeByKey = shapeOf<WireMadeByKey>()(
   Type.Object({ revoked: Type.Boolean(), apiKeys: Type.Array(ApiKey), members: Type.Array(Member) }, { title: "MadeByKey" }),
+  { revoked: true, apiKeys: [exampleKey], members: [] },
 )

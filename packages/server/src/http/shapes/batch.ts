@@ -2,10 +2,10 @@ import { Type } from "./type.ts"
 import type { Batch as WireBatch, BatchAnswer as WireBatchAnswer, BatchItem as WireBatchItem } from "@tallystick/client/wire"
 import { LedgerError } from "../../error.ts"
 import { checkOf, shapeOf } from "./check.ts"
-import { contextHeaders, eventFields } from "./event.ts"
+import { contextHeaders, eventFields, exampleEvent } from "./event.ts"
 import { IdempotencyKey } from "./id.ts"
 import { Problem } from "./problem.ts"
-import { Receipt } from "./receipt.ts"
+import { exampleReceipt, Receipt } from "./receipt.ts"
 
 export const BatchItem = shapeOf<WireBatchItem>()(
   Type.Object({ idempotencyKey: IdempotencyKey, ...eventFields }, { title: "BatchItem", additionalProperties: false }),
@@ -15,6 +15,7 @@ export const BatchItem = shapeOf<WireBatchItem>()(
 export function batchOf(eventsMax: number) {
   return shapeOf<WireBatch>()(
     Type.Object({ events: Type.Array(BatchItem, { minItems: 1, maxItems: eventsMax }) }, { title: "Batch", additionalProperties: false }),
+    { events: [{ idempotencyKey: "invoice-9-approved", ...exampleEvent }] },
   )
 }
 
@@ -34,6 +35,7 @@ export const BatchAnswer = shapeOf<WireBatchAnswer>()(
     { results: Type.Array(Type.Union([Type.Object({ receipt: Receipt, replayed: Type.Optional(Type.Boolean()) }), Problem])) },
     { title: "BatchAnswer" },
   ),
+  { results: [{ receipt: exampleReceipt }] },
 )
 
 const checkShape = checkOf(BatchItem)

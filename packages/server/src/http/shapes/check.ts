@@ -25,11 +25,19 @@ type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 
 /** A type without its index signature, which a shape has no word for. */
 type Named<T> = { [Key in keyof T as string extends Key ? never : Key]: T[Key] }
 
-/** Takes a shape only if it says exactly what a wire type says: `shapeOf<Receipt>()(Type.Object(…))`. What differs makes the call fail to compile. */
+/**
+ * Takes a shape only if it says exactly what a wire type says: `shapeOf<Receipt>()(Type.Object(…))`. What differs makes the call fail to compile. The
+ * example, which the description shows, is as it could really be.
+ */
 export function shapeOf<Wire>() {
   return <S extends TSchema>(
     shape: Same<Of<S>, Named<Wire>> extends true ? S : { differs: [shape: Of<S>, wire: Named<Wire>] },
-  ): Shape<Wire> => shape as unknown as Shape<Wire> // The condition has just shown them to be the same.
+    example?: Wire,
+  ): Shape<Wire> & { readonly "~example": Wire } => Object.defineProperty(shape, "~example", { value: example }) as never // The condition has just shown shape and type to be the same.
+}
+
+export function exampleOf(shape: TSchema): unknown {
+  return "~example" in shape ? shape["~example"] : undefined
 }
 
 /** What a value is, and so how a sentence speaks of it. */

@@ -9,7 +9,8 @@ import { shapeOf } from "./check.ts"
 import { RelatedReceiptIds } from "./event.ts"
 import { ProjectId, WorkspaceId } from "./id.ts"
 import { PolicyVersion } from "./policy-version.ts"
-import { Receipt } from "./receipt.ts"
+import { exampleReceipt, Receipt } from "./receipt.ts"
+import { sample } from "./sample.ts"
 
 const NonEmpty = Type.String({ minLength: 1 })
 const Taken = Type.Never({ rule: "must not be given: the consent itself says it" })
@@ -38,6 +39,9 @@ export const Consent = shapeOf<WireConsent>()(
     },
     { title: "Consent", additionalProperties: false },
   ),
+  { workspaceId: "acme", subject: { id: "usr_1", email: sample.email }, mode: "explicit", policyVersion: 3, surface: "sign-up form" },
 )
 
-export const ConsentAnswer = shapeOf<WireConsentAnswer>()(Type.Object({ receipt: Receipt }, { title: "ConsentAnswer" }))
+export const ConsentAnswer = shapeOf<WireConsentAnswer>()(Type.Object({ receipt: Receipt }, { title: "ConsentAnswer" }), {
+  receipt: { ...exampleReceipt, lane: "policy", policyVersion: 3 },
+})

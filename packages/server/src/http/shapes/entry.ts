@@ -8,12 +8,14 @@ import type {
   ReceiptAnswer as WireReceiptAnswer,
 } from "@tallystick/client/wire"
 import { shapeOf } from "./check.ts"
+import { exampleEvent } from "./event.ts"
 import { EventId, Hash, ReceiptId } from "./id.ts"
 import { integrities, kinds, lanes, open, sources, storageClasses } from "./enumeration.ts"
 import { Provenance, ShownActor, ShownTarget } from "./party.ts"
 import { NamedPolicyVersion } from "./policy-version.ts"
-import { Receipt } from "./receipt.ts"
+import { exampleReceipt, Receipt } from "./receipt.ts"
 import { Time } from "./time.ts"
+import { sample } from "./sample.ts"
 
 /** The members of an entry, which one of a page has as well. */
 export const entryFields = {
@@ -49,7 +51,31 @@ export const entryFields = {
   clockAhead: Type.Optional(Type.Boolean()),
 }
 
-export const Entry = shapeOf<WireEntry>()(Type.Object(entryFields, { title: "Entry" }))
+export const exampleEntry = {
+  ...exampleEvent,
+  id: exampleReceipt.eventId,
+  sequence: 4,
+  kind: "event",
+  hash: sample.hash,
+  previousHash: sample.previousHash,
+  receipt: sample.receipt,
+  lane: "operations",
+  storageTier: "hot",
+  integrity: "verified",
+  timestamp: sample.time,
+  receivedAt: sample.time,
+  provenance: exampleReceipt.provenance,
+} as const satisfies WireEntry
+
+export const Entry = shapeOf<WireEntry>()(Type.Object(entryFields, { title: "Entry" }), exampleEntry)
+
+const exampleProof: WireEntryProof = {
+  record: "QUxSMQ==",
+  body: '{"action":"billing.invoice.approve","v":1}',
+  bodySalt: "000102030405060708090a0b0c0d0e0f",
+  vkey: sample.vkey,
+  tlogProof: null,
+}
 
 export const EntryProof = shapeOf<WireEntryProof>()(
   Type.Object(
@@ -63,6 +89,7 @@ export const EntryProof = shapeOf<WireEntryProof>()(
     },
     { title: "EntryProof" },
   ),
+  exampleProof,
 )
 
 export const ReceiptAnswer = shapeOf<WireReceiptAnswer>()(
@@ -76,6 +103,7 @@ export const ReceiptAnswer = shapeOf<WireReceiptAnswer>()(
     },
     { title: "ReceiptAnswer" },
   ),
+  { receipt: { ...exampleReceipt, queued: false }, entry: exampleEntry, verified: true, proof: exampleProof, disclosures: [] },
 )
 
 const size = Type.Integer({ minimum: 0 })
@@ -85,6 +113,7 @@ export const LogKeys = shapeOf<WireLogKeys>()(
     { keys: Type.Array(Type.Object({ vkey: Type.String(), fromSize: size, toSize: Type.Union([size, Type.Null()]) })) },
     { title: "LogKeys" },
   ),
+  { keys: [{ vkey: sample.vkey, fromSize: 0, toSize: null }] },
 )
 
 export const Epochs = shapeOf<WireEpochs>()(
@@ -103,8 +132,10 @@ export const Epochs = shapeOf<WireEpochs>()(
     },
     { title: "Epochs" },
   ),
+  { epochs: [{ epoch: 1, origin: sample.origin, ledgerId: sample.previousHash, genesis: '{"v":1}', earlierEntries: 0, size: null }] },
 )
 
 export const LogKeyRotated = shapeOf<WireLogKeyRotated>()(
   Type.Object({ vkey: Type.String(), fromSize: size, receiptId: ReceiptId }, { title: "LogKeyRotated" }),
+  { vkey: sample.vkey, fromSize: 1042, receiptId: sample.receipt },
 )

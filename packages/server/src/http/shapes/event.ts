@@ -4,6 +4,7 @@ import { checkOf, shapeOf } from "./check.ts"
 import { IdempotencyKey, ProjectId, ReceiptId, WorkspaceId } from "./id.ts"
 import { sources } from "./enumeration.ts"
 import { Time } from "./time.ts"
+import { sample } from "./sample.ts"
 
 const NonEmpty = Type.String({ minLength: 1 })
 
@@ -34,7 +35,19 @@ export const eventFields = {
   userVisible: Type.Optional(Type.Boolean()),
 }
 
-export const Event = shapeOf<AuditEvent>()(Type.Object(eventFields, { title: "AuditEvent", additionalProperties: false }))
+export const exampleEvent = {
+  workspaceId: "acme",
+  projectId: "core",
+  action: "billing.invoice.approve",
+  actor: { id: "usr_1", type: "user", email: sample.email },
+  target: { id: "inv_9", type: "invoice", name: "Invoice 9" },
+  occurredAt: "2026-01-31T09:30:00Z",
+  source: "api",
+  metadata: { amount: 1299.5, currency: "EUR" },
+  userVisible: true,
+} as const satisfies AuditEvent
+
+export const Event = shapeOf<AuditEvent>()(Type.Object(eventFields, { title: "AuditEvent", additionalProperties: false }), exampleEvent)
 
 /** Gives back what is an event, and throws `invalid_field` for what is not. */
 export const checkEvent = checkOf(Event)

@@ -7,4 +7,5 @@ export const NewExport = shapeOf<WireNewExport>()(
     { entries: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }) },
     { title: "NewExport", additionalProperties: false },
   ),
+  { entries: 4711 },
 )

@@ -11,6 +11,7 @@ import { open, roles } from "./enumeration.ts"
 import { Label, MemberId, WorkspaceId } from "./id.ts"
 import { NextCursor } from "./list.ts"
 import { Time } from "./time.ts"
+import { sample } from "./sample.ts"
 
 /** Not a grammar of addresses: whether one is real, only its owner can show. */
 export const Email = Type.String({
@@ -23,6 +24,7 @@ export const Email = Type.String({
 
 export const NewMember = shapeOf<WireNewMember>()(
   Type.Object({ email: Email, name: Type.Optional(Label), role: Type.Enum(roles) }, { title: "NewMember", additionalProperties: false }),
+  { email: sample.email, role: "viewer" },
 )
 
 /** A request that says all in its path. */
@@ -30,7 +32,16 @@ export const Nothing = Type.Object({}, { additionalProperties: false })
 
 export const MemberChange = shapeOf<WireMemberChange>()(
   Type.Object({ role: Type.Enum(roles) }, { title: "MemberChange", additionalProperties: false }),
+  { role: "admin" },
 )
+
+const exampleMember: WireMember = {
+  id: sample.id,
+  workspaceId: "acme",
+  email: sample.email,
+  role: "viewer",
+  createdAt: sample.time,
+}
 
 export const Member = shapeOf<WireMember>()(
   Type.Object(
@@ -45,12 +56,15 @@ export const Member = shapeOf<WireMember>()(
     },
     { title: "Member" },
   ),
+  exampleMember,
 )
 
 export const InvitedMember = shapeOf<WireInvitedMember>()(
   Type.Object({ member: Member, setupUrl: Type.String() }, { title: "InvitedMember" }),
+  { member: exampleMember, setupUrl: `${sample.url}/ui/setup#t=…` },
 )
 
 export const MemberList = shapeOf<WireMemberList>()(
   Type.Object({ members: Type.Array(Member), nextCursor: NextCursor }, { title: "MemberList" }),
+  { members: [exampleMember], nextCursor: null },
 )

@@ -1,8 +1,9 @@
 import { Type } from "./type.ts"
 import type { Health as WireHealth, Limits as WireLimits, Readiness as WireReadiness } from "@tallystick/client/wire"
+import { defaultLimits, type Limits as OurLimits } from "../../limits.ts"
 import { shapeOf } from "./check.ts"
 
-export const Health = shapeOf<WireHealth>()(Type.Object({ status: Type.String() }, { title: "Health" }))
+export const Health = shapeOf<WireHealth>()(Type.Object({ status: Type.String() }, { title: "Health" }), { status: "ok" })
 
 export const Readiness = shapeOf<WireReadiness>()(
   Type.Object(
@@ -13,6 +14,7 @@ export const Readiness = shapeOf<WireReadiness>()(
     },
     { title: "Readiness" },
   ),
+  { ready: true },
 )
 
 /** `?verbose` is enough: the parameter needs no value. */
@@ -20,31 +22,34 @@ export const ReadinessQuery = Type.Object({ verbose: Type.Optional(Type.Enum([""
 
 const positive = Type.Integer({ minimum: 1 })
 
-export const Limits = shapeOf<WireLimits>()(
-  Type.Object(
-    {
-      eventBytesMax: positive,
-      batchBytesMax: positive,
-      batchEventsMax: positive,
-      batchObjectsMax: positive,
-      depthMax: positive,
-      stringBytesMax: positive,
-      headersBytesMax: positive,
-      uriBytesMax: positive,
-      headersTimeoutMs: positive,
-      bodyTimeoutMs: positive,
-      queuedEventsMax: positive,
-      packReceiptsMax: positive,
-      packBytesMax: positive,
-      projectsMax: positive,
-      packDownloadsPerMinute: positive,
-      pageBytesMax: positive,
-      anonymousReadsPerMinute: positive,
-      failedLoginsPerMinute: positive,
-    },
-    { title: "Limits" },
-  ),
-)
+/** Those that a caller can meet. */
+const limitFields = {
+  eventBytesMax: positive,
+  batchBytesMax: positive,
+  batchEventsMax: positive,
+  batchObjectsMax: positive,
+  depthMax: positive,
+  stringBytesMax: positive,
+  headersBytesMax: positive,
+  uriBytesMax: positive,
+  headersTimeoutMs: positive,
+  bodyTimeoutMs: positive,
+  queuedEventsMax: positive,
+  packReceiptsMax: positive,
+  packBytesMax: positive,
+  projectsMax: positive,
+  packDownloadsPerMinute: positive,
+  pageBytesMax: positive,
+  anonymousReadsPerMinute: positive,
+  failedLoginsPerMinute: positive,
+}
+
+export function shownLimits(limits: OurLimits): WireLimits {
+  const names = Object.keys(limitFields) as (keyof typeof limitFields)[] // of the object above
+  return Object.fromEntries(names.map((name) => [name, limits[name]])) as WireLimits // the shape is compared with it
+}
+
+export const Limits = shapeOf<WireLimits>()(Type.Object(limitFields, { title: "Limits" }), shownLimits(defaultLimits))
 
 /** OpenAPI 3.1 describes itself elsewhere. */
 export const OpenApiDocument = Type.Object({ openapi: Type.String() }, { title: "OpenApiDocument" })

@@ -12,6 +12,7 @@ import { Hash, Label, PackId, ProjectFilter, ProjectId, ReceiptId, WorkspaceId }
 import { NextCursor } from "./list.ts"
 import { Search } from "./page.ts"
 import { Time } from "./time.ts"
+import { sample } from "./sample.ts"
 
 const PackFilter = shapeOf<WirePackFilter>()(
   Type.Object(
@@ -45,7 +46,18 @@ export function newPackOf(receiptsMax: number) {
       ({ receiptIds, filter }) => (receiptIds === undefined) !== (filter === undefined),
       () => "must have either receiptIds or filter",
     ),
+    { title: "Invoices of January", receiptIds: [sample.receipt] },
   )
+}
+
+const examplePack: WirePack = {
+  packId: sample.pack,
+  workspaceId: "acme",
+  title: "Invoices of January",
+  receiptCount: 1,
+  projectIds: ["core"],
+  packHash: sample.hash,
+  createdAt: sample.time,
 }
 
 export const Pack = shapeOf<WirePack>()(
@@ -61,12 +73,17 @@ export const Pack = shapeOf<WirePack>()(
     },
     { title: "Pack" },
   ),
+  examplePack,
 )
 
-export const PackList = shapeOf<WirePackList>()(Type.Object({ packs: Type.Array(Pack), nextCursor: NextCursor }, { title: "PackList" }))
+export const PackList = shapeOf<WirePackList>()(Type.Object({ packs: Type.Array(Pack), nextCursor: NextCursor }, { title: "PackList" }), {
+  packs: [examplePack],
+  nextCursor: null,
+})
 
 export const DownloadQuery = Type.Object({ format: Type.Enum(["zip", "json"], { default: "zip" }) })
 
 export const PackDownload = shapeOf<WirePackDownload>()(
   Type.Object({ manifest: Type.Record(Type.String(), Hash), files: Type.Record(Type.String(), Type.String()) }, { title: "PackDownload" }),
+  { manifest: { "README.txt": sample.hash }, files: { "README.txt": "RXZpZGVuY2U=" } },
 )

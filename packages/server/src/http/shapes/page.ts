@@ -8,7 +8,7 @@ import type {
 } from "@tallystick/client/wire"
 import { Type } from "./type.ts"
 import { shapeOf } from "./check.ts"
-import { entryFields, EntryProof } from "./entry.ts"
+import { entryFields, EntryProof, exampleEntry } from "./entry.ts"
 import { lanes, storageClasses } from "./enumeration.ts"
 import { ProjectFilter } from "./id.ts"
 import { Time } from "./time.ts"
@@ -63,7 +63,9 @@ const pageFields = {
   verified: Type.Boolean(),
 }
 
-export const EventsPage = shapeOf<WireEventsPage>()(Type.Object(pageFields, { title: "EventsPage" }))
+const examplePage: WireEventsPage = { events: [exampleEntry], returned: 1, total: 1, nextCursor: 4, hasMore: false, verified: true }
+
+export const EventsPage = shapeOf<WireEventsPage>()(Type.Object(pageFields, { title: "EventsPage" }), examplePage)
 
 export const ActivityPage = shapeOf<WireActivityPage>()(
   Type.Object(
@@ -77,4 +79,5 @@ export const ActivityPage = shapeOf<WireActivityPage>()(
     },
     { title: "ActivityPage" },
   ),
+  { ...examplePage, workspaceId: "acme", projectId: "core", subject: "usr_1", query: null, policyVersion: 3 },
 )

@@ -11,6 +11,7 @@ import { Hash, ProjectId, WorkspaceId } from "./id.ts"
 import { listFields, NextCursor } from "./list.ts"
 import { PolicyVersion } from "./policy-version.ts"
 import { Time } from "./time.ts"
+import { sample } from "./sample.ts"
 
 /** The project whose policy is meant when none is named. */
 export const usualProject = "core"
@@ -21,6 +22,8 @@ const PolicySection = shapeOf<WirePolicySection>()(
   Type.Object({ id: NonEmpty, title: NonEmpty, body: Type.String() }, { title: "PolicySection" }),
 )
 
+const exampleSections = [{ id: "purpose", title: "Purpose", body: "We record who approves an invoice." }]
+
 export const NewPolicy = shapeOf<WireNewPolicy>()(
   Type.Object(
     {
@@ -30,6 +33,7 @@ export const NewPolicy = shapeOf<WireNewPolicy>()(
     },
     { title: "NewPolicy", additionalProperties: false },
   ),
+  { sections: exampleSections },
 )
 
 export const PolicyParams = Type.Object({
@@ -59,8 +63,20 @@ const fields = {
 
 const Policy = shapeOf<WirePolicy>()(Type.Object({ ...fields, sections: Type.Array(PolicySection) }, { title: "Policy" }))
 
-export const PolicyAnswer = shapeOf<WirePolicyAnswer>()(Type.Object({ policy: Policy }, { title: "PolicyAnswer" }))
+const exampleVersion = {
+  id: "pol_01KB8JQ5T9QKX4M3W2P7N6V5B4C3D2F1G0HJ",
+  workspaceId: "acme",
+  projectId: "core",
+  version: 3,
+  publishedAt: sample.time,
+  sectionHash: sample.hash,
+}
+
+export const PolicyAnswer = shapeOf<WirePolicyAnswer>()(Type.Object({ policy: Policy }, { title: "PolicyAnswer" }), {
+  policy: { ...exampleVersion, sections: exampleSections },
+})
 
 export const PolicyList = shapeOf<WirePolicyList>()(
   Type.Object({ policies: Type.Array(Type.Object(fields, { title: "PolicyVersion" })), nextCursor: NextCursor }, { title: "PolicyList" }),
+  { policies: [exampleVersion], nextCursor: null },
 )

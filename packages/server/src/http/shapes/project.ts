@@ -10,6 +10,7 @@ import { Label, ProjectId, WorkspaceId } from "./id.ts"
 import { NextCursor } from "./list.ts"
 import { open, visibilities } from "./enumeration.ts"
 import { Time } from "./time.ts"
+import { sample } from "./sample.ts"
 
 const changes = {
   name: Type.Optional(Label),
@@ -17,11 +18,16 @@ const changes = {
   activityLinks: Type.Optional(Type.Boolean()),
 }
 
-export const ProjectChange = shapeOf<WireProjectChange>()(Type.Object(changes, { title: "ProjectChange", additionalProperties: false }))
+export const ProjectChange = shapeOf<WireProjectChange>()(Type.Object(changes, { title: "ProjectChange", additionalProperties: false }), {
+  receipts: "public",
+})
 
 export const NewProject = shapeOf<WireNewProject>()(
   Type.Object({ id: ProjectId, ...changes }, { title: "NewProject", additionalProperties: false }),
+  { id: "core", activityLinks: true },
 )
+
+const exampleProject: WireProject = { id: "core", workspaceId: "acme", createdAt: sample.time, receipts: "private", activityLinks: true }
 
 export const Project = shapeOf<WireProject>()(
   Type.Object(
@@ -35,8 +41,10 @@ export const Project = shapeOf<WireProject>()(
     },
     { title: "Project" },
   ),
+  exampleProject,
 )
 
 export const ProjectList = shapeOf<WireProjectList>()(
   Type.Object({ projects: Type.Array(Project), nextCursor: NextCursor }, { title: "ProjectList" }),
+  { projects: [exampleProject], nextCursor: null },
 )

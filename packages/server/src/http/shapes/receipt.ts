@@ -1,11 +1,30 @@
 import { Type } from "./type.ts"
 import type { Receipt as WireReceipt } from "@tallystick/client/wire"
 import { shapeOf } from "./check.ts"
+import { exampleEvent } from "./event.ts"
 import { EventId, Hash, ReceiptId } from "./id.ts"
 import { lanes, open, storageClasses } from "./enumeration.ts"
 import { Provenance, ShownActor, ShownTarget } from "./party.ts"
 import { NamedPolicyVersion } from "./policy-version.ts"
 import { Time } from "./time.ts"
+import { sample } from "./sample.ts"
+
+export const exampleReceipt = {
+  accepted: true,
+  eventId: "evt_01KB8JQ5T9QKX4M3W2P7N6V5B4C3D2F1G0HJ",
+  receipt: sample.receipt,
+  eventHash: sample.hash,
+  previousHash: sample.previousHash,
+  timestamp: sample.time,
+  actor: exampleEvent.actor,
+  target: exampleEvent.target,
+  lane: "operations",
+  storageClass: "hot",
+  verificationUrl: `${sample.url}/v1/workspaces/acme/receipts/${sample.receipt}`,
+  queued: true,
+  receivedAt: sample.time,
+  provenance: { environment: "production", requestId: "req-4711", keyId: sample.id },
+} as const satisfies WireReceipt
 
 export const Receipt = shapeOf<WireReceipt>()(
   Type.Object(
@@ -28,4 +47,5 @@ export const Receipt = shapeOf<WireReceipt>()(
     },
     { title: "Receipt" },
   ),
+  exampleReceipt,
 )

@@ -10,6 +10,7 @@ import { shapeOf } from "./check.ts"
 import { open, roles } from "./enumeration.ts"
 import { Label, MemberId, WorkspaceId } from "./id.ts"
 import { Email } from "./member.ts"
+import { sample } from "./sample.ts"
 
 const passwordMax = 256
 
@@ -29,14 +30,17 @@ export const Setup = shapeOf<WireSetup>()(
     },
     { title: "Setup", additionalProperties: false },
   ),
+  { token: sample.secret("x"), password: sample.password },
 )
 
 export const Login = shapeOf<WireLogin>()(
   Type.Object({ email: Type.String({ minLength: 1, maxLength: 254 }), password: Given }, { title: "Login", additionalProperties: false }),
+  { email: sample.email, password: sample.password },
 )
 
 export const PasswordChange = shapeOf<WirePasswordChange>()(
   Type.Object({ old: Given, new: NewPassword }, { title: "PasswordChange", additionalProperties: false }),
+  { old: sample.password, new: "a longer horse than before" },
 )
 
 const Account = shapeOf<WireAccount>()(
@@ -48,4 +52,5 @@ const Account = shapeOf<WireAccount>()(
 
 export const Session = shapeOf<WireSession>()(
   Type.Object({ member: Account, workspaces: Type.Array(Type.Object({ id: WorkspaceId, role: open(roles) })) }, { title: "Session" }),
+  { member: { id: sample.id, email: sample.email, instanceAdmin: false }, workspaces: [{ id: "acme", role: "viewer" }] },
 )

@@ -18,6 +18,7 @@ import { Label, PackId, ProjectId, ReceiptId, TokenId, WorkspaceId } from "./id.
 import { NextCursor } from "./list.ts"
 import { PolicyVersion } from "./policy-version.ts"
 import { Time } from "./time.ts"
+import { sample } from "./sample.ts"
 
 // Of new tokens -------------------------------------------------------------------------------------------------------------------------------------------
 
@@ -44,10 +45,12 @@ const Subject = Type.Union(
 
 export const NewReceiptToken = shapeOf<WireNewToken>()(
   Type.Object(requestFields("receipt"), { title: "NewReceiptToken", additionalProperties: false }),
+  { note: "for the auditor" },
 )
 
 export const NewEvidenceToken = shapeOf<WireNewToken>()(
   Type.Object(requestFields("evidence"), { title: "NewEvidenceToken", additionalProperties: false }),
+  { expiresInSeconds: 604_800 },
 )
 
 export const NewPolicyToken = shapeOf<WireNewPolicyToken>()(
@@ -55,6 +58,7 @@ export const NewPolicyToken = shapeOf<WireNewPolicyToken>()(
     { projectId: Type.Optional(ProjectId), version: Type.Optional(PolicyVersion), ...requestFields("policy") },
     { title: "NewPolicyToken", additionalProperties: false },
   ),
+  { projectId: "core", version: 3 },
 )
 
 export const NewActivityToken = shapeOf<WireNewActivityToken>()(
@@ -62,6 +66,7 @@ export const NewActivityToken = shapeOf<WireNewActivityToken>()(
     { projectId: ProjectId, subject: Subject, ...requestFields("activity") },
     { title: "NewActivityToken", additionalProperties: false },
   ),
+  { projectId: "core", subject: "usr_1", expiresInSeconds: 3600 },
 )
 
 // Of answers ----------------------------------------------------------------------------------------------------------------------------------------------
@@ -83,11 +88,26 @@ const page = Type.String({ docs: { format: "uri", description: "A page for peopl
 const address = Type.String({ docs: { format: "uri", description: "What a program calls with the token as its bearer." } })
 const secret = (type: TokenType) => Type.String({ docs: { pattern: `^ts${tokenLetters[type]}_[0-9A-Za-z]{13}_[0-9A-Za-z]{49}$` } })
 
+const ofExample = { tokenId: sample.id, workspaceId: "acme", createdAt: sample.time, expiresAt: sample.later }
+
+/** `path` is where the token is used, within the workspace. */
+const createdExample = <T extends TokenType>(type: T, path: string) => ({
+  token: sample.secret(tokenLetters[type]),
+  ...ofExample,
+  type,
+  apiUrl: `${sample.url}/v1/workspaces/acme/${path}`,
+})
+
 export const CreatedReceiptToken = shapeOf<WireCreatedReceiptToken>()(
   Type.Object(
     { token: secret("receipt"), ...fields, apiUrl: address, receipt: ReceiptId, verificationUrl: page },
     { title: "CreatedReceiptToken" },
   ),
+  {
+    ...createdExample("receipt", `receipts/${sample.receipt}`),
+    receipt: sample.receipt,
+    verificationUrl: `${sample.url}/r/acme/${sample.receipt}#t=…`,
+  },
 )
 
 export const CreatedPolicyToken = shapeOf<WireCreatedPolicyToken>()(
@@ -95,7 +115,10 @@ export const CreatedPolicyToken = shapeOf<WireCreatedPolicyToken>()(
     { token: secret("policy"), ...fields, apiUrl: address, projectId: Type.String(), version, policyUrl: page },
     { title: "CreatedPolicyToken" },
   ),
+  { ...createdExample("policy", "published-policy/latest"), projectId: "core", policyUrl: `${sample.url}/p/acme/latest#t=…` },
 )
+
+const packPath = `evidence-packs/${sample.pack}/download`
 
 export const CreatedEvidenceToken = shapeOf<WireCreatedEvidenceToken>()(
   Type.Object(
@@ -110,6 +133,13 @@ export const CreatedEvidenceToken = shapeOf<WireCreatedEvidenceToken>()(
     },
     { title: "CreatedEvidenceToken" },
   ),
+  {
+    ...createdExample("evidence", packPath),
+    packId: sample.pack,
+    receiptCount: 1,
+    downloadUrl: `${sample.url}/v1/workspaces/acme/${packPath}`,
+    pageUrl: `${sample.url}/e/acme/${sample.pack}#t=…`,
+  },
 )
 
 export const CreatedActivityToken = shapeOf<WireCreatedActivityToken>()(
@@ -117,7 +147,21 @@ export const CreatedActivityToken = shapeOf<WireCreatedActivityToken>()(
     { token: secret("activity"), ...fields, apiUrl: address, projectId: Type.String(), subject: ShownSubject, activityUrl: page },
     { title: "CreatedActivityToken" },
   ),
+  {
+    ...createdExample("activity", "activity"),
+    projectId: "core",
+    subject: { id: "usr_1", types: ["user"] },
+    activityUrl: `${sample.url}/a/acme#t=…`,
+  },
 )
+
+const exampleToken: WireToken = {
+  ...ofExample,
+  type: "receipt",
+  receipt: sample.receipt,
+  state: "live",
+  mintedBy: { type: "api_key", id: sample.id },
+}
 
 export const Token = shapeOf<WireToken>()(
   Type.Object(
@@ -134,8 +178,10 @@ export const Token = shapeOf<WireToken>()(
     },
     { title: "Token" },
   ),
+  exampleToken,
 )
 
 export const TokenList = shapeOf<WireTokenList>()(
   Type.Object({ tokens: Type.Array(Token), nextCursor: NextCursor }, { title: "TokenList" }),
+  { tokens: [exampleToken], nextCursor: null },
 )

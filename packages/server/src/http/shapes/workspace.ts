@@ -6,6 +6,7 @@ import { Hash, Label, WorkspaceId } from "./id.ts"
 import { NextCursor } from "./list.ts"
 import { lanes, open, visibilities } from "./enumeration.ts"
 import { Time } from "./time.ts"
+import { sample } from "./sample.ts"
 
 const openings = ["open", "closed"] as const
 
@@ -46,11 +47,29 @@ const changes = {
 
 export const WorkspaceChange = shapeOf<WireWorkspaceChange>()(
   Type.Object(changes, { title: "WorkspaceChange", additionalProperties: false }),
+  { hotDays: 30 },
 )
 
 export const NewWorkspace = shapeOf<WireNewWorkspace>()(
   Type.Object({ id: WorkspaceId, ...changes }, { title: "NewWorkspace", additionalProperties: false }),
+  { id: "acme", name: "Acme", hotDays: 30 },
 )
+
+const exampleWorkspace: WireWorkspace = {
+  id: "acme",
+  name: "Acme",
+  createdAt: sample.time,
+  ledgerId: sample.previousHash,
+  origin: sample.origin,
+  policyVisibility: "private",
+  projects: "open",
+  transparency: "private",
+  hotDays: 30,
+  requirePublishedPolicy: false,
+  personalKeys: [],
+  laneRules: [{ prefix: "billing", lane: "data" }],
+  projectsMax: 1000,
+}
 
 export const Workspace = shapeOf<WireWorkspace>()(
   Type.Object(
@@ -71,8 +90,10 @@ export const Workspace = shapeOf<WireWorkspace>()(
     },
     { title: "Workspace" },
   ),
+  exampleWorkspace,
 )
 
 export const WorkspaceList = shapeOf<WireWorkspaceList>()(
   Type.Object({ workspaces: Type.Array(Workspace), nextCursor: NextCursor }, { title: "WorkspaceList" }),
+  { workspaces: [exampleWorkspace], nextCursor: null },
 )

@@ -1,6 +1,6 @@
 import type { ApiKey as WireApiKey } from "@tallystick/client/wire"
 import type { Document } from "../../store/store.ts"
-import { endpoint, permit, permitWriting, type Service, type ServiceEndpoint } from "../service.ts"
+import { changeable, endpoint, type Service, type ServiceEndpoint } from "../service.ts"
 import { ApiKeyList, CreatedApiKey, MadeByKey, NewApiKey, RevokeQuery } from "../shapes/api-key.ts"
 import { instanceWorkspace } from "../../workspace/allow.ts"
 import { ListQuery } from "../shapes/list.ts"
@@ -12,15 +12,16 @@ export function apiKeyEndpoints(service: Service): readonly ServiceEndpoint[] {
     endpoint({
       method: "POST",
       path: "/v1/workspaces/{workspaceId}/api-keys",
-      summary: "Create an API key; it is shown once",
+      operation: "createApiKey",
+      tag: "API keys",
+      summary: "Create an API key",
+      description: "The answer is the only one that shows the key.",
       access: { action: "administer" },
       params: WorkspaceParams,
       body: NewApiKey,
       answers: { 201: CreatedApiKey },
       async handle({ caller, params, body }) {
-        permit(caller, "administer", params.workspaceId)
-        permitWriting(service, params.workspaceId)
-        const workspace = await service.workspaces.get(params.workspaceId)
+        const workspace = await changeable(service, params.workspaceId)
         const { key, document } = await service.keys.create(caller, workspace, body)
         return { status: 201, body: { key, ...keyJson(document) } }
       },
@@ -28,7 +29,10 @@ export function apiKeyEndpoints(service: Service): readonly ServiceEndpoint[] {
     endpoint({
       method: "GET",
       path: "/v1/workspaces/{workspaceId}/api-keys",
-      summary: "List the API keys, without their secrets",
+      operation: "listApiKeys",
+      tag: "API keys",
+      summary: "List the API keys",
+      description: "The API keys of a workspace without their secrets, newest first.",
       access: { action: "administer" },
       params: WorkspaceParams,
       query: ListQuery,
@@ -44,15 +48,17 @@ export function apiKeyEndpoints(service: Service): readonly ServiceEndpoint[] {
     endpoint({
       method: "DELETE",
       path: "/v1/workspaces/{workspaceId}/api-keys/{keyId}",
-      summary: "Revoke an API key; what it has made and what lives on is listed, or with cascade revoked as well",
+      operation: "revokeApiKey",
+      tag: "API keys",
+      summary: "Revoke an API key",
+      description:
+        "Ends a key and the tokens that it made. Keys and members that it made live on, and are listed; with `cascade=true` they end as well. 204 if there are none.",
       access: { action: "administer" },
       params: KeyParams,
       query: RevokeQuery,
       answers: { 204: null, 200: MadeByKey },
       async handle({ caller, params: { workspaceId, keyId }, query: { cascade } }) {
-        permit(caller, "administer", workspaceId)
-        permitWriting(service, workspaceId)
-        const workspace = await service.workspaces.get(workspaceId)
+        const workspace = await changeable(service, workspaceId)
         if (!cascade) await service.keys.revoke(caller, workspace, keyId)
         const { keys, members } = cascade
           ? await service.cascade.revoke(caller, workspace, keyId)

@@ -12,7 +12,10 @@ export function consentEndpoints(service: Service): readonly ServiceEndpoint[] {
     endpoint({
       method: "POST",
       path: "/v1/consents",
-      summary: "Record a consent to a version of a policy",
+      operation: "recordConsent",
+      tag: "Writing",
+      summary: "Record a consent",
+      description: "Records that a person agreed to a version of a policy, as an entry that the person can see in their activity.",
       access: { action: "write" },
       headers: WriteHeaders,
       body: Consent,

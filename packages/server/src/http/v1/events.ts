@@ -30,7 +30,11 @@ export function eventEndpoints(service: Service): readonly ServiceEndpoint[] {
     endpoint({
       method: "POST",
       path: "/v1/events",
-      summary: "Write an audit event",
+      operation: "writeEvent",
+      tag: "Writing",
+      summary: "Write an event",
+      description:
+        "Records one event and answers its receipt. A 202 means that the entry is linked into the chain and on disk. Sent again with the same Idempotency-Key, it answers the first receipt.",
       access: { action: "write" },
       headers: WriteHeaders,
       body: Event,
@@ -47,7 +51,11 @@ export function eventEndpoints(service: Service): readonly ServiceEndpoint[] {
     endpoint({
       method: "POST",
       path: "/v1/events/batch",
-      summary: "Write up to 1,000 audit events",
+      operation: "writeBatch",
+      tag: "Writing",
+      summary: "Write up to 1,000 events",
+      description:
+        "Records each event by itself, under the idempotency key that it has as a member. The results stand in the order of the events, and each is a receipt or a problem.",
       access: { action: "write" },
       headers: BatchHeaders,
       body: envelope,

@@ -3,7 +3,7 @@
 import type { Member as WireMember } from "@tallystick/client/wire"
 import type { Document } from "../../store/store.ts"
 import { instanceWorkspace } from "../../workspace/allow.ts"
-import { endpoint, permit, permitWriting, type Service, type ServiceEndpoint } from "../service.ts"
+import { changeable, endpoint, permit, permitWriting, type Service, type ServiceEndpoint } from "../service.ts"
 import { ListQuery } from "../shapes/list.ts"
 import { InvitedMember, Member, MemberChange, MemberList, NewMember, Nothing } from "../shapes/member.ts"
 import { MemberParams, WorkspaceParams } from "../shapes/path.ts"
@@ -21,14 +21,15 @@ export function memberEndpoints(service: Service): readonly ServiceEndpoint[] {
     endpoint({
       ...ofMembers,
       method: "POST",
-      summary: "Invite a member; the address to set up the account is shown once",
+      operation: "inviteMember",
+      tag: "Members",
+      summary: "Invite a member",
+      description: "The answer is the only one that shows the address at which the member sets up the account. It is good for a day, once.",
       params: WorkspaceParams,
       body: NewMember,
       answers: { 201: InvitedMember },
       async handle({ caller, params, body }) {
-        permit(caller, "administer", params.workspaceId)
-        permitWriting(service, params.workspaceId)
-        const workspace = await service.workspaces.get(params.workspaceId)
+        const workspace = await changeable(service, params.workspaceId)
         const { document, token } = await service.members.invite(caller, workspace, body)
         return { status: 201, body: { member: memberJson(document), setupUrl: setupUrl(service.publicUrl, token) } }
       },
@@ -36,7 +37,10 @@ export function memberEndpoints(service: Service): readonly ServiceEndpoint[] {
     endpoint({
       ...ofMembers,
       method: "GET",
-      summary: "List the members, and who is invited",
+      operation: "listMembers",
+      tag: "Members",
+      summary: "List the members",
+      description: "The members of a workspace and those who are invited, newest first.",
       params: WorkspaceParams,
       query: ListQuery,
       answers: { 200: MemberList },
@@ -52,13 +56,15 @@ export function memberEndpoints(service: Service): readonly ServiceEndpoint[] {
       ...ofMember,
       access: { action: "preside" },
       method: "POST",
-      summary: "Make an account a member, whichever workspace it belongs to",
+      operation: "addMember",
+      tag: "Members",
+      summary: "Add an account",
+      description: "Makes an account a member of this workspace, whichever workspace it belongs to.",
       body: MemberChange,
       answers: { 201: Member },
       async handle({ caller, params: { workspaceId, memberId }, body }) {
-        permit(caller, "preside")
-        for (const changed of [workspaceId, instanceWorkspace]) permitWriting(service, changed)
-        const workspace = await service.workspaces.get(workspaceId)
+        permitWriting(service, instanceWorkspace)
+        const workspace = await changeable(service, workspaceId)
         await service.accounts.join(caller, workspace, memberId, body.role)
         return { status: 201, body: memberJson(await service.members.get(workspaceId, memberId)) }
       },
@@ -66,25 +72,27 @@ export function memberEndpoints(service: Service): readonly ServiceEndpoint[] {
     endpoint({
       ...ofMember,
       method: "PATCH",
+      operation: "updateMember",
+      tag: "Members",
       summary: "Change the role of a member",
+      description: "The role counts from the member's next request on.",
       body: MemberChange,
       answers: { 200: Member },
       async handle({ caller, params: { workspaceId, memberId }, body }) {
-        permit(caller, "administer", workspaceId)
-        permitWriting(service, workspaceId)
-        const workspace = await service.workspaces.get(workspaceId)
+        const workspace = await changeable(service, workspaceId)
         return { status: 200, body: memberJson(await service.members.changeRole(caller, workspace, memberId, body.role)) }
       },
     }),
     endpoint({
       ...ofMember,
       method: "DELETE",
-      summary: "Remove a member from the workspace, or take an invitation back",
+      operation: "removeMember",
+      tag: "Members",
+      summary: "Remove a member",
+      description: "Removes a member from the workspace, or takes an invitation back.",
       answers: { 204: null },
       async handle({ caller, params: { workspaceId, memberId } }) {
-        permit(caller, "administer", workspaceId)
-        permitWriting(service, workspaceId)
-        await service.members.remove(caller, await service.workspaces.get(workspaceId), memberId)
+        await service.members.remove(caller, await changeable(service, workspaceId), memberId)
         if (service.halted(instanceWorkspace) === undefined) await service.accounts.removeIfNowhere(caller, memberId)
         return { status: 204 }
       },
@@ -93,12 +101,15 @@ export function memberEndpoints(service: Service): readonly ServiceEndpoint[] {
       ...ofMember,
       method: "POST",
       path: `${ofMember.path}/setup`,
-      summary: "Another address to set up the account; of a member who has joined, to set another password",
+      operation: "renewInvitation",
+      tag: "Members",
+      summary: "Invite a member again",
+      description:
+        "Another address at which to set up the account; for a member who has joined, to set another password. For such a member, and for one whom the instance invited, it needs the instance key.",
       body: Nothing,
       bodyMayBeAbsent: true,
       answers: { 201: InvitedMember },
       async handle({ caller, params: { workspaceId, memberId } }) {
-        permit(caller, "administer", workspaceId)
         const workspace = await service.workspaces.get(workspaceId)
         const member = await service.members.get(workspaceId, memberId)
         const isInvited = member.value.joinedAt === undefined

@@ -6,7 +6,8 @@ import { LedgerError } from "../../error.ts"
 import type { Document, Listed } from "../../store/store.ts"
 import { mayTouch, reachOf, type Principal } from "../../workspace/allow.ts"
 import { sequencesOf } from "../../workspace/pack-selection.ts"
-import { endpoint, permit, permitProject, permitWriting, type Service, type ServiceEndpoint } from "../service.ts"
+import { changeable, endpoint, permitProject, permitWriting, type Service, type ServiceEndpoint } from "../service.ts"
+import { ofChanges } from "../refusals.ts"
 import { ListQuery } from "../shapes/list.ts"
 import { DownloadQuery, newPackOf, Pack, PackDownload, PackList } from "../shapes/pack.ts"
 import { Bytes, PackParams, WorkspaceParams } from "../shapes/path.ts"
@@ -21,16 +22,18 @@ export function packEndpoints(service: Service): readonly ServiceEndpoint[] {
     endpoint({
       method: "POST",
       path: "/v1/workspaces/{workspaceId}/evidence-packs",
-      summary: "Put entries together in an evidence pack, which can be checked without the service",
+      operation: "createPack",
+      tag: "Evidence packs",
+      summary: "Create an evidence pack",
+      description:
+        "Takes the entries of these receipts, or those that a filter finds. A pack is fixed when it is made: two downloads are the same bytes.",
       access: { action: "read" },
       params: WorkspaceParams,
       body: newPackOf(packReceiptsMax),
       bodyBytesMax: Math.max(eventBytesMax, packReceiptsMax * idBytes),
       answers: { 201: Pack },
       async handle({ caller, params: { workspaceId }, body: { title, projectId, receiptIds, filter = {} }, incoming: { signal } }) {
-        permit(caller, "read", workspaceId)
-        permitWriting(service, workspaceId)
-        const workspace = await service.workspaces.get(workspaceId)
+        const workspace = await changeable(service, workspaceId)
         if (projectId !== undefined) permitProject(caller, projectId)
         const { store, pace } = service
         const find = () =>
@@ -43,13 +46,15 @@ export function packEndpoints(service: Service): readonly ServiceEndpoint[] {
     endpoint({
       method: "GET",
       path: "/v1/workspaces/{workspaceId}/evidence-packs",
-      summary: "List the evidence packs whose projects the credential reaches",
+      operation: "listPacks",
+      tag: "Evidence packs",
+      summary: "List the evidence packs",
+      description: "The evidence packs whose projects the credential reaches, newest first.",
       access: { action: "read" },
       params: WorkspaceParams,
       query: ListQuery,
       answers: { 200: PackList },
       async handle({ caller, params: { workspaceId }, query, incoming: { signal } }) {
-        permit(caller, "read", workspaceId)
         const { id } = await service.workspaces.get(workspaceId)
         const read = (before: number, limit: number) => service.packs.list(id, before, limit)
         const sees = reachOf(caller) === undefined ? undefined : (pack: Listed<"pack">) => reaches(caller, pack)
@@ -60,12 +65,14 @@ export function packEndpoints(service: Service): readonly ServiceEndpoint[] {
     endpoint({
       method: "GET",
       path: "/v1/workspaces/{workspaceId}/evidence-packs/{packId}",
-      summary: "An evidence pack, without its content",
+      operation: "getPack",
+      tag: "Evidence packs",
+      summary: "Get an evidence pack",
+      description: "An evidence pack without its content.",
       access: { action: "read" },
       params: PackParams,
       answers: { 200: Pack },
       async handle({ caller, params: { workspaceId, packId } }) {
-        permit(caller, "read", workspaceId)
         await service.workspaces.get(workspaceId)
         return { status: 200, body: packJson(await packFor(service, caller, workspaceId, packId)) }
       },
@@ -73,7 +80,12 @@ export function packEndpoints(service: Service): readonly ServiceEndpoint[] {
     endpoint({
       method: "GET",
       path: "/v1/workspaces/{workspaceId}/evidence-packs/{packId}/download",
+      operation: "downloadPack",
+      tag: "Evidence packs",
       summary: "Download an evidence pack",
+      description:
+        "A ZIP file that `tallystick verify` checks without the service, or with `format=json` the same files in JSON. The ledger records each download.",
+      refuses: [...ofChanges],
       access: { action: "read", tokens: ["evidence"] },
       params: PackParams,
       query: DownloadQuery,
@@ -81,7 +93,6 @@ export function packEndpoints(service: Service): readonly ServiceEndpoint[] {
       answerType: "application/zip",
       alsoAnswers: { type: "application/json", shape: PackDownload },
       async handle({ caller, params: { workspaceId, packId }, query: { format }, incoming: { method, signal } }) {
-        permit(caller, "read", workspaceId, ["evidence"])
         const workspace = await service.workspaces.get(workspaceId)
         const pack = await packFor(service, caller, workspaceId, packId)
         permitWriting(service, workspaceId)

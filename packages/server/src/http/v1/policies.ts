@@ -6,7 +6,7 @@ import { LedgerError } from "../../error.ts"
 import type { Document } from "../../store/store.ts"
 import { mayTouch, refusal } from "../../workspace/allow.ts"
 import { unknownResource } from "../authenticate.ts"
-import { endpoint, permit, permitProject, permitWriting, sentences, type Caller, type Service, type ServiceEndpoint } from "../service.ts"
+import { changeable, endpoint, permitProject, sentences, type Caller, type Service, type ServiceEndpoint } from "../service.ts"
 import { WorkspaceParams } from "../shapes/path.ts"
 import { NewPolicy, PolicyAnswer, PolicyList, PolicyListQuery, PolicyParams, PolicyQuery, usualProject } from "../shapes/policy.ts"
 
@@ -15,15 +15,17 @@ export function policyEndpoints(service: Service): readonly ServiceEndpoint[] {
     endpoint({
       method: "POST",
       path: "/v1/workspaces/{workspaceId}/published-policy",
-      summary: "Publish the next version of a project's policy",
+      operation: "publishPolicy",
+      tag: "Policies",
+      summary: "Publish a policy",
+      description:
+        "Publishes the next version of a project's policy. A published version never changes. A `version` that is not the next one is 409.",
       access: { action: "administer" },
       params: WorkspaceParams,
       body: NewPolicy,
       answers: { 201: PolicyAnswer },
       async handle({ caller, params: { workspaceId }, body: { projectId = usualProject, sections, version } }) {
-        permit(caller, "administer", workspaceId)
-        permitWriting(service, workspaceId)
-        const workspace = await service.workspaces.get(workspaceId)
+        const workspace = await changeable(service, workspaceId)
         // What came through the strict scanner is JSON.
         const request = { projectId, sections: sections as unknown as readonly JsonObject[], version }
         return { status: 201, body: { policy: policyJson(await service.policies.publish(caller, workspace, request)) } }
@@ -32,13 +34,15 @@ export function policyEndpoints(service: Service): readonly ServiceEndpoint[] {
     endpoint({
       method: "GET",
       path: "/v1/workspaces/{workspaceId}/published-policy",
-      summary: "List the published versions of a project's policy",
+      operation: "listPolicies",
+      tag: "Policies",
+      summary: "List the versions of a policy",
+      description: "The published versions of a project's policy without their sections, newest first.",
       access: { action: "read" },
       params: WorkspaceParams,
       query: PolicyListQuery,
       answers: { 200: PolicyList },
       async handle({ caller, params: { workspaceId }, query: { projectId, ...page }, incoming: { signal } }) {
-        permit(caller, "read", workspaceId)
         const { id } = await service.workspaces.get(workspaceId)
         permitProject(caller, projectId)
         const { items, nextCursor } = await service.lists.page(`${id}/policies/${projectId}`, page, signal, async (before, limit) =>
@@ -51,7 +55,10 @@ export function policyEndpoints(service: Service): readonly ServiceEndpoint[] {
     endpoint({
       method: "GET",
       path: "/v1/workspaces/{workspaceId}/published-policy/{version}",
-      summary: "Read a published version of a policy, or the latest one",
+      operation: "getPolicy",
+      tag: "Policies",
+      summary: "Get a version of a policy",
+      description: "A published version of a project's policy, or the latest. Anyone may ask if the workspace's policies are public.",
       access: { action: "read", anonymous: true, foreignAsNone: true, queryToken: "policy" },
       cors: true,
       params: PolicyParams,

@@ -2,7 +2,7 @@ import type { Project as WireProject } from "@tallystick/client/wire"
 import { LedgerError } from "../../error.ts"
 import type { Document } from "../../store/store.ts"
 import { mayTouch, reachOf } from "../../workspace/allow.ts"
-import { endpoint, permit, permitWriting, workspaceFor, type Service, type ServiceEndpoint } from "../service.ts"
+import { changeable, endpoint, type Service, type ServiceEndpoint } from "../service.ts"
 import { ListQuery } from "../shapes/list.ts"
 import { ProjectParams, WorkspaceParams } from "../shapes/path.ts"
 import { NewProject, Project, ProjectChange, ProjectList } from "../shapes/project.ts"
@@ -12,28 +12,31 @@ export function projectEndpoints(service: Service): readonly ServiceEndpoint[] {
     endpoint({
       method: "POST",
       path: "/v1/workspaces/{workspaceId}/projects",
+      operation: "createProject",
+      tag: "Workspaces",
       summary: "Create a project",
+      description: "A project groups entries, and says whether its receipts are public and whether it has activity links.",
       access: { action: "administer" },
       params: WorkspaceParams,
       body: NewProject,
       answers: { 201: Project },
       async handle({ caller, params, body }) {
-        permit(caller, "administer", params.workspaceId)
-        permitWriting(service, params.workspaceId)
-        const workspace = await service.workspaces.get(params.workspaceId)
+        const workspace = await changeable(service, params.workspaceId)
         return { status: 201, body: projectJson(await service.projects.create(caller, workspace, body)) }
       },
     }),
     endpoint({
       method: "GET",
       path: "/v1/workspaces/{workspaceId}/projects",
-      summary: "List the projects that the credential reaches",
+      operation: "listProjects",
+      tag: "Workspaces",
+      summary: "List the projects",
+      description: "The projects that the credential reaches, newest first.",
       access: { action: "read" },
       params: WorkspaceParams,
       query: ListQuery,
       answers: { 200: ProjectList },
       async handle({ caller, params, query, incoming: { signal } }) {
-        permit(caller, "read", params.workspaceId)
         const { id } = await service.workspaces.get(params.workspaceId)
         const reach = reachOf(caller)
         const { items, nextCursor } = await service.lists.page(`${id}/projects`, query, signal, (before, limit) =>
@@ -45,13 +48,15 @@ export function projectEndpoints(service: Service): readonly ServiceEndpoint[] {
     endpoint({
       method: "GET",
       path: "/v1/workspaces/{workspaceId}/projects/{projectId}",
-      summary: "A project and its settings",
+      operation: "getProject",
+      tag: "Workspaces",
+      summary: "Get a project",
+      description: "A project and its settings. One that the credential does not reach is 404.",
       access: { action: "read" },
       params: ProjectParams,
       answers: { 200: Project },
       async handle({ caller, params: { workspaceId, projectId } }) {
-        permit(caller, "read", workspaceId)
-        const workspace = await workspaceFor(service, caller, "read", workspaceId)
+        const workspace = await service.workspaces.get(workspaceId)
         const project = mayTouch(caller, projectId) ? await service.projects.find(workspace.id, projectId) : undefined
         if (project === undefined) throw new LedgerError("not_found", "there is no such project")
         return { status: 200, body: projectJson(project) }
@@ -60,15 +65,16 @@ export function projectEndpoints(service: Service): readonly ServiceEndpoint[] {
     endpoint({
       method: "PATCH",
       path: "/v1/workspaces/{workspaceId}/projects/{projectId}",
-      summary: "Change the settings of a project",
+      operation: "updateProject",
+      tag: "Workspaces",
+      summary: "Change a project",
+      description: "Changes the settings that are given, and leaves the others.",
       access: { action: "administer" },
       params: ProjectParams,
       body: ProjectChange,
       answers: { 200: Project },
       async handle({ caller, params: { workspaceId, projectId }, body }) {
-        permit(caller, "administer", workspaceId)
-        permitWriting(service, workspaceId)
-        const workspace = await service.workspaces.get(workspaceId)
+        const workspace = await changeable(service, workspaceId)
         return { status: 200, body: projectJson(await service.projects.change(caller, workspace, projectId, body)) }
       },
     }),

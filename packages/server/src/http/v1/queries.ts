@@ -10,7 +10,7 @@ import type { Subject } from "../../store/documents.ts"
 import { systemProject } from "../../store/filed.ts"
 import type { Wanted } from "../../store/search.ts"
 import { reachOf, type Principal } from "../../workspace/allow.ts"
-import { endpoint, permit, permitProject, type Service, type ServiceEndpoint } from "../service.ts"
+import { endpoint, permitProject, type Service, type ServiceEndpoint } from "../service.ts"
 import { ActivityPage, ActivityQuery, EventsPage, EventsQuery } from "../shapes/page.ts"
 import { WorkspaceParams } from "../shapes/path.ts"
 
@@ -19,13 +19,17 @@ export function queryEndpoints(service: Service): readonly ServiceEndpoint[] {
     endpoint({
       method: "GET",
       path: "/v1/workspaces/{workspaceId}/events",
-      summary: "Find entries",
+      operation: "listEvents",
+      tag: "Reading",
+      summary: "List entries",
+      description:
+        "Entries of a workspace, newest first, by filters and a search. Every entry of the page was read and hashed again. An event whose 202 arrived before is in it.",
+      refuses: ["overloaded"],
       access: { action: "read" },
       params: WorkspaceParams,
       query: EventsQuery,
       answers: { 200: EventsPage },
       async handle({ caller, params: { workspaceId }, query: asked, incoming: { signal } }) {
-        permit(caller, "read", workspaceId)
         const wanted = wantedOf(caller, asked)
         const workspace = await service.workspaces.get(workspaceId)
         const page = await service.queries.page(
@@ -47,15 +51,18 @@ export function queryEndpoints(service: Service): readonly ServiceEndpoint[] {
     endpoint({
       method: "GET",
       path: "/v1/workspaces/{workspaceId}/activity",
-      summary: "What concerns the person that an activity token is for",
+      operation: "listActivity",
+      tag: "Reading",
+      summary: "List a person's activity",
+      description: "The entries that the person of an activity token may see, newest first. What is sealed of other people is withheld.",
+      refuses: ["activity_disabled", "overloaded"],
       access: { action: "redeem", tokens: ["activity"], queryToken: "activity" },
       cors: true,
       params: WorkspaceParams,
       query: ActivityQuery,
       answers: { 200: ActivityPage },
       async handle({ caller, params: { workspaceId }, query: asked, incoming: { signal } }) {
-        permit(caller, "redeem", workspaceId, ["activity"])
-        const { projectId, subject } = boundTo(caller)
+        const { projectId, subject } = caller.bound
         const workspace = await service.workspaces.get(workspaceId)
         const project = await service.projects.find(workspaceId, projectId)
         if (project?.value.activityLinks !== true) throw new LedgerError("activity_disabled", "this project has no activity links now")
@@ -118,11 +125,6 @@ function searchOf(text: string | undefined): { readonly query?: Query } {
   if (parsed === undefined) return {}
   if ("problem" in parsed) throw new LedgerError("invalid_field", `query ${parsed.problem}`)
   return { query: parsed.query }
-}
-
-function boundTo(caller: Principal): { readonly projectId: string; readonly subject: Subject } {
-  if (caller.kind !== "token" || caller.bound.type !== "activity") throw new Error("only an activity token gets here")
-  return caller.bound
 }
 
 /** A person sees what is sealed of the person alone; and where neither party is the person, nothing. */

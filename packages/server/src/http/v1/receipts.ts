@@ -14,13 +14,21 @@ import type { Of } from "../shapes/check.ts"
 import { ReceiptAnswer } from "../shapes/entry.ts"
 import { PlainText, ReceiptParams } from "../shapes/path.ts"
 
+/** Who is shown what is asked once the entry was found. */
+const ofReceipt = { action: "read", anonymous: true, foreignAsNone: true, tokens: ["receipt", "evidence"] } as const
+
 export function receiptEndpoints(service: Service): readonly ServiceEndpoint[] {
   return [
     endpoint({
       method: "GET",
       path: "/v1/workspaces/{workspaceId}/receipts/{receiptId}",
-      summary: "Verify a receipt and read the entry behind it",
-      access: { action: "read", anonymous: true, foreignAsNone: true },
+      operation: "verifyReceipt",
+      tag: "Receipts",
+      summary: "Verify a receipt",
+      description:
+        "Reads and hashes the entry again, and answers it with its proof. Anyone may ask for a receipt of a public project, and is shown no sealed field.",
+      refuses: ["overloaded"],
+      access: ofReceipt,
       cors: true,
       params: ReceiptParams,
       answers: { 200: ReceiptAnswer },
@@ -35,8 +43,12 @@ export function receiptEndpoints(service: Service): readonly ServiceEndpoint[] {
     endpoint({
       method: "GET",
       path: "/v1/workspaces/{workspaceId}/receipts/{receiptId}/proof",
-      summary: "The proof of a receipt as a c2sp.org/tlog-proof",
-      access: { action: "read", anonymous: true, foreignAsNone: true },
+      operation: "getReceiptProof",
+      tag: "Receipts",
+      summary: "Get the proof of a receipt",
+      description: "A c2sp.org/tlog-proof, which verifies without the service. If no checkpoint covers the entry yet, one is signed first.",
+      refuses: ["overloaded", "integrity_failure"],
+      access: ofReceipt,
       cors: true,
       params: ReceiptParams,
       answers: { 200: PlainText },

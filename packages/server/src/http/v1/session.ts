@@ -5,14 +5,14 @@ import { LedgerError, type ErrorCode } from "../../error.ts"
 import type { Role } from "../../store/documents.ts"
 import type { Document } from "../../store/store.ts"
 import type { Opened } from "../../workspace/opening.ts"
-import { instanceWorkspace, type MemberPrincipal } from "../../workspace/allow.ts"
+import { instanceWorkspace } from "../../workspace/allow.ts"
 import { sessionCookie } from "../cookie.ts"
 import type { Answer, Incoming } from "../endpoint.ts"
-import { endpoint, permit, permitWriting, sentences, type Caller, type Service, type ServiceEndpoint } from "../service.ts"
+import { endpoint, permitWriting, sentences, type Service, type ServiceEndpoint } from "../service.ts"
 import { Login, PasswordChange, Session, Setup } from "../shapes/session.ts"
 
 /** Whoever signs in has no credential yet. */
-const anyone = { action: "account", anonymous: true } as const
+const anyone = { action: "open", anonymous: true } as const
 const member = { action: "account" } as const
 
 export function sessionEndpoints(service: Service): readonly ServiceEndpoint[] {
@@ -28,7 +28,11 @@ export function sessionEndpoints(service: Service): readonly ServiceEndpoint[] {
     endpoint({
       method: "POST",
       path: "/v1/setup",
-      summary: "Set up an account, or take up an invitation, with a one-time token; and sign in",
+      operation: "setUpAccount",
+      tag: "Members",
+      summary: "Set up an account",
+      description: "Sets up an account or accepts an invitation with a one-time token, and signs in. The session is a cookie.",
+      refuses: ["login_failed", "not_found"],
       access: anyone,
       body: Setup,
       bodyBytesMax,
@@ -40,7 +44,11 @@ export function sessionEndpoints(service: Service): readonly ServiceEndpoint[] {
     endpoint({
       method: "POST",
       path: "/v1/session",
+      operation: "signIn",
+      tag: "Members",
       summary: "Sign in",
+      description: "Checks an e-mail and a password, and sets the cookie of the session.",
+      refuses: ["login_failed", "not_found"],
       access: anyone,
       body: Login,
       bodyBytesMax,
@@ -52,11 +60,15 @@ export function sessionEndpoints(service: Service): readonly ServiceEndpoint[] {
     endpoint({
       method: "GET",
       path: "/v1/session",
-      summary: "Who is signed in, and where they belong to",
+      operation: "getSession",
+      tag: "Members",
+      summary: "Get the session",
+      description: "Who is signed in, and the workspaces they belong to.",
+      refuses: ["not_found"],
       access: member,
       answers: { 200: Session },
       async handle({ caller }) {
-        const { id, sessionId } = signedIn(caller)
+        const { id, sessionId } = caller
         const accounts = await service.accounts.signedIn(sessionId)
         return {
           status: 200,
@@ -70,8 +82,12 @@ export function sessionEndpoints(service: Service): readonly ServiceEndpoint[] {
     endpoint({
       method: "DELETE",
       path: "/v1/session",
+      operation: "signOut",
+      tag: "Members",
       summary: "Sign out",
-      access: anyone,
+      description: "Ends the session and clears its cookie. Without a session it does nothing.",
+      refuses: ["not_found"],
+      access: { action: "account", anonymous: true },
       answers: { 204: null },
       async handle({ caller }) {
         if (caller?.kind === "member") {
@@ -84,14 +100,17 @@ export function sessionEndpoints(service: Service): readonly ServiceEndpoint[] {
     endpoint({
       method: "POST",
       path: "/v1/session/password",
-      summary: "Change one's password, which ends one's other sessions",
+      operation: "changePassword",
+      tag: "Members",
+      summary: "Change the password",
+      description: "Changes the password of who is signed in, and ends their other sessions.",
+      refuses: ["login_failed", "not_found"],
       access: member,
       body: PasswordChange,
       bodyBytesMax,
       answers: { 204: null },
       async handle({ caller, body, incoming }) {
-        const { id } = signedIn(caller)
-        await attempt(service, incoming, id, () => service.accounts.changePassword(signedIn(caller), body.old, body.new))
+        await attempt(service, incoming, caller.id, () => service.accounts.changePassword(caller, body.old, body.new))
         return { status: 204 }
       },
     }),
@@ -115,12 +134,6 @@ async function attempt<T>(service: Service, { address, signal }: Incoming, name:
     else logins.giveBack(address)
     throw error
   }
-}
-
-function signedIn(caller: Caller): MemberPrincipal {
-  permit(caller, "account")
-  if (caller.kind !== "member") throw new LedgerError("insufficient_scope", sentences.insufficient_scope)
-  return caller
 }
 
 /** Of several accounts the first is shown, and all workspaces that any of them belongs to. */

@@ -8,7 +8,7 @@ import { logKeys, vkeyOf } from "../../store/log-keys.ts"
 import type { Document } from "../../store/store.ts"
 import { unknownResource } from "../authenticate.ts"
 import type { Incoming } from "../endpoint.ts"
-import { endpoint, permit, permitWriting, type Caller, type Service, type ServiceEndpoint } from "../service.ts"
+import { changeable, endpoint, permit, type Caller, type Service, type ServiceEndpoint } from "../service.ts"
 import { Epochs, LogKeyRotated, LogKeys } from "../shapes/entry.ts"
 import { Nothing } from "../shapes/member.ts"
 import { Bytes, EpochParams, EpochTileParams, PlainText, TileParams, WorkspaceParams } from "../shapes/path.ts"
@@ -26,7 +26,10 @@ export function tlogEndpoints(service: Service): readonly ServiceEndpoint[] {
     endpoint({
       ...ofLog,
       path: "/v1/workspaces/{workspaceId}/tlog/epochs",
-      summary: "The ledgers that this one goes on from, and itself: what each was born with, and how many entries it kept",
+      operation: "listEpochs",
+      tag: "Log",
+      summary: "List the epochs of a log",
+      description: "This ledger and those that it continues after a restore: what each began with, and how many entries it kept.",
       params: WorkspaceParams,
       answers: { 200: Epochs },
       async handle({ caller, params }) {
@@ -37,16 +40,18 @@ export function tlogEndpoints(service: Service): readonly ServiceEndpoint[] {
     endpoint({
       method: "POST",
       path: "/v1/workspaces/{workspaceId}/tlog/keys",
-      summary: "Have another key sign from now on; the one before signs beside it for a while",
+      operation: "rotateLogKey",
+      tag: "Log",
+      summary: "Rotate the key of a log",
+      description:
+        "Makes another key that signs checkpoints from now on. The former key signs them too for a while. Each call makes a key.",
       access: { action: "administer" },
       params: WorkspaceParams,
       body: Nothing,
       bodyMayBeAbsent: true,
       answers: { 201: LogKeyRotated },
       async handle({ caller, params }) {
-        permit(caller, "administer", params.workspaceId)
-        permitWriting(service, params.workspaceId)
-        const workspace = await service.workspaces.get(params.workspaceId)
+        const workspace = await changeable(service, params.workspaceId)
         const [{ before }] = epochsOf(workspace)
         const { vkey, announced } = await service.logKeys.rotate(caller, workspace)
         // What is answered can be looked at at once, under a checkpoint that both keys have signed.
@@ -68,14 +73,20 @@ function checkpointEndpoints(service: Service): readonly ServiceEndpoint[] {
     endpoint({
       ...ofText,
       path: "/v1/workspaces/{workspaceId}/tlog/checkpoint",
-      summary: "The newest signed checkpoint",
+      operation: "getCheckpoint",
+      tag: "Log",
+      summary: "Get the newest checkpoint",
+      description: "The newest signed checkpoint, as a c2sp.org/tlog-checkpoint.",
       params: WorkspaceParams,
       handle: async ({ caller, params }) => answer(await logFor(service, caller, params), caller === undefined ? noCache : {}),
     }),
     endpoint({
       ...ofText,
       path: "/v1/workspaces/{workspaceId}/tlog/epochs/{epoch}/checkpoint",
-      summary: "The last signed checkpoint of an epoch; of a former one, the last that was kept",
+      operation: "getEpochCheckpoint",
+      tag: "Log",
+      summary: "Get the last checkpoint of an epoch",
+      description: "The last signed checkpoint of an epoch. Of a former epoch, the last that was kept.",
       params: EpochParams,
       handle: async ({ caller, params }) => answer(await logFor(service, caller, params), caller === undefined ? noCache : {}),
     }),
@@ -94,21 +105,30 @@ function keyEndpoints(service: Service): readonly ServiceEndpoint[] {
     endpoint({
       ...ofText,
       path: "/v1/workspaces/{workspaceId}/tlog/log.vkey",
-      summary: "The key that signs checkpoints now",
+      operation: "getLogKey",
+      tag: "Log",
+      summary: "Get the key of a log",
+      description: "The key that signs checkpoints now, as a verifier key of a signed note. Keep it, to check what it signs later.",
       params: WorkspaceParams,
       handle: async ({ caller, params }) => vkey(await logFor(service, caller, params)),
     }),
     endpoint({
       ...ofText,
       path: "/v1/workspaces/{workspaceId}/tlog/epochs/{epoch}/log.vkey",
-      summary: "The key that signed the last checkpoint of an epoch",
+      operation: "getEpochKey",
+      tag: "Log",
+      summary: "Get the last key of an epoch",
+      description: "The key that signed the last checkpoint of an epoch.",
       params: EpochParams,
       handle: async ({ caller, params }) => vkey(await logFor(service, caller, params)),
     }),
     endpoint({
       ...ofLog,
       path: "/v1/workspaces/{workspaceId}/tlog/keys",
-      summary: "Every key that has signed checkpoints, and for which sizes of the log",
+      operation: "listLogKeys",
+      tag: "Log",
+      summary: "List the keys of a log",
+      description: "Every key that has signed checkpoints, newest first, and the sizes of the log for which it signed.",
       params: WorkspaceParams,
       answers: { 200: LogKeys },
       handle: async ({ caller, params }) => keys(await logFor(service, caller, params)),
@@ -116,7 +136,10 @@ function keyEndpoints(service: Service): readonly ServiceEndpoint[] {
     endpoint({
       ...ofLog,
       path: "/v1/workspaces/{workspaceId}/tlog/epochs/{epoch}/keys",
-      summary: "Every key that has signed checkpoints of an epoch",
+      operation: "listEpochKeys",
+      tag: "Log",
+      summary: "List the keys of an epoch",
+      description: "Every key that has signed checkpoints of an epoch, and the sizes for which it signed.",
       params: EpochParams,
       answers: { 200: LogKeys },
       handle: async ({ caller, params }) => keys(await logFor(service, caller, params)),
@@ -142,14 +165,23 @@ function tileEndpoints(service: Service): readonly ServiceEndpoint[] {
     endpoint({
       ...ofTile,
       path: "/v1/workspaces/{workspaceId}/tlog/tile/{tile*}",
-      summary: "A tile of the tree, or a bundle of records (C2SP tlog-tiles)",
+      operation: "getTile",
+      tag: "Log",
+      summary: "Get a tile",
+      description:
+        "Hashes of the tree, such as `0/000`, or a bundle of records, such as `entries/000`, as c2sp.org/tlog-tiles. The parameter takes the rest of the path, slashes included.",
+      refuses: ["overloaded"],
       params: TileParams,
       handle: async ({ caller, params, incoming }) => answer(caller, await logFor(service, caller, params), params.tile, incoming),
     }),
     endpoint({
       ...ofTile,
       path: "/v1/workspaces/{workspaceId}/tlog/epochs/{epoch}/tile/{tile*}",
-      summary: "A tile of an epoch's tree, or a bundle of its records",
+      operation: "getEpochTile",
+      tag: "Log",
+      summary: "Get a tile of an epoch",
+      description: "Hashes of an epoch's tree, or a bundle of its records. The parameter takes the rest of the path, slashes included.",
+      refuses: ["overloaded"],
       params: EpochTileParams,
       handle: async ({ caller, params, incoming }) => answer(caller, await logFor(service, caller, params), params.tile, incoming),
     }),

@@ -8,7 +8,7 @@ import type { Document } from "../../store/store.ts"
 import { mayTouch, type Principal } from "../../workspace/allow.ts"
 import type { TokenRequest, TokenState } from "../../workspace/tokens.ts"
 import type { Answer } from "../endpoint.ts"
-import { endpoint, permit, permitProject, permitWriting, type Caller, type Service, type ServiceEndpoint } from "../service.ts"
+import { changeable, endpoint, permitProject, type Service, type ServiceEndpoint } from "../service.ts"
 import { ListQuery } from "../shapes/list.ts"
 import { PackParams, ReceiptParams, TokenParams, WorkspaceParams } from "../shapes/path.ts"
 import { usualProject } from "../shapes/policy.ts"
@@ -32,18 +32,21 @@ function receiptToken(service: Service): ServiceEndpoint {
   return endpoint({
     method: "POST",
     path: "/v1/workspaces/{workspaceId}/receipts/{receiptId}/token",
-    summary: "Create a token that opens this receipt",
+    operation: "createReceiptToken",
+    tag: "Tokens",
+    summary: "Create a receipt token",
+    description: "A token that opens this receipt alone. The answer is the only one that shows it.",
     access: { action: "read" },
     params: ReceiptParams,
     body: NewReceiptToken,
     bodyMayBeAbsent: true,
     answers: { 201: CreatedReceiptToken },
     async handle({ caller, params: { workspaceId, receiptId: receipt }, body }) {
-      const { by, workspace } = await minting(service, caller, workspaceId)
+      const workspace = await changeable(service, workspaceId)
       const stored = await service.store.journal.byReceipt(workspaceId, receipt)
       const projectId = stored && openEntry(stored, [])?.content.projectId
-      if (stored === undefined || !mayTouch(by, projectId)) throw new LedgerError("not_found", "there is no such receipt")
-      return mint(service, by, workspace, { type: "receipt", receipt }, body, `receipts/${receipt}`, ({ token }) => ({
+      if (stored === undefined || !mayTouch(caller, projectId)) throw new LedgerError("not_found", "there is no such receipt")
+      return mint(service, caller, workspace, { type: "receipt", receipt }, body, `receipts/${receipt}`, ({ token }) => ({
         verificationUrl: `${service.publicUrl}/r/${workspaceId}/${receipt}#t=${token}`,
       }))
     },
@@ -54,7 +57,10 @@ function policyToken(service: Service): ServiceEndpoint {
   return endpoint({
     method: "POST",
     path: "/v1/workspaces/{workspaceId}/published-policy/token",
-    summary: "Create a token that opens the policy of a project, or one version of it",
+    operation: "createPolicyToken",
+    tag: "Tokens",
+    summary: "Create a policy token",
+    description: "A token that opens the policy of a project, or one version of it. The answer is the only one that shows it.",
     access: { action: "read" },
     params: WorkspaceParams,
     body: NewPolicyToken,
@@ -62,13 +68,13 @@ function policyToken(service: Service): ServiceEndpoint {
     answers: { 201: CreatedPolicyToken },
     async handle({ caller, params: { workspaceId }, body }) {
       const { projectId = usualProject, version } = body
-      const { by, workspace } = await minting(service, caller, workspaceId)
-      await projectFor(service, by, workspaceId, projectId)
+      const workspace = await changeable(service, workspaceId)
+      await projectFor(service, caller, workspaceId, projectId)
       if (version !== undefined && (await service.policies.find(workspaceId, projectId, version)) === undefined)
         throw new LedgerError("not_found", "this version of the policy was not published")
       const bound = { type: "policy", projectId, ...(version === undefined ? {} : { version }) } as const
       const named = `${version ?? "latest"}${projectId === usualProject ? "" : `?projectId=${projectId}`}`
-      return mint(service, by, workspace, bound, body, `published-policy/${named}`, ({ token }) => ({
+      return mint(service, caller, workspace, bound, body, `published-policy/${named}`, ({ token }) => ({
         policyUrl: `${service.publicUrl}/p/${workspaceId}/${named}#t=${token}`,
       }))
     },
@@ -79,22 +85,33 @@ function evidenceToken(service: Service): ServiceEndpoint {
   return endpoint({
     method: "POST",
     path: "/v1/workspaces/{workspaceId}/evidence-packs/{packId}/token",
-    summary: "Create a token that downloads this evidence pack and verifies its receipts",
+    operation: "createPackToken",
+    tag: "Tokens",
+    summary: "Create an evidence token",
+    description: "A token that downloads this evidence pack and verifies the receipts in it. The answer is the only one that shows it.",
     access: { action: "read" },
     params: PackParams,
     body: NewEvidenceToken,
     bodyMayBeAbsent: true,
     answers: { 201: CreatedEvidenceToken },
     async handle({ caller, params: { workspaceId, packId }, body }) {
-      const { by, workspace } = await minting(service, caller, workspaceId)
+      const workspace = await changeable(service, workspaceId)
       const pack = await service.store.registry.get("pack", workspaceId, packId)
-      if (pack === undefined || !pack.value.projectIds.every((projectId) => mayTouch(by, projectId)))
+      if (pack === undefined || !pack.value.projectIds.every((projectId) => mayTouch(caller, projectId)))
         throw new LedgerError("not_found", "there is no such evidence pack")
-      return mint(service, by, workspace, { type: "evidence", packId }, body, `evidence-packs/${packId}/download`, ({ token, apiUrl }) => ({
-        receiptCount: pack.value.sequences.length,
-        downloadUrl: apiUrl,
-        pageUrl: `${service.publicUrl}/e/${workspaceId}/${packId}#t=${token}`,
-      }))
+      return mint(
+        service,
+        caller,
+        workspace,
+        { type: "evidence", packId },
+        body,
+        `evidence-packs/${packId}/download`,
+        ({ token, apiUrl }) => ({
+          receiptCount: pack.value.sequences.length,
+          downloadUrl: apiUrl,
+          pageUrl: `${service.publicUrl}/e/${workspaceId}/${packId}#t=${token}`,
+        }),
+      )
     },
   })
 }
@@ -103,18 +120,23 @@ function activityToken(service: Service): ServiceEndpoint {
   return endpoint({
     method: "POST",
     path: "/v1/workspaces/{workspaceId}/activity/token",
-    summary: "Create a token with which a person sees what of their activity is visible to them",
+    operation: "createActivityToken",
+    tag: "Tokens",
+    summary: "Create an activity token",
+    description:
+      "A token with which a person sees the part of their activity that is visible to them. The answer is the only one that shows it.",
+    refuses: ["activity_disabled"],
     access: { action: "read" },
     params: WorkspaceParams,
     body: NewActivityToken,
     bodyMayBeAbsent: true,
     answers: { 201: CreatedActivityToken },
     async handle({ caller, params: { workspaceId }, body }) {
-      const { by, workspace } = await minting(service, caller, workspaceId)
-      const project = await projectFor(service, by, workspaceId, body.projectId)
+      const workspace = await changeable(service, workspaceId)
+      const project = await projectFor(service, caller, workspaceId, body.projectId)
       if (!project.value.activityLinks) throw new LedgerError("activity_disabled", "activity links are off for this project")
       const bound = { type: "activity", projectId: project.id, subject: subjectOf(body.subject) } as const
-      return mint(service, by, workspace, bound, body, "activity", ({ token }) => ({
+      return mint(service, caller, workspace, bound, body, "activity", ({ token }) => ({
         activityUrl: `${service.publicUrl}/a/${workspaceId}#t=${token}`,
       }))
     },
@@ -126,7 +148,10 @@ function administration(service: Service): readonly ServiceEndpoint[] {
     endpoint({
       method: "GET",
       path: "/v1/workspaces/{workspaceId}/tokens",
-      summary: "List the scoped tokens, without their secrets",
+      operation: "listTokens",
+      tag: "Tokens",
+      summary: "List the scoped tokens",
+      description: "The scoped tokens of a workspace without their secrets, newest first.",
       access: { action: "administer" },
       params: WorkspaceParams,
       query: ListQuery,
@@ -143,29 +168,19 @@ function administration(service: Service): readonly ServiceEndpoint[] {
     endpoint({
       method: "DELETE",
       path: "/v1/workspaces/{workspaceId}/tokens/{tokenId}",
+      operation: "revokeToken",
+      tag: "Tokens",
       summary: "Revoke a scoped token",
+      description: "Ends a scoped token from the next request on.",
       access: { action: "administer" },
       params: TokenParams,
       answers: { 204: null },
       async handle({ caller, params }) {
-        permit(caller, "administer", params.workspaceId)
-        permitWriting(service, params.workspaceId)
-        await service.tokens.revoke(caller, await service.workspaces.get(params.workspaceId), params.tokenId)
+        await service.tokens.revoke(caller, await changeable(service, params.workspaceId), params.tokenId)
         return { status: 204 }
       },
     }),
   ]
-}
-
-/** What is asked before any token is made. */
-async function minting(
-  service: Service,
-  caller: Caller,
-  workspaceId: string,
-): Promise<{ readonly by: Principal; readonly workspace: Document<"workspace"> }> {
-  permit(caller, "read", workspaceId)
-  permitWriting(service, workspaceId)
-  return { by: caller, workspace: await service.workspaces.get(workspaceId) }
 }
 
 async function projectFor(service: Service, by: Principal, workspaceId: string, projectId: string): Promise<Document<"project">> {

@@ -4,7 +4,7 @@ import type { Limits } from "../../limits.ts"
 import type { Document } from "../../store/store.ts"
 import { instanceWorkspace } from "../../workspace/allow.ts"
 import { settingsOf } from "../../workspace/workspaces.ts"
-import { endpoint, permit, permitWriting, workspaceFor, type Service, type ServiceEndpoint } from "../service.ts"
+import { endpoint, permitWriting, type Service, type ServiceEndpoint } from "../service.ts"
 import { ListQuery } from "../shapes/list.ts"
 import { WorkspaceParams } from "../shapes/path.ts"
 import { NewWorkspace, Workspace, WorkspaceChange, WorkspaceList } from "../shapes/workspace.ts"
@@ -14,12 +14,14 @@ export function workspaceEndpoints(service: Service): readonly ServiceEndpoint[]
     endpoint({
       method: "POST",
       path: "/v1/workspaces",
-      summary: "Create a workspace, with a ledger of its own",
+      operation: "createWorkspace",
+      tag: "Workspaces",
+      summary: "Create a workspace",
+      description: "A workspace has a ledger of its own, and a project `core`.",
       access: { action: "preside" },
       body: NewWorkspace,
       answers: { 201: Workspace },
       async handle({ caller, body }) {
-        permit(caller, "preside")
         permitWriting(service)
         if (body.id === instanceWorkspace)
           throw new LedgerError("conflict", "the workspace instance is the service's own, and is made with the first member")
@@ -29,7 +31,10 @@ export function workspaceEndpoints(service: Service): readonly ServiceEndpoint[]
     endpoint({
       method: "GET",
       path: "/v1/workspaces",
+      operation: "listWorkspaces",
+      tag: "Workspaces",
       summary: "List the workspaces",
+      description: "Every workspace of the instance, newest first.",
       access: { action: "preside" },
       query: ListQuery,
       answers: { 200: WorkspaceList },
@@ -43,24 +48,29 @@ export function workspaceEndpoints(service: Service): readonly ServiceEndpoint[]
     endpoint({
       method: "GET",
       path: "/v1/workspaces/{workspaceId}",
-      summary: "A workspace and its settings",
+      operation: "getWorkspace",
+      tag: "Workspaces",
+      summary: "Get a workspace",
+      description: "A workspace and its settings.",
       access: { action: "read" },
       params: WorkspaceParams,
       answers: { 200: Workspace },
-      async handle({ caller, params }) {
-        return { status: 200, body: workspaceJson(service.limits, await workspaceFor(service, caller, "read", params.workspaceId)) }
+      async handle({ params }) {
+        return { status: 200, body: workspaceJson(service.limits, await service.workspaces.get(params.workspaceId)) }
       },
     }),
     endpoint({
       method: "PATCH",
       path: "/v1/workspaces/{workspaceId}",
-      summary: "Change the settings of a workspace",
+      operation: "updateWorkspace",
+      tag: "Workspaces",
+      summary: "Change a workspace",
+      description: "Changes the settings that are given, and leaves the others. What is recorded stays as it was.",
       access: { action: "administer" },
       params: WorkspaceParams,
       body: WorkspaceChange,
       answers: { 200: Workspace },
       async handle({ caller, params, body }) {
-        permit(caller, "administer", params.workspaceId)
         permitWriting(service, params.workspaceId)
         return { status: 200, body: workspaceJson(service.limits, await service.workspaces.change(caller, params.workspaceId, body)) }
       },
