@@ -2,6 +2,8 @@
 //
 // Enumerations in answers are open: a later version may add a value, so a client must expect a string that it does not know.
 
+import type { RepeatedFields } from "@tallystick/proof"
+
 /** The values known today of an enumeration that may grow; other strings are possible. */
 export type Open<Known extends string> = Known | (string & {})
 
@@ -49,14 +51,9 @@ export interface Metadata {
 }
 
 /** The body of `POST /v1/events`: something happened. */
-export interface AuditEvent {
-  readonly workspaceId: string
-  readonly projectId: string
-  /** A dotted name of two segments or more, such as `billing.invoice.approve`. */
-  readonly action: string
+export interface AuditEvent extends RepeatedFields {
   readonly actor: Actor
   readonly target: Target
-  readonly occurredAt: Time
   readonly source: Source
   readonly metadata?: Metadata
   /** Whether the people it is about see it in their own activity. Absent: they do not. */
@@ -162,18 +159,13 @@ export interface Receipt {
 }
 
 /** An entry of the ledger, as queries show it. */
-export interface Entry {
+export interface Entry extends RepeatedFields {
   readonly id: string
   /** Its place in the chain, from 1. The service's own entries have places too, so two neighbours of a list need not be linked: see `includeSystem`. */
   readonly sequence: number
   readonly kind: Open<Kind>
-  readonly workspaceId: string
-  readonly projectId: string
-  readonly action: string
   readonly actor: Party
   readonly target: Party
-  /** Exactly as the writer sent it. */
-  readonly occurredAt: Time
   readonly source: Open<Source>
   readonly metadata: { readonly [name: string]: unknown }
   readonly userVisible: boolean

@@ -9,6 +9,7 @@ export { createChain, placeFault, type Chain, type Place, type PlaceFault } from
 export { formatCheckpoint, parseCheckpoint, type Checkpoint } from "./checkpoint.ts"
 export { ed25519PublicKey, ed25519Sign, ed25519Verify, type Sign, type Verify } from "./ed25519.ts"
 export { concat, equalBytes, fromBase64, fromBase64Url, fromHex, fromUtf8, toBase64, toBase64Url, toHex, utf8 } from "./encoding.ts"
+export { entryFields, fieldsWith, type EntryField, type Field, type FieldWith, type RepeatedFields } from "./entry-fields.ts"
 export { verifyExport, type ExportFiles, type ExportOptions, type ExportReport, type ExportVerdict } from "./export.ts"
 export { createFrontier, emptyFrontier, type Frontier, type SavedFrontier } from "./frontier.ts"
 export { genesisTag, ledgerId, parseGenesis, readLineage, type Born, type Continued, type Genesis } from "./genesis.ts"

@@ -1,5 +1,6 @@
 import { canonicalize, parseCanonical } from "./canonical.ts"
 import { fromHex, toHex } from "./encoding.ts"
+import { fieldsWith } from "./entry-fields.ts"
 import { isJsonObject, type Json, type JsonObject } from "./json.ts"
 import { csvLine, type PackForm } from "./pack-csv.ts"
 import type { RecordFields } from "./record.ts"
@@ -133,24 +134,23 @@ export type PackEntry = {
 
 /** What the API calls the receipt, without what depends on the asker or on the day. */
 export function formatReceiptLine({ record, eventHash, body }: PackEntry): string {
-  const { id, receipt, actor, target, lane, receivedAt, policyVersion, keyId } = body
+  const { id, actor, target, keyId } = body
   return canonicalize(
     defined({
       accepted: true,
       eventId: id,
-      receipt,
       eventHash,
       previousHash: toHex(record.previousHash),
       timestamp: timestampOf(record),
       actor: open(actor),
       target: open(target),
-      lane,
-      receivedAt,
-      policyVersion,
+      ...Object.fromEntries(repeated.map((name) => [name, body[name]])),
       provenance: keyId === undefined ? undefined : { keyId },
     }),
   )
 }
+
+const repeated = fieldsWith("shown", "receipt and entry")
 
 export function formatTableHeader(): string {
   return csvLine(

@@ -1,4 +1,5 @@
 import { toHex } from "./encoding.ts"
+import { fieldsWith } from "./entry-fields.ts"
 import { equalJson, isJsonObject, type Json, type JsonObject } from "./json.ts"
 import type { RecordFields } from "./record.ts"
 
@@ -77,7 +78,7 @@ function compareReceipt(shown: object, hashed: Hashed): Comparison {
 function compareEntry(shown: object, hashed: Hashed): Comparison {
   const body = hashed.content?.opened
   const fields = commonFields(hashed).set("hash", toHex(hashed.eventHash)).set("kind", hashed.record.kind)
-  for (const name of entryFields) fields.set(name, body?.[name])
+  for (const name of inEntry) fields.set(name, body?.[name])
   return compare("entry", shown, fields, hashed)
 }
 
@@ -98,7 +99,8 @@ export function maskEmail(email: string): string {
   return `${first}•••${at < 0 ? "" : email.slice(at)}`
 }
 
-const entryFields = ["workspaceId", "projectId", "action", "occurredAt", "userVisible", "id", "source", "clockAhead"]
+const inEntry = fieldsWith("shown", "entry")
+const inBoth = fieldsWith("shown", "receipt and entry")
 const partyFields = ["actor", "target"]
 // Members that the API puts beside an entry's own; they are what is being checked, and show nothing themselves.
 const evidence: ReadonlySet<string> = new Set(["proof", "disclosures"])
@@ -106,15 +108,11 @@ const evidence: ReadonlySet<string> = new Set(["proof", "disclosures"])
 type Fields = Map<string, Json | undefined>
 
 function commonFields({ record, sequence, content }: Hashed): Fields {
-  const { receipt, lane, receivedAt, policyVersion } = content?.opened ?? {}
   return new Map<string, Json | undefined>([
-    ["receipt", receipt],
     ["sequence", sequence],
     ["previousHash", toHex(record.previousHash)],
     ["timestamp", timestamp(record.timeMs)],
-    ["lane", lane],
-    ["receivedAt", receivedAt],
-    ["policyVersion", policyVersion],
+    ...inBoth.map((name) => [name, content?.opened[name]] as const),
   ])
 }
 

@@ -4,15 +4,20 @@
 import {
   canonicalize,
   eventHash,
+  fieldsWith,
   isJsonObject,
   openBody,
   parseJson,
   parseRecord,
   toHex,
+  type EntryField,
+  type FieldWith,
   type Json,
   type JsonObject,
   type Kind,
+  type RepeatedFields,
 } from "@tallystick/proof"
+import type { AuditEvent, Entry } from "@tallystick/client/wire"
 import { isoTime } from "./clock.ts"
 import { sha256 } from "./sha256.ts"
 import type { Lane } from "./store/documents.ts"
@@ -35,25 +40,28 @@ export interface Context {
 }
 
 /** All that an entry says, whoever may see it. Nothing here depends on the place in the chain. */
-export interface Content {
+export interface Content extends RepeatedFields {
   readonly id: string
   readonly receipt: string
-  readonly workspaceId: string
-  readonly projectId: string
-  readonly action: string
   readonly actor: Party
   readonly target: Party
-  readonly occurredAt: string
   readonly receivedAt: string
   readonly source: string
   readonly userVisible: boolean
   readonly lane: Lane
   readonly metadata: JsonObject
-  readonly policyVersion?: number
-  readonly clockAhead?: true
-  readonly keyId?: string
-  readonly context?: Context
+  readonly policyVersion?: number | undefined
+  readonly clockAhead?: true | undefined
+  readonly keyId?: string | undefined
+  readonly context?: Context | undefined
 }
+
+/** For a literal that must name every field, also those that are absent. */
+export type Complete<Fields> = { readonly [Name in keyof Required<Fields>]: Fields[Name] }
+
+/** Compiles only if the table of fields, this type and the events of the API have the same names. */
+type Alike<A, B> = [A, B] extends [B, A] ? true : never
+const _: [Alike<keyof Content, EntryField>, Alike<keyof AuditEvent, FieldWith<"from", "writer">>] = [true, true]
 
 /** The place of an entry in its chain. */
 export interface Link {
@@ -152,36 +160,29 @@ export function receiptJson({ link, content }: Opened, present: Present, publicU
 
 export type Integrity = "verified" | "pending" | "erased" | "expired" | "broken"
 
+const writerFields = fieldsWith("from", "writer")
+
 export function entryJson({ kind, link, content }: Opened, present: Present, integrity: Integrity): string {
-  const { id, receipt, workspaceId, projectId, action, actor, target, occurredAt, receivedAt, source, userVisible, lane, metadata } =
-    content
-  const { context, keyId, policyVersion, clockAhead } = content
-  const fields: JsonObject = {
-    workspaceId,
-    projectId,
-    action,
-    actor,
-    target,
-    occurredAt,
-    metadata,
-    userVisible,
-    id,
+  const { context, keyId } = content
+  const others: Complete<Omit<Entry, FieldWith<"from", "writer">>> = {
+    id: content.id,
     sequence: link.sequence,
     hash: toHex(link.hash),
     previousHash: toHex(link.previousHash),
-    receipt,
-    lane,
+    receipt: content.receipt,
+    lane: content.lane,
     storageTier: present.storageClass,
     integrity,
     kind,
-    source,
     timestamp: isoTime(link.timeMs),
-    receivedAt,
-    ...(context === undefined && keyId === undefined ? {} : { provenance: { ...context, ...(keyId === undefined ? {} : { keyId }) } }),
-    ...(policyVersion === undefined ? {} : { policyVersion }),
-    ...(clockAhead === undefined ? {} : { clockAhead }),
+    receivedAt: content.receivedAt,
+    provenance: context === undefined && keyId === undefined ? undefined : { ...context, ...(keyId === undefined ? {} : { keyId }) },
+    policyVersion: content.policyVersion,
+    clockAhead: content.clockAhead,
   }
-  return JSON.stringify(fields)
+  const said: Record<string, unknown> = {}
+  for (const name of writerFields) said[name] = content[name]
+  return JSON.stringify(Object.assign(said, others))
 }
 
 export function receiptUrl(publicUrl: string, { workspaceId, receipt }: Pick<Content, "workspaceId" | "receipt">): string {

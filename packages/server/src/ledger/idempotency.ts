@@ -2,7 +2,7 @@
 // nothing that a reader of the body could guess a key by. And when two requests with one key are the same request.
 
 import { hash } from "node:crypto"
-import { equalJson, type Json, type Kind } from "@tallystick/proof"
+import { equalJson, fieldsWith, type Json, type Kind } from "@tallystick/proof"
 import type { Content } from "../entry.ts"
 
 /** The key spaces of a workspace. A batch shares that of single events; the last is the service's own, which no caller reaches. */
@@ -26,13 +26,12 @@ export function idemOf(secret: Uint8Array, route: Route, key: string): string {
 /** Whether what was recorded is what is asked again, whatever the order of members, and after defaults. */
 export type SameRequest = (kind: Kind, recorded: Content, asked: Content) => boolean
 
-export const sameRequest: SameRequest = (kind, recorded, asked) => equalJson(requestOf(kind, recorded), requestOf(kind, asked))
+const writerFields = fieldsWith("from", "writer")
 
-/** The members that the caller chose. The time of a consent is ours, and the context belongs to the sending, not to what is sent. */
-function requestOf(
-  kind: Kind,
-  { workspaceId, projectId, action, actor, target, occurredAt, source, metadata, userVisible }: Content,
-): Json {
-  const request = { workspaceId, projectId, action, actor, target, source, metadata, userVisible }
-  return kind === "consent" ? request : { ...request, occurredAt }
-}
+/** Two requests are the same if their writers say the same. The time of a consent is ours. */
+export const sameRequest: SameRequest = (kind, recorded, asked) =>
+  writerFields.every((name) => {
+    const value: Json | undefined = recorded[name]
+    if (kind === "consent" && name === "occurredAt") return true
+    return value === undefined ? asked[name] === undefined : equalJson(value, asked[name])
+  })

@@ -1,8 +1,8 @@
 // The write side: makes an entry of what a caller says, has it sealed and placed, and answers with what was recorded, now or before.
 
-import type { JsonObject, Kind } from "@tallystick/proof"
+import type { Kind } from "@tallystick/proof"
 import { isoTime, type Clock } from "../clock.ts"
-import { disclosuresOf, openEntry, type Content, type Context, type Opened, type Party } from "../entry.ts"
+import { disclosuresOf, openEntry, type Complete, type Content, type Opened } from "../entry.ts"
 import { LedgerError } from "../error.ts"
 import { idempotencySecret, type Keyring } from "../keyring.ts"
 import type { Limits } from "../limits.ts"
@@ -18,19 +18,8 @@ import { seal, type Sealed } from "./seal.ts"
 import { createSequencer, type Sequencer, type SequencerReport } from "./sequencer.ts"
 
 /** What is to be recorded, as its caller says it and after its defaults. */
-export interface Said {
+export interface Said extends Omit<Content, "id" | "receipt" | "workspaceId" | "lane" | "receivedAt" | "clockAhead"> {
   readonly kind: Kind
-  readonly projectId: string
-  readonly action: string
-  readonly actor: Party
-  readonly target: Party
-  readonly occurredAt: string
-  readonly source: string
-  readonly userVisible: boolean
-  readonly metadata: JsonObject
-  readonly policyVersion?: number
-  readonly keyId?: string
-  readonly context?: Context
   readonly receivedAtMs: number
   readonly idempotency?: Idempotency
 }
@@ -141,27 +130,27 @@ function sealOne(
   return seal(kind, content, idem, { personalKeys, random })
 }
 
-/** What is said, with its ids, its lane, and the time at which it came. */
-function contentOf({ id: workspaceId, value }: Document<"workspace">, said: Said, makeId: MakeId, clockAheadMs: number): Content {
-  const { projectId, action, actor, target, occurredAt, source, userVisible, metadata, policyVersion, keyId, context, receivedAtMs } = said
+/** What is said, with its ids, its lane, and the time at which it came. By hand, because every event passes; the type names every field. */
+function contentOf({ id, value }: Document<"workspace">, said: Said, makeId: MakeId, clockAheadMs: number): Complete<Content> {
+  const { action, occurredAt, receivedAtMs } = said
   return {
     id: makeId("evt", receivedAtMs),
     receipt: makeId("rcp", receivedAtMs),
-    workspaceId,
-    projectId,
+    workspaceId: id,
+    projectId: said.projectId,
     action,
-    actor,
-    target,
+    actor: said.actor,
+    target: said.target,
     occurredAt,
     receivedAt: isoTime(receivedAtMs),
-    source,
-    userVisible,
+    source: said.source,
+    userVisible: said.userVisible,
     lane: laneOf(action, value.laneRules),
-    metadata,
-    ...(policyVersion === undefined ? undefined : { policyVersion }),
-    ...(Date.parse(occurredAt.toUpperCase()) - receivedAtMs > clockAheadMs ? { clockAhead: true } : undefined),
-    ...(keyId === undefined ? undefined : { keyId }),
-    ...(context === undefined ? undefined : { context }),
+    metadata: said.metadata,
+    policyVersion: said.policyVersion,
+    clockAhead: Date.parse(occurredAt.toUpperCase()) - receivedAtMs > clockAheadMs ? true : undefined,
+    keyId: said.keyId,
+    context: said.context,
   }
 }
 

@@ -3,7 +3,7 @@
 // and a test holds the two together and holds the template against a canonicalizer that is not ours.
 
 import { hash } from "node:crypto"
-import { canonicalize, type JsonObject, type Kind } from "@tallystick/proof"
+import { canonicalize, entryFields, fieldsWith, type FieldWith, type JsonObject, type Kind } from "@tallystick/proof"
 import { hasFurther, provenanceJson, type Content, type Party } from "../entry.ts"
 import type { Random } from "./random.ts"
 
@@ -78,6 +78,29 @@ function base64UrlOf(text: string): string {
 /** Conceals a claim and returns its digest. */
 type Conceal = (claim: string, valueJson: string) => string
 
+/** The members of a body that are JSON already. */
+type Made = Readonly<Record<FieldWith<"form", "object"> | "idem" | "v", string | undefined>>
+
+interface Member<Form, Name> {
+  readonly form: Form
+  readonly name: Name
+  readonly before: string
+  readonly after: string
+}
+type Plain = "word" | "text" | "value"
+
+/** All that a body may have in clear, in canonical order. */
+const members: readonly (Member<Plain, FieldWith<"form", Plain>> | Member<"made", keyof Made>)[] = [
+  ...fieldsWith("form", "word", "text", "value").map((name) => memberOf(entryFields[name].form, name)),
+  ...([...fieldsWith("form", "object"), "idem", "v"] as const).map((name) => memberOf("made", name)),
+].sort((one, other) => (one.name < other.name ? -1 : 1))
+
+function memberOf<Form extends string, Name extends string>(form: Form, name: Name): Member<Form, Name> {
+  const quote = form === "word" ? '"' : ""
+  // The last one is in every body, so what comes before it ends with a comma.
+  return { form, name, before: `"${name}":${quote}`, after: name === "workspaceId" ? `${quote}}` : `${quote},` }
+}
+
 function bodyJson(
   kind: Kind,
   content: Content,
@@ -86,23 +109,24 @@ function bodyJson(
   conceal: Conceal,
   anySealed: () => boolean,
 ): string {
-  const { id, receipt, workspaceId, projectId, action, occurredAt, receivedAt, source, userVisible, lane, policyVersion } = content
   // The target of a consent or of an administrative act is no person, so its name stays readable.
   const namedTarget = kind === "consent" || kind === "admin" || kind === "policy"
-  const actor = sealedParty(content.actor, false, conceal)
-  const target = sealedParty(content.target, namedTarget, conceal)
   const digests: string[] = []
-  const metadata = sealedMetadata(content.metadata, personalKeys, conceal, digests)
+  const made: Made = {
+    actor: sealedParty(content.actor, false, conceal),
+    target: sealedParty(content.target, namedTarget, conceal),
+    metadata: sealedMetadata(content.metadata, personalKeys, conceal, digests),
+    idem: idem === undefined ? undefined : `"${idem}"`,
+    v: "1",
+  }
   const { context, keyId } = content
   if (context !== undefined || keyId !== undefined) digests.push(conceal("context", provenanceJson(context, keyId)))
-  return (
-    `{${sdMember(digests)}${anySealed() ? '"_sd_alg":"sha-256",' : ""}"action":${JSON.stringify(action)},"actor":${actor},` +
-    `${content.clockAhead === true ? '"clockAhead":true,' : ""}"id":"${id}",${idem === undefined ? "" : `"idem":"${idem}",`}` +
-    `"lane":"${lane}",${metadata === "" ? "" : `"metadata":${metadata},`}` +
-    `"occurredAt":"${occurredAt}",${policyVersion === undefined ? "" : `"policyVersion":${policyVersion},`}"projectId":"${projectId}",` +
-    `"receipt":"${receipt}","receivedAt":"${receivedAt}","source":"${source}","target":${target},"userVisible":${userVisible},"v":1,` +
-    `"workspaceId":"${workspaceId}"}`
-  )
+  let body = `{${sdMember(digests)}${anySealed() ? '"_sd_alg":"sha-256",' : ""}`
+  for (const { form, name, before, after } of members) {
+    const value = form === "made" ? made[name] : content[name]
+    if (value !== undefined) body += before + (form === "text" ? JSON.stringify(value) : value) + after
+  }
+  return body
 }
 
 /** Everything but id and type is sealed: e-mail and name as claims of their own, all further members together as one. */
@@ -123,12 +147,12 @@ function furtherJson(party: Party): string {
   return `{${members.join(",")}}`
 }
 
-/** Empty when the whole of it is sealed, its digest then among those of the top level. */
-function sealedMetadata(metadata: JsonObject, personalKeys: readonly string[], conceal: Conceal, topDigests: string[]): string {
+/** Undefined when the whole of it is sealed, its digest then among those of the top level. */
+function sealedMetadata(metadata: JsonObject, personalKeys: readonly string[], conceal: Conceal, topDigests: string[]): string | undefined {
   if (personalKeys.length === 0) return canonicalize(metadata)
   if (personalKeys.includes("*")) {
     topDigests.push(conceal("metadata", canonicalize(metadata)))
-    return ""
+    return undefined
   }
   const open: Record<string, JsonObject[string]> = {}
   const digests: string[] = []

@@ -5,7 +5,7 @@
 // is believed of what comes out: what a search finds is read again and verified.
 
 import { hash } from "node:crypto"
-import { isJsonObject, parseJson, parseRecord, type Json, type JsonObject, type Kind } from "@tallystick/proof"
+import { fieldsWith, isJsonObject, parseJson, parseRecord, type Json, type JsonObject, type Kind } from "@tallystick/proof"
 import { disclosuresOf } from "../entry.ts"
 import { instantOf } from "../instant.ts"
 import type { Lane } from "./documents.ts"
@@ -41,9 +41,8 @@ function readable(stored: Stored, body: JsonObject): Filed | undefined {
   if (said === undefined || instant === undefined || kind === undefined || claims === undefined) return undefined
   if (!isParty(actor) || !isParty(target) || !isJsonObject(metadata)) return undefined
 
-  const { id, receipt, projectId, action, source, lane } = said
+  const { id, receipt, projectId, source, lane } = said
   const nobody: Field[] = [
-    text("action", action),
     text("actor", actor.id),
     text("target", target.id),
     text("id", id),
@@ -55,6 +54,7 @@ function readable(stored: Stored, body: JsonObject): Filed | undefined {
     exact("source", source),
     exact("kind", kind),
   ]
+  for (const name of freeTexts) if (typeof body[name] === "string") nobody.push(text(name, body[name]))
   const fields: Fields = { nobody, actor: [], target: [] }
   addParty(fields, "actor", actor, claims.actor)
   addParty(fields, "target", target, claims.target)
@@ -113,6 +113,7 @@ function bare(sequence: number, kind: Kind, timeMs: number, nobody: readonly Fie
   }
 }
 
+const freeTexts = fieldsWith("form", "text")
 const texts = ["id", "receipt", "projectId", "action", "occurredAt", "source", "lane"] as const
 
 function saidOf(body: JsonObject): Record<(typeof texts)[number], string> | undefined {

@@ -8,7 +8,7 @@ import type {
   ReceiptAnswer as WireReceiptAnswer,
 } from "@tallystick/client/wire"
 import { shapeOf } from "./check.ts"
-import { exampleEvent } from "./event.ts"
+import { exampleEvent, repeatedShapes } from "./event.ts"
 import { EventId, Hash, ReceiptId } from "./id.ts"
 import { integrities, kinds, lanes, open, sources, storageClasses } from "./enumeration.ts"
 import { Provenance, ShownActor, ShownTarget } from "./party.ts"
@@ -34,7 +34,7 @@ export const entryFields = {
   action: Type.String(),
   actor: ShownActor,
   target: ShownTarget,
-  occurredAt: Time,
+  ...repeatedShapes,
   source: open(sources),
   metadata: Type.Record(Type.String(), Type.Unknown()),
   userVisible: Type.Boolean(),

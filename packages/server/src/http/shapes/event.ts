@@ -22,6 +22,11 @@ export const Target = shapeOf<WireTarget>()(Type.Object({ id: NonEmpty, type: No
 export const RelatedReceiptIds = Type.Array(ReceiptId)
 const Metadata = shapeOf<WireMetadata>()(Type.Object({ relatedReceiptIds: Type.Optional(RelatedReceiptIds) }))
 
+/** Those fields of an event that an entry has in the same shape. */
+export const repeatedShapes = {
+  occurredAt: Time,
+}
+
 /** The members of an event, which one of a batch has as well. */
 export const eventFields = {
   workspaceId: WorkspaceId,
@@ -29,7 +34,7 @@ export const eventFields = {
   action: Action,
   actor: Actor,
   target: Target,
-  occurredAt: Time,
+  ...repeatedShapes,
   source: Type.Enum(sources),
   metadata: Type.Optional(Metadata),
   userVisible: Type.Optional(Type.Boolean()),
@@ -45,7 +50,7 @@ export const exampleEvent = {
   source: "api",
   metadata: { amount: 1299.5, currency: "EUR" },
   userVisible: true,
-} as const satisfies AuditEvent
+} as const satisfies Required<AuditEvent>
 
 export const Event = shapeOf<AuditEvent>()(Type.Object(eventFields, { title: "AuditEvent", additionalProperties: false }), exampleEvent)
 

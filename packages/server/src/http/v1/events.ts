@@ -160,21 +160,18 @@ async function admit(
  * write that is repeated after the next publication is still a replay.
  */
 function saidOf({ caller, context, receivedAtMs }: WriteCall, event: AuditEvent, key: string, newestPolicy: number | undefined): Said {
-  const { projectId, action, actor, target, occurredAt, source, metadata = {}, userVisible = false } = event
+  const { actor, target, metadata = {}, userVisible = false } = event
   const named = metadata["policyVersion"]
   const policyVersion = typeof named === "number" && Number.isSafeInteger(named) && named >= 1 ? named : newestPolicy
   return {
+    ...event,
     kind: "event",
-    projectId,
-    action,
     // What came through the strict scanner is JSON.
     actor: actor as Party,
     target: target as Party,
-    occurredAt,
-    source,
     userVisible,
     metadata: metadata as JsonObject,
-    ...(policyVersion === undefined ? {} : { policyVersion }),
+    policyVersion,
     ...sender(caller, context),
     receivedAtMs,
     idempotency: { route: "/v1/events", key },
@@ -185,7 +182,7 @@ function saidOf({ caller, context, receivedAtMs }: WriteCall, event: AuditEvent,
 export function sender(caller: Principal | undefined, context: Context): Pick<Said, "keyId" | "context"> {
   let any = false
   for (const _ in context) any = true
-  return { ...(caller?.kind === "api-key" ? { keyId: caller.id } : {}), ...(any ? { context } : {}) }
+  return { keyId: caller?.kind === "api-key" ? caller.id : undefined, context: any ? context : undefined }
 }
 
 /** The receipt of a write, now or before; `wrap` is what stands around it. */

@@ -1,0 +1,66 @@
+/**
+ * The fields of an entry, once. Each is a member of the body that is hashed, or sealed with it. Types, checks, bodies, comparisons of requests and
+ * answers are made from this table or checked against it, in every package.
+ *
+ * To add a field that a writer says and an entry repeats: its type in `RepeatedFields`, its line in `entryFields`, its rule in the API
+ * (http/shapes/event.ts); the compiler names the rest. Then docs/format.md and docs/api.md, which a test reads.
+ */
+export const entryFields = {
+  workspaceId: { from: "writer", form: "word", shown: "entry" },
+  projectId: { from: "writer", form: "word", shown: "entry" },
+  action: { from: "writer", form: "text", shown: "entry" },
+  actor: { from: "writer", form: "object", shown: "opened" },
+  target: { from: "writer", form: "object", shown: "opened" },
+  occurredAt: { from: "writer", form: "word", shown: "entry" },
+  source: { from: "writer", form: "word", shown: "entry" },
+  metadata: { from: "writer", form: "object", shown: "opened" },
+  userVisible: { from: "writer", form: "value", shown: "entry" },
+  id: { from: "ledger", form: "word", shown: "entry" },
+  receipt: { from: "ledger", form: "word", shown: "receipt and entry" },
+  lane: { from: "ledger", form: "word", shown: "receipt and entry" },
+  receivedAt: { from: "ledger", form: "word", shown: "receipt and entry" },
+  policyVersion: { from: "ledger", form: "value", shown: "receipt and entry" },
+  clockAhead: { from: "ledger", form: "value", shown: "entry" },
+  keyId: { from: "ledger", form: "sealed", shown: "opened" },
+  context: { from: "ledger", form: "sealed", shown: "opened" },
+} as const satisfies Readonly<Record<string, Field>> & Readonly<Record<keyof RepeatedFields, Field>>
+
+export interface Field {
+  /** Two requests with one key are the same request if their writers say the same. */
+  readonly from: "writer" | "ledger"
+  /**
+   * How it stands in a body: a `word` has nothing that JSON escapes; a `text` may have, and a search finds its words; a `value` is a number, true or
+   * false; parts of an `object` may be sealed; what is `sealed` stands in a disclosure.
+   */
+  readonly form: "word" | "text" | "value" | "object" | "sealed"
+  /** The answers that have it under its own name and as the body says it; `opened`: with what its reader may see of it. */
+  readonly shown: "entry" | "receipt and entry" | "opened"
+}
+
+/** What a writer says, and an entry repeats in the same words. */
+export interface RepeatedFields {
+  readonly workspaceId: string
+  readonly projectId: string
+  /** A dotted name of two segments or more, such as `billing.invoice.approve`. */
+  readonly action: string
+  /** Exactly as the writer sent it: `2026-01-31T09:30:00.250Z`, or with an offset such as `+02:00`. */
+  readonly occurredAt: string
+}
+
+export type EntryField = keyof typeof entryFields
+
+/** The fields that have `Value` in the column `Column`. */
+export type FieldWith<Column extends keyof Field, Value extends Field[Column]> = {
+  [Name in EntryField]: (typeof entryFields)[Name][Column] extends Value ? Name : never
+}[EntryField]
+
+/** The names of these fields, in the order of the table. */
+export function fieldsWith<Column extends keyof Field, Value extends Field[Column]>(
+  column: Column,
+  ...values: readonly Value[]
+): readonly FieldWith<Column, Value>[] {
+  // The type says of a name what the filter asks of it.
+  return (Object.keys(entryFields) as FieldWith<Column, Value>[]).filter((name) =>
+    (values as readonly Field[Column][]).includes(entryFields[name][column]),
+  )
+}
