@@ -33,6 +33,7 @@ const floors = [
       "server/admission.ts",
       "server/config.ts",
       "server/clock.ts",
+      "server/durable-file.ts",
       "server/instant.ts",
       "server/limits.ts",
       "server/error.ts",

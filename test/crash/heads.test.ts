@@ -17,9 +17,9 @@ const program = `
 import { openHeads } from ${JSON.stringify(join(import.meta.dirname, "..", "..", "packages", "server", "src", "store", "heads.ts"))}
 const root = new Uint8Array(32)
 try {
-  const heads = openHeads(process.argv[1])
+  const heads = await openHeads(process.argv[1])
   process.stdout.write("opened ")
-  process.stdout.write(heads.advance("a.example/1", { size: 1_000_000, root }) ? "advanced" : "refused")
+  process.stdout.write(await heads.advance("a.example/1", { size: 1_000_000, root }) ? "advanced" : "refused")
 } catch (error) {
   process.stdout.write(error.code)
 }`

@@ -24,7 +24,7 @@ const copied =
 
 export async function checkStore(store: Store, headsPath: string, limits: Limits): Promise<CheckedStore> {
   const workspaces = await allWorkspaces(store.registry)
-  const { heads } = readHeads(headsPath)
+  const heads = await readHeads(headsPath)
   const missing = missingOf(heads, workspaces)
   if (workspaces.length === 0 && missing.length > 0)
     throw new StartError(

@@ -2,21 +2,10 @@
 // by its owner alone.
 
 import { randomBytes } from "node:crypto"
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  linkSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeSync,
-} from "node:fs"
+import { existsSync, linkSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { rootKeyOf, secretOf, type Config } from "./config.ts"
+import { replaceFile, syncPath, writeSynced } from "./durable-file.ts"
 
 export interface Secrets {
   readonly secret: Uint8Array
@@ -56,11 +45,11 @@ export function knownSecrets(config: Given): KnownSecrets {
 
 /** Puts these into the file, the newest first, in the place of what is there; on the disk when it returns. */
 export function replaceSecrets(config: Given, secrets: readonly Uint8Array[]): void {
-  replace(secretPath(config), secrets.map((one) => Buffer.from(one).toString("hex")).join("\n"))
+  replaceFile(secretPath(config), `${secrets.map((one) => Buffer.from(one).toString("hex")).join("\n")}\n`)
 }
 
 export function replaceRootKey(config: Given, rootKey: string): void {
-  replace(rootKeyPath(config), rootKey)
+  replaceFile(rootKeyPath(config), `${rootKey}\n`)
 }
 
 export function makeRootKey(): string {
@@ -90,41 +79,22 @@ function keep(path: string, make: () => string): boolean {
   return !existsSync(path) && place(path, make())
 }
 
-function replace(path: string, text: string): void {
-  renameSync(writeFresh(path, text), path)
-  syncFolder(path)
-}
-
 /** Puts the file there, unless somebody else has just done so. It is there whole or not at all: a crash must not leave half a secret. */
 function place(path: string, text: string): boolean {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-  const fresh = writeFresh(path, text)
+  // Each of two that start at once writes a file of its own.
+  const fresh = `${path}.${randomBytes(8).toString("hex")}`
+  writeSynced(fresh, `${text}\n`, "wx")
   const isFirst = linked(fresh, path)
   rmSync(fresh, { force: true })
-  syncFolder(path)
+  syncPath(dirname(path))
   return isFirst
-}
-
-/** A file of another name beside it, whole and on the disk. */
-function writeFresh(path: string, text: string): string {
-  const fresh = `${path}.${randomBytes(8).toString("hex")}`
-  const file = openSync(fresh, "wx", 0o600)
-  writeSync(file, `${text}\n`)
-  fsyncSync(file)
-  closeSync(file)
-  return fresh
 }
 
 /** What a kill has left of them, a former secret maybe. For whoever has the folder's lock. */
 export function removeUnplaced(data: string): void {
-  const unplaced = readdirSync(data).filter((name) => /^(secret|root-key)\.[0-9a-f]{16}$/.test(name))
+  const unplaced = readdirSync(data).filter((name) => /^(secret|root-key)\.([0-9a-f]{16}|new)$/.test(name))
   for (const name of unplaced) rmSync(join(data, name), { force: true })
-}
-
-function syncFolder(path: string): void {
-  const folder = openSync(dirname(path), "r")
-  fsyncSync(folder)
-  closeSync(folder)
 }
 
 /** A link, and not a rename, which would replace the file of whoever was first. */

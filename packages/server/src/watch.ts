@@ -73,7 +73,7 @@ const options = givenToThread<WatchOptions>(import.meta.filename)
 if (options !== undefined) {
   const { data, headsPath, keyring, limits } = options
   const store = openWatched(data)
-  const heads = openHeads(headsPath)
+  const heads = await openHeads(headsPath)
   const watching = watchHere(store, heads, keyring, systemClock, limits, (sighting) => report(sighting))
   const report = answer<WatchQuestions, Sighting>(
     {

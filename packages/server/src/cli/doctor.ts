@@ -213,7 +213,7 @@ function trySync(path: string): number | string {
 
 async function lookAtLedger(config: Config): Promise<readonly Look[]> {
   if (statsOf(join(config.data, "journal.db")) === undefined) {
-    if (readHeads(config.heads).heads.size === 0) return [warn("ledger", `${config.data} holds no ledger`, "the first start makes one")]
+    if ((await readHeads(config.heads)).size === 0) return [warn("ledger", `${config.data} holds no ledger`, "the first start makes one")]
     const found = `${config.data} holds no ledger, and ${config.heads} says that something was signed`
     return [bad("ledger", found, "see whether the disk with the data is there, and put the data back; to begin anew, take that file away")]
   }
@@ -267,7 +267,7 @@ async function lookAtChains({ limits }: Config, { journal }: Snapshot, workspace
 }
 
 async function lookAtHeads({ heads: path }: Config, { journal }: Snapshot, workspaces: readonly Document<"workspace">[]): Promise<Look> {
-  const { heads } = readHeads(path)
+  const heads = await readHeads(path)
   let signed = 0
   let hashed = 0
   for (const workspace of workspaces) {

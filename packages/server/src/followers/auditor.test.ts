@@ -101,7 +101,7 @@ function openHouse(): House {
         leases: { ...watched.leases, hold: async () => house.follows },
         index: watched.index,
         registry: watched.registry,
-        heads: { get: (origin) => signed.get(origin) },
+        heads: { get: async (origin) => signed.get(origin) },
         isGenuine: () => assert.fail("the index has no checkpoint"),
         clock,
         limits: { auditEntriesPerSecond: perSecond, auditRoundEveryMs: roundEveryMs },

@@ -212,7 +212,7 @@ async function findAt(parts: AuditorParts, workspace: string, sequence: number):
 async function open({ journal, heads }: AuditorParts, document: Document<"workspace">, before: Audit | undefined): Promise<Walk | Error> {
   try {
     // What was signed is asked first: of the journal, at least as much is there then.
-    const signed = heads.get(document.value.origin)
+    const signed = await heads.get(document.value.origin)
     const isBegun = before !== undefined && before.tree.size > 0
     const begun = isBegun ? await openWalk(journal, document, signed, before.tree, before.epoch) : undefined
     const walk = begun ?? (await openWalk(journal, document, signed, emptyTree))

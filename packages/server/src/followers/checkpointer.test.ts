@@ -274,7 +274,7 @@ for (const [what, bend] of tampering) {
       (error: unknown) => error instanceof IntegrityError && /^entry (9|10): /.test(error.message),
     )
     assert.equal((await checkpointer.sign("acme"))?.size, 7)
-    assert.equal(heads.get(origin)?.size, 7)
+    assert.equal((await heads.get(origin))?.size, 7)
     assert.equal((await house.index.tree("acme"))?.size, 7)
     // It was the reading that was wrong: the same checkpointer goes on when it is right again.
     const healed = house.checkpointer(heads)
@@ -296,7 +296,7 @@ test("an entry that is missing, or stands in another's place, is not followed", 
     const checkpointer = house.checkpointer(heads, journal)
     await assert.rejects(followOnce(journal, [checkpointer], "acme", limits))
     await checkpointer.sign("acme")
-    assert.equal(heads.get(origin), undefined)
+    assert.equal(await heads.get(origin), undefined)
   }
   await expectChain(house.journal, "acme")
 })
@@ -335,7 +335,7 @@ test("what is signed is noted outside the data first, and in the index last", as
     await followAll(house.journal, checkpointer)
     await checkpointer.sign("acme")
     assert.deepEqual(steps.splice(0), [`heads ${size}`, "signature", `index ${size}`])
-    assert.equal(heads.get(origin)?.size, size)
+    assert.equal((await heads.get(origin))?.size, size)
     await house.add(1)
   }
   await expectChain(house.journal, "acme")
@@ -348,7 +348,7 @@ test("a crash between the note outside and the checkpoint inside is made good by
   const killed = house.checkpointer(heads, house.journal, index)
   await followAll(house.journal, killed)
   await assert.rejects(killed.sign("acme"), /killed/)
-  assert.equal(heads.get(origin)?.size, 5)
+  assert.equal((await heads.get(origin))?.size, 5)
   assert.equal(await house.index.checkpoint("acme"), undefined)
   const next = house.checkpointer(heads)
   await followAll(house.journal, next)
@@ -373,25 +373,25 @@ test("an index that was deleted is made again to the same tree, which is signed 
 test("a history that differs from what was signed is not signed, wherever the difference is found", async () => {
   const house = await openHouse(20)
   const { hashes } = await expectChain(house.journal, "acme")
-  const signedElsewhere = (size: number) => {
+  const signedElsewhere = async (size: number) => {
     const heads = memoryHeads()
-    heads.advance(origin, { size, root: createHash("sha256").update("another history").digest() })
+    await heads.advance(origin, { size, root: createHash("sha256").update("another history").digest() })
     return heads
   }
   const refused = (error: unknown) => error instanceof IntegrityError && /signed/.test(error.message)
   // The signed size is passed while the tree is made again.
   for (const size of [1, 7, 13, 20]) {
     const { index } = openMemory().watched
-    const heads = signedElsewhere(size)
+    const heads = await signedElsewhere(size)
     const checkpointer = house.checkpointer(heads, house.journal, index)
     await assert.rejects(followAll(house.journal, checkpointer), refused, `signed at ${size}`)
     assert.equal(await index.checkpoint("acme"), undefined)
-    assert.equal(heads.get(origin)?.size, size)
+    assert.equal((await heads.get(origin))?.size, size)
   }
   // The tree is ahead of what was signed already, or has just that size.
   await followAll(house.journal, house.checkpointer(memoryHeads()))
   for (const size of [1, 8, 13, 19, 20]) {
-    const heads = signedElsewhere(size)
+    const heads = await signedElsewhere(size)
     const checkpointer = house.checkpointer(heads)
     await assert.rejects(
       async () => {
@@ -402,11 +402,11 @@ test("a history that differs from what was signed is not signed, wherever the di
       refused,
       `signed at ${size}, the tree had 20`,
     )
-    assert.equal(heads.get(origin)?.size, size)
+    assert.equal((await heads.get(origin))?.size, size)
   }
   // The same history, signed earlier, goes on.
   const honest = memoryHeads()
-  honest.advance(origin, { size: 13, root: Buffer.from(naiveRoot(hashes.slice(0, 13)), "hex") })
+  await honest.advance(origin, { size: 13, root: Buffer.from(naiveRoot(hashes.slice(0, 13)), "hex") })
   const checkpointer = house.checkpointer(honest)
   await followAll(house.journal, checkpointer)
   expectSigned(await checkpointer.sign("acme"), (await expectChain(house.journal, "acme")).hashes)

@@ -95,7 +95,7 @@ export function createCheckpointer(parts: CheckpointerParts): Checkpointer {
   async function grownTo(epoch: Epoch, size: number, saved: Tree | undefined): Promise<Growing> {
     const { workspace, before, ledgerId } = epoch
     assert(ledgerId.length === hashBytes, "a chain belongs to a workspace")
-    const signed = signedOf(epoch)
+    const signed = await signedOf(epoch)
     // Signed under another copy of the data: what is here now is then another history, which may have grown beyond that one.
     if (signed !== undefined && signed.size <= size && !equalBytes(await rootAt(epoch, signed.size), signed.root))
       throw notSigned(signed.size)
@@ -125,20 +125,20 @@ export function createCheckpointer(parts: CheckpointerParts): Checkpointer {
     const kept = await index.checkpoint(name)
     const document = kept && (await registry.get("workspace", workspace, workspace))
     if (kept === undefined || document === undefined) return undefined
-    const signed = heads.get(origin)
+    const signed = await heads.get(origin)
     const isSigned = signed?.size === kept.size ? equalBytes(signed.root, kept.root) : true
     if (!isSigned || !(await isGenuine(document, kept))) throw new IntegrityError(`the checkpoint of size ${kept.size} ${forgedWords}`)
     return kept
   }
 
   /** What a tree must be when it has this size. Of a former epoch, what was signed and is lost is not asked for any more. */
-  function signedOf({ origin, end, before, root }: Epoch): SignedHead | undefined {
+  async function signedOf({ origin, end, before, root }: Epoch): Promise<SignedHead | undefined> {
     return end === undefined || root === undefined ? heads.get(origin) : { size: end - before, root }
   }
 
   async function grow(workspace: string, tree: Growing, entries: readonly Stored[]): Promise<void> {
     const fromSize = tree.frontier.size
-    const signed = signedOf(tree.epoch)
+    const signed = await signedOf(tree.epoch)
     const tiles = createTileGrowth(fromSize, await missingLeaves(tree))
     for (const entry of entries) {
       const { timeMs } = takeOrBreak(tree.chain, tree.epoch.before, entry)
@@ -183,11 +183,11 @@ export function createCheckpointer(parts: CheckpointerParts): Checkpointer {
       const size = tree.frontier.size
       if (size === (before?.size ?? 0)) return before
       assert(size > (before?.size ?? 0), "a tree never shrinks below what was signed")
-      const signed = heads.get(origin)
+      const signed = await heads.get(origin)
       // A rebuilt tree is signed again once it has reached what was signed before.
       if (signed !== undefined && signed.size > size) return before
       const root = tree.frontier.root()
-      if (!heads.advance(origin, { size, root })) throw new IntegrityError(`another tree of size ${size} was signed`)
+      if (!(await heads.advance(origin, { size, root }))) throw new IntegrityError(`another tree of size ${size} was signed`)
       const signers = await signersOf(tree.epoch, size, before?.size ?? 0)
       for (const signer of signers) assert.equal(signer.name, origin, "a ledger's key has its origin's name")
       const note = signNote(formatCheckpoint({ origin, size, root }), ...signers)

@@ -88,7 +88,7 @@ interface Found {
 
 async function fsckWhole(whole: Whole, crew: Crew, { known, chosen, faults: lost }: Chosen, options: FsckOptions): Promise<Fscked> {
   const { headsPath, workspaces, checkpoints, passes: asked, progress } = options
-  const { watched, faults } = watchedOf(known, readHeads(headsPath).heads, checkpoints, workspaces === undefined)
+  const { watched, faults } = watchedOf(known, await readHeads(headsPath), checkpoints, workspaces === undefined)
   faults.push(...lost)
   const walked: Fscked["workspaces"][number][] = []
   const timings: Fscked["timings"][number][] = []

@@ -17,27 +17,27 @@ function freshPath(t: TestContext): string {
   return join(folder, "data.heads")
 }
 
-function expectForward(heads: Heads): void {
-  assert.equal(heads.get("a.example/1"), undefined)
-  assert.equal(heads.advance("a.example/1", headOf(5)), true)
-  assert.equal(heads.advance("a.example/1", headOf(4)), false, "never back")
-  assert.equal(heads.advance("a.example/1", headOf(5, "another")), false, "never another tree of the same size")
-  assert.equal(heads.advance("a.example/1", headOf(5)), true, "the same again is no change")
-  assert.equal(heads.advance("a.example/2", headOf(1)), true, "each origin for itself")
-  assert.equal(heads.advance("a.example/1", headOf(9)), true)
-  assert.deepEqual(heads.get("a.example/1"), headOf(9))
-  assert.deepEqual(heads.get("a.example/2"), headOf(1))
+async function expectForward(heads: Heads): Promise<void> {
+  assert.equal(await heads.get("a.example/1"), undefined)
+  assert.equal(await heads.advance("a.example/1", headOf(5)), true)
+  assert.equal(await heads.advance("a.example/1", headOf(4)), false, "never back")
+  assert.equal(await heads.advance("a.example/1", headOf(5, "another")), false, "never another tree of the same size")
+  assert.equal(await heads.advance("a.example/1", headOf(5)), true, "the same again is no change")
+  assert.equal(await heads.advance("a.example/2", headOf(1)), true, "each origin for itself")
+  assert.equal(await heads.advance("a.example/1", headOf(9)), true)
+  assert.deepEqual(await heads.get("a.example/1"), headOf(9))
+  assert.deepEqual(await heads.get("a.example/2"), headOf(1))
 }
 
-test("what was signed only moves forward, in a file as in memory", (t) => {
-  expectForward(memoryHeads())
+test("what was signed only moves forward, in a file as in memory", async (t) => {
+  await expectForward(memoryHeads())
   const path = freshPath(t)
-  const heads = openHeads(path)
-  expectForward(heads)
+  const heads = await openHeads(path)
+  await expectForward(heads)
   heads.close()
-  const again = openHeads(path)
-  assert.deepEqual({ ...again.get("a.example/1"), root: Buffer.from(again.get("a.example/1")?.root ?? []) }, headOf(9))
-  assert.equal(again.advance("a.example/1", headOf(8)), false)
+  const again = await openHeads(path)
+  assert.deepEqual({ ...(await again.get("a.example/1")), root: Buffer.from((await again.get("a.example/1"))?.root ?? []) }, headOf(9))
+  assert.equal(await again.advance("a.example/1", headOf(8)), false)
   again.close()
   // What a person sees with cat, and what another program may read.
   const expected = [lineOf("a.example/1", headOf(5)), lineOf("a.example/2", headOf(1)), lineOf("a.example/1", headOf(9))]
@@ -45,22 +45,22 @@ test("what was signed only moves forward, in a file as in memory", (t) => {
   assert.equal(statSync(path).mode & 0o777, 0o600)
 })
 
-test("a last line that a crash cut counts for nothing, wherever it was cut, and is gone afterwards", (t) => {
+test("a last line that a crash cut counts for nothing, wherever it was cut, and is gone afterwards", async (t) => {
   const path = freshPath(t)
   const whole = lineOf("a.example/1", headOf(5)) + lineOf("a.example/2", headOf(7))
   const last = lineOf("a.example/1", headOf(6))
   for (let length = 1; length < last.length; length++) {
     writeFileSync(path, whole + last)
     truncateSync(path, whole.length + length)
-    const heads = openHeads(path)
-    assert.equal(heads.get("a.example/1")?.size, 5, `cut to ${length}`)
-    assert.equal(heads.advance("a.example/1", headOf(6)), true)
+    const heads = await openHeads(path)
+    assert.equal((await heads.get("a.example/1"))?.size, 5, `cut to ${length}`)
+    assert.equal(await heads.advance("a.example/1", headOf(6)), true)
     heads.close()
     assert.equal(readFileSync(path, "utf8"), whole + last, `cut to ${length}`)
   }
 })
 
-test("a line that was not cut but makes no sense stops the start", (t) => {
+test("a line that was not cut but makes no sense stops the start", async (t) => {
   const path = freshPath(t)
   const good = lineOf("a.example/1", headOf(5))
   for (const bad of [
@@ -72,53 +72,53 @@ test("a line that was not cut but makes no sense stops the start", (t) => {
   ]) {
     for (const text of [bad, good + bad, bad + good]) {
       writeFileSync(path, text)
-      assert.throws(() => openHeads(path), /has a line that is not "<origin> <size> <root>"/, JSON.stringify(text))
+      await assert.rejects(openHeads(path), /has a line that is not "<origin> <size> <root>"/, JSON.stringify(text))
       assert.equal(readFileSync(path, "utf8"), text, "and is left for a person to look at")
     }
   }
 })
 
-test("superseded lines are dropped at a start, in one step, and what counts stays", (t) => {
+test("superseded lines are dropped at a start, in one step, and what counts stays", async (t) => {
   const path = freshPath(t)
   const lines = Array.from({ length: 10_003 }, (_, at) => lineOf("a.example/1", headOf(at + 1)))
   writeFileSync(path, lines.slice(0, 10_001).join(""))
-  openHeads(path).close()
+  await openHeads(path).then((few) => few.close())
   assert.equal(statSync(path).size, lines.slice(0, 10_001).join("").length, "few enough to stay")
   // A crash while the file was written anew leaves the new one behind, unfinished.
   writeFileSync(`${path}.new`, "unfinished")
   appendFileSync(path, `${lines[10_001]}${lineOf("a.example/2", headOf(3))}${lines[10_002]}`)
-  const heads = openHeads(path)
+  const heads = await openHeads(path)
   assert.equal(readFileSync(path, "utf8"), `${lines[10_002]}${lineOf("a.example/2", headOf(3))}`)
   assert.equal(existsSync(`${path}.new`), false)
-  assert.equal(heads.advance("a.example/1", headOf(10_004)), true)
+  assert.equal(await heads.advance("a.example/1", headOf(10_004)), true)
   heads.close()
-  assert.equal(readHeads(path).heads.get("a.example/1")?.size, 10_004)
+  assert.equal((await readHeads(path)).get("a.example/1")?.size, 10_004)
 })
 
 test(
   "a write that the disk takes half of is an error, and the next one stands on a line of its own",
   { skip: process.platform !== "linux" },
-  (t) => {
+  async (t) => {
     const path = freshPath(t)
     // The limit on the size of files stands for a full disk: 1024 bytes may be written, the rest not, until the limit is lifted.
     const program = `
     import { execFileSync } from "node:child_process"
     import { openHeads } from ${JSON.stringify(join(import.meta.dirname, "heads.ts"))}
     const root = new Uint8Array(32)
-    const heads = openHeads(process.argv[1])
+    const heads = await openHeads(process.argv[1])
     let size = 0
-    const advance = () => { try { return heads.advance("a.example/1", { size: size + 1, root }) && ++size } catch { return "refused" } }
-    while (advance() !== "refused" && size < 1000);
-    const atLimit = [size, advance(), heads.get("a.example/1").size]
+    const advance = async () => { try { return await heads.advance("a.example/1", { size: size + 1, root }) && ++size } catch { return "refused" } }
+    while (await advance() !== "refused" && size < 1000);
+    const atLimit = [size, await advance(), (await heads.get("a.example/1")).size]
     execFileSync("prlimit", ["--pid", String(process.pid), "--fsize=unlimited"])
-    console.log(JSON.stringify([...atLimit, advance()]))`
+    console.log(JSON.stringify([...atLimit, await advance()]))`
     const command = `trap "" XFSZ; ulimit -S -f 1; exec "$0" --input-type=module -e "$1" "$2"`
     const { stdout, stderr } = spawnSync("bash", ["-c", command, process.execPath, program, path], { encoding: "utf8" })
     const [size, refused, known, next] = JSON.parse(stdout || `["${stderr}"]`)
     assert.ok(size > 10 && size < 30, `${size} lines fit into 1024 bytes`)
     assert.deepEqual([refused, known, next], ["refused", size, size + 1])
-    const heads = openHeads(path)
-    assert.equal(heads.get("a.example/1")?.size, size + 1)
+    const heads = await openHeads(path)
+    assert.equal((await heads.get("a.example/1"))?.size, size + 1)
     heads.close()
   },
 )

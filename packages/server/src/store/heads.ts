@@ -3,20 +3,10 @@
 //
 //   <origin> <size> <root in base64>\n     appended and synced before each signature; the last line of an origin counts
 
-import {
-  closeSync,
-  existsSync,
-  fdatasyncSync,
-  fstatSync,
-  fsyncSync,
-  ftruncateSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  writeFileSync,
-} from "node:fs"
+import { closeSync, existsSync, fdatasyncSync, fstatSync, ftruncateSync, openSync, readFileSync, writeFileSync } from "node:fs"
 import { dirname } from "node:path"
 import { equalBytes, fromBase64, toBase64 } from "@tallystick/proof"
+import { replaceFile, syncPath } from "../durable-file.ts"
 import { StartError } from "../error.ts"
 
 export interface SignedHead {
@@ -25,57 +15,62 @@ export interface SignedHead {
 }
 
 export interface Heads {
-  get(origin: string): SignedHead | undefined
-  /** On the disk when it returns true. False, and no change, when a larger tree or another one of this size was signed. */
-  advance(origin: string, head: SignedHead): boolean
+  get(origin: string): Promise<SignedHead | undefined>
+  /** On the disk when it resolves to true. False, and no change, when a larger tree or another one of this size was signed. */
+  advance(origin: string, head: SignedHead): Promise<boolean>
   close(): void
 }
 
 /** Superseded lines that may stand in the file before it is written anew at the next start. */
 const staleLinesMax = 10_000
 
-export function openHeads(path: string): Heads {
-  const { heads, lines, cut } = readHeads(path)
-  if (cut || lines > heads.size + staleLinesMax) rewrite(path, heads)
+/** Of one process. Nothing comes between the comparison and the sync, because each is one call that the thread waits for. */
+export async function openHeads(path: string): Promise<Heads> {
+  const { heads, lines, cut } = readLines(path)
+  if (cut || lines > heads.size + staleLinesMax) replaceFile(path, [...heads].map(([origin, head]) => lineOf(origin, head)).join(""))
   const file = openSync(path, "a", 0o600)
-  // Its name, whether the file is new or was just put in the place of another.
-  syncFolder(path)
+  // Its name, if the file is new.
+  syncPath(dirname(path))
   let good = fstatSync(file).size
-  return {
-    get: (origin) => heads.get(origin),
-    advance(origin, head) {
-      const before = heads.get(origin)
-      if (before !== undefined && before.size > head.size) return false
-      if (before?.size === head.size) return equalBytes(before.root, head.root)
-      // A full disk may have taken a part of the last line that was tried: each one begins where the last good one ends.
-      ftruncateSync(file, good)
-      const line = lineOf(origin, head)
-      writeFileSync(file, line)
-      fdatasyncSync(file)
-      good += Buffer.byteLength(line)
-      heads.set(origin, head)
-      return true
-    },
-    close: () => closeSync(file),
+  const append = (line: string): void => {
+    // A full disk may have taken a part of the last line that was tried: each one begins where the last good one ends.
+    ftruncateSync(file, good)
+    writeFileSync(file, line)
+    fdatasyncSync(file)
+    good += Buffer.byteLength(line)
   }
+  return headsOf(heads, append, () => closeSync(file))
 }
 
 export function memoryHeads(): Heads {
-  const heads = new Map<string, SignedHead>()
+  return headsOf(
+    new Map(),
+    () => {},
+    () => {},
+  )
+}
+
+/** `keep` throws unless the line is on the disk. */
+function headsOf(heads: Map<string, SignedHead>, keep: (line: string) => void, close: () => void): Heads {
   return {
-    get: (origin) => heads.get(origin),
-    advance(origin, head) {
+    get: async (origin) => heads.get(origin),
+    async advance(origin, head) {
       const before = heads.get(origin)
       if (before !== undefined && before.size >= head.size) return before.size === head.size && equalBytes(before.root, head.root)
+      keep(lineOf(origin, head))
       heads.set(origin, head)
       return true
     },
-    close: () => {},
+    close,
   }
 }
 
 /** What was signed, for a look at the start; the file may not be there yet. */
-export function readHeads(path: string): { readonly heads: Map<string, SignedHead>; readonly lines: number; readonly cut: boolean } {
+export async function readHeads(path: string): Promise<ReadonlyMap<string, SignedHead>> {
+  return readLines(path).heads
+}
+
+function readLines(path: string): { readonly heads: Map<string, SignedHead>; readonly lines: number; readonly cut: boolean } {
   const heads = new Map<string, SignedHead>()
   const lines = existsSync(path) ? readFileSync(path, "utf8").split("\n") : [""]
   // What follows the last newline was cut by a crash before it was synced, so nothing was signed on it.
@@ -90,20 +85,6 @@ export function readHeads(path: string): { readonly heads: Map<string, SignedHea
   return { heads, lines: lines.length, cut }
 }
 
-function rewrite(path: string, heads: ReadonlyMap<string, SignedHead>): void {
-  const fresh = openSync(`${path}.new`, "w", 0o600)
-  writeFileSync(fresh, [...heads].map(([origin, head]) => lineOf(origin, head)).join(""))
-  fsyncSync(fresh)
-  closeSync(fresh)
-  renameSync(`${path}.new`, path)
-}
-
 function lineOf(origin: string, { size, root }: SignedHead): string {
   return `${origin} ${size} ${toBase64(root)}\n`
-}
-
-function syncFolder(path: string): void {
-  const folder = openSync(dirname(path), "r")
-  fsyncSync(folder)
-  closeSync(folder)
 }

@@ -87,8 +87,8 @@ async function openHouse(data = join(mkdtempSync(join(tmpdir(), "tallystick-")),
       )
     },
     async sign(size) {
-      const heads = openHeads(headsPath)
-      heads.advance(document.origin, { size, root: rootOf(await store.journal.records("acme", 1, size)) })
+      const heads = await openHeads(headsPath)
+      await heads.advance(document.origin, { size, root: rootOf(await store.journal.records("acme", 1, size)) })
       heads.close()
     },
     close,

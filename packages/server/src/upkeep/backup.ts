@@ -1,11 +1,12 @@
 // Copies a ledger into a folder of its own, also while it is served, and believes the copy only once all of it was hashed again.
 
 import { randomBytes } from "node:crypto"
-import { closeSync, copyFileSync, existsSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync } from "node:fs"
+import { copyFileSync, existsSync, mkdirSync, renameSync, rmSync } from "node:fs"
 import { dirname, join, resolve } from "node:path"
 import { equalBytes } from "@tallystick/proof"
 import { delay, systemClock } from "../clock.ts"
 import { allWorkspaces } from "../check-store.ts"
+import { syncPath } from "../durable-file.ts"
 import { StartError } from "../error.ts"
 import { lossOf, rehash, type Rehashed } from "./rehash.ts"
 import { readHeads, type SignedHead } from "../store/heads.ts"
@@ -43,14 +44,14 @@ export async function backUp({ data, headsPath, target, withSecrets, progress }:
   mkdirSync(fresh, { mode: 0o700 })
   try {
     // First what was signed: whatever is in the file at this moment, the copy must have.
-    const { heads } = readHeads(headsPath)
+    const heads = await readHeads(headsPath)
     const copied = await copy(data, fresh, progress)
     const checked = await check(fresh, copied, heads, progress)
     const secrets = withSecrets ? copySecrets(data, fresh) : []
-    sync(fresh)
+    syncPath(fresh)
     if (existsSync(path)) throw new StartError(`${target} was made by somebody else meanwhile; a backup is never written over anything`)
     renameSync(fresh, path)
-    sync(dirname(path))
+    syncPath(dirname(path))
     await signed(headsPath, checked)
     return { workspaces: checked.length, entries: checked.reduce((sum, { entries }) => sum + entries, 0), secrets }
   } catch (error) {
@@ -113,7 +114,7 @@ async function check(
 async function signed(headsPath: string, copied: readonly Rehashed[]): Promise<void> {
   const endMs = systemClock.elapsed() + signWaitMs
   while (systemClock.elapsed() < endMs) {
-    const { heads } = readHeads(headsPath)
+    const heads = await readHeads(headsPath)
     if (copied.every(({ origin, size }) => (heads.get(origin)?.size ?? 0) >= size)) return
     await delay(50)
   }
@@ -129,13 +130,7 @@ function copySecrets(data: string, fresh: string): readonly string[] {
   const kept = secretFiles.filter((name) => existsSync(join(data, name)))
   for (const name of kept) {
     copyFileSync(join(data, name), join(fresh, name))
-    sync(join(fresh, name))
+    syncPath(join(fresh, name))
   }
   return kept
-}
-
-function sync(path: string): void {
-  const file = openSync(path, "r")
-  fsyncSync(file)
-  closeSync(file)
 }

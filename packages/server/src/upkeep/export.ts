@@ -2,19 +2,7 @@
 // is there of it already is kept: an export that was interrupted goes on, and a later one adds what is new. The checkpoint is written
 // last, so what it covers is always there.
 
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmdirSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs"
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmdirSync, rmSync } from "node:fs"
 import { dirname, join } from "node:path"
 import {
   bodiesPath,
@@ -36,6 +24,7 @@ import {
   type Tile,
 } from "@tallystick/proof"
 import { disclosuresOf } from "../entry.ts"
+import { writeSynced } from "../durable-file.ts"
 import { StartError } from "../error.ts"
 import { sha256 } from "../sha256.ts"
 import { takeEntry } from "../store/check-entry.ts"
@@ -169,11 +158,8 @@ function openFolder(folder: string, { before, geneses: [genesis = ""] }: Epoch, 
   const read = (path: string): Buffer | undefined => (existsSync(at(path)) ? readFileSync(at(path)) : undefined)
   const put = (path: string, content: Uint8Array): void => {
     mkdirSync(dirname(at(path)), { recursive: true, mode: 0o700 })
-    const file = openSync(`${at(path)}.new`, "w", 0o600)
-    writeFileSync(file, content)
     // What the checkpoint covers is on the disk before it, so the last to be written is not the only one to be synced.
-    fsyncSync(file)
-    closeSync(file)
+    writeSynced(`${at(path)}.new`, content)
     renameSync(`${at(path)}.new`, at(path))
   }
   const found = read(packPaths.genesis)?.toString("utf8")

@@ -64,6 +64,6 @@ async function reindexOne(
 /** Only grown: whatever was signed before is compared by whoever signs next. */
 function treeOf({ journal, index, registry }: WatchedStore) {
   const never = () => assert.fail("a reindexed tree is not signed")
-  const heads = { get: () => undefined, advance: never, close: () => {} }
+  const heads = { get: async () => undefined, advance: never, close: () => {} }
   return createCheckpointer({ journal, index, registry, heads, signersOf: never, isGenuine: never, rootAt: never, clock: systemClock })
 }

@@ -67,7 +67,7 @@ export async function resume(options: ResumeOptions): Promise<Resumed> {
   if (reasons.length > 0) return { kind: "refused", reasons }
   const ending = plans.filter(({ because }) => because !== undefined)
   if (!isCopy && ending.length === 0) return { kind: "needless" }
-  const { heads } = readHeads(headsPath)
+  const heads = await readHeads(headsPath)
   const opened = isTrial || ending.length === 0 ? new Map<string, string>() : await openEpochs(options, keyring, ending)
   // Last of all: until every workspace has its place, a service that starts changes nothing.
   if (!isTrial) await takeOffMark(data)
@@ -92,7 +92,7 @@ async function look({ data, headsPath, secrets: { secret, previous }, progress }
   const { index } = whole
   try {
     const keyring = secret === undefined ? undefined : await openKeyring(store.registry, { secret, previous })
-    const { heads } = readHeads(headsPath)
+    const heads = await readHeads(headsPath)
     const plans: Planned[] = []
     for (const document of await allWorkspaces(store.registry)) {
       const [{ origin, name, before }] = epochsOf(document)
@@ -132,7 +132,7 @@ async function openEpochs(
     throw cause
   }
   const store = await openStore({ data, limits }, onDeath)
-  const heads = openHeads(headsPath)
+  const heads = await openHeads(headsPath)
   try {
     const report = { commit: () => {}, advanced: () => {} }
     const ledger = createLedger({ journal: store.journal, clock: systemClock, limits, keyring, report })
@@ -146,7 +146,7 @@ async function openEpochs(
         checkpoint,
         lost,
       })
-      assert(heads.advance(origin, head), "an origin that was made just now has signed nothing")
+      assert(await heads.advance(origin, head), "an origin that was made just now has signed nothing")
       opened.set(document.id, origin)
     }
     return opened

@@ -1,8 +1,8 @@
 // Copies one of the files while others write to it, and knows a copy again: the mark stands in the header of the copied journal, so that
 // it goes wherever the file goes.
 
-import { closeSync, fsyncSync, openSync } from "node:fs"
 import { backup, DatabaseSync } from "node:sqlite"
+import { syncPath } from "../../durable-file.ts"
 import { StartError } from "../../error.ts"
 import { errorCode, isDamage, openForReading } from "./database.ts"
 
@@ -37,7 +37,7 @@ export async function copyDatabase(from: DatabaseSync, path: string, progress: (
     if (errorCode(cause) === 0) throw cause
     throw new StartError(`${path} could not be made: ${cause instanceof Error ? cause.message : String(cause)}`, { cause })
   }
-  sync(path)
+  syncPath(path)
 }
 
 /** Marks a file that nobody has open. */
@@ -48,7 +48,7 @@ export function markCopy(path: string): void {
   } finally {
     copy.close()
   }
-  sync(path)
+  syncPath(path)
 }
 
 /** Of a file that is open for writing; on the disk when it returns. */
@@ -58,10 +58,4 @@ export function takeOffMark(journal: DatabaseSync): void {
 
 export function isMarked(journal: DatabaseSync): boolean {
   return journal.prepare("PRAGMA application_id").get()?.["application_id"] === copyMark
-}
-
-function sync(path: string): void {
-  const file = openSync(path, "r")
-  fsyncSync(file)
-  closeSync(file)
 }
