@@ -98,7 +98,7 @@ test("under writes, and across a restart, old and new evidence holds under the k
   assert.equal(await now.end(), 0)
 
   const database = new DatabaseSync(join(before.data, "journal.db"), { readOnly: true })
-  const kept = database.prepare("SELECT value FROM documents WHERE kind = 'log-key' AND workspace = ? ORDER BY serial").all(id)
+  const kept = database.prepare("SELECT value FROM documents WHERE kind = 'log-key' AND workspace = ? ORDER BY created").all(id)
   database.close()
   assert.deepEqual(
     kept.map(({ value }) => JSON.parse(String(value)).wrapped !== ""),

@@ -4,6 +4,7 @@ import { StartError } from "./error.ts"
 import { recheck } from "./ledger/recheck.ts"
 import type { Limits } from "./limits.ts"
 import { epochsOf } from "./store/epochs.ts"
+import { every } from "./store/every.ts"
 import { readHeads, type SignedHead } from "./store/heads.ts"
 import type { Document, Registry, Store } from "./store/store.ts"
 
@@ -17,7 +18,6 @@ export interface CheckedStore {
 
 /** All workspaces together have this many of their last entries looked at; each at most `recheckEntries`. */
 const recheckTotal = 20_000
-const workspacesPerRead = 1000
 /** The original may have gone on from here, and a copy that does so too would be a second history under the same name. */
 const copied =
   "the data is a copy that tallystick backup made; it can be read, and not be written to. To go on from it, stop the service and run tallystick resume; the original must never be started again then"
@@ -41,15 +41,8 @@ export function missingOf(heads: ReadonlyMap<string, SignedHead>, workspaces: re
   return [...heads.keys()].filter((origin) => !known.has(origin))
 }
 
-export async function allWorkspaces(registry: Registry): Promise<readonly Document<"workspace">[]> {
-  const all: Document<"workspace">[] = []
-  for (let before = Number.MAX_SAFE_INTEGER; ;) {
-    const page = await registry.list("workspace", undefined, before, workspacesPerRead)
-    all.push(...page)
-    const last = page.at(-1)
-    if (last === undefined) return all
-    before = last.serial
-  }
+export function allWorkspaces(registry: Registry): Promise<readonly Document<"workspace">[]> {
+  return Array.fromAsync(every(registry, "workspace", undefined))
 }
 
 async function recheckAll(store: Store, workspaces: readonly Document<"workspace">[], entriesMax: number): Promise<void> {

@@ -239,7 +239,7 @@ async function lookAtKeys(config: Config, { registry }: Snapshot, workspaces: re
   const keyring = await keyringOf(registry, { secret, previous })
   if (keyring instanceof StartError) return bad("keys", keyring.message, advice)
   for (const { id } of workspaces) {
-    const [newest] = await registry.list("log-key", id, Number.MAX_SAFE_INTEGER, 1)
+    const [newest] = await registry.list("log-key", id, undefined, 1)
     if (newest === undefined) return bad("keys", `workspace ${id} has no key to sign with`, "restore a backup")
     if (!canSign(keyring, newest)) return bad("keys", `the secret does not open the signing key of workspace ${id}`, advice)
   }

@@ -15,7 +15,7 @@ export interface Greeting {
 const demoWorkspace = "demo"
 
 export async function greet({ url, listensOn, service }: Running, { demo, newRootKeyPath, say }: Greeting): Promise<void> {
-  const isEmpty = (await service.workspaces.list(Number.MAX_SAFE_INTEGER, 1)).length === 0
+  const isEmpty = (await service.workspaces.list(undefined, 1)).length === 0
   say(`tallystick listens on ${listensOn}\n`)
   if (url !== listensOn) say(`Its public address is ${url}\n`)
   say(`What it takes, and what it answers: ${url}/docs\n`)

@@ -144,7 +144,7 @@ function documentOf(id: string): Document<"workspace"> {
   const settings = { policyVisibility: "private", projects: "open", transparency: "private" } as const
   const more = { hotDays: 90, requirePublishedPolicy: false, personalKeys: [], laneRules: [] }
   const value = { name: id, createdAt: "2027-01-01T00:00:00Z", genesis: "", ledgerId, origin: `test/${id}`, ...settings, ...more }
-  return { kind: "workspace", workspace: id, id, version: 1, serial: 1, value }
+  return { kind: "workspace", workspace: id, id, version: 1, created: 1, value }
 }
 
 test("a round re-verifies every entry of every workspace, no faster than it may", async () => {

@@ -95,7 +95,7 @@ function acmeOf(): { readonly acme: Document<"workspace">; readonly key: Change 
     workspace: "acme",
     id: "acme",
     version: 1,
-    serial: 1,
+    created: 1,
     value: { name: "", createdAt: "", genesis: "", ledgerId, origin, ...settings },
   }
   const vkey = formatVkey(createVkey(origin, rawPublicKey, "log"))

@@ -6,7 +6,7 @@ import type { Document, Registry } from "../store/store.ts"
 import { take, type RecordedAct } from "./registered.ts"
 import { beginRegistered, compareRegistry } from "./registry.ts"
 
-const base = { workspace: "acme", version: 1, serial: 1 } as const
+const base = { workspace: "acme", version: 1, created: 1 } as const
 const mac = "a".repeat(64)
 const key: Document<"api-key"> = {
   ...base,
@@ -126,7 +126,7 @@ test("a session that is there although its end is recorded is a fault; one that 
 async function compare(acts: readonly RecordedAct[], documents: readonly Document[]) {
   const registry: Pick<Registry, "list"> = {
     // Documents of the kind that is asked for.
-    list: async (kind, _, before) => documents.filter((one) => one.kind === kind && one.serial < before) as never,
+    list: async (kind, _, before) => documents.filter((one) => one.kind === kind && before === undefined) as never,
   }
   const registered = await beginRegistered(registry, "acme")
   for (const act of [createdWorkspace, ...acts]) take(registered, act)

@@ -35,7 +35,7 @@ function workspaceNamed(id: string, personalKeys: readonly string[] = []): Docum
     personalKeys,
     laneRules: [{ prefix: "order", lane: "data" } as const],
   }
-  return { kind: "workspace", workspace: id, id, version: 1, serial: 1, value }
+  return { kind: "workspace", workspace: id, id, version: 1, created: 1, value }
 }
 
 function openLedger(bend: (journal: Journal) => Journal = (journal) => journal) {

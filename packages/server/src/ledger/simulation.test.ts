@@ -342,7 +342,7 @@ function workspaceNamed(id: string): Document<"workspace"> {
     workspace: id,
     id,
     version: 1,
-    serial: 1,
+    created: 1,
     value: { name: id, createdAt: "", genesis: "", ledgerId, origin: "", ...settings },
   }
 }

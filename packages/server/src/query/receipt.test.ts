@@ -29,7 +29,7 @@ const value: WorkspaceDocument = {
   personalKeys: [],
   laneRules: [],
 }
-const acme: Document<"workspace"> = { kind: "workspace", workspace: "acme", id: "acme", version: 0, serial: 1, value }
+const acme: Document<"workspace"> = { kind: "workspace", workspace: "acme", id: "acme", version: 0, created: 1, value }
 
 test("an entry is hot until its days are over, and archived a millisecond later", async () => {
   const { served } = openMemory()

@@ -87,7 +87,7 @@ function workspaceOf(hotDays: number): Document<"workspace"> {
     personalKeys: [],
     laneRules: [],
   } as const
-  return { kind: "workspace", workspace: "acme", id: "acme", version: 1, serial: 1, value }
+  return { kind: "workspace", workspace: "acme", id: "acme", version: 1, created: 1, value }
 }
 
 const request = (storage: PageRequest["storage"]): PageRequest => ({

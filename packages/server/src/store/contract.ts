@@ -6,7 +6,7 @@ import { test } from "node:test"
 import { encodeRecord } from "@tallystick/proof"
 import type { ApiKeyDocument, ProjectDocument } from "./documents.ts"
 import { expectChain } from "./expect-chain.ts"
-import type { Change, Head, Linked, Outcome, Store, Stored, TileGrowth, WatchedStore } from "./store.ts"
+import type { Change, Head, Linked, ListPlace, Outcome, Store, Stored, TileGrowth, WatchedStore } from "./store.ts"
 
 export interface OpenedStore {
   readonly served: Store
@@ -281,11 +281,11 @@ function registryStories(story: Story): void {
       assert.equal(await registry.get("project", "other", "p"), undefined)
       assert.equal(await registry.get("workspace", "acme", "p"), undefined)
     }
-    const serial = (await served.registry.get("project", "acme", "p"))?.serial
+    const created = (await served.registry.get("project", "acme", "p"))?.created
     await write(served, "acme", ["b"], [project("p", 1, "two")])
     for (const registry of registries) {
       const found = await registry.get("project", "acme", "p")
-      assert.deepEqual([found?.version, found?.value.name, found?.serial], [2, "two", serial])
+      assert.deepEqual([found?.version, found?.value.name, found?.created], [2, "two", created])
     }
     for (const version of [0, 1, 3])
       assert.deepEqual(await change(served, "acme", [project("p", version, "lost")]), { kind: "conflict", place: 0 })
@@ -297,7 +297,7 @@ function registryStories(story: Story): void {
     assert.deepEqual(await change(served, "acme", [project("p", 2, "lost")]), { kind: "conflict", place: 0 })
     await write(served, "acme", ["d"], [project("p", 0, "anew")])
     const anew = await served.registry.get("project", "acme", "p")
-    assert.deepEqual([anew?.version, (anew?.serial ?? 0) > (serial ?? 0)], [1, true])
+    assert.deepEqual([anew?.version, (anew?.created ?? 0) > (created ?? 0)], [1, true])
     assert.equal((await expectChain(served.journal, "acme")).size, 4)
   })
 
@@ -335,12 +335,22 @@ function registryStories(story: Story): void {
     const about = { title: "T", createdAt: "2026-01-01T00:00:00.000Z", projectIds: ["p"], checkpoint: "signed", packHash: "00" }
     const value = { ...about, sequences, policies: [{ projectId: "p", version: 1 }] }
     await write(served, "acme", ["a"], [{ kind: "pack", id: "pack_1", version: 0, value }])
-    for (const workspace of ["acme", undefined]) {
-      const [listed] = await served.registry.list("pack", workspace, Number.MAX_SAFE_INTEGER, 10)
-      assert.deepEqual(listed?.value, { ...about, receiptCount: sequences.length })
-    }
+    const [listed] = await served.registry.list("pack", "acme", undefined, 10)
+    assert.deepEqual(listed?.value, { ...about, receiptCount: sequences.length })
     assert.deepEqual((await served.registry.get("pack", "acme", "pack_1"))?.value, value)
     await expectChain(served.journal, "acme")
+  })
+
+  story("workspaces are listed by when they were made, and by their ids where that was at once", async (store) => {
+    const { served } = store
+    // Entries of a chain are a millisecond apart, and every chain begins at the same time.
+    await write(served, "late", ["a", "b"])
+    for (const id of ["b", "late", "c", "a"]) await write(served, id, [`made ${id}`], [workspaceNamed(id), project(`of-${id}`, 0, id)])
+    const again = (await store.reopen?.()) ?? store
+    const { registry } = again.served
+    assert.deepEqual(await pagesOf((before) => registry.list("workspace", undefined, before, 1)), ["late", "c", "b", "a"])
+    for (const id of ["late", "a", "b", "c"]) await expectChain(again.served.journal, id)
+    return again
   })
 
   story("lists go back in the order of creation, page by page", async (store) => {
@@ -349,27 +359,32 @@ function registryStories(story: Story): void {
       await write(store.served, workspace, [`${count}`], [project(`p${count}`, 0, "p"), apiKey(`k${count}`, 0)])
     }
     await write(store.served, "acme", ["change"], [project("p2", 1, "changed"), project("p4", 1, null)])
-    const pages = async ({ served: { registry } }: OpenedStore, workspace: string | undefined) => {
-      const ids: string[] = []
-      for (let before = Number.MAX_SAFE_INTEGER; ;) {
-        const page = await registry.list("project", workspace, before, 2)
-        ids.push(...page.map(({ id }) => id))
-        const last = page.at(-1)
-        if (last === undefined) return ids
-        before = last.serial
-      }
-    }
+    // Of one commit the last is the newest, whatever the names.
+    const together = ["q2", "q3", "q1"].map((id) => project(id, 0, "together"))
+    await write(store.served, "acme", ["together"], together)
+    const pages = ({ served: { registry } }: OpenedStore, workspace: string) =>
+      pagesOf((before) => registry.list("project", workspace, before, 2))
     const again = (await store.reopen?.()) ?? store
-    assert.deepEqual(await pages(again, "acme"), ["p7", "p5", "p2", "p1"])
+    assert.deepEqual(await pages(again, "acme"), ["q1", "q3", "q2", "p7", "p5", "p2", "p1"])
     assert.deepEqual(await pages(again, "other"), ["p6", "p3"])
-    assert.deepEqual(await pages(again, undefined), ["p7", "p6", "p5", "p3", "p2", "p1"])
     assert.deepEqual(await pages(again, "nobody"), [])
     const counts = ["acme", "other", "nobody"].map((workspace) => again.served.registry.count("project", workspace))
-    assert.deepEqual(await Promise.all(counts), [4, 2, 0])
+    assert.deepEqual(await Promise.all(counts), [7, 2, 0])
     await expectChain(again.served.journal, "acme")
     await expectChain(again.served.journal, "other")
     return again
   })
+}
+
+/** The ids of a list that is read page by page, by what the last of each page says of its place. */
+async function pagesOf(read: (before: ListPlace | undefined) => Promise<readonly ListPlace[]>): Promise<readonly string[]> {
+  const ids: string[] = []
+  for (let before: ListPlace | undefined; ;) {
+    const page = await read(before && { created: before.created, id: before.id })
+    ids.push(...page.map(({ id }) => id))
+    before = page.at(-1)
+    if (before === undefined) return ids
+  }
 }
 
 async function change(store: Store, workspace: string, changes: readonly Change[]): Promise<Outcome> {

@@ -47,7 +47,7 @@ export function keysOf(keyring: Keyring): (key: LogKeyDocument) => boolean {
 
 /** A key's name is the origin of what it signs. */
 async function documentsOf(registry: Registry, { workspace, origin }: Epoch, most = logKeysMax): Promise<readonly LogKeyDocument[]> {
-  const keys = await registry.list("log-key", workspace, Number.MAX_SAFE_INTEGER, most)
+  const keys = await registry.list("log-key", workspace, undefined, most)
   return keys.map(({ value }) => value).filter(({ vkey }) => vkey.startsWith(`${origin}+`))
 }
 

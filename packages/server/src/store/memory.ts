@@ -18,6 +18,7 @@ import type {
   Group,
   Head,
   Listed,
+  ListPlace,
   Outcome,
   Store,
   Stored,
@@ -49,7 +50,6 @@ export function openMemory(): MemoryStore {
   const chains = new Map<string, Chain>()
   const derived = new Map<string, Derived>()
   const documents = new Map<string, Document>()
-  let serial = 0
   const audits = new Map<string, Audit>()
 
   const chainOf = (workspace: string): Chain => put(chains, workspace, () => ({ entries: [], byKey: new Map(), byReceipt: new Map() }))
@@ -88,16 +88,20 @@ export function openMemory(): MemoryStore {
       chain.byReceipt.set(entry.receipt, sequence)
       if (entry.idem !== undefined) chain.byKey.set(entry.idem, sequence)
     }
-    for (const change of changes) apply(workspace, change)
+    for (const change of changes) apply(workspace, change, headOf(chain)?.timeMs ?? 0)
     growth.report(workspace)
     return { kind: "done" }
   }
 
-  function apply(workspace: string, { kind, id, value }: Change): void {
+  function apply(workspace: string, { kind, id, value }: Change, timeMs: number): void {
     const key = keyOf(kind, workspace, id)
     const before = documents.get(key)
     if (value === null) documents.delete(key)
-    else documents.set(key, { kind, workspace, id, value, version: (before?.version ?? 0) + 1, serial: before?.serial ?? ++serial })
+    else {
+      const others = documents.values().filter((one) => one.kind === kind && one.workspace === workspace)
+      const created = before?.created ?? others.reduce((latest, one) => Math.max(latest, one.created + 1), timeMs)
+      documents.set(key, { kind, workspace, id, value, version: (before?.version ?? 0) + 1, created })
+    }
   }
 
   const registry = registryOf(documents)
@@ -166,10 +170,9 @@ function registryOf(documents: ReadonlyMap<string, Document>): Store["registry"]
     workspaceOf: async (kind, id) => documents.values().find((one) => one.kind === kind && one.id === id)?.workspace,
     list: async (kind, workspace, before, limit) =>
       [...documents.values()]
-        .filter(
-          (document) => document.kind === kind && (workspace === undefined || document.workspace === workspace) && document.serial < before,
-        )
-        .toSorted((a, b) => b.serial - a.serial)
+        .filter((one) => one.kind === kind && (workspace === undefined || one.workspace === workspace))
+        .filter((one) => before === undefined || isBehind(one, before))
+        .toSorted((a, b) => (isBehind(a, b) ? 1 : -1))
         .slice(0, limit)
         .map(listed) as never,
     count: async (kind, workspace) =>
@@ -192,6 +195,10 @@ function headOf({ entries }: Chain): Head | undefined {
 
 function keyOf(kind: DocumentKind, workspace: string, id: string): string {
   return `${kind}/${workspace}/${id}`
+}
+
+function isBehind(one: ListPlace, other: ListPlace): boolean {
+  return one.created < other.created || (one.created === other.created && one.id < other.id)
 }
 
 function put<V>(map: Map<string, V>, key: string, make: () => V): V {

@@ -157,14 +157,19 @@ export interface Index extends IndexReader {
   putAudit(workspace: string, audit: Audit): Promise<boolean>
 }
 
-export interface Document<K extends DocumentKind = DocumentKind> {
+/** Where a document stands in the lists of its kind, the newest first. */
+export interface ListPlace {
+  /** When it was made, in milliseconds; later than all others of its kind and workspace. */
+  readonly created: number
+  /** Of those that several workspaces made at once, the last comes first. */
+  readonly id: string
+}
+
+export interface Document<K extends DocumentKind = DocumentKind> extends ListPlace {
   readonly kind: K
   readonly workspace: string
-  readonly id: string
   /** Counts from 1; a change names the version that it replaces. */
   readonly version: number
-  /** Grows with the order of creation; what lists are paged by. */
-  readonly serial: number
   readonly value: Documents[K]
 }
 
@@ -172,6 +177,8 @@ export interface Document<K extends DocumentKind = DocumentKind> {
 export interface Listed<K extends DocumentKind = DocumentKind> extends Omit<Document<K>, "value"> {
   readonly value: K extends "pack" ? ListedPack : Documents[K]
 }
+
+export type ListedIn<K extends DocumentKind> = K extends "workspace" ? undefined : string
 
 /** Puts a document of the group's workspace, or removes it (`value` null), if it is still at `version`; 0 means that it must not exist. */
 export type Change = {
@@ -188,10 +195,10 @@ export interface Registry {
   /** Which workspace a credential is of: all else is looked up by workspace and id. It never changes. */
   workspaceOf(kind: CredentialDocumentKind, id: string): Promise<string | undefined>
   /**
-   * Newest first, those with a serial below `before`: up to `limit`, fewer where they are large, none only where the list ends. Without a
-   * workspace: those of all.
+   * Newest first, those behind `before`: up to `limit`, fewer where they are large, none only where the list ends. Workspaces are listed
+   * without one, all else of one.
    */
-  list<K extends DocumentKind>(kind: K, workspace: string | undefined, before: number, limit: number): Promise<readonly Listed<K>[]>
+  list<K extends DocumentKind>(kind: K, workspace: ListedIn<K>, before: ListPlace | undefined, limit: number): Promise<readonly Listed<K>[]>
   /** How many of a kind a workspace has. */
   count(kind: DocumentKind, workspace: string): Promise<number>
 }

@@ -10,10 +10,12 @@ import type { Registry } from "../store/store.ts"
 export async function mintersOut(registry: Registry, { formerNames }: Keyring): Promise<ReadonlySet<string>> {
   const nowMs = systemClock.now()
   const names = new Set<string>()
-  for await (const { value } of every(registry, "token", undefined)) {
-    const { minter, revokedAt, expiresAt } = value
-    if (minter.kind === "instance" && revokedAt === undefined && Date.parse(expiresAt) > nowMs)
-      names.add(formerNames[minter.mac] ?? minter.mac)
+  for await (const { id } of every(registry, "workspace", undefined)) {
+    for await (const { value } of every(registry, "token", id)) {
+      const { minter, revokedAt, expiresAt } = value
+      if (minter.kind === "instance" && revokedAt === undefined && Date.parse(expiresAt) > nowMs)
+        names.add(formerNames[minter.mac] ?? minter.mac)
+    }
   }
   return names
 }

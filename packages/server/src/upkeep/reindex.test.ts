@@ -35,7 +35,7 @@ const document: WorkspaceDocument = {
   personalKeys: [],
   laneRules: [],
 }
-const workspace: Document<"workspace"> = { kind: "workspace", workspace: "acme", id: "acme", version: 1, serial: 1, value: document }
+const workspace: Document<"workspace"> = { kind: "workspace", workspace: "acme", id: "acme", version: 1, created: 1, value: document }
 
 interface Serving {
   readonly folder: string

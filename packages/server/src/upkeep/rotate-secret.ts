@@ -19,7 +19,7 @@ import { instanceWorkspace } from "../workspace/allow.ts"
 import { commitmentTo } from "../workspace/credential.ts"
 import { targetOf } from "../workspace/members.ts"
 import { instanceOf, makeInstance } from "../workspace/opening.ts"
-import { keptKeyring, keyringChange, openKeyring } from "../workspace/opening-keyring.ts"
+import { anyLogKey, keptKeyring, keyringChange, openKeyring } from "../workspace/opening-keyring.ts"
 import { passwordAnew } from "../workspace/sealed-passwords.ts"
 import { administrationOf, alone, type AloneOptions } from "./alone.ts"
 import { assertMinters, type KeepingKey } from "./minters.ts"
@@ -70,7 +70,7 @@ async function look({ data, secret, previous, rootKeys }: RotateSecretOptions): 
     if (keyring.before !== undefined) return keyring
     if (!equalBytes(keyring.secret, secret)) await assertMinters(store.registry, keyring, rootKeys)
     // As where the two were exchanged: nobody would hear that nothing was rotated.
-    else if (!equalBytes(previous, secret) && !isFormer(keyring, previous) && (await hasKeys(store.registry)))
+    else if (!equalBytes(previous, secret) && !isFormer(keyring, previous) && (await anyLogKey(store.registry)) !== undefined)
       throw new StartError(
         "TALLYSTICK_SECRET is the secret of this data already, and TALLYSTICK_SECRET_PREVIOUS never was: to rotate, set TALLYSTICK_SECRET to the new one and TALLYSTICK_SECRET_PREVIOUS to the one of this data",
       )
@@ -78,11 +78,6 @@ async function look({ data, secret, previous, rootKeys }: RotateSecretOptions): 
   } finally {
     await store.close()
   }
-}
-
-/** Where nothing was sealed, any secret is the one of the data. */
-async function hasKeys(registry: Registry): Promise<boolean> {
-  return (await registry.list("log-key", undefined, Number.MAX_SAFE_INTEGER, 1)).length > 0
 }
 
 function isFormer({ peppers }: Keyring, secret: Uint8Array): boolean {
@@ -144,7 +139,7 @@ async function reseal(registry: Registry, ledger: Ledger, { id }: Document<"work
   const workspace = await registry.get("workspace", id, id)
   assert(workspace !== undefined, "nobody removes a workspace")
   await recordPlanned(ledger, workspace, async () => {
-    const keys = await registry.list("log-key", id, Number.MAX_SAFE_INTEGER, logKeysMax)
+    const keys = await registry.list("log-key", id, undefined, logKeysMax)
     const changes: readonly Change[] = [...keys.flatMap((key) => keyAnew(keyring, key)), ...idempotencyChange(keyring, workspace)]
     return changes.length === 0 ? undefined : { said: [said("reseal", { generation: keyring.generation })], changes }
   })
@@ -204,7 +199,7 @@ async function end(options: RotateSecretOptions, store: Store): Promise<void> {
 /** The secret before is about to be thrown away. */
 async function assertResealed(registry: Registry, keyring: Keyring): Promise<void> {
   for (const { id, value } of await allWorkspaces(registry)) {
-    const keys = await registry.list("log-key", id, Number.MAX_SAFE_INTEGER, logKeysMax)
+    const keys = await registry.list("log-key", id, undefined, logKeysMax)
     const sealed = [value.idempotency ?? "", ...keys.flatMap((key) => (key.value.wrapped === "" ? [] : [key.value.wrapped]))]
     assert(
       sealed.every((one) => generationOf(one) === keyring.generation),

@@ -72,9 +72,9 @@ function openHouse(changes: Partial<Limits> = {}) {
     },
     async kept() {
       const kinds = ["member", "membership", "session", "setup"] as const
-      return Object.fromEntries(
-        await Promise.all(kinds.map(async (kind) => [kind, (await registry.list(kind, undefined, Number.MAX_SAFE_INTEGER, 100)).length])),
-      )
+      const all = await registry.list("workspace", undefined, undefined, 100)
+      const counted = kinds.map(async (kind) => [kind, await Promise.all(all.map(({ id }) => registry.count(kind, id)))] as const)
+      return Object.fromEntries((await Promise.all(counted)).map(([kind, counts]) => [kind, counts.reduce((sum, one) => sum + one, 0)]))
     },
   }
 }

@@ -6,7 +6,7 @@ import { LedgerError } from "../error.ts"
 import type { Keyring } from "../keyring.ts"
 import type { Ledger } from "../ledger/ledger.ts"
 import type { ApiKeyDocument, Scope } from "../store/documents.ts"
-import type { Document, Registry } from "../store/store.ts"
+import type { Document, ListPlace, Registry } from "../store/store.ts"
 import { actSaid, nameOf, recordPlanned, type Act } from "./acts.ts"
 import type { Principal } from "./allow.ts"
 import { commitmentTo, createMacs, formatCredential, makeCredential } from "./credential.ts"
@@ -26,7 +26,7 @@ export interface Keys {
     workspace: Document<"workspace">,
     request: KeyRequest,
   ): Promise<{ readonly key: string; readonly document: Document<"api-key"> }>
-  list(workspace: string, before: number, limit: number): Promise<readonly Document<"api-key">[]>
+  list(workspace: string, before: ListPlace | undefined, limit: number): Promise<readonly Document<"api-key">[]>
   /** Ends a key for ever. Says nothing if it had ended before, or never was. */
   revoke(by: Principal, workspace: Document<"workspace">, id: string): Promise<void>
 }

@@ -45,7 +45,7 @@ export function createLogKeys(parts: LogKeyParts): LogKeys {
       // Two who rotate at once both change the key that is to go: one of them is refused by the commit, and plans again.
       for (;;) {
         const { id, value } = workspace
-        const keys = await registry.list("log-key", id, Number.MAX_SAFE_INTEGER, logKeysMax)
+        const keys = await registry.list("log-key", id, undefined, logKeysMax)
         // Those of former epochs were destroyed as this one was opened.
         const [current, ...older] = keys.filter((key) => key.value.vkey.startsWith(`${value.origin}+`))
         if (older.length + 1 >= logKeysMax) throw new LedgerError("conflict", `this log has had ${logKeysMax} keys, and can have no other`)

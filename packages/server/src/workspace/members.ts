@@ -10,7 +10,7 @@ import type { Ledger } from "../ledger/ledger.ts"
 import type { Limits } from "../limits.ts"
 import type { MembershipDocument, Role, SetupDocument } from "../store/documents.ts"
 import { every } from "../store/every.ts"
-import type { Change, Document, Registry } from "../store/store.ts"
+import type { Change, Document, ListPlace, Registry } from "../store/store.ts"
 import { actSaid, nameOf, recordPlanned, type Act } from "./acts.ts"
 import { instanceWorkspace, type Principal } from "./allow.ts"
 import { boundOf, commitmentTo, createMacs, formatCredential, makeCredential, randomText, type MacOf } from "./credential.ts"
@@ -35,7 +35,7 @@ export interface Members {
   isOfWorkspace(membership: Document<"membership">): boolean
   /** Refuses with `not_found`. */
   get(workspace: string, id: string): Promise<Document<"membership">>
-  list(workspace: string, before: number, limit: number): Promise<readonly Document<"membership">[]>
+  list(workspace: string, before: ListPlace | undefined, limit: number): Promise<readonly Document<"membership">[]>
   changeRole(by: Principal, workspace: Document<"workspace">, id: string, role: Role): Promise<Document<"membership">>
   /** Says nothing if there was no such member. */
   remove(by: Principal, workspace: Document<"workspace">, id: string): Promise<void>

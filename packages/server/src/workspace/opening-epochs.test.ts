@@ -23,7 +23,7 @@ test("the keys of a former epoch are gone with the commit that opens the next on
     const kept = createFrontier(undefined, sha256)
     for (const { record } of await journal.after("acme", epochsOf(before)[0].before, 1000)) kept.append(eventHash(record, sha256))
     const { origin } = await openEpoch(parts, before, { size: kept.size, root: kept.root(), checkpoint: undefined, lost: undefined })
-    const keys = await registry.list("log-key", "acme", Number.MAX_SAFE_INTEGER, 100)
+    const keys = await registry.list("log-key", "acme", undefined, 100)
     assert.equal(keys.length, epochs)
     const [newest, ...former] = keys.map(({ value }) => value)
     assert.equal(parseVkey(newest?.vkey ?? "")?.name, origin)

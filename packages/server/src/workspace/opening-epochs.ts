@@ -82,7 +82,7 @@ export async function openEpoch(
 
 /** The keys that the workspace has had, without what they sign with. */
 async function destroyed(registry: Registry, workspace: string): Promise<readonly Change[]> {
-  const keys = await registry.list("log-key", workspace, Number.MAX_SAFE_INTEGER, keysMax)
+  const keys = await registry.list("log-key", workspace, undefined, keysMax)
   return keys.filter(({ value }) => value.wrapped !== "").map((key): Change => ({ ...key, value: { ...key.value, wrapped: "" } }))
 }
 

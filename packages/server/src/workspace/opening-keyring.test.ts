@@ -27,12 +27,12 @@ function after(keyring: Keyring, secret: Uint8Array): Keyring {
 /** A registry that keeps one key that signs, and maybe a keyring. */
 function registryOf(sealedBy: Keyring, kept?: { readonly keyring: Keyring; readonly endedAt?: string }): Registry {
   const vkey = "ledger.example/ledgers/a+00000000+AQ=="
-  const logKey = { kind: "log-key", workspace: "acme", id: "00000000", version: 1, serial: 1 } as const
+  const logKey = { kind: "log-key", workspace: "acme", id: "00000000", version: 1, created: 1 } as const
   const value = { vkey, wrapped: seal(sealedBy, "log keys", vkey, seed), createdAt: "" }
   const change = kept === undefined ? undefined : keyringChange(kept.keyring, undefined, kept.endedAt).change
   return {
     // Documents of the kinds that are asked for here.
-    get: async () => (change === undefined ? undefined : { ...change, version: 1, serial: 2 }) as never,
+    get: async () => (change === undefined ? undefined : { ...change, version: 1, created: 2 }) as never,
     workspaceOf: async () => undefined,
     list: async () => [{ ...logKey, value } satisfies Document<"log-key">] as never,
     count: async () => 0,

@@ -86,10 +86,16 @@ export function keyringChange(keyring: Keyring, replaced: Document<"keyring"> | 
 
 /** With another secret no key would be known, nothing could be signed, and, worst, a repeated write would be recorded again. */
 async function firstSecret(registry: Registry, candidates: readonly Uint8Array[]): Promise<Uint8Array> {
-  const [newest] = await registry.list("log-key", undefined, Number.MAX_SAFE_INTEGER, 1)
-  const found = candidates.find((one) => newest === undefined || canSign(firstKeyring(one), newest))
+  const key = await anyLogKey(registry)
+  const found = candidates.find((one) => key === undefined || canSign(firstKeyring(one), key))
   if (found === undefined) throw anotherSecret()
   return found
+}
+
+/** A key that signs for one of the workspaces; undefined where nothing was sealed yet. */
+export async function anyLogKey(registry: Pick<Registry, "list">): Promise<Document<"log-key"> | undefined> {
+  const [workspace] = await registry.list("workspace", undefined, undefined, 1)
+  return workspace && (await registry.list("log-key", workspace.id, undefined, 1))[0]
 }
 
 function anotherSecret(): StartError {

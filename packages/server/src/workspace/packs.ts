@@ -16,7 +16,7 @@ import { readEntries } from "../query/pack-entries.ts"
 import { packFiles, sealFiles, type PackSource } from "../query/pack.ts"
 import { policyDocumentId, type PackDocument } from "../store/documents.ts"
 import { epochNamed, epochsOf } from "../store/epochs.ts"
-import type { Document, Listed, Store } from "../store/store.ts"
+import type { Document, Listed, ListPlace, Store } from "../store/store.ts"
 import { actSaid } from "./acts.ts"
 import { mayTouch, type Principal } from "./allow.ts"
 import { commitmentTo } from "./credential.ts"
@@ -40,7 +40,7 @@ export interface Packs {
   /** Neither is begun, nor recorded, for a client whose signal is aborted by then. */
   create(by: Principal, workspace: Document<"workspace">, request: PackRequest, signal?: AbortSignal): Promise<Document<"pack">>
   find(workspace: string, id: string): Promise<Document<"pack"> | undefined>
-  list(workspace: string, before: number, limit: number): Promise<readonly Listed<"pack">[]>
+  list(workspace: string, before: ListPlace | undefined, limit: number): Promise<readonly Listed<"pack">[]>
   /** Makes a pack again, and records that it is given out. */
   download(
     by: Principal,

@@ -21,7 +21,7 @@ export interface Policies {
   publish(by: Principal, workspace: Document<"workspace">, request: PolicyRequest): Promise<Document<"policy">>
   find(workspace: string, projectId: string, version: number | "latest"): Promise<Document<"policy"> | undefined>
   /** The versions below `before`, newest first; fewer than `limit` where they are large. */
-  list(workspace: string, projectId: string, before: number, limit: number): Promise<readonly Document<"policy">[]>
+  list(workspace: string, projectId: string, before: number | undefined, limit: number): Promise<readonly Document<"policy">[]>
 }
 
 /** Of texts that are read for one page of a list, which shows none of them. */
@@ -79,7 +79,7 @@ export function createPolicies({ registry, ledger, clock }: { registry: Registry
       return wanted === 0 ? undefined : get(workspace, projectId, wanted)
     },
 
-    async list(workspace, projectId, before, limit) {
+    async list(workspace, projectId, before = Infinity, limit) {
       const first = Math.min(before - 1, await newestOf(workspace, projectId))
       const versions = Array.from({ length: Math.max(Math.min(limit, first), 0) }, (_, at) => first - at)
       const found: Document<"policy">[] = []

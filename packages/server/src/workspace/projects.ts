@@ -6,7 +6,7 @@ import { LedgerError } from "../error.ts"
 import type { Idempotency, Ledger, Said } from "../ledger/ledger.ts"
 import type { Limits } from "../limits.ts"
 import type { ProjectDocument } from "../store/documents.ts"
-import type { Change, Document, Registry } from "../store/store.ts"
+import type { Change, Document, ListPlace, Registry } from "../store/store.ts"
 import { actSaid, recordPlanned } from "./acts.ts"
 import type { Principal } from "./allow.ts"
 
@@ -20,8 +20,8 @@ export interface ProjectRequest {
 export interface Projects {
   create(by: Principal, workspace: Document<"workspace">, request: ProjectRequest): Promise<Document<"project">>
   find(workspace: string, id: string): Promise<Document<"project"> | undefined>
-  /** Newest first, those with a serial below `before`; of these ids, if any are given. */
-  list(workspace: string, before: number, limit: number, ids?: readonly string[]): Promise<readonly Document<"project">[]>
+  /** Newest first, those behind `before`; of these ids, if any are given. */
+  list(workspace: string, before: ListPlace | undefined, limit: number, ids?: readonly string[]): Promise<readonly Document<"project">[]>
   change(by: Principal, workspace: Document<"workspace">, id: string, request: Omit<ProjectRequest, "id">): Promise<Document<"project">>
   /**
    * The project of a write, made if it is not there, unless the workspace is closed to unknown ones. Undefined if it is not there and the
@@ -55,8 +55,8 @@ export function createProjects(parts: ProjectParts): Projects {
     async list(workspace, before, limit, ids) {
       if (ids === undefined) return registry.list("project", workspace, before, limit)
       const found = await Promise.all(ids.map((id) => find(workspace, id)))
-      const known = found.flatMap((project) => (project !== undefined && project.serial < before ? [project] : []))
-      return known.toSorted((a, b) => b.serial - a.serial).slice(0, limit)
+      const known = found.flatMap((project) => (project !== undefined && project.created < (before?.created ?? Infinity) ? [project] : []))
+      return known.toSorted((a, b) => b.created - a.created).slice(0, limit)
     },
 
     create: (by, workspace, request) =>

@@ -8,7 +8,7 @@ import { LedgerError } from "../error.ts"
 import { instanceKeyName, livingNames, type Keyring } from "../keyring.ts"
 import type { Ledger } from "../ledger/ledger.ts"
 import type { TokenBound, TokenDocument } from "../store/documents.ts"
-import type { Document, Registry } from "../store/store.ts"
+import type { Document, ListPlace, Registry } from "../store/store.ts"
 import { actSaid, recordPlanned } from "./acts.ts"
 import type { Principal, TokenType } from "./allow.ts"
 import { commitmentTo, createMacs, formatCredential, makeCredential, type CredentialKind } from "./credential.ts"
@@ -29,7 +29,7 @@ export interface Tokens {
     bound: TokenBound,
     request: TokenRequest,
   ): Promise<{ readonly token: string; readonly document: Document<"token"> }>
-  list(workspace: string, before: number, limit: number): Promise<readonly Document<"token">[]>
+  list(workspace: string, before: ListPlace | undefined, limit: number): Promise<readonly Document<"token">[]>
   stateOf(document: Document<"token">): Promise<TokenState>
   /** Ends a token for ever. Says nothing if it had ended before, or never was. */
   revoke(by: Principal, workspace: Document<"workspace">, id: string): Promise<void>

@@ -8,7 +8,7 @@ import type { Ledger } from "../ledger/ledger.ts"
 import type { Random } from "../ledger/random.ts"
 import { sha256 } from "../sha256.ts"
 import type { WorkspaceDocument, WorkspaceSettings } from "../store/documents.ts"
-import type { Document, Registry } from "../store/store.ts"
+import type { Document, ListPlace, Registry } from "../store/store.ts"
 import { actSaid } from "./acts.ts"
 import type { Principal } from "./allow.ts"
 import { randomText } from "./credential.ts"
@@ -24,7 +24,7 @@ export interface Workspaces {
   create(by: Principal, request: WorkspaceRequest): Promise<Document<"workspace">>
   /** Refuses with `not_found`. */
   get(id: string): Promise<Document<"workspace">>
-  list(before: number, limit: number): Promise<readonly Document<"workspace">[]>
+  list(before: ListPlace | undefined, limit: number): Promise<readonly Document<"workspace">[]>
   change(by: Principal, id: string, request: Omit<WorkspaceRequest, "id">): Promise<Document<"workspace">>
 }
 
@@ -115,7 +115,7 @@ export function createWorkspaces({ registry, ledger, clock, keyring, host }: Wor
       origin,
       ...keptIdempotency(made),
     }
-    const document: Document<"workspace"> = { kind: "workspace", workspace: id, id, version: 1, serial: 0, value }
+    const document: Document<"workspace"> = { kind: "workspace", workspace: id, id, version: 1, created: 0, value }
     const { change: keyChange, vkey } = makeLogKey(keyring, ledger.random, { origin, createdAt })
     const project = newProject(by, { id: firstProject }, nowMs)
     const created = actSaid(

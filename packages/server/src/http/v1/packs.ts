@@ -3,7 +3,7 @@
 import { Readable } from "node:stream"
 import type { Pack as WirePack, PackFilter } from "@tallystick/client/wire"
 import { LedgerError } from "../../error.ts"
-import type { Document, Listed } from "../../store/store.ts"
+import type { Document, Listed, ListPlace } from "../../store/store.ts"
 import { mayTouch, reachOf, type Principal } from "../../workspace/allow.ts"
 import { sequencesOf } from "../../workspace/pack-selection.ts"
 import { changeable, endpoint, permitProject, permitWriting, type Service, type ServiceEndpoint } from "../service.ts"
@@ -56,7 +56,7 @@ export function packEndpoints(service: Service): readonly ServiceEndpoint[] {
       answers: { 200: PackList },
       async handle({ caller, params: { workspaceId }, query, incoming: { signal } }) {
         const { id } = await service.workspaces.get(workspaceId)
-        const read = (before: number, limit: number) => service.packs.list(id, before, limit)
+        const read = (before: ListPlace | undefined, limit: number) => service.packs.list(id, before, limit)
         const sees = reachOf(caller) === undefined ? undefined : (pack: Listed<"pack">) => reaches(caller, pack)
         const { items, nextCursor } = await service.lists.page(`${id}/packs`, query, signal, read, sees)
         return { status: 200, body: { packs: items.map(packJson), nextCursor } }

@@ -47,7 +47,10 @@ export function policyEndpoints(service: Service): readonly ServiceEndpoint[] {
         permitProject(caller, projectId)
         const { items, nextCursor } = await service.lists.page(`${id}/policies/${projectId}`, page, signal, async (before, limit) =>
           // A list is paged by what counts up with it: here, the version.
-          (await service.policies.list(id, projectId, before, limit)).map((policy) => ({ ...policy, serial: policy.value.version })),
+          (await service.policies.list(id, projectId, before?.created, limit)).map((policy) => ({
+            ...policy,
+            created: policy.value.version,
+          })),
         )
         return { status: 200, body: { policies: items.map(versionJson), nextCursor } }
       },

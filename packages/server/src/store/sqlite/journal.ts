@@ -1,9 +1,9 @@
 // The journal as the serving program holds it: keys are looked up here, in memory; what is new goes to the writer in one message.
 
 import { strict as assert } from "node:assert"
-import { toHex } from "@tallystick/proof"
+import { parseRecord, toHex } from "@tallystick/proof"
 import { LedgerError } from "../../error.ts"
-import type { Group, Journal, Outcome } from "../store.ts"
+import type { Group, Journal, Linked, Outcome } from "../store.ts"
 import { createPacker } from "./pack.ts"
 import type { Place } from "./reads.ts"
 import type { ReaderQuestions } from "./reader.ts"
@@ -100,6 +100,7 @@ export function createJournal(
           fromSequence: from.sequence,
           fromHash: toHex(from.hash),
           count: entries.length,
+          timeMs: timeOf(entries),
           changes: changes ?? [],
         })),
       })
@@ -123,6 +124,11 @@ export function createJournal(
     kept(group)
     return { kind: "done" }
   }
+}
+
+/** All of a group have one time. */
+function timeOf([first]: readonly Linked[]): number {
+  return (first && parseRecord(first.record)?.timeMs) ?? 0
 }
 
 /** For each group the keys that earlier entries have. Most are answered by memory; one question is asked for all the others. */

@@ -4,7 +4,7 @@ import type { DatabaseSync, StatementSync } from "node:sqlite"
 import { eventHash, parseJson, parseRecord, recordBytes } from "@tallystick/proof"
 import { sha256 } from "../../sha256.ts"
 import type { CredentialDocumentKind, Documents, DocumentKind } from "../documents.ts"
-import type { Checkpoint, Document, Head, Stored, Tree } from "../store.ts"
+import type { Checkpoint, Document, Head, ListPlace, Stored, Tree } from "../store.ts"
 import { bytesOf, upToBytes } from "../stored-bytes.ts"
 import { bucketOf, findInBucket, type KeyRow } from "./runs.ts"
 
@@ -112,23 +112,27 @@ export interface Place {
 /** Of documents that are listed with one question: a hundred of the largest would be some fifty megabytes. */
 const listBytesMax = 1024 * 1024
 
+const newest: ListPlace = { created: Number.MAX_SAFE_INTEGER, id: "" }
+
 /** Reads of the registry's documents. */
 export function documentReads(journal: DatabaseSync) {
-  const columns = "serial, kind, workspace, id, version, value FROM documents"
+  const columns = "created, kind, workspace, id, version, value FROM documents"
   const one = journal.prepare(`SELECT ${columns} WHERE kind = ? AND workspace = ? AND id = ?`)
   const byId = journal.prepare("SELECT workspace FROM documents WHERE kind = ? AND id = ? LIMIT 1")
   // Of a pack the list does not have the ten thousand numbers.
   const listedValue = `CASE kind WHEN 'pack' THEN
     json_set(json_remove(value, '$.sequences', '$.policies'), '$.receiptCount', json_array_length(value, '$.sequences')) ELSE value END AS value`
-  const listed = `serial, kind, workspace, id, version, ${listedValue} FROM documents`
-  const ofWorkspace = journal.prepare(`SELECT ${listed} WHERE kind = ? AND workspace = ? AND serial < ? ORDER BY serial DESC LIMIT ?`)
-  const ofAll = journal.prepare(`SELECT ${listed} WHERE kind = ? AND serial < ? ORDER BY serial DESC LIMIT ?`)
+  const listed = `created, kind, workspace, id, version, ${listedValue} FROM documents`
+  const behind = "(created, id) < (?, ?) ORDER BY created DESC, id DESC LIMIT ?"
+  const ofWorkspace = journal.prepare(`SELECT ${listed} WHERE kind = ? AND workspace = ? AND ${behind}`)
+  const ofAll = journal.prepare(`SELECT ${listed} WHERE kind = ? AND ${behind}`)
   const count = journal.prepare("SELECT count(*) AS count FROM documents WHERE kind = ? AND workspace = ?")
   return {
     get: (kind: DocumentKind, workspace: string, id: string) => documentOf(one.get(kind, workspace, id)),
     workspaceOf: (kind: CredentialDocumentKind, id: string) => optionalText(byId.get(kind, id)?.["workspace"]),
-    list(kind: DocumentKind, workspace: string | undefined, before: number, limit: number): Document[] {
-      const rows = workspace === undefined ? ofAll.iterate(kind, before, limit) : ofWorkspace.iterate(kind, workspace, before, limit)
+    list(kind: DocumentKind, workspace: string | undefined, { created, id }: ListPlace = newest, limit: number): Document[] {
+      const rows =
+        workspace === undefined ? ofAll.iterate(kind, created, id, limit) : ofWorkspace.iterate(kind, workspace, created, id, limit)
       const documents: Document[] = []
       let bytes = 0
       for (const row of rows) {
@@ -233,7 +237,7 @@ function documentOf(row: Row | undefined): Document | undefined {
     workspace: String(row["workspace"]),
     id: String(row["id"]),
     version: Number(row["version"]),
-    serial: Number(row["serial"]),
+    created: Number(row["created"]),
     value: parseJson(String(row["value"])) as unknown as Documents[DocumentKind],
   }
 }

@@ -11,6 +11,7 @@ import { LedgerError } from "../../error.ts"
 import { defaultLimits } from "../../limits.ts"
 import { entriesAfter, genesisOf, project, receiptNamed, storeContract, usedOf, write, type OpenedStore } from "../contract.ts"
 import { expectChain } from "../expect-chain.ts"
+import type { ListPlace } from "../store.ts"
 import { openForWriting } from "./database.ts"
 import { openSqlite, openSqliteWatched } from "./open.ts"
 import { bucketOf, runEntries } from "./runs.ts"
@@ -276,9 +277,30 @@ function tests(): void {
     )
     await assert.rejects(write(store.served, "acme", ["b"]), /a fault/)
     for (const _ of [1, 2]) await assert.rejects(write(store.served, "acme", ["b"]), /newer version/)
-    alter(folder, "journal.db", "DROP TRIGGER fault; PRAGMA user_version = 2")
+    alter(folder, "journal.db", "DROP TRIGGER fault; PRAGMA user_version = 3")
     await write(store.served, "acme", ["b"])
     assert.equal((await expectChain(store.served.journal, "acme")).size, 2)
+  })
+
+  test("documents that an older version made keep their order in lists, and come before all that follow", async () => {
+    const folder = freshFolder()
+    const store = await openFolder(folder)
+    for (const id of ["b", "c", "a"]) await write(store.served, "acme", [id], [project(id, 0, id)])
+    await store.close()
+    alter(
+      folder,
+      "journal.db",
+      `DROP INDEX documents_by_workspace; DROP INDEX documents_by_kind; ALTER TABLE documents DROP COLUMN created;
+       CREATE INDEX documents_by_workspace ON documents (kind, workspace); CREATE INDEX documents_by_kind ON documents (kind);
+       PRAGMA user_version = 2`,
+    )
+    const { served } = await openFolder(folder)
+    const idsBehind = async (before?: ListPlace) => (await served.registry.list("project", "acme", before, 2)).map(({ id }) => id)
+    assert.deepEqual(await idsBehind(), ["a", "c"])
+    await write(served, "acme", ["d"], [project("d", 0, "d")])
+    assert.deepEqual(await idsBehind(), ["d", "a"])
+    assert.deepEqual(await idsBehind(await served.registry.get("project", "acme", "a")), ["c", "b"])
+    await expectChain(served.journal, "acme")
   })
 
   test("a full disk is a refusal before anything is written", async () => {
@@ -342,7 +364,7 @@ function tests(): void {
     await write(store.served, "acme", ["a"])
     await store.close()
     for (const [file, known] of [
-      ["journal", 2],
+      ["journal", 3],
       ["index", 3],
     ] as const) {
       alter(folder, `${file}.db`, `PRAGMA user_version = ${known + 1}`)

@@ -26,6 +26,8 @@ export interface PackedGroup {
   readonly fromSequence: number
   readonly fromHash: string
   readonly count: number
+  /** When the entries were recorded. */
+  readonly timeMs: number
   readonly changes: readonly Change[]
 }
 
@@ -109,7 +111,7 @@ function openWriter(folder: string): Writer {
       begin.run()
       let at = 0
       const outcomes = groups.map((group) => {
-        const { workspace, fromSequence, count, changes } = group
+        const { workspace, fromSequence, count, timeMs, changes } = group
         const conflict = conflictIn(changes, (change) => documents.version(workspace, change))
         const number = numberOf(workspace) ?? (fromSequence === 0 ? Number(addWorkspace.run(workspace).lastInsertRowid) : 0)
         const outcome = conflict >= 0 ? { conflict } : isAt(number, group) ? { firstN: n + 1 } : { moved: true as const }
@@ -120,7 +122,7 @@ function openWriter(folder: string): Writer {
           addBody.run(n, entry.saltedBody)
           if (entry.disclosures !== "") addDisclosures.run(n, entry.disclosures)
         })
-        if ("firstN" in outcome) for (const change of changes) documents.apply(workspace, change)
+        if ("firstN" in outcome) for (const change of changes) documents.apply(workspace, change, timeMs)
         return outcome
       })
       commit.run()
@@ -136,14 +138,17 @@ function openWriter(folder: string): Writer {
 
 function documentWrites(journal: DatabaseSync) {
   const version = journal.prepare("SELECT version FROM documents WHERE kind = ? AND workspace = ? AND id = ?")
-  const add = journal.prepare("INSERT INTO documents (kind, workspace, id, version, value) VALUES (?, ?, ?, 1, ?)")
+  const add = journal.prepare(
+    `INSERT INTO documents (kind, workspace, id, version, value, created) VALUES (?1, ?2, ?3, 1, ?4, max(?5,
+       (SELECT ifnull(max(created), -1) + 1 FROM documents WHERE kind = ?1 AND workspace = ?2)))`,
+  )
   const replace = journal.prepare("UPDATE documents SET version = version + 1, value = ? WHERE kind = ? AND workspace = ? AND id = ?")
   const remove = journal.prepare("DELETE FROM documents WHERE kind = ? AND workspace = ? AND id = ?")
   return {
     version: (workspace: string, { kind, id }: Change): number => Number(version.get(kind, workspace, id)?.["version"] ?? 0),
-    apply(workspace: string, { kind, id, version: replaced, value }: Change): void {
+    apply(workspace: string, { kind, id, version: replaced, value }: Change, timeMs: number): void {
       if (value === null) remove.run(kind, workspace, id)
-      else if (replaced === 0) add.run(kind, workspace, id, JSON.stringify(value))
+      else if (replaced === 0) add.run(kind, workspace, id, JSON.stringify(value), timeMs)
       else replace.run(JSON.stringify(value), kind, workspace, id)
     },
   }
