@@ -39,8 +39,8 @@ const planted: readonly (readonly [fault: RegExp, path: string, text: string])[]
   [/does not name that/, "server/http/routes.ts", 'import fastify from "fastify"'],
   [/does not name that/, "server/ledger/ledger.ts", 'import fc from "fast-check"'],
   [/nothing in proof/, "proof/index.ts", 'import { readFileSync } from "node:fs"'],
-  [/nothing in server\/cli\/verify/, "server/cli/verify.ts", 'import { get } from "node:https"'],
-  [/verify.ts imports proof/, "server/cli/verify.ts", 'import type { Store } from "../store/store.ts"'],
+  [/nothing in server\/cli\/verify-command/, "server/cli/verify-command.ts", 'import { get } from "node:https"'],
+  [/verify-command.ts imports proof/, "server/cli/verify-command.ts", 'import type { Store } from "../store/store.ts"'],
   [/only server\/store/, "server/query/search.ts", 'import { DatabaseSync } from "node:sqlite"'],
   [/has Date.now/, "server/ledger/ledger.ts", "const at = `${Date.now()}`"],
   [/has new Date/, "proof/index.ts", "const at = new Date()"],
@@ -90,12 +90,13 @@ function plant(files: Readonly<Record<string, string>>): ReadonlyMap<string, str
     "proof/index.ts": 'import { sha256 } from "@noble/hashes/sha2.js"',
     "client/index.ts": 'import { root } from "@tallystick/proof"\nexport type * from "./wire.ts"',
     "client/wire.ts": "",
-    "server/main.ts": 'import { serve } from "./serve.ts"\nimport { verify } from "./cli/verify.ts"\nprocess.exit(process.env.CODE)',
+    "server/main.ts":
+      'import { serve } from "./serve.ts"\nimport { verify } from "./cli/verify-command.ts"\nprocess.exit(process.env.CODE)',
     "server/serve.ts":
       'import "./config.ts"\nimport "./http/routes.ts"\nimport "./store/memory.ts"\nnew Worker(new URL("./watch.ts", import.meta.url))',
     "server/watch.ts": 'import { follow } from "./followers/follow.ts"',
     "server/config.ts": "",
-    "server/cli/verify.ts": 'import { readFileSync } from "node:fs"\nimport { root } from "@tallystick/proof"',
+    "server/cli/verify-command.ts": 'import { readFileSync } from "node:fs"\nimport { root } from "@tallystick/proof"',
     "server/http/routes.ts":
       'import "../ledger/ledger.ts"\nimport { search } from "../query/search.ts"\nimport { parse } from "@tallystick/client/wire"',
     "server/ledger/ledger.ts": 'import type { Store } from "../store/store.ts"',

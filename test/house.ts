@@ -12,14 +12,11 @@ const floors = [
     places: [
       "server/main.ts",
       "server/serve.ts",
-      "server/check-store.ts",
-      "server/keep.ts",
       "server/watch.ts",
       "server/sightings.ts",
       "server/filing.ts",
       "server/follow.ts",
-      "server/fsck/",
-      "server/upkeep/",
+      "server/operator/",
       "server/cli/",
     ],
   },
@@ -40,8 +37,7 @@ const floors = [
       "server/log.ts",
       "server/pace.ts",
       "server/sha256.ts",
-      "server/secrets.ts",
-      "server/keyring.ts",
+      "server/secrets/",
       "server/thread.ts",
     ],
   },
@@ -71,13 +67,13 @@ const typesBelowPrograms = ["server/config.ts"]
 const listedModules = [
   { place: "proof/", modules: [/^@noble\//] },
   { place: "client/", modules: [] },
-  { place: "server/cli/verify.ts", modules: [/^node:fs$/] },
+  { place: "server/cli/verify-command.ts", modules: [/^node:fs$/] },
   { place: "server/cli/evidence-files.ts", modules: [/^node:(fs|path)$/] },
 ]
 
 /** The offline verifier cannot reach the network because nothing that it imports can. */
 const listedPlaces = [
-  { place: "server/cli/verify.ts", places: ["proof/", "server/cli/evidence-files.ts"] },
+  { place: "server/cli/verify-command.ts", places: ["proof/", "server/cli/evidence-files.ts"] },
   { place: "server/cli/evidence-files.ts", places: [] },
 ]
 

@@ -3,7 +3,7 @@
 //   node test/bench/fsck.ts <folder> <pass>   → one line of JSON
 
 import { availableParallelism } from "node:os"
-import { fsck, passes } from "../../packages/server/src/fsck/fsck.ts"
+import { fsck, passes } from "../../packages/server/src/operator/fsck/fsck.ts"
 
 export interface FsckMeasured {
   readonly perSecond: number

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises"
 import { eventHash, parseRecord, type Kind } from "@tallystick/proof"
 import { pino } from "pino"
-import { runServe, type ServeCommand } from "../../packages/server/src/cli/serve.ts"
+import { runServe, type ServeCommand } from "../../packages/server/src/cli/serve-command.ts"
 import type { Content } from "../../packages/server/src/entry.ts"
 import { sameRequest } from "../../packages/server/src/ledger/idempotency.ts"
 import { sha256 } from "../../packages/server/src/sha256.ts"

@@ -1,4 +1,4 @@
-import { runRotateSecret } from "../../packages/server/src/cli/secret.ts"
+import { runRotateSecret } from "../../packages/server/src/cli/rotate-secret-command.ts"
 
 // `tallystick secret rotate` with a kill in it:   node test/crash/rotate-killed.ts <n>
 //

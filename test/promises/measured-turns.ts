@@ -3,7 +3,7 @@
 // In time of the main thread's own on a processor, so that a busy machine makes no turn longer. On standard output, a line for each turn that was
 // longer than those before it since the last SIGUSR2, which is answered with a line as well.
 
-import { runServe } from "../../packages/server/src/cli/serve.ts"
+import { runServe } from "../../packages/server/src/cli/serve-command.ts"
 
 const spentMs = (): number => {
   const { user, system } = process.threadCpuUsage()

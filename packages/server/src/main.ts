@@ -3,7 +3,7 @@
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { Argument, Command, Help, InvalidArgumentError, Option } from "commander"
-import type { Shell } from "./cli/completion.ts"
+import type { Shell } from "./cli/completion-command.ts"
 import { ConfigError } from "./config.ts"
 import { StartError } from "./error.ts"
 
@@ -26,7 +26,7 @@ program
   .option("--demo", "on empty data, make a workspace `demo` with a key, and print how to write a first event", false)
   .addHelpText("after", "\nExample:\n  $ TALLYSTICK_PORT=9000 tallystick serve --demo")
   .action(async ({ demo }: { demo: boolean }) => {
-    const { runServe } = await import("./cli/serve.ts")
+    const { runServe } = await import("./cli/serve-command.ts")
     await runServe({ environment: process.env, version, demo, exit: (code) => process.exit(code) })
   })
 
@@ -51,7 +51,7 @@ Example:
   $ tallystick verify receipt.json --key "$(cat log.vkey)"`,
   )
   .action(async (files: string[], { key = [], epochs, json }: { key?: string[]; epochs?: string; json: boolean }) => {
-    const { runVerify } = await import("./cli/verify.ts")
+    const { runVerify } = await import("./cli/verify-command.ts")
     process.exitCode = runVerify({ files, trustedKeys: key, epochs, json, say })
   })
 
@@ -71,7 +71,7 @@ keys
   .option("--json", "print them as JSON", false)
   .addHelpText("after", `${keysHelp}tallystick keys list acme`)
   .action(async (workspace: string, { url, json }: { url?: string; json: boolean }) => {
-    const { listKeys } = await import("./cli/keys.ts")
+    const { listKeys } = await import("./cli/keys-command.ts")
     await listKeys({ environment: process.env, url, say, remark }, workspace, json)
   })
 
@@ -86,7 +86,7 @@ keys
   .addOption(atUrl)
   .addHelpText("after", `${keysHelp}KEY=$(tallystick keys create acme --name billing --scope write --expires-in 90d)`)
   .action(async (workspace: string, options: CreateOptions) => {
-    const { createKey } = await import("./cli/keys.ts")
+    const { createKey } = await import("./cli/keys-command.ts")
     const { name, scope, project, expiresIn, url } = options
     const request = {
       name,
@@ -113,7 +113,7 @@ keys
   .addOption(atUrl)
   .addHelpText("after", `${keysHelp}tallystick keys revoke acme 4cVx0Zp3QmT7a`)
   .action(async (workspace: string, keyId: string, { url }: { url?: string }) => {
-    const { revokeKey } = await import("./cli/keys.ts")
+    const { revokeKey } = await import("./cli/keys-command.ts")
     await revokeKey({ environment: process.env, url, say, remark }, workspace, keyId)
   })
 
@@ -130,7 +130,7 @@ the new key from then on. Everything that was given out before stays as it is, u
 ${keysHelp}tallystick rotate acme > announcement.json`,
   )
   .action(async (workspace: string, { url }: { url?: string }) => {
-    const { rotateKey } = await import("./cli/rotate.ts")
+    const { rotateKey } = await import("./cli/rotate-log-key-command.ts")
     await rotateKey({ environment: process.env, url, say, remark }, workspace)
   })
 
@@ -150,7 +150,7 @@ Example:
   $ TALLYSTICK_DATA=/var/lib/tallystick tallystick secret rotate`,
   )
   .action(async () => {
-    const { runRotateSecret } = await import("./cli/secret.ts")
+    const { runRotateSecret } = await import("./cli/rotate-secret-command.ts")
     await runRotateSecret({ environment: process.env, say, progress: progressLine() })
   })
 
@@ -170,7 +170,7 @@ Example:
   $ TALLYSTICK_DATA=/var/lib/tallystick tallystick root-key rotate --revoke-tokens`,
   )
   .action(async ({ revokeTokens }: { revokeTokens: boolean }) => {
-    const { runRotateRootKey } = await import("./cli/root-key.ts")
+    const { runRotateRootKey } = await import("./cli/rotate-root-key-command.ts")
     await runRotateRootKey({ environment: process.env, revokesTokens: revokeTokens, say })
   })
 
@@ -179,7 +179,7 @@ program
   .description("make again what is derived from the journal, while the service is stopped")
   .addHelpText("after", "\nExample:\n  $ TALLYSTICK_DATA=/var/lib/tallystick tallystick reindex")
   .action(async () => {
-    const { runReindex } = await import("./cli/reindex.ts")
+    const { runReindex } = await import("./cli/reindex-command.ts")
     process.exitCode = await runReindex({ environment: process.env, say, complain: remark, progress: progressLine() })
   })
 
@@ -189,7 +189,7 @@ program
   .option("--json", "print it as JSON", false)
   .addHelpText("after", "\nExample:\n  $ TALLYSTICK_PORT=9000 tallystick config")
   .action(async ({ json }: { json: boolean }) => {
-    const { showConfig } = await import("./cli/config.ts")
+    const { showConfig } = await import("./cli/config-command.ts")
     showConfig({ environment: process.env, json, say })
   })
 
@@ -201,7 +201,7 @@ program
   .option("--json", "print what was found as JSON", false)
   .addHelpText("after", "\nExample:\n  $ TALLYSTICK_DATA=/var/lib/tallystick tallystick doctor")
   .action(async ({ json }: { json: boolean }) => {
-    const { runDoctor } = await import("./cli/doctor.ts")
+    const { runDoctor } = await import("./cli/doctor-command.ts")
     process.exitCode = await runDoctor({ environment: process.env, json, say })
   })
 
@@ -211,7 +211,7 @@ program
   .addArgument(new Argument("<shell>").choices(["bash", "zsh", "fish"]))
   .addHelpText("after", "\nExample:\n  $ source <(tallystick completion bash)")
   .action(async (shell: Shell) => {
-    const { completionFor } = await import("./cli/completion.ts")
+    const { completionFor } = await import("./cli/completion-command.ts")
     say(completionFor(shell, program))
   })
 
@@ -236,8 +236,8 @@ Example:
   $ TALLYSTICK_DATA=/var/lib/tallystick tallystick fsck --checkpoint /safe/checkpoint`,
   )
   .action(async (workspaces: string[], { checkpoint = [], pass, json }: FsckFlags) => {
-    const { runFsck } = await import("./cli/fsck.ts")
-    const { passes } = await import("./fsck/fsck.ts")
+    const { runFsck } = await import("./cli/fsck-command.ts")
+    const { passes } = await import("./operator/fsck/fsck.ts")
     const options = { workspaces, checkpoints: checkpoint, passes: pass ?? passes, json }
     process.exitCode = await runFsck({ environment: process.env, ...options, say, complain: remark, progress: progressLine() })
   })
@@ -264,7 +264,7 @@ Example:
   )
   .addOption(atUrl)
   .action(async (workspace: string, folder: string, { url }: { url?: string }) => {
-    const { runExport } = await import("./cli/export.ts")
+    const { runExport } = await import("./cli/export-command.ts")
     await runExport({ environment: process.env, workspace, folder, url, say, remark, progress: progressLine() })
   })
 
@@ -285,7 +285,7 @@ Example:
   $ TALLYSTICK_DATA=/var/lib/tallystick tallystick backup /backups/tallystick-monday`,
   )
   .action(async (target: string, { withoutSecrets }: { withoutSecrets: boolean }) => {
-    const { runBackup } = await import("./cli/backup.ts")
+    const { runBackup } = await import("./cli/backup-command.ts")
     await runBackup({ environment: process.env, target, withSecrets: !withoutSecrets, say, progress: progressLine() })
   })
 
@@ -306,7 +306,7 @@ Example:
   $ TALLYSTICK_DATA=/backups/tallystick-monday TALLYSTICK_HEADS=/var/lib/tallystick.heads tallystick resume`,
   )
   .action(async ({ check, json }: { check: boolean; json: boolean }) => {
-    const { runResume } = await import("./cli/resume.ts")
+    const { runResume } = await import("./cli/resume-command.ts")
     process.exitCode = await runResume({ environment: process.env, check, json, say, complain: remark, progress: progressLine() })
   })
 

@@ -3,7 +3,7 @@ import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, sig
 import test from "node:test"
 import { createVkey, encodeRecord, formatVkey, nodeInTile, verifyInclusion, type Signer } from "@tallystick/proof"
 import type { Clock } from "../clock.ts"
-import { firstKeyring, seal } from "../keyring.ts"
+import { firstKeyring, seal } from "../secrets/keyring.ts"
 import { createLedger, type Said } from "../ledger/ledger.ts"
 import { defaultLimits } from "../limits.ts"
 import { sha256 } from "../sha256.ts"

@@ -3,7 +3,7 @@
 import { createPrivateKey, sign, type KeyObject } from "node:crypto"
 import { parseVkey, type Signer } from "@tallystick/proof"
 import type { Clock } from "../clock.ts"
-import { unseal, type Keyring } from "../keyring.ts"
+import { unseal, type Keyring } from "../secrets/keyring.ts"
 import type { Epoch } from "../store/epochs.ts"
 import { logKeys, type LogKey } from "../store/log-keys.ts"
 import type { JournalReader, Registry } from "../store/store.ts"

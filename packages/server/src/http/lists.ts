@@ -3,7 +3,7 @@
 
 import { LedgerError } from "../error.ts"
 import type { ListPlace } from "../store/store.ts"
-import { deriveKey, unwrap, wrap } from "../secrets.ts"
+import { deriveKey, unwrap, wrap } from "../secrets/crypto.ts"
 
 export interface Page<T> {
   readonly items: readonly T[]

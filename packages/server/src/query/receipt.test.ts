@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import test from "node:test"
 import type { Clock } from "../clock.ts"
-import { firstKeyring } from "../keyring.ts"
+import { firstKeyring } from "../secrets/keyring.ts"
 import { createLedger } from "../ledger/ledger.ts"
 import { defaultLimits } from "../limits.ts"
 import { unpaced } from "../pace.ts"

@@ -2,7 +2,7 @@
 // entry of kind 05, and signs every tree that has this entry.
 
 import { kinds, parseNote, recordBytes, toHex } from "@tallystick/proof"
-import { unseal, type Keyring } from "../keyring.ts"
+import { unseal, type Keyring } from "../secrets/keyring.ts"
 import type { LogKeyDocument } from "./documents.ts"
 import type { Epoch } from "./epochs.ts"
 import type { JournalReader, Registry } from "./store.ts"

@@ -3,7 +3,7 @@
 
 import type { Clock } from "../clock.ts"
 import { LedgerError } from "../error.ts"
-import type { Keyring } from "../keyring.ts"
+import type { Keyring } from "../secrets/keyring.ts"
 import type { Ledger } from "../ledger/ledger.ts"
 import type { Limits } from "../limits.ts"
 import type { MemberDocument, Role } from "../store/documents.ts"

@@ -6,7 +6,7 @@ import { strict as assert } from "node:assert"
 import { hash, timingSafeEqual } from "node:crypto"
 import { crc32 } from "node:zlib"
 import { canonicalize } from "@tallystick/proof"
-import { generationOf, numbered } from "../keyring.ts"
+import { generationOf, numbered } from "../secrets/keyring.ts"
 import type { Random } from "../ledger/random.ts"
 import type { SessionDocument, SetupDocument } from "../store/documents.ts"
 

@@ -5,7 +5,7 @@ import { createVkey, ed25519PublicKey, formatVkey, toHex } from "@tallystick/pro
 import { isoTime } from "../clock.ts"
 import type { Opened } from "../entry.ts"
 import { LedgerError } from "../error.ts"
-import { seal, type Keyring } from "../keyring.ts"
+import { seal, type Keyring } from "../secrets/keyring.ts"
 import type { Ledger } from "../ledger/ledger.ts"
 import type { Random } from "../ledger/random.ts"
 import type { Limits } from "../limits.ts"

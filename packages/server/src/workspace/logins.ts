@@ -2,7 +2,7 @@
 // sign-in does not walk through them: what the one costly hash makes of password and e-mail says where to look, and only those who know the
 // password of an account can look there. Made of the accounts' documents, in memory; it says where, never that a password is right.
 
-import type { Keyring } from "../keyring.ts"
+import type { Keyring } from "../secrets/keyring.ts"
 import type { MemberDocument } from "../store/documents.ts"
 import { every } from "../store/every.ts"
 import type { Registry } from "../store/store.ts"

@@ -5,7 +5,7 @@
 import { createHmac } from "node:crypto"
 import { isoTime, type Clock } from "../clock.ts"
 import { LedgerError } from "../error.ts"
-import type { Keyring } from "../keyring.ts"
+import type { Keyring } from "../secrets/keyring.ts"
 import type { Ledger } from "../ledger/ledger.ts"
 import type { Limits } from "../limits.ts"
 import type { MembershipDocument, Role, SetupDocument } from "../store/documents.ts"

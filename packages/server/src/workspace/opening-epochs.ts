@@ -4,7 +4,7 @@
 
 import { canonicalize, ledgerId, toHex } from "@tallystick/proof"
 import { isoTime, type Clock } from "../clock.ts"
-import type { Keyring } from "../keyring.ts"
+import type { Keyring } from "../secrets/keyring.ts"
 import type { Ledger } from "../ledger/ledger.ts"
 import { sha256 } from "../sha256.ts"
 import type { FormerEpoch } from "../store/documents.ts"

@@ -3,8 +3,8 @@
 
 import { equalBytes, utf8 } from "@tallystick/proof"
 import { StartError } from "../error.ts"
-import { firstKeyring, seal, unseal, type Keyring } from "../keyring.ts"
-import { deriveKey } from "../secrets.ts"
+import { firstKeyring, seal, unseal, type Keyring } from "../secrets/keyring.ts"
+import { deriveKey } from "../secrets/crypto.ts"
 import type { Change, Document, Registry } from "../store/store.ts"
 import { instanceWorkspace } from "./allow.ts"
 import { commitmentTo } from "./credential.ts"

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import test from "node:test"
-import { firstKeyring, nextKeyring } from "../keyring.ts"
+import { firstKeyring, nextKeyring } from "../secrets/keyring.ts"
 import { openPassword, passwordAnew, sealPassword } from "./sealed-passwords.ts"
 
 const [first, second, third] = [1, 2, 3].map((byte) => new Uint8Array(32).fill(byte)) as [Uint8Array, Uint8Array, Uint8Array]

@@ -2,7 +2,7 @@
 // and the database, could try likely ones. So the hashes are sealed as well, under the newest secret.
 
 import { utf8 } from "@tallystick/proof"
-import { generationOf, seal, unseal, type Keyring } from "../keyring.ts"
+import { generationOf, seal, unseal, type Keyring } from "../secrets/keyring.ts"
 import type { MemberDocument } from "../store/documents.ts"
 
 type KeptPassword = Pick<MemberDocument, "password" | "login">

@@ -1,7 +1,7 @@
 // Sessions, as requests meet them: whom a cookie speaks for. They are opened and ended with the account, in accounts.ts.
 
 import type { Clock } from "../clock.ts"
-import type { Keyring } from "../keyring.ts"
+import type { Keyring } from "../secrets/keyring.ts"
 import type { Limits } from "../limits.ts"
 import type { Role } from "../store/documents.ts"
 import type { Document, Registry } from "../store/store.ts"

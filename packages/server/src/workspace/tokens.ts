@@ -5,7 +5,7 @@
 import type { JsonObject } from "@tallystick/proof"
 import { isoTime, type Clock } from "../clock.ts"
 import { LedgerError } from "../error.ts"
-import { instanceKeyName, livingNames, type Keyring } from "../keyring.ts"
+import { instanceKeyName, livingNames, type Keyring } from "../secrets/keyring.ts"
 import type { Ledger } from "../ledger/ledger.ts"
 import type { TokenBound, TokenDocument } from "../store/documents.ts"
 import type { Document, ListPlace, Registry } from "../store/store.ts"

@@ -3,7 +3,7 @@
 import { canonicalize, ledgerId, toBase64Url, toHex, type JsonObject } from "@tallystick/proof"
 import { isoTime, type Clock } from "../clock.ts"
 import { LedgerError } from "../error.ts"
-import { sealIdempotency, type Keyring } from "../keyring.ts"
+import { sealIdempotency, type Keyring } from "../secrets/keyring.ts"
 import type { Ledger } from "../ledger/ledger.ts"
 import type { Random } from "../ledger/random.ts"
 import { sha256 } from "../sha256.ts"

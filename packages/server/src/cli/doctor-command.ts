@@ -1,0 +1,376 @@
+// `tallystick doctor`: looks at everything that a service stands on, and says what is wrong and what to do about it. It changes nothing,
+// but for a file that it writes into the data folder to see whether that can be done, and takes away again. The service may run.
+
+import { closeSync, existsSync, fsyncSync, openSync, readFileSync, statfsSync, statSync, unlinkSync, writeSync, type Stats } from "node:fs"
+import { join, relative, resolve } from "node:path"
+import { createFrontier, equalBytes, eventHash, recordBytes } from "@tallystick/proof"
+import { allWorkspaces, missingOf } from "../operator/check-store.ts"
+import { isoTime, systemClock } from "../clock.ts"
+import { ConfigError, readConfig, type Config } from "../config.ts"
+import { StartError } from "../error.ts"
+import { knownSecrets } from "../operator/secret-files.ts"
+import type { Keyring } from "../secrets/keyring.ts"
+import { recheck } from "../ledger/recheck.ts"
+import { sha256 } from "../sha256.ts"
+import { epochsOf } from "../store/epochs.ts"
+import { readHeads } from "../store/heads.ts"
+import { openSnapshot } from "../store/open.ts"
+import type { Document, Snapshot } from "../store/store.ts"
+import { canSign, openKeyring, type GivenSecrets } from "../workspace/opening-keyring.ts"
+import { addressOf } from "./keys-command.ts"
+
+export interface DoctorCommand {
+  readonly environment: Readonly<Record<string, string | undefined>>
+  readonly json: boolean
+  readonly say: (text: string) => void
+}
+
+export interface Look {
+  readonly name: string
+  readonly state: "ok" | "warn" | "bad"
+  readonly found: string
+  /** What to do about it. */
+  readonly advice?: string
+}
+
+/** Returns the exit code: 1 if anything is bad. */
+export async function runDoctor({ environment, json, say }: DoctorCommand): Promise<number> {
+  const looks = await lookAtAll(environment)
+  say(json ? `${JSON.stringify(looks, null, 2)}\n` : looks.map(lineOf).join(""))
+  return looks.some(({ state }) => state === "bad") ? 1 : 0
+}
+
+async function lookAtAll(environment: DoctorCommand["environment"]): Promise<readonly Look[]> {
+  const versions = [lookAtNode(), lookAtSqlite()]
+  const config = configOf(environment)
+  if (!("data" in config)) return [...versions, config]
+  return [
+    ...versions,
+    lookAtAddress(config),
+    ...(await tried("data", () => lookAtFolder(config))),
+    ...(await tried("disk", () => lookAtDisk(config))),
+    ...(await tried("ledger", () => lookAtLedger(config))),
+    lookAtTimeService(),
+    await lookAtService(config),
+  ]
+}
+
+/** What cannot be looked at is bad itself, and all the rest is looked at all the same. */
+async function tried(name: string, look: () => Look | readonly Look[] | Promise<Look | readonly Look[]>): Promise<readonly Look[]> {
+  try {
+    return [await look()].flat()
+  } catch (error) {
+    return [bad(name, error instanceof Error ? error.message : String(error), "look at the file, whose it is, and the disk under it")]
+  }
+}
+
+/** Undefined only where nothing is: what cannot be seen for want of a permission is thrown. */
+function statsOf(path: string): Stats | undefined {
+  return statSync(path, { throwIfNoEntry: false })
+}
+
+const ok = (name: string, found: string): Look => ({ name, state: "ok", found })
+const warn = (name: string, found: string, advice: string): Look => ({ name, state: "warn", found, advice })
+const bad = (name: string, found: string, advice: string): Look => ({ name, state: "bad", found, advice })
+
+// What it runs on -----------------------------------------------------------------------------------------------------------------------------------------
+
+const oldestNode = "24.15.0"
+const oldestSqlite = "3.51.3"
+
+function lookAtNode(): Look {
+  const { node } = process.versions
+  return isAtLeast(node, oldestNode) ? ok("node", node) : bad("node", node, `install Node ${oldestNode} or later`)
+}
+
+function lookAtSqlite(): Look {
+  const version = process.versions["sqlite"] ?? "none"
+  return isAtLeast(version, oldestSqlite)
+    ? ok("sqlite", version)
+    : bad(
+        "sqlite",
+        version,
+        `install a Node that has SQLite ${oldestSqlite} or later: before it, a checkpoint beside a write could damage a file`,
+      )
+}
+
+function isAtLeast(version: string, oldest: string): boolean {
+  return oldest.localeCompare(version, "en", { numeric: true }) <= 0
+}
+
+// How it is set up ----------------------------------------------------------------------------------------------------------------------------------------
+
+function configOf(environment: DoctorCommand["environment"]): Config | Look {
+  try {
+    return readConfig(environment, (path) => readFileSync(path, "utf8"))
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    return bad("configuration", error.message, "set it right, or take it out of the environment; nothing else was looked at")
+  }
+}
+
+function lookAtAddress({ host, publicUrl, trustProxy }: Config): Look {
+  const isOpen = !["127.0.0.1", "::1", "localhost"].includes(host)
+  if (isOpen && publicUrl?.startsWith("https:") !== true)
+    return warn(
+      "configuration",
+      `listens on ${host}, without TLS`,
+      "put TLS in front of it, and set TALLYSTICK_PUBLIC_URL to its https address",
+    )
+  if (trustProxy === true && isOpen)
+    return warn(
+      "configuration",
+      "believes X-Forwarded-For from everyone",
+      "set TALLYSTICK_TRUST_PROXY to the proxy's address: anyone can say that he is somebody else",
+    )
+  return ok("configuration", `${publicUrl ?? "no public address"}, listening on ${host}`)
+}
+
+function lookAtFolder({ data, heads }: Config): readonly Look[] {
+  const folder = statsOf(data)
+  if (folder?.isDirectory() === false) return [bad("data", `${data} is no folder`, "set TALLYSTICK_DATA to the ledger's folder")]
+  if (folder === undefined)
+    return [warn("data", `${data} is not there yet`, "the first start makes it; if there was one before, TALLYSTICK_DATA is wrong")]
+  const isInside = !relative(resolve(data), resolve(heads)).startsWith("..")
+  return [
+    privacyOf("data", data, "700"),
+    ...["secret", "root-key"].map((name) => privacyOf(name, join(data, name), "600")).filter(({ found }) => found !== absent),
+    isInside
+      ? warn(
+          "heads",
+          `${heads} is in the data folder`,
+          "keep it elsewhere (TALLYSTICK_HEADS): a copy of the data that brings it along is not noticed",
+        )
+      : notYet(privacyOf("heads", heads, "600")),
+  ]
+}
+
+const absent = "is not there"
+
+function privacyOf(name: string, path: string, mode: string): Look {
+  const stats = statsOf(path)
+  if (stats === undefined) return ok(name, absent)
+  const { mode: bits, uid } = stats
+  const shownMode = (bits & 0o777).toString(8)
+  const own = process.getuid?.()
+  if (own !== undefined && own !== 0 && uid !== own)
+    return bad(name, `${path} belongs to another account (${uid})`, `run this and the service as its owner, or: chown -R ${own} ${path}`)
+  return (bits & 0o077) === 0
+    ? ok(name, `${path}, mode ${shownMode}`)
+    : bad(name, `${path} is open to other accounts, mode ${shownMode}`, `chmod ${mode} ${path}`)
+}
+
+function notYet(look: Look): Look {
+  return look.found === absent
+    ? warn(
+        look.name,
+        "there is no heads file yet",
+        "it is made at the first start; if there was one before, TALLYSTICK_HEADS is wrong: bring it back",
+      )
+    : look
+}
+
+// The disk ------------------------------------------------------------------------------------------------------------------------------------------------
+
+/** So much more than the reserve is time to act in. */
+const roomyReserves = 16
+const slowSyncMs = 100
+
+function lookAtDisk({ data, limits }: Config): Look {
+  if (statsOf(data)?.isDirectory() !== true) return ok("disk", "not looked at: there is no data folder")
+  const { bavail, bsize } = statfsSync(data)
+  const free = bavail * bsize
+  const shownFree = `${Math.floor(free / 2 ** 20)} MiB free`
+  if (free <= limits.diskReserveBytes) return bad("disk", shownFree, "make room: nothing is written any more, reading goes on")
+  const syncMs = trySync(join(data, `doctor.${process.pid}`))
+  if (typeof syncMs === "string")
+    return bad("disk", `nothing can be written: ${syncMs}`, "look at the disk, its mount, and whose folder it is")
+  const found = `${shownFree}, a sync takes ${syncMs.toFixed(1)} ms`
+  if (free < roomyReserves * limits.diskReserveBytes)
+    return warn("disk", found, `make room: at ${limits.diskReserveBytes} bytes writing stops`)
+  return syncMs > slowSyncMs ? warn("disk", found, "every commit waits for one: a local SSD takes a few milliseconds") : ok("disk", found)
+}
+
+/** How long it took, or what the system said. */
+function trySync(path: string): number | string {
+  try {
+    const file = openSync(path, "wx", 0o600)
+    try {
+      const beganMs = systemClock.elapsed()
+      writeSync(file, "tallystick doctor was here\n")
+      fsyncSync(file)
+      return systemClock.elapsed() - beganMs
+    } finally {
+      closeSync(file)
+      unlinkSync(path)
+    }
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error)
+  }
+}
+
+// The ledger ----------------------------------------------------------------------------------------------------------------------------------------------
+
+async function lookAtLedger(config: Config): Promise<readonly Look[]> {
+  if (statsOf(join(config.data, "journal.db")) === undefined) {
+    if ((await readHeads(config.heads)).size === 0) return [warn("ledger", `${config.data} holds no ledger`, "the first start makes one")]
+    const found = `${config.data} holds no ledger, and ${config.heads} says that something was signed`
+    return [bad("ledger", found, "see whether the disk with the data is there, and put the data back; to begin anew, take that file away")]
+  }
+  const snapshot = openSnapshot(config.data)
+  try {
+    const workspaces = await allWorkspaces(snapshot.registry)
+    return [
+      ...(await tried("keys", () => lookAtKeys(config, snapshot, workspaces))),
+      ...(await tried("chains", () => lookAtChains(config, snapshot, workspaces))),
+      ...(await tried("checkpoints", () => lookAtHeads(config, snapshot, workspaces))),
+      ...(await tried("clock", () => lookAtClock(snapshot, workspaces))),
+    ]
+  } finally {
+    await snapshot.close()
+  }
+}
+
+/** Every workspace's newest key must be opened by the secret, or nothing can be signed. */
+async function lookAtKeys(config: Config, { registry }: Snapshot, workspaces: readonly Document<"workspace">[]): Promise<Look> {
+  const { secret, previous } = knownSecrets(config)
+  const advice = "bring the secret back that this data was made with: without it nothing is signed, and no key is known"
+  if (secret === undefined) return bad("keys", `TALLYSTICK_SECRET is not set, and ${join(config.data, "secret")} is not there`, advice)
+  const keyring = await keyringOf(registry, { secret, previous })
+  if (keyring instanceof StartError) return bad("keys", keyring.message, advice)
+  for (const { id } of workspaces) {
+    const [newest] = await registry.list("log-key", id, undefined, 1)
+    if (newest === undefined) return bad("keys", `workspace ${id} has no key to sign with`, "restore a backup")
+    if (!canSign(keyring, newest)) return bad("keys", `the secret does not open the signing key of workspace ${id}`, advice)
+  }
+  const found = `the secret opens the signing keys of ${counted(workspaces.length, "workspace")}`
+  return keyring.before === undefined
+    ? ok("keys", found)
+    : warn("keys", `${found}, and is being rotated`, "stop the service, and have `tallystick secret rotate` end it")
+}
+
+async function keyringOf(registry: Snapshot["registry"], secrets: GivenSecrets): Promise<Keyring | StartError> {
+  try {
+    return await openKeyring(registry, secrets)
+  } catch (error) {
+    if (error instanceof StartError) return error
+    throw error
+  }
+}
+
+async function lookAtChains({ limits }: Config, { journal }: Snapshot, workspaces: readonly Document<"workspace">[]): Promise<Look> {
+  for (const workspace of workspaces) {
+    const wrong = await recheck(journal, workspace, limits.recheckEntries)
+    if (wrong !== undefined) return bad("chains", wrong, "stop the service, keep this data as it is, and restore a backup")
+  }
+  return ok("chains", `the last ${limits.recheckEntries} entries of ${counted(workspaces.length, "workspace")} hold together`)
+}
+
+async function lookAtHeads({ heads: path }: Config, { journal }: Snapshot, workspaces: readonly Document<"workspace">[]): Promise<Look> {
+  const heads = await readHeads(path)
+  let signed = 0
+  let hashed = 0
+  for (const workspace of workspaces) {
+    const [{ origin, before }] = epochsOf(workspace)
+    const { id } = workspace
+    const head = heads.get(origin)
+    const entries = (await journal.head(id))?.sequence ?? 0
+    if (head !== undefined && before + head.size > entries)
+      return bad(
+        "checkpoints",
+        `workspace ${id} ends at entry ${entries}, and ${before + head.size} were signed`,
+        "this data is older than what was signed: put the newer data back; if it is lost, tallystick resume goes on from here under another name",
+      )
+    if (head === undefined) continue
+    signed += 1
+    if (head.size > hashedEntriesMax) continue
+    hashed += 1
+    if (!equalBytes(await rootOf(journal, id, before, head.size), head.root))
+      return bad(
+        "checkpoints",
+        `entries ${before + 1} to ${before + head.size} of workspace ${id} are not those that were signed`,
+        "stop the service, keep this data as it is, and see what tallystick fsck says of it",
+      )
+  }
+  const missing = missingOf(heads, workspaces)
+  if (missing.length > 0)
+    return (workspaces.length === 0 ? bad : warn)(
+      "checkpoints",
+      `${path} has ${counted(missing.length, "ledger")} that ${missing.length === 1 ? "is" : "are"} not here: ${missing.slice(0, 3).join(", ")}`,
+      "if this is the wrong disk, or a part of the data is missing, put it back; if they were given up, take their lines out of that file",
+    )
+  const by = hashed === signed ? "" : `, of ${signed - hashed} by their number only: tallystick fsck hashes them`
+  return ok("checkpoints", `the data has all that was signed, of ${signed} of ${counted(workspaces.length, "workspace")}${by}`)
+}
+
+/** Of a workspace: some tenths of a second. */
+const hashedEntriesMax = 100_000
+const recordsPerRead = 4096
+
+/** Of the tree over the first records; of fewer, where they are not there. */
+async function rootOf(journal: Snapshot["journal"], workspace: string, before: number, size: number): Promise<Uint8Array> {
+  const tree = createFrontier(undefined, sha256)
+  while (tree.size < size) {
+    const records = await journal.records(workspace, before + tree.size + 1, Math.min(recordsPerRead, size - tree.size))
+    for (let at = 0; at < records.length; at += recordBytes) tree.append(eventHash(records.subarray(at, at + recordBytes), sha256))
+    if (records.length === 0) break
+  }
+  return tree.root()
+}
+
+const clockBackMs = 1000
+
+async function lookAtClock({ journal }: Snapshot, workspaces: readonly Document<"workspace">[]): Promise<Look> {
+  const nowMs = systemClock.now()
+  let lastMs = 0
+  for (const { id } of workspaces) lastMs = Math.max(lastMs, (await journal.head(id))?.timeMs ?? 0)
+  if (lastMs > nowMs + clockBackMs)
+    return bad(
+      "clock",
+      `it is ${isoTime(nowMs)} here, and the last entry was recorded at ${isoTime(lastMs)}`,
+      "set the clock right; until it has passed that time, all entries are recorded with it",
+    )
+  return ok("clock", lastMs === 0 ? "nothing was recorded yet" : `after the last entry, of ${isoTime(lastMs)}`)
+}
+
+/** Made by systemd-timesyncd once it has set the clock. Other services say nothing that is as cheap to see. */
+const synchronised = "/run/systemd/timesync/synchronized"
+
+function lookAtTimeService(): Look {
+  return existsSync(synchronised)
+    ? ok("time service", "the clock was set by systemd-timesyncd")
+    : warn(
+        "time service",
+        "whether the clock is kept right cannot be seen here",
+        "see that NTP runs, such as chrony: entries bear this clock's time",
+      )
+}
+
+function counted(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? "" : "s"}`
+}
+
+// The service ---------------------------------------------------------------------------------------------------------------------------------------------
+
+const answersWithinMs = 5000
+
+async function lookAtService(config: Config): Promise<Look> {
+  if (config.port === 0) return warn("service", "TALLYSTICK_PORT is 0, so it cannot be asked", "ask its /readyz yourself")
+  const url = addressOf(config)
+  try {
+    const answer = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(answersWithinMs) })
+    if (answer.status === 200) return ok("service", `ready at ${url}`)
+    return bad("service", `${url}/readyz answers ${answer.status}: ${(await answer.text()).slice(0, 200)}`, "do what it says")
+  } catch {
+    return warn("service", `nothing answers at ${url}`, "start it, if it should run: tallystick serve")
+  }
+}
+
+// For people ----------------------------------------------------------------------------------------------------------------------------------------------
+
+const nameColumns = 14
+
+function lineOf({ name, state, found, advice }: Look): string {
+  const line = `${state.padEnd(4)}  ${name.padEnd(nameColumns)} ${found}\n`
+  return advice === undefined ? line : `${line}${" ".repeat(nameColumns + 7)}→ ${advice}\n`
+}

@@ -1,0 +1,331 @@
+import assert from "node:assert/strict"
+import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { DatabaseSync } from "node:sqlite"
+import test from "node:test"
+import { createFrontier, eventHash, ledgerId, recordBytes, toHex } from "@tallystick/proof"
+import { backUp, type BackedUp } from "./backup.ts"
+import { systemClock } from "../clock.ts"
+import { firstKeyring } from "../secrets/keyring.ts"
+import { createLedger, type Said } from "../ledger/ledger.ts"
+import { defaultLimits } from "../limits.ts"
+import { resume, type Resumed } from "./resume.ts"
+import { sha256 } from "../sha256.ts"
+import type { WorkspaceDocument } from "../store/documents.ts"
+import { expectChain } from "../store/expect-chain.ts"
+import { openHeads } from "../store/heads.ts"
+import { openSnapshot, openStore } from "../store/open.ts"
+import type { Document, Store } from "../store/store.ts"
+
+// Copies of a ledger that is being written to, and what may be gone on from.
+
+const folders = new Set<string>()
+
+test.afterEach(() => {
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true })
+  folders.clear()
+})
+
+const genesis = '{"v":1}'
+const document: WorkspaceDocument = {
+  name: "Acme",
+  createdAt: "2026-01-01T00:00:00.000Z",
+  genesis,
+  ledgerId: toHex(ledgerId(genesis, sha256)),
+  origin: "example.com/ledgers/acme",
+  policyVisibility: "private",
+  projects: "open",
+  transparency: "private",
+  hotDays: 90,
+  requirePublishedPolicy: false,
+  personalKeys: [],
+  laneRules: [],
+}
+const workspace: Document<"workspace"> = { kind: "workspace", workspace: "acme", id: "acme", version: 1, created: 1, value: document }
+
+interface House extends AsyncDisposable {
+  readonly data: string
+  readonly headsPath: string
+  readonly target: string
+  readonly store: Store
+  write(count: number, to?: Document<"workspace">): Promise<void>
+  /** Notes these first entries as signed. */
+  sign(size: number): Promise<void>
+  close(): Promise<void>
+  backUp(withSecrets?: boolean): Promise<BackedUp>
+}
+
+const secrets = { secret: new Uint8Array(32), previous: undefined }
+const keyring = firstKeyring(secrets.secret)
+
+async function openHouse(data = join(mkdtempSync(join(tmpdir(), "tallystick-")), "data"), headsPath = `${data}.heads`): Promise<House> {
+  const folder = join(data, "..")
+  folders.add(folder)
+  const store = await openStore({ data, limits: { ...defaultLimits, diskReserveBytes: 0 } }, (cause) => assert.fail(cause))
+  const ledger = createLedger({
+    journal: store.journal,
+    clock: systemClock,
+    limits: defaultLimits,
+    keyring,
+    report: { commit: () => {}, advanced: () => {} },
+  })
+  const isNew = (await store.journal.head("acme")) === undefined
+  if (isNew) await ledger.record(workspace, [said(0)], [{ kind: "workspace", id: "acme", version: 0, value: document }])
+  let closed: Promise<void> | undefined
+  const close = () => (closed ??= store.close())
+  const target = join(folder, "copy")
+  return {
+    data,
+    headsPath,
+    target,
+    store,
+    async write(count, to = workspace) {
+      await ledger.record(
+        to,
+        Array.from({ length: count }, (_, at) => said(at)),
+      )
+    },
+    async sign(size) {
+      const heads = await openHeads(headsPath)
+      await heads.advance(document.origin, { size, root: rootOf(await store.journal.records("acme", 1, size)) })
+      heads.close()
+    },
+    close,
+    [Symbol.asyncDispose]: close,
+    backUp: (withSecrets = true) => backUp({ data, headsPath, target, withSecrets, progress: never }),
+  }
+}
+
+function said(at: number): Said {
+  return {
+    kind: "event",
+    projectId: "core",
+    action: "billing.invoice.approve",
+    actor: { id: `usr_${at % 5}`, type: "user", email: `user${at % 5}@example.com` },
+    target: { id: `inv_${at}`, type: "invoice", name: `Invoice ${at}` },
+    occurredAt: "2026-01-31T09:30:00Z",
+    source: "api",
+    userVisible: true,
+    metadata: { at },
+    receivedAtMs: 0,
+  }
+}
+
+function rootOf(records: Uint8Array): Uint8Array {
+  const tree = createFrontier(undefined, sha256)
+  for (let at = 0; at < records.length; at += recordBytes) tree.append(eventHash(records.subarray(at, at + recordBytes), sha256))
+  return tree.root()
+}
+
+const never = (): void => {}
+
+/** What the journal's file holds, whoever may write. */
+async function expectKept(folder: string): Promise<number> {
+  const snapshot = openSnapshot(folder)
+  try {
+    return (await expectChain(snapshot.journal, "acme")).size
+  } finally {
+    await snapshot.close()
+  }
+}
+
+test("a copy is of one moment, however much is written meanwhile, and is told from the original by its file alone", async () => {
+  await using house = await openHouse()
+  writeFileSync(join(house.data, "secret"), "a".repeat(64), { mode: 0o600 })
+  await house.write(2000)
+  await house.sign(1500)
+  let going = true
+  const writing = (async () => {
+    while (going) await house.write(50)
+  })()
+  const copied = await house.backUp().finally(() => {
+    going = false
+  })
+  await writing
+  assert.ok(copied.entries >= 2001 && copied.workspaces === 1)
+  assert.ok(((await house.store.journal.head("acme"))?.sequence ?? 0) > copied.entries, "nothing was written meanwhile")
+  assert.deepEqual(copied.secrets, ["secret"])
+  assert.deepEqual(readdirSync(house.target).toSorted(), ["index.db", "journal.db", "secret"])
+  assert.equal(statSync(join(house.target, "secret")).mode & 0o777, 0o600)
+  assert.equal(statSync(house.target).mode & 0o777, 0o700)
+  assert.equal(await expectKept(house.target), copied.entries)
+  assert.equal(house.store.isCopy, false)
+  await house.close()
+
+  const elsewhere = join(house.target, "..", "elsewhere")
+  cpSync(join(house.target, "journal.db"), join(elsewhere, "journal.db"))
+  await using alone = await openHouse(elsewhere)
+  assert.equal(alone.store.isCopy, true)
+  await alone.close()
+})
+
+test("nothing is written over, and the secrets stay where they are if they are to", async () => {
+  await using house = await openHouse()
+  writeFileSync(join(house.data, "secret"), "a".repeat(64))
+  assert.deepEqual((await house.backUp(false)).secrets, [])
+  assert.ok(!existsSync(join(house.target, "secret")))
+  const before = readFileSync(join(house.target, "journal.db"))
+  await house.write(10)
+  await assert.rejects(house.backUp(), /is there already; a backup is never written over anything/)
+  assert.deepEqual(readFileSync(join(house.target, "journal.db")), before)
+  await house.close()
+})
+
+test("a copy needs no index: it is made again", async () => {
+  await using house = await openHouse()
+  await house.write(30)
+  await house.close()
+  writeFileSync(join(house.data, "index.db"), "this is no database".repeat(1000))
+  assert.equal((await house.backUp()).entries, 31)
+  assert.deepEqual(readdirSync(house.target), ["journal.db"])
+  await using copy = await openHouse(house.target)
+  assert.equal((await expectChain(copy.store.journal, "acme")).size, 31)
+})
+
+test("what does not hold together, or is not what was signed, is not believed, and nothing of it stays", async () => {
+  await using house = await openHouse()
+  await house.write(30)
+  await house.sign(31)
+  await house.close()
+  const good = join(house.data, "..", "good")
+  cpSync(house.data, good, { recursive: true })
+  const spoilt: readonly (readonly [what: RegExp, sql: string])[] = [
+    [/entry 10 of workspace acme is not what was recorded/, "UPDATE bodies SET salted = zeroblob(64) WHERE n = 10"],
+    [/entry 10 of workspace acme is not what was recorded/, "UPDATE entries SET record = zeroblob(118) WHERE sequence = 10"],
+    [/entry 11 of workspace acme is not what was recorded/, "DELETE FROM entries WHERE sequence = 11"],
+    [/ends at entry 20, and 31 were signed/, "DELETE FROM entries WHERE sequence > 20"],
+  ]
+  for (const [what, sql] of spoilt) {
+    rmSync(house.data, { recursive: true })
+    cpSync(good, house.data, { recursive: true })
+    {
+      using journal = new DatabaseSync(join(house.data, "journal.db"))
+      const triggers = journal.prepare("SELECT name FROM sqlite_schema WHERE type = 'trigger'").all()
+      for (const { name } of triggers) journal.exec(`DROP TRIGGER ${String(name)}`)
+      assert.ok(journal.prepare(sql).run().changes > 0)
+    }
+    await assert.rejects(house.backUp(), what)
+    assert.deepEqual(readdirSync(join(house.data, "..")).toSorted(), ["data", "data.heads", "good"])
+  }
+  await assert.rejects(
+    backUp({ data: join(house.data, "none"), headsPath: house.headsPath, target: house.target, withSecrets: true, progress: never }),
+    /there is no ledger in/,
+  )
+  writeFileSync(join(house.data, "journal.db"), "this is no database".repeat(1000))
+  await assert.rejects(house.backUp(), /is not a database, or is damaged/)
+})
+
+test("a copy goes on as it is only from exactly what was signed, and otherwise as a new epoch", async () => {
+  await using house = await openHouse()
+  await house.write(30)
+  await house.sign(31)
+  await house.backUp()
+  const { target, headsPath } = house
+  const ask = (data: string, path: string, isTrial = false): Promise<Resumed> =>
+    resume({ data, headsPath: path, secrets, limits: { ...defaultLimits, diskReserveBytes: 0 }, isTrial, progress: never })
+  await assert.rejects(ask(house.data, headsPath), /another tallystick is using/)
+  await house.close()
+  assert.deepEqual(await ask(house.data, headsPath), { kind: "needless" })
+
+  const headsOf = (name: string, lines: readonly string[]): string => {
+    const path = `${headsPath}-${name}`
+    writeFileSync(path, lines.map((line) => `${line}\n`).join(""))
+    return path
+  }
+  const [line = ""] = readFileSync(headsPath, "utf8").split("\n")
+  const [origin = "", , root = ""] = line.split(" ")
+  const anything = Buffer.alloc(32, 7)
+  const lossy: readonly (readonly [path: string, reason: RegExp, lost: readonly [number, Uint8Array] | undefined])[] = [
+    [headsOf("none", []), /the heads file knows nothing of workspace acme/, undefined],
+    [headsOf("ahead", [`${origin} 32 ${root}`]), /ends at entry 31, and 32 were signed/, [32, Buffer.from(root, "base64")]],
+    [
+      headsOf("older", [`${origin} 30 ${Buffer.from(rootAt(target, 30)).toString("base64")}`]),
+      /has 31 entries, and the heads file knows of 30/,
+      undefined,
+    ],
+    [
+      headsOf("other", [`${origin} 31 ${anything.toString("base64")}`]),
+      /the first 31 entries of workspace acme are not those that were signed/,
+      [31, anything],
+    ],
+  ]
+  for (const [path, reason, lost] of lossy) {
+    const copy = `${path}-copy`
+    cpSync(target, copy, { recursive: true })
+    const trial = await ask(copy, path, true)
+    assert.ok(trial.kind === "resumed" && reason.test(trial.workspaces[0]?.because ?? ""), JSON.stringify(trial))
+    const made = await ask(copy, path)
+    assert.ok(made.kind === "resumed")
+    assert.deepEqual(
+      made.workspaces.map(({ workspace, entries, epoch }) => [workspace, entries, epoch]),
+      [["acme", 31, 2]],
+    )
+    assert.match(made.workspaces[0]?.origin ?? "", /^example\.com\/ledgers\/[0-9a-z]{22}$/)
+    assert.deepEqual(await ask(copy, path), { kind: "needless" }, "the new epoch is known at once")
+
+    await using again = await openHouse(copy, headsPath)
+    assert.equal(again.store.isCopy, false)
+    const found = await again.store.registry.get("workspace", "acme", "acme")
+    assert.ok(found !== undefined)
+    const { continues } = JSON.parse(found.value.genesis) as { continues: Record<string, unknown> } // what resume has just written
+    const [lostSize, lostRoot] = lost === undefined ? [null, null] : [lost[0], Buffer.from(lost[1]).toString("hex")]
+    const kept = { ledgerId: document.ledgerId, origin, size: 31, root: Buffer.from(rootAt(target, 31)).toString("hex") }
+    assert.deepEqual(continues, { ...kept, lostSize, lostRoot })
+    await again.write(5, found)
+    const chain = await expectChain(again.store.journal, "acme")
+    assert.deepEqual([chain.size, chain.epochs, chain.ledgerId], [31 + 1 + 5, [0, 31], found.value.ledgerId])
+    await again.close()
+  }
+
+  // No copy of ours, as a disk that was put back: what is behind goes on as an epoch; what is ahead was only not signed yet.
+  const putBack = `${house.data}-put-back`
+  cpSync(house.data, putBack, { recursive: true })
+  assert.deepEqual(await ask(putBack, headsOf("older-still", [`${origin} 30 ${Buffer.from(rootAt(target, 30)).toString("base64")}`])), {
+    kind: "needless",
+  })
+  const behind = await ask(putBack, headsOf("behind", [`${origin} 40 ${root}`]))
+  assert.ok(behind.kind === "resumed" && behind.workspaces[0]?.epoch === 2, JSON.stringify(behind))
+
+  const strange = headsOf("strange", [line, `example.com/ledgers/later 4 ${anything.toString("base64")}`])
+  const resumed = await ask(target, strange)
+  const whole = { workspace: "acme", entries: 31, because: undefined, epoch: 1, origin }
+  assert.deepEqual(resumed, { kind: "resumed", workspaces: [whole], strangers: ["example.com/ledgers/later"] })
+  assert.deepEqual(await ask(target, headsPath), { kind: "needless" })
+
+  await using again = await openHouse(target)
+  assert.equal(again.store.isCopy, false)
+  await again.write(5)
+  assert.equal((await expectChain(again.store.journal, "acme")).size, 36)
+  await again.close()
+})
+
+test("what does not hold together goes on in no way, and a new epoch needs the secret", async () => {
+  await using house = await openHouse()
+  await house.write(3)
+  await house.sign(4)
+  await house.backUp()
+  await house.close()
+  const { target } = house
+  const options = {
+    data: target,
+    headsPath: `${house.headsPath}-none`,
+    limits: { ...defaultLimits, diskReserveBytes: 0 },
+    isTrial: false,
+    progress: never,
+  }
+  await assert.rejects(resume({ ...options, secrets: { ...secrets, secret: undefined } }), /set TALLYSTICK_SECRET/)
+  using journal = new DatabaseSync(join(target, "journal.db"))
+  for (const { name } of journal.prepare("SELECT name FROM sqlite_schema WHERE type = 'trigger'").all())
+    journal.exec(`DROP TRIGGER ${String(name)}`)
+  journal.exec("UPDATE bodies SET salted = zeroblob(40) WHERE n = 2")
+  journal.close()
+  const refused = await resume({ ...options, secrets })
+  assert.match(refused.kind === "refused" ? refused.reasons.join() : "", /entry 2 of workspace acme is not what was recorded/)
+})
+
+function rootAt(folder: string, size: number): Uint8Array {
+  using journal = new DatabaseSync(join(folder, "journal.db"), { readOnly: true })
+  const rows = journal.prepare("SELECT record FROM entries ORDER BY sequence LIMIT ?").all(size)
+  return rootOf(Buffer.concat(rows.map(({ record }) => record as Uint8Array))) // the column holds bytes
+}

@@ -1,0 +1,136 @@
+// Copies a ledger into a folder of its own, also while it is served, and believes the copy only once all of it was hashed again.
+
+import { randomBytes } from "node:crypto"
+import { copyFileSync, existsSync, mkdirSync, renameSync, rmSync } from "node:fs"
+import { dirname, join, resolve } from "node:path"
+import { equalBytes } from "@tallystick/proof"
+import { delay, systemClock } from "../clock.ts"
+import { allWorkspaces } from "./check-store.ts"
+import { syncPath } from "../durable-file.ts"
+import { StartError } from "../error.ts"
+import { lossOf, rehash, type Rehashed } from "./rehash-chain.ts"
+import { readHeads, type SignedHead } from "../store/heads.ts"
+import { openSnapshot } from "../store/open.ts"
+import type { Head, Snapshot } from "../store/store.ts"
+
+export interface BackupOptions {
+  readonly data: string
+  readonly headsPath: string
+  /** A folder that is not there yet. */
+  readonly target: string
+  /** Whether what the data folder keeps of secrets is copied too. */
+  readonly withSecrets: boolean
+  readonly progress: (progress: BackupProgress) => void
+}
+
+export type BackupProgress =
+  | { readonly kind: "copied"; readonly done: number; readonly pages: number }
+  | { readonly kind: "hashed"; readonly workspace: string; readonly done: number }
+
+export interface BackedUp {
+  readonly workspaces: number
+  readonly entries: number
+  /** Those of the data folder that are in the copy as well. */
+  readonly secrets: readonly string[]
+}
+
+const secretFiles = ["secret", "root-key"]
+
+export async function backUp({ data, headsPath, target, withSecrets, progress }: BackupOptions): Promise<BackedUp> {
+  const path = resolve(target)
+  if (existsSync(path)) throw new StartError(`${target} is there already; a backup is never written over anything`)
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+  const fresh = `${path}.${randomBytes(8).toString("hex")}`
+  mkdirSync(fresh, { mode: 0o700 })
+  try {
+    // First what was signed: whatever is in the file at this moment, the copy must have.
+    const heads = await readHeads(headsPath)
+    const copied = await copy(data, fresh, progress)
+    const checked = await check(fresh, copied, heads, progress)
+    const secrets = withSecrets ? copySecrets(data, fresh) : []
+    syncPath(fresh)
+    if (existsSync(path)) throw new StartError(`${target} was made by somebody else meanwhile; a backup is never written over anything`)
+    renameSync(fresh, path)
+    syncPath(dirname(path))
+    await signed(headsPath, checked)
+    return { workspaces: checked.length, entries: checked.reduce((sum, { entries }) => sum + entries, 0), secrets }
+  } catch (error) {
+    rmSync(fresh, { recursive: true, force: true })
+    throw error
+  }
+}
+
+/** The head of every workspace, as it was when the copy was begun. */
+async function copy(data: string, fresh: string, progress: BackupOptions["progress"]): Promise<ReadonlyMap<string, Head | undefined>> {
+  const snapshot = openSnapshot(data)
+  try {
+    const heads = await headsOf(snapshot)
+    await snapshot.copyTo(fresh, (done, pages) => progress({ kind: "copied", done, pages }))
+    return heads
+  } finally {
+    await snapshot.close()
+  }
+}
+
+async function headsOf({ journal, registry }: Snapshot): Promise<ReadonlyMap<string, Head | undefined>> {
+  const heads = new Map<string, Head | undefined>()
+  for (const { id } of await allWorkspaces(registry)) heads.set(id, await journal.head(id))
+  return heads
+}
+
+/** Reads the copy back as a stranger would. Whatever it lacks is a reason not to have made it. */
+async function check(
+  fresh: string,
+  copied: ReadonlyMap<string, Head | undefined>,
+  signed: ReadonlyMap<string, SignedHead>,
+  progress: BackupOptions["progress"],
+): Promise<readonly Rehashed[]> {
+  const snapshot = openSnapshot(fresh)
+  try {
+    const workspaces = await allWorkspaces(snapshot.registry)
+    if (workspaces.length !== copied.size) throw unlike(`${workspaces.length} workspaces of ${copied.size}`)
+    const all: Rehashed[] = []
+    for (const workspace of workspaces) {
+      const one = await rehash(snapshot.journal, workspace, signed.get(workspace.value.origin), (id, done) =>
+        progress({ kind: "hashed", workspace: id, done }),
+      )
+      const head = copied.get(workspace.id)
+      const wrong = one.broken ?? lossOf(one)
+      if (wrong !== undefined) throw new StartError(`${wrong}; nothing was backed up. Restore an older backup, or look at the disk`)
+      if (head?.sequence !== one.entries || one.hash === undefined || !equalBytes(head.hash, one.hash))
+        throw unlike(`${one.entries} entries of workspace ${one.workspace}, which had ${head?.sequence ?? 0}`)
+      all.push(one)
+    }
+    return all
+  } finally {
+    await snapshot.close()
+  }
+}
+
+/**
+ * Resolves when all that was copied is signed, which the service does within a second. A heads file that is copied after this knows of no
+ * less than the copy has, and only with such a one can the copy be resumed. Where nobody signs, it is not waited for long.
+ */
+async function signed(headsPath: string, copied: readonly Rehashed[]): Promise<void> {
+  const endMs = systemClock.elapsed() + signWaitMs
+  while (systemClock.elapsed() < endMs) {
+    const heads = await readHeads(headsPath)
+    if (copied.every(({ origin, size }) => (heads.get(origin)?.size ?? 0) >= size)) return
+    await delay(50)
+  }
+}
+
+const signWaitMs = 3000
+
+function unlike(what: string): StartError {
+  return new StartError(`the copy has ${what}: it is not what was copied, and was removed. Look at the disk`)
+}
+
+function copySecrets(data: string, fresh: string): readonly string[] {
+  const kept = secretFiles.filter((name) => existsSync(join(data, name)))
+  for (const name of kept) {
+    copyFileSync(join(data, name), join(fresh, name))
+    syncPath(join(fresh, name))
+  }
+  return kept
+}

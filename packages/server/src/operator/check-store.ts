@@ -1,0 +1,71 @@
+// What must be so before the service may build upon what it finds in storage.
+
+import { StartError } from "../error.ts"
+import { recheck } from "../ledger/recheck.ts"
+import type { Limits } from "../limits.ts"
+import { epochsOf } from "../store/epochs.ts"
+import { every } from "../store/every.ts"
+import { readHeads, type SignedHead } from "../store/heads.ts"
+import type { Document, Registry, Store } from "../store/store.ts"
+
+export interface CheckedStore {
+  readonly workspaces: readonly Document<"workspace">[]
+  /** Why the data may be read and not be written to, if so, and what to do. */
+  readonly readOnly: string | undefined
+  /** The origins of ledgers that were signed, and that nothing here is of. */
+  readonly missing: readonly string[]
+}
+
+/** All workspaces together have this many of their last entries looked at; each at most `recheckEntries`. */
+const recheckTotal = 20_000
+/** The original may have gone on from here, and a copy that does so too would be a second history under the same name. */
+const copied =
+  "the data is a copy that tallystick backup made; it can be read, and not be written to. To go on from it, stop the service and run tallystick resume; the original must never be started again then"
+
+export async function checkStore(store: Store, headsPath: string, limits: Limits): Promise<CheckedStore> {
+  const workspaces = await allWorkspaces(store.registry)
+  const heads = await readHeads(headsPath)
+  const missing = missingOf(heads, workspaces)
+  if (workspaces.length === 0 && missing.length > 0)
+    throw new StartError(
+      `nothing is recorded in the data folder, and ${headsPath} says that something was signed: see whether the disk with the data is there, and put the data back; to begin anew, take that file away`,
+    )
+  await recheckAll(store, workspaces, limits.recheckEntries)
+  const behind = await behindHeads(store, workspaces, heads)
+  return { workspaces, readOnly: behind ?? (store.isCopy ? copied : undefined), missing }
+}
+
+/** The origins that the heads file knows, and none of the workspaces has or had. */
+export function missingOf(heads: ReadonlyMap<string, SignedHead>, workspaces: readonly Document<"workspace">[]): readonly string[] {
+  const known = new Set(workspaces.flatMap((workspace) => epochsOf(workspace).map(({ origin }) => origin)))
+  return [...heads.keys()].filter((origin) => !known.has(origin))
+}
+
+export function allWorkspaces(registry: Registry): Promise<readonly Document<"workspace">[]> {
+  return Array.fromAsync(every(registry, "workspace", undefined))
+}
+
+async function recheckAll(store: Store, workspaces: readonly Document<"workspace">[], entriesMax: number): Promise<void> {
+  const entries = Math.max(1, Math.min(entriesMax, Math.floor(recheckTotal / workspaces.length)))
+  for (const workspace of workspaces) {
+    const wrong = await recheck(store.journal, workspace, entries)
+    if (wrong !== undefined) throw new StartError(`${wrong}; nothing may be built upon it. Restore a backup, or look at the disk`)
+  }
+}
+
+/** A copy of the data that ends before what was signed must not be written to: it would become a second history under the same name. */
+async function behindHeads(
+  store: Store,
+  workspaces: readonly Document<"workspace">[],
+  heads: ReadonlyMap<string, SignedHead>,
+): Promise<string | undefined> {
+  for (const workspace of workspaces) {
+    const [{ origin, before }] = epochsOf(workspace)
+    const signed = heads.get(origin)
+    const entries = (await store.journal.head(workspace.id))?.sequence ?? 0
+    if (signed !== undefined && before + signed.size > entries) {
+      return `the data is older than what was signed: workspace ${workspace.id} ends at entry ${entries}, and ${before + signed.size} were signed; it can be read, and not be written to. Put the newer data back; if it is lost, stop the service and run tallystick resume`
+    }
+  }
+  return undefined
+}

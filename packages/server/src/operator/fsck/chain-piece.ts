@@ -1,0 +1,113 @@
+// A piece of a chain, derived from its bytes alone: each record, its link, its body's hash, and the piece's own part of the tree. The first
+// entry is held against the record before it as that is kept; whether that one is right, the piece before says.
+
+import {
+  bodySaltBytes,
+  createChain,
+  createFrontier,
+  fromUtf8,
+  isJsonObject,
+  openBody,
+  parseJson,
+  recordBytes,
+  type Chain,
+  type SavedFrontier,
+} from "@tallystick/proof"
+import { disclosuresOf } from "../../entry.ts"
+import { sha256 } from "../../sha256.ts"
+import { takeEntry, type ChainEntry } from "../../store/check-entry.ts"
+import type { LinkedRows, Whole } from "../../store/store.ts"
+
+/** Entries of a piece: a power of two, so that each is one subtree, and some ten milliseconds of work. */
+export const pieceEntries = 4096
+/** Levels of the tree that lie within a piece. */
+export const pieceLevels = Math.log2(pieceEntries)
+/** The level whose subtrees are reported: those that tiles are made of. */
+export const tileLevel = 8
+
+export interface Piece {
+  readonly workspace: string
+  readonly ledger: Uint8Array
+  /** Entries of earlier epochs: all else is counted from the first of this one. */
+  readonly before: number
+  /** A multiple of `pieceEntries`. */
+  readonly after: number
+  /** That something is kept up to here is known. */
+  readonly upTo: number
+  /** Entries of the piece after which its part of the tree is wanted, in order. */
+  readonly counts: readonly number[]
+}
+
+export interface WalkedPiece {
+  /** Up to the first one that does not hold. */
+  readonly entries: number
+  /** What is wrong with the next, if anything. */
+  readonly wrong: string | undefined
+  /** The piece's part of the tree after each of `counts` that it came to, and at its end. */
+  readonly edges: readonly SavedFrontier[]
+  /** Its complete subtrees of `tileLevel`, end to end. */
+  readonly subtrees: Uint8Array
+  /** The keys that its entries announce. */
+  readonly vkeys: readonly string[]
+}
+
+/** Of 32, 64, 128 and 256 the cheapest, and entries of the largest size are still some megabytes only. */
+const entriesPerRead = 64
+
+export function walkPiece(whole: Whole, piece: Piece): WalkedPiece {
+  const { workspace, before, upTo, counts } = piece
+  const chain = chainAfter(whole, piece)
+  const tree = createFrontier(undefined, sha256)
+  const edges: SavedFrontier[] = []
+  const subtrees: Uint8Array[] = []
+  const vkeys: string[] = []
+  const completed = (level: number, _: number, hash: Uint8Array): void => {
+    if (level === tileLevel) subtrees.push(hash)
+  }
+  let wrong: string | undefined
+  while (wrong === undefined && chain.index < upTo) {
+    const rows = whole.linked(workspace, before + chain.index, Math.min(entriesPerRead, upTo - chain.index))
+    if (rows.sequences.length === 0) wrong = "it is not there, nor is any behind it"
+    for (const entry of entriesOf(rows)) {
+      const taken = takeEntry(chain, before, entry)
+      if (typeof taken === "string") {
+        wrong = taken
+        break
+      }
+      if (taken.kind === "key" || chain.index === 1) vkeys.push(...announced(whole, workspace, entry.sequence))
+      tree.append(chain.previousHash, completed)
+      if (counts.includes(tree.size)) edges.push(tree.save())
+    }
+  }
+  return { entries: tree.size, wrong, edges: [...edges, tree.save()], subtrees: Buffer.concat(subtrees), vkeys }
+}
+
+function chainAfter(whole: Whole, { workspace, ledger, before, after }: Piece): Chain {
+  return createChain(ledger, sha256, after, after === 0 ? undefined : whole.linked(workspace, before + after - 1, 1).records)
+}
+
+function* entriesOf({ sequences, records, lengths, salted }: LinkedRows): Generator<ChainEntry> {
+  let from = 0
+  for (const [at, sequence] of sequences.entries()) {
+    const length = lengths[at] ?? -1
+    const [bodyFrom, end] = [from + bodySaltBytes, from + length]
+    yield {
+      sequence,
+      record: records.subarray(at * recordBytes, (at + 1) * recordBytes),
+      bodySalt: length < 0 ? undefined : salted.subarray(from, Math.min(bodyFrom, end)),
+      body: length < 0 ? undefined : salted.subarray(bodyFrom, end),
+    }
+    from += Math.max(length, 0)
+  }
+}
+
+/** The key that an entry announces, if it does. */
+function announced(whole: Whole, workspace: string, sequence: number): readonly string[] {
+  return whole.entries(workspace, sequence - 1, 1).flatMap((entry) => {
+    const parsed = parseJson(fromUtf8(entry.body ?? new Uint8Array()) ?? "")
+    const opened = isJsonObject(parsed) ? openBody(parsed, disclosuresOf(entry), sha256) : undefined
+    const metadata = opened?.ok === true ? opened.value["metadata"] : undefined
+    const vkey = isJsonObject(metadata) ? metadata["vkey"] : undefined
+    return typeof vkey === "string" ? [vkey] : []
+  })
+}

@@ -1,0 +1,85 @@
+// What stands beside a chain that holds: the form of its bodies, what is sealed in them, the names that entries are filed under, and all
+// that the index has of them.
+
+import { levelWidth, tileWidth } from "@tallystick/proof"
+import type { Fault } from "./fault.ts"
+import { actOf, type RecordedAct } from "./registry-replay.ts"
+import { checkContents } from "../../store/check-entry.ts"
+import { epochsOf, type Epoch } from "../../store/epochs.ts"
+import type { Document, Keyed, Whole } from "../../store/store.ts"
+
+/** A name that only one entry of a workspace may have. */
+export interface Repeated {
+  readonly workspace: string
+  readonly what: "receipt" | "idem"
+}
+
+export interface Contents {
+  readonly workspace: string
+  readonly after: number
+  readonly upTo: number
+}
+
+export interface CheckedContents {
+  /** Up to which entry. */
+  readonly upTo: number
+  /** What of them changed the registry. */
+  readonly acts: readonly RecordedAct[]
+  /** The first that does not hold. */
+  readonly fault: Fault | undefined
+}
+
+const entriesPerRead = 256
+const hashBytes = 32
+
+export function walkContents(whole: Whole, { workspace, after, upTo }: Contents): CheckedContents {
+  const acts: RecordedAct[] = []
+  for (let at = after; at < upTo;) {
+    const entries = whole.entries(workspace, at, Math.min(entriesPerRead, upTo - at))
+    // Whether any is missing, the chain tells.
+    if (entries.length === 0) break
+    for (const entry of entries) {
+      if (entry.sequence > upTo) break
+      // The chain tells of a body that is not there.
+      if (entry.body === undefined) continue
+      const body = checkContents(entry)
+      if (typeof body === "string") return { upTo: at, acts, fault: { workspace, sequence: entry.sequence, what: body } }
+      const act = actOf(entry, body)
+      if (act !== undefined) acts.push(act)
+    }
+    at = entries.at(-1)?.sequence ?? upTo
+  }
+  return { upTo, acts, fault: undefined }
+}
+
+const names = { receipt: "receipt", idem: "idempotency key" } as const
+
+/** Names that stand for one entry each. */
+export function repeatedFault(asked: Repeated | undefined, sequence: number | undefined): readonly Fault[] {
+  if (asked === undefined || sequence === undefined) return []
+  const { workspace, what } = asked
+  return [{ workspace, sequence, what: `an entry before it has the same ${names[what]}` }]
+}
+
+/** Tiles that are too short or too long, or that nothing has grown. Their hashes are held against the chain where it is walked. */
+export function checkIndexed(whole: Whole, workspace: Document<"workspace">): readonly Fault[] {
+  return epochsOf(workspace).flatMap((epoch) => checkTiles(whole, epoch))
+}
+
+function checkTiles({ index }: Whole, { workspace, name, before }: Epoch): readonly Fault[] {
+  const size = index?.tree(name)?.size ?? 0
+  for (const { level, tile, hashes } of index?.tiles(name) ?? []) {
+    const due = Math.max(0, Math.min(tileWidth, levelWidth(level, size) - tile * tileWidth))
+    if (level >= 0 && due > 0 && hashes.length === due * hashBytes) continue
+    const what = `tile ${tile} of level ${level} has ${hashes.length / hashBytes} hashes, of a tree that has ${due} there`
+    return [{ workspace, sequence: before + tile * tileWidth ** (level + 1) + 1, what }]
+  }
+  return []
+}
+
+/** Of a piece of the index of keys and receipts, which is one for all workspaces: what is wrong, if it is of those that were asked for. */
+export function keyedFaults({ run, wrong, isWhole }: Keyed, ids: ReadonlySet<string>): readonly Fault[] {
+  if (wrong?.place !== undefined && !ids.has(wrong.place.workspace)) return []
+  if (wrong !== undefined) return [{ ...wrong.place, what: `part ${run} of the index of ${wrong.what} does not lead to it` }]
+  return isWhole ? [] : [{ what: `part ${run} of the index of keys and receipts says of itself what is not so` }]
+}

@@ -1,0 +1,155 @@
+import assert from "node:assert/strict"
+import test from "node:test"
+import { commitmentTo } from "../../workspace/credential.ts"
+import type { MembershipDocument } from "../../store/documents.ts"
+import type { Document, Registry } from "../../store/store.ts"
+import { take, type RecordedAct } from "./registry-replay.ts"
+import { beginRegistered, compareRegistry } from "./registry-check.ts"
+
+const base = { workspace: "acme", version: 1, created: 1 } as const
+const mac = "a".repeat(64)
+const key: Document<"api-key"> = {
+  ...base,
+  kind: "api-key",
+  id: "key",
+  value: { name: "a key", scopes: ["read"], mac, createdAt: "2026-01-01T00:00:00.000Z", createdBy: "instance" },
+}
+const setup: Document<"setup"> = {
+  ...base,
+  kind: "setup",
+  id: "setup",
+  value: { memberId: "ada", purpose: "join", mac, expiresAt: "2026-01-02T00:00:00.000Z" },
+}
+const membership: Document<"membership"> = {
+  ...base,
+  kind: "membership",
+  id: "ada",
+  value: { email: "ada@example.com", role: "viewer", createdAt: "2026-01-01T00:00:00.000Z", createdBy: "instance", setupId: "setup" },
+}
+
+const at = { by: "instance", occurredAt: "2026-01-01T00:00:00.000Z" } as const
+const created: RecordedAct = { ...at, sequence: 3, action: "security.key.create", id: "key", metadata: { scopes: ["read"] } }
+const invited: RecordedAct = {
+  ...at,
+  sequence: 4,
+  action: "security.member.invite",
+  id: "ada",
+  metadata: { role: "viewer", expiresAt: setup.value.expiresAt },
+}
+const commitment = commitmentTo(mac)
+
+test("acts of older versions say nothing of what a credential is recognised by: it is counted, and passes", async () => {
+  const compared = await compare([created, invited], [key, setup, membership])
+  assert.deepEqual(compared, { faults: [], uncommitted: 2 })
+})
+
+test("where an act commits to it, another one is a fault, in whatever document it is", async () => {
+  const acts = [
+    { ...created, metadata: { ...created.metadata, commitment } },
+    { ...invited, metadata: { ...invited.metadata, setupId: "setup", commitment } },
+  ]
+  assert.deepEqual(await compare(acts, [key, setup, membership]), { faults: [], uncommitted: 0 })
+  const other = { mac: "b".repeat(64) }
+  const changed = [
+    { ...key, value: { ...key.value, ...other } },
+    { ...setup, id: "another", value: { ...setup.value, ...other } },
+    membership,
+  ]
+  const { faults } = await compare(acts, changed)
+  assert.deepEqual(
+    faults.map(({ sequence, what }) => [sequence, what]),
+    [
+      [3, "API key key is not as it was recorded: commitment"],
+      [4, "set-up token of ada to join is not as it was recorded: id"],
+    ],
+  )
+})
+
+test("a member who was added without an invitation is what the act says, since then", async () => {
+  const added: RecordedAct = {
+    ...at,
+    sequence: 4,
+    action: "security.member.add",
+    id: "ada",
+    metadata: { role: "viewer" },
+    email: "ada@example.com",
+  }
+  const { setupId: _, ...about } = membership.value
+  const joined = (changes: Partial<MembershipDocument>): Document<"membership"> => ({
+    ...membership,
+    value: { ...about, joinedAt: at.occurredAt, ...changes },
+  })
+  const faultsOf = async (document: Document<"membership">) => (await compare([added], [document])).faults.map(({ what }) => what)
+  assert.deepEqual(await faultsOf(joined({})), [])
+  const changed = { role: "admin", email: "eve@example.com", joinedAt: "2025-01-01T00:00:00.000Z", createdBy: "ada" } as const
+  for (const [name, value] of Object.entries(changed))
+    assert.deepEqual(await faultsOf(joined({ [name]: value })), [`member ada is not as it was recorded: ${name}`])
+})
+
+test("a session that is there although its end is recorded is a fault; one that goes on is none", async () => {
+  const memberIds = ["ada", "ada-too"]
+  const expiresAt = "2026-01-02T00:00:00.000Z"
+  const session: Document<"session"> = {
+    ...base,
+    kind: "session",
+    id: "session",
+    value: { memberIds, mac, createdAt: at.occurredAt, expiresAt },
+  }
+  const opened = { ...at, sequence: 5, action: "security.session.create", id: "session", metadata: { memberIds, expiresAt, commitment } }
+  const said = (action: string, id: string, metadata: RecordedAct["metadata"] = {}): RecordedAct => ({
+    ...at,
+    sequence: 6,
+    action: `security.${action}`,
+    id,
+    metadata,
+  })
+  // No accounts are there, so that sessions alone are looked at.
+  const faultsAfter = async (...acts: readonly RecordedAct[]) => {
+    const { faults } = await compare([opened, ...acts], [session])
+    return faults.map(({ what }) => what).filter((what) => what.startsWith("session"))
+  }
+  const ended = ["session session is not as it was recorded: isEnded"]
+  assert.deepEqual(await faultsAfter(), [])
+  assert.deepEqual(await faultsAfter(said("session.end", "session")), ended)
+  assert.deepEqual(await faultsAfter(said("session.end", "another")), [])
+  assert.deepEqual(await faultsAfter(said("password.replace", "ada")), ended)
+  assert.deepEqual(await faultsAfter(said("password.replace", "grace")), [])
+  assert.deepEqual(await faultsAfter(said("password.change", "ada", { sessionId: "another" })), ended)
+  assert.deepEqual(await faultsAfter(said("password.change", "ada", { sessionId: "session" })), [])
+  assert.deepEqual(await faultsAfter(said("password.change", "ada")), [], "an older act does not say which one goes on")
+  const removed = said("account.remove", "ada")
+  assert.deepEqual(await faultsAfter(removed), [], "it speaks for another account as well")
+  assert.deepEqual(await faultsAfter(removed, said("password.replace", "ada")), [])
+  assert.deepEqual(await faultsAfter(removed, said("account.remove", "ada-too")), ended)
+})
+
+async function compare(acts: readonly RecordedAct[], documents: readonly Document[]) {
+  const registry: Pick<Registry, "list"> = {
+    // Documents of the kind that is asked for.
+    list: async (kind, _, before) => documents.filter((one) => one.kind === kind && before === undefined) as never,
+  }
+  const registered = await beginRegistered(registry, "acme")
+  for (const act of [createdWorkspace, ...acts]) take(registered, act)
+  return compareRegistry(registry, workspace, registered)
+}
+
+const createdWorkspace: RecordedAct = { ...at, sequence: 1, action: "workspace.create", id: "acme", metadata: { hotDays: 90 } }
+const workspace: Document<"workspace"> = {
+  ...base,
+  kind: "workspace",
+  id: "acme",
+  value: {
+    name: "Acme",
+    createdAt: "2026-01-01T00:00:00.000Z",
+    genesis: "",
+    ledgerId: "",
+    origin: "",
+    policyVisibility: "private",
+    projects: "open",
+    transparency: "private",
+    hotDays: 90,
+    requirePublishedPolicy: false,
+    personalKeys: [],
+    laneRules: [],
+  },
+}

@@ -1,0 +1,116 @@
+// What the registry says, held against the entries that record its changes. No record hashes a document: whoever can write the file could
+// let a key in, or raise a role, and leave the chain as it is. But every such change is an act, and the acts make the registry again.
+// What a credential is recognised by is not in them, but a commitment to it is; the acts of older versions have none, which is said.
+
+import { canonicalize, equalJson, toHex, utf8, type Json, type JsonObject } from "@tallystick/proof"
+import { sha256 } from "../../sha256.ts"
+import type { TokenDocument } from "../../store/documents.ts"
+import { every } from "../../store/every.ts"
+import type { Document, Listed, Registry } from "../../store/store.ts"
+import { commitmentTo } from "../../workspace/credential.ts"
+import type { Fault } from "./fault.ts"
+import { keyOf, looked, partsOf, setupOf, type Looked, type Made, type Registered } from "./registry-replay.ts"
+
+const nouns: Readonly<Record<Looked, string>> = {
+  workspace: "the workspace",
+  project: "project",
+  "api-key": "API key",
+  token: "token",
+  policy: "policy",
+  pack: "evidence pack",
+  membership: "member",
+  member: "account",
+  session: "session",
+  setup: "set-up token of",
+  keyring: "the",
+}
+
+export async function beginRegistered(registry: Pick<Registry, "list">, workspace: string): Promise<Registered> {
+  const sessions = new Set(await Array.fromAsync(every(registry, "session", workspace), ({ id }) => id))
+  return { made: new Map(), sessions, speaking: new Map() }
+}
+
+export interface Compared {
+  readonly faults: readonly Fault[]
+  /** Credentials and packs of which no act says what they are recognised by, who made them, or which projects they are of: an older version made them. */
+  readonly uncommitted: number
+}
+
+/** Everything that is not as all the acts of the workspace made it; `made` is used up. */
+export async function compareRegistry(
+  registry: Pick<Registry, "list">,
+  workspace: Document<"workspace">,
+  { made }: Registered,
+): Promise<Compared> {
+  const faults: Fault[] = []
+  let uncommitted = 0
+  for (const kind of looked) {
+    for await (const document of kind === "workspace" ? [workspace] : every(registry, kind, workspace.id)) {
+      const place = placeOf(document)
+      const key = keyOf(kind, place)
+      const found = made.get(key)
+      made.delete(key)
+      if (found === undefined) faults.push({ workspace: workspace.id, what: `no entry records ${nouns[kind]} ${place}` })
+      else {
+        const member = otherMember(found, document)
+        if (committedIn(document).some((name) => found.members[name] === undefined)) uncommitted += 1
+        if (member !== undefined)
+          faults.push({
+            workspace: workspace.id,
+            sequence: found.sequence,
+            what: `${nouns[kind]} ${place} is not as it was recorded: ${member}`,
+          })
+      }
+    }
+  }
+  for (const [key, { sequence }] of made) {
+    const [kind, id] = partsOf(key)
+    faults.push({ workspace: workspace.id, sequence, what: `${nouns[kind]} ${id}, which it records, is not there` })
+  }
+  return { faults, uncommitted }
+}
+
+function placeOf({ id, value }: Listed): string {
+  return "purpose" in value ? setupOf(value.memberId, value.purpose) : id
+}
+
+/** What the act that makes a document commits to, as long as it lets anybody in. */
+function committedIn({ value }: Listed): readonly string[] {
+  if ("packHash" in value) return ["projects"]
+  if ("revokedAt" in value || !("mac" in value || "password" in value)) return []
+  return "minter" in value && value.minter.kind === "instance" ? ["commitment", "minter"] : ["commitment"]
+}
+
+/** The first member that is not what the acts made it. */
+function otherMember({ members }: Made, { id, value }: Listed): string | undefined {
+  // Whatever kind a document is of, it was read as JSON.
+  const kept = value as unknown as JsonObject
+  const now: Readonly<Record<string, Json | undefined>> = {
+    ...kept,
+    id,
+    isRevoked: "revokedAt" in kept,
+    hasJoined: "joinedAt" in kept,
+    isEnded: false,
+    ...derived(value),
+  }
+  const other = Object.entries(members).find(([name, made]) => {
+    const is = now[name]
+    return made === undefined || is === undefined ? made !== is : !equalJson(made, is)
+  })
+  if (other !== undefined) return other[0]
+  // What was published was announced by its hash.
+  return "sections" in value && toHex(sha256(utf8(canonicalize(value.sections)))) !== value.sectionHash ? "text" : undefined
+}
+
+function derived(value: Listed["value"]): Readonly<Record<string, Json>> {
+  const recognisedBy = "mac" in value ? value.mac : "password" in value ? value.password : "sealed" in value ? value.sealed : undefined
+  return {
+    ...(recognisedBy === undefined ? {} : { commitment: commitmentTo(recognisedBy) }),
+    ...("minter" in value ? minterOf(value.minter) : {}),
+    ...("packHash" in value ? { projects: commitmentTo(canonicalize(value.projectIds)) } : {}),
+  }
+}
+
+function minterOf(minter: TokenDocument["minter"]): Readonly<Record<string, Json>> {
+  return minter.kind === "instance" ? { createdBy: "instance", minter: commitmentTo(minter.mac) } : { createdBy: minter.id }
+}

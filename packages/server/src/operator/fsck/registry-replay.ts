@@ -1,0 +1,235 @@
+// What the service's own entries say that is administered: each change of the registry is an act, so all acts in their order make it again.
+
+import { isJsonObject, openBody, packAction, parseRecord, type Json, type JsonObject } from "@tallystick/proof"
+import { disclosuresOf } from "../../entry.ts"
+import { sha256 } from "../../sha256.ts"
+import type { DocumentKind, SetupDocument } from "../../store/documents.ts"
+import { systemProject } from "../../store/filed.ts"
+import type { Stored } from "../../store/store.ts"
+
+/** An entry of the service's own. */
+export interface RecordedAct {
+  readonly sequence: number
+  readonly action: string
+  readonly id: string
+  /** Whose act it is. */
+  readonly by: string
+  readonly occurredAt: string
+  /** Of whom it is about; sealed in the entry. */
+  readonly email?: string
+  readonly metadata: JsonObject
+}
+
+/** The act that an entry records; undefined for what others say, whatever they call it. */
+export function actOf(entry: Stored, body: JsonObject): RecordedAct | undefined {
+  const { projectId, action, actor, target, occurredAt, metadata = {} } = body
+  // No caller can choose this project: the record, which costs more to read, is asked of few.
+  if (projectId !== systemProject) return undefined
+  const kind = parseRecord(entry.record)?.kind
+  if (kind !== "admin" && kind !== "policy") return undefined
+  const [id, by] = [target, actor].map((party) => (isJsonObject(party) ? party["id"] : undefined))
+  if (typeof action !== "string" || typeof id !== "string" || typeof by !== "string" || !isJsonObject(metadata)) return undefined
+  if (typeof occurredAt !== "string") return undefined
+  const opened = openBody(body, disclosuresOf(entry), sha256)
+  const email = opened.ok && isJsonObject(opened.value["target"]) ? opened.value["target"]["email"] : undefined
+  return { sequence: entry.sequence, action, id, by, occurredAt, ...(typeof email === "string" ? { email } : {}), metadata }
+}
+
+export const looked = [
+  "workspace",
+  "project",
+  "api-key",
+  "token",
+  "policy",
+  "pack",
+  "membership",
+  "member",
+  "session",
+  "setup",
+  "keyring",
+] as const satisfies readonly DocumentKind[]
+export type Looked = (typeof looked)[number]
+
+/** What acts have made of a document: the members that must be as they are here, or absent, and the last of the acts. */
+export interface Made {
+  readonly sequence: number
+  readonly members: Readonly<Record<string, Json | undefined>>
+}
+
+/** What the acts of a workspace have made so far, by document. */
+export interface Registered {
+  readonly made: Map<string, Made>
+  /** The sessions that are there. Of the others there are as many acts as sign-ins, and they end without one. */
+  readonly sessions: ReadonlySet<string>
+  /** The accounts that each of them speaks for. */
+  readonly speaking: Map<string, Set<string>>
+}
+
+/** Acts come in their order, and those that change nothing here are forgotten: there are as many of them as of sign-ins and downloads. */
+export function take(registered: Registered, act: RecordedAct): void {
+  const { made } = registered
+  const { sequence, metadata, id } = act
+  const making: Making = {
+    put(kind, members, of = id) {
+      const key = keyOf(kind, of)
+      made.set(key, { sequence, members: { ...made.get(key)?.members, ...members } })
+    },
+    remove: (kind, of = id) => void made.delete(keyOf(kind, of)),
+    found: (kind) => made.get(keyOf(kind, id))?.members,
+    committed: "commitment" in metadata ? { commitment: metadata["commitment"] } : {},
+  }
+  takeThing(making, act)
+  takePerson(making, act)
+  takeSession(making, act, registered)
+}
+
+interface Making {
+  readonly put: (kind: Looked, members: Made["members"], of?: string) => void
+  readonly remove: (kind: Looked, of?: string) => void
+  readonly found: (kind: Looked) => Made["members"] | undefined
+  /** What the act says of how a credential is recognised; older ones say nothing. */
+  readonly committed: Made["members"]
+}
+
+function takeThing({ put, committed }: Making, { action, by, occurredAt, metadata }: RecordedAct): void {
+  switch (action) {
+    case "workspace.create":
+    case "workspace.update": {
+      const { genesis: _, vkey: __, name: ___, ...settings } = metadata
+      // What was not set when it was made is not there until it is.
+      return put("workspace", action === "workspace.create" ? { projectsMax: undefined, ...settings } : settings)
+    }
+    case "project.create":
+    case "project.update":
+      return put("project", { receipts: metadata["receipts"], activityLinks: metadata["activityLinks"] })
+    case "policy.version.publish": {
+      const { policyId, projectId, version, sectionHash } = metadata
+      if (typeof projectId === "string") put("project", { policyVersion: version }, projectId)
+      return put("policy", { policyId, projectId, version, sectionHash })
+    }
+    case "security.key.create":
+      return put("api-key", {
+        scopes: metadata["scopes"],
+        projectIds: metadata["projectIds"],
+        expiresAt: metadata["expiresAt"],
+        createdAt: occurredAt,
+        createdBy: by,
+        isRevoked: false,
+        ...committed,
+      })
+    case "security.key.revoke":
+      return put("api-key", { isRevoked: true })
+    case "security.token.create": {
+      const { expiresAt, commitment: _, minter, ...bound } = metadata
+      const minted = minter === undefined ? {} : { minter }
+      return put("token", { bound, expiresAt, createdAt: occurredAt, createdBy: by, isRevoked: false, ...minted, ...committed })
+    }
+    case "security.token.revoke":
+      return put("token", { isRevoked: true })
+    case "security.secret.rotate":
+    case "security.secret.retire":
+    case "security.instance_key.rotate":
+      return put("keyring", { generation: metadata["generation"], ...committed }, "keyring")
+    case packAction:
+      return put("pack", { packHash: metadata["packHash"], ...("projects" in metadata ? { projects: metadata["projects"] } : {}) })
+  }
+}
+
+/** Accounts, and who belongs where. */
+function takePerson({ put, remove, found, committed }: Making, { action, id, by, occurredAt, email, metadata }: RecordedAct): void {
+  const emailed = email === undefined ? {} : { email }
+  const putSetup = (purpose: SetupDocument["purpose"]): void => {
+    const named = "setupId" in metadata ? { id: metadata["setupId"] } : {}
+    put("setup", { ...named, expiresAt: metadata["expiresAt"], ...committed }, setupOf(id, purpose))
+  }
+  const putJoined = (): void => {
+    const at = { createdAt: occurredAt, joinedAt: occurredAt }
+    put("membership", { role: metadata["role"], hasJoined: true, createdBy: by, ...at, ...emailed })
+  }
+  switch (action) {
+    case "security.member.invite":
+      putSetup("join")
+      return put("membership", {
+        role: metadata["role"],
+        hasJoined: false,
+        ...emailed,
+        ...(found("membership") === undefined ? { createdBy: by, createdAt: occurredAt } : {}),
+      })
+    case "security.member.join":
+      remove("setup", setupOf(id, "join"))
+      return put("membership", { hasJoined: true, joinedAt: occurredAt })
+    case "security.member.add":
+      return putJoined()
+    case "security.member.update":
+      return put("membership", { role: metadata["role"] })
+    case "security.member.remove":
+      remove("setup", setupOf(id, "join"))
+      return remove("membership")
+    case "security.member.create":
+      // The first one is a member of the instance at once; others join when they have an account.
+      if (metadata["first"] === true) putJoined()
+      remove("setup", setupOf(id, "password"))
+      return put("member", { ...emailed, ...committed })
+    case "security.password.offer":
+      return putSetup("password")
+    case "security.password.change":
+    case "security.password.replace":
+      remove("setup", setupOf(id, "password"))
+      return put("member", committed)
+    case "security.password.bind":
+    case "security.password.reseal": {
+      // What was exchanged before it was bound, or sealed, is not what was recorded.
+      const before = found("member")?.["commitment"]
+      return before === undefined || before === metadata["before"] ? put("member", committed) : undefined
+    }
+    case "security.account.remove":
+      remove("setup", setupOf(id, "password"))
+      return remove("member")
+  }
+}
+
+/** Sessions, and what ends them. Those that are over, or too many, end without an act. */
+function takeSession(
+  { put, committed }: Making,
+  { action, id, by, metadata }: RecordedAct,
+  { sessions, speaking }: Pick<Registered, "sessions" | "speaking">,
+): void {
+  const end = (ended: string): void => put("session", { isEnded: true }, ended)
+  switch (action) {
+    case "security.session.create": {
+      if (!sessions.has(id)) return
+      const { memberIds, expiresAt } = metadata
+      speaking.set(id, new Set(Array.isArray(memberIds) ? memberIds.filter((one) => typeof one === "string") : [by]))
+      return put("session", { ...(memberIds === undefined ? { memberId: by } : { memberIds }), expiresAt, isEnded: false, ...committed })
+    }
+    case "security.session.end":
+      return speaking.has(id) ? end(id) : undefined
+    case "security.password.change":
+    case "security.password.replace": {
+      const kept = metadata["sessionId"]
+      // Older acts do not say in which session the password was changed: that one went on.
+      if (action === "security.password.change" && kept === undefined) return
+      for (const [session, members] of speaking) if (session !== kept && members.has(id)) end(session)
+      return
+    }
+    case "security.account.remove":
+    case "security.member.create":
+      // One that speaks for others as well goes on for them.
+      for (const [session, members] of speaking) if (members.delete(id) && members.size === 0) end(session)
+  }
+}
+
+/** There is one set-up token for each member and purpose, and older acts do not name it. */
+export function setupOf(memberId: string, purpose: SetupDocument["purpose"]): string {
+  return `${memberId} ${purpose === "join" ? "to join" : "for another password"}`
+}
+
+export function keyOf(kind: Looked, id: string): string {
+  return `${kind} ${id}`
+}
+
+export function partsOf(key: string): [kind: Looked, id: string] {
+  const at = key.indexOf(" ")
+  // Only keyOf makes them, and no kind has a space.
+  return [key.slice(0, at) as Looked, key.slice(at + 1)]
+}

@@ -1,0 +1,138 @@
+import assert from "node:assert/strict"
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import test from "node:test"
+import { systemClock } from "../clock.ts"
+import { firstKeyring } from "../secrets/keyring.ts"
+import { createLedger, type Said } from "../ledger/ledger.ts"
+import { defaultLimits } from "../limits.ts"
+import { reindex, type Progress } from "./reindex.ts"
+import type { WorkspaceDocument } from "../store/documents.ts"
+import { expectChain } from "../store/expect-chain.ts"
+import { openStore } from "../store/open.ts"
+import type { Document, Store } from "../store/store.ts"
+
+const folders = new Set<string>()
+
+test.afterEach(() => {
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true })
+  folders.clear()
+})
+
+const limits = defaultLimits
+const document: WorkspaceDocument = {
+  name: "Acme",
+  createdAt: "2026-01-01T00:00:00.000Z",
+  genesis: "",
+  ledgerId: "0".repeat(64),
+  origin: "example.com/ledgers/acme",
+  policyVisibility: "private",
+  projects: "open",
+  transparency: "private",
+  hotDays: 90,
+  requirePublishedPolicy: false,
+  personalKeys: [],
+  laneRules: [],
+}
+const workspace: Document<"workspace"> = { kind: "workspace", workspace: "acme", id: "acme", version: 1, created: 1, value: document }
+
+interface Serving {
+  readonly folder: string
+  readonly store: Store
+  write(count: number): Promise<void>
+}
+
+async function openServing(folder = mkdtempSync(join(tmpdir(), "tallystick-"))): Promise<Serving> {
+  folders.add(folder)
+  const store = await openStore({ data: folder, limits: { ...defaultLimits, diskReserveBytes: 0 } }, (cause) => assert.fail(cause))
+  const ledger = createLedger({
+    journal: store.journal,
+    clock: systemClock,
+    limits,
+    keyring: firstKeyring(new Uint8Array(32)),
+    report: { commit: () => {}, advanced: () => {} },
+  })
+  const isNew = (await store.journal.head("acme")) === undefined
+  if (isNew) await ledger.record(workspace, [said(0)], [{ kind: "workspace", id: "acme", version: 0, value: document }])
+  return {
+    folder,
+    store,
+    async write(count) {
+      await ledger.record(
+        workspace,
+        Array.from({ length: count }, (_, at) => said(at)),
+      )
+    },
+  }
+}
+
+function said(at: number): Said {
+  return {
+    kind: "event",
+    projectId: at % 2 === 0 ? "core" : "desk",
+    action: "billing.invoice.approve",
+    actor: { id: `usr_${at % 5}`, type: "user", email: `user${at % 5}@example.com` },
+    target: { id: `inv_${at}`, type: "invoice", name: `Invoice ${at}` },
+    occurredAt: "2026-01-31T09:30:00Z",
+    source: "api",
+    userVisible: true,
+    metadata: { at },
+    receivedAtMs: 0,
+  }
+}
+
+async function answersOf({ search, index }: Store) {
+  const terms = [{ kind: "text", not: false, words: ["invoice", "1"], isPrefix: true }] as const
+  return {
+    position: [await search.position("acme"), await index.position("acme")],
+    tree: await index.tree("acme"),
+    tiles: await index.tiles("acme", [{ level: 1, tile: 0 }]),
+    all: await search.find("acme", { system: "without" }, 1e9, 1000),
+    desk: await search.find("acme", { system: "without", projectIds: ["desk"] }, 1e9, 1000),
+    text: await search.find("acme", { system: "without", query: { terms } }, 1e9, 1000),
+    person: await search.find("acme", { system: "without", subject: { id: "usr_3", types: ["user"] } }, 1e9, 1000),
+  }
+}
+
+test("whatever is derived is made again, with the same answers and nobody else in the folder", async () => {
+  const serving = await openServing()
+  await serving.write(600)
+  await assert.rejects(
+    reindex(serving.folder, limits, () => {}),
+    /another tallystick/,
+  )
+  await serving.store.close()
+  const seen: Progress[] = []
+  assert.deepEqual(await reindex(serving.folder, { ...limits, fileEntriesMax: 250 }, (progress) => seen.push(progress)), [])
+  assert.deepEqual(seen, [
+    { workspace: "acme", done: 250, entries: 601 },
+    { workspace: "acme", done: 500, entries: 601 },
+    { workspace: "acme", done: 601, entries: 601 },
+  ])
+  const answers = async () => {
+    const { store } = await openServing(serving.folder)
+    const found = await answersOf(store)
+    await expectChain(store.journal, "acme")
+    await store.close()
+    return found
+  }
+  const before = await answers()
+  assert.deepEqual(
+    [before.position, before.tree?.size, before.all?.total, before.desk?.total, before.person?.total],
+    [[601, 601], 601, 601, 300, 120],
+  )
+  assert.ok((before.text?.total ?? 0) > 100)
+  for (const file of ["index.db", "search.db"]) rmSync(join(serving.folder, file))
+  assert.deepEqual(await reindex(serving.folder, limits, () => {}), [])
+  assert.deepEqual(await answers(), before)
+})
+
+test("where there is no ledger nothing is made", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "tallystick-"))
+  folders.add(folder)
+  await assert.rejects(
+    reindex(folder, limits, () => {}),
+    /there is no ledger in/,
+  )
+})

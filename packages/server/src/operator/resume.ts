@@ -1,0 +1,166 @@
+// Has a copy of a ledger go on as the ledger, or data that is older than what was signed. A workspace that has exactly what was signed goes
+// on as it is: it is the same history, and nobody can tell. Of any other, going on would make a second history under the same name: it goes
+// on under another, as a new epoch, which says from where.
+
+import { strict as assert } from "node:assert"
+import { allWorkspaces, missingOf } from "./check-store.ts"
+import { systemClock } from "../clock.ts"
+import { StartError } from "../error.ts"
+import type { KnownSecrets } from "./secret-files.ts"
+import type { Keyring } from "../secrets/keyring.ts"
+import type { Limits } from "../limits.ts"
+import { createLedger } from "../ledger/ledger.ts"
+import { lossOf, rehash, type Rehashed } from "./rehash-chain.ts"
+import { epochsOf } from "../store/epochs.ts"
+import { openHeads, readHeads } from "../store/heads.ts"
+import { openStopped, openStore, openWhole } from "../store/open.ts"
+import type { Checkpoint, Document } from "../store/store.ts"
+import { openEpoch } from "../workspace/opening-epochs.ts"
+import { openKeyring } from "../workspace/opening-keyring.ts"
+
+export interface ResumeOptions {
+  readonly data: string
+  readonly headsPath: string
+  /** Without a secret no new key can be made. */
+  readonly secrets: KnownSecrets
+  readonly limits: Limits
+  /** Only looks, and says what would be done. */
+  readonly isTrial: boolean
+  readonly progress: (workspace: string, done: number) => void
+}
+
+export type Resumed =
+  | { readonly kind: "resumed"; readonly workspaces: readonly WentOn[]; readonly strangers: readonly string[] }
+  /** It was no copy, and has all that was signed. */
+  | { readonly kind: "needless" }
+  /** What does not hold together goes on in no way. */
+  | { readonly kind: "refused"; readonly reasons: readonly string[] }
+
+export interface WentOn {
+  readonly workspace: string
+  readonly entries: number
+  /** Why it could not go on under its name; undefined where it did. */
+  readonly because: string | undefined
+  /** The epoch that it is in now, and the origin of that one; not yet made in a trial. */
+  readonly epoch: number
+  readonly origin: string | undefined
+}
+
+interface Looked {
+  /** Undefined where the secret is not known. */
+  readonly keyring: Keyring | undefined
+  readonly plans: readonly Planned[]
+  readonly isCopy: boolean
+}
+
+interface Planned {
+  readonly document: Document<"workspace">
+  readonly found: Rehashed
+  readonly checkpoint: Checkpoint | undefined
+  readonly because: string | undefined
+}
+
+export async function resume(options: ResumeOptions): Promise<Resumed> {
+  const { data, headsPath, isTrial } = options
+  const { plans, isCopy, keyring } = await look(options)
+  const reasons = plans.flatMap(({ found }) => found.broken ?? [])
+  if (reasons.length > 0) return { kind: "refused", reasons }
+  const ending = plans.filter(({ because }) => because !== undefined)
+  if (!isCopy && ending.length === 0) return { kind: "needless" }
+  const heads = await readHeads(headsPath)
+  const opened = isTrial || ending.length === 0 ? new Map<string, string>() : await openEpochs(options, keyring, ending)
+  // Last of all: until every workspace has its place, a service that starts changes nothing.
+  if (!isTrial) await takeOffMark(data)
+  return {
+    kind: "resumed",
+    workspaces: plans.map(({ document, found: { workspace, entries }, because }) => {
+      const [{ number, origin }] = epochsOf(document)
+      if (because === undefined) return { workspace, entries, because, epoch: number, origin }
+      return { workspace, entries, because, epoch: number + 1, origin: opened.get(workspace) }
+    }),
+    strangers: missingOf(
+      heads,
+      plans.map(({ document }) => document),
+    ),
+  }
+}
+
+async function look({ data, headsPath, secrets: { secret, previous }, progress }: ResumeOptions): Promise<Looked> {
+  const store = openStopped(data)
+  // Only looks, and so needs no lock of its own.
+  const whole = openWhole(data, { alone: false })
+  const { index } = whole
+  try {
+    const keyring = secret === undefined ? undefined : await openKeyring(store.registry, { secret, previous })
+    const heads = await readHeads(headsPath)
+    const plans: Planned[] = []
+    for (const document of await allWorkspaces(store.registry)) {
+      const [{ origin, name, before }] = epochsOf(document)
+      const checkpoint = index?.checkpoint(name)
+      const found = await rehash(store.journal, document, heads.get(origin), progress, checkpoint)
+      if (Math.max(before + (index?.tree(name)?.size ?? 0), index?.position(document.id) ?? 0) > found.entries)
+        throw new StartError(`index.db in ${data} has entries that journal.db does not have; run tallystick reindex, and this again`)
+      const because = lossOf(found) ?? (store.isCopy ? doubtOf(found) : undefined)
+      plans.push({ document, found, checkpoint: found.isUnderCheckpoint ? checkpoint : undefined, because })
+    }
+    return { plans, isCopy: store.isCopy, keyring }
+  } finally {
+    whole.close()
+    await store.close()
+  }
+}
+
+/** A copy goes on from exactly what was signed last: whoever cannot say what that was cannot say either that nothing is missing. */
+function doubtOf({ workspace, before, entries, signed, standing }: Rehashed): string | undefined {
+  if (signed === undefined) return `the heads file knows nothing of workspace ${workspace}: what was signed last is not known`
+  return standing === "equal"
+    ? undefined
+    : `workspace ${workspace} has ${entries} entries, and the heads file knows of ${before + signed.size}: what was signed last is not known`
+}
+
+/** The origins of the new epochs, by workspace. Each is noted as signed with its first entry, so that this data is known again. */
+async function openEpochs(
+  { data, headsPath, limits }: ResumeOptions,
+  keyring: Keyring | undefined,
+  ending: readonly Planned[],
+): Promise<Map<string, string>> {
+  if (keyring === undefined)
+    throw new StartError("a new epoch needs a new key, and a key the secret that this data was made with: set TALLYSTICK_SECRET")
+  const opened = new Map<string, string>()
+  // A thread of the store that ends has not said what became of the last entry: the process must not go on as if it knew.
+  const onDeath = (cause: Error): void => {
+    throw cause
+  }
+  const store = await openStore({ data, limits }, onDeath)
+  const heads = await openHeads(headsPath)
+  try {
+    const report = { commit: () => {}, advanced: () => {} }
+    const ledger = createLedger({ journal: store.journal, clock: systemClock, limits, keyring, report })
+    for (const { document, found, checkpoint } of ending) {
+      const { size, root, standing, signed } = found
+      // Behind what is here already, it is not what was signed last.
+      const lost = standing === "ahead" ? undefined : signed
+      const { origin, head } = await openEpoch({ registry: store.registry, ledger, clock: systemClock, keyring }, document, {
+        size,
+        root,
+        checkpoint,
+        lost,
+      })
+      assert(await heads.advance(origin, head), "an origin that was made just now has signed nothing")
+      opened.set(document.id, origin)
+    }
+    return opened
+  } finally {
+    heads.close()
+    await store.close()
+  }
+}
+
+async function takeOffMark(data: string): Promise<void> {
+  const store = openStopped(data)
+  try {
+    if (store.isCopy) store.takeOffMark()
+  } finally {
+    await store.close()
+  }
+}

@@ -1,0 +1,216 @@
+// Gives the data another secret: what is sealed is sealed anew, a workspace at a time, and what must outlive the secret before goes into the
+// keyring. Cut short anywhere, it goes on when it is run again. Meanwhile a service that is given both secrets can be started.
+
+import { strict as assert } from "node:assert"
+import { equalBytes, type JsonObject } from "@tallystick/proof"
+import { allWorkspaces } from "./check-store.ts"
+import { isoTime, systemClock } from "../clock.ts"
+import { StartError } from "../error.ts"
+import { generationOf, idempotencyAnew, nextKeyring, sealAnew, type Keyring } from "../secrets/keyring.ts"
+import type { Ledger } from "../ledger/ledger.ts"
+import { deriveKey } from "../secrets/crypto.ts"
+import { epochsOf } from "../store/epochs.ts"
+import { logKeysMax } from "../store/log-keys.ts"
+import { every } from "../store/every.ts"
+import { openStopped } from "../store/open.ts"
+import type { Change, Document, Registry, Store } from "../store/store.ts"
+import { actSaid, recordPlanned } from "../workspace/acts.ts"
+import { instanceWorkspace } from "../workspace/allow.ts"
+import { commitmentTo } from "../workspace/credential.ts"
+import { targetOf } from "../workspace/members.ts"
+import { instanceOf, makeInstance } from "../workspace/opening.ts"
+import { anyLogKey, keptKeyring, keyringChange, openKeyring } from "../workspace/opening-keyring.ts"
+import { passwordAnew } from "../workspace/sealed-passwords.ts"
+import { administrationOf, alone, type AloneOptions } from "./offline-ledger.ts"
+import { assertMinters, type KeepingKey } from "./instance-key-tokens.ts"
+
+export interface RotateSecretOptions extends AloneOptions {
+  /** The new one, and the one before it. */
+  readonly secret: Uint8Array
+  readonly previous: Uint8Array
+  /** The instance keys that are good. */
+  readonly rootKeys: readonly KeepingKey[]
+  /** Has the next start know these, the newest first. */
+  readonly keep: (secrets: readonly Uint8Array[]) => void
+  /** Is told of each step that is on the disk. */
+  readonly progress: (step: string) => void
+}
+
+export interface SecretRotated {
+  readonly generation: number
+  /** It had ended before; nothing was changed. */
+  readonly wasOver: boolean
+}
+
+export async function rotateSecret(options: RotateSecretOptions): Promise<SecretRotated> {
+  const { data, secret, previous, keep, progress } = options
+  const keyring = await look(options)
+  const isNewest = equalBytes(keyring.secret, secret)
+  const wasOver = isNewest && keyring.before === undefined
+  if (!isNewest && keyring.before !== undefined)
+    throw new StartError("the rotation that has begun is to the secret in TALLYSTICK_SECRET_PREVIOUS: exchange the two, and run this again")
+  if (!wasOver) {
+    keep([secret, previous])
+    progress("both secrets are kept")
+    await alone(options, async (store) => resealAll(options, store, await begun(options, store, keyring)))
+    rewriteDocuments(data)
+    progress("what was sealed before is overwritten")
+    await alone(options, (store) => end(options, store))
+    progress("the secret before opens nothing any more")
+  }
+  keep([secret])
+  progress("the secret before is not kept any more")
+  return { generation: isNewest ? keyring.generation : keyring.generation + 1, wasOver }
+}
+
+async function look({ data, secret, previous, rootKeys }: RotateSecretOptions): Promise<Keyring> {
+  const store = openStopped(data)
+  try {
+    const keyring = await openKeyring(store.registry, { secret, previous })
+    if (keyring.before !== undefined) return keyring
+    if (!equalBytes(keyring.secret, secret)) await assertMinters(store.registry, keyring, rootKeys)
+    // As where the two were exchanged: nobody would hear that nothing was rotated.
+    else if (!equalBytes(previous, secret) && !isFormer(keyring, previous) && (await anyLogKey(store.registry)) !== undefined)
+      throw new StartError(
+        "TALLYSTICK_SECRET is the secret of this data already, and TALLYSTICK_SECRET_PREVIOUS never was: to rotate, set TALLYSTICK_SECRET to the new one and TALLYSTICK_SECRET_PREVIOUS to the one of this data",
+      )
+    return keyring
+  } finally {
+    await store.close()
+  }
+}
+
+function isFormer({ peppers }: Keyring, secret: Uint8Array): boolean {
+  const pepper = deriveKey(secret, "token pepper")
+  return peppers.some((one) => equalBytes(one, pepper))
+}
+
+/** The keyring of the new generation. From here on, what is made is sealed under the new secret. */
+async function begun(options: RotateSecretOptions, store: Store, keyring: Keyring): Promise<Keyring> {
+  if (keyring.before !== undefined) return keyring
+  const { registry } = store
+  const { ledger, workspaces } = administrationOf(options, store, keyring)
+  await makeInstance(registry, workspaces)
+  const rootKeys = options.rootKeys.map(({ rootKey }) => rootKey)
+  const next = nextKeyring(keyring, options.secret, rootKeys)
+  await recordPlanned(ledger, await instanceOf(workspaces), async () => {
+    const { change, recorded } = keyringChange(next, await keptKeyring(registry), undefined)
+    return { said: [said("rotate", { ...recorded })], changes: [change] }
+  })
+  options.progress(`generation ${next.generation} has begun`)
+  return next
+}
+
+/** So many share a commit. */
+const atOnce = 32
+
+async function resealAll(options: RotateSecretOptions, store: Store, keyring: Keyring): Promise<void> {
+  const { registry } = store
+  const { ledger, workspaces } = administrationOf(options, store, keyring)
+  const instance = await instanceOf(workspaces)
+  const all = await allWorkspaces(registry)
+  const accounts = await Array.fromAsync(every(registry, "member", instanceWorkspace), ({ id }) => id)
+  await eachOf(
+    all,
+    (workspace) => reseal(registry, ledger, workspace, keyring),
+    (done) => options.progress(`${done} of ${all.length} workspaces`),
+  )
+  await eachOf(
+    accounts,
+    (id) => resealPassword(registry, ledger, instance, id, keyring),
+    (done) => options.progress(`${done} of ${accounts.length} passwords`),
+  )
+}
+
+async function eachOf<T>(all: readonly T[], act: (one: T) => Promise<void>, progress: (done: number) => void): Promise<void> {
+  let done = 0
+  for (let at = 0; at < all.length; at += atOnce) {
+    await Promise.all(
+      all.slice(at, at + atOnce).map(async (one) => {
+        await act(one)
+        progress(++done)
+      }),
+    )
+  }
+}
+
+/** What a workspace keeps sealed, in one commit. */
+async function reseal(registry: Registry, ledger: Ledger, { id }: Document<"workspace">, keyring: Keyring): Promise<void> {
+  const workspace = await registry.get("workspace", id, id)
+  assert(workspace !== undefined, "nobody removes a workspace")
+  await recordPlanned(ledger, workspace, async () => {
+    const keys = await registry.list("log-key", id, undefined, logKeysMax)
+    const changes: readonly Change[] = [...keys.flatMap((key) => keyAnew(keyring, key)), ...idempotencyChange(keyring, workspace)]
+    return changes.length === 0 ? undefined : { said: [said("reseal", { generation: keyring.generation })], changes }
+  })
+}
+
+/** The entry commits to what is kept now, as every act that exchanges it does. */
+async function resealPassword(
+  registry: Registry,
+  ledger: Ledger,
+  instance: Document<"workspace">,
+  id: string,
+  keyring: Keyring,
+): Promise<void> {
+  await recordPlanned(ledger, instance, async () => {
+    const account = await registry.get("member", instanceWorkspace, id)
+    const anew = account === undefined ? undefined : passwordAnew(keyring, account.value)
+    if (account === undefined || anew === undefined) return undefined
+    const recorded = { before: commitmentTo(account.value.password), commitment: commitmentTo(anew.password) }
+    const target = targetOf(id, account.value)
+    const said = actSaid({ kind: "instance" }, "security.password.reseal", target, recorded, systemClock.now())
+    return { said: [said], changes: [{ ...account, value: { ...account.value, ...anew } }] }
+  })
+}
+
+function keyAnew(keyring: Keyring, key: Document<"log-key">): readonly Change[] {
+  const { vkey, wrapped: before } = key.value
+  const wrapped = before === "" ? undefined : sealAnew(keyring, "log keys", vkey, before)
+  return wrapped === undefined ? [] : [{ ...key, value: { ...key.value, wrapped } }]
+}
+
+function idempotencyChange(keyring: Keyring, workspace: Document<"workspace">): readonly Change[] {
+  const epochs = epochsOf(workspace)
+  const { ledgerId } = epochs.at(-1) ?? epochs[0]
+  const idempotency = idempotencyAnew(keyring, ledgerId, workspace.value.idempotency)
+  return idempotency === undefined ? [] : [{ ...workspace, value: { ...workspace.value, idempotency } }]
+}
+
+/** Nothing that was sealed before is left in the file, not even where nobody looks: a backup copies whole pages. */
+function rewriteDocuments(data: string): void {
+  const store = openStopped(data)
+  store.rewriteDocuments()
+  void store.close()
+}
+
+async function end(options: RotateSecretOptions, store: Store): Promise<void> {
+  const { registry } = store
+  const { secret, previous } = options
+  const keyring = await openKeyring(registry, { secret, previous })
+  await assertResealed(registry, keyring)
+  const { ledger, workspaces } = administrationOf(options, store, keyring)
+  await recordPlanned(ledger, await instanceOf(workspaces), async () => {
+    const { change, recorded } = keyringChange(keyring, await keptKeyring(registry), isoTime(systemClock.now()))
+    return { said: [said("retire", { ...recorded })], changes: [change] }
+  })
+}
+
+/** The secret before is about to be thrown away. */
+async function assertResealed(registry: Registry, keyring: Keyring): Promise<void> {
+  for (const { id, value } of await allWorkspaces(registry)) {
+    const keys = await registry.list("log-key", id, undefined, logKeysMax)
+    const sealed = [value.idempotency ?? "", ...keys.flatMap((key) => (key.value.wrapped === "" ? [] : [key.value.wrapped]))]
+    assert(
+      sealed.every((one) => generationOf(one) === keyring.generation),
+      `something of workspace ${id} is sealed under the secret before`,
+    )
+  }
+  for await (const { id, value } of every(registry, "member", instanceWorkspace))
+    assert(passwordAnew(keyring, value) === undefined, `the password of account ${id} is sealed under the secret before`)
+}
+
+/** `rotate` begins, `reseal` is of one workspace, `retire` ends. */
+function said(act: "rotate" | "reseal" | "retire", about: JsonObject) {
+  return actSaid({ kind: "instance" }, `security.secret.${act}`, { id: instanceWorkspace, type: "secret" }, about, systemClock.now())
+}
