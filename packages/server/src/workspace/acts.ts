@@ -64,7 +64,12 @@ export async function recordPlanned<A extends Act | undefined>(
       await ledger.record(workspace, act.said, act.changes)
       return act
     } catch (error) {
-      if (!(error instanceof LedgerError) || error.code !== "conflict") throw error
+      if (!isConflict(error)) throw error
     }
   }
+}
+
+/** Somebody else changed the same thing at the same moment. */
+export function isConflict(error: unknown): boolean {
+  return error instanceof LedgerError && error.code === "conflict"
 }

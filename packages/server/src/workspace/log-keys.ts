@@ -13,7 +13,7 @@ import { sha256 } from "../sha256.ts"
 import { epochsOf } from "../store/epochs.ts"
 import { logKeys, logKeysMax } from "../store/log-keys.ts"
 import type { Change, Document, Journal, Registry } from "../store/store.ts"
-import { actSaid } from "./acts.ts"
+import { actSaid, isConflict } from "./acts.ts"
 import type { Principal } from "./allow.ts"
 import { signedFor, type SigningParts } from "./signed.ts"
 
@@ -66,7 +66,7 @@ export function createLogKeys(parts: LogKeyParts): LogKeys {
           if (recorded?.kind !== "recorded") throw new Error("what has no key of its own is recorded")
           return { vkey, announced: recorded.opened }
         } catch (error) {
-          if (!(error instanceof LedgerError) || error.code !== "conflict") throw error
+          if (!isConflict(error)) throw error
         }
       }
     },

@@ -6,7 +6,7 @@ import type { Ledger, Said } from "../ledger/ledger.ts"
 import type { Limits } from "../limits.ts"
 import type { MemberDocument } from "../store/documents.ts"
 import type { Change, Document, Registry } from "../store/store.ts"
-import { actSaid, recordPlanned } from "./acts.ts"
+import { actSaid, isConflict, recordPlanned } from "./acts.ts"
 import { instanceWorkspace, type MemberPrincipal } from "./allow.ts"
 import { boundOf, commitmentTo, formatCredential, makeCredential, type MacOf } from "./credential.ts"
 import type { Workspaces } from "./workspaces.ts"
@@ -129,7 +129,7 @@ export async function makeInstance(registry: Registry, workspaces: Workspaces): 
     await workspaces.create({ kind: "instance" }, { id: instanceWorkspace, name: "This instance" })
   } catch (error) {
     // Somebody else has just made it.
-    if (!(error instanceof LedgerError) || error.code !== "conflict") throw error
+    if (!isConflict(error)) throw error
   }
 }
 

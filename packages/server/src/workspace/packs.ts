@@ -17,7 +17,7 @@ import { packFiles, sealFiles, type PackSource } from "../query/pack.ts"
 import { policyDocumentId, type PackDocument } from "../store/documents.ts"
 import { epochNamed, epochsOf } from "../store/epochs.ts"
 import type { Document, Listed, ListPlace, Store } from "../store/store.ts"
-import { actSaid } from "./acts.ts"
+import { actSaid, recordPlanned } from "./acts.ts"
 import { mayTouch, type Principal } from "./allow.ts"
 import { commitmentTo } from "./credential.ts"
 import { signedFor } from "./signed.ts"
@@ -95,13 +95,13 @@ export function createPacks(parts: PackParts): Packs {
         if (recorded?.kind !== "recorded") throw new Error("what has no key is recorded")
         const made = await packOf(parts, workspace.id, packId)
         // The pack is recorded, whatever happens now: a refusal would say that it is not. What is missing is made up for by the first download.
-        return sealPack(parts, by, workspace, made, recorded.opened.link.sequence).catch(() => made)
+        return sealPack(parts, by, workspace, made.id, recorded.opened.link.sequence).catch(() => made)
       }),
 
     download: (by, workspace, pack, format, signal) => {
       const make = async (): Promise<Archive> => {
         const { value } =
-          pack.value.seal === undefined ? await sealPack(parts, by, workspace, pack, await creationOf(parts, workspace, pack)) : pack
+          pack.value.seal === undefined ? await sealPack(parts, by, workspace, pack.id, await creationOf(parts, workspace, pack)) : pack
         if (value.seal === undefined) throw new Error("a pack that was sealed has a seal")
         const made = await measure(await packFiles(source, workspace, { packId: pack.id, ...value }), limits.packBytesMax, signal)
         const manifest = manifestOf(made)
@@ -170,23 +170,19 @@ async function sealPack(
   parts: PackParts,
   by: Principal,
   workspace: Document<"workspace">,
-  unsealed: Document<"pack">,
+  packId: string,
   sequence: number,
 ): Promise<Document<"pack">> {
   const { ledger, clock } = parts
   const checkpoint = await signedFor(parts, workspace, sequence)
-  for (let pack = unsealed; ; pack = await packOf(parts, workspace.id, pack.id)) {
-    const { id, version, value } = pack
-    if (value.seal !== undefined) return pack
+  await recordPlanned(ledger, workspace, async () => {
+    const { id, version, value } = await packOf(parts, workspace.id, packId)
+    // Another download has done it.
+    if (value.seal !== undefined) return undefined
     const said = packSaid(by, "evidence.pack.seal", id, value.title, { packHash: value.packHash, sequence }, clock.now())
-    const change = { kind: "pack", id, version, value: { ...value, seal: { sequence, checkpoint } } } as const
-    try {
-      await ledger.record(workspace, [said], [change])
-    } catch (error) {
-      // Another download does it, and may not have done so yet.
-      if (!(error instanceof LedgerError) || error.code !== "conflict") throw error
-    }
-  }
+    return { said: [said], changes: [{ kind: "pack", id, version, value: { ...value, seal: { sequence, checkpoint } } }] }
+  })
+  return packOf(parts, workspace.id, packId)
 }
 
 /** The entry that records a pack stands in the tree of the current epoch, and so must those that are in it: one key has signed for all. */

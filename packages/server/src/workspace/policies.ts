@@ -7,7 +7,7 @@ import type { Ledger } from "../ledger/ledger.ts"
 import { sha256 } from "../sha256.ts"
 import { policyDocumentId, type PolicyDocument } from "../store/documents.ts"
 import type { Document, Registry } from "../store/store.ts"
-import { actSaid } from "./acts.ts"
+import { actSaid, recordPlanned } from "./acts.ts"
 import type { Principal } from "./allow.ts"
 
 export interface PolicyRequest {
@@ -38,8 +38,7 @@ export function createPolicies({ registry, ledger, clock }: { registry: Registry
 
   return {
     async publish(by, workspace, { projectId, sections, version: expected }) {
-      // Until it wins the race for the project, as a change of a workspace.
-      for (;;) {
+      const { value } = await recordPlanned(ledger, workspace, async () => {
         const project = await registry.get("project", workspace.id, projectId)
         if (project === undefined) throw new LedgerError("not_found", "there is no such project")
         const version = (project.value.policyVersion ?? 0) + 1
@@ -54,24 +53,18 @@ export function createPolicies({ registry, ledger, clock }: { registry: Registry
           sectionHash: toHex(sha256(utf8(canonicalize(sections)))),
           sections,
         }
-        const of = { workspace: workspace.id }
-        try {
-          await ledger.record(
-            workspace,
-            [{ ...publishSaid(by, value, nowMs), kind: "policy" }],
-            [
-              { ...of, kind: "project", id: projectId, version: project.version, value: { ...project.value, policyVersion: version } },
-              { ...of, kind: "policy", id: policyDocumentId(projectId, version), version: 0, value },
-            ],
-          )
-        } catch (error) {
-          if (!(error instanceof LedgerError) || error.code !== "conflict") throw error
-          continue
+        return {
+          value,
+          said: [{ ...publishSaid(by, value, nowMs), kind: "policy" as const }],
+          changes: [
+            { kind: "project", id: projectId, version: project.version, value: { ...project.value, policyVersion: version } },
+            { kind: "policy", id: policyDocumentId(projectId, version), version: 0, value },
+          ],
         }
-        const published = await get(workspace.id, projectId, version)
-        if (published === undefined) throw new Error("a policy that was just recorded is not there")
-        return published
-      }
+      })
+      const published = await get(workspace.id, projectId, value.version)
+      if (published === undefined) throw new Error("a policy that was just recorded is not there")
+      return published
     },
 
     async find(workspace, projectId, version) {

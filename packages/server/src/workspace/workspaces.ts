@@ -9,7 +9,7 @@ import type { Random } from "../ledger/random.ts"
 import { sha256 } from "../sha256.ts"
 import type { WorkspaceDocument, WorkspaceSettings } from "../store/documents.ts"
 import type { Document, ListPlace, Registry } from "../store/store.ts"
-import { actSaid } from "./acts.ts"
+import { actSaid, isConflict, recordPlanned } from "./acts.ts"
 import type { Principal } from "./allow.ts"
 import { randomText } from "./credential.ts"
 import { makeLogKey } from "./log-keys.ts"
@@ -76,25 +76,15 @@ export function createWorkspaces({ registry, ledger, clock, keyring, host }: Wor
     },
 
     async change(by, id, request) {
-      // A change that lost a race is made again from what is there then. Not a number of times: somebody wins each race, so all of them end.
-      for (;;) {
+      const { name, ...settings } = request
+      await recordPlanned(ledger, await get(id), async () => {
         const before = await get(id)
-        const { name, ...settings } = request
         const value = { ...before.value, ...definedOf(settings), ...(name === undefined ? {} : { name }) }
-        const said = actSaid(
-          by,
-          "workspace.update",
-          { id, type: "workspace", name: value.name },
-          { ...definedOf(request) } as JsonObject,
-          clock.now(),
-        )
-        try {
-          await ledger.record(before, [said], [{ kind: "workspace", id, version: before.version, value }])
-          return await get(id)
-        } catch (error) {
-          if (!(error instanceof LedgerError) || error.code !== "conflict") throw error
-        }
-      }
+        const target = { id, type: "workspace", name: value.name }
+        const said = actSaid(by, "workspace.update", target, { ...definedOf(request) } as JsonObject, clock.now())
+        return { said: [said], changes: [{ kind: "workspace", id, version: before.version, value }] }
+      })
+      return get(id)
     },
   }
 
@@ -128,7 +118,7 @@ export function createWorkspaces({ registry, ledger, clock, keyring, host }: Wor
     try {
       await ledger.record(document, [created, project.said], [{ ...document, version: 0 }, keyChange, project.change])
     } catch (error) {
-      throw error instanceof LedgerError && error.code === "conflict" ? taken() : error
+      throw isConflict(error) ? taken() : error
     }
     return get(id)
   }
