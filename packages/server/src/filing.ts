@@ -9,7 +9,7 @@ import { startFiling, type FilingReport } from "./followers/filing.ts"
 import type { Limits } from "./limits.ts"
 import { openFiling } from "./store/open.ts"
 import type { Store } from "./store/store.ts"
-import { answer, givenToThread } from "./thread.ts"
+import { answer, givenToThread } from "./runtime/worker-thread.ts"
 
 export interface FilingOptions {
   readonly data: string

@@ -3,7 +3,7 @@
 import { statfs } from "node:fs/promises"
 import type { FastifyInstance } from "fastify"
 import type { Logger } from "pino"
-import { createAdmission } from "./admission.ts"
+import { createAdmission } from "./runtime/fair-queue.ts"
 import { checkStore, type CheckedStore } from "./operator/check-store.ts"
 import { systemClock } from "./clock.ts"
 import { httpUrl, type Config } from "./config.ts"
@@ -29,30 +29,30 @@ import type { Keyring } from "./secrets/keyring.ts"
 import type { Limits } from "./limits.ts"
 import { createLedger, type Ledger, type LedgerParts } from "./ledger/ledger.ts"
 import type { SequencerReport } from "./ledger/sequencer.ts"
-import { createPace } from "./pace.ts"
-import { createCheckpoints, createIsGenuine } from "./query/checkpoints.ts"
-import { createFind, type Find } from "./query/finding.ts"
-import { createLeaves } from "./query/leaves.ts"
-import type { Source } from "./query/receipt.ts"
-import { createQueries } from "./query/search.ts"
+import { createPace } from "./runtime/pace.ts"
+import { createCheckpoints, createIsGenuine } from "./query/verified-checkpoints.ts"
+import { createFind, type Find } from "./query/search-scheduling.ts"
+import { createLeaves } from "./query/verified-leaves.ts"
+import type { Source } from "./query/verified-entries.ts"
+import { createQueries } from "./query/entry-queries.ts"
 import { keysOf } from "./store/log-keys.ts"
 import { openStore } from "./store/open.ts"
 import type { Store } from "./store/store.ts"
 import { createAccounts, type AccountParts } from "./workspace/accounts.ts"
-import { createCascade } from "./workspace/cascade.ts"
-import { createAuthenticate } from "./workspace/credentials.ts"
-import { createKeys } from "./workspace/keys.ts"
-import { createLogKeys } from "./workspace/log-keys.ts"
-import { openKeyring } from "./workspace/opening-keyring.ts"
-import { createPacks } from "./workspace/packs.ts"
+import { createCascade } from "./workspace/cascading-revocation.ts"
+import { createAuthenticate } from "./workspace/credential-lookup.ts"
+import { createKeys } from "./workspace/api-keys.ts"
+import { createLogKeys } from "./workspace/log-key-rotation.ts"
+import { openKeyring } from "./workspace/stored-keyring.ts"
+import { createPacks } from "./workspace/evidence-packs.ts"
 import { createPolicies } from "./workspace/policies.ts"
 import { createMembers } from "./workspace/members.ts"
 import { createProjects } from "./workspace/projects.ts"
 import { createSessions } from "./workspace/sessions.ts"
-import { createTokens } from "./workspace/tokens.ts"
+import { createTokens } from "./workspace/scoped-tokens.ts"
 import { createWorkspaces, type WorkspaceParts } from "./workspace/workspaces.ts"
-import { createBreaks } from "./workspace/breaks.ts"
-import { createSeen, createSuspicions, reportsOf, type Seen } from "./sightings.ts"
+import { createRecordIntegrityFailure } from "./workspace/integrity-entries.ts"
+import { createSeen, createSuspicions, reportsOf, type Seen } from "./followers/health.ts"
 import { watchBeside, type WatchingBeside } from "./watch.ts"
 
 export interface Running {
@@ -155,7 +155,7 @@ async function start(
   const server = await listen(config, service, log, version, readOnly !== undefined)
   const listensOn = httpUrl(config.host, portOf(server) ?? config.port)
   if (config.publicUrl === undefined) address.url = listensOn
-  seen.recordWith(createBreaks({ ...parts, workspaces: service.workspaces }))
+  seen.recordWith(createRecordIntegrityFailure({ ...parts, workspaces: service.workspaces }))
   return {
     url: address.url,
     listensOn,

@@ -10,14 +10,14 @@ import { createSigners } from "./followers/signer.ts"
 import { startWatching, type Sighting, type Watching } from "./followers/watching.ts"
 import type { Keyring } from "./secrets/keyring.ts"
 import type { Limits } from "./limits.ts"
-import { createIsGenuine } from "./query/checkpoints.ts"
+import { createIsGenuine } from "./query/verified-checkpoints.ts"
 import type { Log } from "./store/epochs.ts"
 import { openHeads, type Heads } from "./store/heads.ts"
 import { keysOf } from "./store/log-keys.ts"
 import { openWatched } from "./store/open.ts"
 import type { Checkpoint, Store, WatchedStore } from "./store/store.ts"
 import { readRoot } from "./store/tree-reads.ts"
-import { answer, givenToThread } from "./thread.ts"
+import { answer, givenToThread } from "./runtime/worker-thread.ts"
 
 export interface WatchOptions {
   readonly data: string

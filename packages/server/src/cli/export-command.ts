@@ -8,8 +8,8 @@ import { knownSecrets } from "../operator/secret-files.ts"
 import { isServed } from "../store/open.ts"
 import { administrationOf, alone, aloneOptionsOf, ReadOnlyError } from "../operator/offline-ledger.ts"
 import { exportLedger } from "../operator/export.ts"
-import { recordExport } from "../workspace/exports.ts"
-import { openKeyring } from "../workspace/opening-keyring.ts"
+import { recordExport } from "../workspace/export-entries.ts"
+import { openKeyring } from "../workspace/stored-keyring.ts"
 import { asked } from "./keys-command.ts"
 
 export interface ExportCommand {

@@ -15,7 +15,7 @@ import {
   type RecordFields,
 } from "@tallystick/proof"
 import type { Clock } from "../clock.ts"
-import { sha256 } from "../sha256.ts"
+import { sha256 } from "../runtime/sha256.ts"
 import { takeEntry, type ChainEntry } from "../store/check-entry.ts"
 import { epochsOf, type Epoch, type Log } from "../store/epochs.ts"
 import type { Heads, SignedHead } from "../store/heads.ts"

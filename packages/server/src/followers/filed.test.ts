@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import test from "node:test"
 import { encodeRecord, type Kind } from "@tallystick/proof"
-import { disclosuresOf, type Content } from "../entry.ts"
+import { disclosuresOf, type Content } from "../store/opened-entry.ts"
 import { pooledRandom } from "../ledger/random.ts"
 import { seal } from "../ledger/seal.ts"
 import type { Owner } from "../store/search.ts"

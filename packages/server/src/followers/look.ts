@@ -1,7 +1,7 @@
 // One entry, looked at out of turn: somebody who read it found it broken, or it was found so before.
 
 import { equalBytes, eventHash, parseRecord, recordBytes, tileWidth } from "@tallystick/proof"
-import { sha256 } from "../sha256.ts"
+import { sha256 } from "../runtime/sha256.ts"
 import { checkContents, checkEntry } from "../store/check-entry.ts"
 import { epochAt, epochsOf, type Epoch } from "../store/epochs.ts"
 import type { Document, Index, JournalReader, Stored } from "../store/store.ts"

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import test from "node:test"
 import { encodeRecord } from "@tallystick/proof"
-import type { Content } from "../entry.ts"
+import type { Content } from "../store/opened-entry.ts"
 import { pooledRandom } from "../ledger/random.ts"
 import { seal } from "../ledger/seal.ts"
 import type { Hits, Wanted } from "../store/search.ts"

@@ -2,7 +2,7 @@
 // against the tree that was signed.
 
 import { createChain, createFrontier, equalBytes, recordBytes, type Chain, type Frontier } from "@tallystick/proof"
-import { sha256 } from "../sha256.ts"
+import { sha256 } from "../runtime/sha256.ts"
 import { checkContents } from "../store/check-entry.ts"
 import { epochsOf, type Epoch } from "../store/epochs.ts"
 import type { SignedHead } from "../store/heads.ts"

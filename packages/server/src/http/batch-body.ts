@@ -3,7 +3,7 @@
 
 import type { JsonObject } from "@tallystick/proof"
 import { LedgerError } from "../error.ts"
-import type { Pace } from "../pace.ts"
+import type { Pace } from "../runtime/pace.ts"
 import { invalid, parseStrict, type JsonLimits } from "./json.ts"
 
 export interface BatchBodyRules {

@@ -3,10 +3,11 @@
 import { Counter, Gauge, Histogram, Registry } from "@prometheus-io/client"
 import type { Clock } from "../clock.ts"
 import type { AuditSummary } from "../followers/auditor.ts"
+import { followers, type FollowerMetrics } from "../followers/health.ts"
 import { createDurations } from "./durations.ts"
 import { describeProcess } from "./process-metrics.ts"
 
-export interface Metrics {
+export interface Metrics extends FollowerMetrics {
   /** A request failed for a reason that no caller can cause. */
   readonly failure: () => void
   readonly request: (route: string, method: string, status: number, durationMs: number) => void
@@ -15,11 +16,6 @@ export interface Metrics {
   readonly replay: () => void
   /** A chain has grown to this sequence. */
   readonly advanced: (workspace: string, sequence: number) => void
-  /** A follower has taken a chain to this sequence; it ended at `end` then. */
-  readonly followed: (follower: Follower, workspace: string, sequence: number, end: number) => void
-  readonly signed: (workspace: string, size: number, lagMs: number) => void
-  readonly audited: (summary: AuditSummary) => void
-  readonly integrityFailure: () => void
   readonly failedLogin: () => void
   readonly text: () => Promise<string>
 }
@@ -37,11 +33,6 @@ export interface Gauges {
   readonly diskFreeBytes: () => Promise<number>
   readonly diskReserveBytes: number
 }
-
-/** Whoever takes entries after they were recorded. */
-export type Follower = (typeof followers)[number]
-
-const followers = ["indexer", "checkpointer", "filing"] as const
 
 export function createMetrics(gauges: Gauges): Metrics {
   const registry = new Registry()

@@ -1,6 +1,6 @@
 // What the description says about who may call.
 
-import type { Action } from "../workspace/allow.ts"
+import type { Action } from "../workspace/permissions.ts"
 import type { ServiceEndpoint } from "./service.ts"
 
 export const securitySchemes = {

@@ -1,28 +1,36 @@
 // What the endpoints work with, and the questions that more than one of them asks.
 
-import type { Admission } from "../admission.ts"
+import type { Admission } from "../runtime/fair-queue.ts"
 import type { Clock } from "../clock.ts"
 import type { TSchema } from "typebox"
 import { LedgerError, type ErrorCode } from "../error.ts"
 import type { AuditSummary } from "../followers/auditor.ts"
 import type { Ledger } from "../ledger/ledger.ts"
 import type { Limits } from "../limits.ts"
-import type { Pace } from "../pace.ts"
-import type { Source } from "../query/receipt.ts"
-import type { Queries } from "../query/search.ts"
+import type { Pace } from "../runtime/pace.ts"
+import type { Source } from "../query/verified-entries.ts"
+import type { Queries } from "../query/entry-queries.ts"
 import type { Document, Store } from "../store/store.ts"
-import { mayTouch, refusal, type Access, type Action, type MemberPrincipal, type Principal, type TokenType } from "../workspace/allow.ts"
+import {
+  mayTouch,
+  refusal,
+  type Access,
+  type Action,
+  type MemberPrincipal,
+  type Principal,
+  type TokenType,
+} from "../workspace/permissions.ts"
 import type { Accounts } from "../workspace/accounts.ts"
-import type { Cascade } from "../workspace/cascade.ts"
-import type { Authenticate } from "../workspace/credentials.ts"
-import type { Keys } from "../workspace/keys.ts"
-import type { LogKeys } from "../workspace/log-keys.ts"
+import type { Cascade } from "../workspace/cascading-revocation.ts"
+import type { Authenticate } from "../workspace/credential-lookup.ts"
+import type { Keys } from "../workspace/api-keys.ts"
+import type { LogKeys } from "../workspace/log-key-rotation.ts"
 import type { Members } from "../workspace/members.ts"
-import type { Packs } from "../workspace/packs.ts"
+import type { Packs } from "../workspace/evidence-packs.ts"
 import type { Policies } from "../workspace/policies.ts"
 import type { Projects } from "../workspace/projects.ts"
 import type { Sessions } from "../workspace/sessions.ts"
-import type { Tokens } from "../workspace/tokens.ts"
+import type { Tokens } from "../workspace/scoped-tokens.ts"
 import type { Workspaces } from "../workspace/workspaces.ts"
 import type { Endpoint } from "./endpoint.ts"
 import type { Lists } from "./lists.ts"

@@ -2,7 +2,7 @@
 // from which somebody has signed in have places of their own; all others share theirs. What is asked is only where a try comes from and what it
 // names, never whether there is such an account: so neither an answer nor its time tells that.
 
-import { createAdmission } from "../admission.ts"
+import { createAdmission } from "../runtime/fair-queue.ts"
 import type { Clock } from "../clock.ts"
 import { LedgerError } from "../error.ts"
 import type { Limits } from "../limits.ts"

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { createHash, randomBytes } from "node:crypto"
 import test from "node:test"
-import type { Content } from "../entry.ts"
+import type { Content } from "../store/opened-entry.ts"
 import { idemOf, sameRequest } from "./idempotency.ts"
 
 const recorded: Content = {

@@ -3,7 +3,7 @@
 
 import { hash } from "node:crypto"
 import { equalJson, fieldsWith, type Json, type Kind } from "@tallystick/proof"
-import type { Content } from "../entry.ts"
+import type { Content } from "../store/opened-entry.ts"
 
 /** The key spaces of a workspace. A batch shares that of single events; the last is the service's own, which no caller reaches. */
 export type Route = "/v1/events" | "/v1/consents" | "integrity"

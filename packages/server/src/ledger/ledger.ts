@@ -2,11 +2,11 @@
 
 import type { Kind } from "@tallystick/proof"
 import { isoTime, type Clock } from "../clock.ts"
-import { disclosuresOf, openEntry, type Complete, type Content, type Opened } from "../entry.ts"
+import { disclosuresOf, openEntry, type Complete, type Content, type Opened } from "../store/opened-entry.ts"
 import { LedgerError } from "../error.ts"
 import { idempotencySecret, type Keyring } from "../secrets/keyring.ts"
 import type { Limits } from "../limits.ts"
-import { unpaced, type Pace } from "../pace.ts"
+import { unpaced, type Pace } from "../runtime/pace.ts"
 import { epochsOf } from "../store/epochs.ts"
 import type { Change, Document, Journal, Stored } from "../store/store.ts"
 import { idemOf, sameRequest, type Route, type SameRequest } from "./idempotency.ts"

@@ -1,6 +1,6 @@
 // What waits in a workspace's line.
 
-import type { Link } from "../entry.ts"
+import type { Link } from "../store/opened-entry.ts"
 import type { Limits } from "../limits.ts"
 import type { Change } from "../store/store.ts"
 import type { Sealed } from "./seal.ts"

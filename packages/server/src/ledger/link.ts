@@ -3,7 +3,7 @@
 import { strict as assert } from "node:assert"
 import { hash } from "node:crypto"
 import { equalBytes, recordBytes, writeRecord } from "@tallystick/proof"
-import type { Link } from "../entry.ts"
+import type { Link } from "../store/opened-entry.ts"
 import type { Group, Head, Linked } from "../store/store.ts"
 import type { Chain, Submission, Waiting } from "./line.ts"
 import type { Sealed } from "./seal.ts"

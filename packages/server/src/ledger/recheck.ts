@@ -1,7 +1,7 @@
 // Before anything is added to a chain, its end is hashed again: an entry that does not hold must not be built upon.
 
 import { createChain } from "@tallystick/proof"
-import { sha256 } from "../sha256.ts"
+import { sha256 } from "../runtime/sha256.ts"
 import { takeEntry } from "../store/check-entry.ts"
 import { epochAt, epochsOf } from "../store/epochs.ts"
 import type { Document, JournalReader } from "../store/store.ts"

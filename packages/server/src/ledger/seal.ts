@@ -4,7 +4,7 @@
 
 import { hash } from "node:crypto"
 import { canonicalize, entryFields, fieldsWith, type FieldWith, type JsonObject, type Kind } from "@tallystick/proof"
-import { hasFurther, provenanceJson, type Content, type Party } from "../entry.ts"
+import { hasFurther, provenanceJson, type Content, type Party } from "../store/opened-entry.ts"
 import type { Random } from "./random.ts"
 
 /** An entry that waits for its place in the chain. */

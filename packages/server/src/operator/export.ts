@@ -23,10 +23,10 @@ import {
   tileWidth,
   type Tile,
 } from "@tallystick/proof"
-import { disclosuresOf } from "../entry.ts"
-import { writeSynced } from "../durable-file.ts"
+import { disclosuresOf } from "../store/opened-entry.ts"
+import { writeSynced } from "../runtime/durable-file.ts"
 import { StartError } from "../error.ts"
-import { sha256 } from "../sha256.ts"
+import { sha256 } from "../runtime/sha256.ts"
 import { takeEntry } from "../store/check-entry.ts"
 import { epochsOf, type Epoch } from "../store/epochs.ts"
 import { vkeyOf } from "../store/log-keys.ts"

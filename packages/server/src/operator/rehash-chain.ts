@@ -2,7 +2,7 @@
 
 import { createFrontier, equalBytes } from "@tallystick/proof"
 import { recheck } from "../ledger/recheck.ts"
-import { sha256 } from "../sha256.ts"
+import { sha256 } from "../runtime/sha256.ts"
 import { epochAt, epochsOf } from "../store/epochs.ts"
 import type { SignedHead } from "../store/heads.ts"
 import type { Document, JournalReader } from "../store/store.ts"

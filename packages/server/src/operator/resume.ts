@@ -15,8 +15,8 @@ import { epochsOf } from "../store/epochs.ts"
 import { openHeads, readHeads } from "../store/heads.ts"
 import { openStopped, openStore, openWhole } from "../store/open.ts"
 import type { Checkpoint, Document } from "../store/store.ts"
-import { openEpoch } from "../workspace/opening-epochs.ts"
-import { openKeyring } from "../workspace/opening-keyring.ts"
+import { openEpoch } from "../workspace/open-epoch.ts"
+import { openKeyring } from "../workspace/stored-keyring.ts"
 
 export interface ResumeOptions {
   readonly data: string

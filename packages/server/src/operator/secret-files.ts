@@ -5,7 +5,7 @@ import { randomBytes } from "node:crypto"
 import { existsSync, linkSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { rootKeyOf, secretOf, type Config } from "../config.ts"
-import { replaceFile, syncPath, writeSynced } from "../durable-file.ts"
+import { replaceFile, syncPath, writeSynced } from "../runtime/durable-file.ts"
 
 export interface Secrets {
   readonly secret: Uint8Array

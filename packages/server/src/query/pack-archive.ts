@@ -5,7 +5,7 @@ import { createHash } from "node:crypto"
 import { crc32 } from "node:zlib"
 import { formatManifest, isListed, packPaths, zipBytes, zipDirectory, zipFileHeader, type ZipFile } from "@tallystick/proof"
 import { LedgerError } from "../error.ts"
-import type { PackFile } from "./pack.ts"
+import type { PackFile } from "./pack-files.ts"
 
 /** A file that was looked at from end to end. */
 export interface Measured extends PackFile, ZipFile {

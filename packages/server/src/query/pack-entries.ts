@@ -2,8 +2,8 @@
 
 import { eventHash, toHex, type JsonObject, type RecordFields } from "@tallystick/proof"
 import { LedgerError } from "../error.ts"
-import type { Pace } from "../pace.ts"
-import { sha256 } from "../sha256.ts"
+import type { Pace } from "../runtime/pace.ts"
+import { sha256 } from "../runtime/sha256.ts"
 import { checkContents, checkEntry } from "../store/check-entry.ts"
 import { epochAt, epochsOf, type Epoch } from "../store/epochs.ts"
 import type { Document, JournalReader, Stored } from "../store/store.ts"

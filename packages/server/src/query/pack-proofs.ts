@@ -1,7 +1,7 @@
 // Inclusion proofs for many entries: neighbours share most of their siblings, so each tile is read once and each node of it hashed once.
 
 import { inclusionNodes, inclusionProof, nodeHash, tileOf, tileWidth } from "@tallystick/proof"
-import { sha256 } from "../sha256.ts"
+import { sha256 } from "../runtime/sha256.ts"
 import type { Log } from "../store/epochs.ts"
 import { readTile, type Kept } from "../store/tree-reads.ts"
 

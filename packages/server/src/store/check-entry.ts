@@ -14,8 +14,8 @@ import {
   type Place,
   type RecordFields,
 } from "@tallystick/proof"
-import { disclosuresOf } from "../entry.ts"
-import { sha256 } from "../sha256.ts"
+import { disclosuresOf } from "./opened-entry.ts"
+import { sha256 } from "../runtime/sha256.ts"
 import type { Stored } from "./store.ts"
 
 /** What a chain is made of. */

@@ -6,8 +6,8 @@
 
 import { hash } from "node:crypto"
 import { fieldsWith, isJsonObject, parseJson, parseRecord, type Json, type JsonObject, type Kind } from "@tallystick/proof"
-import { disclosuresOf } from "../entry.ts"
-import { instantOf } from "../instant.ts"
+import { disclosuresOf } from "./opened-entry.ts"
+import { instantOf } from "./instant.ts"
 import type { Lane } from "./documents.ts"
 import type { Field, Filed, Owner } from "./search.ts"
 import type { Stored } from "./store.ts"

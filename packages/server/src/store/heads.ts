@@ -6,7 +6,7 @@
 import { closeSync, existsSync, fdatasyncSync, fstatSync, ftruncateSync, openSync, readFileSync, writeFileSync } from "node:fs"
 import { dirname } from "node:path"
 import { equalBytes, fromBase64, toBase64 } from "@tallystick/proof"
-import { replaceFile, syncPath } from "../durable-file.ts"
+import { replaceFile, syncPath } from "../runtime/durable-file.ts"
 import { StartError } from "../error.ts"
 
 export interface SignedHead {

@@ -2,7 +2,7 @@
 
 import { strict as assert } from "node:assert"
 import { concat, equalBytes, eventHash, parseRecord } from "@tallystick/proof"
-import { sha256 } from "../sha256.ts"
+import { sha256 } from "../runtime/sha256.ts"
 import { conflictIn } from "./conflict.ts"
 import type { DocumentKind } from "./documents.ts"
 import { createGrowth, ownLeases } from "./growth.ts"

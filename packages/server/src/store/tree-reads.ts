@@ -19,7 +19,7 @@ import {
   type NodeReader,
   type Subtree,
 } from "@tallystick/proof"
-import { sha256 } from "../sha256.ts"
+import { sha256 } from "../runtime/sha256.ts"
 import type { Log } from "./epochs.ts"
 import type { IndexReader, JournalReader } from "./store.ts"
 

@@ -8,12 +8,12 @@ import type { Ledger } from "../ledger/ledger.ts"
 import type { Limits } from "../limits.ts"
 import type { MemberDocument, Role } from "../store/documents.ts"
 import type { Change, Document, Registry } from "../store/store.ts"
-import { actSaid, recordPlanned } from "./acts.ts"
-import { instanceWorkspace, type MemberPrincipal, type Principal } from "./allow.ts"
-import { commitmentTo, createMacs } from "./credential.ts"
+import { actSaid, recordPlanned } from "./admin-entries.ts"
+import { instanceWorkspace, type MemberPrincipal, type Principal } from "./permissions.ts"
+import { commitmentTo, createMacs } from "./credential-format.ts"
 import { makeSetup, memberIds, rolesOf, targetOf, type NewSetup } from "./members.ts"
-import { createJoining, type Joining } from "./joining.ts"
-import { accountsAtOnceMax, createLogins } from "./logins.ts"
+import { createJoining, type Joining } from "./account-memberships.ts"
+import { accountsAtOnceMax, createLogins } from "./login-index.ts"
 import {
   accountsOf,
   asMember,
@@ -26,9 +26,9 @@ import {
   sessionsOf,
   type Opened,
   type Opening,
-} from "./opening.ts"
-import { createPasswords, type Stretched } from "./passwords.ts"
-import { createSetups, type Setups } from "./setups.ts"
+} from "./open-session.ts"
+import { createPasswords, type Stretched } from "./password-hashes.ts"
+import { createSetups, type Setups } from "./setup-tokens.ts"
 import type { Workspaces } from "./workspaces.ts"
 
 export interface Accounts extends Setups, Joining {

@@ -11,9 +11,9 @@ import type { Limits } from "../limits.ts"
 import type { MembershipDocument, Role, SetupDocument } from "../store/documents.ts"
 import { every } from "../store/every.ts"
 import type { Change, Document, ListPlace, Registry } from "../store/store.ts"
-import { actSaid, nameOf, recordPlanned, type Act } from "./acts.ts"
-import { instanceWorkspace, type Principal } from "./allow.ts"
-import { boundOf, commitmentTo, createMacs, formatCredential, makeCredential, randomText, type MacOf } from "./credential.ts"
+import { actSaid, nameOf, recordPlanned, type Act } from "./admin-entries.ts"
+import { instanceWorkspace, type Principal } from "./permissions.ts"
+import { boundOf, commitmentTo, createMacs, formatCredential, makeCredential, randomText, type MacOf } from "./credential-format.ts"
 
 export interface Invitation {
   readonly email: string

@@ -1,10 +1,10 @@
 // Which entries go into an evidence pack: those of receipts that were named, each of which its maker may read.
 
-import { openEntry } from "../entry.ts"
+import { openEntry } from "../store/opened-entry.ts"
 import { LedgerError } from "../error.ts"
-import type { Pace } from "../pace.ts"
+import type { Pace } from "../runtime/pace.ts"
 import type { Journal } from "../store/store.ts"
-import { mayTouch, type Principal } from "./allow.ts"
+import { mayTouch, type Principal } from "./permissions.ts"
 
 export interface SelectionParts {
   readonly journal: Pick<Journal, "byReceipt">

@@ -4,11 +4,11 @@ import { canonicalize, toHex, utf8, type JsonObject } from "@tallystick/proof"
 import { isoTime, type Clock } from "../clock.ts"
 import { LedgerError } from "../error.ts"
 import type { Ledger } from "../ledger/ledger.ts"
-import { sha256 } from "../sha256.ts"
+import { sha256 } from "../runtime/sha256.ts"
 import { policyDocumentId, type PolicyDocument } from "../store/documents.ts"
 import type { Document, Registry } from "../store/store.ts"
-import { actSaid, recordPlanned } from "./acts.ts"
-import type { Principal } from "./allow.ts"
+import { actSaid, recordPlanned } from "./admin-entries.ts"
+import type { Principal } from "./permissions.ts"
 
 export interface PolicyRequest {
   readonly projectId: string

@@ -7,8 +7,8 @@ import type { Idempotency, Ledger, Said } from "../ledger/ledger.ts"
 import type { Limits } from "../limits.ts"
 import type { ProjectDocument } from "../store/documents.ts"
 import type { Change, Document, ListPlace, Registry } from "../store/store.ts"
-import { actSaid, recordPlanned } from "./acts.ts"
-import type { Principal } from "./allow.ts"
+import { actSaid, recordPlanned } from "./admin-entries.ts"
+import type { Principal } from "./permissions.ts"
 
 export interface ProjectRequest {
   readonly id: string

@@ -5,10 +5,10 @@ import type { Keyring } from "../secrets/keyring.ts"
 import type { Limits } from "../limits.ts"
 import type { Role } from "../store/documents.ts"
 import type { Document, Registry } from "../store/store.ts"
-import { instanceWorkspace, type MemberPrincipal } from "./allow.ts"
-import { boundOf, createMacs, parseCredential } from "./credential.ts"
+import { instanceWorkspace, type MemberPrincipal } from "./permissions.ts"
+import { boundOf, createMacs, parseCredential } from "./credential-format.ts"
 import { roleOf } from "./members.ts"
-import { accountsOf } from "./opening.ts"
+import { accountsOf } from "./open-session.ts"
 
 export interface Sessions {
   /** The member that a session's token speaks for in a request that names this workspace, or none. Undefined: unknown, wrong or over. */

@@ -10,8 +10,8 @@ import type {
   Token as WireToken,
   TokenList as WireTokenList,
 } from "@tallystick/client/wire"
-import type { TokenType } from "../../workspace/allow.ts"
-import { tokenLetters, tokenLives } from "../../workspace/tokens.ts"
+import type { TokenType } from "../../workspace/permissions.ts"
+import { tokenLetters, tokenLives } from "../../workspace/scoped-tokens.ts"
 import { shapeOf } from "./check.ts"
 import { open } from "./enumeration.ts"
 import { Label, PackId, ProjectId, ReceiptId, TokenId, WorkspaceId } from "./id.ts"

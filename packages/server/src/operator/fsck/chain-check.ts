@@ -16,7 +16,7 @@ import {
 import type { Crew } from "./workers.ts"
 import { pieceEntries, pieceLevels, tileLevel, type Piece } from "./chain-piece.ts"
 import type { Fault } from "./fault.ts"
-import { sha256 } from "../../sha256.ts"
+import { sha256 } from "../../runtime/sha256.ts"
 import type { Epoch } from "../../store/epochs.ts"
 import type { Checkpoint, KeptIndex, Whole } from "../../store/store.ts"
 

@@ -13,8 +13,8 @@ import {
   type Chain,
   type SavedFrontier,
 } from "@tallystick/proof"
-import { disclosuresOf } from "../../entry.ts"
-import { sha256 } from "../../sha256.ts"
+import { disclosuresOf } from "../../store/opened-entry.ts"
+import { sha256 } from "../../runtime/sha256.ts"
 import { takeEntry, type ChainEntry } from "../../store/check-entry.ts"
 import type { LinkedRows, Whole } from "../../store/store.ts"
 

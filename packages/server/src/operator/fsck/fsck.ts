@@ -13,7 +13,7 @@ import { beginRegistered, compareRegistry } from "./registry-check.ts"
 import { StartError } from "../../error.ts"
 import { epochsOf, type Epoch } from "../../store/epochs.ts"
 import { readHeads } from "../../store/heads.ts"
-import { sha256 } from "../../sha256.ts"
+import { sha256 } from "../../runtime/sha256.ts"
 import { openWhole } from "../../store/open.ts"
 import type { Document, Whole } from "../../store/store.ts"
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import test from "node:test"
-import { commitmentTo } from "../../workspace/credential.ts"
+import { commitmentTo } from "../../workspace/credential-format.ts"
 import type { MembershipDocument } from "../../store/documents.ts"
 import type { Document, Registry } from "../../store/store.ts"
 import { take, type RecordedAct } from "./registry-replay.ts"

@@ -3,11 +3,11 @@
 // What a credential is recognised by is not in them, but a commitment to it is; the acts of older versions have none, which is said.
 
 import { canonicalize, equalJson, toHex, utf8, type Json, type JsonObject } from "@tallystick/proof"
-import { sha256 } from "../../sha256.ts"
+import { sha256 } from "../../runtime/sha256.ts"
 import type { TokenDocument } from "../../store/documents.ts"
 import { every } from "../../store/every.ts"
 import type { Document, Listed, Registry } from "../../store/store.ts"
-import { commitmentTo } from "../../workspace/credential.ts"
+import { commitmentTo } from "../../workspace/credential-format.ts"
 import type { Fault } from "./fault.ts"
 import { keyOf, looked, partsOf, setupOf, type Looked, type Made, type Registered } from "./registry-replay.ts"
 

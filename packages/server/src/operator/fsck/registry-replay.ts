@@ -1,8 +1,8 @@
 // What the service's own entries say that is administered: each change of the registry is an act, so all acts in their order make it again.
 
 import { isJsonObject, openBody, packAction, parseRecord, type Json, type JsonObject } from "@tallystick/proof"
-import { disclosuresOf } from "../../entry.ts"
-import { sha256 } from "../../sha256.ts"
+import { disclosuresOf } from "../../store/opened-entry.ts"
+import { sha256 } from "../../runtime/sha256.ts"
 import type { DocumentKind, SetupDocument } from "../../store/documents.ts"
 import { systemProject } from "../../store/filed.ts"
 import type { Stored } from "../../store/store.ts"

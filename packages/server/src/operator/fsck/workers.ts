@@ -5,7 +5,7 @@ import { walkContents, type CheckedContents, type Contents, type Repeated } from
 import { walkPiece, type Piece, type WalkedPiece } from "./chain-piece.ts"
 import { openWhole } from "../../store/open.ts"
 import type { Kept, Keyed, Stray, Whole } from "../../store/store.ts"
-import { answer, givenToThread, startThread, type Thread } from "../../thread.ts"
+import { answer, givenToThread, startThread, type Thread } from "../../runtime/worker-thread.ts"
 
 type Work = {
   piece(given: Piece): WalkedPiece

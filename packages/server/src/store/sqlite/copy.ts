@@ -2,7 +2,7 @@
 // it goes wherever the file goes.
 
 import { backup, DatabaseSync } from "node:sqlite"
-import { syncPath } from "../../durable-file.ts"
+import { syncPath } from "../../runtime/durable-file.ts"
 import { StartError } from "../../error.ts"
 import { errorCode, isDamage, openForReading } from "./database.ts"
 

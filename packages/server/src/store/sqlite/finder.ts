@@ -4,7 +4,7 @@
 import { strict as assert } from "node:assert"
 import { join } from "node:path"
 import type { Limits } from "../../limits.ts"
-import { answer, givenToThread, type Thread } from "../../thread.ts"
+import { answer, givenToThread, type Thread } from "../../runtime/worker-thread.ts"
 import { isSearch, type Finder, type Hits, type Turn, type Wanted } from "../search.ts"
 import { createUnfiled, joined } from "../unfiled.ts"
 import { openForReading } from "./database.ts"

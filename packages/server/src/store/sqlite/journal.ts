@@ -9,7 +9,7 @@ import type { Place } from "./reads.ts"
 import type { ReaderQuestions } from "./reader.ts"
 import { shareCommits, type CommitLimits } from "./share-commits.ts"
 import type { Tail } from "./tail.ts"
-import type { Thread } from "../../thread.ts"
+import type { Thread } from "../../runtime/worker-thread.ts"
 import type { WriterAnswer, WriterQuestions } from "./writer.ts"
 
 type Used = Extract<Outcome, { kind: "used" }>["keys"]

@@ -22,7 +22,7 @@ import { readerModule, type ReaderQuestions } from "./reader.ts"
 import { prepareSearch, removeDatabase } from "./search-file.ts"
 import { createSearch } from "./search.ts"
 import { createTail, type Tail } from "./tail.ts"
-import { startThread, type Questions, type Thread } from "../../thread.ts"
+import { startThread, type Questions, type Thread } from "../../runtime/worker-thread.ts"
 import { writerModule, type WriterOptions, type WriterQuestions } from "./writer.ts"
 
 export type StoreConfig = Pick<Config, "data" | "limits">

@@ -6,7 +6,7 @@ import { documentReads, indexReads, journalReads, type Place } from "./reads.ts"
 import type { Log } from "../epochs.ts"
 import { readLeaves, type Kept, type SignedTree } from "../tree-reads.ts"
 import { filedWorkspaces } from "./search-reads.ts"
-import { answer, givenToThread } from "../../thread.ts"
+import { answer, givenToThread } from "../../runtime/worker-thread.ts"
 
 export const readerModule = import.meta.filename
 

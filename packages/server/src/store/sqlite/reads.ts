@@ -2,7 +2,7 @@
 
 import type { DatabaseSync, StatementSync } from "node:sqlite"
 import { eventHash, parseJson, parseRecord, recordBytes } from "@tallystick/proof"
-import { sha256 } from "../../sha256.ts"
+import { sha256 } from "../../runtime/sha256.ts"
 import type { CredentialDocumentKind, Documents, DocumentKind } from "../documents.ts"
 import type { Checkpoint, Document, Head, ListPlace, Stored, Tree } from "../store.ts"
 import { bytesOf, upToBytes } from "../stored-bytes.ts"

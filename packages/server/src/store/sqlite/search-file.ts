@@ -3,7 +3,7 @@
 import { rmSync } from "node:fs"
 import type { DatabaseSync } from "node:sqlite"
 import { equalBytes, eventHash } from "@tallystick/proof"
-import { sha256 } from "../../sha256.ts"
+import { sha256 } from "../../runtime/sha256.ts"
 import { isDamage, openForWriting } from "./database.ts"
 import type { journalReads } from "./reads.ts"
 import { filedWorkspaces } from "./search-reads.ts"

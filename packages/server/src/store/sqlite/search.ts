@@ -3,7 +3,7 @@
 import { strict as assert } from "node:assert"
 import type { DatabaseSync } from "node:sqlite"
 import { eventHash } from "@tallystick/proof"
-import { sha256 } from "../../sha256.ts"
+import { sha256 } from "../../runtime/sha256.ts"
 import type { Batch, Filed, Search } from "../search.ts"
 import { within } from "./database.ts"
 import type { journalReads } from "./reads.ts"

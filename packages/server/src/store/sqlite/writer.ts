@@ -10,7 +10,7 @@ import type { Change } from "../store.ts"
 import { errorCode, openForWriting } from "./database.ts"
 import { unpack } from "./pack.ts"
 import { headOf, workspaceNumbers } from "./reads.ts"
-import { answer, givenToThread } from "../../thread.ts"
+import { answer, givenToThread } from "../../runtime/worker-thread.ts"
 
 export const writerModule = import.meta.filename
 

@@ -1,0 +1,155 @@
+// What is done about what the followers see: it is counted, written to the log, and where a chain does not hold together, recorded where
+// it still can be.
+
+import type { Logger } from "pino"
+import { systemClock, type Clock } from "../clock.ts"
+import type { FilingReport } from "./filing.ts"
+import type { AuditSummary } from "./auditor.ts"
+import type { Sighting } from "./watching.ts"
+import type { Checkpoint } from "../store/store.ts"
+
+export interface IntegrityFailure {
+  readonly workspace: string
+  /** What does not hold, as a sentence. */
+  readonly detail: string
+  /** The first entry that does not hold, and when that was found, if an auditor found it. */
+  readonly sequence?: number | undefined
+  readonly foundMs?: number | undefined
+}
+
+/** The metrics that the followers move. */
+export interface FollowerMetrics {
+  /** A follower has taken a chain to this sequence; it ended at `end` then. */
+  readonly followed: (follower: (typeof followers)[number], workspace: string, sequence: number, end: number) => void
+  readonly signed: (workspace: string, size: number, lagMs: number) => void
+  readonly audited: (summary: AuditSummary) => void
+  readonly integrityFailure: () => void
+}
+
+export const followers = ["indexer", "checkpointer", "filing"] as const
+
+export interface Seen {
+  /** Workspaces whose chain does not hold together, each with the first entry that does not. */
+  readonly broken: ReadonlyMap<string, number>
+  /** How far re-verifying has come. */
+  audit(): AuditSummary | undefined
+  readonly see: (sighting: Sighting) => void
+  /** From now on a break is recorded, and so are those that were seen already. */
+  readonly recordWith: (record: Recording) => void
+  readonly close: () => void
+}
+
+type Recording = (seen: IntegrityFailure) => Promise<void>
+
+const recordAgainAfterMs = 5000
+
+export function createSeen(metrics: FollowerMetrics, log: Logger, signed: (checkpoint: Checkpoint) => void): Seen {
+  const broken = new Map<string, number>()
+  const recorder = createRecorder(log)
+  let audit: AuditSummary | undefined
+
+  function breaks({ workspace, detail, from, finding }: Sighting & { readonly kind: "broken" }): void {
+    // The auditor and the one that signs may both come upon it.
+    if (broken.has(workspace)) return
+    broken.set(workspace, from)
+    metrics.integrityFailure()
+    log.error({ workspace, detail }, "the chain does not hold together; this workspace is not written to or signed any more")
+    recorder.add({ workspace, detail, sequence: finding?.sequence, foundMs: finding?.foundMs })
+  }
+
+  return {
+    broken,
+    audit: () => audit,
+    recordWith: recorder.recordWith,
+    close: recorder.close,
+    see(sighting) {
+      switch (sighting.kind) {
+        case "followed":
+          for (const follower of ["indexer", "checkpointer"] as const)
+            metrics.followed(follower, sighting.workspace, sighting.positions[follower] ?? 0, sighting.end)
+          break
+        case "signed":
+          signed(sighting.checkpoint)
+          metrics.signed(sighting.workspace, sighting.checkpoint.size, sighting.lagMs)
+          break
+        case "audited":
+          audit = sighting.summary
+          metrics.audited(audit)
+          break
+        case "failed":
+          log.error({ workspace: sighting.workspace, detail: sighting.detail }, "following failed; it goes on by itself")
+          break
+        case "broken":
+          breaks(sighting)
+      }
+    },
+  }
+}
+
+/** A workspace is looked at again this long after a look that found nothing. */
+const lookAgainAfterMs = 10_000
+
+/** Passes on which entries were read and found broken: one report for a workspace, however often it is read. */
+export function createSuspicions(
+  { elapsed }: Pick<Clock, "elapsed">,
+  isKnown: (workspace: string) => boolean,
+  report: (workspace: string, sequence: number) => void,
+): (workspace: string, sequence: number) => void {
+  const reportedMs = new Map<string, number>()
+  return (workspace, sequence) => {
+    const nowMs = elapsed()
+    if (isKnown(workspace) || nowMs - (reportedMs.get(workspace) ?? -Infinity) < lookAgainAfterMs) return
+    reportedMs.set(workspace, nowMs)
+    report(workspace, sequence)
+  }
+}
+
+/** Records breaks, and tries again what could not be recorded. */
+function createRecorder(log: Logger) {
+  const unrecorded = new Set<IntegrityFailure>()
+  let record: Recording | undefined
+  let isRecording = false
+  let isClosed = false
+
+  async function recordAll(how: Recording): Promise<void> {
+    isRecording = true
+    while (unrecorded.size > 0 && !isClosed) {
+      for (const seen of unrecorded) {
+        try {
+          await how(seen)
+          unrecorded.delete(seen)
+        } catch (error) {
+          log.error({ workspace: seen.workspace, err: error }, "a broken chain could not be recorded; it is tried again")
+        }
+      }
+      if (unrecorded.size > 0) await systemClock.sleep(recordAgainAfterMs)
+    }
+    isRecording = false
+  }
+
+  const goOn = (): void => {
+    if (record !== undefined && !isRecording) void recordAll(record)
+  }
+  return {
+    add: (seen: IntegrityFailure): void => {
+      unrecorded.add(seen)
+      goOn()
+    },
+    recordWith: (how: Recording): void => {
+      record = how
+      goOn()
+    },
+    close: (): void => {
+      isClosed = true
+    },
+  }
+}
+
+/** What is done about what the filing program says. */
+export function reportsOf(metrics: FollowerMetrics, log: Logger): (report: FilingReport) => void {
+  return (report) => {
+    if (report.kind === "filed")
+      for (const [workspace, position, end] of report.positions) metrics.followed("filing", workspace, position, end)
+    else log.error({ detail: report.detail }, "new entries cannot be found; it is tried again in a second")
+  }
+}

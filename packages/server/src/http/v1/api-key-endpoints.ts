@@ -1,0 +1,87 @@
+import type { ApiKey as WireApiKey } from "@tallystick/client/wire"
+import type { Document } from "../../store/store.ts"
+import { changeable, endpoint, type Service, type ServiceEndpoint } from "../service.ts"
+import { ApiKeyList, CreatedApiKey, MadeByKey, NewApiKey, RevokeQuery } from "../shapes/api-key.ts"
+import { instanceWorkspace } from "../../workspace/permissions.ts"
+import { ListQuery } from "../shapes/list.ts"
+import { KeyParams, WorkspaceParams } from "../shapes/path.ts"
+import { memberJson } from "./member-endpoints.ts"
+
+export function apiKeyEndpoints(service: Service): readonly ServiceEndpoint[] {
+  return [
+    endpoint({
+      method: "POST",
+      path: "/v1/workspaces/{workspaceId}/api-keys",
+      operation: "createApiKey",
+      tag: "API keys",
+      summary: "Create an API key",
+      description: "The answer is the only one that shows the key.",
+      access: { action: "administer" },
+      params: WorkspaceParams,
+      body: NewApiKey,
+      answers: { 201: CreatedApiKey },
+      async handle({ caller, params, body }) {
+        const workspace = await changeable(service, params.workspaceId)
+        const { key, document } = await service.keys.create(caller, workspace, body)
+        return { status: 201, body: { key, ...keyJson(document) } }
+      },
+    }),
+    endpoint({
+      method: "GET",
+      path: "/v1/workspaces/{workspaceId}/api-keys",
+      operation: "listApiKeys",
+      tag: "API keys",
+      summary: "List the API keys",
+      description: "The API keys of a workspace without their secrets, newest first.",
+      access: { action: "administer" },
+      params: WorkspaceParams,
+      query: ListQuery,
+      answers: { 200: ApiKeyList },
+      async handle({ params, query, incoming: { signal } }) {
+        const { id } = await service.workspaces.get(params.workspaceId)
+        const { items, nextCursor } = await service.lists.page(`${id}/api-keys`, query, signal, (before, limit) =>
+          service.keys.list(id, before, limit),
+        )
+        return { status: 200, body: { apiKeys: items.map(keyJson), nextCursor } }
+      },
+    }),
+    endpoint({
+      method: "DELETE",
+      path: "/v1/workspaces/{workspaceId}/api-keys/{keyId}",
+      operation: "revokeApiKey",
+      tag: "API keys",
+      summary: "Revoke an API key",
+      description:
+        "Ends a key and the tokens that it made. Keys and members that it made live on, and are listed; with `cascade=true` they end as well. 204 if there are none.",
+      access: { action: "administer" },
+      params: KeyParams,
+      query: RevokeQuery,
+      answers: { 204: null, 200: MadeByKey },
+      async handle({ caller, params: { workspaceId, keyId }, query: { cascade } }) {
+        const workspace = await changeable(service, workspaceId)
+        if (!cascade) await service.keys.revoke(caller, workspace, keyId)
+        const { keys, members } = cascade
+          ? await service.cascade.revoke(caller, workspace, keyId)
+          : await service.cascade.madeBy(workspaceId, keyId)
+        if (cascade && service.halted(instanceWorkspace) === undefined)
+          for (const { id } of members) await service.accounts.removeIfNowhere(caller, id)
+        if (keys.length + members.length === 0) return { status: 204 }
+        return { status: 200, body: { revoked: cascade, apiKeys: keys.map(keyJson), members: members.map(memberJson) } }
+      },
+    }),
+  ]
+}
+
+function keyJson({ id, workspace, value }: Document<"api-key">): WireApiKey {
+  const { mac: _, createdBy: __, name, scopes, projectIds, createdAt, expiresAt, revokedAt } = value
+  return {
+    keyId: id,
+    workspaceId: workspace,
+    name,
+    scopes,
+    createdAt,
+    ...(projectIds === undefined ? {} : { projectIds }),
+    ...(expiresAt === undefined ? {} : { expiresAt }),
+    ...(revokedAt === undefined ? {} : { revokedAt }),
+  }
+}

@@ -1,0 +1,54 @@
+import { consentSaid } from "../../ledger/consent.ts"
+import type { JsonObject } from "@tallystick/proof"
+import { LedgerError } from "../../error.ts"
+import { endpoint, type Service, type ServiceEndpoint } from "../service.ts"
+import { Consent, ConsentAnswer } from "../shapes/consent.ts"
+import { WriteHeaders } from "../shapes/event.ts"
+import { usualProject } from "../shapes/policy.ts"
+import { permitWrite, receiptAnswer, sender } from "./event-endpoints.ts"
+
+export function consentEndpoints(service: Service): readonly ServiceEndpoint[] {
+  return [
+    endpoint({
+      method: "POST",
+      path: "/v1/consents",
+      operation: "recordConsent",
+      tag: "Writing",
+      summary: "Record a consent",
+      description: "Records that a person agreed to a version of a policy, as an entry that the person can see in their activity.",
+      access: { action: "write" },
+      headers: WriteHeaders,
+      body: Consent,
+      answers: { 202: ConsentAnswer },
+      async handle({ body, caller, context, headers, receivedAtMs, pace }) {
+        const { workspaceId, projectId = usualProject, metadata = {}, ...consent } = body
+        permitWrite(service, caller, workspaceId, projectId)
+        const workspace = await service.workspaces.get(workspaceId)
+        const idempotency = { route: "/v1/consents", key: headers["idempotency-key"] } as const
+        // Before the project is made: what is refused leaves nothing behind.
+        if (workspace.value.requirePublishedPolicy) {
+          const newest = (await service.projects.find(workspaceId, projectId))?.value.policyVersion ?? 0
+          // What was recorded before there was this rule may be sent again.
+          if (consent.policyVersion > newest && !(await service.ledger.knows(workspace, idempotency))) throw unpublished(newest)
+        }
+        await service.projects.ensure(caller, workspace, projectId, idempotency)
+        const said = {
+          // What came through the strict scanner is JSON.
+          ...consentSaid({ ...consent, projectId, metadata: metadata as JsonObject }, receivedAtMs),
+          ...sender(caller, context),
+          idempotency,
+        } as const
+        const [recorded] = await service.ledger.record(workspace, [said], [], pace)
+        if (recorded === undefined) throw new Error("the ledger answers for everything that it was given")
+        if (pace.isUp()) await pace.next()
+        return receiptAnswer(service, caller, recorded, (receipt) => `{"receipt":${receipt}}`)
+      },
+    }),
+  ]
+}
+
+/** Versions count without a gap, so all up to the newest are published. */
+function unpublished(newest: number): LedgerError {
+  const which = newest === 0 ? "none is published yet" : `the newest is ${newest}`
+  return new LedgerError("invalid_field", `policyVersion must be a published version of the project's policy: ${which}`)
+}

@@ -1,0 +1,231 @@
+// Writing events: one, or a batch of them.
+
+import type { AuditEvent } from "@tallystick/client/wire"
+import type { JsonObject } from "@tallystick/proof"
+import { receiptJson, justRecorded, type Opened, type Party } from "../../store/opened-entry.ts"
+import { LedgerError, statusOf } from "../../error.ts"
+import type { Recorded, Said } from "../../ledger/ledger.ts"
+import type { Document } from "../../store/store.ts"
+import { mayTouch, type Principal } from "../../workspace/permissions.ts"
+import type { Answer, Call, Context } from "../endpoint.ts"
+import { problemJson } from "../errors.ts"
+import { endpoint, permit, permitProject, permitWriting, type Service, type ServiceEndpoint } from "../service.ts"
+import { readBatch } from "../batch-body.ts"
+import { checkOf } from "../shapes/check.ts"
+import { batchEnvelopeOf, batchOf, BatchAnswer, BatchHeaders, checkItem } from "../shapes/batch.ts"
+import { Event, WriteHeaders } from "../shapes/event.ts"
+import { Receipt } from "../shapes/receipt.ts"
+
+export function eventEndpoints(service: Service): readonly ServiceEndpoint[] {
+  const { limits } = service
+  const envelope = batchEnvelopeOf(limits.batchEventsMax)
+  const batchRules = {
+    limits,
+    itemBytesMax: limits.eventBytesMax,
+    itemsMax: limits.batchEventsMax,
+    objectsMax: limits.batchObjectsMax,
+    check: checkOf(envelope),
+  }
+  return [
+    endpoint({
+      method: "POST",
+      path: "/v1/events",
+      operation: "writeEvent",
+      tag: "Writing",
+      summary: "Write an event",
+      description:
+        "Records one event and answers its receipt. A 202 means that the entry is linked into the chain and on disk. Sent again with the same Idempotency-Key, it answers the first receipt.",
+      access: { action: "write" },
+      headers: WriteHeaders,
+      body: Event,
+      answers: { 202: Receipt },
+      async handle(call) {
+        const key = call.headers["idempotency-key"]
+        const { workspace, project } = await admit(service, call.caller, call.body, key)
+        const said = saidOf(call, call.body, key, project?.value.policyVersion)
+        const recorded = the((await service.ledger.record(workspace, [said], [], call.pace))[0])
+        if (call.pace.isUp()) await call.pace.next()
+        return receiptAnswer(service, call.caller, recorded)
+      },
+    }),
+    endpoint({
+      method: "POST",
+      path: "/v1/events/batch",
+      operation: "writeBatch",
+      tag: "Writing",
+      summary: "Write up to 1,000 events",
+      description:
+        "Records each event by itself, under the idempotency key that it has as a member. The results stand in the order of the events, and each is a receipt or a problem.",
+      access: { action: "write" },
+      headers: BatchHeaders,
+      body: envelope,
+      readInPieces: (bytes, pace) => readBatch(bytes, batchRules, pace),
+      documentedBody: batchOf(limits.batchEventsMax),
+      bodyBytesMax: limits.batchBytesMax,
+      // Each event of a batch may be as deep as one that comes alone.
+      bodyDepthAround: 2,
+      answers: { 202: BatchAnswer },
+      async handle(call) {
+        // Refused before its events are looked at one by one.
+        if (call.caller?.kind === "api-key") service.ledger.sequencer.room.check(call.caller.workspace, call.body.events.length)
+        const results: string[] = []
+        const admitted = new Map<string, Gathered>()
+        for (const [place, value] of call.body.events.entries()) {
+          if (call.pace.isUp()) await call.pace.next()
+          try {
+            await admitItem(service, call, value, place, admitted)
+          } catch (error) {
+            results[place] = problemOf(error)
+          }
+        }
+        for (const { workspace, items } of admitted.values()) {
+          const all = items.map(({ said }) => said)
+          const writing = service.ledger.record(workspace, all, [], call.pace)
+          const recorded = await writing.catch((error: unknown) => {
+            throw error instanceof LedgerError && results.some((result) => result.startsWith('{"receipt"')) ? halfRecorded() : error
+          })
+          for (const [at, one] of recorded.entries()) {
+            if (call.pace.isUp()) await call.pace.next()
+            results[the(items[at]).place] = resultJson(service, call.caller, one)
+          }
+        }
+        return { status: 202, body: `{"results":[${results.join(",")}]}` }
+      },
+    }),
+  ]
+}
+
+/** No refusal may be given of a batch of which one workspace's events are recorded: a refusal says that nothing was. */
+function halfRecorded(): LedgerError {
+  return new LedgerError("ledger_unavailable", "some events of this batch were recorded and some were not; repeat it as it is")
+}
+
+/** What a batch has for one workspace; usually there is one. */
+interface Gathered {
+  readonly workspace: Document<"workspace">
+  /** The projects that may be written to, with the newest version of the policy of each. */
+  readonly projects: Map<string, number | undefined>
+  readonly items: { readonly place: number; readonly said: Said }[]
+}
+
+type WriteCall = Pick<Call<Principal | undefined>, "caller" | "context" | "receivedAtMs">
+
+async function admitItem(service: Service, call: WriteCall, value: unknown, place: number, admitted: Map<string, Gathered>): Promise<void> {
+  const event = checkItem(value, place)
+  const known = admitted.get(event.workspaceId)
+  if (known?.projects.has(event.projectId)) {
+    known.items.push({ place, said: saidOf(call, event, event.idempotencyKey, known.projects.get(event.projectId)) })
+    return
+  }
+  const { workspace, project } = await admit(service, call.caller, event, event.idempotencyKey)
+  const group: Gathered = known ?? { workspace, projects: new Map(), items: [] }
+  if (project !== undefined) group.projects.set(event.projectId, project.value.policyVersion)
+  group.items.push({ place, said: saidOf(call, event, event.idempotencyKey, project?.value.policyVersion) })
+  admitted.set(event.workspaceId, group)
+}
+
+/** Refuses a write to a project that the caller may not write to, whether it is there or not. */
+export function permitWrite(
+  service: Service,
+  caller: Principal | undefined,
+  workspaceId: string,
+  projectId: string,
+): asserts caller is Principal {
+  permit(caller, "write", workspaceId)
+  permitProject(caller, projectId)
+  permitWriting(service, workspaceId)
+}
+
+/** Where a write goes. */
+interface Admitted {
+  readonly workspace: Document<"workspace">
+  /** Undefined where nothing will be recorded, because the key is taken. */
+  readonly project: Document<"project"> | undefined
+}
+
+/** Workspace and project of a write, if the caller may write to them; the project is made if need be. */
+async function admit(
+  service: Service,
+  caller: Principal | undefined,
+  { workspaceId, projectId }: Pick<AuditEvent, "workspaceId" | "projectId">,
+  key: string,
+): Promise<Admitted> {
+  permitWrite(service, caller, workspaceId, projectId)
+  const workspace = await service.workspaces.get(workspaceId)
+  return { workspace, project: await service.projects.ensure(caller, workspace, projectId, { route: "/v1/events", key }) }
+}
+
+/**
+ * `newestPolicy` is the newest version that was published for the project when the request came. It is no part of what makes two requests the same, so a
+ * write that is repeated after the next publication is still a replay.
+ */
+function saidOf({ caller, context, receivedAtMs }: WriteCall, event: AuditEvent, key: string, newestPolicy: number | undefined): Said {
+  const { actor, target, metadata = {}, userVisible = false } = event
+  const named = metadata["policyVersion"]
+  const policyVersion = typeof named === "number" && Number.isSafeInteger(named) && named >= 1 ? named : newestPolicy
+  return {
+    ...event,
+    kind: "event",
+    // What came through the strict scanner is JSON.
+    actor: actor as Party,
+    target: target as Party,
+    userVisible,
+    metadata: metadata as JsonObject,
+    policyVersion,
+    ...sender(caller, context),
+    receivedAtMs,
+    idempotency: { route: "/v1/events", key },
+  }
+}
+
+/** By which key and in which circumstances something was written. */
+export function sender(caller: Principal | undefined, context: Context): Pick<Said, "keyId" | "context"> {
+  let any = false
+  for (const _ in context) any = true
+  return { keyId: caller?.kind === "api-key" ? caller.id : undefined, context: any ? context : undefined }
+}
+
+/** The receipt of a write, now or before; `wrap` is what stands around it. */
+export function receiptAnswer(
+  service: Service,
+  caller: Principal | undefined,
+  recorded: Recorded,
+  wrap: (receipt: string) => string = (json) => json,
+): Answer {
+  const body = wrap(receiptOf(service, caller, recorded))
+  return recorded.kind === "replayed" ? { status: 202, body, headers: { "idempotency-replayed": "true" } } : { status: 202, body }
+}
+
+function receiptOf({ metrics, publicUrl }: Service, caller: Principal | undefined, recorded: Recorded): string {
+  if (recorded.kind === "reused") throw reusedKey(caller, recorded.original, publicUrl)
+  if (recorded.kind === "replayed") metrics.replay()
+  else metrics.entry(recorded.opened.content.lane)
+  return receiptJson(recorded.opened, justRecorded, publicUrl)
+}
+
+function resultJson(service: Service, caller: Principal | undefined, recorded: Recorded): string {
+  try {
+    return `{"receipt":${receiptOf(service, caller, recorded)}${recorded.kind === "replayed" ? ',"replayed":true' : ""}}`
+  } catch (error) {
+    return problemOf(error)
+  }
+}
+
+/** Whoever may write to the project of the original is given its receipt. */
+function reusedKey(caller: Principal | undefined, original: Opened, publicUrl: string): LedgerError {
+  const reused = "this Idempotency-Key was used for another request"
+  if (caller === undefined || !mayTouch(caller, original.content.projectId)) return new LedgerError("idempotency_key_reused", reused)
+  const detail = `${reused}; its receipt is ${original.content.receipt}`
+  return new LedgerError("idempotency_key_reused", detail, { receipt: receiptJson(original, justRecorded, publicUrl) })
+}
+
+/** A bad item of a batch is answered in its place; what is no caller's doing fails the whole. */
+function problemOf(error: unknown): string {
+  if (!(error instanceof LedgerError) || statusOf[error.code] >= 500) throw error
+  return problemJson(error)
+}
+
+function the<T>(value: T | undefined): T {
+  if (value === undefined) throw new Error("the ledger answers for everything that it was given")
+  return value
+}

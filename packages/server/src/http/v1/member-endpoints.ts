@@ -1,0 +1,137 @@
+// Members of a workspace. Whoever is invited takes the invitation up by its link.
+
+import type { Member as WireMember } from "@tallystick/client/wire"
+import type { Document } from "../../store/store.ts"
+import { instanceWorkspace } from "../../workspace/permissions.ts"
+import { changeable, endpoint, permit, permitWriting, type Service, type ServiceEndpoint } from "../service.ts"
+import { ListQuery } from "../shapes/list.ts"
+import { InvitedMember, Member, MemberChange, MemberList, NewMember, Nothing } from "../shapes/member.ts"
+import { MemberParams, WorkspaceParams } from "../shapes/path.ts"
+
+/** What all of them have in common. */
+const ofMembers = { access: { action: "administer" }, path: "/v1/workspaces/{workspaceId}/members" } as const
+const ofMember = {
+  access: { action: "administer" },
+  path: "/v1/workspaces/{workspaceId}/members/{memberId}",
+  params: MemberParams,
+} as const
+
+export function memberEndpoints(service: Service): readonly ServiceEndpoint[] {
+  return [
+    endpoint({
+      ...ofMembers,
+      method: "POST",
+      operation: "inviteMember",
+      tag: "Members",
+      summary: "Invite a member",
+      description: "The answer is the only one that shows the address at which the member sets up the account. It is good for a day, once.",
+      params: WorkspaceParams,
+      body: NewMember,
+      answers: { 201: InvitedMember },
+      async handle({ caller, params, body }) {
+        const workspace = await changeable(service, params.workspaceId)
+        const { document, token } = await service.members.invite(caller, workspace, body)
+        return { status: 201, body: { member: memberJson(document), setupUrl: setupUrl(service.publicUrl, token) } }
+      },
+    }),
+    endpoint({
+      ...ofMembers,
+      method: "GET",
+      operation: "listMembers",
+      tag: "Members",
+      summary: "List the members",
+      description: "The members of a workspace and those who are invited, newest first.",
+      params: WorkspaceParams,
+      query: ListQuery,
+      answers: { 200: MemberList },
+      async handle({ params, query, incoming: { signal } }) {
+        const { id } = await service.workspaces.get(params.workspaceId)
+        const { items, nextCursor } = await service.lists.page(`${id}/members`, query, signal, (before, limit) =>
+          service.members.list(id, before, limit),
+        )
+        return { status: 200, body: { members: items.map(memberJson), nextCursor } }
+      },
+    }),
+    endpoint({
+      ...ofMember,
+      access: { action: "preside" },
+      method: "POST",
+      operation: "addMember",
+      tag: "Members",
+      summary: "Add an account",
+      description: "Makes an account a member of this workspace, whichever workspace it belongs to.",
+      body: MemberChange,
+      answers: { 201: Member },
+      async handle({ caller, params: { workspaceId, memberId }, body }) {
+        permitWriting(service, instanceWorkspace)
+        const workspace = await changeable(service, workspaceId)
+        await service.accounts.join(caller, workspace, memberId, body.role)
+        return { status: 201, body: memberJson(await service.members.get(workspaceId, memberId)) }
+      },
+    }),
+    endpoint({
+      ...ofMember,
+      method: "PATCH",
+      operation: "updateMember",
+      tag: "Members",
+      summary: "Change the role of a member",
+      description: "The role counts from the member's next request on.",
+      body: MemberChange,
+      answers: { 200: Member },
+      async handle({ caller, params: { workspaceId, memberId }, body }) {
+        const workspace = await changeable(service, workspaceId)
+        return { status: 200, body: memberJson(await service.members.changeRole(caller, workspace, memberId, body.role)) }
+      },
+    }),
+    endpoint({
+      ...ofMember,
+      method: "DELETE",
+      operation: "removeMember",
+      tag: "Members",
+      summary: "Remove a member",
+      description: "Removes a member from the workspace, or takes an invitation back.",
+      answers: { 204: null },
+      async handle({ caller, params: { workspaceId, memberId } }) {
+        await service.members.remove(caller, await changeable(service, workspaceId), memberId)
+        if (service.halted(instanceWorkspace) === undefined) await service.accounts.removeIfNowhere(caller, memberId)
+        return { status: 204 }
+      },
+    }),
+    endpoint({
+      ...ofMember,
+      method: "POST",
+      path: `${ofMember.path}/setup`,
+      operation: "renewInvitation",
+      tag: "Members",
+      summary: "Invite a member again",
+      description:
+        "Another address at which to set up the account; for a member who has joined, to set another password. For such a member, and for one whom the instance invited, it needs the instance key.",
+      body: Nothing,
+      bodyMayBeAbsent: true,
+      answers: { 201: InvitedMember },
+      async handle({ caller, params: { workspaceId, memberId } }) {
+        const workspace = await service.workspaces.get(workspaceId)
+        const member = await service.members.get(workspaceId, memberId)
+        const isInvited = member.value.joinedAt === undefined
+        // An account of the instance is not the workspace's: whoever could set its password would be that member in all other workspaces too.
+        if (!isInvited || !service.members.isOfWorkspace(member)) permit(caller, "preside")
+        permitWriting(service, isInvited ? workspaceId : instanceWorkspace)
+        const { token } = isInvited
+          ? await service.members.inviteAgain(caller, workspace, memberId)
+          : await service.accounts.offerPassword(caller, memberId)
+        return { status: 201, body: { member: memberJson(member), setupUrl: setupUrl(service.publicUrl, token) } }
+      },
+    }),
+  ]
+}
+
+/** The page where a set-up token is used. It stands in the fragment, which is sent to nobody. */
+function setupUrl(publicUrl: string, token: string): string {
+  return `${publicUrl}/ui/setup#t=${token}`
+}
+
+export function memberJson({ id, workspace, value }: Document<"membership">): WireMember {
+  const { email, name, role, createdAt, joinedAt } = value
+  const named = name === undefined ? {} : { name }
+  return { id, workspaceId: workspace, email, ...named, role, createdAt, ...(joinedAt === undefined ? {} : { joinedAt }) }
+}

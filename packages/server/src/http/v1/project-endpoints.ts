@@ -1,0 +1,86 @@
+import type { Project as WireProject } from "@tallystick/client/wire"
+import { LedgerError } from "../../error.ts"
+import type { Document } from "../../store/store.ts"
+import { mayTouch, reachOf } from "../../workspace/permissions.ts"
+import { changeable, endpoint, type Service, type ServiceEndpoint } from "../service.ts"
+import { ListQuery } from "../shapes/list.ts"
+import { ProjectParams, WorkspaceParams } from "../shapes/path.ts"
+import { NewProject, Project, ProjectChange, ProjectList } from "../shapes/project.ts"
+
+export function projectEndpoints(service: Service): readonly ServiceEndpoint[] {
+  return [
+    endpoint({
+      method: "POST",
+      path: "/v1/workspaces/{workspaceId}/projects",
+      operation: "createProject",
+      tag: "Workspaces",
+      summary: "Create a project",
+      description: "A project groups entries, and says whether its receipts are public and whether it has activity links.",
+      access: { action: "administer" },
+      params: WorkspaceParams,
+      body: NewProject,
+      answers: { 201: Project },
+      async handle({ caller, params, body }) {
+        const workspace = await changeable(service, params.workspaceId)
+        return { status: 201, body: projectJson(await service.projects.create(caller, workspace, body)) }
+      },
+    }),
+    endpoint({
+      method: "GET",
+      path: "/v1/workspaces/{workspaceId}/projects",
+      operation: "listProjects",
+      tag: "Workspaces",
+      summary: "List the projects",
+      description: "The projects that the credential reaches, newest first.",
+      access: { action: "read" },
+      params: WorkspaceParams,
+      query: ListQuery,
+      answers: { 200: ProjectList },
+      async handle({ caller, params, query, incoming: { signal } }) {
+        const { id } = await service.workspaces.get(params.workspaceId)
+        const reach = reachOf(caller)
+        const { items, nextCursor } = await service.lists.page(`${id}/projects`, query, signal, (before, limit) =>
+          service.projects.list(id, before, limit, reach),
+        )
+        return { status: 200, body: { projects: items.map(projectJson), nextCursor } }
+      },
+    }),
+    endpoint({
+      method: "GET",
+      path: "/v1/workspaces/{workspaceId}/projects/{projectId}",
+      operation: "getProject",
+      tag: "Workspaces",
+      summary: "Get a project",
+      description: "A project and its settings. One that the credential does not reach is 404.",
+      access: { action: "read" },
+      params: ProjectParams,
+      answers: { 200: Project },
+      async handle({ caller, params: { workspaceId, projectId } }) {
+        const workspace = await service.workspaces.get(workspaceId)
+        const project = mayTouch(caller, projectId) ? await service.projects.find(workspace.id, projectId) : undefined
+        if (project === undefined) throw new LedgerError("not_found", "there is no such project")
+        return { status: 200, body: projectJson(project) }
+      },
+    }),
+    endpoint({
+      method: "PATCH",
+      path: "/v1/workspaces/{workspaceId}/projects/{projectId}",
+      operation: "updateProject",
+      tag: "Workspaces",
+      summary: "Change a project",
+      description: "Changes the settings that are given, and leaves the others.",
+      access: { action: "administer" },
+      params: ProjectParams,
+      body: ProjectChange,
+      answers: { 200: Project },
+      async handle({ caller, params: { workspaceId, projectId }, body }) {
+        const workspace = await changeable(service, workspaceId)
+        return { status: 200, body: projectJson(await service.projects.change(caller, workspace, projectId, body)) }
+      },
+    }),
+  ]
+}
+
+function projectJson({ id, workspace, value: { name, receipts, activityLinks, createdAt } }: Document<"project">): WireProject {
+  return { id, workspaceId: workspace, name, createdAt, receipts, activityLinks }
+}

@@ -1,0 +1,144 @@
+// Reading entries: by those who may read a workspace, and by one person what concerns that person.
+
+import { parseQuery, type Query } from "@tallystick/client/grammar"
+import type { EventsQuery as WireEventsQuery } from "@tallystick/client/wire"
+import type { Content, Sight } from "../../store/opened-entry.ts"
+import { LedgerError } from "../../error.ts"
+import { instantOf } from "../../store/instant.ts"
+import type { EntryPage } from "../../query/entry-queries.ts"
+import type { Subject } from "../../store/documents.ts"
+import { systemProject } from "../../store/filed.ts"
+import type { Wanted } from "../../store/search.ts"
+import { reachOf, type Principal } from "../../workspace/permissions.ts"
+import { endpoint, permitProject, type Service, type ServiceEndpoint } from "../service.ts"
+import { ActivityPage, ActivityQuery, EventsPage, EventsQuery } from "../shapes/page.ts"
+import { WorkspaceParams } from "../shapes/path.ts"
+
+export function queryEndpoints(service: Service): readonly ServiceEndpoint[] {
+  return [
+    endpoint({
+      method: "GET",
+      path: "/v1/workspaces/{workspaceId}/events",
+      operation: "listEvents",
+      tag: "Reading",
+      summary: "List entries",
+      description:
+        "Entries of a workspace, newest first, by filters and a search. Every entry of the page was read and hashed again. An event whose 202 arrived before is in it.",
+      refuses: ["overloaded"],
+      access: { action: "read" },
+      params: WorkspaceParams,
+      query: EventsQuery,
+      answers: { 200: EventsPage },
+      async handle({ caller, params: { workspaceId }, query: asked, incoming: { signal } }) {
+        const wanted = wantedOf(caller, asked)
+        const workspace = await service.workspaces.get(workspaceId)
+        const page = await service.queries.page(
+          workspace,
+          {
+            wanted,
+            storage: asked.storage ?? (asked.includeArchive ? "all" : "hot"),
+            cursor: asked.cursor,
+            limit: asked.limit,
+            isProven: asked.include !== undefined,
+            sightOf: (content) => (isWithin(content, wanted) ? "all" : "none"),
+            signal,
+          },
+          service.clock.now(),
+        )
+        return { status: 200, body: pageJson(page, {}) }
+      },
+    }),
+    endpoint({
+      method: "GET",
+      path: "/v1/workspaces/{workspaceId}/activity",
+      operation: "listActivity",
+      tag: "Reading",
+      summary: "List a person's activity",
+      description: "The entries that the person of an activity token may see, newest first. What is sealed of other people is withheld.",
+      refuses: ["activity_disabled", "overloaded"],
+      access: { action: "redeem", tokens: ["activity"], queryToken: "activity" },
+      cors: true,
+      params: WorkspaceParams,
+      query: ActivityQuery,
+      answers: { 200: ActivityPage },
+      async handle({ caller, params: { workspaceId }, query: asked, incoming: { signal } }) {
+        const { projectId, subject } = caller.bound
+        const workspace = await service.workspaces.get(workspaceId)
+        const project = await service.projects.find(workspaceId, projectId)
+        if (project?.value.activityLinks !== true) throw new LedgerError("activity_disabled", "this project has no activity links now")
+        const page = await service.queries.page(
+          workspace,
+          {
+            wanted: { projectIds: [projectId], system: "without", subject, ...searchOf(asked.query) },
+            storage: "all",
+            cursor: asked.cursor,
+            limit: asked.limit,
+            isProven: asked.include !== undefined,
+            sightOf: (content) => sightOf(content, subject),
+            signal,
+          },
+          service.clock.now(),
+        )
+        const about = {
+          workspaceId,
+          projectId,
+          subject: subject.id,
+          query: asked.query ?? null,
+          policyVersion: project.value.policyVersion ?? 0,
+        }
+        return { status: 200, body: pageJson(page, about) }
+      },
+    }),
+  ]
+}
+
+/** What a query asks for, within the reach of the caller. */
+export function wantedOf(caller: Principal, asked: Omit<WireEventsQuery, "cursor" | "limit" | "include">): Wanted {
+  const { projectId, query, lane, userVisible, from, to, includeSystem } = asked
+  if (projectId !== "all") permitProject(caller, projectId)
+  if (includeSystem) permitProject(caller, systemProject)
+  const reach = reachOf(caller)
+  const projectIds = projectId === "all" ? reach : projectId === systemProject ? undefined : [projectId]
+  return {
+    system: projectId === systemProject ? "only" : includeSystem ? "with" : "without",
+    ...(projectIds === undefined ? {} : { projectIds }),
+    ...(lane === undefined || lane === "all" ? {} : { lane }),
+    ...(userVisible === undefined ? {} : { userVisible }),
+    ...instant("from", from),
+    ...instant("to", to),
+    ...searchOf(query),
+  }
+}
+
+/** What a caller may see of an entry is asked of the entry as well: the search could be wrong. */
+function isWithin({ projectId }: Content, { projectIds, system }: Wanted): boolean {
+  return projectId === systemProject ? system !== "without" : projectIds === undefined || projectIds.includes(projectId)
+}
+
+function instant(name: "from" | "to", text: string | undefined): Pick<Wanted, "from" | "to"> {
+  const at = text === undefined ? undefined : instantOf(text)
+  return at === undefined ? {} : { [name]: at }
+}
+
+function searchOf(text: string | undefined): { readonly query?: Query } {
+  const parsed = text === undefined ? undefined : parseQuery(text)
+  if (parsed === undefined) return {}
+  if ("problem" in parsed) throw new LedgerError("invalid_field", `query ${parsed.problem}`)
+  return { query: parsed.query }
+}
+
+/** A person sees what is sealed of the person alone; and where neither party is the person, nothing. */
+function sightOf({ actor, target }: Content, { id, types }: Subject): Sight {
+  const isActor = actor.id === id && types.includes(actor.type)
+  const isTarget = target.id === id && types.includes(target.type)
+  return isActor ? (isTarget ? "all" : "actor") : isTarget ? "target" : "none"
+}
+
+/** In bytes: to make one text of large entries and bytes of that again would hold the thread up. */
+function pageJson({ events, total, nextCursor, hasMore, verified }: EntryPage, about: object): Buffer {
+  const rest = JSON.stringify({ returned: events.length, total, nextCursor, hasMore, verified, ...about })
+  const joined = events.flatMap((event, place) => (place === 0 ? [event] : [comma, event]))
+  return Buffer.concat([Buffer.from('{"events":['), ...joined, Buffer.from(`],${rest.slice(1)}`)])
+}
+
+const comma = Buffer.from(",")

@@ -1,0 +1,159 @@
+// Verifying a receipt. Whoever has the id of a receipt of a public project may see it, with what is sealed withheld.
+
+import { openEntry } from "../../store/opened-entry.ts"
+import { LedgerError } from "../../error.ts"
+import { findReceipt, showReceipt, tlogProofOf, type Found } from "../../query/verified-entries.ts"
+import type { TokenBound } from "../../store/documents.ts"
+import { vkeyOf } from "../../store/log-keys.ts"
+import type { Document, Store, Stored } from "../../store/store.ts"
+import { mayTouch, refusal } from "../../workspace/permissions.ts"
+import { unknownResource } from "../authenticate.ts"
+import type { Answer } from "../endpoint.ts"
+import { endpoint, sentences, type Caller, type Service, type ServiceEndpoint } from "../service.ts"
+import type { Of } from "../shapes/check.ts"
+import { ReceiptAnswer } from "../shapes/entry.ts"
+import { PlainText, ReceiptParams } from "../shapes/path.ts"
+
+/** Who is shown what is asked once the entry was found. */
+const ofReceipt = { action: "read", anonymous: true, foreignAsNone: true, tokens: ["receipt", "evidence"] } as const
+
+export function receiptEndpoints(service: Service): readonly ServiceEndpoint[] {
+  return [
+    endpoint({
+      method: "GET",
+      path: "/v1/workspaces/{workspaceId}/receipts/{receiptId}",
+      operation: "verifyReceipt",
+      tag: "Receipts",
+      summary: "Verify a receipt",
+      description:
+        "Reads and hashes the entry again, and answers it with its proof. Anyone may ask for a receipt of a public project, and is shown no sealed field.",
+      refuses: ["overloaded"],
+      access: ofReceipt,
+      cors: true,
+      params: ReceiptParams,
+      answers: { 200: ReceiptAnswer },
+      async handle({ caller, params, incoming }) {
+        const { workspace, found, clear } = await look(service, caller, params, incoming.signal)
+        const vkey = await vkeyOf(service.store.registry, found.epoch, found.inclusion?.checkpoint.note)
+        const { receipt, entry, verified, proof, disclosures } = showReceipt(found, workspace, vkey, service.publicUrl, clear)
+        const body = `{"receipt":${receipt},"entry":${entry},"verified":${verified},"proof":${proof},"disclosures":${JSON.stringify(disclosures)}}`
+        return forEveryone(caller, { status: 200, body })
+      },
+    }),
+    endpoint({
+      method: "GET",
+      path: "/v1/workspaces/{workspaceId}/receipts/{receiptId}/proof",
+      operation: "getReceiptProof",
+      tag: "Receipts",
+      summary: "Get the proof of a receipt",
+      description: "A c2sp.org/tlog-proof, which verifies without the service. If no checkpoint covers the entry yet, one is signed first.",
+      refuses: ["overloaded", "integrity_failure"],
+      access: ofReceipt,
+      cors: true,
+      params: ReceiptParams,
+      answers: { 200: PlainText },
+      answerType: "text/plain; charset=utf-8",
+      async handle({ caller, params, incoming }) {
+        const { workspace, found } = await look(service, caller, params, incoming.signal)
+        const sealed = found.integrity === "pending" && found.epoch.end === undefined ? await sealedNow(service, workspace, found) : found
+        if (sealed.integrity === "broken") throw unproven()
+        if (sealed.inclusion === undefined && sealed.epoch.end !== undefined) throw neverSealed()
+        const text = tlogProofOf(sealed)
+        if (text === undefined) throw new LedgerError("ledger_unavailable", "no signed checkpoint covers this entry yet")
+        return forEveryone(caller, { status: 200, body: text })
+      },
+    }),
+  ]
+}
+
+interface Looked {
+  readonly workspace: Document<"workspace">
+  readonly found: Found
+  /** Whether the caller sees what is sealed. */
+  readonly clear: boolean
+}
+
+/**
+ * What is private is, to whoever may not see it, as if it were not there; and what is not there is as if it were private. The same is looked up for
+ * both, and nothing is verified for whoever is refused.
+ */
+async function look(
+  service: Service,
+  caller: Caller,
+  { workspaceId, receiptId }: Of<typeof ReceiptParams>,
+  signal: AbortSignal,
+): Promise<Looked> {
+  const { store, clock, reading, source, pace } = service
+  return reading.run(workspaceId, signal, async () => {
+    const [workspace, stored] = await Promise.all([
+      store.registry.get("workspace", workspaceId, workspaceId),
+      store.journal.byReceipt(workspaceId, receiptId),
+    ])
+    if (workspace === undefined || stored === undefined) throw unseen(caller, workspaceId)
+    const projectId = openEntry(stored, [])?.content.projectId
+    const clear = await mayRead(service, caller, stored, projectId, workspaceId)
+    const project = projectId === undefined ? undefined : await service.projects.find(workspaceId, projectId)
+    if (!clear && project?.value.receipts !== "public") throw unseen(caller, workspaceId)
+    const found = await findReceipt(source, workspace, stored, clock.now(), pace)
+    // What an entry says of its project counts for strangers only if it is what was recorded.
+    if (!clear && found.opened === undefined) throw unseen(caller, workspaceId)
+    return { workspace, found, clear }
+  })
+}
+
+/** Whether the caller could read it were it private. */
+async function mayRead(
+  { store }: Service,
+  caller: Caller,
+  stored: Stored,
+  projectId: string | undefined,
+  workspaceId: string,
+): Promise<boolean> {
+  if (caller?.kind === "token") return caller.workspace === workspaceId && opensEntry(store, caller.workspace, caller.bound, stored)
+  // Also of an entry that does not hold together, as long as it can be read, a key sees that its own is broken, and nothing of anybody else's.
+  return caller !== undefined && refusal(caller, "read", workspaceId) === undefined && mayTouch(caller, projectId)
+}
+
+/** A token for a receipt opens that one, and a token for a pack what is in the pack. */
+async function opensEntry({ registry }: Store, workspaceId: string, bound: TokenBound, { receipt, sequence }: Stored): Promise<boolean> {
+  switch (bound.type) {
+    case "receipt":
+      return bound.receipt === receipt
+    case "evidence":
+      return (await registry.get("pack", workspaceId, bound.packId))?.value.sequences.includes(sequence) === true
+    case "policy":
+    case "activity":
+      return false
+  }
+}
+
+function unseen(caller: Caller, workspaceId: string): LedgerError {
+  const code = caller === undefined ? undefined : refusal(caller, "read", workspaceId)
+  return code === undefined ? unknownResource(caller) : new LedgerError(code, sentences[code])
+}
+
+function unproven(): LedgerError {
+  return new LedgerError("integrity_failure", "this entry does not hold together, so there is no proof of it; its operator has been told")
+}
+
+function neverSealed(): LedgerError {
+  return new LedgerError(
+    "not_found",
+    "no kept checkpoint of this entry's epoch covers it, and none will be signed; the genesis of the next epoch commits to it",
+  )
+}
+
+/** Signs what covers the entry, unless that takes too long. */
+async function sealedNow(
+  { seal, clock, limits, source, pace }: Service,
+  workspace: Document<"workspace">,
+  { stored }: Found,
+): Promise<Found> {
+  await Promise.race([seal(workspace.id), clock.sleep(limits.proofWaitMs)])
+  return findReceipt(source, workspace, stored, clock.now(), pace)
+}
+
+/** What anyone may see may be kept by caches, if they ask again. */
+function forEveryone(caller: Caller, answer: Answer): Answer {
+  return caller === undefined ? { ...answer, headers: { "cache-control": "no-cache" } } : answer
+}

@@ -1,0 +1,152 @@
+// Signing in: set-up, password, session. The credential travels in a cookie that no page can read.
+
+import type { Session as WireSession } from "@tallystick/client/wire"
+import { LedgerError, type ErrorCode } from "../../error.ts"
+import type { Role } from "../../store/documents.ts"
+import type { Document } from "../../store/store.ts"
+import type { Opened } from "../../workspace/open-session.ts"
+import { instanceWorkspace } from "../../workspace/permissions.ts"
+import { sessionCookie } from "../cookie.ts"
+import type { Answer, Incoming } from "../endpoint.ts"
+import { endpoint, permitWriting, sentences, type Service, type ServiceEndpoint } from "../service.ts"
+import { Login, PasswordChange, Session, Setup } from "../shapes/session.ts"
+
+/** Whoever signs in has no credential yet. */
+const anyone = { action: "open", anonymous: true } as const
+const member = { action: "account" } as const
+
+export function sessionEndpoints(service: Service): readonly ServiceEndpoint[] {
+  const cookie = sessionCookie(service.publicUrl)
+  const bodyBytesMax = service.limits.signInBytesMax
+  const lifeSeconds = Math.floor(service.limits.sessionLifeMs / 1000)
+  const opened = async ({ members, token }: Opened): Promise<Answer> => ({
+    status: 200,
+    body: await sessionJson(service, members),
+    headers: { "set-cookie": cookie.set(token, lifeSeconds) },
+  })
+  return [
+    endpoint({
+      method: "POST",
+      path: "/v1/setup",
+      operation: "setUpAccount",
+      tag: "Members",
+      summary: "Set up an account",
+      description: "Sets up an account or accepts an invitation with a one-time token, and signs in. The session is a cookie.",
+      refuses: ["login_failed", "not_found"],
+      access: anyone,
+      body: Setup,
+      bodyBytesMax,
+      answers: { 200: Session },
+      async handle({ body, incoming }) {
+        return opened(await attempt(service, incoming, body.token, () => service.accounts.setUp(body)))
+      },
+    }),
+    endpoint({
+      method: "POST",
+      path: "/v1/session",
+      operation: "signIn",
+      tag: "Members",
+      summary: "Sign in",
+      description: "Checks an e-mail and a password, and sets the cookie of the session.",
+      refuses: ["login_failed", "not_found"],
+      access: anyone,
+      body: Login,
+      bodyBytesMax,
+      answers: { 200: Session },
+      async handle({ body: { email, password }, incoming }) {
+        return opened(await attempt(service, incoming, email.toLowerCase(), () => service.accounts.signIn(email, password)))
+      },
+    }),
+    endpoint({
+      method: "GET",
+      path: "/v1/session",
+      operation: "getSession",
+      tag: "Members",
+      summary: "Get the session",
+      description: "Who is signed in, and the workspaces they belong to.",
+      refuses: ["not_found"],
+      access: member,
+      answers: { 200: Session },
+      async handle({ caller }) {
+        const { id, sessionId } = caller
+        const accounts = await service.accounts.signedIn(sessionId)
+        return {
+          status: 200,
+          body: await sessionJson(
+            service,
+            accounts.toSorted((one, other) => Number(other.id === id) - Number(one.id === id)),
+          ),
+        }
+      },
+    }),
+    endpoint({
+      method: "DELETE",
+      path: "/v1/session",
+      operation: "signOut",
+      tag: "Members",
+      summary: "Sign out",
+      description: "Ends the session and clears its cookie. Without a session it does nothing.",
+      refuses: ["not_found"],
+      access: { action: "account", anonymous: true },
+      answers: { 204: null },
+      async handle({ caller }) {
+        if (caller?.kind === "member") {
+          permitWriting(service, instanceWorkspace)
+          await service.accounts.signOut(caller)
+        }
+        return { status: 204, headers: { "set-cookie": cookie.clear() } }
+      },
+    }),
+    endpoint({
+      method: "POST",
+      path: "/v1/session/password",
+      operation: "changePassword",
+      tag: "Members",
+      summary: "Change the password",
+      description: "Changes the password of who is signed in, and ends their other sessions.",
+      refuses: ["login_failed", "not_found"],
+      access: member,
+      body: PasswordChange,
+      bodyBytesMax,
+      answers: { 204: null },
+      async handle({ caller, body, incoming }) {
+        await attempt(service, incoming, caller.id, () => service.accounts.changePassword(caller, body.old, body.new))
+        return { status: 204 }
+      },
+    }),
+  ]
+}
+
+/** What tells that somebody guesses. */
+const wrong: readonly ErrorCode[] = ["login_failed", "unauthorized", "token_expired"]
+
+/** Lets an address try a password or a set-up token, as often as it may be wrong. It counts beforehand, so that many at once are not more than one by one. */
+async function attempt<T>(service: Service, { address, signal }: Incoming, name: string, act: () => Promise<T>): Promise<T> {
+  permitWriting(service, instanceWorkspace)
+  const { logins } = service.rates
+  logins.take(address)
+  try {
+    const done = await service.signIns.run({ address, name, signal }, act)
+    logins.giveBack(address)
+    return done
+  } catch (error) {
+    if (error instanceof LedgerError && wrong.includes(error.code)) service.metrics.failedLogin()
+    else logins.giveBack(address)
+    throw error
+  }
+}
+
+/** Of several accounts the first is shown, and all workspaces that any of them belongs to. */
+async function sessionJson({ accounts }: Service, members: readonly Document<"member">[]): Promise<WireSession> {
+  const [first] = members
+  if (first === undefined) throw new LedgerError("unauthorized", sentences.unauthorized)
+  const { email, name } = first.value
+  const roles = new Map<string, Role>()
+  for (const { id, role } of (await Promise.all(members.map((member) => accounts.workspacesOf(member)))).flat())
+    if (role === "admin" || !roles.has(id)) roles.set(id, role)
+  const instanceAdmin = roles.get(instanceWorkspace) === "admin"
+  return {
+    member: { id: first.id, email, ...(name === undefined ? {} : { name }), instanceAdmin },
+    workspaces: [...roles].map(([id, role]) => ({ id, role })),
+  }
+}

@@ -1,0 +1,233 @@
+// Scoped tokens: whoever may read a thing may hand out a token that opens that thing alone. Administrators list and end them.
+
+import type { Token as WireToken } from "@tallystick/client/wire"
+import { openEntry } from "../../store/opened-entry.ts"
+import { LedgerError } from "../../error.ts"
+import type { Subject, TokenBound, TokenDocument } from "../../store/documents.ts"
+import type { Document } from "../../store/store.ts"
+import { mayTouch, type Principal } from "../../workspace/permissions.ts"
+import type { TokenRequest, TokenState } from "../../workspace/scoped-tokens.ts"
+import type { Answer } from "../endpoint.ts"
+import { changeable, endpoint, permitProject, type Service, type ServiceEndpoint } from "../service.ts"
+import { ListQuery } from "../shapes/list.ts"
+import { PackParams, ReceiptParams, TokenParams, WorkspaceParams } from "../shapes/path.ts"
+import { usualProject } from "../shapes/policy.ts"
+import {
+  CreatedActivityToken,
+  CreatedEvidenceToken,
+  CreatedPolicyToken,
+  CreatedReceiptToken,
+  NewActivityToken,
+  NewEvidenceToken,
+  NewPolicyToken,
+  NewReceiptToken,
+  TokenList,
+} from "../shapes/token.ts"
+
+export function tokenEndpoints(service: Service): readonly ServiceEndpoint[] {
+  return [receiptToken(service), policyToken(service), evidenceToken(service), activityToken(service), ...administration(service)]
+}
+
+function receiptToken(service: Service): ServiceEndpoint {
+  return endpoint({
+    method: "POST",
+    path: "/v1/workspaces/{workspaceId}/receipts/{receiptId}/token",
+    operation: "createReceiptToken",
+    tag: "Tokens",
+    summary: "Create a receipt token",
+    description: "A token that opens this receipt alone. The answer is the only one that shows it.",
+    access: { action: "read" },
+    params: ReceiptParams,
+    body: NewReceiptToken,
+    bodyMayBeAbsent: true,
+    answers: { 201: CreatedReceiptToken },
+    async handle({ caller, params: { workspaceId, receiptId: receipt }, body }) {
+      const workspace = await changeable(service, workspaceId)
+      const stored = await service.store.journal.byReceipt(workspaceId, receipt)
+      const projectId = stored && openEntry(stored, [])?.content.projectId
+      if (stored === undefined || !mayTouch(caller, projectId)) throw new LedgerError("not_found", "there is no such receipt")
+      return mint(service, caller, workspace, { type: "receipt", receipt }, body, `receipts/${receipt}`, ({ token }) => ({
+        verificationUrl: `${service.publicUrl}/r/${workspaceId}/${receipt}#t=${token}`,
+      }))
+    },
+  })
+}
+
+function policyToken(service: Service): ServiceEndpoint {
+  return endpoint({
+    method: "POST",
+    path: "/v1/workspaces/{workspaceId}/published-policy/token",
+    operation: "createPolicyToken",
+    tag: "Tokens",
+    summary: "Create a policy token",
+    description: "A token that opens the policy of a project, or one version of it. The answer is the only one that shows it.",
+    access: { action: "read" },
+    params: WorkspaceParams,
+    body: NewPolicyToken,
+    bodyMayBeAbsent: true,
+    answers: { 201: CreatedPolicyToken },
+    async handle({ caller, params: { workspaceId }, body }) {
+      const { projectId = usualProject, version } = body
+      const workspace = await changeable(service, workspaceId)
+      await projectFor(service, caller, workspaceId, projectId)
+      if (version !== undefined && (await service.policies.find(workspaceId, projectId, version)) === undefined)
+        throw new LedgerError("not_found", "this version of the policy was not published")
+      const bound = { type: "policy", projectId, ...(version === undefined ? {} : { version }) } as const
+      const named = `${version ?? "latest"}${projectId === usualProject ? "" : `?projectId=${projectId}`}`
+      return mint(service, caller, workspace, bound, body, `published-policy/${named}`, ({ token }) => ({
+        policyUrl: `${service.publicUrl}/p/${workspaceId}/${named}#t=${token}`,
+      }))
+    },
+  })
+}
+
+function evidenceToken(service: Service): ServiceEndpoint {
+  return endpoint({
+    method: "POST",
+    path: "/v1/workspaces/{workspaceId}/evidence-packs/{packId}/token",
+    operation: "createPackToken",
+    tag: "Tokens",
+    summary: "Create an evidence token",
+    description: "A token that downloads this evidence pack and verifies the receipts in it. The answer is the only one that shows it.",
+    access: { action: "read" },
+    params: PackParams,
+    body: NewEvidenceToken,
+    bodyMayBeAbsent: true,
+    answers: { 201: CreatedEvidenceToken },
+    async handle({ caller, params: { workspaceId, packId }, body }) {
+      const workspace = await changeable(service, workspaceId)
+      const pack = await service.store.registry.get("pack", workspaceId, packId)
+      if (pack === undefined || !pack.value.projectIds.every((projectId) => mayTouch(caller, projectId)))
+        throw new LedgerError("not_found", "there is no such evidence pack")
+      return mint(
+        service,
+        caller,
+        workspace,
+        { type: "evidence", packId },
+        body,
+        `evidence-packs/${packId}/download`,
+        ({ token, apiUrl }) => ({
+          receiptCount: pack.value.sequences.length,
+          downloadUrl: apiUrl,
+          pageUrl: `${service.publicUrl}/e/${workspaceId}/${packId}#t=${token}`,
+        }),
+      )
+    },
+  })
+}
+
+function activityToken(service: Service): ServiceEndpoint {
+  return endpoint({
+    method: "POST",
+    path: "/v1/workspaces/{workspaceId}/activity/token",
+    operation: "createActivityToken",
+    tag: "Tokens",
+    summary: "Create an activity token",
+    description:
+      "A token with which a person sees the part of their activity that is visible to them. The answer is the only one that shows it.",
+    refuses: ["activity_disabled"],
+    access: { action: "read" },
+    params: WorkspaceParams,
+    body: NewActivityToken,
+    bodyMayBeAbsent: true,
+    answers: { 201: CreatedActivityToken },
+    async handle({ caller, params: { workspaceId }, body }) {
+      const workspace = await changeable(service, workspaceId)
+      const project = await projectFor(service, caller, workspaceId, body.projectId)
+      if (!project.value.activityLinks) throw new LedgerError("activity_disabled", "activity links are off for this project")
+      const bound = { type: "activity", projectId: project.id, subject: subjectOf(body.subject) } as const
+      return mint(service, caller, workspace, bound, body, "activity", ({ token }) => ({
+        activityUrl: `${service.publicUrl}/a/${workspaceId}#t=${token}`,
+      }))
+    },
+  })
+}
+
+function administration(service: Service): readonly ServiceEndpoint[] {
+  return [
+    endpoint({
+      method: "GET",
+      path: "/v1/workspaces/{workspaceId}/tokens",
+      operation: "listTokens",
+      tag: "Tokens",
+      summary: "List the scoped tokens",
+      description: "The scoped tokens of a workspace without their secrets, newest first.",
+      access: { action: "administer" },
+      params: WorkspaceParams,
+      query: ListQuery,
+      answers: { 200: TokenList },
+      async handle({ params, query, incoming: { signal } }) {
+        const { id } = await service.workspaces.get(params.workspaceId)
+        const { items, nextCursor } = await service.lists.page(`${id}/tokens`, query, signal, (before, limit) =>
+          service.tokens.list(id, before, limit),
+        )
+        const tokens = await Promise.all(items.map(async (item) => tokenJson(item, await service.tokens.stateOf(item))))
+        return { status: 200, body: { tokens, nextCursor } }
+      },
+    }),
+    endpoint({
+      method: "DELETE",
+      path: "/v1/workspaces/{workspaceId}/tokens/{tokenId}",
+      operation: "revokeToken",
+      tag: "Tokens",
+      summary: "Revoke a scoped token",
+      description: "Ends a scoped token from the next request on.",
+      access: { action: "administer" },
+      params: TokenParams,
+      answers: { 204: null },
+      async handle({ caller, params }) {
+        await service.tokens.revoke(caller, await changeable(service, params.workspaceId), params.tokenId)
+        return { status: 204 }
+      },
+    }),
+  ]
+}
+
+async function projectFor(service: Service, by: Principal, workspaceId: string, projectId: string): Promise<Document<"project">> {
+  permitProject(by, projectId)
+  const project = await service.projects.find(workspaceId, projectId)
+  if (project === undefined) throw new LedgerError("not_found", "there is no such project")
+  return project
+}
+
+/** `path` is where a program uses the token, within the workspace; `further` is what the answer has beside that. */
+async function mint(
+  service: Service,
+  by: Principal,
+  workspace: Document<"workspace">,
+  bound: TokenBound,
+  request: TokenRequest,
+  path: string,
+  further: (made: { readonly token: string; readonly apiUrl: string }) => object,
+): Promise<Answer> {
+  const { token, document } = await service.tokens.create(by, workspace, bound, request)
+  const apiUrl = `${service.publicUrl}/v1/workspaces/${workspace.id}/${path}`
+  return { status: 201, body: { token, ...fieldsOf(document), apiUrl, ...further({ token, apiUrl }) } }
+}
+
+function fieldsOf({ id, workspace, value: { bound, note, createdAt, expiresAt } }: Document<"token">) {
+  return { tokenId: id, workspaceId: workspace, ...bound, ...(note === undefined ? {} : { note }), createdAt, expiresAt }
+}
+
+function tokenJson(document: Document<"token">, state: TokenState): WireToken {
+  const { minter, revokedAt } = document.value
+  return { ...fieldsOf(document), ...(revokedAt === undefined ? {} : { revokedAt }), state, mintedBy: minterJson(minter) }
+}
+
+function minterJson(minter: TokenDocument["minter"]): WireToken["mintedBy"] {
+  switch (minter.kind) {
+    case "instance":
+      return { type: "instance" }
+    case "api-key":
+      return { type: "api_key", id: minter.id }
+    case "member":
+      return { type: "member", id: minter.id }
+  }
+}
+
+/** What writers of events call a person, as far as we can guess. */
+const personTypes = ["user", "subject", "person", "member", "customer", "account"]
+
+function subjectOf(given: string | { readonly id: string; readonly types?: readonly string[] }): Subject {
+  return typeof given === "string" ? { id: given, types: personTypes } : { id: given.id, types: given.types ?? personTypes }
+}

@@ -1,0 +1,84 @@
+import type { Workspace as WireWorkspace } from "@tallystick/client/wire"
+import { LedgerError } from "../../error.ts"
+import type { Limits } from "../../limits.ts"
+import type { Document } from "../../store/store.ts"
+import { instanceWorkspace } from "../../workspace/permissions.ts"
+import { settingsOf } from "../../workspace/workspaces.ts"
+import { endpoint, permitWriting, type Service, type ServiceEndpoint } from "../service.ts"
+import { ListQuery } from "../shapes/list.ts"
+import { WorkspaceParams } from "../shapes/path.ts"
+import { NewWorkspace, Workspace, WorkspaceChange, WorkspaceList } from "../shapes/workspace.ts"
+
+export function workspaceEndpoints(service: Service): readonly ServiceEndpoint[] {
+  return [
+    endpoint({
+      method: "POST",
+      path: "/v1/workspaces",
+      operation: "createWorkspace",
+      tag: "Workspaces",
+      summary: "Create a workspace",
+      description: "A workspace has a ledger of its own, and a project `core`.",
+      access: { action: "preside" },
+      body: NewWorkspace,
+      answers: { 201: Workspace },
+      async handle({ caller, body }) {
+        permitWriting(service)
+        if (body.id === instanceWorkspace)
+          throw new LedgerError("conflict", "the workspace instance is the service's own, and is made with the first member")
+        return { status: 201, body: workspaceJson(service.limits, await service.workspaces.create(caller, body)) }
+      },
+    }),
+    endpoint({
+      method: "GET",
+      path: "/v1/workspaces",
+      operation: "listWorkspaces",
+      tag: "Workspaces",
+      summary: "List the workspaces",
+      description: "Every workspace of the instance, newest first.",
+      access: { action: "preside" },
+      query: ListQuery,
+      answers: { 200: WorkspaceList },
+      async handle({ query, incoming: { signal } }) {
+        const { items, nextCursor } = await service.lists.page("workspaces", query, signal, (before, limit) =>
+          service.workspaces.list(before, limit),
+        )
+        return { status: 200, body: { workspaces: items.map((item) => workspaceJson(service.limits, item)), nextCursor } }
+      },
+    }),
+    endpoint({
+      method: "GET",
+      path: "/v1/workspaces/{workspaceId}",
+      operation: "getWorkspace",
+      tag: "Workspaces",
+      summary: "Get a workspace",
+      description: "A workspace and its settings.",
+      access: { action: "read" },
+      params: WorkspaceParams,
+      answers: { 200: Workspace },
+      async handle({ params }) {
+        return { status: 200, body: workspaceJson(service.limits, await service.workspaces.get(params.workspaceId)) }
+      },
+    }),
+    endpoint({
+      method: "PATCH",
+      path: "/v1/workspaces/{workspaceId}",
+      operation: "updateWorkspace",
+      tag: "Workspaces",
+      summary: "Change a workspace",
+      description: "Changes the settings that are given, and leaves the others. What is recorded stays as it was.",
+      access: { action: "administer" },
+      params: WorkspaceParams,
+      body: WorkspaceChange,
+      answers: { 200: Workspace },
+      async handle({ caller, params, body }) {
+        permitWriting(service, params.workspaceId)
+        return { status: 200, body: workspaceJson(service.limits, await service.workspaces.change(caller, params.workspaceId, body)) }
+      },
+    }),
+  ]
+}
+
+function workspaceJson({ projectsMax }: Limits, { id, value }: Document<"workspace">): WireWorkspace {
+  const { name, createdAt, ledgerId, origin } = value
+  return { id, name, createdAt, ledgerId, origin, projectsMax, ...settingsOf(value) }
+}

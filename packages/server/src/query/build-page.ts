@@ -1,0 +1,100 @@
+// A page, built a part at a time: rows are read, looked at again, and shown as their reader may see them; others have the thread in
+// between. The page ends before it is larger than its budget.
+
+import { disclosuresFor, type Content, type Sight } from "../store/opened-entry.ts"
+import type { Pace } from "../runtime/pace.ts"
+import type { Epoch } from "../store/epochs.ts"
+import { vkeyOf } from "../store/log-keys.ts"
+import { bytesOf } from "../store/stored-bytes.ts"
+import type { Checkpoint, Document, Store, Stored } from "../store/store.ts"
+import { findEntries, findIncluded, showEntry, showProof, type Found, type Source } from "./verified-entries.ts"
+
+export interface PageSource {
+  readonly store: Source & Pick<Store, "registry">
+  readonly limits: { readonly pageBytesMax: number }
+  readonly pace: Pace
+}
+
+export interface Reader {
+  /** Each entry comes with its proof. */
+  readonly isProven: boolean
+  /** What of an entry this reader sees. */
+  readonly sightOf: (content: Content) => Sight
+  /** Aborted when nobody waits for the page any more. */
+  readonly signal?: AbortSignal
+}
+
+export interface Shown {
+  /** Each is an object in JSON. Fewer than were asked for where they are large. */
+  readonly events: readonly Uint8Array[]
+  readonly verified: boolean
+}
+
+/** Rows that are asked for with one question: all of an ordinary page. */
+const partBytesMax = 256 * 1024
+
+export async function buildPage(
+  source: PageSource,
+  workspace: Document<"workspace">,
+  sequences: readonly number[],
+  { isProven, sightOf, signal }: Reader,
+  nowMs: number,
+): Promise<Shown> {
+  const { store, limits, pace } = source
+  const events: Uint8Array[] = []
+  let bytes = 0
+  let verified = true
+  const vkeyFor = vkeysOf(store.registry)
+  while (events.length < sequences.length) {
+    const bytesMax = Math.min(partBytesMax, limits.pageBytesMax - bytes)
+    const rows = await readRows(store.journal, workspace.id, sequences.slice(events.length), bytesMax)
+    for await (const one of findEntries(store, workspace, rows, nowMs, pace)) {
+      signal?.throwIfAborted()
+      const found = isProven ? await findIncluded(store, one) : one
+      const vkey = isProven ? await vkeyFor(found.epoch, found.proven.checkpoint) : undefined
+      if (pace.isUp()) await pace.next()
+      const event = Buffer.from(showRow(found, workspace, found.opened === undefined ? "none" : sightOf(found.opened.content), vkey))
+      // What is read counts as well as what is shown: a reader who may not see much is not a reason to read on and on.
+      const size = Math.max(event.length, bytesOf(found.stored))
+      if (events.length > 0 && bytes + size > limits.pageBytesMax) return { events, verified }
+      events.push(event)
+      bytes += size
+      verified &&= found.integrity !== "broken"
+    }
+  }
+  return { events, verified }
+}
+
+/** The first of these entries, as many as fit. */
+async function readRows(
+  journal: Source["journal"],
+  workspace: string,
+  sequences: readonly number[],
+  bytesMax: number,
+): Promise<readonly Stored[]> {
+  const read = await journal.at(workspace, sequences, bytesMax)
+  return read.map((stored, place) => stored ?? missing(workspace, sequences[place] ?? 0))
+}
+
+/** What the search knows of and the journal does not have is shown as broken, at its place. */
+function missing(workspace: string, sequence: number): Stored {
+  const nothing = { receipt: "", idem: undefined, bodySalt: undefined, body: undefined, disclosures: "" }
+  return { workspace, sequence, record: new Uint8Array(), ...nothing }
+}
+
+/** The key of each epoch of a page, looked up once. */
+function vkeysOf(registry: Store["registry"]): (epoch: Epoch, checkpoint: Checkpoint | undefined) => Promise<string> {
+  const known = new Map<number, string>()
+  return async (epoch, checkpoint) => {
+    const vkey = known.get(epoch.number) ?? (await vkeyOf(registry, epoch, checkpoint?.note))
+    known.set(epoch.number, vkey)
+    return vkey
+  }
+}
+
+/** With its proof, if there is a key to show with it. */
+function showRow(found: Found, workspace: Document<"workspace">, sight: Sight, vkey: string | undefined): string {
+  const entry = showEntry(found, workspace, sight)
+  if (vkey === undefined) return entry
+  return `${entry.slice(0, -1)},"proof":${showProof(found, vkey)},"disclosures":${JSON.stringify(disclosuresFor(found.stored, sight))}}`
+}

@@ -1,0 +1,202 @@
+import assert from "node:assert/strict"
+import { createHash } from "node:crypto"
+import test from "node:test"
+import { encodeRecord } from "@tallystick/proof"
+import { createAdmission, type AdmissionLimits } from "../runtime/fair-queue.ts"
+import { systemClock } from "../clock.ts"
+import { LedgerError } from "../error.ts"
+import { defaultLimits } from "../limits.ts"
+import { unpaced, type Pace } from "../runtime/pace.ts"
+import type { Filed } from "../store/search.ts"
+import type { Document, Linked, Store } from "../store/store.ts"
+import { openMemory } from "../store/memory.ts"
+import { createCheckpoints } from "./verified-checkpoints.ts"
+import { createFind, type Find } from "./search-scheduling.ts"
+import { createLeaves } from "./verified-leaves.ts"
+import { createQueries, type PageRequest, type Queries, type QueryParts } from "./entry-queries.ts"
+
+const dayMs = 86_400_000
+const ledgerId = Buffer.alloc(32, 7)
+
+const limits: AdmissionLimits & QueryParts["limits"] = {
+  atOnceMax: 8,
+  perWorkspaceMax: 8,
+  waitingMax: 8,
+  waitMs: 1000,
+  pageBytesMax: 4 * 1024 * 1024,
+}
+
+/** So little is recorded here that all of it is looked through. */
+function findOf({ search }: Store): Find {
+  return createFind({ search, clock: systemClock, limits: defaultLimits, file: () => assert.fail("nothing has to be filed first") })
+}
+
+function queriesOf(served: Store, changes: Partial<QueryParts["limits"]> = {}, pace: Pace = unpaced): Queries {
+  // Nothing is signed here.
+  const leaves = createLeaves(served, { verifiedTilesMax: 1 })
+  const checkpoints = createCheckpoints({ store: served, leaves, isGenuine: () => assert.fail("there is no checkpoint") })
+  const store = { ...served, leaves, checkpoints, haltedFrom: () => undefined, suspect: () => {} }
+  const reading = createAdmission(systemClock, { ...limits, of: "pages" })
+  return createQueries({ store, find: findOf(served), reading, pace, limits: { ...limits, ...changes } })
+}
+
+/** A workspace whose entries are nothing but their times. */
+async function openTimes() {
+  const { served, filing } = openMemory()
+  const times: number[] = []
+  let previousHash: Uint8Array = ledgerId
+
+  async function append(timesMs: readonly number[], bodies: readonly string[] = []): Promise<void> {
+    const from = { sequence: times.length, hash: previousHash, timeMs: times.at(-1) ?? 0 }
+    const entries = timesMs.map((timeMs, place): Linked => {
+      const index = times.length + place
+      const record = encodeRecord({ kind: "event", index, timeMs, ledgerId, previousHash, bodyHash: Buffer.alloc(32) })
+      previousHash = createHash("sha256").update("\0").update(record).digest()
+      const receipt = `rcp_${String(index).padStart(36, "0")}`
+      return { record, receipt, idem: undefined, bodySalt: Buffer.alloc(16), body: Buffer.from(bodies[place] ?? "{}"), disclosures: "" }
+    })
+    assert.deepEqual(await served.journal.append({ workspace: "acme", from, entries }), { kind: "done" })
+    await filing.search.file(
+      "acme",
+      timesMs.map((timeMs, place) => filedAt(times.length + place + 1, timeMs)),
+    )
+    times.push(...timesMs)
+  }
+
+  return { served, queries: queriesOf(served), times, append }
+}
+
+function filedAt(sequence: number, occurredMs: number): Filed {
+  const nobody = { id: "", type: "" }
+  const what = { projectId: "core", isSystem: false, lane: "operations", userVisible: false } as const
+  return { sequence, ...what, occurredMs, occurredNs: 0, actor: nobody, target: nobody, fields: { nobody: [], actor: [], target: [] } }
+}
+
+function workspaceOf(hotDays: number): Document<"workspace"> {
+  const value = {
+    name: "Acme",
+    createdAt: "2026-01-01T00:00:00.000Z",
+    origin: "ledger.example/ledgers/1",
+    genesis: "{}",
+    ledgerId: ledgerId.toString("hex"),
+    policyVisibility: "private",
+    projects: "open",
+    transparency: "private",
+    hotDays,
+    requirePublishedPolicy: false,
+    personalKeys: [],
+    laneRules: [],
+  } as const
+  return { kind: "workspace", workspace: "acme", id: "acme", version: 1, created: 1, value }
+}
+
+const request = (storage: PageRequest["storage"]): PageRequest => ({
+  wanted: { system: "without" },
+  storage,
+  cursor: 0,
+  limit: 100_000,
+  isProven: false,
+  sightOf: () => "all",
+})
+
+test("the archive ends where the days do, to the millisecond, as time goes on and the days are raised and lowered", async () => {
+  const { queries, times, append } = await openTimes()
+  const seed = Math.floor(Math.random() * 2 ** 31)
+  let state = seed
+  const chance = (below: number): number => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
+    return Math.floor((state / 2 ** 32) * below)
+  }
+  let nowMs = Date.UTC(2026, 0, 1)
+  let hotDays = 3
+  let split = 0
+  for (let round = 0; round < 400; round++) {
+    if (chance(3) === 0) hotDays = chance(6)
+    // Most entries are a while apart, some of one millisecond; and the clock stands often just where one of them leaves.
+    if (chance(2) === 0) await append(Array.from({ length: chance(12) }, () => (nowMs += chance(4) * chance(dayMs / 8))))
+    const edge = (times[chance(times.length)] ?? nowMs) + hotDays * dayMs + chance(3) - 1
+    nowMs = Math.max(nowMs, chance(4) === 0 && edge < nowMs + 5 * dayMs ? edge : nowMs + chance(dayMs / 2))
+    const archived = times.filter((timeMs) => timeMs < nowMs - hotDays * dayMs).length
+    const totals = { hot: times.length - archived, archive: archived, all: times.length }
+    for (const storage of ["hot", "archive", "all"] as const) {
+      const { total, events, nextCursor } = await queries.page(workspaceOf(hotDays), request(storage), nowMs)
+      const last = storage === "archive" ? 1 : storage === "hot" ? archived + 1 : 1
+      assert.deepEqual(
+        [total, events.length, nextCursor],
+        [totals[storage], totals[storage], total === 0 ? 0 : last],
+        `${storage}, seed ${seed}`,
+      )
+    }
+    if (archived > 0 && archived < times.length) split += 1
+  }
+  assert.ok(times.length > 500 && split > 100, `there was something on both sides ${split} times of ${times.length} entries, seed ${seed}`)
+})
+
+test("what the search knows of and the journal does not have is broken at its place, and so is what followed it", async () => {
+  const { served, filing } = openMemory()
+  const queries = queriesOf(served)
+  await filing.search.file("acme", [filedAt(1, 0), filedAt(2, 0)])
+  const page = await queries.page(workspaceOf(90), request("all"), 0)
+  assert.deepEqual([page.total, page.nextCursor, page.verified], [2, 1, false])
+  for (const [place, text] of page.events.entries())
+    assert.partialDeepStrictEqual(JSON.parse(Buffer.from(text).toString()), {
+      sequence: 2 - place,
+      integrity: "broken",
+      action: "",
+      metadata: {},
+    })
+})
+
+test("a page ends before its budget, after one entry at least, and paging shows each entry once", async () => {
+  const { served, append } = await openTimes()
+  const sizes = [10, 3000, 10, 900, 900, 900, 10, 20_000, 10]
+  await append(
+    sizes.map(() => 0),
+    sizes.map((size) => JSON.stringify({ text: "x".repeat(size) })),
+  )
+  let read = 0
+  const journal: typeof served.journal = {
+    ...served.journal,
+    async at(...asked) {
+      const rows = await served.journal.at(...asked)
+      read += rows.length
+      return rows
+    },
+  }
+  for (const pageBytesMax of [1, 2500, 6000, 100_000]) {
+    const queries = queriesOf({ ...served, journal }, { pageBytesMax })
+    const seen: number[] = []
+    read = 0
+    for (let cursor = 0, hasMore = true; hasMore;) {
+      const page = await queries.page(workspaceOf(90), { ...request("all"), limit: 4, cursor }, 0)
+      const bytes = page.events.reduce((sum, event) => sum + event.length, 0)
+      assert.ok(page.events.length === 1 || (page.events.length > 1 && bytes <= pageBytesMax), `${bytes} of ${pageBytesMax} bytes`)
+      for (const event of page.events) seen.push((JSON.parse(Buffer.from(event).toString()) as { sequence: number }).sequence)
+      assert.deepEqual([page.total, page.nextCursor], [sizes.length, seen.at(-1)])
+      ;({ nextCursor: cursor, hasMore } = page)
+    }
+    assert.deepEqual(seen, [9, 8, 7, 6, 5, 4, 3, 2, 1], `${pageBytesMax} bytes`)
+    // An entry that did not fit any more, or a part of the budget's size, is all that is read in vain.
+    assert.ok(
+      read <= (pageBytesMax === 100_000 ? sizes.length : 2 * sizes.length),
+      `${read} rows were read for pages of ${pageBytesMax} bytes`,
+    )
+  }
+})
+
+test("a page that nobody waits for any more is not built on", async () => {
+  const { served, append } = await openTimes()
+  await append([0, 0, 0])
+  const leaving = new AbortController()
+  const reason = new LedgerError("bad_request", "left")
+  let looked = 0
+  const pace: Pace = {
+    isUp: () => true,
+    async next() {
+      if (++looked === 3) leaving.abort(reason)
+    },
+  }
+  const page = queriesOf(served, {}, pace).page(workspaceOf(90), { ...request("all"), signal: leaving.signal }, 0)
+  await assert.rejects(page, reason)
+  assert.equal(looked, 3)
+})

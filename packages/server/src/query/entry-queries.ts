@@ -1,0 +1,108 @@
+// Queries. The search says where, never what: what it finds is read from the journal, and looked at again (`build-page.ts`).
+
+import { parseRecord } from "@tallystick/proof"
+import type { Admission } from "../runtime/fair-queue.ts"
+import type { Document, Store } from "../store/store.ts"
+import type { Wanted } from "../store/search.ts"
+import type { Find } from "./search-scheduling.ts"
+import { buildPage, type PageSource, type Reader, type Shown } from "./build-page.ts"
+import { archivedBefore } from "./verified-entries.ts"
+
+export interface PageRequest extends Reader {
+  readonly wanted: Wanted
+  /** Which part of the ledger is looked through, by age. */
+  readonly storage: "hot" | "archive" | "all"
+  /** Entries below this sequence; 0 begins at the newest. */
+  readonly cursor: number
+  /** A page has fewer where entries are large; one at least. */
+  readonly limit: number
+}
+
+export interface EntryPage extends Shown {
+  readonly total: number
+  readonly nextCursor: number
+  readonly hasMore: boolean
+}
+
+export interface Queries {
+  page(workspace: Document<"workspace">, request: PageRequest, nowMs: number): Promise<EntryPage>
+  /** The sequences of all that match, in order; only how many they are if that is more than `most`. */
+  all(
+    workspace: Document<"workspace">,
+    request: Pick<PageRequest, "wanted" | "storage" | "signal">,
+    most: number,
+    nowMs: number,
+  ): Promise<{ readonly sequences: readonly number[]; readonly total: number }>
+}
+
+/** Matches that are asked for at once when all of them are wanted. */
+const allAtOnce = 1000
+
+export interface QueryParts extends PageSource {
+  readonly find: Find
+  /** Lets few pages be built at once: each holds what it has read and made so far. */
+  readonly reading: Admission
+}
+
+export function createQueries({ find, reading, ...source }: QueryParts): Queries {
+  const { store } = source
+  const hotFrom = createArchiveEnds(store)
+
+  return {
+    async page(workspace, { wanted, storage, cursor, limit, ...reader }, nowMs) {
+      const bounds = storage === "all" ? {} : boundsOf(storage, await hotFrom(workspace, nowMs))
+      const before = cursor === 0 ? Number.MAX_SAFE_INTEGER : cursor
+      const { sequences, total, hasMore } = await find(workspace.id, { ...wanted, ...bounds }, before, limit, reader.signal)
+      if (sequences.length === 0) return { events: [], verified: true, total, nextCursor: 0, hasMore }
+      const shown = await reading.run(workspace.id, reader.signal, () => buildPage(source, workspace, sequences, reader, nowMs))
+      const { length } = shown.events
+      return { ...shown, total, nextCursor: sequences[length - 1] ?? 0, hasMore: hasMore || length < sequences.length }
+    },
+
+    async all(workspace, { wanted, storage, signal }, most, nowMs) {
+      const bounds = storage === "all" ? {} : boundsOf(storage, await hotFrom(workspace, nowMs))
+      const sequences: number[] = []
+      for (let before = Number.MAX_SAFE_INTEGER; ;) {
+        const hits = await find(workspace.id, { ...wanted, ...bounds }, before, allAtOnce, signal)
+        if (hits.total > most) return { sequences: [], total: hits.total }
+        sequences.push(...hits.sequences)
+        before = hits.sequences.at(-1) ?? 0
+        if (!hits.hasMore || before === 0) return { sequences: sequences.toReversed(), total: sequences.length }
+      }
+    },
+  }
+}
+
+function boundsOf(storage: "hot" | "archive", hotFrom: number): Pick<Wanted, "firstSequence" | "lastSequence"> {
+  return storage === "hot" ? { firstSequence: hotFrom } : { lastSequence: hotFrom - 1 }
+}
+
+/**
+ * The first sequence that is not in the archive yet. Times never go back along a chain, so it is found by halving, and from where it
+ * was found last time it is a look at one record.
+ */
+function createArchiveEnds({ journal }: Pick<Store, "journal">): (workspace: Document<"workspace">, nowMs: number) => Promise<number> {
+  const ends = new Map<string, { readonly hotDays: number; readonly hotFrom: number }>()
+
+  return async (workspace, nowMs) => {
+    const { hotDays } = workspace.value
+    const last = ends.get(workspace.id)
+    const isArchived = async (sequence: number): Promise<boolean> => {
+      const timeMs = parseRecord(await journal.records(workspace.id, sequence, 1))?.timeMs
+      return timeMs !== undefined && timeMs < archivedBefore(workspace, nowMs)
+    }
+    // With other settings what was archived may be hot again.
+    let archived = last?.hotDays === hotDays ? last.hotFrom - 1 : 0
+    if (await isArchived(archived + 1)) {
+      let hot = archived + 2
+      for (let step = 1; await isArchived(hot); step *= 2, hot += step) archived = hot
+      while (hot - archived > 1) {
+        const middle = Math.floor((archived + hot) / 2)
+        if (await isArchived(middle)) archived = middle
+        else hot = middle
+      }
+    }
+    ends.set(workspace.id, { hotDays, hotFrom: archived + 1 })
+    return archived + 1
+  }
+}

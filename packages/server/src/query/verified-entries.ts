@@ -1,0 +1,265 @@
+// An entry looked at again: what was kept is hashed anew and found in the tree that was signed, or between its neighbours where nothing
+// is signed yet. What comes out is a finding, never an assumption: an entry that does not hold together is shown as broken.
+
+import {
+  equalBytes,
+  eventHash,
+  formatTlogProof,
+  maskEmail,
+  parseRecord,
+  recordBytes,
+  toBase64,
+  toHex,
+  type JsonObject,
+} from "@tallystick/proof"
+import {
+  disclosuresFor,
+  disclosuresOf,
+  entryJson,
+  openEntry,
+  receiptJson,
+  type Content,
+  type Integrity,
+  type Opened,
+  type Present,
+  type Sight,
+} from "../store/opened-entry.ts"
+import type { Pace } from "../runtime/pace.ts"
+import { sha256 } from "../runtime/sha256.ts"
+import { checkEntry } from "../store/check-entry.ts"
+import { epochAt, epochsOf, type Epoch } from "../store/epochs.ts"
+import type { Checkpoint, Document, Store, Stored } from "../store/store.ts"
+import { proveLeaf } from "../store/tree-reads.ts"
+import { none, type Checkpoints, type Proven } from "./verified-checkpoints.ts"
+import { isLeaf, type Leaves } from "./verified-leaves.ts"
+
+export interface Found {
+  /** In whose tree it stands, and what is signed of that. */
+  readonly epoch: Epoch
+  readonly proven: Proven
+  readonly stored: Stored
+  readonly opened: Opened | undefined
+  readonly integrity: Integrity
+  readonly present: Present
+  /** The hashes that lead to the checkpoint's root; absent while no checkpoint covers the entry. */
+  readonly inclusion: { readonly checkpoint: Checkpoint; readonly hashes: readonly Uint8Array[] } | undefined
+}
+
+/** What an entry is held against, and who is told when it does not hold. */
+export interface Source extends Pick<Store, "journal" | "index" | "search"> {
+  readonly checkpoints: Checkpoints
+  readonly leaves: Leaves
+  /** The first entry from which on a workspace's chain is known not to hold. */
+  readonly haltedFrom: (workspace: string) => number | undefined
+  readonly suspect: (workspace: string, sequence: number) => void
+}
+
+const dayMs = 86_400_000
+
+/** How entries of a workspace stand, each at its place in the tree that was signed, or between its neighbours where none is signed yet. */
+export async function* findEntries(
+  source: Source,
+  workspace: Document<"workspace">,
+  entries: readonly Stored[],
+  nowMs: number,
+  pace: Pace,
+): AsyncGenerator<Found> {
+  const epochs = epochsOf(workspace)
+  const used = new Set(entries.map(({ sequence }) => epochAt(epochs, sequence)))
+  const [position, ...proven] = await Promise.all([
+    source.search.position(workspace.id),
+    ...epochs.map((epoch) => (used.has(epoch) ? source.checkpoints.of(workspace, epoch) : none)),
+  ])
+  const placed = entries.map((stored): Placed => {
+    const epoch = epochAt(epochs, stored.sequence)
+    return { epoch, proven: proven[epochs.indexOf(epoch)] ?? none, stored, index: stored.sequence - 1 - epoch.before }
+  })
+  const recordAt = await readNeighbours(source.journal, workspace.id, placed)
+  // One after the other: what must be read of the tree is read in turns with what others ask for.
+  for (const place of placed) {
+    if (pace.isUp()) await pace.next()
+    const { epoch, proven, stored } = place
+    const opened = openEntry(stored, disclosuresOf(stored))
+    const integrity = await integrityOf(source, place, opened, recordAt)
+    if (integrity === "broken") source.suspect(workspace.id, stored.sequence)
+    const storageClass = opened !== undefined && opened.link.timeMs < archivedBefore(workspace, nowMs) ? "archive" : "hot"
+    const present: Present = { queued: position < stored.sequence, storageClass }
+    yield { epoch, proven, stored, opened, inclusion: undefined, integrity, present }
+  }
+}
+
+/** An entry, with its proof where a checkpoint covers it. */
+export async function findReceipt(
+  source: Source,
+  workspace: Document<"workspace">,
+  stored: Stored,
+  nowMs: number,
+  pace: Pace,
+): Promise<Found> {
+  for await (const found of findEntries(source, workspace, [stored], nowMs, pace)) return findIncluded(source, found)
+  throw new Error("of one entry there is one finding")
+}
+
+/** The same entry, with the hashes that lead from it to the checkpoint; without them it is broken. */
+export async function findIncluded(source: Source, found: Found): Promise<Found> {
+  const { epoch, stored, opened, integrity } = found
+  const { checkpoint, tree } = found.proven
+  if (integrity !== "verified" || opened === undefined || checkpoint === undefined) return found
+  const leavesOf = async (tile: number) => tree && source.leaves.tile(epoch, tree, tile)
+  const index = stored.sequence - 1 - epoch.before
+  const hashes = await proveLeaf(source, epoch, checkpoint, index, opened.link.hash, leavesOf)
+  if (hashes !== undefined) return { ...found, inclusion: { checkpoint, hashes } }
+  source.suspect(stored.workspace, stored.sequence)
+  return { ...found, integrity: "broken" }
+}
+
+interface Placed {
+  readonly epoch: Epoch
+  readonly proven: Proven
+  readonly stored: Stored
+  /** Of its leaf. */
+  readonly index: number
+}
+
+async function integrityOf(
+  { leaves, haltedFrom }: Source,
+  { epoch, proven: { checkpoint, tree, isForged }, stored, index }: Placed,
+  opened: Opened | undefined,
+  recordAt: (sequence: number) => Uint8Array | undefined,
+): Promise<Integrity> {
+  if (opened === undefined || isForged || typeof checkEntry(stored, { ledgerId: epoch.ledgerId, index }) === "string") return "broken"
+  const { hash, previousHash, sequence } = opened.link
+  const leafBefore = index > 0 && tree !== undefined && index <= tree.size ? await leaves.at(epoch, tree, index - 1) : undefined
+  if (tree !== undefined && index < tree.size) {
+    if (!(await isLeaf(leaves, epoch, tree, index, hash))) return "broken"
+    // What is there of the one before may be damaged: this one is in the tree all the same.
+    if (leafBefore !== undefined && !equalBytes(previousHash, leafBefore)) return "broken"
+    return checkpoint !== undefined && index < checkpoint.size ? "verified" : "pending"
+  }
+  if (sequence >= (haltedFrom(stored.workspace) ?? Infinity)) return "broken"
+  const before = index === 0 ? epoch.ledgerId : (leafBefore ?? hashOf(recordAt(sequence - 1)))
+  const next = parseRecord(recordAt(sequence + 1) ?? new Uint8Array())
+  const isLinked = before !== undefined && equalBytes(previousHash, before) && (next === undefined || equalBytes(next.previousHash, hash))
+  return isLinked ? "pending" : "broken"
+}
+
+/** The records before and behind those entries that no tree has yet. */
+async function readNeighbours(
+  journal: Source["journal"],
+  workspace: string,
+  placed: readonly Placed[],
+): Promise<(sequence: number) => Uint8Array | undefined> {
+  const known = new Map<number, Uint8Array | undefined>(placed.map(({ stored: { sequence, record } }) => [sequence, record]))
+  const around = placed.flatMap(({ stored: { sequence }, proven: { tree }, index }) =>
+    index < (tree?.size ?? 0) ? [] : [sequence - 1, sequence + 1],
+  )
+  const wanted = [...new Set(around)].filter((sequence) => sequence > 0 && !known.has(sequence))
+  const read = wanted.length === 0 ? [] : await journal.recordsAt(workspace, wanted)
+  for (const [at, sequence] of wanted.entries()) known.set(sequence, read[at])
+  return (sequence) => known.get(sequence)
+}
+
+function hashOf(record: Uint8Array | undefined): Uint8Array | undefined {
+  return record?.length === recordBytes ? eventHash(record, sha256) : undefined
+}
+
+/** What the ledger recorded before this time is in the archive. */
+export function archivedBefore({ value }: Document<"workspace">, nowMs: number): number {
+  return nowMs - value.hotDays * dayMs
+}
+
+export interface Shown {
+  readonly receipt: string
+  readonly entry: string
+  readonly verified: boolean
+  readonly proof: string
+  readonly disclosures: readonly string[]
+}
+
+/** What a reader sees of it. In clear only for those who may; for all others every sealed field is withheld, and the circumstances too. */
+export function showReceipt(found: Found, workspace: Document<"workspace">, vkey: string, publicUrl: string, clear: boolean): Shown {
+  const { stored, integrity, present } = found
+  const sight = clear ? "all" : "none"
+  return {
+    receipt: receiptJson(viewOf(found, workspace.id, sight), present, publicUrl),
+    entry: showEntry(found, workspace, sight),
+    verified: integrity !== "broken",
+    proof: showProof(found, vkey),
+    disclosures: disclosuresFor(stored, sight),
+  }
+}
+
+export function showEntry(found: Found, { id }: Document<"workspace">, sight: Sight): string {
+  return entryJson(viewOf(found, id, sight), found.present, found.integrity)
+}
+
+/** What is needed to check an entry without us. */
+export function showProof(found: Found, vkey: string): string {
+  const { record, body, bodySalt } = found.stored
+  const { geneses } = found.epoch
+  return JSON.stringify({
+    record: toBase64(record),
+    body: Buffer.from(body ?? new Uint8Array()).toString("utf8"),
+    bodySalt: toHex(bodySalt ?? new Uint8Array()),
+    vkey,
+    tlogProof: tlogProofOf(found) ?? null,
+    // Without them nobody could tell from the record which sequence is its own.
+    ...(geneses.length > 1 && { geneses }),
+  })
+}
+
+/** The proof in the form that every reader of transparency logs knows; absent while no checkpoint covers the entry. */
+export function tlogProofOf({ epoch, stored, inclusion }: Found): string | undefined {
+  if (inclusion === undefined) return undefined
+  const { checkpoint, hashes } = inclusion
+  return formatTlogProof({ extra: stored.record, index: stored.sequence - 1 - epoch.before, hashes, checkpoint: checkpoint.note })
+}
+
+function viewOf({ stored, opened }: Found, workspaceId: string, sight: Sight): Opened {
+  if (opened === undefined) return unreadable(stored, workspaceId)
+  if (sight === "all") return opened
+  const seen = openEntry(stored, disclosuresFor(stored, sight))
+  if (seen === undefined) return unreadable(stored, workspaceId)
+  const { context, keyId, ...content } = seen.content
+  const withEmail = (party: Content["actor"], inClear: Content["actor"]) =>
+    party["email"] === undefined && typeof inClear["email"] === "string" ? { ...party, email: maskEmail(inClear["email"]) } : party
+  // The circumstances of a request are those of whoever made it.
+  const circumstances = sight === "actor" ? { ...(context && { context }), ...(keyId === undefined ? {} : { keyId }) } : {}
+  return {
+    ...seen,
+    content: {
+      ...content,
+      ...circumstances,
+      actor: withEmail(content.actor, opened.content.actor),
+      target: withEmail(content.target, opened.content.target),
+    },
+  }
+}
+
+/** An entry of which nothing can be read is still shown, at its place and with the hash that its record has now. */
+function unreadable({ sequence, record, receipt }: Stored, workspaceId: string): Opened {
+  const fields = parseRecord(record)
+  const nobody = { id: "", type: "" }
+  const content: Content = {
+    id: "",
+    receipt,
+    workspaceId,
+    projectId: "",
+    action: "",
+    actor: nobody,
+    target: nobody,
+    occurredAt: "",
+    receivedAt: "",
+    source: "",
+    userVisible: false,
+    lane: "operations",
+    metadata: {} satisfies JsonObject,
+  }
+  const nothing = new Uint8Array(32)
+  const hash = record.length === recordBytes ? eventHash(record, sha256) : nothing
+  return {
+    kind: fields?.kind ?? "event",
+    link: { sequence, timeMs: fields?.timeMs ?? 0, hash, previousHash: fields?.previousHash ?? nothing },
+    content,
+  }
+}

@@ -1,0 +1,148 @@
+import assert from "node:assert/strict"
+import test from "node:test"
+import { createAdmission, type AdmissionLimits } from "./fair-queue.ts"
+import type { Clock } from "../clock.ts"
+import { LedgerError } from "../error.ts"
+
+const limits: AdmissionLimits = { atOnceMax: 3, perWorkspaceMax: 2, waitingMax: 100, waitMs: 2000 }
+
+/** Work that ends when it is told to, by the name of who asked. */
+function openWork(changes: Partial<AdmissionLimits> = {}) {
+  let elapsedMs = 0
+  const sleeping: { readonly untilMs: number; readonly wake: () => void }[] = []
+  const clock: Clock = {
+    now: () => 0,
+    elapsed: () => elapsedMs,
+    sleep: (delayMs) => new Promise((wake) => sleeping.push({ untilMs: elapsedMs + delayMs, wake })),
+  }
+  const admission = createAdmission(clock, { ...limits, ...changes, of: "things" })
+  const under = new Map<string, () => void>()
+  const began: string[] = []
+  const outcomes = new Map<string, string>()
+  const soon = () => new Promise((resolve) => setImmediate(resolve))
+
+  /** `acme 1` is the first of the workspace acme. */
+  const ask = (name: string, signal?: AbortSignal): void => {
+    const work = () =>
+      new Promise<string>((resolve) => {
+        began.push(name)
+        under.set(name, () => resolve("done"))
+      })
+    admission.run(name.replace(/ .*/, ""), signal, work).then(
+      (outcome) => outcomes.set(name, outcome),
+      (error: unknown) => outcomes.set(name, error instanceof LedgerError ? error.code : String(error)),
+    )
+  }
+  const end = async (name: string): Promise<void> => {
+    under.get(name)?.()
+    under.delete(name)
+    await soon()
+  }
+  const pass = async (delayMs: number): Promise<void> => {
+    elapsedMs += delayMs
+    for (const { wake } of sleeping.splice(0).filter((one) => one.untilMs <= elapsedMs || !sleeping.push(one))) wake()
+    await soon()
+  }
+  return { began, outcomes, soon, ask, end, pass, under: () => [...under.keys()] }
+}
+
+test("so much is under way in all and of one workspace, and workspaces take turns however many each of them asks for", async () => {
+  const { ask, end, under, began } = openWork()
+  for (let at = 1; at <= 20; at++) ask(`greedy ${at}`)
+  assert.deepEqual(under(), ["greedy 1", "greedy 2"], "its own share, though there is room for three")
+  for (const name of ["acme 1", "acme 2", "beta 1"]) ask(name)
+  assert.deepEqual(under(), ["greedy 1", "greedy 2", "acme 1"])
+  for (const name of ["greedy 1", "acme 1", "greedy 2", "greedy 3"]) await end(name)
+  assert.deepEqual(began, ["greedy 1", "greedy 2", "acme 1", "acme 2", "beta 1", "greedy 3", "greedy 4"])
+  while (under().length > 0) await end(under()[0] ?? "")
+  assert.equal(began.length, 23, "everything had its turn")
+  assert.deepEqual(
+    began.slice(7),
+    Array.from({ length: 16 }, (_, at) => `greedy ${at + 5}`),
+  )
+})
+
+test("who comes while another's work is under way is next, however many of the other's wait, and comes again after one of them", async () => {
+  const { ask, end, began } = openWork({ atOnceMax: 1 })
+  for (let at = 1; at <= 5; at++) ask(`greedy ${at}`)
+  ask("acme 1")
+  await end("greedy 1")
+  await end("acme 1")
+  ask("acme 2")
+  await end("greedy 2")
+  await end("acme 2")
+  assert.deepEqual(began, ["greedy 1", "acme 1", "greedy 2", "acme 2", "greedy 3"])
+})
+
+test("work that fails gives its place back, and the failure is the asker's", async () => {
+  const { elapsed, sleep, now } = { elapsed: () => 0, sleep: async () => {}, now: () => 0 }
+  const admission = createAdmission({ elapsed, sleep, now }, { ...limits, atOnceMax: 1, of: "things" })
+  for (let at = 0; at < 3; at++) await assert.rejects(() => admission.run("acme", undefined, () => Promise.reject(new Error("no"))), /no/)
+  assert.equal(await admission.run("acme", undefined, async () => "yes"), "yes")
+})
+
+test("who waits too long is refused, the oldest first, and has not begun", async () => {
+  const { ask, end, pass, outcomes, began } = openWork({ atOnceMax: 1 })
+  for (const name of ["acme 1", "acme 2", "beta 1"]) ask(name)
+  await pass(1500)
+  ask("gamma 1")
+  await pass(499)
+  assert.equal(outcomes.size, 0)
+  await pass(1)
+  assert.deepEqual(
+    [...outcomes],
+    ["acme 2", "beta 1"].map((name) => [name, "overloaded"]),
+  )
+  await pass(1499)
+  await end("acme 1")
+  assert.deepEqual(began, ["acme 1", "gamma 1"])
+  await pass(10_000)
+  await end("gamma 1")
+  assert.equal(outcomes.get("gamma 1"), "done", "what has begun is not refused")
+})
+
+test("who has left is dropped, also before it has come", async () => {
+  const { ask, end, soon, outcomes, began } = openWork({ atOnceMax: 1 })
+  const leaving = new AbortController()
+  ask("acme 1", leaving.signal)
+  ask("acme 2", leaving.signal)
+  ask("acme 3")
+  leaving.abort(new LedgerError("bad_request", "left"))
+  ask("acme 4", leaving.signal)
+  await soon()
+  assert.deepEqual(
+    [outcomes.get("acme 1"), outcomes.get("acme 2"), outcomes.get("acme 4")],
+    [undefined, "bad_request", "bad_request"],
+    "what has begun looks at its signal itself",
+  )
+  await end("acme 1")
+  assert.deepEqual(began, ["acme 1", "acme 3"])
+})
+
+test("when too much waits, the workspace with the most loses its newest, and no other", async () => {
+  const { ask, end, under, soon, outcomes } = openWork({ atOnceMax: 1, waitingMax: 4 })
+  for (let at = 1; at <= 5; at++) ask(`greedy ${at}`)
+  for (const name of ["acme 1", "beta 1", "greedy 6"]) ask(name)
+  await soon()
+  assert.deepEqual(
+    [...outcomes],
+    ["greedy 5", "greedy 4", "greedy 6"].map((name) => [name, "overloaded"]),
+  )
+  while (under().length > 0) await end(under()[0] ?? "")
+  assert.deepEqual(
+    [...outcomes].filter(([, outcome]) => outcome === "done").map(([name]) => name),
+    ["greedy 1", "acme 1", "beta 1", "greedy 2", "greedy 3"],
+  )
+})
+
+test("where everybody waits with one, the newcomer is refused, and nobody who came before", async () => {
+  const { ask, end, under, soon, outcomes } = openWork({ atOnceMax: 1, waitingMax: 2 })
+  for (const name of ["busy 1", "acme 1", "beta 1", "gamma 1", "delta 1"]) ask(name)
+  await soon()
+  assert.deepEqual(
+    [...outcomes],
+    ["gamma 1", "delta 1"].map((name) => [name, "overloaded"]),
+  )
+  while (under().length > 0) await end(under()[0] ?? "")
+  assert.deepEqual([outcomes.get("acme 1"), outcomes.get("beta 1")], ["done", "done"])
+})

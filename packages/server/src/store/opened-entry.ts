@@ -1,0 +1,212 @@
+// An entry in clear, and the two faces that the API shows of it: the receipt, which a writer keeps, and the ledger entry, which a
+// reader sees. Both are fixed templates over what was kept, so that a receipt can be made again, byte for byte, at any time.
+
+import {
+  canonicalize,
+  eventHash,
+  fieldsWith,
+  isJsonObject,
+  openBody,
+  parseJson,
+  parseRecord,
+  toHex,
+  type EntryField,
+  type FieldWith,
+  type Json,
+  type JsonObject,
+  type Kind,
+  type RepeatedFields,
+} from "@tallystick/proof"
+import type { AuditEvent, Entry } from "@tallystick/client/wire"
+import { isoTime } from "../clock.ts"
+import { sha256 } from "../runtime/sha256.ts"
+import type { Lane } from "./documents.ts"
+import type { Stored } from "./store.ts"
+
+export interface Party {
+  readonly id: string
+  readonly type: string
+  readonly [more: string]: Json
+}
+
+/** What a request says of the circumstances it was made in; sealed, and shown as part of `provenance`. */
+export interface Context {
+  readonly environment?: string
+  readonly server?: string
+  readonly requestId?: string
+  readonly sessionId?: string
+  readonly traceId?: string
+  readonly traceparent?: string
+}
+
+/** All that an entry says, whoever may see it. Nothing here depends on the place in the chain. */
+export interface Content extends RepeatedFields {
+  readonly id: string
+  readonly receipt: string
+  readonly actor: Party
+  readonly target: Party
+  readonly receivedAt: string
+  readonly source: string
+  readonly userVisible: boolean
+  readonly lane: Lane
+  readonly metadata: JsonObject
+  readonly policyVersion?: number | undefined
+  readonly clockAhead?: true | undefined
+  readonly keyId?: string | undefined
+  readonly context?: Context | undefined
+}
+
+/** For a literal that must name every field, also those that are absent. */
+export type Complete<Fields> = { readonly [Name in keyof Required<Fields>]: Fields[Name] }
+
+/** Compiles only if the table of fields, this type and the events of the API have the same names. */
+type Alike<A, B> = [A, B] extends [B, A] ? true : never
+const _: [Alike<keyof Content, EntryField>, Alike<keyof AuditEvent, FieldWith<"from", "writer">>] = [true, true]
+
+/** The place of an entry in its chain. */
+export interface Link {
+  readonly sequence: number
+  readonly timeMs: number
+  readonly hash: Uint8Array
+  readonly previousHash: Uint8Array
+}
+
+export interface Opened {
+  readonly kind: Kind
+  readonly link: Link
+  readonly content: Content
+}
+
+/** What an entry looks like now, which no hash covers. */
+export interface Present {
+  readonly queued: boolean
+  readonly storageClass: "hot" | "archive"
+}
+
+/** How an entry stands when it has just been recorded; a replay of the write says so too. */
+export const justRecorded: Present = { queued: true, storageClass: "hot" }
+
+/** Puts a kept entry together again, with the disclosures given; undefined when its bytes do not make sense. */
+export function openEntry(stored: Stored, disclosures: readonly string[]): Opened | undefined {
+  const record = parseRecord(stored.record)
+  if (record === undefined || stored.body === undefined) return undefined
+  const content = openContent(stored.body, disclosures)
+  if (content === undefined) return undefined
+  const link = {
+    sequence: stored.sequence,
+    timeMs: record.timeMs,
+    hash: eventHash(stored.record, sha256),
+    previousHash: record.previousHash,
+  }
+  return { kind: record.kind, link, content }
+}
+
+export function disclosuresOf(stored: Stored): readonly string[] {
+  return stored.disclosures === "" ? [] : stored.disclosures.split("~")
+}
+
+/** What a reader sees of what is sealed: all of it, nothing, or what belongs to one of the two parties. */
+export type Sight = "all" | "none" | "actor" | "target"
+
+/** The disclosures of what is seen. The target's own members are the target's; everything else that is sealed is the actor's. */
+export function disclosuresFor(stored: Stored, sight: Sight): readonly string[] {
+  if (sight === "none") return []
+  const all = disclosuresOf(stored)
+  if (sight === "all" || all.length === 0) return all
+  const body = stored.body === undefined ? undefined : parseJson(Buffer.from(stored.body).toString("utf8"))
+  const target = isJsonObject(body) ? body["target"] : undefined
+  const digests = isJsonObject(target) ? target["_sd"] : undefined
+  const isTargets = (disclosure: string) => Array.isArray(digests) && digests.includes(digestOf(disclosure))
+  return all.filter((disclosure) => isTargets(disclosure) === (sight === "target"))
+}
+
+function digestOf(disclosure: string): string {
+  return Buffer.from(sha256(Buffer.from(disclosure, "latin1"))).toString("base64url")
+}
+
+function openContent(body: Uint8Array, disclosures: readonly string[]): Content | undefined {
+  const parsed = parseJson(Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString("utf8"))
+  const opened = isJsonObject(parsed) ? openBody(parsed, disclosures, sha256) : undefined
+  if (opened === undefined || !opened.ok) return undefined
+  const { v: _, idem: __, actor, target, metadata = {}, context, ...rest } = opened.value
+  if (!isJsonObject(actor) || !isJsonObject(target) || !isJsonObject(metadata)) return undefined
+  // The body was made by `seal` from a Content, and its hash says that it is still that.
+  return { ...rest, ...spreadContext(context), actor: spreadOther(actor), target: spreadOther(target), metadata } as unknown as Content
+}
+
+/** The members of a party that the format has no name for are one claim, which was parsed for this; here they are members again. */
+function spreadOther({ other, ...party }: JsonObject): JsonObject {
+  return isJsonObject(other) ? Object.assign(other, party) : party
+}
+
+/** The key that an entry was written with is sealed within its context; in entries of older versions it stands in clear beside it. */
+function spreadContext(sealed: Json | undefined): JsonObject {
+  if (!isJsonObject(sealed)) return {}
+  const { keyId, ...context } = sealed
+  return { ...(Object.keys(context).length === 0 ? {} : { context }), ...(keyId === undefined ? {} : { keyId }) }
+}
+
+export function receiptJson({ link, content }: Opened, present: Present, publicUrl: string): string {
+  const { context, keyId, policyVersion } = content
+  const provenance = context === undefined && keyId === undefined ? "" : `,"provenance":${provenanceJson(context, keyId)}`
+  return (
+    `{"accepted":true,"eventId":"${content.id}","receipt":"${content.receipt}","eventHash":"${toHex(link.hash)}",` +
+    `"previousHash":"${toHex(link.previousHash)}","timestamp":"${isoTime(link.timeMs)}",` +
+    `"actor":${partyJson(content.actor)},"target":${partyJson(content.target)},"lane":"${content.lane}",` +
+    `"storageClass":"${present.storageClass}","verificationUrl":"${receiptUrl(publicUrl, content)}","queued":${present.queued},` +
+    `"receivedAt":"${content.receivedAt}"${provenance}${policyVersion === undefined ? "" : `,"policyVersion":${policyVersion}`}}`
+  )
+}
+
+export type Integrity = "verified" | "pending" | "erased" | "expired" | "broken"
+
+const writerFields = fieldsWith("from", "writer")
+
+export function entryJson({ kind, link, content }: Opened, present: Present, integrity: Integrity): string {
+  const { context, keyId } = content
+  const others: Complete<Omit<Entry, FieldWith<"from", "writer">>> = {
+    id: content.id,
+    sequence: link.sequence,
+    hash: toHex(link.hash),
+    previousHash: toHex(link.previousHash),
+    receipt: content.receipt,
+    lane: content.lane,
+    storageTier: present.storageClass,
+    integrity,
+    kind,
+    timestamp: isoTime(link.timeMs),
+    receivedAt: content.receivedAt,
+    provenance: context === undefined && keyId === undefined ? undefined : { ...context, ...(keyId === undefined ? {} : { keyId }) },
+    policyVersion: content.policyVersion,
+    clockAhead: content.clockAhead,
+  }
+  const said: Record<string, unknown> = {}
+  for (const name of writerFields) said[name] = content[name]
+  return JSON.stringify(Object.assign(said, others))
+}
+
+export function receiptUrl(publicUrl: string, { workspaceId, receipt }: Pick<Content, "workspaceId" | "receipt">): string {
+  return `${publicUrl}/v1/workspaces/${workspaceId}/receipts/${receipt}`
+}
+
+/** As it is shown, and as it is sealed. By hand where there is the key alone, as in most events. */
+export function provenanceJson(context: Context | undefined, keyId: string | undefined): string {
+  if (context === undefined && keyId !== undefined) return `{"keyId":${JSON.stringify(keyId)}}`
+  return canonicalize({ ...context, ...(keyId === undefined ? {} : { keyId }) })
+}
+
+/** Canonical, and by hand for the parties that most events have. */
+export function partyJson(party: Party): string {
+  if (hasFurther(party)) return canonicalize(party)
+  const { email, id, name, type } = party
+  return (
+    `{${email === undefined ? "" : `"email":${canonicalize(email)},`}"id":${JSON.stringify(id)},` +
+    `${name === undefined ? "" : `"name":${canonicalize(name)},`}"type":${JSON.stringify(type)}}`
+  )
+}
+
+/** Whether a party has members that the format has no name for. */
+export function hasFurther(party: Party): boolean {
+  for (const member in party) if (member !== "id" && member !== "type" && member !== "email" && member !== "name") return true
+  return false
+}

@@ -1,0 +1,38 @@
+// A signed checkpoint that covers an entry, for what may only be done, or given out, under one.
+
+import type { Clock } from "../clock.ts"
+import { LedgerError } from "../error.ts"
+import type { Limits } from "../limits.ts"
+import type { Checkpoints } from "../query/verified-checkpoints.ts"
+import { epochAt, epochsOf } from "../store/epochs.ts"
+import type { Document } from "../store/store.ts"
+
+export interface SigningParts {
+  readonly checkpoints: Pick<Checkpoints, "newest">
+  readonly clock: Clock
+  readonly limits: Pick<Limits, "proofWaitMs">
+  /** Has a workspace's chain signed to its end. */
+  readonly seal: (workspace: string) => Promise<unknown>
+}
+
+/**
+ * The note of a checkpoint that covers an entry, signed now if need be. Throws `ledger_unavailable` when that takes too long, `conflict` if
+ * the entry is of a former epoch: nothing more of that is signed, and `integrity_failure` if what is kept as a checkpoint is none.
+ */
+export async function signedFor(
+  { checkpoints, clock, limits, seal }: SigningParts,
+  workspace: Document<"workspace">,
+  sequence: number,
+): Promise<string> {
+  const epoch = epochAt(epochsOf(workspace), sequence)
+  const size = sequence - epoch.before
+  const before = await checkpoints.newest(workspace, epoch)
+  if (before !== undefined && before.size >= size) return before.note
+  if (epoch.end !== undefined)
+    throw new LedgerError("conflict", `no kept checkpoint of epoch ${epoch.number} covers entry ${sequence}, and none will be signed`)
+  await Promise.race([seal(workspace.id), clock.sleep(limits.proofWaitMs)])
+  const checkpoint = await checkpoints.newest(workspace, epoch)
+  if (checkpoint === undefined || checkpoint.size < size)
+    throw new LedgerError("ledger_unavailable", `no signed checkpoint covers entry ${sequence} yet; repeat the request`)
+  return checkpoint.note
+}

@@ -1,0 +1,299 @@
+import assert from "node:assert/strict"
+import { randomBytes } from "node:crypto"
+import test from "node:test"
+import { readZip, verifyPack, type PackVerdict } from "@tallystick/proof"
+import type { Clock } from "../clock.ts"
+import { openEntry } from "../store/opened-entry.ts"
+import { unpaced } from "../runtime/pace.ts"
+import { LedgerError, type ErrorCode } from "../error.ts"
+import { createCheckpointer } from "../followers/checkpointer.ts"
+import { followOnce } from "../followers/follow.ts"
+import { createSigners } from "../followers/signer.ts"
+import { firstKeyring } from "../secrets/keyring.ts"
+import { createLedger } from "../ledger/ledger.ts"
+import { defaultLimits, type Limits } from "../limits.ts"
+import { createCheckpoints, createIsGenuine } from "../query/verified-checkpoints.ts"
+import { createLeaves } from "../query/verified-leaves.ts"
+import { manifestOf, measure } from "../query/pack-archive.ts"
+import { packFiles } from "../query/pack-files.ts"
+import type { PackDocument } from "../store/documents.ts"
+import { keysOf } from "../store/log-keys.ts"
+import { readRoot } from "../store/tree-reads.ts"
+import { expectChain } from "../store/expect-chain.ts"
+import { memoryHeads } from "../store/heads.ts"
+import { openMemory } from "../store/memory.ts"
+import type { Document, Store } from "../store/store.ts"
+import { actSaid } from "./admin-entries.ts"
+import type { Principal } from "./permissions.ts"
+import { createPacks, type Packed } from "./evidence-packs.ts"
+import { createPolicies } from "./policies.ts"
+import { createWorkspaces } from "./workspaces.ts"
+
+const by: Principal = { kind: "instance" }
+const keyring = firstKeyring(randomBytes(32))
+const code = (expected: ErrorCode) => (error: unknown) => error instanceof LedgerError && error.code === expected
+
+interface Bend {
+  readonly limits?: Partial<Limits>
+  /** What seals a workspace, in place of `seal`. */
+  readonly sealing?: (seal: () => Promise<void>) => Promise<void>
+  readonly journal?: (journal: Store["journal"]) => Store["journal"]
+}
+
+/** A workspace with some entries over a store in memory, signed by the real checkpointer when it is asked to. */
+async function openHouse(count: number, bend: Bend = {}) {
+  const { served, watched } = openMemory()
+  const clock: Clock = {
+    now: () => Date.UTC(2026, 0, 2),
+    elapsed: () => 0,
+    sleep: () => new Promise((resolve) => void setImmediate(resolve)),
+  }
+  const limits = { ...defaultLimits, ...bend.limits }
+  const ledger = createLedger({ journal: served.journal, clock, limits, keyring, report: { commit: () => {}, advanced: () => {} } })
+  const { journal, index, registry } = served
+  const parts = { registry, ledger, clock, keyring }
+  const acme = await createWorkspaces({ ...parts, host: "ledger.example" }).create(by, { id: "acme" })
+  const isGenuine = createIsGenuine(registry, keysOf(keyring))
+  const checkpoints = createCheckpoints({ store: served, leaves: createLeaves(served, limits), isGenuine })
+  const checkpointer = createCheckpointer({
+    ...watched,
+    isGenuine,
+    heads: memoryHeads(),
+    signersOf: createSigners({ registry, journal, keyring, clock }),
+    rootAt: (log, size) => readRoot({ journal, index }, log, size),
+    clock,
+  })
+  const sealNow = async (): Promise<void> => {
+    while (!(await followOnce(watched.journal, [checkpointer], "acme", limits)).caughtUp) continue
+    await checkpointer.sign("acme")
+  }
+  // One after the other, as the thread that signs does it.
+  let sealed = Promise.resolve()
+  const seal = (): Promise<void> => (sealed = sealed.then(sealNow))
+  const packs = createPacks({
+    ...parts,
+    store: { ...served, journal: bend.journal?.(journal) ?? journal },
+    checkpoints,
+    limits,
+    pace: unpaced,
+    seal: () => bend.sealing?.(seal) ?? seal(),
+  })
+  const write = async (many: number): Promise<void> => {
+    const said = (at: number) =>
+      ({
+        kind: "event",
+        projectId: "core",
+        action: "test.entry.write",
+        actor: { id: "usr_1", type: "user", email: `ada${at}@example.com` },
+        target: { id: `'=${at}`, type: "thing" },
+        occurredAt: "2026-01-01T00:00:00Z",
+        source: "api",
+        userVisible: false,
+        metadata: {},
+        policyVersion: 1,
+        receivedAtMs: clock.now(),
+      }) as const
+    await ledger.record(
+      acme,
+      Array.from({ length: many }, (_, at) => said(at)),
+    )
+  }
+  await write(count)
+  const [key] = await registry.list("log-key", "acme", undefined, 1)
+  const trustedKeys = [key?.value.vkey ?? assert.fail()]
+  return {
+    acme,
+    packs,
+    registry,
+    write,
+    policies: createPolicies(parts),
+    make: (sequences: readonly number[]) => packs.create(by, acme, { title: "Evidence", find: async () => sequences }),
+    /** A pack as it is put down: an older version of the program may have done so. */
+    async record(id: string, value: Omit<PackDocument, "packHash">) {
+      const files = await packFiles({ ...served, pace: unpaced }, acme, { packId: id, ...value })
+      const { packHash } = manifestOf(await measure(files, limits.packBytesMax))
+      const said = { packId: id, title: value.title, receiptCount: value.sequences.length, packHash }
+      const act = actSaid(by, "evidence.pack.create", { id, type: "evidence_pack" }, said, clock.now())
+      await ledger.record(acme, [act], [{ kind: "pack", id, version: 0, value: { ...value, packHash } }])
+      return (await registry.get("pack", "acme", id)) ?? assert.fail()
+    },
+    download: async (pack: Document<"pack">) => bytesOf(await packs.download(by, acme, pack, "zip")),
+    verified: (bytes: Uint8Array): PackVerdict => verifyPack(bytes, { trustedKeys }),
+    /** What the service has said of itself, by its last word. */
+    async acts() {
+      const stored = await journal.after("acme", 0, 10_000)
+      return stored.flatMap((entry) => /^evidence\.pack\.(\w+)$/.exec(openEntry(entry, [])?.content.action ?? "")?.[1] ?? [])
+    },
+    finish: () => expectChain(journal, "acme"),
+  }
+}
+
+async function bytesOf({ bytes, content }: Packed): Promise<Uint8Array> {
+  const whole = Buffer.concat(await Array.fromAsync<Buffer>(content))
+  assert.equal(whole.length, bytes, "as long as was announced")
+  return new Uint8Array(whole)
+}
+
+const range = (from: number, count: number) => Array.from({ length: count }, (_, at) => from + at)
+
+test("a pack is the same bytes whenever it is asked for, however the ledger has grown, and it verifies", async () => {
+  const house = await openHouse(700)
+  const sequences = [...range(3, 300), 400, 402, 555, ...range(600, 50)]
+  const pack = await house.make(sequences)
+  assert.ok(pack.value.seal !== undefined && pack.value.seal.sequence > 700)
+  const first = await house.download(pack)
+  const verdict = house.verified(first)
+  assert.equal(verdict.verdict, "genuine", JSON.stringify(verdict.checks))
+  assert.deepEqual(
+    verdict.entries?.map(({ sequence }) => sequence),
+    sequences,
+  )
+  assert.deepEqual([verdict.packId, verdict.packHash, verdict.withheld], [pack.id, pack.value.packHash, 0])
+  await house.write(300)
+  const again = (await house.packs.find("acme", pack.id)) ?? assert.fail()
+  assert.deepEqual(await house.download(again), first)
+  assert.deepEqual(await house.acts(), ["create", "seal", "download", "download"])
+  await house.finish()
+})
+
+test("a pack of the first form, which says none, is made as it always was", async () => {
+  const house = await openHouse(3)
+  const made = await house.make([2, 3, 4])
+  const { form, seal: _, packHash: __, ...older } = made.value
+  const former = await house.record("pack_older", older)
+  const look = async (pack: Document<"pack">) => {
+    const bytes = await house.download(pack)
+    const { verdict, form, packHash } = house.verified(bytes)
+    const table = Buffer.from(readZip(bytes)?.get("entries.csv") ?? assert.fail()).toString()
+    return { verdict, form, packHash, cell: /"('+=1)"/.exec(table)?.[1] }
+  }
+  assert.deepEqual(await look(made), { verdict: "genuine", form, packHash: made.value.packHash, cell: "''=1" })
+  assert.deepEqual(await look(former), { verdict: "genuine", form: 1, packHash: former.value.packHash, cell: "'=1" })
+  await house.finish()
+})
+
+test("a pack whose seal was cut off is sealed by its first download, once, whoever comes", async () => {
+  let calls = 0
+  const house = await openHouse(5, {
+    // The second time, after the pack's own entry, as if the process had ended there.
+    sealing: (seal) => (++calls === 2 ? Promise.reject(new Error("cut off")) : seal()),
+  })
+  const pack = await house.make([3, 4])
+  assert.equal(pack.value.seal, undefined)
+  assert.deepEqual(await house.acts(), ["create"])
+  const packed = await Promise.all([house.download(pack), house.download(pack), house.download(pack)])
+  const sealed = await house.packs.find("acme", pack.id)
+  assert.equal(sealed?.version, 2)
+  for (const bytes of packed) assert.deepEqual(bytes, packed[0])
+  assert.equal(house.verified(packed[0] ?? assert.fail()).verdict, "genuine")
+  assert.deepEqual((await house.acts()).toSorted(), ["create", "download", "download", "download", "seal"])
+  await house.finish()
+})
+
+test("what no checkpoint covers in time is not put into a pack, and nothing is recorded", async () => {
+  const house = await openHouse(5, { sealing: () => new Promise(() => {}) })
+  await assert.rejects(house.make([4]), code("ledger_unavailable"))
+  assert.deepEqual([await house.acts(), await house.packs.list("acme", undefined, 10)], [[], []])
+  await house.finish()
+})
+
+test("a changed entry goes into no pack, and out of none", async () => {
+  let changed = 0
+  const house = await openHouse(5, {
+    journal: (journal) => ({
+      ...journal,
+      at: async (workspace, sequences) =>
+        (await journal.at(workspace, sequences)).map((stored) =>
+          stored?.sequence === changed
+            ? {
+                ...stored,
+                body: Buffer.from(
+                  Buffer.from(stored.body ?? [])
+                    .toString()
+                    .replace('"v":1', '"v":2'),
+                ),
+              }
+            : stored,
+        ),
+    }),
+  })
+  const pack = await house.make([3, 4])
+  changed = 4
+  await assert.rejects(house.make([4]), code("integrity_failure"))
+  await assert.rejects(house.download(pack), code("integrity_failure"))
+  changed = pack.value.seal?.sequence ?? 0
+  await assert.rejects(house.download(pack), code("integrity_failure"))
+  changed = 5
+  assert.equal(house.verified(await house.download(pack)).verdict, "genuine")
+  assert.deepEqual(await house.acts(), ["create", "seal", "download"])
+  await house.finish()
+})
+
+test("a policy comes into a pack if it was published when the pack was made, and not later", async () => {
+  const house = await openHouse(5)
+  const before = await house.make([3])
+  await house.policies.publish(by, house.acme, { projectId: "core", sections: [{ id: "1", title: "Use", body: "text" }] })
+  const after = await house.make([3])
+  assert.deepEqual([before.value.policies, after.value.policies], [[], [{ projectId: "core", version: 1 }]])
+  for (const pack of [before, after]) assert.equal(house.verified(await house.download(pack)).verdict, "genuine")
+  await house.finish()
+})
+
+test("too many at once, and too much in one, are refused before anything is recorded", async () => {
+  const house = await openHouse(50, { limits: { packsAtOnceMax: 2, packsWaitingMax: 0, packBytesMax: 60_000 } })
+  await assert.rejects(house.make(range(3, 48)), code("payload_too_large"))
+  const made = await Promise.allSettled([house.make([3]), house.make([4]), house.make([5])])
+  assert.deepEqual(
+    made.map(({ status }) => status),
+    ["fulfilled", "fulfilled", "rejected"],
+  )
+  assert.ok(code("overloaded")((made[2] as PromiseRejectedResult).reason))
+  const pack = await house.make([6])
+  assert.equal((await house.acts()).filter((act) => act === "create").length, 3)
+  const left = AbortSignal.abort(new LedgerError("bad_request", "left"))
+  await assert.rejects(house.packs.download(by, house.acme, pack, "zip", left), code("bad_request"))
+  assert.ok(!(await house.acts()).includes("download"), "what nobody waits for any more is not given out")
+  await house.finish()
+})
+
+test("a pack that is being sent keeps its place until its content is closed, for whatever reason", async () => {
+  let failures = 0
+  const house = await openHouse(40, {
+    limits: { packsAtOnceMax: 1, packsSentOfWorkspaceMax: 1 },
+    journal: (journal) => ({
+      ...journal,
+      at: (...asked) => (failures-- === 1 ? Promise.reject(new Error("cannot be read")) : journal.at(...asked)),
+    }),
+  })
+  const pack = await house.make(range(3, 30))
+  const leaving = new AbortController()
+  const reasons: readonly ((packed: Packed) => unknown)[] = [
+    bytesOf,
+    ({ content }) => content.destroy(),
+    async ({ content }) => {
+      for await (const _ of content) break
+    },
+    async ({ content }) => {
+      failures = 1
+      await assert.rejects(Array.fromAsync(content), /cannot be read/)
+    },
+    () => leaving.abort(new LedgerError("bad_request", "left")),
+  ]
+  const ask = (signal?: AbortSignal) => house.packs.download(by, house.acme, pack, "zip", signal)
+  let held = await ask()
+  for (const [at, close] of reasons.entries()) {
+    let isSent = false
+    const next = ask(at === reasons.length - 2 ? leaving.signal : undefined).finally(() => (isSent = true))
+    // Packs are made one after another: whatever could be made before this one has been made.
+    await house.make([3])
+    assert.ok(!isSent)
+    assert.equal((await house.acts()).filter((act) => act === "download").length, at + 1, "what waits is not made")
+    await close(held)
+    held = await next
+  }
+  await bytesOf(held)
+  failures = 1
+  await assert.rejects(ask(), /cannot be read/)
+  await bytesOf(await ask())
+  await house.finish()
+})

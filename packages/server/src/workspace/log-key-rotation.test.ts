@@ -1,0 +1,95 @@
+import assert from "node:assert/strict"
+import test from "node:test"
+import { formatCheckpoint, parseVkey, signNote } from "@tallystick/proof"
+import { systemClock as clock } from "../clock.ts"
+import { LedgerError } from "../error.ts"
+import { createSigners } from "../followers/signer.ts"
+import { firstKeyring } from "../secrets/keyring.ts"
+import { createLedger } from "../ledger/ledger.ts"
+import { defaultLimits } from "../limits.ts"
+import { createCheckpoints, createIsGenuine } from "../query/verified-checkpoints.ts"
+import { createLeaves } from "../query/verified-leaves.ts"
+import { epochsOf } from "../store/epochs.ts"
+import { expectChain } from "../store/expect-chain.ts"
+import { keysOf, logKeys, logKeysMax } from "../store/log-keys.ts"
+import { openMemory } from "../store/memory.ts"
+import { createLogKeys } from "./log-key-rotation.ts"
+import { createWorkspaces } from "./workspaces.ts"
+
+const by = { kind: "instance" } as const
+const keyring = firstKeyring(Buffer.alloc(32, 3))
+
+/** A workspace whose trees are signed when somebody asks for it, unless signing has stopped. */
+async function openHouse() {
+  const { served, watched } = openMemory()
+  const { journal, index, registry } = served
+  const ledger = createLedger({ journal, clock, limits: defaultLimits, keyring, report: { commit: () => {}, advanced: () => {} } })
+  const acme = await createWorkspaces({ registry, ledger, clock, keyring, host: "ledger.example" }).create(by, { id: "acme", name: "Acme" })
+  const [epoch] = epochsOf(acme)
+  const signersOf = createSigners({ registry, journal, keyring, clock })
+  /** For each tree that was signed, by which keys. */
+  const signed: (readonly string[])[] = []
+  let isSigning = true
+  const seal = async (): Promise<void> => {
+    if (!isSigning) return
+    const size = (await journal.head("acme"))?.sequence ?? 0
+    const before = (await index.checkpoint("acme"))?.size ?? 0
+    const signers = await signersOf(epoch, size, before)
+    signed.push(signers.map(({ publicKey }) => Buffer.from(publicKey).toString("base64")))
+    const root = new Uint8Array(32)
+    const note = signNote(formatCheckpoint({ origin: epoch.origin, size, root }), ...signers)
+    await watched.index.putCheckpoint("acme", before, { size, root, note, signedMs: 0 })
+  }
+  const isGenuine = createIsGenuine(registry, keysOf(keyring))
+  const checkpoints = createCheckpoints({ store: served, leaves: createLeaves(served, defaultLimits), isGenuine })
+  const rotating = createLogKeys({ registry, journal, checkpoints, ledger, clock, keyring, limits: defaultLimits, seal })
+  return {
+    journal,
+    signed,
+    rotate: () => rotating.rotate(by, acme),
+    stopSigning: () => (isSigning = false),
+    keys: async () => (await logKeys({ registry, journal }, epoch)).toReversed(),
+  }
+}
+
+const publicKeyOf = (vkey: string): string => Buffer.from(parseVkey(vkey)?.publicKey ?? []).toString("base64")
+
+test("whoever trusts a key is given a tree that it signed together with the next one, however quickly they follow each other", async () => {
+  const house = await openHouse()
+  await Promise.all([house.rotate(), house.rotate(), house.rotate(), house.rotate()])
+  await house.rotate()
+  const keys = await house.keys()
+  assert.equal(keys.length, 6)
+  // The last has signed nothing yet: whoever asks next has it sign.
+  for (const [at, { vkey }] of keys.slice(0, -2).entries()) {
+    const pair = [publicKeyOf(keys[at + 1]?.vkey ?? ""), publicKeyOf(vkey)]
+    assert.ok(
+      house.signed.some((signers) => pair.every((key) => signers.includes(key))),
+      `key ${at} says nothing of key ${at + 1}`,
+    )
+  }
+  assert.deepEqual(
+    keys.map(({ wrapped }) => wrapped !== ""),
+    [false, false, false, false, true, true],
+  )
+  await expectChain(house.journal, "acme")
+})
+
+test("while nothing is signed no key is destroyed that has not announced its successor", async () => {
+  const house = await openHouse()
+  house.stopSigning()
+  await house.rotate()
+  await assert.rejects(house.rotate(), (error) => error instanceof LedgerError && error.code === "ledger_unavailable")
+  assert.deepEqual(
+    (await house.keys()).map(({ wrapped }) => wrapped !== ""),
+    [true, true],
+  )
+  await expectChain(house.journal, "acme")
+})
+
+test("a log has as many keys as are listed, and no more", async () => {
+  const house = await openHouse()
+  for (let keys = 1; keys < logKeysMax; keys++) await house.rotate()
+  await assert.rejects(house.rotate(), (error) => error instanceof LedgerError && error.code === "conflict")
+  assert.equal((await house.keys()).length, logKeysMax)
+})

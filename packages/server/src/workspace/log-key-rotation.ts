@@ -1,0 +1,105 @@
+// The key that signs a workspace's log, and how another takes its place: an entry of kind 05 announces it, and the old key signs
+// beside it for a while, so that whoever trusts the old one learns of the new one from the log itself.
+
+import { createVkey, ed25519PublicKey, formatVkey, toHex } from "@tallystick/proof"
+import { isoTime } from "../clock.ts"
+import type { Opened } from "../store/opened-entry.ts"
+import { LedgerError } from "../error.ts"
+import { seal, type Keyring } from "../secrets/keyring.ts"
+import type { Ledger } from "../ledger/ledger.ts"
+import type { Random } from "../ledger/random.ts"
+import type { Limits } from "../limits.ts"
+import { sha256 } from "../runtime/sha256.ts"
+import { epochsOf } from "../store/epochs.ts"
+import { logKeys, logKeysMax } from "../store/log-keys.ts"
+import type { Change, Document, Journal, Registry } from "../store/store.ts"
+import { actSaid, isConflict } from "./admin-entries.ts"
+import type { Principal } from "./permissions.ts"
+import { signedFor, type SigningParts } from "./covering-checkpoint.ts"
+
+/** What was announced, and the entry that announces it. */
+export interface Rotated {
+  readonly vkey: string
+  readonly announced: Opened
+}
+
+export interface LogKeys {
+  rotate(by: Principal, workspace: Document<"workspace">): Promise<Rotated>
+}
+
+export interface LogKeyParts extends SigningParts {
+  readonly registry: Registry
+  readonly journal: Pick<Journal, "head" | "records">
+  readonly ledger: Ledger
+  readonly keyring: Keyring
+  readonly limits: Pick<Limits, "keyOverlapMs" | "proofWaitMs">
+}
+
+/** While one rotation looks, others may have made newer keys; more than so many, and it fails. */
+const lookedBackAt = 10
+
+export function createLogKeys(parts: LogKeyParts): LogKeys {
+  const { registry, journal, ledger, clock, keyring, limits } = parts
+  return {
+    async rotate(by, workspace) {
+      // Two who rotate at once both change the key that is to go: one of them is refused by the commit, and plans again.
+      for (;;) {
+        const { id, value } = workspace
+        const keys = await registry.list("log-key", id, undefined, logKeysMax)
+        // Those of former epochs were destroyed as this one was opened.
+        const [current, ...older] = keys.filter((key) => key.value.vkey.startsWith(`${value.origin}+`))
+        if (older.length + 1 >= logKeysMax) throw new LedgerError("conflict", `this log has had ${logKeysMax} keys, and can have no other`)
+        const head = await journal.head(id)
+        if (current === undefined || head === undefined) throw new Error(`workspace ${id} has no key that another could follow`)
+        if (older.length > 0) await signedFor(parts, workspace, await announcedAt(workspace, current))
+        const nowMs = clock.now()
+        const made = { origin: value.origin, createdAt: isoTime(nowMs), announcedAfter: head.sequence }
+        const { vkey, change: fresh } = makeLogKey(keyring, ledger.random, made)
+        const overlapUntil = isoTime(nowMs + limits.keyOverlapMs)
+        const leaving: Change = { ...current, value: { ...current.value, overlapUntil } }
+        const gone = older
+          .filter((key) => key.value.wrapped !== "")
+          .map((key): Change => ({ ...key, value: { ...key.value, wrapped: "" } }))
+        const said = actSaid(by, "ledger.key.rotate", { id: fresh.id, type: "log_key" }, { vkey, previousVkey: current.value.vkey }, nowMs)
+        try {
+          const [recorded] = await ledger.record(workspace, [{ ...said, kind: "key" }], [fresh, leaving, ...gone])
+          if (recorded?.kind !== "recorded") throw new Error("what has no key of its own is recorded")
+          return { vkey, announced: recorded.opened }
+        } catch (error) {
+          if (!isConflict(error)) throw error
+        }
+      }
+    },
+  }
+
+  /** The key before this one is about to be destroyed: whoever trusts only that one must be given a tree first that both have signed. */
+  async function announcedAt(workspace: Document<"workspace">, { value }: Document<"log-key">): Promise<number> {
+    const [epoch] = epochsOf(workspace)
+    const known = await logKeys({ registry, journal }, epoch, lookedBackAt)
+    const announced = known.find(({ vkey }) => vkey === value.vkey)
+    if (announced === undefined) throw new Error(`the key ${value.vkey} has no entry that announces it`)
+    return epoch.before + announced.fromSize
+  }
+}
+
+type LogKeyChange = Extract<Change, { readonly kind: "log-key" }>
+
+interface Made {
+  readonly origin: string
+  readonly createdAt: string
+  readonly announcedAfter?: number
+}
+
+/** A key and the document that keeps it; its private half leaves here sealed only. */
+export function makeLogKey(
+  keyring: Keyring,
+  random: Random,
+  { origin, ...times }: Made,
+): { readonly vkey: string; readonly change: LogKeyChange } {
+  const seed = new Uint8Array(32)
+  random(seed)
+  const key = createVkey(origin, ed25519PublicKey(seed), "log", sha256)
+  const vkey = formatVkey(key)
+  const value = { vkey, wrapped: seal(keyring, "log keys", vkey, seed), ...times }
+  return { vkey, change: { kind: "log-key", id: toHex(key.keyId), version: 0, value } }
+}

@@ -1,0 +1,163 @@
+// Scoped tokens: each opens one thing, for reading, for a while, and mints nothing. It lives no longer than whoever made it.
+// What has ended stays: whoever holds an old link is told that it has expired, and administrators see what was handed out. It is a few hundred bytes
+// beside two entries that stay for ever.
+
+import type { JsonObject } from "@tallystick/proof"
+import { isoTime, type Clock } from "../clock.ts"
+import { LedgerError } from "../error.ts"
+import { instanceKeyName, livingNames, type Keyring } from "../secrets/keyring.ts"
+import type { Ledger } from "../ledger/ledger.ts"
+import type { TokenBound, TokenDocument } from "../store/documents.ts"
+import type { Document, ListPlace, Registry } from "../store/store.ts"
+import { actSaid, recordPlanned } from "./admin-entries.ts"
+import type { Principal, TokenType } from "./permissions.ts"
+import { commitmentTo, createMacs, formatCredential, makeCredential, type CredentialKind } from "./credential-format.ts"
+import { keptCredential, type Recognise } from "./credential-lookup.ts"
+import { belongedSince } from "./members.ts"
+
+export interface TokenRequest {
+  readonly expiresInSeconds?: number | undefined
+  readonly note?: string | undefined
+}
+
+export interface Tokens {
+  readonly recognise: Recognise
+  /** Whether `by` may see what the token is bound to is for the caller to ask. The token ends with its maker, if that is earlier. */
+  create(
+    by: Principal,
+    workspace: Document<"workspace">,
+    bound: TokenBound,
+    request: TokenRequest,
+  ): Promise<{ readonly token: string; readonly document: Document<"token"> }>
+  list(workspace: string, before: ListPlace | undefined, limit: number): Promise<readonly Document<"token">[]>
+  stateOf(document: Document<"token">): Promise<TokenState>
+  /** Ends a token for ever. Says nothing if it had ended before, or never was. */
+  revoke(by: Principal, workspace: Document<"workspace">, id: string): Promise<void>
+}
+
+export interface TokenParts {
+  readonly registry: Registry
+  readonly ledger: Ledger
+  readonly clock: Clock
+  readonly keyring: Keyring
+  /** The instance keys that are good, the newest first. */
+  readonly rootKeys: readonly [string, ...string[]]
+}
+
+/** `revoked` also when whoever made it was, or does not belong to the workspace any more. */
+export type TokenState = "live" | "revoked" | "expired"
+
+/** The letter of each type in the grammar of credentials. */
+export const tokenLetters = { receipt: "r", policy: "p", activity: "a", evidence: "e" } as const satisfies Record<TokenType, CredentialKind>
+
+const day = 86_400
+
+/** In seconds. A link to one's own activity is opened at once; one to a receipt is sent to somebody. */
+export const tokenLives: Readonly<Record<TokenType, { readonly usual: number; readonly longest: number }>> = {
+  receipt: { usual: 7 * day, longest: 90 * day },
+  policy: { usual: 30 * day, longest: 365 * day },
+  activity: { usual: day, longest: 30 * day },
+  evidence: { usual: 7 * day, longest: 90 * day },
+}
+
+export function createTokens({ registry, ledger, clock, keyring, rootKeys }: TokenParts): Tokens {
+  const macs = createMacs(keyring.peppers)
+  // With another instance key, what the former one made is over, unless it was rotated and its tokens were to live on.
+  const instanceMac = instanceKeyName(keyring.secret, rootKeys[0])
+  const living = livingNames(keyring, rootKeys)
+
+  return {
+    stateOf,
+
+    async recognise(id, text) {
+      const found = await keptCredential(registry, "token", id)
+      if (found === undefined || !macs.fits(text, found.value.mac)) return undefined
+      const state = await stateOf(found)
+      if (state === "revoked") throw new LedgerError("token_revoked", "this token, or whoever made it, was revoked")
+      if (state === "expired") throw new LedgerError("token_expired", "this token has expired")
+      return { kind: "token", id, workspace: found.workspace, bound: found.value.bound }
+    },
+
+    async create(by, workspace, bound, { note, expiresInSeconds = tokenLives[bound.type].usual }) {
+      const nowMs = clock.now()
+      const credential = makeCredential(tokenLetters[bound.type], ledger.random)
+      const token = formatCredential(credential)
+      const minter = minterOf(by, instanceMac)
+      const expiresAt = isoTime(Math.min(nowMs + expiresInSeconds * 1000, await endOf(registry, workspace.id, minter)))
+      const bounds = { bound, ...(note === undefined ? {} : { note }), createdAt: isoTime(nowMs), expiresAt, minter }
+      const value: TokenDocument = { ...bounds, mac: macs.of(token) }
+      // Which instance key it was decides whether the token lives.
+      const minted = minter.kind === "instance" ? { minter: commitmentTo(minter.mac) } : {}
+      const recorded = { ...boundJson(bound), expiresAt, ...minted, commitment: commitmentTo(value.mac) }
+      const said = actSaid(by, "security.token.create", targetOf(credential.id, note), recorded, nowMs)
+      await ledger.record(workspace, [said], [{ kind: "token", id: credential.id, version: 0, value }])
+      const document = await registry.get("token", workspace.id, credential.id)
+      if (document === undefined) throw new Error("a token that was just recorded is not there")
+      return { token, document }
+    },
+
+    list: (workspace, before, limit) => registry.list("token", workspace, before, limit),
+
+    async revoke(by, workspace, id) {
+      // Planned again until it is revoked: whoever is told so must be able to count on it.
+      await recordPlanned(ledger, workspace, async () => {
+        const found = await registry.get("token", workspace.id, id)
+        if (found === undefined || found.value.revokedAt !== undefined) return undefined
+        const nowMs = clock.now()
+        const said = actSaid(by, "security.token.revoke", targetOf(id, found.value.note), boundJson(found.value.bound), nowMs)
+        const value = { ...found.value, revokedAt: isoTime(nowMs) }
+        return { said: [said], changes: [{ kind: "token", id, version: found.version, value }] }
+      })
+    },
+  }
+
+  async function stateOf({ workspace, value }: Document<"token">): Promise<TokenState> {
+    if (value.revokedAt !== undefined || !(await minterLives(workspace, value))) return "revoked"
+    return Date.parse(value.expiresAt) <= clock.now() ? "expired" : "live"
+  }
+
+  async function minterLives(workspace: string, { minter, createdAt }: TokenDocument): Promise<boolean> {
+    switch (minter.kind) {
+      case "instance":
+        return living.has(minter.mac)
+      case "api-key": {
+        const key = await registry.get("api-key", workspace, minter.id)
+        return key !== undefined && key.value.revokedAt === undefined
+      }
+      case "member":
+        // Whoever left and was invited again does not bring the tokens of the time before back to life.
+        return belongedSince(registry, workspace, minter.id, createdAt)
+    }
+  }
+}
+
+/** When a minter expires, in milliseconds. */
+async function endOf(registry: Registry, workspace: string, minter: TokenDocument["minter"]): Promise<number> {
+  const key = minter.kind === "api-key" ? await registry.get("api-key", workspace, minter.id) : undefined
+  return key?.value.expiresAt === undefined ? Infinity : Date.parse(key.value.expiresAt)
+}
+
+function minterOf(by: Principal, instanceMac: string): TokenDocument["minter"] {
+  switch (by.kind) {
+    case "instance":
+      return { kind: "instance", mac: instanceMac }
+    case "api-key":
+      return { kind: "api-key", id: by.id }
+    case "member":
+      return { kind: "member", id: by.id }
+    case "token":
+      throw new Error("tokens mint nothing")
+  }
+}
+
+/** A token as an entry's target. Its note may name a person, so it is sealed, which the name of a target of the service's own entries is not. */
+function targetOf(id: string, note: string | undefined) {
+  return { id, type: "token", ...(note === undefined ? {} : { note }) }
+}
+
+/** What a token is bound to, as the ledger records it. */
+function boundJson(bound: TokenBound): JsonObject {
+  if (bound.type !== "activity") return { ...bound }
+  const { id, types } = bound.subject
+  return { ...bound, subject: { id, types: [...types] } }
+}

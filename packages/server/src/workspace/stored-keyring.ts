@@ -1,0 +1,142 @@
+// What the data keeps of the secrets that it has had: one document, in the workspace `instance`, sealed under the newest secret. Data that
+// has had one secret alone has none.
+
+import { equalBytes, utf8 } from "@tallystick/proof"
+import { StartError } from "../error.ts"
+import { firstKeyring, seal, unseal, type Keyring } from "../secrets/keyring.ts"
+import { deriveKey } from "../secrets/crypto.ts"
+import type { Change, Document, Registry } from "../store/store.ts"
+import { instanceWorkspace } from "./permissions.ts"
+import { commitmentTo } from "./credential-format.ts"
+
+/** What somebody who starts a program has. */
+export interface GivenSecrets {
+  readonly secret: Uint8Array
+  /** The one before it, where the secret is being rotated. */
+  readonly previous?: Uint8Array | undefined
+}
+
+const id = "keyring"
+
+/** As JSON, sealed; bytes are in base64. */
+interface Kept {
+  /** Of the former secrets. */
+  readonly peppers: readonly string[]
+  readonly passwords: string
+  readonly memberIds: string
+  readonly instanceKeys: readonly string[]
+  /** Absent in what was kept before there were any. */
+  readonly formerNames?: Readonly<Record<string, string>>
+}
+
+/** Throws a StartError that says which secret is missing. Until a rotation has begun, the secret before is the one of the data. */
+export async function openKeyring(registry: Registry, given: GivenSecrets): Promise<Keyring> {
+  const document = await keptKeyring(registry)
+  const { secret, previous } = given
+  const candidates = previous === undefined || equalBytes(previous, secret) ? [secret] : [secret, previous]
+  if (document === undefined) return firstKeyring(await firstSecret(registry, candidates))
+  const { generation, endedAt } = document.value
+  const isOver = endedAt !== undefined
+  const opened = candidates.map((one) => openedBy(document, one)).find((keyring) => keyring !== undefined)
+  if (opened === undefined && generation === 1) throw anotherSecret()
+  if (opened === undefined)
+    throw new StartError(
+      isOver
+        ? `TALLYSTICK_SECRET is not the secret of this data, which was rotated: its last rotation ended at ${endedAt}, and the secret before it opens nothing any more`
+        : "the secret of this data is being rotated: set TALLYSTICK_SECRET to the new one and TALLYSTICK_SECRET_PREVIOUS to the one before it, until `tallystick secret rotate` has ended",
+    )
+  if (isOver) return opened
+  const pepperBefore = opened.peppers[generation - 2]
+  const before = candidates.find((one) => pepperBefore !== undefined && equalBytes(deriveKey(one, "token pepper"), pepperBefore))
+  if (before === undefined)
+    throw new StartError(
+      "the secret of this data is being rotated: set TALLYSTICK_SECRET_PREVIOUS to the one before TALLYSTICK_SECRET as well, until `tallystick secret rotate` has ended",
+    )
+  return { ...opened, before }
+}
+
+export function keptKeyring(registry: Registry): Promise<Document<"keyring"> | undefined> {
+  return registry.get("keyring", instanceWorkspace, id)
+}
+
+export interface KeyringChange {
+  readonly change: Change
+  /** What the entry that makes it says of it. */
+  readonly recorded: { readonly generation: number; readonly commitment: string }
+}
+
+/** Keeps a keyring in the place of what is kept now. `endedAt`: nothing is sealed under the secret before any more. */
+export function keyringChange(keyring: Keyring, replaced: Document<"keyring"> | undefined, endedAt: string | undefined): KeyringChange {
+  const text = (bytes: Uint8Array) => Buffer.from(bytes).toString("base64")
+  const { generation, peppers, passwords, memberIds, instanceKeys, formerNames } = keyring
+  const kept: Kept = {
+    peppers: peppers.slice(0, -1).map(text),
+    passwords: text(passwords),
+    memberIds: text(memberIds),
+    instanceKeys,
+    formerNames,
+  }
+  const sealed = seal(keyring, "keyring", nameOf(generation), utf8(JSON.stringify(kept)))
+  const value = { generation, sealed, ...(endedAt === undefined ? {} : { endedAt }) }
+  return {
+    change: { kind: "keyring", id, version: replaced?.version ?? 0, value },
+    recorded: { generation, commitment: commitmentTo(sealed) },
+  }
+}
+
+/** With another secret no key would be known, nothing could be signed, and, worst, a repeated write would be recorded again. */
+async function firstSecret(registry: Registry, candidates: readonly Uint8Array[]): Promise<Uint8Array> {
+  const key = await anyLogKey(registry)
+  const found = candidates.find((one) => key === undefined || canSign(firstKeyring(one), key))
+  if (found === undefined) throw anotherSecret()
+  return found
+}
+
+/** A key that signs for one of the workspaces; undefined where nothing was sealed yet. */
+export async function anyLogKey(registry: Pick<Registry, "list">): Promise<Document<"log-key"> | undefined> {
+  const [workspace] = await registry.list("workspace", undefined, undefined, 1)
+  return workspace && (await registry.list("log-key", workspace.id, undefined, 1))[0]
+}
+
+function anotherSecret(): StartError {
+  return new StartError("TALLYSTICK_SECRET is not the secret that this data was made with")
+}
+
+/** Whether this keyring opens a key that signs. */
+export function canSign(keyring: Keyring, { value: { vkey, wrapped } }: Document<"log-key">): boolean {
+  try {
+    unseal(keyring, "log keys", vkey, wrapped)
+    return true
+  } catch {
+    return false
+  }
+}
+
+function openedBy({ value: { generation, sealed } }: Document<"keyring">, secret: Uint8Array): Keyring | undefined {
+  try {
+    const bytes = unseal({ generation, secret, before: undefined }, "keyring", nameOf(generation), sealed)
+    // The seal holds, so this program or one like it has written it.
+    const { peppers, passwords, memberIds, instanceKeys, formerNames = {} } = JSON.parse(Buffer.from(bytes).toString()) as Kept
+    const former = peppers.map(bytesOf)
+    return {
+      generation,
+      secret,
+      before: undefined,
+      peppers: [...former, deriveKey(secret, "token pepper")],
+      passwords: bytesOf(passwords),
+      memberIds: bytesOf(memberIds),
+      instanceKeys,
+      formerNames,
+    }
+  } catch {
+    return undefined
+  }
+}
+
+function bytesOf(text: string): Uint8Array {
+  return new Uint8Array(Buffer.from(text, "base64"))
+}
+
+function nameOf(generation: number): string {
+  return `keyring ${generation}`
+}
