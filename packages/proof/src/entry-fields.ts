@@ -21,7 +21,7 @@ export const entryFields = {
   receivedAt: { from: "ledger", form: "word", shown: "receipt and entry" },
   policyVersion: { from: "ledger", form: "value", shown: "receipt and entry" },
   clockAhead: { from: "ledger", form: "value", shown: "entry" },
-  keyId: { from: "ledger", form: "sealed", shown: "opened" },
+  keyId: { from: "ledger", form: "context", shown: "opened" },
   context: { from: "ledger", form: "sealed", shown: "opened" },
 } as const satisfies Readonly<Record<string, Field>> & Readonly<Record<keyof RepeatedFields, Field>>
 
@@ -29,10 +29,10 @@ export interface Field {
   /** Two requests with one key are the same request if their writers say the same. */
   readonly from: "writer" | "ledger"
   /**
-   * How it stands in a body: a `word` has nothing that JSON escapes; a `text` may have, and a search finds its words; a `value` is a number, true or
-   * false; parts of an `object` may be sealed; what is `sealed` stands in a disclosure.
+   * How it stands in a body. JSON escapes nothing of a `word`, and may escape a `text`, whose words a search finds. A `value` is a number, true or
+   * false. Parts of an `object` may be sealed. A `sealed` field stands in a disclosure, and `context` is a part of the one of that name.
    */
-  readonly form: "word" | "text" | "value" | "object" | "sealed"
+  readonly form: "word" | "text" | "value" | "object" | "sealed" | "context"
   /** The answers that have it under its own name and as the body says it; `opened`: with what its reader may see of it. */
   readonly shown: "entry" | "receipt and entry" | "opened"
 }

@@ -81,6 +81,10 @@ type Conceal = (claim: string, valueJson: string) => string
 /** The members of a body that are JSON already. */
 type Made = Readonly<Record<FieldWith<"form", "object"> | "idem" | "v", string | undefined>>
 
+/** Those fields that are sealed whole, as JSON. */
+type Hidden = Readonly<Record<FieldWith<"form", "sealed">, string | undefined>>
+const sealedFields = fieldsWith("form", "sealed")
+
 interface Member<Form, Name> {
   readonly form: Form
   readonly name: Name
@@ -120,7 +124,11 @@ function bodyJson(
     v: "1",
   }
   const { context, keyId } = content
-  if (context !== undefined || keyId !== undefined) digests.push(conceal("context", provenanceJson(context, keyId)))
+  const hidden: Hidden = { context: context === undefined && keyId === undefined ? undefined : provenanceJson(context, keyId) }
+  for (const name of sealedFields) {
+    const json = hidden[name]
+    if (json !== undefined) digests.push(conceal(name, json))
+  }
   let body = `{${sdMember(digests)}${anySealed() ? '"_sd_alg":"sha-256",' : ""}`
   for (const { form, name, before, after } of members) {
     const value = form === "made" ? made[name] : content[name]

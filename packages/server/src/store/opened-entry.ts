@@ -40,7 +40,7 @@ export interface Context {
 }
 
 /** All that an entry says, whoever may see it. Nothing here depends on the place in the chain. */
-export interface Content extends RepeatedFields {
+export interface Content extends OrUndefined<RepeatedFields> {
   readonly id: string
   readonly receipt: string
   readonly actor: Party
@@ -55,6 +55,9 @@ export interface Content extends RepeatedFields {
   readonly keyId?: string | undefined
   readonly context?: Context | undefined
 }
+
+/** What is optional may also be there as undefined, so that all contents have one form. */
+type OrUndefined<Fields> = { readonly [Name in keyof Fields]: object extends Pick<Fields, Name> ? Fields[Name] | undefined : Fields[Name] }
 
 /** For a literal that must name every field, also those that are absent. */
 export type Complete<Fields> = { readonly [Name in keyof Required<Fields>]: Fields[Name] }
