@@ -14,7 +14,7 @@ const floors = [
       "server/serve.ts",
       "server/watch.ts",
       "server/filing.ts",
-      "server/follow.ts",
+      "server/follower-thread.ts",
       "server/operator/",
       "server/cli/",
     ],

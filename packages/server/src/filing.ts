@@ -4,7 +4,7 @@
 import { setPriority } from "node:os"
 import { systemClock } from "./clock.ts"
 import { LedgerError } from "./error.ts"
-import { followBeside } from "./follow.ts"
+import { followBeside } from "./follower-thread.ts"
 import { startFiling, type FilingReport } from "./followers/filing.ts"
 import type { Limits } from "./limits.ts"
 import { openFiling } from "./store/open.ts"

@@ -2,7 +2,7 @@
 // the same thread where it has not.
 
 import { systemClock, type Clock } from "./clock.ts"
-import { followBeside } from "./follow.ts"
+import { followBeside } from "./follower-thread.ts"
 import { createAuditor, type AuditListener } from "./followers/auditor.ts"
 import { createCheckpointer } from "./followers/checkpointer.ts"
 import { createIndexer } from "./followers/indexer.ts"

@@ -58,8 +58,8 @@ export interface AuditListener {
 const stepsPerSecond = 5
 /** However fast it is told to be, it lets others in: they share its thread. */
 const entriesPerStepMax = 1000
-/** A workspace costs this many entries to begin with. */
-const entriesPerWorkspace = 3
+/** A workspace costs this many entries more: its position is read and kept. */
+const entriesPerWorkspace = 5
 /** How far it has come is kept this often; a crash repeats what was done since. */
 const saveEveryMs = 10_000
 const summariseEveryMs = 1000
