@@ -108,7 +108,7 @@ function acmeOf(): { readonly acme: Document<"workspace">; readonly key: Change 
   return { acme, key }
 }
 
-const acmeLog: Log = { workspace: "acme", name: "acme", before: 0, end: undefined }
+const acmeLog: Log = { workspace: "acme", number: 1, before: 0, end: undefined }
 
 async function followAll(journal: JournalReader, checkpointer: Checkpointer): Promise<void> {
   while (!(await followOnce(journal, [checkpointer], "acme", limits)).caughtUp) continue
@@ -224,7 +224,7 @@ test("a tree of more than 65,536 leaves has a tile of level 2, and proofs that n
   })
   while (!(await followOnce(journal, [checkpointer], "acme", { ...defaultLimits, followEntriesMax: 9000 })).caughtUp) continue
   const { root } = (await checkpointer.sign("acme")) ?? assert.fail("nothing was signed")
-  const [first, second] = await index.tiles("acme", [
+  const [first, second] = await index.tiles("acme", 1, [
     { level: 1, tile: 0 },
     { level: 2, tile: 0 },
   ])
@@ -275,7 +275,7 @@ for (const [what, bend] of tampering) {
     )
     assert.equal((await checkpointer.sign("acme"))?.size, 7)
     assert.equal((await heads.get(origin))?.size, 7)
-    assert.equal((await house.index.tree("acme"))?.size, 7)
+    assert.equal((await house.index.tree("acme", 1))?.size, 7)
     // It was the reading that was wrong: the same checkpointer goes on when it is right again.
     const healed = house.checkpointer(heads)
     await followAll(house.journal, healed)
@@ -324,7 +324,7 @@ test("what is signed is noted outside the data first, and in the index last", as
   const steps: string[] = []
   const checkpointer = createCheckpointer({
     ...house,
-    index: { ...house.index, putCheckpoint: (...asked) => (steps.push(`index ${asked[2].size}`), house.index.putCheckpoint(...asked)) },
+    index: { ...house.index, putCheckpoint: (...asked) => (steps.push(`index ${asked[3].size}`), house.index.putCheckpoint(...asked)) },
     heads: { ...heads, advance: (name, head) => (steps.push(`heads ${head.size}`), heads.advance(name, head)) },
     signersOf: async () => [{ ...signer, sign: (message) => (steps.push("signature"), signer.sign(message)) }],
     isGenuine: () => assert.fail("nothing was signed before"),
@@ -349,7 +349,7 @@ test("a crash between the note outside and the checkpoint inside is made good by
   await followAll(house.journal, killed)
   await assert.rejects(killed.sign("acme"), /killed/)
   assert.equal((await heads.get(origin))?.size, 5)
-  assert.equal(await house.index.checkpoint("acme"), undefined)
+  assert.equal(await house.index.checkpoint("acme", 1), undefined)
   const next = house.checkpointer(heads)
   await followAll(house.journal, next)
   expectSigned(await next.sign("acme"), (await expectChain(house.journal, "acme")).hashes)
@@ -385,7 +385,7 @@ test("a history that differs from what was signed is not signed, wherever the di
     const heads = await signedElsewhere(size)
     const checkpointer = house.checkpointer(heads, house.journal, index)
     await assert.rejects(followAll(house.journal, checkpointer), refused, `signed at ${size}`)
-    assert.equal(await index.checkpoint("acme"), undefined)
+    assert.equal(await index.checkpoint("acme", 1), undefined)
     assert.equal((await heads.get(origin))?.size, size)
   }
   // The tree is ahead of what was signed already, or has just that size.
@@ -459,6 +459,6 @@ test("a workspace's key signs for it, is unsealed by the service's secret alone,
   })
   await followAll(house.journal, wrong)
   await assert.rejects(wrong.sign("acme"), /origin's name/)
-  assert.equal(await house.index.checkpoint("acme"), undefined)
+  assert.equal(await house.index.checkpoint("acme", 1), undefined)
   await expectChain(house.journal, "acme")
 })

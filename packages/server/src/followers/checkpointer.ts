@@ -82,7 +82,7 @@ export function createCheckpointer(parts: CheckpointerParts): Checkpointer {
     const document = await registry.get("workspace", workspace, workspace)
     assert(document !== undefined, "a chain belongs to a workspace")
     for (const epoch of epochsOf(document).toReversed()) {
-      const saved = await index.tree(epoch.name)
+      const saved = await index.tree(epoch.workspace, epoch.number)
       const size = saved?.size ?? 0
       if (epoch.end !== undefined && epoch.before + size >= epoch.end) continue
       const growing = await grownTo(epoch, size, saved)
@@ -113,7 +113,7 @@ export function createCheckpointer(parts: CheckpointerParts): Checkpointer {
   /** What the last tile of level 0 has of the tree so far, if the index lacks it. */
   async function missingLeaves({ epoch, frontier, hasLeaves }: Growing): Promise<Uint8Array> {
     const [tile, width] = [Math.floor(frontier.size / tileWidth), frontier.size % tileWidth]
-    const [kept] = hasLeaves || width === 0 ? [] : await index.tiles(epoch.name, [{ level: 0, tile }])
+    const [kept] = hasLeaves || width === 0 ? [] : await index.tiles(epoch.workspace, epoch.number, [{ level: 0, tile }])
     if (kept === undefined || kept.length >= width * hashBytes) return new Uint8Array()
     const leaves = await readTile({ journal, index }, epoch, 0, tile, width)
     if (leaves.length < width * hashBytes) throw new IntegrityError(`not all of the ${frontier.size} entries of the tree are there`)
@@ -121,8 +121,8 @@ export function createCheckpointer(parts: CheckpointerParts): Checkpointer {
   }
 
   /** The one that the index has: what was signed there before this process began, if nobody has put another in its place. */
-  async function keptCheckpoint({ workspace, name, origin }: Epoch): Promise<Checkpoint | undefined> {
-    const kept = await index.checkpoint(name)
+  async function keptCheckpoint({ workspace, number, origin }: Epoch): Promise<Checkpoint | undefined> {
+    const kept = await index.checkpoint(workspace, number)
     const document = kept && (await registry.get("workspace", workspace, workspace))
     if (kept === undefined || document === undefined) return undefined
     const signed = await heads.get(origin)
@@ -146,7 +146,7 @@ export function createCheckpointer(parts: CheckpointerParts): Checkpointer {
       tree.unsignedSinceMs ??= timeMs
       if (tree.frontier.size === signed?.size && !equalBytes(tree.frontier.root(), signed.root)) throw notSigned(signed.size)
     }
-    const grown = await index.growTree(tree.epoch.name, fromSize, tree.frontier.save(), tiles.growth())
+    const grown = await index.growTree(workspace, tree.epoch.number, fromSize, tree.frontier.save(), tiles.growth())
     assert(grown, "nobody else grows this tree")
     tree.hasLeaves = true
     // Complete: the next epoch's is the one that grows.
@@ -176,7 +176,7 @@ export function createCheckpointer(parts: CheckpointerParts): Checkpointer {
 
     async sign(workspace) {
       const tree = await treeOf(workspace)
-      const { origin, end, name } = tree.epoch
+      const { number, origin, end } = tree.epoch
       // A former epoch is never signed again, also while its tree is made anew.
       if (end !== undefined) return undefined
       const before = tree.signedLast ?? (await keptCheckpoint(tree.epoch))
@@ -192,7 +192,7 @@ export function createCheckpointer(parts: CheckpointerParts): Checkpointer {
       for (const signer of signers) assert.equal(signer.name, origin, "a ledger's key has its origin's name")
       const note = signNote(formatCheckpoint({ origin, size, root }), ...signers)
       const checkpoint = { size, root, note, signedMs: clock.now() }
-      assert(await index.putCheckpoint(name, before?.size ?? 0, checkpoint), "nobody else signs this tree")
+      assert(await index.putCheckpoint(workspace, number, before?.size ?? 0, checkpoint), "nobody else signs this tree")
       tree.unsignedSinceMs = undefined
       tree.signedLast = checkpoint
       return checkpoint

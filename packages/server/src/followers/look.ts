@@ -47,7 +47,7 @@ async function treeOf(
   { before, end, root }: Epoch,
 ): Promise<SignedTree | "forged" | undefined> {
   const [newest] = epochsOf(document)
-  const checkpoint = await index.checkpoint(newest.name)
+  const checkpoint = await index.checkpoint(newest.workspace, newest.number)
   if (checkpoint === undefined) return undefined
   if (!(await isGenuine(document, checkpoint))) return "forged"
   return end === undefined || root === undefined ? checkpoint : { size: end - before, root }

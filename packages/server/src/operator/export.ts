@@ -56,7 +56,7 @@ export async function exportLedger({ data, workspace, folder, announce, progress
     const document = await whole.registry.get("workspace", workspace, workspace)
     if (document === undefined) throw new StartError(`there is no workspace ${workspace} in ${data}`)
     const [epoch, ...former] = epochsOf(document)
-    const checkpoint = whole.index?.checkpoint(epoch.name)
+    const checkpoint = whole.index?.checkpoint(epoch.workspace, epoch.number)
     if (checkpoint === undefined) throw new StartError(`workspace ${workspace} has no checkpoint yet; start the service, and it signs one`)
     // Also a folder that holds something else is not to be written to below.
     const files = openFolder(folder, epoch, checkpoint.size)

@@ -86,8 +86,8 @@ async function answersOf({ search, index }: Store) {
   const terms = [{ kind: "text", not: false, words: ["invoice", "1"], isPrefix: true }] as const
   return {
     position: [await search.position("acme"), await index.position("acme")],
-    tree: await index.tree("acme"),
-    tiles: await index.tiles("acme", [{ level: 1, tile: 0 }]),
+    tree: await index.tree("acme", 1),
+    tiles: await index.tiles("acme", 1, [{ level: 1, tile: 0 }]),
     all: await search.find("acme", { system: "without" }, 1e9, 1000),
     desk: await search.find("acme", { system: "without", projectIds: ["desk"] }, 1e9, 1000),
     text: await search.find("acme", { system: "without", query: { terms } }, 1e9, 1000),

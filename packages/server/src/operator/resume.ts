@@ -95,10 +95,10 @@ async function look({ data, headsPath, secrets: { secret, previous }, progress }
     const heads = await readHeads(headsPath)
     const plans: Planned[] = []
     for (const document of await allWorkspaces(store.registry)) {
-      const [{ origin, name, before }] = epochsOf(document)
-      const checkpoint = index?.checkpoint(name)
+      const [{ workspace, number, origin, before }] = epochsOf(document)
+      const checkpoint = index?.checkpoint(workspace, number)
       const found = await rehash(store.journal, document, heads.get(origin), progress, checkpoint)
-      if (Math.max(before + (index?.tree(name)?.size ?? 0), index?.position(document.id) ?? 0) > found.entries)
+      if (Math.max(before + (index?.tree(workspace, number)?.size ?? 0), index?.position(document.id) ?? 0) > found.entries)
         throw new StartError(`index.db in ${data} has entries that journal.db does not have; run tallystick reindex, and this again`)
       const because = lossOf(found) ?? (store.isCopy ? doubtOf(found) : undefined)
       plans.push({ document, found, checkpoint: found.isUnderCheckpoint ? checkpoint : undefined, because })

@@ -7,7 +7,7 @@ import type { Log } from "../store/epochs.ts"
 import type { IndexReader, JournalReader } from "../store/store.ts"
 import { createInclusions } from "./pack-proofs.ts"
 
-const acme: Log = { workspace: "acme", name: "acme", before: 0, end: undefined }
+const acme: Log = { workspace: "acme", number: 1, before: 0, end: undefined }
 
 /** A tree over records that are nothing but numbers, and how often its tiles were read. */
 function openTree(size: number) {
@@ -32,7 +32,7 @@ function openTree(size: number) {
     },
   } as unknown as JournalReader // the one question that proofs ask
   const index = {
-    tiles: async (_workspace: string, tiles: readonly unknown[]) => tiles.map(() => Buffer.concat(level1)),
+    tiles: async (_workspace: string, _epoch: number, tiles: readonly unknown[]) => tiles.map(() => Buffer.concat(level1)),
   } as unknown as IndexReader // likewise
   return { kept: { journal, index }, reads, leaves, roots }
 }

@@ -34,7 +34,7 @@ export function createInclusions(kept: Kept, log: Log): Inclusions {
       for (const { level, n } of inclusionNodes(index, size)) {
         const { level: tileLevel, index: tile, start, count } = tileOf(level, n)
         const node = (await tileAt(tileLevel, tile))[Math.log2(count)]?.[start / count]
-        if (node === undefined) throw new Error(`the tree of ${log.name} lacks a node below its size`)
+        if (node === undefined) throw new Error(`the tree of ${log.workspace} lacks a node below its size`)
         nodes.set(`${level}/${n}`, node)
       }
       return inclusionProof(index, size, (level, n) => the(nodes.get(`${level}/${n}`)), sha256)

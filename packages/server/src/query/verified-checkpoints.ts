@@ -67,7 +67,7 @@ export function createCheckpoints({ store, leaves, isGenuine }: CheckpointParts)
 
   /** Undefined while there is none; `forged` when what is there was signed by nobody. */
   async function current(workspace: Document<"workspace">, epoch: Epoch): Promise<Checkpoint | "forged" | undefined> {
-    const kept = await index.checkpoint(epoch.name)
+    const kept = await index.checkpoint(epoch.workspace, epoch.number)
     const before = known.get(epoch.origin)
     if (kept === undefined || (before !== undefined && kept.size <= before.size)) return before
     if (!(await isGenuine(workspace, kept))) return known.get(epoch.origin) ?? "forged"
@@ -107,7 +107,7 @@ export function createCheckpoints({ store, leaves, isGenuine }: CheckpointParts)
       const checkpoint = await current(workspace, epoch)
       return checkpoint === "forged" ? forged : { checkpoint, tree: checkpoint, isForged: false }
     }
-    const key = JSON.stringify([epoch.name, workspace.value])
+    const key = JSON.stringify([epoch.workspace, epoch.number, workspace.value])
     const shared = formers.get(key) ?? former(workspace, epoch)
     formers.set(key, shared)
     const proven = await shared.catch((error: unknown) => {

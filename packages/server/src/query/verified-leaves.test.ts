@@ -7,7 +7,7 @@ import type { Log } from "../store/epochs.ts"
 import { openMemory } from "../store/memory.ts"
 import { createLeaves } from "./verified-leaves.ts"
 
-const log: Log = { workspace: "acme", name: "acme", before: 0, end: undefined }
+const log: Log = { workspace: "acme", number: 1, before: 0, end: undefined }
 const leafOf = (at: number): Uint8Array => createHash("sha256").update(`leaf ${at}`).digest()
 const sizes = [1, 2, 255, 256, 257, 511, 512, 700, 1000, 3000]
 
@@ -26,7 +26,7 @@ async function openTree() {
         const known = tiles.get(`${level} ${tile}`) ?? { level: level / 8, tile, offset, hashes: new Uint8Array() }
         tiles.set(`${level} ${tile}`, { ...known, hashes: concat(known.hashes, hash) })
       })
-    assert.ok(await watched.index.growTree("acme", from, { size, hashes: [] }, [...tiles.values()]))
+    assert.ok(await watched.index.growTree("acme", 1, from, { size, hashes: [] }, [...tiles.values()]))
     return { size, root: tree.root() }
   }
   const kept = { leaves: (...given: Parameters<typeof served.leaves>) => (asked++, served.leaves(...given)) }
@@ -58,10 +58,10 @@ test("no more tiles are remembered than may be, and no leaf of another tree or t
   const another = { size: 1000, root: leafOf(0) }
   assert.equal(await createLeaves(kept, { verifiedTilesMax: 2 }).at(log, another, 5), undefined)
 
-  const [tile = new Uint8Array()] = await watched.index.tiles("acme", [{ level: 0, tile: 1 }])
+  const [tile = new Uint8Array()] = await watched.index.tiles("acme", 1, [{ level: 0, tile: 1 }])
   const hashes = Uint8Array.from(tile)
   hashes[40] = (hashes[40] ?? 0) ^ 1
-  await watched.index.growTree("acme", 1000, { size: 1000, hashes: [] }, [{ level: 0, tile: 1, offset: 0, hashes }])
+  await watched.index.growTree("acme", 1, 1000, { size: 1000, hashes: [] }, [{ level: 0, tile: 1, offset: 0, hashes }])
   const fresh = createLeaves(kept, { verifiedTilesMax: 2 })
   assert.equal(await fresh.at(log, tree, 300), undefined, "a bit of a neighbour is another")
   assert.deepEqual(Buffer.from((await fresh.at(log, tree, 5)) ?? []), Buffer.from(leafOf(5)))

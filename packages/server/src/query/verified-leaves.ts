@@ -23,15 +23,15 @@ export function createLeaves({ leaves: read }: Pick<Store, "leaves">, { verified
 
   async function readTile(log: Log, tree: SignedTree, tile: number): Promise<Uint8Array | undefined> {
     const leaves = await read(log, tree, tile)
-    if (leaves !== undefined) tiles.set(`${log.name} ${tile}`, leaves)
+    if (leaves !== undefined) tiles.set(`${log.workspace}/${log.number} ${tile}`, leaves)
     return leaves
   }
 
   async function tile(log: Log, tree: SignedTree, at: number): Promise<Uint8Array | undefined> {
-    const known = tiles.get(`${log.name} ${at}`)
+    const known = tiles.get(`${log.workspace}/${log.number} ${at}`)
     // The last tile of a tree that grows is read again when the tree has more of it.
     if (known !== undefined && known.length >= Math.min(tileWidth, tree.size - at * tileWidth) * hashBytes) return known
-    const key = `${log.name} ${at} ${tree.size}`
+    const key = `${log.workspace}/${log.number} ${at} ${tree.size}`
     const shared = reading.get(key) ?? readTile(log, tree, at).finally(() => reading.delete(key))
     reading.set(key, shared)
     return shared
@@ -41,7 +41,7 @@ export function createLeaves({ leaves: read }: Pick<Store, "leaves">, { verified
     tile,
     async at(log, tree, index) {
       const [of, at] = [Math.floor(index / tileWidth), (index % tileWidth) * hashBytes]
-      const known = tiles.get(`${log.name} ${of}`)
+      const known = tiles.get(`${log.workspace}/${log.number} ${of}`)
       const leaves = known !== undefined && known.length > at ? known : await tile(log, tree, of)
       return leaves?.subarray(at, at + hashBytes)
     },

@@ -423,31 +423,36 @@ function indexStories(story: Story): void {
     const tree = (size: number) => ({ size, hashes: [digest(`tree ${size}`)] })
     const signed = (size: number) => ({ size, root: digest(`root ${size}`), note: `size ${size} — \u2014\n`, signedMs: size * 1000 })
     const { index } = watched
-    assert.equal(await index.tree("acme"), undefined)
-    assert.equal(await index.growTree("acme", 1, tree(2), []), false)
-    assert.equal(await index.growTree("acme", 0, tree(2), []), true)
-    assert.equal(await index.growTree("acme", 0, tree(1), [growth(1, 0, 1)]), false)
-    assert.equal(await index.growTree("acme", 1, tree(3), [growth(1, 0, 1)]), false)
-    assert.equal(await index.growTree("acme", 2, tree(4), []), true)
+    assert.equal(await index.tree("acme", 1), undefined)
+    assert.equal(await index.growTree("acme", 1, 1, tree(2), []), false)
+    assert.equal(await index.growTree("acme", 1, 0, tree(2), []), true)
+    assert.equal(await index.growTree("acme", 1, 0, tree(1), [growth(1, 0, 1)]), false)
+    assert.equal(await index.growTree("acme", 1, 1, tree(3), [growth(1, 0, 1)]), false)
+    assert.equal(await index.growTree("acme", 1, 2, tree(4), []), true)
     for (const reader of [index, served.index]) {
-      const found = await reader.tree("acme")
+      const found = await reader.tree("acme", 1)
       assert.deepEqual(
         [found?.size, found?.hashes.map((hash) => Buffer.from(hash).toString("hex"))],
         [4, [digest("tree 4").toString("hex")]],
       )
-      assert.equal((await reader.tiles("acme", [{ level: 1, tile: 0 }]))[0]?.length, 0)
-      assert.equal(await reader.tree("other"), undefined)
+      assert.equal((await reader.tiles("acme", 1, [{ level: 1, tile: 0 }]))[0]?.length, 0)
+      assert.equal(await reader.tree("other", 1), undefined)
+      assert.equal(await reader.tree("acme", 2), undefined)
     }
-    assert.equal(await index.checkpoint("acme"), undefined)
-    assert.equal(await index.putCheckpoint("acme", 1, signed(2)), false)
-    assert.equal(await index.putCheckpoint("acme", 0, signed(2)), true)
-    assert.equal(await index.putCheckpoint("acme", 0, signed(3)), false)
-    assert.equal(await index.putCheckpoint("acme", 2, signed(4)), true)
-    assert.equal(await index.putCheckpoint("acme", 2, signed(5)), false)
+    assert.equal(await index.checkpoint("acme", 1), undefined)
+    assert.equal(await index.putCheckpoint("acme", 1, 1, signed(2)), false)
+    assert.equal(await index.putCheckpoint("acme", 1, 0, signed(2)), true)
+    assert.equal(await index.putCheckpoint("acme", 1, 0, signed(3)), false)
+    assert.equal(await index.putCheckpoint("acme", 1, 2, signed(4)), true)
+    assert.equal(await index.putCheckpoint("acme", 1, 2, signed(5)), false)
+    // An epoch has a tree of its own, and a checkpoint.
+    assert.equal(await index.growTree("acme", 2, 0, tree(7), []), true)
+    assert.equal(await index.putCheckpoint("acme", 2, 0, signed(7)), true)
+    assert.deepEqual([(await index.tree("acme", 1))?.size, (await served.index.tree("acme", 2))?.size], [4, 7])
     for (const reader of [index, served.index]) {
-      const found = await reader.checkpoint("acme")
+      const found = await reader.checkpoint("acme", 1)
       assert.deepEqual({ ...found, root: Buffer.from(found?.root ?? []) }, signed(4))
-      assert.equal(await reader.checkpoint("other"), undefined)
+      assert.equal(await reader.checkpoint("other", 1), undefined)
     }
   })
 
@@ -499,15 +504,15 @@ function indexStories(story: Story): void {
     const sizes = [1, 255, 256, 257, 511, 513, 1000, 65_535, 65_536, 65_537, 65_792, 131_328, 200_000]
     let size = 0
     for (const next of sizes) {
-      assert.equal(await watched.index.growTree("acme", size, { size: next, hashes: [digest("edge")] }, grown(size, next)), true)
+      assert.equal(await watched.index.growTree("acme", 1, size, { size: next, hashes: [digest("edge")] }, grown(size, next)), true)
       size = next
       for (const level of [1, 2]) await expectTiles(watched, level, size)
     }
     const again = (await store.reopen?.()) ?? store
     for (const level of [1, 2]) await expectTiles(again.watched, level, size)
     // A tile that would have a hole is refused.
-    await assert.rejects(again.watched.index.growTree("acme", size, { size: size + 1, hashes: [] }, [growth(2, 7, 5)]))
-    assert.equal((await again.watched.index.tree("acme"))?.size, size)
+    await assert.rejects(again.watched.index.growTree("acme", 1, size, { size: size + 1, hashes: [] }, [growth(2, 7, 5)]))
+    assert.equal((await again.watched.index.tree("acme", 1))?.size, size)
     return again
   })
 }
@@ -537,7 +542,7 @@ function grown(from: number, to: number): TileGrowth[] {
 async function expectTiles({ index }: WatchedStore, level: number, size: number): Promise<void> {
   const nodes = Math.floor(size / 256 ** level)
   const wanted = Array.from({ length: Math.ceil(nodes / 256) + 1 }, (_, tile) => ({ level, tile }))
-  const tiles = await index.tiles("acme", wanted)
+  const tiles = await index.tiles("acme", 1, wanted)
   for (const [tile, hashes] of tiles.entries()) {
     const width = Math.min(Math.max(nodes - tile * 256, 0), 256)
     const expected = Buffer.concat(Array.from({ length: width }, (_, place) => nodeNamed(level, tile * 256 + place)))

@@ -12,8 +12,8 @@ import type { Checkpoint, Document } from "./store.ts"
 /** Where the tree of an epoch is found. */
 export interface Log {
   readonly workspace: string
-  /** Its name in the index. */
-  readonly name: string
+  /** Which of the workspace's epochs it is, counted from 1. */
+  readonly number: number
   /** Entries of the epochs before: the leaf of a sequence is `sequence - 1 - before`. */
   readonly before: number
   /** The sequence of its last entry; undefined as long as it grows. */
@@ -21,8 +21,6 @@ export interface Log {
 }
 
 export interface Epoch extends Log {
-  /** From 1. */
-  readonly number: number
   /** Its genesis, and those of the epochs before, newest first. */
   readonly geneses: readonly string[]
   readonly ledgerId: Uint8Array
@@ -51,11 +49,6 @@ export function epochAt(epochs: readonly [Epoch, ...Epoch[]], sequence: number):
   return epochs.find(({ before }) => sequence > before) ?? epochs[0]
 }
 
-/** The first epoch's tree is found under the workspace's own name; and no workspace has such a name as the others'. */
-export function logName(workspace: string, number: number): string {
-  return number === 1 ? workspace : `${workspace}/${number}`
-}
-
 /** The one that a checkpoint is of. */
 export function epochNamed(epochs: readonly Epoch[], note: string): Epoch | undefined {
   const origin = parseCheckpoint(parseNote(note)?.text ?? "")?.origin
@@ -63,11 +56,9 @@ export function epochNamed(epochs: readonly Epoch[], note: string): Epoch | unde
 }
 
 function epochOf(workspace: string, { genesis, ledgerId, origin }: Born, before: number, earlier: readonly Epoch[]) {
-  const number = earlier.length + 1
   return {
     workspace,
-    name: logName(workspace, number),
-    number,
+    number: earlier.length + 1,
     before,
     geneses: [genesis, ...(earlier[0]?.geneses ?? [])],
     ledgerId: hashOf(ledgerId),

@@ -39,8 +39,8 @@ interface Chain {
   readonly byReceipt: Map<string, number>
 }
 
+/** Of an epoch. */
 interface Derived {
-  position: number
   tree: Tree | undefined
   checkpoint: Checkpoint | undefined
   readonly tiles: Map<string, Uint8Array>
@@ -48,14 +48,15 @@ interface Derived {
 
 export function openMemory(): MemoryStore {
   const chains = new Map<string, Chain>()
+  const positions = new Map<string, number>()
   const derived = new Map<string, Derived>()
   const documents = new Map<string, Document>()
   const audits = new Map<string, Audit>()
 
   const chainOf = (workspace: string): Chain => put(chains, workspace, () => ({ entries: [], byKey: new Map(), byReceipt: new Map() }))
   const entryOf = (workspace: string) => (sequence: number) => chainOf(workspace).entries[sequence - 1]
-  const derivedOf = (workspace: string): Derived =>
-    put(derived, workspace, () => ({ position: 0, tree: undefined, checkpoint: undefined, tiles: new Map() }))
+  const derivedOf = (workspace: string, epoch: number): Derived =>
+    put(derived, `${workspace}/${epoch}`, () => ({ tree: undefined, checkpoint: undefined, tiles: new Map() }))
 
   const journal: Store["journal"] = {
     head: async (workspace) => headOf(chainOf(workspace)),
@@ -107,20 +108,19 @@ export function openMemory(): MemoryStore {
   const registry = registryOf(documents)
   const growth = createGrowth(registry)
   const index: WatchedStore["index"] = {
-    position: async (workspace) => derivedOf(workspace).position,
-    tree: async (workspace) => derivedOf(workspace).tree,
-    tiles: async (workspace, tiles) =>
-      tiles.map(({ level, tile }) => derivedOf(workspace).tiles.get(`${level}/${tile}`) ?? new Uint8Array()),
-    checkpoint: async (workspace) => derivedOf(workspace).checkpoint,
+    position: async (workspace) => positions.get(workspace) ?? 0,
+    tree: async (workspace, epoch) => derivedOf(workspace, epoch).tree,
+    tiles: async (workspace, epoch, tiles) =>
+      tiles.map(({ level, tile }) => derivedOf(workspace, epoch).tiles.get(`${level}/${tile}`) ?? new Uint8Array()),
+    checkpoint: async (workspace, epoch) => derivedOf(workspace, epoch).checkpoint,
     async add(workspace, entries) {
-      const place = derivedOf(workspace)
       for (const { sequence } of entries) {
-        assert.equal(sequence, place.position + 1, "the index is filled without a gap")
-        place.position = sequence
+        assert.equal(sequence, (positions.get(workspace) ?? 0) + 1, "the index is filled without a gap")
+        positions.set(workspace, sequence)
       }
     },
-    async growTree(workspace, fromSize, tree, growth) {
-      const place = derivedOf(workspace)
+    async growTree(workspace, epoch, fromSize, tree, growth) {
+      const place = derivedOf(workspace, epoch)
       if ((place.tree?.size ?? 0) !== fromSize) return false
       const tiles = growth.map(({ level, tile, offset, hashes }): [string, Uint8Array] => {
         const before = place.tiles.get(`${level}/${tile}`)?.subarray(0, offset * 32) ?? new Uint8Array()
@@ -131,8 +131,8 @@ export function openMemory(): MemoryStore {
       for (const [key, hashes] of tiles) place.tiles.set(key, hashes)
       return true
     },
-    async putCheckpoint(workspace, fromSize, checkpoint) {
-      const place = derivedOf(workspace)
+    async putCheckpoint(workspace, epoch, fromSize, checkpoint) {
+      const place = derivedOf(workspace, epoch)
       if ((place.checkpoint?.size ?? 0) !== fromSize) return false
       place.checkpoint = checkpoint
       return true

@@ -93,10 +93,13 @@ export interface Tree {
   readonly hashes: readonly Uint8Array[]
 }
 
-/** Hashes that a tile gained: they stand in it from `offset` on, in place of what stood there. */
-export interface TileGrowth {
+export interface TileName {
   readonly level: number
   readonly tile: number
+}
+
+/** Hashes that a tile gained: they stand in it from `offset` on, in place of what stood there. */
+export interface TileGrowth extends TileName {
   readonly offset: number
   readonly hashes: Uint8Array
 }
@@ -139,19 +142,19 @@ export interface Audit {
 export interface IndexReader {
   /** Entries up to and including this sequence can be found. */
   position(workspace: string): Promise<number>
-  tree(workspace: string): Promise<Tree | undefined>
+  tree(workspace: string, epoch: number): Promise<Tree | undefined>
   /** The hashes kept of a tile, end to end; empty when there are none. Of level 0, an index of an older version may lack them. */
-  tiles(workspace: string, tiles: readonly { readonly level: number; readonly tile: number }[]): Promise<readonly Uint8Array[]>
-  checkpoint(workspace: string): Promise<Checkpoint | undefined>
+  tiles(workspace: string, epoch: number, tiles: readonly TileName[]): Promise<readonly Uint8Array[]>
+  checkpoint(workspace: string, epoch: number): Promise<Checkpoint | undefined>
 }
 
 export interface Index extends IndexReader {
   /** Makes entries findable and moves the position to the last of them, in one step. They follow the position without a gap. */
   add(workspace: string, entries: readonly Stored[]): Promise<void>
   /** Moves the tree from one size to a later state; false, and no change, when it is not at that size. */
-  growTree(workspace: string, fromSize: number, tree: Tree, tiles: readonly TileGrowth[]): Promise<boolean>
+  growTree(workspace: string, epoch: number, fromSize: number, tree: Tree, tiles: readonly TileGrowth[]): Promise<boolean>
   /** Replaces the checkpoint of one size by a later one; false, and no change, when another one stands there. */
-  putCheckpoint(workspace: string, fromSize: number, checkpoint: Checkpoint): Promise<boolean>
+  putCheckpoint(workspace: string, epoch: number, fromSize: number, checkpoint: Checkpoint): Promise<boolean>
   audit(workspace: string): Promise<Audit | undefined>
   /** Replaces the one of the version before; false, and no change, when another one stands there. */
   putAudit(workspace: string, audit: Audit): Promise<boolean>
@@ -314,10 +317,10 @@ export interface LinkedRows {
 /** The index as it lies on the disk. */
 export interface KeptIndex {
   position(workspace: string): number
-  tree(workspace: string): Tree | undefined
-  checkpoint(workspace: string): Checkpoint | undefined
-  tile(workspace: string, level: number, tile: number): Uint8Array
-  tiles(workspace: string): Iterable<{ readonly level: number; readonly tile: number; readonly hashes: Uint8Array }>
+  tree(workspace: string, epoch: number): Tree | undefined
+  checkpoint(workspace: string, epoch: number): Checkpoint | undefined
+  tile(workspace: string, epoch: number, level: number, tile: number): Uint8Array
+  tiles(workspace: string, epoch: number): Iterable<{ readonly level: number; readonly tile: number; readonly hashes: Uint8Array }>
   /** The pieces that the index of keys and receipts has. */
   runs(): readonly number[]
   /** One of them, made again and compared. */

@@ -97,7 +97,7 @@ export async function readTile(kept: Kept, log: Log, level: number, tile: number
 
 /** As the index keeps them. */
 function keptTiles({ index }: Pick<Kept, "index">, log: Log): TileReader {
-  return async (level, tile) => (await index.tiles(log.name, [{ level, tile }]))[0] ?? new Uint8Array()
+  return async (level, tile) => (await index.tiles(log.workspace, log.number, [{ level, tile }]))[0] ?? new Uint8Array()
 }
 
 /** Those of level 0 made of the records. */

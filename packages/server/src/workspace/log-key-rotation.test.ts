@@ -33,12 +33,12 @@ async function openHouse() {
   const seal = async (): Promise<void> => {
     if (!isSigning) return
     const size = (await journal.head("acme"))?.sequence ?? 0
-    const before = (await index.checkpoint("acme"))?.size ?? 0
+    const before = (await index.checkpoint("acme", 1))?.size ?? 0
     const signers = await signersOf(epoch, size, before)
     signed.push(signers.map(({ publicKey }) => Buffer.from(publicKey).toString("base64")))
     const root = new Uint8Array(32)
     const note = signNote(formatCheckpoint({ origin: epoch.origin, size, root }), ...signers)
-    await watched.index.putCheckpoint("acme", before, { size, root, note, signedMs: 0 })
+    await watched.index.putCheckpoint("acme", 1, before, { size, root, note, signedMs: 0 })
   }
   const isGenuine = createIsGenuine(registry, keysOf(keyring))
   const checkpoints = createCheckpoints({ store: served, leaves: createLeaves(served, defaultLimits), isGenuine })

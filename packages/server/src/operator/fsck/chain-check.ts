@@ -50,11 +50,11 @@ export async function walkChain(
   watched: readonly Watched[],
   progress: (done: number) => void,
 ): Promise<Walked> {
-  const { workspace: id, name, before, end } = epoch
+  const { workspace: id, number, before, end } = epoch
   // Entries are counted from the epoch's first, until all is found.
   const faults: Fault[] = []
   const vkeys: string[] = []
-  const checkpoint = end === undefined ? whole.index?.checkpoint(name) : epoch.checkpoint
+  const checkpoint = end === undefined ? whole.index?.checkpoint(id, number) : epoch.checkpoint
   const roots = watchRoots(id, [...watched, ...keptRoots(checkpoint), ...goneOnFrom(epoch)], faults)
   const tiles = watchTiles(whole.index, epoch, faults)
   const edge = watchEdge(whole.index, epoch, faults)
@@ -155,8 +155,8 @@ function watchRoots(workspace: string, watched: readonly Watched[], faults: Faul
 }
 
 /** What the tree closes, against the tiles that are kept of it. A tile of level 0, which an older index may lack, is held against its root. */
-function watchTiles(index: KeptIndex | undefined, { workspace, name }: Epoch, faults: Fault[]): Completed {
-  const kept = index?.tree(name)?.size ?? 0
+function watchTiles(index: KeptIndex | undefined, { workspace, number }: Epoch, faults: Fault[]): Completed {
+  const kept = index?.tree(workspace, number)?.size ?? 0
   const tiles = new Map<number, { readonly tile: number; readonly hashes: Uint8Array }>()
   let isFound = false
   return (level, n, hash) => {
@@ -165,9 +165,9 @@ function watchTiles(index: KeptIndex | undefined, { workspace, name }: Epoch, fa
     if (index === undefined || end > kept) return
     const [tileLevel, tile] = [level / levelsPerTile, Math.floor(n / tileWidth)]
     let known = tiles.get(tileLevel)
-    if (known?.tile !== tile) tiles.set(tileLevel, (known = { tile, hashes: index.tile(name, tileLevel, tile) }))
+    if (known?.tile !== tile) tiles.set(tileLevel, (known = { tile, hashes: index.tile(workspace, number, tileLevel, tile) }))
     const at = (n % tileWidth) * hashBytes
-    const leaves = level === levelsPerTile ? index.tile(name, 0, n) : new Uint8Array()
+    const leaves = level === levelsPerTile ? index.tile(workspace, number, 0, n) : new Uint8Array()
     const isOther = leaves.length === tileWidth * hashBytes && !equalBytes(nodeInTile(leaves, 0, tileWidth, sha256), hash)
     if (!isOther && equalBytes(known.hashes.subarray(at, at + hashBytes), hash)) return
     isFound = true
@@ -177,14 +177,14 @@ function watchTiles(index: KeptIndex | undefined, { workspace, name }: Epoch, fa
 }
 
 /** The tree's right edge as it is kept, against the one that the entries make. */
-function watchEdge(index: KeptIndex | undefined, { workspace, name }: Epoch, faults: Fault[]) {
-  const kept = index?.tree(name)
+function watchEdge(index: KeptIndex | undefined, { workspace, number }: Epoch, faults: Fault[]) {
+  const kept = index?.tree(workspace, number)
   return {
     sizes: kept === undefined ? [] : [kept.size],
     grown({ size, hashes }: SavedFrontier): void {
       if (kept === undefined || kept.size !== size) return
       const [tile, width] = [Math.floor(size / tileWidth), size % tileWidth]
-      const leaves = index?.tile(name, 0, tile) ?? new Uint8Array()
+      const leaves = index?.tile(workspace, number, 0, tile) ?? new Uint8Array()
       if (leaves.length === width * hashBytes && width > 0 && !isEdge(leaves, hashes))
         faults.push({ workspace, sequence: size - width + 1, upTo: size, what: `tile ${tile} of level 0 has other hashes for them` })
       const place = hashes.findIndex((hash, at) => !equalBytes(hash, kept.hashes[at] ?? new Uint8Array()))

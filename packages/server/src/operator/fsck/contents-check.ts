@@ -66,9 +66,9 @@ export function checkIndexed(whole: Whole, workspace: Document<"workspace">): re
   return epochsOf(workspace).flatMap((epoch) => checkTiles(whole, epoch))
 }
 
-function checkTiles({ index }: Whole, { workspace, name, before }: Epoch): readonly Fault[] {
-  const size = index?.tree(name)?.size ?? 0
-  for (const { level, tile, hashes } of index?.tiles(name) ?? []) {
+function checkTiles({ index }: Whole, { workspace, number, before }: Epoch): readonly Fault[] {
+  const size = index?.tree(workspace, number)?.size ?? 0
+  for (const { level, tile, hashes } of index?.tiles(workspace, number) ?? []) {
     const due = Math.max(0, Math.min(tileWidth, levelWidth(level, size) - tile * tileWidth))
     if (level >= 0 && due > 0 && hashes.length === due * hashBytes) continue
     const what = `tile ${tile} of level ${level} has ${hashes.length / hashBytes} hashes, of a tree that has ${due} there`

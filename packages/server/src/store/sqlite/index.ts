@@ -6,7 +6,7 @@ import { concat, fromHex, toHex } from "@tallystick/proof"
 import type { Audit, Index } from "../store.ts"
 import { within } from "./database.ts"
 import { fillRun } from "./fill.ts"
-import { indexReads, type journalReads } from "./reads.ts"
+import { indexReads, logName, type journalReads } from "./reads.ts"
 
 export function createIndex(index: DatabaseSync, journal: ReturnType<typeof journalReads>): Index {
   const reads = indexReads(index)
@@ -26,9 +26,9 @@ export function createIndex(index: DatabaseSync, journal: ReturnType<typeof jour
 
   return {
     position: async (workspace) => reads.position(workspace),
-    tree: async (workspace) => reads.tree(workspace),
-    tiles: async (workspace, wanted) => reads.tiles(workspace, wanted),
-    checkpoint: async (workspace) => reads.checkpoint(workspace),
+    tree: async (...asked) => reads.tree(...asked),
+    tiles: async (...asked) => reads.tiles(...asked),
+    checkpoint: async (...asked) => reads.checkpoint(...asked),
 
     async add(workspace, entries) {
       const before = reads.position(workspace)
@@ -37,24 +37,24 @@ export function createIndex(index: DatabaseSync, journal: ReturnType<typeof jour
       while (fillRun(journal, index)) continue
     },
 
-    growTree: async (workspace, fromSize, tree, growth) =>
+    growTree: async (workspace, epoch, fromSize, tree, growth) =>
       within(index, () => {
+        const log = logName(workspace, epoch)
         const hashes = concat(...tree.hashes)
-        const moved = fromSize === 0 ? addTree.run(workspace, tree.size, hashes) : moveTree.run(tree.size, hashes, workspace, fromSize)
+        const moved = fromSize === 0 ? addTree.run(log, tree.size, hashes) : moveTree.run(tree.size, hashes, log, fromSize)
         if (moved.changes !== 1) return false
         for (const { level, tile, offset, hashes: added } of growth) {
-          const before = reads.tiles(workspace, [{ level, tile }])[0]?.subarray(0, offset * 32) ?? new Uint8Array()
+          const before = reads.tiles(workspace, epoch, [{ level, tile }])[0]?.subarray(0, offset * 32) ?? new Uint8Array()
           assert.equal(before.length, offset * 32, "a tile has no hole")
-          putTile.run(workspace, level, tile, concat(before, added))
+          putTile.run(log, level, tile, concat(before, added))
         }
         return true
       }),
 
-    async putCheckpoint(workspace, fromSize, { size, root, note, signedMs }) {
+    async putCheckpoint(workspace, epoch, fromSize, { size, root, note, signedMs }) {
+      const log = logName(workspace, epoch)
       const moved =
-        fromSize === 0
-          ? addCheckpoint.run(workspace, size, root, note, signedMs)
-          : moveCheckpoint.run(size, root, note, signedMs, workspace, fromSize)
+        fromSize === 0 ? addCheckpoint.run(log, size, root, note, signedMs) : moveCheckpoint.run(size, root, note, signedMs, log, fromSize)
       return moved.changes === 1
     },
 

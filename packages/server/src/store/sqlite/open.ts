@@ -65,11 +65,11 @@ async function openLocked({ data: folder, limits }: StoreConfig, onDeath: (cause
     grown: growth.grown,
     index: {
       position: (workspace) => reader.ask("position", workspace),
-      tree: (workspace) => reader.ask("tree", workspace),
-      tiles: (workspace, tiles) => reader.ask("tiles", [workspace, tiles]),
-      checkpoint: (workspace) => reader.ask("checkpoint", workspace),
+      tree: (...asked) => reader.ask("tree", asked),
+      tiles: (...asked) => reader.ask("tiles", asked),
+      checkpoint: (...asked) => reader.ask("checkpoint", asked),
     },
-    leaves: ({ workspace, name, before, end }, tree, tile) => reader.ask("leaves", [{ workspace, name, before, end }, tree, tile]),
+    leaves: ({ workspace, number, before, end }, tree, tile) => reader.ask("leaves", [{ workspace, number, before, end }, tree, tile]),
     search: {
       position: (workspace) => reader.ask("filedPosition", workspace),
       find: findWith(...finders),

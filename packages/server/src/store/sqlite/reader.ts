@@ -59,9 +59,9 @@ function questions(journal: JournalReads, documents: DocumentReads, index: Index
     count: ([kind, workspace]: Parameters<DocumentReads["count"]>) => documents.count(kind, workspace),
     position: (workspace: string) => index.position(workspace),
     filedPosition: (workspace: string) => filed(workspace)?.position ?? 0,
-    tree: (workspace: string) => index.tree(workspace),
-    tiles: ([workspace, tiles]: Parameters<IndexReads["tiles"]>) => index.tiles(workspace, tiles),
-    checkpoint: (workspace: string) => index.checkpoint(workspace),
+    tree: ([workspace, epoch]: Parameters<IndexReads["tree"]>) => index.tree(workspace, epoch),
+    tiles: ([workspace, epoch, tiles]: Parameters<IndexReads["tiles"]>) => index.tiles(workspace, epoch, tiles),
+    checkpoint: ([workspace, epoch]: Parameters<IndexReads["checkpoint"]>) => index.checkpoint(workspace, epoch),
     // Here and not where pages are made: a tile that was not looked at yet is hundreds of hashes.
     leaves: ([log, tree, tile]: readonly [Log, SignedTree, number]) => readLeaves(kept, log, tree, tile),
   }

@@ -4,7 +4,7 @@ import type { DatabaseSync, StatementSync } from "node:sqlite"
 import { eventHash, parseJson, parseRecord, recordBytes } from "@tallystick/proof"
 import { sha256 } from "../../runtime/sha256.ts"
 import type { CredentialDocumentKind, Documents, DocumentKind } from "../documents.ts"
-import type { Checkpoint, Document, Head, ListPlace, Stored, Tree } from "../store.ts"
+import type { Checkpoint, Document, Head, ListPlace, Stored, TileName, Tree } from "../store.ts"
 import { bytesOf, upToBytes } from "../stored-bytes.ts"
 import { bucketOf, findInBucket, type KeyRow } from "./runs.ts"
 
@@ -147,6 +147,11 @@ export function documentReads(journal: DatabaseSync) {
   }
 }
 
+/** What an epoch's tree is kept under: of the first, the workspace's id. No workspace has an id such as the others'. */
+export function logName(workspace: string, epoch: number): string {
+  return epoch === 1 ? workspace : `${workspace}/${epoch}`
+}
+
 /** Reads of the index. */
 export function indexReads(index: DatabaseSync) {
   const position = index.prepare("SELECT sequence FROM positions WHERE workspace = ?")
@@ -159,14 +164,14 @@ export function indexReads(index: DatabaseSync) {
   const receiptsOf = index.prepare("SELECT receipts FROM buckets WHERE run = ? AND bucket = ?")
   return {
     position: (workspace: string): number => Number(position.get(workspace)?.["sequence"] ?? 0),
-    tree(workspace: string): Tree | undefined {
-      const row = tree.get(workspace)
+    tree(workspace: string, epoch: number): Tree | undefined {
+      const row = tree.get(logName(workspace, epoch))
       return row === undefined ? undefined : { size: Number(row["size"]), hashes: splitHashes(bytes(row["hashes"])) }
     },
-    tiles: (workspace: string, tiles: readonly { readonly level: number; readonly tile: number }[]): Uint8Array[] =>
-      tiles.map((wanted) => bytes(tile.get(workspace, wanted.level, wanted.tile)?.["hashes"] ?? new Uint8Array())),
-    checkpoint(workspace: string): Checkpoint | undefined {
-      const row = checkpoint.get(workspace)
+    tiles: (workspace: string, epoch: number, tiles: readonly TileName[]): Uint8Array[] =>
+      tiles.map((wanted) => bytes(tile.get(logName(workspace, epoch), wanted.level, wanted.tile)?.["hashes"] ?? new Uint8Array())),
+    checkpoint(workspace: string, epoch: number): Checkpoint | undefined {
+      const row = checkpoint.get(logName(workspace, epoch))
       if (row === undefined) return undefined
       return { size: Number(row["size"]), root: bytes(row["root"]), note: String(row["note"]), signedMs: Number(row["signed_ms"]) }
     },

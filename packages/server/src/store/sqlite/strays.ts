@@ -2,9 +2,9 @@
 // their workspace, so most of it is seen by comparing ends and counts; only where those do not agree is everything looked through.
 
 import type { DatabaseSync, SQLInputValue } from "node:sqlite"
-import { logName } from "../epochs.ts"
 import type { Stray } from "../store.ts"
 import { schemaOf, type Layout } from "./database.ts"
+import { logName } from "./reads.ts"
 import { buckets, runEntries } from "./runs.ts"
 import { anyProject } from "./search-counters.ts"
 import { blockSequences, hourMs, placeOf, sequenceOf } from "./search-places.ts"

@@ -9,7 +9,7 @@ import type { Kept, Keyed, KeptIndex, LinkedRows, Stored, Stray, Whole } from ".
 import { isMarked, openStill } from "./copy.ts"
 import { requireLedger } from "./database.ts"
 import { lockFolder } from "./lock.ts"
-import { documentReads, indexReads, journalReads, workspaceNumbers } from "./reads.ts"
+import { documentReads, indexReads, journalReads, logName, workspaceNumbers } from "./reads.ts"
 import { bucketOf, makeRun, runEntries } from "./runs.ts"
 import { filedWorkspaces } from "./search-reads.ts"
 import { indexStrays, journalStrays, searchStrays } from "./strays.ts"
@@ -162,11 +162,11 @@ function indexOf(index: DatabaseSync, journal: DatabaseSync): KeptIndex {
 
   return {
     position: reads.position,
-    tree: (workspace) => reads.tree(workspace),
-    checkpoint: (workspace) => reads.checkpoint(workspace),
-    tile: (workspace, level, tile) => reads.tiles(workspace, [{ level, tile }])[0] ?? new Uint8Array(),
-    *tiles(workspace) {
-      for (const row of tiles.iterate(workspace)) {
+    tree: (...asked) => reads.tree(...asked),
+    checkpoint: (...asked) => reads.checkpoint(...asked),
+    tile: (workspace, epoch, level, tile) => reads.tiles(workspace, epoch, [{ level, tile }])[0] ?? new Uint8Array(),
+    *tiles(workspace, epoch) {
+      for (const row of tiles.iterate(logName(workspace, epoch))) {
         const { level, tile, hashes } = row
         yield { level: Number(level), tile: Number(tile), hashes: hashes instanceof Uint8Array ? hashes : new Uint8Array() }
       }
