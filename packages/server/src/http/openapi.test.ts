@@ -132,7 +132,7 @@ test("what an event must look like is said completely", () => {
   const event = document["components"]?.["schemas"]?.["AuditEvent"] ?? assert.fail()
   assert.deepEqual(event["required"], ["workspaceId", "projectId", "action", "actor", "target", "occurredAt", "source"])
   assert.deepEqual(event["additionalProperties"], false)
-  assert.deepEqual(event["properties"]?.["source"], { enum: ["api", "automation", "dashboard", "system"] })
+  assert.deepEqual(event["properties"]?.["source"], { type: "string", enum: ["api", "automation", "dashboard", "system"] })
   const { description, examples: _, ...occurredAt } = event["properties"]?.["occurredAt"] ?? assert.fail()
   assert.deepEqual(occurredAt, { type: "string", format: "date-time" })
   assert.match(text(description), /^Must be a date and time that exists/)

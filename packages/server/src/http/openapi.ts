@@ -94,7 +94,7 @@ const headers = {
   "Retry-After": { description: "Seconds until it is worth coming back.", schema: { type: "integer", minimum: 1 } },
   "Idempotency-Replayed": {
     description: "The key had been used before, by the same request, and this is its receipt.",
-    schema: { const: "true" },
+    schema: { type: "string", const: "true" },
   },
 } as const
 
@@ -166,7 +166,8 @@ function schemaOf(shape: TSchema, schemas: Map<string, Part>): Part {
 
 function plain(shape: Part, schemas: Map<string, Part>): Part {
   const { rule, docs, properties, items, anyOf, ...rest } = shape
-  const schema: Part = { ...rest, ...(docs as Part | undefined) } // `docs` holds keywords, as we use it
+  // Generators of clients make an enumeration of what they are told the type of.
+  const schema: Part = { ...("enum" in rest && { type: "string" }), ...rest, ...(docs as Part | undefined) } // `docs` holds keywords, as we use it
   if (typeof rule === "string") schema["description"] ??= `${rule.charAt(0).toUpperCase()}${rule.slice(1)}.`
   if (properties)
     schema["properties"] = Object.fromEntries(Object.entries(properties).map(([name, of]) => [name, schemaOf(of as TSchema, schemas)]))

@@ -6,7 +6,7 @@ import type {
   Subject as WireSubject,
 } from "@tallystick/client/wire"
 import { shapeOf } from "./check.ts"
-import { RelatedReceiptIds } from "./event.ts"
+import { extensible, RelatedReceiptIds } from "./event.ts"
 import { ProjectId, WorkspaceId } from "./id.ts"
 import { PolicyVersion } from "./policy-version.ts"
 import { exampleReceipt, Receipt } from "./receipt.ts"
@@ -16,12 +16,15 @@ const NonEmpty = Type.String({ minLength: 1 })
 const Taken = Type.Never({ rule: "must not be given: the consent itself says it" })
 
 const Metadata = shapeOf<ConsentMetadata>()(
-  Type.Object({
-    mode: Type.Optional(Taken),
-    surface: Type.Optional(Taken),
-    policyVersion: Type.Optional(Taken),
-    relatedReceiptIds: Type.Optional(RelatedReceiptIds),
-  }),
+  Type.Object(
+    {
+      mode: Type.Optional(Taken),
+      surface: Type.Optional(Taken),
+      policyVersion: Type.Optional(Taken),
+      relatedReceiptIds: Type.Optional(RelatedReceiptIds),
+    },
+    extensible,
+  ),
 )
 
 const Subject = shapeOf<WireSubject>()(Type.Object({ id: NonEmpty, email: NonEmpty }, { additionalProperties: false }))

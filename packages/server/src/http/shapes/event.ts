@@ -16,11 +16,14 @@ export const Action = Type.String({
   docs: { examples: ["billing.invoice.approve"] },
 })
 
-export const Actor = shapeOf<WireActor>()(Type.Object({ id: NonEmpty, type: NonEmpty, email: Type.Optional(Type.String()) }))
-export const Target = shapeOf<WireTarget>()(Type.Object({ id: NonEmpty, type: NonEmpty, name: Type.Optional(Type.String()) }))
+/** It may have members of its writer's own. */
+export const extensible = { additionalProperties: true }
+
+export const Actor = shapeOf<WireActor>()(Type.Object({ id: NonEmpty, type: NonEmpty, email: Type.Optional(Type.String()) }, extensible))
+export const Target = shapeOf<WireTarget>()(Type.Object({ id: NonEmpty, type: NonEmpty, name: Type.Optional(Type.String()) }, extensible))
 
 export const RelatedReceiptIds = Type.Array(ReceiptId)
-const Metadata = shapeOf<WireMetadata>()(Type.Object({ relatedReceiptIds: Type.Optional(RelatedReceiptIds) }))
+const Metadata = shapeOf<WireMetadata>()(Type.Object({ relatedReceiptIds: Type.Optional(RelatedReceiptIds) }, extensible))
 
 /** Those fields of an event that an entry has in the same shape. */
 export const repeatedShapes = {

@@ -19,7 +19,8 @@ export const Email = Type.String({
   maxLength: 254,
   pattern: "^[^\\s@\\p{Cc}\\p{Cf}]+@[^\\s@\\p{Cc}\\p{Cf}]+$",
   rule: "must be an e-mail address of 3 to 254 characters",
-  docs: { examples: ["ada@example.com"] },
+  // What programs in other languages know no classes of characters by.
+  docs: { pattern: "^[^\\s@]+@[^\\s@]+$", examples: ["ada@example.com"] },
 })
 
 export const NewMember = shapeOf<WireNewMember>()(
@@ -61,7 +62,7 @@ export const Member = shapeOf<WireMember>()(
 
 export const InvitedMember = shapeOf<WireInvitedMember>()(
   Type.Object({ member: Member, setupUrl: Type.String() }, { title: "InvitedMember" }),
-  { member: exampleMember, setupUrl: `${sample.url}/ui/setup#t=…` },
+  { member: exampleMember, setupUrl: `${sample.url}/ui/setup#t=${sample.secret("x")}` },
 )
 
 export const MemberList = shapeOf<WireMemberList>()(

@@ -52,4 +52,4 @@ export function shownLimits(limits: OurLimits): WireLimits {
 export const Limits = shapeOf<WireLimits>()(Type.Object(limitFields, { title: "Limits" }), shownLimits(defaultLimits))
 
 /** OpenAPI 3.1 describes itself elsewhere. */
-export const OpenApiDocument = Type.Object({ openapi: Type.String() }, { title: "OpenApiDocument" })
+export const OpenApiDocument = Type.Object({ openapi: Type.String() }, { title: "OpenApiDocument", additionalProperties: true })

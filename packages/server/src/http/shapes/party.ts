@@ -1,6 +1,7 @@
 import { Type } from "./type.ts"
 import type { Party as WireParty, Provenance as WireProvenance } from "@tallystick/client/wire"
 import { shapeOf } from "./check.ts"
+import { extensible } from "./event.ts"
 
 const text = Type.Optional(Type.String())
 
@@ -8,8 +9,12 @@ const text = Type.Optional(Type.String())
 const own = Type.Optional(Type.Unsafe<string>({}))
 
 // In answers. What is withheld from its reader is absent.
-export const ShownActor = shapeOf<WireParty>()(Type.Object({ id: Type.String(), type: text, email: text, name: own }, { title: "Actor" }))
-export const ShownTarget = shapeOf<WireParty>()(Type.Object({ id: Type.String(), type: text, email: own, name: text }, { title: "Target" }))
+export const ShownActor = shapeOf<WireParty>()(
+  Type.Object({ id: Type.String(), type: text, email: text, name: own }, { title: "Actor", ...extensible }),
+)
+export const ShownTarget = shapeOf<WireParty>()(
+  Type.Object({ id: Type.String(), type: text, email: own, name: text }, { title: "Target", ...extensible }),
+)
 
 export const Provenance = shapeOf<WireProvenance>()(
   Type.Object(

@@ -7,6 +7,7 @@ import type {
   PolicySection as WirePolicySection,
 } from "@tallystick/client/wire"
 import { shapeOf } from "./check.ts"
+import { extensible } from "./event.ts"
 import { Hash, ProjectId, WorkspaceId } from "./id.ts"
 import { listFields, NextCursor } from "./list.ts"
 import { PolicyVersion } from "./policy-version.ts"
@@ -19,7 +20,7 @@ export const usualProject = "core"
 const NonEmpty = Type.String({ minLength: 1 })
 
 const PolicySection = shapeOf<WirePolicySection>()(
-  Type.Object({ id: NonEmpty, title: NonEmpty, body: Type.String() }, { title: "PolicySection" }),
+  Type.Object({ id: NonEmpty, title: NonEmpty, body: Type.String() }, { title: "PolicySection", ...extensible }),
 )
 
 const exampleSections = [{ id: "purpose", title: "Purpose", body: "We record who approves an invoice." }]

@@ -106,7 +106,7 @@ export const CreatedReceiptToken = shapeOf<WireCreatedReceiptToken>()(
   {
     ...createdExample("receipt", `receipts/${sample.receipt}`),
     receipt: sample.receipt,
-    verificationUrl: `${sample.url}/r/acme/${sample.receipt}#t=…`,
+    verificationUrl: `${sample.url}/r/acme/${sample.receipt}#t=${sample.secret("r")}`,
   },
 )
 
@@ -115,7 +115,11 @@ export const CreatedPolicyToken = shapeOf<WireCreatedPolicyToken>()(
     { token: secret("policy"), ...fields, apiUrl: address, projectId: Type.String(), version, policyUrl: page },
     { title: "CreatedPolicyToken" },
   ),
-  { ...createdExample("policy", "published-policy/latest"), projectId: "core", policyUrl: `${sample.url}/p/acme/latest#t=…` },
+  {
+    ...createdExample("policy", "published-policy/latest"),
+    projectId: "core",
+    policyUrl: `${sample.url}/p/acme/latest#t=${sample.secret("p")}`,
+  },
 )
 
 const packPath = `evidence-packs/${sample.pack}/download`
@@ -138,7 +142,7 @@ export const CreatedEvidenceToken = shapeOf<WireCreatedEvidenceToken>()(
     packId: sample.pack,
     receiptCount: 1,
     downloadUrl: `${sample.url}/v1/workspaces/acme/${packPath}`,
-    pageUrl: `${sample.url}/e/acme/${sample.pack}#t=…`,
+    pageUrl: `${sample.url}/e/acme/${sample.pack}#t=${sample.secret("e")}`,
   },
 )
 
@@ -151,7 +155,7 @@ export const CreatedActivityToken = shapeOf<WireCreatedActivityToken>()(
     ...createdExample("activity", "activity"),
     projectId: "core",
     subject: { id: "usr_1", types: ["user"] },
-    activityUrl: `${sample.url}/a/acme#t=…`,
+    activityUrl: `${sample.url}/a/acme#t=${sample.secret("a")}`,
   },
 )
 

@@ -1,0 +1,108 @@
+import assert from "node:assert/strict"
+import { spawn, spawnSync } from "node:child_process"
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir, userInfo } from "node:os"
+import { dirname, join } from "node:path"
+import { test } from "node:test"
+import { expectChain, type MintedReceipt } from "../chain.ts"
+import { makeKey, makeWorkspace, startService, type Service } from "../service.ts"
+import { pythonWith } from "./python.ts"
+
+// Clients that programs of others make from docs/openapi.json write to the running service and read from it.
+
+const description = join(import.meta.dirname, "..", "..", "docs", "openapi.json")
+const codegen = {
+  module: "github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen@v2.8.2",
+  runtime: "github.com/oapi-codegen/runtime v1.8.0",
+}
+
+test("a client in Python, made by openapi-python-client, writes, lists and verifies", async (t) => {
+  const python = pythonWith("openapi-python-client==0.29.1")
+  if (typeof python === "string") return t.skip(python)
+  await using service = await startService()
+  const folder = dirname(service.data)
+  const program = join(python.bin, "python")
+  const args = ["-m", "openapi_python_client", "generate", "--path", description, "--output-path", join(folder, "ledger"), "--meta", "none"]
+  const made = await run(program, args, { PATH: `${python.bin}:${process.env["PATH"]}` })
+  assert.equal(made.code, 0, made.said)
+  assert.doesNotMatch(made.said, /WARNING|unsupported|missing/i, "a part of the description was left out")
+  await expectWritten(service, 2, (asked) =>
+    run(program, [join(import.meta.dirname, "written.py"), ...asked], { PYTHONPATH: folder, PYTHONDONTWRITEBYTECODE: "1" }),
+  )
+})
+
+test("a client in Go, made by oapi-codegen, writes, lists and verifies", async (t) => {
+  const go = goWithCodegen()
+  if (typeof go === "string") return t.skip(go)
+  await using service = await startService()
+  const folder = join(dirname(service.data), "go")
+  mkdirSync(folder)
+  copyFileSync(join(import.meta.dirname, "written.go"), join(folder, "written.go"))
+  writeFileSync(join(folder, "go.mod"), `module outside\n\ngo 1.24\n\nrequire ${codegen.runtime}\n`)
+  const generate = ["-generate", "types,client", "-package", "main", "-o", join(folder, "ledger.go"), description]
+  const commands = [
+    [go.codegen, generate],
+    [go.go, ["mod", "tidy"]],
+    [go.go, ["build", "-o", "written", "."]],
+  ] as const
+  for (const [program, args] of commands) {
+    const made = await run(program, args, go.environment, folder)
+    if (made.code !== 0 && args[0] === "mod") return t.skip(`the modules of the client could not be fetched: ${made.said}`)
+    assert.equal(made.code, 0, made.said)
+  }
+  await expectWritten(service, 1, (asked) => run(join(folder, "written"), asked, {}))
+})
+
+/** The program has written so many entries, and saw what the service has. */
+async function expectWritten(
+  service: Service,
+  total: number,
+  write: (asked: readonly string[]) => Promise<{ readonly code: number | null; readonly said: string }>,
+): Promise<void> {
+  const { id } = await makeWorkspace(service)
+  const { bearer = "" } = await makeKey(service, id, { scopes: ["read", "write"] })
+  const { code, said } = await write([service.url, bearer, id])
+  assert.equal(code, 0, said)
+  const { receipt, ...saw } = JSON.parse(said) as { readonly receipt: MintedReceipt }
+  const [first] = (await service.root.get(`/v1/workspaces/${id}/events?limit=100`))
+    .json<{ events: { sequence: number }[] }>()
+    .events.slice(-1)
+  assert.deepEqual(saw, { total, sequence: first?.sequence, refused: "workspace_forbidden" })
+  await expectChain(service.root, id, [receipt])
+}
+
+/** A Go, and oapi-codegen, which is built once for all clones; or why there is none. */
+function goWithCodegen(): { readonly go: string; readonly codegen: string; readonly environment: Record<string, string> } | string {
+  const go = [process.env["GO"] ?? "go", "/usr/local/go/bin/go"].find((one) => spawnSync(one, ["version"]).error === undefined)
+  if (go === undefined) return "Go is not installed here"
+  const cache = join(tmpdir(), `tallystick-go-${userInfo().uid}`)
+  const environment = {
+    GOCACHE: join(cache, "build"),
+    GOMODCACHE: join(cache, "modules"),
+    GOFLAGS: "-modcacherw",
+    GOTOOLCHAIN: "local",
+    CGO_ENABLED: "0",
+  }
+  const folder = join(cache, codegen.module.replaceAll(/[^\w.-]/g, "_"))
+  const found = { go, codegen: join(folder, "oapi-codegen"), environment }
+  if (existsSync(folder)) return found
+  mkdirSync(cache, { recursive: true })
+  // Made beside, and moved when it is complete: two runs may come at once.
+  const making = mkdtempSync(`${folder}-`)
+  const { status } = spawnSync(go, ["install", codegen.module], {
+    env: { ...process.env, ...environment, GOBIN: making },
+    timeout: 400_000,
+  })
+  if (status === 0 && !existsSync(folder)) renameSync(making, folder)
+  else rmSync(making, { recursive: true })
+  return existsSync(folder) ? found : `${codegen.module} could not be installed from Go's module proxy`
+}
+
+async function run(program: string, args: readonly string[], environment: Readonly<Record<string, string>>, cwd?: string) {
+  const child = spawn(program, args, { cwd, env: { ...process.env, ...environment }, stdio: ["ignore", "pipe", "pipe"], timeout: 300_000 })
+  let said = ""
+  child.stdout.setEncoding("utf8").on("data", (text: string) => (said += text))
+  child.stderr.setEncoding("utf8").on("data", (text: string) => (said += text))
+  const code = await new Promise<number | null>((resolve) => child.once("close", resolve))
+  return { code, said }
+}
