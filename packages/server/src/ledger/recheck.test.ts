@@ -64,17 +64,19 @@ test("entries that come in small portions are all looked at", async () => {
   assert.match((await recheck(changed, acme, 5)) ?? "", /entry 5 of workspace acme/)
 })
 
+function movedInTime(record: Uint8Array, byMs: bigint): Uint8Array {
+  const moved = Buffer.from(record)
+  moved.writeBigUInt64BE(moved.readBigUInt64BE(14) + byMs, 14)
+  return moved
+}
+
 test("a changed body, a changed record, a hole and a missing end are each found", async () => {
   const journal = await chainOf(5)
   const changes: readonly [string, number, (entry: Stored) => Stored | undefined, RegExp][] = [
     ["body", 4, (entry) => ({ ...entry, body: entry.body?.map((byte, at) => (at === 20 ? byte ^ 1 : byte)) }), /entry 4/],
     ["record", 4, (entry) => ({ ...entry, record: entry.record.map((byte, at) => (at === 60 ? byte ^ 1 : byte)) }), /entry 4/],
-    [
-      "time, which only the next link covers",
-      4,
-      (entry) => ({ ...entry, record: entry.record.map((byte, at) => (at === 21 ? byte ^ 1 : byte)) }),
-      /entry 5/,
-    ],
+    ["later time, which only the next link covers", 4, (entry) => ({ ...entry, record: movedInTime(entry.record, 1000n) }), /entry 5/],
+    ["earlier time", 4, (entry) => ({ ...entry, record: movedInTime(entry.record, -1000n) }), /entry 4.*older/],
     ["hole", 4, () => undefined, /entry 4/],
     ["end", 5, () => undefined, /ends at entry 4, its head is entry 5/],
   ]
