@@ -30,7 +30,7 @@ const faults = {
   "drops the last row": { wrapStore: dropLastRow },
   "chokes on emptiness": { wrapStore: chokeOnEmptiness },
   "finds late": { wrapStore: findLate },
-  "takes a copy for the original": { wrapStore: (store) => ({ ...store, isCopy: false }) },
+  "takes a copy for the original": { wrapStore: (store) => ({ ...store, readOnly: undefined }) },
   "tells secrets and redacts nothing": { wrapStore: tellSecrets, createLog: (level, _, write) => pino({ level, base: null }, { write }) },
   "forgets projects": { wrapStore: (store) => withKeys(store, ({ projectIds: _, ...key }) => key) },
 } as const satisfies Record<string, Faults>

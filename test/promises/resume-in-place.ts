@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from "node:fs"
 import { DatabaseSync } from "node:sqlite"
-import { openStopped } from "../../packages/server/src/store/open.ts"
+import { openStopped } from "../../packages/server/src/store/sqlite/offline.ts"
 
 // A command that has a copy go on under its old name, as `tallystick resume` must not, whatever is missing:
 //

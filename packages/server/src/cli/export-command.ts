@@ -5,7 +5,7 @@ import { systemClock } from "../clock.ts"
 import { readConfig, type Config } from "../config.ts"
 import { StartError } from "../error.ts"
 import { knownSecrets } from "../operator/secret-files.ts"
-import { isServed } from "../store/open.ts"
+import { isLocked } from "../store/sqlite/lock.ts"
 import { administrationOf, alone, aloneOptionsOf, ReadOnlyError } from "../operator/offline-ledger.ts"
 import { exportLedger } from "../operator/export.ts"
 import { recordExport } from "../workspace/export-entries.ts"
@@ -34,7 +34,7 @@ export async function runExport({ environment, workspace, folder, url, say, rema
     folder,
     // An administrative act: what cannot be recorded is not given out.
     async announce(count, isCopy) {
-      if (isServed(data)) await asked({ environment, url }, ({ workspaces }) => workspaces.recordExport(workspace, { entries: count }))
+      if (isLocked(data)) await asked({ environment, url }, ({ workspaces }) => workspaces.recordExport(workspace, { entries: count }))
       // A copy, or data that misses its end, is for reading alone, and may be all that there is.
       else if (isCopy || !(await isRecorded(config, workspace, count))) remark(unrecorded)
     },

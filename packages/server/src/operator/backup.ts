@@ -10,8 +10,9 @@ import { syncPath } from "../runtime/durable-file.ts"
 import { StartError } from "../error.ts"
 import { lossOf, rehash, type Rehashed } from "./rehash-chain.ts"
 import { readHeads, type SignedHead } from "../store/heads.ts"
-import { openSnapshot } from "../store/open.ts"
-import type { Head, Snapshot } from "../store/store.ts"
+import { openSnapshot } from "../store/sqlite/offline.ts"
+import type { Head } from "../store/store.ts"
+import type { Snapshot } from "../store/sqlite/offline.ts"
 
 export interface BackupOptions {
   readonly data: string

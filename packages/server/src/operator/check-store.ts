@@ -18,9 +18,6 @@ export interface CheckedStore {
 
 /** All workspaces together have this many of their last entries looked at; each at most `recheckEntries`. */
 const recheckTotal = 20_000
-/** The original may have gone on from here, and a copy that does so too would be a second history under the same name. */
-const copied =
-  "the data is a copy that tallystick backup made; it can be read, and not be written to. To go on from it, stop the service and run tallystick resume; the original must never be started again then"
 
 export async function checkStore(store: Store, headsPath: string, limits: Limits): Promise<CheckedStore> {
   const workspaces = await allWorkspaces(store.registry)
@@ -32,7 +29,7 @@ export async function checkStore(store: Store, headsPath: string, limits: Limits
     )
   await recheckAll(store, workspaces, limits.recheckEntries)
   const behind = await behindHeads(store, workspaces, heads)
-  return { workspaces, readOnly: behind ?? (store.isCopy ? copied : undefined), missing }
+  return { workspaces, readOnly: behind ?? store.readOnly, missing }
 }
 
 /** The origins that the heads file knows, and none of the workspaces has or had. */

@@ -30,8 +30,9 @@ import { sha256 } from "../runtime/sha256.ts"
 import { takeEntry } from "../store/check-entry.ts"
 import { epochsOf, type Epoch } from "../store/epochs.ts"
 import { vkeyOf } from "../store/log-keys.ts"
-import { openWhole } from "../store/open.ts"
-import type { Stored, Whole } from "../store/store.ts"
+import { openWhole } from "../store/sqlite/whole.ts"
+import type { Stored } from "../store/store.ts"
+import type { Whole } from "../store/sqlite/whole.ts"
 
 export interface Exported {
   /** What the checkpoint covers. */

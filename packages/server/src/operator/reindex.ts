@@ -9,8 +9,9 @@ import { followOnce } from "../followers/follow.ts"
 import { createIndexer } from "../followers/indexer.ts"
 import type { Limits } from "../limits.ts"
 import { every } from "../store/every.ts"
-import { openAnew } from "../store/open.ts"
-import type { DerivedStore, WatchedStore } from "../store/store.ts"
+import { openAnew } from "../store/sqlite/offline.ts"
+import type { DerivedStore } from "../store/sqlite/offline.ts"
+import type { WatchedStore } from "../store/store.ts"
 
 export interface Progress {
   readonly workspace: string

@@ -4,7 +4,7 @@
 import { isoTime, systemClock } from "../clock.ts"
 import { StartError } from "../error.ts"
 import { instanceKeyName, type Keyring } from "../secrets/keyring.ts"
-import { openStopped } from "../store/open.ts"
+import { openStopped } from "../store/sqlite/offline.ts"
 import type { Registry } from "../store/store.ts"
 import { actSaid, recordPlanned } from "../workspace/admin-entries.ts"
 import { instanceWorkspace } from "../workspace/permissions.ts"

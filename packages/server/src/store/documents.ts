@@ -219,3 +219,36 @@ export interface KeyringDocument {
   /** When the rotation to this generation ended; absent while something may still be sealed under the secret before. */
   readonly endedAt?: string
 }
+
+/** Where a document stands in the lists of its kind, the newest first. */
+export interface ListPlace {
+  /** When it was made, in milliseconds; later than all others of its kind and workspace. */
+  readonly created: number
+  /** Of those that several workspaces made at once, the last comes first. */
+  readonly id: string
+}
+
+export interface Document<K extends DocumentKind = DocumentKind> extends ListPlace {
+  readonly kind: K
+  readonly workspace: string
+  /** Counts from 1; a change names the version that it replaces. */
+  readonly version: number
+  readonly value: Documents[K]
+}
+
+/** As it stands in a list. */
+export interface Listed<K extends DocumentKind = DocumentKind> extends Omit<Document<K>, "value"> {
+  readonly value: K extends "pack" ? ListedPack : Documents[K]
+}
+
+export type ListedIn<K extends DocumentKind> = K extends "workspace" ? undefined : string
+
+/** Puts a document of the group's workspace, or removes it (`value` null), if it is still at `version`; 0 means that it must not exist. */
+export type Change = {
+  readonly [K in DocumentKind]: {
+    readonly kind: K
+    readonly id: string
+    readonly version: number
+    readonly value: Documents[K] | null
+  }
+}[DocumentKind]

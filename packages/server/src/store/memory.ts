@@ -157,7 +157,7 @@ export function openMemory(): MemoryStore {
   }
   const leaves: Store["leaves"] = (...asked) => readLeaves({ journal, index }, ...asked)
   return {
-    served: { journal, index, leaves, search: finder, registry, grown: growth.grown, isCopy: false, ready: nothing, close: nothing },
+    served: { journal, index, leaves, search: finder, registry, grown: growth.grown, readOnly: undefined, ready: nothing, close: nothing },
     watched: { journal, leases: ownLeases, index, registry, close: nothing },
     filing: { journal, leases: ownLeases, search, close: nothing },
   }

@@ -18,7 +18,8 @@ import { pieceEntries, pieceLevels, tileLevel, type Piece } from "./chain-piece.
 import type { Fault } from "./fault.ts"
 import { sha256 } from "../../runtime/sha256.ts"
 import type { Epoch } from "../../store/epochs.ts"
-import type { Checkpoint, KeptIndex, Whole } from "../../store/store.ts"
+import type { Checkpoint } from "../../store/store.ts"
+import type { KeptIndex, Whole } from "../../store/sqlite/whole.ts"
 
 /** A size and a root that the chain must have, and who says so. */
 export interface Watched {

@@ -11,6 +11,10 @@ const pagesPerStep = 4096
 /** "copy"; the header of an original has 0 in this place, which SQLite leaves to applications. */
 const copyMark = 0x636f7079
 
+/** The original may have gone on from here, and a copy that does so too would be a second history under the same name. */
+export const copied =
+  "the data is a copy that tallystick backup made; it can be read, and not be written to. To go on from it, stop the service and run tallystick resume; the original must never be started again then"
+
 /** Opens a file as it is at this moment, for reading and for copying, whatever others write to it. */
 export function openStill(path: string): DatabaseSync {
   try {

@@ -1,17 +1,16 @@
 // The SQLite driver, put together: for the program that serves (threads of a writer, a reader and a finder), and for those that watch
 // and file (their own connections, each in its own thread).
 
-import { existsSync, mkdirSync } from "node:fs"
+import { mkdirSync } from "node:fs"
 import { join } from "node:path"
 import type { DatabaseSync } from "node:sqlite"
 import { LedgerError } from "../../error.ts"
 import type { Config } from "../../config.ts"
 import { cacheRegistry } from "../cached.ts"
 import { createGrowth, ownLeases } from "../growth.ts"
-import type { DerivedStore, FilingStore, JournalReader, Registry, Snapshot, StoppedStore, Store, WatchedStore } from "../store.ts"
-import { copyDatabase, isMarked, markCopy, openStill, takeOffMark } from "./copy.ts"
-import { isDamage, openForReading, openForWriting, requireLedger } from "./database.ts"
-import { rewriteDocuments } from "./documents.ts"
+import type { FilingStore, JournalReader, Registry, Store, WatchedStore } from "../store.ts"
+import { copied, isMarked } from "./copy.ts"
+import { openForReading, openForWriting } from "./database.ts"
 import { fillRun } from "./fill.ts"
 import { finderModule, findWith, type FinderOptions, type FinderQuestions } from "./finder.ts"
 import { createIndex } from "./index.ts"
@@ -19,7 +18,7 @@ import { createJournal } from "./journal.ts"
 import { lockFolder, type Lock } from "./lock.ts"
 import { documentReads, indexReads, journalReads } from "./reads.ts"
 import { readerModule, type ReaderQuestions } from "./reader.ts"
-import { prepareSearch, removeDatabase } from "./search-file.ts"
+import { prepareSearch } from "./search-file.ts"
 import { createSearch } from "./search.ts"
 import { createTail, type Tail } from "./tail.ts"
 import { startThread, type Questions, type Thread } from "../../runtime/worker-thread.ts"
@@ -74,7 +73,7 @@ async function openLocked({ data: folder, limits }: StoreConfig, onDeath: (cause
       position: (workspace) => reader.ask("filedPosition", workspace),
       find: findWith(...finders),
     },
-    isCopy,
+    readOnly: isCopy ? copied : undefined,
     async ready() {
       const { full } = await writer.ask("append", { packed: new Uint8Array(), groups: [] })
       if (full) throw new LedgerError("storage_full", "the disk is nearly full")
@@ -134,86 +133,7 @@ export function openSqliteFiling(folder: string): FilingStore {
   }
 }
 
-/** For a program that makes everything derived again, while no other uses the folder: what was derived before is removed first. */
-export function openSqliteAnew(folder: string): DerivedStore {
-  requireLedger(folder)
-  const lock = lockFolder(folder)
-  try {
-    for (const file of ["index.db", "search.db"]) removeDatabase(join(folder, file))
-    prepare(folder)
-    const watched = openSqliteWatched(folder)
-    const filing = openSqliteFiling(folder)
-    return {
-      watched,
-      filing,
-      async close() {
-        await filing.close()
-        await watched.close()
-        lock.release()
-      },
-    }
-  } catch (error) {
-    lock.release()
-    throw error
-  }
-}
-
-/** For a program that looks at what is kept at this moment, and may copy it, while others use the folder. */
-export function openSqliteSnapshot(folder: string): Snapshot {
-  requireLedger(folder)
-  // First the index, so that it knows of nothing that the journal does not have.
-  const index = openIndexStill(join(folder, "index.db"))
-  const journal = openStill(join(folder, "journal.db"))
-  return {
-    journal: readerOf(journalReads(journal)),
-    registry: registryOf(journal),
-    async copyTo(target, progress) {
-      await copyDatabase(journal, join(target, "journal.db"), progress)
-      markCopy(join(target, "journal.db"))
-      // It could be made again, but for the signatures: with it a copy can prove what it holds while it is only read.
-      if (index !== undefined) await copyDatabase(index, join(target, "index.db"), () => {})
-    },
-    async close() {
-      journal.close()
-      index?.close()
-    },
-  }
-}
-
-/** A copy without it is still a copy: where it is not there, or is damaged, it is left out. */
-function openIndexStill(path: string): DatabaseSync | undefined {
-  try {
-    return existsSync(path) ? openStill(path) : undefined
-  } catch (error) {
-    if (isDamage(error)) return undefined
-    throw error
-  }
-}
-
-/** For a program that goes on from a copy, while no other uses the folder. */
-export function openSqliteStopped(folder: string): StoppedStore {
-  requireLedger(folder)
-  const lock = lockFolder(folder)
-  try {
-    const journal = openForWriting(join(folder, "journal.db"), "journal", "full")
-    return {
-      journal: readerOf(journalReads(journal)),
-      registry: registryOf(journal),
-      isCopy: isMarked(journal),
-      takeOffMark: () => takeOffMark(journal),
-      rewriteDocuments: () => rewriteDocuments(journal),
-      async close() {
-        journal.close()
-        lock.release()
-      },
-    }
-  } catch (error) {
-    lock.release()
-    throw error
-  }
-}
-
-function readerOf(reads: ReturnType<typeof journalReads>): JournalReader {
+export function readerOf(reads: ReturnType<typeof journalReads>): JournalReader {
   return {
     head: async (workspace) => reads.head(workspace),
     at: async (workspace, sequences, bytesMax) => reads.at(workspace, sequences, bytesMax),
@@ -223,7 +143,7 @@ function readerOf(reads: ReturnType<typeof journalReads>): JournalReader {
   }
 }
 
-function registryOf(journal: DatabaseSync): Registry {
+export function registryOf(journal: DatabaseSync): Registry {
   const documents = documentReads(journal)
   return {
     // A document's kind is the one that was asked for, so its value has that kind's type.
@@ -235,7 +155,7 @@ function registryOf(journal: DatabaseSync): Registry {
 }
 
 /** Makes or migrates the three files, fills the index with the runs that are due, and reads the tail. */
-function prepare(folder: string): { readonly tail: Tail; readonly isCopy: boolean } {
+export function prepare(folder: string): { readonly tail: Tail; readonly isCopy: boolean } {
   openForWriting(join(folder, "journal.db"), "journal", "full").close()
   using index = openForWriting(join(folder, "index.db"), "index", "normal")
   using journal = openForReading(join(folder, "journal.db"))

@@ -2,12 +2,18 @@
 // their workspace, so most of it is seen by comparing ends and counts; only where those do not agree is everything looked through.
 
 import type { DatabaseSync, SQLInputValue } from "node:sqlite"
-import type { Stray } from "../store.ts"
 import { schemaOf, type Layout } from "./database.ts"
 import { logName } from "./reads.ts"
 import { buckets, runEntries } from "./runs.ts"
 import { anyProject } from "./search-counters.ts"
 import { blockSequences, hourMs, placeOf, sequenceOf } from "./search-places.ts"
+
+/** Something that is kept and belongs to nothing, or is not there though it is counted; of an entry, if it is one's. */
+export interface Stray {
+  readonly workspace?: string
+  readonly sequence?: number
+  readonly what: string
+}
 
 type Row = Readonly<Record<string, unknown>>
 

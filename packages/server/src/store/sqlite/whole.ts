@@ -5,20 +5,81 @@ import { join } from "node:path"
 import type { DatabaseSync } from "node:sqlite"
 import { recordBytes } from "@tallystick/proof"
 import { StartError } from "../../error.ts"
-import type { Kept, Keyed, KeptIndex, LinkedRows, Stored, Stray, Whole } from "../store.ts"
+import type { Checkpoint, Registry, Stored, Tree } from "../store.ts"
 import { isMarked, openStill } from "./copy.ts"
 import { requireLedger } from "./database.ts"
 import { lockFolder } from "./lock.ts"
 import { documentReads, indexReads, journalReads, logName, workspaceNumbers } from "./reads.ts"
 import { bucketOf, makeRun, runEntries } from "./runs.ts"
 import { filedWorkspaces } from "./search-reads.ts"
-import { indexStrays, journalStrays, searchStrays } from "./strays.ts"
+import { indexStrays, journalStrays, searchStrays, type Stray } from "./strays.ts"
+
+/** What a program holds that derives everything again, and believes nothing that is derived: what is kept, as it was when it was opened. */
+export interface Whole {
+  readonly registry: Registry
+  readonly isCopy: boolean
+  /** Undefined where there is none: it can be made again. */
+  readonly index: KeptIndex | undefined
+  /** Of all that have entries, whether or not the registry knows of them. */
+  workspaces(): readonly string[]
+  /** How many entries are kept at most, of all workspaces together. */
+  count(): number
+  /** The last sequence that is kept; 0 if there is none. */
+  last(workspace: string): number
+  /** What follows a sequence, in order; only the chain says whether anything is missing. */
+  entries(workspace: string, after: number, limit: number): readonly Stored[]
+  /** The same of them as the chain is made of, end to end: as rows they would cost as much as their hashing. */
+  linked(workspace: string, after: number, limit: number): LinkedRows
+  /** The first entry that has the receipt, or the idempotency key, of an entry before it. */
+  repeated(workspace: string, what: "receipt" | "idem"): number | undefined
+  /** What belongs to no entry, in one of the three. */
+  strays(of: Kept): readonly Stray[]
+  /** Entries up to this sequence are said to be filed for the search. */
+  filed(workspace: string): number
+  close(): void
+}
+
+/** Entries in order, as far as their chain is made of them. */
+export interface LinkedRows {
+  readonly sequences: readonly number[]
+  /** 118 bytes each. One that had another length is nothing but zeros here. */
+  readonly records: Uint8Array
+  /** How many bytes of `salted` belong to each; -1 where there are none. */
+  readonly lengths: readonly number[]
+  /** Salts and bodies. */
+  readonly salted: Uint8Array
+}
+
+/** The index as it lies on the disk. */
+export interface KeptIndex {
+  position(workspace: string): number
+  tree(workspace: string, epoch: number): Tree | undefined
+  checkpoint(workspace: string, epoch: number): Checkpoint | undefined
+  tile(workspace: string, epoch: number, level: number, tile: number): Uint8Array
+  tiles(workspace: string, epoch: number): Iterable<{ readonly level: number; readonly tile: number; readonly hashes: Uint8Array }>
+  /** The pieces that the index of keys and receipts has. */
+  runs(): readonly number[]
+  /** One of them, made again and compared. */
+  keyed(run: number): Keyed
+}
+
+export type Kept = "journal" | "index" | "search"
+
+/** A piece of the index of keys and receipts: what is wrong in it first, and of which entry, if it is one's. */
+export interface Keyed {
+  readonly run: number
+  readonly wrong:
+    | { readonly what: "keys" | "receipts"; readonly place: { readonly workspace: string; readonly sequence: number } | undefined }
+    | undefined
+  /** Whether what is said of the piece as a whole is right. */
+  readonly isWhole: boolean
+}
 
 const saltBytes = 16
 const placeDigits = 4
 
 /** `alone`: nobody may serve meanwhile. Otherwise it is as it was at this moment, whoever writes. */
-export function openSqliteWhole(folder: string, { alone }: { readonly alone: boolean }): Whole {
+export function openWhole(folder: string, { alone }: { readonly alone: boolean }): Whole {
   requireLedger(folder)
   const lock = alone ? lockFolder(folder) : undefined
   const opened: DatabaseSync[] = []
