@@ -1,16 +1,14 @@
 import assert from "node:assert/strict"
-import { createHash } from "node:crypto"
 import test from "node:test"
 import { createFrontier, eventHash } from "@tallystick/proof"
 import type { Clock } from "../clock.ts"
-import { firstKeyring } from "../secrets/keyring.ts"
-import { createLedger, type Ledger } from "../ledger/ledger.ts"
-import { defaultLimits } from "../limits.ts"
+import type { Ledger } from "../ledger/ledger.ts"
+import { openTestLedger, testEvent, testWorkspace } from "../ledger/test-ledger.ts"
 import { sha256 } from "../runtime/sha256.ts"
 import { expectChain } from "../store/expect-chain.ts"
 import type { SignedHead } from "../store/heads.ts"
 import { openMemory } from "../store/memory.ts"
-import type { Audit, Document, Finding, JournalReader, Stored } from "../store/store.ts"
+import type { Audit, Finding, JournalReader, Stored } from "../store/store.ts"
 import { createAuditor, type AuditSummary, type Auditor } from "./auditor.ts"
 
 const roundEveryMs = 60_000
@@ -57,8 +55,7 @@ function openHouse(): House {
   const { served, watched } = openMemory()
   const clock = new TestClock()
   const signed = new Map<string, SignedHead>()
-  const report = { commit: () => {}, advanced: () => {} }
-  const ledger = createLedger({ journal: served.journal, clock, limits: defaultLimits, keyring: firstKeyring(new Uint8Array(32)), report })
+  const ledger = openTestLedger(served.journal, { clock })
   const journal: JournalReader = {
     ...watched.journal,
     after: async (workspace, sequence, limit) => house.bend(await watched.journal.after(workspace, sequence, limit)),
@@ -66,7 +63,7 @@ function openHouse(): House {
       (await watched.journal.at(workspace, sequences)).map((entry) => (entry === undefined ? undefined : house.bend([entry])[0])),
   }
   const write = async (id: string, count: number): Promise<void> => {
-    const document = documentOf(id)
+    const document = testWorkspace(id)
     await ledger.record(
       document,
       Array.from({ length: count }, (_, place) => ({ ...said, idempotency: { route: "/v1/events", key: `a-key-of-${id}-${place}` } })),
@@ -82,7 +79,7 @@ function openHouse(): House {
     audit: (id) => watched.index.audit(id),
     write,
     async make(id, count) {
-      const document = documentOf(id)
+      const document = testWorkspace(id)
       const made = { ...said, kind: "admin", action: "workspace.create" } as const
       await ledger.record(document, [made], [{ ...document, version: 0 }])
       await write(id, count - 1)
@@ -126,26 +123,7 @@ function openHouse(): House {
   return house
 }
 
-const said = {
-  kind: "event",
-  projectId: "core",
-  action: "test.entry.write",
-  actor: { id: "usr_1", type: "user", email: "ada@example.com" },
-  target: { id: "t", type: "thing", name: "A thing" },
-  occurredAt: "2026-01-01T00:00:00Z",
-  source: "api",
-  userVisible: false,
-  metadata: {},
-  receivedAtMs: startMs,
-} as const
-
-function documentOf(id: string): Document<"workspace"> {
-  const ledgerId = createHash("sha256").update(id).digest("hex")
-  const settings = { policyVisibility: "private", projects: "open", transparency: "private" } as const
-  const more = { hotDays: 90, requirePublishedPolicy: false, personalKeys: [], laneRules: [] }
-  const value = { name: id, createdAt: "2027-01-01T00:00:00Z", genesis: "", ledgerId, origin: `test/${id}`, ...settings, ...more }
-  return { kind: "workspace", workspace: id, id, version: 1, created: 1, value }
-}
+const said = testEvent({ receivedAtMs: startMs })
 
 test("a round re-verifies every entry of every workspace, no faster than it may", async () => {
   const house = openHouse()
@@ -170,7 +148,7 @@ test("what is not re-verified in a round was known to hold when the round before
   await house.make("one", 30)
   const { auditor, summaries, round } = house.open()
   await auditor.step()
-  assert.equal(summaries[0]?.sinceMs, Date.parse("2027-01-01T00:00:00Z"), "before the first round: since there is a workspace")
+  assert.equal(summaries[0]?.sinceMs, Date.parse("2026-01-01T00:00:00Z"), "before the first round: since there is a workspace")
   const first = await round()
   assert.equal(first.sinceMs, startMs)
   const second = await round()
@@ -259,8 +237,8 @@ test("a chain that was made anew from an entry on, or cut, is not what was signe
   await house.make("anew", 20)
   await house.make("cut", 20)
   await house.make("same", 20)
-  house.signed.set("test/anew", { size: 20, root: new Uint8Array(32).fill(1) })
-  house.signed.set("test/cut", { size: 21, root: new Uint8Array(32).fill(1) })
+  house.signed.set("ledger.example/ledgers/anew", { size: 20, root: new Uint8Array(32).fill(1) })
+  house.signed.set("ledger.example/ledgers/cut", { size: 21, root: new Uint8Array(32).fill(1) })
   const { found, round } = house.open()
   await round()
   assert.deepEqual(
@@ -318,7 +296,7 @@ test("a workspace that is written to all the time does not keep a round from its
   const { auditor, round, summaries } = house.open()
   await auditor.step()
   await house.ledger.record(
-    documentOf("busy"),
+    testWorkspace("busy"),
     Array.from({ length: 50 }, () => said),
   )
   assert.equal((await round()).entries, 30)

@@ -4,7 +4,8 @@ import test from "node:test"
 import { createVkey, encodeRecord, formatVkey, nodeInTile, verifyInclusion, type Signer } from "@tallystick/proof"
 import type { Clock } from "../clock.ts"
 import { firstKeyring, seal } from "../secrets/keyring.ts"
-import { createLedger, type Said } from "../ledger/ledger.ts"
+import type { Said } from "../ledger/ledger.ts"
+import { openTestLedger, testEvent, testKeyring, testWorkspace } from "../ledger/test-ledger.ts"
 import { defaultLimits } from "../limits.ts"
 import { sha256 } from "../runtime/sha256.ts"
 import { proveLeaf, readRoot, readTile, type Kept } from "../store/tree-reads.ts"
@@ -13,7 +14,7 @@ import { epochsOf, type Log } from "../store/epochs.ts"
 import { expectChain } from "../store/expect-chain.ts"
 import { memoryHeads, type Heads } from "../store/heads.ts"
 import { openMemory } from "../store/memory.ts"
-import type { Checkpoint, Document, Index, JournalReader, Stored } from "../store/store.ts"
+import type { Checkpoint, Index, JournalReader, Stored } from "../store/store.ts"
 import { createCheckpointer, IntegrityError, type Checkpointer } from "./checkpointer.ts"
 import { followOnce } from "./follow.ts"
 import { createSigners } from "./signer.ts"
@@ -21,7 +22,6 @@ import { createSigners } from "./signer.ts"
 const clock: Clock = { now: () => 1_800_000_000_000, elapsed: () => 0, sleep: async () => {} }
 const limits = { ...defaultLimits, followEntriesMax: 7 }
 const origin = "ledger.example/ledgers/abc"
-const keyring = firstKeyring(Buffer.alloc(32, 3))
 
 const { privateKey, publicKey } = generateKeyPairSync("ed25519")
 const rawPublicKey = publicKey.export({ format: "der", type: "spki" }).subarray(-32)
@@ -31,32 +31,15 @@ const signer: Signer = { name: origin, publicKey: rawPublicKey, sign: (message) 
 /** A workspace with `entries` entries, over a store in memory, and what is needed to follow it again and again. */
 async function openHouse(entries: number) {
   const { served, watched } = openMemory()
-  const ledger = createLedger({
-    journal: served.journal,
-    clock,
-    limits: defaultLimits,
-    keyring,
-    report: { commit: () => {}, advanced: () => {} },
-  })
-  const { acme, key } = acmeOf()
-  const said = (at: number): Said => ({
-    kind: "event",
-    projectId: "core",
-    action: "test.entry.write",
-    actor: { id: "usr_1", type: "user", email: "ada@example.com" },
-    target: { id: `t${at}`, type: "thing" },
-    occurredAt: "2026-01-01T00:00:00Z",
-    source: "api",
-    userVisible: false,
-    metadata: { at },
-    receivedAtMs: 1_800_000_000_000,
-  })
+  const ledger = openTestLedger(served.journal, { clock })
+  const acme = testWorkspace("acme", { origin })
+  const said = (at: number): Said => testEvent({ target: { id: `t${at}`, type: "thing" }, metadata: { at } })
   const add = (count: number) =>
     ledger.record(
       acme,
       Array.from({ length: count }, (_, at) => said(at)),
     )
-  await ledger.record(acme, [said(0)], [{ ...acme, version: 0 }, key])
+  await ledger.record(acme, [said(0)], [{ ...acme, version: 0 }, keyOf()])
   if (entries > 1) await add(entries - 1)
   return {
     journal: watched.journal,
@@ -78,34 +61,15 @@ async function openHouse(entries: number) {
   }
 }
 
-/** The workspace's document, and that of its key. */
-function acmeOf(): { readonly acme: Document<"workspace">; readonly key: Change } {
-  const ledgerId = createHash("sha256").update("acme").digest("hex")
-  const settings = {
-    policyVisibility: "private",
-    projects: "open",
-    transparency: "private",
-    hotDays: 90,
-    requirePublishedPolicy: false,
-    personalKeys: [],
-    laneRules: [],
-  } as const
-  const acme: Document<"workspace"> = {
-    kind: "workspace",
-    workspace: "acme",
-    id: "acme",
-    version: 1,
-    created: 1,
-    value: { name: "", createdAt: "", genesis: "", ledgerId, origin, ...settings },
-  }
+/** The document of the workspace's key. */
+function keyOf(): Change {
   const vkey = formatVkey(createVkey(origin, rawPublicKey, "log"))
-  const key: Change = {
+  return {
     kind: "log-key",
     id: "1",
     version: 0,
-    value: { vkey, wrapped: seal(keyring, "log keys", vkey, seed), createdAt: "" },
+    value: { vkey, wrapped: seal(testKeyring, "log keys", vkey, seed), createdAt: "" },
   }
-  return { acme, key }
 }
 
 const acmeLog: Log = { workspace: "acme", number: 1, before: 0, end: undefined }
@@ -201,7 +165,7 @@ test("a checkpointer goes on where the last one stopped, also within a batch, an
 test("a tree of more than 65,536 leaves has a tile of level 2, and proofs that need it lead to its root", async () => {
   const size = 65_536 + 300
   const { served, watched } = openMemory()
-  const { acme, key } = acmeOf()
+  const acme = testWorkspace("acme", { origin })
   const { ledgerId } = epochsOf(acme)[0]
   const [salt, body] = [Buffer.alloc(16), Buffer.from("{}")]
   const bodyHash = createHash("sha256").update("ALB1").update(salt).update(body).digest()
@@ -212,7 +176,7 @@ test("a tree of more than 65,536 leaves has a tile of level 2, and proofs that n
     return { record, receipt: `${index}`, idem: undefined, bodySalt: salt, body, disclosures: "" }
   })
   const from = { sequence: 0, hash: ledgerId, timeMs: 0 }
-  await served.journal.append({ workspace: "acme", from, entries, changes: [{ ...acme, version: 0 }, key] })
+  await served.journal.append({ workspace: "acme", from, entries, changes: [{ ...acme, version: 0 }, keyOf()] })
   const { journal, index } = watched
   const checkpointer = createCheckpointer({
     ...watched,
@@ -436,7 +400,7 @@ test("a workspace's key signs for it, is unsealed by the service's secret alone,
   const house = await openHouse(1)
   const { registry, journal } = house
   const [epoch] = epochsOf(house.acme)
-  const [made] = await createSigners({ registry, journal, keyring, clock })(epoch, 1, 0)
+  const [made] = await createSigners({ registry, journal, keyring: testKeyring, clock })(epoch, 1, 0)
   assert.ok(made !== undefined)
   assert.equal(made.name, origin)
   assert.ok(
@@ -448,7 +412,10 @@ test("a workspace's key signs for it, is unsealed by the service's secret alone,
     ),
   )
   await assert.rejects(createSigners({ registry, journal, keyring: firstKeyring(Buffer.alloc(32, 4)), clock })(epoch, 1, 0))
-  await assert.rejects(createSigners({ registry, journal, keyring, clock })({ ...epoch, workspace: "other" }, 1, 0), /no key to sign with/)
+  await assert.rejects(
+    createSigners({ registry, journal, keyring: testKeyring, clock })({ ...epoch, workspace: "other" }, 1, 0),
+    /no key to sign with/,
+  )
   const wrong = createCheckpointer({
     ...house,
     heads: memoryHeads(),

@@ -1,13 +1,12 @@
 import assert from "node:assert/strict"
-import { createHash } from "node:crypto"
 import test from "node:test"
 import type { Clock } from "../clock.ts"
-import { firstKeyring } from "../secrets/keyring.ts"
-import { createLedger, type Ledger } from "../ledger/ledger.ts"
+import type { Ledger } from "../ledger/ledger.ts"
+import { openTestLedger, testEvent, testWorkspace } from "../ledger/test-ledger.ts"
 import { defaultLimits } from "../limits.ts"
 import { expectChain } from "../store/expect-chain.ts"
 import { openMemory } from "../store/memory.ts"
-import type { Checkpoint, Document, JournalReader, WatchedStore } from "../store/store.ts"
+import type { Checkpoint, JournalReader, WatchedStore } from "../store/store.ts"
 import { IntegrityError, type Checkpointer } from "./checkpointer.ts"
 import { createIndexer } from "./indexer.ts"
 import { startWatching, type Sighting } from "./watching.ts"
@@ -51,13 +50,7 @@ function openHouse(
   const { served, watched } = openMemory()
   const clock = new TestClock()
   const sightings: Sighting[] = []
-  const ledger = createLedger({
-    journal: served.journal,
-    clock,
-    limits: defaultLimits,
-    keyring: firstKeyring(new Uint8Array(32)),
-    report: { commit: () => {}, advanced: () => {} },
-  })
+  const ledger = openTestLedger(served.journal, { clock })
   const counting = countingCheckpointer(clock)
   const watching = startWatching({
     journal: bend.journal?.(watched.journal) ?? watched.journal,
@@ -76,8 +69,8 @@ function openHouse(
     watching,
     write: (workspace, count = 1) =>
       ledger.record(
-        workspaceNamed(workspace),
-        Array.from({ length: count }, () => said),
+        testWorkspace(workspace),
+        Array.from({ length: count }, () => testEvent()),
       ),
     seen: (kind, workspace) =>
       sightings.filter(
@@ -107,40 +100,6 @@ function countingCheckpointer(clock: Clock): Checkpointer {
     },
     unsignedSinceMs: (workspace) => since.get(workspace),
     signedLast: (workspace) => signed.get(workspace),
-  }
-}
-
-const said = {
-  kind: "event",
-  projectId: "core",
-  action: "test.entry.write",
-  actor: { id: "usr_1", type: "user" },
-  target: { id: "t", type: "thing" },
-  occurredAt: "2026-01-01T00:00:00Z",
-  source: "api",
-  userVisible: false,
-  metadata: {},
-  receivedAtMs: 1_800_000_000_000,
-} as const
-
-function workspaceNamed(id: string): Document<"workspace"> {
-  const ledgerId = createHash("sha256").update(id).digest("hex")
-  const settings = {
-    policyVisibility: "private",
-    projects: "open",
-    transparency: "private",
-    hotDays: 90,
-    requirePublishedPolicy: false,
-    personalKeys: [],
-    laneRules: [],
-  } as const
-  return {
-    kind: "workspace",
-    workspace: id,
-    id,
-    version: 1,
-    created: 1,
-    value: { name: id, createdAt: "", genesis: "", ledgerId, origin: "", ...settings },
   }
 }
 

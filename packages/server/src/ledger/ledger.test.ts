@@ -4,66 +4,35 @@ import test from "node:test"
 import type { Clock } from "../clock.ts"
 import { justRecorded, receiptJson } from "../store/opened-entry.ts"
 import { LedgerError } from "../error.ts"
-import { firstKeyring } from "../secrets/keyring.ts"
-import { defaultLimits } from "../limits.ts"
 import type { Pace } from "../runtime/pace.ts"
 import { expectChain } from "../store/expect-chain.ts"
 import { openMemory } from "../store/memory.ts"
 import type { Document, Journal } from "../store/store.ts"
-import { createLedger, type Recorded, type Said } from "./ledger.ts"
+import type { Recorded, Said } from "./ledger.ts"
+import { openTestLedger, testEvent, testKeyring, testWorkspace } from "./test-ledger.ts"
 
 const receivedAtMs = Date.UTC(2026, 0, 2, 3, 4, 5, 6)
 const clock: Clock = { now: () => receivedAtMs + 10, elapsed: () => 0, sleep: async () => {} }
-const keyring = firstKeyring(Buffer.alloc(32, 9))
 
-function workspaceNamed(id: string, personalKeys: readonly string[] = []): Document<"workspace"> {
-  const ledgerId = createHash("sha256").update(id).digest("hex")
-  const settings = {
-    policyVisibility: "private",
-    projects: "open",
-    transparency: "private",
-    hotDays: 90,
-    requirePublishedPolicy: false,
-  } as const
-  const value = {
-    name: id,
-    createdAt: "",
-    genesis: "",
-    ledgerId,
-    origin: "",
-    ...settings,
-    personalKeys,
-    laneRules: [{ prefix: "order", lane: "data" } as const],
-  }
-  return { kind: "workspace", workspace: id, id, version: 1, created: 1, value }
-}
+const workspaceNamed = (id: string, personalKeys: readonly string[] = []): Document<"workspace"> =>
+  testWorkspace(id, { personalKeys, laneRules: [{ prefix: "order", lane: "data" }] })
 
 function openLedger(bend: (journal: Journal) => Journal = (journal) => journal) {
   const { served } = openMemory()
-  const ledger = createLedger({
-    journal: bend(served.journal),
-    clock,
-    limits: defaultLimits,
-    keyring,
-    report: { commit: () => {}, advanced: () => {} },
-  })
+  const ledger = openTestLedger(bend(served.journal), { clock })
   return { served, ledger }
 }
 
-const order: Said = {
-  kind: "event",
-  projectId: "core",
+const order = testEvent({
   action: "order.create",
   actor: { id: "usr_1", type: "user", email: "ada@example.com", further: [1, { x: "ß" }] },
-  target: { id: "ord_1", type: "order", name: "Order 1" },
   occurredAt: "2026-01-02T03:00:00+01:00",
-  source: "api",
   userVisible: true,
   metadata: { amount: 1 },
   keyId: "key",
   context: { requestId: "one" },
   receivedAtMs,
-}
+})
 const withKey = (key: string, more: Partial<Said> = {}): Said => ({ ...order, ...more, idempotency: { route: "/v1/events", key } })
 const receiptOf = (one: Recorded | undefined) =>
   one === undefined || one.kind === "reused"
@@ -107,7 +76,7 @@ test("events and consents have keys of their own, and so has each workspace", as
   )
   const [stored] = await served.journal.at("acme", [1])
   const idemSecret = new Uint8Array(
-    hkdfSync("sha256", keyring.secret, createHash("sha256").update("acme").digest(), "tallystick idempotency", 32),
+    hkdfSync("sha256", testKeyring.secret, createHash("sha256").update("acme").digest(), "tallystick idempotency", 32),
   )
   const digest = createHash("sha256").update("ALK1").update(idemSecret).update("/v1/events\nthe-same-key").digest()
   assert.equal(stored?.idem, digest.subarray(0, 16).toString("base64url"))
@@ -161,7 +130,7 @@ test("an original that cannot be read is said to be so, and is not taken for ano
   const acme = workspaceNamed("acme")
   await ledger.record(acme, [withKey("order-4711-created")])
   const holed: Journal = { ...served.journal, at: async (_, sequences) => sequences.map(() => undefined) }
-  const blind = createLedger({ journal: holed, clock, limits: defaultLimits, keyring, report: { commit: () => {}, advanced: () => {} } })
+  const blind = openTestLedger(holed, { clock })
   await assert.rejects(
     blind.record(acme, [withKey("order-4711-created")]),
     (error: unknown) => error instanceof LedgerError && error.code === "integrity_failure",

@@ -1,43 +1,20 @@
 import assert from "node:assert/strict"
 import test from "node:test"
 import { toHex } from "@tallystick/proof"
-import { systemClock } from "../clock.ts"
-import { firstKeyring } from "../secrets/keyring.ts"
-import { defaultLimits } from "../limits.ts"
 import { expectChain } from "../store/expect-chain.ts"
 import { openMemory } from "../store/memory.ts"
-import type { Document, JournalReader, Stored } from "../store/store.ts"
-import { createLedger, type Said } from "./ledger.ts"
+import type { JournalReader, Stored } from "../store/store.ts"
+import { openTestLedger, testEvent, testWorkspace } from "./test-ledger.ts"
 import { recheck } from "./recheck.ts"
 
 const ledgerId = new Uint8Array(32).fill(7)
 
-// Only what a chain takes from its workspace.
-const acme = {
-  kind: "workspace",
-  workspace: "acme",
-  id: "acme",
-  value: { ledgerId: toHex(ledgerId), laneRules: [], personalKeys: [] },
-} as unknown as Document<"workspace">
-
-const said: Said = {
-  kind: "event",
-  projectId: "core",
-  action: "a.b",
-  actor: { id: "usr_1", type: "user" },
-  target: { id: "inv_9", type: "invoice" },
-  occurredAt: "2026-01-01T00:00:00Z",
-  source: "api",
-  userVisible: false,
-  metadata: {},
-  receivedAtMs: 0,
-}
+const acme = testWorkspace("acme", { ledgerId: toHex(ledgerId) })
 
 async function chainOf(entries: number): Promise<JournalReader> {
   const { journal } = openMemory().served
-  const report = { commit: () => {}, advanced: () => {} }
-  const ledger = createLedger({ journal, clock: systemClock, limits: defaultLimits, keyring: firstKeyring(new Uint8Array(32)), report })
-  for (let count = 0; count < entries; count++) await ledger.record(acme, [said])
+  const ledger = openTestLedger(journal)
+  for (let count = 0; count < entries; count++) await ledger.record(acme, [testEvent()])
   assert.equal((await expectChain(journal, "acme")).size, entries)
   return journal
 }

@@ -9,13 +9,13 @@ import test from "node:test"
 import type { Clock } from "../clock.ts"
 import { disclosuresOf, openEntry, type Content } from "../store/opened-entry.ts"
 import { LedgerError } from "../error.ts"
-import { firstKeyring } from "../secrets/keyring.ts"
 import { defaultLimits } from "../limits.ts"
 import type { Change, Document, Head, Journal, Registry } from "../store/store.ts"
 import { expectChain } from "../store/expect-chain.ts"
 import { openMemory } from "../store/memory.ts"
 import { sameRequest, type SameRequest } from "./idempotency.ts"
-import { createLedger, type Ledger, type Said } from "./ledger.ts"
+import type { Ledger, Said } from "./ledger.ts"
+import { openTestLedger, testEvent, testWorkspace } from "./test-ledger.ts"
 
 const seeds =
   process.env["SEED"] === undefined
@@ -118,17 +118,15 @@ async function run(seed: number, bend: (journal: Journal) => Journal, same: Same
   const parts = {
     clock,
     limits: { ...defaultLimits, queuedEventsMax: 20, commitEntriesMax: 6 },
-    keyring: firstKeyring(new Uint8Array(32)),
-    report: { commit: () => {}, advanced: () => {} },
   }
   const random = (into: Uint8Array) => into.forEach((_, at) => (into[at] = chance.below(256)))
-  const theirs = createLedger({ ...parts, journal: served.journal, random })
-  const workspaces = ["acme", "other"].map(workspaceNamed)
+  const theirs = openTestLedger(served.journal, { ...parts, random })
+  const workspaces = ["acme", "other"].map((id) => testWorkspace(id))
   const disk = faultyDisk(served.journal, chance, async () => {
     work.theirs += 1
     await theirs.record(chance.of(workspaces), [saidOf({ theirs: work.theirs }, 0)])
   })
-  const ledger = createLedger({ ...parts, journal: bend(disk), random, same })
+  const ledger = openTestLedger(bend(disk), { ...parts, random, same })
 
   const model = new Map<string, Known>()
   const toldRecorded = new Set<string>()
@@ -250,18 +248,11 @@ async function count(ledger: Ledger, registry: Registry, workspace: Document<"wo
 
 /** A variant differs from the others in one field, each in another. */
 function saidOf(metadata: Said["metadata"], variant: number): Said {
-  return {
-    kind: "event",
-    projectId: "core",
-    action: "simulation.entry.write",
+  return testEvent({
     actor: { id: "usr_1", type: "user", ...(variant === 1 ? { email: "ada@example.com" } : {}) },
-    target: { id: "thing", type: "thing" },
     occurredAt: variant === 2 ? "2026-01-01T00:00:00.5Z" : "2026-01-01T00:00:00Z",
-    source: "api",
-    userVisible: false,
     metadata,
-    receivedAtMs: 1_800_000_000_000,
-  }
+  })
 }
 
 function variantOf({ actor, occurredAt }: Content): number {
@@ -324,25 +315,4 @@ async function turns(count: number): Promise<void> {
 
 function turn(): Promise<undefined> {
   return new Promise((resolve) => setImmediate(() => resolve(undefined)))
-}
-
-function workspaceNamed(id: string): Document<"workspace"> {
-  const ledgerId = createHash("sha256").update(id).digest("hex")
-  const settings = {
-    policyVisibility: "private",
-    projects: "open",
-    transparency: "private",
-    hotDays: 90,
-    requirePublishedPolicy: false,
-    personalKeys: [],
-    laneRules: [],
-  } as const
-  return {
-    kind: "workspace",
-    workspace: id,
-    id,
-    version: 1,
-    created: 1,
-    value: { name: id, createdAt: "", genesis: "", ledgerId, origin: "", ...settings },
-  }
 }

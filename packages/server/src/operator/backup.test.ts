@@ -6,13 +6,11 @@ import { DatabaseSync } from "node:sqlite"
 import test from "node:test"
 import { createFrontier, eventHash, ledgerId, recordBytes, toHex } from "@tallystick/proof"
 import { backUp, type BackedUp } from "./backup.ts"
-import { systemClock } from "../clock.ts"
-import { firstKeyring } from "../secrets/keyring.ts"
-import { createLedger, type Said } from "../ledger/ledger.ts"
+import type { Said } from "../ledger/ledger.ts"
+import { openTestLedger, testEvent, testWorkspace } from "../ledger/test-ledger.ts"
 import { defaultLimits } from "../limits.ts"
 import { resume, type Resumed } from "./resume.ts"
 import { sha256 } from "../runtime/sha256.ts"
-import type { WorkspaceDocument } from "../store/documents.ts"
 import { expectChain } from "../store/expect-chain.ts"
 import { openHeads } from "../store/heads.ts"
 import { openStore } from "../store/open.ts"
@@ -29,21 +27,8 @@ test.afterEach(() => {
 })
 
 const genesis = '{"v":1}'
-const document: WorkspaceDocument = {
-  name: "Acme",
-  createdAt: "2026-01-01T00:00:00.000Z",
-  genesis,
-  ledgerId: toHex(ledgerId(genesis, sha256)),
-  origin: "example.com/ledgers/acme",
-  policyVisibility: "private",
-  projects: "open",
-  transparency: "private",
-  hotDays: 90,
-  requirePublishedPolicy: false,
-  personalKeys: [],
-  laneRules: [],
-}
-const workspace: Document<"workspace"> = { kind: "workspace", workspace: "acme", id: "acme", version: 1, created: 1, value: document }
+const workspace = testWorkspace("acme", { genesis, ledgerId: toHex(ledgerId(genesis, sha256)), origin: "example.com/ledgers/acme" })
+const document = workspace.value
 
 interface House extends AsyncDisposable {
   readonly data: string
@@ -58,19 +43,12 @@ interface House extends AsyncDisposable {
 }
 
 const secrets = { secret: new Uint8Array(32), previous: undefined }
-const keyring = firstKeyring(secrets.secret)
 
 async function openHouse(data = join(mkdtempSync(join(tmpdir(), "tallystick-")), "data"), headsPath = `${data}.heads`): Promise<House> {
   const folder = join(data, "..")
   folders.add(folder)
   const store = await openStore({ data, limits: { ...defaultLimits, diskReserveBytes: 0 } }, (cause) => assert.fail(cause))
-  const ledger = createLedger({
-    journal: store.journal,
-    clock: systemClock,
-    limits: defaultLimits,
-    keyring,
-    report: { commit: () => {}, advanced: () => {} },
-  })
+  const ledger = openTestLedger(store.journal)
   const isNew = (await store.journal.head("acme")) === undefined
   if (isNew) await ledger.record(workspace, [said(0)], [{ kind: "workspace", id: "acme", version: 0, value: document }])
   let closed: Promise<void> | undefined
@@ -99,18 +77,12 @@ async function openHouse(data = join(mkdtempSync(join(tmpdir(), "tallystick-")),
 }
 
 function said(at: number): Said {
-  return {
-    kind: "event",
-    projectId: "core",
-    action: "billing.invoice.approve",
+  return testEvent({
     actor: { id: `usr_${at % 5}`, type: "user", email: `user${at % 5}@example.com` },
     target: { id: `inv_${at}`, type: "invoice", name: `Invoice ${at}` },
-    occurredAt: "2026-01-31T09:30:00Z",
-    source: "api",
     userVisible: true,
     metadata: { at },
-    receivedAtMs: 0,
-  }
+  })
 }
 
 function rootOf(records: Uint8Array): Uint8Array {

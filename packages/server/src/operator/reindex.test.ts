@@ -3,15 +3,13 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import test from "node:test"
-import { systemClock } from "../clock.ts"
-import { firstKeyring } from "../secrets/keyring.ts"
-import { createLedger, type Said } from "../ledger/ledger.ts"
+import type { Said } from "../ledger/ledger.ts"
+import { openTestLedger, testEvent, testWorkspace } from "../ledger/test-ledger.ts"
 import { defaultLimits } from "../limits.ts"
 import { reindex, type Progress } from "./reindex.ts"
-import type { WorkspaceDocument } from "../store/documents.ts"
 import { expectChain } from "../store/expect-chain.ts"
 import { openStore } from "../store/open.ts"
-import type { Document, Store } from "../store/store.ts"
+import type { Store } from "../store/store.ts"
 
 const folders = new Set<string>()
 
@@ -21,21 +19,7 @@ test.afterEach(() => {
 })
 
 const limits = defaultLimits
-const document: WorkspaceDocument = {
-  name: "Acme",
-  createdAt: "2026-01-01T00:00:00.000Z",
-  genesis: "",
-  ledgerId: "0".repeat(64),
-  origin: "example.com/ledgers/acme",
-  policyVisibility: "private",
-  projects: "open",
-  transparency: "private",
-  hotDays: 90,
-  requirePublishedPolicy: false,
-  personalKeys: [],
-  laneRules: [],
-}
-const workspace: Document<"workspace"> = { kind: "workspace", workspace: "acme", id: "acme", version: 1, created: 1, value: document }
+const workspace = testWorkspace()
 
 interface Serving {
   readonly folder: string
@@ -46,15 +30,9 @@ interface Serving {
 async function openServing(folder = mkdtempSync(join(tmpdir(), "tallystick-"))): Promise<Serving> {
   folders.add(folder)
   const store = await openStore({ data: folder, limits: { ...defaultLimits, diskReserveBytes: 0 } }, (cause) => assert.fail(cause))
-  const ledger = createLedger({
-    journal: store.journal,
-    clock: systemClock,
-    limits,
-    keyring: firstKeyring(new Uint8Array(32)),
-    report: { commit: () => {}, advanced: () => {} },
-  })
+  const ledger = openTestLedger(store.journal)
   const isNew = (await store.journal.head("acme")) === undefined
-  if (isNew) await ledger.record(workspace, [said(0)], [{ kind: "workspace", id: "acme", version: 0, value: document }])
+  if (isNew) await ledger.record(workspace, [said(0)], [{ kind: "workspace", id: "acme", version: 0, value: workspace.value }])
   return {
     folder,
     store,
@@ -68,18 +46,13 @@ async function openServing(folder = mkdtempSync(join(tmpdir(), "tallystick-"))):
 }
 
 function said(at: number): Said {
-  return {
-    kind: "event",
+  return testEvent({
     projectId: at % 2 === 0 ? "core" : "desk",
-    action: "billing.invoice.approve",
     actor: { id: `usr_${at % 5}`, type: "user", email: `user${at % 5}@example.com` },
     target: { id: `inv_${at}`, type: "invoice", name: `Invoice ${at}` },
-    occurredAt: "2026-01-31T09:30:00Z",
-    source: "api",
     userVisible: true,
     metadata: { at },
-    receivedAtMs: 0,
-  }
+  })
 }
 
 async function answersOf({ search, index }: Store) {

@@ -5,10 +5,11 @@ import { encodeRecord } from "@tallystick/proof"
 import { createAdmission, type AdmissionLimits } from "../runtime/fair-queue.ts"
 import { systemClock } from "../clock.ts"
 import { LedgerError } from "../error.ts"
+import { testWorkspace } from "../ledger/test-ledger.ts"
 import { defaultLimits } from "../limits.ts"
 import { unpaced, type Pace } from "../runtime/pace.ts"
 import type { Filed } from "../store/search.ts"
-import type { Document, Linked, Store } from "../store/store.ts"
+import type { Linked, Store } from "../store/store.ts"
 import { openMemory } from "../store/memory.ts"
 import { createCheckpoints } from "./verified-checkpoints.ts"
 import { createFind, type Find } from "./search-scheduling.ts"
@@ -72,23 +73,7 @@ function filedAt(sequence: number, occurredMs: number): Filed {
   return { sequence, ...what, occurredMs, occurredNs: 0, actor: nobody, target: nobody, fields: { nobody: [], actor: [], target: [] } }
 }
 
-function workspaceOf(hotDays: number): Document<"workspace"> {
-  const value = {
-    name: "Acme",
-    createdAt: "2026-01-01T00:00:00.000Z",
-    origin: "ledger.example/ledgers/1",
-    genesis: "{}",
-    ledgerId: ledgerId.toString("hex"),
-    policyVisibility: "private",
-    projects: "open",
-    transparency: "private",
-    hotDays,
-    requirePublishedPolicy: false,
-    personalKeys: [],
-    laneRules: [],
-  } as const
-  return { kind: "workspace", workspace: "acme", id: "acme", version: 1, created: 1, value }
-}
+const workspaceOf = (hotDays: number) => testWorkspace("acme", { ledgerId: ledgerId.toString("hex"), hotDays })
 
 const request = (storage: PageRequest["storage"]): PageRequest => ({
   wanted: { system: "without" },

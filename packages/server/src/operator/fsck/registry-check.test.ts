@@ -3,6 +3,7 @@ import test from "node:test"
 import { commitmentTo } from "../../workspace/credential-format.ts"
 import type { MembershipDocument } from "../../store/documents.ts"
 import type { Document, Registry } from "../../store/store.ts"
+import { testWorkspace } from "../../ledger/test-ledger.ts"
 import { take, type RecordedAct } from "./registry-replay.ts"
 import { beginRegistered, compareRegistry } from "./registry-check.ts"
 
@@ -134,22 +135,4 @@ async function compare(acts: readonly RecordedAct[], documents: readonly Documen
 }
 
 const createdWorkspace: RecordedAct = { ...at, sequence: 1, action: "workspace.create", id: "acme", metadata: { hotDays: 90 } }
-const workspace: Document<"workspace"> = {
-  ...base,
-  kind: "workspace",
-  id: "acme",
-  value: {
-    name: "Acme",
-    createdAt: "2026-01-01T00:00:00.000Z",
-    genesis: "",
-    ledgerId: "",
-    origin: "",
-    policyVisibility: "private",
-    projects: "open",
-    transparency: "private",
-    hotDays: 90,
-    requirePublishedPolicy: false,
-    personalKeys: [],
-    laneRules: [],
-  },
-}
+const workspace = testWorkspace()
