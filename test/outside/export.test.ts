@@ -5,7 +5,7 @@ import { tmpdir, userInfo } from "node:os"
 import { dirname, join } from "node:path"
 import { test } from "node:test"
 import { expectChain } from "../chain.ts"
-import { startProgram } from "../crash/programs.ts"
+import { freePort, startProgram } from "../crash/programs.ts"
 import { eventFor, eventually, makeWorkspace, type Client, settingsOf, type Service, type Workspace } from "../service.ts"
 
 // A ledger is exported while it is served, and checked by the offline verifier and, where Go is, by what Go checks its own module log with.
@@ -115,7 +115,7 @@ test("an export is an entry before anything is given out, or it is not made", as
   }
   const stranger = await tallystick({ ...service, rootKey: "x".repeat(40) }, "export", workspace.id, folder)
   assert.deepEqual([stranger.code, /malformed, unknown or wrong/.test(stranger.errors)], [1, true], stranger.errors)
-  const elsewhere = await tallystick({ ...service, url: "http://127.0.0.1:1" }, "export", workspace.id, folder)
+  const elsewhere = await tallystick({ ...service, url: `http://127.0.0.1:${await freePort()}` }, "export", workspace.id, folder)
   assert.deepEqual([elsewhere.code, /nothing answers at/.test(elsewhere.errors)], [1, true], elsewhere.errors)
   assert.deepEqual([filesOf(folder), await acts(service)], [["genesis.json"], []])
 
