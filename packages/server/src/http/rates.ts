@@ -3,6 +3,7 @@
 import { isIPv4, isIPv6 } from "node:net"
 import type { Clock } from "../clock.ts"
 import { LedgerError } from "../error.ts"
+import { createLru } from "../runtime/lru-cache.ts"
 
 export interface Rate {
   /** Takes one; throws `rate_limited` when there is none left. */
@@ -27,8 +28,8 @@ interface Bucket {
 }
 
 export function createRate(clock: Clock, { perMinute, bucketsMax, bucketOf, of }: RateOptions): Rate {
-  // Those that came of late at the end. What is not here has a full bucket.
-  const buckets = new Map<string, Bucket>()
+  /** A name that is not here has a full bucket. */
+  const buckets = createLru<Bucket>(bucketsMax)
   const perMs = perMinute / 60_000
 
   const fill = (key: string): Bucket => {
@@ -36,12 +37,7 @@ export function createRate(clock: Clock, { perMinute, bucketsMax, bucketOf, of }
     const bucket = buckets.get(key) ?? { left: perMinute, atMs: nowMs }
     bucket.left = Math.min(perMinute, bucket.left + (nowMs - bucket.atMs) * perMs)
     bucket.atMs = nowMs
-    buckets.delete(key)
     buckets.set(key, bucket)
-    if (buckets.size > bucketsMax) {
-      const [oldest] = buckets.keys()
-      if (oldest !== undefined) buckets.delete(oldest)
-    }
     return bucket
   }
 

@@ -2,10 +2,11 @@
 // from which somebody has signed in have places of their own; all others share theirs. What is asked is only where a try comes from and what it
 // names, never whether there is such an account: so neither an answer nor its time tells that.
 
-import { createAdmission } from "../runtime/fair-queue.ts"
 import type { Clock } from "../clock.ts"
 import { LedgerError } from "../error.ts"
 import type { Limits } from "../limits.ts"
+import { createAdmission } from "../runtime/fair-queue.ts"
+import { createLru } from "../runtime/lru-cache.ts"
 import { networkOf } from "./rates.ts"
 
 export interface SignIn {
@@ -31,24 +32,16 @@ export function createSignIns(clock: Clock, limits: Limits): SignIns {
   const strangers = placesOf(forStrangers)
   const known = placesOf(Math.max(1, passwordsAtOnceMax - forStrangers))
   const names = createNames(Math.max(1, Math.floor(waitingMax / 4)))
-  // Those that were used of late at the end.
-  const networks = new Set<string>()
-
-  const know = (network: string): void => {
-    networks.delete(network)
-    networks.add(network)
-    const [oldest] = networks
-    if (networks.size > rateAddressesMax && oldest !== undefined) networks.delete(oldest)
-  }
+  const networks = createLru<true>(rateAddressesMax)
 
   return {
-    know: (address) => know(networkOf(address)),
+    know: (address) => networks.set(networkOf(address), true),
     async run({ address, name, signal }, work) {
       const network = networkOf(address)
-      const done = networks.has(network)
+      const done = networks.get(network)
         ? await known.run(network, signal, work)
         : await names.run(name, () => strangers.run(network, signal, work))
-      know(network)
+      networks.set(network, true)
       return done
     },
   }

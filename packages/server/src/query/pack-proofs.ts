@@ -1,6 +1,7 @@
 // Inclusion proofs for many entries: neighbours share most of their siblings, so each tile is read once and each node of it hashed once.
 
 import { inclusionNodes, inclusionProof, nodeHash, tileOf, tileWidth } from "@tallystick/proof"
+import { createLru } from "../runtime/lru-cache.ts"
 import { sha256 } from "../runtime/sha256.ts"
 import type { Log } from "../store/epochs.ts"
 import { readTile, type Kept } from "../store/tree-reads.ts"
@@ -15,16 +16,12 @@ const tilesMax = 64
 const hashBytes = 32
 
 export function createInclusions(kept: Kept, log: Log): Inclusions {
-  const tiles = new Map<string, Pyramid>()
+  const tiles = createLru<Pyramid>(tilesMax)
 
   async function tileAt(level: number, index: number): Promise<Pyramid> {
     const name = `${level}/${index}`
     const known = tiles.get(name) ?? pyramidOf(await readTile(kept, log, level, index, tileWidth))
-    // Whoever is used goes behind the others, and whoever is first goes.
-    tiles.delete(name)
     tiles.set(name, known)
-    const [oldest = name] = tiles.keys()
-    if (tiles.size > tilesMax) tiles.delete(oldest)
     return known
   }
 

@@ -1,8 +1,9 @@
 // Every administrative act is an entry, committed together with what it changes. Only the service writes this kind.
 
+import { strict as assert } from "node:assert"
 import type { JsonObject } from "@tallystick/proof"
 import { isoTime } from "../clock.ts"
-import type { Party } from "../store/opened-entry.ts"
+import type { Opened, Party } from "../store/opened-entry.ts"
 import { LedgerError } from "../error.ts"
 import type { Ledger, Said } from "../ledger/ledger.ts"
 import { systemProject } from "../store/filed.ts"
@@ -48,28 +49,47 @@ export interface Act {
   readonly changes: readonly Change[]
 }
 
+type Committed<A> = A extends Act ? A & { readonly entries: readonly [Opened, ...Opened[]] } : A
+
 /**
- * Records what `plan` makes of things as they are. When somebody else has changed them at the same moment it is planned again, from what is there then:
- * somebody wins each race, so it ends. A plan that is undefined has nothing to do.
+ * Plans a change from the current documents and records it. If another change wins the race, it plans again; one change wins each race, so this ends.
+ * A plan may return undefined if there is nothing to do. A plan that creates a document must check first that it is not there.
  */
 export async function recordPlanned<A extends Act | undefined>(
   ledger: Ledger,
   workspace: Document<"workspace">,
   plan: () => Promise<A>,
-): Promise<A> {
-  for (;;) {
+): Promise<Committed<A>> {
+  for (let races = 0; races < racesMax; races++) {
     const act = await plan()
-    if (act === undefined) return act
+    // TypeScript does not narrow a type that depends on a type parameter.
+    if (act === undefined) return act as Committed<A>
     try {
-      await ledger.record(workspace, act.said, act.changes)
-      return act
+      const entries = await recordAct(ledger, workspace, act)
+      return { ...act, entries } as unknown as Committed<A>
     } catch (error) {
       if (!isConflict(error)) throw error
     }
   }
+  assert.fail("a plan lost every race: it creates a document that is already there, without checking for it")
 }
 
-/** Somebody else changed the same thing at the same moment. */
+/** Fewer submissions than this can wait at once, so a plan that reads what it changes wins earlier. */
+const racesMax = 10_000
+
+/** Records entries without an idempotency key, and returns them. */
+export async function recordAct(
+  ledger: Ledger,
+  workspace: Document<"workspace">,
+  { said, changes }: Act,
+): Promise<readonly [Opened, ...Opened[]]> {
+  const recorded = await ledger.record(workspace, said, changes)
+  const [first, ...others] = recorded.flatMap((one) => (one.kind === "recorded" ? [one.opened] : []))
+  assert(first !== undefined && others.length === said.length - 1, "an entry without an idempotency key is always recorded")
+  return [first, ...others]
+}
+
+/** Another request changed the same document at the same time. */
 export function isConflict(error: unknown): boolean {
   return error instanceof LedgerError && error.code === "conflict"
 }

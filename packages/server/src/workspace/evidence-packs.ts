@@ -17,7 +17,7 @@ import { packFiles, sealFiles, type PackSource } from "../query/pack-files.ts"
 import { policyDocumentId, type PackDocument } from "../store/documents.ts"
 import { epochNamed, epochsOf } from "../store/epochs.ts"
 import type { Document, Listed, ListPlace, Store } from "../store/store.ts"
-import { actSaid, recordPlanned } from "./admin-entries.ts"
+import { actSaid, recordAct, recordPlanned } from "./admin-entries.ts"
 import { mayTouch, type Principal } from "./permissions.ts"
 import { commitmentTo } from "./credential-format.ts"
 import { signedFor } from "./covering-checkpoint.ts"
@@ -91,11 +91,10 @@ export function createPacks(parts: PackParts): Packs {
         const metadata = { receiptCount: sequences.length, packHash, projects, form: packForm }
         const said = packSaid(by, packAction, packId, title, metadata, nowMs)
         const value: PackDocument = { ...surveyed, packHash }
-        const [recorded] = await ledger.record(workspace, [said], [{ kind: "pack", id: packId, version: 0, value }])
-        if (recorded?.kind !== "recorded") throw new Error("what has no key is recorded")
+        const [{ link }] = await recordAct(ledger, workspace, { said: [said], changes: [{ kind: "pack", id: packId, version: 0, value }] })
         const made = await packOf(parts, workspace.id, packId)
         // The pack is recorded, whatever happens now: a refusal would say that it is not. What is missing is made up for by the first download.
-        return sealPack(parts, by, workspace, made.id, recorded.opened.link.sequence).catch(() => made)
+        return sealPack(parts, by, workspace, made.id, link.sequence).catch(() => made)
       }),
 
     download: (by, workspace, pack, format, signal) => {

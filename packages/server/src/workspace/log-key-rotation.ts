@@ -13,7 +13,7 @@ import { sha256 } from "../runtime/sha256.ts"
 import { epochsOf } from "../store/epochs.ts"
 import { logKeys, logKeysMax } from "../store/log-keys.ts"
 import type { Change, Document, Journal, Registry } from "../store/store.ts"
-import { actSaid, isConflict } from "./admin-entries.ts"
+import { actSaid, recordPlanned } from "./admin-entries.ts"
 import type { Principal } from "./permissions.ts"
 import { signedFor, type SigningParts } from "./covering-checkpoint.ts"
 
@@ -42,11 +42,11 @@ export function createLogKeys(parts: LogKeyParts): LogKeys {
   const { registry, journal, ledger, clock, keyring, limits } = parts
   return {
     async rotate(by, workspace) {
-      // Two who rotate at once both change the key that is to go: one of them is refused by the commit, and plans again.
-      for (;;) {
+      // Two rotations at once both change the current key: the commit refuses one of them, and it plans again.
+      const { vkey, entries } = await recordPlanned(ledger, workspace, async () => {
         const { id, value } = workspace
         const keys = await registry.list("log-key", id, undefined, logKeysMax)
-        // Those of former epochs were destroyed as this one was opened.
+        // The keys of former epochs were destroyed when this epoch was opened.
         const [current, ...older] = keys.filter((key) => key.value.vkey.startsWith(`${value.origin}+`))
         if (older.length + 1 >= logKeysMax) throw new LedgerError("conflict", `this log has had ${logKeysMax} keys, and can have no other`)
         const head = await journal.head(id)
@@ -57,18 +57,10 @@ export function createLogKeys(parts: LogKeyParts): LogKeys {
         const { vkey, change: fresh } = makeLogKey(keyring, ledger.random, made)
         const overlapUntil = isoTime(nowMs + limits.keyOverlapMs)
         const leaving: Change = { ...current, value: { ...current.value, overlapUntil } }
-        const gone = older
-          .filter((key) => key.value.wrapped !== "")
-          .map((key): Change => ({ ...key, value: { ...key.value, wrapped: "" } }))
         const said = actSaid(by, "ledger.key.rotate", { id: fresh.id, type: "log_key" }, { vkey, previousVkey: current.value.vkey }, nowMs)
-        try {
-          const [recorded] = await ledger.record(workspace, [{ ...said, kind: "key" }], [fresh, leaving, ...gone])
-          if (recorded?.kind !== "recorded") throw new Error("what has no key of its own is recorded")
-          return { vkey, announced: recorded.opened }
-        } catch (error) {
-          if (!isConflict(error)) throw error
-        }
-      }
+        return { vkey, said: [{ ...said, kind: "key" as const }], changes: [fresh, leaving, ...destroyed(older)] }
+      })
+      return { vkey, announced: entries[0] }
     },
   }
 
@@ -80,6 +72,11 @@ export function createLogKeys(parts: LogKeyParts): LogKeys {
     if (announced === undefined) throw new Error(`the key ${value.vkey} has no entry that announces it`)
     return epoch.before + announced.fromSize
   }
+}
+
+/** Deletes the private halves of these keys: nothing is signed under them again. */
+export function destroyed(keys: readonly Document<"log-key">[]): readonly Change[] {
+  return keys.filter(({ value }) => value.wrapped !== "").map((key) => ({ ...key, value: { ...key.value, wrapped: "" } }))
 }
 
 type LogKeyChange = Extract<Change, { readonly kind: "log-key" }>

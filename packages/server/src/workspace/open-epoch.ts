@@ -9,9 +9,9 @@ import type { Ledger } from "../ledger/ledger.ts"
 import { sha256 } from "../runtime/sha256.ts"
 import type { FormerEpoch } from "../store/documents.ts"
 import type { SignedHead } from "../store/heads.ts"
-import type { Change, Checkpoint, Document, Registry } from "../store/store.ts"
-import { actSaid } from "./admin-entries.ts"
-import { makeLogKey } from "./log-key-rotation.ts"
+import type { Checkpoint, Document, Registry } from "../store/store.ts"
+import { actSaid, recordAct } from "./admin-entries.ts"
+import { destroyed, makeLogKey } from "./log-key-rotation.ts"
 import { makeGenesis } from "./workspaces.ts"
 
 /** What there is of the epoch that ends. */
@@ -75,15 +75,9 @@ export async function openEpoch(
     nowMs,
   )
   const opened = { ...workspace, value }
-  const [recorded] = await ledger.record(opened, [said], [opened, change, ...(await destroyed(registry, id))])
-  if (recorded?.kind !== "recorded") throw new Error("what has no key of its own is recorded")
-  return { origin, head: { size: 1, root: recorded.opened.link.hash } }
-}
-
-/** The keys that the workspace has had, without what they sign with. */
-async function destroyed(registry: Registry, workspace: string): Promise<readonly Change[]> {
-  const keys = await registry.list("log-key", workspace, undefined, keysMax)
-  return keys.filter(({ value }) => value.wrapped !== "").map((key): Change => ({ ...key, value: { ...key.value, wrapped: "" } }))
+  const keys = await registry.list("log-key", id, undefined, keysMax)
+  const [{ link }] = await recordAct(ledger, opened, { said: [said], changes: [opened, change, ...destroyed(keys)] })
+  return { origin, head: { size: 1, root: link.hash } }
 }
 
 /** The name under which ledgers are published was chosen with the first of them. */

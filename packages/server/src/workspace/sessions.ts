@@ -3,6 +3,7 @@
 import type { Clock } from "../clock.ts"
 import type { Keyring } from "../secrets/keyring.ts"
 import type { Limits } from "../limits.ts"
+import { createLru } from "../runtime/lru-cache.ts"
 import type { Role } from "../store/documents.ts"
 import type { Document, Registry } from "../store/store.ts"
 import { instanceWorkspace, type MemberPrincipal } from "./permissions.ts"
@@ -22,14 +23,14 @@ export interface SessionParts {
   readonly limits: Pick<Limits, "sessionIdleMs">
 }
 
-/** Beyond this many the one that was idle the longest is forgotten, and taken for as idle as this program is old. */
+/** Beyond this many, the session idle longest is forgotten. It then counts as last used when this process started. */
 const seenMax = 100_000
 
 export function createSessions({ registry, clock, keyring, limits }: SessionParts): Sessions {
   const macs = createMacs(keyring.peppers)
   const startedMs = clock.now()
-  /** When each was used last, those of late at the end. Not kept: a write for each request would be a high price for it. */
-  const seen = new Map<string, number>()
+  /** When each session was used last. In memory only: it would cost a write for each request. */
+  const seen = createLru<number>(seenMax)
 
   return {
     async recognise(text, workspace) {
@@ -41,7 +42,7 @@ export function createSessions({ registry, clock, keyring, limits }: SessionPart
       const principals = await Promise.all(members.map((member) => principalOf(member, session.id, workspace)))
       const [first] = principals
       if (first === undefined) return undefined
-      touch(session.id)
+      seen.set(session.id, clock.now())
       // One of the accounts acts: the one that may do the most here.
       const named = (role: Role) => principals.find((one) => one.role === role)
       return principals.find(({ presides }) => presides) ?? named("admin") ?? named("viewer") ?? first
@@ -63,13 +64,5 @@ export function createSessions({ registry, clock, keyring, limits }: SessionPart
     const nowMs = clock.now()
     const seenMs = seen.get(id) ?? Math.max(startedMs, Date.parse(createdAt))
     return nowMs < Date.parse(expiresAt) && nowMs - seenMs < limits.sessionIdleMs
-  }
-
-  function touch(id: string): void {
-    seen.delete(id)
-    seen.set(id, clock.now())
-    if (seen.size <= seenMax) return
-    const [oldest] = seen.keys()
-    if (oldest !== undefined) seen.delete(oldest)
   }
 }

@@ -1,0 +1,55 @@
+import assert from "node:assert/strict"
+import test from "node:test"
+import { systemClock } from "../clock.ts"
+import { createLedger } from "../ledger/ledger.ts"
+import { defaultLimits } from "../limits.ts"
+import { firstKeyring } from "../secrets/keyring.ts"
+import { expectChain } from "../store/expect-chain.ts"
+import { openMemory } from "../store/memory.ts"
+import type { Change } from "../store/store.ts"
+import { actSaid, recordPlanned } from "./admin-entries.ts"
+import { createWorkspaces } from "./workspaces.ts"
+
+const instance = { kind: "instance" } as const
+
+async function openHouse() {
+  const { served } = openMemory()
+  const { journal, registry } = served
+  const keyring = firstKeyring(Buffer.alloc(32, 3))
+  const ledger = createLedger({
+    journal,
+    clock: systemClock,
+    limits: defaultLimits,
+    keyring,
+    report: { commit: () => {}, advanced: () => {} },
+  })
+  const workspaces = createWorkspaces({ registry, ledger, clock: systemClock, keyring, host: "ledger.example" })
+  return { journal, registry, ledger, acme: await workspaces.create(instance, { id: "acme" }) }
+}
+
+const said = () => actSaid(instance, "test.project.put", { id: "core", type: "project" }, {}, systemClock.now())
+const value = { name: "Core", receipts: "private", activityLinks: false, createdAt: "2026-01-02T03:04:05.678Z" } as const
+
+test("a plan that creates what is already there, without checking for it, fails instead of being planned for ever", async () => {
+  const { journal, ledger, acme } = await openHouse()
+  const planned = recordPlanned(ledger, acme, async () => {
+    return { said: [said()], changes: [{ kind: "project", id: "core", version: 0, value }] }
+  })
+  await assert.rejects(planned, /already there/)
+  await expectChain(journal, acme.id)
+})
+
+test("plans that check for a document may lose as many races as there are others", async () => {
+  const { journal, registry, ledger, acme } = await openHouse()
+  const put = (id: string) =>
+    recordPlanned(ledger, acme, async () => {
+      const [core, here] = [await registry.get("project", acme.id, "core"), await registry.get("project", acme.id, id)]
+      const created: Change[] = here === undefined ? [{ kind: "project", id, version: 0, value }] : []
+      return { said: [said()], changes: [{ kind: "project", id: "core", version: core?.version ?? 0, value }, ...created] }
+    })
+  const before = (await registry.get("project", acme.id, "core"))?.version ?? 0
+  const done = await Promise.all(Array.from({ length: 12 }, (_, at) => put(`other-${at % 3}`)))
+  assert.equal(new Set(done.map(({ entries: [{ link }] }) => link.sequence)).size, 12)
+  assert.equal((await registry.get("project", acme.id, "core"))?.version, before + 12)
+  await expectChain(journal, acme.id)
+})
