@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import { createHash } from "node:crypto"
 import test from "node:test"
 import type { Clock } from "../clock.ts"
-import { LedgerError, type ErrorCode } from "../error.ts"
+import { LedgerError } from "../error.ts"
 import { defaultLimits, type Limits } from "../limits.ts"
 import { expectChain } from "../store/expect-chain.ts"
 import { openMemory } from "../store/memory.ts"
@@ -10,6 +10,7 @@ import { shareCommits } from "../store/sqlite/share-commits.ts"
 import type { Change, Group, Journal, Outcome, Registry } from "../store/store.ts"
 import type { Sealed } from "./seal.ts"
 import type { Chain, Placed } from "./line.ts"
+import { hasCode } from "./test-ledger.ts"
 import { createSequencer } from "./sequencer.ts"
 
 const sha256 = (text: string | Uint8Array) => createHash("sha256").update(text).digest()
@@ -114,7 +115,6 @@ function gate() {
   }
 }
 
-const code = (expected: ErrorCode) => (error: unknown) => error instanceof LedgerError && error.code === expected
 const sequences = (placed: readonly Placed[]) => placed.map((one) => (one.kind === "placed" ? one.link.sequence : -one.sequence))
 
 test("entries get their places in the order given, and what was answered is what was kept", async () => {
@@ -193,7 +193,7 @@ test("where groups share nothing, no workspace waits for another's, and one that
   const sequencer = createSequencer({ ...served.journal, append, head }, clock, defaultLimits, { commit: () => {}, advanced: () => {} })
   const submit = (workspace: string, name: string) => sequencer.submit(chainOf(workspace), [sealed(workspace, name)])
   const waiting = submit("slow", "a")
-  await assert.rejects(submit("failing", "a"), code("ledger_unavailable"))
+  await assert.rejects(submit("failing", "a"), hasCode("ledger_unavailable"))
   assert.deepEqual(sequences(await submit("good", "a")), [1])
   assert.deepEqual(sequences(await submit("good", "b")), [2])
   fails = false
@@ -251,9 +251,9 @@ test("a full queue refuses at once, and takes again what there is room for", asy
   const doors = gate()
   const house = openHouse(doors.around, { queuedEventsMax: 5 })
   const taken = [house.submit("acme", ["a", "b", "c"]), house.submit("other", ["d"])]
-  await assert.rejects(house.submit("acme", ["e", "f"]), code("overloaded"))
+  await assert.rejects(house.submit("acme", ["e", "f"]), hasCode("overloaded"))
   taken.push(house.submit("acme", ["g"]))
-  await assert.rejects(house.submit("third", ["h"]), code("overloaded"))
+  await assert.rejects(house.submit("third", ["h"]), hasCode("overloaded"))
   await doors.release()
   await Promise.all(taken)
   assert.equal(house.waiting(), 0)
@@ -327,7 +327,7 @@ test("when another program has moved the head, entries are linked again to the n
   assert.deepEqual((await Promise.all(sent)).map(sequences), [[5], [6]], "in the order in which they came")
   // One that moves each time is given up, as unknown, and the key is free.
   times = Infinity
-  await assert.rejects(house.submit("acme", ["d"]), code("ledger_unavailable"))
+  await assert.rejects(house.submit("acme", ["d"]), hasCode("ledger_unavailable"))
   times = 0
   const { size } = await expectChain(house.journal, "acme")
   assert.equal(size, 6 + defaultLimits.relinksMax + 1)
@@ -342,7 +342,7 @@ test("a refusal by the disk is passed on as it is: nothing was recorded", async 
     return commit(groups)
   })
   const sent = [house.submit("acme", ["a"]), house.submit("other", ["b"])]
-  for (const one of sent) await assert.rejects(one, code("storage_full"))
+  for (const one of sent) await assert.rejects(one, hasCode("storage_full"))
   assert.equal(house.waiting(), 0)
   full = false
   assert.deepEqual(sequences(await house.submit("acme", ["a"])), [1])
@@ -356,7 +356,7 @@ test("a refusal by the disk is no definite answer for a submission of which a pa
     return commit(groups)
   })
   // The second of the two waits for the next commit.
-  await assert.rejects(house.submit("acme", ["k", "k"]), code("ledger_unavailable"))
+  await assert.rejects(house.submit("acme", ["k", "k"]), hasCode("ledger_unavailable"))
   assert.equal((await expectChain(house.journal, "acme")).size, 1)
   assert.deepEqual(sequences(await house.submit("acme", ["k"])), [-1])
 })
@@ -376,7 +376,7 @@ for (const [when, stores] of [
     await house.submit("acme", ["a"])
     failing = true
     const sent = [house.submit("acme", ["b", "c"]), house.submit("other", ["x"])]
-    for (const one of sent) await assert.rejects(one, code("ledger_unavailable"))
+    for (const one of sent) await assert.rejects(one, hasCode("ledger_unavailable"))
     assert.equal(house.waiting(), 0)
     const before = house.commits.length
     assert.deepEqual(sequences(await house.submit("acme", ["d"])), [stores ? 4 : 2], "linked to the head that storage has")
@@ -397,7 +397,7 @@ test("a head that cannot be read is an unknown answer, and is asked for again", 
   }
   const clock = { now: () => 1, elapsed: () => 1, sleep: async () => {} }
   const sequencer = createSequencer(journal, clock, defaultLimits, { commit: () => {}, advanced: () => {} })
-  await assert.rejects(sequencer.submit(chainOf("acme"), [sealed("acme", "a")]), code("ledger_unavailable"))
+  await assert.rejects(sequencer.submit(chainOf("acme"), [sealed("acme", "a")]), hasCode("ledger_unavailable"))
   failing = false
   assert.deepEqual(sequences(await sequencer.submit(chainOf("acme"), [sealed("acme", "a")])), [1])
   await expectChain(served.journal, "acme")
@@ -435,7 +435,7 @@ test("of two that change one document at the same moment one is refused, and nob
     sent.map(({ status }) => status),
     ["fulfilled", "fulfilled", "fulfilled", "rejected", "fulfilled"],
   )
-  assert.ok(sent[3]?.status === "rejected" && code("conflict")(sent[3].reason))
+  assert.ok(sent[3]?.status === "rejected" && hasCode("conflict")(sent[3].reason))
   assert.equal(sequencer.room.entries(), 0)
   assert.equal((await served.registry.get("project", "acme", "p"))?.version, 1)
   assert.equal((await served.registry.get("project", "acme", "q"))?.version, 1)

@@ -2,6 +2,7 @@
 
 import { createHash } from "node:crypto"
 import type { Clock } from "../clock.ts"
+import { LedgerError, type ErrorCode } from "../error.ts"
 import { defaultLimits } from "../limits.ts"
 import { firstKeyring } from "../secrets/keyring.ts"
 import type { WorkspaceDocument } from "../store/documents.ts"
@@ -53,3 +54,6 @@ export function openTestLedger(journal: Journal, parts: Partial<LedgerParts> = {
   const report = { commit: () => {}, advanced: () => {} }
   return createLedger({ journal, clock, limits: defaultLimits, keyring: testKeyring, report, ...parts })
 }
+
+/** For `assert.rejects`: a refusal with this code. */
+export const hasCode = (expected: ErrorCode) => (error: unknown) => error instanceof LedgerError && error.code === expected

@@ -1,16 +1,11 @@
 import assert from "node:assert/strict"
 import { argon2Sync } from "node:crypto"
 import test from "node:test"
-import type { Clock } from "../clock.ts"
 import { disclosuresOf, openEntry } from "../store/opened-entry.ts"
-import { LedgerError, type ErrorCode } from "../error.ts"
-import { firstKeyring } from "../secrets/keyring.ts"
-import { createLedger } from "../ledger/ledger.ts"
-import { defaultLimits, type Limits } from "../limits.ts"
-import { cacheRegistry } from "../store/cached.ts"
+import { hasCode, testKeyring } from "../ledger/test-ledger.ts"
+import type { Limits } from "../limits.ts"
 import { expectChain } from "../store/expect-chain.ts"
-import { openMemory } from "../store/memory.ts"
-import type { Change, Journal } from "../store/store.ts"
+import type { Change } from "../store/store.ts"
 import { createAccounts, type Accounts } from "./accounts.ts"
 import { actSaid } from "./admin-entries.ts"
 import type { MemberPrincipal, Principal } from "./permissions.ts"
@@ -18,33 +13,22 @@ import { accountsAtOnceMax } from "./login-index.ts"
 import { createMembers, memberIds } from "./members.ts"
 import { createPasswords, settingsOf } from "./password-hashes.ts"
 import { createSessions } from "./sessions.ts"
-import { createWorkspaces } from "./workspaces.ts"
+import { instance, openTestHouse } from "./test-house.ts"
 
-const instance: Principal = { kind: "instance" }
-const keyring = firstKeyring(Buffer.alloc(32, 3))
 const password = "correct horse battery"
 const hour = 3_600_000
-const code = (expected: ErrorCode) => (error: unknown) => error instanceof LedgerError && error.code === expected
 
 function openHouse(changes: Partial<Limits> = {}) {
-  const { served } = openMemory()
-  const clock: Clock & { nowMs: number } = { nowMs: Date.UTC(2026, 0, 2), now: () => clock.nowMs, elapsed: () => 0, sleep: async () => {} }
-  const limits = { ...defaultLimits, ...changes }
-  // As the SQLite driver does it: documents are remembered, and forgotten when a change of theirs was kept.
-  const registry = cacheRegistry(served.registry)
   const broken = { appends: 0 }
-  const journal: Journal = {
-    ...served.journal,
-    async append(group) {
+  const house = openTestHouse({
+    limits: changes,
+    append() {
       if (broken.appends > 0 && --broken.appends === 0) throw new Error("the disk is gone for a moment")
-      const outcome = await served.journal.append(group)
-      if (outcome.kind === "done") registry.forget(group.workspace, group.changes ?? [])
-      return outcome
     },
-  }
-  const ledger = createLedger({ journal, clock, limits, keyring, report: { commit: () => {}, advanced: () => {} } })
-  const workspaces = createWorkspaces({ registry, ledger, clock, keyring, host: "ledger.example" })
-  const parts = { registry, ledger, clock, keyring, workspaces, limits }
+  })
+  const { journal, registry, clock, workspaces } = house
+  const { ledger } = house.parts
+  const parts = { ...house.parts, workspaces }
   return {
     journal,
     registry,
@@ -149,8 +133,8 @@ test("every act on an account is recorded in the ledger of the instance, every a
   ]) {
     assert.ok(!text.includes(clear), `an entry shows ${clear}`)
   }
-  assert.notEqual(memberIds(keyring.memberIds)(a, "instance"), memberIds(Buffer.alloc(32, 4))(a, "instance"))
-  assert.equal(memberIds(keyring.memberIds)("ADA@Example.com", "instance"), ada.members[0].id)
+  assert.notEqual(memberIds(testKeyring.memberIds)(a, "instance"), memberIds(Buffer.alloc(32, 4))(a, "instance"))
+  assert.equal(memberIds(testKeyring.memberIds)("ADA@Example.com", "instance"), ada.members[0].id)
 })
 
 test("a session ends when it is not used for half a day, and after a week however much it is used", async () => {
@@ -203,15 +187,15 @@ test("the first token is good for a day, and another one ends it", async () => {
   const early = (await accounts.offerFirst()) ?? ""
   const late = (await accounts.offerFirst()) ?? ""
   const set = (token: string) => accounts.setUp({ token, email: "ada@example.com", password })
-  await assert.rejects(set(early), code("unauthorized"))
+  await assert.rejects(set(early), hasCode("unauthorized"))
   house.clock.nowMs += 24 * hour
-  await assert.rejects(set(late), code("token_expired"))
+  await assert.rejects(set(late), hasCode("token_expired"))
   const fresh = (await accounts.offerFirst()) ?? ""
   house.breakWrite(2)
-  await assert.rejects(set(fresh), code("ledger_unavailable"))
+  await assert.rejects(set(fresh), hasCode("ledger_unavailable"))
   await set(fresh)
   assert.equal(await accounts.offerFirst(), undefined)
-  await assert.rejects(set(fresh), code("unauthorized"))
+  await assert.rejects(set(fresh), hasCode("unauthorized"))
   await expectChain(house.journal, "instance")
 })
 
@@ -225,8 +209,8 @@ test("only an admin of the instance ends the first token; whoever has an account
   const bob = await house.members.invite(instance, acme, { email: "bob@example.com", role: "viewer" })
   await accounts.setUp({ token: bob.token, password })
   const late = (await accounts.offerFirst()) ?? assert.fail("there is no token")
-  await assert.rejects(accounts.setUp({ token: early, email: "ada@example.com", password }), code("unauthorized"))
-  await assert.rejects(accounts.setUp({ token: late, email: "bob@example.com", password: "not the one of bob" }), code("login_failed"))
+  await assert.rejects(accounts.setUp({ token: early, email: "ada@example.com", password }), hasCode("unauthorized"))
+  await assert.rejects(accounts.setUp({ token: late, email: "bob@example.com", password: "not the one of bob" }), hasCode("login_failed"))
   const { members } = await accounts.setUp({ token: late, email: "bob@example.com", password })
   assert.deepEqual([members.length, members[0].id], [1, bob.document.id])
   assert.deepEqual(await accounts.workspacesOf(members[0]), [
@@ -244,7 +228,7 @@ test("a joining that is cut short at any write is done again with the same token
     await firstOf(house.accounts)
     const { token, document } = await house.members.invite(instance, acme, { email: "bob@example.com", role: "viewer" })
     house.breakWrite(write)
-    await assert.rejects(house.accounts.setUp({ token, password }), code("ledger_unavailable"))
+    await assert.rejects(house.accounts.setUp({ token, password }), hasCode("ledger_unavailable"))
     assert.equal((await house.members.get("acme", document.id)).value.joinedAt, undefined)
     const {
       members: [member],
@@ -264,12 +248,12 @@ test("an account that is added to a workspace stays what it is, both ledgers rec
     const by = (await sessions.recognise(ada.token, "other")) ?? assert.fail("nobody is signed in")
     const { token, document } = await house.members.invite(adminOf("acme"), acme, { email: "bob@example.com", name: "Bob", role: "viewer" })
     const { id } = document
-    await assert.rejects(house.accounts.join(by, other, id, "admin"), code("not_found"), "nobody has taken the invitation up")
+    await assert.rejects(house.accounts.join(by, other, id, "admin"), hasCode("not_found"), "nobody has taken the invitation up")
     const bob = await house.accounts.setUp({ token, password })
     const kept = (await house.accounts.get(id)).value
 
     house.breakWrite(write)
-    await assert.rejects(house.accounts.join(by, other, id, "admin"), code("ledger_unavailable"))
+    await assert.rejects(house.accounts.join(by, other, id, "admin"), hasCode("ledger_unavailable"))
     assert.equal((await sessions.recognise(bob.token, "other"))?.role, undefined)
     await house.accounts.join(by, other, id, "admin")
     assert.equal((await sessions.recognise(bob.token, "other"))?.role, "admin")
@@ -282,12 +266,12 @@ test("an account that is added to a workspace stays what it is, both ledgers rec
     const [a, times] = ["ada@example.com", write]
     assert.deepEqual((await house.acts("instance")).slice(-times), Array(times).fill(["admin", "security.account.join", a, "member"]))
     assert.deepEqual((await house.acts("other")).slice(-1), [["admin", "security.member.add", a, "member"]])
-    await assert.rejects(house.accounts.join(by, other, id, "viewer"), code("conflict"))
+    await assert.rejects(house.accounts.join(by, other, id, "viewer"), hasCode("conflict"))
 
     // It leaves where it was made, and the process ends before anybody looks whether it belongs somewhere.
     await house.members.remove(instance, acme, id)
     await house.members.remove(instance, other, id)
-    await assert.rejects(house.accounts.join(by, acme, id, "admin"), code("not_found"), "it is nobody's")
+    await assert.rejects(house.accounts.join(by, acme, id, "admin"), hasCode("not_found"), "it is nobody's")
     for (const workspace of ["instance", "acme", "other"]) await expectChain(house.journal, workspace)
   }
 })
@@ -297,11 +281,11 @@ test("an account of an older version signs in as before, is bound then, and stan
   const acme = await house.workspaces.create(instance, { id: "acme" })
   await firstOf(house.accounts)
   // As it was kept: a hash with a salt of its own, which nothing binds to its account.
-  const given = { nonce: Buffer.alloc(16, 5), tagLength: 32, memory: 32768, passes: 2, parallelism: 1, secret: keyring.passwords }
+  const given = { nonce: Buffer.alloc(16, 5), tagLength: 32, memory: 32768, passes: 2, parallelism: 1, secret: testKeyring.passwords }
   const [salt, tag] = [given.nonce, argon2Sync("argon2id", { ...given, message: password })].map((bytes) =>
     bytes.toString("base64").replace(/=+$/, ""),
   )
-  const id = memberIds(keyring.memberIds)("bob@example.com", "instance")
+  const id = memberIds(testKeyring.memberIds)("bob@example.com", "instance")
   const kept = `$argon2id$v=19$m=32768,t=2,p=1$${salt}$${tag}`
   const about = { email: "bob@example.com", createdAt: "2026-01-01T00:00:00.000Z" }
   const change = { id, version: 0 } as const
@@ -315,7 +299,7 @@ test("an account of an older version signs in as before, is bound then, and stan
   await accounts.setUp({ token, password: "in another realm" })
   const idsOf = async (from: Accounts, secret: string) => (await from.signIn("bob@example.com", secret)).members.map((member) => member.id)
   assert.deepEqual(await idsOf(accounts, "in another realm"), [document.id])
-  await assert.rejects(idsOf(accounts, "wrong horse battery"), code("login_failed"))
+  await assert.rejects(idsOf(accounts, "wrong horse battery"), hasCode("login_failed"))
   assert.deepEqual(await idsOf(accounts, password), [id])
   const bound = (await accounts.get(id)).value
   assert.notEqual(bound.password, kept)
@@ -333,8 +317,8 @@ test("of many accounts with one password a sign-in opens as many as a request ca
   const house = openHouse()
   await firstOf(house.accounts)
   const email = "bob@example.com"
-  const idOf = memberIds(keyring.memberIds)
-  const stretched = await createPasswords(keyring.passwords).stretch(password, settingsOf.person(idOf(email, "instance")))
+  const idOf = memberIds(testKeyring.memberIds)
+  const stretched = await createPasswords(testKeyring.passwords).stretch(password, settingsOf.person(idOf(email, "instance")))
   const about = { email, createdAt: "2026-01-01T00:00:00.000Z" }
   const realms = Array.from({ length: accountsAtOnceMax + 1 }, (_, at) => ({ workspace: `realm-${at}`, id: idOf(email, `realm-${at}`) }))
   for (const { workspace, id } of realms) {
@@ -368,7 +352,7 @@ test("an account that belongs nowhere goes; what was left half way is made anew,
   const again = await house.accounts.setUp({ token: later.token, password: "of another person" })
   assert.equal(await sessions.recognise(bob.token, "acme"), undefined)
   assert.equal((await sessions.recognise(again.token, "acme"))?.role, "viewer")
-  await assert.rejects(house.accounts.signIn("bob@example.com", password), code("login_failed"))
+  await assert.rejects(house.accounts.signIn("bob@example.com", password), hasCode("login_failed"))
   await house.accounts.removeIfNowhere(instance, document.id)
   assert.equal((await house.kept())["member"], 2, "it belongs somewhere")
   await house.members.remove(instance, acme, document.id)

@@ -1,17 +1,14 @@
 import assert from "node:assert/strict"
-import { randomBytes } from "node:crypto"
 import test from "node:test"
 import { readZip, verifyPack, type PackVerdict } from "@tallystick/proof"
-import type { Clock } from "../clock.ts"
 import { openEntry } from "../store/opened-entry.ts"
 import { unpaced } from "../runtime/pace.ts"
-import { LedgerError, type ErrorCode } from "../error.ts"
+import { LedgerError } from "../error.ts"
 import { createCheckpointer } from "../followers/checkpointer.ts"
 import { followOnce } from "../followers/follow.ts"
 import { createSigners } from "../followers/signer.ts"
-import { firstKeyring } from "../secrets/keyring.ts"
-import { createLedger } from "../ledger/ledger.ts"
-import { defaultLimits, type Limits } from "../limits.ts"
+import { hasCode, testEvent } from "../ledger/test-ledger.ts"
+import type { Limits } from "../limits.ts"
 import { createCheckpoints, createIsGenuine } from "../query/verified-checkpoints.ts"
 import { createLeaves } from "../query/verified-leaves.ts"
 import { manifestOf, measure } from "../query/pack-archive.ts"
@@ -21,17 +18,11 @@ import { keysOf } from "../store/log-keys.ts"
 import { readRoot } from "../store/tree-reads.ts"
 import { expectChain } from "../store/expect-chain.ts"
 import { memoryHeads } from "../store/heads.ts"
-import { openMemory } from "../store/memory.ts"
 import type { Document, Store } from "../store/store.ts"
 import { actSaid } from "./admin-entries.ts"
-import type { Principal } from "./permissions.ts"
 import { createPacks, type Packed } from "./evidence-packs.ts"
 import { createPolicies } from "./policies.ts"
-import { createWorkspaces } from "./workspaces.ts"
-
-const by: Principal = { kind: "instance" }
-const keyring = firstKeyring(randomBytes(32))
-const code = (expected: ErrorCode) => (error: unknown) => error instanceof LedgerError && error.code === expected
+import { instance, openTestHouse } from "./test-house.ts"
 
 interface Bend {
   readonly limits?: Partial<Limits>
@@ -42,17 +33,10 @@ interface Bend {
 
 /** A workspace with some entries over a store in memory, signed by the real checkpointer when it is asked to. */
 async function openHouse(count: number, bend: Bend = {}) {
-  const { served, watched } = openMemory()
-  const clock: Clock = {
-    now: () => Date.UTC(2026, 0, 2),
-    elapsed: () => 0,
-    sleep: () => new Promise((resolve) => void setImmediate(resolve)),
-  }
-  const limits = { ...defaultLimits, ...bend.limits }
-  const ledger = createLedger({ journal: served.journal, clock, limits, keyring, report: { commit: () => {}, advanced: () => {} } })
+  const { served, watched, clock, parts, workspaces } = openTestHouse(bend.limits === undefined ? {} : { limits: bend.limits })
   const { journal, index, registry } = served
-  const parts = { registry, ledger, clock, keyring }
-  const acme = await createWorkspaces({ ...parts, host: "ledger.example" }).create(by, { id: "acme" })
+  const { ledger, limits, keyring } = parts
+  const acme = await workspaces.create(instance, { id: "acme" })
   const isGenuine = createIsGenuine(registry, keysOf(keyring))
   const checkpoints = createCheckpoints({ store: served, leaves: createLeaves(served, limits), isGenuine })
   const checkpointer = createCheckpointer({
@@ -80,19 +64,12 @@ async function openHouse(count: number, bend: Bend = {}) {
   })
   const write = async (many: number): Promise<void> => {
     const said = (at: number) =>
-      ({
-        kind: "event",
-        projectId: "core",
-        action: "test.entry.write",
+      testEvent({
         actor: { id: "usr_1", type: "user", email: `ada${at}@example.com` },
         target: { id: `'=${at}`, type: "thing" },
-        occurredAt: "2026-01-01T00:00:00Z",
-        source: "api",
-        userVisible: false,
-        metadata: {},
         policyVersion: 1,
         receivedAtMs: clock.now(),
-      }) as const
+      })
     await ledger.record(
       acme,
       Array.from({ length: many }, (_, at) => said(at)),
@@ -107,17 +84,17 @@ async function openHouse(count: number, bend: Bend = {}) {
     registry,
     write,
     policies: createPolicies(parts),
-    make: (sequences: readonly number[]) => packs.create(by, acme, { title: "Evidence", find: async () => sequences }),
+    make: (sequences: readonly number[]) => packs.create(instance, acme, { title: "Evidence", find: async () => sequences }),
     /** A pack as it is put down: an older version of the program may have done so. */
     async record(id: string, value: Omit<PackDocument, "packHash">) {
       const files = await packFiles({ ...served, pace: unpaced }, acme, { packId: id, ...value })
       const { packHash } = manifestOf(await measure(files, limits.packBytesMax))
       const said = { packId: id, title: value.title, receiptCount: value.sequences.length, packHash }
-      const act = actSaid(by, "evidence.pack.create", { id, type: "evidence_pack" }, said, clock.now())
+      const act = actSaid(instance, "evidence.pack.create", { id, type: "evidence_pack" }, said, clock.now())
       await ledger.record(acme, [act], [{ kind: "pack", id, version: 0, value: { ...value, packHash } }])
       return (await registry.get("pack", "acme", id)) ?? assert.fail()
     },
-    download: async (pack: Document<"pack">) => bytesOf(await packs.download(by, acme, pack, "zip")),
+    download: async (pack: Document<"pack">) => bytesOf(await packs.download(instance, acme, pack, "zip")),
     verified: (bytes: Uint8Array): PackVerdict => verifyPack(bytes, { trustedKeys }),
     /** What the service has said of itself, by its last word. */
     async acts() {
@@ -192,7 +169,7 @@ test("a pack whose seal was cut off is sealed by its first download, once, whoev
 
 test("what no checkpoint covers in time is not put into a pack, and nothing is recorded", async () => {
   const house = await openHouse(5, { sealing: () => new Promise(() => {}) })
-  await assert.rejects(house.make([4]), code("ledger_unavailable"))
+  await assert.rejects(house.make([4]), hasCode("ledger_unavailable"))
   assert.deepEqual([await house.acts(), await house.packs.list("acme", undefined, 10)], [[], []])
   await house.finish()
 })
@@ -219,10 +196,10 @@ test("a changed entry goes into no pack, and out of none", async () => {
   })
   const pack = await house.make([3, 4])
   changed = 4
-  await assert.rejects(house.make([4]), code("integrity_failure"))
-  await assert.rejects(house.download(pack), code("integrity_failure"))
+  await assert.rejects(house.make([4]), hasCode("integrity_failure"))
+  await assert.rejects(house.download(pack), hasCode("integrity_failure"))
   changed = pack.value.seal?.sequence ?? 0
-  await assert.rejects(house.download(pack), code("integrity_failure"))
+  await assert.rejects(house.download(pack), hasCode("integrity_failure"))
   changed = 5
   assert.equal(house.verified(await house.download(pack)).verdict, "genuine")
   assert.deepEqual(await house.acts(), ["create", "seal", "download"])
@@ -232,7 +209,7 @@ test("a changed entry goes into no pack, and out of none", async () => {
 test("a policy comes into a pack if it was published when the pack was made, and not later", async () => {
   const house = await openHouse(5)
   const before = await house.make([3])
-  await house.policies.publish(by, house.acme, { projectId: "core", sections: [{ id: "1", title: "Use", body: "text" }] })
+  await house.policies.publish(instance, house.acme, { projectId: "core", sections: [{ id: "1", title: "Use", body: "text" }] })
   const after = await house.make([3])
   assert.deepEqual([before.value.policies, after.value.policies], [[], [{ projectId: "core", version: 1 }]])
   for (const pack of [before, after]) assert.equal(house.verified(await house.download(pack)).verdict, "genuine")
@@ -241,17 +218,17 @@ test("a policy comes into a pack if it was published when the pack was made, and
 
 test("too many at once, and too much in one, are refused before anything is recorded", async () => {
   const house = await openHouse(50, { limits: { packsAtOnceMax: 2, packsWaitingMax: 0, packBytesMax: 60_000 } })
-  await assert.rejects(house.make(range(3, 48)), code("payload_too_large"))
+  await assert.rejects(house.make(range(3, 48)), hasCode("payload_too_large"))
   const made = await Promise.allSettled([house.make([3]), house.make([4]), house.make([5])])
   assert.deepEqual(
     made.map(({ status }) => status),
     ["fulfilled", "fulfilled", "rejected"],
   )
-  assert.ok(code("overloaded")((made[2] as PromiseRejectedResult).reason))
+  assert.ok(hasCode("overloaded")((made[2] as PromiseRejectedResult).reason))
   const pack = await house.make([6])
   assert.equal((await house.acts()).filter((act) => act === "create").length, 3)
   const left = AbortSignal.abort(new LedgerError("bad_request", "left"))
-  await assert.rejects(house.packs.download(by, house.acme, pack, "zip", left), code("bad_request"))
+  await assert.rejects(house.packs.download(instance, house.acme, pack, "zip", left), hasCode("bad_request"))
   assert.ok(!(await house.acts()).includes("download"), "what nobody waits for any more is not given out")
   await house.finish()
 })
@@ -279,7 +256,7 @@ test("a pack that is being sent keeps its place until its content is closed, for
     },
     () => leaving.abort(new LedgerError("bad_request", "left")),
   ]
-  const ask = (signal?: AbortSignal) => house.packs.download(by, house.acme, pack, "zip", signal)
+  const ask = (signal?: AbortSignal) => house.packs.download(instance, house.acme, pack, "zip", signal)
   let held = await ask()
   for (const [at, close] of reasons.entries()) {
     let isSent = false

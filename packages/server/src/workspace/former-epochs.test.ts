@@ -1,44 +1,38 @@
 import assert from "node:assert/strict"
 import test from "node:test"
 import { createFrontier, eventHash } from "@tallystick/proof"
-import { systemClock as clock } from "../clock.ts"
 import { createCheckpointer } from "../followers/checkpointer.ts"
 import { followOnce } from "../followers/follow.ts"
 import { createSigners } from "../followers/signer.ts"
-import { firstKeyring } from "../secrets/keyring.ts"
-import { createLedger } from "../ledger/ledger.ts"
 import { defaultLimits } from "../limits.ts"
 import { sha256 } from "../runtime/sha256.ts"
 import { epochsOf } from "../store/epochs.ts"
 import { expectChain } from "../store/expect-chain.ts"
 import { memoryHeads } from "../store/heads.ts"
 import { keysOf } from "../store/log-keys.ts"
-import { openMemory } from "../store/memory.ts"
 import type { WorkspaceDocument } from "../store/documents.ts"
 import { readRoot } from "../store/tree-reads.ts"
 import { openEpoch } from "./open-epoch.ts"
-import { createWorkspaces } from "./workspaces.ts"
+import { instance, openTestHouse } from "./test-house.ts"
 import { createCheckpoints, createIsGenuine } from "../query/verified-checkpoints.ts"
 import { createLeaves } from "../query/verified-leaves.ts"
 
 /** A workspace of two epochs, both signed; nothing of what was checked before is remembered by a new `checkpoints()`. */
 async function openHouse() {
-  const { served, watched } = openMemory()
+  const { served, watched, parts, workspaces } = openTestHouse()
   const { journal, index, registry } = served
-  const keyring = firstKeyring(Buffer.alloc(32, 3))
-  const ledger = createLedger({ journal, clock, limits: defaultLimits, keyring, report: { commit: () => {}, advanced: () => {} } })
-  const parts = { registry, ledger, clock, keyring }
-  const isGenuine = createIsGenuine(registry, keysOf(keyring))
+  const { clock } = parts
+  const isGenuine = createIsGenuine(registry, keysOf(parts.keyring))
   const heads = memoryHeads()
   const sign = async () => {
     const rootAt: Parameters<typeof createCheckpointer>[0]["rootAt"] = (log, size) => readRoot({ journal, index }, log, size)
-    const signersOf = createSigners({ registry, journal, keyring, clock })
+    const signersOf = createSigners({ ...parts, journal })
     const checkpointer = createCheckpointer({ ...watched, heads, signersOf, isGenuine, rootAt, clock })
     while (!(await followOnce(watched.journal, [checkpointer], "acme", defaultLimits)).caughtUp) continue
     return (await checkpointer.sign("acme")) ?? assert.fail("nothing was signed")
   }
   const document = async () => (await registry.get("workspace", "acme", "acme")) ?? assert.fail()
-  await createWorkspaces({ ...parts, host: "ledger.example" }).create({ kind: "instance" }, { id: "acme" })
+  await workspaces.create(instance, { id: "acme" })
   const checkpoint = await sign()
   const kept = createFrontier(undefined, sha256)
   for (const { record } of await journal.after("acme", 0, 1000)) kept.append(eventHash(record, sha256))

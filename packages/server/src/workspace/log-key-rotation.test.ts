@@ -1,32 +1,24 @@
 import assert from "node:assert/strict"
 import test from "node:test"
 import { formatCheckpoint, parseVkey, signNote } from "@tallystick/proof"
-import { systemClock as clock } from "../clock.ts"
 import { LedgerError } from "../error.ts"
 import { createSigners } from "../followers/signer.ts"
-import { firstKeyring } from "../secrets/keyring.ts"
-import { createLedger } from "../ledger/ledger.ts"
 import { defaultLimits } from "../limits.ts"
 import { createCheckpoints, createIsGenuine } from "../query/verified-checkpoints.ts"
 import { createLeaves } from "../query/verified-leaves.ts"
 import { epochsOf } from "../store/epochs.ts"
 import { expectChain } from "../store/expect-chain.ts"
 import { keysOf, logKeys, logKeysMax } from "../store/log-keys.ts"
-import { openMemory } from "../store/memory.ts"
 import { createLogKeys } from "./log-key-rotation.ts"
-import { createWorkspaces } from "./workspaces.ts"
-
-const by = { kind: "instance" } as const
-const keyring = firstKeyring(Buffer.alloc(32, 3))
+import { instance, openTestHouse } from "./test-house.ts"
 
 /** A workspace whose trees are signed when somebody asks for it, unless signing has stopped. */
 async function openHouse() {
-  const { served, watched } = openMemory()
+  const { served, watched, workspaces, parts } = openTestHouse()
   const { journal, index, registry } = served
-  const ledger = createLedger({ journal, clock, limits: defaultLimits, keyring, report: { commit: () => {}, advanced: () => {} } })
-  const acme = await createWorkspaces({ registry, ledger, clock, keyring, host: "ledger.example" }).create(by, { id: "acme", name: "Acme" })
+  const acme = await workspaces.create(instance, { id: "acme", name: "Acme" })
   const [epoch] = epochsOf(acme)
-  const signersOf = createSigners({ registry, journal, keyring, clock })
+  const signersOf = createSigners({ ...parts, journal })
   /** For each tree that was signed, by which keys. */
   const signed: (readonly string[])[] = []
   let isSigning = true
@@ -40,13 +32,13 @@ async function openHouse() {
     const note = signNote(formatCheckpoint({ origin: epoch.origin, size, root }), ...signers)
     await watched.index.putCheckpoint("acme", 1, before, { size, root, note, signedMs: 0 })
   }
-  const isGenuine = createIsGenuine(registry, keysOf(keyring))
+  const isGenuine = createIsGenuine(registry, keysOf(parts.keyring))
   const checkpoints = createCheckpoints({ store: served, leaves: createLeaves(served, defaultLimits), isGenuine })
-  const rotating = createLogKeys({ registry, journal, checkpoints, ledger, clock, keyring, limits: defaultLimits, seal })
+  const rotating = createLogKeys({ ...parts, journal, checkpoints, seal })
   return {
     journal,
     signed,
-    rotate: () => rotating.rotate(by, acme),
+    rotate: () => rotating.rotate(instance, acme),
     stopSigning: () => (isSigning = false),
     keys: async () => (await logKeys({ registry, journal }, epoch)).toReversed(),
   }

@@ -1,23 +1,16 @@
 import assert from "node:assert/strict"
 import test from "node:test"
 import { createFrontier, eventHash, parseVkey } from "@tallystick/proof"
-import { systemClock as clock } from "../clock.ts"
-import { firstKeyring, unseal } from "../secrets/keyring.ts"
-import { createLedger } from "../ledger/ledger.ts"
-import { defaultLimits } from "../limits.ts"
+import { unseal } from "../secrets/keyring.ts"
 import { sha256 } from "../runtime/sha256.ts"
 import { epochsOf } from "../store/epochs.ts"
 import { expectChain } from "../store/expect-chain.ts"
-import { openMemory } from "../store/memory.ts"
-import { createWorkspaces } from "./workspaces.ts"
+import { instance, openTestHouse } from "./test-house.ts"
 import { openEpoch } from "./open-epoch.ts"
 
 test("the keys of a former epoch are gone with the commit that opens the next one", async () => {
-  const { journal, registry } = openMemory().served
-  const keyring = firstKeyring(Buffer.alloc(32, 3))
-  const ledger = createLedger({ journal, clock, limits: defaultLimits, keyring, report: { commit: () => {}, advanced: () => {} } })
-  const parts = { registry, ledger, clock, keyring }
-  await createWorkspaces({ ...parts, host: "ledger.example" }).create({ kind: "instance" }, { id: "acme" })
+  const { journal, registry, parts, workspaces } = openTestHouse()
+  await workspaces.create(instance, { id: "acme" })
   for (let epochs = 2; epochs <= 4; epochs++) {
     const before = (await registry.get("workspace", "acme", "acme")) ?? assert.fail()
     const kept = createFrontier(undefined, sha256)
@@ -27,7 +20,7 @@ test("the keys of a former epoch are gone with the commit that opens the next on
     assert.equal(keys.length, epochs)
     const [newest, ...former] = keys.map(({ value }) => value)
     assert.equal(parseVkey(newest?.vkey ?? "")?.name, origin)
-    assert.equal(unseal(keyring, "log keys", newest?.vkey ?? "", newest?.wrapped ?? "").length, 32)
+    assert.equal(unseal(parts.keyring, "log keys", newest?.vkey ?? "", newest?.wrapped ?? "").length, 32)
     for (const { vkey, wrapped } of former) assert.equal(wrapped, "", vkey)
   }
   const workspace = (await registry.get("workspace", "acme", "acme")) ?? assert.fail()

@@ -1,26 +1,17 @@
 import assert from "node:assert/strict"
 import test from "node:test"
-import type { Clock } from "../clock.ts"
 import { disclosuresOf, openEntry } from "../store/opened-entry.ts"
-import { LedgerError, type ErrorCode } from "../error.ts"
-import { firstKeyring } from "../secrets/keyring.ts"
-import { createLedger } from "../ledger/ledger.ts"
-import { defaultLimits } from "../limits.ts"
-import { cacheRegistry } from "../store/cached.ts"
+import { hasCode } from "../ledger/test-ledger.ts"
 import type { MembershipDocument, TokenBound } from "../store/documents.ts"
 import { expectChain } from "../store/expect-chain.ts"
-import { openMemory } from "../store/memory.ts"
-import type { Journal } from "../store/store.ts"
 import { actSaid } from "./admin-entries.ts"
 import { instanceWorkspace, type MemberPrincipal, type Principal } from "./permissions.ts"
 import { createAuthenticate } from "./credential-lookup.ts"
 import { commitmentTo } from "./credential-format.ts"
 import { createKeys } from "./api-keys.ts"
 import { createTokens, tokenLetters, tokenLives } from "./scoped-tokens.ts"
-import { createWorkspaces } from "./workspaces.ts"
+import { instance, openTestHouse } from "./test-house.ts"
 
-const instance: Principal = { kind: "instance" }
-const code = (expected: ErrorCode) => (error: unknown) => error instanceof LedgerError && error.code === expected
 const second = 1000
 const day = 86_400 * second
 
@@ -33,24 +24,9 @@ const bounds: readonly TokenBound[] = [
 ]
 
 async function openHouse() {
-  const { served } = openMemory()
-  const clock: Clock & { nowMs: number } = { nowMs: Date.UTC(2026, 0, 2), now: () => clock.nowMs, elapsed: () => 0, sleep: async () => {} }
-  // As the SQLite driver does it: documents are remembered, and forgotten when a change of theirs was kept.
-  const registry = cacheRegistry(served.registry)
-  const journal: Journal = {
-    ...served.journal,
-    async append(group) {
-      const outcome = await served.journal.append(group)
-      if (outcome.kind === "done") registry.forget(group.workspace, group.changes ?? [])
-      return outcome
-    },
-  }
-  const keyring = firstKeyring(Buffer.alloc(32, 3))
-  const ledger = createLedger({ journal, clock, limits: defaultLimits, keyring, report: { commit: () => {}, advanced: () => {} } })
-  const parts = { registry, ledger, clock, keyring }
+  const { journal, registry, clock, parts, workspaces } = openTestHouse()
   const tokensOf = (rootKey: string) => createTokens({ ...parts, rootKeys: [rootKey] })
   const [keys, tokens] = [createKeys(parts), tokensOf("the first key of the instance")]
-  const workspaces = createWorkspaces({ ...parts, host: "ledger.example" })
   const acme = await workspaces.create(instance, { id: "acme" })
   const { recognise } = tokens
   return {
@@ -78,7 +54,7 @@ async function openHouse() {
     async join(workspaceId: string, id: string, value: MembershipDocument | null): Promise<void> {
       const version = (await registry.get("membership", workspaceId, id))?.version ?? 0
       const said = actSaid(instance, "security.member.update", { id, type: "member" }, {}, clock.now())
-      await ledger.record(await workspaces.get(workspaceId), [said], [{ kind: "membership", id, version, value }])
+      await parts.ledger.record(await workspaces.get(workspaceId), [said], [{ kind: "membership", id, version, value }])
     },
     async acts() {
       const stored = await journal.after("acme", 0, 1000)
@@ -96,7 +72,7 @@ test("a token of each type is known by its whole text alone, and speaks for what
     assert.deepEqual(await house.authenticate(token), { kind: "token", id: document.id, workspace: "acme", bound })
     const others = ["k", "r", "p", "a", "e", "s", "x"].filter((letter) => letter !== token[2])
     const wrong = [...others.map((letter) => `ts${letter}${token.slice(3)}`), `${token.slice(0, -1)}${token.endsWith("0") ? "1" : "0"}`]
-    for (const text of wrong) await assert.rejects(house.authenticate(text), code("unauthorized"), text)
+    for (const text of wrong) await assert.rejects(house.authenticate(text), hasCode("unauthorized"), text)
   }
   await expectChain(house.journal, "acme")
 })
@@ -123,8 +99,8 @@ test("a token lives as long as its type does, or as it was asked to, to the mill
     house.clock.nowMs = endMs - 1
     assert.equal((await house.authenticate(token)).kind, "token")
     house.clock.nowMs = endMs
-    await assert.rejects(house.authenticate(token), code("token_expired"))
-    await assert.rejects(house.authenticate(`${token.slice(0, -6)}000000`), code("unauthorized"), "only after the secret was right")
+    await assert.rejects(house.authenticate(token), hasCode("token_expired"))
+    await assert.rejects(house.authenticate(`${token.slice(0, -6)}000000`), hasCode("unauthorized"), "only after the secret was right")
     assert.equal(await house.tokens.stateOf(document), "expired")
   }
   await expectChain(house.journal, "acme")
@@ -147,14 +123,14 @@ test("a token dies with the key that made it, and with no other", async () => {
   const make = (by: Principal) => house.tokens.create(by, house.acme, receipt, {})
   const [ofOne, ofOther, ofInstance] = [await make(one), await make(other), await make(instance)]
   await house.keys.revoke(instance, house.acme, one.id)
-  await assert.rejects(house.authenticate(ofOne.token), code("token_revoked"))
+  await assert.rejects(house.authenticate(ofOne.token), hasCode("token_revoked"))
   assert.deepEqual(await Promise.all([ofOne, ofOther, ofInstance].map(({ document }) => house.tokens.stateOf(document))), [
     "revoked",
     "live",
     "live",
   ])
   for (const { token } of [ofOther, ofInstance]) assert.equal((await house.authenticate(token)).kind, "token")
-  await assert.rejects(house.authenticate((await make(one)).token), code("token_revoked"), "made at the moment of its end")
+  await assert.rejects(house.authenticate((await make(one)).token), hasCode("token_revoked"), "made at the moment of its end")
   await expectChain(house.journal, "acme")
 })
 
@@ -165,7 +141,7 @@ test("a token that the instance key made dies when there is another instance key
   const [, id = ""] = /^tsr_([^_]+)_/.exec(token) ?? []
   assert.equal((await house.withKey("the first key of the instance").recognise(id, token))?.kind, "token")
   const after = house.withKey("the second key of the instance")
-  await assert.rejects(async () => after.recognise(id, token), code("token_revoked"))
+  await assert.rejects(async () => after.recognise(id, token), hasCode("token_revoked"))
   assert.equal(await after.stateOf(ofKey.document), "live")
   await expectChain(house.journal, "acme")
 })
@@ -188,7 +164,7 @@ test("a token that was made in a session dies when its member leaves, and stays 
   }
   const make = () => house.tokens.create(ada, house.acme, receipt, {})
   const stranger = await make()
-  await assert.rejects(house.authenticate(stranger.token), code("token_revoked"))
+  await assert.rejects(house.authenticate(stranger.token), hasCode("token_revoked"))
 
   house.clock.nowMs += second
   await house.join("acme", ada.id, since())
@@ -196,11 +172,11 @@ test("a token that was made in a session dies when its member leaves, and stays 
   assert.deepEqual(first.document.value.minter, { kind: "member", id: ada.id })
   assert.equal((await house.authenticate(first.token)).kind, "token")
   await house.join("acme", ada.id, null)
-  await assert.rejects(house.authenticate(first.token), code("token_revoked"))
+  await assert.rejects(house.authenticate(first.token), hasCode("token_revoked"))
 
   house.clock.nowMs += second
   await house.join("acme", ada.id, since())
-  await assert.rejects(house.authenticate(first.token), code("token_revoked"))
+  await assert.rejects(house.authenticate(first.token), hasCode("token_revoked"))
   const again = await make()
   assert.equal((await house.authenticate(again.token)).kind, "token")
   await expectChain(house.journal, "acme")
@@ -214,7 +190,7 @@ test("revoking says more than expiring, is recorded once however many do it, and
   await house.tokens.revoke(instance, house.acme, document.id)
   await house.tokens.revoke(instance, house.acme, "0000000000000")
   house.clock.nowMs += 2 * day
-  await assert.rejects(house.authenticate(token), code("token_revoked"))
+  await assert.rejects(house.authenticate(token), hasCode("token_revoked"))
 
   const bound = { type: "activity", projectId: "core", subject: { id: "usr_1", types: ["user", "customer"] } }
   const target = { id: document.id, type: "token", note: "for Ada" }

@@ -1,52 +1,32 @@
 import assert from "node:assert/strict"
 import { createHash, createPublicKey, verify } from "node:crypto"
 import test from "node:test"
-import type { Clock } from "../clock.ts"
 import { disclosuresOf, openEntry } from "../store/opened-entry.ts"
-import { LedgerError, type ErrorCode } from "../error.ts"
 import { createSigners } from "../followers/signer.ts"
-import { firstKeyring } from "../secrets/keyring.ts"
-import { createLedger } from "../ledger/ledger.ts"
-import { defaultLimits } from "../limits.ts"
-import { cacheRegistry } from "../store/cached.ts"
+import { hasCode, testKeyring } from "../ledger/test-ledger.ts"
 import { epochsOf } from "../store/epochs.ts"
 import { expectChain } from "../store/expect-chain.ts"
-import { openMemory } from "../store/memory.ts"
-import type { Journal } from "../store/store.ts"
 import type { Principal } from "./permissions.ts"
 import { createAuthenticate } from "./credential-lookup.ts"
 import { createKeys } from "./api-keys.ts"
 import { createProjects } from "./projects.ts"
-import { createWorkspaces } from "./workspaces.ts"
+import { instance, openTestHouse } from "./test-house.ts"
 
-const instance: Principal = { kind: "instance" }
 const someKey: Principal = { kind: "api-key", id: "0123456789abc", workspace: "acme", scopes: ["admin"], projectIds: undefined }
-const keyring = firstKeyring(Buffer.alloc(32, 3))
 const rootKey = "a-root-key-of-more-than-32-characters"
-const code = (expected: ErrorCode) => (error: unknown) => error instanceof LedgerError && error.code === expected
 
 function openHouse() {
-  const { served } = openMemory()
-  const clock: Clock & { nowMs: number } = { nowMs: Date.UTC(2026, 0, 2), now: () => clock.nowMs, elapsed: () => 0, sleep: async () => {} }
-  // As the SQLite driver does it: documents are remembered, and forgotten when a change of theirs was kept.
   let counted = 0
-  const registry = cacheRegistry({ ...served.registry, count: (...asked) => (counted++, served.registry.count(...asked)) })
-  const journal: Journal = {
-    ...served.journal,
-    async append(group) {
-      const outcome = await served.journal.append(group)
-      if (outcome.kind === "done") registry.forget(group.workspace, group.changes ?? [])
-      return outcome
-    },
-  }
-  const ledger = createLedger({ journal, clock, limits: defaultLimits, keyring, report: { commit: () => {}, advanced: () => {} } })
-  const parts = { registry, ledger, clock, keyring, limits: { projectsMax: 3 } }
+  const { journal, registry, clock, parts, workspaces } = openTestHouse({
+    limits: { projectsMax: 3 },
+    registry: (kept) => ({ ...kept, count: (...asked) => (counted++, kept.count(...asked)) }),
+  })
   const keys = createKeys(parts)
   return {
     journal,
     registry,
     clock,
-    workspaces: createWorkspaces({ ...parts, host: "ledger.example" }),
+    workspaces,
     projects: createProjects(parts),
     keys,
     /** How often projects were counted, which takes longer the more there are. */
@@ -102,7 +82,7 @@ test("a workspace begins with its genesis, its signing key and a first project, 
   assert.equal(name, origin)
   assert.equal(createHash("sha256").update(`${origin}\n\x01`).update(raw).digest("hex").slice(0, 8), keyId)
   const [epoch] = epochsOf(await house.workspaces.get("acme"))
-  const [signer] = await createSigners({ ...house, keyring })(epoch, 1, 0)
+  const [signer] = await createSigners({ ...house, keyring: testKeyring })(epoch, 1, 0)
   const spki = createPublicKey({ key: Buffer.concat([Buffer.from("302a300506032b6570032100", "hex"), raw]), format: "der", type: "spki" })
   assert.ok(verify(null, Buffer.from("text"), spki, signer?.sign(Buffer.from("text")) ?? Buffer.of()))
   const { ledgerId: recomputed } = await expectChain(house.journal, "acme")
@@ -123,12 +103,12 @@ test("of many who create one workspace at the same moment one succeeds, and the 
   const house = openHouse()
   const made = await Promise.allSettled([1, 2, 3, 4].map((at) => house.workspaces.create(instance, { id: "acme", name: `number ${at}` })))
   assert.equal(made.filter(({ status }) => status === "fulfilled").length, 1)
-  for (const one of made) if (one.status === "rejected") assert.ok(code("conflict")(one.reason), String(one.reason))
-  await assert.rejects(house.workspaces.create(instance, { id: "acme" }), code("conflict"))
+  for (const one of made) if (one.status === "rejected") assert.ok(hasCode("conflict")(one.reason), String(one.reason))
+  await assert.rejects(house.workspaces.create(instance, { id: "acme" }), hasCode("conflict"))
   const { ledgerId, size } = await expectChain(house.journal, "acme")
   assert.equal(size, 2)
   assert.equal((await house.workspaces.get("acme")).value.ledgerId, ledgerId)
-  await assert.rejects(house.workspaces.get("other"), code("not_found"))
+  await assert.rejects(house.workspaces.get("other"), hasCode("not_found"))
 })
 
 test("each change of a setting is recorded, also when two are made at once, and none is lost", async () => {
@@ -150,7 +130,7 @@ test("each change of a setting is recorded, also when two are made at once, and 
       JSON.stringify(["workspace.update", "instance", { name: "Acme", transparency: "public" }]),
     ]),
   )
-  await assert.rejects(house.workspaces.change(instance, "other", { hotDays: 1 }), code("not_found"))
+  await assert.rejects(house.workspaces.change(instance, "other", { hotDays: 1 }), hasCode("not_found"))
   await expectChain(house.journal, "acme")
 })
 
@@ -174,7 +154,7 @@ test("projects are created once, changed with a record, and made for an event th
   const acme = await house.workspaces.create(instance, { id: "acme" })
   const shop = await house.projects.create(instance, acme, { id: "shop", receipts: "public" })
   assert.deepEqual(shop.value, { name: "shop", receipts: "public", activityLinks: false, createdAt: "2026-01-02T00:00:00.000Z" })
-  await assert.rejects(house.projects.create(instance, acme, { id: "shop" }), code("conflict"))
+  await assert.rejects(house.projects.create(instance, acme, { id: "shop" }), hasCode("conflict"))
   await Promise.all([
     house.projects.change(instance, acme, "shop", { name: "Shop" }),
     house.projects.change(instance, acme, "shop", { activityLinks: true }),
@@ -184,7 +164,7 @@ test("projects are created once, changed with a record, and made for an event th
     [changed?.value.name, changed?.value.activityLinks, changed?.value.receipts, changed?.version],
     ["Shop", true, "public", 3],
   )
-  await assert.rejects(house.projects.change(instance, acme, "none", {}), code("not_found"))
+  await assert.rejects(house.projects.change(instance, acme, "none", {}), hasCode("not_found"))
 
   // Many events with one new project at once: it is made once, and none of them fails.
   const write = { route: "/v1/events", key: "a-key-that-nothing-has" } as const
@@ -193,7 +173,7 @@ test("projects are created once, changed with a record, and made for an event th
   assert.equal((await house.projects.find("acme", "fresh"))?.version, 1)
   const closed = await house.workspaces.change(instance, "acme", { projects: "closed" })
   await house.projects.ensure(someKey, closed, "fresh", write)
-  await assert.rejects(house.projects.ensure(someKey, closed, "unknown", write), code("not_found"))
+  await assert.rejects(house.projects.ensure(someKey, closed, "unknown", write), hasCode("not_found"))
   const page = await house.projects.list("acme", undefined, 10)
   assert.deepEqual(
     page.map(({ id }) => id),
@@ -217,13 +197,13 @@ test("projects of a workspace are counted once, whatever is asked for beyond the
   const acme = await house.workspaces.create(instance, { id: "acme" })
   const ensure = (id: string) => house.projects.ensure(someKey, acme, id, { route: "/v1/events", key: `key of an event of ${id}` })
   await Promise.all([ensure("second"), ensure("third")])
-  for (const id of ["fourth", "fifth", "sixth"]) await assert.rejects(ensure(id), code("invalid_field"))
+  for (const id of ["fourth", "fifth", "sixth"]) await assert.rejects(ensure(id), hasCode("invalid_field"))
   await ensure("third")
   assert.equal(house.counted(), 1)
   const { value } = acme
   const larger = { ...acme, value: { ...value, projectsMax: 4 } }
   await house.projects.create(instance, larger, { id: "fourth" })
-  await assert.rejects(house.projects.create(instance, larger, { id: "fifth" }), code("invalid_field"))
+  await assert.rejects(house.projects.create(instance, larger, { id: "fifth" }), hasCode("invalid_field"))
   assert.equal((await house.projects.list("acme", undefined, 10)).length, 4)
   assert.equal(house.counted(), 1)
   await expectChain(house.journal, "acme")
@@ -264,20 +244,20 @@ test("a key is shown once, is known by its secret alone, and ends by its expiry 
     rootKey.slice(1),
     `${rootKey} `,
   ]) {
-    await assert.rejects(house.authenticate(wrong), code("unauthorized"))
+    await assert.rejects(house.authenticate(wrong), hasCode("unauthorized"))
   }
   assert.deepEqual(await house.authenticate(rootKey), { kind: "instance" })
 
   house.clock.nowMs += 59_999
   assert.deepEqual(await house.authenticate(key), expected)
   house.clock.nowMs += 1
-  await assert.rejects(house.authenticate(key), code("token_expired"))
+  await assert.rejects(house.authenticate(key), hasCode("token_expired"))
   await Promise.all([1, 2, 3].map(() => house.keys.revoke(someKey, acme, other.id)))
   await house.keys.revoke(instance, acme, other.id)
   await house.keys.revoke(instance, acme, "0000000000000")
-  await assert.rejects(house.authenticate(lasting), code("token_revoked"))
+  await assert.rejects(house.authenticate(lasting), hasCode("token_revoked"))
   await house.keys.revoke(instance, acme, document.id)
-  await assert.rejects(house.authenticate(key), code("token_revoked"), "revoked says more than expired")
+  await assert.rejects(house.authenticate(key), hasCode("token_revoked"), "revoked says more than expired")
 
   const acts = (await house.entries("acme")).slice(2).map(({ content }) => [content.action, content.actor.id, content.target.id])
   assert.deepEqual(acts, [
