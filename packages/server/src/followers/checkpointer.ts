@@ -147,7 +147,7 @@ export function createCheckpointer(parts: CheckpointerParts): Checkpointer {
       if (tree.frontier.size === signed?.size && !equalBytes(tree.frontier.root(), signed.root)) throw notSigned(signed.size)
     }
     const grown = await index.growTree(workspace, tree.epoch.number, fromSize, tree.frontier.save(), tiles.growth())
-    assert(grown, "nobody else grows this tree")
+    if (!grown) throw overtaken()
     tree.hasLeaves = true
     // Complete: the next epoch's is the one that grows.
     if (positionOf(tree) === tree.epoch.end) trees.delete(workspace)
@@ -192,7 +192,10 @@ export function createCheckpointer(parts: CheckpointerParts): Checkpointer {
       for (const signer of signers) assert.equal(signer.name, origin, "a ledger's key has its origin's name")
       const note = signNote(formatCheckpoint({ origin, size, root }), ...signers)
       const checkpoint = { size, root, note, signedMs: clock.now() }
-      assert(await index.putCheckpoint(workspace, number, before?.size ?? 0, checkpoint), "nobody else signs this tree")
+      if (!(await index.putCheckpoint(workspace, number, before?.size ?? 0, checkpoint))) {
+        trees.delete(workspace)
+        throw overtaken()
+      }
       tree.unsignedSinceMs = undefined
       tree.signedLast = checkpoint
       return checkpoint
@@ -202,6 +205,11 @@ export function createCheckpointer(parts: CheckpointerParts): Checkpointer {
 
 /** What is said of a checkpoint that was put in a genuine one's place. */
 export const forgedWords = "that is kept is not the one that was signed"
+
+/** What was lost is only time: the tree in memory is forgotten, and read again where the other has brought it. */
+function overtaken(): Error {
+  return new Error("another process follows this workspace, and has come further; it is read again")
+}
 
 function notSigned(size: number): IntegrityError {
   return new IntegrityError(`the first ${size} entries are not those that were signed`)
