@@ -149,7 +149,10 @@ test(
       ...settings,
       TALLYSTICK_SECRET: "ab".repeat(32),
     })
-    await expectBad("disk", /MiB free$/, /make room/, { ...settings, TALLYSTICK_LIMIT_DISK_RESERVE_BYTES: String(Number.MAX_SAFE_INTEGER) })
+    await expectBad("disk", /MiB free$/, /free some space/, {
+      ...settings,
+      TALLYSTICK_LIMIT_DISK_RESERVE_BYTES: String(Number.MAX_SAFE_INTEGER),
+    })
     // What cannot be read at all is named as well, and keeps nothing else from being looked at.
     const secret = await readFile(join(service.data, "secret"), "utf8")
     await writeFile(join(service.data, "secret"), "half a sec")
@@ -157,8 +160,8 @@ test(
     assert.equal((await diagnose(settings)).looks["chains"]?.state, "ok")
     await writeFile(join(service.data, "secret"), secret)
     await expectBad("checkpoints", /EISDIR/, /look at the file/, { ...settings, TALLYSTICK_HEADS: tmpdir() })
-    await expectBad("data", /is no folder/, /set TALLYSTICK_DATA/, { ...settings, TALLYSTICK_DATA: join(service.data, "secret") })
-    await expectBad("configuration", /TALLYSTICK_PORT must be/, /set it right/, { ...settings, TALLYSTICK_PORT: "x" })
+    await expectBad("data", /is not a folder/, /set TALLYSTICK_DATA/, { ...settings, TALLYSTICK_DATA: join(service.data, "secret") })
+    await expectBad("configuration", /TALLYSTICK_PORT must be/, /correct it/, { ...settings, TALLYSTICK_PORT: "x" })
 
     const heads = await readFile(`${service.data}.heads`, "utf8")
     const ahead = heads.trimEnd().replace(/ (\d+) (\S+)$/, " 999999 $2")
@@ -184,7 +187,7 @@ test(
     assert.equal((await diagnose(settings)).code, 0, "all of it is undone")
     const text = await tallystick(["doctor"], settings)
     assert.equal(text.code, 0)
-    assert.match(text.output, /^warn {2}service .*\n +→ start it/m)
+    assert.match(text.output, /^warn {2}service .*\n +→ if it should run, start it/m)
   },
 )
 

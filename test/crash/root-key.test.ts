@@ -106,7 +106,7 @@ test(
     await expect({ TALLYSTICK_ROOT_KEY: fresh }, [fresh], "token_revoked")
     const refused = await runProgram(["root-key", "rotate"], { TALLYSTICK_DATA: data, TALLYSTICK_ROOT_KEY: fresh })
     assert.deepEqual([refused.code, refused.output], [1, ""])
-    assert.match(refused.log, /^tallystick: TALLYSTICK_ROOT_KEY_PREVIOUS must be the instance key before/)
+    assert.match(refused.log, /^tallystick: TALLYSTICK_ROOT_KEY_PREVIOUS must be the old instance key/)
     assert.equal((await runProgram(["root-key", "rotate"], { TALLYSTICK_DATA: data, ...both })).code, 0)
     await expect({ TALLYSTICK_ROOT_KEY: fresh }, [fresh], 200)
   },

@@ -91,7 +91,7 @@ test(
       const settings = { TALLYSTICK_DATA: data, TALLYSTICK_ROOT_KEY: rootKey, ...environment }
       const { code, output, log } = await runProgram(["secret", "rotate"], settings)
       assert.equal(code, 0, log)
-      assert.match(output, new RegExp(`^The secret is another one, generation ${generation}: all that was sealed`))
+      assert.match(output, new RegExp(`^The new secret is generation ${generation}: everything that was sealed`))
       secrets.push(at === 0 ? (await readFile(path, "utf8")).trim() : given)
       assert.match(secrets.at(-1) ?? "", /^[0-9a-f]{64}$/)
       assert.equal(new Set(secrets).size, generation)
@@ -140,7 +140,7 @@ test("a secret that is set already, before one that never was, is not taken for 
     exchanged.log,
     /^tallystick: TALLYSTICK_SECRET is the secret of this data already, and TALLYSTICK_SECRET_PREVIOUS never was: /,
   )
-  assert.match((await rotate(fresh, old)).output, /^The secret is another one, generation 2/)
+  assert.match((await rotate(fresh, old)).output, /^The new secret is generation 2/)
   assert.match((await rotate(fresh, old)).output, /^There is nothing to rotate/, "run twice, it says that it is over")
   assert.equal((await rotate(fresh, hex())).code, 1)
 })

@@ -197,7 +197,7 @@ async function expectWithoutHeads(scene: Scene, copy: string): Promise<void> {
   const { data } = scene
   await putInPlace(copy, data)
   await rm(`${data}.heads`)
-  await expectEpochs(scene, 2, /the heads file knows nothing of workspace/)
+  await expectEpochs(scene, 2, /the heads file does not list workspace/)
   await expectWhole(data)
 }
 
@@ -213,7 +213,7 @@ async function expectResumed(scene: Scene, copy: string): Promise<void> {
   assert.equal(markOf(data), true)
   const ran = await tallystick(data, "resume")
   assert.deepEqual([ran.code, ran.errors], [0, ""], ran.output)
-  assert.match(ran.output, /it goes on as it is/)
+  assert.match(ran.output, /it continues in the same epoch/)
   assert.equal(markOf(data), false)
   counted.resumed += 1
 
@@ -308,7 +308,7 @@ async function expectLost(service: Service, { data, counted }: Scene, answers: r
   await writeFile(epochsFile, (await service.client(workspace.reader.bearer).get(`${workspace.path}/tlog/epochs`)).text)
   const ran = await tallystick(data, "verify", [answerFile, "--epochs", epochsFile])
   assert.equal(ran.code, 3, ran.output + ran.errors)
-  assert.match(ran.output, /it is lost/)
+  assert.match(ran.output, /it was recorded and is lost/)
 }
 
 /** Says so wherever it is asked, refuses whatever would change something, and has changed nothing. */

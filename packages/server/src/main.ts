@@ -1,17 +1,25 @@
-// argv to command. The only place that reads the settings of the environment, and the only one that ends the process.
+// Turns arguments into a command. Only this file and cli/ read the environment; only this file and the store end the process.
 
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { Argument, Command, Help, InvalidArgumentError, Option } from "commander"
 import type { Shell } from "./cli/completion-command.ts"
+import type { Terminal } from "./cli/terminal.ts"
 import { ConfigError } from "./config.ts"
 import { StartError } from "./error.ts"
 
-// The package's own description of itself.
+// package.json is ours.
 const { version } = JSON.parse(readFileSync(join(import.meta.dirname, "..", "package.json"), "utf8")) as { version: string }
 
+const terminal: Terminal = {
+  environment: process.env,
+  say: (text) => void process.stdout.write(text),
+  remark: (text) => void process.stderr.write(text),
+  progress: (line) => void (process.stderr.isTTY && process.stderr.write(`\r${line}\u001b[K`)),
+}
+
 const help = new Help()
-// That an option is off unless it is given need not be said of each.
+// Every switch is off by default, so its help does not say so.
 const optionDescription = (option: Option) => (option.defaultValue === false ? option.description : help.optionDescription(option))
 
 const program = new Command("tallystick")
@@ -22,8 +30,8 @@ const program = new Command("tallystick")
 
 program
   .command("serve")
-  .description("run the service until it is told to stop (SIGTERM or SIGINT)")
-  .option("--demo", "on empty data, make a workspace `demo` with a key, and print how to write a first event", false)
+  .description("run the service until SIGTERM or SIGINT")
+  .option("--demo", "on empty data, create a workspace `demo` with a key, and print how to write a first event", false)
   .addHelpText("after", "\nExample:\n  $ TALLYSTICK_PORT=9000 tallystick serve --demo")
   .action(async ({ demo }: { demo: boolean }) => {
     const { runServe } = await import("./cli/serve-command.ts")
@@ -33,32 +41,28 @@ program
 program
   .command("verify")
   .description("check receipts, pages, proofs, evidence packs and exports, offline")
-  .argument(
-    "<files...>",
-    "what GET …/receipts/{id} answered, a page read with include=proof, a .tlog-proof, an evidence pack, or an export",
-  )
-  .option("--key <vkey>", "a log's key that you got by a way of your own, and trust; may be given again for another one", gathered)
-  .option("--epochs <file>", "what GET …/tlog/epochs answered, or an export: entries that the ledger has gone on without are then told")
-  .option("--json", "print what was found as JSON", false)
+  .argument("<files...>", "an answer of GET …/receipts/{id}, a page read with include=proof, a .tlog-proof, an evidence pack, or an export")
+  .option("--key <vkey>", "a log's key that you trust, from another source than the files; repeat for more", gathered)
+  .option("--epochs <file>", "an answer of GET …/tlog/epochs, or an export: shows which entries a restored ledger has lost")
+  .option("--json", "print the results as JSON", false)
   .addHelpText(
     "after",
     `
-Ends with 0 if all is genuine, 3 if anything is not, 1 if anything cannot be read, and 2 if nothing is wrong but something is missing:
-no trusted key has signed it, or no checkpoint covers it yet. Each check is \`ok\`, \`FAIL\`, or \`?\` if it is only not confirmed (with --json: true,
-false, null).
+Exit codes: 0 everything is genuine; 3 something is not; 1 a file cannot be read; 2 nothing is wrong, but a trusted key's signature or a
+checkpoint is missing. Each check is \`ok\`, \`FAIL\`, or \`?\` if it is not confirmed (with --json: true, false, null).
 
 Example:
   $ tallystick verify receipt.json --key "$(cat log.vkey)"`,
   )
   .action(async (files: string[], { key = [], epochs, json }: { key?: string[]; epochs?: string; json: boolean }) => {
     const { runVerify } = await import("./cli/verify-command.ts")
-    process.exitCode = runVerify({ files, trustedKeys: key, epochs, json, say })
+    process.exitCode = runVerify({ files, trustedKeys: key, epochs, json, say: terminal.say })
   })
 
-const keys = program.command("keys").description("list, create and revoke the API keys of a workspace of the running service")
-const atUrl = new Option("--url <address>", "where the service is (default: on this machine, at TALLYSTICK_PORT)")
+const keys = program.command("keys").description("list, create and revoke API keys of a workspace, through the running service")
+const atUrl = new Option("--url <address>", "address of the service (default: this machine, at TALLYSTICK_PORT)")
 const keysHelp = `
-The instance key is taken from TALLYSTICK_ROOT_KEY, or from the data folder.
+The command uses the instance key in TALLYSTICK_ROOT_KEY or in the data folder.
 
 Example:
   $ `
@@ -72,16 +76,16 @@ keys
   .addHelpText("after", `${keysHelp}tallystick keys list acme`)
   .action(async (workspace: string, { url, json }: { url?: string; json: boolean }) => {
     const { listKeys } = await import("./cli/keys-command.ts")
-    await listKeys({ environment: process.env, url, say, remark }, workspace, json)
+    await listKeys({ ...terminal, url }, workspace, json)
   })
 
 keys
   .command("create")
-  .description("create a key, and print it, this once, on standard output")
+  .description("create a key and print it on standard output, only this once")
   .argument("<workspace>")
-  .requiredOption("--name <name>", "what it is for, in lists")
-  .addOption(someOf("--scope <scope>", "what it may do; may be given again", ["write", "read", "admin"]).makeOptionMandatory())
-  .option("--project <id>", "the only project that it reaches; may be given again", gathered)
+  .requiredOption("--name <name>", "name of the key in lists")
+  .addOption(someOf("--scope <scope>", "what the key may do; repeat for more", ["write", "read", "admin"]).makeOptionMandatory())
+  .option("--project <id>", "limit the key to this project; repeat for more", gathered)
   .option("--expires-in <time>", "such as 90d, 12h or 30m", secondsOf)
   .addOption(atUrl)
   .addHelpText("after", `${keysHelp}KEY=$(tallystick keys create acme --name billing --scope write --expires-in 90d)`)
@@ -94,7 +98,7 @@ keys
       ...(project && { projectIds: project }),
       ...(expiresIn !== undefined && { expiresInSeconds: expiresIn }),
     }
-    await createKey({ environment: process.env, url, say, remark }, workspace, request)
+    await createKey({ ...terminal, url }, workspace, request)
   })
 
 interface CreateOptions {
@@ -107,142 +111,139 @@ interface CreateOptions {
 
 keys
   .command("revoke")
-  .description("end a key, and every token that was made with it")
+  .description("revoke a key, and every token made with it")
   .argument("<workspace>")
-  .argument("<key-id>", "as it is listed")
+  .argument("<key-id>", "the id that `keys list` shows")
   .addOption(atUrl)
   .addHelpText("after", `${keysHelp}tallystick keys revoke acme 4cVx0Zp3QmT7a`)
   .action(async (workspace: string, keyId: string, { url }: { url?: string }) => {
     const { revokeKey } = await import("./cli/keys-command.ts")
-    await revokeKey({ environment: process.env, url, say, remark }, workspace, keyId)
+    await revokeKey({ ...terminal, url }, workspace, keyId)
   })
 
 program
   .command("rotate")
-  .description("have another key sign a workspace's log from now on, and print the announcement of it, which the key before signs too")
+  .description("give a workspace's log a new signing key, and print its announcement, which both keys sign")
   .argument("<workspace>")
   .addOption(atUrl)
   .addHelpText(
     "after",
     `
-The key before signs beside it for a week. Until then, whoever trusts it checks the announcement with \`tallystick verify\`, and trusts
-the new key from then on. Everything that was given out before stays as it is, under the key that signed it.
+The old key keeps signing for a week. Until then, anyone who trusts the old key checks the announcement with \`tallystick verify\`, and trusts
+the new key from then on. Earlier receipts, proofs and packs stay valid under the key that signed them.
 ${keysHelp}tallystick rotate acme > announcement.json`,
   )
   .action(async (workspace: string, { url }: { url?: string }) => {
     const { rotateKey } = await import("./cli/rotate-log-key-command.ts")
-    await rotateKey({ environment: process.env, url, say, remark }, workspace)
+    await rotateKey({ ...terminal, url }, workspace)
   })
 
-const secret = program.command("secret").description("give the data another secret, while the service is stopped")
+const secret = program.command("secret").description("replace the secret, while the service is stopped")
 
 secret
   .command("rotate")
-  .description("seal everything anew under another secret; cut short, it goes on when it is run again")
+  .description("seal everything again under a new secret; if interrupted, run it again to continue")
   .addHelpText(
     "after",
     `
-A secret that the data folder keeps is made anew by this. One that you give is yours to make: set TALLYSTICK_SECRET to the new one, and
-TALLYSTICK_SECRET_PREVIOUS to the one before, also for a service that is started before this has ended. API keys, tokens, sessions,
-passwords and idempotency keys stay what they are, and so do the keys that sign. Backups that were made before need the secret before.
+If the data folder holds the secret, the command makes the new one. If you configure it, make the new one yourself: set TALLYSTICK_SECRET to
+the new secret and TALLYSTICK_SECRET_PREVIOUS to the old one, also for a service that starts before the rotation has finished. API keys,
+tokens, sessions, passwords, idempotency keys and signing keys stay the same. Older backups need the old secret.
 
 Example:
   $ TALLYSTICK_DATA=/var/lib/tallystick tallystick secret rotate`,
   )
   .action(async () => {
     const { runRotateSecret } = await import("./cli/rotate-secret-command.ts")
-    await runRotateSecret({ environment: process.env, say, progress: progressLine() })
+    await runRotateSecret(terminal)
   })
 
-const rootKey = program.command("root-key").description("give the instance another key, while the service is stopped")
+const rootKey = program.command("root-key").description("replace the instance key, while the service is stopped")
 
 rootKey
   .command("rotate")
-  .description("put another instance key in the place of this one, and record that in the ledger")
-  .option("--revoke-tokens", "end all tokens that instance keys have made: after a leak", false)
+  .description("replace the instance key, and record that in the ledger")
+  .option("--revoke-tokens", "revoke every token made with an instance key, after a leak", false)
   .addHelpText(
     "after",
     `
-A key that the data folder keeps is made anew by this. One that you give is yours to make: set TALLYSTICK_ROOT_KEY to the new one, and
-TALLYSTICK_ROOT_KEY_PREVIOUS to the one before. A service that is started with both takes either.
+If the data folder holds the key, the command makes the new one. If you configure it, make the new one yourself: set TALLYSTICK_ROOT_KEY to
+the new key and TALLYSTICK_ROOT_KEY_PREVIOUS to the old one. A service that has both settings accepts both keys.
 
 Example:
   $ TALLYSTICK_DATA=/var/lib/tallystick tallystick root-key rotate --revoke-tokens`,
   )
   .action(async ({ revokeTokens }: { revokeTokens: boolean }) => {
     const { runRotateRootKey } = await import("./cli/rotate-root-key-command.ts")
-    await runRotateRootKey({ environment: process.env, revokesTokens: revokeTokens, say })
+    await runRotateRootKey(terminal, revokeTokens)
   })
 
 program
   .command("reindex")
-  .description("make again what is derived from the journal, while the service is stopped")
+  .description("rebuild the index and the search from the journal, while the service is stopped")
   .addHelpText("after", "\nExample:\n  $ TALLYSTICK_DATA=/var/lib/tallystick tallystick reindex")
   .action(async () => {
     const { runReindex } = await import("./cli/reindex-command.ts")
-    process.exitCode = await runReindex({ environment: process.env, say, complain: remark, progress: progressLine() })
+    process.exitCode = await runReindex(terminal)
   })
 
 program
   .command("config")
-  .description("print what the service would run with, and where each value comes from, without the secrets")
-  .option("--json", "print it as JSON", false)
+  .description("print every setting and where its value comes from, without the secrets")
+  .option("--json", "print them as JSON", false)
   .addHelpText("after", "\nExample:\n  $ TALLYSTICK_PORT=9000 tallystick config")
   .action(async ({ json }: { json: boolean }) => {
     const { showConfig } = await import("./cli/config-command.ts")
-    showConfig({ environment: process.env, json, say })
+    showConfig(terminal, json)
   })
 
 program
   .command("doctor")
-  .description(
-    "look at all that the service stands on, running or not, and say what is wrong and what to do; ends with 1 if anything is bad",
-  )
-  .option("--json", "print what was found as JSON", false)
+  .description("check everything that the service depends on, and say what is wrong and what to do; exit code 1 if anything is bad")
+  .option("--json", "print the results as JSON", false)
   .addHelpText("after", "\nExample:\n  $ TALLYSTICK_DATA=/var/lib/tallystick tallystick doctor")
   .action(async ({ json }: { json: boolean }) => {
     const { runDoctor } = await import("./cli/doctor-command.ts")
-    process.exitCode = await runDoctor({ environment: process.env, json, say })
+    process.exitCode = await runDoctor(terminal, json)
   })
 
 program
   .command("completion")
-  .description("print a script that has a shell complete the commands and options")
+  .description("print a script with which your shell completes commands and options")
   .addArgument(new Argument("<shell>").choices(["bash", "zsh", "fish"]))
   .addHelpText("after", "\nExample:\n  $ source <(tallystick completion bash)")
   .action(async (shell: Shell) => {
     const { completionFor } = await import("./cli/completion-command.ts")
-    say(completionFor(shell, program))
+    terminal.say(completionFor(shell, program))
   })
 
 program
   .command("fsck")
-  .description("derive everything again from what is kept, while the service is stopped, and name what is not as it was written")
-  .argument("[workspaces...]", "only these")
-  .option("--checkpoint <file>", "a checkpoint that was kept elsewhere: the data must have what it covers; may be given again", gathered)
-  .addOption(someOf("--pass <pass>", "only this; may be given again", ["chain", "contents", "index"]))
-  .option("--json", "print what was found, and how long it took, as JSON", false)
+  .description("derive everything again from the stored bytes, while the service is stopped, and name what was changed")
+  .argument("[workspaces...]", "check only these")
+  .option("--checkpoint <file>", "a checkpoint kept elsewhere, which the data must contain; repeat for more", gathered)
+  .addOption(someOf("--pass <pass>", "run only this pass; repeat for more", ["chain", "contents", "index"]))
+  .option("--json", "print faults and timings as JSON", false)
   .addHelpText(
     "after",
     `
-Three passes: \`chain\` hashes every record and body and the tree over them, and holds that against all that was signed; \`contents\` reads
-each body, and holds the keys, tokens, members, projects, policies and packs that there are against the entries that made them; \`index\`
-makes the index of keys and receipts again, and looks for what belongs to no entry. Whoever can write the files and the heads file can cut
-off the end, and then only a checkpoint that was kept elsewhere shows it.
+There are three passes. \`chain\` hashes every record and body and the tree over them, and compares the result with everything that was signed.
+\`contents\` reads each body, and compares keys, tokens, members, projects, policies and packs with the entries that record them. \`index\`
+rebuilds the index of keys and receipts, and looks for orphans that belong to no entry. Anyone who can write the files and the heads file can
+cut off the end; only a checkpoint kept elsewhere shows that.
 
-Ends with 0 if all is as it was written, 3 if anything is not, and 1 if it cannot be read, or has no such workspace.
+Exit codes: 0 everything is as it was written; 3 something is not; 1 the data cannot be read, or has no such workspace.
 
 Example:
   $ TALLYSTICK_DATA=/var/lib/tallystick tallystick fsck --checkpoint /safe/checkpoint`,
   )
-  .action(async (workspaces: string[], { checkpoint = [], pass, json }: FsckFlags) => {
+  .action(async (workspaces: string[], { checkpoint = [], pass, json }: FsckOptions) => {
     const { runFsck } = await import("./cli/fsck-command.ts")
     const { passes } = await import("./operator/fsck/fsck.ts")
-    const options = { workspaces, checkpoints: checkpoint, passes: pass ?? passes, json }
-    process.exitCode = await runFsck({ environment: process.env, ...options, say, complain: remark, progress: progressLine() })
+    process.exitCode = await runFsck(terminal, { workspaces, checkpoints: checkpoint, passes: pass ?? passes, json })
   })
 
-interface FsckFlags {
+interface FsckOptions {
   readonly checkpoint?: readonly string[]
   readonly pass?: readonly ("chain" | "contents" | "index")[]
   readonly json: boolean
@@ -250,14 +251,15 @@ interface FsckFlags {
 
 program
   .command("export")
-  .description("write a whole ledger into a folder of plain files that can be checked without us, also while the service runs")
+  .description("write a ledger into a folder of plain files that anyone can check; the service may run")
   .argument("<workspace>")
-  .argument("<folder>", "a new one, or one that an export of the same ledger was written to: what is new is added")
+  .argument("<folder>", "a new folder, or an earlier export of the same ledger, to which new entries are added")
   .addHelpText(
     "after",
     `
-It has what the last checkpoint covers. While the service runs, it is asked to record the export first, with the instance key, which is taken from
-TALLYSTICK_ROOT_KEY or from the data folder; if it cannot, nothing is written. Bodies and what is sealed in them are in files of their own, so that either can be left out.
+The export covers all entries up to the last checkpoint. A running service records the export first; the command asks it with the instance key
+in TALLYSTICK_ROOT_KEY or in the data folder. If that fails, nothing is written. Bodies and what they hide are in separate files, so that you
+can leave either out.
 
 Example:
   $ TALLYSTICK_DATA=/var/lib/tallystick tallystick export acme /exports/acme`,
@@ -265,77 +267,67 @@ Example:
   .addOption(atUrl)
   .action(async (workspace: string, folder: string, { url }: { url?: string }) => {
     const { runExport } = await import("./cli/export-command.ts")
-    await runExport({ environment: process.env, workspace, folder, url, say, remark, progress: progressLine() })
+    await runExport({ ...terminal, url }, workspace, folder)
   })
 
 program
   .command("backup")
-  .description("copy the ledger into a new folder, also while the service runs, and hash all of the copy again")
-  .argument("<folder>", "where the copy is to be; nothing may be there yet")
-  .option("--without-secrets", "leave out the secret and the instance key that the data folder keeps", false)
+  .description("copy the ledger into a new folder, and hash the whole copy again; the service may run")
+  .argument("<folder>", "folder of the copy, which must not exist")
+  .option("--without-secrets", "leave out the secret and the instance key of the data folder", false)
   .addHelpText(
     "after",
     `
-The copy is complete: a service starts on it with TALLYSTICK_DATA at the folder, read only until \`tallystick resume\`. What the data folder
-keeps of secrets is in it, readable by its owner alone: whoever has it can sign in the ledger's name, so guard it like the data. With
---without-secrets keep the secret apart: without it nothing can be signed, and no key is known. A secret that is set by TALLYSTICK_SECRET
-is never in it, and neither is the heads file: that one must not be as old as a copy.
+The copy is complete: a service starts on it with TALLYSTICK_DATA set to the folder, read-only until \`tallystick resume\`. The copy includes the
+secret and the instance key if the data folder holds them, readable by its owner alone. Guard it like the data: anyone who has it can sign in
+the ledger's name. With --without-secrets, keep the secret elsewhere: without it the service cannot sign and knows no key. The copy never
+includes a secret set by TALLYSTICK_SECRET, nor the heads file, which must be newer than the copy.
 
 Example:
   $ TALLYSTICK_DATA=/var/lib/tallystick tallystick backup /backups/tallystick-monday`,
   )
   .action(async (target: string, { withoutSecrets }: { withoutSecrets: boolean }) => {
     const { runBackup } = await import("./cli/backup-command.ts")
-    await runBackup({ environment: process.env, target, withSecrets: !withoutSecrets, say, progress: progressLine() })
+    await runBackup(terminal, target, !withoutSecrets)
   })
 
 program
   .command("resume")
-  .description("go on from a copy that `backup` made, or from data that is older than what was signed, while the service is stopped")
-  .option("--check", "only look, and say what would be done", false)
-  .option("--json", "print what was done as JSON", false)
+  .description("let a copy made by `backup`, or data older than what was signed, take new entries, while the service is stopped")
+  .option("--check", "only check, and print what would happen", false)
+  .option("--json", "print the result as JSON", false)
   .addHelpText(
     "after",
     `
-The heads file of the service that was backed up says what was signed last: bring it along, the newest there is (TALLYSTICK_HEADS). A
-workspace that ends there goes on as it is. Where anything that was signed is missing, or nobody knows what was, the workspace goes on in a
-new epoch: a ledger with a name and a key of its own, which begins by saying what it goes on from. Its entries stay, and what is written from
-then on follows them; receipts of what is lost stay lost, and say so when they are verified. Anything that does not hold together is refused.
+Bring the newest heads file of the original service along (TALLYSTICK_HEADS): it says what was signed last. A workspace that ends exactly there
+continues in the same epoch. If a signed entry is missing, or nobody knows what was signed last, the workspace continues in a new epoch: a
+ledger with a name and a key of its own, whose first entry says where it continues from. Old entries stay, and new ones follow them. Receipts
+of lost entries stay lost, and \`verify\` says so. Data that does not hold together is refused.
 
 Example:
   $ TALLYSTICK_DATA=/backups/tallystick-monday TALLYSTICK_HEADS=/var/lib/tallystick.heads tallystick resume`,
   )
   .action(async ({ check, json }: { check: boolean; json: boolean }) => {
     const { runResume } = await import("./cli/resume-command.ts")
-    process.exitCode = await runResume({ environment: process.env, check, json, say, complain: remark, progress: progressLine() })
+    process.exitCode = await runResume(terminal, check, json)
   })
 
-// Whoever reads what is said may have read enough; anything else keeps them from it, and they must know.
+// A reader that has enough may close the pipe. Any other error keeps output from the user, who must know.
 process.stdout.on("error", (error) => {
-  if (!("code" in error && error.code === "EPIPE")) remark(`tallystick: ${error.message}\n`)
+  if (!("code" in error && error.code === "EPIPE")) terminal.remark(`tallystick: ${error.message}\n`)
   process.exit(process.exitCode === undefined || process.exitCode === 0 ? 1 : process.exitCode)
 })
 
 try {
   await program.parseAsync()
 } catch (error) {
-  // What the operator can mend is one sentence; anything else is a fault of ours, with its stack.
+  // What the operator can mend is one sentence. Anything else is our fault, and comes with its stack.
   const expected = error instanceof ConfigError || error instanceof StartError || isOfTheSystem(error)
-  process.stderr.write(
-    expected ? `tallystick: ${error.message}\n` : `tallystick: ${error instanceof Error ? error.stack : String(error)}\n`,
-  )
+  terminal.remark(expected ? `tallystick: ${error.message}\n` : `tallystick: ${error instanceof Error ? error.stack : String(error)}\n`)
   process.exit(1)
 }
 
-function say(text: string): void {
-  process.stdout.write(text)
-}
-
-function remark(text: string): void {
-  process.stderr.write(text)
-}
-
-/** What is wrong with the arguments: what was meant, if anything is like it, and otherwise where all of it stands. */
+/** What is wrong with the arguments, and what was probably meant, or else where help is. */
 function inOneLine(text: string): string {
   const line = text
     .replace(/^error: /, "")
@@ -344,17 +336,12 @@ function inOneLine(text: string): string {
   return line.includes("(Did you mean") ? line : `${line.replace(/\.$/, "")} (--help says more)`
 }
 
-/** Where somebody watches: begins each line anew, and takes away what is left of the one before. */
-function progressLine(): ((line: string) => void) | undefined {
-  return process.stderr.isTTY ? (line) => remark(`\r${line}\u001b[K`) : undefined
-}
-
-/** One value each time, so that what stands behind it is not taken for another. */
+/** Collects the values of a repeated option. */
 function gathered(value: string, before: readonly string[] = []): readonly string[] {
   return [...before, value]
 }
 
-/** An option that is given once for each of some words; several of them at once would swallow what stands behind. */
+/** A repeatable option with fixed choices. A variadic option would swallow the arguments after it. */
 function someOf(flags: string, description: string, words: readonly string[]): Option {
   return new Option(flags, description).choices(words).argParser((value, before?: readonly string[]) => {
     if (!words.includes(value)) throw new InvalidArgumentError(`Allowed choices are ${words.join(", ")}.`)
@@ -369,7 +356,7 @@ function secondsOf(text: string): number {
   return Number(count) * seconds[unit]
 }
 
-/** A port that is taken, a folder that is none, a disk that is full: the system's own sentence names the call and the path. */
+/** An error of the system, such as a full disk: its message names the call and the path. */
 function isOfTheSystem(error: unknown): error is Error {
   return error instanceof Error && "syscall" in error && "code" in error
 }

@@ -1,36 +1,23 @@
-// `tallystick backup`: copies the ledger into a folder of its own, also while it is served.
+// `tallystick backup`: copies the ledger into a new folder. The service may run.
 
-import { readFileSync } from "node:fs"
 import { backUp, type BackupProgress } from "../operator/backup.ts"
-import { readConfig } from "../config.ts"
+import { configOf, counted, type Terminal } from "./terminal.ts"
 
-export interface BackupCommand {
-  readonly environment: Readonly<Record<string, string | undefined>>
-  readonly target: string
-  readonly withSecrets: boolean
-  readonly say: (text: string) => void
-  /** Shows how far it has come, in a line that the next one replaces. Absent where nobody watches. */
-  readonly progress: ((line: string) => void) | undefined
-}
-
-export async function runBackup({ environment, target, withSecrets, say, progress }: BackupCommand): Promise<void> {
-  // As when it serves: what is made is for its own account to read.
-  process.umask(0o077)
-  const config = readConfig(environment, (path) => readFileSync(path, "utf8"))
-  const show = (step: BackupProgress): void => progress?.(lineOf(step))
-  const { workspaces, entries, secrets } = await backUp({ data: config.data, headsPath: config.heads, target, withSecrets, progress: show })
-  progress?.("")
-  say(
-    `${entries} entries of ${workspaces} ${workspaces === 1 ? "workspace" : "workspaces"} are copied to ${target}, and were all hashed again.\n`,
-  )
+export async function runBackup(terminal: Terminal, target: string, withSecrets: boolean): Promise<void> {
+  const { say, progress } = terminal
+  const { data, heads } = configOf(terminal)
+  const show = (step: BackupProgress): void => progress(lineOf(step))
+  const { workspaces, entries, secrets } = await backUp({ data, headsPath: heads, target, withSecrets, progress: show })
+  progress("")
+  say(`Copied ${entries} entries of ${counted(workspaces, "workspace")} to ${target} and hashed each of them again.\n`)
   say(
     secrets.includes("secret")
-      ? "The secret is in it: whoever has the copy can sign in the ledger's name.\n"
-      : "The secret is not in it: keep it apart, for without it nothing can be signed, and no key is known.\n",
+      ? "The copy includes the secret: anyone who has the copy can sign in the ledger's name.\n"
+      : "The copy does not include the secret. Keep the secret elsewhere: without it the service cannot sign and knows no key.\n",
   )
 }
 
 function lineOf(step: BackupProgress): string {
-  if (step.kind === "hashed") return `${step.workspace}: ${step.done} hashed again`
-  return `${Math.floor((100 * step.done) / Math.max(step.pages, 1))} % copied`
+  if (step.kind === "hashed") return `${step.workspace}: hashed ${step.done} entries`
+  return `copied ${Math.floor((100 * step.done) / Math.max(step.pages, 1))} %`
 }

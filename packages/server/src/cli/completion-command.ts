@@ -1,11 +1,11 @@
-// `tallystick completion`: a script that has a shell complete the commands and options. It is made of the program's own description,
-// so that what can be typed and what is offered are the same.
+// `tallystick completion`: prints a script with which a shell completes commands and options. The script is made from the description of the
+// program itself, so it offers exactly what the program accepts.
 
 import type { Command } from "commander"
 
 export type Shell = "bash" | "zsh" | "fish"
 
-/** What can stand behind the words typed so far, such as "keys create". */
+/** What can follow some words, such as "keys create". */
 interface Place {
   readonly words: string
   readonly commands: readonly { readonly name: string; readonly description: string }[]
@@ -18,7 +18,7 @@ export function completionFor(shell: Shell, program: Command): string {
     case "bash":
       return bash(program.name(), places)
     case "zsh":
-      // zsh runs the same script by its own means.
+      // zsh can run scripts for bash.
       return `#compdef ${program.name()}\nautoload -U +X compinit && compinit -C\nautoload -U +X bashcompinit && bashcompinit\n${bash(program.name(), places)}`
     case "fish":
       return fish(program.name(), places)
@@ -40,7 +40,7 @@ function placesOf(command: Command, words: readonly string[]): readonly Place[] 
   ]
 }
 
-/** Words that are commands lead on; where an option's value or a file is typed, files are offered. */
+/** Offers commands and options, and files where nothing else fits. */
 function bash(name: string, places: readonly Place[]): string {
   const cases = places.map(({ words, commands, options }) => {
     const offered = [...commands.map((one) => one.name), ...options.map(({ flag }) => flag)].join(" ")
@@ -90,7 +90,7 @@ function firstLine(text: string): string {
   return text.split("\n")[0] ?? ""
 }
 
-/** In both shells what stands between single quotes is itself, but for the quote; fish also reads backslashes there, and none is ours. */
+/** Both shells take single-quoted text literally. fish also reads backslashes in it, and our texts have none. */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`
 }

@@ -1,13 +1,7 @@
-// `tallystick config`: what the service would run with, and where each value comes from. Secrets are never shown.
+// `tallystick config`: prints each setting and where its value comes from. It never prints a secret.
 
-import { readFileSync } from "node:fs"
-import { httpUrl, limitVariable, readConfig, withoutInjected, type Config, type Environment, type settings } from "../config.ts"
-
-export interface ConfigCommand {
-  readonly environment: Environment
-  readonly json: boolean
-  readonly say: (text: string) => void
-}
+import { httpUrl, limitVariable, withoutInjected, type Config, type settings } from "../config.ts"
+import { configOf, type Terminal } from "./terminal.ts"
 
 type Name = keyof typeof settings
 
@@ -17,7 +11,7 @@ interface Shown {
   readonly from: "default" | "environment" | "file"
 }
 
-/** How each setting's value reads. What is secret reads as where it is kept, or not at all. */
+/** How each value is printed. For a secret, only where it is kept. */
 const shown: Readonly<Record<Name, (config: Config) => string>> = {
   TALLYSTICK_HOST: ({ host }) => host,
   TALLYSTICK_PORT: ({ port }) => String(port),
@@ -33,15 +27,15 @@ const shown: Readonly<Record<Name, (config: Config) => string>> = {
   TALLYSTICK_LOG_LEVEL: ({ logLevel }) => logLevel,
 }
 
-export function showConfig({ environment, json, say }: ConfigCommand): void {
-  const all = explain(environment)
-  say(json ? `${JSON.stringify(all, null, 2)}\n` : tableOf(all))
+/** Throws, as a start does, for the first setting that is wrong. */
+export function showConfig(terminal: Terminal, json: boolean): void {
+  const all = explain(terminal)
+  terminal.say(json ? `${JSON.stringify(all, null, 2)}\n` : tableOf(all))
 }
 
-/** Throws, as a start would, for the first setting that is wrong. */
-function explain(given: Environment): readonly Shown[] {
-  const environment = withoutInjected(given)
-  const config = readConfig(environment, (path) => readFileSync(path, "utf8"))
+function explain(terminal: Terminal): readonly Shown[] {
+  const environment = withoutInjected(terminal.environment)
+  const config = configOf(terminal)
   const sourceOf = (name: string): Shown["from"] =>
     environment[name] !== undefined ? "environment" : environment[`${name}_FILE`] !== undefined ? "file" : "default"
   return [

@@ -1,12 +1,12 @@
-// `tallystick doctor`: looks at everything that a service stands on, and says what is wrong and what to do about it. It changes nothing,
-// but for a file that it writes into the data folder to see whether that can be done, and takes away again. The service may run.
+// `tallystick doctor`: checks everything that the service depends on, and says what is wrong and what to do. It changes nothing: the file that
+// it writes into the data folder as a test, it removes. The service may run.
 
-import { closeSync, existsSync, fsyncSync, openSync, readFileSync, statfsSync, statSync, unlinkSync, writeSync, type Stats } from "node:fs"
+import { closeSync, existsSync, fsyncSync, openSync, statfsSync, statSync, unlinkSync, writeSync, type Stats } from "node:fs"
 import { join, relative, resolve } from "node:path"
 import { createFrontier, equalBytes, eventHash, recordBytes } from "@tallystick/proof"
 import { allWorkspaces, missingOf } from "../operator/check-store.ts"
 import { isoTime, systemClock } from "../clock.ts"
-import { ConfigError, readConfig, type Config } from "../config.ts"
+import { ConfigError, type Config } from "../config.ts"
 import { StartError } from "../error.ts"
 import { knownSecrets } from "../operator/secret-files.ts"
 import type { Keyring } from "../secrets/keyring.ts"
@@ -19,31 +19,26 @@ import type { Document } from "../store/store.ts"
 import type { Snapshot } from "../store/sqlite/offline.ts"
 import { canSign, openKeyring, type GivenSecrets } from "../workspace/stored-keyring.ts"
 import { addressOf } from "./keys-command.ts"
+import { configOf, counted, type Terminal } from "./terminal.ts"
 
-export interface DoctorCommand {
-  readonly environment: Readonly<Record<string, string | undefined>>
-  readonly json: boolean
-  readonly say: (text: string) => void
-}
-
-export interface Look {
+interface Look {
   readonly name: string
   readonly state: "ok" | "warn" | "bad"
   readonly found: string
-  /** What to do about it. */
+  /** What to do. */
   readonly advice?: string
 }
 
 /** Returns the exit code: 1 if anything is bad. */
-export async function runDoctor({ environment, json, say }: DoctorCommand): Promise<number> {
-  const looks = await lookAtAll(environment)
-  say(json ? `${JSON.stringify(looks, null, 2)}\n` : looks.map(lineOf).join(""))
+export async function runDoctor(terminal: Terminal, json: boolean): Promise<number> {
+  const looks = await lookAtAll(terminal)
+  terminal.say(json ? `${JSON.stringify(looks, null, 2)}\n` : looks.map(lineOf).join(""))
   return looks.some(({ state }) => state === "bad") ? 1 : 0
 }
 
-async function lookAtAll(environment: DoctorCommand["environment"]): Promise<readonly Look[]> {
+async function lookAtAll(terminal: Terminal): Promise<readonly Look[]> {
   const versions = [lookAtNode(), lookAtSqlite()]
-  const config = configOf(environment)
+  const config = triedConfig(terminal)
   if (!("data" in config)) return [...versions, config]
   return [
     ...versions,
@@ -56,16 +51,16 @@ async function lookAtAll(environment: DoctorCommand["environment"]): Promise<rea
   ]
 }
 
-/** What cannot be looked at is bad itself, and all the rest is looked at all the same. */
+/** A check that fails to run is bad; the other checks still run. */
 async function tried(name: string, look: () => Look | readonly Look[] | Promise<Look | readonly Look[]>): Promise<readonly Look[]> {
   try {
     return [await look()].flat()
   } catch (error) {
-    return [bad(name, error instanceof Error ? error.message : String(error), "look at the file, whose it is, and the disk under it")]
+    return [bad(name, error instanceof Error ? error.message : String(error), "look at the file, its owner, and its disk")]
   }
 }
 
-/** Undefined only where nothing is: what cannot be seen for want of a permission is thrown. */
+/** Undefined if nothing is there. Throws if a permission is missing. */
 function statsOf(path: string): Stats | undefined {
   return statSync(path, { throwIfNoEntry: false })
 }
@@ -74,7 +69,7 @@ const ok = (name: string, found: string): Look => ({ name, state: "ok", found })
 const warn = (name: string, found: string, advice: string): Look => ({ name, state: "warn", found, advice })
 const bad = (name: string, found: string, advice: string): Look => ({ name, state: "bad", found, advice })
 
-// What it runs on -----------------------------------------------------------------------------------------------------------------------------------------
+// Node and SQLite -----------------------------------------------------------------------------------------------------------------------------------------
 
 const oldestNode = "24.15.0"
 const oldestSqlite = "3.51.3"
@@ -91,7 +86,7 @@ function lookAtSqlite(): Look {
     : bad(
         "sqlite",
         version,
-        `install a Node that has SQLite ${oldestSqlite} or later: before it, a checkpoint beside a write could damage a file`,
+        `install a Node that has SQLite ${oldestSqlite} or later: in older versions, a checkpoint during a write can damage a file`,
       )
 }
 
@@ -99,14 +94,14 @@ function isAtLeast(version: string, oldest: string): boolean {
   return oldest.localeCompare(version, "en", { numeric: true }) <= 0
 }
 
-// How it is set up ----------------------------------------------------------------------------------------------------------------------------------------
+// Configuration and files ----------------------------------------------------------------------------------------------------------------------------------------
 
-function configOf(environment: DoctorCommand["environment"]): Config | Look {
+function triedConfig(terminal: Terminal): Config | Look {
   try {
-    return readConfig(environment, (path) => readFileSync(path, "utf8"))
+    return configOf(terminal)
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
-    return bad("configuration", error.message, "set it right, or take it out of the environment; nothing else was looked at")
+    return bad("configuration", error.message, "correct it, or remove it from the environment; nothing else was checked")
   }
 }
 
@@ -121,17 +116,19 @@ function lookAtAddress({ host, publicUrl, trustProxy }: Config): Look {
   if (trustProxy === true && isOpen)
     return warn(
       "configuration",
-      "believes X-Forwarded-For from everyone",
-      "set TALLYSTICK_TRUST_PROXY to the proxy's address: anyone can say that he is somebody else",
+      "trusts X-Forwarded-For from every address",
+      "set TALLYSTICK_TRUST_PROXY to the proxy's address: now every client can claim another address",
     )
   return ok("configuration", `${publicUrl ?? "no public address"}, listening on ${host}`)
 }
 
 function lookAtFolder({ data, heads }: Config): readonly Look[] {
   const folder = statsOf(data)
-  if (folder?.isDirectory() === false) return [bad("data", `${data} is no folder`, "set TALLYSTICK_DATA to the ledger's folder")]
+  if (folder?.isDirectory() === false) return [bad("data", `${data} is not a folder`, "set TALLYSTICK_DATA to the ledger's folder")]
   if (folder === undefined)
-    return [warn("data", `${data} is not there yet`, "the first start makes it; if there was one before, TALLYSTICK_DATA is wrong")]
+    return [
+      warn("data", `${data} does not exist yet`, "the first start creates it; if the ledger existed before, TALLYSTICK_DATA is wrong"),
+    ]
   const isInside = !relative(resolve(data), resolve(heads)).startsWith("..")
   return [
     privacyOf("data", data, "700"),
@@ -140,13 +137,13 @@ function lookAtFolder({ data, heads }: Config): readonly Look[] {
       ? warn(
           "heads",
           `${heads} is in the data folder`,
-          "keep it elsewhere (TALLYSTICK_HEADS): a copy of the data that brings it along is not noticed",
+          "move it elsewhere (TALLYSTICK_HEADS): a copy of the data that includes it is not detected",
         )
       : notYet(privacyOf("heads", heads, "600")),
   ]
 }
 
-const absent = "is not there"
+const absent = "does not exist"
 
 function privacyOf(name: string, path: string, mode: string): Look {
   const stats = statsOf(path)
@@ -155,7 +152,11 @@ function privacyOf(name: string, path: string, mode: string): Look {
   const shownMode = (bits & 0o777).toString(8)
   const own = process.getuid?.()
   if (own !== undefined && own !== 0 && uid !== own)
-    return bad(name, `${path} belongs to another account (${uid})`, `run this and the service as its owner, or: chown -R ${own} ${path}`)
+    return bad(
+      name,
+      `${path} belongs to another account (${uid})`,
+      `run this command and the service as its owner, or: chown -R ${own} ${path}`,
+    )
   return (bits & 0o077) === 0
     ? ok(name, `${path}, mode ${shownMode}`)
     : bad(name, `${path} is open to other accounts, mode ${shownMode}`, `chmod ${mode} ${path}`)
@@ -166,33 +167,34 @@ function notYet(look: Look): Look {
     ? warn(
         look.name,
         "there is no heads file yet",
-        "it is made at the first start; if there was one before, TALLYSTICK_HEADS is wrong: bring it back",
+        "the first start creates it; if it existed before, TALLYSTICK_HEADS is wrong: put the file back",
       )
     : look
 }
 
 // The disk ------------------------------------------------------------------------------------------------------------------------------------------------
 
-/** So much more than the reserve is time to act in. */
+/** Below this many times the reserve, an operator must act soon. */
 const roomyReserves = 16
 const slowSyncMs = 100
 
 function lookAtDisk({ data, limits }: Config): Look {
-  if (statsOf(data)?.isDirectory() !== true) return ok("disk", "not looked at: there is no data folder")
+  if (statsOf(data)?.isDirectory() !== true) return ok("disk", "not checked: there is no data folder")
   const { bavail, bsize } = statfsSync(data)
   const free = bavail * bsize
   const shownFree = `${Math.floor(free / 2 ** 20)} MiB free`
-  if (free <= limits.diskReserveBytes) return bad("disk", shownFree, "make room: nothing is written any more, reading goes on")
+  if (free <= limits.diskReserveBytes) return bad("disk", shownFree, "free some space: the service refuses writes, and still answers reads")
   const syncMs = trySync(join(data, `doctor.${process.pid}`))
-  if (typeof syncMs === "string")
-    return bad("disk", `nothing can be written: ${syncMs}`, "look at the disk, its mount, and whose folder it is")
+  if (typeof syncMs === "string") return bad("disk", `cannot write: ${syncMs}`, "look at the disk, its mount, and the owner of the folder")
   const found = `${shownFree}, a sync takes ${syncMs.toFixed(1)} ms`
   if (free < roomyReserves * limits.diskReserveBytes)
-    return warn("disk", found, `make room: at ${limits.diskReserveBytes} bytes writing stops`)
-  return syncMs > slowSyncMs ? warn("disk", found, "every commit waits for one: a local SSD takes a few milliseconds") : ok("disk", found)
+    return warn("disk", found, `free some space: at ${limits.diskReserveBytes} bytes the service refuses writes`)
+  return syncMs > slowSyncMs
+    ? warn("disk", found, "every commit waits for a sync; a local SSD takes a few milliseconds")
+    : ok("disk", found)
 }
 
-/** How long it took, or what the system said. */
+/** Returns the milliseconds that a sync took, or the error of the system. */
 function trySync(path: string): number | string {
   try {
     const file = openSync(path, "wx", 0o600)
@@ -214,9 +216,9 @@ function trySync(path: string): number | string {
 
 async function lookAtLedger(config: Config): Promise<readonly Look[]> {
   if (statsOf(join(config.data, "journal.db")) === undefined) {
-    if ((await readHeads(config.heads)).size === 0) return [warn("ledger", `${config.data} holds no ledger`, "the first start makes one")]
+    if ((await readHeads(config.heads)).size === 0) return [warn("ledger", `${config.data} holds no ledger`, "the first start creates one")]
     const found = `${config.data} holds no ledger, and ${config.heads} says that something was signed`
-    return [bad("ledger", found, "see whether the disk with the data is there, and put the data back; to begin anew, take that file away")]
+    return [bad("ledger", found, "check that the disk with the data is mounted, and put the data back; to start over, remove that file")]
   }
   const snapshot = openSnapshot(config.data)
   try {
@@ -232,11 +234,11 @@ async function lookAtLedger(config: Config): Promise<readonly Look[]> {
   }
 }
 
-/** Every workspace's newest key must be opened by the secret, or nothing can be signed. */
+/** The secret must open the newest key of every workspace, or nothing can be signed. */
 async function lookAtKeys(config: Config, { registry }: Snapshot, workspaces: readonly Document<"workspace">[]): Promise<Look> {
   const { secret, previous } = knownSecrets(config)
-  const advice = "bring the secret back that this data was made with: without it nothing is signed, and no key is known"
-  if (secret === undefined) return bad("keys", `TALLYSTICK_SECRET is not set, and ${join(config.data, "secret")} is not there`, advice)
+  const advice = "bring the secret back that this data was made with: without it the service cannot sign and knows no key"
+  if (secret === undefined) return bad("keys", `TALLYSTICK_SECRET is not set, and there is no ${join(config.data, "secret")}`, advice)
   const keyring = await keyringOf(registry, { secret, previous })
   if (keyring instanceof StartError) return bad("keys", keyring.message, advice)
   for (const { id } of workspaces) {
@@ -247,7 +249,7 @@ async function lookAtKeys(config: Config, { registry }: Snapshot, workspaces: re
   const found = `the secret opens the signing keys of ${counted(workspaces.length, "workspace")}`
   return keyring.before === undefined
     ? ok("keys", found)
-    : warn("keys", `${found}, and is being rotated`, "stop the service, and have `tallystick secret rotate` end it")
+    : warn("keys", `${found}, and its rotation is not finished`, "stop the service, and run `tallystick secret rotate` again to finish")
 }
 
 async function keyringOf(registry: Snapshot["registry"], secrets: GivenSecrets): Promise<Keyring | StartError> {
@@ -262,7 +264,7 @@ async function keyringOf(registry: Snapshot["registry"], secrets: GivenSecrets):
 async function lookAtChains({ limits }: Config, { journal }: Snapshot, workspaces: readonly Document<"workspace">[]): Promise<Look> {
   for (const workspace of workspaces) {
     const wrong = await recheck(journal, workspace, limits.recheckEntries)
-    if (wrong !== undefined) return bad("chains", wrong, "stop the service, keep this data as it is, and restore a backup")
+    if (wrong !== undefined) return bad("chains", wrong, "stop the service, keep this data unchanged, and restore a backup")
   }
   return ok("chains", `the last ${limits.recheckEntries} entries of ${counted(workspaces.length, "workspace")} hold together`)
 }
@@ -280,7 +282,7 @@ async function lookAtHeads({ heads: path }: Config, { journal }: Snapshot, works
       return bad(
         "checkpoints",
         `workspace ${id} ends at entry ${entries}, and ${before + head.size} were signed`,
-        "this data is older than what was signed: put the newer data back; if it is lost, tallystick resume goes on from here under another name",
+        "this data is older than what was signed: put the newer data back; if it is lost, tallystick resume continues from here in a new epoch",
       )
     if (head === undefined) continue
     signed += 1
@@ -290,7 +292,7 @@ async function lookAtHeads({ heads: path }: Config, { journal }: Snapshot, works
       return bad(
         "checkpoints",
         `entries ${before + 1} to ${before + head.size} of workspace ${id} are not those that were signed`,
-        "stop the service, keep this data as it is, and see what tallystick fsck says of it",
+        "stop the service, keep this data unchanged, and run tallystick fsck",
       )
   }
   const missing = missingOf(heads, workspaces)
@@ -298,17 +300,17 @@ async function lookAtHeads({ heads: path }: Config, { journal }: Snapshot, works
     return (workspaces.length === 0 ? bad : warn)(
       "checkpoints",
       `${path} has ${counted(missing.length, "ledger")} that ${missing.length === 1 ? "is" : "are"} not here: ${missing.slice(0, 3).join(", ")}`,
-      "if this is the wrong disk, or a part of the data is missing, put it back; if they were given up, take their lines out of that file",
+      "if this is the wrong disk or part of the data is missing, put it back; if you gave these ledgers up, remove their lines from that file",
     )
-  const by = hashed === signed ? "" : `, of ${signed - hashed} by their number only: tallystick fsck hashes them`
-  return ok("checkpoints", `the data has all that was signed, of ${signed} of ${counted(workspaces.length, "workspace")}${by}`)
+  const by = hashed === signed ? "" : `; ${signed - hashed} were only counted: tallystick fsck hashes them`
+  return ok("checkpoints", `nothing that was signed is missing: ${signed} of ${counted(workspaces.length, "workspace")}${by}`)
 }
 
-/** Of a workspace: some tenths of a second. */
+/** Of one workspace, which takes some tenths of a second. */
 const hashedEntriesMax = 100_000
 const recordsPerRead = 4096
 
-/** Of the tree over the first records; of fewer, where they are not there. */
+/** Root of the tree over the first `size` records of an epoch, or over fewer if the data ends before. */
 async function rootOf(journal: Snapshot["journal"], workspace: string, before: number, size: number): Promise<Uint8Array> {
   const tree = createFrontier(undefined, sha256)
   while (tree.size < size) {
@@ -328,13 +330,13 @@ async function lookAtClock({ journal }: Snapshot, workspaces: readonly Document<
   if (lastMs > nowMs + clockBackMs)
     return bad(
       "clock",
-      `it is ${isoTime(nowMs)} here, and the last entry was recorded at ${isoTime(lastMs)}`,
-      "set the clock right; until it has passed that time, all entries are recorded with it",
+      `the clock says ${isoTime(nowMs)}, and the last entry was recorded at ${isoTime(lastMs)}`,
+      "set the clock right; until it passes that time, every entry gets that time",
     )
-  return ok("clock", lastMs === 0 ? "nothing was recorded yet" : `after the last entry, of ${isoTime(lastMs)}`)
+  return ok("clock", lastMs === 0 ? "nothing was recorded yet" : `after the last entry, ${isoTime(lastMs)}`)
 }
 
-/** Made by systemd-timesyncd once it has set the clock. Other services say nothing that is as cheap to see. */
+/** systemd-timesyncd makes this file when it has set the clock. Other time services leave nothing that is as cheap to check. */
 const synchronised = "/run/systemd/timesync/synchronized"
 
 function lookAtTimeService(): Look {
@@ -342,13 +344,9 @@ function lookAtTimeService(): Look {
     ? ok("time service", "the clock was set by systemd-timesyncd")
     : warn(
         "time service",
-        "whether the clock is kept right cannot be seen here",
-        "see that NTP runs, such as chrony: entries bear this clock's time",
+        "cannot see whether anything keeps the clock right",
+        "check that NTP runs, such as chrony: entries carry this clock's time",
       )
-}
-
-function counted(count: number, what: string): string {
-  return `${count} ${what}${count === 1 ? "" : "s"}`
 }
 
 // The service ---------------------------------------------------------------------------------------------------------------------------------------------
@@ -356,18 +354,18 @@ function counted(count: number, what: string): string {
 const answersWithinMs = 5000
 
 async function lookAtService(config: Config): Promise<Look> {
-  if (config.port === 0) return warn("service", "TALLYSTICK_PORT is 0, so it cannot be asked", "ask its /readyz yourself")
+  if (config.port === 0) return warn("service", "not checked: TALLYSTICK_PORT is 0", "request its /readyz yourself")
   const url = addressOf(config)
   try {
     const answer = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(answersWithinMs) })
     if (answer.status === 200) return ok("service", `ready at ${url}`)
     return bad("service", `${url}/readyz answers ${answer.status}: ${(await answer.text()).slice(0, 200)}`, "do what it says")
   } catch {
-    return warn("service", `nothing answers at ${url}`, "start it, if it should run: tallystick serve")
+    return warn("service", `nothing answers at ${url}`, "if it should run, start it: tallystick serve")
   }
 }
 
-// For people ----------------------------------------------------------------------------------------------------------------------------------------------
+// Output ----------------------------------------------------------------------------------------------------------------------------------------------
 
 const nameColumns = 14
 

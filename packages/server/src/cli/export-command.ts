@@ -1,61 +1,47 @@
-// `tallystick export`: writes a whole ledger into a folder, also while it is served, for whoever wants to check it or keep it.
+// `tallystick export`: writes a ledger into a folder of plain files that anyone can check. The service may run.
 
-import { readFileSync } from "node:fs"
 import { systemClock } from "../clock.ts"
-import { readConfig, type Config } from "../config.ts"
-import { StartError } from "../error.ts"
-import { knownSecrets } from "../operator/secret-files.ts"
-import { isLocked } from "../store/sqlite/lock.ts"
-import { administrationOf, alone, aloneOptionsOf, ReadOnlyError } from "../operator/offline-ledger.ts"
+import type { Config } from "../config.ts"
 import { exportLedger } from "../operator/export.ts"
+import { administrationOf, offlineOptionsOf, ReadOnlyError, withOfflineStore } from "../operator/offline-ledger.ts"
+import { requiredSecrets } from "../operator/secret-files.ts"
+import { isLocked } from "../store/sqlite/lock.ts"
 import { recordExport } from "../workspace/export-entries.ts"
 import { openKeyring } from "../workspace/stored-keyring.ts"
-import { asked } from "./keys-command.ts"
+import { asked, type AskingTerminal } from "./keys-command.ts"
+import { configOf, type Terminal } from "./terminal.ts"
 
-export interface ExportCommand {
-  readonly environment: Readonly<Record<string, string | undefined>>
-  readonly workspace: string
-  readonly folder: string
-  readonly url: string | undefined
-  readonly say: (text: string) => void
-  readonly remark: (text: string) => void
-  /** Shows how far it has come, in a line that the next one replaces. Absent where nobody watches. */
-  readonly progress: ((line: string) => void) | undefined
-}
-
-export async function runExport({ environment, workspace, folder, url, say, remark, progress }: ExportCommand): Promise<void> {
-  // What is sealed is in it, for its own account to read.
-  process.umask(0o077)
-  const config = readConfig(environment, (path) => readFileSync(path, "utf8"))
+export async function runExport(terminal: Terminal & AskingTerminal, workspace: string, folder: string): Promise<void> {
+  const { say, remark, progress } = terminal
+  const config = configOf(terminal)
   const { data } = config
   const { entries, added } = await exportLedger({
     data,
     workspace,
     folder,
-    // An administrative act: what cannot be recorded is not given out.
+    // An export is an administrative act: without its entry, nothing is written.
     async announce(count, isCopy) {
-      if (isLocked(data)) await asked({ environment, url }, ({ workspaces }) => workspaces.recordExport(workspace, { entries: count }))
-      // A copy, or data that misses its end, is for reading alone, and may be all that there is.
+      if (isLocked(data)) await asked(terminal, ({ workspaces }) => workspaces.recordExport(workspace, { entries: count }))
+      // Nothing can be recorded in data that is read-only, and it may be all that is left of the ledger.
       else if (isCopy || !(await isRecorded(config, workspace, count))) remark(unrecorded)
     },
-    progress: (done) => progress?.(`${done} entries`),
+    progress: (done) => progress(`${done} entries`),
   })
-  progress?.("")
+  progress("")
   say(
-    `${entries} entries of ${workspace} are in ${folder}, ${added} of them new. What is sealed is in disclosures/: take it out for who may not see it.\n`,
+    `${entries} entries of ${workspace} are in ${folder}, ${added} of them new. disclosures/ holds what the bodies hide, such as e-mail addresses: remove it for readers who must not see that.\n`,
   )
 }
 
-const unrecorded = "tallystick: this data can only be read, so no entry records that it is exported\n"
+const unrecorded = "tallystick: this data is read-only, so no entry records the export\n"
 
-/** Records it while nobody serves; false for data that may not be written to. */
+/** Records the export while no service runs. False if the data is read-only. */
 async function isRecorded(config: Config, id: string, entries: number): Promise<boolean> {
-  const { secret, previous } = knownSecrets(config)
-  if (secret === undefined) throw new StartError(`there is no secret in ${config.data}, and TALLYSTICK_SECRET is not set`)
-  const options = aloneOptionsOf(config)
+  const secrets = requiredSecrets(config)
+  const options = offlineOptionsOf(config)
   try {
-    await alone(options, async (store) => {
-      const { ledger, workspaces } = administrationOf(options, store, await openKeyring(store.registry, { secret, previous }))
+    await withOfflineStore(options, async (store) => {
+      const { ledger, workspaces } = administrationOf(options, store, await openKeyring(store.registry, secrets))
       await recordExport({ ledger, clock: systemClock }, { kind: "instance" }, await workspaces.get(id), entries)
     })
     return true

@@ -1,12 +1,12 @@
-// What a start says on standard output, terminal or not: where the service listens, on empty data how to write a first event, and how to set up the first
-// admin. It holds a key and a password, and so it never passes through the log.
+// What a start prints on standard output: where the service listens, how to write a first event into empty data, and how to set up the first
+// admin. The text contains a key and a password, so it never goes to the log.
 
 import { randomBytes } from "node:crypto"
 import { isoTime } from "../clock.ts"
 import type { Service } from "../http/service.ts"
 import type { Running } from "../serve.ts"
 
-export interface Greeting {
+interface Greeting {
   readonly demo: boolean
   readonly newRootKeyPath: string | undefined
   readonly say: (text: string) => void
@@ -18,8 +18,8 @@ export async function greet({ url, listensOn, service }: Running, { demo, newRoo
   const isEmpty = (await service.workspaces.list(undefined, 1)).length === 0
   say(`tallystick listens on ${listensOn}\n`)
   if (url !== listensOn) say(`Its public address is ${url}\n`)
-  say(`What it takes, and what it answers: ${url}/docs\n`)
-  if (newRootKeyPath !== undefined) say(`The instance key was made and is kept in ${newRootKeyPath}\n`)
+  say(`Documentation of the API: ${url}/docs\n`)
+  if (newRootKeyPath !== undefined) say(`The new instance key is in ${newRootKeyPath}\n`)
   if (service.halted() !== undefined) return
   const token = await service.accounts.offerFirst()
   const commands = [
@@ -34,7 +34,7 @@ async function demonstration(url: string, service: Service): Promise<string> {
   const workspace = await service.workspaces.create(by, { id: demoWorkspace, name: "Demo" })
   const { key } = await service.keys.create(by, workspace, { name: "first start", scopes: ["write", "read"] })
   const command = firstEvent(url, key, service.clock.now())
-  return `Write a first event into the workspace "${demoWorkspace}" (the key is shown this once):\n\n${command}`
+  return `Write a first event into the workspace "${demoWorkspace}" (the key is shown only once):\n\n${command}`
 }
 
 function firstEvent(url: string, key: string, nowMs: number): string {
@@ -52,17 +52,17 @@ function firstEvent(url: string, key: string, nowMs: number): string {
   return curl(`${url}/v1/events`, [`Authorization: Bearer ${key}`, "Idempotency-Key: invoice-9-approved"], event)
 }
 
-/** Pasted as it is, it must not make an admin whose password everybody knows. */
+/** The password is random: a command pasted unchanged must not make an admin whose password everybody knows. */
 function firstAdmin(url: string, token: string): string {
   const password = randomBytes(passwordBytes).toString("base64url")
   const command = curl(`${url}/v1/setup`, [], { token, email: "admin@example.com", password })
-  return `Nobody administers the instance yet. Within a day, this sets up its first admin. Put in your own e-mail, and keep the password, which was
-made for this, or put in another one:\n\n${command}`
+  return `The instance has no admin yet. This command sets up the first one; it works for one day. Insert your e-mail address. Keep the password,
+which was made for this, or insert another one:\n\n${command}`
 }
 
 const passwordBytes = 15
 
-/** What it prints ends with a newline, which answers do not. */
+/** Adds the newline that answers lack. */
 function curl(url: string, headers: readonly string[], body: object): string {
   const sent = [...headers, "Content-Type: application/json"].map((header) => `  -H "${header}"`)
   return [`curl -sS -w '\\n' ${url}`, ...sent, `  -d '${JSON.stringify(body)}'`].join(" \\\n")

@@ -1,54 +1,53 @@
-// `tallystick keys`: a workspace's API keys, by way of the running service, with the instance key. What it does is an entry of the ledger like any other.
+// `tallystick keys`: lists, creates and revokes API keys through the running service, with the instance key. Each change is an entry of the ledger.
 
-import { readFileSync } from "node:fs"
-import { join } from "node:path"
 import { createClient, TallystickError, type ApiKey, type Client, type NewApiKey } from "@tallystick/client"
-import { ConfigError, httpUrl, readConfig, rootKeyOf, type Config } from "../config.ts"
+import { ConfigError, httpUrl, type Config } from "../config.ts"
 import { StartError } from "../error.ts"
+import { knownRootKey, rootKeyPath } from "../operator/secret-files.ts"
+import { printable } from "./printable.ts"
+import { configOf, counted, type Terminal } from "./terminal.ts"
 
-export interface KeysCommand {
-  readonly environment: Readonly<Record<string, string | undefined>>
-  /** Where the service is. Absent: on this machine, at the port that the environment says. */
+/** A command that asks the running service. */
+export interface AskingTerminal extends Pick<Terminal, "environment" | "say" | "remark"> {
+  /** Address of the service. Undefined: on this machine, at the configured port. */
   readonly url: string | undefined
-  /** What the command was asked for, and nothing else. */
-  readonly say: (text: string) => void
-  /** What a person wants to know beside it. */
-  readonly remark: (text: string) => void
 }
 
-export async function listKeys(command: KeysCommand, workspaceId: string, json: boolean): Promise<void> {
-  const keys = await asked(command, ({ apiKeys }) => Array.fromAsync(apiKeys.each(workspaceId, { limit: 100 })))
-  command.say(json ? `${JSON.stringify(keys, null, 2)}\n` : tableOf(keys))
+export async function listKeys(terminal: AskingTerminal, workspaceId: string, json: boolean): Promise<void> {
+  const keys = await asked(terminal, ({ apiKeys }) => Array.fromAsync(apiKeys.each(workspaceId, { limit: 100 })))
+  terminal.say(json ? `${JSON.stringify(keys, null, 2)}\n` : tableOf(keys))
 }
 
-/** Says the key alone, so that a script can take it: KEY=$(tallystick keys create …). */
-export async function createKey(command: KeysCommand, workspaceId: string, request: NewApiKey): Promise<void> {
-  const { key, keyId, scopes, expiresAt } = await asked(command, ({ apiKeys }) => apiKeys.create(workspaceId, request))
-  command.say(`${key}\n`)
-  const until = expiresAt === undefined ? "" : `, until ${expiresAt}`
-  command.remark(`tallystick: key ${keyId} may ${scopes.join(", ")} in ${workspaceId}${until}. It is shown this once.\n`)
+/** Prints the key alone on standard output, so that a script can take it: KEY=$(tallystick keys create …). */
+export async function createKey(terminal: AskingTerminal, workspaceId: string, request: NewApiKey): Promise<void> {
+  const { key, keyId, scopes, expiresAt } = await asked(terminal, ({ apiKeys }) => apiKeys.create(workspaceId, request))
+  terminal.say(`${key}\n`)
+  const until = expiresAt === undefined ? "" : ` until ${expiresAt}`
+  terminal.remark(`tallystick: key ${keyId} may ${scopes.join(", ")} in ${workspaceId}${until}. It is shown only once.\n`)
 }
 
-export async function revokeKey(command: KeysCommand, workspaceId: string, keyId: string): Promise<void> {
-  const made = await asked(command, ({ apiKeys }) => apiKeys.revoke(workspaceId, keyId))
-  command.remark(`tallystick: key ${keyId} of ${workspaceId} opens nothing any more, nor does any token that was made with it.\n`)
+export async function revokeKey(terminal: AskingTerminal, workspaceId: string, keyId: string): Promise<void> {
+  const made = await asked(terminal, ({ apiKeys }) => apiKeys.revoke(workspaceId, keyId))
+  terminal.remark(`tallystick: key ${keyId} of ${workspaceId} no longer works, nor do the tokens made with it.\n`)
   if (made === undefined) return
-  const live = `${made.apiKeys.length} keys and ${made.members.length} members that it made, or that these made, live on`
-  command.remark(`tallystick: ${live}. To end them too: DELETE /v1/workspaces/${workspaceId}/api-keys/${keyId}?cascade=true\n`)
+  const live = `${counted(made.apiKeys.length, "key")} and ${counted(made.members.length, "member")} made with it, or by those, remain`
+  terminal.remark(`tallystick: ${live}. To revoke them too: DELETE /v1/workspaces/${workspaceId}/api-keys/${keyId}?cascade=true\n`)
 }
 
-/** A person waits: what does not answer soon is not running. */
-const patience = { retriesMax: 2, attemptTimeoutMs: 10_000 } as const
+/** A person waits: a service that does not answer soon is not running. */
+const retries = { retriesMax: 2, attemptTimeoutMs: 10_000 } as const
 
-/** Asks the running service with the instance key. What it refuses, and that it does not answer, is a sentence. */
-export async function asked<T>(
-  { environment, url }: Pick<KeysCommand, "environment" | "url">,
-  ask: (client: Client) => Promise<T>,
-): Promise<T> {
-  const config = readConfig(environment, (path) => readFileSync(path, "utf8"))
-  const baseUrl = url ?? addressOf(config)
+/** Asks the running service with the instance key. Throws a StartError if it refuses or does not answer. */
+export async function asked<T>(terminal: Pick<AskingTerminal, "environment" | "url">, ask: (client: Client) => Promise<T>): Promise<T> {
+  const config = configOf(terminal)
+  const baseUrl = terminal.url ?? addressOf(config)
+  const key = knownRootKey(config)
+  if (key === undefined)
+    throw new ConfigError(
+      `TALLYSTICK_ROOT_KEY is not set, and there is no ${rootKeyPath(config)}: set it, or run this where the data of the service is`,
+    )
   try {
-    return await ask(createClient({ baseUrl, key: config.rootKey ?? keptKey(config), ...patience }))
+    return await ask(createClient({ baseUrl, key, ...retries }))
   } catch (error) {
     if (!(error instanceof TallystickError)) throw error
     throw new StartError(sentenceOf(error, baseUrl), { cause: error })
@@ -59,28 +58,14 @@ function sentenceOf({ status, code, systemCode, outcome, detail }: TallystickErr
   if (status !== 0 || code === "invalid_field") return detail
   const named = systemCode === undefined ? "" : ` (${systemCode})`
   if (outcome === "rejected") return `nothing answers at ${baseUrl}${named}; is the service running there?`
-  return `no whole answer came from ${baseUrl}${named}, so it may have been done; look before you repeat it`
+  return `no complete answer came from ${baseUrl}${named}, so it may have happened; check before you repeat it`
 }
 
-/** Of the service on this machine. The instance key goes nowhere else unless its holder says so. */
+/** Address of the service on this machine. The instance key is sent nowhere else unless --url names the place. */
 export function addressOf({ host, port }: Config): string {
-  if (port === 0) throw new ConfigError("TALLYSTICK_PORT is 0, a port that is chosen at the start; say with --url where the service is")
-  const everywhere: Readonly<Record<string, string>> = { "0.0.0.0": "127.0.0.1", "::": "::1" }
-  return httpUrl(everywhere[host] ?? host, port)
-}
-
-function keptKey({ data }: Config): string {
-  const path = join(data, "root-key")
-  try {
-    const key = rootKeyOf(readFileSync(path, "utf8").trim(), path)
-    if (key !== undefined) return key
-  } catch (cause) {
-    if (cause instanceof ConfigError) throw cause
-    throw new ConfigError(`TALLYSTICK_ROOT_KEY is not set, and ${path} cannot be read: run this where the service's data is, or set it`, {
-      cause,
-    })
-  }
-  throw new ConfigError(`${path} holds no key`)
+  if (port === 0) throw new ConfigError("TALLYSTICK_PORT is 0, so the service chose its port at its start; give its address with --url")
+  const anyAddress: Readonly<Record<string, string>> = { "0.0.0.0": "127.0.0.1", "::": "::1" }
+  return httpUrl(anyAddress[host] ?? host, port)
 }
 
 function tableOf(keys: readonly ApiKey[]): string {
@@ -104,9 +89,4 @@ function tableOf(keys: readonly ApiKey[]): string {
           .trimEnd()}\n`,
     )
     .join("")
-}
-
-/** A name is somebody else's text: it must not move the cursor. */
-function printable(text: string): string {
-  return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, "?")
 }

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { test } from "node:test"
 import { delay, systemClock } from "../clock.ts"
-import { openLines } from "./log-output.ts"
+import { openLogOutput } from "./log-output.ts"
 
 /** The two ends of a pipe that takes 64 KiB and then no more, as a log's reader's is. */
 function openPipe() {
@@ -51,7 +51,7 @@ const fail = (): void => assert.fail("nothing is lost")
 
 test("what a slow reader does not take waits for it, whole and in order", async () => {
   using pipe = openPipe()
-  const lines = openLines(pipe.writer, systemClock, fail)
+  const lines = openLogOutput(pipe.writer, systemClock, fail)
   const all = Array.from({ length: 5000 }, (_, number) => lineOf(number))
   for (const line of all) lines.write(line)
   await delay(100)
@@ -62,7 +62,7 @@ test("what a slow reader does not take waits for it, whole and in order", async 
 test("what is more than may wait is lost, the process goes on, and it is said", async () => {
   using pipe = openPipe()
   const lost: number[] = []
-  const lines = openLines(pipe.writer, systemClock, (count) => {
+  const lines = openLogOutput(pipe.writer, systemClock, (count) => {
     lost.push(count)
     lines.write(`${count} are lost\n`)
   })
@@ -80,7 +80,7 @@ test("what is more than may wait is lost, the process goes on, and it is said", 
 
 test("a reader that is gone ends nothing", async () => {
   using pipe = openPipe()
-  const lines = openLines(pipe.writer, systemClock, fail)
+  const lines = openLogOutput(pipe.writer, systemClock, fail)
   pipe.leave()
   lines.write(lineOf(1))
   await lines.written()

@@ -1,24 +1,24 @@
-// A log's way out of the process, at the pace of whoever reads it: that somebody is slow at it, or gone, neither holds the ledger up nor ends it.
+// Writes log lines at the pace of their reader. A reader that is slow or gone neither blocks the ledger nor ends the process.
 
 import { write } from "node:fs"
 import type { Clock } from "../clock.ts"
 
-export interface Lines {
-  /** Takes a whole line. What is more than may wait is lost. */
+export interface LogOutput {
+  /** Takes a whole line. Drops it if too much is waiting. */
   write(line: string): void
-  /** Resolves when all of it is written, or has waited long enough. */
+  /** Resolves when everything is written, at the latest after `lastWaitMs`. */
   written(): Promise<void>
 }
 
-/** An hour of a log, or a minute of one that is full of errors. */
+/** About an hour of a quiet log, or a minute of one full of errors. */
 const waitingBytesMax = 1024 * 1024
-/** A pipe that takes nothing more is asked again after this. */
+/** A full pipe is tried again after this. */
 const againAfterMs = 20
-/** For the last lines of a process that ends. */
-const patienceMs = 500
+/** How long the end of the process waits for the last lines. */
+const lastWaitMs = 500
 
-/** `lost` is told, once there is room again, how many lines were. */
-export function openLines(file: number, clock: Pick<Clock, "sleep">, lost: (lines: number) => void): Lines {
+/** Calls `lost` with the number of dropped lines once there is room again. */
+export function openLogOutput(file: number, clock: Pick<Clock, "sleep">, lost: (lines: number) => void): LogOutput {
   let waiting: string[] = []
   let waitingBytes = 0
   let lostLines = 0
@@ -42,7 +42,7 @@ export function openLines(file: number, clock: Pick<Clock, "sleep">, lost: (line
   const send = (bytes: Buffer): void =>
     write(file, bytes, (error, count) => {
       if (error?.code === "EAGAIN") return void clock.sleep(againAfterMs).then(() => send(bytes))
-      // Nobody reads it, now or ever: there is no other place where that could be said.
+      // Nobody reads the log any more, and there is no other place to say so.
       if (error !== null || count === bytes.length) return next()
       send(bytes.subarray(count))
     })
@@ -58,7 +58,7 @@ export function openLines(file: number, clock: Pick<Clock, "sleep">, lost: (line
       if (!isWriting) next()
     },
     async written() {
-      if (isWriting) await Promise.race([ended.promise, clock.sleep(patienceMs)])
+      if (isWriting) await Promise.race([ended.promise, clock.sleep(lastWaitMs)])
     },
   }
 }

@@ -1,41 +1,32 @@
-// `tallystick root-key rotate`: puts another instance key in the place of one, while the service is stopped.
+// `tallystick root-key rotate`: replaces the instance key. The service must be stopped.
 
-import { readFileSync } from "node:fs"
-import { ConfigError, readConfig, type Config } from "../config.ts"
+import { ConfigError, type Config } from "../config.ts"
 import { StartError } from "../error.ts"
-import { knownRootKey, knownSecrets, makeRootKey, replaceRootKey, rootKeyPath } from "../operator/secret-files.ts"
-import { aloneOptionsOf } from "../operator/offline-ledger.ts"
 import type { KeepingKey } from "../operator/instance-key-tokens.ts"
+import { offlineOptionsOf } from "../operator/offline-ledger.ts"
 import { rotateRootKey } from "../operator/rotate-root-key.ts"
+import { knownRootKey, makeRootKey, replaceRootKey, requiredSecrets, rootKeyPath } from "../operator/secret-files.ts"
+import { configOf, type Terminal } from "./terminal.ts"
 
-export interface RootKeyCommand {
-  readonly environment: Readonly<Record<string, string | undefined>>
-  readonly revokesTokens: boolean
-  readonly say: (text: string) => void
-}
-
-export async function runRotateRootKey({ environment, revokesTokens, say }: RootKeyCommand): Promise<void> {
-  process.umask(0o077)
-  const config = readConfig(environment, (path) => readFileSync(path, "utf8"))
-  const { secret, previous: previousSecret } = knownSecrets(config)
-  if (secret === undefined) throw new StartError(`there is no secret in ${config.data}, and TALLYSTICK_SECRET is not set`)
+export async function runRotateRootKey(terminal: Terminal, revokesTokens: boolean): Promise<void> {
+  const config = configOf(terminal)
   await rotateRootKey({
-    ...aloneOptionsOf(config),
-    secrets: { secret, previous: previousSecret },
+    ...offlineOptionsOf(config),
+    secrets: requiredSecrets(config),
     previous: revokesTokens ? undefined : goingKey(config),
     given: [config.rootKey, config.previousRootKey].filter((key) => key !== undefined),
   })
-  // Last: cut short before, the key is still the one before, and all that it has made lives.
+  // Comes last: if the command is cut short before, the old key and all its tokens still work.
   if (config.rootKey === undefined) replaceRootKey(config, makeRootKey())
-  say(
+  terminal.say(
     config.rootKey === undefined
-      ? `The instance key is another one, and is kept in ${rootKeyPath(config)}.\n`
-      : "The instance key is the one in TALLYSTICK_ROOT_KEY; the one before is good as long as TALLYSTICK_ROOT_KEY_PREVIOUS names it.\n",
+      ? `${rootKeyPath(config)} holds the new instance key.\n`
+      : "TALLYSTICK_ROOT_KEY is the new instance key. The old one works as long as TALLYSTICK_ROOT_KEY_PREVIOUS names it.\n",
   )
-  say(
+  terminal.say(
     revokesTokens
-      ? "The tokens that instance keys have made open nothing any more. API keys and members that they have made stay: look at them.\n"
-      : "The tokens that the one before has made live on.\n",
+      ? "Tokens made with an instance key no longer work. API keys and members made with one remain: review them.\n"
+      : "Tokens made with the old key still work.\n",
   )
 }
 
@@ -43,10 +34,10 @@ function goingKey(config: Config): KeepingKey {
   const { rootKey, previousRootKey } = config
   if (rootKey !== undefined) {
     if (previousRootKey === undefined || previousRootKey === rootKey)
-      throw new ConfigError("TALLYSTICK_ROOT_KEY_PREVIOUS must be the instance key before, and TALLYSTICK_ROOT_KEY the new one")
+      throw new ConfigError("TALLYSTICK_ROOT_KEY_PREVIOUS must be the old instance key, and TALLYSTICK_ROOT_KEY the new one")
     return { rootKey: previousRootKey, from: "TALLYSTICK_ROOT_KEY_PREVIOUS" }
   }
   const kept = knownRootKey(config)
-  if (kept === undefined) throw new StartError(`TALLYSTICK_ROOT_KEY is not set, and ${rootKeyPath(config)} is not there`)
+  if (kept === undefined) throw new StartError(`TALLYSTICK_ROOT_KEY is not set, and there is no ${rootKeyPath(config)}`)
   return { rootKey: kept, from: rootKeyPath(config) }
 }

@@ -1,77 +1,77 @@
-// `tallystick secret rotate`: gives the data another secret, while the service is stopped.
+// `tallystick secret rotate`: replaces the secret. The service must be stopped.
 
-import { readFileSync } from "node:fs"
-import { ConfigError, readConfig, type Config } from "../config.ts"
+import { ConfigError, type Config } from "../config.ts"
 import { LedgerError, StartError } from "../error.ts"
-import { knownSecrets, makeSecret, replaceSecrets, knownRootKey, rootKeyPath } from "../operator/secret-files.ts"
-import { aloneOptionsOf } from "../operator/offline-ledger.ts"
 import type { KeepingKey } from "../operator/instance-key-tokens.ts"
+import { offlineOptionsOf } from "../operator/offline-ledger.ts"
 import { rotateSecret } from "../operator/rotate-secret.ts"
+import { knownRootKey, makeSecret, replaceSecrets, requiredSecrets, rootKeyPath } from "../operator/secret-files.ts"
+import { configOf, type Terminal } from "./terminal.ts"
 
-export interface SecretCommand {
-  readonly environment: Readonly<Record<string, string | undefined>>
-  readonly say: (text: string) => void
-  /** Shows how far it has come, in a line that the next one replaces. Absent where nobody watches. */
-  readonly progress: ((line: string) => void) | undefined
-}
-
-export async function runRotateSecret({ environment, say, progress }: SecretCommand): Promise<void> {
-  process.umask(0o077)
-  const config = readConfig(environment, (path) => readFileSync(path, "utf8"))
+export async function runRotateSecret(terminal: Pick<Terminal, "environment" | "say" | "progress">): Promise<void> {
+  const { say, progress } = terminal
+  const config = configOf(terminal)
   const isKept = config.secret === undefined
-  const { generation, wasOver } = await ended(
+  const { generation, wasOver } = await mendable(
     rotateSecret({
       ...(isKept ? keptSecrets(config) : givenSecrets(config)),
-      ...aloneOptionsOf(config),
+      ...offlineOptionsOf(config),
       rootKeys: goodKeys(config),
       keep: isKept ? (secrets) => replaceSecrets(config, secrets) : () => {},
-      progress: (step) => progress?.(step),
+      progress,
     }),
   )
-  progress?.("")
+  progress("")
   say(
     wasOver
-      ? `There is nothing to rotate: the secret is the one of this data, generation ${generation}.\n`
-      : `The secret is another one, generation ${generation}: all that was sealed is sealed anew, and the one before opens nothing of it.\n`,
+      ? `There is nothing to rotate: this data already uses the secret, generation ${generation}.\n`
+      : `The new secret is generation ${generation}: everything that was sealed is sealed again, and the old secret opens none of it.\n`,
   )
   say(
     isKept
-      ? "The data folder keeps it. Backups that were made before open with the secret that is in them.\n"
-      : "Start the service with TALLYSTICK_SECRET alone. Backups that were made before open with the secret before: keep it with them.\n",
+      ? "The data folder holds the new secret. An older backup needs the secret that it includes.\n"
+      : "Start the service with TALLYSTICK_SECRET alone. Keep the old secret with the older backups: they need it.\n",
   )
 }
 
-/** Those that the service takes. */
+/** The instance keys that the service accepts. */
 function goodKeys(config: Config): readonly KeepingKey[] {
   const rootKey = knownRootKey(config)
   if (rootKey === undefined)
-    throw new StartError(`TALLYSTICK_ROOT_KEY is not set, and ${rootKeyPath(config)} is not there: the tokens that it has made would end`)
+    throw new StartError(
+      `TALLYSTICK_ROOT_KEY is not set, and there is no ${rootKeyPath(config)}: tokens made with that key would stop working`,
+    )
   const newest = { rootKey, from: config.rootKey === undefined ? rootKeyPath(config) : "TALLYSTICK_ROOT_KEY" }
   const { previousRootKey } = config
   return previousRootKey === undefined ? [newest] : [newest, { rootKey: previousRootKey, from: "TALLYSTICK_ROOT_KEY_PREVIOUS" }]
 }
 
-/** Two are there where a rotation was cut short; otherwise the next one is made. */
-function keptSecrets(config: Config): { readonly secret: Uint8Array; readonly previous: Uint8Array } {
+interface Exchange {
+  readonly secret: Uint8Array
+  readonly previous: Uint8Array
+}
+
+/** The file holds two secrets if a rotation was cut short. If it holds one, the next one is made here. */
+function keptSecrets(config: Config): Exchange {
   if (config.previousSecret !== undefined)
-    throw new ConfigError("TALLYSTICK_SECRET_PREVIOUS is set, and TALLYSTICK_SECRET, which is to follow it, is not")
-  const { secret, previous } = knownSecrets(config)
-  if (secret === undefined) throw new StartError(`there is no secret in ${config.data}, and TALLYSTICK_SECRET is not set`)
+    throw new ConfigError("TALLYSTICK_SECRET_PREVIOUS is set, and TALLYSTICK_SECRET, the new secret, is not")
+  const { secret, previous } = requiredSecrets(config)
   return previous === undefined ? { secret: Buffer.from(makeSecret(), "hex"), previous: secret } : { secret, previous }
 }
 
-function givenSecrets({ secret, previousSecret }: Config): { readonly secret: Uint8Array; readonly previous: Uint8Array } {
+function givenSecrets({ secret, previousSecret }: Config): Exchange {
   if (secret === undefined || previousSecret === undefined)
-    throw new ConfigError("TALLYSTICK_SECRET_PREVIOUS is not set: set it to the secret before, and TALLYSTICK_SECRET to the new one")
+    throw new ConfigError("TALLYSTICK_SECRET_PREVIOUS is not set: set it to the old secret, and TALLYSTICK_SECRET to the new one")
   return { secret, previous: previousSecret }
 }
 
-/** What the ledger refuses meanwhile, such as for want of room, an operator can mend. */
-async function ended<T>(rotation: Promise<T>): Promise<T> {
+/** An operator can mend what the ledger refuses during a rotation, such as for lack of space. */
+async function mendable<T>(rotation: Promise<T>): Promise<T> {
   try {
     return await rotation
   } catch (error) {
-    if (error instanceof LedgerError) throw new StartError(`${error.detail}; then run this again, it goes on`, { cause: error })
+    if (error instanceof LedgerError)
+      throw new StartError(`${error.detail}; then run this again, and it continues where it stopped`, { cause: error })
     throw error
   }
 }

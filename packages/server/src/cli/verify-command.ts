@@ -1,4 +1,4 @@
-// `tallystick verify`: checks what somebody was given, from its bytes alone. It imports what has no way to the network.
+// `tallystick verify`: checks evidence from its bytes alone. Nothing that it imports can reach the network.
 
 import { existsSync, statSync } from "node:fs"
 import {
@@ -19,38 +19,39 @@ import {
 } from "@tallystick/proof"
 import type { ExportVerdict, PackVerdict, Verdict, VerifiedTlogProof } from "@tallystick/proof"
 import { filesBelow, isZip, pathsBelow, readEvidence, Unreadable } from "./evidence-files.ts"
+import { printable } from "./printable.ts"
 
-export interface VerifyCommand {
+interface VerifyCommand {
   readonly files: readonly string[]
-  /** Vkeys that the caller got by a way of its own. */
+  /** Vkeys that the caller trusts, from another source than the files. */
   readonly trustedKeys: readonly string[]
-  /** The answer of GET …/tlog/epochs, or an export: how the ledger has gone on, so that what is lost can be told. */
+  /** File with the answer of GET …/tlog/epochs, or an export. With the epochs of the ledger, lost entries can be recognised. */
   readonly epochs: string | undefined
   readonly json: boolean
   readonly say: (text: string) => void
 }
 
-/** The process's exit code. Only `notGenuine` says that something was changed. */
-export const endings = { genuine: 0, unreadable: 1, unconfirmed: 2, notGenuine: 3 } as const
+/** Only `notGenuine` says that something was changed. */
+const exitCodes = { genuine: 0, unreadable: 1, unconfirmed: 2, notGenuine: 3 } as const
 
-/** What was found about one thing in a file. */
+/** The result for one item of a file. */
 interface Finding {
   readonly file: string
   readonly what: "receipt" | "entry" | "page" | "proof" | "pack" | "export" | "nothing"
   readonly verdict: "genuine" | "unconfirmed" | "refuted" | "unreadable"
-  /** One sentence for people, unless it is genuine. */
+  /** One sentence that explains the verdict. Absent if it is genuine. */
   readonly reason?: string
-  /** Null: it does not hold, and that refutes nothing, such as a key that is not known. */
+  /** Null: the check fails without refuting anything, such as an unknown key. */
   readonly checks: readonly { readonly name: string; readonly ok: boolean | null }[]
-  /** Members of the file that prove nothing: no hash covers them. */
+  /** Members that no hash covers. They prove nothing. */
   readonly notCovered: readonly string[]
-  /** What the bytes say, whoever wrote them. */
+  /** What the bytes say. A forger may have written them. */
   readonly facts: Readonly<Record<string, string | number>>
 }
 
 type Found = Omit<Finding, "file">
 
-/** What the caller knows by a way of its own. */
+/** What the caller knows from another source. */
 interface Known {
   readonly trustedKeys: readonly string[]
   /** Newest first. */
@@ -62,20 +63,25 @@ export function runVerify({ files, trustedKeys, epochs, json, say }: VerifyComma
   const geneses = epochs === undefined ? [] : genesesIn(epochs)
   const findings =
     unusable !== undefined
-      ? [{ file: "--key", ...unreadable(`${unusable} is not the vkey of a log, such as <name>+<8 hex digits>+<base64>`) }]
+      ? [{ file: "--key", ...unreadable(`${unusable} is not the vkey of a log: <name>+<8 hex digits>+<base64>`) }]
       : readLineage(geneses) === undefined && epochs !== undefined
-        ? [{ file: "--epochs", ...unreadable(`${epochs} is no answer of GET …/tlog/epochs and no export, or does not hold together`) }]
+        ? [
+            {
+              file: "--epochs",
+              ...unreadable(`${epochs} is neither an answer of GET …/tlog/epochs nor an export, or its epochs do not fit together`),
+            },
+          ]
         : files.flatMap((file) => examine(file, { trustedKeys, geneses }))
   say(json ? `${JSON.stringify(findings, null, 2)}\n` : findings.map(textOf).join("\n"))
   return exitCodeOf(findings)
 }
 
-/** The worst of what was found: that something is not genuine above all, and then that something could not be read. */
+/** The worst result counts: not genuine, then unreadable, then unconfirmed. */
 function exitCodeOf(findings: readonly Finding[]): number {
   const verdicts = findings.map(({ verdict }) => verdict)
-  if (verdicts.includes("refuted")) return endings.notGenuine
-  if (verdicts.includes("unreadable")) return endings.unreadable
-  return verdicts.includes("unconfirmed") ? endings.unconfirmed : endings.genuine
+  if (verdicts.includes("refuted")) return exitCodes.notGenuine
+  if (verdicts.includes("unreadable")) return exitCodes.unreadable
+  return verdicts.includes("unconfirmed") ? exitCodes.unconfirmed : exitCodes.genuine
 }
 
 // What a file is ------------------------------------------------------------------------------------------------------------------------------------------
@@ -93,21 +99,21 @@ function examine(file: string, known: Known): readonly Finding[] {
   if (text.startsWith(proofHeader)) return [{ file, ...ofProof(text, trustedKeys) }]
   const json = readJson(text)
   if (!json.ok && json.repeated !== undefined)
-    return [{ file, ...refuted("nothing", `it has the member "${json.repeated}" twice, ${twice}`) }]
+    return [{ file, ...refuted("nothing", `it has the member "${json.repeated}" twice, so two readers can read different things`) }]
   const value = json.ok ? json.value : undefined
   if (!isObject(value)) return [{ file, ...unreadable(kinds) }]
   const [one, other] = kindsOf(value)
   if (other !== undefined)
-    return [{ file, ...refuted("nothing", `it is ${one} and ${other} at once, so two readers can read two things in it`) }]
+    return [{ file, ...refuted("nothing", `it is both ${one} and ${other}, so two readers can read different things`) }]
   if (isObject(value["files"]) && isObject(value["manifest"])) return [{ file, ...ofPackJson(value, value["files"], trustedKeys) }]
   if (Array.isArray(value["events"])) return ofPage(file, value, value["events"], known)
   return [{ file, ...(ofEntry(value, known) ?? unreadable(kinds)) }]
 }
 
 const kinds =
-  "it is no receipt of GET …/receipts/{receiptId}, no page read with include=proof, no tlog-proof, no evidence pack and no export"
+  "it is not a receipt of GET …/receipts/{receiptId}, a page read with include=proof, a tlog-proof, an evidence pack or an export"
 
-/** What a reader can take it for: one that is genuine says nothing of another one beside it. */
+/** Everything that a reader can take the file for. If one kind is genuine, that says nothing about another. */
 function kindsOf(value: Shown): readonly string[] {
   return [
     ...(isObject(value["files"]) || isObject(value["manifest"]) ? ["a pack"] : []),
@@ -118,9 +124,7 @@ function kindsOf(value: Shown): readonly string[] {
   ]
 }
 
-const twice = "so two readers can read two things in it"
-
-/** Of the ledger as it is now and of what it goes on from, newest first; none if they cannot be read. */
+/** Geneses of all epochs, newest first. Empty if they cannot be read. */
 function genesesIn(path: string): readonly string[] {
   const folder = exportFolder(path)
   if (folder !== undefined) {
@@ -142,7 +146,7 @@ function genesesOf(folder: string): readonly string[] {
   return [textOf("genesis.json"), ...earlier.toReversed()]
 }
 
-/** An export is named by its folder, or by the checkpoint in it. */
+/** The folder of an export, which may be given by its path or by its checkpoint. */
 function exportFolder(file: string): string | undefined {
   if (statSync(file, { throwIfNoEntry: false })?.isDirectory()) return file
   const [, folder] = /^(.*?)\/?checkpoint$/.exec(file) ?? []
@@ -155,7 +159,7 @@ function attempt<T>(read: () => T): T | Found {
   try {
     return read()
   } catch (error) {
-    // The system's own sentence names what is wrong and the path, as ours does.
+    // The message of the system names the path, as ours does.
     if (error instanceof Unreadable || (error instanceof Error && "syscall" in error)) return unreadable(error.message)
     throw error
   }
@@ -175,24 +179,24 @@ function refuted(what: Finding["what"], reason: string): Found {
 
 // Receipts and entries ------------------------------------------------------------------------------------------------------------------------------------
 
-/** An empty page has nothing to be wrong about, and nothing to confirm. */
+/** One finding per entry. An empty page has nothing to check. */
 function ofPage(file: string, page: Shown, events: readonly unknown[], known: Known): readonly Finding[] {
-  if (events.length === 0) return [{ file, ...unreadable("it is a page without entries") }]
+  if (events.length === 0) return [{ file, ...unreadable("the page has no entries") }]
   const { derived, notCovered } = ofPageItself(page, events)
   const wrong = Object.keys(derived).find((name) => page[name] !== undefined && page[name] !== derived[name])
   const entries = events.map((event, at) => {
-    const found = isObject(event) && typeof event["hash"] === "string" ? ofListed(event, known) : unreadable("it is no entry")
+    const found = isObject(event) && typeof event["hash"] === "string" ? ofListed(event, known) : unreadable("it is not an entry")
     return { file: `${file} events[${at}]`, ...found, notCovered: [...found.notCovered, ...notCovered] }
   })
   if (wrong !== undefined)
     return [{ file, ...refuted("page", fault("page", wrong, String(derived[wrong]), JSON.stringify(page[wrong]))) }, ...entries]
   const misplaced = firstMisplaced(entries, events)
   if (misplaced === undefined) return entries
-  const reason = `page does not hold, in events[${misplaced}]: an entry stands once, and behind all those with a higher sequence`
+  const reason = `page does not hold, in events[${misplaced}]: entries must come once each, newest first`
   return [{ file, ...refuted("page", reason) }, ...entries]
 }
 
-/** Within a ledger the indexes descend, and across its epochs the sequences, where they are shown. What has no record has no place. */
+/** Indexes must descend within a ledger, and sequences across its epochs, where they are shown. An entry without a record has no place. */
 function firstMisplaced(entries: readonly Found[], events: readonly unknown[]): number | undefined {
   const lowest = new Map<unknown, number>()
   const descends = (of: unknown, place: unknown): boolean => {
@@ -209,7 +213,7 @@ function firstMisplaced(entries: readonly Found[], events: readonly unknown[]): 
   return at < 0 ? undefined : at
 }
 
-/** What a page says of itself follows from its entries, or from nothing: no page proves that it left none out. */
+/** Members of a page that its entries determine, and those that nothing covers: no page proves that it is complete. */
 function ofPageItself({ events: _, ...page }: Shown, events: readonly unknown[]) {
   const entries = events.map((event) => (isObject(event) ? event : {}))
   const derived: Shown = {
@@ -220,10 +224,10 @@ function ofPageItself({ events: _, ...page }: Shown, events: readonly unknown[])
   return { derived, notCovered: Object.keys(page).flatMap((name) => (name in derived ? [] : [`page.${name}`])) }
 }
 
-/** An object as a file shows it. */
+/** An unchecked object from a file. */
 type Shown = Readonly<Record<string, unknown>>
 
-/** The answer about a receipt, an entry of a page, or the receipt alone that a write was answered with. */
+/** Checks the answer about a receipt, an entry of a page, or the bare receipt that a write was answered with. */
 function ofEntry(value: Readonly<Record<string, unknown>>, known: Known): Found | undefined {
   if (isObject(value["receipt"]) || isObject(value["entry"])) return ofReceipt("receipt", verifyReceipt(value, known))
   if (typeof value["hash"] === "string") return ofListed(value, known)
@@ -266,9 +270,9 @@ function unrefuted({ name, ok }: { readonly name: string; readonly ok: boolean }
   return { name, ok: ok ? true : null }
 }
 
-const lost = "it was recorded, and it is lost: the ledger has gone on without it, and its sequence may be another entry's now"
+const lost = "it was recorded and is lost: the ledger continues without it, and another entry may have its sequence"
 
-/** The key that follows the one that signed. Whoever trusts that one, and finds this genuine, may trust it as well. */
+/** The new key that this entry announces. A reader who trusts the signing key, and finds this entry genuine, may trust the new key. */
 function announcedBy(metadata: unknown): { readonly newKey?: string } {
   const vkey = isObject(metadata) ? metadata["vkey"] : undefined
   return typeof vkey === "string" ? { newKey: vkey } : {}
@@ -277,8 +281,8 @@ function announcedBy(metadata: unknown): { readonly newKey?: string } {
 const reasons = {
   key_not_trusted: "everything agrees, but no key given with --key has signed it, and anyone can make a key",
   not_sealed: "it was recorded, and no signed checkpoint covers it yet; get it again in a second",
-  proof_missing: "there is nothing in it to check; get it with GET …/receipts/{receiptId}, or a page with include=proof",
-  content_missing: "the record holds, and its content is gone, as after its retention",
+  proof_missing: "it has no proof to check; get it with GET …/receipts/{receiptId}, or a page with include=proof",
+  content_missing: "the record is genuine, and its content is gone, as after its retention",
 } as const
 
 function fault(failure: string, field?: string, expected?: string, found?: string): string {
@@ -304,7 +308,7 @@ function ofProof(text: string, trustedKeys: readonly string[]): Found {
     return { what: "proof", verdict: "genuine", checks, notCovered: [], facts }
   }
   const { failure, expected, found } = proven
-  // The file does not hold the key, so without it nothing more can be said.
+  // The file does not contain the key: without it, nothing else can be checked.
   if (failure === "unsigned")
     return { what: "proof", verdict: "unconfirmed", reason: unsigned, checks: [{ name: "key", ok: null }], notCovered: [], facts: {} }
   const checks = [{ name: failure, ok: false }]
@@ -313,7 +317,7 @@ function ofProof(text: string, trustedKeys: readonly string[]): Found {
 
 const unsigned = "no key given with --key has signed its checkpoint; give the log's vkey"
 
-/** Undefined values would make a pack of fewer files, which is another pack. */
+/** Refuses a file that is not base64: leaving it out would make another pack. */
 function ofPackJson({ manifest, files: _, ...others }: Shown, files: Shown, trustedKeys: readonly string[]): Found {
   const contents = new Map<string, Uint8Array>()
   for (const [path, base64] of Object.entries(files)) {
@@ -322,7 +326,7 @@ function ofPackJson({ manifest, files: _, ...others }: Shown, files: Shown, trus
     contents.set(path, content)
   }
   const named = parseJson(fromUtf8(contents.get("manifest.json") ?? new Uint8Array()) ?? "")
-  if (named === undefined || !equalJson(named, manifest)) return refuted("pack", "manifest does not hold: it is not that of files")
+  if (named === undefined || !equalJson(named, manifest)) return refuted("pack", "manifest does not hold: it is not the one in files")
   return { ...ofPack(verifyPack(contents, { trustedKeys })), notCovered: Object.keys(others) }
 }
 
@@ -343,7 +347,7 @@ function ofPack(verdict: PackVerdict): Found {
 
 function ofExport(folder: string, trustedKeys: readonly string[]): Found {
   if (!existsSync(`${folder}/genesis.json`) || !existsSync(`${folder}/checkpoint`))
-    return unreadable("it is no export, or one that was never finished")
+    return unreadable("it is not an export, or one that was never finished")
   const checked = attempt(() => checkFolder(folder, trustedKeys))
   if ("what" in checked) return checked
   const { verdict, unread, stranger } = checked
@@ -375,13 +379,13 @@ function checkFolder(folder: string, trustedKeys: readonly string[]) {
     },
     { trustedKeys },
   )
-  // It ended early, so that nothing follows from what was not read.
+  // The check ended early, so unread files mean nothing.
   if (verdict.verdict === "refuted") return { verdict, unread: [], stranger: undefined }
   const unread = pathsBelow(folder).filter((path) => !read.has(path))
   return { verdict, unread, stranger: unread.find((path) => isStranger(path, read, files)) }
 }
 
-/** Whether no export leaves this behind. One that was interrupted leaves what ends with `.new`, and tiles and lines beyond the checkpoint. */
+/** Whether no export makes this file. An interrupted export leaves `.new` files, and tiles and lines beyond its checkpoint. */
 function isStranger(path: string, read: ReadonlySet<string>, files: (path: string) => Uint8Array | undefined): boolean {
   if (path.endsWith(".new")) return false
   const [, epoch = "", own = path] = /^(epochs\/[^/]*\/)(.*)$/.exec(path) ?? []
@@ -398,7 +402,7 @@ function isStranger(path: string, read: ReadonlySet<string>, files: (path: strin
   return new Set(indexes).size < indexes.length || indexes.some((index) => Math.floor(index / packGroup) !== Number(group))
 }
 
-// For people ----------------------------------------------------------------------------------------------------------------------------------------------
+// Output ----------------------------------------------------------------------------------------------------------------------------------------------
 
 const words = { genuine: "genuine", unconfirmed: "not confirmed", refuted: "NOT GENUINE", unreadable: "not readable" } as const
 
@@ -411,9 +415,4 @@ function textOf({ file, verdict, reason, checks, notCovered, facts }: Finding): 
     ...(notCovered.length === 0 ? [] : [`  not covered by the proof: ${notCovered.join(", ")}`]),
   ]
   return lines.map((line) => `${printable(line)}\n`).join("")
-}
-
-/** What is checked may have been written by anyone: it must not move the cursor, nor the eye. */
-function printable(text: string): string {
-  return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`)
 }

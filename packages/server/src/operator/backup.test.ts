@@ -210,11 +210,11 @@ test("a copy goes on as it is only from exactly what was signed, and otherwise a
   const [origin = "", , root = ""] = line.split(" ")
   const anything = Buffer.alloc(32, 7)
   const lossy: readonly (readonly [path: string, reason: RegExp, lost: readonly [number, Uint8Array] | undefined])[] = [
-    [headsOf("none", []), /the heads file knows nothing of workspace acme/, undefined],
+    [headsOf("none", []), /the heads file does not list workspace acme/, undefined],
     [headsOf("ahead", [`${origin} 32 ${root}`]), /ends at entry 31, and 32 were signed/, [32, Buffer.from(root, "base64")]],
     [
       headsOf("older", [`${origin} 30 ${Buffer.from(rootAt(target, 30)).toString("base64")}`]),
-      /has 31 entries, and the heads file knows of 30/,
+      /has 31 entries, and the heads file lists 30/,
       undefined,
     ],
     [

@@ -1,42 +1,38 @@
-// What a command needs to record an act of its own, while nobody serves.
+// How a command writes to the ledger while no service runs.
 
-import { checkStore } from "./check-store.ts"
 import { systemClock } from "../clock.ts"
 import { httpUrl, type Config } from "../config.ts"
 import { StartError } from "../error.ts"
-import { removeUnplaced } from "./secret-files.ts"
-import type { Keyring } from "../secrets/keyring.ts"
 import { createLedger, type Ledger } from "../ledger/ledger.ts"
 import type { Limits } from "../limits.ts"
+import type { Keyring } from "../secrets/keyring.ts"
 import { openStore } from "../store/open.ts"
 import type { Store } from "../store/store.ts"
 import { createWorkspaces, type Workspaces } from "../workspace/workspaces.ts"
+import { checkStore } from "./check-store.ts"
+import { removeUnplaced } from "./secret-files.ts"
 
-export interface AloneOptions {
+export interface OfflineOptions {
   readonly data: string
   readonly headsPath: string
   readonly limits: Limits
-  /** The name that the workspace `instance` is published under, if it is made now. */
+  /** Host in the name of the workspace `instance`, if the command makes it. */
   readonly host: string
 }
 
-export function aloneOptionsOf({ data, heads, limits, publicUrl, host, port }: Config): AloneOptions {
+export function offlineOptionsOf({ data, heads, limits, publicUrl, host, port }: Config): OfflineOptions {
   return { data, headsPath: heads, limits, host: new URL(publicUrl ?? httpUrl(host, port)).hostname }
 }
 
-/** The data may be read, and not be written to. */
+/** The data can be read only. */
 export class ReadOnlyError extends StartError {}
 
-/** Acts on data that may be written to. Throws a StartError where a service runs on it, or could only read it. */
-export async function alone<T>({ data, headsPath, limits }: AloneOptions, act: (store: Store) => Promise<T>): Promise<T> {
-  // A thread of the store that ends has not said what became of the last entry: the process must not go on as if it knew.
-  const onDeath = (cause: Error): void => {
-    throw cause
-  }
-  const store = await openStore({ data, limits }, onDeath)
+/** Runs `act` on data that may be written to. Throws a StartError if a service uses the data, and a ReadOnlyError if it is read-only. */
+export async function withOfflineStore<T>(options: OfflineOptions, act: (store: Store) => Promise<T>): Promise<T> {
+  const store = await openOffline(options)
   try {
-    removeUnplaced(data)
-    const { readOnly } = await checkStore(store, headsPath, limits)
+    removeUnplaced(options.data)
+    const { readOnly } = await checkStore(store, options.headsPath, options.limits)
     if (readOnly !== undefined) throw new ReadOnlyError(readOnly)
     return await act(store)
   } finally {
@@ -44,14 +40,25 @@ export async function alone<T>({ data, headsPath, limits }: AloneOptions, act: (
   }
 }
 
-export interface Administration {
+export async function openOffline({ data, limits }: Pick<OfflineOptions, "data" | "limits">): Promise<Store> {
+  // When a thread of the store ends, the outcome of the last write is unknown: the process must end too.
+  const onDeath = (cause: Error): void => {
+    throw cause
+  }
+  return await openStore({ data, limits }, onDeath)
+}
+
+/** A ledger that seals what it makes under the keyring's newest secret. */
+export function offlineLedger(limits: Limits, { journal }: Store, keyring: Keyring): Ledger {
+  return createLedger({ journal, clock: systemClock, limits, keyring, report: { commit: () => {}, advanced: () => {} } })
+}
+
+interface Administration {
   readonly ledger: Ledger
   readonly workspaces: Workspaces
 }
 
-/** What is made with it is sealed under the keyring's newest secret. */
-export function administrationOf({ limits, host }: AloneOptions, { journal, registry }: Store, keyring: Keyring): Administration {
-  const report = { commit: () => {}, advanced: () => {} }
-  const ledger = createLedger({ journal, clock: systemClock, limits, keyring, report })
-  return { ledger, workspaces: createWorkspaces({ registry, ledger, clock: systemClock, keyring, host }) }
+export function administrationOf({ limits, host }: OfflineOptions, store: Store, keyring: Keyring): Administration {
+  const ledger = offlineLedger(limits, store, keyring)
+  return { ledger, workspaces: createWorkspaces({ registry: store.registry, ledger, clock: systemClock, keyring, host }) }
 }

@@ -9,11 +9,10 @@ import { StartError } from "../error.ts"
 import type { KnownSecrets } from "./secret-files.ts"
 import type { Keyring } from "../secrets/keyring.ts"
 import type { Limits } from "../limits.ts"
-import { createLedger } from "../ledger/ledger.ts"
+import { offlineLedger, openOffline } from "./offline-ledger.ts"
 import { lossOf, rehash, type Rehashed } from "./rehash-chain.ts"
 import { epochsOf } from "../store/epochs.ts"
 import { openHeads, readHeads } from "../store/heads.ts"
-import { openStore } from "../store/open.ts"
 import { openStopped } from "../store/sqlite/offline.ts"
 import { openWhole } from "../store/sqlite/whole.ts"
 import type { Checkpoint, Document } from "../store/store.ts"
@@ -114,10 +113,10 @@ async function look({ data, headsPath, secrets: { secret, previous }, progress }
 
 /** A copy goes on from exactly what was signed last: whoever cannot say what that was cannot say either that nothing is missing. */
 function doubtOf({ workspace, before, entries, signed, standing }: Rehashed): string | undefined {
-  if (signed === undefined) return `the heads file knows nothing of workspace ${workspace}: what was signed last is not known`
+  if (signed === undefined) return `the heads file does not list workspace ${workspace}, so what was signed last is unknown`
   return standing === "equal"
     ? undefined
-    : `workspace ${workspace} has ${entries} entries, and the heads file knows of ${before + signed.size}: what was signed last is not known`
+    : `workspace ${workspace} has ${entries} entries, and the heads file lists ${before + signed.size}, so what was signed last is unknown`
 }
 
 /** The origins of the new epochs, by workspace. Each is noted as signed with its first entry, so that this data is known again. */
@@ -129,15 +128,10 @@ async function openEpochs(
   if (keyring === undefined)
     throw new StartError("a new epoch needs a new key, and a key the secret that this data was made with: set TALLYSTICK_SECRET")
   const opened = new Map<string, string>()
-  // A thread of the store that ends has not said what became of the last entry: the process must not go on as if it knew.
-  const onDeath = (cause: Error): void => {
-    throw cause
-  }
-  const store = await openStore({ data, limits }, onDeath)
+  const store = await openOffline({ data, limits })
   const heads = await openHeads(headsPath)
   try {
-    const report = { commit: () => {}, advanced: () => {} }
-    const ledger = createLedger({ journal: store.journal, clock: systemClock, limits, keyring, report })
+    const ledger = offlineLedger(limits, store, keyring)
     for (const { document, found, checkpoint } of ending) {
       const { size, root, standing, signed } = found
       // Behind what is here already, it is not what was signed last.

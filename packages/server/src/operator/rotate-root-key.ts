@@ -10,10 +10,10 @@ import { actSaid, recordPlanned } from "../workspace/admin-entries.ts"
 import { instanceWorkspace } from "../workspace/permissions.ts"
 import { instanceOf, makeInstance } from "../workspace/open-session.ts"
 import { keptKeyring, keyringChange, openKeyring, type GivenSecrets } from "../workspace/stored-keyring.ts"
-import { administrationOf, alone, type AloneOptions } from "./offline-ledger.ts"
+import { administrationOf, withOfflineStore, type OfflineOptions } from "./offline-ledger.ts"
 import { assertMinters, mintersOut, type KeepingKey } from "./instance-key-tokens.ts"
 
-export interface RotateRootKeyOptions extends AloneOptions {
+export interface RotateRootKeyOptions extends OfflineOptions {
   readonly secrets: GivenSecrets
   /** The instance key that goes, whose tokens live on; undefined: they end, and so do those of all that went before. */
   readonly previous: KeepingKey | undefined
@@ -25,7 +25,7 @@ export interface RotateRootKeyOptions extends AloneOptions {
 export async function rotateRootKey(options: RotateRootKeyOptions): Promise<void> {
   // Where there is no ledger, none is made.
   await openStopped(options.data).close()
-  await alone(options, async (store) => {
+  await withOfflineStore(options, async (store) => {
     const { registry } = store
     const keyring = await openKeyring(registry, options.secrets)
     if (keyring.before !== undefined) throw new StartError("the secret is being rotated: have `tallystick secret rotate` end that first")

@@ -21,10 +21,10 @@ import { targetOf } from "../workspace/members.ts"
 import { instanceOf, makeInstance } from "../workspace/open-session.ts"
 import { anyLogKey, keptKeyring, keyringChange, openKeyring } from "../workspace/stored-keyring.ts"
 import { passwordAnew } from "../workspace/sealed-passwords.ts"
-import { administrationOf, alone, type AloneOptions } from "./offline-ledger.ts"
+import { administrationOf, withOfflineStore, type OfflineOptions } from "./offline-ledger.ts"
 import { assertMinters, type KeepingKey } from "./instance-key-tokens.ts"
 
-export interface RotateSecretOptions extends AloneOptions {
+export interface RotateSecretOptions extends OfflineOptions {
   /** The new one, and the one before it. */
   readonly secret: Uint8Array
   readonly previous: Uint8Array
@@ -52,10 +52,10 @@ export async function rotateSecret(options: RotateSecretOptions): Promise<Secret
   if (!wasOver) {
     keep([secret, previous])
     progress("both secrets are kept")
-    await alone(options, async (store) => resealAll(options, store, await begun(options, store, keyring)))
+    await withOfflineStore(options, async (store) => resealAll(options, store, await begun(options, store, keyring)))
     rewriteDocuments(data)
     progress("what was sealed before is overwritten")
-    await alone(options, (store) => end(options, store))
+    await withOfflineStore(options, (store) => end(options, store))
     progress("the secret before opens nothing any more")
   }
   keep([secret])

@@ -1,0 +1,25 @@
+// What every command is given: the settings, and its ways to speak.
+
+import { readFileSync } from "node:fs"
+import { readConfig, type Config, type Environment } from "../config.ts"
+
+export interface Terminal {
+  readonly environment: Environment
+  /** Writes the result to standard output. */
+  readonly say: (text: string) => void
+  /** Writes errors and hints to standard error. */
+  readonly remark: (text: string) => void
+  /** Shows progress: each line replaces the one before, an empty one removes it. Silent unless standard error is a terminal. */
+  readonly progress: (line: string) => void
+}
+
+/** Reads the settings. From then on, only this account can read the files that the process makes. */
+export function configOf({ environment }: Pick<Terminal, "environment">): Config {
+  process.umask(0o077)
+  return readConfig(environment, (path) => readFileSync(path, "utf8"))
+}
+
+/** "1 workspace", "2 workspaces". */
+export function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? "" : "s"}`
+}
