@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import test from "node:test"
 import { cacheRegistry } from "./cached.ts"
-import { apiKey, entriesAfter, genesisOf, project, write } from "./contract.ts"
+import { apiKey, entriesAfter, genesisOf, project, write } from "./contract/written-entries.ts"
 import type { PolicyDocument } from "./documents.ts"
 import { expectChain } from "./expect-chain.ts"
 import { openMemory } from "./memory.ts"

@@ -1,4 +1,6 @@
-// Keeps the documents that requests ask for again and again. A change that this program made is seen at once.
+// Keeps the documents that requests ask for again and again. With SQLite no answer is ever out of date: one process has the data to itself, and
+// a change is forgotten here before its append is answered. An engine that several processes share must bound how long one may be, or ask
+// again. Which workspace a credential is of never changes, and may be remembered by any of them.
 
 import type { DocumentKind } from "./documents.ts"
 import type { Change, Document, Registry } from "./store.ts"

@@ -1,11 +1,15 @@
-import { storeContract } from "./contract.ts"
+import { indexContract } from "./contract/index-contract.ts"
+import { journalContract } from "./contract/journal-contract.ts"
+import { registryContract } from "./contract/registry-contract.ts"
 import { openMemory } from "./memory.ts"
-import { searchContract } from "./search-contract.ts"
+import { searchContract } from "./contract/search-contract.ts"
 
-storeContract("memory", async () => {
-  const { served, watched } = openMemory()
-  return { served, watched, close: () => served.close() }
-})
+for (const contract of [journalContract, registryContract, indexContract]) {
+  contract("memory", async () => {
+    const { served, watched } = openMemory()
+    return { served, watched, close: () => served.close() }
+  })
+}
 
 searchContract("memory", async () => {
   const { served, filing } = openMemory()

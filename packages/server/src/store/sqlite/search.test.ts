@@ -4,10 +4,10 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import test from "node:test"
 import { defaultLimits } from "../../limits.ts"
-import { write } from "../contract.ts"
+import { write } from "../contract/written-entries.ts"
 import { expectChain } from "../expect-chain.ts"
 import type { Filed, Wanted } from "../search.ts"
-import { compareByChance, searchContract, type OpenedSearch } from "../search-contract.ts"
+import { compareByChance, searchContract, type OpenedSearch } from "../contract/search-contract.ts"
 import { openSqlite, openSqliteFiling } from "./open.ts"
 
 const folders = new Set<string>()

@@ -9,7 +9,11 @@ import { DatabaseSync } from "node:sqlite"
 import test from "node:test"
 import { LedgerError } from "../../error.ts"
 import { defaultLimits } from "../../limits.ts"
-import { entriesAfter, genesisOf, project, receiptNamed, storeContract, usedOf, write, type OpenedStore } from "../contract.ts"
+import { indexContract } from "../contract/index-contract.ts"
+import { journalContract } from "../contract/journal-contract.ts"
+import { registryContract } from "../contract/registry-contract.ts"
+import type { OpenedStore } from "../contract/stories.ts"
+import { entriesAfter, genesisOf, project, receiptNamed, usedOf, write } from "../contract/written-entries.ts"
 import { expectChain } from "../expect-chain.ts"
 import type { ListPlace } from "../store.ts"
 import { openForWriting } from "./database.ts"
@@ -60,7 +64,7 @@ function tests(): void {
     folders.clear()
   })
 
-  storeContract("sqlite", () => openFolder(freshFolder()))
+  for (const contract of [journalContract, registryContract, indexContract]) contract("sqlite", () => openFolder(freshFolder()))
 
   test("large entries are read a few at a time, and all of them", async () => {
     const folder = freshFolder()

@@ -1,14 +1,14 @@
 // The tests that every driver's search must pass. memory-search.ts says what a search means; a driver is held against it by chance too.
 
 import { strict as assert } from "node:assert"
-import { test, type TestContext } from "node:test"
 import { wordsOf, type Query, type Term } from "@tallystick/client/grammar"
-import { write } from "./contract.ts"
-import type { Lane } from "./documents.ts"
-import { expectChain } from "./expect-chain.ts"
-import { createMemorySearch } from "./memory-search.ts"
-import type { Field, Filed, Finder, Owner, Wanted } from "./search.ts"
-import type { FilingStore, Store } from "./store.ts"
+import { storiesOf, type Story } from "./stories.ts"
+import { write } from "./written-entries.ts"
+import type { Lane } from "../documents.ts"
+import { expectChain } from "../expect-chain.ts"
+import { createMemorySearch } from "../memory-search.ts"
+import type { Field, Filed, Finder, Owner, Wanted } from "../search.ts"
+import type { FilingStore, Store } from "../store.ts"
 
 export interface OpenedSearch {
   readonly served: Store
@@ -19,17 +19,7 @@ export interface OpenedSearch {
 }
 
 export function searchContract(name: string, open: () => Promise<OpenedSearch>): void {
-  const story = (what: string, tell: (store: OpenedSearch, context: TestContext) => Promise<OpenedSearch | void>): void => {
-    test(`${name}: ${what}`, async (context) => {
-      const store = await open()
-      let last = store
-      try {
-        last = (await tell(store, context)) ?? store
-      } finally {
-        await last.close()
-      }
-    })
-  }
+  const story = storiesOf(name, open)
   positionStories(story)
   filterStories(story)
   wordStories(story)
@@ -37,8 +27,6 @@ export function searchContract(name: string, open: () => Promise<OpenedSearch>):
   manyStories(story)
   subjectStories(story)
 }
-
-type Story = (what: string, tell: (store: OpenedSearch, context: TestContext) => Promise<OpenedSearch | void>) => void
 
 // ---- Entries to file, and what is asked.
 
@@ -125,7 +113,7 @@ async function expectFound(store: OpenedSearch, workspace: string, wanted: Parti
 
 // ---- The stories.
 
-function positionStories(story: Story): void {
+function positionStories(story: Story<OpenedSearch>): void {
   story("nothing is found where nothing is filed", async (store) => {
     assert.equal(await store.served.search.position("acme"), 0)
     await expectFound(store, "acme", {}, [])
@@ -194,7 +182,7 @@ function positionStories(story: Story): void {
   })
 }
 
-function filterStories(story: Story): void {
+function filterStories(story: Story<OpenedSearch>): void {
   story("filters choose by project, lane, visibility and owner", async (store) => {
     const lanes: readonly Lane[] = ["security", "data", "operations"]
     await file(store, "acme", [
@@ -271,7 +259,7 @@ function filterStories(story: Story): void {
   })
 }
 
-function wordStories(story: Story): void {
+function wordStories(story: Story<OpenedSearch>): void {
   story("words are found in a row, within one value, and the last one by its start", async (store) => {
     await file(store, "acme", [
       { fields: { nobody: [text("action", "billing.invoice.approve"), text("metadata.note", "Größe 42 – ÉTÉ")] } },
@@ -308,7 +296,7 @@ function wordStories(story: Story): void {
   })
 }
 
-function valueStories(story: Story): void {
+function valueStories(story: Story<OpenedSearch>): void {
   story("a value is found whole or by its start, under each of its names, whatever its case and its characters", async (store) => {
     const values = [
       "a b",
@@ -423,7 +411,7 @@ function valueStories(story: Story): void {
   })
 }
 
-function manyStories(story: Story): void {
+function manyStories(story: Story<OpenedSearch>): void {
   story("a choice of very many projects is one choice", async (store) => {
     const projectIds = Array.from({ length: 2000 }, (_, at) => `p${at}`)
     await file(
@@ -470,7 +458,7 @@ function manyStories(story: Story): void {
   })
 }
 
-function subjectStories(story: Story): void {
+function subjectStories(story: Story<OpenedSearch>): void {
   story("a subject finds what is visible and its own, by what it is shown in clear", async (store) => {
     const fields = (note: string): NonNullable<Draft["fields"]> => ({
       nobody: [text("action", `open ${note}`)],
