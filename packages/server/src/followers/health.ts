@@ -1,5 +1,4 @@
-// What is done about what the followers see: it is counted, written to the log, and where a chain does not hold together, recorded where
-// it still can be.
+// Handles what the followers report: counts it and logs it. A broken chain is also recorded, in the ledger of the workspace `instance`.
 
 import type { Logger } from "pino"
 import { systemClock, type Clock } from "../clock.ts"
@@ -29,12 +28,12 @@ export interface FollowerMetrics {
 export const followers = ["indexer", "checkpointer", "filing"] as const
 
 export interface Seen {
-  /** Workspaces whose chain does not hold together, each with the first entry that does not. */
+  /** Workspaces with a broken chain, each with its first broken entry. */
   readonly broken: ReadonlyMap<string, number>
-  /** How far re-verifying has come. */
+  /** How far the auditor has come. */
   audit(): AuditSummary | undefined
   readonly see: (sighting: Sighting) => void
-  /** From now on a break is recorded, and so are those that were seen already. */
+  /** From now on failures are recorded, and so are those that were reported before. */
   readonly recordWith: (record: Recording) => void
   readonly close: () => void
 }
@@ -49,7 +48,7 @@ export function createSeen(metrics: FollowerMetrics, log: Logger, signed: (check
   let audit: AuditSummary | undefined
 
   function breaks({ workspace, detail, from, finding }: Sighting & { readonly kind: "broken" }): void {
-    // The auditor and the one that signs may both come upon it.
+    // The auditor and the checkpointer may both find it.
     if (broken.has(workspace)) return
     broken.set(workspace, from)
     metrics.integrityFailure()
@@ -86,10 +85,10 @@ export function createSeen(metrics: FollowerMetrics, log: Logger, signed: (check
   }
 }
 
-/** A workspace is looked at again this long after a look that found nothing. */
+/** The auditor checks a workspace again at most this often. */
 const lookAgainAfterMs = 10_000
 
-/** Passes on which entries were read and found broken: one report for a workspace, however often it is read. */
+/** Reports broken entries to the auditor: once for a workspace, however often readers meet them. */
 export function createSuspicions(
   { elapsed }: Pick<Clock, "elapsed">,
   isKnown: (workspace: string) => boolean,
@@ -104,7 +103,7 @@ export function createSuspicions(
   }
 }
 
-/** Records breaks, and tries again what could not be recorded. */
+/** Records failures, and retries those that could not be recorded. */
 function createRecorder(log: Logger) {
   const unrecorded = new Set<IntegrityFailure>()
   let record: Recording | undefined
@@ -145,7 +144,7 @@ function createRecorder(log: Logger) {
   }
 }
 
-/** What is done about what the filing program says. */
+/** Handles the reports of the filing program. */
 export function reportsOf(metrics: FollowerMetrics, log: Logger): (report: FilingReport) => void {
   return (report) => {
     if (report.kind === "filed")

@@ -1,5 +1,5 @@
-// A page, built a part at a time: rows are read, looked at again, and shown as their reader may see them; others have the thread in
-// between. The page ends before it is larger than its budget.
+// Builds a page of entries, part by part: reads rows, verifies them and shows what the reader may see. Other requests run in between. A page ends before
+// it exceeds its budget of bytes.
 
 import { disclosuresFor, type Content, type Sight } from "../store/opened-entry.ts"
 import type { Pace } from "../runtime/pace.ts"
@@ -16,21 +16,21 @@ export interface PageSource {
 }
 
 export interface Reader {
-  /** Each entry comes with its proof. */
+  /** Adds its proof to each entry. */
   readonly isProven: boolean
-  /** What of an entry this reader sees. */
+  /** What this reader may see of an entry. */
   readonly sightOf: (content: Content) => Sight
-  /** Aborted when nobody waits for the page any more. */
+  /** Aborted when the client disconnects. */
   readonly signal?: AbortSignal
 }
 
 export interface Shown {
-  /** Each is an object in JSON. Fewer than were asked for where they are large. */
+  /** JSON objects. Fewer than requested if they are large. */
   readonly events: readonly Uint8Array[]
   readonly verified: boolean
 }
 
-/** Rows that are asked for with one question: all of an ordinary page. */
+/** Bytes of rows per question: enough for an ordinary page. */
 const partBytesMax = 256 * 1024
 
 export async function buildPage(
@@ -54,7 +54,7 @@ export async function buildPage(
       const vkey = isProven ? await vkeyFor(found.epoch, found.proven.checkpoint) : undefined
       if (pace.isUp()) await pace.next()
       const event = Buffer.from(showRow(found, workspace, found.opened === undefined ? "none" : sightOf(found.opened.content), vkey))
-      // What is read counts as well as what is shown: a reader who may not see much is not a reason to read on and on.
+      // Bytes that are read count too. A reader who may see little must not cause unlimited reading.
       const size = Math.max(event.length, bytesOf(found.stored))
       if (events.length > 0 && bytes + size > limits.pageBytesMax) return { events, verified }
       events.push(event)
@@ -65,7 +65,6 @@ export async function buildPage(
   return { events, verified }
 }
 
-/** The first of these entries, as many as fit. */
 async function readRows(
   journal: Source["journal"],
   workspace: string,
@@ -76,13 +75,13 @@ async function readRows(
   return read.map((stored, place) => stored ?? missing(workspace, sequences[place] ?? 0))
 }
 
-/** What the search knows of and the journal does not have is shown as broken, at its place. */
+/** An entry that the search knows and the journal lacks is shown as broken, at its place. */
 function missing(workspace: string, sequence: number): Stored {
   const nothing = { receipt: "", idem: undefined, bodySalt: undefined, body: undefined, disclosures: "" }
   return { workspace, sequence, record: new Uint8Array(), ...nothing }
 }
 
-/** The key of each epoch of a page, looked up once. */
+/** Looks up the key of each epoch once per page. */
 function vkeysOf(registry: Store["registry"]): (epoch: Epoch, checkpoint: Checkpoint | undefined) => Promise<string> {
   const known = new Map<number, string>()
   return async (epoch, checkpoint) => {
@@ -92,7 +91,7 @@ function vkeysOf(registry: Store["registry"]): (epoch: Epoch, checkpoint: Checkp
   }
 }
 
-/** With its proof, if there is a key to show with it. */
+/** Adds the proof if there is a key. */
 function showRow(found: Found, workspace: Document<"workspace">, sight: Sight, vkey: string | undefined): string {
   const entry = showEntry(found, workspace, sight)
   if (vkey === undefined) return entry

@@ -1,4 +1,4 @@
-// Queries. The search says where, never what: what it finds is read from the journal, and looked at again (`build-page.ts`).
+// Queries for entries. The search only says where entries are. They are read from the journal and verified (`build-page.ts`).
 
 import { parseRecord } from "@tallystick/proof"
 import type { Admission } from "../runtime/fair-queue.ts"
@@ -10,11 +10,11 @@ import { archivedBefore } from "./verified-entries.ts"
 
 export interface PageRequest extends Reader {
   readonly wanted: Wanted
-  /** Which part of the ledger is looked through, by age. */
+  /** Which entries are searched, by age. */
   readonly storage: "hot" | "archive" | "all"
   /** Entries below this sequence; 0 begins at the newest. */
   readonly cursor: number
-  /** A page has fewer where entries are large; one at least. */
+  /** At least one. A page has fewer if entries are large. */
   readonly limit: number
 }
 
@@ -26,7 +26,7 @@ export interface EntryPage extends Shown {
 
 export interface Queries {
   page(workspace: Document<"workspace">, request: PageRequest, nowMs: number): Promise<EntryPage>
-  /** The sequences of all that match, in order; only how many they are if that is more than `most`. */
+  /** The sequences of all matches, ascending; only their number if there are more than `most`. */
   all(
     workspace: Document<"workspace">,
     request: Pick<PageRequest, "wanted" | "storage" | "signal">,
@@ -35,12 +35,12 @@ export interface Queries {
   ): Promise<{ readonly sequences: readonly number[]; readonly total: number }>
 }
 
-/** Matches that are asked for at once when all of them are wanted. */
+/** Matches per question when all are wanted. */
 const allAtOnce = 1000
 
 export interface QueryParts extends PageSource {
   readonly find: Find
-  /** Lets few pages be built at once: each holds what it has read and made so far. */
+  /** Limits how many pages are built at once: each holds its entries in memory. */
   readonly reading: Admission
 }
 
@@ -78,8 +78,8 @@ function boundsOf(storage: "hot" | "archive", hotFrom: number): Pick<Wanted, "fi
 }
 
 /**
- * The first sequence that is not in the archive yet. Times never go back along a chain, so it is found by halving, and from where it
- * was found last time it is a look at one record.
+ * The first sequence that is not in the archive yet. Times never decrease along a chain, so a binary search finds it. The search starts at the last
+ * result, and then mostly reads one record.
  */
 function createArchiveEnds({ journal }: Pick<Store, "journal">): (workspace: Document<"workspace">, nowMs: number) => Promise<number> {
   const ends = new Map<string, { readonly hotDays: number; readonly hotFrom: number }>()
@@ -91,7 +91,7 @@ function createArchiveEnds({ journal }: Pick<Store, "journal">): (workspace: Doc
       const timeMs = parseRecord(await journal.records(workspace.id, sequence, 1))?.timeMs
       return timeMs !== undefined && timeMs < archivedBefore(workspace, nowMs)
     }
-    // With other settings what was archived may be hot again.
+    // After a change of the setting, archived entries may be hot again.
     let archived = last?.hotDays === hotDays ? last.hotFrom - 1 : 0
     if (await isArchived(archived + 1)) {
       let hot = archived + 2

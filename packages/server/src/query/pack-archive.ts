@@ -1,5 +1,5 @@
-// An evidence pack as one stream. A ZIP says the size and checksum of a file before its content, and the manifest stands in the middle and
-// says the hashes of what comes behind it: so everything is made twice, once to be measured and once to be sent.
+// An evidence pack as one stream. A ZIP contains each file's size and checksum before its content, and the manifest contains the hashes of files after it.
+// So every file is made twice: once to measure it, once to send it.
 
 import { createHash } from "node:crypto"
 import { crc32 } from "node:zlib"
@@ -7,7 +7,6 @@ import { formatManifest, isListed, packPaths, zipBytes, zipDirectory, zipFileHea
 import { LedgerError } from "../error.ts"
 import type { PackFile } from "./pack-files.ts"
 
-/** A file that was looked at from end to end. */
 export interface Measured extends PackFile, ZipFile {
   /** SHA-256, in hex. */
   readonly hash: string
@@ -18,7 +17,7 @@ export interface Manifest {
   readonly packHash: string
 }
 
-/** Makes every file once; refuses more than `bytesMax` altogether, and ends when nobody waits for it any more. */
+/** Makes every file once and measures it. Refuses more than `bytesMax` in total. */
 export async function measure(files: readonly PackFile[], bytesMax: number, signal?: AbortSignal): Promise<readonly Measured[]> {
   const measured: Measured[] = []
   let bytes = 0
@@ -54,7 +53,7 @@ export function manifestFile({ text }: Manifest): PackFile {
   }
 }
 
-/** In the order that they have in an archive. */
+/** In the order of an archive. */
 export function inOrder(files: readonly Measured[]): readonly Measured[] {
   return files.toSorted((a, b) => (a.path < b.path ? -1 : 1))
 }
@@ -64,7 +63,7 @@ export interface Archive {
   readonly chunks: AsyncGenerator<Buffer>
 }
 
-/** The ZIP. Takes files in order. */
+/** The files must be in order. */
 export function zipOf(files: readonly Measured[]): Archive {
   async function* pieces(): AsyncGenerator<Uint8Array> {
     for (const file of files) {
@@ -76,7 +75,7 @@ export function zipOf(files: readonly Measured[]): Archive {
   return { bytes: zipBytes(files), chunks: inBlocks(pieces()) }
 }
 
-/** `{ manifest, files: { path: base64 } }`. Takes files in order. */
+/** `{ manifest, files: { path: base64 } }`. The files must be in order. */
 export function jsonOf(files: readonly Measured[], manifest: Manifest): Archive {
   async function* pieces(): AsyncGenerator<Uint8Array> {
     yield Buffer.from(`{"manifest":${manifest.text},"files":{`)
@@ -84,7 +83,7 @@ export function jsonOf(files: readonly Measured[], manifest: Manifest): Archive 
       yield Buffer.from(`${at === 0 ? "" : ","}${JSON.stringify(file.path)}:"`)
       let rest = Buffer.alloc(0)
       for await (const chunk of checked(file)) {
-        // Three bytes are four digits; what is left over goes before the next piece.
+        // Three bytes make four digits. The remainder goes before the next piece.
         const whole = Buffer.concat([rest, chunk])
         const end = whole.length - (whole.length % 3)
         yield Buffer.from(whole.subarray(0, end).toString("base64"))
@@ -97,7 +96,7 @@ export function jsonOf(files: readonly Measured[], manifest: Manifest): Archive 
   return { bytes: undefined, chunks: inBlocks(pieces()) }
 }
 
-/** A file's content, which must still be what was measured: the size that was announced is on its way already. */
+/** A file's content. It must be what was measured, because the announced size is already sent. */
 async function* checked(file: Measured): AsyncGenerator<Buffer> {
   let sent = 0
   let found = 0
@@ -111,7 +110,7 @@ async function* checked(file: Measured): AsyncGenerator<Buffer> {
 
 const blockBytes = 64 * 1024
 
-/** Fewer, larger pieces: a pack has ten thousand small files. */
+/** Joins small pieces: a pack may have ten thousand small files. */
 async function* inBlocks(pieces: AsyncGenerator<Uint8Array>): AsyncGenerator<Buffer> {
   let held: Uint8Array[] = []
   let bytes = 0

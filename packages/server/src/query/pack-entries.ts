@@ -1,4 +1,4 @@
-// The entries of an evidence pack, read from the journal and hashed again: what does not hold together goes into no pack.
+// Reads the entries of an evidence pack from the journal and verifies them. A broken entry goes into no pack.
 
 import { eventHash, toHex, type JsonObject, type RecordFields } from "@tallystick/proof"
 import { LedgerError } from "../error.ts"
@@ -16,7 +16,7 @@ export interface Read {
   readonly sequence: number
   readonly salt: Uint8Array
   readonly bodyText: string
-  /** Without what is sealed. */
+  /** Without sealed fields. */
   readonly body: JsonObject
 }
 
@@ -25,11 +25,10 @@ export interface EntrySource {
   readonly pace: Pace
 }
 
-/** Read at a time: few entries that are small, and few bytes where they are large. */
 const batchEntries = 32
 const batchBytes = 64 * 1024
 
-/** The entries of these sequences, a batch at a time, in their order. */
+/** The entries of these sequences in the same order, in batches. */
 export async function* readEntries(
   { journal, pace }: EntrySource,
   workspace: Document<"workspace">,

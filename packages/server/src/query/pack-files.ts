@@ -1,5 +1,5 @@
-// What stands in an evidence pack. A pack is not kept: its document says which entries it has and by which checkpoint they are proven, and
-// from that and the journal its files are made again, always the same, a piece at a time. What they look like is `@tallystick/proof`'s.
+// The files of an evidence pack. They are not stored. The pack's document names its entries and the checkpoint that proves them; from these and the journal
+// the same files are made again, piece by piece. `@tallystick/proof` defines their formats.
 
 import {
   bodiesPath,
@@ -39,25 +39,25 @@ export interface PackSource extends Kept {
   readonly pace: Pace
 }
 
-/** What decides about every byte of a pack but its seal. */
+/** Determines every byte of a pack except its seal. */
 export interface PackContent extends Pick<PackDocument, "title" | "createdAt" | "sequences" | "policies" | "checkpoint" | "form"> {
   readonly packId: string
 }
 
 export interface PackFile {
   readonly path: string
-  /** Its bytes from the beginning, whenever it is asked. */
+  /** Starts at the first byte at each call. */
   chunks(): AsyncIterable<Buffer>
 }
 
-/** Of each entry what must be known before its files can be listed. */
+/** What must be known of an entry to list its files. */
 interface Surveyed {
   readonly sequence: number
   readonly receipt: string
   readonly isSealed: boolean
 }
 
-/** All files but the manifest and the seal, in no order. */
+/** All files except the manifest and the seal, in no order. */
 export async function packFiles(source: PackSource, workspace: Document<"workspace">, content: PackContent): Promise<readonly PackFile[]> {
   const { sequences, checkpoint, form = 1 } = content
   const surveyed: Surveyed[] = []
@@ -89,14 +89,14 @@ export async function packFiles(source: PackSource, workspace: Document<"workspa
   ]
 }
 
-/** A pack is of one epoch, which may have ended since. */
+/** A pack belongs to one epoch, which may have ended since. */
 function epochFor(workspace: Document<"workspace">, checkpoint: string): Epoch {
   const epoch = epochNamed(epochsOf(workspace), checkpoint)
   if (epoch === undefined) throw new Error(`the checkpoint of a pack of ${workspace.id} is of another ledger`)
   return epoch
 }
 
-/** The entry that a pack is sealed by, and the proof of it. */
+/** The entry that records a pack, and its proof. */
 export async function sealFiles(
   source: PackSource,
   workspace: Document<"workspace">,
@@ -110,7 +110,7 @@ export async function sealFiles(
   throw broken(seal.sequence)
 }
 
-/** The bodies in groups, and beside each group its disclosures if it has any. */
+/** The bodies in groups, and the disclosures of each group if there are any. */
 function groupFiles(
   surveyed: readonly Surveyed[],
   lines: (path: string, of: readonly number[], lineOf: (read: Read) => string) => PackFile,
@@ -130,13 +130,13 @@ function bodyLineOf({ record: { index }, salt, bodyText }: Read): string {
   return formatBodyLine({ index, salt, body: bodyText })
 }
 
-/** Empty for an entry of which an erasure has taken them since they were counted. */
+/** Empty if the disclosures were erased since the files were listed. */
 function disclosureLineOf({ record: { index }, stored }: Read): string {
   const disclosures = disclosuresOf(stored)
   return disclosures.length === 0 ? "" : `${formatDisclosureLine({ index, disclosures })}\n`
 }
 
-/** In a pack they stand by the names of their receipts, which are nearly in the order of the chain: a batch of them shares what it reads. */
+/** Proofs are sorted by receipt, nearly the order of the chain, so a batch shares its reads. */
 function proofFiles(
   source: PackSource,
   workspace: Document<"workspace">,

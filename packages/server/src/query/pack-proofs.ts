@@ -1,4 +1,4 @@
-// Inclusion proofs for many entries: neighbours share most of their siblings, so each tile is read once and each node of it hashed once.
+// Inclusion proofs for many entries. Neighbours share most siblings, so each tile is read once and each of its nodes hashed once.
 
 import { inclusionNodes, inclusionProof, nodeHash, tileOf, tileWidth } from "@tallystick/proof"
 import { createLru } from "../runtime/lru-cache.ts"
@@ -11,7 +11,7 @@ export interface Inclusions {
   prove(index: number, size: number): Promise<readonly Uint8Array[]>
 }
 
-/** A megabyte, and enough for entries that are read in the order of the chain, or nearly so. */
+/** A megabyte: enough for entries in the order of the chain, or nearly so. */
 const tilesMax = 64
 const hashBytes = 32
 
@@ -39,7 +39,7 @@ export function createInclusions(kept: Kept, log: Log): Inclusions {
   }
 }
 
-/** The hashes of a tile, above them those of each complete pair, and so on to the top. */
+/** The hashes of a tile, then those of each complete pair, and so on up to one. */
 type Pyramid = readonly (readonly Uint8Array[])[]
 
 function pyramidOf(tile: Uint8Array): Pyramid {

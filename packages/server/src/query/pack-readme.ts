@@ -1,5 +1,4 @@
-// What a person reads first in an evidence pack. The text is part of what a pack's hash is over, so it may never change for packs that
-// were made with it: another text needs another form of pack.
+// The README of an evidence pack. A pack's hash covers it, so the text must not change for existing packs: another text needs another form of pack.
 
 import { toHex } from "@tallystick/proof"
 import type { PackDocument } from "../store/documents.ts"

@@ -1,5 +1,5 @@
-// Finding, for requests: searches take turns between workspaces, end when their client leaves, and are answered in time or refused. Lists
-// have a line of their own, so that they never wait for a search.
+// Schedules searches for requests. Workspaces take turns. A search ends when its client disconnects, and is refused when it takes too long. Lists have a
+// queue of their own, so they never wait for a search.
 
 import { createAdmission } from "../runtime/fair-queue.ts"
 import type { Clock } from "../clock.ts"
@@ -13,11 +13,11 @@ export interface FindingParts {
   readonly search: Finder
   readonly clock: Clock
   readonly limits: Pick<Limits, "searchTimeoutMs" | "searchesWaitingMax">
-  /** Has everything filed that was recorded in a workspace; rejects with a LedgerError if that takes too long. */
+  /** Resolves when the search index covers all entries of a workspace. Rejects with a LedgerError if that takes too long. */
   readonly file: (workspace: string) => Promise<void>
 }
 
-/** Lists that are asked of their thread at once: the next is there when it is done with one. */
+/** Lists sent to their thread at once, so that it always has the next one at hand. */
 const listsAtOnce = 4
 
 export function createFind({ search, clock, limits, file }: FindingParts): Find {
@@ -25,7 +25,7 @@ export function createFind({ search, clock, limits, file }: FindingParts): Find 
   const admissionOf = (of: string, atOnceMax: number) =>
     createAdmission(clock, { of, atOnceMax, perWorkspaceMax: atOnceMax, waitingMax, waitMs: searchTimeoutMs })
   const lists = admissionOf("lists", listsAtOnce)
-  // There is one thread for them: who is given a turn has it.
+  // One at a time: they share one thread.
   const searches = admissionOf("searches", 1)
 
   const findOnce = (...[workspace, wanted, before, limit, signal]: Parameters<Find>): Promise<Hits | undefined> => {
@@ -43,12 +43,12 @@ export function createFind({ search, clock, limits, file }: FindingParts): Find 
     await file(workspace)
     const again = await findOnce(...asked)
     if (again === undefined)
-      throw new LedgerError("ledger_unavailable", "more is being recorded than can be found in time; ask again in a moment")
+      throw new LedgerError("ledger_unavailable", "new entries arrive faster than they can be indexed; ask again in a moment")
     return again
   }
 }
 
-/** Answers in time, or rejects with `overloaded`; then, and when the client leaves, the work is told by its signal that it need not go on. */
+/** Resolves in time or rejects with `overloaded`. On a timeout or a disconnect, the signal tells the work to stop. */
 async function withinTime<T>(
   clock: Clock,
   timeoutMs: number,

@@ -1,9 +1,9 @@
-// Which tree entries may be held against. Whoever can write the files can write any checkpoint there, but not sign it: so a checkpoint counts
-// once a key of ours is found to have signed it, and one that was found so is remembered, where no file says otherwise.
+// Finds the tree that entries are verified against. Somebody who can write the files can store any checkpoint, but cannot sign it. So a checkpoint
+// counts only if one of the service's keys signed it. Verified checkpoints are remembered in memory, where an edit of the files does not reach.
 //
-// A key is ours if its seed unseals: it is sealed under the service's secret and bound to the key's name, which is the log's. The keys of a
-// former epoch are destroyed. What was kept of it is proven by the genesis of the next one, whose hash is in every record of that; so all
-// that a workspace's document says of its epochs is held against the geneses, and the newest of these against the newest tree.
+// A key is the service's own if its seed unseals: it is sealed under the secret and bound to the key's name, which is the log's. The keys of a former
+// epoch are destroyed. The genesis of the next epoch proves what survived of it, and every record of that epoch contains the hash of its genesis. So
+// the epochs in a workspace's document are compared with the geneses, and the newest genesis with the newest signed tree.
 
 import { createPublicKey, verify } from "node:crypto"
 import {
@@ -29,21 +29,21 @@ import { isPrefix, type SignedTree } from "../store/tree-reads.ts"
 import { isLeaf, type Leaves } from "./verified-leaves.ts"
 import { createLru } from "../runtime/lru-cache.ts"
 
-/** What an epoch's entries are held against. */
+/** What the entries of an epoch are verified against. */
 export interface Proven {
-  /** The newest checkpoint: an entry that it covers is `verified`. */
+  /** The newest checkpoint. An entry that it covers is `verified`. */
   readonly checkpoint: Checkpoint | undefined
-  /** A tree that may have more than that: all that was kept of a former epoch. */
+  /** A proven tree. For a former epoch it may be larger than the checkpoint's: everything that survived. */
   readonly tree: SignedTree | undefined
-  /** What is kept as signed is not, or says another ledger than was signed: none of its entries can be believed. */
+  /** The stored checkpoint has no valid signature, or is of another ledger: all entries count as broken. */
   readonly isForged: boolean
 }
 
 export interface Checkpoints {
   of(workspace: Document<"workspace">, epoch: Epoch): Promise<Proven>
-  /** The newest of an epoch, for who gives it out; throws `integrity_failure` when what is kept as such is none. */
+  /** The newest checkpoint of an epoch, to hand out. Throws `integrity_failure` if the stored one is forged. */
   newest(workspace: Document<"workspace">, epoch: Epoch): Promise<Checkpoint | undefined>
-  /** It was signed just now, by this process. */
+  /** Remembers a checkpoint that this process has just signed. */
   signed(checkpoint: Checkpoint): void
 }
 
@@ -53,10 +53,10 @@ export interface CheckpointParts {
   readonly isGenuine: IsGenuine
 }
 
-/** Whether a checkpoint that is kept of the newest epoch was signed for it. */
+/** Whether a stored checkpoint of the newest epoch was signed for it. */
 export type IsGenuine = (workspace: Document<"workspace">, checkpoint: Checkpoint) => Promise<boolean>
 
-/** Logs whose newest checkpoint is remembered, a kilobyte each. */
+/** Remembered checkpoints, about a kilobyte each. */
 const logsMax = 10_000
 
 export function createCheckpoints({ store, leaves, isGenuine }: CheckpointParts): Checkpoints {
@@ -65,7 +65,7 @@ export function createCheckpoints({ store, leaves, isGenuine }: CheckpointParts)
   const known = createLru<Checkpoint>(logsMax)
   const formers = createLru<Promise<Proven>>(logsMax)
 
-  /** Undefined while there is none; `forged` when what is there was signed by nobody. */
+  /** Undefined if there is no checkpoint yet; `forged` if the stored one has no valid signature. */
   async function current(workspace: Document<"workspace">, epoch: Epoch): Promise<Checkpoint | "forged" | undefined> {
     const kept = await index.checkpoint(epoch.workspace, epoch.number)
     const before = known.get(epoch.origin)
@@ -79,12 +79,12 @@ export function createCheckpoints({ store, leaves, isGenuine }: CheckpointParts)
     if (checkpoint.size > (known.get(origin)?.size ?? 0)) known.set(origin, checkpoint)
   }
 
-  /** All that was kept of a former epoch, if the newest one's signed tree commits to it. */
+  /** What survived of a former epoch, if the newest epoch's signed tree commits to it. */
   async function former(workspace: Document<"workspace">, epoch: Epoch): Promise<Proven> {
     const epochs = epochsOf(workspace)
     const [newest] = epochs
     const signed = await current(workspace, newest)
-    // In its first second, and where the index is made anew, nothing is signed of the newest one: nothing says what it goes on from.
+    // Nothing of the newest epoch is signed in its first second, or while the index is rebuilt. So nothing proves what it continues.
     if (signed === undefined) return none
     if (signed === "forged" || !isAsBorn(workspace, epochs) || !(await isLedgerOf(newest, signed))) return forged
     const { end = 0, before, root, checkpoint } = epoch
@@ -94,7 +94,7 @@ export function createCheckpoints({ store, leaves, isGenuine }: CheckpointParts)
     return { tree, checkpoint: isOfIt ? checkpoint : undefined, isForged: false }
   }
 
-  /** Whether the tree that was signed for a ledger is of records that name it. */
+  /** Whether the first record of a signed tree names this ledger. */
   async function isLedgerOf(epoch: Epoch, tree: SignedTree): Promise<boolean> {
     const record = await journal.records(epoch.workspace, epoch.before + 1, 1)
     const fields = parseRecord(record)
@@ -122,14 +122,14 @@ export function createCheckpoints({ store, leaves, isGenuine }: CheckpointParts)
     of,
     async newest(workspace, epoch) {
       const { checkpoint, isForged } = await of(workspace, epoch)
-      if (isForged) throw new LedgerError("integrity_failure", "what is kept as this log's checkpoint was not signed by its key")
+      if (isForged) throw new LedgerError("integrity_failure", "this log's stored checkpoint was not signed by its key")
       return checkpoint
     },
     signed: (checkpoint) => remember(checkpoint.note.slice(0, checkpoint.note.indexOf("\n")), checkpoint),
   }
 }
 
-/** `isOurs`: whether a log's key was made by this service. Nobody else can seal its seed. */
+/** `isOurs`: whether this service made a key. Only the service can seal a seed. */
 export function createIsGenuine(registry: Pick<Registry, "get">, isOurs: (key: LogKeyDocument) => boolean): IsGenuine {
   return async (workspace, { size, root, note }) => {
     const epochs = epochsOf(workspace)
@@ -145,11 +145,11 @@ export function createIsGenuine(registry: Pick<Registry, "get">, isOurs: (key: L
   }
 }
 
-/** Of which nothing is signed. */
+/** Nothing is signed yet. */
 export const none: Proven = { checkpoint: undefined, tree: undefined, isForged: false }
 const forged: Proven = { checkpoint: undefined, tree: undefined, isForged: true }
 
-/** Whether the epochs are what their geneses say of them. */
+/** Whether the epochs agree with their geneses. */
 function isAsBorn(workspace: Document<"workspace">, epochs: readonly [Epoch, ...Epoch[]]): boolean {
   const lineage = readLineage(epochs[0].geneses, sha256)
   return epochs.every(({ origin, ledgerId, before, end, root }, at) => {
@@ -165,9 +165,9 @@ function isAsBorn(workspace: Document<"workspace">, epochs: readonly [Epoch, ...
   })
 }
 
-/** What stands before the 32 bytes of a key in the DER form of an Ed25519 public key. */
+/** The DER prefix of an Ed25519 public key. The 32 bytes of the key follow. */
 const derPrefix = Buffer.from("302a300506032b6570032100", "hex")
 
-/** By the platform: ten times as fast as the portable one. */
+/** The platform's check is ten times as fast as the portable one. */
 const verifyQuickly: Verify = (signature, message, publicKey) =>
   verify(null, message, createPublicKey({ key: Buffer.from(concat(derPrefix, publicKey)), format: "der", type: "spki" }), signature)

@@ -1,5 +1,5 @@
-// An entry looked at again: what was kept is hashed anew and found in the tree that was signed, or between its neighbours where nothing
-// is signed yet. What comes out is a finding, never an assumption: an entry that does not hold together is shown as broken.
+// Verifies stored entries before they are shown. Each is hashed again and compared with its leaf in the signed tree, or with its neighbours if no
+// signed tree covers it yet. An entry that fails is shown as broken.
 
 import {
   equalBytes,
@@ -34,7 +34,7 @@ import { none, type Checkpoints, type Proven } from "./verified-checkpoints.ts"
 import { isLeaf, type Leaves } from "./verified-leaves.ts"
 
 export interface Found {
-  /** In whose tree it stands, and what is signed of that. */
+  /** The epoch in whose tree it is, and what is signed of that. */
   readonly epoch: Epoch
   readonly proven: Proven
   readonly stored: Stored
@@ -45,18 +45,18 @@ export interface Found {
   readonly inclusion: { readonly checkpoint: Checkpoint; readonly hashes: readonly Uint8Array[] } | undefined
 }
 
-/** What an entry is held against, and who is told when it does not hold. */
+/** What entries are verified against, and where broken ones are reported. */
 export interface Source extends Pick<Store, "journal" | "index" | "search"> {
   readonly checkpoints: Checkpoints
   readonly leaves: Leaves
-  /** The first entry from which on a workspace's chain is known not to hold. */
+  /** The first broken entry of a workspace, if its chain is known to be broken. */
   readonly haltedFrom: (workspace: string) => number | undefined
   readonly suspect: (workspace: string, sequence: number) => void
 }
 
 const dayMs = 86_400_000
 
-/** How entries of a workspace stand, each at its place in the tree that was signed, or between its neighbours where none is signed yet. */
+/** Verifies entries of a workspace, one after another. */
 export async function* findEntries(
   source: Source,
   workspace: Document<"workspace">,
@@ -75,7 +75,7 @@ export async function* findEntries(
     return { epoch, proven: proven[epochs.indexOf(epoch)] ?? none, stored, index: stored.sequence - 1 - epoch.before }
   })
   const recordAt = await readNeighbours(source.journal, workspace.id, placed)
-  // One after the other: what must be read of the tree is read in turns with what others ask for.
+  // One after another, so that reads of the tree alternate with those of other requests.
   for (const place of placed) {
     if (pace.isUp()) await pace.next()
     const { epoch, proven, stored } = place
@@ -88,7 +88,7 @@ export async function* findEntries(
   }
 }
 
-/** An entry, with its proof where a checkpoint covers it. */
+/** Verifies one entry, and adds its proof if a checkpoint covers it. */
 export async function findReceipt(
   source: Source,
   workspace: Document<"workspace">,
@@ -97,10 +97,10 @@ export async function findReceipt(
   pace: Pace,
 ): Promise<Found> {
   for await (const found of findEntries(source, workspace, [stored], nowMs, pace)) return findIncluded(source, found)
-  throw new Error("of one entry there is one finding")
+  throw new Error("one entry has one finding")
 }
 
-/** The same entry, with the hashes that lead from it to the checkpoint; without them it is broken. */
+/** Adds the hashes that lead from a verified entry to the checkpoint. Without them the entry is broken. */
 export async function findIncluded(source: Source, found: Found): Promise<Found> {
   const { epoch, stored, opened, integrity } = found
   const { checkpoint, tree } = found.proven
@@ -117,7 +117,7 @@ interface Placed {
   readonly epoch: Epoch
   readonly proven: Proven
   readonly stored: Stored
-  /** Of its leaf. */
+  /** The index of its leaf. */
   readonly index: number
 }
 
@@ -132,7 +132,7 @@ async function integrityOf(
   const leafBefore = index > 0 && tree !== undefined && index <= tree.size ? await leaves.at(epoch, tree, index - 1) : undefined
   if (tree !== undefined && index < tree.size) {
     if (!(await isLeaf(leaves, epoch, tree, index, hash))) return "broken"
-    // What is there of the one before may be damaged: this one is in the tree all the same.
+    // The tree has the hash of the entry before, even if that entry is damaged.
     if (leafBefore !== undefined && !equalBytes(previousHash, leafBefore)) return "broken"
     return checkpoint !== undefined && index < checkpoint.size ? "verified" : "pending"
   }
@@ -143,7 +143,7 @@ async function integrityOf(
   return isLinked ? "pending" : "broken"
 }
 
-/** The records before and behind those entries that no tree has yet. */
+/** Reads the neighbours of entries that no signed tree covers. */
 async function readNeighbours(
   journal: Source["journal"],
   workspace: string,
@@ -163,7 +163,7 @@ function hashOf(record: Uint8Array | undefined): Uint8Array | undefined {
   return record?.length === recordBytes ? eventHash(record, sha256) : undefined
 }
 
-/** What the ledger recorded before this time is in the archive. */
+/** Entries recorded before this time are in the archive. */
 export function archivedBefore({ value }: Document<"workspace">, nowMs: number): number {
   return nowMs - value.hotDays * dayMs
 }
@@ -176,7 +176,7 @@ export interface Shown {
   readonly disclosures: readonly string[]
 }
 
-/** What a reader sees of it. In clear only for those who may; for all others every sealed field is withheld, and the circumstances too. */
+/** The public form of a receipt. Without `clear`, sealed fields and the context are withheld. */
 export function showReceipt(found: Found, workspace: Document<"workspace">, vkey: string, publicUrl: string, clear: boolean): Shown {
   const { stored, integrity, present } = found
   const sight = clear ? "all" : "none"
@@ -193,7 +193,7 @@ export function showEntry(found: Found, { id }: Document<"workspace">, sight: Si
   return entryJson(viewOf(found, id, sight), found.present, found.integrity)
 }
 
-/** What is needed to check an entry without us. */
+/** Everything that an offline verifier needs. */
 export function showProof(found: Found, vkey: string): string {
   const { record, body, bodySalt } = found.stored
   const { geneses } = found.epoch
@@ -203,12 +203,12 @@ export function showProof(found: Found, vkey: string): string {
     bodySalt: toHex(bodySalt ?? new Uint8Array()),
     vkey,
     tlogProof: tlogProofOf(found) ?? null,
-    // Without them nobody could tell from the record which sequence is its own.
+    // A verifier needs them to compute the sequence from the record.
     ...(geneses.length > 1 && { geneses }),
   })
 }
 
-/** The proof in the form that every reader of transparency logs knows; absent while no checkpoint covers the entry. */
+/** The proof in the C2SP form; undefined while no checkpoint covers the entry. */
 export function tlogProofOf({ epoch, stored, inclusion }: Found): string | undefined {
   if (inclusion === undefined) return undefined
   const { checkpoint, hashes } = inclusion
@@ -223,7 +223,7 @@ function viewOf({ stored, opened }: Found, workspaceId: string, sight: Sight): O
   const { context, keyId, ...content } = seen.content
   const withEmail = (party: Content["actor"], inClear: Content["actor"]) =>
     party["email"] === undefined && typeof inClear["email"] === "string" ? { ...party, email: maskEmail(inClear["email"]) } : party
-  // The circumstances of a request are those of whoever made it.
+  // The context of a request belongs to the actor.
   const circumstances = sight === "actor" ? { ...(context && { context }), ...(keyId === undefined ? {} : { keyId }) } : {}
   return {
     ...seen,
@@ -236,7 +236,7 @@ function viewOf({ stored, opened }: Found, workspaceId: string, sight: Sight): O
   }
 }
 
-/** An entry of which nothing can be read is still shown, at its place and with the hash that its record has now. */
+/** An unreadable entry is still shown, at its place and with its record's current hash. */
 function unreadable({ sequence, record, receipt }: Stored, workspaceId: string): Opened {
   const fields = parseRecord(record)
   const nobody = { id: "", type: "" }

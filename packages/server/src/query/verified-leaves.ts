@@ -1,5 +1,5 @@
-// The leaves of trees that were signed, 256 at a time. Each tile is held against its root once and remembered: a leaf that was signed never
-// changes, so from then on checking an entry is its own hash and a comparison.
+// The leaves of signed trees, in tiles of 256. Each tile is verified against the signed root once and then remembered: signed leaves never change. After
+// that, verifying an entry takes one hash and one comparison.
 
 import { equalBytes, tileWidth } from "@tallystick/proof"
 import type { Limits } from "../limits.ts"
@@ -9,7 +9,7 @@ import type { SignedTree } from "../store/tree-reads.ts"
 import { createLru } from "../runtime/lru-cache.ts"
 
 export interface Leaves {
-  /** The leaves of a tile of a signed tree, end to end, at least as far as the tree has them; undefined when nothing leads to its root. */
+  /** The concatenated leaves of a tile, at least as many as the tree has; undefined if they do not lead to the root. */
   tile(log: Log, tree: SignedTree, tile: number): Promise<Uint8Array | undefined>
   at(log: Log, tree: SignedTree, index: number): Promise<Uint8Array | undefined>
 }
@@ -18,7 +18,7 @@ const hashBytes = 32
 
 export function createLeaves({ leaves: read }: Pick<Store, "leaves">, { verifiedTilesMax }: Pick<Limits, "verifiedTilesMax">): Leaves {
   const tiles = createLru<Uint8Array>(verifiedTilesMax)
-  /** Whoever asks for a tile that is being read waits for it. */
+  /** Concurrent requests for a tile share one read. */
   const reading = new Map<string, Promise<Uint8Array | undefined>>()
 
   async function readTile(log: Log, tree: SignedTree, tile: number): Promise<Uint8Array | undefined> {
@@ -29,7 +29,7 @@ export function createLeaves({ leaves: read }: Pick<Store, "leaves">, { verified
 
   async function tile(log: Log, tree: SignedTree, at: number): Promise<Uint8Array | undefined> {
     const known = tiles.get(`${log.workspace}/${log.number} ${at}`)
-    // The last tile of a tree that grows is read again when the tree has more of it.
+    // The last tile of a growing tree is read again when the tree has more leaves in it.
     if (known !== undefined && known.length >= Math.min(tileWidth, tree.size - at * tileWidth) * hashBytes) return known
     const key = `${log.workspace}/${log.number} ${at} ${tree.size}`
     const shared = reading.get(key) ?? readTile(log, tree, at).finally(() => reading.delete(key))
@@ -48,7 +48,6 @@ export function createLeaves({ leaves: read }: Pick<Store, "leaves">, { verified
   }
 }
 
-/** Whether a hash is the leaf at an index. */
 export async function isLeaf(leaves: Leaves, log: Log, tree: SignedTree, index: number, hash: Uint8Array): Promise<boolean> {
   const leaf = await leaves.at(log, tree, index)
   return leaf !== undefined && equalBytes(leaf, hash)

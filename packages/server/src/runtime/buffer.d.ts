@@ -1,5 +1,4 @@
-// Methods that Buffer has had for long and its published types leave out. They skip the look at an encoding's name, which is a
-// fifth of the cost of a short write.
+// Methods of Buffer that its published types leave out. They skip the check of an encoding's name, a fifth of the cost of a short write.
 
 interface Buffer {
   latin1Slice(start: number, end: number): string

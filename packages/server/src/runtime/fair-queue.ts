@@ -1,30 +1,30 @@
-// Admission control: so much work of a kind is under way at once, and workspaces take turns. Work that waits too long is refused, and
-// work whose client has left is dropped before it begins.
+// Admission control: limits how much work of one kind runs at once, and lets workspaces take turns. Work that waits too long is refused.
+// Work whose client disconnects while it waits is dropped.
 
 import type { Clock } from "../clock.ts"
 import { LedgerError } from "../error.ts"
 
 export interface AdmissionLimits {
-  /** Under way at once, in all and of one workspace. */
+  /** Work that runs at once: in total, and for one workspace. */
   readonly atOnceMax: number
   readonly perWorkspaceMax: number
-  /** Waiting, in all. Beyond it the workspace with the most waiting loses its newest. */
+  /** Work that waits, in total. Beyond this, the workspace with the longest queue loses its newest. */
   readonly waitingMax: number
   readonly waitMs: number
 }
 
 export interface AdmissionOptions extends AdmissionLimits {
-  /** What there is too much of, for the sentence. */
+  /** A plural noun for the error message. */
   readonly of: string
 }
 
 export interface Admission {
   /**
-   * Does the work when the workspace's turn has come. Rejects with `overloaded` if that takes too long, and with the signal's reason if that
-   * is aborted first; then the work has not begun. Work that has begun is left to end: it looks at its signal itself.
+   * Does the work when it is the workspace's turn. Rejects with `overloaded` if the wait is too long, and with the signal's reason if the
+   * signal is aborted first; the work has not begun then. The signal does not stop work that has begun.
    */
   run<T>(workspace: string, signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T>
-  /** The same for work that goes on beyond a promise: resolves, when the turn has come, with what ends it, to be called once. */
+  /** Like `run`, for work that outlives a promise. Resolves with a function that the caller calls once when the work ends. */
   begin(workspace: string, signal: AbortSignal | undefined): Promise<() => void>
 }
 
@@ -38,7 +38,6 @@ interface Waiting {
 export function createAdmission(clock: Clock, options: AdmissionOptions): Admission {
   const { atOnceMax, perWorkspaceMax } = options
   const line = createLine(clock, options)
-  /** How much of each workspace is under way. */
   const running = new Map<string, number>()
   let runningInAll = 0
 
@@ -52,7 +51,7 @@ export function createAdmission(clock: Clock, options: AdmissionOptions): Admiss
     const left = (running.get(workspace) ?? 0) - 1
     if (left > 0) running.set(workspace, left)
     else running.delete(workspace)
-    // Not when it began: who has come meanwhile was not served, and goes before it.
+    // A workspace goes to the back when its work ends. One that arrived while the work ran has not been served yet and goes first.
     line.goBehind(workspace)
     for (let next = line.next(mayBegin); next !== undefined; next = line.next(mayBegin)) {
       count(next.workspace)
@@ -60,10 +59,10 @@ export function createAdmission(clock: Clock, options: AdmissionOptions): Admiss
     }
   }
 
-  /** What is to be waited for, if anything. */
+  /** Undefined if the work may begin at once. */
   const enter = (workspace: string, signal: AbortSignal | undefined): Promise<void> | undefined => {
     signal?.throwIfAborted()
-    // Whoever ends before counts it as begun.
+    // The work that makes room for it counts it as running.
     if (!mayBegin(workspace)) return line.wait(workspace, signal)
     count(workspace)
     return undefined
@@ -87,15 +86,14 @@ export function createAdmission(clock: Clock, options: AdmissionOptions): Admiss
 }
 
 interface Line {
-  /** Resolves when it may begin. */
   wait(workspace: string, signal: AbortSignal | undefined): Promise<void>
-  /** Takes out the first of the workspace whose turn it is, of those that may begin; the workspace then goes behind the others. */
+  /** Removes and returns the first entry of the next workspace that may begin. That workspace then goes to the back. */
   next(mayBegin: (workspace: string) => boolean): Waiting | undefined
   goBehind(workspace: string): void
 }
 
 function createLine(clock: Clock, { waitingMax, waitMs, of }: AdmissionOptions): Line {
-  /** All that waits, the oldest first; and the same by workspace, the one whose turn is next first. */
+  /** Everything that waits, oldest first; and the same by workspace, next turn first. */
   const waiting = new Set<Waiting>()
   const queues = new Map<string, Set<Waiting>>()
   let isExpiring = false
@@ -118,7 +116,7 @@ function createLine(clock: Clock, { waitingMax, waitMs, of }: AdmissionOptions):
     if (waiting.size > waitingMax) refuse(newestOf(longest(queues)))
     if (!isExpiring) void expire()
   }
-  /** All wait equally long, so it is always the oldest whose time is over first. */
+  /** The wait is the same for all, so the oldest expires first. */
   const expire = async (): Promise<void> => {
     isExpiring = true
     for (let [oldest] = waiting; oldest !== undefined; [oldest] = waiting) {
@@ -137,7 +135,7 @@ function createLine(clock: Clock, { waitingMax, waitMs, of }: AdmissionOptions):
       const one: Waiting = { workspace, untilMs: clock.elapsed() + waitMs, begin: resolve, refuse: reject }
       const depart = (): void => {
         leave(one)
-        reject(signal?.reason as Error) // whoever aborts says why with an error
+        reject(signal?.reason as Error) // callers abort with an Error
       }
       signal?.addEventListener("abort", depart)
       enter(one)
@@ -161,7 +159,7 @@ function moveToEnd<T>(queues: Map<string, T>, workspace: string): void {
   if (queue !== undefined && queues.delete(workspace)) queues.set(workspace, queue)
 }
 
-/** Of several that are as long, the one whose turn is last: who has waited longest is not refused for a newcomer. */
+/** Of several with the same length, the one whose turn is last: the longest wait is not lost to a newcomer. */
 function longest(queues: ReadonlyMap<string, ReadonlySet<Waiting>>): ReadonlySet<Waiting> {
   let found: ReadonlySet<Waiting> = new Set()
   for (const queue of queues.values()) if (queue.size >= found.size) found = queue

@@ -1,4 +1,4 @@
-// The values used last, up to a number of them.
+// A cache that keeps the values used last.
 
 export interface Lru<V> {
   get(key: string): V | undefined

@@ -1,25 +1,25 @@
-// How long one piece of work may hold the thread that all requests share. What is too long for one piece asks now and then whether its time
-// is up, and goes on when the thread has heard who else is there: one piece in each turn of the event loop, whoever it belongs to.
+// Time slices of the event loop that all requests share. Long work asks now and then whether its slice is over, and continues in a later turn
+// of the loop. Each turn runs one slice, whichever request it belongs to.
 
 import type { Clock } from "../clock.ts"
 
 export interface Pace {
-  /** Whether it is time to let others run. */
+  /** Whether the slice is over. */
   isUp(): boolean
-  /** Resolves in a turn of its own. */
+  /** Resolves in a turn in which no other slice runs. */
   next(): Promise<void>
 }
 
-/** Of small work, which is done before it could be asked. */
+/** For work that is always short. */
 export const unpaced: Pace = { isUp: () => false, next: () => Promise.resolve() }
 
-/** From this many bytes on a body is worked on in pieces: half of it hold the thread for 25 ms, if their writer means harm. */
+/** Bodies of this size or more are processed in slices. A hostile body of half the size holds the thread for 25 ms. */
 export const pacedBytesMin = 64 * 1024
 
-/** `later` calls in the next turn. */
+/** `later` calls a function in the next turn of the loop. */
 export function createPace({ elapsed }: Pick<Clock, "elapsed">, pieceMs: number, later: (act: () => void) => void = setImmediate): Pace {
   const waiting: (() => void)[] = []
-  /** When the piece of this turn began; undefined if none has. */
+  /** When this turn's slice began. */
   let beganMs: number | undefined
 
   const begin = (): void => {

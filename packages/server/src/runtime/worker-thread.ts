@@ -1,21 +1,20 @@
-// A worker thread that answers questions and may report on its own: one question is one message, and so is its answer. Storage's
-// writer and reader are such threads, and so is the program that watches.
+// Remote calls to a worker thread. Each question is one message, and so is each answer. A thread may also send reports.
 
 import { flushCompileCache } from "node:module"
 import { parentPort, Worker, workerData, type Transferable } from "node:worker_threads"
 import { LedgerError, type ErrorCode } from "../error.ts"
 
-/** What a thread can be asked: a name for each question, with what it is given and what it answers. */
+/** The questions that a thread answers: name, argument and answer. */
 export type Questions = Readonly<Record<string, (given: never) => unknown>>
 
 export interface Thread<Q extends Questions> {
   ask<K extends keyof Q & string>(question: K, given: Parameters<Q[K]>[0], transfer?: Transferable[]): Promise<Awaited<ReturnType<Q[K]>>>
-  /** Has the thread finish what it was asked, and end. */
+  /** Resolves when the thread has answered everything that it was asked, and has ended. */
   close(): Promise<void>
 }
 
 export interface ThreadListener<R> {
-  /** The thread has ended, and nobody had asked it to. */
+  /** The thread ended, and nobody called `close`. */
   readonly onDeath: (cause: Error) => void
   readonly onReport?: (report: R) => void
 }
@@ -40,10 +39,10 @@ type Told<R = unknown> =
 
 const closeQuestion = "close"
 
-/** What a thread has in hand is soon done with: a young generation as large as the main thread's would only be memory that is never used. */
+/** A thread's objects die young, so it needs a smaller young generation than the main thread. */
 const resourceLimits = { maxYoungGenerationSizeMb: 12 }
 
-/** Starts a thread on a module that calls `answer`, and waits until it is ready. */
+/** Starts a thread on a module that calls `answer`. Resolves when it is ready. */
 export async function startThread<Q extends Questions, R = never>(
   module: string,
   given: unknown,
@@ -94,7 +93,7 @@ export async function startThread<Q extends Questions, R = never>(
     })
 
   return {
-    // The answer's type is fixed by `Q`, which both sides share.
+    // Both sides share `Q`, which gives the answer's type.
     ask: (question, value, transfer) => post(question, value, transfer) as never,
     async close() {
       closing = true
@@ -105,25 +104,25 @@ export async function startThread<Q extends Questions, R = never>(
   }
 }
 
-/** What this thread was started with, if it was started on this module: a module may also be imported by another thread. */
+/** What this thread was started with; undefined if the module was only imported. */
 export function givenToThread<T>(module: string): T | undefined {
-  // Only startThread sets it, and with what the module's own starter gives.
+  // Only startThread sets it.
   const started = workerData as Started | null
   return started?.module === module ? (started.given as T) : undefined
 }
 
-/** The thread's side: says that it is ready, then answers until it is told to close. Returns the way to report. */
+/** The thread's side: answers questions until it is closed. Returns a function that sends a report. */
 export function answer<Q extends Questions, R = never>(questions: Q, close: () => void | Promise<void>): (report: R) => void {
   const port = parentPort
   if (port === null) throw new Error("this module runs as a thread")
   const tell = (told: Told<R>) => port.postMessage(told)
   const reply = async ({ id, question, given }: Asked): Promise<void> => {
     try {
-      // The asking side sends what `Q` says; nobody else can post to this port.
+      // The asking side is typed by `Q`, and nobody else can post to this port.
       const answered = question === closeQuestion ? close() : questions[question]?.(given as never)
       tell({ kind: "answer", id, answer: answered instanceof Promise ? await answered : answered })
     } catch (error) {
-      // Of an error only the message would arrive.
+      // Of a LedgerError only the message would survive the copy between threads.
       if (error instanceof LedgerError) tell({ kind: "refusal", id, code: error.code, detail: error.detail })
       else tell({ kind: "error", id, error })
     }
@@ -131,7 +130,7 @@ export function answer<Q extends Questions, R = never>(questions: Q, close: () =
   }
   port.on("message", (asked: Asked) => void reply(asked))
   tell({ kind: "ready" })
-  // What this thread has compiled is for the next start, also when this process is killed.
+  // The next start uses the compiled code, even if this process is killed.
   flushCompileCache()
   return (report) => tell({ kind: "report", report })
 }

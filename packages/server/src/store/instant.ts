@@ -1,4 +1,4 @@
-// A point in time as callers write it: finer than the platform's dates, and compared as finely as it was written.
+// A point in time with nanoseconds, as callers may write it. JavaScript dates have milliseconds only.
 
 export interface Instant {
   /** Milliseconds since 1970. */
@@ -7,12 +7,12 @@ export interface Instant {
   readonly ns: number
 }
 
-/** Of a text in the API's form of a time; undefined for a text that is not one. */
+/** Parses a time in the API's form; undefined if the text is not in that form. */
 export function instantOf(text: string): Instant | undefined {
   const parts = form.exec(text)
   if (parts === null) return undefined
   const [, year, month, day, hour, minute, second, fraction = "", zone = "", zoneHour, zoneMinute] = parts
-  // In the years 0 to 99 Date.UTC sees those of the last century. Four hundred years later the calendar is the same.
+  // Date.UTC takes the years 0 to 99 for 1900 to 1999. The calendar repeats every 400 years.
   const localMs =
     Date.UTC(Number(year) + 400, Number(month) - 1, Number(day), Number(hour), Number(minute), Number(second)) - fourCenturiesMs
   const offsetMs = zone === "Z" || zone === "z" ? 0 : (Number(zoneHour) * 60 + Number(zoneMinute)) * 60_000

@@ -1,5 +1,5 @@
-// An entry in clear, and the two faces that the API shows of it: the receipt, which a writer keeps, and the ledger entry, which a
-// reader sees. Both are fixed templates over what was kept, so that a receipt can be made again, byte for byte, at any time.
+// An entry in clear, and the two forms that the API shows: the receipt for its writer, and the ledger entry for readers. Both depend on stored
+// data only, so a receipt can be made again, byte for byte, at any time.
 
 import {
   canonicalize,
@@ -80,16 +80,16 @@ export interface Opened {
   readonly content: Content
 }
 
-/** What an entry looks like now, which no hash covers. */
+/** The state of an entry that no hash covers and that changes over time. */
 export interface Present {
   readonly queued: boolean
   readonly storageClass: "hot" | "archive"
 }
 
-/** How an entry stands when it has just been recorded; a replay of the write says so too. */
+/** The state right after a write. A replay of the write answers with it too. */
 export const justRecorded: Present = { queued: true, storageClass: "hot" }
 
-/** Puts a kept entry together again, with the disclosures given; undefined when its bytes do not make sense. */
+/** Opens a stored entry with these disclosures; undefined if its bytes are malformed. */
 export function openEntry(stored: Stored, disclosures: readonly string[]): Opened | undefined {
   const record = parseRecord(stored.record)
   if (record === undefined || stored.body === undefined) return undefined
@@ -111,7 +111,7 @@ export function disclosuresOf(stored: Stored): readonly string[] {
 /** What a reader sees of what is sealed: all of it, nothing, or what belongs to one of the two parties. */
 export type Sight = "all" | "none" | "actor" | "target"
 
-/** The disclosures of what is seen. The target's own members are the target's; everything else that is sealed is the actor's. */
+/** The disclosures that a reader may have. Sealed members of the target belong to the target; all others belong to the actor. */
 export function disclosuresFor(stored: Stored, sight: Sight): readonly string[] {
   if (sight === "none") return []
   const all = disclosuresOf(stored)
@@ -137,12 +137,12 @@ function openContent(body: Uint8Array, disclosures: readonly string[]): Content 
   return { ...rest, ...spreadContext(context), actor: spreadOther(actor), target: spreadOther(target), metadata } as unknown as Content
 }
 
-/** The members of a party that the format has no name for are one claim, which was parsed for this; here they are members again. */
+/** Members of a party that the format does not name are sealed as one claim. Here they are members again. */
 function spreadOther({ other, ...party }: JsonObject): JsonObject {
   return isJsonObject(other) ? Object.assign(other, party) : party
 }
 
-/** The key that an entry was written with is sealed within its context; in entries of older versions it stands in clear beside it. */
+/** The id of the writing key is sealed in the context. In entries of older versions it is in clear, next to the context. */
 function spreadContext(sealed: Json | undefined): JsonObject {
   if (!isJsonObject(sealed)) return {}
   const { keyId, ...context } = sealed
@@ -192,13 +192,13 @@ export function receiptUrl(publicUrl: string, { workspaceId, receipt }: Pick<Con
   return `${publicUrl}/v1/workspaces/${workspaceId}/receipts/${receipt}`
 }
 
-/** As it is shown, and as it is sealed. By hand where there is the key alone, as in most events. */
+/** The form that is shown and sealed. Written by hand for a key alone, as in most events. */
 export function provenanceJson(context: Context | undefined, keyId: string | undefined): string {
   if (context === undefined && keyId !== undefined) return `{"keyId":${JSON.stringify(keyId)}}`
   return canonicalize({ ...context, ...(keyId === undefined ? {} : { keyId }) })
 }
 
-/** Canonical, and by hand for the parties that most events have. */
+/** Canonical JSON. Written by hand for the parties of most events. */
 export function partyJson(party: Party): string {
   if (hasFurther(party)) return canonicalize(party)
   const { email, id, name, type } = party
@@ -208,7 +208,7 @@ export function partyJson(party: Party): string {
   )
 }
 
-/** Whether a party has members that the format has no name for. */
+/** Whether a party has members that the format does not name. */
 export function hasFurther(party: Party): boolean {
   for (const member in party) if (member !== "id" && member !== "type" && member !== "email" && member !== "name") return true
   return false

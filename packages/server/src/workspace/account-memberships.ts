@@ -1,25 +1,21 @@
-// Has an account belong to another workspace as well, whichever realm it is of. Its id, its realm and its password stay what they are.
+// Adds an existing account to another workspace. The account keeps its id, its realm and its password.
 
-import { isoTime, type Clock } from "../clock.ts"
+import { isoTime } from "../clock.ts"
 import { LedgerError } from "../error.ts"
-import type { Ledger } from "../ledger/ledger.ts"
 import type { Role } from "../store/documents.ts"
-import type { Document, Registry } from "../store/store.ts"
-import { actSaid, nameOf, recordPlanned } from "./admin-entries.ts"
+import type { Document } from "../store/store.ts"
+import { actSaid, nameOf, recordPlanned, type AdminParts } from "./admin-entries.ts"
 import type { Principal } from "./permissions.ts"
-import { assertNoneIsHere, idsHere, rolesOf, targetOf } from "./members.ts"
+import { idsHere, assertNoneIsHere, rolesOf, targetOf } from "./members.ts"
 import { instanceOf } from "./open-session.ts"
 import type { Workspaces } from "./workspaces.ts"
 
 export interface Joining {
-  /** Whether `by` may is for the caller to ask. Refuses with `not_found` and `conflict`. */
+  /** The caller checks permission. Refuses with `not_found` and `conflict`. */
   join(by: Principal, workspace: Document<"workspace">, id: string, role: Role): Promise<void>
 }
 
-export interface JoiningParts {
-  readonly registry: Registry
-  readonly ledger: Ledger
-  readonly clock: Clock
+export interface JoiningParts extends Omit<AdminParts, "keyring"> {
   readonly workspaces: Workspaces
   readonly idOf: (email: string, realm: string) => string
   readonly get: (id: string) => Promise<Document<"member">>
@@ -28,9 +24,9 @@ export interface JoiningParts {
 export function createJoining({ registry, ledger, clock, workspaces, idOf, get }: JoiningParts): Joining {
   return {
     async join(by, workspace, id, role) {
-      // Where nobody has an account, there may be no ledger of accounts.
+      // Before the first account there may be no instance workspace.
       await get(id)
-      // The account comes first, as when an invitation is taken up: cut short before the membership is there, it is done again.
+      // The account changes first, as for an accepted invitation. If the process ends before the membership exists, a repeat completes it.
       await recordPlanned(ledger, await instanceOf(workspaces), async () => {
         const before = await accountFor(workspace.id, id)
         const said = actSaid(by, "security.account.join", targetOf(id, before.value), { workspaceId: workspace.id }, clock.now())
@@ -48,10 +44,10 @@ export function createJoining({ registry, ledger, clock, workspaces, idOf, get }
     },
   }
 
-  /** An account that may become a member of a workspace. */
+  /** An account that may join a workspace. */
   async function accountFor(workspace: string, id: string): Promise<Document<"member">> {
     const account = await get(id)
-    // One that belongs nowhere is about to be removed, or was to be when the process ended.
+    // An account without a workspace is being removed, or its removal was interrupted.
     if ((await rolesOf(registry, account)).length === 0) throw new LedgerError("not_found", "there is no such account")
     await assertNoneIsHere(registry, workspace, [id, ...idsHere(idOf, account.value.email, workspace)])
     return account

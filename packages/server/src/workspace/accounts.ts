@@ -1,18 +1,15 @@
-// The accounts that people sign in with. What is done to an account is recorded in the workspace `instance`, in the ledger of which
-// nobody but the instance's admins can read who signs in where.
+// Accounts: people sign in with them. Changes to accounts are recorded in the workspace `instance`, so only the instance's admins can read who
+// signs in where.
 
-import type { Clock } from "../clock.ts"
 import { LedgerError } from "../error.ts"
-import type { Keyring } from "../secrets/keyring.ts"
-import type { Ledger } from "../ledger/ledger.ts"
 import type { Limits } from "../limits.ts"
 import type { MemberDocument, Role } from "../store/documents.ts"
-import type { Change, Document, Registry } from "../store/store.ts"
-import { actSaid, recordPlanned } from "./admin-entries.ts"
+import type { Change, Document } from "../store/store.ts"
+import { actSaid, recordPlanned, type AdminParts } from "./admin-entries.ts"
 import { instanceWorkspace, type MemberPrincipal, type Principal } from "./permissions.ts"
 import { commitmentTo, createMacs } from "./credential-format.ts"
 import { makeSetup, memberIds, rolesOf, targetOf, type NewSetup } from "./members.ts"
-import { createJoining, type Joining } from "./account-memberships.ts"
+import type { Joining } from "./account-memberships.ts"
 import { accountsAtOnceMax, createLogins } from "./login-index.ts"
 import {
   accountsOf,
@@ -28,30 +25,28 @@ import {
   type Opening,
 } from "./open-session.ts"
 import { createPasswords, type Stretched } from "./password-hashes.ts"
-import { createSetups, type Setups } from "./setup-tokens.ts"
+import type { Setups } from "./setup-tokens.ts"
 import type { Workspaces } from "./workspaces.ts"
+import { createSetups } from "./setup-tokens.ts"
+import { createJoining } from "./account-memberships.ts"
 
 export interface Accounts extends Setups, Joining {
-  /** Refuses with `login_failed`, in the same words and after the same time whatever is wrong. */
+  /** Refuses with `login_failed`. The message and the time taken are the same, whatever is wrong. */
   signIn(email: string, password: string): Promise<Opened>
   signOut(by: MemberPrincipal): Promise<void>
   /** Ends the member's other sessions. Refuses with `login_failed`. */
   changePassword(by: MemberPrincipal, old: string, fresh: string): Promise<void>
-  /** A token that sets another password for a member who has lost theirs. */
+  /** Creates a token with which a member who lost the password sets a new one. */
   offerPassword(by: Principal, id: string): Promise<NewSetup>
   get(id: string): Promise<Document<"member">>
   /** The accounts that a session speaks for. */
   signedIn(sessionId: string): Promise<readonly Document<"member">[]>
   workspacesOf(member: Document<"member">): Promise<readonly { readonly id: string; readonly role: Role }[]>
-  /** An account that belongs nowhere any more goes, and nothing is left of it but entries. */
+  /** Deletes an account that belongs to no workspace any more. Only its entries remain. */
   removeIfNowhere(by: Principal, id: string): Promise<void>
 }
 
-export interface AccountParts {
-  readonly registry: Registry
-  readonly ledger: Ledger
-  readonly clock: Clock
-  readonly keyring: Keyring
+export interface AccountParts extends AdminParts {
   readonly workspaces: Workspaces
   readonly limits: Pick<Limits, "sessionLifeMs" | "sessionsMax" | "setupLifeMs">
 }
@@ -141,7 +136,7 @@ export function createAccounts({ keyring, ...parts }: AccountParts): Accounts {
         const before = await find(id)
         if (before === undefined) return undefined
         const memberships = await Promise.all(before.value.workspaces.map((workspace) => registry.get("membership", workspace, id)))
-        // Also one that is not taken up yet: whoever is doing so has come half way.
+        // A pending invitation counts too: somebody may be accepting it right now.
         if (memberships.some((one) => one !== undefined)) return undefined
         const said = actSaid(by, "security.account.remove", targetOf(id, before.value), {}, clock.now())
         return { said: [said], changes: [put(before, null), ...(await endingsOf(registry, before))] }
@@ -149,7 +144,7 @@ export function createAccounts({ keyring, ...parts }: AccountParts): Accounts {
     },
   }
 
-  /** The accounts that this e-mail and this password are of, and that belong somewhere. */
+  /** The accounts with this e-mail and password that belong to a workspace. */
   async function opened(email: string, stretched: Stretched): Promise<readonly Document<"member">[]> {
     const person = idOf(email, instanceWorkspace)
     const fitting: Document<"member">[] = []
@@ -162,7 +157,7 @@ export function createAccounts({ keyring, ...parts }: AccountParts): Accounts {
     return fitting
   }
 
-  /** An account that an older version made is bound to its password when its member signs in. */
+  /** Binds a password that an older version stored to its account. */
   function bound({ id, value }: Document<"member">, stretched: Stretched): Opening {
     const kept = logins.keep(stretched, id)
     const recorded = { before: commitmentTo(value.password), commitment: commitmentTo(kept.password) }
@@ -175,7 +170,7 @@ export function createAccounts({ keyring, ...parts }: AccountParts): Accounts {
     const chosenHere = logins.keep(chosen, before.id)
     const [mine, others] = [sessions.filter((id) => id === by.sessionId), sessions.filter((id) => id !== by.sessionId)]
     const target = targetOf(before.id, before.value)
-    // The session that goes on, when all others end.
+    // This session continues. All others end.
     const recorded = { sessionId: by.sessionId, commitment: commitmentTo(chosenHere.password) }
     return {
       said: actSaid(by, "security.password.change", target, recorded, clock.now()),

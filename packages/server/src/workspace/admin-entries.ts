@@ -1,14 +1,23 @@
-// Every administrative act is an entry, committed together with what it changes. Only the service writes this kind.
+// Every administrative change is recorded as an entry, and both commit together. Only the service writes entries of this kind.
 
 import { strict as assert } from "node:assert"
 import type { JsonObject } from "@tallystick/proof"
-import { isoTime } from "../clock.ts"
+import { isoTime, type Clock } from "../clock.ts"
 import type { Opened, Party } from "../store/opened-entry.ts"
 import { LedgerError } from "../error.ts"
 import type { Ledger, Said } from "../ledger/ledger.ts"
+import type { Keyring } from "../secrets/keyring.ts"
 import { systemProject } from "../store/filed.ts"
-import type { Change, Document } from "../store/store.ts"
+import type { Change, Document, Registry } from "../store/store.ts"
 import type { Principal } from "./permissions.ts"
+
+/** What the services of this folder are made from. */
+export interface AdminParts {
+  readonly registry: Registry
+  readonly ledger: Ledger
+  readonly clock: Clock
+  readonly keyring: Keyring
+}
 
 export function actSaid(by: Principal, action: string, target: Party, metadata: JsonObject, nowMs: number): Said {
   return {
@@ -25,7 +34,7 @@ export function actSaid(by: Principal, action: string, target: Party, metadata: 
   }
 }
 
-/** The name under which an act is remembered. */
+/** The id of the principal, as entries and documents name it. */
 export function nameOf(by: Principal): string {
   return actorOf(by).id
 }

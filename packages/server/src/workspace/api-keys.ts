@@ -1,13 +1,11 @@
-// API keys: what programs speak with.
+// API keys: the credentials of programs.
 
 import type { JsonObject } from "@tallystick/proof"
-import { isoTime, type Clock } from "../clock.ts"
+import { isoTime } from "../clock.ts"
 import { LedgerError } from "../error.ts"
-import type { Keyring } from "../secrets/keyring.ts"
-import type { Ledger } from "../ledger/ledger.ts"
 import type { ApiKeyDocument, Scope } from "../store/documents.ts"
-import type { Document, ListPlace, Registry } from "../store/store.ts"
-import { actSaid, nameOf, recordPlanned, type Act } from "./admin-entries.ts"
+import type { Document, ListPlace } from "../store/store.ts"
+import { actSaid, nameOf, recordPlanned, type Act, type AdminParts } from "./admin-entries.ts"
 import type { Principal } from "./permissions.ts"
 import { commitmentTo, createMacs, formatCredential, makeCredential } from "./credential-format.ts"
 import { keptCredential, type Recognise } from "./credential-lookup.ts"
@@ -27,18 +25,11 @@ export interface Keys {
     request: KeyRequest,
   ): Promise<{ readonly key: string; readonly document: Document<"api-key"> }>
   list(workspace: string, before: ListPlace | undefined, limit: number): Promise<readonly Document<"api-key">[]>
-  /** Ends a key for ever. Says nothing if it had ended before, or never was. */
+  /** Revokes a key for ever. Does nothing if it is revoked already or does not exist. */
   revoke(by: Principal, workspace: Document<"workspace">, id: string): Promise<void>
 }
 
-export interface KeyParts {
-  readonly registry: Registry
-  readonly ledger: Ledger
-  readonly clock: Clock
-  readonly keyring: Keyring
-}
-
-export function createKeys({ registry, ledger, clock, keyring }: KeyParts): Keys {
+export function createKeys({ registry, ledger, clock, keyring }: AdminParts): Keys {
   const macs = createMacs(keyring.peppers)
 
   return {
@@ -69,7 +60,6 @@ export function createKeys({ registry, ledger, clock, keyring }: KeyParts): Keys
     list: (workspace, before, limit) => registry.list("api-key", workspace, before, limit),
 
     async revoke(by, workspace, id) {
-      // Planned again until it is revoked: whoever is told so must be able to count on it.
       await recordPlanned(ledger, workspace, async () => {
         const found = await registry.get("api-key", workspace.id, id)
         if (found === undefined || found.value.revokedAt !== undefined) return undefined

@@ -1,43 +1,35 @@
-// What a key with the scope `admin` has made, and what that has made in turn: who ends a key that was in wrong hands wants to see it, and to end it as well.
-// Scoped tokens end with their makers by themselves.
+// Revokes an API key together with everything made with it. A stolen key with the scope `admin` may have created keys and members, which may have
+// created others. Scoped tokens need no revocation here: they end with their maker.
 
-import type { Clock } from "../clock.ts"
-import type { Ledger } from "../ledger/ledger.ts"
 import { every } from "../store/every.ts"
-import type { Document, Registry } from "../store/store.ts"
-import { recordPlanned, type Act } from "./admin-entries.ts"
+import type { Document } from "../store/store.ts"
+import { recordPlanned, type Act, type AdminParts } from "./admin-entries.ts"
 import type { Principal } from "./permissions.ts"
 import { revocationOf } from "./api-keys.ts"
 import { removalActOf } from "./members.ts"
 
-/** As far as it lives. */
+/** What a key has made, directly or not, and what is still live. */
 export interface MadeByKey {
   readonly keys: readonly Document<"api-key">[]
-  /** Those who were invited, whether or not they have joined. */
+  /** Invited members, whether or not they have joined. */
   readonly members: readonly Document<"membership">[]
 }
 
 export interface Cascade {
   madeBy(workspace: string, keyId: string): Promise<MadeByKey>
-  /** Ends a key and all of this, in one commit unless it is more than that can hold. Answers what it has ended beside the key. */
+  /** Revokes a key and everything that it has made, in one commit if one can hold it. Returns what it revoked, without the key itself. */
   revoke(by: Principal, workspace: Document<"workspace">, keyId: string): Promise<MadeByKey>
 }
 
-export interface CascadeParts {
-  readonly registry: Registry
-  readonly ledger: Ledger
-  readonly clock: Clock
-}
-
-/** Entries of one commit: half of what one takes. */
+/** Entries in one commit: half of the most. */
 const entriesAtOnce = 1000
 
-export function createCascade({ registry, ledger, clock }: CascadeParts): Cascade {
+export function createCascade({ registry, ledger, clock }: Omit<AdminParts, "keyring">): Cascade {
   return {
     madeBy,
     async revoke(by, workspace, keyId) {
       const ended = { keys: new Map<string, Document<"api-key">>(), members: new Map<string, Document<"membership">>() }
-      // Whatever was under way when the first commit ended it is found by another look.
+      // Requests that were running during one commit may have made more: the next round finds it.
       for (;;) {
         const plan = await recordPlanned(ledger, workspace, async () => {
           const key = await registry.get("api-key", workspace.id, keyId)
@@ -62,7 +54,7 @@ export function createCascade({ registry, ledger, clock }: CascadeParts): Cascad
     const keys = Map.groupBy(await Array.fromAsync(every(registry, "api-key", workspace)), ({ value }) => value.createdBy)
     const members = Map.groupBy(await Array.fromAsync(every(registry, "membership", workspace)), ({ value }) => value.createdBy)
     const made = new Map<string, Document<"api-key"> | Document<"membership">>()
-    // A set hands out what is added to it while it is walked. What has ended may have made what lives.
+    // A loop over a set also visits members added meanwhile. A revoked key may have made a live one.
     const makers = new Set([keyId])
     for (const maker of makers) {
       for (const one of [...(keys.get(maker) ?? []), ...(members.get(maker) ?? [])]) {

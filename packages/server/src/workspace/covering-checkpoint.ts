@@ -1,4 +1,4 @@
-// A signed checkpoint that covers an entry, for what may only be done, or given out, under one.
+// Waits until a signed checkpoint covers an entry.
 
 import type { Clock } from "../clock.ts"
 import { LedgerError } from "../error.ts"
@@ -11,13 +11,13 @@ export interface SigningParts {
   readonly checkpoints: Pick<Checkpoints, "newest">
   readonly clock: Clock
   readonly limits: Pick<Limits, "proofWaitMs">
-  /** Has a workspace's chain signed to its end. */
+  /** Signs a workspace's chain to its end. */
   readonly seal: (workspace: string) => Promise<unknown>
 }
 
 /**
- * The note of a checkpoint that covers an entry, signed now if need be. Throws `ledger_unavailable` when that takes too long, `conflict` if
- * the entry is of a former epoch: nothing more of that is signed, and `integrity_failure` if what is kept as a checkpoint is none.
+ * The note of a checkpoint that covers an entry; signs one if there is none. Throws `ledger_unavailable` if that takes too long, `conflict` if the
+ * entry belongs to a former epoch, which is not signed any more, and `integrity_failure` if the stored checkpoint is forged.
  */
 export async function signedFor(
   { checkpoints, clock, limits, seal }: SigningParts,

@@ -1,6 +1,5 @@
-// One grammar for every secret that we hand out: ts<kind>_<id>_<secret><check>. The id is looked up, the whole text is compared, the check
-// lets a form or a scanner of leaked secrets know one by itself. Only a keyed hash of it is kept, under a pepper that is not in the
-// database.
+// The format of every secret that the service hands out: ts<kind>_<id>_<secret><check>. The id finds the document, and the whole text is compared.
+// The check lets scanners for leaked secrets recognise one. The database keeps a keyed hash only; the key (the pepper) is not in the database.
 
 import { strict as assert } from "node:assert"
 import { hash, timingSafeEqual } from "node:crypto"
@@ -12,7 +11,7 @@ import type { SessionDocument, SetupDocument } from "../store/documents.ts"
 
 const kinds = ["k", "r", "p", "a", "e", "s", "x"] as const
 
-/** k API key; the others are the scoped tokens, sessions and set-up tokens. */
+/** k: API key; r, p, a, e: scoped tokens; s: session; x: set-up token. */
 export type CredentialKind = (typeof kinds)[number]
 
 export interface Credential {
@@ -26,23 +25,19 @@ const idCharacters = 13
 const secretCharacters = 43
 const checkCharacters = 6
 const idStart = 4
-/** `ts`, the kind, and two underscores stand around them. */
+/** Includes `ts`, the kind and two underscores. */
 const textCharacters = 2 + 1 + 1 + idCharacters + 1 + secretCharacters + checkCharacters
 
 export function makeCredential(kind: CredentialKind, random: Random): Credential {
   return { kind, id: randomText(idCharacters, random), secret: randomText(secretCharacters, random) }
 }
 
-/** As it is shown, once. */
 export function formatCredential({ kind, id, secret }: Credential): string {
   const text = `ts${kind}_${id}_${secret}`
   return text + checkOf(text)
 }
 
-/**
- * What a credential says it is. Whether its secret and its check are right is not looked at: the MAC is over all of its text, so one that
- * was not made here has another.
- */
+/** Reads kind and id. Does not verify the check: the MAC covers the whole text, so a forged credential has a wrong MAC anyway. */
 export function parseCredential(text: string): Pick<Credential, "kind" | "id"> | undefined {
   const kind = kinds.find((known) => known === text[2])
   const idEnd = idStart + idCharacters
@@ -51,19 +46,19 @@ export function parseCredential(text: string): Pick<Credential, "kind" | "id"> |
 }
 
 /**
- * What is kept of a credential: HMAC-SHA-256 under a pepper of its text, and behind it of what it is bound to; and the pepper's generation. Whoever changes
- * what it is bound to in the database makes it a wrong credential.
+ * The stored form of a credential: HMAC-SHA-256 under a pepper, over its text and what it is bound to, with the pepper's generation. An edit in the
+ * database of what it is bound to makes the credential invalid.
  */
 export type MacOf = (text: string, bound?: string) => string
 
 export interface Macs {
   /** Under the newest pepper. */
   readonly of: MacOf
-  /** Whether this is the credential of which that was kept. Where nothing was, it takes as long, and the answer is no. */
+  /** Whether a credential matches its stored form. Takes the same time, and is false, if there is none. */
   fits(text: string, kept: string | undefined, bound?: string): boolean
 }
 
-/** A credential is known by the pepper that it was made under, however many have followed. */
+/** Peppers of all generations, oldest first: a credential is checked under the pepper that it was made under. */
 export function createMacs(peppers: readonly Uint8Array[]): Macs {
   const macs = peppers.map((pepper, at): MacOf => {
     const macOf = createMac(pepper)

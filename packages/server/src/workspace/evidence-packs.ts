@@ -1,5 +1,5 @@
-// Evidence packs: entries that somebody has put together for somebody else. Making one, and each download, is an entry of the ledger; the
-// one that records its making says the hash of the pack, and so the ledger itself proves what was given out.
+// Evidence packs: selected entries with their proofs, for somebody outside. Making a pack and each download are recorded as entries. The entry of its
+// making contains the pack's hash, so the ledger proves what was given out.
 
 import { Readable } from "node:stream"
 import { canonicalize, packAction, packForm, parseCheckpoint, parseNote, parseRecord, type JsonObject } from "@tallystick/proof"
@@ -24,11 +24,11 @@ import { signedFor } from "./covering-checkpoint.ts"
 
 export interface PackRequest {
   readonly title: string
-  /** Finds the entries: their sequences, from the first to the last. */
+  /** Returns the sequences of the entries, ascending. */
   readonly find: () => Promise<readonly number[]>
 }
 
-/** A pack from end to end, to be sent. It has its place among those that are being sent until the content is closed. */
+/** A pack to send. It counts against the limit of packs in flight until `content` is closed. */
 export interface Packed {
   readonly bytes: number | undefined
   readonly content: Readable
@@ -37,11 +37,11 @@ export interface Packed {
 export type PackFormat = "zip" | "json"
 
 export interface Packs {
-  /** Neither is begun, nor recorded, for a client whose signal is aborted by then. */
+  /** Records nothing if the signal is aborted before the pack is complete. */
   create(by: Principal, workspace: Document<"workspace">, request: PackRequest, signal?: AbortSignal): Promise<Document<"pack">>
   find(workspace: string, id: string): Promise<Document<"pack"> | undefined>
   list(workspace: string, before: ListPlace | undefined, limit: number): Promise<readonly Listed<"pack">[]>
-  /** Makes a pack again, and records that it is given out. */
+  /** Makes the pack again and records the download. */
   download(
     by: Principal,
     workspace: Document<"workspace">,
@@ -58,7 +58,7 @@ export interface PackParts {
   readonly clock: Clock
   readonly limits: Limits
   readonly pace: Pace
-  /** Has a workspace's chain signed to its end. */
+  /** Signs a workspace's chain to its end. */
   readonly seal: (workspace: string) => Promise<unknown>
 }
 
@@ -80,20 +80,20 @@ export function createPacks(parts: PackParts): Packs {
         const nowMs = clock.now()
         const packId = ledger.makeId("pack", nowMs)
         const of = await survey(source, workspace, sequences)
-        // Asked of the entries themselves, however they were found.
+        // The entries themselves are checked, whichever way they were found.
         if (!of.projectIds.every((projectId) => mayTouch(by, projectId))) throw new Error("a pack was asked for that its maker may not see")
         const surveyed = { ...of, title, createdAt: isoTime(nowMs), sequences, checkpoint, form: packForm }
         const { packHash } = manifestOf(
           await measure(await packFiles(source, workspace, { packId, ...surveyed }), limits.packBytesMax, signal),
         )
-        // Only a commitment: there may be more projects than an entry holds.
+        // A commitment only: an entry could not hold a long list of projects.
         const projects = commitmentTo(canonicalize(of.projectIds))
         const metadata = { receiptCount: sequences.length, packHash, projects, form: packForm }
         const said = packSaid(by, packAction, packId, title, metadata, nowMs)
         const value: PackDocument = { ...surveyed, packHash }
         const [{ link }] = await recordAct(ledger, workspace, { said: [said], changes: [{ kind: "pack", id: packId, version: 0, value }] })
         const made = await packOf(parts, workspace.id, packId)
-        // The pack is recorded, whatever happens now: a refusal would say that it is not. What is missing is made up for by the first download.
+        // The pack is recorded, so a failure now must not look like a refusal. The first download seals the pack if this fails.
         return sealPack(parts, by, workspace, made.id, link.sequence).catch(() => made)
       }),
 
@@ -112,7 +112,7 @@ export function createPacks(parts: PackParts): Packs {
         const files = inOrder([...made, ...others])
         return format === "zip" ? zipOf(files) : jsonOf(files, manifest)
       }
-      // Its place among those that are sent comes first: a workspace with slow clients keeps no place among those that are made.
+      // The place for sending comes first: slow clients of a workspace must not occupy places for making.
       return sent(sending, workspace.id, signal, () => making.run(workspace.id, signal, make))
     },
   }
@@ -135,7 +135,7 @@ function linesFor(clock: Clock, limits: Limits): { readonly making: Admission; r
   return { making, sending }
 }
 
-/** Makes an archive once it may be sent. The place is given back when the content is closed: at its end, by an error, or because the client left. */
+/** Makes an archive when there is a place for sending. The place is free again when the content is closed: at its end, on an error or a disconnect. */
 async function sent(sending: Admission, workspace: string, signal: AbortSignal | undefined, make: () => Promise<Archive>): Promise<Packed> {
   const end = await sending.begin(workspace, signal)
   try {
@@ -162,8 +162,8 @@ async function packOf({ store: { registry } }: PackParts, workspace: string, id:
 }
 
 /**
- * Fixes the checkpoint that proves the pack's own entry. It cannot be known before that entry is there, and a document only changes together
- * with an entry: so there is a second one.
+ * Stores the checkpoint that proves the pack's own entry. The checkpoint comes after that entry, and a document changes only together with an entry,
+ * so there is a second entry.
  */
 async function sealPack(
   parts: PackParts,
@@ -176,7 +176,7 @@ async function sealPack(
   const checkpoint = await signedFor(parts, workspace, sequence)
   await recordPlanned(ledger, workspace, async () => {
     const { id, version, value } = await packOf(parts, workspace.id, packId)
-    // Another download has done it.
+    // Another request has sealed it.
     if (value.seal !== undefined) return undefined
     const said = packSaid(by, "evidence.pack.seal", id, value.title, { packHash: value.packHash, sequence }, clock.now())
     return { said: [said], changes: [{ kind: "pack", id, version, value: { ...value, seal: { sequence, checkpoint } } }] }
@@ -184,7 +184,7 @@ async function sealPack(
   return packOf(parts, workspace.id, packId)
 }
 
-/** The entry that records a pack stands in the tree of the current epoch, and so must those that are in it: one key has signed for all. */
+/** Packs contain entries of the current epoch only, like the entry that records them: one key must have signed everything in a pack. */
 function refuseFormer(workspace: Document<"workspace">, sequences: readonly number[]): void {
   const [{ before, number }] = epochsOf(workspace)
   if ((sequences[0] ?? 0) > before) return
@@ -194,7 +194,7 @@ function refuseFormer(workspace: Document<"workspace">, sequences: readonly numb
   )
 }
 
-/** The projects of the entries, and those of the policies that they name which are published: later ones do not come into the pack. */
+/** The projects of the entries, and the policies that they name, as far as those are published now. */
 async function survey(
   source: PackSource,
   workspace: Document<"workspace">,
@@ -216,7 +216,7 @@ async function survey(
   return { projectIds: [...projectIds].toSorted(), policies: published.flat() }
 }
 
-/** The place of the entry that records a pack: it follows the checkpoint that the pack was made under. */
+/** The sequence of the entry that records a pack. It comes after the pack's checkpoint. */
 async function creationOf(
   { store: { journal }, limits }: PackParts,
   of: Document<"workspace">,

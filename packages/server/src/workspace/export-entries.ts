@@ -1,18 +1,11 @@
-// That a workspace was exported is an administrative act, whoever writes its files.
+// An export of a workspace is recorded as an administrative entry.
 
-import type { Clock } from "../clock.ts"
-import type { Ledger } from "../ledger/ledger.ts"
 import type { Document } from "../store/store.ts"
-import { actSaid } from "./admin-entries.ts"
+import { actSaid, type AdminParts } from "./admin-entries.ts"
 import type { Principal } from "./permissions.ts"
 
-export interface ExportParts {
-  readonly ledger: Ledger
-  readonly clock: Clock
-}
-
 export async function recordExport(
-  { ledger, clock }: ExportParts,
+  { ledger, clock }: Pick<AdminParts, "ledger" | "clock">,
   by: Principal,
   workspace: Document<"workspace">,
   entries: number,

@@ -1,22 +1,16 @@
-// A chain that does not hold together is recorded in the workspace `instance`: its own cannot be written to any more.
+// A broken chain is recorded in the workspace `instance`, because the service no longer writes to the broken one.
 
-import type { Clock } from "../clock.ts"
 import type { IntegrityFailure } from "../followers/health.ts"
-import type { Ledger } from "../ledger/ledger.ts"
-import type { Registry } from "../store/store.ts"
-import { actSaid } from "./admin-entries.ts"
+import { actSaid, type AdminParts } from "./admin-entries.ts"
 import { instanceWorkspace } from "./permissions.ts"
 import { instanceOf, makeInstance } from "./open-session.ts"
 import type { Workspaces } from "./workspaces.ts"
 
-export interface IntegrityParts {
-  readonly registry: Registry
-  readonly ledger: Ledger
+export interface IntegrityParts extends Omit<AdminParts, "keyring"> {
   readonly workspaces: Workspaces
-  readonly clock: Clock
 }
 
-/** Records a break, once however often it is found again: by when it was found first. */
+/** Records a failure once, however often it is found again: the time of the first finding is part of its key. */
 export function createRecordIntegrityFailure({
   registry,
   ledger,
@@ -24,7 +18,7 @@ export function createRecordIntegrityFailure({
   clock,
 }: IntegrityParts): (seen: IntegrityFailure) => Promise<void> {
   return async ({ workspace, detail, sequence, foundMs }) => {
-    // Nothing can be added to a ledger that is broken itself; the log has it.
+    // A broken ledger takes no entries. The log has the failure.
     if (workspace === instanceWorkspace) return
     await makeInstance(registry, workspaces)
     const instance = await instanceOf(workspaces)

@@ -1,23 +1,21 @@
-// The key that signs a workspace's log, and how another takes its place: an entry of kind 05 announces it, and the old key signs
-// beside it for a while, so that whoever trusts the old one learns of the new one from the log itself.
+// Rotates the key that signs a workspace's log. An entry of kind 05 announces the new key. Both keys sign for a while, so a verifier that
+// trusts the old key learns of the new one from the log itself.
 
 import { createVkey, ed25519PublicKey, formatVkey, toHex } from "@tallystick/proof"
 import { isoTime } from "../clock.ts"
 import type { Opened } from "../store/opened-entry.ts"
 import { LedgerError } from "../error.ts"
 import { seal, type Keyring } from "../secrets/keyring.ts"
-import type { Ledger } from "../ledger/ledger.ts"
 import type { Random } from "../ledger/random.ts"
 import type { Limits } from "../limits.ts"
 import { sha256 } from "../runtime/sha256.ts"
 import { epochsOf } from "../store/epochs.ts"
 import { logKeys, logKeysMax } from "../store/log-keys.ts"
-import type { Change, Document, Journal, Registry } from "../store/store.ts"
-import { actSaid, recordPlanned } from "./admin-entries.ts"
+import type { Change, Document, Journal } from "../store/store.ts"
+import { actSaid, recordPlanned, type AdminParts } from "./admin-entries.ts"
 import type { Principal } from "./permissions.ts"
 import { signedFor, type SigningParts } from "./covering-checkpoint.ts"
 
-/** What was announced, and the entry that announces it. */
 export interface Rotated {
   readonly vkey: string
   readonly announced: Opened
@@ -27,15 +25,12 @@ export interface LogKeys {
   rotate(by: Principal, workspace: Document<"workspace">): Promise<Rotated>
 }
 
-export interface LogKeyParts extends SigningParts {
-  readonly registry: Registry
+export interface LogKeyParts extends SigningParts, AdminParts {
   readonly journal: Pick<Journal, "head" | "records">
-  readonly ledger: Ledger
-  readonly keyring: Keyring
   readonly limits: Pick<Limits, "keyOverlapMs" | "proofWaitMs">
 }
 
-/** While one rotation looks, others may have made newer keys; more than so many, and it fails. */
+/** Other rotations may add keys while one runs. With more than this many, it fails. */
 const lookedBackAt = 10
 
 export function createLogKeys(parts: LogKeyParts): LogKeys {
@@ -64,7 +59,10 @@ export function createLogKeys(parts: LogKeyParts): LogKeys {
     },
   }
 
-  /** The key before this one is about to be destroyed: whoever trusts only that one must be given a tree first that both have signed. */
+  /**
+   * The entry that announces the current key. The key before it is about to be destroyed, so a tree that both have signed must cover this entry
+   * first: a verifier may trust the older key only.
+   */
   async function announcedAt(workspace: Document<"workspace">, { value }: Document<"log-key">): Promise<number> {
     const [epoch] = epochsOf(workspace)
     const known = await logKeys({ registry, journal }, epoch, lookedBackAt)
@@ -87,7 +85,7 @@ interface Made {
   readonly announcedAfter?: number
 }
 
-/** A key and the document that keeps it; its private half leaves here sealed only. */
+/** A new key and its document. The private half leaves this function sealed only. */
 export function makeLogKey(
   keyring: Keyring,
   random: Random,

@@ -1,6 +1,6 @@
-// Which accounts an e-mail and a password may open. One e-mail can have many accounts, made by people who need not trust each other, so a
-// sign-in does not walk through them: what the one costly hash makes of password and e-mail says where to look, and only those who know the
-// password of an account can look there. Made of the accounts' documents, in memory; it says where, never that a password is right.
+// Finds the accounts that an e-mail and a password may open. One e-mail can have many accounts, made by people who need not trust each other. A
+// sign-in hashes e-mail and password once and uses the result as the index key, so only someone who knows an account's password reaches it. The
+// index is in memory, built from the accounts' documents. It finds candidates; it does not prove that a password is right.
 
 import type { Keyring } from "../secrets/keyring.ts"
 import type { MemberDocument } from "../store/documents.ts"
@@ -11,22 +11,22 @@ import { isUnbound, settingsOf, type Passwords, type Stretched } from "./passwor
 import { openPassword, sealPassword } from "./sealed-passwords.ts"
 
 export interface Logins {
-  /** Hashes a password once, under the settings that all accounts of the e-mail share: the same work for one, several and none. */
+  /** Hashes a password once, with the settings that all accounts of the e-mail share: the same work for no, one or many accounts. */
   stretch(email: string, password: string): Promise<Stretched>
   /** Accounts that may have this password, oldest first. */
   accountsOf(stretched: Stretched): readonly string[]
-  /** What is kept of a password in an account's document. */
+  /** The stored form of a password, for an account's document. */
   keep(stretched: Stretched, id: string): { readonly password: string; readonly login: string }
-  /** As older versions kept it: of an account, but not bound to it. */
+  /** Whether an older version stored it, which did not bind it to its account. */
   isUnbound(kept: string): boolean
 }
 
-/** Accounts of one e-mail with one password that a sign-in opens. Who has the same password in more realms chooses another one for the rest. */
+/** Accounts with the same e-mail and password that one sign-in opens. For more realms, a person needs another password. */
 export const accountsAtOnceMax = 20
 
 export function createLogins(registry: Registry, passwords: Passwords, keyring: Keyring, personOf: (email: string) => string): Logins {
   const accounts = new Map<string, Set<string>>()
-  /** Of those e-mails whose accounts were made with a salt of their own, by an older version. */
+  /** Settings of e-mails whose accounts an older version made, with a random salt. */
   const former = new Map<string, string>()
   let loaded: Promise<void> | undefined
 
@@ -52,7 +52,7 @@ export function createLogins(registry: Registry, passwords: Passwords, keyring: 
     accountsOf: ({ login }) => [...(accounts.get(login) ?? [])],
     keep(stretched, id) {
       const { login } = stretched
-      // Before it is committed: one account too many here is found out, one too few would be locked out.
+      // Before the commit: a superfluous candidate is rejected later, but a missing one would be locked out.
       add(login, id)
       return { password: sealPassword(keyring, stretched.keep(id)), login: sealPassword(keyring, login) }
     },

@@ -1,17 +1,16 @@
-// Who belongs to a workspace, and as what. An invitation gives no rights: whoever it is for takes it up by its link, with a password of
-// their own. An account belongs to the realm that made it, a workspace or the instance: the same e-mail in two realms is two accounts. So
-// nobody takes an e-mail from the person who has it, and an invitation has nothing to tell of other realms.
+// Members of workspaces and their roles. An invitation gives no rights until the invited person accepts it by its link, with a password of their
+// own. An account belongs to the realm that made it: a workspace or the instance. The same e-mail in two realms is two accounts, so nobody can
+// take over another's e-mail, and an invitation reveals nothing about other realms.
 
 import { createHmac } from "node:crypto"
-import { isoTime, type Clock } from "../clock.ts"
+import { isoTime } from "../clock.ts"
 import { LedgerError } from "../error.ts"
-import type { Keyring } from "../secrets/keyring.ts"
 import type { Ledger } from "../ledger/ledger.ts"
 import type { Limits } from "../limits.ts"
 import type { MembershipDocument, Role, SetupDocument } from "../store/documents.ts"
 import { every } from "../store/every.ts"
 import type { Change, Document, ListPlace, Registry } from "../store/store.ts"
-import { actSaid, nameOf, recordPlanned, type Act } from "./admin-entries.ts"
+import { actSaid, nameOf, recordPlanned, type Act, type AdminParts } from "./admin-entries.ts"
 import { instanceWorkspace, type Principal } from "./permissions.ts"
 import { boundOf, commitmentTo, createMacs, formatCredential, makeCredential, randomText, type MacOf } from "./credential-format.ts"
 
@@ -23,29 +22,25 @@ export interface Invitation {
 
 export interface Invited {
   readonly document: Document<"membership">
-  /** Shown once, to whoever invites. */
+  /** Shown once, to the person who invites. */
   readonly token: string
 }
 
 export interface Members {
   invite(by: Principal, workspace: Document<"workspace">, invitation: Invitation): Promise<Invited>
-  /** Another token for an invitation that nobody has taken up; the one before ends. */
+  /** Creates a new token for a pending invitation. The token before it ends. */
   inviteAgain(by: Principal, workspace: Document<"workspace">, id: string): Promise<Invited>
-  /** Whether the account is, or will be, of this workspace's realm. */
+  /** Whether the member's account belongs to this workspace's realm, now or once it exists. */
   isOfWorkspace(membership: Document<"membership">): boolean
   /** Refuses with `not_found`. */
   get(workspace: string, id: string): Promise<Document<"membership">>
   list(workspace: string, before: ListPlace | undefined, limit: number): Promise<readonly Document<"membership">[]>
   changeRole(by: Principal, workspace: Document<"workspace">, id: string, role: Role): Promise<Document<"membership">>
-  /** Says nothing if there was no such member. */
+  /** Does nothing if there is no such member. */
   remove(by: Principal, workspace: Document<"workspace">, id: string): Promise<void>
 }
 
-export interface MemberParts {
-  readonly registry: Registry
-  readonly ledger: Ledger
-  readonly clock: Clock
-  readonly keyring: Keyring
+export interface MemberParts extends AdminParts {
   readonly limits: Pick<Limits, "setupLifeMs">
 }
 
@@ -53,6 +48,8 @@ export function createMembers({ registry, ledger, clock, keyring, limits }: Memb
   const macs = createMacs(keyring.peppers)
   const idOf = memberIds(keyring.memberIds)
 
+  const newSetup = (workspace: string, memberId: string, nowMs: number) =>
+    makeSetup(macs.of, ledger.random, { workspace, memberId, purpose: "join", nowMs, lifeMs: limits.setupLifeMs })
   const get = async (workspace: string, id: string): Promise<Document<"membership">> => {
     const found = await registry.get("membership", workspace, id)
     if (found === undefined) throw new LedgerError("not_found", "there is no such member")
@@ -70,7 +67,7 @@ export function createMembers({ registry, ledger, clock, keyring, limits }: Memb
       const { token } = await recordPlanned(ledger, workspace, async () => {
         await assertNoneIsHere(registry, workspace.id, here)
         const nowMs = clock.now()
-        const setup = newSetup(workspace.id, id, "join", nowMs)
+        const setup = newSetup(workspace.id, id, nowMs)
         const named = name === undefined ? {} : { name }
         const value = { email, ...named, role, createdAt: isoTime(nowMs), createdBy: nameOf(by), setupId: setup.id }
         const said = actSaid(by, "security.member.invite", targetOf(id, value), { role, ...setup.recorded }, nowMs)
@@ -84,7 +81,7 @@ export function createMembers({ registry, ledger, clock, keyring, limits }: Memb
         const before = await get(workspace.id, id)
         if (before.value.joinedAt !== undefined) throw new LedgerError("conflict", "this member has taken up the invitation")
         const nowMs = clock.now()
-        const setup = newSetup(workspace.id, id, "join", nowMs)
+        const setup = newSetup(workspace.id, id, nowMs)
         const value = { ...before.value, setupId: setup.id }
         const said = actSaid(by, "security.member.invite", targetOf(id, value), { role: value.role, ...setup.recorded }, nowMs)
         return { said: [said], changes: [put(before, value), ...(await setupRemoval(registry, before)), setup.change], ...setup }
@@ -98,7 +95,7 @@ export function createMembers({ registry, ledger, clock, keyring, limits }: Memb
         if (before.value.role === role) return undefined
         const value = { ...before.value, role }
         const said = actSaid(by, "security.member.update", targetOf(id, value), { role, before: before.value.role }, clock.now())
-        return { said: [said], changes: [put(before, value), ...(await heldByAnother(before))] }
+        return { said: [said], changes: [put(before, value), ...(await heldByAnother(registry, before))] }
       })
       return get(workspace.id, id)
     },
@@ -108,28 +105,24 @@ export function createMembers({ registry, ledger, clock, keyring, limits }: Memb
         const before = await registry.get("membership", workspace.id, id)
         if (before === undefined) return undefined
         const { said, changes } = await removalActOf(registry, by, before, clock.now())
-        return { said, changes: [...changes, ...(await heldByAnother(before))] }
+        return { said, changes: [...changes, ...(await heldByAnother(registry, before))] }
       })
     },
   }
-
-  function newSetup(workspace: string, memberId: string, purpose: SetupDocument["purpose"], nowMs: number) {
-    return makeSetup(macs.of, ledger.random, { workspace, memberId, purpose, nowMs, lifeMs: limits.setupLifeMs })
-  }
-
-  /**
-   * An instance has an admin who can sign in, always. Whoever ceases to be one does so together with a change that changes nothing of another: it only commits
-   * if that one is still there, so the last two cannot leave at the same moment.
-   */
-  async function heldByAnother(leaver: Document<"membership">): Promise<readonly Change[]> {
-    if (leaver.workspace !== instanceWorkspace || !isAdmin(leaver)) return []
-    for await (const other of every(registry, "membership", instanceWorkspace))
-      if (other.id !== leaver.id && isAdmin(other)) return [put(other, other.value)]
-    throw new LedgerError("conflict", "this is the last admin of the instance; make another one first")
-  }
 }
 
-/** One e-mail may be in a workspace by an admin of the instance and by one of the workspace. */
+/**
+ * The instance always has an admin who can sign in. An admin who leaves commits together with an empty change of another admin's document. The
+ * commit fails if that admin is gone, so the last two cannot leave at the same time.
+ */
+async function heldByAnother(registry: Registry, leaver: Document<"membership">): Promise<readonly Change[]> {
+  if (leaver.workspace !== instanceWorkspace || !isAdmin(leaver)) return []
+  for await (const other of every(registry, "membership", instanceWorkspace))
+    if (other.id !== leaver.id && isAdmin(other)) return [put(other, other.value)]
+  throw new LedgerError("conflict", "this is the last admin of the instance; make another one first")
+}
+
+/** The ids that an e-mail may have in a workspace: in the instance's realm, and in the workspace's. */
 export function idsHere(idOf: (email: string, realm: string) => string, email: string, workspace: string): readonly string[] {
   return [idOf(email, instanceWorkspace), idOf(email, workspace)]
 }
@@ -140,7 +133,7 @@ export async function assertNoneIsHere(registry: Registry, workspace: string, id
     throw new LedgerError("conflict", "this e-mail belongs to a member of the workspace, or to one who is invited")
 }
 
-/** Of an admin of the instance, that there is another one is for the caller to see to. */
+/** If the member administers the instance, the caller must make sure that another admin remains. */
 export async function removalActOf(registry: Registry, by: Principal, before: Document<"membership">, nowMs: number): Promise<Act> {
   const said = actSaid(by, "security.member.remove", targetOf(before.id, before.value), { role: before.value.role }, nowMs)
   return { said: [said], changes: [put(before, null), ...(await setupRemoval(registry, before))] }
@@ -151,12 +144,12 @@ async function setupRemoval(registry: Registry, { workspace, value: { setupId } 
   return setup === undefined ? [] : [{ kind: "setup", id: setup.id, version: setup.version, value: null }]
 }
 
-/** An account belongs to whoever makes it: an admin of the instance, or of one workspace, whom no other needs to trust. */
+/** The realm of a new account: the instance if one of its admins makes it, else the workspace. */
 function realmOf(by: Principal, workspace: string): string {
   return by.kind === "instance" || (by.kind === "member" && by.presides) ? instanceWorkspace : workspace
 }
 
-/** Whether somebody who can sign in administers the instance. */
+/** Whether the instance has an admin who can sign in. */
 export async function hasAdmin(registry: Registry): Promise<boolean> {
   for await (const one of every(registry, "membership", instanceWorkspace)) if (isAdmin(one)) return true
   return false
@@ -170,14 +163,14 @@ function put({ id, version }: Document<"membership">, value: MembershipDocument 
   return { kind: "membership", id, version, value }
 }
 
-/** A member as an entry's target: the e-mail is sealed there, a name would not be. */
+/** A member as the target of an entry. Entries seal e-mails but not names, so there is no name. */
 export function targetOf(id: string, { email }: { readonly email: string }) {
   return { id, type: "member", email }
 }
 
 /**
- * The id of whoever has an e-mail in a realm, whether there is an account or not, so that an invitation tells nothing about other realms. It stands in entries for
- * ever, so it is made under a key: nobody can find out by trying whose it is.
+ * The id of an e-mail in a realm, whether or not an account exists, so an invitation reveals nothing about other realms. The id is in entries for
+ * ever, so it is a keyed hash: nobody can find the e-mail by guessing.
  */
 export function memberIds(key: Uint8Array): (email: string, realm: string) => string {
   return (email, realm) => {
@@ -191,13 +184,13 @@ export function memberIds(key: Uint8Array): (email: string, realm: string) => st
 
 const idCharacters = 13
 
-/** What a member is in a workspace now; undefined when nothing, or not yet. */
+/** A member's role in a workspace; undefined without membership, or while the invitation is pending. */
 export async function roleOf(registry: Registry, workspace: string, id: string): Promise<Role | undefined> {
   const membership = await registry.get("membership", workspace, id)
   return membership?.value.joinedAt === undefined ? undefined : membership.value.role
 }
 
-/** All that an account is, and where. */
+/** The workspaces of an account, with its role in each. */
 export async function rolesOf(
   registry: Registry,
   { id, value }: Document<"member">,
@@ -208,7 +201,7 @@ export async function rolesOf(
   return roles.flatMap(({ id: workspace, role }) => (role === undefined ? [] : [{ id: workspace, role }]))
 }
 
-/** Whether a member has belonged to a workspace, or administered the instance, without a break since then. */
+/** Whether a member has belonged to a workspace, or administered the instance, without interruption since a time. */
 export async function belongedSince(registry: Registry, workspace: string, id: string, since: string): Promise<boolean> {
   const here = await registry.get("membership", workspace, id)
   if (here?.value.joinedAt !== undefined && here.value.joinedAt <= since) return true
@@ -220,12 +213,12 @@ export interface NewSetup {
   readonly id: string
   readonly token: string
   readonly expiresAt: string
-  /** What the entry that makes it says of it. */
+  /** What its entry records about it. */
   readonly recorded: { readonly setupId: string; readonly expiresAt: string; readonly commitment: string }
   readonly change: Change
 }
 
-/** A set-up token that does not exist yet, and the change that makes it. */
+/** A new set-up token, and the change that stores it. */
 export function makeSetup(
   macOf: MacOf,
   random: Ledger["random"],

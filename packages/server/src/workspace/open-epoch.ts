@@ -1,42 +1,32 @@
-// A workspace's ledger goes on from what was kept of it, as another ledger: a new epoch, with a genesis that says what it goes on from, an
-// origin and a key of its own. What was signed of the former one stays as it was, and its keys are destroyed: nothing is signed under its
-// name again.
+// Opens a new epoch of a workspace: its ledger continues from the entries that survived, as a ledger with a genesis, origin and key of its own. The
+// genesis names what it continues. Signatures of the former epoch stay valid. Its keys are destroyed, so nothing is signed under its name again.
 
 import { canonicalize, ledgerId, toHex } from "@tallystick/proof"
-import { isoTime, type Clock } from "../clock.ts"
-import type { Keyring } from "../secrets/keyring.ts"
-import type { Ledger } from "../ledger/ledger.ts"
+import { isoTime } from "../clock.ts"
 import { sha256 } from "../runtime/sha256.ts"
 import type { FormerEpoch } from "../store/documents.ts"
 import type { SignedHead } from "../store/heads.ts"
-import type { Checkpoint, Document, Registry } from "../store/store.ts"
-import { actSaid, recordAct } from "./admin-entries.ts"
+import type { Checkpoint, Document } from "../store/store.ts"
+import { actSaid, recordAct, type AdminParts } from "./admin-entries.ts"
 import { destroyed, makeLogKey } from "./log-key-rotation.ts"
 import { makeGenesis } from "./workspaces.ts"
 
-/** What there is of the epoch that ends. */
+/** What survives of the epoch that ends. */
 export interface Kept {
   readonly size: number
   readonly root: Uint8Array
-  /** The last checkpoint of it, whose root is that of its first entries here. */
+  /** Its last checkpoint that matches the surviving entries. */
   readonly checkpoint: Checkpoint | undefined
-  /** What it signed last, if anybody knows. */
+  /** What it signed last, if that is known. */
   readonly lost: SignedHead | undefined
 }
 
-export interface EpochParts {
-  readonly registry: Registry
-  readonly ledger: Ledger
-  readonly clock: Clock
-  readonly keyring: Keyring
-}
-
-/** Keys that a workspace has had: those of former epochs, and of the one that ends. */
+/** The most keys of a workspace, in all its epochs. */
 const keysMax = 1000
 
-/** The origin of the new epoch, and its head: the entry that opens it is the only one. */
+/** Returns the origin and the head of the new epoch. The entry that opens it is its only one. */
 export async function openEpoch(
-  { registry, ledger, clock, keyring }: EpochParts,
+  { registry, ledger, clock, keyring }: AdminParts,
   workspace: Document<"workspace">,
   { size, root, checkpoint, lost }: Kept,
 ): Promise<{ readonly origin: string; readonly head: SignedHead }> {
@@ -80,7 +70,7 @@ export async function openEpoch(
   return { origin, head: { size: 1, root: link.hash } }
 }
 
-/** The name under which ledgers are published was chosen with the first of them. */
+/** The host of an origin. All epochs of a workspace have the same. */
 function hostOf(origin: string): string {
   return origin.slice(0, origin.lastIndexOf("/ledgers/"))
 }

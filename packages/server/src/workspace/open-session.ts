@@ -1,44 +1,39 @@
-// Opens sessions. Whatever is done to an account before it is signed in to commits together with the session.
+// Opens sessions. A change of the account that belongs to the sign-in commits together with the session.
 
-import { isoTime, type Clock } from "../clock.ts"
+import { isoTime } from "../clock.ts"
 import { LedgerError } from "../error.ts"
-import type { Ledger, Said } from "../ledger/ledger.ts"
+import type { Said } from "../ledger/ledger.ts"
 import type { Limits } from "../limits.ts"
 import type { MemberDocument } from "../store/documents.ts"
 import type { Change, Document, Registry } from "../store/store.ts"
-import { actSaid, isConflict, recordPlanned } from "./admin-entries.ts"
+import { actSaid, isConflict, recordPlanned, type AdminParts } from "./admin-entries.ts"
 import { instanceWorkspace, type MemberPrincipal } from "./permissions.ts"
 import { boundOf, commitmentTo, formatCredential, makeCredential, type MacOf } from "./credential-format.ts"
 import type { Workspaces } from "./workspaces.ts"
 
-/** A session that has just been opened. */
 export interface Opened {
-  /** The accounts that it speaks for: one, or those that the same person has in several realms with the same password. */
+  /** The accounts of the session: several if a person has accounts in several realms with the same password. */
   readonly members: readonly [Document<"member">, ...Document<"member">[]]
   /** The session's credential, for the cookie. */
   readonly token: string
 }
 
-/** What becomes of an account when a session of it is opened. */
+/** The change of an account when a session is opened. */
 export interface Opening {
   readonly value: MemberDocument
   readonly said: readonly Said[]
   readonly changes: readonly Change[]
 }
 
-/** Of one account: what becomes of it. */
 export interface Preparing {
   readonly id: string
   readonly prepare: (before: Document<"member"> | undefined) => Promise<Opening>
 }
 
-/** Opens a session of accounts, together with what becomes of them. Their sessions that are over, or too many, are removed with it. */
+/** Opens one session for these accounts and changes them with it. Removes expired sessions, and the oldest beyond the limit. */
 export type Open = (accounts: readonly [Preparing, ...Preparing[]]) => Promise<Opened>
 
-export interface OpeningParts {
-  readonly registry: Registry
-  readonly ledger: Ledger
-  readonly clock: Clock
+export interface OpeningParts extends Omit<AdminParts, "keyring"> {
   readonly macOf: MacOf
   readonly workspaces: Workspaces
   readonly limits: Pick<Limits, "sessionLifeMs" | "sessionsMax">
@@ -90,16 +85,16 @@ export async function sessionsOf(registry: Registry, ids: readonly string[]): Pr
   return sessions.filter((one) => one !== undefined)
 }
 
-/** The accounts that a session speaks for now: it may have opened some that are not there any more, or that have ended it. */
+/** The current accounts of a session: without deleted ones, and without those that ended it. */
 export async function accountsOf(registry: Registry, session: Document<"session">): Promise<readonly Document<"member">[]> {
   const members = await Promise.all(session.value.memberIds.map((id) => registry.get("member", instanceWorkspace, id)))
   return members.filter((one) => one !== undefined).filter(({ value }) => value.sessions.includes(session.id))
 }
 
-/** What ends with an account, or when it is made anew: sessions of nobody else's, and the token for another password. */
+/** Removes what belongs to this account alone: its sessions and its password token. */
 export async function endingsOf(registry: Registry, member: Document<"member">): Promise<readonly Change[]> {
   const sessions = await sessionsOf(registry, member.value.sessions)
-  // Those of older versions, which are over, name one account otherwise.
+  // Sessions of older versions have expired. They name their one account in another field.
   const own = sessions.filter(({ value }) => !("memberIds" in value) || value.memberIds.length === 1)
   return [...own.map(removalOf), ...(await resetRemoval(registry, member))]
 }
@@ -113,7 +108,7 @@ export function removalOf({ kind, id, version }: Document<"session" | "setup">):
   return { kind, id, version, value: null }
 }
 
-/** Whoever sets up or signs in acts as the member that this makes them. */
+/** The principal of somebody who is signing in or setting up an account. */
 export function asMember(id: string, { email }: { readonly email: string }): MemberPrincipal {
   return { kind: "member", id, email, sessionId: "", workspace: undefined, role: undefined, presides: false }
 }
@@ -122,18 +117,18 @@ export function loginFailed(): LedgerError {
   return new LedgerError("login_failed", "the e-mail or the password is wrong")
 }
 
-/** Makes the workspace `instance`, if it is not there. */
+/** Creates the workspace `instance` unless it exists. */
 export async function makeInstance(registry: Registry, workspaces: Workspaces): Promise<void> {
   if ((await registry.get("workspace", instanceWorkspace, instanceWorkspace)) !== undefined) return
   try {
     await workspaces.create({ kind: "instance" }, { id: instanceWorkspace, name: "This instance" })
   } catch (error) {
-    // Somebody else has just made it.
+    // Another request has just created it.
     if (!isConflict(error)) throw error
   }
 }
 
-/** Where accounts and sessions are kept; there once there is a member. */
+/** The workspace of accounts and sessions. It exists once there is a member. */
 export function instanceOf(workspaces: Workspaces): Promise<Document<"workspace">> {
   return workspaces.get(instanceWorkspace)
 }

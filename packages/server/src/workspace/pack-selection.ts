@@ -1,4 +1,4 @@
-// Which entries go into an evidence pack: those of receipts that were named, each of which its maker may read.
+// Finds the entries of an evidence pack from receipt ids. The requester must be allowed to read each of them.
 
 import { openEntry } from "../store/opened-entry.ts"
 import { LedgerError } from "../error.ts"
@@ -11,10 +11,10 @@ export interface SelectionParts {
   readonly pace: Pace
 }
 
-/** Receipts that are looked up at once. */
+/** Receipts that are read in parallel. */
 const atOnce = 8
 
-/** The sequences of these receipts, in order. With a project, all of them must be of it. */
+/** The sequences of these receipts, ascending. If a project is given, all must belong to it. */
 export async function sequencesOf(
   { journal, pace }: SelectionParts,
   by: Principal,
@@ -28,7 +28,7 @@ export async function sequencesOf(
     for (const [place, stored] of found.entries()) {
       if (pace.isUp()) await pace.next()
       const project = stored && openEntry(stored, [])?.content.projectId
-      // What cannot be read is, to those who reach every project, said to be broken when the pack is made.
+      // A credential without a project limit learns that an entry is broken when the pack is made.
       if (stored === undefined || !mayTouch(by, project))
         throw new LedgerError("not_found", `receiptIds[${from + place}] is the id of no receipt, or of none in your reach`)
       if (projectId !== undefined && project !== projectId)

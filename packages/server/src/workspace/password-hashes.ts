@@ -1,19 +1,19 @@
-// Passwords: kept as Argon2id under a key that is not in the database, so that a stolen database is not even a list to guess from.
+// Password hashes: Argon2id under a key that is not in the database, so a stolen database alone does not allow guessing.
 
 import { argon2, createHmac, randomBytes } from "node:crypto"
 import { promisify } from "node:util"
 import { sameText } from "./credential-format.ts"
 
 export interface Passwords {
-  /** The costly step, the same for one account, several and none. The settings are those of the e-mail. */
+  /** The slow hash. It is computed once per sign-in, whether the e-mail has no, one or many accounts. `settings` depend on the e-mail. */
   stretch(password: string, settings: string): Promise<Stretched>
 }
 
 /** What Argon2id makes of a password. */
 export interface Stretched {
-  /** Where accounts of this e-mail and this password are looked for. */
+  /** The index key for accounts with this e-mail and password. */
   readonly login: string
-  /** What is kept of it in an account, and is worth nothing in another. */
+  /** The stored form, bound to one account. */
   keep(memberId: string): string
   fits(memberId: string, kept: string): boolean
 }
@@ -25,40 +25,40 @@ interface Cost {
 }
 
 /**
- * Between the two sets that OWASP gives as equal (19 MiB twice, 46 MiB once) and more than either: 32 MiB twice, some 0.13 s of one core. One lane, because a
- * server has its other cores for others. What was kept under another cost says so, and all that belongs to its e-mail is checked under that.
+ * OWASP lists 19 MiB with two passes and 46 MiB with one as equal. This is more than either: 32 MiB with two passes, about 0.13 s of one core. One lane,
+ * because other requests need the other cores. A hash with another cost carries that cost, and all accounts of its e-mail are checked with it.
  */
 const cost: Cost = { memory: 32 * 1024, passes: 2, parallelism: 1 }
 const tagBytes = 32
 const nonceBytes = 16
 
-/** `$argon2id$v=19$m=…,t=…,p=…$salt` are the settings. Behind them: what Argon2id made, as older versions kept it; or a nonce and a tag, see `tagOf`. */
+/** `$argon2id$v=19$m=…,t=…,p=…$salt` are the settings. The Argon2id output follows (older versions), or a nonce and a tag (see `tagOf`). */
 const form = /^(\$argon2id\$v=19\$m=\d+,t=\d+,p=\d+\$[A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)(?:\$([A-Za-z0-9+/]+))?$/
 const settingsForm = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([A-Za-z0-9+/]+)$/
 const derive = promisify(argon2)
 
 export const settingsOf = {
-  /** The salt is made of the person, whose id is made of the e-mail under a key: all accounts of an e-mail are checked by one hash. */
+  /** The salt is the person's id, a keyed hash of the e-mail: one hash then serves all accounts of an e-mail. */
   person: (person: string): string =>
     `$argon2id$v=19$m=${cost.memory},t=${cost.passes},p=${cost.parallelism}$${base64(Buffer.from(person))}`,
-  /** Empty, and fitting nothing, where somebody has put something else there. */
+  /** Empty for a malformed hash, which then matches no password. */
   kept: (kept: string): string => partsOf(kept).settings,
-  /** Where an account that an older version made is looked for. */
+  /** The index key of a hash that an older version stored. */
   formerLogin: (kept: string): string => loginOf(Buffer.from(partsOf(kept).first, "base64")),
 } as const
 
-/** As older versions kept it: of an account, but not bound to it. */
+/** Whether an older version stored it, which did not bind it to its account. */
 export function isUnbound(kept: string): boolean {
   return partsOf(kept).tag === undefined
 }
 
-/** How many are stretched at once is for whoever asks. */
+/** The caller limits how many hashes run at once. */
 export function createPasswords(key: Uint8Array): Passwords {
   return {
     async stretch(password, settings) {
       const [, memory, passes, parallelism, salt = ""] = settingsForm.exec(settings) ?? []
       const stretched = await derive("argon2id", {
-        // Two keyboards may write one character in two ways.
+        // Different keyboards may encode the same character differently.
         message: Buffer.from(password.normalize("NFKC")),
         nonce: Buffer.from(salt, "base64"),
         secret: key,
@@ -83,7 +83,7 @@ export function createPasswords(key: Uint8Array): Passwords {
   }
 }
 
-/** Binds what Argon2id made to one account: copied into another's document, it fits nothing. */
+/** Binds the Argon2id output to one account. Copied into another account's document, it matches nothing. */
 function tagOf(stretched: Uint8Array, memberId: string, nonce: string): Buffer {
   return createHmac("sha256", stretched).update(`account ${memberId} ${nonce}`).digest()
 }

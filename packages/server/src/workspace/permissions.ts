@@ -3,68 +3,71 @@
 import type { ErrorCode } from "../error.ts"
 import type { Role, Scope, TokenBound } from "../store/documents.ts"
 
-/** The workspace of the instance itself: its ledger records what is done to no other workspace, and its admins may do what the instance key may. */
+/**
+ * The workspace of the instance itself. Its ledger records changes that concern no other workspace. Its admins have the rights of the instance
+ * key.
+ */
 export const instanceWorkspace = "instance"
 
 export type Principal =
-  /** Whoever holds the instance key. */
+  /** The instance key. */
   | { readonly kind: "instance" }
   | {
       readonly kind: "api-key"
       readonly id: string
       readonly workspace: string
       readonly scopes: readonly Scope[]
-      /** Absent: every project. */
+      /** Undefined: every project. */
       readonly projectIds: readonly string[] | undefined
     }
-  /** Whoever holds a scoped token. */
+  /** A scoped token. */
   | { readonly kind: "token"; readonly id: string; readonly workspace: string; readonly bound: TokenBound }
   | MemberPrincipal
 
-/** A person who has signed in, as far as one request goes. */
+/** A person who is signed in, for one request. */
 export interface MemberPrincipal {
   readonly kind: "member"
   readonly id: string
   readonly email: string
   readonly sessionId: string
-  /** The workspace that the request names, and what the member is in it; absent when it is nothing there. */
+  /** The workspace that the request names, and the member's role there; undefined without membership. */
   readonly workspace: string | undefined
   readonly role: Role | undefined
-  /** An admin of the instance, who may do in every workspace what its admins may. */
+  /** An admin of the instance, who has an admin's rights in every workspace. */
   readonly presides: boolean
 }
 
-/** What an endpoint does, as far as permission goes. */
+/** What permission an endpoint needs. */
 export type Action =
   | "write"
   | "read"
   | "administer"
-  /** Of the instance: creating and listing workspaces. */
+  /** Create and list workspaces. */
   | "preside"
-  /** What only a scoped token can say: it names whose activity is meant, which no other credential does. */
+  /** Only with a scoped token: it names the person whose activity is shown, as no other credential does. */
   | "redeem"
-  /** What concerns nobody but the member who is signed in. */
+  /** Concerns only the member who is signed in. */
   | "account"
-  /** What anyone may do, whatever they are. */
+  /** Allowed to everybody. */
   | "open"
 
 export type TokenType = TokenBound["type"]
 
 export interface Access {
   readonly action: Action
-  /** Somebody without a credential may ask; what they may see depends on the resource. */
+  /** No credential is needed. The resource decides what is shown. */
   readonly anonymous?: true
-  /** Asked all the time, by machines that keep the service running: not counted against an address. */
+  /** Machines that watch the service ask often: requests do not count against the address. */
   readonly unmetered?: true
-  /** A credential of another workspace counts as none: what is open to anyone is open to its holder. */
+  /** A credential of another workspace counts as none, so what is public is public to its holder too. */
   readonly foreignAsNone?: true
-  /** The scoped tokens that may ask as well; the endpoint shows them what they are bound to, and nothing beside it. */
+  /** Scoped tokens that are accepted as well. The endpoint shows a token only what it is bound to. */
   readonly tokens?: readonly TokenType[]
-  /** The one token that may stand in the query parameter `token`, for links that a browser opens. */
+  /** The token type that the query parameter `token` accepts, for links that a browser opens. */
   readonly queryToken?: TokenType
 }
 
-/** The scopes of which one is enough. `admin` includes reading, never writing. */
+/** One of these scopes is enough. `admin` includes reading, never writing. */
 const scopesFor: Readonly<Record<Action, readonly Scope[]>> = {
   write: ["write"],
   read: ["read", "admin"],
@@ -77,7 +80,7 @@ const scopesFor: Readonly<Record<Action, readonly Scope[]>> = {
 
 export type Refusal = Extract<ErrorCode, "unauthorized" | "insufficient_scope" | "workspace_forbidden" | "project_forbidden">
 
-/** Undefined means yes. The workspace is the one that the path or the body names; `tokens` are those that may do this as well. */
+/** Undefined means allowed. The workspace is the one in the path or the body. `tokens` are the token types that the endpoint accepts. */
 export function refusal(
   principal: Principal | undefined,
   action: Action,
@@ -89,15 +92,15 @@ export function refusal(
   if (principal.kind === "instance") return action === "redeem" || action === "account" ? "insufficient_scope" : undefined
   if (principal.kind === "member") return memberRefusal(principal, action, workspace)
   if (workspace !== undefined && isForeign(principal, workspace)) return "workspace_forbidden"
-  // A token opens the one thing that it is bound to, which its endpoint looks at, and does nothing else.
+  // A token opens only what it is bound to. The endpoint checks that.
   if (principal.kind === "token") return tokens.includes(principal.bound.type) ? undefined : "insufficient_scope"
-  // Members of this workspace may do what the instance key may: a key that could make one would be worth as much.
+  // Admins of this workspace have the rights of the instance key, so an API key must not be able to make one.
   if (action === "administer" && workspace === instanceWorkspace) return "insufficient_scope"
   return hasScope(principal.scopes, action) ? undefined : "insufficient_scope"
 }
 
 function memberRefusal(member: MemberPrincipal, action: Action, workspace: string | undefined): Refusal | undefined {
-  // People do not write events, programs do: there a session counts for nothing.
+  // Programs write events, people do not: a session counts as no credential.
   if (action === "write") return "unauthorized"
   if (action === "redeem") return "insufficient_scope"
   if (action === "account" || member.presides) return undefined
@@ -105,7 +108,7 @@ function memberRefusal(member: MemberPrincipal, action: Action, workspace: strin
   return hasScope(member.role === undefined ? [] : [scopeOf[member.role]], action) ? undefined : "insufficient_scope"
 }
 
-/** What a member is, said as a key would say it. */
+/** The scope that corresponds to a role. */
 const scopeOf = { viewer: "read", admin: "admin" } as const satisfies Record<Role, Scope>
 
 function hasScope(scopes: readonly Scope[], action: Action): boolean {
@@ -119,12 +122,12 @@ export function isForeign(principal: Principal, workspace: string): boolean {
   return principal.workspace !== workspace
 }
 
-/** The projects of a credential's list; undefined if it reaches every one. */
+/** The projects that a credential is limited to; undefined if it is not limited. */
 export function reachOf(principal: Principal): readonly string[] | undefined {
   return principal.kind === "api-key" ? principal.projectIds : undefined
 }
 
-/** Whether a project is on the credential's list. What cannot be read says no project, and is for those who reach every one. */
+/** Whether a credential may read a project. An unreadable entry has no project, and only credentials without a limit may see it. */
 export function mayTouch(principal: Principal, projectId: string | undefined): boolean {
   if (principal.kind === "instance" || principal.kind === "member") return true
   if (principal.kind !== "api-key") return false

@@ -1,19 +1,18 @@
-// Policies: the versions that a project has published. They count 1, 2, 3… and never change.
+// Policies: the versions that a project has published. They are numbered 1, 2, 3… and never change.
 
 import { canonicalize, toHex, utf8, type JsonObject } from "@tallystick/proof"
-import { isoTime, type Clock } from "../clock.ts"
+import { isoTime } from "../clock.ts"
 import { LedgerError } from "../error.ts"
-import type { Ledger } from "../ledger/ledger.ts"
 import { sha256 } from "../runtime/sha256.ts"
 import { policyDocumentId, type PolicyDocument } from "../store/documents.ts"
-import type { Document, Registry } from "../store/store.ts"
-import { actSaid, recordPlanned } from "./admin-entries.ts"
+import type { Document } from "../store/store.ts"
+import { actSaid, recordPlanned, type AdminParts } from "./admin-entries.ts"
 import type { Principal } from "./permissions.ts"
 
 export interface PolicyRequest {
   readonly projectId: string
   readonly sections: readonly JsonObject[]
-  /** What the version is expected to become. */
+  /** The version that the caller expects to publish. */
   readonly version?: number | undefined
 }
 
@@ -24,13 +23,13 @@ export interface Policies {
   list(workspace: string, projectId: string, before: number | undefined, limit: number): Promise<readonly Document<"policy">[]>
 }
 
-/** Of texts that are read for one page of a list, which shows none of them. */
+/** The most text that one page of a list reads. The list itself shows no text. */
 const listBytesMax = 1024 * 1024
 
-/** The largest that a version can be named by. */
+/** The largest version number that the API accepts. */
 const versionMax = 2 ** 31 - 1
 
-export function createPolicies({ registry, ledger, clock }: { registry: Registry; ledger: Ledger; clock: Clock }): Policies {
+export function createPolicies({ registry, ledger, clock }: Omit<AdminParts, "keyring">): Policies {
   const get = (workspace: string, projectId: string, version: number) =>
     registry.get("policy", workspace, policyDocumentId(projectId, version))
   const newestOf = async (workspace: string, projectId: string) =>

@@ -1,13 +1,14 @@
-// Projects: what an event belongs to, and whether its receipts are public.
+// Projects: each event belongs to one. A project says whether its receipts are public.
 
 import type { JsonObject } from "@tallystick/proof"
-import { isoTime, type Clock } from "../clock.ts"
+import { isoTime } from "../clock.ts"
 import { LedgerError } from "../error.ts"
-import type { Idempotency, Ledger, Said } from "../ledger/ledger.ts"
+import type { Idempotency, Said } from "../ledger/ledger.ts"
 import type { Limits } from "../limits.ts"
+import { createOneAtATime } from "../runtime/one-at-a-time.ts"
 import type { ProjectDocument } from "../store/documents.ts"
-import type { Change, Document, ListPlace, Registry } from "../store/store.ts"
-import { actSaid, recordPlanned } from "./admin-entries.ts"
+import type { Change, Document, ListPlace } from "../store/store.ts"
+import { actSaid, recordPlanned, type AdminParts } from "./admin-entries.ts"
 import type { Principal } from "./permissions.ts"
 
 export interface ProjectRequest {
@@ -20,26 +21,24 @@ export interface ProjectRequest {
 export interface Projects {
   create(by: Principal, workspace: Document<"workspace">, request: ProjectRequest): Promise<Document<"project">>
   find(workspace: string, id: string): Promise<Document<"project"> | undefined>
-  /** Newest first, those behind `before`; of these ids, if any are given. */
+  /** Newest first, after the place `before`; only these ids, if given. */
   list(workspace: string, before: ListPlace | undefined, limit: number, ids?: readonly string[]): Promise<readonly Document<"project">[]>
   change(by: Principal, workspace: Document<"workspace">, id: string, request: Omit<ProjectRequest, "id">): Promise<Document<"project">>
   /**
-   * The project of a write, made if it is not there, unless the workspace is closed to unknown ones. Undefined if it is not there and the
-   * write's key is taken: then nothing will be recorded, and nothing is made.
+   * The project of a write. Creates it if it does not exist and the workspace is open to new projects. Undefined if it does not exist and the
+   * write's idempotency key is used: such a write is not recorded, so it creates no project.
    */
   ensure(by: Principal, workspace: Document<"workspace">, id: string, write: Idempotency): Promise<Document<"project"> | undefined>
 }
 
-export interface ProjectParts {
-  readonly registry: Registry
-  readonly ledger: Ledger
-  readonly clock: Clock
+export interface ProjectParts extends Omit<AdminParts, "keyring"> {
   readonly limits: Pick<Limits, "projectsMax">
 }
 
 export function createProjects(parts: ProjectParts): Projects {
   const { registry, ledger, clock } = parts
-  const inTurn = turnsByWorkspace()
+  /** By workspace, so that each project counts those before it. */
+  const inTurn = createOneAtATime()
   const record = recordIn(parts)
   const find = (workspace: string, id: string) => registry.get("project", workspace, id)
 
@@ -84,7 +83,7 @@ export function createProjects(parts: ProjectParts): Projects {
         throw new LedgerError("not_found", "there is no such project, and this workspace is closed to new ones")
       if (await ledger.knows(workspace, write)) return undefined
       return inTurn(workspace.id, async () => {
-        // Another event may have made it meanwhile.
+        // Another event may have created it meanwhile.
         if ((await find(workspace.id, id)) === undefined) await record(by, workspace, { id }, "projectId")
         return get(workspace.id, id)
       })
@@ -92,9 +91,9 @@ export function createProjects(parts: ProjectParts): Projects {
   }
 }
 
-/** Makes a project, if the workspace may have one more. `field` is where the caller names it. */
+/** Creates a project if the workspace may have another. `field` names the caller's field in the error. */
 function recordIn({ registry, ledger, clock, limits }: ProjectParts) {
-  /** Counting takes longer the more there are, and a key that writes can ask for unknown ones without end: each workspace's are counted once. */
+  /** Counted once per workspace: counting is slow, and a key with the scope `write` can name unknown projects all the time. */
   const counts = new Map<string, number>()
   return async (by: Principal, workspace: Document<"workspace">, request: ProjectRequest, field: string): Promise<void> => {
     const { projectsMax = limits.projectsMax } = workspace.value
@@ -105,28 +104,14 @@ function recordIn({ registry, ledger, clock, limits }: ProjectParts) {
       throw new LedgerError("invalid_field", rule)
     }
     const { change, said } = newProject(by, request, clock.now())
-    // Whether it was made is not known after an error.
+    // After an error it is unknown whether the project was created.
     counts.delete(workspace.id)
     await ledger.record(workspace, [said], [change])
     counts.set(workspace.id, count + 1)
   }
 }
 
-/** Projects of one workspace are made one after the other, so that each counts those before it. */
-function turnsByWorkspace() {
-  const last = new Map<string, Promise<unknown>>()
-  return async <T>(workspace: string, act: () => Promise<T>): Promise<T> => {
-    const turn = Promise.allSettled([last.get(workspace)]).then(act)
-    last.set(workspace, turn)
-    try {
-      return await turn
-    } finally {
-      if (last.get(workspace) === turn) last.delete(workspace)
-    }
-  }
-}
-
-/** A project that does not exist yet: the change that makes it, and the entry that records it. */
+/** A new project: its change and its entry. */
 export function newProject(by: Principal, request: ProjectRequest, nowMs: number): { readonly change: Change; readonly said: Said } {
   const { id, name = id, receipts = "private", activityLinks = false } = request
   const settings = { receipts, activityLinks } satisfies JsonObject

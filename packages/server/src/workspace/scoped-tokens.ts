@@ -1,15 +1,13 @@
-// Scoped tokens: each opens one thing, for reading, for a while, and mints nothing. It lives no longer than whoever made it.
-// What has ended stays: whoever holds an old link is told that it has expired, and administrators see what was handed out. It is a few hundred bytes
-// beside two entries that stay for ever.
+// Scoped tokens: each gives read access to one thing for a limited time, and never outlives its maker. Tokens cannot create tokens. Documents of ended
+// tokens stay: an old link answers that it has expired, and administrators see what was handed out.
 
 import type { JsonObject } from "@tallystick/proof"
-import { isoTime, type Clock } from "../clock.ts"
+import { isoTime } from "../clock.ts"
 import { LedgerError } from "../error.ts"
-import { instanceKeyName, livingNames, type Keyring } from "../secrets/keyring.ts"
-import type { Ledger } from "../ledger/ledger.ts"
+import { instanceKeyName, livingNames } from "../secrets/keyring.ts"
 import type { TokenBound, TokenDocument } from "../store/documents.ts"
 import type { Document, ListPlace, Registry } from "../store/store.ts"
-import { actSaid, recordPlanned } from "./admin-entries.ts"
+import { actSaid, recordPlanned, type AdminParts } from "./admin-entries.ts"
 import type { Principal, TokenType } from "./permissions.ts"
 import { commitmentTo, createMacs, formatCredential, makeCredential, type CredentialKind } from "./credential-format.ts"
 import { keptCredential, type Recognise } from "./credential-lookup.ts"
@@ -22,7 +20,7 @@ export interface TokenRequest {
 
 export interface Tokens {
   readonly recognise: Recognise
-  /** Whether `by` may see what the token is bound to is for the caller to ask. The token ends with its maker, if that is earlier. */
+  /** The caller checks that `by` may see what the token is bound to. The token expires with its maker, if that is earlier. */
   create(
     by: Principal,
     workspace: Document<"workspace">,
@@ -31,28 +29,24 @@ export interface Tokens {
   ): Promise<{ readonly token: string; readonly document: Document<"token"> }>
   list(workspace: string, before: ListPlace | undefined, limit: number): Promise<readonly Document<"token">[]>
   stateOf(document: Document<"token">): Promise<TokenState>
-  /** Ends a token for ever. Says nothing if it had ended before, or never was. */
+  /** Revokes a token for ever. Does nothing if it is revoked already or does not exist. */
   revoke(by: Principal, workspace: Document<"workspace">, id: string): Promise<void>
 }
 
-export interface TokenParts {
-  readonly registry: Registry
-  readonly ledger: Ledger
-  readonly clock: Clock
-  readonly keyring: Keyring
-  /** The instance keys that are good, the newest first. */
+export interface TokenParts extends AdminParts {
+  /** The valid instance keys, newest first. */
   readonly rootKeys: readonly [string, ...string[]]
 }
 
-/** `revoked` also when whoever made it was, or does not belong to the workspace any more. */
+/** A token is also `revoked` if its maker is revoked or has left the workspace. */
 export type TokenState = "live" | "revoked" | "expired"
 
-/** The letter of each type in the grammar of credentials. */
+/** The letter of each type in the format of credentials. */
 export const tokenLetters = { receipt: "r", policy: "p", activity: "a", evidence: "e" } as const satisfies Record<TokenType, CredentialKind>
 
 const day = 86_400
 
-/** In seconds. A link to one's own activity is opened at once; one to a receipt is sent to somebody. */
+/** In seconds. A link to one's own activity is opened at once; a link to a receipt is sent to somebody. */
 export const tokenLives: Readonly<Record<TokenType, { readonly usual: number; readonly longest: number }>> = {
   receipt: { usual: 7 * day, longest: 90 * day },
   policy: { usual: 30 * day, longest: 365 * day },
@@ -62,7 +56,7 @@ export const tokenLives: Readonly<Record<TokenType, { readonly usual: number; re
 
 export function createTokens({ registry, ledger, clock, keyring, rootKeys }: TokenParts): Tokens {
   const macs = createMacs(keyring.peppers)
-  // With another instance key, what the former one made is over, unless it was rotated and its tokens were to live on.
+  // A new instance key ends the tokens of the former one, unless it was rotated with the choice to keep them.
   const instanceMac = instanceKeyName(keyring.secret, rootKeys[0])
   const living = livingNames(keyring, rootKeys)
 
@@ -86,7 +80,7 @@ export function createTokens({ registry, ledger, clock, keyring, rootKeys }: Tok
       const expiresAt = isoTime(Math.min(nowMs + expiresInSeconds * 1000, await endOf(registry, workspace.id, minter)))
       const bounds = { bound, ...(note === undefined ? {} : { note }), createdAt: isoTime(nowMs), expiresAt, minter }
       const value: TokenDocument = { ...bounds, mac: macs.of(token) }
-      // Which instance key it was decides whether the token lives.
+      // The instance key that made the token decides whether it lives.
       const minted = minter.kind === "instance" ? { minter: commitmentTo(minter.mac) } : {}
       const recorded = { ...boundJson(bound), expiresAt, ...minted, commitment: commitmentTo(value.mac) }
       const said = actSaid(by, "security.token.create", targetOf(credential.id, note), recorded, nowMs)
@@ -99,7 +93,6 @@ export function createTokens({ registry, ledger, clock, keyring, rootKeys }: Tok
     list: (workspace, before, limit) => registry.list("token", workspace, before, limit),
 
     async revoke(by, workspace, id) {
-      // Planned again until it is revoked: whoever is told so must be able to count on it.
       await recordPlanned(ledger, workspace, async () => {
         const found = await registry.get("token", workspace.id, id)
         if (found === undefined || found.value.revokedAt !== undefined) return undefined
@@ -125,13 +118,13 @@ export function createTokens({ registry, ledger, clock, keyring, rootKeys }: Tok
         return key !== undefined && key.value.revokedAt === undefined
       }
       case "member":
-        // Whoever left and was invited again does not bring the tokens of the time before back to life.
+        // A member who left and was invited again must not revive the tokens from before.
         return belongedSince(registry, workspace, minter.id, createdAt)
     }
   }
 }
 
-/** When a minter expires, in milliseconds. */
+/** When the maker of a token expires, in milliseconds. */
 async function endOf(registry: Registry, workspace: string, minter: TokenDocument["minter"]): Promise<number> {
   const key = minter.kind === "api-key" ? await registry.get("api-key", workspace, minter.id) : undefined
   return key?.value.expiresAt === undefined ? Infinity : Date.parse(key.value.expiresAt)
@@ -150,7 +143,7 @@ function minterOf(by: Principal, instanceMac: string): TokenDocument["minter"] {
   }
 }
 
-/** A token as an entry's target. Its note may name a person, so it is sealed, which the name of a target of the service's own entries is not. */
+/** A token as the target of an entry. Its note may name a person, and the service's entries do not seal names: so the note has a field of its own. */
 function targetOf(id: string, note: string | undefined) {
   return { id, type: "token", ...(note === undefined ? {} : { note }) }
 }

@@ -1,5 +1,5 @@
-// What is kept of passwords, once the data has had a second secret. Passwords are hashed under a key of the first one for ever: whoever has that,
-// and the database, could try likely ones. So the hashes are sealed as well, under the newest secret.
+// Seals password hashes after the first rotation of the secret. Hashes are keyed with the first secret for ever, so somebody with that secret and the
+// database could guess passwords. Sealing the hashes under the newest secret prevents that.
 
 import { utf8 } from "@tallystick/proof"
 import { generationOf, seal, unseal, type Keyring } from "../secrets/keyring.ts"
@@ -13,7 +13,7 @@ export function sealPassword(keyring: Keyring, text: string): string {
   return keyring.generation === 1 ? text : seal(keyring, "keyring", name, utf8(text))
 }
 
-/** Empty, and fitting nothing, where somebody has put something else there: once all are sealed, also what is not. */
+/** Empty if the stored text is not valid; it then matches no password. Unsealed text is invalid once all hashes are sealed. */
 export function openPassword(keyring: Keyring, kept: string): string {
   const generation = generationOf(kept)
   if (generation !== keyring.generation && (keyring.before === undefined || generation !== keyring.generation - 1)) return ""
@@ -24,7 +24,7 @@ export function openPassword(keyring: Keyring, kept: string): string {
   }
 }
 
-/** The same under the newest secret; undefined where it is already, or is nothing. */
+/** Reseals under the newest secret; undefined if it is sealed so already, or invalid. */
 export function passwordAnew(keyring: Keyring, { password, login }: KeptPassword): KeptPassword | undefined {
   const opened = openPassword(keyring, password)
   if (opened === "" || generationOf(password) === keyring.generation) return undefined

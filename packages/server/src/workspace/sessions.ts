@@ -1,4 +1,4 @@
-// Sessions, as requests meet them: whom a cookie speaks for. They are opened and ended with the account, in accounts.ts.
+// Finds the member of a session cookie. Sessions are opened in open-session.ts and ended in accounts.ts.
 
 import type { Clock } from "../clock.ts"
 import type { Keyring } from "../secrets/keyring.ts"
@@ -12,7 +12,7 @@ import { roleOf } from "./members.ts"
 import { accountsOf } from "./open-session.ts"
 
 export interface Sessions {
-  /** The member that a session's token speaks for in a request that names this workspace, or none. Undefined: unknown, wrong or over. */
+  /** The member of a session, for a request that names this workspace, or no workspace. Undefined if the token is unknown, wrong or expired. */
   recognise(text: string, workspace: string | undefined): Promise<MemberPrincipal | undefined>
 }
 
@@ -43,7 +43,7 @@ export function createSessions({ registry, clock, keyring, limits }: SessionPart
       const [first] = principals
       if (first === undefined) return undefined
       seen.set(session.id, clock.now())
-      // One of the accounts acts: the one that may do the most here.
+      // The session acts as the account with the most rights here.
       const named = (role: Role) => principals.find((one) => one.role === role)
       return principals.find(({ presides }) => presides) ?? named("admin") ?? named("viewer") ?? first
     },
@@ -54,7 +54,7 @@ export function createSessions({ registry, clock, keyring, limits }: SessionPart
     sessionId: string,
     workspace: string | undefined,
   ): Promise<MemberPrincipal> {
-    // What is not among the member's workspaces need not be looked up.
+    // A workspace that is not in the member's list needs no look-up.
     const roleIn = async (at: string) => (value.workspaces.includes(at) ? roleOf(registry, at, id) : undefined)
     const role = workspace === undefined ? undefined : await roleIn(workspace)
     return { kind: "member", id, email: value.email, sessionId, workspace, role, presides: (await roleIn(instanceWorkspace)) === "admin" }

@@ -1,4 +1,4 @@
-// Takes up what a set-up token is for: the first account, an invitation, another password. Each is good for one.
+// Set-up tokens: they create the first account, accept an invitation or set a new password. Each works once.
 
 import { isoTime } from "../clock.ts"
 import { LedgerError } from "../error.ts"
@@ -31,9 +31,9 @@ export interface SetupRequest {
 }
 
 export interface Setups {
-  /** The token that sets up the first member, who administers the instance; undefined once somebody does. Each one ends the one before. */
+  /** A token for the first member, who becomes admin of the instance; undefined once there is an admin. A new token replaces the one before. */
   offerFirst(): Promise<string | undefined>
-  /** Takes up what a set-up token is for, and signs in. Refuses with `unauthorized`, `token_expired`, `login_failed`. */
+  /** Uses a set-up token and signs in. Refuses with `unauthorized`, `token_expired`, `login_failed`. */
   setUp(request: SetupRequest): Promise<Opened>
 }
 
@@ -46,7 +46,7 @@ export interface SetupParts extends Omit<OpeningParts, "limits" | "macOf"> {
 }
 
 export function createSetups({ registry, ledger, clock, macs, workspaces, open, idOf, logins, limits }: SetupParts): Setups {
-  /** Not kept: whoever starts the service is shown it, and another one at the next start, so nothing of it need be on a disk. */
+  /** In memory only: the service shows it at its start and makes another at the next, so it need not be on disk. */
   let first: NewSetup | undefined
 
   return {
@@ -71,16 +71,16 @@ export function createSetups({ registry, ledger, clock, macs, workspaces, open, 
   async function setUpFirst(setup: NewSetup, { email, name, password }: SetupRequest): Promise<Opened> {
     refuseExpired(setup.expiresAt)
     if (email === undefined) throw new LedgerError("invalid_field", "email is required for the first member")
-    // It is good for one: whoever comes while this is being recorded comes too late, unless it fails.
+    // It works once: a second request is refused while this one runs. If this one fails, the token is valid again.
     first = undefined
     try {
       const chosen = await logins.stretch(email, password)
       const id = idOf(email, instanceWorkspace)
       await makeInstance(registry, workspaces)
       const prepare: Preparing["prepare"] = async (before) => {
-        // Whoever holds the instance key may have invited somebody, who was faster, or the same person.
+        // The holder of the instance key may have invited an admin, who was faster.
         if (await hasAdmin(registry)) throw unknownSetup()
-        // Whoever belongs to workspaces by now keeps their account, and so their password is asked for.
+        // An account that belongs to a workspace by now is kept, so its password must match.
         const belongsTo = before === undefined ? [] : (await rolesOf(registry, before)).map((role) => role.id)
         if (before !== undefined && belongsTo.length > 0 && !chosen.fits(id, before.value.password)) throw loginFailed()
         const ended = before === undefined ? [] : await endingsOf(registry, before)
@@ -109,8 +109,8 @@ export function createSetups({ registry, ledger, clock, macs, workspaces, open, 
   }
 
   /**
-   * The account comes first and the membership after it, each with its entry in its own ledger. Cut short in between, it is done again with the same token and
-   * the same password.
+   * The account is written first, the membership second, each with an entry in its own ledger. If the process ends in between, the person repeats the
+   * request with the same token and password.
    */
   async function join(setup: Document<"setup">, request: SetupRequest): Promise<Opened> {
     const { memberId } = setup.value
@@ -133,7 +133,7 @@ export function createSetups({ registry, ledger, clock, macs, workspaces, open, 
     return opened
   }
 
-  /** Signs in whoever is invited: with a password to choose for whoever has no account in this realm, with their own for whoever has one. */
+  /** Signs in an invited person: with a new password if there is no account in this realm, else with the account's password. */
   async function openInvited(
     { workspace, value: { memberId: id } }: Document<"setup">,
     invitation: Document<"membership">,
@@ -146,7 +146,7 @@ export function createSetups({ registry, ledger, clock, macs, workspaces, open, 
         if (!given.fits(id, before.value.password)) throw loginFailed()
         return { value: { ...before.value, workspaces: [...new Set([...before.value.workspaces, workspace])] }, said: [], changes: [] }
       }
-      // One that belongs nowhere is nobody's, whoever has made it and whatever its password is.
+      // An account without a workspace has no owner, whatever its password is: it is made anew.
       const nowMs = clock.now()
       const value = newMember({ email, name, ...logins.keep(given, id), workspace }, nowMs)
       const recorded = { commitment: commitmentTo(value.password) }

@@ -1,5 +1,5 @@
-// What the data keeps of the secrets that it has had: one document, in the workspace `instance`, sealed under the newest secret. Data that
-// has had one secret alone has none.
+// The keyring document: what the service still needs of former secrets. It is in the workspace `instance`, sealed under the newest secret. It does not
+// exist before the first rotation.
 
 import { equalBytes, utf8 } from "@tallystick/proof"
 import { StartError } from "../error.ts"
@@ -9,16 +9,16 @@ import type { Change, Document, Registry } from "../store/store.ts"
 import { instanceWorkspace } from "./permissions.ts"
 import { commitmentTo } from "./credential-format.ts"
 
-/** What somebody who starts a program has. */
+/** The secrets that a program is started with. */
 export interface GivenSecrets {
   readonly secret: Uint8Array
-  /** The one before it, where the secret is being rotated. */
+  /** The secret before, during a rotation. */
   readonly previous?: Uint8Array | undefined
 }
 
 const id = "keyring"
 
-/** As JSON, sealed; bytes are in base64. */
+/** Stored as sealed JSON. Bytes are in base64. */
 interface Kept {
   /** Of the former secrets. */
   readonly peppers: readonly string[]
@@ -29,7 +29,7 @@ interface Kept {
   readonly formerNames?: Readonly<Record<string, string>>
 }
 
-/** Throws a StartError that says which secret is missing. Until a rotation has begun, the secret before is the one of the data. */
+/** Throws a StartError that names the missing secret. Before a rotation begins, the data still has the previous secret. */
 export async function openKeyring(registry: Registry, given: GivenSecrets): Promise<Keyring> {
   const document = await keptKeyring(registry)
   const { secret, previous } = given
@@ -61,11 +61,11 @@ export function keptKeyring(registry: Registry): Promise<Document<"keyring"> | u
 
 export interface KeyringChange {
   readonly change: Change
-  /** What the entry that makes it says of it. */
+  /** What its entry records about it. */
   readonly recorded: { readonly generation: number; readonly commitment: string }
 }
 
-/** Keeps a keyring in the place of what is kept now. `endedAt`: nothing is sealed under the secret before any more. */
+/** Replaces the stored keyring. `endedAt` says that nothing is sealed under the previous secret any more. */
 export function keyringChange(keyring: Keyring, replaced: Document<"keyring"> | undefined, endedAt: string | undefined): KeyringChange {
   const text = (bytes: Uint8Array) => Buffer.from(bytes).toString("base64")
   const { generation, peppers, passwords, memberIds, instanceKeys, formerNames } = keyring
@@ -84,7 +84,7 @@ export function keyringChange(keyring: Keyring, replaced: Document<"keyring"> | 
   }
 }
 
-/** With another secret no key would be known, nothing could be signed, and, worst, a repeated write would be recorded again. */
+/** With a wrong secret no API key would be known, nothing could be signed and, worst, a repeated write would be recorded twice. */
 async function firstSecret(registry: Registry, candidates: readonly Uint8Array[]): Promise<Uint8Array> {
   const key = await anyLogKey(registry)
   const found = candidates.find((one) => key === undefined || canSign(firstKeyring(one), key))
@@ -102,7 +102,7 @@ function anotherSecret(): StartError {
   return new StartError("TALLYSTICK_SECRET is not the secret that this data was made with")
 }
 
-/** Whether this keyring opens a key that signs. */
+/** Whether this keyring can unseal a signing key. */
 export function canSign(keyring: Keyring, { value: { vkey, wrapped } }: Document<"log-key">): boolean {
   try {
     unseal(keyring, "log keys", vkey, wrapped)
@@ -115,7 +115,7 @@ export function canSign(keyring: Keyring, { value: { vkey, wrapped } }: Document
 function openedBy({ value: { generation, sealed } }: Document<"keyring">, secret: Uint8Array): Keyring | undefined {
   try {
     const bytes = unseal({ generation, secret, before: undefined }, "keyring", nameOf(generation), sealed)
-    // The seal holds, so this program or one like it has written it.
+    // The seal is valid, so this program wrote it.
     const { peppers, passwords, memberIds, instanceKeys, formerNames = {} } = JSON.parse(Buffer.from(bytes).toString()) as Kept
     const former = peppers.map(bytesOf)
     return {

@@ -1,15 +1,15 @@
-// Workspaces: each has a ledger of its own, with an origin and a signing key that are made with it and recorded as its first entry.
+// Workspaces: each has its own ledger, with an origin and a signing key that its first entry records.
 
 import { canonicalize, ledgerId, toBase64Url, toHex, type JsonObject } from "@tallystick/proof"
-import { isoTime, type Clock } from "../clock.ts"
+import { isoTime } from "../clock.ts"
 import { LedgerError } from "../error.ts"
 import { sealIdempotency, type Keyring } from "../secrets/keyring.ts"
-import type { Ledger } from "../ledger/ledger.ts"
 import type { Random } from "../ledger/random.ts"
+import { createOneAtATime } from "../runtime/one-at-a-time.ts"
 import { sha256 } from "../runtime/sha256.ts"
 import type { WorkspaceDocument, WorkspaceSettings } from "../store/documents.ts"
-import type { Document, ListPlace, Registry } from "../store/store.ts"
-import { actSaid, isConflict, recordPlanned } from "./admin-entries.ts"
+import type { Document, ListPlace } from "../store/store.ts"
+import { actSaid, isConflict, recordPlanned, type AdminParts } from "./admin-entries.ts"
 import type { Principal } from "./permissions.ts"
 import { randomText } from "./credential-format.ts"
 import { makeLogKey } from "./log-key-rotation.ts"
@@ -28,16 +28,12 @@ export interface Workspaces {
   change(by: Principal, id: string, request: Omit<WorkspaceRequest, "id">): Promise<Document<"workspace">>
 }
 
-export interface WorkspaceParts {
-  readonly registry: Registry
-  readonly ledger: Ledger
-  readonly clock: Clock
-  readonly keyring: Keyring
-  /** The name under which ledgers are published; an origin keeps the one that it was made with. */
+export interface WorkspaceParts extends AdminParts {
+  /** The host in the origin of new ledgers. Existing origins do not change. */
   readonly host: string
 }
 
-/** Every workspace begins with a project of this name. */
+/** Every workspace starts with this project. */
 const firstProject = "core"
 
 const defaultSettings: WorkspaceSettings = {
@@ -51,7 +47,7 @@ const defaultSettings: WorkspaceSettings = {
 }
 
 export function createWorkspaces({ registry, ledger, clock, keyring, host }: WorkspaceParts): Workspaces {
-  const creating = new Map<string, Promise<unknown>>()
+  const inTurn = createOneAtATime()
 
   const get = async (id: string): Promise<Document<"workspace">> => {
     const found = await registry.get("workspace", id, id)
@@ -63,17 +59,8 @@ export function createWorkspaces({ registry, ledger, clock, keyring, host }: Wor
     get,
     list: (before, limit) => registry.list("workspace", undefined, before, limit),
 
-    // Each of two who create one workspace brings a ledger of his own, and a commit takes one: the second waits, and finds it there.
-    async create(by, request) {
-      for (let other = creating.get(request.id); other !== undefined; other = creating.get(request.id)) await Promise.allSettled([other])
-      const made = createAlone(by, request)
-      creating.set(request.id, made)
-      try {
-        return await made
-      } finally {
-        creating.delete(request.id)
-      }
-    },
+    // Each creation brings a ledger of its own, and a commit takes one: the second waits and finds the first.
+    create: (by, request) => inTurn(request.id, () => createAlone(by, request)),
 
     async change(by, id, request) {
       const { name, ...settings } = request
@@ -103,7 +90,7 @@ export function createWorkspaces({ registry, ledger, clock, keyring, host }: Wor
       genesis: canonicalize(genesis),
       ledgerId: toHex(made),
       origin,
-      ...keptIdempotency(made),
+      ...keptIdempotency(keyring, ledger.random, made),
     }
     const document: Document<"workspace"> = { kind: "workspace", workspace: id, id, version: 1, created: 0, value }
     const { change: keyChange, vkey } = makeLogKey(keyring, ledger.random, { origin, createdAt })
@@ -122,17 +109,17 @@ export function createWorkspaces({ registry, ledger, clock, keyring, host }: Wor
     }
     return get(id)
   }
-
-  /** Of the first secret it is made again; of any later one it would be lost with the secret. */
-  function keptIdempotency(of: Uint8Array): Pick<WorkspaceDocument, "idempotency"> {
-    if (keyring.generation === 1) return {}
-    const fresh = new Uint8Array(32)
-    ledger.random(fresh)
-    return { idempotency: sealIdempotency(keyring, of, fresh) }
-  }
 }
 
-/** What a ledger of a workspace is born with: a name and a number that no other has. */
+/** The first secret derives this key again at any time. A later secret may be rotated away, so the key is stored. */
+function keptIdempotency(keyring: Keyring, random: Random, of: Uint8Array): Pick<WorkspaceDocument, "idempotency"> {
+  if (keyring.generation === 1) return {}
+  const fresh = new Uint8Array(32)
+  random(fresh)
+  return { idempotency: sealIdempotency(keyring, of, fresh) }
+}
+
+/** The genesis of a new ledger: its origin and nonce are unique. */
 export function makeGenesis(random: Random, host: string, workspaceId: string, createdAt: string) {
   const origin = `${host}/ledgers/${randomText(22, random).toLowerCase()}`
   const nonce = new Uint8Array(16)
@@ -159,8 +146,8 @@ function taken(): LedgerError {
   return new LedgerError("conflict", "a workspace of this id exists already")
 }
 
-/** Without the members that are undefined, which would hide what they are spread over. */
+/** Without undefined members, which would overwrite others in a spread. */
 function definedOf<T extends object>(value: T): Partial<T> {
-  // Only members of `value` are kept.
+  // The result has members of `value` only.
   return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined)) as Partial<T>
 }
