@@ -6,7 +6,7 @@ import { test } from "node:test"
 import { verifyExport, verifyPack, verifyReceipt } from "@tallystick/proof"
 import { expectChain, readChain, type MintedReceipt } from "./chain.ts"
 import { startProgram } from "./crash/programs.ts"
-import { eventFor, eventually, makeWorkspace, settingsOf, type Client, type Service, type Workspace } from "./service.ts"
+import { eventually, makeWorkspace, settingsOf, type Client, type Service, type Workspace, writeMany } from "./service.ts"
 
 // A ledger that goes on as a new epoch, after a restore that lost its end, and then as a third: everything that can be asked of it, or done with it, is as right
 // as it was, on both sides of each boundary.
@@ -38,13 +38,7 @@ async function well(ran: Promise<Ran>): Promise<string> {
 
 /** Writes, and has the last of it signed. */
 async function write({ id, path, writer, reader }: Workspace, count: number): Promise<readonly MintedReceipt[]> {
-  const receipts: MintedReceipt[] = []
-  for (let left = count; left > 0; left -= 100) {
-    const events = Array.from({ length: Math.min(left, 100) }, () => ({ idempotencyKey: crypto.randomUUID(), ...eventFor(id) }))
-    const reply = await writer.post("/v1/events/batch", { events })
-    assert.equal(reply.status, 202, reply.text)
-    receipts.push(...reply.json().results.map(({ receipt }: { receipt: MintedReceipt }) => receipt))
-  }
+  const receipts = await writeMany({ id, writer }, count)
   assert.equal((await reader.get(`${path}/receipts/${receipts.at(-1)?.receipt}/proof`)).status, 200)
   return receipts
 }

@@ -3,6 +3,7 @@ import { randomBytes, randomUUID } from "node:crypto"
 import { mkdtemp, readFile, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import type { AuditEvent, Receipt } from "@tallystick/client"
 
 // The real program, run as an operator would run it: a process of its own, on a free port, with a data folder of its own. Tests talk to it over HTTP and
 // signals only. `await using` ends it and removes its folder.
@@ -254,7 +255,7 @@ export async function makeKey(service: Service, workspace: string, request: obje
 }
 
 /** An event that the service takes, with what a test cares about in place. */
-export function eventFor(workspaceId: string, changes: object = {}): Record<string, unknown> {
+export function eventFor(workspaceId: string, changes: object = {}): AuditEvent {
   return {
     workspaceId,
     projectId: "core",
@@ -265,6 +266,28 @@ export function eventFor(workspaceId: string, changes: object = {}): Record<stri
     source: "api",
     ...changes,
   }
+}
+
+/** Writes events in batches, and gives their receipts in order. */
+export async function writeMany(
+  { id, writer }: Pick<Workspace, "id" | "writer">,
+  count: number,
+  { changes = () => ({}), atOnce = 100 }: { readonly changes?: (place: number) => object; readonly atOnce?: number } = {},
+): Promise<readonly Receipt[]> {
+  const receipts: Receipt[] = []
+  while (receipts.length < count) {
+    const from = receipts.length
+    const events = Array.from({ length: Math.min(atOnce, count - from) }, (_, at) => ({
+      idempotencyKey: randomUUID(),
+      ...eventFor(id, changes(from + at)),
+    }))
+    const reply = await writer.post("/v1/events/batch", { events })
+    const results = reply.status === 202 ? reply.json<{ readonly results: readonly { readonly receipt?: Receipt }[] }>().results : []
+    const written = results.flatMap(({ receipt = [] }) => receipt)
+    if (written.length < events.length) throw new Error(`not all was recorded: ${reply.status} ${reply.text.slice(0, 300)}`)
+    receipts.push(...written)
+  }
+  return receipts
 }
 
 /** Asks again and again until the answer is one, for a condition that the service reaches by itself. */

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict"
 import { randomUUID } from "node:crypto"
 import { after, test } from "node:test"
-import { createClient, TallystickError, verifyPack, verifyReceipt, type AuditEvent, type Client, type Receipt } from "@tallystick/client"
+import { createClient, TallystickError, verifyPack, verifyReceipt, type Client, type Receipt } from "@tallystick/client"
 import { expectChain } from "../chain.ts"
 import { startProgram } from "../crash/programs.ts"
 import { firstToken, goodPassword, setupToken } from "../people.ts"
-import { makeWorkspace, type Client as Asking } from "../service.ts"
+import { eventFor, makeWorkspace, type Client as Asking } from "../service.ts"
 import { startWatched } from "./watched.ts"
 
 // The client against the real program. What a bad network does to it is in the client's own tests, but for a server that dies.
@@ -36,19 +36,6 @@ async function makeHouse(project = {}) {
   const keyOf = async (scope: "write" | "read" | "admin"): Promise<Client> =>
     clientOf((await root.apiKeys.create(id, { name: `to ${scope}`, scopes: [scope] })).key)
   return { id, writer: await keyOf("write"), reader: await keyOf("read"), admin: await keyOf("admin") }
-}
-
-function eventFor(workspaceId: string, changes: Partial<AuditEvent> = {}): AuditEvent {
-  return {
-    workspaceId,
-    projectId: "core",
-    action: "billing.invoice.approve",
-    actor: { id: "usr_1", type: "user", email: "ada@example.com" },
-    target: { id: "inv_9", type: "invoice", name: "Invoice 9" },
-    occurredAt: "2026-01-31T09:30:00Z",
-    source: "api",
-    ...changes,
-  }
 }
 
 async function failure(call: Promise<unknown>): Promise<TallystickError> {

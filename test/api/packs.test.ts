@@ -7,7 +7,7 @@ import { join } from "node:path"
 import { after, test, type TestContext } from "node:test"
 import { verifyPack, type PackVerdict } from "@tallystick/proof"
 import { expectChain, expectTlogProof, readChain } from "../chain.ts"
-import { eventFor, makeKey, makeWorkspace, startService, type Client, type Reply, type Workspace } from "../service.ts"
+import { eventFor, makeKey, makeWorkspace, startService, type Client, type Reply, type Workspace, writeMany } from "../service.ts"
 import { expectRows } from "./table.ts"
 import { startWatched } from "./watched.ts"
 
@@ -262,13 +262,13 @@ test("what is wrong is refused by name, and nothing is recorded", async () => {
 
 test("a filter puts together what the query with the same parameters finds, all of its pages", async () => {
   const acme = await makeWorkspace(service)
-  const { path, id, reader, writer } = acme
-  const events = Array.from({ length: 260 }, (_, at) => ({
-    idempotencyKey: crypto.randomUUID(),
-    ...eventFor(id, { projectId: at % 2 === 0 ? "core" : "shop", metadata: { order: `o-${at % 10}` }, userVisible: at % 4 === 0 }),
-  }))
-  const results = (await writer.post("/v1/events/batch", { events })).json().results
-  const receipts: readonly string[] = results.map((result: { receipt: { receipt: string } }) => result.receipt.receipt)
+  const { path, id, reader } = acme
+  const changes = (at: number): object => ({
+    projectId: at % 2 === 0 ? "core" : "shop",
+    metadata: { order: `o-${at % 10}` },
+    userVisible: at % 4 === 0,
+  })
+  const receipts = (await writeMany(acme, 260, { changes })).map(({ receipt }) => receipt)
   const where = (keep: (at: number) => boolean) => receipts.filter((_, at) => keep(at))
   const shop = await makeKey(service, id, { scopes: ["read"], projectIds: ["shop"] })
   const cases: readonly (readonly [Client, object, readonly string[]])[] = [

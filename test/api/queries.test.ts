@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import { after, test } from "node:test"
 import { verifyReceipt } from "@tallystick/proof"
 import { expectAnswer, readChain } from "../chain.ts"
-import { eventFor, makeKey, makeWorkspace, type Client } from "../service.ts"
+import { makeKey, makeWorkspace, type Client, writeMany } from "../service.ts"
 import { find, labels, writeAll, type Page, type Parameters } from "./pages.ts"
 import { expectRows, type Row } from "./table.ts"
 import { startWatched } from "./watched.ts"
@@ -428,11 +428,7 @@ test("what was acknowledged is found by the very next request, also a batch, and
     const page = await find(shop.reader, shop.path, count % 2 === 0 ? { query: `metadata.label:w${count}` } : { limit: 1 })
     assert.deepEqual([labels(page), page.total], [`w${count}`, count % 2 === 0 ? 1 : count])
   }
-  const events = Array.from({ length: 1000 }, (_, place) => ({
-    idempotencyKey: `one-of-a-thousand-${place}`,
-    ...eventFor(shop.id, { metadata: { label: `b${place}` } }),
-  }))
-  assert.equal((await shop.writer.post("/v1/events/batch", { events })).status, 202)
+  await writeMany(shop, 1000, { changes: (place) => ({ metadata: { label: `b${place}` } }), atOnce: 1000 })
   const page = await find(shop.reader, shop.path, { limit: 100 })
   assert.deepEqual([page.total, page.returned, page.hasMore, page.events[0]?.metadata["label"]], [1020, 100, true, "b999"])
   assert.equal((await find(shop.reader, shop.path, { query: "metadata.label:b*" })).total, 1000)

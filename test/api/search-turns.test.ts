@@ -3,7 +3,7 @@ import { once } from "node:events"
 import { request } from "node:http"
 import { after, test } from "node:test"
 import { readChain } from "../chain.ts"
-import { eventFor, eventually, makeWorkspace, startService, type Service, type Workspace } from "../service.ts"
+import { eventFor, eventually, makeWorkspace, startService, type Service, type Workspace, writeMany } from "../service.ts"
 
 // What one workspace searches for must not be what another one waits for.
 
@@ -24,13 +24,8 @@ const entries = 400
 async function wordyWorkspace(service: Service): Promise<Workspace> {
   const wordy = await makeWorkspace(service)
   const note = Array.from({ length: 1000 }, (_, at) => (at * 7919).toString(36)).join(" ")
-  const events = Array.from({ length: entries }, (_, at) => ({
-    idempotencyKey: crypto.randomUUID(),
-    ...eventFor(wordy.id, { metadata: { note: `${note} ${at}` } }),
-  }))
-  const written = await wordy.writer.post("/v1/events/batch", { events })
-  assert.equal(written.status, 202, written.text)
-  const last = written.json().results.at(-1).receipt.receipt
+  const receipts = await writeMany(wordy, entries, { changes: (at) => ({ metadata: { note: `${note} ${at}` } }) })
+  const last = receipts.at(-1)?.receipt
   await eventually("all of it is filed", async () => {
     const { receipt } = (await wordy.reader.get(`${wordy.path}/receipts/${last}`)).json()
     return receipt.queued === false ? true : undefined

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { after, test } from "node:test"
 import { openCheckpoint, readChain, tileName } from "../chain.ts"
-import { eventFor, eventually, makeKey, makeWorkspace, type Client } from "../service.ts"
+import { eventFor, eventually, makeKey, makeWorkspace, writeMany } from "../service.ts"
 import { expectRows } from "./table.ts"
 import { startWatched } from "./watched.ts"
 
@@ -11,12 +11,6 @@ const service = await startWatched()
 after(() => service[Symbol.asyncDispose]())
 const acme = await makeWorkspace(service)
 const anonymous = service.client()
-
-const writeMany = async ({ id, writer }: { id: string; writer: Client }, count: number) => {
-  const events = Array.from({ length: count }, () => ({ idempotencyKey: crypto.randomUUID(), ...eventFor(id) }))
-  const { results } = (await writer.post("/v1/events/batch", { events })).json()
-  return results.map(({ receipt }: { receipt: object }) => receipt)
-}
 
 test("a log grows by what is written, and what was signed once stays true", async () => {
   const log = await makeWorkspace(service)

@@ -6,7 +6,7 @@ import { dirname, join } from "node:path"
 import { test } from "node:test"
 import { expectChain } from "../chain.ts"
 import { freePort, startProgram } from "../crash/programs.ts"
-import { eventFor, eventually, makeWorkspace, type Client, settingsOf, type Service, type Workspace } from "../service.ts"
+import { eventually, makeWorkspace, type Client, settingsOf, type Service, type Workspace, writeMany } from "../service.ts"
 
 // A ledger is exported while it is served, and checked by the offline verifier and, where Go is, by what Go checks its own module log with.
 
@@ -34,14 +34,7 @@ const tallystick = (service: Pick<Service, "data" | "url" | "rootKey">, ...args:
   run(process.execPath, [program, ...args], { env: { PATH: process.env["PATH"], ...settingsOf(service) } })
 
 async function fill(workspace: Workspace, events: number, from = 0): Promise<number> {
-  for (let at = from; at < from + events; at += 100) {
-    const batch = Array.from({ length: Math.min(100, from + events - at) }, (_, place) => ({
-      ...eventFor(workspace.id),
-      idempotencyKey: `event-number-${at + place}`,
-    }))
-    const reply = await workspace.writer.post("/v1/events/batch", { events: batch })
-    assert.equal(reply.status, 202, reply.text)
-  }
+  await writeMany(workspace, events)
   return eventually("a checkpoint over all of them", async () => {
     const size = await sizeOf(workspace.reader, workspace.path)
     return size > from + events ? size : undefined

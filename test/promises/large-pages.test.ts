@@ -4,7 +4,7 @@ import { join } from "node:path"
 import { after, test } from "node:test"
 import type { EventsPage } from "@tallystick/client/wire"
 import { expectChain } from "../chain.ts"
-import { eventFor, eventually, makeWorkspace, startService, type Reply } from "../service.ts"
+import { eventually, makeWorkspace, startService, type Reply, writeMany } from "../service.ts"
 
 // Large entries, many readers at once: a page ends at its budget, nobody else waits for it, and memory stays where it is.
 
@@ -19,12 +19,7 @@ const service = await startService({
 after(() => service[Symbol.asyncDispose]())
 const acme = await makeWorkspace(service)
 const metadata = Object.fromEntries(["a", "b", "c"].map((name) => [name, 'x"é'.repeat(15_000)]))
-const event = eventFor(acme.id, { metadata })
-for (let at = 0; at < entries; at += 10) {
-  const events = Array.from({ length: 10 }, () => ({ idempotencyKey: crypto.randomUUID(), ...event }))
-  const { text } = await acme.writer.post("/v1/events/batch", { events })
-  assert.equal(text.match(/"receipt":"rcp_/g)?.length, 10, text.slice(0, 300))
-}
+await writeMany(acme, entries, { changes: () => ({ metadata }), atOnce: 10 })
 const path = `${acme.path}/events?limit=100`
 await eventually(
   "they can be found",

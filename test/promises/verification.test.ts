@@ -59,7 +59,7 @@ async function writeAllKinds(service: Service, { id, path, writer }: Workspace, 
     "x-trace-id": "t",
     traceparent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
   }
-  const bare: Write = { route: "/v1/events", workspaceId: id, key: "a-bare-event", body: eventFor(id) }
+  const bare: Write = { route: "/v1/events", workspaceId: id, key: "a-bare-event", body: { ...eventFor(id) } }
   const odd = {
     ...eventFor(id, { projectId: "open", occurredAt: "0000-02-29t23:59:59.123456789-23:59" }),
     actor: { id: "‮\u0001", type: "💥", email: "", name: "", other: [1e21, 5e-324, -0, { "": null }] },
@@ -69,7 +69,7 @@ async function writeAllKinds(service: Service, { id, path, writer }: Workspace, 
   const sendings: readonly Sending[] = [
     [bare],
     [{ route: "/v1/events", workspaceId: id, key: "an-odd-event", body: odd }],
-    [{ ...bare, key: "an-event-of-tomorrow", body: eventFor(id, { occurredAt: "9999-12-31T23:59:59Z", metadata: { salary: 1 } }) }],
+    [{ ...bare, key: "an-event-of-tomorrow", body: { ...bare.body, occurredAt: "9999-12-31T23:59:59Z", metadata: { salary: 1 } } }],
     [consentWrite(id, "a-first-consent", chance)],
     [consentWrite(id, "a-second-consent", chance)],
     Array.from({ length: 20 }, (_, place) => eventWrite(id, `one-of-a-batch-${place}`, chance)) as unknown as Sending, // twenty

@@ -104,7 +104,7 @@ export function eventWrite(workspaceId: string, key: string, chance: Chance): Wr
     ...(chance.percent(80) && { metadata: { key, amount: chance.below(1_000_000) / 100, list: [null, true, "…"] } }),
     ...(chance.percent(50) && { userVisible: chance.percent(50) }),
   })
-  return { route: "/v1/events", workspaceId, key, body }
+  return { route: "/v1/events", workspaceId, key, body: { ...body } }
 }
 
 export function consentWrite(workspaceId: string, key: string, chance: Chance): Write {
