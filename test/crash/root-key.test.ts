@@ -135,7 +135,7 @@ test(
     assert.equal(await overlap.end(), 0)
     const mistyped = await runProgram(secret, { TALLYSTICK_DATA: data, ...both, TALLYSTICK_ROOT_KEY_PREVIOUS: `${old}-mistyped` })
     assert.deepEqual([mistyped.code, mistyped.output], [1, ""], mistyped.log)
-    assert.match(mistyped.log, /^tallystick: TALLYSTICK_ROOT_KEY_PREVIOUS is not the instance key that has made the tokens/)
+    assert.match(mistyped.log, /^tallystick: TALLYSTICK_ROOT_KEY_PREVIOUS is not the instance key that has made the live tokens/)
     await rotate(secret, both)
 
     const expect = async (keys: Readonly<Record<string, string>>, answers: readonly (200 | "token_revoked")[]): Promise<void> => {
@@ -147,7 +147,7 @@ test(
     await expect(alone, ["token_revoked", 200])
     const revoke = ["root-key", "rotate", "--revoke-tokens"]
     const refused = await runProgram(revoke, { TALLYSTICK_DATA: data, ...alone })
-    assert.match(refused.log, /^tallystick: an instance key that is given has made tokens/, "under whichever secret it made them")
+    assert.match(refused.log, /^tallystick: a configured instance key has live tokens/, "under whichever secret it made them")
     await rotate(["root-key", "rotate"], both)
     await expect(alone, [200, 200])
     await rotate(revoke, { TALLYSTICK_ROOT_KEY: "a-third-instance-key-that-makes-nothing" })
@@ -166,7 +166,7 @@ test("tokens that would live on are not said to have ended: the given key must b
   for (const keys of [{ TALLYSTICK_ROOT_KEY: old }, { TALLYSTICK_ROOT_KEY: fresh, TALLYSTICK_ROOT_KEY_PREVIOUS: old }]) {
     const { code, output, log } = await revoke(keys)
     assert.deepEqual([code, output], [1, ""], log)
-    assert.match(log, /^tallystick: an instance key that is given has made tokens[^\n]* set TALLYSTICK_ROOT_KEY to a new one/)
+    assert.match(log, /^tallystick: a configured instance key has live tokens[^\n]* set TALLYSTICK_ROOT_KEY to a new one/)
   }
   const { code, log } = await revoke({ TALLYSTICK_ROOT_KEY: fresh })
   assert.equal(code, 0, log)
@@ -193,10 +193,7 @@ test(
     for (const { command, keys } of refusals) {
       const { code, output, log } = await runProgram([command, "rotate"], { TALLYSTICK_DATA: data, ...keys })
       assert.deepEqual([code, output], [1, ""], log)
-      assert.match(
-        log,
-        new RegExp(`^tallystick: ${Object.keys(keys).at(-1)} is not the instance key that has made the tokens that are out`),
-      )
+      assert.match(log, new RegExp(`^tallystick: ${Object.keys(keys).at(-1)} is not the instance key that has made the live tokens`))
       assert.equal(await readFile(join(data, "secret"), "utf8"), secret)
     }
     const next = "a-third-instance-key-that-makes-nothing"

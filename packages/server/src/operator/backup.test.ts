@@ -140,7 +140,7 @@ test("nothing is written over, and the secrets stay where they are if they are t
   assert.ok(!existsSync(join(house.target, "secret")))
   const before = readFileSync(join(house.target, "journal.db"))
   await house.write(10)
-  await assert.rejects(house.backUp(), /is there already; a backup is never written over anything/)
+  await assert.rejects(house.backUp(), /exists already; a backup never overwrites anything/)
   assert.deepEqual(readFileSync(join(house.target, "journal.db")), before)
   await house.close()
 })

@@ -1,4 +1,4 @@
-// Copies a ledger into a folder of its own, also while it is served, and believes the copy only once all of it was hashed again.
+// Copies a ledger into a new folder, also while the service runs, and accepts the copy only after it has hashed every entry again.
 
 import { randomBytes } from "node:crypto"
 import { copyFileSync, existsSync, mkdirSync, renameSync, rmSync } from "node:fs"
@@ -17,9 +17,9 @@ import type { Snapshot } from "../store/sqlite/offline.ts"
 export interface BackupOptions {
   readonly data: string
   readonly headsPath: string
-  /** A folder that is not there yet. */
+  /** A folder that does not exist yet. */
   readonly target: string
-  /** Whether what the data folder keeps of secrets is copied too. */
+  /** Whether to copy the secrets of the data folder too. */
   readonly withSecrets: boolean
   readonly progress: (progress: BackupProgress) => void
 }
@@ -31,7 +31,7 @@ export type BackupProgress =
 export interface BackedUp {
   readonly workspaces: number
   readonly entries: number
-  /** Those of the data folder that are in the copy as well. */
+  /** Names of the secret files in the copy. */
   readonly secrets: readonly string[]
 }
 
@@ -39,18 +39,18 @@ const secretFiles = ["secret", "root-key"]
 
 export async function backUp({ data, headsPath, target, withSecrets, progress }: BackupOptions): Promise<BackedUp> {
   const path = resolve(target)
-  if (existsSync(path)) throw new StartError(`${target} is there already; a backup is never written over anything`)
+  if (existsSync(path)) throw new StartError(`${target} exists already; a backup never overwrites anything`)
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
   const fresh = `${path}.${randomBytes(8).toString("hex")}`
   mkdirSync(fresh, { mode: 0o700 })
   try {
-    // First what was signed: whatever is in the file at this moment, the copy must have.
+    // Read first: the copy must have everything that is signed at this moment.
     const heads = await readHeads(headsPath)
     const copied = await copy(data, fresh, progress)
     const checked = await check(fresh, copied, heads, progress)
     const secrets = withSecrets ? copySecrets(data, fresh) : []
     syncPath(fresh)
-    if (existsSync(path)) throw new StartError(`${target} was made by somebody else meanwhile; a backup is never written over anything`)
+    if (existsSync(path)) throw new StartError(`another process has made ${target} meanwhile; a backup never overwrites anything`)
     renameSync(fresh, path)
     syncPath(dirname(path))
     await signed(headsPath, checked)
@@ -61,7 +61,7 @@ export async function backUp({ data, headsPath, target, withSecrets, progress }:
   }
 }
 
-/** The head of every workspace, as it was when the copy was begun. */
+/** Makes the copy. Returns the head of every workspace at its beginning. */
 async function copy(data: string, fresh: string, progress: BackupOptions["progress"]): Promise<ReadonlyMap<string, Head | undefined>> {
   const snapshot = openSnapshot(data)
   try {
@@ -79,7 +79,7 @@ async function headsOf({ journal, registry }: Snapshot): Promise<ReadonlyMap<str
   return heads
 }
 
-/** Reads the copy back as a stranger would. Whatever it lacks is a reason not to have made it. */
+/** Reads the copy back from the disk. Throws if anything is missing or wrong. */
 async function check(
   fresh: string,
   copied: ReadonlyMap<string, Head | undefined>,
@@ -97,7 +97,7 @@ async function check(
       )
       const head = copied.get(workspace.id)
       const wrong = one.broken ?? lossOf(one)
-      if (wrong !== undefined) throw new StartError(`${wrong}; nothing was backed up. Restore an older backup, or look at the disk`)
+      if (wrong !== undefined) throw new StartError(`${wrong}; no backup was made. Restore an older backup, or look at the disk`)
       if (head?.sequence !== one.entries || one.hash === undefined || !equalBytes(head.hash, one.hash))
         throw unlike(`${one.entries} entries of workspace ${one.workspace}, which had ${head?.sequence ?? 0}`)
       all.push(one)
@@ -109,8 +109,8 @@ async function check(
 }
 
 /**
- * Resolves when all that was copied is signed, which the service does within a second. A heads file that is copied after this knows of no
- * less than the copy has, and only with such a one can the copy be resumed. Where nobody signs, it is not waited for long.
+ * Waits until everything that was copied is signed, which a running service does within a second. A heads file that is copied after this
+ * covers the whole copy, which `resume` needs to continue in the same epoch. Gives up after three seconds if no service runs.
  */
 async function signed(headsPath: string, copied: readonly Rehashed[]): Promise<void> {
   const endMs = systemClock.elapsed() + signWaitMs
@@ -124,7 +124,7 @@ async function signed(headsPath: string, copied: readonly Rehashed[]): Promise<v
 const signWaitMs = 3000
 
 function unlike(what: string): StartError {
-  return new StartError(`the copy has ${what}: it is not what was copied, and was removed. Look at the disk`)
+  return new StartError(`the copy has ${what}: it differs from the original, and was removed. Look at the disk`)
 }
 
 function copySecrets(data: string, fresh: string): readonly string[] {

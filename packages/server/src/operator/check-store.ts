@@ -1,4 +1,4 @@
-// What must be so before the service may build upon what it finds in storage.
+// Checks the stored data at a start, before anything is added to it.
 
 import { StartError } from "../error.ts"
 import { recheck } from "../ledger/recheck.ts"
@@ -10,13 +10,13 @@ import type { Document, Registry, Store } from "../store/store.ts"
 
 export interface CheckedStore {
   readonly workspaces: readonly Document<"workspace">[]
-  /** Why the data may be read and not be written to, if so, and what to do. */
+  /** Why the data is read-only, and what to do. Undefined if it can be written to. */
   readonly readOnly: string | undefined
-  /** The origins of ledgers that were signed, and that nothing here is of. */
+  /** Origins of signed ledgers that this data does not have. */
   readonly missing: readonly string[]
 }
 
-/** All workspaces together have this many of their last entries looked at; each at most `recheckEntries`. */
+/** How many entries a start checks in all workspaces together. In each, it checks at most the last `recheckEntries`. */
 const recheckTotal = 20_000
 
 export async function checkStore(store: Store, headsPath: string, limits: Limits): Promise<CheckedStore> {
@@ -25,14 +25,14 @@ export async function checkStore(store: Store, headsPath: string, limits: Limits
   const missing = missingOf(heads, workspaces)
   if (workspaces.length === 0 && missing.length > 0)
     throw new StartError(
-      `nothing is recorded in the data folder, and ${headsPath} says that something was signed: see whether the disk with the data is there, and put the data back; to begin anew, take that file away`,
+      `nothing is recorded in the data folder, and ${headsPath} says that something was signed: check that the disk with the data is mounted, and put the data back; to start over, remove that file`,
     )
   await recheckAll(store, workspaces, limits.recheckEntries)
   const behind = await behindHeads(store, workspaces, heads)
   return { workspaces, readOnly: behind ?? store.readOnly, missing }
 }
 
-/** The origins that the heads file knows, and none of the workspaces has or had. */
+/** Origins in the heads file that no epoch of these workspaces has. */
 export function missingOf(heads: ReadonlyMap<string, SignedHead>, workspaces: readonly Document<"workspace">[]): readonly string[] {
   const known = new Set(workspaces.flatMap((workspace) => epochsOf(workspace).map(({ origin }) => origin)))
   return [...heads.keys()].filter((origin) => !known.has(origin))
@@ -46,11 +46,11 @@ async function recheckAll(store: Store, workspaces: readonly Document<"workspace
   const entries = Math.max(1, Math.min(entriesMax, Math.floor(recheckTotal / workspaces.length)))
   for (const workspace of workspaces) {
     const wrong = await recheck(store.journal, workspace, entries)
-    if (wrong !== undefined) throw new StartError(`${wrong}; nothing may be built upon it. Restore a backup, or look at the disk`)
+    if (wrong !== undefined) throw new StartError(`${wrong}; the service does not add entries to it. Restore a backup, or look at the disk`)
   }
 }
 
-/** A copy of the data that ends before what was signed must not be written to: it would become a second history under the same name. */
+/** Data that ends before what was signed is read-only: writing to it would make a second history under the same name. */
 async function behindHeads(
   store: Store,
   workspaces: readonly Document<"workspace">[],
@@ -61,7 +61,7 @@ async function behindHeads(
     const signed = heads.get(origin)
     const entries = (await store.journal.head(workspace.id))?.sequence ?? 0
     if (signed !== undefined && before + signed.size > entries) {
-      return `the data is older than what was signed: workspace ${workspace.id} ends at entry ${entries}, and ${before + signed.size} were signed; it can be read, and not be written to. Put the newer data back; if it is lost, stop the service and run tallystick resume`
+      return `the data is older than what was signed, so it is read-only: workspace ${workspace.id} ends at entry ${entries}, and ${before + signed.size} were signed. Put the newer data back; if it is lost, stop the service and run tallystick resume`
     }
   }
   return undefined

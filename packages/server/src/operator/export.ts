@@ -1,6 +1,5 @@
-// A whole ledger as a folder of plain files, which is a tlog at the same time (docs/format.md), so that it can be checked without us. What
-// is there of it already is kept: an export that was interrupted goes on, and a later one adds what is new. The checkpoint is written
-// last, so what it covers is always there.
+// Writes a ledger as a folder of plain files, which is also a tlog (docs/format.md), so that anyone can check it without us. Files that exist are
+// kept: an interrupted export continues, and a later one adds new entries. The checkpoint is written last, after everything that it covers.
 
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmdirSync, rmSync } from "node:fs"
 import { dirname, join } from "node:path"
@@ -35,9 +34,9 @@ import type { Stored } from "../store/store.ts"
 import type { Whole } from "../store/sqlite/whole.ts"
 
 export interface Exported {
-  /** What the checkpoint covers. */
+  /** Entries that the checkpoint covers. */
   readonly entries: number
-  /** Those that were not in the folder before. */
+  /** Entries that were not in the folder before. */
   readonly added: number
 }
 
@@ -45,12 +44,12 @@ export interface ExportOptions {
   readonly data: string
   readonly workspace: string
   readonly folder: string
-  /** Is told how many entries are given out, before any is, and whether it is of a backup's copy. */
+  /** Called before anything is written, with the number of entries, and whether the data is the copy of a backup. */
   readonly announce: (entries: number, isCopy: boolean) => Promise<void>
   readonly progress: (done: number) => void
 }
 
-/** Also while the service runs: what is written is the ledger as it was when this began, up to its last checkpoint. */
+/** Writes the ledger as it is now, up to its last checkpoint. The service may run. */
 export async function exportLedger({ data, workspace, folder, announce, progress }: ExportOptions): Promise<Exported> {
   const whole = openWhole(data, { alone: false })
   try {
@@ -59,7 +58,7 @@ export async function exportLedger({ data, workspace, folder, announce, progress
     const [epoch, ...former] = epochsOf(document)
     const checkpoint = whole.index?.checkpoint(epoch.workspace, epoch.number)
     if (checkpoint === undefined) throw new StartError(`workspace ${workspace} has no checkpoint yet; start the service, and it signs one`)
-    // Also a folder that holds something else is not to be written to below.
+    // Throws, before the export is announced, if the folder holds something else.
     const files = openFolder(folder, epoch, checkpoint.size)
     await announce(epoch.before + checkpoint.size, whole.isCopy)
     let added = 0
@@ -74,11 +73,11 @@ export async function exportLedger({ data, workspace, folder, announce, progress
   }
 }
 
-/** All that was kept of an epoch that ended. Its last checkpoint may cover less: both sizes have their partial tiles. */
+/** Writes an epoch that ended. Its last checkpoint may cover fewer entries: both sizes get their partial tiles. */
 async function exportFormer(whole: Whole, epoch: Epoch, folder: string, progress: (done: number) => void): Promise<number> {
   const { end = 0, before, root = new Uint8Array(), checkpoint } = epoch
   const size = end - before
-  // Written last, and never another: it does not grow.
+  // The vkey is written last, and an ended epoch never grows.
   if (existsSync(join(folder, packPaths.vkey))) return 0
   const files = openFolder(folder, epoch, size)
   if (checkpoint !== undefined && checkpoint.size < size) writeEntries(whole, epoch, checkpoint, files, () => {})
@@ -103,7 +102,7 @@ function writeEntries(
 ): number {
   const { size, root } = checkpoint
   const tree = createFrontier(undefined, sha256)
-  // Above level 0 there is one hash for 256 entries: a million of them are 125 KB.
+  // Above level 0 there is one hash for 256 entries: 125 KB for a million entries.
   const upper: Uint8Array[][] = []
   const chain = createChain(ledgerId, sha256)
   let added = 0
@@ -112,7 +111,7 @@ function writeEntries(
     const width = Math.min(tileWidth, size - first)
     const entries = whole.entries(workspace, before + first, width)
     const hashes = entries.map((entry, at) => {
-      // Whoever gives something away has looked at it: an entry that does not hold goes into no export.
+      // A broken entry must not go into an export.
       if (typeof takeEntry(chain, before, entry) === "string") throw broken(before + first + at + 1)
       return chain.previousHash
     })
@@ -127,7 +126,7 @@ function writeEntries(
   }
   if (!equalBytes(tree.root(), root)) {
     throw new StartError(
-      `the first ${size} entries of workspace ${workspace} are not those that were signed; tallystick fsck says more. Nothing was signed off in the folder`,
+      `the first ${size} entries of workspace ${workspace} are not those that were signed; run tallystick fsck for details. The export is not complete`,
     )
   }
   for (const [level, hashes] of upper.entries()) {
@@ -140,16 +139,16 @@ function writeEntries(
 }
 
 function broken(sequence: number): StartError {
-  return new StartError(`entry ${sequence} is not what was recorded; tallystick fsck says more. The folder has what stands before it`)
+  return new StartError(`entry ${sequence} is not what was recorded; run tallystick fsck for details. The folder has the entries before it`)
 }
 
 // The folder ----------------------------------------------------------------------------------------------------------------------------------------------
 
 interface Folder {
   put(path: string, content: Uint8Array): void
-  /** The entries of one tile; says how many of them were not there. */
+  /** Writes the entries of one tile. Returns how many of them are new. */
   putGroup(group: number, entries: readonly Stored[], hashes: Uint8Array): number
-  /** Removes partial tiles that later ones have taken the place of. */
+  /** Removes partial tiles that a larger tile has replaced. */
   dropPartials(size: number): void
 }
 
@@ -159,14 +158,14 @@ function openFolder(folder: string, { before, geneses: [genesis = ""] }: Epoch, 
   const read = (path: string): Buffer | undefined => (existsSync(at(path)) ? readFileSync(at(path)) : undefined)
   const put = (path: string, content: Uint8Array): void => {
     mkdirSync(dirname(at(path)), { recursive: true, mode: 0o700 })
-    // What the checkpoint covers is on the disk before it, so the last to be written is not the only one to be synced.
+    // Every file is synced, because a checkpoint on the disk must never cover entries that are not.
     writeSynced(`${at(path)}.new`, content)
     renameSync(`${at(path)}.new`, at(path))
   }
   const found = read(packPaths.genesis)?.toString("utf8")
   if (found !== undefined && found !== genesis) throw new StartError(`${folder} is an export of another ledger; name another folder`)
   const isBegun = readdirSync(folder).every((name) => name === `${packPaths.genesis}.new`)
-  if (found === undefined && !isBegun) throw new StartError(`${folder} holds something else; an export is never written over anything`)
+  if (found === undefined && !isBegun) throw new StartError(`${folder} holds something else; an export never overwrites anything`)
   const note = read(packPaths.checkpoint)?.toString("utf8") ?? ""
   const had = parseCheckpoint(note.slice(0, note.lastIndexOf("\n\n") + 1))?.size ?? 0
   if (had > size)
@@ -181,8 +180,8 @@ function openFolder(folder: string, { before, geneses: [genesis = ""] }: Epoch, 
       const width = entries.length
       const known = read(tilePath(0, group))
       if (known !== undefined && !equalBytes(known.subarray(0, hashes.length), hashes))
-        throw new StartError(`${at(tilePath(0, group))} has other hashes than the data: it is of another history, or was changed`)
-      // A full tile is the last of its group that is written, so the others are there.
+        throw new StartError(`${at(tilePath(0, group))} has other hashes than the data: it belongs to another history, or was changed`)
+      // A full tile is written after the other files of its group, so those exist too.
       if (known !== undefined && width === tileWidth) return 0
       put(bodiesPath(group), linesOf(entries.map((entry) => bodyLine(entry, before))))
       const sealed = entries.flatMap((entry) => disclosureLine(entry, before) ?? [])
@@ -195,7 +194,7 @@ function openFolder(folder: string, { before, geneses: [genesis = ""] }: Epoch, 
   }
 }
 
-/** Also what an export left that was interrupted. */
+/** Also removes the temporary files of an interrupted export. */
 function dropPartials(folder: string, size: number): void {
   for (const path of readdirSync(folder, { recursive: true, encoding: "utf8" })) {
     const tile = parseTilePath(path)

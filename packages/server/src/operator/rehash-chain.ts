@@ -1,4 +1,4 @@
-// Hashes again all that is kept of a ledger, from its first entry on, and holds it against what was signed.
+// Hashes every entry of a workspace again, and compares the result with what was signed.
 
 import { createFrontier, equalBytes } from "@tallystick/proof"
 import { recheck } from "../ledger/recheck.ts"
@@ -9,22 +9,22 @@ import type { Document, JournalReader } from "../store/store.ts"
 
 export interface Rehashed {
   readonly workspace: string
-  /** Of the newest epoch, like all that is said of a size, of a root and of what was signed. */
+  /** Origin of the newest epoch. Size, root, signed and standing are of this epoch too. */
   readonly origin: string
-  /** Of earlier epochs. */
+  /** Entries of earlier epochs. */
   readonly before: number
-  /** Of all epochs. */
+  /** Entries of all epochs. */
   readonly entries: number
   readonly size: number
   readonly root: Uint8Array
-  /** Of the last entry; of none, if there is none. */
+  /** Hash of the last entry. Undefined if there is none. */
   readonly hash: Uint8Array | undefined
-  /** What does not hold together, as a sentence. */
+  /** The first fault in the chain, as a sentence. */
   readonly broken: string | undefined
   readonly signed: SignedHead | undefined
-  /** Whether the entries begin with those that were signed: `ahead` has more of them, `behind` has fewer, `apart` has others. */
+  /** The entries against those that were signed: `ahead` has more, `behind` has fewer, `apart` has others. */
   readonly standing: "equal" | "ahead" | "behind" | "apart"
-  /** Whether they begin with those of the given checkpoint. */
+  /** Whether the entries begin with those of the given checkpoint. */
   readonly isUnderCheckpoint: boolean
 }
 
@@ -62,7 +62,7 @@ export async function rehash(
 
 const entriesPerStep = 10_000
 
-/** Why these entries are not, or are no longer, those that were signed. */
+/** What is missing or different from what was signed, as a sentence. */
 export function lossOf({ workspace, before, entries, signed, standing }: Rehashed): string | undefined {
   const end = before + (signed?.size ?? 0)
   if (standing === "behind") return `workspace ${workspace} ends at entry ${entries}, and ${end} were signed`

@@ -1,5 +1,5 @@
-// Makes again what is derived from the journal: the index with its trees, and the search. Nothing is signed here: that is done by the next
-// start, which holds what it finds against what was signed before.
+// Rebuilds everything derived from the journal: the index with its trees, and the search. Nothing is signed here. The next start signs, after it
+// has compared the trees with what was signed before.
 
 import { strict as assert } from "node:assert"
 import { systemClock } from "../clock.ts"
@@ -15,12 +15,12 @@ import type { WatchedStore } from "../store/store.ts"
 
 export interface Progress {
   readonly workspace: string
-  /** Entries of it that are done, and how many there are. */
+  /** Indexed entries, of `entries` in all. */
   readonly done: number
   readonly entries: number
 }
 
-/** A sentence for each workspace whose chain does not hold together; the tree of such a one ends before the break. */
+/** Returns a sentence for each workspace with a broken chain. Its tree ends before the break. */
 export async function reindex(data: string, limits: Limits, progress: (progress: Progress) => void): Promise<readonly string[]> {
   const store = openAnew(data)
   try {
@@ -62,7 +62,7 @@ async function reindexOne(
   return troubles
 }
 
-/** Only grown: whatever was signed before is compared by whoever signs next. */
+/** Only grows the tree. The next signer compares it with what was signed before. */
 function treeOf({ journal, index, registry }: WatchedStore) {
   const never = () => assert.fail("a reindexed tree is not signed")
   const heads = { get: async () => undefined, advance: never, close: () => {} }

@@ -1,6 +1,6 @@
-// Has a copy of a ledger go on as the ledger, or data that is older than what was signed. A workspace that has exactly what was signed goes
-// on as it is: it is the same history, and nobody can tell. Of any other, going on would make a second history under the same name: it goes
-// on under another, as a new epoch, which says from where.
+// Lets a copy of a ledger, or data that is older than what was signed, take new entries. A workspace with exactly what was signed continues in the
+// same epoch: it is the same history. Any other workspace would make a second history under the same name, so it continues in a new epoch, under
+// another name, whose genesis says where it continues from.
 
 import { strict as assert } from "node:assert"
 import { allWorkspaces, missingOf } from "./check-store.ts"
@@ -22,33 +22,33 @@ import { openKeyring } from "../workspace/stored-keyring.ts"
 export interface ResumeOptions {
   readonly data: string
   readonly headsPath: string
-  /** Without a secret no new key can be made. */
+  /** A new epoch needs the secret for its key. */
   readonly secrets: KnownSecrets
   readonly limits: Limits
-  /** Only looks, and says what would be done. */
+  /** Changes nothing. */
   readonly isTrial: boolean
   readonly progress: (workspace: string, done: number) => void
 }
 
 export type Resumed =
   | { readonly kind: "resumed"; readonly workspaces: readonly WentOn[]; readonly strangers: readonly string[] }
-  /** It was no copy, and has all that was signed. */
+  /** The data is not a copy, and nothing that was signed is missing. */
   | { readonly kind: "needless" }
-  /** What does not hold together goes on in no way. */
+  /** The data does not hold together; nothing was changed. */
   | { readonly kind: "refused"; readonly reasons: readonly string[] }
 
 export interface WentOn {
   readonly workspace: string
   readonly entries: number
-  /** Why it could not go on under its name; undefined where it did. */
+  /** Why a new epoch is needed. Undefined if the workspace continues in the same epoch. */
   readonly because: string | undefined
-  /** The epoch that it is in now, and the origin of that one; not yet made in a trial. */
+  /** The current epoch, and its origin. A trial makes no new origin. */
   readonly epoch: number
   readonly origin: string | undefined
 }
 
 interface Looked {
-  /** Undefined where the secret is not known. */
+  /** Undefined if the secret is unknown. */
   readonly keyring: Keyring | undefined
   readonly plans: readonly Planned[]
   readonly isCopy: boolean
@@ -70,7 +70,7 @@ export async function resume(options: ResumeOptions): Promise<Resumed> {
   if (!isCopy && ending.length === 0) return { kind: "needless" }
   const heads = await readHeads(headsPath)
   const opened = isTrial || ending.length === 0 ? new Map<string, string>() : await openEpochs(options, keyring, ending)
-  // Last of all: until every workspace has its place, a service that starts changes nothing.
+  // Comes last: until every workspace can continue, a service that starts must change nothing.
   if (!isTrial) await takeOffMark(data)
   return {
     kind: "resumed",
@@ -88,7 +88,7 @@ export async function resume(options: ResumeOptions): Promise<Resumed> {
 
 async function look({ data, headsPath, secrets: { secret, previous }, progress }: ResumeOptions): Promise<Looked> {
   const store = openStopped(data)
-  // Only looks, and so needs no lock of its own.
+  // `store` holds the lock.
   const whole = openWhole(data, { alone: false })
   const { index } = whole
   try {
@@ -100,7 +100,7 @@ async function look({ data, headsPath, secrets: { secret, previous }, progress }
       const checkpoint = index?.checkpoint(workspace, number)
       const found = await rehash(store.journal, document, heads.get(origin), progress, checkpoint)
       if (Math.max(before + (index?.tree(workspace, number)?.size ?? 0), index?.position(document.id) ?? 0) > found.entries)
-        throw new StartError(`index.db in ${data} has entries that journal.db does not have; run tallystick reindex, and this again`)
+        throw new StartError(`index.db in ${data} has entries that journal.db does not have; run tallystick reindex, then this again`)
       const because = lossOf(found) ?? (store.isCopy ? doubtOf(found) : undefined)
       plans.push({ document, found, checkpoint: found.isUnderCheckpoint ? checkpoint : undefined, because })
     }
@@ -111,7 +111,7 @@ async function look({ data, headsPath, secrets: { secret, previous }, progress }
   }
 }
 
-/** A copy goes on from exactly what was signed last: whoever cannot say what that was cannot say either that nothing is missing. */
+/** A copy may continue only from exactly what was signed last. If nobody knows what that was, entries may be missing. */
 function doubtOf({ workspace, before, entries, signed, standing }: Rehashed): string | undefined {
   if (signed === undefined) return `the heads file does not list workspace ${workspace}, so what was signed last is unknown`
   return standing === "equal"
@@ -119,14 +119,14 @@ function doubtOf({ workspace, before, entries, signed, standing }: Rehashed): st
     : `workspace ${workspace} has ${entries} entries, and the heads file lists ${before + signed.size}, so what was signed last is unknown`
 }
 
-/** The origins of the new epochs, by workspace. Each is noted as signed with its first entry, so that this data is known again. */
+/** Opens new epochs, and returns their origins by workspace. The heads file gets the first entry of each, so that it recognises this data. */
 async function openEpochs(
   { data, headsPath, limits }: ResumeOptions,
   keyring: Keyring | undefined,
   ending: readonly Planned[],
 ): Promise<Map<string, string>> {
   if (keyring === undefined)
-    throw new StartError("a new epoch needs a new key, and a key the secret that this data was made with: set TALLYSTICK_SECRET")
+    throw new StartError("a new epoch needs a new key, which needs the secret that this data was made with: set TALLYSTICK_SECRET")
   const opened = new Map<string, string>()
   const store = await openOffline({ data, limits })
   const heads = await openHeads(headsPath)
@@ -134,7 +134,7 @@ async function openEpochs(
     const ledger = offlineLedger(limits, store, keyring)
     for (const { document, found, checkpoint } of ending) {
       const { size, root, standing, signed } = found
-      // Behind what is here already, it is not what was signed last.
+      // Data that is ahead of the heads file has lost nothing that the file lists.
       const lost = standing === "ahead" ? undefined : signed
       const { origin, head } = await openEpoch({ registry: store.registry, ledger, clock: systemClock, keyring }, document, {
         size,
@@ -142,7 +142,7 @@ async function openEpochs(
         checkpoint,
         lost,
       })
-      assert(await heads.advance(origin, head), "an origin that was made just now has signed nothing")
+      assert(await heads.advance(origin, head), "a new origin has signed nothing yet")
       opened.set(document.id, origin)
     }
     return opened

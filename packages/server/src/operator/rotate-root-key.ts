@@ -1,5 +1,5 @@
-// Puts another instance key in the place of one. The key itself is nowhere in the data; what is recorded is that it was exchanged, and whether
-// the tokens that the one before has made live on.
+// Replaces the instance key. The data does not contain the key itself: the entry records that it was replaced, and whether tokens made with the
+// old key stay valid.
 
 import { isoTime, systemClock } from "../clock.ts"
 import { StartError } from "../error.ts"
@@ -11,26 +11,26 @@ import { instanceWorkspace } from "../workspace/permissions.ts"
 import { instanceOf, makeInstance } from "../workspace/open-session.ts"
 import { keptKeyring, keyringChange, openKeyring, type GivenSecrets } from "../workspace/stored-keyring.ts"
 import { administrationOf, withOfflineStore, type OfflineOptions } from "./offline-ledger.ts"
-import { assertMinters, mintersOut, type KeepingKey } from "./instance-key-tokens.ts"
+import { assertKeysWithTokens, keysWithTokens, type KeepingKey } from "./instance-key-tokens.ts"
 
 export interface RotateRootKeyOptions extends OfflineOptions {
   readonly secrets: GivenSecrets
-  /** The instance key that goes, whose tokens live on; undefined: they end, and so do those of all that went before. */
+  /** The old instance key, whose tokens stay valid. Undefined: tokens of all old instance keys end. */
   readonly previous: KeepingKey | undefined
-  /** The instance keys that are given, and good from now on. */
+  /** The configured instance keys, which are valid from now on. */
   readonly given: readonly string[]
 }
 
-/** Until it returns, the key before is the good one: what is recorded here takes nothing from it. */
+/** Until it returns, the old key is valid: nothing that is recorded here takes that away. */
 export async function rotateRootKey(options: RotateRootKeyOptions): Promise<void> {
-  // Where there is no ledger, none is made.
+  // Throws if there is no ledger. Otherwise the next line would make one.
   await openStopped(options.data).close()
   await withOfflineStore(options, async (store) => {
     const { registry } = store
     const keyring = await openKeyring(registry, options.secrets)
-    if (keyring.before !== undefined) throw new StartError("the secret is being rotated: have `tallystick secret rotate` end that first")
+    if (keyring.before !== undefined) throw new StartError("a rotation of the secret is not finished: run `tallystick secret rotate` first")
     const { previous, given } = options
-    await (previous === undefined ? assertNew(registry, keyring, given) : assertMinters(registry, keyring, [previous]))
+    await (previous === undefined ? assertNew(registry, keyring, given) : assertKeysWithTokens(registry, keyring, [previous]))
     const { ledger, workspaces } = administrationOf(options, store, keyring)
     await makeInstance(registry, workspaces)
     const instanceKeys =
@@ -47,11 +47,11 @@ export async function rotateRootKey(options: RotateRootKeyOptions): Promise<void
   })
 }
 
-/** What a key has made lives as long as the key is given, whatever is recorded. */
+/** Refuses a configured key that has live tokens: they would stay valid, whatever is recorded. */
 async function assertNew(registry: Registry, keyring: Keyring, given: readonly string[]): Promise<void> {
-  const known = new Set([...(await mintersOut(registry, keyring)), ...keyring.instanceKeys])
+  const known = new Set([...(await keysWithTokens(registry, keyring)), ...keyring.instanceKeys])
   if (given.some((key) => known.has(instanceKeyName(keyring.secret, key))))
     throw new StartError(
-      "an instance key that is given has made tokens, and they would live on with it: set TALLYSTICK_ROOT_KEY to a new one, without TALLYSTICK_ROOT_KEY_PREVIOUS",
+      "a configured instance key has live tokens, which would stay valid: set TALLYSTICK_ROOT_KEY to a new key, without TALLYSTICK_ROOT_KEY_PREVIOUS",
     )
 }

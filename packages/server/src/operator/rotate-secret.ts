@@ -1,5 +1,5 @@
-// Gives the data another secret: what is sealed is sealed anew, a workspace at a time, and what must outlive the secret before goes into the
-// keyring. Cut short anywhere, it goes on when it is run again. Meanwhile a service that is given both secrets can be started.
+// Replaces the secret: seals everything again, one workspace at a time, and puts what must outlive the old secret into the keyring. An interrupted
+// rotation continues when it runs again. Meanwhile the service starts if it has both secrets.
 
 import { strict as assert } from "node:assert"
 import { equalBytes, type JsonObject } from "@tallystick/proof"
@@ -22,23 +22,23 @@ import { instanceOf, makeInstance } from "../workspace/open-session.ts"
 import { anyLogKey, keptKeyring, keyringChange, openKeyring } from "../workspace/stored-keyring.ts"
 import { passwordAnew } from "../workspace/sealed-passwords.ts"
 import { administrationOf, withOfflineStore, type OfflineOptions } from "./offline-ledger.ts"
-import { assertMinters, type KeepingKey } from "./instance-key-tokens.ts"
+import { assertKeysWithTokens, type KeepingKey } from "./instance-key-tokens.ts"
 
 export interface RotateSecretOptions extends OfflineOptions {
-  /** The new one, and the one before it. */
+  /** The new secret, and the old one. */
   readonly secret: Uint8Array
   readonly previous: Uint8Array
-  /** The instance keys that are good. */
+  /** The valid instance keys. */
   readonly rootKeys: readonly KeepingKey[]
-  /** Has the next start know these, the newest first. */
+  /** Stores these secrets for the next start, the newest first. */
   readonly keep: (secrets: readonly Uint8Array[]) => void
-  /** Is told of each step that is on the disk. */
+  /** Called after each step that is on the disk. */
   readonly progress: (step: string) => void
 }
 
 export interface SecretRotated {
   readonly generation: number
-  /** It had ended before; nothing was changed. */
+  /** The rotation was finished before; nothing was changed. */
   readonly wasOver: boolean
 }
 
@@ -48,18 +48,20 @@ export async function rotateSecret(options: RotateSecretOptions): Promise<Secret
   const isNewest = equalBytes(keyring.secret, secret)
   const wasOver = isNewest && keyring.before === undefined
   if (!isNewest && keyring.before !== undefined)
-    throw new StartError("the rotation that has begun is to the secret in TALLYSTICK_SECRET_PREVIOUS: exchange the two, and run this again")
+    throw new StartError(
+      "the unfinished rotation is to the secret in TALLYSTICK_SECRET_PREVIOUS: swap the two settings, and run this again",
+    )
   if (!wasOver) {
     keep([secret, previous])
     progress("both secrets are kept")
     await withOfflineStore(options, async (store) => resealAll(options, store, await begun(options, store, keyring)))
     rewriteDocuments(data)
-    progress("what was sealed before is overwritten")
+    progress("everything sealed before is overwritten")
     await withOfflineStore(options, (store) => end(options, store))
-    progress("the secret before opens nothing any more")
+    progress("the old secret opens nothing any more")
   }
   keep([secret])
-  progress("the secret before is not kept any more")
+  progress("the old secret is no longer kept")
   return { generation: isNewest ? keyring.generation : keyring.generation + 1, wasOver }
 }
 
@@ -68,11 +70,11 @@ async function look({ data, secret, previous, rootKeys }: RotateSecretOptions): 
   try {
     const keyring = await openKeyring(store.registry, { secret, previous })
     if (keyring.before !== undefined) return keyring
-    if (!equalBytes(keyring.secret, secret)) await assertMinters(store.registry, keyring, rootKeys)
-    // As where the two were exchanged: nobody would hear that nothing was rotated.
+    if (!equalBytes(keyring.secret, secret)) await assertKeysWithTokens(store.registry, keyring, rootKeys)
+    // The two settings are swapped, perhaps. Without this check, nobody would notice that nothing was rotated.
     else if (!equalBytes(previous, secret) && !isFormer(keyring, previous) && (await anyLogKey(store.registry)) !== undefined)
       throw new StartError(
-        "TALLYSTICK_SECRET is the secret of this data already, and TALLYSTICK_SECRET_PREVIOUS never was: to rotate, set TALLYSTICK_SECRET to the new one and TALLYSTICK_SECRET_PREVIOUS to the one of this data",
+        "TALLYSTICK_SECRET is the secret of this data already, and TALLYSTICK_SECRET_PREVIOUS never was: to rotate, set TALLYSTICK_SECRET to the new secret and TALLYSTICK_SECRET_PREVIOUS to the current one",
       )
     return keyring
   } finally {
@@ -85,7 +87,7 @@ function isFormer({ peppers }: Keyring, secret: Uint8Array): boolean {
   return peppers.some((one) => equalBytes(one, pepper))
 }
 
-/** The keyring of the new generation. From here on, what is made is sealed under the new secret. */
+/** Begins the rotation and returns the keyring of the new generation, under whose secret everything is sealed from now on. */
 async function begun(options: RotateSecretOptions, store: Store, keyring: Keyring): Promise<Keyring> {
   if (keyring.before !== undefined) return keyring
   const { registry } = store
@@ -101,7 +103,7 @@ async function begun(options: RotateSecretOptions, store: Store, keyring: Keyrin
   return next
 }
 
-/** So many share a commit. */
+/** Workspaces or accounts at once: they share a commit. */
 const atOnce = 32
 
 async function resealAll(options: RotateSecretOptions, store: Store, keyring: Keyring): Promise<void> {
@@ -134,7 +136,7 @@ async function eachOf<T>(all: readonly T[], act: (one: T) => Promise<void>, prog
   }
 }
 
-/** What a workspace keeps sealed, in one commit. */
+/** Seals again everything of one workspace, in one commit. */
 async function reseal(registry: Registry, ledger: Ledger, { id }: Document<"workspace">, keyring: Keyring): Promise<void> {
   const workspace = await registry.get("workspace", id, id)
   assert(workspace !== undefined, "nobody removes a workspace")
@@ -145,7 +147,7 @@ async function reseal(registry: Registry, ledger: Ledger, { id }: Document<"work
   })
 }
 
-/** The entry commits to what is kept now, as every act that exchanges it does. */
+/** The entry commits to the new sealed password, like every entry that replaces one. */
 async function resealPassword(
   registry: Registry,
   ledger: Ledger,
@@ -177,7 +179,7 @@ function idempotencyChange(keyring: Keyring, workspace: Document<"workspace">): 
   return idempotency === undefined ? [] : [{ ...workspace, value: { ...workspace.value, idempotency } }]
 }
 
-/** Nothing that was sealed before is left in the file, not even where nobody looks: a backup copies whole pages. */
+/** Overwrites everything sealed under the old secret, even in free parts of pages: a backup copies whole pages. */
 function rewriteDocuments(data: string): void {
   const store = openStopped(data)
   store.rewriteDocuments()
@@ -196,7 +198,7 @@ async function end(options: RotateSecretOptions, store: Store): Promise<void> {
   })
 }
 
-/** The secret before is about to be thrown away. */
+/** The last check before the old secret is thrown away. */
 async function assertResealed(registry: Registry, keyring: Keyring): Promise<void> {
   for (const { id, value } of await allWorkspaces(registry)) {
     const keys = await registry.list("log-key", id, undefined, logKeysMax)
@@ -210,7 +212,7 @@ async function assertResealed(registry: Registry, keyring: Keyring): Promise<voi
     assert(passwordAnew(keyring, value) === undefined, `the password of account ${id} is sealed under the secret before`)
 }
 
-/** `rotate` begins, `reseal` is of one workspace, `retire` ends. */
+/** `rotate` begins a rotation, `reseal` is for one workspace, `retire` ends it. */
 function said(act: "rotate" | "reseal" | "retire", about: JsonObject) {
   return actSaid({ kind: "instance" }, `security.secret.${act}`, { id: instanceWorkspace, type: "secret" }, about, systemClock.now())
 }

@@ -1,4 +1,4 @@
-// Every key of the service is made from its one secret, each for one purpose.
+// Derives every key of the service from its one secret, and encrypts with them.
 
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from "node:crypto"
 
@@ -6,7 +6,7 @@ const secretBytes = 32
 const nonceBytes = 12
 const tagBytes = 16
 
-/** A key for one purpose; `about` tells keys of the same purpose apart. */
+/** A key for one purpose. `about` distinguishes keys of the same purpose. */
 export function deriveKey(
   secret: Uint8Array,
   purpose: "token pepper" | "log keys" | "idempotency" | "member ids" | "passwords" | "instance key" | "keyring" | "list cursors",
@@ -15,14 +15,14 @@ export function deriveKey(
   return new Uint8Array(hkdfSync("sha256", secret, about, `tallystick ${purpose}`, secretBytes))
 }
 
-/** Seals a secret for storage, bound to a name, so that it cannot be put in another's place. */
+/** Encrypts a secret for storage. It is bound to a name, so that nobody can exchange two of them. */
 export function wrap(key: Uint8Array, name: string, secret: Uint8Array): string {
   const nonce = randomBytes(nonceBytes)
   const cipher = createCipheriv("aes-256-gcm", key, nonce).setAAD(Buffer.from(name))
   return Buffer.concat([nonce, cipher.update(secret), cipher.final(), cipher.getAuthTag()]).toString("base64")
 }
 
-/** Throws when the key is another, or when a byte or the name was changed. */
+/** Throws if the key or the name is another, or a byte was changed. */
 export function unwrap(key: Uint8Array, name: string, wrapped: string): Uint8Array {
   const bytes = Buffer.from(wrapped, "base64")
   const decipher = createDecipheriv("aes-256-gcm", key, bytes.subarray(0, nonceBytes)).setAAD(Buffer.from(name))

@@ -1,25 +1,25 @@
-// The keys of the service, whichever secrets its data has had. Each secret is a generation, counted from 1. What is sealed is sealed under the
-// newest; what must stay as it was made for ever outlives its secret in here. Plain data, so that it can be given to a thread.
+// The keys of the service across rotations of the secret. Each secret is a generation, counted from 1. New data is sealed under the newest secret.
+// Keys that must never change outlive their secret in here. A keyring is plain data, so that threads can receive it.
 
 import { deriveKey, unwrap, wrap } from "./crypto.ts"
 
 export interface Keyring {
   readonly generation: number
   readonly secret: Uint8Array
-  /** The secret before, while something may still be sealed under it. */
+  /** The old secret, as long as something may still be sealed under it. */
   readonly before: Uint8Array | undefined
-  /** Of every generation, the first one's first: a credential keeps the MAC that it was made with. */
+  /** One per generation, the first one first: a credential keeps the MAC that it was made with. */
   readonly peppers: readonly Uint8Array[]
-  /** Made of the first secret, for ever. */
+  /** Derived from the first secret, for ever. */
   readonly passwords: Uint8Array
   readonly memberIds: Uint8Array
-  /** The names of former instance keys whose tokens live on. */
+  /** Names of former instance keys whose tokens stay valid. */
   readonly instanceKeys: readonly string[]
-  /** What an instance key was called under a former secret, and what it is called now: what it made then lives as long as what it makes now. */
+  /** Name of an instance key under an old secret, to its name now: tokens made under either name live equally long. */
   readonly formerNames: Readonly<Record<string, string>>
 }
 
-/** Of data that has had this secret alone. */
+/** The keyring of data whose secret was never rotated. */
 export function firstKeyring(secret: Uint8Array): Keyring {
   return {
     generation: 1,
@@ -35,7 +35,7 @@ export function firstKeyring(secret: Uint8Array): Keyring {
 
 type Secrets = Pick<Keyring, "generation" | "secret" | "before">
 
-/** Of the next generation. Instance keys stay the same keys, called otherwise under another secret. */
+/** The keyring of the next generation. Instance keys stay the same; their names change with the secret. */
 export function nextKeyring(keyring: Keyring, secret: Uint8Array, rootKeys: readonly string[]): Keyring {
   const names = new Map(rootKeys.map((rootKey) => [instanceKeyName(keyring.secret, rootKey), instanceKeyName(secret, rootKey)]))
   const former = Object.entries(keyring.formerNames).map(([name, since]) => [name, names.get(since) ?? since] as const)
@@ -49,43 +49,43 @@ export function nextKeyring(keyring: Keyring, secret: Uint8Array, rootKeys: read
   }
 }
 
-/** What is sealed, and under a key of its own. */
-export type Sealing = "log keys" | "keyring"
+/** Kinds of sealed data. Each has a key of its own. */
+type Sealing = "log keys" | "keyring"
 
-/** Seals under the newest secret, bound to a name. What a later generation than the first has sealed begins with its number. */
+/** Seals under the newest secret, bound to a name. The result begins with the number of its generation, except for the first. */
 export function seal({ generation, secret }: Secrets, sealing: Sealing, name: string, bytes: Uint8Array): string {
   return numbered(generation, wrap(deriveKey(secret, sealing), name, bytes))
 }
 
-/** Throws when no secret here has sealed it, or not under this name. */
+/** Throws if no secret of the keyring has sealed it under this name. */
 export function unseal(keyring: Secrets, sealing: Sealing, name: string, sealed: string): Uint8Array {
   const { generation, text } = partsOf(sealed)
   return unwrap(deriveKey(secretOf(keyring, generation), sealing), name, text)
 }
 
-/** The same, sealed under the newest secret; undefined where it is already. */
+/** Seals the same bytes under the newest secret. Undefined if they are already. */
 export function sealAnew(keyring: Keyring, sealing: Sealing, name: string, sealed: string): string | undefined {
   return generationOf(sealed) === keyring.generation ? undefined : seal(keyring, sealing, name, unseal(keyring, sealing, name, sealed))
 }
 
-/** The generation that has sealed this, or of whose pepper this is the MAC. */
+/** The generation that sealed this text, or that made this MAC. */
 export function generationOf(numberedText: string): number {
   return partsOf(numberedText).generation
 }
 
-/** The texts of the first generation are without a number. */
+/** Texts of the first generation have no number. */
 export function numbered(generation: number, text: string): string {
   return generation === 1 ? text : `${generation}.${text}`
 }
 
-/** What stands behind `idem` for ever, in a workspace whose first ledger has this id. Without one that is kept, it is made of the first secret. */
+/** The key of `idem` in a workspace whose first ledger has this id. It never changes: it is derived from the first secret, or stored as `kept`. */
 export function idempotencySecret(keyring: Keyring, ledgerId: Uint8Array, kept: string | undefined): Uint8Array {
   return kept === undefined
     ? deriveKey(secretOf(keyring, 1), "idempotency", ledgerId)
     : unseal(keyring, "keyring", idempotencyName(ledgerId), kept)
 }
 
-/** What such a workspace keeps from now on; undefined where it does already. */
+/** The idempotency key, sealed under the newest secret for storage. Undefined if it is already. */
 export function idempotencyAnew(keyring: Keyring, ledgerId: Uint8Array, kept: string | undefined): string | undefined {
   return kept !== undefined && generationOf(kept) === keyring.generation
     ? undefined
@@ -100,12 +100,12 @@ function idempotencyName(ledgerId: Uint8Array): string {
   return `idempotency ${Buffer.from(ledgerId).toString("hex")}`
 }
 
-/** Tells an instance key from all others without saying anything of it. */
+/** A name that identifies an instance key and reveals nothing about it. */
 export function instanceKeyName(secret: Uint8Array, rootKey: string): string {
   return Buffer.from(deriveKey(secret, "instance key", Buffer.from(rootKey))).toString("base64url")
 }
 
-/** The names of instance keys whose tokens live, where these are good. */
+/** Names of all instance keys whose tokens are valid, given the valid instance keys. */
 export function livingNames(keyring: Keyring, rootKeys: readonly string[]): ReadonlySet<string> {
   const living = new Set([...rootKeys.map((rootKey) => instanceKeyName(keyring.secret, rootKey)), ...keyring.instanceKeys])
   for (const [name, since] of Object.entries(keyring.formerNames)) if (living.has(since)) living.add(name)
@@ -115,7 +115,7 @@ export function livingNames(keyring: Keyring, rootKeys: readonly string[]): Read
 function secretOf({ generation, secret, before }: Secrets, wanted: number): Uint8Array {
   if (wanted === generation) return secret
   if (wanted === generation - 1 && before !== undefined) return before
-  throw new Error(`the secret of generation ${wanted} is not known any more`)
+  throw new Error(`the secret of generation ${wanted} is no longer known`)
 }
 
 function partsOf(numberedText: string): { readonly generation: number; readonly text: string } {

@@ -1,5 +1,5 @@
-// The chain of one epoch of a workspace, put together from its pieces (chain-piece.ts), from its first entry to its last, and the tree over all of
-// them, held against every size and root that somebody has signed or kept.
+// Checks the chain of one epoch, assembled from its pieces (chain-piece.ts), and compares the tree over it with every size and root that was signed
+// or stored.
 
 import {
   createFrontier,
@@ -12,8 +12,9 @@ import {
   tileWidth,
   type Frontier,
   type SavedFrontier,
+  type Vkey,
 } from "@tallystick/proof"
-import type { Crew } from "./workers.ts"
+import type { Workers } from "./workers.ts"
 import { pieceEntries, pieceLevels, tileLevel, type Piece } from "./chain-piece.ts"
 import type { Fault } from "./fault.ts"
 import { sha256 } from "../../runtime/sha256.ts"
@@ -21,23 +22,21 @@ import type { Epoch } from "../../store/epochs.ts"
 import type { Checkpoint } from "../../store/store.ts"
 import type { KeptIndex, Whole } from "../../store/sqlite/whole.ts"
 
-/** A size and a root that the chain must have, and who says so. */
+/** A size and a root that the chain must have. `by` names their source. */
 export interface Watched {
   readonly size: number
   readonly root: Uint8Array
   readonly by: string
-  /** As it was signed, if it was. */
+  /** The signed note, if there is one. */
   readonly note?: string
 }
 
 export interface Walked {
-  /** Up to the first one that does not hold. */
+  /** Entries before the first broken one. */
   readonly entries: number
   readonly root: Uint8Array
-  /** The keys that the chain itself announces. */
-  readonly vkeys: readonly string[]
   readonly faults: readonly Fault[]
-  /** It ended before its last entry. */
+  /** A broken entry ended the walk. */
   readonly isBroken: boolean
 }
 
@@ -45,14 +44,14 @@ const levelsPerTile = 8
 const hashBytes = 32
 
 export async function walkChain(
-  crew: Crew,
+  workers: Workers,
   whole: Whole,
   epoch: Epoch,
   watched: readonly Watched[],
   progress: (done: number) => void,
 ): Promise<Walked> {
   const { workspace: id, number, before, end } = epoch
-  // Entries are counted from the epoch's first, until all is found.
+  // Faults count entries from the first of the epoch; `counted` converts them at the end.
   const faults: Fault[] = []
   const vkeys: string[] = []
   const checkpoint = end === undefined ? whole.index?.checkpoint(id, number) : epoch.checkpoint
@@ -62,7 +61,7 @@ export async function walkChain(
   const pieces = createFrontier(undefined, sha256)
   let tree = emptyFrontier
   let broken = false
-  for await (const walked of crew.each("piece", piecesOf(whole, epoch, [...roots.sizes, ...edge.sizes]))) {
+  for await (const walked of workers.each("piece", piecesOf(whole, epoch, [...roots.sizes, ...edge.sizes]))) {
     const after = pieces.size * pieceEntries
     for (let at = 0; at < walked.subtrees.length / hashBytes; at++)
       tiles(tileLevel, after / 2 ** tileLevel + at, walked.subtrees.subarray(at * hashBytes, (at + 1) * hashBytes))
@@ -85,12 +84,14 @@ export async function walkChain(
     roots.ended(tree.size)
     edge.ended(tree.size)
   }
-  faults.push(...checkpointFaults(checkpoint, epoch, vkeys, broken ? tree.size : undefined))
+  const keys = vkeys.flatMap((vkey) => parseVkey(vkey) ?? []).filter((key) => key.name === epoch.origin)
+  if (checkpoint !== undefined && !broken) faults.push(...checkpointFaults(checkpoint, epoch, keys))
   const root = createFrontier(tree, sha256).root()
-  return { entries: tree.size, root, vkeys, faults: faults.map((fault) => counted(fault, before)), isBroken: broken }
+  const signatures = watched.flatMap(({ note }) => (note === undefined ? [] : signatureFaults(note, id, keys)))
+  return { entries: tree.size, root, faults: [...faults.map((fault) => counted(fault, before)), ...signatures], isBroken: broken }
 }
 
-/** By the sequences of the workspace. */
+/** Converts the entry numbers of a fault to sequences of the workspace. */
 function counted(fault: Fault, before: number): Fault {
   const { sequence, upTo } = fault
   return {
@@ -104,7 +105,7 @@ function* piecesOf(whole: Whole, { workspace, ledgerId: ledger, before, end }: E
   const last = Math.max(0, (end ?? whole.last(workspace)) - before)
   for (let after = 0; after < last; after += pieceEntries) {
     const upTo = Math.min(after + pieceEntries, last)
-    // The tree is told at the piece's end in any case.
+    // The end of the piece is always reported.
     const counts = [...new Set(sizes)].filter((size) => size > after && size < upTo).map((size) => size - after)
     yield { workspace, ledger, before, after, upTo, counts }
   }
@@ -112,7 +113,7 @@ function* piecesOf(whole: Whole, { workspace, ledgerId: ledger, before, end }: E
 
 type Completed = (level: number, n: number, hash: Uint8Array) => void
 
-/** The tree of all pieces before, and of what the next one has up to here; if that is all of it, it is the last of `pieces` then. */
+/** The tree over all complete pieces and this part of the next one. Appends the part to `pieces` if it is complete. */
 function joined(pieces: Frontier, within: SavedFrontier, completed: Completed): SavedFrontier {
   const [whole] = within.hashes
   if (within.size === pieceEntries && whole !== undefined) pieces.append(whole, (level, n, hash) => completed(level + pieceLevels, n, hash))
@@ -120,7 +121,7 @@ function joined(pieces: Frontier, within: SavedFrontier, completed: Completed): 
   return { size: pieces.size * pieceEntries + (within.size % pieceEntries), hashes: [...pieces.save().hashes, ...hashes] }
 }
 
-/** What a former epoch had when it ended, by the genesis of the one that goes on from it. */
+/** Size and root of an epoch that ended, from the genesis of the next epoch. */
 function goneOnFrom({ before, end, root }: Epoch): readonly Watched[] {
   return end === undefined || root === undefined ? [] : [{ size: end - before, root, by: "the epoch that goes on from them" }]
 }
@@ -155,7 +156,7 @@ function watchRoots(workspace: string, watched: readonly Watched[], faults: Faul
   }
 }
 
-/** What the tree closes, against the tiles that are kept of it. A tile of level 0, which an older index may lack, is held against its root. */
+/** Compares completed subtrees with the stored tiles. A tile of level 0, which an older index may lack, is compared by its root. */
 function watchTiles(index: KeptIndex | undefined, { workspace, number }: Epoch, faults: Fault[]): Completed {
   const kept = index?.tree(workspace, number)?.size ?? 0
   const tiles = new Map<number, { readonly tile: number; readonly hashes: Uint8Array }>()
@@ -177,7 +178,7 @@ function watchTiles(index: KeptIndex | undefined, { workspace, number }: Epoch, 
   }
 }
 
-/** The tree's right edge as it is kept, against the one that the entries make. */
+/** Compares the stored right edge of the tree with the one that the entries make. */
 function watchEdge(index: KeptIndex | undefined, { workspace, number }: Epoch, faults: Fault[]) {
   const kept = index?.tree(workspace, number)
   return {
@@ -199,7 +200,7 @@ function watchEdge(index: KeptIndex | undefined, { workspace, number }: Epoch, f
   }
 }
 
-/** Whether a tree ends with these leaves, which are less than a tile. */
+/** Whether the tree ends with these leaves, fewer than a tile has. */
 function isEdge(leaves: Uint8Array, hashes: readonly Uint8Array[]): boolean {
   const edge = createFrontier(undefined, sha256)
   for (let at = 0; at < leaves.length; at += hashBytes) edge.append(leaves.subarray(at, at + hashBytes))
@@ -207,7 +208,7 @@ function isEdge(leaves: Uint8Array, hashes: readonly Uint8Array[]): boolean {
   return own.every((hash, at) => equalBytes(hash, hashes.at(at - own.length) ?? new Uint8Array()))
 }
 
-/** What is derived of entries that are not there. */
+/** Derived data about entries that do not exist. */
 function endFaults(whole: Whole, { workspace, before }: Epoch, entries: number): readonly Fault[] {
   const faults: Fault[] = []
   const ahead = (of: number, what: string): void => {
@@ -219,20 +220,15 @@ function endFaults(whole: Whole, { workspace, before }: Epoch, entries: number):
   return faults
 }
 
-/** The kept checkpoint is what it was signed as. Where the walk ended early, its key may not have been seen. */
-function checkpointFaults(
-  checkpoint: Checkpoint | undefined,
-  { workspace, origin }: Epoch,
-  vkeys: readonly string[],
-  brokenAt: number | undefined,
-): readonly Fault[] {
-  if (checkpoint === undefined || brokenAt !== undefined) return []
-  const { size, root, note } = checkpoint
-  const keys = vkeys.map((vkey) => parseVkey(vkey)).filter((key) => key !== undefined)
-  const opened = openNote(
-    note,
-    keys.filter(({ name }) => name === origin),
-  )
+/** The signature of a given checkpoint, by a key that the ledger announced. */
+function signatureFaults(note: string, workspace: string, keys: readonly Vkey[]): readonly Fault[] {
+  const opened = openNote(note, keys)
+  return opened.ok ? [] : [{ workspace, what: `the given checkpoint is not signed by a key that the ledger announced (${opened.reason})` }]
+}
+
+/** The stored checkpoint must say what was signed. Only for an unbroken chain: otherwise its key may not have been seen. */
+function checkpointFaults({ size, root, note }: Checkpoint, { workspace, origin }: Epoch, keys: readonly Vkey[]): readonly Fault[] {
+  const opened = openNote(note, keys)
   const at = { workspace, sequence: size }
   if (!opened.ok)
     return [{ ...at, what: `the checkpoint that is kept is not signed by a key that the ledger announced (${opened.reason})` }]

@@ -1,5 +1,5 @@
-// A piece of a chain, derived from its bytes alone: each record, its link, its body's hash, and the piece's own part of the tree. The first
-// entry is held against the record before it as that is kept; whether that one is right, the piece before says.
+// Checks one piece of a chain from its bytes alone: each record, its link, the hash of its body, and the piece's part of the tree. The first entry is
+// compared with the stored record before it, which the piece before checks.
 
 import {
   bodySaltBytes,
@@ -18,40 +18,40 @@ import { sha256 } from "../../runtime/sha256.ts"
 import { takeEntry, type ChainEntry } from "../../store/check-entry.ts"
 import type { LinkedRows, Whole } from "../../store/sqlite/whole.ts"
 
-/** Entries of a piece: a power of two, so that each is one subtree, and some ten milliseconds of work. */
+/** Entries of a piece: a power of two, so that each piece is one subtree. It takes some ten milliseconds. */
 export const pieceEntries = 4096
-/** Levels of the tree that lie within a piece. */
+/** Levels of the tree within a piece. */
 export const pieceLevels = Math.log2(pieceEntries)
-/** The level whose subtrees are reported: those that tiles are made of. */
+/** The level of the subtrees that a piece reports, from which tiles are made. */
 export const tileLevel = 8
 
 export interface Piece {
   readonly workspace: string
   readonly ledger: Uint8Array
-  /** Entries of earlier epochs: all else is counted from the first of this one. */
+  /** Entries of earlier epochs. The other numbers count from the first entry of this epoch. */
   readonly before: number
   /** A multiple of `pieceEntries`. */
   readonly after: number
-  /** That something is kept up to here is known. */
+  /** Entries up to here must exist. */
   readonly upTo: number
-  /** Entries of the piece after which its part of the tree is wanted, in order. */
+  /** Sizes at which the caller wants the piece's part of the tree, in order. */
   readonly counts: readonly number[]
 }
 
 export interface WalkedPiece {
-  /** Up to the first one that does not hold. */
+  /** Entries before the first broken one. */
   readonly entries: number
-  /** What is wrong with the next, if anything. */
+  /** The fault of the next entry, if there is one. */
   readonly wrong: string | undefined
-  /** The piece's part of the tree after each of `counts` that it came to, and at its end. */
+  /** The piece's part of the tree at each of `counts`, as far as it came, and at its end. */
   readonly edges: readonly SavedFrontier[]
-  /** Its complete subtrees of `tileLevel`, end to end. */
+  /** Hashes of its complete subtrees of `tileLevel`, concatenated. */
   readonly subtrees: Uint8Array
   /** The keys that its entries announce. */
   readonly vkeys: readonly string[]
 }
 
-/** Of 32, 64, 128 and 256 the cheapest, and entries of the largest size are still some megabytes only. */
+/** The fastest of 32, 64, 128 and 256. Even the largest entries take some megabytes only. */
 const entriesPerRead = 64
 
 export function walkPiece(whole: Whole, piece: Piece): WalkedPiece {
@@ -101,7 +101,7 @@ function* entriesOf({ sequences, records, lengths, salted }: LinkedRows): Genera
   }
 }
 
-/** The key that an entry announces, if it does. */
+/** The key that an entry announces, if it announces one. */
 function announced(whole: Whole, workspace: string, sequence: number): readonly string[] {
   return whole.entries(workspace, sequence - 1, 1).flatMap((entry) => {
     const parsed = parseJson(fromUtf8(entry.body ?? new Uint8Array()) ?? "")

@@ -1,5 +1,4 @@
-// What stands beside a chain that holds: the form of its bodies, what is sealed in them, the names that entries are filed under, and all
-// that the index has of them.
+// Checks what hashes alone do not cover: the form of bodies, their disclosures, receipts and idempotency keys, and the index.
 
 import { levelWidth, tileWidth } from "@tallystick/proof"
 import type { Fault } from "./fault.ts"
@@ -9,7 +8,7 @@ import { epochsOf, type Epoch } from "../../store/epochs.ts"
 import type { Document } from "../../store/store.ts"
 import type { Keyed, Whole } from "../../store/sqlite/whole.ts"
 
-/** A name that only one entry of a workspace may have. */
+/** A kind of name that only one entry of a workspace may have. */
 export interface Repeated {
   readonly workspace: string
   readonly what: "receipt" | "idem"
@@ -22,11 +21,11 @@ export interface Contents {
 }
 
 export interface CheckedContents {
-  /** Up to which entry. */
+  /** The last entry that was checked. */
   readonly upTo: number
-  /** What of them changed the registry. */
+  /** The acts among them that changed the registry. */
   readonly acts: readonly RecordedAct[]
-  /** The first that does not hold. */
+  /** The first broken entry. */
   readonly fault: Fault | undefined
 }
 
@@ -37,11 +36,11 @@ export function walkContents(whole: Whole, { workspace, after, upTo }: Contents)
   const acts: RecordedAct[] = []
   for (let at = after; at < upTo;) {
     const entries = whole.entries(workspace, at, Math.min(entriesPerRead, upTo - at))
-    // Whether any is missing, the chain tells.
+    // The chain pass reports missing entries.
     if (entries.length === 0) break
     for (const entry of entries) {
       if (entry.sequence > upTo) break
-      // The chain tells of a body that is not there.
+      // The chain pass reports a missing body.
       if (entry.body === undefined) continue
       const body = checkContents(entry)
       if (typeof body === "string") return { upTo: at, acts, fault: { workspace, sequence: entry.sequence, what: body } }
@@ -55,14 +54,14 @@ export function walkContents(whole: Whole, { workspace, after, upTo }: Contents)
 
 const names = { receipt: "receipt", idem: "idempotency key" } as const
 
-/** Names that stand for one entry each. */
+/** `sequence` is the first entry that repeats a receipt or an idempotency key. */
 export function repeatedFault(asked: Repeated | undefined, sequence: number | undefined): readonly Fault[] {
   if (asked === undefined || sequence === undefined) return []
   const { workspace, what } = asked
   return [{ workspace, sequence, what: `an entry before it has the same ${names[what]}` }]
 }
 
-/** Tiles that are too short or too long, or that nothing has grown. Their hashes are held against the chain where it is walked. */
+/** Tiles of a wrong length, or beyond the tree. The chain pass compares their hashes. */
 export function checkIndexed(whole: Whole, workspace: Document<"workspace">): readonly Fault[] {
   return epochsOf(workspace).flatMap((epoch) => checkTiles(whole, epoch))
 }
@@ -78,7 +77,7 @@ function checkTiles({ index }: Whole, { workspace, number, before }: Epoch): rea
   return []
 }
 
-/** Of a piece of the index of keys and receipts, which is one for all workspaces: what is wrong, if it is of those that were asked for. */
+/** The index of keys and receipts is one for all workspaces: reports a faulty part of it, if it concerns one of these workspaces. */
 export function keyedFaults({ run, wrong, isWhole }: Keyed, ids: ReadonlySet<string>): readonly Fault[] {
   if (wrong?.place !== undefined && !ids.has(wrong.place.workspace)) return []
   if (wrong !== undefined) return [{ ...wrong.place, what: `part ${run} of the index of ${wrong.what} does not lead to it` }]

@@ -1,4 +1,4 @@
-/** Something that is not as it was written: a sentence, and the first entry that it is about. With `upTo`, one of the entries from there to here. */
+/** Something that differs from what was written. `sequence` is the entry; with `upTo`, the fault is in one of the entries between. */
 export interface Fault {
   readonly workspace?: string
   readonly sequence?: number

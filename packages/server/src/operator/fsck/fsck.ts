@@ -1,11 +1,11 @@
-// Derives again everything that is kept of a ledger, from its first byte on, and names what is not as it was written. It believes neither
-// the index nor the registry: only what hashes to a record, what a record hashes to, and what a key that the chain announced has signed.
+// Derives everything again from the stored bytes and reports what differs. It trusts neither the index nor the registry, only hashes and what a key
+// announced in the chain has signed.
 
-import { equalBytes, openNote, parseCheckpoint, parseVkey, readLineage, toHex } from "@tallystick/proof"
+import { equalBytes, parseCheckpoint, readLineage, toHex } from "@tallystick/proof"
 import { allWorkspaces } from "../check-store.ts"
 import { checkIndexed, keyedFaults, repeatedFault, type Contents, type Repeated } from "./contents-check.ts"
 import { walkChain, type Watched } from "./chain-check.ts"
-import { openCrew, type Crew } from "./workers.ts"
+import { openWorkers, type Workers } from "./workers.ts"
 import type { Fault } from "./fault.ts"
 import { pieceEntries } from "./chain-piece.ts"
 import { take } from "./registry-replay.ts"
@@ -23,22 +23,22 @@ export interface FsckOptions {
   readonly headsPath: string
   /** Undefined: all of them. */
   readonly workspaces: readonly string[] | undefined
-  /** Signed notes that were kept elsewhere, which the data must begin with. */
+  /** Checkpoints that were kept elsewhere. The data must begin with what they cover. */
   readonly checkpoints: readonly string[]
   readonly passes: readonly Pass[]
-  /** That share the work of a ledger which is larger than a piece or two; 0: none beside this one. */
+  /** Worker threads for a ledger of more than two pieces. 0: none. */
   readonly threads: number
   readonly progress: (pass: Pass, workspace: string, done: number) => void
 }
 
-/** `chain`: records, links, body hashes, the tree and all that was signed. `contents`: the form of each body, what stands beside it, and the registry that the acts make. `index`: what is derived. */
+/** `chain`: records, links, bodies, the tree and everything signed. `contents`: the form of bodies, and the registry. `index`: derived data. */
 export type Pass = (typeof passes)[number]
 export const passes = ["chain", "contents", "index"] as const
 
 export interface Fscked {
   readonly workspaces: readonly { readonly workspace: string; readonly entries: number; readonly root: string }[]
   readonly faults: readonly Fault[]
-  /** Credentials and packs that an older version made: whether they are all that they were made as is not known. */
+  /** Credentials and packs of older versions, which cannot be checked completely. */
   readonly uncommitted: number
   readonly timings: readonly { readonly pass: Pass; readonly entries: number; readonly ms: number }[]
 }
@@ -47,12 +47,12 @@ export async function fsck(options: FsckOptions): Promise<Fscked> {
   const whole = openWhole(options.data, { alone: true })
   try {
     const chosen = await chosenOf(whole, options)
-    // A thread takes longer to start than a small ledger to be walked.
-    const crew = await openCrew(options.data, whole, whole.count() > 2 * pieceEntries ? options.threads : 0)
+    // Starting a thread takes longer than checking a small ledger.
+    const workers = await openWorkers(options.data, whole, whole.count() > 2 * pieceEntries ? options.threads : 0)
     try {
-      return await fsckWhole(whole, crew, chosen, options)
+      return await fsckWhole(whole, workers, chosen, options)
     } finally {
-      await crew.close()
+      await workers.close()
     }
   } finally {
     whole.close()
@@ -65,7 +65,7 @@ interface Chosen {
   readonly faults: readonly Fault[]
 }
 
-/** The workspaces to look at. One that was never here was asked for by mistake; one that left its entries was taken away. */
+/** The workspaces to check. Throws for one that never existed, and reports one whose entries remain without a document. */
 async function chosenOf(whole: Whole, { data, workspaces: asked }: FsckOptions): Promise<Chosen> {
   const known = await allWorkspaces(whole.registry)
   const ids = new Set(known.map(({ id }) => id))
@@ -80,14 +80,14 @@ async function chosenOf(whole: Whole, { data, workspaces: asked }: FsckOptions):
 
 const unknown = "it has entries, and the registry does not know it"
 
-/** What a pass found in one workspace. */
+/** Result of a pass over one workspace. */
 interface Found {
   readonly entries: number
   readonly faults: readonly Fault[]
   readonly uncommitted?: number
 }
 
-async function fsckWhole(whole: Whole, crew: Crew, { known, chosen, faults: lost }: Chosen, options: FsckOptions): Promise<Fscked> {
+async function fsckWhole(whole: Whole, workers: Workers, { known, chosen, faults: lost }: Chosen, options: FsckOptions): Promise<Fscked> {
   const { headsPath, workspaces, checkpoints, passes: asked, progress } = options
   const { watched, faults } = watchedOf(known, await readHeads(headsPath), checkpoints, workspaces === undefined)
   faults.push(...lost)
@@ -104,29 +104,29 @@ async function fsckWhole(whole: Whole, crew: Crew, { known, chosen, faults: lost
       uncommitted += found.uncommitted ?? 0
       faults.push(...found.faults)
     }
-    if (pass === "index") faults.push(...(await checkNames(whole, crew, chosen)), ...(await checkStrays(crew, workspaces)))
+    if (pass === "index") faults.push(...(await checkNames(whole, workers, chosen)), ...(await checkStrays(workers, workspaces)))
     timings.push({ pass, entries, ms: performance.now() - started })
   }
   await timed("chain", async (workspace) => {
-    const found = await walkEpochs(crew, whole, workspace, watched, (done) => progress("chain", workspace.id, done))
+    const found = await walkEpochs(workers, whole, workspace, watched, (done) => progress("chain", workspace.id, done))
     walked.push({ workspace: workspace.id, entries: found.entries, root: toHex(found.root) })
     return { entries: found.entries, faults: [...genesisFaults(workspace), ...found.faults] }
   })
-  await timed("contents", (workspace) => checkAllContents(whole, crew, workspace, (done) => progress("contents", workspace.id, done)))
+  await timed("contents", (workspace) => checkAllContents(whole, workers, workspace, (done) => progress("contents", workspace.id, done)))
   await timed("index", async (workspace) => ({ entries: whole.last(workspace.id), faults: checkIndexed(whole, workspace) }))
   return { workspaces: walked, faults: faults.toSorted(byPlace), uncommitted, timings }
 }
 
-/** What bodies that do not hold say of the registry is worth nothing. */
+/** Compares the registry only if every body is good: broken ones say nothing reliable about it. */
 async function checkAllContents(
   whole: Whole,
-  crew: Crew,
+  workers: Workers,
   workspace: Document<"workspace">,
   progress: (done: number) => void,
 ): Promise<Found> {
   const last = whole.last(workspace.id)
   const registered = await beginRegistered(whole.registry, workspace.id)
-  for await (const { upTo, acts, fault } of crew.each("contents", stepsOf(workspace.id, last))) {
+  for await (const { upTo, acts, fault } of workers.each("contents", stepsOf(workspace.id, last))) {
     if (fault !== undefined) return { entries: upTo, faults: [fault] }
     for (const act of acts) take(registered, act)
     progress(upTo)
@@ -138,31 +138,32 @@ function* stepsOf(workspace: string, last: number): Generator<Contents> {
   for (let after = 0; after < last; after += pieceEntries) yield { workspace, after, upTo: Math.min(after + pieceEntries, last) }
 }
 
-/** Names that stand for one entry each, and the index of them. */
-async function checkNames(whole: Whole, crew: Crew, chosen: readonly Document<"workspace">[]): Promise<readonly Fault[]> {
+/** Receipts and idempotency keys, which stand for one entry each, and their index. */
+async function checkNames(whole: Whole, workers: Workers, chosen: readonly Document<"workspace">[]): Promise<readonly Fault[]> {
   const faults: Fault[] = []
   const names = chosen.flatMap(({ id }): Repeated[] => [
     { workspace: id, what: "receipt" },
     { workspace: id, what: "idem" },
   ])
   let at = 0
-  for await (const sequence of crew.each("repeated", names)) faults.push(...repeatedFault(names[at++], sequence))
+  for await (const sequence of workers.each("repeated", names)) faults.push(...repeatedFault(names[at++], sequence))
   const ids = new Set(chosen.map(({ id }) => id))
-  for await (const keyed of crew.each("keyed", whole.index?.runs() ?? [])) if (keyed !== undefined) faults.push(...keyedFaults(keyed, ids))
+  for await (const keyed of workers.each("keyed", whole.index?.runs() ?? []))
+    if (keyed !== undefined) faults.push(...keyedFaults(keyed, ids))
   return faults
 }
 
-/** What belongs to no entry. Where only some workspaces were asked for: what is theirs of it, or nobody's. */
-async function checkStrays(crew: Crew, workspaces: readonly string[] | undefined): Promise<readonly Fault[]> {
+/** Orphans, which belong to no entry: those of the chosen workspaces, and those of none. */
+async function checkStrays(workers: Workers, workspaces: readonly string[] | undefined): Promise<readonly Fault[]> {
   const faults: Fault[] = []
-  for await (const strays of crew.each("strays", ["search", "journal", "index"]))
+  for await (const strays of workers.each("strays", ["search", "journal", "index"]))
     faults.push(...strays.filter(({ workspace }) => workspace === undefined || (workspaces?.includes(workspace) ?? true)))
   return faults
 }
 
-/** The epochs of a workspace, the oldest first: behind one that does not hold, nothing can be said of the next. */
+/** Checks the epochs of a workspace, the oldest first. After a broken one, nothing can be said about the next. */
 async function walkEpochs(
-  crew: Crew,
+  workers: Workers,
   whole: Whole,
   workspace: Document<"workspace">,
   watched: ReadonlyMap<string, readonly Watched[]>,
@@ -172,10 +173,8 @@ async function walkEpochs(
   let entries = 0
   let root: Uint8Array = new Uint8Array()
   for (const epoch of epochsOf(workspace).toReversed()) {
-    const signed = watched.get(epoch.origin) ?? []
-    const found = await walkChain(crew, whole, epoch, signed, progress)
-    const notes = signed.flatMap(({ note }) => note ?? [])
-    faults.push(...found.faults, ...signatureFaults(epoch, notes, found))
+    const found = await walkChain(workers, whole, epoch, watched.get(epoch.origin) ?? [], progress)
+    faults.push(...found.faults)
     entries += found.entries
     root = found.root
     if (found.isBroken) break
@@ -183,7 +182,7 @@ async function walkEpochs(
   return { entries, root, faults }
 }
 
-/** By the workspace's registry, which any who can write the file could have changed: its genesis must be what every record names. */
+/** The genesis comes from the registry, which anyone who can write the file can change: it must be the one that the records name. */
 function genesisFaults(workspace: Document<"workspace">): readonly Fault[] {
   const epochs = epochsOf(workspace)
   const lineage = readLineage(epochs[0].geneses, sha256)
@@ -191,7 +190,7 @@ function genesisFaults(workspace: Document<"workspace">): readonly Fault[] {
     const born = lineage?.[at]
     return born?.genesis.origin === origin && born.genesis.workspaceId === workspace.id && equalBytes(born.ledgerId, ledgerId)
   })
-  // How much of an epoch was kept is what the next one's genesis says.
+  // The genesis of the next epoch says how much of an epoch was kept.
   const goesOn = epochs.every(({ before, end, root }, at) => {
     const successor = lineage?.[at - 1]?.genesis.continues
     return end === undefined || (successor?.size === end - before && root !== undefined && successor.root === toHex(root))
@@ -214,7 +213,7 @@ function watchedOf(
   }
   for (const [origin, head] of heads) {
     const list = watched.get(origin)
-    // What was signed and lost is said by the epoch that goes on without it.
+    // The next epoch says what was signed and lost.
     if (former.has(origin)) continue
     if (list === undefined) strange("a line of the heads file", origin)
     else list.push({ ...head, by: "the heads file" })
@@ -228,38 +227,18 @@ function watchedOf(
   return { watched, faults }
 }
 
-/** Throws what cannot be read as a checkpoint at all: that is a wrong file, and not a ledger that was changed. */
-export function parseNoteText(note: string): { readonly origin: string; readonly size: number; readonly root: Uint8Array } {
+/** Throws for a file that is not a checkpoint: that is a wrong file, not a changed ledger. */
+function parseNoteText(note: string): { readonly origin: string; readonly size: number; readonly root: Uint8Array } {
   const checkpoint = parseCheckpoint(note.slice(0, note.lastIndexOf("\n\n") + 1))
-  if (checkpoint === undefined) throw new CheckpointError("the file given with --checkpoint is no checkpoint")
+  if (checkpoint === undefined) throw new StartError("the file given with --checkpoint is not a checkpoint")
   return checkpoint
-}
-
-export class CheckpointError extends Error {
-  override readonly name = "CheckpointError"
-}
-
-function signatureFaults(
-  { workspace, origin }: Epoch,
-  notes: readonly string[],
-  { vkeys }: { readonly vkeys: readonly string[] },
-): readonly Fault[] {
-  const keys = vkeys.map((vkey) => parseVkey(vkey)).filter((key) => key !== undefined && key.name === origin)
-  return notes.flatMap((note) => {
-    const opened = openNote(
-      note,
-      keys.filter((key) => key !== undefined),
-    )
-    if (opened.ok) return []
-    return [{ workspace, what: `the given checkpoint is not signed by a key that the ledger announced (${opened.reason})` }]
-  })
 }
 
 function byPlace(one: Fault, other: Fault): number {
   return (one.workspace ?? "").localeCompare(other.workspace ?? "") || (one.sequence ?? 0) - (other.sequence ?? 0)
 }
 
-/** For people: what is wrong, and where. */
+/** One sentence for people: where the fault is, and what it is. */
 export function sentenceOf({ workspace, sequence, upTo, what }: Fault): string {
   const entries = upTo === undefined || upTo === sequence ? `entry ${sequence}` : `entries ${sequence} to ${upTo}`
   return [workspace === undefined ? undefined : `workspace ${workspace}`, sequence === undefined ? undefined : entries]

@@ -1,6 +1,6 @@
-// What the registry says, held against the entries that record its changes. No record hashes a document: whoever can write the file could
-// let a key in, or raise a role, and leave the chain as it is. But every such change is an act, and the acts make the registry again.
-// What a credential is recognised by is not in them, but a commitment to it is; the acts of older versions have none, which is said.
+// Compares the registry with the entries that record its changes. No hash covers a document: anyone who can write the file could add a key or raise a
+// role without touching the chain. But every such change is an act, and the acts make the registry again (registry-replay.ts). They commit to
+// credentials without containing them. Acts of older versions lack the commitment; those credentials are counted.
 
 import { canonicalize, equalJson, toHex, utf8, type Json, type JsonObject } from "@tallystick/proof"
 import { sha256 } from "../../runtime/sha256.ts"
@@ -32,11 +32,11 @@ export async function beginRegistered(registry: Pick<Registry, "list">, workspac
 
 export interface Compared {
   readonly faults: readonly Fault[]
-  /** Credentials and packs of which no act says what they are recognised by, who made them, or which projects they are of: an older version made them. */
+  /** Credentials and packs of older versions, whose acts do not commit to everything that they stand for. */
   readonly uncommitted: number
 }
 
-/** Everything that is not as all the acts of the workspace made it; `made` is used up. */
+/** Everything that differs from what the acts made. Empties `made`. */
 export async function compareRegistry(
   registry: Pick<Registry, "list">,
   workspace: Document<"workspace">,
@@ -74,16 +74,16 @@ function placeOf({ id, value }: Listed): string {
   return "purpose" in value ? setupOf(value.memberId, value.purpose) : id
 }
 
-/** What the act that makes a document commits to, as long as it lets anybody in. */
+/** Members that the act about a document must commit to, as long as the document gives access. */
 function committedIn({ value }: Listed): readonly string[] {
   if ("packHash" in value) return ["projects"]
   if ("revokedAt" in value || !("mac" in value || "password" in value)) return []
   return "minter" in value && value.minter.kind === "instance" ? ["commitment", "minter"] : ["commitment"]
 }
 
-/** The first member that is not what the acts made it. */
+/** The first member that differs from what the acts made. */
 function otherMember({ members }: Made, { id, value }: Listed): string | undefined {
-  // Whatever kind a document is of, it was read as JSON.
+  // Every document was read as JSON.
   const kept = value as unknown as JsonObject
   const now: Readonly<Record<string, Json | undefined>> = {
     ...kept,
@@ -98,7 +98,7 @@ function otherMember({ members }: Made, { id, value }: Listed): string | undefin
     return made === undefined || is === undefined ? made !== is : !equalJson(made, is)
   })
   if (other !== undefined) return other[0]
-  // What was published was announced by its hash.
+  // The act of a policy has only the hash of its text.
   return "sections" in value && toHex(sha256(utf8(canonicalize(value.sections)))) !== value.sectionHash ? "text" : undefined
 }
 

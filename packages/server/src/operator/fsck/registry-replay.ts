@@ -1,4 +1,4 @@
-// What the service's own entries say that is administered: each change of the registry is an act, so all acts in their order make it again.
+// Rebuilds the registry from administrative entries: each change of the registry is recorded, so all of them in order make it again.
 
 import { isJsonObject, openBody, packAction, parseRecord, type Json, type JsonObject } from "@tallystick/proof"
 import { disclosuresOf } from "../../store/opened-entry.ts"
@@ -7,23 +7,23 @@ import type { DocumentKind, SetupDocument } from "../../store/documents.ts"
 import { systemProject } from "../../store/filed.ts"
 import type { Stored } from "../../store/store.ts"
 
-/** An entry of the service's own. */
+/** An administrative entry, which the service itself writes. */
 export interface RecordedAct {
   readonly sequence: number
   readonly action: string
   readonly id: string
-  /** Whose act it is. */
+  /** Who acted. */
   readonly by: string
   readonly occurredAt: string
-  /** Of whom it is about; sealed in the entry. */
+  /** E-mail address of the person that it is about, from a disclosure. */
   readonly email?: string
   readonly metadata: JsonObject
 }
 
-/** The act that an entry records; undefined for what others say, whatever they call it. */
+/** The act that an entry records. Undefined for entries of callers, whatever their action is named. */
 export function actOf(entry: Stored, body: JsonObject): RecordedAct | undefined {
   const { projectId, action, actor, target, occurredAt, metadata = {} } = body
-  // No caller can choose this project: the record, which costs more to read, is asked of few.
+  // Callers cannot write to this project. Checking it first saves parsing most records.
   if (projectId !== systemProject) return undefined
   const kind = parseRecord(entry.record)?.kind
   if (kind !== "admin" && kind !== "policy") return undefined
@@ -50,22 +50,22 @@ export const looked = [
 ] as const satisfies readonly DocumentKind[]
 export type Looked = (typeof looked)[number]
 
-/** What acts have made of a document: the members that must be as they are here, or absent, and the last of the acts. */
+/** A document as the acts made it: members that it must have, or must not have if undefined, and the last act about it. */
 export interface Made {
   readonly sequence: number
   readonly members: Readonly<Record<string, Json | undefined>>
 }
 
-/** What the acts of a workspace have made so far, by document. */
+/** The registry of a workspace as the acts so far made it. */
 export interface Registered {
   readonly made: Map<string, Made>
-  /** The sessions that are there. Of the others there are as many acts as sign-ins, and they end without one. */
+  /** Stored sessions. Others are ignored: there are as many as sign-ins, and expired ones end without an act. */
   readonly sessions: ReadonlySet<string>
-  /** The accounts that each of them speaks for. */
+  /** Accounts of each session. */
   readonly speaking: Map<string, Set<string>>
 }
 
-/** Acts come in their order, and those that change nothing here are forgotten: there are as many of them as of sign-ins and downloads. */
+/** Applies the next act. Acts that change no document are not kept: there are as many as sign-ins and downloads. */
 export function take(registered: Registered, act: RecordedAct): void {
   const { made } = registered
   const { sequence, metadata, id } = act
@@ -87,7 +87,7 @@ interface Making {
   readonly put: (kind: Looked, members: Made["members"], of?: string) => void
   readonly remove: (kind: Looked, of?: string) => void
   readonly found: (kind: Looked) => Made["members"] | undefined
-  /** What the act says of how a credential is recognised; older ones say nothing. */
+  /** The act's commitment to a credential. Acts of older versions have none. */
   readonly committed: Made["members"]
 }
 
@@ -96,7 +96,7 @@ function takeThing({ put, committed }: Making, { action, by, occurredAt, metadat
     case "workspace.create":
     case "workspace.update": {
       const { genesis: _, vkey: __, name: ___, ...settings } = metadata
-      // What was not set when it was made is not there until it is.
+      // A setting that the first act does not mention must be absent.
       return put("workspace", action === "workspace.create" ? { projectsMax: undefined, ...settings } : settings)
     }
     case "project.create":
@@ -135,7 +135,7 @@ function takeThing({ put, committed }: Making, { action, by, occurredAt, metadat
   }
 }
 
-/** Accounts, and who belongs where. */
+/** Applies acts about accounts and members. */
 function takePerson({ put, remove, found, committed }: Making, { action, id, by, occurredAt, email, metadata }: RecordedAct): void {
   const emailed = email === undefined ? {} : { email }
   const putSetup = (purpose: SetupDocument["purpose"]): void => {
@@ -166,7 +166,7 @@ function takePerson({ put, remove, found, committed }: Making, { action, id, by,
       remove("setup", setupOf(id, "join"))
       return remove("membership")
     case "security.member.create":
-      // The first one is a member of the instance at once; others join when they have an account.
+      // The first account is a member of the instance at once. Others join with an act of their own.
       if (metadata["first"] === true) putJoined()
       remove("setup", setupOf(id, "password"))
       return put("member", { ...emailed, ...committed })
@@ -178,7 +178,7 @@ function takePerson({ put, remove, found, committed }: Making, { action, id, by,
       return put("member", committed)
     case "security.password.bind":
     case "security.password.reseal": {
-      // What was exchanged before it was bound, or sealed, is not what was recorded.
+      // The act must replace the recorded password. Otherwise somebody changed it in the database before.
       const before = found("member")?.["commitment"]
       return before === undefined || before === metadata["before"] ? put("member", committed) : undefined
     }
@@ -188,7 +188,7 @@ function takePerson({ put, remove, found, committed }: Making, { action, id, by,
   }
 }
 
-/** Sessions, and what ends them. Those that are over, or too many, end without an act. */
+/** Applies acts that begin or end sessions. Expired and surplus sessions end without an act. */
 function takeSession(
   { put, committed }: Making,
   { action, id, by, metadata }: RecordedAct,
@@ -207,19 +207,19 @@ function takeSession(
     case "security.password.change":
     case "security.password.replace": {
       const kept = metadata["sessionId"]
-      // Older acts do not say in which session the password was changed: that one went on.
+      // Acts of older versions do not name the session of the change, which stayed valid.
       if (action === "security.password.change" && kept === undefined) return
       for (const [session, members] of speaking) if (session !== kept && members.has(id)) end(session)
       return
     }
     case "security.account.remove":
     case "security.member.create":
-      // One that speaks for others as well goes on for them.
+      // A session of several accounts continues for the others.
       for (const [session, members] of speaking) if (members.delete(id) && members.size === 0) end(session)
   }
 }
 
-/** There is one set-up token for each member and purpose, and older acts do not name it. */
+/** Each member has one set-up token per purpose. Acts of older versions do not name it. */
 export function setupOf(memberId: string, purpose: SetupDocument["purpose"]): string {
   return `${memberId} ${purpose === "join" ? "to join" : "for another password"}`
 }
@@ -230,6 +230,6 @@ export function keyOf(kind: Looked, id: string): string {
 
 export function partsOf(key: string): [kind: Looked, id: string] {
   const at = key.indexOf(" ")
-  // Only keyOf makes them, and no kind has a space.
+  // keyOf makes all keys, and no kind contains a space.
   return [key.slice(0, at) as Looked, key.slice(at + 1)]
 }

@@ -1,5 +1,5 @@
-// Who does the work of fsck: this thread alone, or threads beside it, each with connections of its own. What they are asked is independent
-// of each other; the one who asks puts the answers together in their order.
+// Does the work of fsck in this thread, or in a pool of threads with connections of their own. Questions are independent of each other; answers come
+// in the order of the questions.
 
 import { walkContents, type CheckedContents, type Contents, type Repeated } from "./contents-check.ts"
 import { walkPiece, type Piece, type WalkedPiece } from "./chain-piece.ts"
@@ -11,34 +11,34 @@ import { answer, givenToThread, startThread, type Thread } from "../../runtime/w
 type Work = {
   piece(given: Piece): WalkedPiece
   contents(given: Contents): CheckedContents
-  /** Nothing where there is no index. */
+  /** Undefined if there is no index. */
   keyed(run: number): Keyed | undefined
   repeated(given: Repeated): number | undefined
   strays(of: Kept): readonly Stray[]
 }
 
-export interface Crew {
-  /** The answers in the order of what was asked; some of it is worked on ahead, and whoever has heard enough may stop. */
+export interface Workers {
+  /** Yields the answers in order, and works some questions ahead. The caller may stop early. */
   each<K extends keyof Work>(question: K, given: Iterable<Parameters<Work[K]>[0]>): AsyncIterable<ReturnType<Work[K]>>
   close(): Promise<void>
 }
 
-/** What each thread has waiting, so that none has nothing to do while answers are put together. */
+/** Questions that wait for each thread, so that none is idle while the caller handles an answer. */
 const askedAhead = 2
 
-/** `threads` 0: without any. */
-export async function openCrew(data: string, whole: Whole, threads: number): Promise<Crew> {
-  const crew: Thread<AnsweredWork>[] = []
-  const close = async (): Promise<void> => void (await Promise.all(crew.map((thread) => thread.close())))
-  // Whoever asks it hears of its end.
+/** With 0 threads, this thread does the work. */
+export async function openWorkers(data: string, whole: Whole, threads: number): Promise<Workers> {
+  const pool: Thread<AnsweredWork>[] = []
+  const close = async (): Promise<void> => void (await Promise.all(pool.map((thread) => thread.close())))
+  // A question to a dead thread rejects.
   const onDeath = (): void => {}
   for (let count = 0; count < threads; count++)
-    crew.push(await startThread<AnsweredWork>(import.meta.filename, { data } satisfies Given, { onDeath }))
+    pool.push(await startThread<AnsweredWork>(import.meta.filename, { data } satisfies Given, { onDeath }))
   const own = workOn(whole)
   let asked = 0
   const ask = async <K extends keyof Work>(question: K, given: Parameters<Work[K]>[0]): Promise<ReturnType<Work[K]>> => {
-    const thread = crew[asked++ % Math.max(threads, 1)]
-    // The compiler does not tie the question to what is given with it.
+    const thread = pool[asked++ % Math.max(threads, 1)]
+    // TypeScript cannot relate `given` to `question`.
     if (thread === undefined) return own[question](given as never) as ReturnType<Work[K]>
     const told = await thread.ask(question, given)
     if ("unreadable" in told) throw new UnreadableError(told.unreadable)
@@ -47,7 +47,7 @@ export async function openCrew(data: string, whole: Whole, threads: number): Pro
   return { each: (question, given) => inOrder(given, (one) => ask(question, one), Math.max(threads * askedAhead, 1)), close }
 }
 
-/** SQLite can make no sense of what it reads. */
+/** SQLite cannot read the data. */
 export class UnreadableError extends Error {
   override readonly name = "UnreadableError"
 }
@@ -56,7 +56,7 @@ async function* inOrder<G, A>(given: Iterable<G>, ask: (one: G) => Promise<A>, a
   const asked: Promise<A>[] = []
   for (const one of given) {
     const awaited = ask(one)
-    // What is told of it is told when its turn has come, if it comes.
+    // The loop below awaits it when its turn comes, unless the caller stops before.
     awaited.catch(() => {})
     asked.push(awaited)
     const first = asked.length < ahead ? undefined : asked.shift()
@@ -71,7 +71,7 @@ interface Given {
   readonly data: string
 }
 
-/** An error's code would be lost on the way between threads. */
+/** Errors lose their code between threads, so an unreadable page is an answer. */
 type AnsweredWork = { readonly [K in keyof Work]: (given: Parameters<Work[K]>[0]) => Answered<ReturnType<Work[K]>> }
 type Answered<A> = { readonly found: A } | { readonly unreadable: string }
 
@@ -96,7 +96,7 @@ function answered<A>(act: () => A): Answered<A> {
 
 const given = givenToThread<Given>(import.meta.filename)
 if (given !== undefined) {
-  // Whoever started this thread has the folder to itself.
+  // The thread that started this one holds the lock of the folder.
   const whole = openWhole(given.data, { alone: false })
   const work = workOn(whole)
   const answers: AnsweredWork = {
