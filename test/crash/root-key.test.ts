@@ -166,7 +166,7 @@ test("tokens that would live on are not said to have ended: the given key must b
   for (const keys of [{ TALLYSTICK_ROOT_KEY: old }, { TALLYSTICK_ROOT_KEY: fresh, TALLYSTICK_ROOT_KEY_PREVIOUS: old }]) {
     const { code, output, log } = await revoke(keys)
     assert.deepEqual([code, output], [1, ""], log)
-    assert.match(log, /^tallystick: a configured instance key has live tokens[^\n]* set TALLYSTICK_ROOT_KEY to a new one/)
+    assert.match(log, /^tallystick: a configured instance key has live tokens[^\n]* set TALLYSTICK_ROOT_KEY to a new key/)
   }
   const { code, log } = await revoke({ TALLYSTICK_ROOT_KEY: fresh })
   assert.equal(code, 0, log)
