@@ -4,7 +4,9 @@
 import { disclosuresFor, type Content, type Sight } from "../store/opened-entry.ts"
 import type { Pace } from "../runtime/pace.ts"
 import type { Epoch } from "../store/epochs.ts"
+import { systemProject } from "../store/filed.ts"
 import { vkeyOf } from "../store/log-keys.ts"
+import type { Wanted } from "../store/search.ts"
 import { bytesOf } from "../store/stored-bytes.ts"
 import type { Checkpoint, Document, Store, Stored } from "../store/store.ts"
 import { findEntries, findIncluded, showEntry, showProof, type Found, type Source } from "./verified-entries.ts"
@@ -18,8 +20,8 @@ export interface PageSource {
 export interface Reader {
   /** Adds its proof to each entry. */
   readonly isProven: boolean
-  /** What this reader may see of an entry. */
-  readonly sightOf: (content: Content) => Sight
+  /** What was searched, within what this reader may see. */
+  readonly wanted: Wanted
   /** Aborted when the client disconnects. */
   readonly signal?: AbortSignal
 }
@@ -37,7 +39,7 @@ export async function buildPage(
   source: PageSource,
   workspace: Document<"workspace">,
   sequences: readonly number[],
-  { isProven, sightOf, signal }: Reader,
+  { isProven, wanted, signal }: Reader,
   nowMs: number,
 ): Promise<Shown> {
   const { store, limits, pace } = source
@@ -53,7 +55,9 @@ export async function buildPage(
       const found = isProven ? await findIncluded(store, one) : one
       const vkey = isProven ? await vkeyFor(found.epoch, found.proven.checkpoint) : undefined
       if (pace.isUp()) await pace.next()
-      const event = Buffer.from(showRow(found, workspace, found.opened === undefined ? "none" : sightOf(found.opened.content), vkey))
+      const event = Buffer.from(
+        showRow(found, workspace, found.opened === undefined ? "none" : sightOf(found.opened.content, wanted), vkey),
+      )
       // Bytes that are read count too. A reader who may see little must not cause unlimited reading.
       const size = Math.max(event.length, bytesOf(found.stored))
       if (events.length > 0 && bytes + size > limits.pageBytesMax) return { events, verified }
@@ -63,6 +67,19 @@ export async function buildPage(
     }
   }
   return { events, verified }
+}
+
+/**
+ * What a reader may see is checked on the entry as well, because the search could be wrong. A person sees only their own sealed fields, and none
+ * of an entry that is not about them.
+ */
+function sightOf({ actor, target, projectId }: Content, { projectIds, system, subject }: Wanted): Sight {
+  const isWithin = projectId === systemProject ? system !== "without" : projectIds === undefined || projectIds.includes(projectId)
+  if (!isWithin) return "none"
+  if (subject === undefined) return "all"
+  const isActor = actor.id === subject.id && subject.types.includes(actor.type)
+  const isTarget = target.id === subject.id && subject.types.includes(target.type)
+  return isActor ? (isTarget ? "all" : "actor") : isTarget ? "target" : "none"
 }
 
 async function readRows(

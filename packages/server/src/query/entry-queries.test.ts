@@ -9,7 +9,7 @@ import { testWorkspace } from "../ledger/test-ledger.ts"
 import { defaultLimits } from "../limits.ts"
 import { unpaced, type Pace } from "../runtime/pace.ts"
 import type { Filed } from "../store/search.ts"
-import type { Linked, Store } from "../store/store.ts"
+import type { Journal, Linked, Store } from "../store/store.ts"
 import { openMemory } from "../store/memory.ts"
 import { createCheckpoints } from "./verified-checkpoints.ts"
 import { createFind, type Find } from "./search-scheduling.ts"
@@ -81,7 +81,6 @@ const request = (storage: PageRequest["storage"]): PageRequest => ({
   cursor: 0,
   limit: 100_000,
   isProven: false,
-  sightOf: () => "all",
 })
 
 test("the archive ends where the days do, to the millisecond, as time goes on and the days are raised and lowered", async () => {
@@ -184,4 +183,23 @@ test("a page that nobody waits for any more is not built on", async () => {
   const page = queriesOf(served, {}, pace).page(workspaceOf(90), { ...request("all"), signal: leaving.signal }, 0)
   await assert.rejects(page, reason)
   assert.equal(looked, 3)
+})
+
+test("where the archive ends is read once, and again when its next entry is old enough", async () => {
+  const { served, append } = await openTimes()
+  let reads = 0
+  const records: Journal["records"] = (...asked) => (reads++, served.journal.records(...asked))
+  const queries = queriesOf({ ...served, journal: { ...served.journal, records } })
+  const nowMs = Date.UTC(2026, 0, 10)
+  await append([nowMs - 5 * dayMs, nowMs - 2 * dayMs, nowMs - dayMs])
+  const readsOf = async (atMs: number): Promise<readonly [total: number, reads: number]> => {
+    reads = 0
+    const { total } = await queries.page(workspaceOf(3), { ...request("hot"), limit: 1 }, atMs)
+    return [total, reads]
+  }
+  assert.equal((await readsOf(nowMs))[0], 2)
+  assert.deepEqual(await readsOf(nowMs), [2, 0])
+  assert.deepEqual(await readsOf(nowMs + dayMs), [2, 0])
+  const [total, again] = await readsOf(nowMs + dayMs + 1)
+  assert.deepEqual([total, again > 0], [1, true])
 })

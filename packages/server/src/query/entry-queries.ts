@@ -9,7 +9,6 @@ import { buildPage, type PageSource, type Reader, type Shown } from "./build-pag
 import { archivedBefore } from "./verified-entries.ts"
 
 export interface PageRequest extends Reader {
-  readonly wanted: Wanted
   /** Which entries are searched, by age. */
   readonly storage: "hot" | "archive" | "all"
   /** Entries below this sequence; 0 begins at the newest. */
@@ -49,12 +48,13 @@ export function createQueries({ find, reading, ...source }: QueryParts): Queries
   const hotFrom = createArchiveEnds(store)
 
   return {
-    async page(workspace, { wanted, storage, cursor, limit, ...reader }, nowMs) {
+    async page(workspace, { storage, cursor, limit, ...reader }, nowMs) {
+      const { wanted, signal } = reader
       const bounds = storage === "all" ? {} : boundsOf(storage, await hotFrom(workspace, nowMs))
       const before = cursor === 0 ? Number.MAX_SAFE_INTEGER : cursor
-      const { sequences, total, hasMore } = await find(workspace.id, { ...wanted, ...bounds }, before, limit, reader.signal)
+      const { sequences, total, hasMore } = await find(workspace.id, { ...wanted, ...bounds }, before, limit, signal)
       if (sequences.length === 0) return { events: [], verified: true, total, nextCursor: 0, hasMore }
-      const shown = await reading.run(workspace.id, reader.signal, () => buildPage(source, workspace, sequences, reader, nowMs))
+      const shown = await reading.run(workspace.id, signal, () => buildPage(source, workspace, sequences, reader, nowMs))
       const { length } = shown.events
       return { ...shown, total, nextCursor: sequences[length - 1] ?? 0, hasMore: hasMore || length < sequences.length }
     },
@@ -78,18 +78,24 @@ function boundsOf(storage: "hot" | "archive", hotFrom: number): Pick<Wanted, "fi
 }
 
 /**
- * The first sequence that is not in the archive yet. Times never decrease along a chain, so a binary search finds it. The search starts at the last
- * result, and then mostly reads one record.
+ * The first sequence that is not in the archive yet. Times never decrease along a chain, so a binary search finds it. The result holds until the
+ * time of its record, which never changes, is old enough: nothing is read until then.
  */
 function createArchiveEnds({ journal }: Pick<Store, "journal">): (workspace: Document<"workspace">, nowMs: number) => Promise<number> {
-  const ends = new Map<string, { readonly hotDays: number; readonly hotFrom: number }>()
+  const ends = new Map<string, { readonly hotDays: number; readonly hotFrom: number; readonly timeMs: number }>()
 
   return async (workspace, nowMs) => {
     const { hotDays } = workspace.value
     const last = ends.get(workspace.id)
+    const archivedBeforeMs = archivedBefore(workspace, nowMs)
+    if (last?.hotDays === hotDays && last.timeMs >= archivedBeforeMs) return last.hotFrom
+    /** Of the last record that was read and is hot; where there is none yet, it is looked for each time. */
+    let hotMs = -Infinity
     const isArchived = async (sequence: number): Promise<boolean> => {
-      const timeMs = parseRecord(await journal.records(workspace.id, sequence, 1))?.timeMs
-      return timeMs !== undefined && timeMs < archivedBefore(workspace, nowMs)
+      const timeMs = parseRecord(await journal.records(workspace.id, sequence, 1))?.timeMs ?? -Infinity
+      const isHot = timeMs >= archivedBeforeMs
+      if (isHot) hotMs = timeMs
+      return timeMs !== -Infinity && !isHot
     }
     // After a change of the setting, archived entries may be hot again.
     let archived = last?.hotDays === hotDays ? last.hotFrom - 1 : 0
@@ -102,7 +108,7 @@ function createArchiveEnds({ journal }: Pick<Store, "journal">): (workspace: Doc
         else hot = middle
       }
     }
-    ends.set(workspace.id, { hotDays, hotFrom: archived + 1 })
+    ends.set(workspace.id, { hotDays, hotFrom: archived + 1, timeMs: hotMs })
     return archived + 1
   }
 }

@@ -125,7 +125,11 @@ async function matchesOf(
 ): Promise<readonly number[]> {
   if (projectId !== undefined && filter.projectId !== undefined && filter.projectId !== projectId)
     throw new LedgerError("invalid_field", "filter.projectId must be the project that projectId names")
-  const wanted = wantedOf(caller, { ...filter, projectId: filter.projectId ?? projectId ?? "all", includeArchive, includeSystem })
+  const wanted = wantedOf(
+    caller,
+    { ...filter, projectId: filter.projectId ?? projectId ?? "all", includeArchive, includeSystem },
+    "filter.",
+  )
   const request = { wanted, storage: storage ?? (includeArchive ? "all" : "hot"), signal } as const
   const most = service.limits.packReceiptsMax
   const { sequences, total } = await service.queries.all(workspace, request, most, service.clock.now())

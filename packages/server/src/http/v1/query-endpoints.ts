@@ -2,11 +2,9 @@
 
 import { parseQuery, type Query } from "@tallystick/client/grammar"
 import type { EventsQuery as WireEventsQuery } from "@tallystick/client/wire"
-import type { Content, Sight } from "../../store/opened-entry.ts"
 import { LedgerError } from "../../error.ts"
 import { instantOf } from "../../store/instant.ts"
 import type { EntryPage } from "../../query/entry-queries.ts"
-import type { Subject } from "../../store/documents.ts"
 import { systemProject } from "../../store/filed.ts"
 import type { Wanted } from "../../store/search.ts"
 import { reachOf, type Principal } from "../../workspace/permissions.ts"
@@ -40,7 +38,6 @@ export function queryEndpoints(service: Service): readonly ServiceEndpoint[] {
             cursor: asked.cursor,
             limit: asked.limit,
             isProven: asked.include !== undefined,
-            sightOf: (content) => (isWithin(content, wanted) ? "all" : "none"),
             signal,
           },
           service.clock.now(),
@@ -74,7 +71,6 @@ export function queryEndpoints(service: Service): readonly ServiceEndpoint[] {
             cursor: asked.cursor,
             limit: asked.limit,
             isProven: asked.include !== undefined,
-            sightOf: (content) => sightOf(content, subject),
             signal,
           },
           service.clock.now(),
@@ -92,8 +88,8 @@ export function queryEndpoints(service: Service): readonly ServiceEndpoint[] {
   ]
 }
 
-/** What a query asks for, within the reach of the caller. */
-export function wantedOf(caller: Principal, asked: Omit<WireEventsQuery, "cursor" | "limit" | "include">): Wanted {
+/** What a query asks for, within the reach of the caller. `at` is where its parameters lie, if they are none. */
+export function wantedOf(caller: Principal, asked: Omit<WireEventsQuery, "cursor" | "limit" | "include">, at = ""): Wanted {
   const { projectId, query, lane, userVisible, from, to, includeSystem } = asked
   if (projectId !== "all") permitProject(caller, projectId)
   if (includeSystem) permitProject(caller, systemProject)
@@ -106,13 +102,8 @@ export function wantedOf(caller: Principal, asked: Omit<WireEventsQuery, "cursor
     ...(userVisible === undefined ? {} : { userVisible }),
     ...instant("from", from),
     ...instant("to", to),
-    ...searchOf(query),
+    ...searchOf(query, at),
   }
-}
-
-/** What a caller may see of an entry is asked of the entry as well: the search could be wrong. */
-function isWithin({ projectId }: Content, { projectIds, system }: Wanted): boolean {
-  return projectId === systemProject ? system !== "without" : projectIds === undefined || projectIds.includes(projectId)
 }
 
 function instant(name: "from" | "to", text: string | undefined): Pick<Wanted, "from" | "to"> {
@@ -120,18 +111,11 @@ function instant(name: "from" | "to", text: string | undefined): Pick<Wanted, "f
   return at === undefined ? {} : { [name]: at }
 }
 
-function searchOf(text: string | undefined): { readonly query?: Query } {
+function searchOf(text: string | undefined, at = ""): { readonly query?: Query } {
   const parsed = text === undefined ? undefined : parseQuery(text)
   if (parsed === undefined) return {}
-  if ("problem" in parsed) throw new LedgerError("invalid_field", `query ${parsed.problem}`)
+  if ("problem" in parsed) throw new LedgerError("invalid_field", `${at}query ${parsed.problem}`)
   return { query: parsed.query }
-}
-
-/** A person sees what is sealed of the person alone; and where neither party is the person, nothing. */
-function sightOf({ actor, target }: Content, { id, types }: Subject): Sight {
-  const isActor = actor.id === id && types.includes(actor.type)
-  const isTarget = target.id === id && types.includes(target.type)
-  return isActor ? (isTarget ? "all" : "actor") : isTarget ? "target" : "none"
 }
 
 /** In bytes: to make one text of large entries and bytes of that again would hold the thread up. */
