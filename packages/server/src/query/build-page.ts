@@ -49,8 +49,9 @@ export async function buildPage(
   const vkeyFor = vkeysOf(store.registry)
   while (events.length < sequences.length) {
     const bytesMax = Math.min(partBytesMax, limits.pageBytesMax - bytes)
-    const rows = await readRows(store.journal, workspace.id, sequences.slice(events.length), bytesMax)
-    for await (const one of findEntries(store, workspace, rows, nowMs, pace)) {
+    const left = sequences.slice(events.length)
+    const read = () => readRows(store.journal, workspace.id, left, bytesMax)
+    for await (const one of findEntries(store, workspace, left, read, nowMs, pace)) {
       signal?.throwIfAborted()
       const found = isProven ? await findIncluded(store, one) : one
       const vkey = isProven ? await vkeyFor(found.epoch, found.proven.checkpoint) : undefined

@@ -56,17 +56,22 @@ export interface Source extends Pick<Store, "journal" | "index" | "search"> {
 
 const dayMs = 86_400_000
 
-/** Verifies entries of a workspace, one after another. */
+/**
+ * Verifies entries of a workspace, one after another: the first of these sequences, as many as `read` returns. The search position and the
+ * checkpoints are asked for at the same time as the entries, so that they share a message.
+ */
 export async function* findEntries(
   source: Source,
   workspace: Document<"workspace">,
-  entries: readonly Stored[],
+  sequences: readonly number[],
+  read: () => readonly Stored[] | Promise<readonly Stored[]>,
   nowMs: number,
   pace: Pace,
 ): AsyncGenerator<Found> {
   const epochs = epochsOf(workspace)
-  const used = new Set(entries.map(({ sequence }) => epochAt(epochs, sequence)))
-  const [position, ...proven] = await Promise.all([
+  const used = new Set(sequences.map((sequence) => epochAt(epochs, sequence)))
+  const [entries, position, ...proven] = await Promise.all([
+    read(),
     source.search.position(workspace.id),
     ...epochs.map((epoch) => (used.has(epoch) ? source.checkpoints.of(workspace, epoch) : none)),
   ])
@@ -96,7 +101,8 @@ export async function findReceipt(
   nowMs: number,
   pace: Pace,
 ): Promise<Found> {
-  for await (const found of findEntries(source, workspace, [stored], nowMs, pace)) return findIncluded(source, found)
+  for await (const found of findEntries(source, workspace, [stored.sequence], () => [stored], nowMs, pace))
+    return findIncluded(source, found)
   throw new Error("one entry has one finding")
 }
 

@@ -1,4 +1,5 @@
-// Remote calls to a worker thread. Each question is one message, and so is each answer. A thread may also send reports.
+// Remote calls to a worker thread. Questions that are asked at once are one message. Each answer is one, so that the first of several does not wait for
+// the last. A thread may also send reports.
 
 import { flushCompileCache } from "node:module"
 import { parentPort, Worker, workerData, type Transferable } from "node:worker_threads"
@@ -81,6 +82,7 @@ export async function startThread<Q extends Questions, R = never>(
   worker.on("error", (error) => die(error instanceof Error ? error : new Error("a thread has failed", { cause: error })))
   worker.on("exit", () => die(new Error(`the thread of ${module} has ended`)))
 
+  const send = createOutbox(worker, (id, error) => hear({ kind: "error", id, error }))
   const post = (question: string, value: unknown, transfer: Transferable[] = []): Promise<unknown> =>
     new Promise((resolve, reject) => {
       if (ended !== undefined) {
@@ -89,7 +91,7 @@ export async function startThread<Q extends Questions, R = never>(
       }
       const id = ++asked
       waiting.set(id, { resolve, reject })
-      worker.postMessage({ id, question, given: value } satisfies Asked, transfer)
+      send({ id, question, given: value }, transfer)
     })
 
   return {
@@ -101,6 +103,26 @@ export async function startThread<Q extends Questions, R = never>(
       await post(closeQuestion, undefined)
       await exited
     },
+  }
+}
+
+/** Sends the questions of one turn as one message. */
+function createOutbox(worker: Worker, fail: (id: number, error: unknown) => void) {
+  let unsent: Asked[] = []
+  let transferred: Transferable[] = []
+  const send = (): void => {
+    const [questions, transfer] = [unsent, transferred]
+    unsent = []
+    transferred = []
+    try {
+      worker.postMessage(questions, transfer)
+    } catch (error) {
+      for (const { id } of questions) fail(id, error)
+    }
+  }
+  return (asked: Asked, transfer: readonly Transferable[]): void => {
+    if (unsent.push(asked) === 1) queueMicrotask(send)
+    transferred.push(...transfer)
   }
 }
 
@@ -128,7 +150,9 @@ export function answer<Q extends Questions, R = never>(questions: Q, close: () =
     }
     if (question === closeQuestion) port.close()
   }
-  port.on("message", (asked: Asked) => void reply(asked))
+  port.on("message", (asked: readonly Asked[]) => {
+    for (const one of asked) void reply(one)
+  })
   tell({ kind: "ready" })
   // The next start uses the compiled code, even if this process is killed.
   flushCompileCache()
