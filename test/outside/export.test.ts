@@ -126,7 +126,7 @@ test("an export is an entry before anything is given out, or it is not made", as
   const copy = `${service.data}-copy`
   assert.equal((await tallystick(service, "backup", copy)).code, 0)
   const ofCopy = await tallystick({ ...service, data: copy }, "export", workspace.id, join(dirname(service.data), "of-copy"))
-  assert.deepEqual([ofCopy.code, ofCopy.errors], [0, "tallystick: this data can only be read, so no entry records that it is exported\n"])
+  assert.deepEqual([ofCopy.code, ofCopy.errors], [0, "tallystick: this data is read-only, so no entry records the export\n"])
   await using again = await startProgram({ data: service.data })
   assert.deepEqual(await acts(again), [act(size + 1), act(size)])
   await expectChain(again.client(workspace.reader.bearer), workspace.id)
