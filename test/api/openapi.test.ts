@@ -57,7 +57,7 @@ test("every reference leads somewhere, every part is used, and every parameter o
   }
 })
 
-/** Generated clients have methods of these names: an id may be added, and none may go or change. */
+/** Generated clients have methods of these names: none may go or change. A release adds those that are new. */
 const operations = [
   "addMember",
   "changePassword",
@@ -122,7 +122,12 @@ const operations = [
 
 test("operations keep their ids, each has a summary and a description", () => {
   const described = Object.values<Part>((JSON.parse(kept) as Part)["paths"]).flatMap((methods) => Object.values<Part>(methods))
-  assert.deepEqual(described.map(({ operationId }) => String(operationId)).toSorted(), operations)
+  const ids = new Set(described.map(({ operationId }) => String(operationId)))
+  assert.equal(ids.size, described.length, "an id is there twice")
+  assert.deepEqual(
+    operations.filter((id) => !ids.has(id)),
+    [],
+  )
   for (const { operationId, summary, description } of described) {
     assert.match(summary, /^[A-Z].{5,50}[^.]$/, operationId)
     assert.match(description, /^\S.{20,}\.$/, operationId)
