@@ -26,7 +26,7 @@ const planted: readonly (readonly [fault: RegExp, path: string, text: string])[]
   [/only point down/, "server/store/store.ts", 'import { createLedger } from "../ledger/ledger.ts"'],
   [/only point down/, "server/store/store.ts", 'export type { Ledger } from "../ledger/ledger.ts"'],
   [/only point down/, "server/store/store.ts", 'const { createLedger } = await import("../ledger/ledger.ts")'],
-  [/only point down/, "server/store/store.ts", 'new Worker(new URL("../watch.ts", import.meta.url))'],
+  [/only point down/, "server/store/store.ts", 'new Worker(new URL("../threads/watching-thread.ts", import.meta.url))'],
   [/only point down/, "server/ledger/ledger.test.ts", 'import { route } from "../http/routes.ts"'],
   [/only point down/, "server/ledger/ledger.ts", '`${"`"}`\nimport { route } from "../http/routes.ts"'],
   [/never import each other/, "server/ledger/ledger.ts", 'import { search } from "../query/search.ts"'],
@@ -93,8 +93,8 @@ function plant(files: Readonly<Record<string, string>>): ReadonlyMap<string, str
     "server/main.ts":
       'import { serve } from "./serve.ts"\nimport { verify } from "./cli/verify-command.ts"\nprocess.exit(process.env.CODE)',
     "server/serve.ts":
-      'import "./config.ts"\nimport "./http/routes.ts"\nimport "./store/memory.ts"\nnew Worker(new URL("./watch.ts", import.meta.url))',
-    "server/watch.ts": 'import { follow } from "./followers/follow.ts"',
+      'import "./config.ts"\nimport "./http/routes.ts"\nimport "./store/memory.ts"\nnew Worker(new URL("./threads/watching-thread.ts", import.meta.url))',
+    "server/threads/watching-thread.ts": 'import { follow } from "../followers/follow.ts"',
     "server/config.ts": "",
     "server/cli/verify-command.ts": 'import { readFileSync } from "node:fs"\nimport { root } from "@tallystick/proof"',
     "server/http/routes.ts":

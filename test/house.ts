@@ -9,15 +9,7 @@ import { readSource, type Import, type Source } from "./house-source.ts"
 const floors = [
   {
     floor: 5,
-    places: [
-      "server/main.ts",
-      "server/serve.ts",
-      "server/watch.ts",
-      "server/filing.ts",
-      "server/follower-thread.ts",
-      "server/operator/",
-      "server/cli/",
-    ],
+    places: ["server/main.ts", "server/serve.ts", "server/threads/", "server/operator/", "server/cli/"],
   },
   { floor: 4, places: ["server/http/"] },
   { floor: 3, places: ["server/workspace/"] },

@@ -6,11 +6,11 @@ import { overHttp, replyOf, sendBy, type Reply, type Sent } from "../service.ts"
 // address that no client would send goes over plain HTTP. The scenario sees the answer as it came, and of each it is asserted here that the client has sent
 // what was asked for, and has made of the answer what it says.
 
-type Said = any // oxlint-disable-line typescript/no-explicit-any -- what a scenario sends, wrong on purpose or not; a service must judge it
+type Draft = any // oxlint-disable-line typescript/no-explicit-any -- what a scenario sends, wrong on purpose or not; a service must judge it
 
 type CallBy = (
   client: Client,
-  asked: { readonly parts: readonly string[]; readonly query: Said; readonly body: Said; readonly options: Said },
+  asked: { readonly parts: readonly string[]; readonly query: Draft; readonly body: Draft; readonly options: Draft },
 ) => Promise<unknown>
 
 /** What a call makes of a good answer, if that is neither its JSON nor its text. */
@@ -22,7 +22,7 @@ const written: Made = (reply, sent) => ({
   idempotencyKey: sent.headers?.["idempotency-key"],
 })
 const batched: Made = (reply, { body }) =>
-  reply.json().results.map((result: object, at: number) => ({ ...result, idempotencyKey: (body as Said).events[at].idempotencyKey }))
+  reply.json().results.map((result: object, at: number) => ({ ...result, idempotencyKey: (body as Draft).events[at].idempotencyKey }))
 
 const inWorkspace = "/v1/workspaces/{}"
 const calls: Readonly<Record<string, readonly [CallBy, Made?]>> = {
@@ -176,7 +176,7 @@ function expectError(error: unknown, reply: Reply, { path, body, headers: sent =
   assert.deepEqual([error.code, error.detail, error.status], [problem.error, problem.detail, status])
   assert.equal(error.requestId, headers.get("x-request-id"))
   assert.equal(error.idempotencyKey, sent["idempotency-key"])
-  const keys = path.startsWith("/v1/events/batch") ? (body as Said).events.map((event: Said) => event.idempotencyKey) : undefined
+  const keys = path.startsWith("/v1/events/batch") ? (body as Draft).events.map((event: Draft) => event.idempotencyKey) : undefined
   assert.deepEqual(error.idempotencyKeys, keys)
   if (status < 500) assert.equal(error.outcome, "rejected")
   counts.refused += 1

@@ -5,7 +5,7 @@ import { runServe, type ServeCommand } from "../../packages/server/src/cli/serve
 import type { Content } from "../../packages/server/src/store/opened-entry.ts"
 import { sameRequest } from "../../packages/server/src/ledger/idempotency.ts"
 import { sha256 } from "../../packages/server/src/runtime/sha256.ts"
-import { cacheRegistry } from "../../packages/server/src/store/cached.ts"
+import { cacheRegistry } from "../../packages/server/src/store/cached-documents.ts"
 import type { ApiKeyDocument } from "../../packages/server/src/store/documents.ts"
 import type { Document, Group, Head, Outcome, Registry, Store } from "../../packages/server/src/store/store.ts"
 

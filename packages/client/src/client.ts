@@ -16,10 +16,10 @@ import { workspaceCalls } from "./calls/workspaces.ts"
 import { defaultEffects, type Effects } from "./effects.ts"
 import { TallystickError } from "./error.ts"
 import { createExchange } from "./exchange.ts"
-import { usualPatience, type Patience } from "./patience.ts"
+import { defaultRetry, type RetryOptions } from "./retry.ts"
 import type { Context } from "./write.ts"
 
-export interface ClientOptions extends Partial<Patience>, Partial<Effects> {
+export interface ClientOptions extends Partial<RetryOptions>, Partial<Effects> {
   /** Such as `https://ledger.example.com`; empty for the origin of the page that this runs in. */
   readonly baseUrl: string
   /** An API key, the instance key, or a scoped token. Absent: the browser's session, or nobody. */
@@ -34,10 +34,10 @@ export type Client = ReturnType<typeof createClient>
 
 /** One method for each endpoint. Every one rejects with a `TallystickError`, and repeats by itself what is safe to repeat. */
 export function createClient({ baseUrl, key, trustedKeys = [], context = {}, ...given }: ClientOptions) {
-  const { fetch, now, sleep, random, newKey, ...patience } = { ...defaultEffects, ...usualPatience, ...given }
+  const { fetch, now, sleep, random, newKey, ...retry } = { ...defaultEffects, ...defaultRetry, ...given }
   const effects = { fetch, now, sleep, random, newKey }
   requireUrl(baseUrl)
-  const call = callsBy(createExchange({ baseUrl, key, patience, effects }))
+  const call = callsBy(createExchange({ baseUrl, key, retry, effects }))
   const writing = { newKey, context }
   return {
     events: eventCalls(call, writing),

@@ -1,11 +1,11 @@
 import { TallystickError, failureOf, networkFailureOf, withinCall } from "./error.ts"
 import type { Effects } from "./effects.ts"
-import { waitBefore, type Patience } from "./patience.ts"
+import { waitBefore, type RetryOptions } from "./retry.ts"
 
 // One call: as many attempts as it takes, all with the same bytes and the same key.
 
 /** What a caller may say of any call. */
-export interface CallOptions extends Partial<Patience> {
+export interface CallOptions extends Partial<RetryOptions> {
   readonly signal?: AbortSignal
 }
 
@@ -30,25 +30,25 @@ export type Exchange = <T>(request: Request, read: (response: Response) => Promi
 export interface ExchangeOptions {
   readonly baseUrl: string
   readonly key: string | undefined
-  readonly patience: Patience
+  readonly retry: RetryOptions
   readonly effects: Effects
 }
 
-export function createExchange({ baseUrl, key, patience: usual, effects }: ExchangeOptions): Exchange {
+export function createExchange({ baseUrl, key, retry: usual, effects }: ExchangeOptions): Exchange {
   const base = baseUrl.replace(/\/+$/, "")
   return async (request, read, { signal, ...given } = {}) => {
-    const patience = { ...usual, ...given }
+    const retry = { ...usual, ...given }
     const { url, init } = prepared(base, key, request)
     const isRepeatable = request.isRepeatable ?? (request.method === "GET" || request.method === "DELETE")
-    const endsAt = effects.now() + patience.timeoutMs
+    const endsAt = effects.now() + retry.timeoutMs
     // An attempt that was refused says nothing about an earlier one.
     let outcome: "unknown" | undefined
-    for (let retry = 1; ; retry++) {
-      const limitMs = Math.min(patience.attemptTimeoutMs, endsAt - effects.now())
+    for (let tried = 1; ; tried++) {
+      const limitMs = Math.min(retry.attemptTimeoutMs, endsAt - effects.now())
       const done = await attempt(effects, { url, init, alsoReads: request.alsoReads }, read, limitMs, signal)
       if (!(done instanceof TallystickError)) return done.read
       if (done.outcome === "unknown") outcome = "unknown"
-      const wait = waitBefore(retry, done, isRepeatable, patience, effects.random)
+      const wait = waitBefore(tried, done, isRepeatable, retry, effects.random)
       if (wait === undefined || effects.now() + wait >= endsAt) {
         const { idempotencyKey, idempotencyKeys } = request
         throw withinCall(done, { idempotencyKey, idempotencyKeys, outcome })

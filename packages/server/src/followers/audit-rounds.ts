@@ -1,10 +1,10 @@
 // What the auditor knows of all workspaces together: which round it is in, what it has found, and how far it has come in each, as it is kept.
 
 import type { Clock } from "../clock.ts"
-import { every } from "../store/every.ts"
+import { every } from "../store/all-documents.ts"
 import type { Audit, Document, Finding, Index, Registry, Tree } from "../store/store.ts"
-import { lookAt, type LookParts } from "./look.ts"
-import { isOfTree, reached, type Walk } from "./walk.ts"
+import { lookAt, type LookParts } from "./recheck-entry.ts"
+import { isOfTree, reached, type Walk } from "./walk-chain.ts"
 
 export type Round = Pick<Audit, "round" | "startedMs" | "sinceMs">
 

@@ -8,9 +8,9 @@ import type { Heads } from "../store/heads.ts"
 import type { Audit, Document, Finding, Leases } from "../store/store.ts"
 import { emptyTree, resumeRounds, type Round, type Rounds, type RoundsParts, type Walking } from "./audit-rounds.ts"
 import { IntegrityError } from "./checkpointer.ts"
-import { lookAt } from "./look.ts"
+import { lookAt } from "./recheck-entry.ts"
 import { detailOf } from "./loop.ts"
-import { isOfTree, openWalk, reached, walkOn, type Walk } from "./walk.ts"
+import { isOfTree, openWalk, reached, walkOn, type Walk } from "./walk-chain.ts"
 
 export interface AuditSummary {
   readonly round: number

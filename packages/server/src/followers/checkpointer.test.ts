@@ -4,7 +4,7 @@ import test from "node:test"
 import { createVkey, encodeRecord, formatVkey, nodeInTile, verifyInclusion, type Signer } from "@tallystick/proof"
 import type { Clock } from "../clock.ts"
 import { firstKeyring, seal } from "../secrets/keyring.ts"
-import type { Said } from "../ledger/ledger.ts"
+import type { Draft } from "../ledger/ledger.ts"
 import { openTestLedger, testEvent, testKeyring, testWorkspace } from "../ledger/test-ledger.ts"
 import { defaultLimits } from "../limits.ts"
 import { sha256 } from "../runtime/sha256.ts"
@@ -33,7 +33,7 @@ async function openHouse(entries: number) {
   const { served, watched } = openMemory()
   const ledger = openTestLedger(served.journal, { clock })
   const acme = testWorkspace("acme", { origin })
-  const said = (at: number): Said => testEvent({ target: { id: `t${at}`, type: "thing" }, metadata: { at } })
+  const said = (at: number): Draft => testEvent({ target: { id: `t${at}`, type: "thing" }, metadata: { at } })
   const add = (count: number) =>
     ledger.record(
       acme,

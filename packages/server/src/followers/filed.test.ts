@@ -6,7 +6,7 @@ import { pooledRandom } from "../ledger/random.ts"
 import { seal } from "../ledger/seal.ts"
 import type { Owner } from "../store/search.ts"
 import type { Stored } from "../store/store.ts"
-import { filedOf } from "../store/filed.ts"
+import { filedOf } from "../store/searchable-fields.ts"
 
 const content: Content = {
   id: "evt_1",

@@ -6,7 +6,7 @@ import { pooledRandom } from "../ledger/random.ts"
 import { seal } from "../ledger/seal.ts"
 import type { Hits, Wanted } from "../store/search.ts"
 import type { Stored } from "../store/store.ts"
-import { createUnfiled, joined } from "../store/unfiled.ts"
+import { createUnfiled, joined } from "../store/unfiled-entries.ts"
 
 const random = pooledRandom()
 const zeros = new Uint8Array(32)

@@ -8,7 +8,7 @@ import type { AuditListener, AuditSummary, Auditor } from "./auditor.ts"
 import { type Checkpointer, IntegrityError } from "./checkpointer.ts"
 import { followOnce, type Followed, type Follower } from "./follow.ts"
 import { detailOf, earliest, startLoop, turn } from "./loop.ts"
-import { isOfTree } from "./walk.ts"
+import { isOfTree } from "./walk-chain.ts"
 
 export type Sighting =
   | ({ readonly kind: "followed"; readonly workspace: string } & Followed)

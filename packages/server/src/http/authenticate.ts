@@ -8,7 +8,7 @@ import { parseCredential } from "../workspace/credential-format.ts"
 import { tokenLetters } from "../workspace/scoped-tokens.ts"
 import { sessionCookie } from "./cookie.ts"
 import type { Incoming } from "./endpoint.ts"
-import type { Turns } from "./turns.ts"
+import type { Turns } from "./body-queue.ts"
 import { permit, sentences, type Caller, type Service } from "./service.ts"
 
 type Guarding = Pick<Service, "authenticate" | "sessions" | "rates" | "signIns" | "publicUrl"> & Admitting

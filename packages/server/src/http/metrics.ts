@@ -4,7 +4,7 @@ import { Counter, Gauge, Histogram, Registry } from "@prometheus-io/client"
 import type { Clock } from "../clock.ts"
 import type { AuditSummary } from "../followers/auditor.ts"
 import { followers, type FollowerMetrics } from "../followers/health.ts"
-import { createDurations } from "./durations.ts"
+import { createDurations } from "./request-durations.ts"
 import { describeProcess } from "./process-metrics.ts"
 
 export interface Metrics extends FollowerMetrics {

@@ -2,7 +2,7 @@
 
 import type { Service, ServiceEndpoint } from "./service.ts"
 import { docsEndpoints } from "./docs.ts"
-import { opsEndpoints } from "./ops.ts"
+import { opsEndpoints } from "./operations-endpoints.ts"
 import { apiKeyEndpoints } from "./v1/api-key-endpoints.ts"
 import { consentEndpoints } from "./v1/consent-endpoints.ts"
 import { eventEndpoints } from "./v1/event-endpoints.ts"

@@ -2,7 +2,7 @@
 
 import type { JsonObject } from "@tallystick/proof"
 import { isoTime } from "../clock.ts"
-import type { Said } from "./ledger.ts"
+import type { Draft } from "./ledger.ts"
 
 export interface Consent {
   readonly subject: { readonly id: string; readonly email: string }
@@ -13,7 +13,7 @@ export interface Consent {
   readonly metadata: JsonObject
 }
 
-export function consentSaid({ subject, mode, policyVersion, surface, projectId, metadata }: Consent, receivedAtMs: number): Said {
+export function consentSaid({ subject, mode, policyVersion, surface, projectId, metadata }: Consent, receivedAtMs: number): Draft {
   return {
     kind: "consent",
     projectId,

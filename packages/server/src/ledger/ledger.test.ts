@@ -8,7 +8,7 @@ import type { Pace } from "../runtime/pace.ts"
 import { expectChain } from "../store/expect-chain.ts"
 import { openMemory } from "../store/memory.ts"
 import type { Document, Journal } from "../store/store.ts"
-import type { Recorded, Said } from "./ledger.ts"
+import type { Recorded, Draft } from "./ledger.ts"
 import { openTestLedger, testEvent, testKeyring, testWorkspace } from "./test-ledger.ts"
 
 const receivedAtMs = Date.UTC(2026, 0, 2, 3, 4, 5, 6)
@@ -33,7 +33,7 @@ const order = testEvent({
   context: { requestId: "one" },
   receivedAtMs,
 })
-const withKey = (key: string, more: Partial<Said> = {}): Said => ({ ...order, ...more, idempotency: { route: "/v1/events", key } })
+const withKey = (key: string, more: Partial<Draft> = {}): Draft => ({ ...order, ...more, idempotency: { route: "/v1/events", key } })
 const receiptOf = (one: Recorded | undefined) =>
   one === undefined || one.kind === "reused"
     ? assert.fail("it was not recorded")
@@ -42,7 +42,7 @@ const receiptOf = (one: Recorded | undefined) =>
 test("a used key returns the first receipt, byte for byte, whoever asks and however often", async () => {
   const { served, ledger } = openLedger()
   const acme = workspaceNamed("acme")
-  const write = (more?: Partial<Said>) => ledger.record(acme, [withKey("order-4711-created", more)])
+  const write = (more?: Partial<Draft>) => ledger.record(acme, [withKey("order-4711-created", more)])
   const [first, again] = await Promise.all([write(), write()])
   const later = await write({ keyId: "another key", context: { requestId: "two" }, receivedAtMs: receivedAtMs + 1000 })
   assert.deepEqual([first[0]?.kind, again[0]?.kind, later[0]?.kind], ["recorded", "replayed", "replayed"])
@@ -110,7 +110,7 @@ test("others are heard before each event is sealed, before each is answered, and
   let heard = 0
   const pace: Pace = { isUp: () => true, next: async () => void heard++ }
   const all = ["first-of-all-keys", "second-of-all-keys", "third-of-all-keys"].map((key) => withKey(key))
-  const heardWhile = async (said: readonly Said[]): Promise<number> => {
+  const heardWhile = async (said: readonly Draft[]): Promise<number> => {
     heard = 0
     await ledger.record(acme, said, [], pace)
     return heard

@@ -12,13 +12,13 @@ import type { Change, Document, Journal, Stored } from "../store/store.ts"
 import { idemOf, sameRequest, type Route, type SameRequest } from "./idempotency.ts"
 import { createIds, type MakeId } from "./ids.ts"
 import { laneOf } from "./lane.ts"
-import type { Chain, Placed } from "./line.ts"
+import type { Chain, Placed } from "./submissions.ts"
 import { pooledRandom, type Random } from "./random.ts"
 import { seal, type Sealed } from "./seal.ts"
 import { createSequencer, type Sequencer, type SequencerReport } from "./sequencer.ts"
 
 /** What is to be recorded, as its caller says it and after its defaults. */
-export interface Said extends Omit<Content, "id" | "receipt" | "workspaceId" | "lane" | "receivedAt" | "clockAhead"> {
+export interface Draft extends Omit<Content, "id" | "receipt" | "workspaceId" | "lane" | "receivedAt" | "clockAhead"> {
   readonly kind: Kind
   readonly receivedAtMs: number
   readonly idempotency?: Idempotency
@@ -39,7 +39,7 @@ export type Recorded =
 
 export interface Ledger {
   /** Records all that is said, each under its own key; the changes commit with the entries. `pace` has others run in between. */
-  record(workspace: Document<"workspace">, said: readonly Said[], changes?: readonly Change[], pace?: Pace): Promise<readonly Recorded[]>
+  record(workspace: Document<"workspace">, said: readonly Draft[], changes?: readonly Change[], pace?: Pace): Promise<readonly Recorded[]>
   /** Whether something is recorded under this key, so that nothing else ever will be. */
   knows(workspace: Document<"workspace">, idempotency: Idempotency): Promise<boolean>
   readonly makeId: MakeId
@@ -120,7 +120,7 @@ export function createLedger({
 function sealOne(
   { value }: Document<"workspace">,
   chain: KeyedChain,
-  { kind, idempotency }: Said,
+  { kind, idempotency }: Draft,
   content: Content,
   random: Random,
 ): Sealed {
@@ -131,7 +131,7 @@ function sealOne(
 }
 
 /** What is said, with its ids, its lane, and the time at which it came. By hand, because every event passes; the type names every field. */
-function contentOf({ id, value }: Document<"workspace">, said: Said, makeId: MakeId, clockAheadMs: number): Complete<Content> {
+function contentOf({ id, value }: Document<"workspace">, said: Draft, makeId: MakeId, clockAheadMs: number): Complete<Content> {
   const { action, occurredAt, receivedAtMs } = said
   return {
     id: makeId("evt", receivedAtMs),

@@ -5,7 +5,7 @@ import { hash } from "node:crypto"
 import { equalBytes, recordBytes, writeRecord } from "@tallystick/proof"
 import type { Link } from "../store/opened-entry.ts"
 import type { Group, Head, Linked } from "../store/store.ts"
-import type { Chain, Submission, Waiting } from "./line.ts"
+import type { Chain, Submission, Waiting } from "./submissions.ts"
 import type { Sealed } from "./seal.ts"
 
 /** A group, and whose entries are in it. */

@@ -10,8 +10,8 @@ import { LedgerError } from "../error.ts"
 import type { Limits } from "../limits.ts"
 import type { Change, Head, Journal, Outcome } from "../store/store.ts"
 import { linkAll, type Gathered } from "./link.ts"
-import { takeGroup, type Chain, type Placed, type Submission } from "./line.ts"
-import { createRoom, type Room } from "./room.ts"
+import { takeGroup, type Chain, type Placed, type Submission } from "./submissions.ts"
+import { createRoom, type Room } from "./admission.ts"
 import type { Sealed } from "./seal.ts"
 
 export interface Sequencer {

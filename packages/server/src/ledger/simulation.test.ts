@@ -14,7 +14,7 @@ import type { Change, Document, Head, Journal, Registry } from "../store/store.t
 import { expectChain } from "../store/expect-chain.ts"
 import { openMemory } from "../store/memory.ts"
 import { sameRequest, type SameRequest } from "./idempotency.ts"
-import type { Ledger, Said } from "./ledger.ts"
+import type { Ledger, Draft } from "./ledger.ts"
 import { openTestLedger, testEvent, testWorkspace } from "./test-ledger.ts"
 
 const seeds =
@@ -247,7 +247,7 @@ async function count(ledger: Ledger, registry: Registry, workspace: Document<"wo
 }
 
 /** A variant differs from the others in one field, each in another. */
-function saidOf(metadata: Said["metadata"], variant: number): Said {
+function saidOf(metadata: Draft["metadata"], variant: number): Draft {
   return testEvent({
     actor: { id: "usr_1", type: "user", ...(variant === 1 ? { email: "ada@example.com" } : {}) },
     occurredAt: variant === 2 ? "2026-01-01T00:00:00.5Z" : "2026-01-01T00:00:00Z",

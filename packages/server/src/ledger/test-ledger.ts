@@ -7,7 +7,7 @@ import { defaultLimits } from "../limits.ts"
 import { firstKeyring } from "../secrets/keyring.ts"
 import type { WorkspaceDocument } from "../store/documents.ts"
 import type { Document, Journal } from "../store/store.ts"
-import { createLedger, type Ledger, type LedgerParts, type Said } from "./ledger.ts"
+import { createLedger, type Ledger, type LedgerParts, type Draft } from "./ledger.ts"
 
 /** Stands still. */
 const clock: Clock = { now: () => Date.UTC(2026, 0, 2), elapsed: () => 0, sleep: async () => {} }
@@ -34,7 +34,7 @@ export function testWorkspace(id = "acme", changes: Partial<WorkspaceDocument> =
   return { kind: "workspace", workspace: id, id, version: 1, created: 1, value }
 }
 
-export function testEvent(changes: Partial<Said> = {}): Said {
+export function testEvent(changes: Partial<Draft> = {}): Draft {
   return {
     kind: "event",
     projectId: "core",

@@ -6,7 +6,7 @@ import { DatabaseSync } from "node:sqlite"
 import test from "node:test"
 import { createFrontier, eventHash, ledgerId, recordBytes, toHex } from "@tallystick/proof"
 import { backUp, type BackedUp } from "./backup.ts"
-import type { Said } from "../ledger/ledger.ts"
+import type { Draft } from "../ledger/ledger.ts"
 import { openTestLedger, testEvent, testWorkspace } from "../ledger/test-ledger.ts"
 import { defaultLimits } from "../limits.ts"
 import { resume, type Resumed } from "./resume.ts"
@@ -76,7 +76,7 @@ async function openHouse(data = join(mkdtempSync(join(tmpdir(), "tallystick-")),
   }
 }
 
-function said(at: number): Said {
+function said(at: number): Draft {
   return testEvent({
     actor: { id: `usr_${at % 5}`, type: "user", email: `user${at % 5}@example.com` },
     target: { id: `inv_${at}`, type: "invoice", name: `Invoice ${at}` },

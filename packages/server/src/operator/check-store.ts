@@ -4,7 +4,7 @@ import { StartError } from "../error.ts"
 import { recheck } from "../ledger/recheck.ts"
 import type { Limits } from "../limits.ts"
 import { epochsOf } from "../store/epochs.ts"
-import { every } from "../store/every.ts"
+import { every } from "../store/all-documents.ts"
 import { readHeads, type SignedHead } from "../store/heads.ts"
 import type { Document, Registry, Store } from "../store/store.ts"
 

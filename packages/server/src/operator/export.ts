@@ -29,9 +29,9 @@ import { sha256 } from "../runtime/sha256.ts"
 import { takeEntry } from "../store/check-entry.ts"
 import { epochsOf, type Epoch } from "../store/epochs.ts"
 import { vkeyOf } from "../store/log-keys.ts"
-import { openWhole } from "../store/sqlite/whole.ts"
+import { openWhole } from "../store/sqlite/whole-ledger.ts"
 import type { Stored } from "../store/store.ts"
-import type { Whole } from "../store/sqlite/whole.ts"
+import type { Whole } from "../store/sqlite/whole-ledger.ts"
 
 export interface Exported {
   /** Entries that the checkpoint covers. */

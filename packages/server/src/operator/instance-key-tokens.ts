@@ -3,7 +3,7 @@
 import { systemClock } from "../clock.ts"
 import { StartError } from "../error.ts"
 import { instanceKeyName, type Keyring } from "../secrets/keyring.ts"
-import { every } from "../store/every.ts"
+import { every } from "../store/all-documents.ts"
 import type { Registry } from "../store/store.ts"
 
 /** Current names of the instance keys with live tokens: neither revoked nor expired. */

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import test from "node:test"
-import type { Said } from "../ledger/ledger.ts"
+import type { Draft } from "../ledger/ledger.ts"
 import { openTestLedger, testEvent, testWorkspace } from "../ledger/test-ledger.ts"
 import { defaultLimits } from "../limits.ts"
 import { reindex, type Progress } from "./reindex.ts"
@@ -45,7 +45,7 @@ async function openServing(folder = mkdtempSync(join(tmpdir(), "tallystick-"))):
   }
 }
 
-function said(at: number): Said {
+function said(at: number): Draft {
   return testEvent({
     projectId: at % 2 === 0 ? "core" : "desk",
     actor: { id: `usr_${at % 5}`, type: "user", email: `user${at % 5}@example.com` },

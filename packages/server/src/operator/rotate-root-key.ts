@@ -6,7 +6,7 @@ import { StartError } from "../error.ts"
 import { instanceKeyName, type Keyring } from "../secrets/keyring.ts"
 import { openStopped } from "../store/sqlite/offline.ts"
 import type { Registry } from "../store/store.ts"
-import { actSaid, recordPlanned } from "../workspace/admin-entries.ts"
+import { adminDraft, recordPlanned } from "../workspace/admin-entries.ts"
 import { instanceWorkspace } from "../workspace/permissions.ts"
 import { instanceOf, makeInstance } from "../workspace/open-session.ts"
 import { keptKeyring, keyringChange, openKeyring, type GivenSecrets } from "../workspace/stored-keyring.ts"
@@ -42,7 +42,7 @@ export async function rotateRootKey(options: RotateRootKeyOptions): Promise<void
       const { change, recorded } = keyringChange({ ...keyring, instanceKeys, formerNames }, kept, kept?.value.endedAt ?? isoTime(nowMs))
       const about = { tokens: previous === undefined ? "revoked" : "kept", ...recorded }
       const target = { id: instanceWorkspace, type: "instance_key" }
-      return { said: [actSaid({ kind: "instance" }, "security.instance_key.rotate", target, about, nowMs)], changes: [change] }
+      return { said: [adminDraft({ kind: "instance" }, "security.instance_key.rotate", target, about, nowMs)], changes: [change] }
     })
   })
 }

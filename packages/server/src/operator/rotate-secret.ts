@@ -11,10 +11,10 @@ import type { Ledger } from "../ledger/ledger.ts"
 import { deriveKey } from "../secrets/crypto.ts"
 import { epochsOf } from "../store/epochs.ts"
 import { logKeysMax } from "../store/log-keys.ts"
-import { every } from "../store/every.ts"
+import { every } from "../store/all-documents.ts"
 import { openStopped } from "../store/sqlite/offline.ts"
 import type { Change, Document, Registry, Store } from "../store/store.ts"
-import { actSaid, recordPlanned } from "../workspace/admin-entries.ts"
+import { adminDraft, recordPlanned } from "../workspace/admin-entries.ts"
 import { instanceWorkspace } from "../workspace/permissions.ts"
 import { commitmentTo } from "../workspace/credential-format.ts"
 import { targetOf } from "../workspace/members.ts"
@@ -161,7 +161,7 @@ async function resealPassword(
     if (account === undefined || anew === undefined) return undefined
     const recorded = { before: commitmentTo(account.value.password), commitment: commitmentTo(anew.password) }
     const target = targetOf(id, account.value)
-    const said = actSaid({ kind: "instance" }, "security.password.reseal", target, recorded, systemClock.now())
+    const said = adminDraft({ kind: "instance" }, "security.password.reseal", target, recorded, systemClock.now())
     return { said: [said], changes: [{ ...account, value: { ...account.value, ...anew } }] }
   })
 }
@@ -214,5 +214,5 @@ async function assertResealed(registry: Registry, keyring: Keyring): Promise<voi
 
 /** `rotate` begins a rotation, `reseal` is for one workspace, `retire` ends it. */
 function said(act: "rotate" | "reseal" | "retire", about: JsonObject) {
-  return actSaid({ kind: "instance" }, `security.secret.${act}`, { id: instanceWorkspace, type: "secret" }, about, systemClock.now())
+  return adminDraft({ kind: "instance" }, `security.secret.${act}`, { id: instanceWorkspace, type: "secret" }, about, systemClock.now())
 }

@@ -4,7 +4,7 @@
 import { disclosuresFor, type Content, type Sight } from "../store/opened-entry.ts"
 import type { Pace } from "../runtime/pace.ts"
 import type { Epoch } from "../store/epochs.ts"
-import { systemProject } from "../store/filed.ts"
+import { systemProject } from "../store/searchable-fields.ts"
 import { vkeyOf } from "../store/log-keys.ts"
 import type { Wanted } from "../store/search.ts"
 import { bytesOf } from "../store/stored-bytes.ts"

@@ -1,7 +1,7 @@
 // Tells which workspaces have grown, where one process does all the writing. Who listens is told at its own pace: what grows meanwhile is told
 // together.
 
-import { every } from "./every.ts"
+import { every } from "./all-documents.ts"
 import type { Leases, Registry, Store } from "./store.ts"
 
 export interface Growth extends Pick<Store, "grown"> {

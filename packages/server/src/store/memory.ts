@@ -8,7 +8,7 @@ import type { DocumentKind } from "./documents.ts"
 import { createGrowth, ownLeases } from "./growth.ts"
 import { createMemorySearch } from "./memory-search.ts"
 import { readLeaves } from "./tree-reads.ts"
-import { createUnfiled, joined } from "./unfiled.ts"
+import { createUnfiled, joined } from "./unfiled-entries.ts"
 import type {
   Audit,
   Change,

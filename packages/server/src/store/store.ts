@@ -67,7 +67,7 @@ export interface Index extends IndexReader {
   putAudit(workspace: string, audit: Audit): Promise<boolean>
 }
 
-/** A change by this process is seen at once. What an engine remembers beyond that says how long it may be out of date (cached.ts). */
+/** A change by this process is seen at once. What an engine remembers beyond that says how long it may be out of date (cached-documents.ts). */
 export interface Registry {
   get<K extends DocumentKind>(kind: K, workspace: string, id: string): Promise<Document<K> | undefined>
   /** Which workspace a credential is of: all else is looked up by workspace and id. It never changes. */

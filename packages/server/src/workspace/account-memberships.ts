@@ -4,7 +4,7 @@ import { isoTime } from "../clock.ts"
 import { LedgerError } from "../error.ts"
 import type { Role } from "../store/documents.ts"
 import type { Document } from "../store/store.ts"
-import { actSaid, nameOf, recordPlanned, type AdminParts } from "./admin-entries.ts"
+import { adminDraft, nameOf, recordPlanned, type AdminParts } from "./admin-entries.ts"
 import type { Principal } from "./permissions.ts"
 import { idsHere, assertNoneIsHere, rolesOf, targetOf } from "./members.ts"
 import { instanceOf } from "./open-session.ts"
@@ -29,7 +29,7 @@ export function createJoining({ registry, ledger, clock, workspaces, idOf, get }
       // The account changes first, as for an accepted invitation. If the process ends before the membership exists, a repeat completes it.
       await recordPlanned(ledger, await instanceOf(workspaces), async () => {
         const before = await accountFor(workspace.id, id)
-        const said = actSaid(by, "security.account.join", targetOf(id, before.value), { workspaceId: workspace.id }, clock.now())
+        const said = adminDraft(by, "security.account.join", targetOf(id, before.value), { workspaceId: workspace.id }, clock.now())
         const joined = [...new Set([...before.value.workspaces, workspace.id])]
         return { said: [said], changes: [{ ...before, value: { ...before.value, workspaces: joined } }] }
       })
@@ -38,7 +38,7 @@ export function createJoining({ registry, ledger, clock, workspaces, idOf, get }
         const nowMs = clock.now()
         const at = isoTime(nowMs)
         const value = { email, ...(name === undefined ? {} : { name }), role, createdAt: at, createdBy: nameOf(by), joinedAt: at }
-        const said = actSaid(by, "security.member.add", targetOf(id, value), { role }, nowMs)
+        const said = adminDraft(by, "security.member.add", targetOf(id, value), { role }, nowMs)
         return { said: [said], changes: [{ kind: "membership", id, version: 0, value }] }
       })
     },

@@ -7,7 +7,7 @@ import type { Limits } from "../limits.ts"
 import { expectChain } from "../store/expect-chain.ts"
 import type { Change } from "../store/store.ts"
 import { createAccounts, type Accounts } from "./accounts.ts"
-import { actSaid } from "./admin-entries.ts"
+import { adminDraft } from "./admin-entries.ts"
 import type { MemberPrincipal, Principal } from "./permissions.ts"
 import { accountsAtOnceMax } from "./login-index.ts"
 import { createMembers, memberIds } from "./members.ts"
@@ -43,7 +43,7 @@ function openHouse(changes: Partial<Limits> = {}) {
     async record(workspace: string, changes: readonly Change[]) {
       await ledger.record(
         await workspaces.get(workspace),
-        [actSaid(instance, "test.documents", { id: "x", type: "x" }, {}, clock.now())],
+        [adminDraft(instance, "test.documents", { id: "x", type: "x" }, {}, clock.now())],
         changes,
       )
     },

@@ -5,7 +5,7 @@ import { LedgerError } from "../error.ts"
 import type { Limits } from "../limits.ts"
 import type { MemberDocument, Role } from "../store/documents.ts"
 import type { Change, Document } from "../store/store.ts"
-import { actSaid, recordPlanned, type AdminParts } from "./admin-entries.ts"
+import { adminDraft, recordPlanned, type AdminParts } from "./admin-entries.ts"
 import { instanceWorkspace, type MemberPrincipal, type Principal } from "./permissions.ts"
 import { commitmentTo, createMacs } from "./credential-format.ts"
 import { makeSetup, memberIds, rolesOf, targetOf, type NewSetup } from "./members.ts"
@@ -93,7 +93,7 @@ export function createAccounts({ keyring, ...parts }: AccountParts): Accounts {
       await recordPlanned(ledger, await instanceOf(workspaces), async () => {
         const session = await registry.get("session", instanceWorkspace, by.sessionId)
         if (session === undefined) return undefined
-        const said = actSaid(by, "security.session.end", { id: session.id, type: "session" }, {}, clock.now())
+        const said = adminDraft(by, "security.session.end", { id: session.id, type: "session" }, {}, clock.now())
         const left = (await accountsOf(registry, session)).map((member) => {
           return put(member, { ...member.value, sessions: member.value.sessions.filter((id) => id !== session.id) })
         })
@@ -124,7 +124,7 @@ export function createAccounts({ keyring, ...parts }: AccountParts): Accounts {
         const nowMs = clock.now()
         const about = { workspace: instanceWorkspace, memberId: id, purpose: "password", nowMs, lifeMs: limits.setupLifeMs } as const
         const setup = makeSetup(macs.of, ledger.random, about)
-        const said = actSaid(by, "security.password.offer", targetOf(id, before.value), setup.recorded, nowMs)
+        const said = adminDraft(by, "security.password.offer", targetOf(id, before.value), setup.recorded, nowMs)
         const value = { ...before.value, resetId: setup.id }
         return { ...setup, said: [said], changes: [put(before, value), ...(await resetRemoval(registry, before)), setup.change] }
       })
@@ -138,7 +138,7 @@ export function createAccounts({ keyring, ...parts }: AccountParts): Accounts {
         const memberships = await Promise.all(before.value.workspaces.map((workspace) => registry.get("membership", workspace, id)))
         // A pending invitation counts too: somebody may be accepting it right now.
         if (memberships.some((one) => one !== undefined)) return undefined
-        const said = actSaid(by, "security.account.remove", targetOf(id, before.value), {}, clock.now())
+        const said = adminDraft(by, "security.account.remove", targetOf(id, before.value), {}, clock.now())
         return { said: [said], changes: [put(before, null), ...(await endingsOf(registry, before))] }
       })
     },
@@ -161,7 +161,7 @@ export function createAccounts({ keyring, ...parts }: AccountParts): Accounts {
   function bound({ id, value }: Document<"member">, stretched: Stretched): Opening {
     const kept = logins.keep(stretched, id)
     const recorded = { before: commitmentTo(value.password), commitment: commitmentTo(kept.password) }
-    const said = actSaid(asMember(id, value), "security.password.bind", targetOf(id, value), recorded, clock.now())
+    const said = adminDraft(asMember(id, value), "security.password.bind", targetOf(id, value), recorded, clock.now())
     return { value: { ...value, ...kept }, said: [said], changes: [] }
   }
 
@@ -173,7 +173,7 @@ export function createAccounts({ keyring, ...parts }: AccountParts): Accounts {
     // This session continues. All others end.
     const recorded = { sessionId: by.sessionId, commitment: commitmentTo(chosenHere.password) }
     return {
-      said: actSaid(by, "security.password.change", target, recorded, clock.now()),
+      said: adminDraft(by, "security.password.change", target, recorded, clock.now()),
       changes: [put(before, { ...kept, ...chosenHere, sessions: mine }), ...(await resetRemoval(registry, before))],
       ended: await sessionsOf(registry, others),
     }

@@ -7,7 +7,7 @@ import { firstKeyring } from "../secrets/keyring.ts"
 import { expectChain } from "../store/expect-chain.ts"
 import { openMemory } from "../store/memory.ts"
 import type { Change } from "../store/store.ts"
-import { actSaid, recordPlanned } from "./admin-entries.ts"
+import { adminDraft, recordPlanned } from "./admin-entries.ts"
 import { createWorkspaces } from "./workspaces.ts"
 
 const instance = { kind: "instance" } as const
@@ -27,7 +27,7 @@ async function openHouse() {
   return { journal, registry, ledger, acme: await workspaces.create(instance, { id: "acme" }) }
 }
 
-const said = () => actSaid(instance, "test.project.put", { id: "core", type: "project" }, {}, systemClock.now())
+const said = () => adminDraft(instance, "test.project.put", { id: "core", type: "project" }, {}, systemClock.now())
 const value = { name: "Core", receipts: "private", activityLinks: false, createdAt: "2026-01-02T03:04:05.678Z" } as const
 
 test("a plan that creates what is already there, without checking for it, fails instead of being planned for ever", async () => {

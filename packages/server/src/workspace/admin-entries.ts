@@ -5,9 +5,9 @@ import type { JsonObject } from "@tallystick/proof"
 import { isoTime, type Clock } from "../clock.ts"
 import type { Opened, Party } from "../store/opened-entry.ts"
 import { LedgerError } from "../error.ts"
-import type { Ledger, Said } from "../ledger/ledger.ts"
+import type { Ledger, Draft } from "../ledger/ledger.ts"
 import type { Keyring } from "../secrets/keyring.ts"
-import { systemProject } from "../store/filed.ts"
+import { systemProject } from "../store/searchable-fields.ts"
 import type { Change, Document, Registry } from "../store/store.ts"
 import type { Principal } from "./permissions.ts"
 
@@ -19,7 +19,7 @@ export interface AdminParts {
   readonly keyring: Keyring
 }
 
-export function actSaid(by: Principal, action: string, target: Party, metadata: JsonObject, nowMs: number): Said {
+export function adminDraft(by: Principal, action: string, target: Party, metadata: JsonObject, nowMs: number): Draft {
   return {
     kind: "admin",
     projectId: systemProject,
@@ -54,7 +54,7 @@ function actorOf(by: Principal): Party {
 
 /** Entries, and the changes that they record. */
 export interface Act {
-  readonly said: readonly Said[]
+  readonly said: readonly Draft[]
   readonly changes: readonly Change[]
 }
 

@@ -5,7 +5,7 @@ import { isoTime } from "../clock.ts"
 import { LedgerError } from "../error.ts"
 import type { ApiKeyDocument, Scope } from "../store/documents.ts"
 import type { Document, ListPlace } from "../store/store.ts"
-import { actSaid, nameOf, recordPlanned, type Act, type AdminParts } from "./admin-entries.ts"
+import { adminDraft, nameOf, recordPlanned, type Act, type AdminParts } from "./admin-entries.ts"
 import type { Principal } from "./permissions.ts"
 import { commitmentTo, createMacs, formatCredential, makeCredential } from "./credential-format.ts"
 import { keptCredential, type Recognise } from "./credential-lookup.ts"
@@ -50,7 +50,7 @@ export function createKeys({ registry, ledger, clock, keyring }: AdminParts): Ke
       } satisfies JsonObject
       const value: ApiKeyDocument = { name, ...bounds, mac: macs.of(key), createdAt: isoTime(nowMs), createdBy: nameOf(by) }
       const recorded = { ...bounds, commitment: commitmentTo(value.mac) }
-      const said = actSaid(by, "security.key.create", { id: credential.id, type: "api_key", name }, recorded, nowMs)
+      const said = adminDraft(by, "security.key.create", { id: credential.id, type: "api_key", name }, recorded, nowMs)
       await ledger.record(workspace, [said], [{ kind: "api-key", id: credential.id, version: 0, value }])
       const document = await registry.get("api-key", workspace.id, credential.id)
       if (document === undefined) throw new Error("a key that was just recorded is not there")
@@ -77,7 +77,7 @@ export function createKeys({ registry, ledger, clock, keyring }: AdminParts): Ke
 }
 
 export function revocationOf(by: Principal, { id, version, value: before }: Document<"api-key">, nowMs: number): Act {
-  const said = actSaid(by, "security.key.revoke", { id, type: "api_key", name: before.name }, {}, nowMs)
+  const said = adminDraft(by, "security.key.revoke", { id, type: "api_key", name: before.name }, {}, nowMs)
   const value = { ...before, revokedAt: isoTime(nowMs) }
   return { said: [said], changes: [{ kind: "api-key", id, version, value }] }
 }

@@ -1,7 +1,7 @@
 // Revokes an API key together with everything made with it. A stolen key with the scope `admin` may have created keys and members, which may have
 // created others. Scoped tokens need no revocation here: they end with their maker.
 
-import { every } from "../store/every.ts"
+import { every } from "../store/all-documents.ts"
 import type { Document } from "../store/store.ts"
 import { recordPlanned, type Act, type AdminParts } from "./admin-entries.ts"
 import type { Principal } from "./permissions.ts"

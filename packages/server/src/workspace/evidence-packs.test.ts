@@ -19,7 +19,7 @@ import { readRoot } from "../store/tree-reads.ts"
 import { expectChain } from "../store/expect-chain.ts"
 import { memoryHeads } from "../store/heads.ts"
 import type { Document, Store } from "../store/store.ts"
-import { actSaid } from "./admin-entries.ts"
+import { adminDraft } from "./admin-entries.ts"
 import { createPacks, type Packed } from "./evidence-packs.ts"
 import { createPolicies } from "./policies.ts"
 import { instance, openTestHouse } from "./test-house.ts"
@@ -90,7 +90,7 @@ async function openHouse(count: number, bend: Bend = {}) {
       const files = await packFiles({ ...served, pace: unpaced }, acme, { packId: id, ...value })
       const { packHash } = manifestOf(await measure(files, limits.packBytesMax))
       const said = { packId: id, title: value.title, receiptCount: value.sequences.length, packHash }
-      const act = actSaid(instance, "evidence.pack.create", { id, type: "evidence_pack" }, said, clock.now())
+      const act = adminDraft(instance, "evidence.pack.create", { id, type: "evidence_pack" }, said, clock.now())
       await ledger.record(acme, [act], [{ kind: "pack", id, version: 0, value: { ...value, packHash } }])
       return (await registry.get("pack", "acme", id)) ?? assert.fail()
     },

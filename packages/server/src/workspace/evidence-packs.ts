@@ -7,7 +7,7 @@ import { createAdmission, type Admission } from "../runtime/fair-queue.ts"
 import { isoTime, type Clock } from "../clock.ts"
 import { openEntry } from "../store/opened-entry.ts"
 import { LedgerError } from "../error.ts"
-import type { Ledger, Said } from "../ledger/ledger.ts"
+import type { Ledger, Draft } from "../ledger/ledger.ts"
 import type { Limits } from "../limits.ts"
 import type { Pace } from "../runtime/pace.ts"
 import { inOrder, jsonOf, manifestFile, manifestOf, measure, zipOf, type Archive } from "../query/pack-archive.ts"
@@ -17,7 +17,7 @@ import { packFiles, sealFiles, type PackSource } from "../query/pack-files.ts"
 import { policyDocumentId, type PackDocument } from "../store/documents.ts"
 import { epochNamed, epochsOf } from "../store/epochs.ts"
 import type { Document, Listed, ListPlace, Store } from "../store/store.ts"
-import { actSaid, recordAct, recordPlanned } from "./admin-entries.ts"
+import { adminDraft, recordAct, recordPlanned } from "./admin-entries.ts"
 import { mayTouch, type Principal } from "./permissions.ts"
 import { commitmentTo } from "./credential-format.ts"
 import { signedFor } from "./covering-checkpoint.ts"
@@ -236,6 +236,6 @@ async function creationOf(
   }
 }
 
-function packSaid(by: Principal, action: string, packId: string, title: string, metadata: JsonObject, nowMs: number): Said {
-  return actSaid(by, action, { id: packId, type: "evidence_pack", name: title }, { packId, title, ...metadata }, nowMs)
+function packSaid(by: Principal, action: string, packId: string, title: string, metadata: JsonObject, nowMs: number): Draft {
+  return adminDraft(by, action, { id: packId, type: "evidence_pack", name: title }, { packId, title, ...metadata }, nowMs)
 }

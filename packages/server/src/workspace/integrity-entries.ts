@@ -1,7 +1,7 @@
 // A broken chain is recorded in the workspace `instance`, because the service no longer writes to the broken one.
 
 import type { IntegrityFailure } from "../followers/health.ts"
-import { actSaid, type AdminParts } from "./admin-entries.ts"
+import { adminDraft, type AdminParts } from "./admin-entries.ts"
 import { instanceWorkspace } from "./permissions.ts"
 import { instanceOf, makeInstance } from "./open-session.ts"
 import type { Workspaces } from "./workspaces.ts"
@@ -23,7 +23,7 @@ export function createRecordIntegrityFailure({
     await makeInstance(registry, workspaces)
     const instance = await instanceOf(workspaces)
     const metadata = { workspaceId: workspace, detail, ...(sequence === undefined ? {} : { sequence }) }
-    const said = actSaid({ kind: "instance" }, "security.integrity.fail", { id: workspace, type: "workspace" }, metadata, clock.now())
+    const said = adminDraft({ kind: "instance" }, "security.integrity.fail", { id: workspace, type: "workspace" }, metadata, clock.now())
     const key = `${workspace} ${sequence ?? 0} ${foundMs ?? 0} ${sequence === undefined ? detail : ""}`
     await ledger.record(instance, [{ ...said, idempotency: { route: "integrity", key } }])
   }

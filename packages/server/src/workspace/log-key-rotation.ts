@@ -12,7 +12,7 @@ import { sha256 } from "../runtime/sha256.ts"
 import { epochsOf } from "../store/epochs.ts"
 import { logKeys, logKeysMax } from "../store/log-keys.ts"
 import type { Change, Document, Journal } from "../store/store.ts"
-import { actSaid, recordPlanned, type AdminParts } from "./admin-entries.ts"
+import { adminDraft, recordPlanned, type AdminParts } from "./admin-entries.ts"
 import type { Principal } from "./permissions.ts"
 import { signedFor, type SigningParts } from "./covering-checkpoint.ts"
 
@@ -52,7 +52,13 @@ export function createLogKeys(parts: LogKeyParts): LogKeys {
         const { vkey, change: fresh } = makeLogKey(keyring, ledger.random, made)
         const overlapUntil = isoTime(nowMs + limits.keyOverlapMs)
         const leaving: Change = { ...current, value: { ...current.value, overlapUntil } }
-        const said = actSaid(by, "ledger.key.rotate", { id: fresh.id, type: "log_key" }, { vkey, previousVkey: current.value.vkey }, nowMs)
+        const said = adminDraft(
+          by,
+          "ledger.key.rotate",
+          { id: fresh.id, type: "log_key" },
+          { vkey, previousVkey: current.value.vkey },
+          nowMs,
+        )
         return { vkey, said: [{ ...said, kind: "key" as const }], changes: [fresh, leaving, ...destroyed(older)] }
       })
       return { vkey, announced: entries[0] }

@@ -4,7 +4,7 @@
 
 import type { Keyring } from "../secrets/keyring.ts"
 import type { MemberDocument } from "../store/documents.ts"
-import { every } from "../store/every.ts"
+import { every } from "../store/all-documents.ts"
 import type { Registry } from "../store/store.ts"
 import { instanceWorkspace } from "./permissions.ts"
 import { isUnbound, settingsOf, type Passwords, type Stretched } from "./password-hashes.ts"

@@ -8,9 +8,9 @@ import { LedgerError } from "../error.ts"
 import type { Ledger } from "../ledger/ledger.ts"
 import type { Limits } from "../limits.ts"
 import type { MembershipDocument, Role, SetupDocument } from "../store/documents.ts"
-import { every } from "../store/every.ts"
+import { every } from "../store/all-documents.ts"
 import type { Change, Document, ListPlace, Registry } from "../store/store.ts"
-import { actSaid, nameOf, recordPlanned, type Act, type AdminParts } from "./admin-entries.ts"
+import { adminDraft, nameOf, recordPlanned, type Act, type AdminParts } from "./admin-entries.ts"
 import { instanceWorkspace, type Principal } from "./permissions.ts"
 import { boundOf, commitmentTo, createMacs, formatCredential, makeCredential, randomText, type MacOf } from "./credential-format.ts"
 
@@ -70,7 +70,7 @@ export function createMembers({ registry, ledger, clock, keyring, limits }: Memb
         const setup = newSetup(workspace.id, id, nowMs)
         const named = name === undefined ? {} : { name }
         const value = { email, ...named, role, createdAt: isoTime(nowMs), createdBy: nameOf(by), setupId: setup.id }
-        const said = actSaid(by, "security.member.invite", targetOf(id, value), { role, ...setup.recorded }, nowMs)
+        const said = adminDraft(by, "security.member.invite", targetOf(id, value), { role, ...setup.recorded }, nowMs)
         return { said: [said], changes: [{ kind: "membership", id, version: 0, value }, setup.change], ...setup }
       })
       return { token, document: await get(workspace.id, id) }
@@ -83,7 +83,7 @@ export function createMembers({ registry, ledger, clock, keyring, limits }: Memb
         const nowMs = clock.now()
         const setup = newSetup(workspace.id, id, nowMs)
         const value = { ...before.value, setupId: setup.id }
-        const said = actSaid(by, "security.member.invite", targetOf(id, value), { role: value.role, ...setup.recorded }, nowMs)
+        const said = adminDraft(by, "security.member.invite", targetOf(id, value), { role: value.role, ...setup.recorded }, nowMs)
         return { said: [said], changes: [put(before, value), ...(await setupRemoval(registry, before)), setup.change], ...setup }
       })
       return { token, document: await get(workspace.id, id) }
@@ -94,7 +94,7 @@ export function createMembers({ registry, ledger, clock, keyring, limits }: Memb
         const before = await get(workspace.id, id)
         if (before.value.role === role) return undefined
         const value = { ...before.value, role }
-        const said = actSaid(by, "security.member.update", targetOf(id, value), { role, before: before.value.role }, clock.now())
+        const said = adminDraft(by, "security.member.update", targetOf(id, value), { role, before: before.value.role }, clock.now())
         return { said: [said], changes: [put(before, value), ...(await heldByAnother(registry, before))] }
       })
       return get(workspace.id, id)
@@ -135,7 +135,7 @@ export async function assertNoneIsHere(registry: Registry, workspace: string, id
 
 /** If the member administers the instance, the caller must make sure that another admin remains. */
 export async function removalActOf(registry: Registry, by: Principal, before: Document<"membership">, nowMs: number): Promise<Act> {
-  const said = actSaid(by, "security.member.remove", targetOf(before.id, before.value), { role: before.value.role }, nowMs)
+  const said = adminDraft(by, "security.member.remove", targetOf(before.id, before.value), { role: before.value.role }, nowMs)
   return { said: [said], changes: [put(before, null), ...(await setupRemoval(registry, before))] }
 }
 

@@ -7,7 +7,7 @@ import { sha256 } from "../runtime/sha256.ts"
 import type { FormerEpoch } from "../store/documents.ts"
 import type { SignedHead } from "../store/heads.ts"
 import type { Checkpoint, Document } from "../store/store.ts"
-import { actSaid, recordAct, type AdminParts } from "./admin-entries.ts"
+import { adminDraft, recordAct, type AdminParts } from "./admin-entries.ts"
 import { destroyed, makeLogKey } from "./log-key-rotation.ts"
 import { makeGenesis } from "./workspaces.ts"
 
@@ -57,7 +57,7 @@ export async function openEpoch(
   const former = [...(before.former ?? []), ended]
   const value = { ...before, genesis: text, ledgerId: toHex(ledgerId(text, sha256)), origin, former }
   const { change, vkey } = makeLogKey(keyring, ledger.random, { origin, createdAt })
-  const said = actSaid(
+  const said = adminDraft(
     { kind: "instance" },
     "ledger.epoch.open",
     { id, type: "workspace", name: before.name },

@@ -2,11 +2,11 @@
 
 import { isoTime } from "../clock.ts"
 import { LedgerError } from "../error.ts"
-import type { Said } from "../ledger/ledger.ts"
+import type { Draft } from "../ledger/ledger.ts"
 import type { Limits } from "../limits.ts"
 import type { MemberDocument } from "../store/documents.ts"
 import type { Change, Document, Registry } from "../store/store.ts"
-import { actSaid, isConflict, recordPlanned, type AdminParts } from "./admin-entries.ts"
+import { adminDraft, isConflict, recordPlanned, type AdminParts } from "./admin-entries.ts"
 import { instanceWorkspace, type MemberPrincipal } from "./permissions.ts"
 import { boundOf, commitmentTo, formatCredential, makeCredential, type MacOf } from "./credential-format.ts"
 import type { Workspaces } from "./workspaces.ts"
@@ -21,7 +21,7 @@ export interface Opened {
 /** The change of an account when a session is opened. */
 export interface Opening {
   readonly value: MemberDocument
-  readonly said: readonly Said[]
+  readonly said: readonly Draft[]
   readonly changes: readonly Change[]
 }
 
@@ -52,7 +52,7 @@ export function createOpen({ registry, ledger, clock, macOf, workspaces, limits 
       const removed = new Map(plans.flatMap((plan) => plan.removed).map((one) => [one.id, one]))
       const recorded = { memberIds, expiresAt: about.expiresAt, commitment: commitmentTo(session.mac) }
       const target = { id: credential.id, type: "session" }
-      const created = plans.slice(0, 1).map(({ by }) => actSaid(by, "security.session.create", target, recorded, nowMs))
+      const created = plans.slice(0, 1).map(({ by }) => adminDraft(by, "security.session.create", target, recorded, nowMs))
       const opened = { kind: "session", id: credential.id, version: 0, value: session } as const
       const changes = [...plans.flatMap((plan) => plan.changes), opened, ...removed.values()]
       return { token, said: [...plans.flatMap(({ said }) => said), ...created], changes }

@@ -6,7 +6,7 @@ import { LedgerError } from "../error.ts"
 import { sha256 } from "../runtime/sha256.ts"
 import { policyDocumentId, type PolicyDocument } from "../store/documents.ts"
 import type { Document } from "../store/store.ts"
-import { actSaid, recordPlanned, type AdminParts } from "./admin-entries.ts"
+import { adminDraft, recordPlanned, type AdminParts } from "./admin-entries.ts"
 import type { Principal } from "./permissions.ts"
 
 export interface PolicyRequest {
@@ -89,7 +89,7 @@ export function createPolicies({ registry, ledger, clock }: Omit<AdminParts, "ke
 
 function publishSaid(by: Principal, { policyId, projectId, version, sectionHash }: PolicyDocument, nowMs: number) {
   const target = { id: policyDocumentId(projectId, version), type: "policy", name: `Policy version ${version}` }
-  return actSaid(by, "policy.version.publish", target, { policyId, projectId, version, sectionHash }, nowMs)
+  return adminDraft(by, "policy.version.publish", target, { policyId, projectId, version, sectionHash }, nowMs)
 }
 
 function otherVersion(next: number): LedgerError {

@@ -3,12 +3,12 @@
 import type { JsonObject } from "@tallystick/proof"
 import { isoTime } from "../clock.ts"
 import { LedgerError } from "../error.ts"
-import type { Idempotency, Said } from "../ledger/ledger.ts"
+import type { Idempotency, Draft } from "../ledger/ledger.ts"
 import type { Limits } from "../limits.ts"
 import { createOneAtATime } from "../runtime/one-at-a-time.ts"
 import type { ProjectDocument } from "../store/documents.ts"
 import type { Change, Document, ListPlace } from "../store/store.ts"
-import { actSaid, recordPlanned, type AdminParts } from "./admin-entries.ts"
+import { adminDraft, recordPlanned, type AdminParts } from "./admin-entries.ts"
 import type { Principal } from "./permissions.ts"
 
 export interface ProjectRequest {
@@ -70,7 +70,7 @@ export function createProjects(parts: ProjectParts): Projects {
         const { version, value: before } = await get(workspace.id, id)
         const { name = before.name, receipts = before.receipts, activityLinks = before.activityLinks } = request
         const value = { ...before, name, receipts, activityLinks }
-        const said = actSaid(by, "project.update", { id, type: "project", name }, { name, receipts, activityLinks }, clock.now())
+        const said = adminDraft(by, "project.update", { id, type: "project", name }, { name, receipts, activityLinks }, clock.now())
         return { said: [said], changes: [{ kind: "project", id, version, value }] }
       })
       return get(workspace.id, id)
@@ -112,11 +112,11 @@ function recordIn({ registry, ledger, clock, limits }: ProjectParts) {
 }
 
 /** A new project: its change and its entry. */
-export function newProject(by: Principal, request: ProjectRequest, nowMs: number): { readonly change: Change; readonly said: Said } {
+export function newProject(by: Principal, request: ProjectRequest, nowMs: number): { readonly change: Change; readonly said: Draft } {
   const { id, name = id, receipts = "private", activityLinks = false } = request
   const settings = { receipts, activityLinks } satisfies JsonObject
   return {
     change: { kind: "project", id, version: 0, value: { name, ...settings, createdAt: isoTime(nowMs) } },
-    said: actSaid(by, "project.create", { id, type: "project", name }, settings, nowMs),
+    said: adminDraft(by, "project.create", { id, type: "project", name }, settings, nowMs),
   }
 }

@@ -4,7 +4,7 @@ import { disclosuresOf, openEntry } from "../store/opened-entry.ts"
 import { hasCode } from "../ledger/test-ledger.ts"
 import type { MembershipDocument, TokenBound } from "../store/documents.ts"
 import { expectChain } from "../store/expect-chain.ts"
-import { actSaid } from "./admin-entries.ts"
+import { adminDraft } from "./admin-entries.ts"
 import { instanceWorkspace, type MemberPrincipal, type Principal } from "./permissions.ts"
 import { createAuthenticate } from "./credential-lookup.ts"
 import { commitmentTo } from "./credential-format.ts"
@@ -53,7 +53,7 @@ async function openHouse() {
     /** Puts or removes what a member is in a workspace. */
     async join(workspaceId: string, id: string, value: MembershipDocument | null): Promise<void> {
       const version = (await registry.get("membership", workspaceId, id))?.version ?? 0
-      const said = actSaid(instance, "security.member.update", { id, type: "member" }, {}, clock.now())
+      const said = adminDraft(instance, "security.member.update", { id, type: "member" }, {}, clock.now())
       await parts.ledger.record(await workspaces.get(workspaceId), [said], [{ kind: "membership", id, version, value }])
     },
     async acts() {

@@ -7,7 +7,7 @@ import { LedgerError } from "../error.ts"
 import { instanceKeyName, livingNames } from "../secrets/keyring.ts"
 import type { TokenBound, TokenDocument } from "../store/documents.ts"
 import type { Document, ListPlace, Registry } from "../store/store.ts"
-import { actSaid, recordPlanned, type AdminParts } from "./admin-entries.ts"
+import { adminDraft, recordPlanned, type AdminParts } from "./admin-entries.ts"
 import type { Principal, TokenType } from "./permissions.ts"
 import { commitmentTo, createMacs, formatCredential, makeCredential, type CredentialKind } from "./credential-format.ts"
 import { keptCredential, type Recognise } from "./credential-lookup.ts"
@@ -83,7 +83,7 @@ export function createTokens({ registry, ledger, clock, keyring, rootKeys }: Tok
       // The instance key that made the token decides whether it lives.
       const minted = minter.kind === "instance" ? { minter: commitmentTo(minter.mac) } : {}
       const recorded = { ...boundJson(bound), expiresAt, ...minted, commitment: commitmentTo(value.mac) }
-      const said = actSaid(by, "security.token.create", targetOf(credential.id, note), recorded, nowMs)
+      const said = adminDraft(by, "security.token.create", targetOf(credential.id, note), recorded, nowMs)
       await ledger.record(workspace, [said], [{ kind: "token", id: credential.id, version: 0, value }])
       const document = await registry.get("token", workspace.id, credential.id)
       if (document === undefined) throw new Error("a token that was just recorded is not there")
@@ -97,7 +97,7 @@ export function createTokens({ registry, ledger, clock, keyring, rootKeys }: Tok
         const found = await registry.get("token", workspace.id, id)
         if (found === undefined || found.value.revokedAt !== undefined) return undefined
         const nowMs = clock.now()
-        const said = actSaid(by, "security.token.revoke", targetOf(id, found.value.note), boundJson(found.value.bound), nowMs)
+        const said = adminDraft(by, "security.token.revoke", targetOf(id, found.value.note), boundJson(found.value.bound), nowMs)
         const value = { ...found.value, revokedAt: isoTime(nowMs) }
         return { said: [said], changes: [{ kind: "token", id, version: found.version, value }] }
       })

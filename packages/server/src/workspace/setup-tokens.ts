@@ -4,7 +4,7 @@ import { isoTime } from "../clock.ts"
 import { LedgerError } from "../error.ts"
 import type { MemberDocument } from "../store/documents.ts"
 import type { Document } from "../store/store.ts"
-import { actSaid, recordPlanned } from "./admin-entries.ts"
+import { adminDraft, recordPlanned } from "./admin-entries.ts"
 import { instanceWorkspace } from "./permissions.ts"
 import { boundOf, commitmentTo, parseCredential, sameText, type Macs } from "./credential-format.ts"
 import { keptCredential } from "./credential-lookup.ts"
@@ -91,7 +91,7 @@ export function createSetups({ registry, ledger, clock, macs, workspaces, open, 
         const { createdAt } = value
         const named = name === undefined ? {} : { name }
         const membership = { email, ...named, role: "admin", createdAt, createdBy: id, joinedAt: createdAt } as const
-        const said = actSaid(
+        const said = adminDraft(
           asMember(id, value),
           "security.member.create",
           targetOf(id, value),
@@ -125,7 +125,7 @@ export function createSetups({ registry, ledger, clock, macs, workspaces, open, 
       const nowMs = clock.now()
       const { setupId: _, ...kept } = before.value
       const by = asMember(memberId, opened.members[0].value)
-      const said = actSaid(by, "security.member.join", targetOf(memberId, kept), { role: kept.role }, nowMs)
+      const said = adminDraft(by, "security.member.join", targetOf(memberId, kept), { role: kept.role }, nowMs)
       const value = { ...kept, joinedAt: isoTime(nowMs) }
       const change = { kind: "membership", id: before.id, version: before.version, value } as const
       return { said: [said], changes: [change, removalOf(setup)] }
@@ -150,7 +150,7 @@ export function createSetups({ registry, ledger, clock, macs, workspaces, open, 
       const nowMs = clock.now()
       const value = newMember({ email, name, ...logins.keep(given, id), workspace }, nowMs)
       const recorded = { commitment: commitmentTo(value.password) }
-      const said = actSaid(asMember(id, value), "security.member.create", targetOf(id, value), recorded, nowMs)
+      const said = adminDraft(asMember(id, value), "security.member.create", targetOf(id, value), recorded, nowMs)
       return { value, said: [said], changes: before === undefined ? [] : await endingsOf(registry, before) }
     }
     return open([{ id, prepare }])
@@ -173,7 +173,7 @@ export function createSetups({ registry, ledger, clock, macs, workspaces, open, 
       const ended = (await sessionsOf(registry, rest.sessions)).map(removalOf)
       const value = { ...rest, ...logins.keep(chosen, id), sessions: [] }
       const recorded = { commitment: commitmentTo(value.password) }
-      const said = actSaid(asMember(id, rest), "security.password.replace", targetOf(id, rest), recorded, clock.now())
+      const said = adminDraft(asMember(id, rest), "security.password.replace", targetOf(id, rest), recorded, clock.now())
       return { value, said: [said], changes: [...ended, removalOf({ ...setup, id: setupId })] }
     }
     return open([{ id, prepare }])

@@ -3,7 +3,7 @@
 import type { Clock } from "../clock.ts"
 import { openTestLedger, testKeyring } from "../ledger/test-ledger.ts"
 import { defaultLimits, type Limits } from "../limits.ts"
-import { cacheRegistry } from "../store/cached.ts"
+import { cacheRegistry } from "../store/cached-documents.ts"
 import { openMemory } from "../store/memory.ts"
 import type { Journal, Registry } from "../store/store.ts"
 import type { Principal } from "./permissions.ts"

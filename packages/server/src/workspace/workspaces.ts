@@ -9,7 +9,7 @@ import { createOneAtATime } from "../runtime/one-at-a-time.ts"
 import { sha256 } from "../runtime/sha256.ts"
 import type { WorkspaceDocument, WorkspaceSettings } from "../store/documents.ts"
 import type { Document, ListPlace } from "../store/store.ts"
-import { actSaid, isConflict, recordPlanned, type AdminParts } from "./admin-entries.ts"
+import { adminDraft, isConflict, recordPlanned, type AdminParts } from "./admin-entries.ts"
 import type { Principal } from "./permissions.ts"
 import { randomText } from "./credential-format.ts"
 import { makeLogKey } from "./log-key-rotation.ts"
@@ -68,7 +68,7 @@ export function createWorkspaces({ registry, ledger, clock, keyring, host }: Wor
         const before = await get(id)
         const value = { ...before.value, ...definedOf(settings), ...(name === undefined ? {} : { name }) }
         const target = { id, type: "workspace", name: value.name }
-        const said = actSaid(by, "workspace.update", target, { ...definedOf(request) } as JsonObject, clock.now())
+        const said = adminDraft(by, "workspace.update", target, { ...definedOf(request) } as JsonObject, clock.now())
         return { said: [said], changes: [{ kind: "workspace", id, version: before.version, value }] }
       })
       return get(id)
@@ -95,7 +95,7 @@ export function createWorkspaces({ registry, ledger, clock, keyring, host }: Wor
     const document: Document<"workspace"> = { kind: "workspace", workspace: id, id, version: 1, created: 0, value }
     const { change: keyChange, vkey } = makeLogKey(keyring, ledger.random, { origin, createdAt })
     const project = newProject(by, { id: firstProject }, nowMs)
-    const created = actSaid(
+    const created = adminDraft(
       by,
       "workspace.create",
       { id, type: "workspace", name: value.name },

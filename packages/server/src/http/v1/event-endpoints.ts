@@ -4,7 +4,7 @@ import type { AuditEvent } from "@tallystick/client/wire"
 import type { JsonObject } from "@tallystick/proof"
 import { receiptJson, justRecorded, type Opened, type Party } from "../../store/opened-entry.ts"
 import { LedgerError, statusOf } from "../../error.ts"
-import type { Recorded, Said } from "../../ledger/ledger.ts"
+import type { Recorded, Draft } from "../../ledger/ledger.ts"
 import type { Document } from "../../store/store.ts"
 import { mayTouch, type Principal } from "../../workspace/permissions.ts"
 import type { Answer, Call, Context } from "../endpoint.ts"
@@ -105,7 +105,7 @@ interface Gathered {
   readonly workspace: Document<"workspace">
   /** The projects that may be written to, with the newest version of the policy of each. */
   readonly projects: Map<string, number | undefined>
-  readonly items: { readonly place: number; readonly said: Said }[]
+  readonly items: { readonly place: number; readonly said: Draft }[]
 }
 
 type WriteCall = Pick<Call<Principal | undefined>, "caller" | "context" | "receivedAtMs">
@@ -159,7 +159,7 @@ async function admit(
  * `newestPolicy` is the newest version that was published for the project when the request came. It is no part of what makes two requests the same, so a
  * write that is repeated after the next publication is still a replay.
  */
-function saidOf({ caller, context, receivedAtMs }: WriteCall, event: AuditEvent, key: string, newestPolicy: number | undefined): Said {
+function saidOf({ caller, context, receivedAtMs }: WriteCall, event: AuditEvent, key: string, newestPolicy: number | undefined): Draft {
   const { actor, target, metadata = {}, userVisible = false } = event
   const named = metadata["policyVersion"]
   const policyVersion = typeof named === "number" && Number.isSafeInteger(named) && named >= 1 ? named : newestPolicy
@@ -179,7 +179,7 @@ function saidOf({ caller, context, receivedAtMs }: WriteCall, event: AuditEvent,
 }
 
 /** By which key and in which circumstances something was written. */
-export function sender(caller: Principal | undefined, context: Context): Pick<Said, "keyId" | "context"> {
+export function sender(caller: Principal | undefined, context: Context): Pick<Draft, "keyId" | "context"> {
   let any = false
   for (const _ in context) any = true
   return { keyId: caller?.kind === "api-key" ? caller.id : undefined, context: any ? context : undefined }

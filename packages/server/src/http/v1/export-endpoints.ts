@@ -2,7 +2,7 @@
 
 import { recordExport } from "../../workspace/export-entries.ts"
 import { changeable, endpoint, type Service, type ServiceEndpoint } from "../service.ts"
-import { NewExport } from "../shapes/export.ts"
+import { NewExport } from "../shapes/export-request.ts"
 import { WorkspaceParams } from "../shapes/path.ts"
 
 export function exportEndpoints(service: Service): readonly ServiceEndpoint[] {

@@ -20,7 +20,7 @@ import type { Fault } from "./fault.ts"
 import { sha256 } from "../../runtime/sha256.ts"
 import type { Epoch } from "../../store/epochs.ts"
 import type { Checkpoint } from "../../store/store.ts"
-import type { KeptIndex, Whole } from "../../store/sqlite/whole.ts"
+import type { KeptIndex, Whole } from "../../store/sqlite/whole-ledger.ts"
 
 /** A size and a root that the chain must have. `by` names their source. */
 export interface Watched {

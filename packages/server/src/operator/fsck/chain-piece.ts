@@ -16,7 +16,7 @@ import {
 import { disclosuresOf } from "../../store/opened-entry.ts"
 import { sha256 } from "../../runtime/sha256.ts"
 import { takeEntry, type ChainEntry } from "../../store/check-entry.ts"
-import type { LinkedRows, Whole } from "../../store/sqlite/whole.ts"
+import type { LinkedRows, Whole } from "../../store/sqlite/whole-ledger.ts"
 
 /** Entries of a piece: a power of two, so that each piece is one subtree. It takes some ten milliseconds. */
 export const pieceEntries = 4096

@@ -6,7 +6,7 @@ import { actOf, type RecordedAct } from "./registry-replay.ts"
 import { checkContents } from "../../store/check-entry.ts"
 import { epochsOf, type Epoch } from "../../store/epochs.ts"
 import type { Document } from "../../store/store.ts"
-import type { Keyed, Whole } from "../../store/sqlite/whole.ts"
+import type { Keyed, Whole } from "../../store/sqlite/whole-ledger.ts"
 
 /** A kind of name that only one entry of a workspace may have. */
 export interface Repeated {

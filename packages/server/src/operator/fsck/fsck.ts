@@ -14,9 +14,9 @@ import { StartError } from "../../error.ts"
 import { epochsOf } from "../../store/epochs.ts"
 import { readHeads } from "../../store/heads.ts"
 import { sha256 } from "../../runtime/sha256.ts"
-import { openWhole } from "../../store/sqlite/whole.ts"
+import { openWhole } from "../../store/sqlite/whole-ledger.ts"
 import type { Document } from "../../store/store.ts"
-import type { Whole } from "../../store/sqlite/whole.ts"
+import type { Whole } from "../../store/sqlite/whole-ledger.ts"
 
 export interface FsckOptions {
   readonly data: string

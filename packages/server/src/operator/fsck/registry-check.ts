@@ -5,7 +5,7 @@
 import { canonicalize, equalJson, toHex, utf8, type Json, type JsonObject } from "@tallystick/proof"
 import { sha256 } from "../../runtime/sha256.ts"
 import type { TokenDocument } from "../../store/documents.ts"
-import { every } from "../../store/every.ts"
+import { every } from "../../store/all-documents.ts"
 import type { Document, Listed, Registry } from "../../store/store.ts"
 import { commitmentTo } from "../../workspace/credential-format.ts"
 import type { Fault } from "./fault.ts"

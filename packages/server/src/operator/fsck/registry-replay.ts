@@ -4,7 +4,7 @@ import { isJsonObject, openBody, packAction, parseRecord, type Json, type JsonOb
 import { disclosuresOf } from "../../store/opened-entry.ts"
 import { sha256 } from "../../runtime/sha256.ts"
 import type { DocumentKind, SetupDocument } from "../../store/documents.ts"
-import { systemProject } from "../../store/filed.ts"
+import { systemProject } from "../../store/searchable-fields.ts"
 import type { Stored } from "../../store/store.ts"
 
 /** An administrative entry, which the service itself writes. */

@@ -3,9 +3,9 @@
 
 import { walkContents, type CheckedContents, type Contents, type Repeated } from "./contents-check.ts"
 import { walkPiece, type Piece, type WalkedPiece } from "./chain-piece.ts"
-import { openWhole } from "../../store/sqlite/whole.ts"
-import type { Kept, Keyed, Whole } from "../../store/sqlite/whole.ts"
-import type { Stray } from "../../store/sqlite/strays.ts"
+import { openWhole } from "../../store/sqlite/whole-ledger.ts"
+import type { Kept, Keyed, Whole } from "../../store/sqlite/whole-ledger.ts"
+import type { Stray } from "../../store/sqlite/orphans.ts"
 import { answer, givenToThread, startThread, type Thread } from "../../runtime/worker-thread.ts"
 
 type Work = {

@@ -5,7 +5,7 @@ import type { DatabaseSync } from "node:sqlite"
 import { concat, fromHex, toHex } from "@tallystick/proof"
 import type { Audit, Index } from "../store.ts"
 import { within } from "./database.ts"
-import { fillRun } from "./fill.ts"
+import { fillRun } from "./fill-key-runs.ts"
 import { indexReads, logName, type journalReads } from "./reads.ts"
 
 export function createIndex(index: DatabaseSync, journal: ReturnType<typeof journalReads>): Index {

@@ -9,9 +9,9 @@ import { entriesAfter, genesisOf, project } from "../contract/written-entries.ts
 import { expectChain } from "../expect-chain.ts"
 import type { Change } from "../store.ts"
 import { createJournal } from "./journal.ts"
-import { openSqlite } from "./open.ts"
+import { openSqlite } from "./open-sqlite.ts"
 import { readerModule, type ReaderQuestions } from "./reader.ts"
-import { createTail } from "./tail.ts"
+import { createTail } from "./recent-keys.ts"
 import { writerModule, type WriterOptions, type WriterQuestions } from "./writer.ts"
 
 test("when the writer's answer is lost, what it kept is found again, and no document is believed to be what it was", async (t) => {

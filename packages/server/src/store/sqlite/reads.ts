@@ -6,7 +6,7 @@ import { sha256 } from "../../runtime/sha256.ts"
 import type { CredentialDocumentKind, Documents, DocumentKind } from "../documents.ts"
 import type { Checkpoint, Document, Head, ListPlace, Stored, TileName, Tree } from "../store.ts"
 import { bytesOf, upToBytes } from "../stored-bytes.ts"
-import { bucketOf, findInBucket, type KeyRow } from "./runs.ts"
+import { bucketOf, findInBucket, type KeyRow } from "./key-runs.ts"
 
 type Row = Readonly<Record<string, unknown>>
 

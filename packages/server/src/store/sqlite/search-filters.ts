@@ -3,7 +3,7 @@
 // project is a choice of classes, of which a workspace has sixteen at most, however many projects it has.
 
 import type { DatabaseSync } from "node:sqlite"
-import { systemProject } from "../filed.ts"
+import { systemProject } from "../searchable-fields.ts"
 import type { Instant, Wanted } from "../search.ts"
 import { anyProject } from "./search-counters.ts"
 import { blockOf, blockSequences, hourMs, hourOf, placeOf, sequenceOf } from "./search-places.ts"

@@ -9,7 +9,7 @@ import { LedgerError } from "../../error.ts"
 import { defaultLimits } from "../../limits.ts"
 import type { Finder, Turn, Wanted } from "../search.ts"
 import type { Store } from "../store.ts"
-import { openSqlite } from "./open.ts"
+import { openSqlite } from "./open-sqlite.ts"
 import { placeOf } from "./search-places.ts"
 import { partyToken, wordToken } from "./search-tokens.ts"
 

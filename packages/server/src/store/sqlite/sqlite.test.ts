@@ -17,8 +17,8 @@ import { entriesAfter, genesisOf, project, receiptNamed, usedOf, write } from ".
 import { expectChain } from "../expect-chain.ts"
 import type { ListPlace } from "../store.ts"
 import { openForWriting } from "./database.ts"
-import { openSqlite, openSqliteWatched } from "./open.ts"
-import { bucketOf, runEntries } from "./runs.ts"
+import { openSqlite, openSqliteWatched } from "./open-sqlite.ts"
+import { bucketOf, runEntries } from "./key-runs.ts"
 
 /** What is open and what is on the disk, to be put away after a test however it ended. */
 const openStores = new Set<OpenedStore>()

@@ -8,7 +8,7 @@ import type { Limits } from "../../limits.ts"
 import { conflictIn } from "../conflict.ts"
 import type { Change } from "../store.ts"
 import { errorCode, openForWriting } from "./database.ts"
-import { unpack } from "./pack.ts"
+import { unpack } from "./packed-commit.ts"
 import { headOf, workspaceNumbers } from "./reads.ts"
 import { answer, givenToThread } from "../../runtime/worker-thread.ts"
 

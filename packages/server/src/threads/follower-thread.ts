@@ -1,8 +1,8 @@
 // Starts a program that follows in a thread of its own, and tells it what has grown.
 
-import { systemClock } from "./clock.ts"
-import type { Store } from "./store/store.ts"
-import { startThread, type Questions, type Thread, type ThreadListener } from "./runtime/worker-thread.ts"
+import { systemClock } from "../clock.ts"
+import type { Store } from "../store/store.ts"
+import { startThread, type Questions, type Thread, type ThreadListener } from "../runtime/worker-thread.ts"
 
 export type FollowQuestions = Questions & { poke(workspaces: readonly string[]): void }
 

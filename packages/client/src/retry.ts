@@ -1,7 +1,7 @@
 import type { TallystickError } from "./error.ts"
 
 /** How long a call waits, and how often it is repeated. */
-export interface Patience {
+export interface RetryOptions {
   /** For the whole call, all its attempts and the waits between them. */
   readonly timeoutMs: number
   /** For one attempt, to the last byte of its answer. */
@@ -14,7 +14,7 @@ export interface Patience {
   readonly waitMaxMs: number
 }
 
-export const usualPatience: Patience = {
+export const defaultRetry: RetryOptions = {
   timeoutMs: 60_000,
   attemptTimeoutMs: 20_000,
   retriesMax: 6,
@@ -27,17 +27,17 @@ export const usualPatience: Patience = {
  * refused before it was done may be sent again in any case.
  */
 export function waitBefore(
-  retry: number,
+  attempt: number,
   error: TallystickError,
   isRepeatable: boolean,
-  patience: Patience,
+  { retriesMax, waitMs, waitMaxMs }: RetryOptions,
   random: () => number,
 ): number | undefined {
-  if (retry > patience.retriesMax || error.code === "aborted" || !passes(error, isRepeatable)) return undefined
+  if (attempt > retriesMax || error.code === "aborted" || !passes(error, isRepeatable)) return undefined
   // Full jitter: clients that failed together do not come back together.
-  const jitter = random() * Math.min(patience.waitMaxMs, patience.waitMs * 2 ** (retry - 1))
+  const jitter = random() * Math.min(waitMaxMs, waitMs * 2 ** (attempt - 1))
   const asked = (error.retryAfterSeconds ?? 0) * 1000
-  return asked > patience.waitMaxMs ? undefined : asked + jitter
+  return asked > waitMaxMs ? undefined : asked + jitter
 }
 
 /** Whether waiting may help, and repeating cannot hurt. */

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import test from "node:test"
 import { openForWriting } from "./database.ts"
-import { rewriteDocuments } from "./documents.ts"
+import { rewriteDocuments } from "./sqlite-documents.ts"
 
 test("what documents held before is left in the file, and is not any more once they are written anew", (t) => {
   const folder = mkdtempSync(join(tmpdir(), "tallystick-documents-"))

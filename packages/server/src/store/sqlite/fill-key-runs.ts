@@ -1,9 +1,9 @@
-// Puts complete runs of entries into the index (runs.ts).
+// Puts complete runs of entries into the index (key-runs.ts).
 
 import type { DatabaseSync } from "node:sqlite"
 import { within } from "./database.ts"
 import type { journalReads } from "./reads.ts"
-import { makeRun, runEntries } from "./runs.ts"
+import { makeRun, runEntries } from "./key-runs.ts"
 
 /** Fills the next run if all of its entries are there; says whether it did. */
 export function fillRun(journal: ReturnType<typeof journalReads>, index: DatabaseSync): boolean {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import test from "node:test"
 import { LedgerError } from "../error.ts"
-import { createRoom } from "./room.ts"
+import { createRoom } from "./admission.ts"
 
 const isOverloaded = (error: unknown): boolean => error instanceof LedgerError && error.code === "overloaded"
 

@@ -1,7 +1,7 @@
 // What has been recorded and is not filed yet, read from the journal and looked through one by one: whoever searches finds what was written
 // a moment ago, and waits for no index. What is read is kept until it is filed.
 
-import { filedAfter } from "./filed.ts"
+import { filedAfter } from "./searchable-fields.ts"
 import { findableOf, matches, type Findable } from "./matching.ts"
 import type { Hits, Wanted } from "./search.ts"
 import type { Stored } from "./store.ts"

@@ -3,7 +3,7 @@
 
 import { strict as assert } from "node:assert"
 import type { Place } from "./reads.ts"
-import { mayHold, probe, runEntries, runOf } from "./runs.ts"
+import { mayHold, probe, runEntries, runOf } from "./key-runs.ts"
 
 export interface Tail {
   /** An entry was kept. */

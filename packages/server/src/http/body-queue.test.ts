@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import test from "node:test"
 import { LedgerError } from "../error.ts"
-import { createTurns } from "./turns.ts"
+import { createTurns } from "./body-queue.ts"
 
 const isOverloaded = (error: unknown): boolean => error instanceof LedgerError && error.code === "overloaded"
 

@@ -2,14 +2,14 @@
 // others leave, and whoever searches looks through what is not filed yet.
 
 import { setPriority } from "node:os"
-import { systemClock } from "./clock.ts"
-import { LedgerError } from "./error.ts"
+import { systemClock } from "../clock.ts"
+import { LedgerError } from "../error.ts"
 import { followBeside } from "./follower-thread.ts"
-import { startFiling, type FilingReport } from "./followers/filing.ts"
-import type { Limits } from "./limits.ts"
-import { openFiling } from "./store/open.ts"
-import type { Store } from "./store/store.ts"
-import { answer, givenToThread } from "./runtime/worker-thread.ts"
+import { startFiling, type FilingReport } from "../followers/filing.ts"
+import type { Limits } from "../limits.ts"
+import { openFiling } from "../store/open.ts"
+import type { Store } from "../store/store.ts"
+import { answer, givenToThread } from "../runtime/worker-thread.ts"
 
 export interface FilingOptions {
   readonly data: string

@@ -4,7 +4,7 @@
 import type { DatabaseSync, SQLInputValue } from "node:sqlite"
 import { schemaOf, type Layout } from "./database.ts"
 import { logName } from "./reads.ts"
-import { buckets, runEntries } from "./runs.ts"
+import { buckets, runEntries } from "./key-runs.ts"
 import { anyProject } from "./search-counters.ts"
 import { blockSequences, hourMs, placeOf, sequenceOf } from "./search-places.ts"
 

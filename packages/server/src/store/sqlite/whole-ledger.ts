@@ -10,9 +10,9 @@ import { isMarked, openStill } from "./copy.ts"
 import { requireLedger } from "./database.ts"
 import { lockFolder } from "./lock.ts"
 import { documentReads, indexReads, journalReads, logName, workspaceNumbers } from "./reads.ts"
-import { bucketOf, makeRun, runEntries } from "./runs.ts"
+import { bucketOf, makeRun, runEntries } from "./key-runs.ts"
 import { filedWorkspaces } from "./search-reads.ts"
-import { indexStrays, journalStrays, searchStrays, type Stray } from "./strays.ts"
+import { indexStrays, journalStrays, searchStrays, type Stray } from "./orphans.ts"
 
 /** What a program holds that derives everything again, and believes nothing that is derived: what is kept, as it was when it was opened. */
 export interface Whole {

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict"
 import { createHash } from "node:crypto"
 import test from "node:test"
-import { bucketOf, findInBucket, makeRun, mayHold, probe, runEntries, runOf, type KeyRow } from "./runs.ts"
-import { createTail } from "./tail.ts"
+import { bucketOf, findInBucket, makeRun, mayHold, probe, runEntries, runOf, type KeyRow } from "./key-runs.ts"
+import { createTail } from "./recent-keys.ts"
 
 const idemOf = (name: string) => createHash("sha256").update(`key ${name}`).digest("base64url").slice(0, 22)
 const receiptOf = (name: string) => `rcp_${createHash("sha256").update(`receipt ${name}`).digest("hex").slice(0, 36)}`

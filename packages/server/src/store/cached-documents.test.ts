@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import test from "node:test"
-import { cacheRegistry } from "./cached.ts"
+import { cacheRegistry } from "./cached-documents.ts"
 import { apiKey, entriesAfter, genesisOf, project, write } from "./contract/written-entries.ts"
 import type { PolicyDocument } from "./documents.ts"
 import { expectChain } from "./expect-chain.ts"

@@ -8,7 +8,7 @@ import { write } from "../contract/written-entries.ts"
 import { expectChain } from "../expect-chain.ts"
 import type { Filed, Wanted } from "../search.ts"
 import { compareByChance, searchContract, type OpenedSearch } from "../contract/search-contract.ts"
-import { openSqlite, openSqliteFiling } from "./open.ts"
+import { openSqlite, openSqliteFiling } from "./open-sqlite.ts"
 
 const folders = new Set<string>()
 /** A store that a failed test left open would keep this process alive. */
