@@ -60,7 +60,7 @@ async function loseEnd(service: Service, workspace: Workspace, lost: number, isS
   rmSync(data, { recursive: true })
   renameSync(copy, data)
   const said = await well(tallystick(data, "resume"))
-  assert.match(said, new RegExp(`${workspace.id}: .*ends at entry \\d+, and \\d+ were signed; it goes on in epoch \\d`))
+  assert.match(said, new RegExp(`${workspace.id}: .*ends at entry \\d+, and \\d+ were signed; it continues in epoch \\d`))
   return receipts
 }
 
