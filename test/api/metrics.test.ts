@@ -116,10 +116,13 @@ test("what the process takes is measured", async () => {
   )
   assert.ok((quantiles.at(-1) ?? Number.NaN) < 60, `${quantiles.at(-1)} s`)
   if (process.platform !== "linux") return
-  const sockets = await Promise.all(Array.from({ length: 20 }, () => connected(new URL(service.url))))
-  const opened = await read()
+  const sockets = await Promise.all(Array.from({ length: 200 }, () => connected(new URL(service.url))))
+  // The system makes a connection before the service has taken it.
+  assert.ok(value("process_open_fds") < sockets.length)
+  await eventually("connections to be descriptors", async () =>
+    ((await read()).get("process_open_fds") ?? 0) >= sockets.length ? true : undefined,
+  )
   for (const socket of sockets) socket.destroy()
-  assert.ok((opened.get("process_open_fds") ?? 0) - value("process_open_fds") >= 10, "connections are descriptors")
   assert.ok(value("process_max_fds") > value("process_open_fds"))
 })
 
