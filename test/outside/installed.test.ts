@@ -24,7 +24,13 @@ interface Ran {
 }
 
 function run(command: string, args: readonly string[], { cwd = folder, path = "" } = {}): Promise<Ran> {
-  const env = { ...process.env, PATH: `${path}:${process.env["PATH"]}`, npm_config_loglevel: "error" }
+  // A cache of its own: with one that another npm fills at the same time, npm has left files out.
+  const env = {
+    ...process.env,
+    PATH: `${path}:${process.env["PATH"]}`,
+    npm_config_loglevel: "error",
+    npm_config_cache: join(folder, "cache"),
+  }
   const child = spawn(command, args, { cwd, env, stdio: ["ignore", "pipe", "pipe"], timeout: 120_000 })
   let said = ""
   for (const stream of [child.stdout, child.stderr]) stream.setEncoding("utf8").on("data", (text: string) => (said += text))
