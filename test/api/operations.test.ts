@@ -46,7 +46,7 @@ test("the process lives, can append, and says so", async () => {
   assert.ok(checks.length >= 2)
 })
 
-test("limits are those of the contract", async () => {
+test("limits are those of docs/configuration.md", async () => {
   await expectRows([
     {
       as: anonymous,
@@ -153,7 +153,7 @@ interface Operation {
   readonly responses: Readonly<Record<string, { readonly description: string }>>
 }
 
-test("the description has the paths and parameters of the specification", () => {
+test("the description has the paths and parameters of docs/api.md", () => {
   const { paths } = service.described.document
   for (const [method, path] of [
     ["post", "/v1/events"],

@@ -5,7 +5,7 @@ import { eventFor, makeKey, makeWorkspace, type Client } from "../service.ts"
 import { expectRows, type Row } from "./table.ts"
 import { startWatched } from "./watched.ts"
 
-// Who may do what: every endpoint by every kind of credential, each cell written by hand from the contract, section 3. One tenant never sees or touches another.
+// Who may do what: every endpoint by every kind of credential, each cell written by hand from docs/api.md, "Credentials". One tenant never sees or touches another.
 
 // Every column tries its luck at a password and a set-up token.
 const service = await startWatched({ environment: { TALLYSTICK_LIMIT_FAILED_LOGINS_PER_MINUTE: "1000" } })

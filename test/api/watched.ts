@@ -149,7 +149,7 @@ export function expectProblem(
   const problem = JSON.parse(text)
   const mayHave = problem.error === "idempotency_key_reused" && "receipt" in problem ? ["receipt"] : []
   assert.deepEqual(Object.keys(problem), ["error", "detail", ...mayHave], what)
-  assert.ok(problem.error in statuses, `${what}: ${problem.error} is no code of the contract's`)
+  assert.ok(problem.error in statuses, `${what}: ${problem.error} is no code of docs/api.md`)
   assert.equal(typeof problem.detail, "string", what)
   assert.ok(problem.detail.length > 0 && problem.detail.length <= 500, `${what}: ${problem.detail}`)
   expectNone(

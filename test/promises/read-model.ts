@@ -1,4 +1,4 @@
-// What reading means, written from the contract alone: plain loops over what was written. Nothing of the product is used here, not even its idea of a word.
+// What reading means, written from docs/api.md alone: plain loops over what was written. Nothing of the product is used here, not even its idea of a word.
 
 /** Whose secret a value is. */
 type Owner = "nobody" | "actor" | "target"

@@ -5,8 +5,8 @@ import { refusalOf } from "./errors.ts"
 
 const unreported = (fault: unknown): never => assert.fail(`reported: ${String(fault)}`)
 
-test("every code has the status that the contract gives it", () => {
-  const contract: Record<number, string> = {
+test("every code has its status", () => {
+  const expectedStatus: Record<number, string> = {
     400: "invalid_field invalid_json bad_request ambiguous_credentials",
     401: "unauthorized token_expired token_revoked login_failed",
     403: "insufficient_scope workspace_forbidden project_forbidden activity_disabled csrf_failed",
@@ -24,7 +24,9 @@ test("every code has the status that the contract gives it", () => {
     500: "internal_error",
     503: "overloaded storage_full ledger_unavailable integrity_failure read_only shutting_down",
   }
-  const expected = Object.entries(contract).flatMap(([status, codes]) => codes.split(" ").map((code) => [code, Number(status)] as const))
+  const expected = Object.entries(expectedStatus).flatMap(([status, codes]) =>
+    codes.split(" ").map((code) => [code, Number(status)] as const),
+  )
   assert.deepEqual({ ...statusOf }, Object.fromEntries(expected))
 })
 

@@ -16,7 +16,7 @@ function refused(text: string | Buffer, within: JsonLimits = limits): LedgerErro
   return assert.fail(`accepted: ${text.toString().slice(0, 100)}`)
 }
 
-test("what the contract lists as refused is refused, and its sentence says where", () => {
+test("what docs/api.md calls invalid_json is refused, and its sentence says where", () => {
   const cases: [text: string, detail: RegExp][] = [
     ["", /^the body is empty/],
     ["{", /^the body ends before its JSON does$/],
@@ -70,7 +70,7 @@ test("bytes that are not UTF-8 are refused, wherever they are", () => {
   }
 })
 
-test("what the contract lists as passing passes, with the value that JSON.parse gives", () => {
+test("what docs/format.md takes passes, with the value that JSON.parse gives", () => {
   const texts = [
     "0.1",
     "1.10",

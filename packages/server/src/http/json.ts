@@ -3,7 +3,7 @@ import type { Json } from "@tallystick/proof"
 import { LedgerError } from "../error.ts"
 
 // JSON as the ledger takes it in. JSON.parse alone lets through what two parsers read differently: a member given twice, a lone surrogate, a number that
-// no double holds. What is hashed must mean one thing, so all of these are refused (contract, section 2; format, 2.6).
+// no double holds. What is hashed must mean one thing, so all of these are refused (docs/api.md, "Errors"; docs/format.md, 2.6).
 //
 // On the hot path there are three passes: one over the bytes, which counts colons and looks at numbers, escapes, lengths and depth; JSON.parse; and one
 // over the value, which counts members and looks at their names. As many colons as members: no name was given twice. Whatever looks odd to the first or the

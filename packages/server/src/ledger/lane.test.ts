@@ -3,7 +3,7 @@ import test from "node:test"
 import type { Lane } from "../store/documents.ts"
 import { laneOf } from "./lane.ts"
 
-// The table of the contract, section 4, as it stands there.
+// The table of docs/api.md, "Writing", as it stands there.
 const table: Readonly<Record<Exclude<Lane, "operations">, string>> = {
   security: "auth login session mfa password access permission role key token secret security user.role",
   data: "data record file document export import report invoice customer payment",

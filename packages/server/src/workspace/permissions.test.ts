@@ -32,7 +32,7 @@ const scope = "insufficient_scope"
 const foreign = "workspace_forbidden"
 const yes = undefined
 
-// Written by hand from the contract's table (section 3), for each kind of credential.
+// Written by hand from the table of docs/api.md, "Credentials", for each kind of credential.
 // Each cell: in the credential's own workspace, in another one.
 const table: Readonly<
   Record<

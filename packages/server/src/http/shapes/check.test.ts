@@ -52,7 +52,7 @@ const workspace = {
 
 const apiKey = { name: "ci", scopes: ["read", "write"], projectIds: ["core"], expiresInSeconds: 60 }
 
-test("what the contract describes passes, and comes back as it was", () => {
+test("what docs/api.md describes passes, and comes back as it was", () => {
   assert.equal(checkEvent(event), event)
   const { metadata: _, userVisible: __, ...least } = event
   assert.equal(checkEvent(least), least)

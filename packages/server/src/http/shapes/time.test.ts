@@ -3,7 +3,7 @@ import { test } from "node:test"
 import fc from "fast-check"
 import { isTime, timeMs } from "./time.ts"
 
-test("the times of the contract pass", () => {
+test("the times that docs/api.md describes pass", () => {
   const times = [
     "2026-01-31T09:30:00Z",
     "2026-01-31t09:30:00z",
