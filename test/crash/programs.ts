@@ -50,9 +50,12 @@ export function runProgram(
   return new Promise((resolve) => child.once("close", (code) => resolve({ code, ...said })))
 }
 
-/** Below those that systems give to outgoing connections, one of which might take it while the service is down. */
+/**
+ * Below those that systems give to outgoing connections, one of which might take it while the service is down; above 10080, the highest that
+ * fetch refuses to ask.
+ */
 export async function freePort(): Promise<number> {
-  const port = 10_000 + Math.floor(Math.random() * 20_000)
+  const port = 10_081 + Math.floor(Math.random() * 20_000)
   const isFree = await new Promise<boolean>((resolve) => {
     const probe = createServer()
     probe.once("error", () => resolve(false))
