@@ -1,4 +1,5 @@
-// Writes docs/openapi.json, what the service says of itself at /openapi.json, and the table of endpoints in docs/api.md. Tests fail when they differ.
+// Writes docs/openapi.json, what the service says of itself at /openapi.json, and the table of
+// endpoints in docs/api.md. Tests fail when they differ.
 
 import { spawn } from "node:child_process"
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
@@ -10,10 +11,14 @@ import { withTable } from "../test/endpoint-table.ts"
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const folder = mkdtempSync(join(tmpdir(), "tallystick-openapi-"))
 const settings = { TALLYSTICK_DATA: join(folder, "data"), TALLYSTICK_PORT: "0" }
-const service = spawn(process.execPath, [join(root, "packages", "server", "bin", "tallystick.mjs"), "serve"], {
-  env: { PATH: process.env.PATH, ...settings },
-  stdio: ["ignore", "pipe", "inherit"],
-})
+const service = spawn(
+  process.execPath,
+  [join(root, "packages", "server", "bin", "tallystick.mjs"), "serve"],
+  {
+    env: { PATH: process.env.PATH, ...settings },
+    stdio: ["ignore", "pipe", "inherit"],
+  },
+)
 try {
   const url = await new Promise((resolve, reject) => {
     let said = ""
@@ -30,6 +35,8 @@ try {
   writeFileSync(api, withTable(readFileSync(api, "utf8"), description))
 } finally {
   service.kill("SIGTERM")
-  await new Promise((resolve) => (service.exitCode === null ? service.once("exit", resolve) : resolve()))
+  await new Promise((resolve) =>
+    service.exitCode === null ? service.once("exit", resolve) : resolve(),
+  )
   rmSync(folder, { recursive: true, force: true })
 }

@@ -1,8 +1,10 @@
-// Makes a clone ready to run: what package-lock.json names is installed, and node_modules/.bin/node is the Node that it names.
+// Makes a clone ready to run: what package-lock.json names is installed, and node_modules/.bin/node
+// is the Node that it names.
 //
-// Runs before every `npm start` and `npm test`, on whatever Node (18 or later) the machine has, so it is plain JavaScript and imports only
-// Node. When there is nothing to do it says nothing and takes a few milliseconds. It may be killed at any point and run again: the marker that
-// says "installed" is written last. Two runs at once are fine: one works, the other waits.
+// Runs before every `npm start` and `npm test`, on whatever Node (18 or later) the machine has, so
+// it is plain JavaScript and imports only Node. When there is nothing to do it says nothing and
+// takes a few milliseconds. It may be killed at any point and run again: the marker that says
+// "installed" is written last. Two runs at once are fine: one works, the other waits.
 
 import { spawn, spawnSync } from "node:child_process"
 import { createHash } from "node:crypto"
@@ -60,11 +62,16 @@ function isReady() {
   return existsSync(node) && existsSync(marker) && readFileSync(marker, "utf8") === content
 }
 
-/** What the marker holds once all is installed: another lock file, another platform, or a moved copy of the tree is not what was installed. */
+/**
+ * What the marker holds once all is installed: another lock file, another platform, or a moved copy
+ * of the tree is not what was installed.
+ */
 function wanted() {
   const lockFile = join(root, "package-lock.json")
   if (!existsSync(lockFile))
-    throw new NotReady("package-lock.json is missing, so nobody can say what to install; restore it from the repository")
+    throw new NotReady(
+      "package-lock.json is missing, so nobody can say what to install; restore it from the repository",
+    )
   return `${createHash("sha256").update(readFileSync(lockFile)).digest("hex")} ${process.platform}-${process.arch}\n`
 }
 
@@ -91,42 +98,67 @@ async function takeLock() {
       closeSync(openSync(lock, "wx"))
       break
     } catch (error) {
-      if (error.code !== "EEXIST") throw new NotReady(`cannot write to ${root} (${error.code}), and node_modules belongs there`)
+      if (error.code !== "EEXIST")
+        throw new NotReady(
+          `cannot write to ${root} (${error.code}), and node_modules belongs there`,
+        )
     }
     const touchedMs = statSync(lock, { throwIfNoEntry: false })?.mtimeMs
-    if (touchedMs !== undefined && Date.now() - touchedMs > lockStaleMs) rmSync(lock, { force: true })
+    if (touchedMs !== undefined && Date.now() - touchedMs > lockStaleMs)
+      rmSync(lock, { force: true })
     else if (!said) console.error("ready: waiting for another run that is installing")
     said = true
   }
-  const touching = setInterval(() => existsSync(lock) && utimesSync(lock, new Date(), new Date()), lockTouchMs)
+  const touching = setInterval(
+    () => existsSync(lock) && utimesSync(lock, new Date(), new Date()),
+    lockTouchMs,
+  )
   return () => {
     clearInterval(touching)
     rmSync(lock, { force: true })
   }
 }
 
-/** Development and optional packages are named because NODE_ENV=production or a user's own settings would leave them out. */
+/**
+ * Development and optional packages are named because NODE_ENV=production or a user's own settings
+ * would leave them out.
+ */
 async function install() {
   const [command, ...args] = npm()
-  const child = spawn(command, [...args, "ci", "--include=dev", "--include=optional", "--loglevel=error"], {
-    cwd: root,
-    stdio: ["ignore", 2, 2],
-  })
+  const child = spawn(
+    command,
+    [...args, "ci", "--include=dev", "--include=optional", "--loglevel=error"],
+    {
+      cwd: root,
+      stdio: ["ignore", 2, 2],
+    },
+  )
   const ending = await new Promise((resolve) => {
-    child.once("error", (error) => resolve(error.code === "ENOENT" ? "was not found" : `did not start (${error.code})`))
-    child.once("exit", (code, signal) => resolve(code === 0 ? undefined : `ended with ${signal ?? code}`))
+    child.once("error", (error) =>
+      resolve(error.code === "ENOENT" ? "was not found" : `did not start (${error.code})`),
+    )
+    child.once("exit", (code, signal) =>
+      resolve(code === 0 ? undefined : `ended with ${signal ?? code}`),
+    )
   })
   if (ending !== undefined)
-    throw new NotReady(`npm ci ${ending}, so the packages are not installed; once its reason is gone, run this again`)
+    throw new NotReady(
+      `npm ci ${ending}, so the packages are not installed; once its reason is gone, run this again`,
+    )
 }
 
 /** The npm that runs us, by the Node that runs it; else the one on the path. */
 function npm() {
   const { npm_execpath: path, npm_node_execpath: runner } = process.env
-  return path?.endsWith("npm-cli.js") && existsSync(path) ? [runner ?? process.execPath, path] : ["npm"]
+  return path?.endsWith("npm-cli.js") && existsSync(path)
+    ? [runner ?? process.execPath, path]
+    : ["npm"]
 }
 
-/** Leaves node_modules/.bin/node a Node that starts: what npm linked, else the platform's package, else the one that runs us if it is new enough. */
+/**
+ * Leaves node_modules/.bin/node a Node that starts: what npm linked, else the platform's package,
+ * else the one that runs us if it is new enough.
+ */
 function provideNode() {
   if (starts(node)) return
   const name = platformPackages[`${process.platform}-${process.arch}`]

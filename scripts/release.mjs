@@ -1,9 +1,19 @@
-// Makes the packages that npm gets, in dist/, and publishes them. With --dry-run it only makes them.
+// Makes the packages that npm gets, in dist/, and publishes them. With --dry-run it only makes
+// them.
 //
-// Node runs no TypeScript below node_modules, so what is published is JavaScript, with a package.json of its own that names it.
+// Node runs no TypeScript below node_modules, so what is published is JavaScript, with a
+// package.json of its own that names it.
 
 import { spawnSync } from "node:child_process"
-import { cpSync, globSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
+import {
+  cpSync,
+  globSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { parseArgs } from "node:util"
@@ -15,14 +25,18 @@ const dist = join(root, "dist")
 const names = ["proof", "client", "server"]
 
 const { values } = parseArgs({ options: { "dry-run": { type: "boolean", default: false } } })
-const sources = names.map((name) => JSON.parse(readFileSync(join(root, "packages", name, "package.json"), "utf8")))
+const sources = names.map((name) =>
+  JSON.parse(readFileSync(join(root, "packages", name, "package.json"), "utf8")),
+)
 expectOneVersion(sources)
 
 rmSync(dist, { recursive: true, force: true })
 const tsc = join(root, "node_modules", ".bin", "tsc")
 run(tsc, "-p", "tsconfig.release.json")
-// Declarations are of what is imported, so not of the command; they would take ten times as long as all the rest.
-const declarations = "--noEmit false --declaration --emitDeclarationOnly --noCheck --rootDir packages --outDir dist"
+// Declarations are of what is imported, so not of the command; they would take ten times as long as
+// all the rest.
+const declarations =
+  "--noEmit false --declaration --emitDeclarationOnly --noCheck --rootDir packages --outDir dist"
 run(tsc, "-p", "tsconfig.browser.json", ...declarations.split(" "))
 for (const [at, name] of names.entries()) makePackage(name, sources[at])
 for (const name of names) {
@@ -37,7 +51,8 @@ function expectOneVersion(packages) {
   for (const { name, version: has, dependencies } of packages) {
     const named = Object.entries(dependencies).filter(([dependency]) => own.has(dependency))
     for (const [what, which] of [[name, has], ...named])
-      if (which !== version) throw new Error(`${name} says ${what} ${which}, and ${packages[0].name} is ${version}`)
+      if (which !== version)
+        throw new Error(`${name} says ${what} ${which}, and ${packages[0].name} is ${version}`)
   }
 }
 
@@ -46,12 +61,16 @@ function makePackage(name, source) {
   const from = join(root, "packages", name)
   const to = join(dist, name)
   renameSync(join(to, "src"), join(to, "lib"))
-  for (const path of globSync("**/*.sql", { cwd: join(from, "src") })) copy(join(from, "src", path), join(to, "lib", path))
+  for (const path of globSync("**/*.sql", { cwd: join(from, "src") }))
+    copy(join(from, "src", path), join(to, "lib", path))
   const beside = globSync(["bin", "monitoring"], { cwd: from })
   for (const path of [...beside, "README.md"]) copy(join(from, path), join(to, path))
   for (const path of Object.values(source.bin ?? {})) importCompiled(join(to, path))
   copy(join(root, "LICENSE"), join(to, "LICENSE"))
-  writeFileSync(join(to, "package.json"), `${JSON.stringify({ ...manifestOf(source), files: ["lib", ...beside] }, null, 2)}\n`)
+  writeFileSync(
+    join(to, "package.json"),
+    `${JSON.stringify({ ...manifestOf(source), files: ["lib", ...beside] }, null, 2)}\n`,
+  )
 }
 
 /** The source's package.json, with what is compiled in the place of the sources. */

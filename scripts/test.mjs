@@ -1,7 +1,9 @@
-// Runs the tests: `scripts/test.mjs [--quick] [--timeout=ms] [--name=pattern] [--minutes=n] [files or globs]`; without files, every test of
-// every package. --quick leaves out what needs a process or a socket of its own. The minutes are those that the tests at length may take.
-// It is here because `node --test` passes what tested nothing: globs or a name that match nothing, a file without a test, a file that exits
-// half way. And it runs no file by itself while it runs others at once.
+// Runs the tests: `scripts/test.mjs [--quick] [--timeout=ms] [--name=pattern] [--minutes=n] [files
+// or globs]`; without files, every test of every package. --quick leaves out what needs a process
+// or a socket of its own. The minutes are those that the tests at length may take. It is here
+// because `node --test` passes what tested nothing: globs or a name that match nothing, a file
+// without a test, a file that exits half way. And it runs no file by itself while it runs others at
+// once.
 
 import { globSync, readFileSync } from "node:fs"
 import { join, resolve } from "node:path"
@@ -13,7 +15,11 @@ import { parseArgs } from "node:util"
 const every = ["packages/*/src/**/*.test.ts", "test/**/*.test.ts"]
 
 /** These measure how quick the service is: beside another test they would measure that one. */
-const measuring = new Set(["test/promises/overload.test.ts", "test/promises/slow-clients.test.ts", "test/promises/measuring.deep.ts"])
+const measuring = new Set([
+  "test/promises/overload.test.ts",
+  "test/promises/slow-clients.test.ts",
+  "test/promises/measuring.deep.ts",
+])
 
 /** The longest, longest first: begun last, one of them would run on when all others are done. */
 const long = [
@@ -52,13 +58,23 @@ if (empty.length > 0) {
   console.error(`test: no file matches ${empty.join(" or ")}, so nothing was tested`)
   process.exit(1)
 }
-const needsMore = (file) => /"node:(child_process|net|http)"|\/service\.ts"|\.listen\(/.test(readFileSync(file, "utf8"))
+const needsMore = (file) =>
+  /"node:(child_process|net|http)"|\/service\.ts"|\.listen\(/.test(readFileSync(file, "utf8"))
 const matching = [...new Set(globSync(globs))].toSorted((a, b) => (a < b ? -1 : 1))
 const found = values.quick ? matching.filter((file) => !needsMore(file)) : matching
-const files = [...long.filter((file) => found.includes(file)), ...found.filter((file) => !long.includes(file))]
+const files = [
+  ...long.filter((file) => found.includes(file)),
+  ...found.filter((file) => !long.includes(file)),
+]
 
 // Two hundred processes compile the same files: that is a fifth of their time.
-process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, "..", "node_modules", ".cache", "tests")
+process.env.NODE_COMPILE_CACHE ??= join(
+  import.meta.dirname,
+  "..",
+  "node_modules",
+  ".cache",
+  "tests",
+)
 
 // How many runs the simulation makes, of a thousand.
 if (values.quick) process.env.SEEDS ??= "50"
@@ -68,14 +84,17 @@ if (values.minutes !== undefined) process.env.DEEP_MINUTES = values.minutes
 const stopped = new AbortController()
 for (const signal of ["SIGTERM", "SIGINT"]) process.once(signal, () => stopped.abort())
 
-if (positionals.length === 0) console.log(`${files.length} files${values.quick ? "" : ", some ten minutes on two cores"}`)
+if (positionals.length === 0)
+  console.log(`${files.length} files${values.quick ? "" : ", some ten minutes on two cores"}`)
 
-// The spec reporter also where nobody watches: one line a test, what failed in full, and the counts.
+// The spec reporter also where nobody watches: one line a test, what failed in full, and the
+// counts.
 Readable.from(together()).compose(new spec()).pipe(process.stdout)
 
 /** What happens in both runs, as if they were one: it ends with the counts of both. */
 async function* together() {
-  // Three files at a time also where there are two cores: much of what a test does is to wait for other processes and for the disk.
+  // Three files at a time also where there are two cores: much of what a test does is to wait for
+  // other processes and for the disk.
   const runs = [
     { files: files.filter((file) => !measuring.has(file)), concurrency: 3 },
     { files: files.filter((file) => measuring.has(file)), concurrency: 1 },
@@ -85,14 +104,23 @@ async function* together() {
   const ended = new Map()
   let summary
   for (const each of runs) {
-    for await (const event of run({ ...each, timeout: Number(values.timeout), testNamePatterns: values.name, signal: stopped.signal })) {
+    for await (const event of run({
+      ...each,
+      timeout: Number(values.timeout),
+      testNamePatterns: values.name,
+      signal: stopped.signal,
+    })) {
       const { file, nesting, counts: counted } = event.data ?? {}
       if (event.type === "test:summary" && file !== undefined) {
         ended.set(file, counted.tests)
-        if (ended.size % 25 === 0) yield remark(`${ended.size} of ${files.length} files, after ${Math.round(performance.now() / 1000)} s`)
+        if (ended.size % 25 === 0)
+          yield remark(
+            `${ended.size} of ${files.length} files, after ${Math.round(performance.now() / 1000)} s`,
+          )
       }
       // All that a file says of whose tests none has the name.
-      if (event.type === "test:plan" && nesting === 0 && file !== undefined) ended.set(file, ended.get(file) ?? 0)
+      if (event.type === "test:plan" && nesting === 0 && file !== undefined)
+        ended.set(file, ended.get(file) ?? 0)
       const [, what, count] = countIn(event) ?? []
       if (what !== undefined) counts.set(what, (counts.get(what) ?? 0) + Number(count))
       else if (event.type === "test:summary" && event.data.file === undefined) {
@@ -110,7 +138,10 @@ function remark(message) {
   return { type: "test:diagnostic", data: { nesting: 0, level: "info", message } }
 }
 
-/** A file that has no test, or exits before they are over, passes with node. Of a name it is enough that one file has such a test. */
+/**
+ * A file that has no test, or exits before they are over, passes with node. Of a name it is enough
+ * that one file has such a test.
+ */
 function expectTests(ended) {
   const isNamed = values.name !== undefined
   for (const file of files) {
@@ -127,5 +158,7 @@ function expectTests(ended) {
 /** Each run ends with its counts, one a line; a test's own remarks come from a file. */
 function countIn({ type, data }) {
   if (type !== "test:diagnostic" || data.nesting !== 0 || data.file !== undefined) return undefined
-  return /^(tests|suites|pass|fail|cancelled|skipped|todo|duration_ms) ([0-9.]+)$/.exec(data.message)
+  return /^(tests|suites|pass|fail|cancelled|skipped|todo|duration_ms) ([0-9.]+)$/.exec(
+    data.message,
+  )
 }

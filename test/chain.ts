@@ -2,12 +2,16 @@ import assert from "node:assert/strict"
 import { createHash, createPublicKey, verify } from "node:crypto"
 import { eventually, type Client, type Reply } from "./service.ts"
 
-// An independent verifier: reads a whole workspace over HTTP, as an auditor would, and computes everything again by the written format. It shares no code with
-// the product on purpose (own slicing, own tree, node:crypto), so that the two can only agree if both are right.
+// An independent verifier: reads a whole workspace over HTTP, as an auditor would, and computes
+// everything again by the written format. It shares no code with the product on purpose (own
+// slicing, own tree, node:crypto), so that the two can only agree if both are right.
 
 export interface Chain {
   readonly workspaceId: string
-  /** Of all epochs, of which there is one unless the workspace was restored without its end; like the records and the hashes. */
+  /**
+   * Of all epochs, of which there is one unless the workspace was restored without its end; like
+   * the records and the hashes.
+   */
   readonly size: number
   readonly ledgerId: string
   readonly origin: string
@@ -40,8 +44,9 @@ export interface MintedReceipt {
 }
 
 /**
- * Verifies a workspace from its first entry to its last, and that every receipt given is in it and says the truth. The client must be able to read. `see` is
- * shown the answer about each receipt, for another opinion.
+ * Verifies a workspace from its first entry to its last, and that every receipt given is in it and
+ * says the truth. The client must be able to read. `see` is shown the answer about each receipt,
+ * for another opinion.
  */
 export async function expectChain(
   client: Client,
@@ -55,25 +60,45 @@ export async function expectChain(
     const index = place.get(eventHash)
     assert.ok(index !== undefined, `receipt ${receipt} is of an entry that the chain does not have`)
     const first = chain.epochs.find(({ before }) => before === index)
-    assert.equal(previousHash, first?.ledgerId ?? chain.hashes[index - 1], `receipt ${receipt} names another predecessor`)
+    assert.equal(
+      previousHash,
+      first?.ledgerId ?? chain.hashes[index - 1],
+      `receipt ${receipt} names another predecessor`,
+    )
   }
   const waiting = [...receipts]
   const check = async (): Promise<void> => {
     for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
-      const answer = await good(client.get(`/v1/workspaces/${workspaceId}/receipts/${next.receipt}`))
+      const answer = await good(
+        client.get(`/v1/workspaces/${workspaceId}/receipts/${next.receipt}`),
+      )
       const { eventHash } = expectAnswer(chain, answer.json())
       see(answer.json(), chain, next.receipt)
-      assert.equal(eventHash, next.eventHash, `receipt ${next.receipt} now says another hash than when it was given`)
+      assert.equal(
+        eventHash,
+        next.eventHash,
+        `receipt ${next.receipt} now says another hash than when it was given`,
+      )
     }
   }
   await Promise.all(Array.from({ length: 16 }, check))
   return chain
 }
 
-/** Reads checkpoint, bundles and tiles, and computes them all again. Waits until what was signed has the entries of all the receipts. */
-export async function readChain(client: Client, workspaceId: string, receipts: readonly MintedReceipt[] = []): Promise<Chain> {
+/**
+ * Reads checkpoint, bundles and tiles, and computes them all again. Waits until what was signed has
+ * the entries of all the receipts.
+ */
+export async function readChain(
+  client: Client,
+  workspaceId: string,
+  receipts: readonly MintedReceipt[] = [],
+): Promise<Chain> {
   const path = `/v1/workspaces/${workspaceId}`
-  const { ledgerId, origin } = (await good(client.get(path))).json<{ ledgerId: string; origin: string }>()
+  const { ledgerId, origin } = (await good(client.get(path))).json<{
+    ledgerId: string
+    origin: string
+  }>()
   const former = await readFormer(client, path, { ledgerId, origin })
   const before = former.reduce((sum, { size }) => sum + size, 0)
   const vkey = (await good(client.get(`${path}/tlog/log.vkey`))).text.trimEnd()
@@ -84,7 +109,10 @@ export async function readChain(client: Client, workspaceId: string, receipts: r
     const { size, root } = openCheckpoint(note.text, origin, vkey)
     const records = await readRecords(client, `${path}/tlog`, size)
     const hashes = checkRecords(records, ledgerId)
-    const epochs: readonly Epoch[] = [...former, { ledgerId, origin, vkey, before, size, records, hashes, rootAt: rootsOf(hashes) }]
+    const epochs: readonly Epoch[] = [
+      ...former,
+      { ledgerId, origin, vkey, before, size, records, hashes, rootAt: rootsOf(hashes) },
+    ]
     const held = new Set(epochs.flatMap((epoch) => epoch.hashes))
     const missing = receipts.find(({ eventHash }) => !held.has(eventHash))
     if (missing !== undefined) {
@@ -114,46 +142,79 @@ function rootsOf(hashes: readonly string[]): (size: number) => Buffer {
   return (size) => tree.root(0, size)
 }
 
-// Epochs --------------------------------------------------------------------------------------------------------------------------------------------------
+// Epochs ------------------------------------------------------------------------------------------
 
-/** The ledgers that the workspace's own goes on from: each is what the next one's genesis says of it, to the last tile. */
+/**
+ * The ledgers that the workspace's own goes on from: each is what the next one's genesis says of
+ * it, to the last tile.
+ */
 async function readFormer(
   client: Client,
   path: string,
   own: { readonly ledgerId: string; readonly origin: string },
 ): Promise<readonly Epoch[]> {
-  const { epochs } = (await good(client.get(`${path}/tlog/epochs`))).json<{ epochs: readonly Members[] }>()
+  const { epochs } = (await good(client.get(`${path}/tlog/epochs`))).json<{
+    epochs: readonly Members[]
+  }>()
   const former: Epoch[] = []
   let before = 0
   for (const [at, { epoch, origin, ledgerId, genesis, earlierEntries, size }] of epochs.entries()) {
     assert.deepEqual([epoch, earlierEntries], [at + 1, before])
-    assert.equal(sha256(Buffer.from("ALG1"), Buffer.from(genesis)).toString("hex"), ledgerId, "a genesis is not that of its ledger")
+    assert.equal(
+      sha256(Buffer.from("ALG1"), Buffer.from(genesis)).toString("hex"),
+      ledgerId,
+      "a genesis is not that of its ledger",
+    )
     assert.equal(JSON.parse(genesis).origin, origin)
     const { continues } = JSON.parse(epochs[at + 1]?.["genesis"] ?? "{}")
     if (continues === undefined) {
-      assert.deepEqual([epochs.length, size, { ledgerId, origin }], [at + 1, null, own], "the last epoch is the workspace's own ledger")
+      assert.deepEqual(
+        [epochs.length, size, { ledgerId, origin }],
+        [at + 1, null, own],
+        "the last epoch is the workspace's own ledger",
+      )
       return former
     }
-    assert.deepEqual([continues.ledgerId, continues.origin, continues.size], [ledgerId, origin, size])
+    assert.deepEqual(
+      [continues.ledgerId, continues.origin, continues.size],
+      [ledgerId, origin, size],
+    )
     const log = `${path}/tlog/epochs/${epoch}`
     const records = await readRecords(client, log, size)
     const hashes = checkRecords(records, ledgerId)
     const tree = new Tree(hashes.map((hash) => Buffer.from(hash, "hex")))
-    assert.equal(tree.root(0, size).toString("hex"), continues.root, "an epoch goes on from other entries than there are")
+    assert.equal(
+      tree.root(0, size).toString("hex"),
+      continues.root,
+      "an epoch goes on from other entries than there are",
+    )
     await checkTiles(client, log, tree, size)
     const vkey = (await good(client.get(`${log}/log.vkey`))).text.trimEnd()
     const note = await client.get(`${log}/checkpoint`)
     if (note.status !== 404) {
       const signed = openCheckpoint(note.text, origin, vkey)
-      assert.deepEqual(signed.root, tree.root(0, signed.size), "what was signed of an epoch is not what was kept")
+      assert.deepEqual(
+        signed.root,
+        tree.root(0, signed.size),
+        "what was signed of an epoch is not what was kept",
+      )
     }
-    former.push({ ledgerId, origin, vkey, before, size, records, hashes, rootAt: (of) => tree.root(0, of) })
+    former.push({
+      ledgerId,
+      origin,
+      vkey,
+      before,
+      size,
+      records,
+      hashes,
+      rootAt: (of) => tree.root(0, of),
+    })
     before += size
   }
   throw new assert.AssertionError({ message: "a workspace has an epoch that grows" })
 }
 
-// Records -------------------------------------------------------------------------------------------------------------------------------------------------
+// Records -----------------------------------------------------------------------------------------
 
 const recordBytes = 118
 const tileWidth = 256
@@ -162,7 +223,9 @@ async function readRecords(client: Client, path: string, size: number): Promise<
   const records: Buffer[] = []
   for (let first = 0; first < size; first += tileWidth) {
     const width = Math.min(tileWidth, size - first)
-    const { bytes } = await good(client.get(`${path}/tile/entries/${tileName(first / tileWidth, width)}`))
+    const { bytes } = await good(
+      client.get(`${path}/tile/entries/${tileName(first / tileWidth, width)}`),
+    )
     assert.equal(bytes.length, width * (2 + recordBytes), "a bundle has 120 bytes for each entry")
     for (let at = 0; at < bytes.length; at += 2 + recordBytes) {
       assert.equal(bytes.readUInt16BE(at), recordBytes)
@@ -179,19 +242,26 @@ function checkRecords(records: readonly Buffer[], ledgerId: string): readonly st
   return records.map((record, index) => {
     const where = `record ${index}`
     assert.equal(record.toString("latin1", 0, 4), "ALR1", where)
-    assert.ok(Number(record[4]) >= 1 && Number(record[4]) <= 8, `${where} has a kind that there is not`)
+    assert.ok(
+      Number(record[4]) >= 1 && Number(record[4]) <= 8,
+      `${where} has a kind that there is not`,
+    )
     assert.equal(record[5], 0, where)
     assert.equal(record.readBigUInt64BE(6), BigInt(index), where)
     assert.ok(record.readBigUInt64BE(14) >= timeMs, `${where} is older than the one before it`)
     assert.equal(record.toString("hex", 22, 54), ledgerId, where)
-    assert.equal(record.toString("hex", 54, 86), previous, `${where} does not follow the one before it`)
+    assert.equal(
+      record.toString("hex", 54, 86),
+      previous,
+      `${where} does not follow the one before it`,
+    )
     timeMs = record.readBigUInt64BE(14)
     previous = sha256(Buffer.from([0]), record).toString("hex")
     return previous
   })
 }
 
-// The tree: RFC 6962, section 2.1, word for word --------------------------------------------------------------------------------------------------------------
+// The tree: RFC 6962, section 2.1, word for word --------------------------------------------------
 
 class Tree {
   readonly #leaves: readonly Buffer[]
@@ -232,7 +302,8 @@ function rootOfPath(leaf: Buffer, index: number, size: number, path: readonly Bu
   const sibling = path.at(-1)
   assert.ok(sibling !== undefined, "an audit path is shorter than the tree is high")
   const k = splitOf(size)
-  if (index < k) return sha256(Buffer.from([1]), rootOfPath(leaf, index, k, path.slice(0, -1)), sibling)
+  if (index < k)
+    return sha256(Buffer.from([1]), rootOfPath(leaf, index, k, path.slice(0, -1)), sibling)
   return sha256(Buffer.from([1]), sibling, rootOfPath(leaf, index - k, size - k, path.slice(0, -1)))
 }
 
@@ -242,9 +313,16 @@ async function checkTiles(client: Client, path: string, tree: Tree, size: number
     const hashes = Math.floor(size / span)
     for (let first = 0; first < hashes; first += tileWidth) {
       const width = Math.min(tileWidth, hashes - first)
-      const { bytes } = await good(client.get(`${path}/tile/${level}/${tileName(first / tileWidth, width)}`))
-      const expected = Array.from({ length: width }, (_, at) => tree.root((first + at) * span, (first + at + 1) * span))
-      assert.ok(bytes.equals(Buffer.concat(expected)), `tile ${level}/${first / tileWidth} is not what its records hash to`)
+      const { bytes } = await good(
+        client.get(`${path}/tile/${level}/${tileName(first / tileWidth, width)}`),
+      )
+      const expected = Array.from({ length: width }, (_, at) =>
+        tree.root((first + at) * span, (first + at + 1) * span),
+      )
+      assert.ok(
+        bytes.equals(Buffer.concat(expected)),
+        `tile ${level}/${first / tileWidth} is not what its records hash to`,
+      )
     }
   }
 }
@@ -257,10 +335,14 @@ export function tileName(index: number, width: number): string {
   return groups.join("/") + (width === tileWidth ? "" : `.p/${width}`)
 }
 
-// Checkpoints ---------------------------------------------------------------------------------------------------------------------------------------------
+// Checkpoints -------------------------------------------------------------------------------------
 
 /** The size and root of a checkpoint whose signature holds. */
-export function openCheckpoint(note: string, origin: string, vkey: string): { readonly size: number; readonly root: Buffer } {
+export function openCheckpoint(
+  note: string,
+  origin: string,
+  vkey: string,
+): { readonly size: number; readonly root: Buffer } {
   const blank = note.lastIndexOf("\n\n")
   const text = note.slice(0, blank + 1)
   const signatures = note.slice(blank + 2)
@@ -281,7 +363,10 @@ export function openCheckpoint(note: string, origin: string, vkey: string): { re
   assert.equal(signature.toString("hex", 0, 4), keyId)
   const der = Buffer.concat([Buffer.from("302a300506032b6570032100", "hex"), key.subarray(1)])
   const publicKey = createPublicKey({ key: der, format: "der", type: "spki" })
-  assert.ok(verify(null, Buffer.from(text), publicKey, signature.subarray(4)), "the signature of a checkpoint does not hold")
+  assert.ok(
+    verify(null, Buffer.from(text), publicKey, signature.subarray(4)),
+    "the signature of a checkpoint does not hold",
+  )
   return { size: Number(size), root: base64(root) }
 }
 
@@ -297,9 +382,15 @@ export function expectTlogProof(chain: Chain, text: string): number {
   const at = Number(index.slice(6))
   const epoch = epochOf(chain, record)
   const { size, root } = openCheckpoint(lines.slice(blank + 1).join("\n"), epoch.origin, epoch.vkey)
-  assert.deepEqual(rootOfPath(sha256(Buffer.from([0]), record), at, size, path.map(base64)), root, "a proof does not lead to its root")
-  // A checkpoint newer than the chain that was read is of the same history, but cannot be computed from it.
-  if (size <= epoch.size) assert.deepEqual(root, epoch.rootAt(size), "a proof is of another history")
+  assert.deepEqual(
+    rootOfPath(sha256(Buffer.from([0]), record), at, size, path.map(base64)),
+    root,
+    "a proof does not lead to its root",
+  )
+  // A checkpoint newer than the chain that was read is of the same history, but cannot be computed
+  // from it.
+  if (size <= epoch.size)
+    assert.deepEqual(root, epoch.rootAt(size), "a proof is of another history")
   assert.deepEqual(record, epoch.records[at])
   return epoch.before + at
 }
@@ -310,13 +401,14 @@ function epochOf(chain: Chain, record: Buffer): Epoch {
   return epoch
 }
 
-// Receipts ------------------------------------------------------------------------------------------------------------------------------------------------
+// Receipts ----------------------------------------------------------------------------------------
 
 type Members = { readonly [name: string]: any } // oxlint-disable-line typescript/no-explicit-any
 
 /**
- * Checks the answer of `GET …/receipts/{id}` against the chain: hashes, proof, disclosures, and that what is shown is what was hashed. A reader who may not see
- * it in clear is shown neither what is sealed nor the circumstances, and an e-mail as a mask.
+ * Checks the answer of `GET …/receipts/{id}` against the chain: hashes, proof, disclosures, and
+ * that what is shown is what was hashed. A reader who may not see it in clear is shown neither what
+ * is sealed nor the circumstances, and an e-mail as a mask.
  */
 export function expectAnswer(
   chain: Chain,
@@ -338,7 +430,10 @@ export function expectAnswer(
   const { body, withheld } = disclose(JSON.parse(proof.body), disclosures)
   const timestamp = new Date(Number(record.readBigUInt64BE(14))).toISOString()
   const previousHash = record.toString("hex", 54, 86)
-  assert.ok(inClear ? withheld === 0 : disclosures.length === 0, "a reader is shown more or less than it may see")
+  assert.ok(
+    inClear ? withheld === 0 : disclosures.length === 0,
+    "a reader is shown more or less than it may see",
+  )
   const { actor, target, receivedAt, lane, policyVersion, id } = body
   const provenance = inClear ? provenanceOf(body) : undefined
 
@@ -358,36 +453,57 @@ export function expectAnswer(
     provenance,
   }
   assert.deepEqual(inClear ? said : withoutMasks(said), defined(expected))
-  assert.ok(verificationUrl.endsWith(`/v1/workspaces/${chain.workspaceId}/receipts/${body["receipt"]}`))
+  assert.ok(
+    verificationUrl.endsWith(`/v1/workspaces/${chain.workspaceId}/receipts/${body["receipt"]}`),
+  )
 
   const { _sd_alg: _alg, v, idem: _idem, keyId: _keyId, context: _context, ...content } = body
   assert.equal(v, 1)
   assert.equal(content["workspaceId"], chain.workspaceId)
   const { integrity, storageTier, ...shown } = entry
-  const kind = ["event", "consent", "policy", "erasure", "key", "anchor", "retention", "admin"][Number(record[4]) - 1]
+  const kind = ["event", "consent", "policy", "erasure", "key", "anchor", "retention", "admin"][
+    Number(record[4]) - 1
+  ]
   const place = { sequence: index + 1, hash: eventHash, previousHash, timestamp, kind, provenance }
-  assert.deepEqual(inClear ? shown : withoutMasks(shown), defined({ metadata: {}, ...content, ...place }))
+  assert.deepEqual(
+    inClear ? shown : withoutMasks(shown),
+    defined({ metadata: {}, ...content, ...place }),
+  )
   assert.equal(storageTier, storageClass)
   assert.equal(integrity, proof.tlogProof === null ? "pending" : "verified")
   if (proof.tlogProof !== null) assert.equal(expectTlogProof(chain, proof.tlogProof), index)
   return { index, eventHash, body }
 }
 
-/** The body with every disclosure in the place of its digest (RFC 9901), and how many digests have none. */
-export function disclose(body: Members, disclosures: readonly string[]): { readonly body: Members; readonly withheld: number } {
-  const claims = new Map(disclosures.map((text) => [sha256(Buffer.from(text)).toString("base64url"), text]))
+/**
+ * The body with every disclosure in the place of its digest (RFC 9901), and how many digests have
+ * none.
+ */
+export function disclose(
+  body: Members,
+  disclosures: readonly string[],
+): { readonly body: Members; readonly withheld: number } {
+  const claims = new Map(
+    disclosures.map((text) => [sha256(Buffer.from(text)).toString("base64url"), text]),
+  )
   let withheld = 0
   const open = (value: unknown): unknown => {
     if (typeof value !== "object" || value === null) return value
     if (Array.isArray(value)) return value.map(open)
     const { _sd = [], ...members } = value as { readonly _sd?: readonly string[] }
-    const opened: Record<string, unknown> = Object.fromEntries(Object.entries(members).map(([name, member]) => [name, open(member)]))
+    const opened: Record<string, unknown> = Object.fromEntries(
+      Object.entries(members).map(([name, member]) => [name, open(member)]),
+    )
     for (const digest of _sd) {
       const claim = claims.get(digest)
       if (claim === undefined) withheld += 1
       else {
         claims.delete(digest)
-        const [, name, member] = JSON.parse(Buffer.from(claim, "base64url").toString()) as [string, string, unknown]
+        const [, name, member] = JSON.parse(Buffer.from(claim, "base64url").toString()) as [
+          string,
+          string,
+          unknown,
+        ]
         assert.ok(!(name in opened), `a disclosure would take the place of ${name}`)
         opened[name] = member
       }
@@ -397,7 +513,10 @@ export function disclose(body: Members, disclosures: readonly string[]): { reado
   const { _sd_alg, ...opened } = open(body) as Members
   assert.equal(claims.size, 0, "a disclosure belongs to nothing in the body")
   assert.equal(_sd_alg, JSON.stringify(body).includes('"_sd":') ? "sha-256" : undefined)
-  return { body: { ...opened, actor: spread(opened["actor"]), target: spread(opened["target"]) }, withheld }
+  return {
+    body: { ...opened, actor: spread(opened["actor"]), target: spread(opened["target"]) },
+    withheld,
+  }
 }
 
 /** The further members of an actor or target are one claim. */
@@ -423,7 +542,7 @@ function defined(members: Members): Members {
   return Object.fromEntries(Object.entries(members).filter(([, member]) => member !== undefined))
 }
 
-// Bytes ---------------------------------------------------------------------------------------------------------------------------------------------------
+// Bytes -------------------------------------------------------------------------------------------
 
 function sha256(...parts: readonly Uint8Array[]): Buffer {
   const hash = createHash("sha256")

@@ -1,18 +1,36 @@
 import assert from "node:assert/strict"
 import { spawn, spawnSync } from "node:child_process"
-import { chmod, cp, mkdtemp, readFile, rename, rm, symlink, truncate, writeFile } from "node:fs/promises"
+import {
+  chmod,
+  cp,
+  mkdtemp,
+  readFile,
+  rename,
+  rm,
+  symlink,
+  truncate,
+  writeFile,
+} from "node:fs/promises"
 import { createServer, type AddressInfo } from "node:net"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { test } from "node:test"
 import { expectChain } from "./chain.ts"
 import { freePort, startProgram } from "./crash/programs.ts"
-import { eventFor, eventually, makeWorkspace, settingsOf, type Service, type Workspace } from "./service.ts"
+import {
+  eventFor,
+  eventually,
+  makeWorkspace,
+  settingsOf,
+  type Service,
+  type Workspace,
+} from "./service.ts"
 
 // The commands, run as an operator or an auditor runs them.
 
 const notRoot = process.getuid?.() === 0 ? false : "only root may run a command as another account"
-const noBash = spawnSync("bash", ["--version"]).error === undefined ? false : "bash is not installed here"
+const noBash =
+  spawnSync("bash", ["--version"]).error === undefined ? false : "bash is not installed here"
 
 interface Ran {
   readonly code: number | null
@@ -22,7 +40,11 @@ interface Ran {
 
 const program = join(import.meta.dirname, "..", "packages", "server", "bin", "tallystick.mjs")
 
-function tallystick(args: readonly string[], environment: Readonly<Record<string, string>> = {}, uid?: number): Promise<Ran> {
+function tallystick(
+  args: readonly string[],
+  environment: Readonly<Record<string, string>> = {},
+  uid?: number,
+): Promise<Ran> {
   const child = spawn(process.execPath, [program, ...args], {
     ...(uid !== undefined && { uid }),
     env: { PATH: process.env["PATH"], ...environment },
@@ -34,7 +56,9 @@ function tallystick(args: readonly string[], environment: Readonly<Record<string
   return new Promise((resolve) => child.once("close", (code) => resolve({ code, ...said })))
 }
 
-async function makeFolder(): Promise<AsyncDisposable & { file(name: string, content: string | Uint8Array): Promise<string> }> {
+async function makeFolder(): Promise<
+  AsyncDisposable & { file(name: string, content: string | Uint8Array): Promise<string> }
+> {
   const folder = await mkdtemp(join(tmpdir(), "tallystick-cli-"))
   return {
     async file(name, content) {
@@ -45,19 +69,32 @@ async function makeFolder(): Promise<AsyncDisposable & { file(name: string, cont
   }
 }
 
-// verify --------------------------------------------------------------------------------------------------------------------------------------------------
+// verify ------------------------------------------------------------------------------------------
 
-/** What an auditor is given of a workspace: an answer about a receipt, its proof, a page, a pack, and the log's key. */
+/**
+ * What an auditor is given of a workspace: an answer about a receipt, its proof, a page, a pack,
+ * and the log's key.
+ */
 async function evidence(service: Service, workspace: Workspace) {
   const { receipt } = (
-    await workspace.writer.write(eventFor(workspace.id, { target: { id: "inv_9", type: "invoice", name: "\u001b[2J" } }))
+    await workspace.writer.write(
+      eventFor(workspace.id, { target: { id: "inv_9", type: "invoice", name: "\u001b[2J" } }),
+    )
   ).json()
   const proof = (await workspace.reader.get(`${workspace.path}/receipts/${receipt}/proof`)).text
   const answer = (await workspace.reader.get(`${workspace.path}/receipts/${receipt}`)).json()
   const page = (await workspace.reader.get(`${workspace.path}/events?include=proof`)).json()
-  const { packId } = (await workspace.reader.post(`${workspace.path}/evidence-packs`, { title: "Audit", receiptIds: [receipt] })).json()
-  const pack = (await workspace.reader.get(`${workspace.path}/evidence-packs/${packId}/download`)).bytes
-  const packJson = (await workspace.reader.get(`${workspace.path}/evidence-packs/${packId}/download?format=json`)).text
+  const { packId } = (
+    await workspace.reader.post(`${workspace.path}/evidence-packs`, {
+      title: "Audit",
+      receiptIds: [receipt],
+    })
+  ).json()
+  const pack = (await workspace.reader.get(`${workspace.path}/evidence-packs/${packId}/download`))
+    .bytes
+  const packJson = (
+    await workspace.reader.get(`${workspace.path}/evidence-packs/${packId}/download?format=json`)
+  ).text
   const vkey = (await workspace.reader.get(`${workspace.path}/tlog/log.vkey`)).text.trim()
   return { receipt: receipt as string, proof, answer, page, pack, packJson, vkey }
 }
@@ -75,7 +112,11 @@ test("verify: what the service gave out is genuine to whoever trusts its key, an
     await folder.file("pack.zip", pack),
     await folder.file("pack.json", packJson),
   ]
-  assert.equal((await tallystick(["verify", "--key", vkey, ...files])).code, 0, "keys may come first")
+  assert.equal(
+    (await tallystick(["verify", "--key", vkey, ...files])).code,
+    0,
+    "keys may come first",
+  )
   const trusting = await tallystick(["verify", ...files, "--key", vkey])
   assert.deepEqual([trusting.code, trusting.errors], [0, ""], trusting.output)
   assert.equal(trusting.output.match(/: genuine$/gm)?.length, 5)
@@ -108,7 +149,8 @@ test("verify: what the service gave out is genuine to whoever trusts its key, an
 test("verify: while one key takes over from another, whatever is given out is genuine under either", async () => {
   await using service = await startProgram()
   const workspace = await makeWorkspace(service)
-  const keyNow = async () => (await workspace.reader.get(`${workspace.path}/tlog/log.vkey`)).text.trim()
+  const keyNow = async () =>
+    (await workspace.reader.get(`${workspace.path}/tlog/log.vkey`)).text.trim()
   const before = await keyNow()
   assert.equal((await service.root.post(`${workspace.path}/tlog/keys`, undefined)).status, 201)
   const { proof, answer, page, pack, packJson, vkey } = await evidence(service, workspace)
@@ -139,18 +181,34 @@ test("verify: one changed byte is found, wherever it is, and ends with 3", async
   await service.end()
   await using folder = await makeFolder()
   const body = answer.proof.body.replace("inv_9", "inv_8")
-  const shown = { ...answer, receipt: { ...answer.receipt, target: { ...answer.receipt.target, id: "\u001b[2Jinv_8" } } }
+  const shown = {
+    ...answer,
+    receipt: { ...answer.receipt, target: { ...answer.receipt.target, id: "\u001b[2Jinv_8" } },
+  }
   const changedPack = Buffer.from(pack)
   changedPack[pack.length >> 1]! ^= 1
   const changed: readonly (readonly [string, string | Uint8Array, RegExp])[] = [
-    ["body.json", JSON.stringify({ ...answer, proof: { ...answer.proof, body } }), /content does not hold, in proof\.body/],
+    [
+      "body.json",
+      JSON.stringify({ ...answer, proof: { ...answer.proof, body } }),
+      /content does not hold, in proof\.body/,
+    ],
     ["shown.json", JSON.stringify(shown), /receipt does not hold, in receipt\.target/],
-    ["key.tlog-proof", proof.replace(/^index \d+$/m, "index 0"), /inclusion does not hold|malformed|record/],
+    [
+      "key.tlog-proof",
+      proof.replace(/^index \d+$/m, "index 0"),
+      /inclusion does not hold|malformed|record/,
+    ],
     ["pack.zip", changedPack, /does not hold/],
     ["cut.zip", pack.subarray(0, pack.length - 1), /archive does not hold/],
   ]
   for (const [name, content, reason] of changed) {
-    const { code, output, errors } = await tallystick(["verify", await folder.file(name, content), "--key", vkey])
+    const { code, output, errors } = await tallystick([
+      "verify",
+      await folder.file(name, content),
+      "--key",
+      vkey,
+    ])
     assert.deepEqual([code, errors], [3, ""], output)
     assert.match(output, new RegExp(`${RegExp.escape(name)}: NOT GENUINE`))
     assert.match(output, /^ {2}FAIL {2}\w+$/m)
@@ -163,37 +221,85 @@ test("verify: what no hash covers is named, and what contradicts itself is not g
   await using service = await startProgram()
   const workspace = await makeWorkspace(service)
   const { answer, page, packJson, vkey } = await evidence(service, workspace)
-  const systemPage = (await workspace.reader.get(`${workspace.path}/events?include=proof&projectId=system`)).json()
+  const systemPage = (
+    await workspace.reader.get(`${workspace.path}/events?include=proof&projectId=system`)
+  ).json()
   assert.ok(systemPage.events.length >= 2)
   await service.end()
   await using folder = await makeFolder()
   const verified = async (name: string, content: unknown) => {
-    const file = await folder.file(name, typeof content === "string" ? content : JSON.stringify(content))
+    const file = await folder.file(
+      name,
+      typeof content === "string" ? content : JSON.stringify(content),
+    )
     const { code, output } = await tallystick(["verify", "--json", file, "--key", vkey])
-    const [{ verdict, reason = "", notCovered }] = JSON.parse(output) as [{ verdict: string; reason?: string; notCovered: string[] }]
+    const [{ verdict, reason = "", notCovered }] = JSON.parse(output) as [
+      { verdict: string; reason?: string; notCovered: string[] },
+    ]
     return { code, verdict, reason, notCovered }
   }
-  const always = ["receipt.storageClass", "receipt.verificationUrl", "receipt.queued", "entry.storageTier"]
+  const always = [
+    "receipt.storageClass",
+    "receipt.verificationUrl",
+    "receipt.queued",
+    "entry.storageTier",
+  ]
   assert.deepEqual((await verified("good.json", answer)).notCovered, always)
-  const added = { ...answer, approvedBy: "the CFO", entry: { ...answer.entry, approvedBy: "\u001b[2J" } }
-  assert.partialDeepStrictEqual(await verified("added.json", added), { code: 0, notCovered: [...always, "entry.approvedBy", "approvedBy"] })
-  const { output } = await tallystick(["verify", await folder.file("text.json", JSON.stringify(added)), "--key", vkey])
-  assert.match(output, /^ {2}not covered by the proof: receipt\.storageClass, .*, entry\.approvedBy, approvedBy$/m)
+  const added = {
+    ...answer,
+    approvedBy: "the CFO",
+    entry: { ...answer.entry, approvedBy: "\u001b[2J" },
+  }
+  assert.partialDeepStrictEqual(await verified("added.json", added), {
+    code: 0,
+    notCovered: [...always, "entry.approvedBy", "approvedBy"],
+  })
+  const { output } = await tallystick([
+    "verify",
+    await folder.file("text.json", JSON.stringify(added)),
+    "--key",
+    vkey,
+  ])
+  assert.match(
+    output,
+    /^ {2}not covered by the proof: receipt\.storageClass, .*, entry\.approvedBy, approvedBy$/m,
+  )
   const pageOf = (change: object) => verified("page.json", { ...page, ...change })
-  assert.deepEqual((await pageOf({ approvedBy: 1 })).notCovered, ["entry.storageTier", "page.total", "page.hasMore", "page.approvedBy"])
-  assert.deepEqual((await verified("pack.json", packJson.replace("{", '{"approvedBy":1,'))).notCovered, ["approvedBy"])
+  assert.deepEqual((await pageOf({ approvedBy: 1 })).notCovered, [
+    "entry.storageTier",
+    "page.total",
+    "page.hasMore",
+    "page.approvedBy",
+  ])
+  assert.deepEqual(
+    (await verified("pack.json", packJson.replace("{", '{"approvedBy":1,'))).notCovered,
+    ["approvedBy"],
+  )
 
   const text = JSON.stringify(answer)
   const wrong: readonly (readonly [content: unknown, reason: RegExp])[] = [
     [text.replace('"entry":{', '"entry":{"action":"x.y",'), /has the member "action" twice/],
-    [text.replace(`/receipts/${answer.receipt.receipt}"`, '/receipts/rcp_1"'), /receipt\.verificationUrl/],
+    [
+      text.replace(`/receipts/${answer.receipt.receipt}"`, '/receipts/rcp_1"'),
+      /receipt\.verificationUrl/,
+    ],
     [text.replace('"integrity":"verified"', '"integrity":"broken"'), /entry\.integrity/],
     [{ ...page, returned: 2 }, /page does not hold, in returned: expected 1, found 2/],
     [{ ...page, nextCursor: 0 }, /page does not hold, in nextCursor/],
-    [{ ...answer, entry: { ...answer.entry, action: "x.y" }, events: page.events }, /both a page and an answer about a receipt/],
-    [{ ...page, events: [page.events[0], page.events[0]], returned: 2 }, /page does not hold, in events\[1\]: entries must come once each/],
     [
-      { ...systemPage, events: systemPage.events.toReversed(), nextCursor: systemPage.events[0].sequence },
+      { ...answer, entry: { ...answer.entry, action: "x.y" }, events: page.events },
+      /both a page and an answer about a receipt/,
+    ],
+    [
+      { ...page, events: [page.events[0], page.events[0]], returned: 2 },
+      /page does not hold, in events\[1\]: entries must come once each/,
+    ],
+    [
+      {
+        ...systemPage,
+        events: systemPage.events.toReversed(),
+        nextCursor: systemPage.events[0].sequence,
+      },
       /page does not hold, in events\[1\]/,
     ],
     [packJson.replace(/"README\.txt":"./, '"README.txt":"x'), /manifest does not hold/],
@@ -205,68 +311,99 @@ test("verify: what no hash covers is named, and what contradicts itself is not g
   }
 })
 
-test("verify: a file that never ends, waits, is too large or lies elsewhere is not read", { timeout: 60_000 }, async () => {
-  await using service = await startProgram()
-  const workspace = await makeWorkspace(service)
-  const { pack } = await evidence(service, workspace)
-  await using folder = await makeFolder()
-  const good = join(dirname(service.data), "export")
-  assert.equal((await tallystick(["export", workspace.id, good], settingsOf(service))).code, 0)
-  await service.end()
-  const exported = async (name: string, change: (folder: string) => Promise<unknown>): Promise<string> => {
-    const path = join(dirname(service.data), name)
-    await cp(good, path, { recursive: true })
-    await change(path)
-    return path
-  }
-  const replaced = (name: string, file: string, by: (path: string) => unknown) =>
-    exported(name, async (path) => {
-      await rm(join(path, file), { recursive: true })
-      await by(join(path, file))
-    })
-  const larger = async (path: string, bytes: number): Promise<string> => {
-    await truncate(path, bytes)
-    return path
-  }
-  const fifo = (path: string) => assert.equal(spawnSync("mkfifo", [path]).status, 0)
-  const waiting = join(good, "..", "fifo")
-  fifo(waiting)
-  const cases: readonly (readonly [path: string, reason: RegExp])[] = [
-    ["/dev/zero", /is not a regular file/],
-    [waiting, /is not a regular file/],
-    [await larger(await folder.file("large.json", "{"), 2 ** 31), /has 2147483648 bytes; at most \d+ are read/],
-    [await larger(await folder.file("large.zip", pack), 2 ** 32), /has 4294967296 bytes; at most \d+ are read/],
-    [await folder.file("many.json", `[${"[],".repeat(6_000_000)}0]`), /it is not a receipt/],
-    [await replaced("endless", "genesis.json", (path) => symlink("/dev/zero", path)), /genesis\.json is a link or is reached through one/],
-    [await replaced("waiting", "log.vkey", fifo), /log\.vkey is not a regular file/],
-    [await exported("wide", (path) => larger(join(path, "checkpoint"), 2 ** 31)), /checkpoint has 2147483648 bytes/],
-    [await exported("tall", (path) => larger(join(path, "bodies", "000.jsonl"), 2 ** 31)), /000\.jsonl has 2147483648 bytes/],
-    [
-      await exported("elsewhere", async (path) => {
-        await rename(join(path, "tile"), join(good, "..", "tile"))
-        await symlink("../tile", join(path, "tile"))
-      }),
-      /is a link or is reached through one/,
-    ],
-  ]
-  for (const [path, reason] of cases) {
-    const { code, output, errors } = await tallystick(["verify", path])
-    assert.deepEqual([code, errors], [1, ""], `${path}: ${output}`)
-    assert.match(output, reason)
-  }
-  const { code, output } = await tallystick([
-    "verify",
-    await folder.file("good.zip", pack),
-    "--epochs",
-    join(dirname(service.data), "endless"),
-  ])
-  assert.deepEqual([code, /do not fit together/.test(output)], [1, true], output)
-  for (const genesis of ['{"toString":1}', `${"[".repeat(100_000)}${"]".repeat(100_000)}`]) {
-    const epochs = await folder.file("epochs.json", `{"epochs":[{"genesis":${genesis}}]}`)
-    const ran = await tallystick(["verify", await folder.file("good.zip", pack), "--epochs", epochs])
-    assert.deepEqual([ran.code, ran.errors, /do not fit together/.test(ran.output)], [1, "", true], ran.output)
-  }
-})
+test(
+  "verify: a file that never ends, waits, is too large or lies elsewhere is not read",
+  { timeout: 60_000 },
+  async () => {
+    await using service = await startProgram()
+    const workspace = await makeWorkspace(service)
+    const { pack } = await evidence(service, workspace)
+    await using folder = await makeFolder()
+    const good = join(dirname(service.data), "export")
+    assert.equal((await tallystick(["export", workspace.id, good], settingsOf(service))).code, 0)
+    await service.end()
+    const exported = async (
+      name: string,
+      change: (folder: string) => Promise<unknown>,
+    ): Promise<string> => {
+      const path = join(dirname(service.data), name)
+      await cp(good, path, { recursive: true })
+      await change(path)
+      return path
+    }
+    const replaced = (name: string, file: string, by: (path: string) => unknown) =>
+      exported(name, async (path) => {
+        await rm(join(path, file), { recursive: true })
+        await by(join(path, file))
+      })
+    const larger = async (path: string, bytes: number): Promise<string> => {
+      await truncate(path, bytes)
+      return path
+    }
+    const fifo = (path: string) => assert.equal(spawnSync("mkfifo", [path]).status, 0)
+    const waiting = join(good, "..", "fifo")
+    fifo(waiting)
+    const cases: readonly (readonly [path: string, reason: RegExp])[] = [
+      ["/dev/zero", /is not a regular file/],
+      [waiting, /is not a regular file/],
+      [
+        await larger(await folder.file("large.json", "{"), 2 ** 31),
+        /has 2147483648 bytes; at most \d+ are read/,
+      ],
+      [
+        await larger(await folder.file("large.zip", pack), 2 ** 32),
+        /has 4294967296 bytes; at most \d+ are read/,
+      ],
+      [await folder.file("many.json", `[${"[],".repeat(6_000_000)}0]`), /it is not a receipt/],
+      [
+        await replaced("endless", "genesis.json", (path) => symlink("/dev/zero", path)),
+        /genesis\.json is a link or is reached through one/,
+      ],
+      [await replaced("waiting", "log.vkey", fifo), /log\.vkey is not a regular file/],
+      [
+        await exported("wide", (path) => larger(join(path, "checkpoint"), 2 ** 31)),
+        /checkpoint has 2147483648 bytes/,
+      ],
+      [
+        await exported("tall", (path) => larger(join(path, "bodies", "000.jsonl"), 2 ** 31)),
+        /000\.jsonl has 2147483648 bytes/,
+      ],
+      [
+        await exported("elsewhere", async (path) => {
+          await rename(join(path, "tile"), join(good, "..", "tile"))
+          await symlink("../tile", join(path, "tile"))
+        }),
+        /is a link or is reached through one/,
+      ],
+    ]
+    for (const [path, reason] of cases) {
+      const { code, output, errors } = await tallystick(["verify", path])
+      assert.deepEqual([code, errors], [1, ""], `${path}: ${output}`)
+      assert.match(output, reason)
+    }
+    const { code, output } = await tallystick([
+      "verify",
+      await folder.file("good.zip", pack),
+      "--epochs",
+      join(dirname(service.data), "endless"),
+    ])
+    assert.deepEqual([code, /do not fit together/.test(output)], [1, true], output)
+    for (const genesis of ['{"toString":1}', `${"[".repeat(100_000)}${"]".repeat(100_000)}`]) {
+      const epochs = await folder.file("epochs.json", `{"epochs":[{"genesis":${genesis}}]}`)
+      const ran = await tallystick([
+        "verify",
+        await folder.file("good.zip", pack),
+        "--epochs",
+        epochs,
+      ])
+      assert.deepEqual(
+        [ran.code, ran.errors, /do not fit together/.test(ran.output)],
+        [1, "", true],
+        ran.output,
+      )
+    }
+  },
+)
 
 test("verify: what is no evidence ends with 1, and among several files the worst one counts", async () => {
   await using service = await startProgram()
@@ -277,26 +414,47 @@ test("verify: what is no evidence ends with 1, and among several files the worst
   const alone = await folder.file("alone.json", JSON.stringify(answer.receipt))
   const other = await folder.file("other.txt", "hello")
   const { sequence: _, ...entry } = answer.entry
-  const bad = await folder.file("bad.json", JSON.stringify({ ...answer, entry: { ...entry, sequence: 99 } }))
-  const codes = async (...files: string[]) => (await tallystick(["verify", ...files, "--key", vkey])).code
+  const bad = await folder.file(
+    "bad.json",
+    JSON.stringify({ ...answer, entry: { ...entry, sequence: 99 } }),
+  )
+  const codes = async (...files: string[]) =>
+    (await tallystick(["verify", ...files, "--key", vkey])).code
   assert.equal(await codes(good), 0)
   assert.equal(await codes(good, alone), 2)
   assert.equal(await codes(good, alone, other), 1)
   assert.equal(await codes(join(tmpdir(), "no-such-file")), 1)
   assert.equal(await codes(other, bad, good), 3)
-  for (const args of [["verify"], ["verify", good, "--key", "nonsense"], ["verify", good, "--unknown"], ["verfy"]]) {
+  for (const args of [
+    ["verify"],
+    ["verify", good, "--key", "nonsense"],
+    ["verify", good, "--unknown"],
+    ["verfy"],
+  ]) {
     assert.equal((await tallystick(args)).code, 1, args.join(" "))
   }
 })
 
-// keys ----------------------------------------------------------------------------------------------------------------------------------------------------
+// keys --------------------------------------------------------------------------------------------
 
 test("keys: one is made, listed and ended with what the data folder holds, and the key is all that standard output says", async () => {
   await using service = await startProgram({ environment: { TALLYSTICK_ROOT_KEY: undefined } })
   const workspace = await makeWorkspace(service)
   const environment = { TALLYSTICK_DATA: service.data, TALLYSTICK_PORT: new URL(service.url).port }
   const made = await tallystick(
-    ["keys", "create", workspace.id, "--name", "billing", "--scope", "write", "--scope", "read", "--expires-in", "90d"],
+    [
+      "keys",
+      "create",
+      workspace.id,
+      "--name",
+      "billing",
+      "--scope",
+      "write",
+      "--scope",
+      "read",
+      "--expires-in",
+      "90d",
+    ],
     environment,
   )
   assert.equal(made.code, 0, made.errors)
@@ -309,16 +467,28 @@ test("keys: one is made, listed and ended with what the data folder holds, and t
   const listed = await tallystick(["keys", "list", workspace.id], environment)
   assert.match(listed.output, new RegExp(`^${keyId} +live +write,read +all .* billing$`, "m"))
   assert.ok(!listed.output.includes(key))
-  const ended = await tallystick(["keys", "revoke", workspace.id, keyId], { TALLYSTICK_ROOT_KEY: service.rootKey, ...environment })
+  const ended = await tallystick(["keys", "revoke", workspace.id, keyId], {
+    TALLYSTICK_ROOT_KEY: service.rootKey,
+    ...environment,
+  })
   assert.deepEqual([ended.code, ended.output], [0, ""])
-  assert.equal((await service.client(key).write(eventFor(workspace.id))).json().error, "token_revoked")
-  const json = await tallystick(["keys", "list", workspace.id, "--json", "--url", service.url], environment)
+  assert.equal(
+    (await service.client(key).write(eventFor(workspace.id))).json().error,
+    "token_revoked",
+  )
+  const json = await tallystick(
+    ["keys", "list", workspace.id, "--json", "--url", service.url],
+    environment,
+  )
   assert.equal((JSON.parse(json.output) as object[]).length, 3)
 })
 
 test("keys: what is wrong is one sentence, and ends with 1", async () => {
   await using service = await startProgram()
-  const environment = { TALLYSTICK_ROOT_KEY: service.rootKey, TALLYSTICK_PORT: new URL(service.url).port }
+  const environment = {
+    TALLYSTICK_ROOT_KEY: service.rootKey,
+    TALLYSTICK_PORT: new URL(service.url).port,
+  }
   const nowhere = `http://127.0.0.1:${await freePort()}`
   const cutter = createServer((socket) => socket.once("data", () => socket.destroy()))
   await new Promise<void>((resolve) => cutter.listen(0, "127.0.0.1", resolve))
@@ -327,13 +497,37 @@ test("keys: what is wrong is one sentence, and ends with 1", async () => {
   const cases: readonly (readonly [readonly string[], Record<string, string>, RegExp])[] = [
     [["list", "nobody"], environment, /^tallystick: there is no /],
     [["list", ".."], environment, /^tallystick: an id in a path/],
-    [["list", "acme"], { ...environment, TALLYSTICK_ROOT_KEY: "x".repeat(40) }, /^tallystick: .*credential/],
-    [["list", "acme"], { TALLYSTICK_DATA: "/nowhere" }, /^tallystick: TALLYSTICK_ROOT_KEY is not set, and there is no \/nowhere\/root-key/],
-    [["list", "acme"], { ...environment, TALLYSTICK_PORT: "0" }, /^tallystick: TALLYSTICK_PORT is 0/],
-    [["list", "acme", "--url", nowhere], environment, new RegExp(`^tallystick: nothing answers at ${nowhere} \\(ECONNREFUSED\\); `)],
-    [["list", "acme", "--url", cutting], environment, new RegExp(`^tallystick: no complete answer came from ${cutting} `)],
+    [
+      ["list", "acme"],
+      { ...environment, TALLYSTICK_ROOT_KEY: "x".repeat(40) },
+      /^tallystick: .*credential/,
+    ],
+    [
+      ["list", "acme"],
+      { TALLYSTICK_DATA: "/nowhere" },
+      /^tallystick: TALLYSTICK_ROOT_KEY is not set, and there is no \/nowhere\/root-key/,
+    ],
+    [
+      ["list", "acme"],
+      { ...environment, TALLYSTICK_PORT: "0" },
+      /^tallystick: TALLYSTICK_PORT is 0/,
+    ],
+    [
+      ["list", "acme", "--url", nowhere],
+      environment,
+      new RegExp(`^tallystick: nothing answers at ${nowhere} \\(ECONNREFUSED\\); `),
+    ],
+    [
+      ["list", "acme", "--url", cutting],
+      environment,
+      new RegExp(`^tallystick: no complete answer came from ${cutting} `),
+    ],
     [["create", "acme", "--name", "a"], environment, /--scope/],
-    [["create", "acme", "--name", "a", "--scope", "read", "--expires-in", "soon"], environment, /--expires-in/],
+    [
+      ["create", "acme", "--name", "a", "--scope", "read", "--expires-in", "soon"],
+      environment,
+      /--expires-in/,
+    ],
   ]
   for (const [args, settings, sentence] of cases) {
     const { code, output, errors } = await tallystick(["keys", ...args], settings)
@@ -343,12 +537,15 @@ test("keys: what is wrong is one sentence, and ends with 1", async () => {
   }
 })
 
-// reindex -------------------------------------------------------------------------------------------------------------------------------------------------
+// reindex -----------------------------------------------------------------------------------------
 
 test("reindex: what is derived is made again, and everything is found and verified as before", async () => {
   await using first = await startProgram()
   const workspace = await makeWorkspace(first)
-  for (let at = 0; at < 30; at++) await workspace.writer.write(eventFor(workspace.id, { target: { id: `inv_${at}`, type: "invoice" } }))
+  for (let at = 0; at < 30; at++)
+    await workspace.writer.write(
+      eventFor(workspace.id, { target: { id: `inv_${at}`, type: "invoice" } }),
+    )
   const found = (await workspace.reader.get(`${workspace.path}/events?query=inv_7`)).json()
   assert.equal(found.total, 1)
 
@@ -364,7 +561,10 @@ test("reindex: what is derived is made again, and everything is found and verifi
   await using again = await startProgram({ data: first.data })
   const reader = again.client(workspace.reader.bearer)
   const receipt = found.events[0].receipt as string
-  assert.equal((await reader.get(`${workspace.path}/events?query=inv_7`)).json().events[0].receipt, receipt)
+  assert.equal(
+    (await reader.get(`${workspace.path}/events?query=inv_7`)).json().events[0].receipt,
+    receipt,
+  )
   await eventually("the receipt to be sealed", async () => {
     const { entry } = (await reader.get(`${workspace.path}/receipts/${receipt}`)).json()
     return entry.integrity === "verified" || undefined
@@ -376,37 +576,50 @@ test("reindex: a folder without a ledger stays as it is", async () => {
   const file = await folder.file("other.txt", "mine")
   const { code, errors } = await tallystick(["reindex"], { TALLYSTICK_DATA: join(file, "..") })
   assert.equal(code, 1)
-  assert.match(errors, /^tallystick: there is no ledger in .*: TALLYSTICK_DATA must name its folder$/m)
+  assert.match(
+    errors,
+    /^tallystick: there is no ledger in .*: TALLYSTICK_DATA must name its folder$/m,
+  )
   assert.equal(await readFile(file, "utf8"), "mine")
 })
 
-test("what another account holds is said to be so, and not to be absent", { skip: notRoot }, async () => {
-  await using first = await startProgram()
-  assert.equal(await first.end(), 0)
-  const environment = { TALLYSTICK_DATA: first.data }
-  const refused = async (sentence: RegExp): Promise<void> => {
-    for (const command of [["reindex"], ["backup", `${first.data}-backup`]]) {
-      const { code, output, errors } = await tallystick(command, environment, nobody)
-      assert.deepEqual([code, output], [1, ""], command.join(" "))
-      assert.match(errors, sentence, command.join(" "))
-      assert.ok(!errors.includes("    at "), errors)
+test(
+  "what another account holds is said to be so, and not to be absent",
+  { skip: notRoot },
+  async () => {
+    await using first = await startProgram()
+    assert.equal(await first.end(), 0)
+    const environment = { TALLYSTICK_DATA: first.data }
+    const refused = async (sentence: RegExp): Promise<void> => {
+      for (const command of [["reindex"], ["backup", `${first.data}-backup`]]) {
+        const { code, output, errors } = await tallystick(command, environment, nobody)
+        assert.deepEqual([code, output], [1, ""], command.join(" "))
+        assert.match(errors, sentence, command.join(" "))
+        assert.ok(!errors.includes("    at "), errors)
+      }
     }
-  }
-  await chmod(dirname(first.data), 0o777)
-  await refused(/^tallystick: EACCES: permission denied, (stat|open) '.*'$/m)
-  await chmod(first.data, 0o755)
-  await refused(/^tallystick: (.* cannot be opened; look at whose file it is, .*|EACCES: permission denied, open '.*heads')$/m)
-})
+    await chmod(dirname(first.data), 0o777)
+    await refused(/^tallystick: EACCES: permission denied, (stat|open) '.*'$/m)
+    await chmod(first.data, 0o755)
+    await refused(
+      /^tallystick: (.* cannot be opened; look at whose file it is, .*|EACCES: permission denied, open '.*heads')$/m,
+    )
+  },
+)
 
 /** The account that owns nothing. */
 const nobody = 65_534
 
 test("whoever has read enough may close the pipe", { skip: noBash }, () => {
-  const { stderr } = spawnSync("bash", ["-c", `"${process.execPath}" "${program}" completion bash | true`], { encoding: "utf8" })
+  const { stderr } = spawnSync(
+    "bash",
+    ["-c", `"${process.execPath}" "${program}" completion bash | true`],
+    { encoding: "utf8" },
+  )
   assert.equal(stderr, "")
 })
 
-// Mistyped --------------------------------------------------------------------------------------------------------------------------------------------------
+// Mistyped ----------------------------------------------------------------------------------------
 
 test("what is mistyped is one line, which says what was meant or where help is", async () => {
   const cases: readonly (readonly [string, string])[] = [
@@ -416,8 +629,14 @@ test("what is mistyped is one line, which says what was meant or where help is",
     ["serve --dmo", "unknown option '--dmo' (Did you mean --demo?)"],
     ["frobnicate", "unknown command 'frobnicate' (--help says more)"],
     ["verify", "missing required argument 'files' (--help says more)"],
-    ["keys create acme --name a", "required option '--scope <scope>' not specified (--help says more)"],
-    ["doctor now", "too many arguments for 'doctor'. Expected 0 arguments but got 1: now (--help says more)"],
+    [
+      "keys create acme --name a",
+      "required option '--scope <scope>' not specified (--help says more)",
+    ],
+    [
+      "doctor now",
+      "too many arguments for 'doctor'. Expected 0 arguments but got 1: now (--help says more)",
+    ],
   ]
   for (const [typed, sentence] of cases) {
     const { code, output, errors } = await tallystick(typed.split(" "))
@@ -425,7 +644,7 @@ test("what is mistyped is one line, which says what was meant or where help is",
   }
 })
 
-// Help ----------------------------------------------------------------------------------------------------------------------------------------------------
+// Help --------------------------------------------------------------------------------------------
 
 test("every command has an example in its help", async () => {
   const listed = async (...parents: string[]) => {
@@ -437,10 +656,16 @@ test("every command has an example in its help", async () => {
   const names = await listed()
   assert.ok(names.length >= 12, `looked at ${names.length} commands only`)
   const groups = await Promise.all(names.map(async (name) => ({ name, parts: await listed(name) })))
-  for (const command of groups.flatMap(({ name, parts }) => (parts.length === 0 ? [[name]] : parts.map((part) => [name, part])))) {
+  for (const command of groups.flatMap(({ name, parts }) =>
+    parts.length === 0 ? [[name]] : parts.map((part) => [name, part]),
+  )) {
     const { code, output } = await tallystick([...command, "--help"])
     assert.equal(code, 0)
-    assert.match(output, new RegExp(`Example:\\n  \\$ .*tallystick ${command.join(" ")}`), command.join(" "))
+    assert.match(
+      output,
+      new RegExp(`Example:\\n  \\$ .*tallystick ${command.join(" ")}`),
+      command.join(" "),
+    )
     assert.ok(!output.includes("default: false"), "what is off is not said")
   }
 })

@@ -13,7 +13,8 @@ interface Operation {
 export function withTable(page: string, { paths }: Description): string {
   const rows = Object.entries(paths).flatMap(([path, operations]) =>
     Object.entries(operations).map(
-      ([method, { summary, security }]) => `| \`${method.toUpperCase()} ${path}\` | ${needs(security)} | ${summary} |\n`,
+      ([method, { summary, security }]) =>
+        `| \`${method.toUpperCase()} ${path}\` | ${needs(security)} | ${summary} |\n`,
     ),
   )
   const table = `| endpoint | needs | does |\n| --- | --- | --- |\n${rows.join("")}`

@@ -6,13 +6,25 @@ import { test } from "node:test"
 import { verifyExport, verifyPack, verifyReceipt } from "@tallystick/proof"
 import { expectChain, readChain, type MintedReceipt } from "./chain.ts"
 import { startProgram } from "./crash/programs.ts"
-import { eventually, makeWorkspace, settingsOf, type Client, type Service, type Workspace, writeMany } from "./service.ts"
+import {
+  eventually,
+  makeWorkspace,
+  settingsOf,
+  type Client,
+  type Service,
+  type Workspace,
+  writeMany,
+} from "./service.ts"
 
-// A ledger that goes on as a new epoch, after a restore that lost its end, and then as a third: everything that can be asked of it, or done with it, is as right
-// as it was, on both sides of each boundary.
+// A ledger that goes on as a new epoch, after a restore that lost its end, and then as a third:
+// everything that can be asked of it, or done with it, is as right as it was, on both sides of each
+// boundary.
 
 const program = join(import.meta.dirname, "..", "packages", "server", "bin", "tallystick.mjs")
-const quickAudit = { TALLYSTICK_LIMIT_AUDIT_ENTRIES_PER_SECOND: "100000", TALLYSTICK_LIMIT_AUDIT_ROUND_EVERY_MS: "100" }
+const quickAudit = {
+  TALLYSTICK_LIMIT_AUDIT_ENTRIES_PER_SECOND: "100000",
+  TALLYSTICK_LIMIT_AUDIT_ROUND_EVERY_MS: "100",
+}
 
 interface Ran {
   readonly code: number | null
@@ -22,8 +34,15 @@ interface Ran {
 
 /** On a folder, or beside the service that runs on it. */
 function tallystick(on: string | Service, ...args: readonly string[]): Promise<Ran> {
-  const environment = { PATH: process.env["PATH"], ...(typeof on === "string" ? { TALLYSTICK_DATA: on } : settingsOf(on)) }
-  const child = spawn(process.execPath, [program, ...args], { env: environment, stdio: ["ignore", "pipe", "pipe"], timeout: 60_000 })
+  const environment = {
+    PATH: process.env["PATH"],
+    ...(typeof on === "string" ? { TALLYSTICK_DATA: on } : settingsOf(on)),
+  }
+  const child = spawn(process.execPath, [program, ...args], {
+    env: environment,
+    stdio: ["ignore", "pipe", "pipe"],
+    timeout: 60_000,
+  })
   const said = { output: "", errors: "" }
   child.stdout.setEncoding("utf8").on("data", (text: string) => (said.output += text))
   child.stderr.setEncoding("utf8").on("data", (text: string) => (said.errors += text))
@@ -37,7 +56,10 @@ async function well(ran: Promise<Ran>): Promise<string> {
 }
 
 /** Writes, and has the last of it signed. */
-async function write({ id, path, writer, reader }: Workspace, count: number): Promise<readonly MintedReceipt[]> {
+async function write(
+  { id, path, writer, reader }: Workspace,
+  count: number,
+): Promise<readonly MintedReceipt[]> {
   const receipts = await writeMany({ id, writer }, count)
   assert.equal((await reader.get(`${path}/receipts/${receipts.at(-1)?.receipt}/proof`)).status, 200)
   return receipts
@@ -49,8 +71,16 @@ function at(service: Service, workspace: Workspace): Workspace {
   return { ...workspace, reader: again(workspace.reader), writer: again(workspace.writer) }
 }
 
-/** Copies the data, has what is written after it lost, and goes on from the copy; without its index, nothing that was signed of it is kept. */
-async function loseEnd(service: Service, workspace: Workspace, lost: number, isSigned: boolean): Promise<readonly MintedReceipt[]> {
+/**
+ * Copies the data, has what is written after it lost, and goes on from the copy; without its index,
+ * nothing that was signed of it is kept.
+ */
+async function loseEnd(
+  service: Service,
+  workspace: Workspace,
+  lost: number,
+  isSigned: boolean,
+): Promise<readonly MintedReceipt[]> {
   const { data } = service
   const copy = `${data}-copy`
   await well(tallystick(data, "backup", copy))
@@ -60,15 +90,24 @@ async function loseEnd(service: Service, workspace: Workspace, lost: number, isS
   rmSync(data, { recursive: true })
   renameSync(copy, data)
   const said = await well(tallystick(data, "resume"))
-  assert.match(said, new RegExp(`${workspace.id}: .*ends at entry \\d+, and \\d+ were signed; it continues in epoch \\d`))
+  assert.match(
+    said,
+    new RegExp(
+      `${workspace.id}: .*ends at entry \\d+, and \\d+ were signed; it continues in epoch \\d`,
+    ),
+  )
   return receipts
 }
 
 async function makePack(client: Client, path: string, receipts: readonly MintedReceipt[]) {
-  return await client.post(`${path}/evidence-packs`, { title: "Audit", receiptIds: receipts.map(({ receipt }) => receipt) })
+  return await client.post(`${path}/evidence-packs`, {
+    title: "Audit",
+    receiptIds: receipts.map(({ receipt }) => receipt),
+  })
 }
 
-const keyOf = async (client: Client, path: string, epoch = "") => (await client.get(`${path}/tlog/${epoch}log.vkey`)).text.trimEnd()
+const keyOf = async (client: Client, path: string, epoch = "") =>
+  (await client.get(`${path}/tlog/${epoch}log.vkey`)).text.trimEnd()
 
 test("what can be asked of a ledger, or done with it, is right across its epochs", async () => {
   await using first = await startProgram({ environment: quickAudit })
@@ -97,7 +136,10 @@ test("what can be asked of a ledger, or done with it, is right across its epochs
     assert.notEqual(chain.origin, before.origin)
     const boundary = chain.epochs[1]?.before ?? 0
     await expectPages(reader, path, boundary)
-    assert.deepEqual(JSON.parse((await reader.get(`${path}/tlog/epochs/1/keys`)).text).keys.length, JSON.parse(keysBefore).keys.length)
+    assert.deepEqual(
+      JSON.parse((await reader.get(`${path}/tlog/epochs/1/keys`)).text).keys.length,
+      JSON.parse(keysBefore).keys.length,
+    )
     await expectPacks(second, { pack, zip, old: kept[0], fresh, boundary })
     await expectRotation(service, second)
     await expectAudited(service, chain.size)
@@ -110,36 +152,63 @@ test("what can be asked of a ledger, or done with it, is right across its epochs
     const chain = await expectChain(third.reader, id, kept.slice(-20))
     assert.equal(chain.epochs.length, 3)
     await expectPages(third.reader, path, chain.epochs[2]?.before ?? 0)
-    // Nothing that was signed of the second epoch is left: what proves its entries is the genesis of the third.
+    // Nothing that was signed of the second epoch is left: what proves its entries is the genesis
+    // of the third.
     assert.equal((await third.reader.get(`${path}/tlog/epochs/2/checkpoint`)).status, 404)
     const unsigned = await third.reader.get(`${path}/receipts/${kept.at(-10)?.receipt}/proof`)
     assert.deepEqual([unsigned.status, unsigned.json().error], [404, "not_found"], unsigned.text)
     assert.match(unsigned.json().detail, /the genesis of the next epoch commits to it/)
-    for (const { receipt } of lost) assert.equal((await third.reader.get(`${path}/receipts/${receipt}`)).status, 404)
+    for (const { receipt } of lost)
+      assert.equal((await third.reader.get(`${path}/receipts/${receipt}`)).status, 404)
     await expectAudited(service, chain.size)
     await expectExport(service, third, chain.size)
-    await expectPacks(third, { pack, zip, old: kept[0], fresh: kept.slice(-5), boundary: chain.epochs[2]?.before ?? 0 })
+    await expectPacks(third, {
+      pack,
+      zip,
+      old: kept[0],
+      fresh: kept.slice(-5),
+      boundary: chain.epochs[2]?.before ?? 0,
+    })
     assert.equal(await service.end(), 0)
   }
   await expectDerivedAnew(data, made, kept)
 })
 
-/** A page on both sides of a boundary brings what it takes to check each entry, by the keys of both epochs. */
+/**
+ * A page on both sides of a boundary brings what it takes to check each entry, by the keys of both
+ * epochs.
+ */
 async function expectPages(reader: Client, path: string, boundary: number): Promise<void> {
   const query = `projectId=all&includeSystem=true&storage=all&limit=20&include=proof&cursor=${boundary + 7}`
   const page = await reader.get(`${path}/events?${query}`)
-  const { events, verified } = page.json<{ events: { sequence: number; integrity: string }[]; verified: boolean }>()
-  assert.deepEqual([verified, events[0]?.sequence, events.length], [true, boundary + 6, 20], page.text.slice(0, 300))
-  const { epochs } = (await reader.get(`${path}/tlog/epochs`)).json<{ epochs: { genesis: string }[] }>()
-  const trustedKeys = await Promise.all(epochs.map((_, place) => keyOf(reader, path, `epochs/${place + 1}/`)))
+  const { events, verified } = page.json<{
+    events: { sequence: number; integrity: string }[]
+    verified: boolean
+  }>()
+  assert.deepEqual(
+    [verified, events[0]?.sequence, events.length],
+    [true, boundary + 6, 20],
+    page.text.slice(0, 300),
+  )
+  const { epochs } = (await reader.get(`${path}/tlog/epochs`)).json<{
+    epochs: { genesis: string }[]
+  }>()
+  const trustedKeys = await Promise.all(
+    epochs.map((_, place) => keyOf(reader, path, `epochs/${place + 1}/`)),
+  )
   const geneses = epochs.map(({ genesis }) => genesis).toReversed()
   const counts = { genuine: 0, pending: 0 }
   for (const { proof, disclosures, ...entry } of events as readonly Record<string, unknown>[]) {
     const alone = verifyReceipt({ entry, proof, disclosures }, { trustedKeys })
     const told = verifyReceipt({ entry, proof, disclosures }, { trustedKeys, geneses })
     assert.equal(told.verdict, alone.verdict)
-    // What the last checkpoint that was kept does not cover is proven by the next epoch's genesis alone.
-    assert.ok(alone.verdict === "genuine" || (alone.verdict === "unconfirmed" && alone.because === "not_sealed"), JSON.stringify(alone))
+    // What the last checkpoint that was kept does not cover is proven by the next epoch's genesis
+    // alone.
+    assert.ok(
+      alone.verdict === "genuine" ||
+        (alone.verdict === "unconfirmed" && alone.because === "not_sealed"),
+      JSON.stringify(alone),
+    )
     assert.equal(entry["integrity"], alone.verdict === "genuine" ? "verified" : "pending")
     counts[alone.verdict === "genuine" ? "genuine" : "pending"] += 1
   }
@@ -154,13 +223,29 @@ interface PacksOf {
   readonly boundary: number
 }
 
-/** A pack that was made before is given out as it was; a new one is of the current epoch, and checks without the service. */
-async function expectPacks({ path, reader }: Workspace, { pack, zip, old, fresh, boundary }: PacksOf): Promise<void> {
+/**
+ * A pack that was made before is given out as it was; a new one is of the current epoch, and checks
+ * without the service.
+ */
+async function expectPacks(
+  { path, reader }: Workspace,
+  { pack, zip, old, fresh, boundary }: PacksOf,
+): Promise<void> {
   const again = await reader.get(`${path}/evidence-packs/${pack.packId}/download`)
-  assert.deepEqual([again.status, again.bytes.equals(zip)], [200, true], "an old pack is not what it was")
-  const both = await makePack(reader, path, [...(old === undefined ? [] : [old]), ...fresh.slice(0, 1)])
+  assert.deepEqual(
+    [again.status, again.bytes.equals(zip)],
+    [200, true],
+    "an old pack is not what it was",
+  )
+  const both = await makePack(reader, path, [
+    ...(old === undefined ? [] : [old]),
+    ...fresh.slice(0, 1),
+  ])
   assert.deepEqual([both.status, both.json().error], [400, "invalid_field"], both.text)
-  assert.match(both.json().detail, new RegExp(`begins with entry ${boundary + 1}; entry \\d+ is of an earlier one`))
+  assert.match(
+    both.json().detail,
+    new RegExp(`begins with entry ${boundary + 1}; entry \\d+ is of an earlier one`),
+  )
   const { packId } = (await makePack(reader, path, fresh.slice(0, 4))).json()
   const { bytes } = await reader.get(`${path}/evidence-packs/${packId}/download`)
   const verdict = verifyPack(bytes, { trustedKeys: [await keyOf(reader, path)] })
@@ -173,7 +258,9 @@ async function expectRotation({ root }: Service, workspace: Workspace): Promise<
   const trusted = await keyOf(reader, path)
   const rotated = (await root.post(`${path}/tlog/keys`, {})).json()
   await write(workspace, 1)
-  const { keys } = (await reader.get(`${path}/tlog/keys`)).json<{ keys: { vkey: string; fromSize: number; toSize: number | null }[] }>()
+  const { keys } = (await reader.get(`${path}/tlog/keys`)).json<{
+    keys: { vkey: string; fromSize: number; toSize: number | null }[]
+  }>()
   assert.deepEqual(keys, [
     { vkey: trusted, fromSize: 0, toSize: rotated.fromSize },
     { vkey: rotated.vkey, fromSize: rotated.fromSize, toSize: null },
@@ -181,31 +268,54 @@ async function expectRotation({ root }: Service, workspace: Workspace): Promise<
   const size = Number((await reader.get(`${path}/tlog/checkpoint`)).text.split("\n")[1])
   assert.ok(rotated.fromSize <= size, "sizes are those of the epoch's own log")
   const answer = (await reader.get(`${path}/receipts/${rotated.receiptId}`)).json()
-  assert.equal(verifyReceipt(answer, { trustedKeys: [trusted] }).verdict, "genuine", "both keys have signed for it")
+  assert.equal(
+    verifyReceipt(answer, { trustedKeys: [trusted] }).verdict,
+    "genuine",
+    "both keys have signed for it",
+  )
 }
 
 /** A whole round of re-verifying, over all epochs, finds nothing. */
 async function expectAudited(service: Service, size: number): Promise<void> {
   const metric = async (name: string) =>
-    Number(new RegExp(`^${name} (\\d+)$`, "m").exec((await service.client().get("/metrics")).text)?.[1] ?? Number.NaN)
+    Number(
+      new RegExp(`^${name} (\\d+)$`, "m").exec(
+        (await service.client().get("/metrics")).text,
+      )?.[1] ?? Number.NaN,
+    )
   const round = await metric("tallystick_audit_round")
-  await eventually("a whole round", async () => ((await metric("tallystick_audit_round")) > round + 1 ? true : undefined))
+  await eventually("a whole round", async () =>
+    (await metric("tallystick_audit_round")) > round + 1 ? true : undefined,
+  )
   assert.equal(await metric("tallystick_audit_failed_entries"), 0)
   assert.ok((await metric("tallystick_audit_verified_entries_total")) >= size)
 }
 
-/** The current epoch's log, and below it those that it goes on from; without any one of them, or with a byte changed, it is refuted. */
-async function expectExport(service: Service, { id, path, reader }: Workspace, size: number): Promise<void> {
+/**
+ * The current epoch's log, and below it those that it goes on from; without any one of them, or
+ * with a byte changed, it is refuted.
+ */
+async function expectExport(
+  service: Service,
+  { id, path, reader }: Workspace,
+  size: number,
+): Promise<void> {
   const folder = join(dirname(service.data), "export")
-  assert.match(await well(tallystick(service, "export", id, folder)), new RegExp(`^${size} entries of .*, ${size} of them new`))
+  assert.match(
+    await well(tallystick(service, "export", id, folder)),
+    new RegExp(`^${size} entries of .*, ${size} of them new`),
+  )
   assert.match(
     await well(tallystick(service, "export", id, folder)),
     /^\d+ entries of .*, [01] of them new/,
     "but for the entry of the first one",
   )
   const key = await keyOf(reader, path)
-  const [{ facts }] = JSON.parse(await well(tallystick(service, "verify", folder, "--key", key, "--json")))
-  const read = (file: string) => (existsSync(join(folder, file)) ? readFileSync(join(folder, file)) : undefined)
+  const [{ facts }] = JSON.parse(
+    await well(tallystick(service, "verify", folder, "--key", key, "--json")),
+  )
+  const read = (file: string) =>
+    existsSync(join(folder, file)) ? readFileSync(join(folder, file)) : undefined
   const verdictOf = (files: (file: string) => Uint8Array | undefined) => {
     const verdict = verifyExport(files, { trustedKeys: [key] })
     return verdict.verdict === "refuted" ? `${verdict.failure} ${verdict.file}` : verdict.verdict
@@ -214,7 +324,9 @@ async function expectExport(service: Service, { id, path, reader }: Workspace, s
   assert.deepEqual([facts.epochs, facts.bodies], [3, facts.entries])
   assert.ok(facts.entries === size || facts.entries === size + 1, `${facts.entries} of ${size}`)
   for (const epoch of ["epochs/1", "epochs/2"]) {
-    for (const name of ["checkpoint", "log.vkey", "tile/entries/000"].filter((one) => existsSync(join(folder, epoch, one)))) {
+    for (const name of ["checkpoint", "log.vkey", "tile/entries/000"].filter((one) =>
+      existsSync(join(folder, epoch, one)),
+    )) {
       const served = await reader.get(`${path}/tlog/${epoch}/${name}`)
       assert.deepEqual(served.bytes, readFileSync(join(folder, epoch, name)), `${epoch}/${name}`)
     }
@@ -237,8 +349,15 @@ async function expectExport(service: Service, { id, path, reader }: Workspace, s
   )
 }
 
-/** From the journal alone: the trees of all epochs; what was signed of the former ones is not derived, and is there. */
-async function expectDerivedAnew(data: string, workspace: Workspace, kept: readonly MintedReceipt[]): Promise<void> {
+/**
+ * From the journal alone: the trees of all epochs; what was signed of the former ones is not
+ * derived, and is there.
+ */
+async function expectDerivedAnew(
+  data: string,
+  workspace: Workspace,
+  kept: readonly MintedReceipt[],
+): Promise<void> {
   await well(tallystick(data, "reindex"))
   {
     await using service = await startProgram({ data })

@@ -1,4 +1,5 @@
-// Reads TypeScript as far as house rules need it: which modules a file names, its code without comments, and its strings.
+// Reads TypeScript as far as house rules need it: which modules a file names, its code without
+// comments, and its strings.
 
 export interface Import {
   readonly from: string
@@ -8,9 +9,14 @@ export interface Import {
 
 export interface Source {
   readonly imports: readonly Import[]
-  /** Without comments and regular expressions, each string replaced by its number in `strings`: "0". */
+  /**
+   * Without comments and regular expressions, each string replaced by its number in `strings`: "0".
+   */
   readonly code: string
-  /** What stands between the quotes, escapes and all; of a template, its text with ${} for each expression. */
+  /**
+   * What stands between the quotes, escapes and all; of a template, its text with ${} for each
+   * expression.
+   */
   readonly strings: readonly string[]
 }
 
@@ -19,11 +25,22 @@ export function readSource(text: string): Source {
   return { imports: findImports(code, strings), code, strings }
 }
 
-/** Static and dynamic imports, re-exports, and programs that are started by `new URL("./worker.ts", import.meta.url)`. */
+/**
+ * Static and dynamic imports, re-exports, and programs that are started by `new URL("./worker.ts",
+ * import.meta.url)`.
+ */
 function findImports(code: string, strings: readonly string[]): readonly Import[] {
-  const statements = [...code.matchAll(/\b(?:import|export)\s+(type\s+)?(?:[\w$*{},\s]+\s+from\s*)?"(\d+)"/g)]
-  const calls = [...code.matchAll(/\bimport\s*\(()\s*"(\d+)"/g), ...code.matchAll(/\bnew\s+URL\s*\(()\s*"(\d+)"\s*,\s*import\.meta\.url/g)]
-  const found = [...statements, ...calls].map(([, type, index]) => ({ from: strings[Number(index)] ?? "", isType: Boolean(type) }))
+  const statements = [
+    ...code.matchAll(/\b(?:import|export)\s+(type\s+)?(?:[\w$*{},\s]+\s+from\s*)?"(\d+)"/g),
+  ]
+  const calls = [
+    ...code.matchAll(/\bimport\s*\(()\s*"(\d+)"/g),
+    ...code.matchAll(/\bnew\s+URL\s*\(()\s*"(\d+)"\s*,\s*import\.meta\.url/g),
+  ]
+  const found = [...statements, ...calls].map(([, type, index]) => ({
+    from: strings[Number(index)] ?? "",
+    isType: Boolean(type),
+  }))
   // A folder of migrations or a page is named by a URL too, and is not imported.
   return found.filter(({ from }) => !from.startsWith(".") || /\.(ts|tsx|mjs)$/.test(from))
 }
@@ -33,11 +50,13 @@ const chunk = /((?:\\[^]|\$(?!\{)|[^`\\$])*)(`|\$\{|$)/y
 const expression = /\/(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\n[])+\/\w*/y
 
 /** What may stand before a slash that begins a regular expression, rather than divides. */
-const beforeExpression = /(^|[(,=:[!&|?{;+\-*%<>~^]|\b(return|typeof|case|of|in|await|yield|throw))\s*$/
+const beforeExpression =
+  /(^|[(,=:[!&|?{;+\-*%<>~^]|\b(return|typeof|case|of|in|await|yield|throw))\s*$/
 
 function lex(text: string): { readonly code: string; readonly strings: readonly string[] } {
   const strings: string[] = []
-  // One for each template that we are inside of: the index of its string, and how many braces are open in its expression.
+  // One for each template that we are inside of: the index of its string, and how many braces are
+  // open in its expression.
   const templates: { readonly index: number; braces: number }[] = []
   let code = ""
   let at = 0
@@ -56,14 +75,20 @@ function lex(text: string): { readonly code: string; readonly strings: readonly 
   }
 
   while (at < text.length) {
-    if (text[at] === "/" && !/[/*]/.test(text[at + 1] ?? "") && beforeExpression.test(code.slice(-40)) && take(expression) !== null) {
+    if (
+      text[at] === "/" &&
+      !/[/*]/.test(text[at + 1] ?? "") &&
+      beforeExpression.test(code.slice(-40)) &&
+      take(expression) !== null
+    ) {
       code += "/ /"
       continue
     }
     const [found = ""] = take(token) ?? []
     const template = templates.at(-1)
     if (/^\/[/*]/.test(found)) code += " "
-    else if (found.length > 1 && /^["']/.test(found)) code += `"${strings.push(found.slice(1, -1)) - 1}"`
+    else if (found.length > 1 && /^["']/.test(found))
+      code += `"${strings.push(found.slice(1, -1)) - 1}"`
     else if (found === "`") takeChunk(strings.push("") - 1)
     else if (found === "}" && template?.braces === 0) {
       code += ") + "

@@ -13,7 +13,9 @@ test("the house is in order: imports point down, effects stay in their rooms, no
   const texts = readTexts()
   const faults = findFaults(texts)
   assert.ok(faults.length === 0, faults.join("\n"))
-  const sources = [...texts.keys()].filter((path) => path.startsWith("packages/") && path.endsWith(".ts"))
+  const sources = [...texts.keys()].filter(
+    (path) => path.startsWith("packages/") && path.endsWith(".ts"),
+  )
   assert.ok(sources.length >= filesMin, `looked at ${sources.length} files only`)
 })
 
@@ -21,26 +23,63 @@ test("a tree that keeps the rules has no fault", () => {
   assert.deepEqual(findFaults(plant({})), [])
 })
 
-// Each is planted in a tree that is in order, and must be found: a rule that finds nothing is broken.
+// Each is planted in a tree that is in order, and must be found: a rule that finds nothing is
+// broken.
 const planted: readonly (readonly [fault: RegExp, path: string, text: string])[] = [
-  [/only point down/, "server/store/store.ts", 'import { createLedger } from "../ledger/ledger.ts"'],
+  [
+    /only point down/,
+    "server/store/store.ts",
+    'import { createLedger } from "../ledger/ledger.ts"',
+  ],
   [/only point down/, "server/store/store.ts", 'export type { Ledger } from "../ledger/ledger.ts"'],
-  [/only point down/, "server/store/store.ts", 'const { createLedger } = await import("../ledger/ledger.ts")'],
-  [/only point down/, "server/store/store.ts", 'new Worker(new URL("../threads/watching-thread.ts", import.meta.url))'],
+  [
+    /only point down/,
+    "server/store/store.ts",
+    'const { createLedger } = await import("../ledger/ledger.ts")',
+  ],
+  [
+    /only point down/,
+    "server/store/store.ts",
+    'new Worker(new URL("../threads/watching-thread.ts", import.meta.url))',
+  ],
   [/only point down/, "server/ledger/ledger.test.ts", 'import { route } from "../http/routes.ts"'],
-  [/only point down/, "server/ledger/ledger.ts", '`${"`"}`\nimport { route } from "../http/routes.ts"'],
-  [/never import each other/, "server/ledger/ledger.ts", 'import { search } from "../query/search.ts"'],
+  [
+    /only point down/,
+    "server/ledger/ledger.ts",
+    '`${"`"}`\nimport { route } from "../http/routes.ts"',
+  ],
+  [
+    /never import each other/,
+    "server/ledger/ledger.ts",
+    'import { search } from "../query/search.ts"',
+  ],
   [/never import each other/, "server/store/memory.ts", 'import { pack } from "./sqlite/pack.ts"'],
-  [/only be imported as a type/, "server/http/routes.ts", 'import { readConfig } from "../config.ts"'],
-  [/only be imported as a type/, "server/http/routes.ts", 'import { createClient } from "@tallystick/client"'],
+  [
+    /only be imported as a type/,
+    "server/http/routes.ts",
+    'import { readConfig } from "../config.ts"',
+  ],
+  [
+    /only be imported as a type/,
+    "server/http/routes.ts",
+    'import { createClient } from "@tallystick/client"',
+  ],
   [/by its name/, "server/http/routes.ts", 'import { root } from "../../../proof/src/index.ts"'],
   [/outside the packages/, "server/http/routes.ts", 'import "../../../../test/house.ts"'],
   [/client may not import/, "client/wire.ts", 'import { main } from "tallystick"'],
   [/does not name that/, "server/http/routes.ts", 'import fastify from "fastify"'],
   [/does not name that/, "server/ledger/ledger.ts", 'import fc from "fast-check"'],
   [/nothing in proof/, "proof/index.ts", 'import { readFileSync } from "node:fs"'],
-  [/nothing in server\/cli\/verify-command/, "server/cli/verify-command.ts", 'import { get } from "node:https"'],
-  [/verify-command.ts imports proof/, "server/cli/verify-command.ts", 'import type { Store } from "../store/store.ts"'],
+  [
+    /nothing in server\/cli\/verify-command/,
+    "server/cli/verify-command.ts",
+    'import { get } from "node:https"',
+  ],
+  [
+    /verify-command.ts imports proof/,
+    "server/cli/verify-command.ts",
+    'import type { Store } from "../store/store.ts"',
+  ],
   [/only server\/store/, "server/query/search.ts", 'import { DatabaseSync } from "node:sqlite"'],
   [/has Date.now/, "server/ledger/ledger.ts", "const at = `${Date.now()}`"],
   [/has new Date/, "proof/index.ts", "const at = new Date()"],
@@ -74,17 +113,30 @@ test("what only looks like a fault is none", () => {
 })
 
 function readTexts(): ReadonlyMap<string, string> {
-  const paths = globSync(["package.json", "packages/*/package.json", "packages/*/{bin,src}/**/*", "{test,scripts}/**/*"], {
-    cwd: root,
-    withFileTypes: true,
-    exclude: (entry) => ["node_modules", "dist"].includes(basename(entry.name)),
-  })
+  const paths = globSync(
+    ["package.json", "packages/*/package.json", "packages/*/{bin,src}/**/*", "{test,scripts}/**/*"],
+    {
+      cwd: root,
+      withFileTypes: true,
+      exclude: (entry) => ["node_modules", "dist"].includes(basename(entry.name)),
+    },
+  )
   // Declarations say what is there already; no import reaches them and nothing of them runs.
-  const files = paths.filter((entry) => entry.isFile() && !entry.name.endsWith(".d.ts")).map((entry) => join(entry.parentPath, entry.name))
-  return new Map(files.map((path) => [path.slice(root.length + 1), /\.(ts|tsx|mjs|json)$/.test(path) ? readFileSync(path, "utf8") : ""]))
+  const files = paths
+    .filter((entry) => entry.isFile() && !entry.name.endsWith(".d.ts"))
+    .map((entry) => join(entry.parentPath, entry.name))
+  return new Map(
+    files.map((path) => [
+      path.slice(root.length + 1),
+      /\.(ts|tsx|mjs|json)$/.test(path) ? readFileSync(path, "utf8") : "",
+    ]),
+  )
 }
 
-/** A small tree in order, with files added or replaced: "server/serve.ts" is packages/server/src/serve.ts. */
+/**
+ * A small tree in order, with files added or replaced: "server/serve.ts" is
+ * packages/server/src/serve.ts.
+ */
 function plant(files: Readonly<Record<string, string>>): ReadonlyMap<string, string> {
   const all = {
     "proof/index.ts": 'import { sha256 } from "@noble/hashes/sha2.js"',
@@ -96,7 +148,8 @@ function plant(files: Readonly<Record<string, string>>): ReadonlyMap<string, str
       'import "./config.ts"\nimport "./http/routes.ts"\nimport "./store/memory.ts"\nnew Worker(new URL("./threads/watching-thread.ts", import.meta.url))',
     "server/threads/watching-thread.ts": 'import { follow } from "../followers/follow.ts"',
     "server/config.ts": "",
-    "server/cli/verify-command.ts": 'import { readFileSync } from "node:fs"\nimport { root } from "@tallystick/proof"',
+    "server/cli/verify-command.ts":
+      'import { readFileSync } from "node:fs"\nimport { root } from "@tallystick/proof"',
     "server/http/routes.ts":
       'import "../ledger/ledger.ts"\nimport { search } from "../query/search.ts"\nimport { parse } from "@tallystick/client/wire"',
     "server/ledger/ledger.ts": 'import type { Store } from "../store/store.ts"',
@@ -116,8 +169,16 @@ function plant(files: Readonly<Record<string, string>>): ReadonlyMap<string, str
       "packages/proof/package.json",
       '{ "name": "@tallystick/proof", "exports": { ".": "./src/index.ts" }, "dependencies": { "@noble/hashes": "1.0.0" } }',
     ],
-    ["packages/client/package.json", '{ "name": "@tallystick/client", "exports": { ".": "./src/index.ts", "./wire": "./src/wire.ts" } }'],
-    ["packages/server/package.json", '{ "name": "tallystick", "exports": { ".": "./src/main.ts" } }'],
-    ...Object.entries(all).map(([place, text]) => [`packages/${place.replace("/", "/src/")}`, text] as const),
+    [
+      "packages/client/package.json",
+      '{ "name": "@tallystick/client", "exports": { ".": "./src/index.ts", "./wire": "./src/wire.ts" } }',
+    ],
+    [
+      "packages/server/package.json",
+      '{ "name": "tallystick", "exports": { ".": "./src/main.ts" } }',
+    ],
+    ...Object.entries(all).map(
+      ([place, text]) => [`packages/${place.replace("/", "/src/")}`, text] as const,
+    ),
   ])
 }

@@ -1,15 +1,23 @@
 import { posix } from "node:path"
 import { readSource, type Import, type Source } from "./house-source.ts"
 
-// The rules of the house as data, and the function that finds what breaks them. house.test.ts gives it the tree, and planted faults.
+// The rules of the house as data, and the function that finds what breaks them. house.test.ts gives
+// it the tree, and planted faults.
 //
-// A place is a file or folder below packages/, without the `src/` in between: "server/store/" is packages/server/src/store/.
+// A place is a file or folder below packages/, without the `src/` in between: "server/store/" is
+// packages/server/src/store/.
 
 /** Imports only point down: a file may import from its own place and from lower floors. */
 const floors = [
   {
     floor: 5,
-    places: ["server/main.ts", "server/serve.ts", "server/threads/", "server/operator/", "server/cli/"],
+    places: [
+      "server/main.ts",
+      "server/serve.ts",
+      "server/threads/",
+      "server/operator/",
+      "server/cli/",
+    ],
   },
   { floor: 4, places: ["server/http/"] },
   { floor: 3, places: ["server/workspace/"] },
@@ -36,7 +44,10 @@ const strangers = [
 ]
 
 /** What a package may import of the others. A place in `types` may only be imported as a type. */
-const packages: Record<string, { readonly values: readonly string[]; readonly types: readonly string[] }> = {
+const packages: Record<
+  string,
+  { readonly values: readonly string[]; readonly types: readonly string[] }
+> = {
   proof: { values: [], types: [] },
   client: { values: ["proof/"], types: [] },
   web: { values: ["proof/", "client/"], types: [] },
@@ -60,7 +71,10 @@ const listedModules = [
 
 /** The offline verifier cannot reach the network because nothing that it imports can. */
 const listedPlaces = [
-  { place: "server/cli/verify-command.ts", places: ["proof/", "server/cli/evidence-files.ts", "server/cli/printable.ts"] },
+  {
+    place: "server/cli/verify-command.ts",
+    places: ["proof/", "server/cli/evidence-files.ts", "server/cli/printable.ts"],
+  },
   { place: "server/cli/evidence-files.ts", places: [] },
   { place: "server/cli/printable.ts", places: [] },
 ]
@@ -76,8 +90,12 @@ const effectsAt = [
   { effect: /\bnew\s+Date\b(?!\s*\(\s*[^\s)])/, places: ["server/clock.ts"] },
   { effect: /(?<!(?<!globalThis)\.)\bset(Timeout|Interval)\b/, places: ["server/clock.ts"] },
   { effect: /\bprocess\s*\.\s*env\b/, places: ["server/main.ts", "server/cli/"] },
-  // A failed fsync ends the process: what is on the disk is unknown then, and only a new start reads it back.
-  { effect: /\bprocess\s*\.\s*(exit|abort|kill)\b/, places: ["server/main.ts", "server/store/sqlite/"] },
+  // A failed fsync ends the process: what is on the disk is unknown then, and only a new start
+  // reads it back.
+  {
+    effect: /\bprocess\s*\.\s*(exit|abort|kill)\b/,
+    places: ["server/main.ts", "server/store/sqlite/"],
+  },
 ]
 
 /** In one case from keyword to keyword: a sentence that begins with "Select" is not SQL. */
@@ -88,11 +106,23 @@ const sql = [
 const sqlPlaces = ["server/store/"]
 
 /** A thing that fits nowhere is missing its noun. */
-const bannedFolders = ["utils", "helpers", "common", "lib", "types", "services", "models", "core", "interfaces"]
+const bannedFolders = [
+  "utils",
+  "helpers",
+  "common",
+  "lib",
+  "types",
+  "services",
+  "models",
+  "core",
+  "interfaces",
+]
 
 interface File {
   readonly path: string
-  /** Below packages/ without `src/`; undefined for test/ and scripts/, which may import anything. */
+  /**
+   * Below packages/ without `src/`; undefined for test/ and scripts/, which may import anything.
+   */
   readonly place: string | undefined
   readonly isTest: boolean
   readonly source: Source
@@ -114,7 +144,10 @@ interface Manifest {
   readonly devDependencies?: Readonly<Record<string, string>>
 }
 
-/** A sentence for everything in the tree that breaks a rule. Takes every file's text by its path from the root; package.json files among them. */
+/**
+ * A sentence for everything in the tree that breaks a rule. Takes every file's text by its path
+ * from the root; package.json files among them.
+ */
 export function findFaults(texts: ReadonlyMap<string, string>): readonly string[] {
   const tree = readTree(texts)
   const files = [...tree.files.values()]
@@ -131,9 +164,16 @@ function readTree(texts: ReadonlyMap<string, string>): Tree {
   const files = new Map<string, File>()
   for (const [path, text] of texts) {
     if (/\.(ts|tsx|mjs)$/.test(path))
-      files.set(path, { path, place: placeOf(path), isTest: /\.(test|deep)\.tsx?$/.test(path), source: readSource(text) })
-    // A package.json is ours: what npm accepts in these fields, and we do not write, would end as a file that nothing reaches.
-    if (/^(packages\/[^/]+\/)?package\.json$/.test(path)) manifests.set(posix.dirname(path), JSON.parse(text) as Manifest)
+      files.set(path, {
+        path,
+        place: placeOf(path),
+        isTest: /\.(test|deep)\.tsx?$/.test(path),
+        source: readSource(text),
+      })
+    // A package.json is ours: what npm accepts in these fields, and we do not write, would end as a
+    // file that nothing reaches.
+    if (/^(packages\/[^/]+\/)?package\.json$/.test(path))
+      manifests.set(posix.dirname(path), JSON.parse(text) as Manifest)
   }
   for (const [folder, manifest] of manifests) {
     for (const [key, target] of Object.entries(manifest.exports ?? {}))
@@ -143,7 +183,9 @@ function readTree(texts: ReadonlyMap<string, string>): Tree {
 }
 
 function placeOf(path: string): string | undefined {
-  return /^packages\/[^/]+\/src\//.test(path) ? path.replace(/^packages\/([^/]+)\/src\//, "$1/") : undefined
+  return /^packages\/[^/]+\/src\//.test(path)
+    ? path.replace(/^packages\/([^/]+)\/src\//, "$1/")
+    : undefined
 }
 
 function importFaults(file: File, tree: Tree): readonly string[] {
@@ -154,18 +196,29 @@ function importFaults(file: File, tree: Tree): readonly string[] {
     ...(unplaced ? [`${file.path} stands on no floor: say in test/house.ts where it belongs`] : []),
     ...file.source.imports.flatMap((each) => {
       const target = resolve(file.path, each.from, tree)
-      const fault = target === undefined ? moduleFault(file, place, each, tree) : placeFault(file, place, each, target)
+      const fault =
+        target === undefined
+          ? moduleFault(file, place, each, tree)
+          : placeFault(file, place, each, target)
       return fault === undefined ? [] : [`${file.path} imports ${each.from}: ${fault}`]
     }),
   ]
 }
 
-/** The path from the root that an import names, or undefined if it is a module from outside the tree. */
+/**
+ * The path from the root that an import names, or undefined if it is a module from outside the
+ * tree.
+ */
 function resolve(path: string, from: string, tree: Tree): string | undefined {
   return from.startsWith(".") ? posix.join(posix.dirname(path), from) : tree.exported.get(from)
 }
 
-function moduleFault(file: File, place: string, { from, isType }: Import, tree: Tree): string | undefined {
+function moduleFault(
+  file: File,
+  place: string,
+  { from, isType }: Import,
+  tree: Tree,
+): string | undefined {
   const name = from.split("/", from.startsWith("@") ? 2 : 1).join("/")
   if (!from.startsWith("node:")) {
     const owned = tree.manifests.get(`packages/${packageOf(place)}`)?.dependencies ?? {}
@@ -175,9 +228,11 @@ function moduleFault(file: File, place: string, { from, isType }: Import, tree: 
   }
   if (file.isTest) return undefined
   const listed = listedModules.find((each) => isAt(place, [each.place]))
-  if (listed !== undefined && !listed.modules.some((module) => module.test(from))) return `nothing in ${listed.place} may`
+  if (listed !== undefined && !listed.modules.some((module) => module.test(from)))
+    return `nothing in ${listed.place} may`
   const kept = modulesAt.find((each) => each.module.test(from))
-  if (kept !== undefined && !isAt(place, kept.places)) return `only ${kept.places.join(", ") || "nobody"} may`
+  if (kept !== undefined && !isAt(place, kept.places))
+    return `only ${kept.places.join(", ") || "nobody"} may`
   return undefined
 }
 
@@ -185,38 +240,53 @@ function placeFault(file: File, place: string, each: Import, path: string): stri
   const target = placeOf(path)
   if (target === undefined) return "it lies outside the packages"
   const listed = file.isTest ? undefined : listedPlaces.find((list) => isAt(place, [list.place]))
-  if (listed !== undefined && !isAt(target, listed.places)) return `${listed.place} imports ${listed.places.join(", ")} only`
+  if (listed !== undefined && !isAt(target, listed.places))
+    return `${listed.place} imports ${listed.places.join(", ")} only`
 
   if (packageOf(place) !== packageOf(target)) {
     const { values, types } = packages[packageOf(place)] ?? { values: [], types: [] }
     if (each.from.startsWith(".")) return "another package is imported by its name"
     if (isAt(place, clientPlaces) && isAt(target, ["client/"])) return undefined
     if (isAt(target, values) || (each.isType && isAt(target, types))) return undefined
-    return isAt(target, types) ? "that may only be imported as a type" : `${packageOf(place)} may not import that`
+    return isAt(target, types)
+      ? "that may only be imported as a type"
+      : `${packageOf(place)} may not import that`
   }
   const [own, other] = [floorOf(place), floorOf(target)]
   if (own === undefined || other === undefined) return undefined
   if (other > own) return `imports only point down, and that is on floor ${other}, above ${own}`
   if (file.isTest) return undefined
-  if (own < 5 && !each.isType && isAt(target, typesBelowPrograms)) return "below the programs that may only be imported as a type"
+  if (own < 5 && !each.isType && isAt(target, typesBelowPrograms))
+    return "below the programs that may only be imported as a type"
   const apart = strangers.find(
-    (places) => isAt(place, places) && isAt(target, places) && !places.some((one) => isAt(place, [one]) && isAt(target, [one])),
+    (places) =>
+      isAt(place, places) &&
+      isAt(target, places) &&
+      !places.some((one) => isAt(place, [one]) && isAt(target, [one])),
   )
   return apart === undefined ? undefined : `${apart.join(", ")} never import each other`
 }
 
 function effectFaults(file: File): readonly string[] {
   const { place, source } = file
-  // The client runs in the application of somebody else: its waits are its own, and tsconfig.browser.json keeps Node's globals from it.
+  // The client runs in the application of somebody else: its waits are its own, and
+  // tsconfig.browser.json keeps Node's globals from it.
   if (place === undefined || file.isTest || !isAt(place, ["proof/", "server/"])) return []
   const effects = effectsAt.flatMap((each) => {
     const found = each.effect.exec(source.code)
-    return found === null || isAt(place, each.places) ? [] : [`${file.path} has ${found[0]}, which only ${each.places.join(", ")} may`]
+    return found === null || isAt(place, each.places)
+      ? []
+      : [`${file.path} has ${found[0]}, which only ${each.places.join(", ")} may`]
   })
-  const statement = isAt(place, sqlPlaces) ? undefined : source.strings.find((text) => sql.some((pattern) => pattern.test(text)))
+  const statement = isAt(place, sqlPlaces)
+    ? undefined
+    : source.strings.find((text) => sql.some((pattern) => pattern.test(text)))
   return statement === undefined
     ? effects
-    : [...effects, `${file.path} has SQL, which only ${sqlPlaces.join(", ")} may: ${statement.trim().slice(0, 40)}`]
+    : [
+        ...effects,
+        `${file.path} has SQL, which only ${sqlPlaces.join(", ")} may: ${statement.trim().slice(0, 40)}`,
+      ]
 }
 
 /** Files of packages that nothing reaches from what a package.json names and from the tests. */
@@ -226,8 +296,12 @@ function deadFiles(tree: Tree): readonly string[] {
       target === undefined ? [] : [posix.join(folder, target)],
     ),
   )
-  const missing = named.filter((path) => !tree.files.has(path)).map((path) => `${path} is named by its package.json and is not there`)
-  const ways = [...tree.files.values()].filter((file) => file.isTest || file.place === undefined).map((file) => file.path)
+  const missing = named
+    .filter((path) => !tree.files.has(path))
+    .map((path) => `${path} is named by its package.json and is not there`)
+  const ways = [...tree.files.values()]
+    .filter((file) => file.isTest || file.place === undefined)
+    .map((file) => file.path)
   const reached = new Set<string>()
   for (const waiting = [...named, ...ways]; waiting.length > 0;) {
     const path = waiting.pop() ?? ""
@@ -238,13 +312,17 @@ function deadFiles(tree: Tree): readonly string[] {
   }
   return [
     ...missing,
-    ...[...tree.files.keys()].filter((path) => !reached.has(path)).map((path) => `${path} is dead: no program and no test reaches it`),
+    ...[...tree.files.keys()]
+      .filter((path) => !reached.has(path))
+      .map((path) => `${path} is dead: no program and no test reaches it`),
   ]
 }
 
 function badFolders(paths: readonly string[]): readonly string[] {
   const folders = new Set(paths.map((path) => posix.dirname(path)))
-  const bad = [...folders].filter((folder) => folder.split("/").some((name) => bannedFolders.includes(name)))
+  const bad = [...folders].filter((folder) =>
+    folder.split("/").some((name) => bannedFolders.includes(name)),
+  )
   return bad.map((folder) => `${folder} is named after nothing that is in it: find its noun`)
 }
 

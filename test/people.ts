@@ -19,25 +19,55 @@ export function setupToken(text: string): string {
 
 /** The token that the service's greeting shows. */
 export function firstToken(service: Service): Promise<string> {
-  return eventually("the greeting to be said", async () => setupToken(service.output()) || undefined)
+  return eventually(
+    "the greeting to be said",
+    async () => setupToken(service.output()) || undefined,
+  )
 }
 
 /** Sets up the first member, who administers the instance. */
-export async function setUpFirst(service: Service, email = "first@example.com", password = goodPassword): Promise<Person> {
+export async function setUpFirst(
+  service: Service,
+  email = "first@example.com",
+  password = goodPassword,
+): Promise<Person> {
   const token = await firstToken(service)
-  return personOf(service.client(), await service.client().post("/v1/setup", { token, email, password }), email, password)
+  return personOf(
+    service.client(),
+    await service.client().post("/v1/setup", { token, email, password }),
+    email,
+    password,
+  )
 }
 
 /** Invites somebody to a workspace, and takes the invitation up for them. */
-export async function join(service: Service, workspacePath: string, role: string, email: string, password = goodPassword): Promise<Person> {
+export async function join(
+  service: Service,
+  workspacePath: string,
+  role: string,
+  email: string,
+  password = goodPassword,
+): Promise<Person> {
   const invited = await service.root.post(`${workspacePath}/members`, { email, role })
-  if (invited.status !== 201) throw new Error(`nobody was invited: ${invited.status} ${invited.text}`)
-  const reply = await service.client().post("/v1/setup", { token: setupToken(invited.text), password })
+  if (invited.status !== 201)
+    throw new Error(`nobody was invited: ${invited.status} ${invited.text}`)
+  const reply = await service
+    .client()
+    .post("/v1/setup", { token: setupToken(invited.text), password })
   return personOf(service.client(), reply, email, password)
 }
 
-export async function signIn(service: Service, email: string, password = goodPassword): Promise<Person> {
-  return personOf(service.client(), await service.client().post("/v1/session", { email, password }), email, password)
+export async function signIn(
+  service: Service,
+  email: string,
+  password = goodPassword,
+): Promise<Person> {
+  return personOf(
+    service.client(),
+    await service.client().post("/v1/session", { email, password }),
+    email,
+    password,
+  )
 }
 
 function personOf(client: Client, reply: Reply, email: string, password: string): Person {
@@ -54,7 +84,10 @@ export function cookieOf(reply: Reply): string {
 /** A client that sends a cookie, as a page of the service's own does. */
 export function browserOf(client: Client, cookie: string): Client {
   const ask: Client["ask"] = (method, path, { headers, ...rest } = {}) =>
-    client.ask(method, path, { ...rest, headers: { cookie, "sec-fetch-site": "same-origin", ...headers } })
+    client.ask(method, path, {
+      ...rest,
+      headers: { cookie, "sec-fetch-site": "same-origin", ...headers },
+    })
   return {
     bearer: undefined,
     ask,

@@ -1,4 +1,5 @@
-// The documents are true: their commands are run as they stand and must answer what they say, and their tables are those of the code.
+// The documents are true: their commands are run as they stand and must answer what they say, and
+// their tables are those of the code.
 
 import assert from "node:assert/strict"
 import { spawn, spawnSync } from "node:child_process"
@@ -23,80 +24,112 @@ const configuration = read("docs/configuration.md")
 const format = read("docs/format.md")
 const operating = read("docs/operating.md")
 
-// Commands ------------------------------------------------------------------------------------------------------------------------------------------------
+// Commands ----------------------------------------------------------------------------------------
 
-test("the printed command, the README and the tour answer what they say", { skip: without("bash", "curl") }, async () => {
-  await using service = await startDemo()
-  const printed = await printedCommand(service)
-  const first = await bash(service, [printed])
-  const receipt = JSON.parse(the(first.outputs[0])) as MintedReceipt
-  expectJson(the(first.outputs[0]), the(blocksAfter(readme, "answer: the printed command")[0]).text)
+test(
+  "the printed command, the README and the tour answer what they say",
+  { skip: without("bash", "curl") },
+  async () => {
+    await using service = await startDemo()
+    const printed = await printedCommand(service)
+    const first = await bash(service, [printed])
+    const receipt = JSON.parse(the(first.outputs[0])) as MintedReceipt
+    expectJson(
+      the(first.outputs[0]),
+      the(blocksAfter(readme, "answer: the printed command")[0]).text,
+    )
 
-  const again = await bash(service, [`${printed} -D headers`, "cat headers"])
-  assert.equal(again.outputs[0], first.outputs[0], "a replay is the first receipt, byte for byte")
-  assert.match(the(again.outputs[1]), /^Idempotency-Replayed: true\r$/im)
+    const again = await bash(service, [`${printed} -D headers`, "cat headers"])
+    assert.equal(again.outputs[0], first.outputs[0], "a replay is the first receipt, byte for byte")
+    assert.match(the(again.outputs[1]), /^Idempotency-Replayed: true\r$/im)
 
-  const names = the(blocksAfter(readme, "tour: names")[0]).text
-  const steps = [...stepsOf(readme, "tour"), ...stepsOf(tour, "tour")]
-  assert.ok(steps.length >= 18, `the tour has ${steps.length} commands only`)
-  // A reader takes longer to paste the next command than a checkpoint takes to be signed.
-  await eventually("a checkpoint", async () =>
-    (await service.root.get(`/v1/workspaces/demo/receipts/${receipt.receipt}`)).text.includes('"integrity":"verified"') ? true : undefined,
-  )
-  await runSteps(service, named(names, service, printed, receipt), steps)
+    const names = the(blocksAfter(readme, "tour: names")[0]).text
+    const steps = [...stepsOf(readme, "tour"), ...stepsOf(tour, "tour")]
+    assert.ok(steps.length >= 18, `the tour has ${steps.length} commands only`)
+    // A reader takes longer to paste the next command than a checkpoint takes to be signed.
+    await eventually("a checkpoint", async () =>
+      (await service.root.get(`/v1/workspaces/demo/receipts/${receipt.receipt}`)).text.includes(
+        '"integrity":"verified"',
+      )
+        ? true
+        : undefined,
+    )
+    await runSteps(service, named(names, service, printed, receipt), steps)
 
-  const [, setUp = ""] = printedCommands(service)
-  const [admin = ""] = (await bash(service, [setUp])).outputs
-  expectJson(admin, '{ "member": { "id": "…", "email": "admin@example.com", "instanceAdmin": true } }')
-  for (const output of [the(first.outputs[0]), admin]) assert.ok(output.endsWith("}\n"), "what the shell says next has a line of its own")
-  await expectChain(service.root, "demo", [receipt])
-  await expectChain(service.root, "acme")
-  await expectChain(service.root, "instance")
-})
+    const [, setUp = ""] = printedCommands(service)
+    const [admin = ""] = (await bash(service, [setUp])).outputs
+    expectJson(
+      admin,
+      '{ "member": { "id": "…", "email": "admin@example.com", "instanceAdmin": true } }',
+    )
+    for (const output of [the(first.outputs[0]), admin])
+      assert.ok(output.endsWith("}\n"), "what the shell says next has a line of its own")
+    await expectChain(service.root, "demo", [receipt])
+    await expectChain(service.root, "acme")
+    await expectChain(service.root, "instance")
+  },
+)
 
 const tools = without("bash", "curl", "openssl", "sha256sum", "base64", "od")
 
-test("docs/format.md checks a record, a body, a proof and a checkpoint with tools that are not ours", { skip: tools }, async () => {
-  await using service = await startDemo()
-  const printed = await printedCommand(service)
-  const [said = ""] = (await bash(service, [printed])).outputs
-  const receipt = JSON.parse(said) as MintedReceipt
-  const names = the(blocksAfter(readme, "tour: names")[0]).text
-  const steps = stepsOf(format, "checked")
-  assert.ok(steps.length >= 12, `the page has ${steps.length} commands only`)
-  await runSteps(service, named(names, service, printed, receipt), steps)
+test(
+  "docs/format.md checks a record, a body, a proof and a checkpoint with tools that are not ours",
+  { skip: tools },
+  async () => {
+    await using service = await startDemo()
+    const printed = await printedCommand(service)
+    const [said = ""] = (await bash(service, [printed])).outputs
+    const receipt = JSON.parse(said) as MintedReceipt
+    const names = the(blocksAfter(readme, "tour: names")[0]).text
+    const steps = stepsOf(format, "checked")
+    assert.ok(steps.length >= 12, `the page has ${steps.length} commands only`)
+    await runSteps(service, named(names, service, printed, receipt), steps)
 
-  // For a week after a rotation, two keys sign; the page must find the signature of the one that it is told of.
-  const rotated = await service.root.post("/v1/workspaces/demo/tlog/keys", undefined)
-  assert.equal(rotated.status, 201, rotated.text)
-  const note = (await service.root.get("/v1/workspaces/demo/tlog/checkpoint")).text
-  assert.equal(note.split("\n").filter((line) => line.startsWith("— ")).length, 2, "both keys sign")
-  await runSteps(service, named(names, service, printed, receipt), steps)
-  await expectChain(service.root, "demo", [receipt])
-})
+    // For a week after a rotation, two keys sign; the page must find the signature of the one that it
+    // is told of.
+    const rotated = await service.root.post("/v1/workspaces/demo/tlog/keys", undefined)
+    assert.equal(rotated.status, 201, rotated.text)
+    const note = (await service.root.get("/v1/workspaces/demo/tlog/checkpoint")).text
+    assert.equal(
+      note.split("\n").filter((line) => line.startsWith("— ")).length,
+      2,
+      "both keys sign",
+    )
+    await runSteps(service, named(names, service, printed, receipt), steps)
+    await expectChain(service.root, "demo", [receipt])
+  },
+)
 
-test("docs/operating.md is run as it stands, and what it restores goes on as the ledger", { skip: without("bash", "curl") }, async () => {
-  await using service = await startDemo()
-  const printed = await printedCommand(service)
-  const receipt = JSON.parse(the((await bash(service, [printed])).outputs[0])) as MintedReceipt
-  const names = the(blocksAfter(operating, "operating: names")[0]).text.replace("8080", new URL(service.url).port)
-  const steps = stepsOf(operating, "operating")
-  assert.ok(steps.length >= 6, `the page has ${steps.length} commands only`)
-  await runSteps(service, `${names}exec 2> remarks`, steps)
+test(
+  "docs/operating.md is run as it stands, and what it restores goes on as the ledger",
+  { skip: without("bash", "curl") },
+  async () => {
+    await using service = await startDemo()
+    const printed = await printedCommand(service)
+    const receipt = JSON.parse(the((await bash(service, [printed])).outputs[0])) as MintedReceipt
+    const names = the(blocksAfter(operating, "operating: names")[0]).text.replace(
+      "8080",
+      new URL(service.url).port,
+    )
+    const steps = stepsOf(operating, "operating")
+    assert.ok(steps.length >= 6, `the page has ${steps.length} commands only`)
+    await runSteps(service, `${names}exec 2> remarks`, steps)
 
-  // The backup stands at the moment when it was made: what was rotated behind it is not in it, and both are whole.
-  await expectChain(service.root, "demo", [receipt])
-  assert.equal(await service.end(), 0)
-  const folder = dirname(service.data)
-  const environment = {
-    TALLYSTICK_HEADS: join(folder, "newest.heads"),
-    TALLYSTICK_SECRET_FILE: join(folder, "new.secret"),
-    TALLYSTICK_ROOT_KEY: undefined,
-  }
-  await using restored = await startService({ data: join(folder, "monday"), environment })
-  await expectChain(restored.root, "demo", [receipt])
-  assert.equal(await restored.end(), 0)
-})
+    // The backup stands at the moment when it was made: what was rotated behind it is not in it, and
+    // both are whole.
+    await expectChain(service.root, "demo", [receipt])
+    assert.equal(await service.end(), 0)
+    const folder = dirname(service.data)
+    const environment = {
+      TALLYSTICK_HEADS: join(folder, "newest.heads"),
+      TALLYSTICK_SECRET_FILE: join(folder, "new.secret"),
+      TALLYSTICK_ROOT_KEY: undefined,
+    }
+    await using restored = await startService({ data: join(folder, "monday"), environment })
+    await expectChain(restored.root, "demo", [receipt])
+    assert.equal(await restored.end(), 0)
+  },
+)
 
 test("every command in the documents is run, and what a document shows wrong is found", () => {
   const commands = (text: string) => blocksIn(text).filter(({ kind }) => kind === "sh").length
@@ -106,7 +139,10 @@ test("every command in the documents is run, and what a document shows wrong is 
   assert.equal(commands(format), stepsOf(format, "checked").length)
   assert.equal(commands(operating), 1 + stepsOf(operating, "operating").length)
   const { scripts } = JSON.parse(read("package.json")) as { scripts: { start: string } }
-  assert.ok(scripts.start.endsWith("packages/server/bin/tallystick.mjs serve --demo"), "what is tried here is not what npm start does")
+  assert.ok(
+    scripts.start.endsWith("packages/server/bin/tallystick.mjs serve --demo"),
+    "what is tried here is not what npm start does",
+  )
 
   const lies: readonly (readonly [answer: string, shown: string])[] = [
     ['{"a":1}', '{"a":2}'],
@@ -115,21 +151,36 @@ test("every command in the documents is run, and what a document shows wrong is 
     ['{"a":[1,2]}', '{"a":[1]}'],
     ['{"a":null}', '{"a":{"b":1}}'],
   ]
-  for (const [answer, shown] of lies) assert.throws(() => expectJson(answer, shown), `${shown} is not ${answer}`)
-  for (const shown of ["one\n", "one\ntwo…more\n", "two\n…\n"]) assert.throws(() => expectText("one\ntwo\n", shown))
-  for (const shown of ["one\ntwo", "one\n…\n", "…\ntwo\n…\n", "o…\nt…\n"]) expectText("one\ntwo\n", shown)
+  for (const [answer, shown] of lies)
+    assert.throws(() => expectJson(answer, shown), `${shown} is not ${answer}`)
+  for (const shown of ["one\n", "one\ntwo…more\n", "two\n…\n"])
+    assert.throws(() => expectText("one\ntwo\n", shown))
+  for (const shown of ["one\ntwo", "one\n…\n", "…\ntwo\n…\n", "o…\nt…\n"])
+    expectText("one\ntwo\n", shown)
 })
 
-// Tables --------------------------------------------------------------------------------------------------------------------------------------------------
+// Tables ------------------------------------------------------------------------------------------
 
 test("docs/configuration.md has the settings of config.ts, with their defaults and manuals", () => {
-  const expected = Object.entries(settings).map(([name, { fallback, manual }]) => [name, plain(fallback), manual])
+  const expected = Object.entries(settings).map(([name, { fallback, manual }]) => [
+    name,
+    plain(fallback),
+    manual,
+  ])
   assert.deepEqual(
-    rowsAfter(configuration, "settings").map(([name = "", fallback = "", manual = ""]) => [plain(name), plain(fallback), manual]),
+    rowsAfter(configuration, "settings").map(([name = "", fallback = "", manual = ""]) => [
+      plain(name),
+      plain(fallback),
+      manual,
+    ]),
     expected,
   )
   for (const [name, setting] of Object.entries(settings)) {
-    if ("secret" in setting) assert.ok(configuration.includes("`_FILE`"), `${name} may be given as a file, and the page does not say so`)
+    if ("secret" in setting)
+      assert.ok(
+        configuration.includes("`_FILE`"),
+        `${name} may be given as a file, and the page does not say so`,
+      )
   }
 })
 
@@ -146,11 +197,17 @@ test("docs/configuration.md has the limits of limits.ts, and says which variable
 })
 
 test("docs/api.md has the table of endpoints that `npm run openapi` writes", () => {
-  assert.equal(api, withTable(api, JSON.parse(read("docs/openapi.json")) as Parameters<typeof withTable>[1]))
+  assert.equal(
+    api,
+    withTable(api, JSON.parse(read("docs/openapi.json")) as Parameters<typeof withTable>[1]),
+  )
 })
 
 test("docs/api.md has the errors of the service with their statuses, and its lanes", () => {
-  const errors = rowsAfter(api, "errors").map(([code = "", status = ""]) => [plain(code), Number(status)])
+  const errors = rowsAfter(api, "errors").map(([code = "", status = ""]) => [
+    plain(code),
+    Number(status),
+  ])
   assert.deepEqual(errors, Object.entries(statusOf))
   const lanes = rowsAfter(api, "lanes").flatMap(([lane = "", prefixes = ""]) =>
     plain(prefixes)
@@ -171,8 +228,14 @@ test("the README defends every dependency, and no other", () => {
     Object.keys((JSON.parse(read(path)) as { dependencies?: object }).dependencies ?? {}),
   )
   const foreign = new Set(shipped.filter((name) => !name.startsWith("@tallystick/")))
-  assert.deepEqual(new Set(rowsAfter(readme, "dependencies").map(([name = ""]) => plain(name))), foreign)
-  const { devDependencies, optionalDependencies } = JSON.parse(read("package.json")) as Record<string, object>
+  assert.deepEqual(
+    new Set(rowsAfter(readme, "dependencies").map(([name = ""]) => plain(name))),
+    foreign,
+  )
+  const { devDependencies, optionalDependencies } = JSON.parse(read("package.json")) as Record<
+    string,
+    object
+  >
   for (const name of Object.keys({ ...devDependencies, ...optionalDependencies })) {
     assert.ok(readme.includes(`\`${name}\``), `the README does not name ${name}`)
   }
@@ -187,7 +250,11 @@ test("links between the documents lead somewhere", () => {
       if (/^https?:/.test(target)) continue
       const file = target === "" ? path : join(dirname(path), target)
       assert.ok(existsSync(join(root, file)), `${path} links to ${target}, which is not there`)
-      if (anchor !== undefined) assert.ok(anchorsOf(read(file)).has(anchor), `${path} links to #${anchor}, which is not there`)
+      if (anchor !== undefined)
+        assert.ok(
+          anchorsOf(read(file)).has(anchor),
+          `${path} links to #${anchor}, which is not there`,
+        )
     }
   }
 })
@@ -198,19 +265,27 @@ test("files that the documents name are there", () => {
   const made = new Set(read(".gitignore").split("\n"))
   let looked = 0
   for (const path of globSync(["*.md", "docs/*.md", "packages/*/README.md"], { cwd: root })) {
-    for (const [, file = ""] of read(path).matchAll(/`((?:[\w-]+\/)*(?:[\w-]+\/|[\w.-]+\.(?:ts|mjs|sql)))`/g)) {
+    for (const [, file = ""] of read(path).matchAll(
+      /`((?:[\w-]+\/)*(?:[\w-]+\/|[\w.-]+\.(?:ts|mjs|sql)))`/g,
+    )) {
       looked += 1
-      assert.ok(made.has(file) || places.some((place) => existsSync(join(root, place, file))), `${path} names ${file}, which is not there`)
+      assert.ok(
+        made.has(file) || places.some((place) => existsSync(join(root, place, file))),
+        `${path} names ${file}, which is not there`,
+      )
     }
   }
   assert.ok(looked >= 50, `looked at ${looked} names only`)
 })
 
-// The service -----------------------------------------------------------------------------------------------------------------------------------------------
+// The service -------------------------------------------------------------------------------------
 
 /** As `npm start` runs it, in a folder that has what a clone has after its first start. */
 async function startDemo(): Promise<Service> {
-  const service = await startService({ arguments: ["serve", "--demo"], environment: { TALLYSTICK_ROOT_KEY: undefined } })
+  const service = await startService({
+    arguments: ["serve", "--demo"],
+    environment: { TALLYSTICK_ROOT_KEY: undefined },
+  })
   await symlink(join(root, "node_modules"), join(dirname(service.data), "node_modules"))
   await symlink(join(root, "packages"), join(dirname(service.data), "packages"))
   return service
@@ -230,14 +305,25 @@ function printedCommands(service: Service): readonly string[] {
 }
 
 /** The tour's names for things, with this run's values in the places that a reader fills in. */
-function named(names: string, service: Service, printed: string, { receipt }: MintedReceipt): string {
+function named(
+  names: string,
+  service: Service,
+  printed: string,
+  { receipt }: MintedReceipt,
+): string {
   const [key = ""] = /tsk_\w+/.exec(printed) ?? []
-  const filled = names.replace("http://127.0.0.1:8080", service.url).replace("tsk_…", key).replace("rcp_…", receipt)
-  assert.ok(!filled.includes("…") && filled.includes(service.url), "the tour names its address, its key and its receipt")
+  const filled = names
+    .replace("http://127.0.0.1:8080", service.url)
+    .replace("tsk_…", key)
+    .replace("rcp_…", receipt)
+  assert.ok(
+    !filled.includes("…") && filled.includes(service.url),
+    "the tour names its address, its key and its receipt",
+  )
   return filled
 }
 
-// Running -------------------------------------------------------------------------------------------------------------------------------------------------
+// Running -----------------------------------------------------------------------------------------
 
 /** A command of a document, and what it is said to print. */
 interface Step {
@@ -246,7 +332,10 @@ interface Step {
 }
 
 async function runSteps(service: Service, names: string, steps: readonly Step[]): Promise<void> {
-  const { outputs, code, errors } = await bash(service, [names, ...steps.map(({ command }) => command)])
+  const { outputs, code, errors } = await bash(service, [
+    names,
+    ...steps.map(({ command }) => command),
+  ])
   for (const [at, { command, expected }] of steps.entries()) {
     const output = outputs[at + 1]
     assert.ok(output !== undefined, `this was not reached:\n${command}\n${errors}`)
@@ -268,10 +357,14 @@ interface Ran {
 /** Runs the commands in one shell, beside the data folder; stops at the first that fails. */
 async function bash(service: Service, commands: readonly string[]): Promise<Ran> {
   const cwd = dirname(service.data)
-  const script = ["set -euo pipefail", ...commands.map((command, at) => `exec > output.${at}\n${command}`)].join("\n")
+  const script = [
+    "set -euo pipefail",
+    ...commands.map((command, at) => `exec > output.${at}\n${command}`),
+  ].join("\n")
   const child = spawn("bash", ["-c", script], {
     cwd,
-    // As a reader has it, the machine's own Node first. Ours is there only for a machine that has none.
+    // As a reader has it, the machine's own Node first. Ours is there only for a machine that has
+    // none.
     env: { PATH: `${machinePath}:${dirname(process.execPath)}`, HOME: cwd },
     stdio: ["ignore", "ignore", "pipe"],
   })
@@ -286,13 +379,18 @@ async function bash(service: Service, commands: readonly string[]): Promise<Ran>
 
 /** Why a test cannot run here: the programs that it needs and that are not there. */
 function without(...programs: readonly string[]): string | false {
-  const missing = programs.filter((program) => spawnSync(program, ["--version"]).error !== undefined)
+  const missing = programs.filter(
+    (program) => spawnSync(program, ["--version"]).error !== undefined,
+  )
   return missing.length === 0 ? false : `${missing.join(", ")} is not installed here`
 }
 
-// Comparing -----------------------------------------------------------------------------------------------------------------------------------------------
+// Comparing ---------------------------------------------------------------------------------------
 
-/** In what a document shows, "…" stands for anything, and objects may have more members than are shown. */
+/**
+ * In what a document shows, "…" stands for anything, and objects may have more members than are
+ * shown.
+ */
 function expectJson(output: string, shown: string): void {
   const fault = difference(JSON.parse(output), JSON.parse(shown), "the answer")
   assert.equal(fault, undefined, `${fault}\n${output}`)
@@ -301,9 +399,12 @@ function expectJson(output: string, shown: string): void {
 function difference(actual: unknown, shown: unknown, place: string): string | undefined {
   if (typeof shown === "string" && shown.includes("…")) {
     if (shown === "…") return actual === undefined ? `${place} is not there` : undefined
-    return typeof actual === "string" && patternOf(shown).test(actual) ? undefined : `${place} is not like ${shown}`
+    return typeof actual === "string" && patternOf(shown).test(actual)
+      ? undefined
+      : `${place} is not like ${shown}`
   }
-  if (typeof shown !== "object" || shown === null) return actual === shown ? undefined : `${place} is not ${JSON.stringify(shown)}`
+  if (typeof shown !== "object" || shown === null)
+    return actual === shown ? undefined : `${place} is not ${JSON.stringify(shown)}`
   if (typeof actual !== "object" || actual === null) return `${place} is no object`
   if (Array.isArray(shown) && (actual as readonly unknown[]).length !== shown.length)
     return `${place} has another length than ${shown.length}`
@@ -334,20 +435,26 @@ function patternOf(shown: string): RegExp {
   )
 }
 
-// Reading documents ---------------------------------------------------------------------------------------------------------------------------------------
+// Reading documents -------------------------------------------------------------------------------
 
 interface Block {
   readonly kind: string
   readonly text: string
 }
 
-/** The commands behind each marker, each with the block of JSON or text that follows it, if one does. */
+/**
+ * The commands behind each marker, each with the block of JSON or text that follows it, if one
+ * does.
+ */
 function stepsOf(document: string, marker: string): readonly Step[] {
   const parts = document.split(`<!-- ${marker} -->`).slice(1)
   return parts.map((part) => {
     const [command, expected] = blocksIn(part)
     assert.equal(command?.kind, "sh", `a marker "${marker}" stands before commands`)
-    return { command: the(command).text, expected: expected?.kind === "json" || expected?.kind === "text" ? expected : undefined }
+    return {
+      command: the(command).text,
+      expected: expected?.kind === "json" || expected?.kind === "text" ? expected : undefined,
+    }
   })
 }
 
@@ -356,7 +463,10 @@ function blocksAfter(document: string, marker: string): readonly Block[] {
 }
 
 function blocksIn(text: string): readonly Block[] {
-  return [...text.matchAll(/^```(\w*)\n([^]*?)^```$/gm)].map(([, kind = "", block = ""]) => ({ kind, text: block }))
+  return [...text.matchAll(/^```(\w*)\n([^]*?)^```$/gm)].map(([, kind = "", block = ""]) => ({
+    kind,
+    text: block,
+  }))
 }
 
 /** The cells of the table behind a marker, without its head. */
@@ -369,8 +479,12 @@ function rowsAfter(document: string, marker: string): readonly (readonly string[
 
 /** As GitHub makes them of headings. */
 function anchorsOf(document: string): ReadonlySet<string> {
-  const headings = [...document.matchAll(/^#+ (.+)$/gm)].map(([, heading = ""]) => heading.toLowerCase())
-  return new Set(headings.map((heading) => heading.replaceAll(/[^\p{L}\p{N}\s_-]/gu, "").replaceAll(" ", "-")))
+  const headings = [...document.matchAll(/^#+ (.+)$/gm)].map(([, heading = ""]) =>
+    heading.toLowerCase(),
+  )
+  return new Set(
+    headings.map((heading) => heading.replaceAll(/[^\p{L}\p{N}\s_-]/gu, "").replaceAll(" ", "-")),
+  )
 }
 
 function plain(cell: string): string {

@@ -25,9 +25,20 @@ const cases = [
     code: 1,
     says: /has no test, or exited/,
   },
-  { what: "a test that fails", text: `${good}test("bad", () => { throw new Error("no") })\n`, code: 1, says: /fail 1\n/ },
+  {
+    what: "a test that fails",
+    text: `${good}test("bad", () => { throw new Error("no") })\n`,
+    code: 1,
+    says: /fail 1\n/,
+  },
   { what: "a name that one test has", text: good, name: "as good", code: 0, says: /tests 1\n/ },
-  { what: "a name that no test has", text: good, name: "nothing", code: 1, says: /no test has a name like nothing/ },
+  {
+    what: "a name that no test has",
+    text: good,
+    name: "nothing",
+    code: 1,
+    says: /no test has a name like nothing/,
+  },
   {
     what: "a name, and an exit behind it",
     text: `${good}test("as bad", () => process.exit(0))\n`,
@@ -42,7 +53,10 @@ for (const { what, text, name, code, says } of cases) {
     const folder = mkdtempSync(join(tmpdir(), "tallystick-runner-"))
     try {
       writeFileSync(join(folder, "one.test.mjs"), text)
-      const ran = runTests(...(name === undefined ? [] : [`--name=${name}`]), join(folder, "one.test.mjs"))
+      const ran = runTests(
+        ...(name === undefined ? [] : [`--name=${name}`]),
+        join(folder, "one.test.mjs"),
+      )
       assert.equal(ran.status, code, ran.said)
       assert.match(ran.said, says)
     } finally {
@@ -70,15 +84,23 @@ test("the runner ends with 1 for files that are not there", () => {
   assert.match(said, /no file matches nowhere/)
 })
 
-function runTests(...args: readonly string[]): { readonly status: number | null; readonly said: string } {
+function runTests(...args: readonly string[]): {
+  readonly status: number | null
+  readonly said: string
+} {
   // It takes itself for a part of this run otherwise, and says nothing.
   const { NODE_TEST_CONTEXT: _, ...env } = process.env
-  const { status, stdout, stderr } = spawnSync(process.execPath, [runner, ...args], { env, encoding: "utf8", timeout: 60_000 })
+  const { status, stdout, stderr } = spawnSync(process.execPath, [runner, ...args], {
+    env,
+    encoding: "utf8",
+    timeout: 60_000,
+  })
   return { status, said: stdout + stderr }
 }
 
 test("the files that the runner names are there", () => {
   const named = readFileSync(runner, "utf8").match(/(?<=")test\/[\w/.-]+\.ts(?=")/g) ?? []
   assert.ok(named.length > 10, `found ${named.length} names only`)
-  for (const path of named) assert.ok(existsSync(join(import.meta.dirname, "..", path)), `${path} is not there`)
+  for (const path of named)
+    assert.ok(existsSync(join(import.meta.dirname, "..", path)), `${path} is not there`)
 })

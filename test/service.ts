@@ -5,20 +5,30 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import type { AuditEvent, Receipt } from "@tallystick/client"
 
-// The real program, run as an operator would run it: a process of its own, on a free port, with a data folder of its own. Tests talk to it over HTTP and
-// signals only. `await using` ends it and removes its folder.
+// The real program, run as an operator would run it: a process of its own, on a free port, with a
+// data folder of its own. Tests talk to it over HTTP and signals only. `await using` ends it and
+// removes its folder.
 
 export interface ServiceOptions {
-  /** Settings beside or in place of the data folder, the port and the instance key; undefined takes one away. */
+  /**
+   * Settings beside or in place of the data folder, the port and the instance key; undefined takes
+   * one away.
+   */
   readonly environment?: Readonly<Record<string, string | undefined>>
-  /** Goes on with the data of a service that was ended; it is not removed then, its first owner does that. */
+  /**
+   * Goes on with the data of a service that was ended; it is not removed then, its first owner does
+   * that.
+   */
   readonly data?: string
   /** Another program than the product's, such as one with a planted fault. */
   readonly program?: string
   readonly arguments?: readonly string[]
   /** What stands before node on the command line: a tracer, a wrapper. */
   readonly prefix?: readonly string[]
-  /** Is shown everything that the clients of this service are answered; what it throws fails the request. */
+  /**
+   * Is shown everything that the clients of this service are answered; what it throws fails the
+   * request.
+   */
   readonly see?: See
 }
 
@@ -29,17 +39,29 @@ export interface Service extends AsyncDisposable {
   /** A client with the instance key. */
   readonly root: Client
   readonly process: ChildProcess
-  /** All that it has written. The greeting on standard output holds secrets on purpose; the log on standard error never may. */
+  /**
+   * All that it has written. The greeting on standard output holds secrets on purpose; the log on
+   * standard error never may.
+   */
   output(): string
   log(): string
-  /** Sends a signal; resolves when the process has ended, to its exit code, or to null when the signal ended it. */
+  /**
+   * Sends a signal; resolves when the process has ended, to its exit code, or to null when the
+   * signal ended it.
+   */
   end(signal?: NodeJS.Signals): Promise<number | null>
   client(bearer?: string): Client
 }
 
 export const compileCache = join(import.meta.dirname, "..", "node_modules", ".cache", "tests")
-/** The product. A module that is loaded before a scenario may put one with a planted fault in its place. */
-const usual = { program: join(import.meta.dirname, "..", "packages", "server", "bin", "tallystick.mjs"), arguments: ["serve"] }
+/**
+ * The product. A module that is loaded before a scenario may put one with a planted fault in its
+ * place.
+ */
+const usual = {
+  program: join(import.meta.dirname, "..", "packages", "server", "bin", "tallystick.mjs"),
+  arguments: ["serve"],
+}
 
 export function serveBy(program: string, ...args: readonly string[]): void {
   Object.assign(usual, { program, arguments: args })
@@ -49,7 +71,8 @@ const startsWithinMs = 20_000
 
 /** Resolves when the service answers; rejects, with what it said, if it ends before. */
 export async function startService(options: ServiceOptions = {}): Promise<Service> {
-  const folder = options.data === undefined ? await mkdtemp(join(tmpdir(), "tallystick-")) : undefined
+  const folder =
+    options.data === undefined ? await mkdtemp(join(tmpdir(), "tallystick-")) : undefined
   const data = options.data ?? join(folder ?? "", "data")
   const environment = {
     PATH: process.env["PATH"],
@@ -73,8 +96,14 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   const said = { output: "", log: "" }
   child.stdout.setEncoding("utf8").on("data", (text: string) => (said.output += text))
   child.stderr.setEncoding("utf8").on("data", (text: string) => (said.log += text))
-  const ended = new Promise<number | null>((resolve) => child.once("close", (code) => (living.delete(child), resolve(code))))
-  const url = await Promise.race([urlSaid(child, () => said.output), ended.then(() => undefined), tooLate()])
+  const ended = new Promise<number | null>((resolve) =>
+    child.once("close", (code) => (living.delete(child), resolve(code))),
+  )
+  const url = await Promise.race([
+    urlSaid(child, () => said.output),
+    ended.then(() => undefined),
+    tooLate(),
+  ])
   if (url === undefined) {
     child.kill("SIGKILL")
     await ended
@@ -87,7 +116,8 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     return ended
   }
   // Without one of ours, the service has made its own at its first start.
-  const rootKey = environment.TALLYSTICK_ROOT_KEY ?? (await readFile(join(data, "root-key"), "utf8")).trim()
+  const rootKey =
+    environment.TALLYSTICK_ROOT_KEY ?? (await readFile(join(data, "root-key"), "utf8")).trim()
   return {
     url,
     data,
@@ -137,7 +167,7 @@ function tooLate(): Promise<undefined> {
   return new Promise((resolve) => setTimeout(resolve, startsWithinMs, undefined).unref())
 }
 
-// The client ----------------------------------------------------------------------------------------------------------------------------------------------
+// The client --------------------------------------------------------------------------------------
 
 export interface Reply {
   readonly status: number
@@ -162,7 +192,9 @@ export interface Exchange extends Ask {
 
 export type See = (exchange: Exchange) => void
 
-/** Sends requests with one credential, or none. A body that is no string or bytes is sent as JSON. */
+/**
+ * Sends requests with one credential, or none. A body that is no string or bytes is sent as JSON.
+ */
 export interface Client {
   readonly bearer: string | undefined
   ask(method: string, path: string, ask?: Ask): Promise<Reply>
@@ -181,7 +213,10 @@ export interface Sent extends Omit<Exchange, "reply"> {
 
 export type Send = (sent: Sent) => Promise<Reply>
 
-/** How all clients of this process send. Through what else they may is said by through-client.ts, which is loaded before a scenario. */
+/**
+ * How all clients of this process send. Through what else they may is said by through-client.ts,
+ * which is loaded before a scenario.
+ */
 let send: Send = overHttp
 
 export function sendBy(other: Send): void {
@@ -207,7 +242,13 @@ export async function overHttp({ url, bearer, method, path, body, headers }: Sen
 export async function replyOf(response: Response): Promise<Reply> {
   const bytes = Buffer.from(await response.arrayBuffer())
   const text = bytes.toString("utf8")
-  return { status: response.status, headers: response.headers, bytes, text, json: () => JSON.parse(text) }
+  return {
+    status: response.status,
+    headers: response.headers,
+    bytes,
+    text,
+    json: () => JSON.parse(text),
+  }
 }
 
 export function clientOf(url: string, bearer: string | undefined, see: See = () => {}): Client {
@@ -228,7 +269,7 @@ export function clientOf(url: string, bearer: string | undefined, see: See = () 
   }
 }
 
-// A workspace to write to ---------------------------------------------------------------------------------------------------------------------------------
+// A workspace to write to -------------------------------------------------------------------------
 
 export interface Workspace {
   readonly id: string
@@ -248,8 +289,15 @@ export async function makeWorkspace(service: Service, settings: object = {}): Pr
 }
 
 /** A client with a new API key of a workspace. */
-export async function makeKey(service: Service, workspace: string, request: object): Promise<Client> {
-  const made = await service.root.post(`/v1/workspaces/${workspace}/api-keys`, { name: "a test's", ...request })
+export async function makeKey(
+  service: Service,
+  workspace: string,
+  request: object,
+): Promise<Client> {
+  const made = await service.root.post(`/v1/workspaces/${workspace}/api-keys`, {
+    name: "a test's",
+    ...request,
+  })
   if (made.status !== 201) throw new Error(`no key was made: ${made.status} ${made.text}`)
   return service.client(made.json<{ key: string }>().key)
 }
@@ -272,7 +320,10 @@ export function eventFor(workspaceId: string, changes: object = {}): AuditEvent 
 export async function writeMany(
   { id, writer }: Pick<Workspace, "id" | "writer">,
   count: number,
-  { changes = () => ({}), atOnce = 100 }: { readonly changes?: (place: number) => object; readonly atOnce?: number } = {},
+  {
+    changes = () => ({}),
+    atOnce = 100,
+  }: { readonly changes?: (place: number) => object; readonly atOnce?: number } = {},
 ): Promise<readonly Receipt[]> {
   const receipts: Receipt[] = []
   while (receipts.length < count) {
@@ -282,16 +333,26 @@ export async function writeMany(
       ...eventFor(id, changes(from + at)),
     }))
     const reply = await writer.post("/v1/events/batch", { events })
-    const results = reply.status === 202 ? reply.json<{ readonly results: readonly { readonly receipt?: Receipt }[] }>().results : []
+    const results =
+      reply.status === 202
+        ? reply.json<{ readonly results: readonly { readonly receipt?: Receipt }[] }>().results
+        : []
     const written = results.flatMap(({ receipt = [] }) => receipt)
-    if (written.length < events.length) throw new Error(`not all was recorded: ${reply.status} ${reply.text.slice(0, 300)}`)
+    if (written.length < events.length)
+      throw new Error(`not all was recorded: ${reply.status} ${reply.text.slice(0, 300)}`)
     receipts.push(...written)
   }
   return receipts
 }
 
-/** Asks again and again until the answer is one, for a condition that the service reaches by itself. */
-export async function eventually<T>(what: string, look: () => Promise<T | undefined>, withinMs = 10_000): Promise<T> {
+/**
+ * Asks again and again until the answer is one, for a condition that the service reaches by itself.
+ */
+export async function eventually<T>(
+  what: string,
+  look: () => Promise<T | undefined>,
+  withinMs = 10_000,
+): Promise<T> {
   const end = performance.now() + withinMs
   for (;;) {
     const found = await look()

@@ -46,20 +46,37 @@ interface Entry {
   readonly target: Readonly<Record<string, unknown>>
   readonly metadata: Readonly<Record<string, unknown>>
   readonly provenance?: object
-  readonly proof?: { readonly record: string; readonly body: string; readonly bodySalt: string; readonly tlogProof: string | null }
+  readonly proof?: {
+    readonly record: string
+    readonly body: string
+    readonly bodySalt: string
+    readonly tlogProof: string | null
+  }
   readonly disclosures?: readonly string[]
 }
 
-async function activityOf(client: Client, parameters: Parameters = {}, path = acme.path): Promise<Page> {
-  const query = Object.entries(parameters).map(([name, value]) => `${name}=${encodeURIComponent(value)}`)
-  const reply = await client.get(`${path}/activity${query.length === 0 ? "" : `?${query.join("&")}`}`)
+async function activityOf(
+  client: Client,
+  parameters: Parameters = {},
+  path = acme.path,
+): Promise<Page> {
+  const query = Object.entries(parameters).map(
+    ([name, value]) => `${name}=${encodeURIComponent(value)}`,
+  )
+  const reply = await client.get(
+    `${path}/activity${query.length === 0 ? "" : `?${query.join("&")}`}`,
+  )
   assert.equal(reply.status, 200, reply.text)
   const page = reply.json<Page>()
-  assert.deepEqual([page.returned, page.nextCursor, page.verified], [page.events.length, page.events.at(-1)?.sequence ?? 0, true])
+  assert.deepEqual(
+    [page.returned, page.nextCursor, page.verified],
+    [page.events.length, page.events.at(-1)?.sequence ?? 0, true],
+  )
   return page
 }
 
-const labels = ({ events }: Page): string => events.map(({ metadata }) => String(metadata["label"])).join(" ")
+const labels = ({ events }: Page): string =>
+  events.map(({ metadata }) => String(metadata["label"])).join(" ")
 
 async function tokenFor(subject: unknown, projectId = "core", path = acme.path): Promise<Client> {
   const made = await root.post(`${path}/activity/token`, { projectId, subject })
@@ -74,7 +91,11 @@ async function write(
   { id, writer } = acme,
 ): Promise<string> {
   const { metadata, ...rest } = changes as { metadata?: object }
-  const reply = await writer.write(eventFor(id, { userVisible: true, ...rest, metadata: { label, ...metadata } }), undefined, headers)
+  const reply = await writer.write(
+    eventFor(id, { userVisible: true, ...rest, metadata: { label, ...metadata } }),
+    undefined,
+    headers,
+  )
   assert.equal(reply.status, 202, reply.text)
   return reply.json().receipt
 }
@@ -86,19 +107,46 @@ const circumstances = (who: string): Readonly<Record<string, string>> => ({
   "x-trace-id": `Trace-${who}`,
 })
 
-const ada = { id: "usr_1", type: "user", email: "adamail@example.com", name: "Ada Lovelace", department: "Engines" }
-const grace = { id: "usr_2", type: "user", email: "gracemail@example.org", name: "Grace Hopper", department: "Navy" }
+const ada = {
+  id: "usr_1",
+  type: "user",
+  email: "adamail@example.com",
+  name: "Ada Lovelace",
+  department: "Engines",
+}
+const grace = {
+  id: "usr_2",
+  type: "user",
+  email: "gracemail@example.org",
+  name: "Grace Hopper",
+  department: "Navy",
+}
 const thing = { id: "doc_1", type: "document", name: "Plans of May" }
 
-await write("asActor", { actor: ada, target: grace, metadata: { phone: "+49 30 1111" } }, circumstances("ada"))
-await write("asTarget", { actor: grace, target: ada, metadata: { phone: "+1 202 2222" } }, circumstances("grace"))
-await write("both", { actor: ada, target: { ...ada, name: "The Countess" }, metadata: { phone: "+49 30 3333" } }, circumstances("ada"))
+await write(
+  "asActor",
+  { actor: ada, target: grace, metadata: { phone: "+49 30 1111" } },
+  circumstances("ada"),
+)
+await write(
+  "asTarget",
+  { actor: grace, target: ada, metadata: { phone: "+1 202 2222" } },
+  circumstances("grace"),
+)
+await write(
+  "both",
+  { actor: ada, target: { ...ada, name: "The Countess" }, metadata: { phone: "+49 30 3333" } },
+  circumstances("ada"),
+)
 await write("ofThing", { actor: ada, target: thing })
 await write("hidden", { actor: ada, userVisible: false })
 await write("elsewhere", { actor: ada, projectId: "billing" })
 await write("longerProject", { actor: ada, target: ada, projectId: "core2" })
 await write("others", { actor: grace, target: { ...grace, id: "usr_3" } }, circumstances("grace"))
-await write("robots", { actor: { ...ada, type: "robot" }, target: { id: "usr_1", type: "invoice" } })
+await write("robots", {
+  actor: { ...ada, type: "robot" },
+  target: { id: "usr_1", type: "invoice" },
+})
 await write("theirs", { actor: ada }, {}, other)
 for (const [id, email] of [
   ["usr_1", ada.email],
@@ -112,12 +160,16 @@ for (const [id, email] of [
     surface: "sign-up",
     metadata: { label: `consent-${id}` },
   }
-  assert.equal((await acme.writer.post("/v1/consents", body, { "idempotency-key": `consent-of-${id}` })).status, 202)
+  assert.equal(
+    (await acme.writer.post("/v1/consents", body, { "idempotency-key": `consent-of-${id}` }))
+      .status,
+    202,
+  )
 }
 
 const holder = await tokenFor("usr_1")
 
-// What is shown -------------------------------------------------------------------------------------------------------------------------------------------
+// What is shown -----------------------------------------------------------------------------------
 
 test("a person sees what is visible and concerns them, in the token's project", async () => {
   const page = await activityOf(holder)
@@ -153,7 +205,10 @@ test("a person sees what is visible and concerns them, in the token's project", 
   ]
   for (const [subject, projectId, expected] of shown) {
     const own = await activityOf(await tokenFor(subject, projectId))
-    assert.deepEqual([labels(own), own.total, own.projectId], [expected, expected === "" ? 0 : expected.split(" ").length, projectId])
+    assert.deepEqual(
+      [labels(own), own.total, own.projectId],
+      [expected, expected === "" ? 0 : expected.split(" ").length, projectId],
+    )
   }
 })
 
@@ -165,18 +220,35 @@ test("what is sealed of the person is in clear; of others it is withheld, and so
   assert.deepEqual([asTarget?.actor, asTarget?.target], [masked, ada])
   assert.deepEqual([both?.actor, both?.target], [ada, { ...ada, name: "The Countess" }])
   assert.deepEqual([ofThing?.actor, ofThing?.target], [ada, { id: "doc_1", type: "document" }])
-  assert.deepEqual([consent?.actor, consent?.kind], [{ id: "usr_1", type: "subject", email: ada.email }, "consent"])
+  assert.deepEqual(
+    [consent?.actor, consent?.kind],
+    [{ id: "usr_1", type: "subject", email: ada.email }, "consent"],
+  )
   assert.deepEqual(consent?.target, { id: "core:3", type: "policy", name: "Policy version 3" })
   assert.deepEqual(
     [asActor?.metadata["phone"], asTarget?.metadata["phone"], both?.metadata["phone"]],
     ["+49 30 1111", undefined, "+49 30 3333"],
   )
-  assert.partialDeepStrictEqual(asActor?.provenance, { environment: "env-ada", sessionId: "sess-ada", traceId: "Trace-ada" })
+  assert.partialDeepStrictEqual(asActor?.provenance, {
+    environment: "env-ada",
+    sessionId: "sess-ada",
+    traceId: "Trace-ada",
+  })
   assert.equal(asTarget?.provenance, undefined)
 })
 
 /** What belongs to Grace alone, wherever it stands. */
-const secrets = ["gracemail", "Grace", "Hopper", "Navy", "2222", "env-grace", "web-grace", "sess-grace", "Trace-grace"]
+const secrets = [
+  "gracemail",
+  "Grace",
+  "Hopper",
+  "Navy",
+  "2222",
+  "env-grace",
+  "web-grace",
+  "sess-grace",
+  "Trace-grace",
+]
 const secretsOfThing = ["Plans", "of May"]
 
 test("nothing of others stands in any answer, nor in its proofs and disclosures", async () => {
@@ -191,7 +263,8 @@ test("nothing of others stands in any answer, nor in its proofs and disclosures"
     const query = Object.entries(parameters).map(([name, value]) => `${name}=${value}`)
     const { text } = await holder.get(`${acme.path}/activity?${query.join("&")}`)
     const told = [text, ...disclosuresIn(JSON.parse(text))].join("\n")
-    for (const secret of [...secrets, ...secretsOfThing]) assert.ok(!told.includes(secret), `${JSON.stringify(parameters)} shows ${secret}`)
+    for (const secret of [...secrets, ...secretsOfThing])
+      assert.ok(!told.includes(secret), `${JSON.stringify(parameters)} shows ${secret}`)
     assert.ok(told.includes("adamail"))
   }
   // The same entries, to whoever may read all of it: the secrets are there.
@@ -201,13 +274,19 @@ test("nothing of others stands in any answer, nor in its proofs and disclosures"
 })
 
 function disclosuresIn({ events }: Page): readonly string[] {
-  return events.flatMap(({ disclosures = [] }) => disclosures.map((one) => Buffer.from(one, "base64url").toString("utf8")))
+  return events.flatMap(({ disclosures = [] }) =>
+    disclosures.map((one) => Buffer.from(one, "base64url").toString("utf8")),
+  )
 }
 
-// What is found -------------------------------------------------------------------------------------------------------------------------------------------
+// What is found -----------------------------------------------------------------------------------
 
 /** Ways to ask for it, each of which finds it where it may be found. */
-const asksAsActor = (of: "grace" | "ada", { email, name, department }: typeof ada, phone: string): readonly string[] => [
+const asksAsActor = (
+  of: "grace" | "ada",
+  { email, name, department }: typeof ada,
+  phone: string,
+): readonly string[] => [
   email,
   `"${email}"`,
   email.slice(0, 4),
@@ -247,10 +326,15 @@ const asksAsTarget = ({ email, name, department }: typeof ada): readonly string[
   department,
 ]
 
-/** Whether asking for one of its secrets tells that an entry has it: by finding it, or by not finding it where the secret is excluded. */
+/**
+ * Whether asking for one of its secrets tells that an entry has it: by finding it, or by not
+ * finding it where the secret is excluded.
+ */
 async function tells(client: Client, path: string, label: string, ask: string): Promise<boolean> {
   const count = async (query: string): Promise<number> => {
-    const reply = await client.get(`${path}?query=${encodeURIComponent(`metadata.label:${label} ${query}`)}`)
+    const reply = await client.get(
+      `${path}?query=${encodeURIComponent(`metadata.label:${label} ${query}`)}`,
+    )
     assert.equal(reply.status, 200, reply.text)
     const { total, returned } = reply.json<Page>()
     assert.equal(total, returned)
@@ -259,15 +343,27 @@ async function tells(client: Client, path: string, label: string, ask: string): 
   const found = await count(ask)
   // Of several words each would have to be excluded, which says something else.
   const excluded = ask.includes(" ") && !ask.includes('"') ? 1 - found : await count(`-${ask}`)
-  assert.equal(found + excluded, 1, `${label} ${ask}: found by ${found}, and by ${excluded} without it`)
+  assert.equal(
+    found + excluded,
+    1,
+    `${label} ${ask}: found by ${found}, and by ${excluded} without it`,
+  )
   return found === 1
 }
 
 test("no search tells what is sealed of others: neither a word, a start, a phrase, a field, nor what it excludes", async () => {
   const [mine, all] = [`${acme.path}/activity`, `${acme.path}/events`]
-  const expectTold = async (label: string, asks: readonly string[], isTold: boolean): Promise<void> => {
+  const expectTold = async (
+    label: string,
+    asks: readonly string[],
+    isTold: boolean,
+  ): Promise<void> => {
     for (const ask of asks) {
-      assert.equal(await tells(acme.reader, all, label, ask), true, `a reader of all finds ${label} by ${ask}`)
+      assert.equal(
+        await tells(acme.reader, all, label, ask),
+        true,
+        `a reader of all finds ${label} by ${ask}`,
+      )
       assert.equal(await tells(holder, mine, label, ask), isTold, `${label} by ${ask}`)
     }
   }
@@ -275,12 +371,29 @@ test("no search tells what is sealed of others: neither a word, a start, a phras
   await expectTold("asTarget", asksAsTarget(ada), true)
   await expectTold("asActor", asksAsActor("ada", ada, "+49 30 1111"), true)
   await expectTold("asActor", asksAsTarget(grace), false)
-  await expectTold("both", [...asksAsActor("ada", ada, "+49 30 3333"), 'target:"the countess"', "countess"], true)
-  await expectTold("ofThing", ["plans", '"plans of may"', 'name:"plans of may"', "target:plans*"], false)
+  await expectTold(
+    "both",
+    [...asksAsActor("ada", ada, "+49 30 3333"), 'target:"the countess"', "countess"],
+    true,
+  )
+  await expectTold(
+    "ofThing",
+    ["plans", '"plans of may"', 'name:"plans of may"', "target:plans*"],
+    false,
+  )
   // What stands in clear is found.
   await expectTold(
     "asTarget",
-    ["usr_2", "actor:usr_2", "actor:usr_*", "type:user", "billing.invoice", "project:core", "source:api", "lane:operations"],
+    [
+      "usr_2",
+      "actor:usr_2",
+      "actor:usr_*",
+      "type:user",
+      "billing.invoice",
+      "project:core",
+      "source:api",
+      "lane:operations",
+    ],
     true,
   )
 })
@@ -310,14 +423,25 @@ test("totals and other entries tell no more: what does not concern the person is
   // Two values of one field: the one that may be found is.
   const either = await activityOf(holder, { query: `email:${grace.email} email:${ada.email}` })
   assert.equal(labels(either), "consent-usr_1 ofThing both asTarget asActor")
-  assert.equal((await activityOf(holder, { query: `email:${grace.email} email:third@example.com` })).total, 0)
+  assert.equal(
+    (await activityOf(holder, { query: `email:${grace.email} email:third@example.com` })).total,
+    0,
+  )
 })
 
 test("metadata that is sealed as a whole is the actor's", async () => {
   const clinic = await makeWorkspace(service, { personalKeys: ["*"] })
   await root.patch(`${clinic.path}/projects/core`, { activityLinks: true })
-  await write("sealed", { actor: grace, target: ada, metadata: { diagnosis: "Melancholia" } }, {}, clinic)
-  const [as, by] = [await tokenFor("usr_1", "core", clinic.path), await tokenFor("usr_2", "core", clinic.path)]
+  await write(
+    "sealed",
+    { actor: grace, target: ada, metadata: { diagnosis: "Melancholia" } },
+    {},
+    clinic,
+  )
+  const [as, by] = [
+    await tokenFor("usr_1", "core", clinic.path),
+    await tokenFor("usr_2", "core", clinic.path),
+  ]
   for (const query of ["", "-melancholia", "-metadata.diagnosis:*", "-metadata.label:sealed"]) {
     const page = await activityOf(as, { query, include: "proof" }, clinic.path)
     assert.deepEqual([page.total, page.events[0]?.metadata], [1, {}], query)
@@ -335,10 +459,13 @@ test("metadata that is sealed as a whole is the actor's", async () => {
     assert.equal((await activityOf(as, { query }, clinic.path)).total, 0, query)
     assert.equal((await activityOf(by, { query }, clinic.path)).total, 1, query)
   }
-  assert.deepEqual((await activityOf(by, {}, clinic.path)).events[0]?.metadata, { label: "sealed", diagnosis: "Melancholia" })
+  assert.deepEqual((await activityOf(by, {}, clinic.path)).events[0]?.metadata, {
+    label: "sealed",
+    diagnosis: "Melancholia",
+  })
 })
 
-// Proofs --------------------------------------------------------------------------------------------------------------------------------------------------
+// Proofs ------------------------------------------------------------------------------------------
 
 test("with include=proof the person can compute every row, with exactly the disclosures that are theirs", async () => {
   const chain = await readChain(
@@ -353,14 +480,25 @@ test("with include=proof the person can compute every row, with exactly the disc
     const record = Buffer.from(proof.record, "base64")
     assert.deepEqual(record, chain.records[sequence - 1])
     assert.equal(hash, chain.hashes[sequence - 1])
-    const sealed = createHash("sha256").update("ALB1").update(Buffer.from(proof.bodySalt, "hex")).update(proof.body).digest()
+    const sealed = createHash("sha256")
+      .update("ALB1")
+      .update(Buffer.from(proof.bodySalt, "hex"))
+      .update(proof.body)
+      .digest()
     assert.deepEqual(sealed, record.subarray(86, 118), "the body is what the record says")
     assert.equal(expectTlogProof(chain, proof.tlogProof ?? ""), sequence - 1)
     const { body } = disclose(JSON.parse(proof.body), disclosures)
     const bare = ({ email, ...party }: Readonly<Record<string, unknown>>) =>
-      email === undefined || (typeof email === "string" && email.includes("•••")) ? party : { email, ...party }
-    assert.deepEqual([body["actor"], body["target"], body["metadata"]], [bare(actor), bare(target), metadata])
-    const claims = disclosures.map((one) => String(JSON.parse(Buffer.from(one, "base64url").toString())[1]))
+      email === undefined || (typeof email === "string" && email.includes("•••"))
+        ? party
+        : { email, ...party }
+    assert.deepEqual(
+      [body["actor"], body["target"], body["metadata"]],
+      [bare(actor), bare(target), metadata],
+    )
+    const claims = disclosures.map((one) =>
+      String(JSON.parse(Buffer.from(one, "base64url").toString())[1]),
+    )
     names.set(String(metadata["label"]), claims.toSorted().join(" "))
   }
   assert.deepEqual(Object.fromEntries(names), {
@@ -372,7 +510,7 @@ test("with include=proof the person can compute every row, with exactly the disc
   })
 })
 
-// Pages and parameters ------------------------------------------------------------------------------------------------------------------------------------
+// Pages and parameters ----------------------------------------------------------------------------
 
 test("it is read page by page, and what is appended shifts none", async () => {
   const person = await tokenFor("usr_9")
@@ -421,7 +559,12 @@ test("no parameter widens it", async () => {
     })),
   )
   await expectRows([
-    { as: holder, ask: `GET ${acme.path}/activity?query=${"x".repeat(513)}`, gets: "400 invalid_field", has: ["query", "512"] },
+    {
+      as: holder,
+      ask: `GET ${acme.path}/activity?query=${"x".repeat(513)}`,
+      gets: "400 invalid_field",
+      has: ["query", "512"],
+    },
     { as: holder, ask: `GET ${acme.path}/events`, gets: "403 insufficient_scope" },
     {
       as: holder,
@@ -447,7 +590,10 @@ test("the policy's newest version is said, and the search as it was asked", asyn
   const person = await tokenFor("usr_1", "billing")
   for (const version of [1, 2]) {
     const sections = [{ id: "a", title: "A", body: `Version ${version}` }]
-    assert.equal((await root.post(`${acme.path}/published-policy`, { projectId: "billing", sections })).status, 201)
+    assert.equal(
+      (await root.post(`${acme.path}/published-policy`, { projectId: "billing", sections })).status,
+      201,
+    )
     const { policyVersion, query } = await activityOf(person, { query: '  -"nothing  ' })
     assert.deepEqual([policyVersion, query], [version, '  -"nothing  '])
   }
@@ -455,7 +601,7 @@ test("the policy's newest version is said, and the search as it was asked", asyn
   assert.equal((await activityOf(holder)).policyVersion, 0, "of the token's project")
 })
 
-// Credentials ---------------------------------------------------------------------------------------------------------------------------------------------
+// Credentials -------------------------------------------------------------------------------------
 
 test("the token may stand in the address, alone and nowhere else", async () => {
   const { bearer = "" } = holder
@@ -472,7 +618,12 @@ test("the token may stand in the address, alone and nowhere else", async () => {
     { as: nobody, ask: `${path}?token=${service.rootKey}`, gets: "401 unauthorized" },
     { as: nobody, ask: `${path}?token=${ofReceipt}`, gets: "401 unauthorized" },
     { as: nobody, ask: `GET ${acme.path}/events?token=${bearer}`, gets: "401 unauthorized" },
-    { as: nobody, ask: `GET ${acme.path}/receipts/${receipt}?token=${bearer}`, gets: "400 invalid_field", has: ["token"] },
+    {
+      as: nobody,
+      ask: `GET ${acme.path}/receipts/${receipt}?token=${bearer}`,
+      gets: "400 invalid_field",
+      has: ["token"],
+    },
     { as: service.client(ofReceipt), ask: path, gets: "403 insufficient_scope" },
     { as: acme.reader, ask: path, gets: "403 insufficient_scope" },
     { as: root, ask: path, gets: "403 insufficient_scope" },
@@ -486,15 +637,26 @@ test("a token of another workspace opens nothing here, and one of here nothing t
     { as: theirs, ask: `GET ${acme.path}/activity`, gets: "403 workspace_forbidden" },
     { as: holder, ask: `GET ${other.path}/activity`, gets: "403 workspace_forbidden" },
     { as: holder, ask: "GET /v1/workspaces/nowhere/activity", gets: "403 workspace_forbidden" },
-    { as: service.client(), ask: `GET ${other.path}/activity?token=${holder.bearer}`, gets: "403 workspace_forbidden" },
+    {
+      as: service.client(),
+      ask: `GET ${other.path}/activity?token=${holder.bearer}`,
+      gets: "403 workspace_forbidden",
+    },
   ])
 })
 
 test("a link is dead while links are off for its project, and for good when it is revoked or its maker is", async () => {
   const maker = await makeKey(service, acme.id, { scopes: ["read"], projectIds: ["billing"] })
-  const made = (await maker.post(`${acme.path}/activity/token`, { projectId: "billing", subject: "usr_1" })).json()
+  const made = (
+    await maker.post(`${acme.path}/activity/token`, { projectId: "billing", subject: "usr_1" })
+  ).json()
   const [person, second] = [service.client(made.token), await tokenFor("usr_1", "billing")]
-  const set = (activityLinks: boolean) => ({ as: root, ask: `PATCH ${acme.path}/projects/billing`, send: { activityLinks }, gets: 200 })
+  const set = (activityLinks: boolean) => ({
+    as: root,
+    ask: `PATCH ${acme.path}/projects/billing`,
+    send: { activityLinks },
+    gets: 200,
+  })
   const ask = `GET ${acme.path}/activity`
   await expectRows([
     { as: person, ask, gets: 200 },

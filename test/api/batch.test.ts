@@ -25,7 +25,9 @@ const sendBatch = async (events: readonly unknown[], headers?: Record<string, st
 }
 
 test("a batch is recorded in its order, as one after the other would be", async () => {
-  const results = await sendBatch(Array.from({ length: 50 }, (_, place) => item({ metadata: { place } })))
+  const results = await sendBatch(
+    Array.from({ length: 50 }, (_, place) => item({ metadata: { place } })),
+  )
   for (const [place, { receipt, replayed }] of results.entries()) {
     assert.equal(replayed, undefined)
     assert.equal(receipt.queued, true)
@@ -42,7 +44,11 @@ test("what is wrong with an event is said in its place, and costs the others not
     [item(), undefined],
     [item({ action: "approve" }), "invalid_field", /events\[1\]\.action/],
     [item({ metdata: {} }), "invalid_field", /events\[2\]\.metdata is not a known field/],
-    [{ ...item(), idempotencyKey: undefined }, "invalid_field", /events\[3\]\.idempotencyKey is required/],
+    [
+      { ...item(), idempotencyKey: undefined },
+      "invalid_field",
+      /events\[3\]\.idempotencyKey is required/,
+    ],
     [item({}, "elevenchars"), "invalid_field", /events\[4\]\.idempotencyKey/],
     [item({}, "has a space in it"), "invalid_field", /events\[5\]\.idempotencyKey/],
     [item({}, 123456789012), "invalid_field", /events\[6\]\.idempotencyKey/],
@@ -55,23 +61,43 @@ test("what is wrong with an event is said in its place, and costs the others not
     [item({ occurredAt: "2026-02-30T00:00:00Z" }), "invalid_field", /events\[13\]\.occurredAt/],
     [{ ...used, source: "automation" }, "idempotency_key_reused", /rcp_/],
     [used, "replayed"],
-    [item({ metadata: { list: Array.from({ length: 5 }, () => "a".repeat(60_000)) } }), "payload_too_large", /events\[16\].*262144/],
+    [
+      item({ metadata: { list: Array.from({ length: 5 }, () => "a".repeat(60_000)) } }),
+      "payload_too_large",
+      /events\[16\].*262144/,
+    ],
     [item({ metadata: { list: Array.from({ length: 4 }, () => "a".repeat(60_000)) } }), undefined],
     [item(), undefined],
   ]
   const results = await sendBatch(rows.map(([event]) => event))
-  const recorded = results.filter((result: { error?: string; replayed?: true }) => result.error === undefined && !result.replayed)
+  const recorded = results.filter(
+    (result: { error?: string; replayed?: true }) => result.error === undefined && !result.replayed,
+  )
   for (const [place, [, error, detail = /./]] of rows.entries()) {
     const result = results[place]
-    if (error === undefined) assert.deepEqual(Object.keys(result), ["receipt"], `event ${place}: ${JSON.stringify(result)}`)
+    if (error === undefined)
+      assert.deepEqual(
+        Object.keys(result),
+        ["receipt"],
+        `event ${place}: ${JSON.stringify(result)}`,
+      )
     else if (error === "replayed") assert.equal(result.replayed, true)
     else {
-      const members = ["error", "detail", ...(error === "idempotency_key_reused" ? ["receipt"] : [])]
-      assert.deepEqual([Object.keys(result), result.error], [members, error], `event ${place}: ${JSON.stringify(result)}`)
+      const members = [
+        "error",
+        "detail",
+        ...(error === "idempotency_key_reused" ? ["receipt"] : []),
+      ]
+      assert.deepEqual(
+        [Object.keys(result), result.error],
+        [members, error],
+        `event ${place}: ${JSON.stringify(result)}`,
+      )
       assert.match(result.detail, detail)
     }
   }
-  for (const [at, { receipt }] of recorded.entries()) if (at > 0) assert.equal(receipt.previousHash, recorded[at - 1].receipt.eventHash)
+  for (const [at, { receipt }] of recorded.entries())
+    if (at > 0) assert.equal(receipt.previousHash, recorded[at - 1].receipt.eventHash)
 })
 
 test("a batch in which nothing is right is answered 202 as well", async () => {
@@ -85,7 +111,12 @@ test("a batch in which nothing is right is answered 202 as well", async () => {
 test("the same key twice in a batch behaves as two requests", async () => {
   const twice = item()
   const key = crypto.randomUUID()
-  const [first, again, one, otherOne] = await sendBatch([twice, twice, item({ source: "api" }, key), item({ source: "automation" }, key)])
+  const [first, again, one, otherOne] = await sendBatch([
+    twice,
+    twice,
+    item({ source: "api" }, key),
+    item({ source: "automation" }, key),
+  ])
   assert.equal(first.replayed, undefined)
   assert.deepEqual(again, { receipt: first.receipt, replayed: true })
   assert.equal(otherOne.error, "idempotency_key_reused")
@@ -108,7 +139,13 @@ test("a batch and single events share their keys", async () => {
 
 test("a bad envelope is refused for all of it", async () => {
   const key = "recorded-only-if-the-envelope-is-good"
-  const sent = (about: string, send: unknown, gets: string, has: Row["has"] = [], headers: Row["headers"] = {}): Row => ({
+  const sent = (
+    about: string,
+    send: unknown,
+    gets: string,
+    has: Row["has"] = [],
+    headers: Row["headers"] = {},
+  ): Row => ({
     about,
     as: writer,
     ask: "POST /v1/events/batch",
@@ -121,61 +158,117 @@ test("a bad envelope is refused for all of it", async () => {
   await expectRows([
     sent("no events", {}, "400 invalid_field", [/events is required/]),
     sent("none", { events: [] }, "400 invalid_field", [/events.*1 to 1000/]),
-    sent("too many", { events: Array.from({ length: 1001 }, () => good) }, "400 invalid_field", [/events.*1 to 1000/]),
+    sent("too many", { events: Array.from({ length: 1001 }, () => good) }, "400 invalid_field", [
+      /events.*1 to 1000/,
+    ]),
     sent("no array", { events: good }, "400 invalid_field", ["events"]),
     sent("null", { events: null }, "400 invalid_field", ["events"]),
     sent("an array", [good], "400 invalid_field", ["must be an object"]),
-    sent("another member", { events: [good], atomic: true }, "400 invalid_field", ["atomic is not a known field"]),
-    sent("a header", { events: [good] }, "400 invalid_field", ["Idempotency-Key"], { "idempotency-key": crypto.randomUUID() }),
-    sent("not JSON", `{"events":[${JSON.stringify(good)},]}`, "400 invalid_json"),
-    sent("a member twice in one event", `{"events":[${JSON.stringify(good)},{"a":1,"a":2}]}`, "400 invalid_json", ["events[1]"]),
-    sent("a string too long", { events: [good, item({ metadata: { a: "a".repeat(65_537) } })] }, "400 invalid_field", [
-      "events[1].metadata.a",
+    sent("another member", { events: [good], atomic: true }, "400 invalid_field", [
+      "atomic is not a known field",
     ]),
-    sent("more than 8 MiB", `{"events":[${JSON.stringify(good)}${" ".repeat(8 * 1024 * 1024)}]}`, "413 payload_too_large", ["8388608"]),
+    sent("a header", { events: [good] }, "400 invalid_field", ["Idempotency-Key"], {
+      "idempotency-key": crypto.randomUUID(),
+    }),
+    sent("not JSON", `{"events":[${JSON.stringify(good)},]}`, "400 invalid_json"),
+    sent(
+      "a member twice in one event",
+      `{"events":[${JSON.stringify(good)},{"a":1,"a":2}]}`,
+      "400 invalid_json",
+      ["events[1]"],
+    ),
+    sent(
+      "a string too long",
+      { events: [good, item({ metadata: { a: "a".repeat(65_537) } })] },
+      "400 invalid_field",
+      ["events[1].metadata.a"],
+    ),
+    sent(
+      "more than 8 MiB",
+      `{"events":[${JSON.stringify(good)}${" ".repeat(8 * 1024 * 1024)}]}`,
+      "413 payload_too_large",
+      ["8388608"],
+    ),
     sent("a query parameter", { events: [good] }, "202"),
   ])
-  await expectRows([{ ...sent("", { events: [good] }, "400 invalid_field", ["dry"]), ask: "POST /v1/events/batch?dry=true" }])
+  await expectRows([
+    {
+      ...sent("", { events: [good] }, "400 invalid_field", ["dry"]),
+      ask: "POST /v1/events/batch?dry=true",
+    },
+  ])
 })
 
 test("a batch of a thousand is taken, and so is one of almost 8 MiB", async () => {
   const results = await sendBatch(Array.from({ length: 1000 }, () => item()))
-  assert.equal(new Set(results.map(({ receipt }: { receipt: { receipt: string } }) => receipt.receipt)).size, 1000)
-  const large = Array.from({ length: 31 }, () => item({ metadata: { list: Array.from({ length: 4 }, () => "a".repeat(62_000)) } }))
+  assert.equal(
+    new Set(results.map(({ receipt }: { receipt: { receipt: string } }) => receipt.receipt)).size,
+    1000,
+  )
+  const large = Array.from({ length: 31 }, () =>
+    item({ metadata: { list: Array.from({ length: 4 }, () => "a".repeat(62_000)) } }),
+  )
   for (const result of await sendBatch(large)) assert.deepEqual(Object.keys(result), ["receipt"])
 })
 
 test("an event of a batch may be as deep as one that comes alone", async () => {
-  const deep = (depth: number): object => JSON.parse(`${'{"a":'.repeat(depth)}1${"}".repeat(depth)}`)
+  const deep = (depth: number): object =>
+    JSON.parse(`${'{"a":'.repeat(depth)}1${"}".repeat(depth)}`)
   assert.equal((await writer.write(eventFor(acme.id, { metadata: deep(31) }))).status, 202)
   const [result] = await sendBatch([item({ metadata: deep(31) })])
   assert.deepEqual(Object.keys(result), ["receipt"])
 })
 
 test("the headers of a batch are the provenance of each of its events", async () => {
-  const results = await sendBatch([item(), item()], { "x-service-environment": "staging", "x-trace-id": "t-1", "x-request-id": "r-1" })
+  const results = await sendBatch([item(), item()], {
+    "x-service-environment": "staging",
+    "x-trace-id": "t-1",
+    "x-request-id": "r-1",
+  })
   for (const { receipt } of results) {
-    assert.deepEqual(receipt.provenance, { environment: "staging", traceId: "t-1", requestId: "r-1", keyId: writer.bearer?.split("_")[1] })
+    assert.deepEqual(receipt.provenance, {
+      environment: "staging",
+      traceId: "t-1",
+      requestId: "r-1",
+      keyId: writer.bearer?.split("_")[1],
+    })
   }
 })
 
 test("in a batch, too, a key reaches its projects only, and a closed workspace makes no project", async () => {
-  const bound = await makeKey(service, other.id, { scopes: ["write"], projectIds: ["mine", "fresh"] })
-  const to = (projectId: string): object => ({ idempotencyKey: crypto.randomUUID(), ...eventFor(other.id, { projectId }) })
+  const bound = await makeKey(service, other.id, {
+    scopes: ["write"],
+    projectIds: ["mine", "fresh"],
+  })
+  const to = (projectId: string): object => ({
+    idempotencyKey: crypto.randomUUID(),
+    ...eventFor(other.id, { projectId }),
+  })
   await service.root.post(`${other.path}/projects`, { id: "mine" })
   await service.root.patch(other.path, { projects: "closed" })
-  const reply = await bound.post("/v1/events/batch", { events: ["mine", "core", "fresh", "elsewhere", "mine"].map(to) })
+  const reply = await bound.post("/v1/events/batch", {
+    events: ["mine", "core", "fresh", "elsewhere", "mine"].map(to),
+  })
   assert.deepEqual(
-    reply.json().results.map(({ error, receipt }: { error?: string; receipt?: object }) => error ?? (receipt && "recorded")),
+    reply
+      .json()
+      .results.map(
+        ({ error, receipt }: { error?: string; receipt?: object }) =>
+          error ?? (receipt && "recorded"),
+      ),
     ["recorded", "project_forbidden", "not_found", "project_forbidden", "recorded"],
   )
 })
 
 test("the instance key may write to several workspaces in one batch", async () => {
   await service.root.patch(other.path, { projects: "open" })
-  const events = [acme, other, acme, other].map(({ id }) => ({ idempotencyKey: crypto.randomUUID(), ...eventFor(id) }))
+  const events = [acme, other, acme, other].map(({ id }) => ({
+    idempotencyKey: crypto.randomUUID(),
+    ...eventFor(id),
+  }))
   const { results } = (await service.root.post("/v1/events/batch", { events })).json()
-  const workspaceOf = ({ receipt }: { receipt: { verificationUrl: string } }) => receipt.verificationUrl.split("/")[5]
+  const workspaceOf = ({ receipt }: { receipt: { verificationUrl: string } }) =>
+    receipt.verificationUrl.split("/")[5]
   assert.deepEqual(results.map(workspaceOf), [acme.id, other.id, acme.id, other.id])
   assert.equal(results[2].receipt.previousHash, results[0].receipt.eventHash)
 })

@@ -11,14 +11,24 @@ import { startWatched } from "./watched.ts"
 // What bodies may take up in memory while they arrive, and who has how much of it.
 
 const service = await startWatched({
-  environment: { TALLYSTICK_LIMIT_BODY_BYTES_AT_ONCE_MAX: "400000", TALLYSTICK_LIMIT_ANONYMOUS_BODY_BYTES_AT_ONCE_MAX: "16000" },
+  environment: {
+    TALLYSTICK_LIMIT_BODY_BYTES_AT_ONCE_MAX: "400000",
+    TALLYSTICK_LIMIT_ANONYMOUS_BODY_BYTES_AT_ONCE_MAX: "16000",
+  },
 })
 after(() => service[Symbol.asyncDispose]())
 const [acme, other] = [await makeWorkspace(service), await makeWorkspace(service)]
 
 function headOf(by: Client | undefined, path: string, length: number): string {
-  const bearer = by === undefined ? [] : [`Authorization: Bearer ${by.bearer}`, `Idempotency-Key: ${crypto.randomUUID()}`]
-  return request(service.url, `POST ${path}`, [...bearer, "Content-Type: application/json", `Content-Length: ${length}`])
+  const bearer =
+    by === undefined
+      ? []
+      : [`Authorization: Bearer ${by.bearer}`, `Idempotency-Key: ${crypto.randomUUID()}`]
+  return request(service.url, `POST ${path}`, [
+    ...bearer,
+    "Content-Type: application/json",
+    `Content-Length: ${length}`,
+  ])
 }
 
 /** The answer to a request whose body has not been sent. */
@@ -41,7 +51,10 @@ async function arriving(by: Client | undefined, path: string, length: number): P
 
 test("a body with a password in it has 4 KiB at most", async () => {
   const large = { email: "x".repeat(5000), password: "x", old: "x", new: "x", token: "x" }
-  const member = await service.root.post(`${acme.path}/members`, { email: "ada@example.com", role: "viewer" })
+  const member = await service.root.post(`${acme.path}/members`, {
+    email: "ada@example.com",
+    role: "viewer",
+  })
   assert.equal(member.status, 201)
   await expectRows(
     ["/v1/session", "/v1/setup"].map((path) => ({

@@ -2,11 +2,19 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { damage, type Damage } from "../promises/damaged.ts"
 import { expectChain } from "../chain.ts"
-import { eventFor, eventually, makeKey, makeWorkspace, startService, type Client } from "../service.ts"
+import {
+  eventFor,
+  eventually,
+  makeKey,
+  makeWorkspace,
+  startService,
+  type Client,
+} from "../service.ts"
 import { expectRows, type Row } from "./table.ts"
 
-// An entry that somebody has changed on the disk may not be able to say any more which project it is of. It is shown as broken to those who reach every
-// project; whoever reaches some only sees nothing of it that is not theirs.
+// An entry that somebody has changed on the disk may not be able to say any more which project it
+// is of. It is shown as broken to those who reach every project; whoever reaches some only sees
+// nothing of it that is not theirs.
 
 const personal = ["ada@example.com", "Invoice 9", "whispered"]
 
@@ -20,7 +28,9 @@ test("a key for one project sees nothing of another project's entry, also once t
   await using service = await startService()
   const { id, path, writer, reader } = await makeWorkspace(service)
   const write = async (projectId: string) =>
-    (await writer.write(eventFor(id, { projectId, metadata: { note: "whispered" } }))).json<{ receipt: string }>().receipt
+    (await writer.write(eventFor(id, { projectId, metadata: { note: "whispered" } }))).json<{
+      receipt: string
+    }>().receipt
   const theirs = await write("theirs")
   await write("mine")
   const mine = await makeKey(service, id, { scopes: ["read"], projectIds: ["mine"] })
@@ -36,7 +46,13 @@ test("a key for one project sees nothing of another project's entry, also once t
   // Once somebody has come upon the broken entry, nothing is made in this workspace any more.
   const made: readonly Row[] = [
     { about: "whole", as: mine, ask: `POST ${address}/token`, send: {}, gets: "404 not_found" },
-    { about: "whole", as: mine, ask: `POST ${path}/evidence-packs`, send: { title: "All", receiptIds: [theirs] }, gets: "404 not_found" },
+    {
+      about: "whole",
+      as: mine,
+      ask: `POST ${path}/evidence-packs`,
+      send: { title: "All", receiptIds: [theirs] },
+      gets: "404 not_found",
+    },
   ]
   await expectRows([
     ...outOfReach("whole"),
@@ -53,22 +69,34 @@ test("a key for one project sees nothing of another project's entry, also once t
       gets: 200,
       shows: { verified: false, entry: { integrity: "broken" } },
     }
-    await expectRows([...outOfReach(what), shown, { ...shown, as: owner, ...(!saysProject && { gets: "404 not_found", shows: {} }) }])
+    await expectRows([
+      ...outOfReach(what),
+      shown,
+      { ...shown, as: owner, ...(!saysProject && { gets: "404 not_found", shows: {} }) },
+    ])
   }
   assert.equal(await service.end(), 0)
 })
 
 test("a batch to a workspace that is halted fails as a whole, however little of it goes there", async () => {
-  const quick = { TALLYSTICK_LIMIT_AUDIT_ENTRIES_PER_SECOND: "20000", TALLYSTICK_LIMIT_AUDIT_ROUND_EVERY_MS: "100" }
+  const quick = {
+    TALLYSTICK_LIMIT_AUDIT_ENTRIES_PER_SECOND: "20000",
+    TALLYSTICK_LIMIT_AUDIT_ROUND_EVERY_MS: "100",
+  }
   await using service = await startService({ environment: quick })
   const [broken, sound] = [await makeWorkspace(service), await makeWorkspace(service)]
   const { receipt } = (await broken.writer.write(eventFor(broken.id))).json<{ receipt: string }>()
   damage(service.data, receipt, "the body")
   const send = (by: Client, workspaces: readonly string[]) =>
     by.post("/v1/events/batch", {
-      events: [{ idempotencyKey: "x" }, ...workspaces.map((id) => ({ ...eventFor(id), idempotencyKey: crypto.randomUUID() }))],
+      events: [
+        { idempotencyKey: "x" },
+        ...workspaces.map((id) => ({ ...eventFor(id), idempotencyKey: crypto.randomUUID() })),
+      ],
     })
-  await eventually("it is halted", async () => ((await send(broken.writer, [broken.id])).status === 503 ? true : undefined))
+  await eventually("it is halted", async () =>
+    (await send(broken.writer, [broken.id])).status === 503 ? true : undefined,
+  )
   const reply = await send(broken.writer, [broken.id])
   assert.equal(reply.json().error, "integrity_failure", reply.text)
   const other = await send(sound.writer, [sound.id, broken.id])

@@ -3,14 +3,18 @@ import { after, test } from "node:test"
 import { startService } from "../service.ts"
 import { expectProblem, expectUsualHeaders } from "./watched.ts"
 
-// The service opened in a browser, which asks for HTML. Programs that do not are answered as ever, which all other tests hold.
+// The service opened in a browser, which asks for HTML. Programs that do not are answered as ever,
+// which all other tests hold.
 
 const service = await startService()
 after(() => service[Symbol.asyncDispose]())
 const accept = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 
-const ask = (path: string, headers: Record<string, string> = {}, method = "GET"): Promise<Response> =>
-  fetch(service.url + path, { method, headers, redirect: "manual" })
+const ask = (
+  path: string,
+  headers: Record<string, string> = {},
+  method = "GET",
+): Promise<Response> => fetch(service.url + path, { method, headers, redirect: "manual" })
 
 test("the service's own address leads to what it says of itself", async () => {
   const answer = await ask("/")
@@ -21,7 +25,9 @@ test("the service's own address leads to what it says of itself", async () => {
   assert.equal((await ask("/", {}, "HEAD")).status, 302)
   assert.equal((await ask("/", {}, "POST")).status, 405)
 
-  await using prefixed = await startService({ environment: { TALLYSTICK_PUBLIC_URL: "https://ledger.example/tally" } })
+  await using prefixed = await startService({
+    environment: { TALLYSTICK_PUBLIC_URL: "https://ledger.example/tally" },
+  })
   const { headers } = await fetch(`${prefixed.url}/`, { redirect: "manual" })
   assert.equal(headers.get("location"), "/tally/docs")
 })
@@ -41,20 +47,40 @@ test("a refusal is a page to a browser, and JSON to everybody else", async () =>
     const what = `${method} ${path.slice(0, 40)}`
     const page = await ask(path, { accept }, method)
     const text = await page.text()
-    assert.deepEqual([page.status, page.headers.get("content-type")], [status, "text/html; charset=utf-8"], what)
+    assert.deepEqual(
+      [page.status, page.headers.get("content-type")],
+      [status, "text/html; charset=utf-8"],
+      what,
+    )
     assert.equal(page.headers.get("vary"), "Accept", what)
     expectUsualHeaders(what, status, page.headers)
     assert.match(
       page.headers.get("content-security-policy") ?? "",
       /^default-src 'none'; style-src 'sha256-[\w+/]+={0,2}'; base-uri 'none'/,
     )
-    assert.match(text, new RegExp(`^<!doctype html>[^]*<h1>${status} [^]*<code>${code}</code>`), what)
-    assert.doesNotMatch(text, /<(script|link|img|iframe|object|embed|form|base)\b|\bsrc=|\bstyle=|\bon\w+=/, what)
+    assert.match(
+      text,
+      new RegExp(`^<!doctype html>[^]*<h1>${status} [^]*<code>${code}</code>`),
+      what,
+    )
+    assert.doesNotMatch(
+      text,
+      /<(script|link|img|iframe|object|embed|form|base)\b|\bsrc=|\bstyle=|\bon\w+=/,
+      what,
+    )
 
     for (const other of [undefined, "*/*", "application/json", "application/json, text/html"]) {
       const answer = await ask(path, other === undefined ? {} : { accept: other }, method)
-      assert.deepEqual([answer.status, answer.headers.get("content-type")], [status, "application/json; charset=utf-8"], what)
-      assert.deepEqual([answer.headers.get("vary"), answer.headers.get("content-security-policy")], ["Accept", null], what)
+      assert.deepEqual(
+        [answer.status, answer.headers.get("content-type")],
+        [status, "application/json; charset=utf-8"],
+        what,
+      )
+      assert.deepEqual(
+        [answer.headers.get("vary"), answer.headers.get("content-security-policy")],
+        ["Accept", null],
+        what,
+      )
       assert.equal(expectProblem(await answer.text(), what).error, code)
     }
   }
@@ -62,7 +88,10 @@ test("a refusal is a page to a browser, and JSON to everybody else", async () =>
 
 test("what a browser is shown on success is what everybody gets", async () => {
   const answer = await ask("/v1/limits", { accept })
-  assert.deepEqual([answer.status, answer.headers.get("content-type")], [200, "application/json; charset=utf-8"])
+  assert.deepEqual(
+    [answer.status, answer.headers.get("content-type")],
+    [200, "application/json; charset=utf-8"],
+  )
 })
 
 test("/docs and /openapi.json come compressed to whoever reads that, and once", async () => {
@@ -70,12 +99,21 @@ test("/docs and /openapi.json come compressed to whoever reads that, and once", 
     const plain = await ask(path, { "accept-encoding": "identity" })
     const text = await plain.text()
     const bytes = Buffer.byteLength(text)
-    assert.deepEqual([plain.headers.get("content-encoding"), Number(plain.headers.get("content-length"))], [null, bytes])
+    assert.deepEqual(
+      [plain.headers.get("content-encoding"), Number(plain.headers.get("content-length"))],
+      [null, bytes],
+    )
     const tags = new Set([plain.headers.get("etag")])
     for (const coding of ["br", "gzip"]) {
       const coded = await ask(path, { "accept-encoding": coding })
-      assert.deepEqual([coded.status, coded.headers.get("content-encoding"), coded.headers.get("vary")], [200, coding, "Accept-Encoding"])
-      assert.ok(Number(coded.headers.get("content-length")) < bytes / 5, `${coded.headers.get("content-length")} of ${bytes} bytes`)
+      assert.deepEqual(
+        [coded.status, coded.headers.get("content-encoding"), coded.headers.get("vary")],
+        [200, coding, "Accept-Encoding"],
+      )
+      assert.ok(
+        Number(coded.headers.get("content-length")) < bytes / 5,
+        `${coded.headers.get("content-length")} of ${bytes} bytes`,
+      )
       assert.equal(await coded.text(), text)
       tags.add(coded.headers.get("etag"))
     }
@@ -96,6 +134,9 @@ test("/docs and /openapi.json come compressed to whoever reads that, and once", 
       expectUsualHeaders(`GET ${path}`, status, again.headers)
     }
     const head = await ask(path, { "accept-encoding": "identity" }, "HEAD")
-    assert.deepEqual([head.status, head.headers.get("etag"), Number(head.headers.get("content-length"))], [200, etag, bytes])
+    assert.deepEqual(
+      [head.status, head.headers.get("etag"), Number(head.headers.get("content-length"))],
+      [200, etag, bytes],
+    )
   }
 })

@@ -4,15 +4,21 @@ import { join } from "node:path"
 import { test } from "node:test"
 import { createClient, type Client } from "@tallystick/client"
 
-// No endpoint lacks a method of the client, and no method an endpoint. openapi.test.ts holds the document against the service.
+// No endpoint lacks a method of the client, and no method an endpoint. openapi.test.ts holds the
+// document against the service.
 
-const document = JSON.parse(readFileSync(join(import.meta.dirname, "..", "..", "docs", "openapi.json"), "utf8")) as {
+const document = JSON.parse(
+  readFileSync(join(import.meta.dirname, "..", "..", "docs", "openapi.json"), "utf8"),
+) as {
   readonly paths: Readonly<Record<string, object>>
 }
 
 type Method = (...given: any[]) => any // oxlint-disable-line typescript/no-explicit-any
 
-/** The calls of methods for which names alone are not enough. Those of a log ask for the one that grows, and for an epoch's. */
+/**
+ * The calls of methods for which names alone are not enough. Those of a log ask for the one that
+ * grows, and for an epoch's.
+ */
 const calls: Readonly<Record<string, readonly (readonly unknown[])[]>> = {
   "events.writeBatch": [[[{ action: "billing.invoice.approve" }]]],
   "log.checkpoint": [["x"], ["x", { epoch: 1 }]],
@@ -38,7 +44,11 @@ test("every endpoint of the description has a method of the client, and every me
       sent.length = 0
       await method(...values)
       const found = described.filter((operation) => patternOf(operation).test(String(sent[0])))
-      assert.equal(found.length, 1, `${name} asks ${sent.join()}, which is ${found.join(" and ") || "not described"}`)
+      assert.equal(
+        found.length,
+        1,
+        `${name} asks ${sent.join()}, which is ${found.join(" and ") || "not described"}`,
+      )
       met.add(String(found[0]))
     }
   }
@@ -50,7 +60,11 @@ test("every endpoint of the description has a method of the client, and every me
 })
 
 /** Each method of a client that is answered something by nobody, with what it sends. */
-function methodsOf(): readonly { readonly name: string; readonly method: Method; readonly sent: string[] }[] {
+function methodsOf(): readonly {
+  readonly name: string
+  readonly method: Method
+  readonly sent: string[]
+}[] {
   const sent: string[] = []
   const client: Client = createClient({
     baseUrl: "http://127.0.0.1",
@@ -60,12 +74,18 @@ function methodsOf(): readonly { readonly name: string; readonly method: Method;
     },
   })
   const methods = Object.entries(client).flatMap(([noun, verbs]) =>
-    Object.entries<Method>(verbs).map(([verb, method]) => ({ name: `${noun}.${verb}`, method, sent })),
+    Object.entries<Method>(verbs).map(([verb, method]) => ({
+      name: `${noun}.${verb}`,
+      method,
+      sent,
+    })),
   )
   return methods.filter(({ name }) => !others.test(name))
 }
 
 function patternOf(operation: string): RegExp {
   const [method = "", path = ""] = operation.split(" ")
-  return new RegExp(`^${method} ${path.replaceAll(".", "\\.").replaceAll(/\{(\w+)\}/g, (_, name) => (name === "tile" ? ".+" : "[^/]+"))}$`)
+  return new RegExp(
+    `^${method} ${path.replaceAll(".", "\\.").replaceAll(/\{(\w+)\}/g, (_, name) => (name === "tile" ? ".+" : "[^/]+"))}$`,
+  )
 }

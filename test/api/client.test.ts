@@ -1,30 +1,52 @@
 import assert from "node:assert/strict"
 import { randomUUID } from "node:crypto"
 import { after, test } from "node:test"
-import { createClient, TallystickError, verifyPack, verifyReceipt, type Client, type Receipt } from "@tallystick/client"
+import {
+  createClient,
+  TallystickError,
+  verifyPack,
+  verifyReceipt,
+  type Client,
+  type Receipt,
+} from "@tallystick/client"
 import { expectChain } from "../chain.ts"
 import { startProgram } from "../crash/programs.ts"
 import { firstToken, goodPassword, setupToken } from "../people.ts"
 import { eventFor, makeWorkspace, type Client as Asking } from "../service.ts"
 import { startWatched } from "./watched.ts"
 
-// The client against the real program. What a bad network does to it is in the client's own tests, but for a server that dies.
+// The client against the real program. What a bad network does to it is in the client's own tests,
+// but for a server that dies.
 
 const service = await startWatched()
 after(() => service[Symbol.asyncDispose]())
 const root = clientOf(service.rootKey)
 
 /** A client whose every answer is watched. */
-function clientOf(key: string | undefined, options: { readonly trustedKeys?: readonly string[] } = {}): Client {
-  return createClient({ baseUrl: service.url, ...(key === undefined ? {} : { key }), fetch: fetchBy(service.client()), ...options })
+function clientOf(
+  key: string | undefined,
+  options: { readonly trustedKeys?: readonly string[] } = {},
+): Client {
+  return createClient({
+    baseUrl: service.url,
+    ...(key === undefined ? {} : { key }),
+    fetch: fetchBy(service.client()),
+    ...options,
+  })
 }
 
 function fetchBy(asking: Asking): typeof fetch {
   return async (url, { method = "", headers, body } = {}) => {
     const { pathname, search } = new URL(url instanceof Request ? url.url : url)
     const sent = typeof body === "string" ? { body: JSON.parse(body) as unknown } : {}
-    const reply = await asking.ask(method, pathname + search, { ...sent, headers: Object.fromEntries(new Headers(headers)) })
-    return new Response(reply.status === 204 ? null : new Uint8Array(reply.bytes), { status: reply.status, headers: reply.headers })
+    const reply = await asking.ask(method, pathname + search, {
+      ...sent,
+      headers: Object.fromEntries(new Headers(headers)),
+    })
+    return new Response(reply.status === 204 ? null : new Uint8Array(reply.bytes), {
+      status: reply.status,
+      headers: reply.headers,
+    })
   }
 }
 
@@ -35,7 +57,12 @@ async function makeHouse(project = {}) {
   await root.projects.update(id, "core", project)
   const keyOf = async (scope: "write" | "read" | "admin"): Promise<Client> =>
     clientOf((await root.apiKeys.create(id, { name: `to ${scope}`, scopes: [scope] })).key)
-  return { id, writer: await keyOf("write"), reader: await keyOf("read"), admin: await keyOf("admin") }
+  return {
+    id,
+    writer: await keyOf("write"),
+    reader: await keyOf("read"),
+    admin: await keyOf("admin"),
+  }
 }
 
 async function failure(call: Promise<unknown>): Promise<TallystickError> {
@@ -49,9 +76,16 @@ async function failure(call: Promise<unknown>): Promise<TallystickError> {
 
 test("from a first event to a receipt that is verified without believing the service", async () => {
   const { id, writer, reader } = await makeHouse()
-  const written = await writer.events.write(eventFor(id, { metadata: { amount: 12.5 } }), { idempotencyKey: "invoice-9-approved" })
-  assert.deepEqual([written.receipt.queued, written.replayed, written.idempotencyKey], [true, false, "invoice-9-approved"])
-  const again = await writer.events.write(eventFor(id, { metadata: { amount: 12.5 } }), { idempotencyKey: "invoice-9-approved" })
+  const written = await writer.events.write(eventFor(id, { metadata: { amount: 12.5 } }), {
+    idempotencyKey: "invoice-9-approved",
+  })
+  assert.deepEqual(
+    [written.receipt.queued, written.replayed, written.idempotencyKey],
+    [true, false, "invoice-9-approved"],
+  )
+  const again = await writer.events.write(eventFor(id, { metadata: { amount: 12.5 } }), {
+    idempotencyKey: "invoice-9-approved",
+  })
   assert.deepEqual(again, { ...written, replayed: true })
 
   const { receipt } = written.receipt
@@ -60,16 +94,25 @@ test("from a first event to a receipt that is verified without believing the ser
   assert.equal(verdict.verdict, "genuine")
   assert.equal(verdict.eventHash, written.receipt.eventHash)
   const key = service.client(service.rootKey).bearer
-  assert.equal((await clientOf(key, { trustedKeys }).receipts.verify(id, receipt)).verdict, "genuine")
+  assert.equal(
+    (await clientOf(key, { trustedKeys }).receipts.verify(id, receipt)).verdict,
+    "genuine",
+  )
   const unsure = await reader.receipts.verify(id, receipt)
   assert.equal(unsure.verdict === "unconfirmed" && unsure.because, "key_not_trusted")
 
   const kept = JSON.stringify(await reader.receipts.get(id, receipt))
   assert.equal(verifyReceipt(JSON.parse(kept), { trustedKeys }).verdict, "genuine")
-  assert.equal(verifyReceipt(JSON.parse(kept.replaceAll("12.5", "12.6")), { trustedKeys }).verdict, "refuted")
+  assert.equal(
+    verifyReceipt(JSON.parse(kept.replaceAll("12.5", "12.6")), { trustedKeys }).verdict,
+    "refuted",
+  )
   assert.match(await reader.receipts.proof(id, receipt), /^c2sp\.org\/tlog-proof@v1\n/)
   const { keys } = await reader.log.keys(id)
-  assert.deepEqual([keys[0]?.vkey, (await reader.log.tile(id, "0/000.p/1")).length], [trustedKeys[0], 32])
+  assert.deepEqual(
+    [keys[0]?.vkey, (await reader.log.tile(id, "0/000.p/1")).length],
+    [trustedKeys[0], 32],
+  )
   assert.match(await reader.log.checkpoint(id), /\n— /)
 })
 
@@ -87,7 +130,9 @@ test("a batch answers for each of its events", async () => {
   )
   const keys = outcomes.map(({ idempotencyKey }) => idempotencyKey)
   assert.deepEqual(keys.slice(1), ["a-bad-one-of-a-batch", "a-good-one-of-a-batch"])
-  const replayed = await writer.events.writeBatch([{ ...eventFor(id), idempotencyKey: keys[0] ?? "" }])
+  const replayed = await writer.events.writeBatch([
+    { ...eventFor(id), idempotencyKey: keys[0] ?? "" },
+  ])
   assert.deepEqual(replayed[0], { ...outcomes[0], replayed: true })
 })
 
@@ -95,7 +140,10 @@ test("a policy is published, read, and agreed to", async () => {
   const { id, writer, reader, admin } = await makeHouse()
   const sections = [{ id: "1", title: "Use", body: "We use it." }]
   const first = await admin.policies.publish(id, { sections })
-  await admin.policies.publish(id, { sections: [...sections, { id: "2", title: "Retention", body: "A year." }], version: 2 })
+  await admin.policies.publish(id, {
+    sections: [...sections, { id: "2", title: "Retention", body: "A year." }],
+    version: 2,
+  })
   const taken = await failure(admin.policies.publish(id, { sections, version: 2 }))
   assert.deepEqual([taken.code, taken.status, taken.outcome], ["conflict", 409, "rejected"])
   assert.deepEqual(await reader.policies.get(id, 1), first)
@@ -106,8 +154,17 @@ test("a policy is published, read, and agreed to", async () => {
   )
 
   const subject = { id: "usr_1", email: "ada@example.com" }
-  const { receipt } = await writer.consents.record({ workspaceId: id, subject, mode: "explicit", policyVersion: 2, surface: "form" })
-  assert.deepEqual([receipt.lane, receipt.policyVersion, receipt.target.id], ["policy", 2, "core:2"])
+  const { receipt } = await writer.consents.record({
+    workspaceId: id,
+    subject,
+    mode: "explicit",
+    policyVersion: 2,
+    surface: "form",
+  })
+  assert.deepEqual(
+    [receipt.lane, receipt.policyVersion, receipt.target.id],
+    ["policy", 2, "core:2"],
+  )
 
   const { token } = await reader.tokens.forPolicy(id, { version: 1 })
   assert.equal((await clientOf(token).policies.get(id, 1)).sectionHash, first.sectionHash)
@@ -122,20 +179,31 @@ test("what was written is found, and pages lead through all of it", async () => 
 
   const page = await reader.events.list(id, { query: "action:billing.*", limit: 3 })
   assert.deepEqual([page.returned, page.total, page.hasMore, page.verified], [3, 7, true, true])
-  const found = await Array.fromAsync(reader.events.each(id, { query: "action:billing.*", limit: 3 }))
+  const found = await Array.fromAsync(
+    reader.events.each(id, { query: "action:billing.*", limit: 3 }),
+  )
   assert.deepEqual(
     found.map(({ actor }) => actor.id),
     actors.map((actor) => actor.id).toReversed(),
   )
   assert.deepEqual(
-    (await Array.fromAsync(reader.events.each(id, { lane: "security" }))).map(({ action }) => action),
+    (await Array.fromAsync(reader.events.each(id, { lane: "security" }))).map(
+      ({ action }) => action,
+    ),
     ["auth.session.create"],
   )
 
   const trustedKeys = [await reader.log.vkey(id)]
-  for await (const { proof, disclosures, ...entry } of reader.events.each(id, { include: "proof", limit: 5 })) {
+  for await (const { proof, disclosures, ...entry } of reader.events.each(id, {
+    include: "proof",
+    limit: 5,
+  })) {
     const verdict = verifyReceipt({ entry, proof, disclosures }, { trustedKeys })
-    assert.ok(verdict.verdict === "genuine" || (verdict.verdict === "unconfirmed" && verdict.because === "not_sealed"), verdict.verdict)
+    assert.ok(
+      verdict.verdict === "genuine" ||
+        (verdict.verdict === "unconfirmed" && verdict.because === "not_sealed"),
+      verdict.verdict,
+    )
   }
 })
 
@@ -144,11 +212,17 @@ test("a person sees their own activity by a token, until it is revoked", async (
   for (const occurredAt of ["2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z"])
     await writer.events.write(eventFor(id, { occurredAt, userVisible: true }))
   await writer.events.write(eventFor(id))
-  const minted = await reader.tokens.forActivity(id, { projectId: "core", subject: "usr_1", expiresInSeconds: 600 })
+  const minted = await reader.tokens.forActivity(id, {
+    projectId: "core",
+    subject: "usr_1",
+    expiresInSeconds: 600,
+  })
   const person = clientOf(minted.token)
   assert.equal((await person.activity.list(id)).subject, "usr_1")
   assert.deepEqual(
-    (await Array.fromAsync(person.activity.each(id, { limit: 1 }))).map(({ occurredAt }) => occurredAt),
+    (await Array.fromAsync(person.activity.each(id, { limit: 1 }))).map(
+      ({ occurredAt }) => occurredAt,
+    ),
     ["2026-01-02T00:00:00Z", "2026-01-01T00:00:00Z"],
   )
   assert.equal((await failure(person.events.list(id))).code, "insufficient_scope")
@@ -167,13 +241,20 @@ test("an evidence pack is made, handed on by a token, and verified offline", asy
   assert.deepEqual(await Array.fromAsync(reader.packs.each(id)), [pack])
   const trustedKeys = [await reader.log.vkey(id)]
   const verdict = await reader.packs.verify(id, pack.packId, { trustedKeys })
-  assert.deepEqual([verdict.verdict, verdict.packHash, verdict.entries?.length], ["genuine", pack.packHash, 1])
+  assert.deepEqual(
+    [verdict.verdict, verdict.packHash, verdict.entries?.length],
+    ["genuine", pack.packHash, 1],
+  )
 
   const auditor = clientOf((await reader.tokens.forPack(id, pack.packId)).token)
   const bytes = await auditor.packs.download(id, pack.packId)
   assert.equal(verifyPack(bytes, { trustedKeys }).verdict, "genuine")
   assert.equal(verifyPack(bytes).verdict, "unconfirmed")
-  assert.equal(verifyPack(bytes.with(bytes.length >> 1, (bytes[bytes.length >> 1] ?? 0) ^ 1), { trustedKeys }).verdict, "refuted")
+  assert.equal(
+    verifyPack(bytes.with(bytes.length >> 1, (bytes[bytes.length >> 1] ?? 0) ^ 1), { trustedKeys })
+      .verdict,
+    "refuted",
+  )
   assert.ok("manifest.json" in (await auditor.packs.downloadJson(id, pack.packId)).files)
   assert.equal((await auditor.receipts.get(id, receipt)).verified, true)
   const holder = clientOf((await reader.tokens.forReceipt(id, receipt)).token)
@@ -182,12 +263,18 @@ test("an evidence pack is made, handed on by a token, and verified offline", asy
 
 test("an API key lives from its creation to its revocation", async () => {
   const { id, admin } = await makeHouse()
-  const { key, keyId } = await admin.apiKeys.create(id, { name: "of a program", scopes: ["write"], projectIds: ["core"] })
+  const { key, keyId } = await admin.apiKeys.create(id, {
+    name: "of a program",
+    scopes: ["write"],
+    projectIds: ["core"],
+  })
   const program = clientOf(key)
   await program.events.write(eventFor(id))
   const elsewhere = await failure(program.events.write(eventFor(id, { projectId: "shop" })))
   assert.deepEqual([elsewhere.code, elsewhere.outcome], ["project_forbidden", "rejected"])
-  const listed = (await Array.fromAsync(admin.apiKeys.each(id, { limit: 2 }))).find((one) => one.keyId === keyId)
+  const listed = (await Array.fromAsync(admin.apiKeys.each(id, { limit: 2 }))).find(
+    (one) => one.keyId === keyId,
+  )
   assert.deepEqual([listed?.name, listed !== undefined && "key" in listed], ["of a program", false])
   await admin.apiKeys.revoke(id, keyId)
   await admin.apiKeys.revoke(id, keyId)
@@ -204,7 +291,11 @@ test("workspaces and projects are made, listed and changed", async () => {
   )
   assert.equal((await admin.workspaces.update(id, { hotDays: 30 })).hotDays, 30)
   assert.equal((await admin.workspaces.get(id)).hotDays, 30)
-  assert.ok((await Array.fromAsync(root.workspaces.each({ limit: 2 }))).some((workspace) => workspace.id === id))
+  assert.ok(
+    (await Array.fromAsync(root.workspaces.each({ limit: 2 }))).some(
+      (workspace) => workspace.id === id,
+    ),
+  )
 })
 
 test("members sign in where cookies are kept, and are invited, changed and removed", async () => {
@@ -225,12 +316,19 @@ test("members sign in where cookies are kept, and are invited, changed and remov
     })
   }
   const first = browser()
-  const { member } = await first.session.setUp({ token: await firstToken(service), email: "ada@example.com", password: goodPassword })
+  const { member } = await first.session.setUp({
+    token: await firstToken(service),
+    email: "ada@example.com",
+    password: goodPassword,
+  })
   assert.deepEqual([member.instanceAdmin, (await first.session.get()).member], [true, member])
 
   const invited = await admin.members.invite(id, { email: "grace@example.com", role: "viewer" })
   const second = browser()
-  const { workspaces } = await second.session.setUp({ token: setupToken(invited.setupUrl), password: goodPassword })
+  const { workspaces } = await second.session.setUp({
+    token: setupToken(invited.setupUrl),
+    password: goodPassword,
+  })
   assert.deepEqual(workspaces, [{ id, role: "viewer" }])
   assert.equal((await admin.members.update(id, invited.member.id, { role: "admin" })).role, "admin")
   assert.equal((await Array.fromAsync(admin.members.each(id)))[0]?.email, "grace@example.com")
@@ -242,7 +340,11 @@ test("members sign in where cookies are kept, and are invited, changed and remov
   const renewed = await root.members.inviteAgain(id, invited.member.id)
   assert.notEqual(setupToken(renewed.setupUrl), "")
   await admin.members.remove(id, invited.member.id)
-  assert.equal((await failure(second.projects.list(id))).status, 401, "the account went with its only membership")
+  assert.equal(
+    (await failure(second.projects.list(id))).status,
+    401,
+    "the account went with its only membership",
+  )
 })
 
 test("the service tells of itself without a key", async () => {
@@ -262,7 +364,10 @@ test("an error says what happened, and whether anything was recorded", async () 
   const cases: readonly (readonly [() => Promise<unknown>, number, string])[] = [
     [() => writer.events.write(eventFor(id, { action: "one" })), 400, "invalid_field"],
     [
-      () => writer.events.write(eventFor(id, { action: "two.more" }), { idempotencyKey: "used-for-one-event" }),
+      () =>
+        writer.events.write(eventFor(id, { action: "two.more" }), {
+          idempotencyKey: "used-for-one-event",
+        }),
       422,
       "idempotency_key_reused",
     ],
@@ -285,7 +390,10 @@ test("all that was written through the client is in chains that hold", async () 
   await service.finish()
   const closed = createClient({ baseUrl: service.url, key: "tsk_none", retriesMax: 1, waitMs: 1 })
   const error = await failure(closed.events.write(eventFor("acme")))
-  assert.deepEqual([error.code, error.systemCode, error.status, error.outcome], ["network_error", "ECONNREFUSED", 0, "rejected"])
+  assert.deepEqual(
+    [error.code, error.systemCode, error.status, error.outcome],
+    ["network_error", "ECONNREFUSED", 0, "rejected"],
+  )
 })
 
 test("a write whose server is killed before its answer arrives is repeated by itself, and there is one entry", async () => {
@@ -317,8 +425,15 @@ test("a write whose server is killed before its answer arrives is repeated by it
   })
   const { receipt, replayed, idempotencyKey } = await client.events.write(eventFor(id))
   assert.equal(replayed, true)
-  assert.deepEqual([attempts[0], attempts.at(-1)], [`${idempotencyKey} 202`, `${idempotencyKey} 202`])
-  assert.ok(attempts.length >= 3 && attempts.slice(1, -1).every((one) => one === `${idempotencyKey} no answer`), attempts.join(", "))
+  assert.deepEqual(
+    [attempts[0], attempts.at(-1)],
+    [`${idempotencyKey} 202`, `${idempotencyKey} 202`],
+  )
+  assert.ok(
+    attempts.length >= 3 &&
+      attempts.slice(1, -1).every((one) => one === `${idempotencyKey} no answer`),
+    attempts.join(", "),
+  )
 
   assert.ok(second !== undefined)
   await using service = await second
@@ -333,10 +448,17 @@ test("a write whose server is killed before its answer arrives is repeated by it
 test("writes go on across a kill, each to one entry", async () => {
   await using first = await startProgram()
   const { id, writer } = await makeWorkspace(first)
-  const client = createClient({ baseUrl: first.url, key: writer.bearer ?? "", waitMs: 200, waitMaxMs: 400, retriesMax: 100 })
+  const client = createClient({
+    baseUrl: first.url,
+    key: writer.bearer ?? "",
+    waitMs: 200,
+    waitMaxMs: 400,
+    retriesMax: 100,
+  })
   const receipts: Receipt[] = []
   const writing = Array.from({ length: 8 }, async () => {
-    for (let count = 0; count < 40; count++) receipts.push((await client.events.write(eventFor(id))).receipt)
+    for (let count = 0; count < 40; count++)
+      receipts.push((await client.events.write(eventFor(id))).receipt)
   })
   while (receipts.length < 80) await new Promise((resolve) => setTimeout(resolve, 1))
   await first.end("SIGKILL")
@@ -347,7 +469,10 @@ test("writes go on across a kill, each to one entry", async () => {
   const reader = createClient({ baseUrl: second.url, key: second.rootKey })
   const found = await Array.fromAsync(reader.events.each(id, { limit: 100 }))
   assert.equal(found.length, 320)
-  assert.deepEqual(new Set(found.map(({ receipt }) => receipt)), new Set(receipts.map(({ receipt }) => receipt)))
+  assert.deepEqual(
+    new Set(found.map(({ receipt }) => receipt)),
+    new Set(receipts.map(({ receipt }) => receipt)),
+  )
   const ofTheService = await reader.events.list(id, { projectId: "system" })
   assert.equal((await expectChain(second.root, id, receipts)).size, 320 + ofTheService.total)
 })

@@ -30,9 +30,14 @@ test("a consent becomes an entry about its subject", async () => {
   const reply = await record({ metadata: { locale: "de" } })
   assert.deepEqual(Object.keys(reply.json()), ["receipt"])
   const { receipt } = reply.json()
-  assert.deepEqual([receipt.lane, receipt.storageClass, receipt.queued, receipt.policyVersion], ["policy", "hot", true, 3])
+  assert.deepEqual(
+    [receipt.lane, receipt.storageClass, receipt.queued, receipt.policyVersion],
+    ["policy", "hot", true, 3],
+  )
 
-  const { entry, receipt: now } = (await reader.get(`${acme.path}/receipts/${receipt.receipt}`)).json()
+  const { entry, receipt: now } = (
+    await reader.get(`${acme.path}/receipts/${receipt.receipt}`)
+  ).json()
   assert.deepEqual({ ...now, queued: true }, receipt)
   assert.partialDeepStrictEqual(entry, {
     kind: "consent",
@@ -45,22 +50,47 @@ test("a consent becomes an entry about its subject", async () => {
     actor: { id: "usr_1", type: "subject", email: "ada@example.com" },
     target: { id: "core:3", type: "policy", name: "Policy version 3" },
   })
-  assert.deepEqual(entry.metadata, { locale: "de", mode: "explicit", surface: "sign-up form", policyVersion: 3 })
-  assert.ok(entry.occurredAt >= before && entry.occurredAt === entry.receivedAt, "it occurred when it was received")
+  assert.deepEqual(entry.metadata, {
+    locale: "de",
+    mode: "explicit",
+    surface: "sign-up form",
+    policyVersion: 3,
+  })
+  assert.ok(
+    entry.occurredAt >= before && entry.occurredAt === entry.receivedAt,
+    "it occurred when it was received",
+  )
 })
 
 test("the policy is of the project that is named, which is made if need be", async () => {
-  const { receipt } = (await record({ projectId: "shop", policyVersion: 2_147_483_647, mode: "implicit", surface: "banner" })).json()
+  const { receipt } = (
+    await record({
+      projectId: "shop",
+      policyVersion: 2_147_483_647,
+      mode: "implicit",
+      surface: "banner",
+    })
+  ).json()
   const { entry } = (await reader.get(`${acme.path}/receipts/${receipt.receipt}`)).json()
-  assert.deepEqual([entry.projectId, entry.target.id, entry.metadata.mode], ["shop", "shop:2147483647", "implicit"])
+  assert.deepEqual(
+    [entry.projectId, entry.target.id, entry.metadata.mode],
+    ["shop", "shop:2147483647", "implicit"],
+  )
   assert.equal((await reader.get(`${acme.path}/projects/shop`)).status, 200)
 
   await service.root.patch(acme.path, { projects: "closed" })
-  await expectRows([refused("a closed workspace", { projectId: "unheard-of" }, /./, "404 not_found")])
+  await expectRows([
+    refused("a closed workspace", { projectId: "unheard-of" }, /./, "404 not_found"),
+  ])
   await service.root.patch(acme.path, { projects: "open" })
 })
 
-const refused = (about: string, changes: object, says: RegExp, gets = "400 invalid_field"): Row => ({
+const refused = (
+  about: string,
+  changes: object,
+  says: RegExp,
+  gets = "400 invalid_field",
+): Row => ({
   about,
   as: writer,
   ask: "POST /v1/consents",
@@ -83,7 +113,11 @@ test("fields that are wrong, missing or unknown are refused by name", async () =
     sent("subject", { id: "", email: "ada@example.com" }, /subject\.id.*non-empty/),
     sent("subject", { id: "usr_1", email: "" }, /subject\.email.*non-empty/),
     sent("subject", { id: "usr_1", email: null }, /subject\.email/),
-    sent("subject", { id: "usr_1", email: "ada@example.com", type: "user" }, /subject\.type is not a known field/),
+    sent(
+      "subject",
+      { id: "usr_1", email: "ada@example.com", type: "user" },
+      /subject\.type is not a known field/,
+    ),
     sent("mode", undefined, /mode is required/),
     sent("mode", "opt-in", /mode must be one of explicit, implicit/),
     sent("mode", null, /mode/),
@@ -106,7 +140,10 @@ test("fields that are wrong, missing or unknown are refused by name", async () =
     sent("source", "api", /source is not a known field/),
     sent("userVisible", true, /userVisible is not a known field/),
     { ...refused("no key", {}, /Idempotency-Key/), headers: {} },
-    { ...refused("a short key", {}, /Idempotency-Key/), headers: { "idempotency-key": "elevenchars" } },
+    {
+      ...refused("a short key", {}, /Idempotency-Key/),
+      headers: { "idempotency-key": "elevenchars" },
+    },
   ])
 })
 
@@ -119,7 +156,10 @@ test("the same consent again is the first one, however much later", async () => 
     { "idempotency-key": key },
   )
   assert.equal(again.text, first.text)
-  assert.deepEqual([first.headers.get("idempotency-replayed"), again.headers.get("idempotency-replayed")], [null, "true"])
+  assert.deepEqual(
+    [first.headers.get("idempotency-replayed"), again.headers.get("idempotency-replayed")],
+    [null, "true"],
+  )
   for (const changes of [
     { mode: "implicit" },
     { policyVersion: 4 },
@@ -130,7 +170,12 @@ test("the same consent again is the first one, however much later", async () => 
   ]) {
     await expectRows([
       {
-        ...refused("", { metadata: { a: 1, b: { c: 2, d: 1 } }, ...changes }, /rcp_/, "422 idempotency_key_reused"),
+        ...refused(
+          "",
+          { metadata: { a: 1, b: { c: 2, d: 1 } }, ...changes },
+          /rcp_/,
+          "422 idempotency_key_reused",
+        ),
         headers: { "idempotency-key": key },
       },
     ])
@@ -149,7 +194,9 @@ test("consents have keys of their own: an event may have the same", async () => 
 
 test("a stranger to a public consent sees which policy it was to, and not who the person is", async () => {
   await service.root.post(`${acme.path}/projects`, { id: "public", receipts: "public" })
-  const { receipt } = (await record({ projectId: "public", subject: { id: "usr_2", email: "grace@example.com" } })).json()
+  const { receipt } = (
+    await record({ projectId: "public", subject: { id: "usr_2", email: "grace@example.com" } })
+  ).json()
   await expectRows([
     {
       as: service.client(),
@@ -159,7 +206,10 @@ test("a stranger to a public consent sees which policy it was to, and not who th
       shows: {
         verified: true,
         disclosures: [],
-        entry: { actor: { id: "usr_2", type: "subject", email: "g•••@example.com" }, target: { name: "Policy version 3" } },
+        entry: {
+          actor: { id: "usr_2", type: "subject", email: "g•••@example.com" },
+          target: { name: "Policy version 3" },
+        },
         receipt: { actor: { email: "g•••@example.com" }, target: { name: "Policy version 3" } },
       },
     },
@@ -170,8 +220,20 @@ test("a key that is bound to projects consents in these only, and `core` is one 
   const bound = await makeKey(service, acme.id, { scopes: ["write"], projectIds: ["shop"] })
   const headers = { "idempotency-key": crypto.randomUUID() }
   await expectRows([
-    { as: bound, ask: "POST /v1/consents", send: consent(), headers, gets: "403 project_forbidden" },
-    { as: bound, ask: "POST /v1/consents", send: consent({ projectId: "shop" }), headers, gets: 202 },
+    {
+      as: bound,
+      ask: "POST /v1/consents",
+      send: consent(),
+      headers,
+      gets: "403 project_forbidden",
+    },
+    {
+      as: bound,
+      ask: "POST /v1/consents",
+      send: consent({ projectId: "shop" }),
+      headers,
+      gets: 202,
+    },
   ])
 })
 

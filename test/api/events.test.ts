@@ -33,11 +33,13 @@ test("a receipt says what was written, and where it stands in the chain", async 
   const [first, second] = [await writer.write(event), await writer.write(event)]
 
   assert.equal(first.status, 202)
-  const { receipt, eventId, eventHash, verificationUrl, timestamp, receivedAt, ...rest } = first.json()
+  const { receipt, eventId, eventHash, verificationUrl, timestamp, receivedAt, ...rest } =
+    first.json()
   assert.match(receipt, /^rcp_[0-9A-Z]{36}$/)
   assert.match(eventId, /^evt_[0-9A-Z]{36}$/)
   assert.equal(verificationUrl, `${service.url}${acme.path}/receipts/${receipt}`)
-  for (const time of [timestamp, receivedAt]) assert.equal(new Date(time).toISOString(), time, "our times are UTC with milliseconds")
+  for (const time of [timestamp, receivedAt])
+    assert.equal(new Date(time).toISOString(), time, "our times are UTC with milliseconds")
   assert.ok(receivedAt <= timestamp)
   assert.equal(second.json().previousHash, eventHash, "the second entry follows the first")
   assert.deepEqual(
@@ -55,7 +57,8 @@ test("a receipt says what was written, and where it stands in the chain", async 
   )
 
   const { entry, receipt: now } = (await reader.get(`${acme.path}/receipts/${receipt}`)).json()
-  for (const [name, value] of Object.entries(event)) assert.deepEqual(entry[name], value, `${name} comes back as it was sent`)
+  for (const [name, value] of Object.entries(event))
+    assert.deepEqual(entry[name], value, `${name} comes back as it was sent`)
   assert.equal(entry.kind, "event")
   assert.equal(entry.sequence, 5, "behind the four acts that made the workspace and its keys")
   assert.deepEqual({ ...now, queued: true }, first.json(), "a receipt stays as it was given")
@@ -63,7 +66,8 @@ test("a receipt says what was written, and where it stands in the chain", async 
 
 test("ids are made in the order of time, and no two are alike", async () => {
   const receipts: string[] = []
-  for (let count = 0; count < 20; count++) receipts.push((await writer.write(eventFor(acme.id))).json().receipt)
+  for (let count = 0; count < 20; count++)
+    receipts.push((await writer.write(eventFor(acme.id))).json().receipt)
   assert.equal(new Set(receipts).size, 20)
   assert.deepEqual(
     receipts.map((id) => id.slice(0, 14)),
@@ -122,7 +126,11 @@ test("fields that are wrong, missing or unknown are refused by name, and nothing
     sent("metadata", [], /metadata must be an object/),
     sent("metadata", "x", /metadata must be an object/),
     sent("metadata", { relatedReceiptIds: "rcp_1" }, /metadata\.relatedReceiptIds/),
-    sent("metadata", { relatedReceiptIds: [before.receipt, "evt_1"] }, /metadata\.relatedReceiptIds\[1\]/),
+    sent(
+      "metadata",
+      { relatedReceiptIds: [before.receipt, "evt_1"] },
+      /metadata\.relatedReceiptIds\[1\]/,
+    ),
     sent("metadata", { relatedReceiptIds: [7] }, /metadata\.relatedReceiptIds\[0\]/),
     sent("metadata", { relatedReceiptIds: null }, /metadata\.relatedReceiptIds/),
     sent("userVisible", "true", /userVisible must be true or false/),
@@ -135,7 +143,11 @@ test("fields that are wrong, missing or unknown are refused by name, and nothing
     sent("idempotencyKey", "order-4711-created", /idempotencyKey is not a known field/),
     sent("policyVersion", 1, /policyVersion is not a known field/),
     refused("a string over 64 KiB", { metadata: { text: "a".repeat(65_537) } }, /metadata\.text/),
-    refused("a string over 64 KiB in UTF-8, though it has fewer characters", { metadata: { text: "€".repeat(21_846) } }, /metadata\.text/),
+    refused(
+      "a string over 64 KiB in UTF-8, though it has fewer characters",
+      { metadata: { text: "€".repeat(21_846) } },
+      /metadata\.text/,
+    ),
     refused("a name over 64 KiB", { metadata: { ["a".repeat(65_537)]: 1 } }, /metadata/),
     {
       about: "an array",
@@ -148,7 +160,11 @@ test("fields that are wrong, missing or unknown are refused by name, and nothing
     },
   ])
   const next = (await writer.write(eventFor(acme.id), key["idempotency-key"])).json()
-  assert.equal(next.previousHash, before.eventHash, "nothing was recorded, and the key was not consumed")
+  assert.equal(
+    next.previousHash,
+    before.eventHash,
+    "nothing was recorded, and the key was not consumed",
+  )
 })
 
 test("what is at the edge of a rule is taken", async () => {
@@ -169,10 +185,14 @@ test("what is at the edge of a rule is taken", async () => {
     taken({ actor: { id: " ", type: "\u{1f642}", email: "" } }),
     taken({ target: { id: "x", type: "y" } }),
     taken({ target: { id: "x", type: "y", email: { b: [1], a: null }, 2: "two", 10: "ten" } }),
-    taken({ actor: { id: "x", type: "y", name: { b: 1, a: 2 }, other: { other: 1 }, toString: "own" } }),
+    taken({
+      actor: { id: "x", type: "y", name: { b: 1, a: 2 }, other: { other: 1 }, toString: "own" },
+    }),
     taken({ metadata: {} }),
     taken({ metadata: { relatedReceiptIds: [] } }),
-    taken({ metadata: { "": "no name", 2: "two", 10: "ten", "\u{1f642}": "\ud83d\ude42", constructor: 1 } }),
+    taken({
+      metadata: { "": "no name", 2: "two", 10: "ten", "\u{1f642}": "\ud83d\ude42", constructor: 1 },
+    }),
     taken({ source: "system" }),
     taken({ source: "dashboard", userVisible: false }),
     taken({}, { "idempotency-key": "!23456789ab~" }),
@@ -192,8 +212,21 @@ test("the size of an event is bounded, and the refusal names limit and size", as
     return JSON.stringify(event)
   }
   await expectRows([
-    { as: writer, ask: "POST /v1/events", send: bytes(262_144), headers: { "idempotency-key": "exactly-as-large" }, gets: 202 },
-    { as: writer, ask: "POST /v1/events", send: bytes(262_145), headers: key, gets: "413 payload_too_large", has: ["262144", "262145"] },
+    {
+      as: writer,
+      ask: "POST /v1/events",
+      send: bytes(262_144),
+      headers: { "idempotency-key": "exactly-as-large" },
+      gets: 202,
+    },
+    {
+      as: writer,
+      ask: "POST /v1/events",
+      send: bytes(262_145),
+      headers: key,
+      gets: "413 payload_too_large",
+      has: ["262144", "262145"],
+    },
   ])
 })
 
@@ -219,7 +252,9 @@ test("Idempotency-Key is required, and is 12 to 255 visible characters", async (
 test("occurredAt is a date that exists, and comes back as it was sent", async () => {
   const good =
     "2026-01-31T09:30:00Z 2026-01-31t09:30:00z 2026-01-31T10:30:00+01:00 2026-01-31T09:30:00-00:00 2024-02-29T23:59:59.999999999+23:59 \
-    0000-01-01T00:00:00Z 1969-12-31T23:59:59.9Z 9999-12-31T23:59:59Z 2000-02-29T00:00:00Z 0001-01-01T00:00:00.1+00:00".split(/\s+/)
+    0000-01-01T00:00:00Z 1969-12-31T23:59:59.9Z 9999-12-31T23:59:59Z 2000-02-29T00:00:00Z 0001-01-01T00:00:00.1+00:00".split(
+      /\s+/,
+    )
   for (const occurredAt of good) {
     const reply = await writer.write(eventFor(acme.id, { occurredAt }))
     assert.equal(reply.status, 202, occurredAt)
@@ -272,7 +307,8 @@ test("a lane is made of the action: whole segments, whatever their case, the lon
       "auth.x login.x session.x mfa.x password.x access.x permission.x role.x key.x token.x secret.x security.x user.role.x user.role AUTH.X Login.Failed.Twice",
     data: "data.x record.x file.x document.x export.x import.x report.x invoice.x customer.x payment.x",
     policy: "policy.x consent.x terms.x privacy.x retention.x",
-    operations: "billing.invoice authx.y user.roles.x user.create x.auth datacenter.x 0.1 logins.x userrole.x",
+    operations:
+      "billing.invoice authx.y user.roles.x user.create x.auth datacenter.x 0.1 logins.x userrole.x",
   }
   const ruled = {
     data: "billing.x BILLING.invoice",
@@ -283,7 +319,11 @@ test("a lane is made of the action: whole segments, whatever their case, the lon
     for (const [lane, actions] of Object.entries(table)) {
       for (const action of actions.split(" ")) {
         const client = workspace === acme.id ? writer : lanes.writer
-        assert.equal((await client.write(eventFor(workspace, { action }))).json().lane, lane, action)
+        assert.equal(
+          (await client.write(eventFor(workspace, { action }))).json().lane,
+          lane,
+          action,
+        )
       }
     }
   }
@@ -293,11 +333,18 @@ test("a lane is made of the action: whole segments, whatever their case, the lon
 
 test("a lane is frozen when the event is received", async () => {
   const lanes = await makeWorkspace(service)
-  const { receipt, lane } = (await lanes.writer.write(eventFor(lanes.id, { action: "billing.x" }))).json()
+  const { receipt, lane } = (
+    await lanes.writer.write(eventFor(lanes.id, { action: "billing.x" }))
+  ).json()
   assert.equal(lane, "operations")
   await service.root.patch(lanes.path, { laneRules: [{ prefix: "billing", lane: "data" }] })
-  assert.equal((await lanes.writer.write(eventFor(lanes.id, { action: "billing.x" }))).json().lane, "data")
-  const { receipt: now, entry } = (await lanes.reader.get(`${lanes.path}/receipts/${receipt}`)).json()
+  assert.equal(
+    (await lanes.writer.write(eventFor(lanes.id, { action: "billing.x" }))).json().lane,
+    "data",
+  )
+  const { receipt: now, entry } = (
+    await lanes.reader.get(`${lanes.path}/receipts/${receipt}`)
+  ).json()
   assert.deepEqual([now.lane, entry.lane], ["operations", "operations"])
 })
 
@@ -319,9 +366,14 @@ test("policyVersion is taken from metadata if it is an integer of at least 1", a
     ] as const),
   ]
   for (const [given, expected] of rows) {
-    const reply = (await writer.write(eventFor(acme.id, { metadata: { policyVersion: given } }))).json()
+    const reply = (
+      await writer.write(eventFor(acme.id, { metadata: { policyVersion: given } }))
+    ).json()
     const { entry } = (await reader.get(`${acme.path}/receipts/${reply.receipt}`)).json()
-    assert.deepEqual([reply.policyVersion, entry.policyVersion, entry.metadata], [expected, expected, { policyVersion: given }])
+    assert.deepEqual(
+      [reply.policyVersion, entry.policyVersion, entry.metadata],
+      [expected, expected, { policyVersion: given }],
+    )
   }
 })
 
@@ -351,7 +403,10 @@ test("five headers and traceparent are kept as provenance, and each is checked",
 
   const byInstance = await service.root.write(eventFor(acme.id))
   assert.equal(byInstance.json().provenance, undefined, "the instance key is no API key")
-  const odd = await writer.write(eventFor(acme.id), undefined, { "x-request-id": "has a space", "x-service-server": "" })
+  const odd = await writer.write(eventFor(acme.id), undefined, {
+    "x-request-id": "has a space",
+    "x-service-server": "",
+  })
   assert.notEqual(odd.headers.get("x-request-id"), "has a space")
   assert.deepEqual(odd.json().provenance, { requestId: "has a space", keyId: provenance.keyId })
   await expectRows(
@@ -371,7 +426,12 @@ test("five headers and traceparent are kept as provenance, and each is checked",
 
 test("a traceparent that is none is ignored, as the W3C says, and the write is not refused", async () => {
   const [trace, parent] = ["4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"]
-  const good = [`00-${trace}-${parent}-01`, `00-${trace}-${parent}-00`, `00-${trace}-${parent}-ff`, `00-${"0".repeat(31)}1-${parent}-01`]
+  const good = [
+    `00-${trace}-${parent}-01`,
+    `00-${trace}-${parent}-00`,
+    `00-${trace}-${parent}-ff`,
+    `00-${"0".repeat(31)}1-${parent}-01`,
+  ]
   const bad = [
     "",
     "00-1",
@@ -401,7 +461,9 @@ test("a traceparent that is none is ignored, as the W3C says, and the write is n
   }
   const [first] = good
   const batch = { events: [{ idempotencyKey: crypto.randomUUID(), ...eventFor(acme.id) }] }
-  const { results } = (await writer.post("/v1/events/batch", batch, { traceparent: first ?? "" })).json()
+  const { results } = (
+    await writer.post("/v1/events/batch", batch, { traceparent: first ?? "" })
+  ).json()
   assert.deepEqual(results[0].receipt.provenance, { traceparent: first, keyId: key })
 })
 
@@ -424,7 +486,13 @@ test("an unknown project is made, unless the workspace is closed", async () => {
       gets: 200,
       shows: { id: "checkout", receipts: "private", activityLinks: false },
     },
-    { as: service.root, ask: `PATCH ${open.path}`, send: { projects: "closed" }, gets: 200, shows: { projects: "closed" } },
+    {
+      as: service.root,
+      ask: `PATCH ${open.path}`,
+      send: { projects: "closed" },
+      gets: 200,
+      shows: { projects: "closed" },
+    },
     { ...write(open.id, "checkuot"), gets: "404 not_found" },
     write(open.id, "checkout"),
     { as: open.reader, ask: `GET ${open.path}/projects/checkuot`, gets: "404 not_found" },
@@ -435,7 +503,11 @@ test("an unknown project is made, unless the workspace is closed", async () => {
 
 test("many events at once for a project that nobody made yet make it once", async () => {
   const fresh = await makeWorkspace(service)
-  const replies = await Promise.all(Array.from({ length: 20 }, () => fresh.writer.write(eventFor(fresh.id, { projectId: "together" }))))
+  const replies = await Promise.all(
+    Array.from({ length: 20 }, () =>
+      fresh.writer.write(eventFor(fresh.id, { projectId: "together" })),
+    ),
+  )
   assert.deepEqual(
     replies.map(({ status }) => status),
     replies.map(() => 202),
@@ -448,7 +520,10 @@ test("many events at once for a project that nobody made yet make it once", asyn
 })
 
 test("a key that is bound to projects writes to these only", async () => {
-  const bound = await makeKey(service, acme.id, { scopes: ["write"], projectIds: ["mine", "later"] })
+  const bound = await makeKey(service, acme.id, {
+    scopes: ["write"],
+    projectIds: ["mine", "later"],
+  })
   const to = (projectId: string, gets: Row["gets"]): Row => ({
     as: bound,
     ask: "POST /v1/events",
@@ -457,10 +532,10 @@ test("a key that is bound to projects writes to these only", async () => {
     gets,
     hasNot: ["core", "nowhere"],
   })
-  const [known, unknown] = (await expectRows([to("core", "403 project_forbidden"), to("nowhere", "403 project_forbidden")])) as [
-    Reply,
-    Reply,
-  ]
+  const [known, unknown] = (await expectRows([
+    to("core", "403 project_forbidden"),
+    to("nowhere", "403 project_forbidden"),
+  ])) as [Reply, Reply]
   assert.equal(known.text, unknown.text, "whether it exists or not")
   const mine = await bound.write(eventFor(acme.id, { projectId: "mine" }))
   assert.equal(mine.status, 202)

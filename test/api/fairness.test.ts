@@ -1,7 +1,14 @@
 import assert from "node:assert/strict"
 import { get } from "node:http"
 import { after, test } from "node:test"
-import { eventually, makeWorkspace, writeMany, type Client, type Reply, type Workspace } from "../service.ts"
+import {
+  eventually,
+  makeWorkspace,
+  writeMany,
+  type Client,
+  type Reply,
+  type Workspace,
+} from "../service.ts"
 import { startWatched } from "./watched.ts"
 
 // What one workspace asks for must not be what another one waits for.
@@ -18,9 +25,16 @@ const service = await startWatched({
 })
 after(() => service[Symbol.asyncDispose]())
 
-async function packOf({ id, path, writer, reader }: Workspace, entries: number, metadata = {}): Promise<string> {
+async function packOf(
+  { id, path, writer, reader }: Workspace,
+  entries: number,
+  metadata = {},
+): Promise<string> {
   await writeMany({ id, writer }, entries, { changes: () => ({ metadata }) })
-  const made = await reader.post(`${path}/evidence-packs`, { title: "For the auditor", filter: { projectId: "core" } })
+  const made = await reader.post(`${path}/evidence-packs`, {
+    title: "For the auditor",
+    filter: { projectId: "core" },
+  })
   assert.equal(made.status, 201, made.text)
   return `${path}/evidence-packs/${made.json().packId}`
 }
@@ -37,14 +51,20 @@ test("packs are made in turns between workspaces, so one with many requests refu
   const small = await packOf(other, 1)
   const holder = await holderOf(greedy, large)
   const ended: string[] = []
-  const asked = Array.from({ length: 12 }, () => holder.get(`${large}/download`).finally(() => ended.push("greedy")))
+  const asked = Array.from({ length: 12 }, () =>
+    holder.get(`${large}/download`).finally(() => ended.push("greedy")),
+  )
   const answers: Reply[] = []
-  for (let at = 0; at < 6; at++) answers.push(await other.reader.get(`${small}/download`).finally(() => ended.push("other")))
+  for (let at = 0; at < 6; at++)
+    answers.push(await other.reader.get(`${small}/download`).finally(() => ended.push("other")))
   assert.deepEqual(
     answers.map(({ status }) => status),
     Array.from(answers, () => 200),
   )
-  assert.ok(ended.lastIndexOf("other") < 11, `the other workspace was answered between the first one's packs: ${ended.join(" ")}`)
+  assert.ok(
+    ended.lastIndexOf("other") < 11,
+    `the other workspace was answered between the first one's packs: ${ended.join(" ")}`,
+  )
   for (const reply of await Promise.all(asked)) assert.equal(reply.status, 200, reply.text)
 })
 
@@ -67,15 +87,21 @@ test("clients that take no byte of their packs keep their own workspace waiting 
   const slow = [open("slow"), open("slow")]
   await eventually("two are being sent", async () => (answered.length === 2 ? true : undefined))
   const third = open("third")
-  for (let at = 0; at < 6; at++) assert.equal((await other.reader.get(`${small}/download`)).status, 200)
-  // Of one workspace packs are made one after another: whatever could be made before this one has been made.
+  for (let at = 0; at < 6; at++)
+    assert.equal((await other.reader.get(`${small}/download`)).status, 200)
+  // Of one workspace packs are made one after another: whatever could be made before this one has
+  // been made.
   await packOf(greedy, 1)
   assert.deepEqual(answered, ["slow 200", "slow 200"])
   slow[0]?.destroy()
   await eventually("the third has its turn", async () => (answered.length === 3 ? true : undefined))
   assert.equal(answered[2], "third 200")
   for (const one of [slow[1], third]) one?.destroy()
-  assert.equal((await greedy.reader.get(`${large}/download`)).status, 200, "every place was given back")
+  assert.equal(
+    (await greedy.reader.get(`${large}/download`)).status,
+    200,
+    "every place was given back",
+  )
 })
 
 test("HEAD of a download makes nothing and records nothing; a token may download so often in a minute", async () => {
@@ -83,12 +109,21 @@ test("HEAD of a download makes nothing and records nothing; a token may download
   const pack = await packOf(acme, 1)
   const holder = await holderOf(acme, pack)
   const recorded = async (): Promise<number> =>
-    (await acme.reader.get(`${acme.path}/events?projectId=all&storage=all&includeSystem=true&limit=1`)).json().total
+    (
+      await acme.reader.get(
+        `${acme.path}/events?projectId=all&storage=all&includeSystem=true&limit=1`,
+      )
+    ).json().total
   const before = await recorded()
   const heads: Reply[] = []
-  for (const query of ["", "?format=json"]) heads.push(await holder.ask("HEAD", `${pack}/download${query}`))
+  for (const query of ["", "?format=json"])
+    heads.push(await holder.ask("HEAD", `${pack}/download${query}`))
   assert.deepEqual(
-    heads.map(({ status, headers }) => [status, headers.get("content-type"), headers.get("content-length")]),
+    heads.map(({ status, headers }) => [
+      status,
+      headers.get("content-type"),
+      headers.get("content-length"),
+    ]),
     [
       [200, "application/zip", null],
       [200, "application/json; charset=utf-8", null],
@@ -97,8 +132,15 @@ test("HEAD of a download makes nothing and records nothing; a token may download
   assert.equal(await recorded(), before)
   const statuses: number[] = []
   for (let at = 0; at < 45; at++) statuses.push((await holder.get(`${pack}/download`)).status)
-  assert.ok(statuses.slice(0, 40).every((status) => status === 200) && statuses.includes(429), statuses.join(" "))
-  assert.equal((await acme.reader.get(`${pack}/download`)).status, 200, "the rate is the token's alone")
+  assert.ok(
+    statuses.slice(0, 40).every((status) => status === 200) && statuses.includes(429),
+    statuses.join(" "),
+  )
+  assert.equal(
+    (await acme.reader.get(`${pack}/download`)).status,
+    200,
+    "the rate is the token's alone",
+  )
   assert.equal((await (await holderOf(acme, pack)).get(`${pack}/download`)).status, 200)
 })
 

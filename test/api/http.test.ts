@@ -6,10 +6,14 @@ import { exchange, request, type RawExchange } from "./raw.ts"
 import { expectAnswered, expectRows, type Row } from "./table.ts"
 import { expectProblem, expectUsualHeaders, startWatched } from "./watched.ts"
 
-// HTTP itself: whatever bytes arrive, the answer is in our words, and no two programs in a row may read a request differently.
+// HTTP itself: whatever bytes arrive, the answer is in our words, and no two programs in a row may
+// read a request differently.
 
 const service = await startWatched({
-  environment: { TALLYSTICK_LIMIT_HEADERS_TIMEOUT_MS: "1500", TALLYSTICK_LIMIT_BODY_TIMEOUT_MS: "2500" },
+  environment: {
+    TALLYSTICK_LIMIT_HEADERS_TIMEOUT_MS: "1500",
+    TALLYSTICK_LIMIT_BODY_TIMEOUT_MS: "2500",
+  },
 })
 after(() => service[Symbol.asyncDispose]())
 const { url } = service
@@ -21,7 +25,12 @@ const openPath: string = open.verificationUrl.slice(url.length)
 const body = JSON.stringify(eventFor(acme.id))
 const json = ["Content-Type: application/json", `Content-Length: ${Buffer.byteLength(body)}`]
 const post = (...headers: readonly string[]): string =>
-  request(url, "POST /v1/events", [bearer, `Idempotency-Key: ${crypto.randomUUID()}`, ...headers], body)
+  request(
+    url,
+    "POST /v1/events",
+    [bearer, `Idempotency-Key: ${crypto.randomUUID()}`, ...headers],
+    body,
+  )
 
 interface RawRow {
   readonly about: string
@@ -31,13 +40,19 @@ interface RawRow {
   readonly hasNot?: readonly string[]
 }
 
-/** Sends every row on a connection of its own, and checks every answer as the client does with those that it reads. */
+/**
+ * Sends every row on a connection of its own, and checks every answer as the client does with those
+ * that it reads.
+ */
 async function expectRaw(rows: readonly RawRow[]): Promise<readonly RawExchange[]> {
   assert.ok(rows.length > 0)
   const failures: string[] = []
   const exchanges = await Promise.all(
     rows.map(async ({ about, send, gets, hasNot = [] }) => {
-      const { text, replies } = await exchange(url, send).catch((error: unknown) => ({ text: String(error), replies: [] }))
+      const { text, replies } = await exchange(url, send).catch((error: unknown) => ({
+        text: String(error),
+        replies: [],
+      }))
       try {
         assert.equal(replies.length, gets.length, `${replies.length} answers: ${text}`)
         for (const [at, reply] of replies.entries()) {
@@ -46,14 +61,19 @@ async function expectRaw(rows: readonly RawRow[]): Promise<readonly RawExchange[
           expectUsualHeaders(about, reply.status, reply.headers)
           if (reply.status >= 400) expectProblem(reply.body, about)
         }
-        for (const one of [...hasNot, service.rootKey, acme.writer.bearer ?? ""]) assert.ok(!text.includes(one), `it has ${one}`)
+        for (const one of [...hasNot, service.rootKey, acme.writer.bearer ?? ""])
+          assert.ok(!text.includes(one), `it has ${one}`)
       } catch (error) {
         failures.push(`${about}: ${error instanceof Error ? error.message : String(error)}`)
       }
       return { text, replies }
     }),
   )
-  assert.equal(failures.length, 0, `${failures.length} of ${rows.length} rows:\n\n${failures.join("\n\n")}\n`)
+  assert.equal(
+    failures.length,
+    0,
+    `${failures.length} of ${rows.length} rows:\n\n${failures.join("\n\n")}\n`,
+  )
   return exchanges
 }
 
@@ -72,7 +92,11 @@ test("an Authorization that is no bearer is refused also where none is needed", 
 })
 
 test("what is no HTTP is answered as JSON all the same", async () => {
-  const broken = (about: string, send: RawRow["send"]): RawRow => ({ about, send, gets: ["400 bad_request"] })
+  const broken = (about: string, send: RawRow["send"]): RawRow => ({
+    about,
+    send,
+    gets: ["400 bad_request"],
+  })
   const get = "GET /healthz HTTP/1.1\r\nConnection: close\r\n"
   const host = `Host: ${new URL(url).host}\r\n`
   await expectRaw([
@@ -94,18 +118,43 @@ test("what is no HTTP is answered as JSON all the same", async () => {
     broken("an empty Host", `${get}Host: \r\n\r\n`),
     broken("two Hosts", `${get}${host}${host}\r\n`),
     broken("two Hosts that differ", `${get}${host}Host: localhost\r\n\r\n`),
-    broken("two lengths", request(url, "POST /v1/events", [bearer, "Content-Length: 2", "Content-Length: 3"], "{} ")),
+    broken(
+      "two lengths",
+      request(url, "POST /v1/events", [bearer, "Content-Length: 2", "Content-Length: 3"], "{} "),
+    ),
     broken(
       "a length and chunks",
-      request(url, "POST /v1/events", [bearer, "Content-Length: 2", "Transfer-Encoding: chunked"], "2\r\n{}\r\n0\r\n\r\n"),
+      request(
+        url,
+        "POST /v1/events",
+        [bearer, "Content-Length: 2", "Transfer-Encoding: chunked"],
+        "2\r\n{}\r\n0\r\n\r\n",
+      ),
     ),
-    broken("a length that is none", request(url, "POST /v1/events", [bearer, "Content-Length: two"], "{}")),
-    broken("a negative length", request(url, "POST /v1/events", [bearer, "Content-Length: -2"], "{}")),
-    broken("another coding", request(url, "POST /v1/events", [bearer, "Transfer-Encoding: gzip, chunked"], "0\r\n\r\n")),
-    broken("a coding with a name like chunked", request(url, "POST /v1/events", [bearer, "Transfer-Encoding: xchunked"], "0\r\n\r\n")),
+    broken(
+      "a length that is none",
+      request(url, "POST /v1/events", [bearer, "Content-Length: two"], "{}"),
+    ),
+    broken(
+      "a negative length",
+      request(url, "POST /v1/events", [bearer, "Content-Length: -2"], "{}"),
+    ),
+    broken(
+      "another coding",
+      request(url, "POST /v1/events", [bearer, "Transfer-Encoding: gzip, chunked"], "0\r\n\r\n"),
+    ),
+    broken(
+      "a coding with a name like chunked",
+      request(url, "POST /v1/events", [bearer, "Transfer-Encoding: xchunked"], "0\r\n\r\n"),
+    ),
     broken(
       "the same coding twice",
-      request(url, "POST /v1/events", [bearer, "Transfer-Encoding: chunked", "Transfer-Encoding: chunked"], "0\r\n\r\n"),
+      request(
+        url,
+        "POST /v1/events",
+        [bearer, "Transfer-Encoding: chunked", "Transfer-Encoding: chunked"],
+        "0\r\n\r\n",
+      ),
     ),
     broken("a space in the target", request(url, "GET /healthz x")),
     broken("a letter that must be escaped in the target", request(url, "GET /health\u00e9")),
@@ -124,18 +173,41 @@ test("chunks that break off or lie are a bad request, and nothing is recorded", 
     request(
       url,
       "POST /v1/events",
-      [bearer, "Idempotency-Key: a-key-for-broken-chunks", "Content-Type: application/json", "Transfer-Encoding: chunked"],
+      [
+        bearer,
+        "Idempotency-Key: a-key-for-broken-chunks",
+        "Content-Type: application/json",
+        "Transfer-Encoding: chunked",
+      ],
       text,
     )
   const sized = `${Buffer.byteLength(body).toString(16)}\r\n${body}\r\n`
   await expectRaw([
-    { about: "a size that is none", send: chunked(`zz\r\n${body}\r\n0\r\n\r\n`), gets: ["400 bad_request"] },
-    { about: "a size too small", send: chunked(`5\r\n${body}\r\n0\r\n\r\n`), gets: ["400 bad_request"] },
-    { about: "no end of a chunk", send: chunked(`${sized.trimEnd()}0\r\n\r\n`), gets: ["400 bad_request"] },
-    { about: "a negative size", send: chunked(`-5\r\n${body}\r\n0\r\n\r\n`), gets: ["400 bad_request"] },
+    {
+      about: "a size that is none",
+      send: chunked(`zz\r\n${body}\r\n0\r\n\r\n`),
+      gets: ["400 bad_request"],
+    },
+    {
+      about: "a size too small",
+      send: chunked(`5\r\n${body}\r\n0\r\n\r\n`),
+      gets: ["400 bad_request"],
+    },
+    {
+      about: "no end of a chunk",
+      send: chunked(`${sized.trimEnd()}0\r\n\r\n`),
+      gets: ["400 bad_request"],
+    },
+    {
+      about: "a negative size",
+      send: chunked(`-5\r\n${body}\r\n0\r\n\r\n`),
+      gets: ["400 bad_request"],
+    },
     {
       about: "two good chunks",
-      send: chunked(`1\r\n{\r\n${(Buffer.byteLength(body) - 1).toString(16)}\r\n${body.slice(1)}\r\n0\r\n\r\n`),
+      send: chunked(
+        `1\r\n{\r\n${(Buffer.byteLength(body) - 1).toString(16)}\r\n${body.slice(1)}\r\n0\r\n\r\n`,
+      ),
       gets: [202],
     },
   ])
@@ -149,14 +221,26 @@ test("a header that has one value may be sent once", async () => {
   })
   await expectRaw([
     twice("Authorization", `Bearer ${acme.reader.bearer}`, "400 ambiguous_credentials"),
-    { about: "Authorization, and the same again", send: post(...json, bearer), gets: ["400 ambiguous_credentials"] },
+    {
+      about: "Authorization, and the same again",
+      send: post(...json, bearer),
+      gets: ["400 ambiguous_credentials"],
+    },
     {
       about: "Authorization, on what needs none",
       send: request(url, "GET /healthz", [bearer, bearer]),
       gets: ["400 ambiguous_credentials"],
     },
-    { about: "Idempotency-Key", send: post(...json, "Idempotency-Key: another-good-key"), gets: ["400 invalid_field"] },
-    { about: "Content-Type", send: post(...json, "Content-Type: application/json"), gets: ["400 bad_request"] },
+    {
+      about: "Idempotency-Key",
+      send: post(...json, "Idempotency-Key: another-good-key"),
+      gets: ["400 invalid_field"],
+    },
+    {
+      about: "Content-Type",
+      send: post(...json, "Content-Type: application/json"),
+      gets: ["400 bad_request"],
+    },
     twice("Content-Encoding", "gzip"),
     twice("X-Request-Id", "r-1"),
     twice("X-Session-Id", "s-1"),
@@ -164,26 +248,55 @@ test("a header that has one value may be sent once", async () => {
     twice("X-Service-Environment", "e"),
     twice("X-Service-Server", "s"),
     twice("traceparent", "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"),
-    { about: "Accept may be repeated", send: request(url, "GET /healthz", ["Accept: a/b", "Accept: c/d"]), gets: [200] },
+    {
+      about: "Accept may be repeated",
+      send: request(url, "GET /healthz", ["Accept: a/b", "Accept: c/d"]),
+      gets: [200],
+    },
   ])
 })
 
 test("what is too long is refused with the limit's name", async () => {
-  const get = (target: string, ...headers: string[]): string => request(url, `GET ${target}`, headers)
+  const get = (target: string, ...headers: string[]): string =>
+    request(url, `GET ${target}`, headers)
   await expectRaw([
     { about: "a target of 8 KiB", send: get(`/${"a".repeat(8191)}`), gets: ["404 not_found"] },
     { about: "a target over 8 KiB", send: get(`/${"a".repeat(8192)}`), gets: ["414 uri_too_long"] },
-    { about: "a query over 8 KiB", send: get(`/readyz?verbose=${"a".repeat(8192)}`), gets: ["414 uri_too_long"] },
-    { about: "a target over all that is read", send: get(`/${"a".repeat(40_000)}`), gets: ["414 uri_too_long"] },
-    { about: "headers of 15 KiB", send: get("/healthz", `X-Long: ${"a".repeat(15_000)}`), gets: [200] },
-    { about: "headers over 16 KiB", send: get("/healthz", `X-Long: ${"a".repeat(16_384)}`), gets: ["431 headers_too_large"] },
-    { about: "many headers", send: get("/healthz", ...Array.from({ length: 900 }, (_, n) => `X-${n}: a`)), gets: [200] },
+    {
+      about: "a query over 8 KiB",
+      send: get(`/readyz?verbose=${"a".repeat(8192)}`),
+      gets: ["414 uri_too_long"],
+    },
+    {
+      about: "a target over all that is read",
+      send: get(`/${"a".repeat(40_000)}`),
+      gets: ["414 uri_too_long"],
+    },
+    {
+      about: "headers of 15 KiB",
+      send: get("/healthz", `X-Long: ${"a".repeat(15_000)}`),
+      gets: [200],
+    },
+    {
+      about: "headers over 16 KiB",
+      send: get("/healthz", `X-Long: ${"a".repeat(16_384)}`),
+      gets: ["431 headers_too_large"],
+    },
+    {
+      about: "many headers",
+      send: get("/healthz", ...Array.from({ length: 900 }, (_, n) => `X-${n}: a`)),
+      gets: [200],
+    },
     {
       about: "too many headers",
       send: get("/healthz", ...Array.from({ length: 3000 }, (_, n) => `X-${n}: a`)),
       gets: ["431 headers_too_large"],
     },
-    { about: "a long name of a header", send: get("/healthz", `${"X".repeat(20_000)}: a`), gets: ["431 headers_too_large"] },
+    {
+      about: "a long name of a header",
+      send: get("/healthz", `${"X".repeat(20_000)}: a`),
+      gets: ["431 headers_too_large"],
+    },
   ])
 })
 
@@ -194,7 +307,12 @@ test("a body over the limit is refused, whether it says its length or not, and t
   await expectRaw([
     {
       about: "by length",
-      send: request(url, "POST /v1/events", [bearer, key, type, `Content-Length: ${long.length}`], long),
+      send: request(
+        url,
+        "POST /v1/events",
+        [bearer, key, type, `Content-Length: ${long.length}`],
+        long,
+      ),
       gets: ["413 payload_too_large"],
     },
     {
@@ -209,7 +327,13 @@ test("a body over the limit is refused, whether it says its length or not, and t
     },
     {
       about: "by a length that is only said, with Expect",
-      send: request(url, "POST /v1/events", [bearer, key, type, "Content-Length: 99999999", "Expect: 100-continue"]),
+      send: request(url, "POST /v1/events", [
+        bearer,
+        key,
+        type,
+        "Content-Length: 99999999",
+        "Expect: 100-continue",
+      ]),
       gets: ["413 payload_too_large"],
     },
   ])
@@ -217,21 +341,43 @@ test("a body over the limit is refused, whether it says its length or not, and t
 
 test("Expect: 100-continue is met once the request may go on, and no other expectation is", async () => {
   const expecting = post(...json, "Expect: 100-continue")
-  const stranger = request(url, "POST /v1/events", ["Expect: 100-continue", ...json, "Idempotency-Key: a-key-for-a-stranger"], body)
+  const stranger = request(
+    url,
+    "POST /v1/events",
+    ["Expect: 100-continue", ...json, "Idempotency-Key: a-key-for-a-stranger"],
+    body,
+  )
   await expectRaw([
     { about: "a writer", send: expecting, gets: [100, 202] },
     { about: "a stranger", send: stranger, gets: ["401 unauthorized"] },
-    { about: "another expectation", send: post(...json, "Expect: a-miracle"), gets: ["417 expectation_failed"] },
+    {
+      about: "another expectation",
+      send: post(...json, "Expect: a-miracle"),
+      gets: ["417 expectation_failed"],
+    },
   ])
 })
 
 test("this is no proxy, and nothing is upgraded", async () => {
   await expectRaw([
-    { about: "CONNECT", send: "CONNECT example.com:443 HTTP/1.1\r\nHost: example.com:443\r\n\r\n", gets: ["405 method_not_allowed"] },
-    { about: "TRACE", send: request(url, "TRACE /healthz"), gets: ["405 method_not_allowed"], hasNot: ["TRACE /healthz"] },
+    {
+      about: "CONNECT",
+      send: "CONNECT example.com:443 HTTP/1.1\r\nHost: example.com:443\r\n\r\n",
+      gets: ["405 method_not_allowed"],
+    },
+    {
+      about: "TRACE",
+      send: request(url, "TRACE /healthz"),
+      gets: ["405 method_not_allowed"],
+      hasNot: ["TRACE /healthz"],
+    },
     {
       about: "an upgrade",
-      send: request(url, "GET /healthz", ["Connection: close, Upgrade", "Upgrade: h2c", "HTTP2-Settings: AAMAAABkAARAAAAAAAIAAAAA"]),
+      send: request(url, "GET /healthz", [
+        "Connection: close, Upgrade",
+        "Upgrade: h2c",
+        "HTTP2-Settings: AAMAAABkAARAAAAAAAIAAAAA",
+      ]),
       gets: [200],
     },
     {
@@ -267,9 +413,16 @@ test("only names of this machine and the public address are answered on loopback
       "localhost@example.com",
       "localhost/x",
     ].map((host) => named(host, refused)),
-    ...["127.0.0.1:80:80", "10.0.0.1", "0.0.0.0", "[::]", "localhost, example.com", "localhost:port", "-", "\x7f"].map((host) =>
-      named(host, refused),
-    ),
+    ...[
+      "127.0.0.1:80:80",
+      "10.0.0.1",
+      "0.0.0.0",
+      "[::]",
+      "localhost, example.com",
+      "localhost:port",
+      "-",
+      "\x7f",
+    ].map((host) => named(host, refused)),
     { about: "HTTP/1.0 without a Host", send: "GET /healthz HTTP/1.0\r\n\r\n", gets: [200] },
     { about: "an address for a target", send: request(url, `GET ${url}/healthz`), gets: [200] },
   ])
@@ -278,7 +431,9 @@ test("only names of this machine and the public address are answered on loopback
 
 test("addresses in answers are of the service, never of the Host header", async () => {
   const send = post(...json, "Host: tally.localhost:1")
-  const [{ replies: [reply] } = { replies: [] }] = await expectRaw([{ about: "another name", send, gets: [202] }])
+  const [{ replies: [reply] } = { replies: [] }] = await expectRaw([
+    { about: "another name", send, gets: [202] },
+  ])
   assert.ok(JSON.parse(reply?.body ?? "").verificationUrl.startsWith(`${url}/v1/`))
 })
 
@@ -315,13 +470,21 @@ test("who is too slow with headers or body is told so, and let go", async () => 
   await Promise.all([
     slow("a request line without an end", "GET /heal"),
     slow("headers without an end", `GET /healthz HTTP/1.1\r\nHost: ${new URL(url).host}\r\nX-A: `),
-    slow("a body without an end", post("Content-Type: application/json", `Content-Length: ${body.length + 10}`)),
+    slow(
+      "a body without an end",
+      post("Content-Type: application/json", `Content-Length: ${body.length + 10}`),
+    ),
     slow(
       "chunks without an end",
       request(
         url,
         "POST /v1/events",
-        [bearer, "Idempotency-Key: a-key-for-slowness", "Content-Type: application/json", "Transfer-Encoding: chunked"],
+        [
+          bearer,
+          "Idempotency-Key: a-key-for-slowness",
+          "Content-Type: application/json",
+          "Transfer-Encoding: chunked",
+        ],
         "5\r\n{",
       ),
     ),
@@ -333,12 +496,19 @@ test("who hangs up within a body has recorded nothing", async () => {
   const half = request(
     url,
     "POST /v1/events",
-    [bearer, `Idempotency-Key: ${key}`, "Content-Type: application/json", `Content-Length: ${body.length}`],
+    [
+      bearer,
+      `Idempotency-Key: ${key}`,
+      "Content-Type: application/json",
+      `Content-Length: ${body.length}`,
+    ],
     body.slice(0, -5),
   )
   await new Promise<void>((resolve, reject) => {
     const { hostname, port } = new URL(url)
-    const socket = connect({ host: hostname, port: Number(port) }, () => socket.write(half, () => socket.destroy()))
+    const socket = connect({ host: hostname, port: Number(port) }, () =>
+      socket.write(half, () => socket.destroy()),
+    )
     socket.on("close", () => resolve())
     socket.on("error", reject)
   })
@@ -346,21 +516,45 @@ test("who hangs up within a body has recorded nothing", async () => {
   assert.deepEqual([reply.status, reply.headers.get("idempotency-replayed")], [202, null])
 })
 
-// Methods and paths ---------------------------------------------------------------------------------------------------------------------------------------
+// Methods and paths -------------------------------------------------------------------------------
 
 const anonymous = service.client()
 
 test("a path that is not, and a method that a path does not take", async () => {
   const nothing = (ask: string): Row => ({ as: anonymous, ask, gets: "404 not_found" })
-  const takes = (ask: string, allow: string): Row => ({ as: anonymous, ask, gets: "405 method_not_allowed", answerHeaders: { allow } })
+  const takes = (ask: string, allow: string): Row => ({
+    as: anonymous,
+    ask,
+    gets: "405 method_not_allowed",
+    answerHeaders: { allow },
+  })
   await expectRows([
-    ...["GET /v1", "GET /v1/", "GET /v2/events", "GET /V1/limits", "GET /nothing", "POST /nothing", "GET /v1/events/", "GET //healthz"].map(
-      nothing,
-    ),
-    ...["GET /healthz/", "GET /v1/limits/x", "GET /index.html", "GET /.env", `GET ${acme.path}/`, `GET ${acme.path}/nothing`].map(nothing),
-    ...["GET /..%2fhealthz", "GET /%68ealthz%00", "GET /healthz%20", "GET /metrics.json", `GET ${openPath}/`, `GET ${openPath}/proof/`].map(
-      nothing,
-    ),
+    ...[
+      "GET /v1",
+      "GET /v1/",
+      "GET /v2/events",
+      "GET /V1/limits",
+      "GET /nothing",
+      "POST /nothing",
+      "GET /v1/events/",
+      "GET //healthz",
+    ].map(nothing),
+    ...[
+      "GET /healthz/",
+      "GET /v1/limits/x",
+      "GET /index.html",
+      "GET /.env",
+      `GET ${acme.path}/`,
+      `GET ${acme.path}/nothing`,
+    ].map(nothing),
+    ...[
+      "GET /..%2fhealthz",
+      "GET /%68ealthz%00",
+      "GET /healthz%20",
+      "GET /metrics.json",
+      `GET ${openPath}/`,
+      `GET ${openPath}/proof/`,
+    ].map(nothing),
     takes("GET /v1/events", "POST"),
     takes("DELETE /v1/events", "POST"),
     takes("PUT /v1/events/batch", "POST"),
@@ -411,11 +605,17 @@ test("HEAD is answered wherever GET is, the same but for the body", async () => 
 
 test("pages of any origin may ask for receipts and the log with a bearer, and for nothing else", async () => {
   const origin = { origin: "https://app.example.com" }
-  const preflight = { ...origin, "access-control-request-method": "GET", "access-control-request-headers": "authorization" }
+  const preflight = {
+    ...origin,
+    "access-control-request-method": "GET",
+    "access-control-request-headers": "authorization",
+  }
   const shared = [
     openPath,
     `${openPath}/proof`,
-    ...["checkpoint", "log.vkey", "keys", "tile/0/000.p/1", "tile/entries/000"].map((name) => `${acme.path}/tlog/${name}`),
+    ...["checkpoint", "log.vkey", "keys", "tile/0/000.p/1", "tile/entries/000"].map(
+      (name) => `${acme.path}/tlog/${name}`,
+    ),
   ]
   for (const path of shared) {
     const before = await anonymous.ask("OPTIONS", path, { headers: preflight })
@@ -440,8 +640,16 @@ test("pages of any origin may ask for receipts and the log with a bearer, and fo
     "/v1/limits",
   ]) {
     const before = await anonymous.ask("OPTIONS", path, { headers: preflight })
-    assert.deepEqual([before.status, before.headers.get("access-control-allow-origin")], [405, null], path)
-    assert.equal((await service.root.get(path, origin)).headers.get("access-control-allow-origin"), null, path)
+    assert.deepEqual(
+      [before.status, before.headers.get("access-control-allow-origin")],
+      [405, null],
+      path,
+    )
+    assert.equal(
+      (await service.root.get(path, origin)).headers.get("access-control-allow-origin"),
+      null,
+      path,
+    )
   }
 })
 

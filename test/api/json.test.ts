@@ -4,7 +4,8 @@ import { eventFor, makeWorkspace } from "../service.ts"
 import { expectRows, type Row } from "./table.ts"
 import { startWatched } from "./watched.ts"
 
-// What is hashed must mean one thing: JSON that two parsers could read differently is refused, and all other JSON comes back as it was sent.
+// What is hashed must mean one thing: JSON that two parsers could read differently is refused, and
+// all other JSON comes back as it was sent.
 
 const service = await startWatched()
 after(() => service[Symbol.asyncDispose]())
@@ -15,13 +16,28 @@ const usual = JSON.stringify(eventFor(acme.id))
 const withMetadata = (text: string): string => `${usual.slice(0, -1)},"metadata":${text}}`
 const nested = (depth: number): string => `${'{"a":'.repeat(depth)}1${"}".repeat(depth)}`
 
-function sent(body: string | Uint8Array, gets: Row["gets"], has: Row["has"] = [], about = String(body).slice(-60)): Row {
-  return { about, as: acme.writer, ask: "POST /v1/events", send: body, headers: { "idempotency-key": crypto.randomUUID() }, gets, has }
+function sent(
+  body: string | Uint8Array,
+  gets: Row["gets"],
+  has: Row["has"] = [],
+  about = String(body).slice(-60),
+): Row {
+  return {
+    about,
+    as: acme.writer,
+    ask: "POST /v1/events",
+    send: body,
+    headers: { "idempotency-key": crypto.randomUUID() },
+    gets,
+    has,
+  }
 }
 
 test("what is not JSON is refused as a whole", async () => {
-  const bytes = (...parts: readonly (string | number[])[]): Uint8Array => Buffer.concat(parts.map((part) => Buffer.from(part as string)))
-  const not = (body: string | Uint8Array, about?: string): Row => sent(body, "400 invalid_json", [], about)
+  const bytes = (...parts: readonly (string | number[])[]): Uint8Array =>
+    Buffer.concat(parts.map((part) => Buffer.from(part as string)))
+  const not = (body: string | Uint8Array, about?: string): Row =>
+    sent(body, "400 invalid_json", [], about)
   await expectRows([
     not("", "an empty body"),
     not(" ", "white space"),
@@ -50,14 +66,21 @@ test("what is not JSON is refused as a whole", async () => {
     not(bytes([0xef, 0xbb, 0xbf], usual), "a byte order mark"),
     not(Buffer.from(usual, "utf16le"), "UTF-16"),
     not(bytes(withMetadata('{"a":"').replace(/}$/, ""), [0xff], '"}}'), "a byte that is not UTF-8"),
-    not(bytes(withMetadata('{"a":"').replace(/}$/, ""), [0xc0, 0x80], '"}}'), "NUL in an overlong form"),
-    not(bytes(withMetadata('{"a":"').replace(/}$/, ""), [0xed, 0xa0, 0x80], '"}}'), "half of a surrogate pair in UTF-8"),
+    not(
+      bytes(withMetadata('{"a":"').replace(/}$/, ""), [0xc0, 0x80], '"}}'),
+      "NUL in an overlong form",
+    ),
+    not(
+      bytes(withMetadata('{"a":"').replace(/}$/, ""), [0xed, 0xa0, 0x80], '"}}'),
+      "half of a surrogate pair in UTF-8",
+    ),
     not("[".repeat(200_000), "many open brackets"),
   ])
 })
 
 test("what two parsers read differently is refused, and the refusal says where", async () => {
-  const odd = (body: string, ...has: readonly (string | RegExp)[]): Row => sent(body, "400 invalid_json", has)
+  const odd = (body: string, ...has: readonly (string | RegExp)[]): Row =>
+    sent(body, "400 invalid_json", has)
   await expectRows([
     odd(`${usual.slice(0, -1)},"source":"api"}`, "source", "twice"),
     odd(withMetadata('{"a":1,"b":2,"a":1}'), "metadata", "twice"),
@@ -85,12 +108,15 @@ test("a number that would lose digits, or that is too large an integer, is refus
     "0 -0 1 1.0 1.10 0.1 -0.5e-3 1e21 1E+2 5e-324 1.7976931348623157e308 9007199254740991 -9007199254740991 1e22 0.30000000000000004 100000000000000000000000 1e-7 4.35 0.000001 1.0000000000000000000000".split(
       /\s+/,
     )
-  const lossy = "9007199254740993 -9007199254740993 1e400 -1e400 0.1000000000000000055 123456789012345678901 1e-400 0.30000000000000001 \
+  const lossy =
+    "9007199254740993 -9007199254740993 1e400 -1e400 0.1000000000000000055 123456789012345678901 1e-400 0.30000000000000001 \
     4.9e-324 12345678901234567890 1.00000000000000000001 3.141592653589793238 9007199254740992 -9007199254740992 123456789012345680000 1e20 9007199254740992.0".split(
-    /\s+/,
-  )
+      /\s+/,
+    )
   const taken = await expectRows([
-    ...lossy.map((number) => sent(withMetadata(`{"n":${number}}`), "400 invalid_json", ["metadata.n"])),
+    ...lossy.map((number) =>
+      sent(withMetadata(`{"n":${number}}`), "400 invalid_json", ["metadata.n"]),
+    ),
     ...exact.map((number) => sent(withMetadata(`{"n":${number}}`), 202)),
   ])
   for (const [at, number] of exact.entries()) {
@@ -117,7 +143,9 @@ test("all other JSON is taken and comes back with its meaning", async () => {
   ]
   const replies = await expectRows(texts.map((text) => sent(withMetadata(text), 202, [], text)))
   for (const [at, text] of texts.entries()) {
-    const { entry } = (await acme.reader.get(`${acme.path}/receipts/${replies[at]?.json().receipt}`)).json()
+    const { entry } = (
+      await acme.reader.get(`${acme.path}/receipts/${replies[at]?.json().receipt}`)
+    ).json()
     assert.deepEqual(entry.metadata, JSON.parse(text))
   }
 })
@@ -141,7 +169,9 @@ test("every endpoint with a body is as strict", async () => {
         ask: `${method} ${address}`,
         send,
         gets,
-        ...(address.endsWith("/batch") ? {} : { headers: { "idempotency-key": "strictly-the-same" } }),
+        ...(address.endsWith("/batch")
+          ? {}
+          : { headers: { "idempotency-key": "strictly-the-same" } }),
       })
       return [
         row('{"id":"x","id":"x"}', "400 invalid_json"),

@@ -8,7 +8,8 @@ import { eventFor, makeKey, makeWorkspace, startService, type Client } from "../
 import { expectRows, type Row } from "./table.ts"
 import { startWatched } from "./watched.ts"
 
-// API keys: shown once, bound to what they were made for, ended at once; and everything that looks like a credential and is none.
+// API keys: shown once, bound to what they were made for, ended at once; and everything that looks
+// like a credential and is none.
 
 const service = await startWatched()
 after(() => service[Symbol.asyncDispose]())
@@ -20,11 +21,21 @@ const grammar = /^tsk_([0-9A-Za-z]{13})_([0-9A-Za-z]{43})([0-9A-Za-z]{6})$/
 
 test("a key is shown once, and never again", async () => {
   const made = (
-    await root.post(keysPath, { name: "shown once", scopes: ["read", "write"], projectIds: ["core"], expiresInSeconds: 3600 })
+    await root.post(keysPath, {
+      name: "shown once",
+      scopes: ["read", "write"],
+      projectIds: ["core"],
+      expiresInSeconds: 3600,
+    })
   ).json()
   const [, id, secret = ""] = grammar.exec(made.key) ?? []
   assert.equal(made.keyId, id)
-  assert.partialDeepStrictEqual(made, { workspaceId: acme.id, name: "shown once", scopes: ["read", "write"], projectIds: ["core"] })
+  assert.partialDeepStrictEqual(made, {
+    workspaceId: acme.id,
+    name: "shown once",
+    scopes: ["read", "write"],
+    projectIds: ["core"],
+  })
   assert.equal(Date.parse(made.expiresAt) - Date.parse(made.createdAt), 3_600_000)
 
   const list = await root.get(keysPath)
@@ -38,7 +49,11 @@ test("a list ends where its items are large, and paging shows each once", async 
   const projectIds = Array.from({ length: 1000 }, (_, at) => `${at}`.padStart(64, "p"))
   const made: string[] = []
   for (let at = 0; at < 20; at++) {
-    const reply = await root.post(`${path}/api-keys`, { name: `key ${at}`, scopes: ["read"], projectIds })
+    const reply = await root.post(`${path}/api-keys`, {
+      name: `key ${at}`,
+      scopes: ["read"],
+      projectIds,
+    })
     assert.equal(reply.status, 201, reply.text)
     made.push(reply.json().keyId)
   }
@@ -53,7 +68,10 @@ test("a list ends where its items are large, and paging shows each once", async 
     cursor = nextCursor
   }
   assert.deepEqual(seen.filter((id) => made.includes(id)).toReversed(), made)
-  assert.ok(pages.length === 2 && seen.length === new Set(seen).size, `pages of ${pages.join(", ")} keys`)
+  assert.ok(
+    pages.length === 2 && seen.length === new Set(seen).size,
+    `pages of ${pages.join(", ")} keys`,
+  )
 })
 
 test("the check at the end of a key is the CRC-32 of what stands before it", async () => {
@@ -89,10 +107,23 @@ test("what a key may not be", async () => {
     bad({ name: "k", scopes: ["read"], expiresInSeconds: 60.5 }, /expiresInSeconds/),
     bad({ name: "k", scopes: ["read"], expiresInSeconds: "60" }, /expiresInSeconds/),
     bad({ name: "k", scopes: ["read"], expiresInSeconds: 1e300 }, /expiresInSeconds/),
-    bad({ name: "k", scopes: ["read"], expiresAt: "2030-01-01T00:00:00Z" }, /expiresAt is not a known field/),
+    bad(
+      { name: "k", scopes: ["read"], expiresAt: "2030-01-01T00:00:00Z" },
+      /expiresAt is not a known field/,
+    ),
     bad({ name: "k", scopes: ["read"], key: "tsk_mine" }, /key is not a known field/),
-    { as: root, ask: `POST ${keysPath}`, send: { name: "k", scopes: ["read"], expiresInSeconds: 60 }, gets: 201 },
-    { as: root, ask: "POST /v1/workspaces/nowhere/api-keys", send: { name: "k", scopes: ["read"] }, gets: "404 not_found" },
+    {
+      as: root,
+      ask: `POST ${keysPath}`,
+      send: { name: "k", scopes: ["read"], expiresInSeconds: 60 },
+      gets: 201,
+    },
+    {
+      as: root,
+      ask: "POST /v1/workspaces/nowhere/api-keys",
+      send: { name: "k", scopes: ["read"] },
+      gets: "404 not_found",
+    },
   ])
 })
 
@@ -119,7 +150,11 @@ test("a key that was ended is refused from the next request on", async () => {
   })
   await Promise.all(rounds)
   const newest = (await root.get(`${keysPath}?limit=100`)).json().apiKeys
-  assert.ok(newest.every(({ revokedAt, createdAt }: Record<string, string>) => (revokedAt ?? "") >= (createdAt ?? "x")))
+  assert.ok(
+    newest.every(
+      ({ revokedAt, createdAt }: Record<string, string>) => (revokedAt ?? "") >= (createdAt ?? "x"),
+    ),
+  )
 })
 
 test("of many who end a key at once, nobody is told so before it is ended", async () => {
@@ -149,10 +184,16 @@ test("what an ended key has made is listed, and ends in one call with all that i
   const spared = await makeKey(service, house.id, { scopes: ["read"] })
   const [child, ended] = [await madeBy(lost, ["admin"]), await madeBy(lost, ["admin"])]
   const [grandchild, ofEnded] = [await madeBy(child, ["read"]), await madeBy(ended, ["write"])]
-  const invited = (await child.post(`${house.path}/members`, { email: "invited@example.com", role: "viewer" })).json()
+  const invited = (
+    await child.post(`${house.path}/members`, { email: "invited@example.com", role: "viewer" })
+  ).json()
   const token = setupToken(invited.setupUrl)
-  const joined = (await lost.post(`${house.path}/members`, { email: "joined@example.com", role: "admin" })).json()
-  const set = await service.client().post("/v1/setup", { token: setupToken(joined.setupUrl), password: goodPassword })
+  const joined = (
+    await lost.post(`${house.path}/members`, { email: "joined@example.com", role: "admin" })
+  ).json()
+  const set = await service
+    .client()
+    .post("/v1/setup", { token: setupToken(joined.setupUrl), password: goodPassword })
   const person = browserOf(service.client(), cookieOf(set))
   const ofPerson = await madeBy(person, ["read"])
   // It is ended itself; what it has made lives, and is found through it.
@@ -160,21 +201,45 @@ test("what an ended key has made is listed, and ends in one call with all that i
 
   const plain = await service.root.delete(`${keys}/${idOf(lost)}`)
   assert.equal(plain.status, 200)
-  const told = ({ apiKeys, members }: { apiKeys: { keyId: string }[]; members: { id: string }[] }) =>
-    [...apiKeys.map(({ keyId }) => keyId), ...members.map(({ id }) => id)].toSorted()
-  const all = [child, grandchild, ofEnded, ofPerson].map(idOf).concat(String(invited.member.id), String(joined.member.id)).toSorted()
+  const told = ({
+    apiKeys,
+    members,
+  }: {
+    apiKeys: { keyId: string }[]
+    members: { id: string }[]
+  }) => [...apiKeys.map(({ keyId }) => keyId), ...members.map(({ id }) => id)].toSorted()
+  const all = [child, grandchild, ofEnded, ofPerson]
+    .map(idOf)
+    .concat(String(invited.member.id), String(joined.member.id))
+    .toSorted()
   assert.deepEqual([plain.json().revoked, told(plain.json())], [false, all])
   await expectRows([
     { as: lost, ask: `GET ${house.path}`, gets: "401 token_revoked" },
     { as: child, ask: `GET ${house.path}`, gets: 200 },
-    { as: service.root, ask: `DELETE ${keys}/${idOf(lost)}?cascade=yes`, gets: "400 invalid_field" },
+    {
+      as: service.root,
+      ask: `DELETE ${keys}/${idOf(lost)}?cascade=yes`,
+      gets: "400 invalid_field",
+    },
   ])
   const cascaded = await service.root.delete(`${keys}/${idOf(lost)}?cascade=true`)
-  assert.deepEqual([cascaded.status, cascaded.json().revoked, told(cascaded.json())], [200, true, all])
+  assert.deepEqual(
+    [cascaded.status, cascaded.json().revoked, told(cascaded.json())],
+    [200, true, all],
+  )
   await expectRows([
-    ...[child, grandchild, ofPerson].map((as): Row => ({ as, ask: `GET ${house.path}`, gets: "401 token_revoked" })),
+    ...[child, grandchild, ofPerson].map((as): Row => ({
+      as,
+      ask: `GET ${house.path}`,
+      gets: "401 token_revoked",
+    })),
     { as: person, ask: "GET /v1/session", gets: "401 unauthorized" },
-    { as: service.client(), ask: "POST /v1/setup", send: { token, password: goodPassword }, gets: "401 unauthorized" },
+    {
+      as: service.client(),
+      ask: "POST /v1/setup",
+      send: { token, password: goodPassword },
+      gets: "401 unauthorized",
+    },
     { as: spared, ask: `GET ${house.path}`, gets: 200 },
     { as: service.root, ask: `DELETE ${keys}/${idOf(lost)}?cascade=true`, gets: 204 },
     { as: service.root, ask: `DELETE ${keys}/${idOf(lost)}`, gets: 204 },
@@ -205,23 +270,51 @@ test("an admin key governs its workspace: it may end itself, and makes writers t
   assert.equal(made.status, 201)
   const headers = { "idempotency-key": crypto.randomUUID() }
   await expectRows([
-    { as: admin, ask: "POST /v1/events", send: eventFor(acme.id), headers, gets: "403 insufficient_scope" },
-    { as: service.client(made.json().key), ask: "POST /v1/events", send: eventFor(acme.id), headers, gets: 202 },
-    { as: admin, ask: `POST ${other.path}/api-keys`, send: { name: "k", scopes: ["read"] }, gets: "403 workspace_forbidden" },
-    { as: admin, ask: "POST /v1/workspaces", send: { id: "another" }, gets: "403 insufficient_scope" },
+    {
+      as: admin,
+      ask: "POST /v1/events",
+      send: eventFor(acme.id),
+      headers,
+      gets: "403 insufficient_scope",
+    },
+    {
+      as: service.client(made.json().key),
+      ask: "POST /v1/events",
+      send: eventFor(acme.id),
+      headers,
+      gets: 202,
+    },
+    {
+      as: admin,
+      ask: `POST ${other.path}/api-keys`,
+      send: { name: "k", scopes: ["read"] },
+      gets: "403 workspace_forbidden",
+    },
+    {
+      as: admin,
+      ask: "POST /v1/workspaces",
+      send: { id: "another" },
+      gets: "403 insufficient_scope",
+    },
     // What it has made lives on, and is told.
-    { as: admin, ask: `DELETE ${keysPath}/${admin.bearer?.split("_")[1]}`, gets: 200, shows: { revoked: false, members: [] } },
+    {
+      as: admin,
+      ask: `DELETE ${keysPath}/${admin.bearer?.split("_")[1]}`,
+      gets: 200,
+      shows: { revoked: false, members: [] },
+    },
     { as: admin, ask: `GET ${acme.path}`, gets: "401 token_revoked" },
   ])
 })
 
-// What is no credential -----------------------------------------------------------------------------------------------------------------------------------
+// What is no credential ---------------------------------------------------------------------------
 
 const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 function check(text: string): string {
   let digits = ""
-  for (let rest = crc32(text); digits.length < 6; rest = Math.floor(rest / 62)) digits = alphabet.charAt(rest % 62) + digits
+  for (let rest = crc32(text); digits.length < 6; rest = Math.floor(rest / 62))
+    digits = alphabet.charAt(rest % 62) + digits
   return digits
 }
 
@@ -231,7 +324,8 @@ test("credentials in every wrong form are refused, each with the same words as a
   const { bearer = "" } = acme.reader
   const [, id = "", secret = ""] = grammar.exec(bearer) ?? []
   const another = grammar.exec(other.reader.bearer ?? "") ?? []
-  const swapped = (text: string, at: number): string => text.slice(0, at) + (text[at] === "x" ? "y" : "x") + text.slice(at + 1)
+  const swapped = (text: string, at: number): string =>
+    text.slice(0, at) + (text[at] === "x" ? "y" : "x") + text.slice(at + 1)
   const wrong = [
     swapped(bearer, bearer.length - 1),
     swapped(bearer, 20),
@@ -310,7 +404,7 @@ test("a credential is read from the Authorization header only, and there only as
   ])
 })
 
-// Time ----------------------------------------------------------------------------------------------------------------------------------------------------
+// Time --------------------------------------------------------------------------------------------
 
 test("a key lives as long as it was made for, and its end is told apart from a wrong key", async () => {
   await using today = await startService()

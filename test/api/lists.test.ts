@@ -12,13 +12,25 @@ const { root } = service
 const acme = await makeWorkspace(service)
 const other = await makeWorkspace(service)
 const admin = await makeKey(service, acme.id, { scopes: ["admin"] })
-const ofMine = await makeKey(service, acme.id, { scopes: ["read"], projectIds: ["mine-1", "mine-2", "not-made"] })
+const ofMine = await makeKey(service, acme.id, {
+  scopes: ["read"],
+  projectIds: ["mine-1", "mine-2", "not-made"],
+})
 
 const written = async (projectId: string): Promise<string> =>
   (await acme.writer.write(eventFor(acme.id, { projectId }))).json<{ receipt: string }>().receipt
 const receipts = new Map<string, string>()
-for (const project of ["mine-1", "theirs-1", "theirs-2", "mine-2", "theirs-3", "theirs-4"]) receipts.set(project, await written(project))
-for (const packed of [["mine-1"], ["theirs-1"], ["mine-1", "mine-2"], ["mine-2", "theirs-3"], ["theirs-4"], ["theirs-1"], ["theirs-2"]]) {
+for (const project of ["mine-1", "theirs-1", "theirs-2", "mine-2", "theirs-3", "theirs-4"])
+  receipts.set(project, await written(project))
+for (const packed of [
+  ["mine-1"],
+  ["theirs-1"],
+  ["mine-1", "mine-2"],
+  ["mine-2", "theirs-3"],
+  ["theirs-4"],
+  ["theirs-1"],
+  ["theirs-2"],
+]) {
   const made = await root.post(`${acme.path}/evidence-packs`, {
     title: packed.join(" "),
     receiptIds: packed.map((one) => receipts.get(one)),
@@ -32,7 +44,9 @@ interface Listed {
 }
 
 async function pageOf(client: Client, list: string, cursor?: string, limit = 1): Promise<Listed> {
-  const reply = await client.get(`${list}?limit=${limit}${cursor === undefined ? "" : `&cursor=${cursor}`}`)
+  const reply = await client.get(
+    `${list}?limit=${limit}${cursor === undefined ? "" : `&cursor=${cursor}`}`,
+  )
   assert.equal(reply.status, 200, reply.text)
   const { nextCursor, ...rest } = reply.json()
   const [items] = Object.values(rest) as [Listed["items"]]
@@ -41,7 +55,11 @@ async function pageOf(client: Client, list: string, cursor?: string, limit = 1):
 
 async function pagesOf(client: Client, list: string): Promise<readonly Listed[]> {
   const pages: Listed[] = []
-  for (let cursor: string | null | undefined; cursor !== null; cursor = pages.at(-1)?.nextCursor ?? null)
+  for (
+    let cursor: string | null | undefined;
+    cursor !== null;
+    cursor = pages.at(-1)?.nextCursor ?? null
+  )
     pages.push(await pageOf(client, list, cursor ?? undefined))
   return pages
 }
@@ -64,18 +82,27 @@ test("a key of some projects gets full pages of what it reaches, and cannot coun
 test("a cursor says nothing to whoever holds it, and opens no list but its own", async () => {
   for (const _ of [1, 2, 3]) await makeKey(service, acme.id, { scopes: ["read"] })
   const lists = ["api-keys", "projects", "evidence-packs"].map((name) => `${acme.path}/${name}`)
-  const cursors = await Promise.all(lists.map(async (list) => (await pageOf(admin, list)).nextCursor ?? ""))
+  const cursors = await Promise.all(
+    lists.map(async (list) => (await pageOf(admin, list)).nextCursor ?? ""),
+  )
   for (const [at, cursor] of cursors.entries()) {
     assert.match(cursor, /^[\w-]{40,}$/)
     const clear = Buffer.from(cursor, "base64url").toString("latin1")
     // Two digits stand there by chance often enough.
     assert.doesNotMatch(clear, /before|\d{5,}/)
     const again = (await pageOf(admin, lists[at] ?? "")).nextCursor
-    assert.notEqual(again, cursor, "two of one place are not the same, so they cannot be put in order")
+    assert.notEqual(
+      again,
+      cursor,
+      "two of one place are not the same, so they cannot be put in order",
+    )
     const changed = `${cursor.slice(0, 20)}${cursor[20] === "A" ? "B" : "A"}${cursor.slice(21)}`
     const foreign = cursors[(at + 1) % cursors.length] ?? ""
     const elsewhere = (lists[at] ?? "").replace(acme.path, other.path)
-    const says = { gets: "400 invalid_field", has: ["cursor must be the nextCursor of another page of this list"] }
+    const says = {
+      gets: "400 invalid_field",
+      has: ["cursor must be the nextCursor of another page of this list"],
+    }
     await expectRows([
       ...[changed, foreign, "YmVmb3JlIDk5", "x", cursor.slice(0, -4)].map((bad) => ({
         about: bad,
@@ -83,7 +110,12 @@ test("a cursor says nothing to whoever holds it, and opens no list but its own",
         ask: `GET ${lists[at]}?cursor=${bad}`,
         ...says,
       })),
-      { about: "of another workspace", as: root, ask: `GET ${elsewhere}?cursor=${cursor}`, ...says },
+      {
+        about: "of another workspace",
+        as: root,
+        ask: `GET ${elsewhere}?cursor=${cursor}`,
+        ...says,
+      },
     ])
   }
 })

@@ -1,14 +1,32 @@
 import assert from "node:assert/strict"
 import { after, test } from "node:test"
 import { expectChain } from "../chain.ts"
-import { cookieOf, browserOf, goodPassword, join, setUpFirst, setupToken, signIn } from "../people.ts"
-import { eventFor, makeKey, makeWorkspace, startService, type Client, type Reply } from "../service.ts"
+import {
+  cookieOf,
+  browserOf,
+  goodPassword,
+  join,
+  setUpFirst,
+  setupToken,
+  signIn,
+} from "../people.ts"
+import {
+  eventFor,
+  makeKey,
+  makeWorkspace,
+  startService,
+  type Client,
+  type Reply,
+} from "../service.ts"
 import { expectRows, type Row } from "./table.ts"
 import { startWatched } from "./watched.ts"
 
-// Members of a workspace: invited, joined, changed, removed; and that nobody becomes one by somebody else's doing.
+// Members of a workspace: invited, joined, changed, removed; and that nobody becomes one by
+// somebody else's doing.
 
-const service = await startWatched({ environment: { TALLYSTICK_LIMIT_FAILED_LOGINS_PER_MINUTE: "1000" } })
+const service = await startWatched({
+  environment: { TALLYSTICK_LIMIT_FAILED_LOGINS_PER_MINUTE: "1000" },
+})
 after(() => service[Symbol.asyncDispose]())
 const { root } = service
 const acme = await makeWorkspace(service)
@@ -17,7 +35,12 @@ const anonymous = service.client()
 const first = await setUpFirst(service)
 const membersPath = `${acme.path}/members`
 
-const invite = async (path: string, email: string, role = "viewer", as: Client = root): Promise<{ id: string; token: string }> => {
+const invite = async (
+  path: string,
+  email: string,
+  role = "viewer",
+  as: Client = root,
+): Promise<{ id: string; token: string }> => {
   const reply = await as.post(`${path}/members`, { email, role })
   assert.equal(reply.status, 201, reply.text)
   return { id: reply.json().member.id, token: setupToken(reply.text) }
@@ -26,11 +49,23 @@ const takeUp = (token: string, password = goodPassword, more: object = {}): Prom
   anonymous.post("/v1/setup", { token, password, ...more })
 
 test("a member is invited, listed, joins by the address that was shown, and is changed and removed", async () => {
-  const made = await root.post(membersPath, { email: "Ada@Example.com", name: "Ada", role: "viewer" })
+  const made = await root.post(membersPath, {
+    email: "Ada@Example.com",
+    name: "Ada",
+    role: "viewer",
+  })
   assert.equal(made.status, 201)
   const { member, setupUrl } = made.json()
-  assert.match(setupUrl, new RegExp(`^${service.url}/ui/setup#t=tsx_[0-9A-Za-z]{13}_[0-9A-Za-z]{49}$`))
-  assert.partialDeepStrictEqual(member, { workspaceId: acme.id, email: "Ada@Example.com", name: "Ada", role: "viewer" })
+  assert.match(
+    setupUrl,
+    new RegExp(`^${service.url}/ui/setup#t=tsx_[0-9A-Za-z]{13}_[0-9A-Za-z]{49}$`),
+  )
+  assert.partialDeepStrictEqual(member, {
+    workspaceId: acme.id,
+    email: "Ada@Example.com",
+    name: "Ada",
+    role: "viewer",
+  })
   assert.equal(member.joinedAt, undefined)
   const listed = await root.get(membersPath)
   assert.deepEqual(listed.json().members[0], member)
@@ -48,18 +83,40 @@ test("a member is invited, listed, joins by the address that was shown, and is c
   const again = await expectRows([
     { as: ada, ask: `PATCH ${acme.path}`, send: { hotDays: 10 }, gets: "403 insufficient_scope" },
     { as: ada, ask: `GET ${membersPath}`, gets: "403 insufficient_scope" },
-    { as: root, ask: `PATCH ${address}`, send: { role: "owner" }, gets: "400 invalid_field", has: ["role must be one of viewer, admin"] },
+    {
+      as: root,
+      ask: `PATCH ${address}`,
+      send: { role: "owner" },
+      gets: "400 invalid_field",
+      has: ["role must be one of viewer, admin"],
+    },
     { as: root, ask: `PATCH ${address}`, send: {}, gets: "400 invalid_field" },
-    { as: root, ask: `PATCH ${address}`, send: { role: "admin" }, gets: 200, shows: { id: member.id, role: "admin" } },
+    {
+      as: root,
+      ask: `PATCH ${address}`,
+      send: { role: "admin" },
+      gets: 200,
+      shows: { id: member.id, role: "admin" },
+    },
     { as: root, ask: `PATCH ${address}`, send: { role: "admin" }, gets: 200 },
     { as: ada, ask: `PATCH ${acme.path}`, send: { hotDays: 10 }, gets: 200 },
-    { as: ada, ask: `POST ${membersPath}`, send: { email: "by-ada@example.com", role: "admin" }, gets: 201 },
+    {
+      as: ada,
+      ask: `POST ${membersPath}`,
+      send: { email: "by-ada@example.com", role: "admin" },
+      gets: 201,
+    },
     { as: ada, ask: `PATCH ${address}`, send: { role: "viewer" }, gets: 200 },
     { as: ada, ask: `PATCH ${acme.path}`, send: { hotDays: 11 }, gets: "403 insufficient_scope" },
     { as: root, ask: `DELETE ${address}`, gets: 204 },
     { as: ada, ask: `GET ${acme.path}`, gets: "401 unauthorized" },
     { as: ada, ask: "GET /v1/session", gets: "401 unauthorized" },
-    { as: anonymous, ask: "POST /v1/session", send: { email: "ada@example.com", password: goodPassword }, gets: "401 login_failed" },
+    {
+      as: anonymous,
+      ask: "POST /v1/session",
+      send: { email: "ada@example.com", password: goodPassword },
+      gets: "401 login_failed",
+    },
     { as: root, ask: `DELETE ${address}`, gets: 204 },
     { as: root, ask: `DELETE ${membersPath}/${"0".repeat(13)}`, gets: 204 },
     { as: root, ask: `DELETE ${membersPath}/short`, gets: "404 not_found" },
@@ -72,23 +129,47 @@ test("a member is invited, listed, joins by the address that was shown, and is c
 test("what an invitation may not be", async () => {
   await join(service, acme.path, "viewer", "there@example.com")
   await invite(acme.path, "invited@example.com")
-  const bad = (send: object, gets: Row["gets"], has: Row["has"] = []): Row => ({ as: root, ask: `POST ${membersPath}`, send, gets, has })
+  const bad = (send: object, gets: Row["gets"], has: Row["has"] = []): Row => ({
+    as: root,
+    ask: `POST ${membersPath}`,
+    send,
+    gets,
+    has,
+  })
   await expectRows([
     bad({ role: "viewer" }, "400 invalid_field", ["email is required"]),
     bad({ email: "x@example.com" }, "400 invalid_field", ["role is required"]),
     bad({ email: "x", role: "viewer" }, "400 invalid_field", ["email must be an e-mail address"]),
     bad({ email: "x@y@z", role: "viewer" }, "400 invalid_field", ["email"]),
     bad({ email: "x\u202e@example.com", role: "viewer" }, "400 invalid_field", ["email"]),
-    bad({ email: `${"x".repeat(250)}@example.com`, role: "viewer" }, "400 invalid_field", ["email"]),
+    bad({ email: `${"x".repeat(250)}@example.com`, role: "viewer" }, "400 invalid_field", [
+      "email",
+    ]),
     bad({ email: "x@example.com", role: "write" }, "400 invalid_field", ["role"]),
-    bad({ email: "x@example.com", role: "viewer", password: "p" }, "400 invalid_field", ["password is not a known field"]),
+    bad({ email: "x@example.com", role: "viewer", password: "p" }, "400 invalid_field", [
+      "password is not a known field",
+    ]),
     bad({ email: "there@example.com", role: "viewer" }, "409 conflict"),
     bad({ email: "THERE@example.com", role: "admin" }, "409 conflict"),
     bad({ email: "invited@example.com", role: "viewer" }, "409 conflict"),
-    { as: root, ask: "POST /v1/workspaces/nowhere/members", send: { email: "x@example.com", role: "viewer" }, gets: "404 not_found" },
+    {
+      as: root,
+      ask: "POST /v1/workspaces/nowhere/members",
+      send: { email: "x@example.com", role: "viewer" },
+      gets: "404 not_found",
+    },
   ])
-  const tries = await Promise.all([1, 2, 3, 4].map(() => root.post(membersPath, { email: "at-once@example.com", role: "viewer" })))
-  assert.deepEqual(tries.map(({ status }) => String(status)).toSorted(), ["201", "409", "409", "409"])
+  const tries = await Promise.all(
+    [1, 2, 3, 4].map(() =>
+      root.post(membersPath, { email: "at-once@example.com", role: "viewer" }),
+    ),
+  )
+  assert.deepEqual(tries.map(({ status }) => String(status)).toSorted(), [
+    "201",
+    "409",
+    "409",
+    "409",
+  ])
 })
 
 test("a set-up token is good once, for one e-mail, until it is replaced or its member removed", async () => {
@@ -98,8 +179,14 @@ test("a set-up token is good once, for one e-mail, until it is replaced or its m
   assert.equal(again.status, 201)
   assert.equal((await takeUp(token)).json().error, "unauthorized", "the one before has ended")
   const late = setupToken(again.text)
-  const tries = await Promise.all([1, 2, 3].map(() => takeUp(late, goodPassword, { email: "ONCE@example.com" })))
-  assert.equal(tries.filter(({ status }) => status === 200).length, 1, tries.map(({ text }) => text).join("\n"))
+  const tries = await Promise.all(
+    [1, 2, 3].map(() => takeUp(late, goodPassword, { email: "ONCE@example.com" })),
+  )
+  assert.equal(
+    tries.filter(({ status }) => status === 200).length,
+    1,
+    tries.map(({ text }) => text).join("\n"),
+  )
   assert.equal((await takeUp(late)).status, 401)
 
   const removed = await invite(acme.path, "removed@example.com")
@@ -114,7 +201,9 @@ test("who has an account takes up another invitation by its password, and then b
   assert.equal((await takeUp(token, "wrong horse battery")).json().error, "login_failed")
   const before = await signIn(service, email)
   assert.equal((await before.get(other.path)).status, 403, "an invitation alone gives no rights")
-  assert.deepEqual((await before.get("/v1/session")).json().workspaces, [{ id: acme.id, role: "viewer" }])
+  assert.deepEqual((await before.get("/v1/session")).json().workspaces, [
+    { id: acme.id, role: "viewer" },
+  ])
   assert.equal((await takeUp(token)).status, 200)
   assert.equal((await before.get(other.path)).status, 200)
   assert.deepEqual((await before.get("/v1/session")).json().workspaces, [
@@ -144,10 +233,25 @@ test("nobody takes an e-mail from the person who has it, and nobody is shown tha
     // Their account goes with its only membership, and this one stays.
     { as: theirs, ask: `DELETE ${other.path}/members/${taken.id}`, gets: 204 },
     { as: thief, ask: "GET /v1/session", gets: "401 unauthorized" },
-    { as: anonymous, ask: "POST /v1/session", send: { email, password: known }, gets: "401 login_failed" },
-    { as: victim, ask: "GET /v1/session", gets: 200, shows: { workspaces: [{ id: acme.id, role: "admin" }] } },
+    {
+      as: anonymous,
+      ask: "POST /v1/session",
+      send: { email, password: known },
+      gets: "401 login_failed",
+    },
+    {
+      as: victim,
+      ask: "GET /v1/session",
+      gets: 200,
+      shows: { workspaces: [{ id: acme.id, role: "admin" }] },
+    },
     // Nor can a workspace's admin have another password set, of any account.
-    { as: victim, ask: `POST ${membersPath}/${ours.id}/setup`, send: {}, gets: "403 insufficient_scope" },
+    {
+      as: victim,
+      ask: `POST ${membersPath}/${ours.id}/setup`,
+      send: {},
+      gets: "403 insufficient_scope",
+    },
     { as: first, ask: `POST ${membersPath}/${ours.id}/setup`, send: {}, gets: 201 },
   ])
 })
@@ -176,7 +280,12 @@ test("an invitation by the instance is not for an admin of the workspace to take
   const { id } = await invite(third.path, email)
   const thirdKey = await makeKey(service, third.id, { scopes: ["admin"] })
   await expectRows([
-    { as: thirdKey, ask: `POST ${third.path}/members/${id}/setup`, send: {}, gets: "403 insufficient_scope" },
+    {
+      as: thirdKey,
+      ask: `POST ${third.path}/members/${id}/setup`,
+      send: {},
+      gets: "403 insufficient_scope",
+    },
     { as: first, ask: `POST ${third.path}/members/${id}/setup`, send: {}, gets: 201 },
   ])
 })
@@ -190,23 +299,46 @@ test("an admin of the instance adds an account to another workspace, and nobody 
   const email = "added@example.com"
   const { id, token } = await invite(made.path, email, "viewer", maker)
   const added = { ask: `POST ${joined.path}/members/${id}`, send: { role: "admin" } }
-  await expectRows([{ as: first, ...added, gets: "404 not_found", has: ["there is no such account"] }])
+  await expectRows([
+    { as: first, ...added, gets: "404 not_found", has: ["there is no such account"] },
+  ])
   const person = browserOf(anonymous, cookieOf(await takeUp(token)))
   await expectRows([
     { as: maker, ...added, gets: "403 workspace_forbidden", hasNot: [email] },
     { as: host, ...added, gets: "403 insufficient_scope", hasNot: [email] },
     { as: person, ...added, gets: "403 workspace_forbidden" },
     { as: first, ...added, send: {}, gets: "400 invalid_field", has: ["role is required"] },
-    { as: first, ask: `POST /v1/workspaces/nowhere/members/${id}`, send: { role: "admin" }, gets: "404 not_found" },
-    { as: first, ask: `POST ${made.path}/members/${id}`, send: { role: "admin" }, gets: "409 conflict" },
+    {
+      as: first,
+      ask: `POST /v1/workspaces/nowhere/members/${id}`,
+      send: { role: "admin" },
+      gets: "404 not_found",
+    },
+    {
+      as: first,
+      ask: `POST ${made.path}/members/${id}`,
+      send: { role: "admin" },
+      gets: "409 conflict",
+    },
   ])
   // Whom the workspace knows by this e-mail already has to go first.
   const own = await invite(joined.path, email, "viewer", host)
   await expectRows([
-    { as: first, ...added, gets: "409 conflict", has: ["this e-mail belongs to a member of the workspace"] },
+    {
+      as: first,
+      ...added,
+      gets: "409 conflict",
+      has: ["this e-mail belongs to a member of the workspace"],
+    },
     { as: host, ask: `DELETE ${joined.path}/members/${own.id}`, gets: 204 },
     { as: person, ask: `GET ${joined.path}`, gets: "403 workspace_forbidden" },
-    { as: first, ...added, gets: 201, shows: { id, workspaceId: joined.id, email, role: "admin" }, has: ["joinedAt"] },
+    {
+      as: first,
+      ...added,
+      gets: 201,
+      shows: { id, workspaceId: joined.id, email, role: "admin" },
+      has: ["joinedAt"],
+    },
     { as: root, ...added, gets: "409 conflict" },
     // The session goes on and sees both, and so does the next one, by the same password.
     { as: person, ask: `PATCH ${joined.path}`, send: { hotDays: 20 }, gets: 200 },
@@ -215,10 +347,17 @@ test("an admin of the instance adds an account to another workspace, and nobody 
     ...[
       { as: maker, path: made.path },
       { as: host, path: joined.path },
-    ].map(({ as, path }): Row => ({ as, ask: `POST ${path}/members/${id}/setup`, send: {}, gets: "403 insufficient_scope" })),
+    ].map(({ as, path }): Row => ({
+      as,
+      ask: `POST ${path}/members/${id}/setup`,
+      send: {},
+      gets: "403 insufficient_scope",
+    })),
   ])
   const theActs = async (path: string, action: string) => {
-    const { events } = (await root.get(`${path}/events?projectId=system&query=action:${action}`)).json()
+    const { events } = (
+      await root.get(`${path}/events?projectId=system&query=action:${action}`)
+    ).json()
     return events
       .filter(({ target }: { target: { id: string } }) => target.id === id)
       .map(({ actor, metadata }: { actor: object; metadata: object }) => ({ actor, metadata }))
@@ -227,9 +366,12 @@ test("an admin of the instance adds an account to another workspace, and nobody 
   assert.partialDeepStrictEqual(await theActs("/v1/workspaces/instance", "security.account.join"), [
     { actor, metadata: { workspaceId: joined.id } },
   ])
-  assert.partialDeepStrictEqual(await theActs(joined.path, "security.member.add"), [{ actor, metadata: { role: "admin" } }])
+  assert.partialDeepStrictEqual(await theActs(joined.path, "security.member.add"), [
+    { actor, metadata: { role: "admin" } },
+  ])
 
-  // Where it was made it leaves, and whoever invites that e-mail there again needs its password; where it was added it stays.
+  // Where it was made it leaves, and whoever invites that e-mail there again needs its password;
+  // where it was added it stays.
   await expectRows([{ as: maker, ask: `DELETE ${made.path}/members/${id}`, gets: 204 }])
   const again = await invite(made.path, email, "viewer", maker)
   assert.equal(again.id, id)
@@ -243,7 +385,11 @@ test("an admin of the instance adds an account to another workspace, and nobody 
 
 test("of a person who belongs to several workspaces by several admins, a sign-in opens what the password is of", async () => {
   const third = await makeWorkspace(service)
-  const [email, same, lone] = ["thrice@example.com", "the same in two of them", "another one in the third"]
+  const [email, same, lone] = [
+    "thrice@example.com",
+    "the same in two of them",
+    "another one in the third",
+  ]
   const joined: string[] = []
   for (const [{ id, path }, password] of [
     [acme, same],
@@ -261,15 +407,30 @@ test("of a person who belongs to several workspaces by several admins, a sign-in
   const [both, one] = [await signIn(service, email, same), await signIn(service, email, lone)]
   const wrong = { as: anonymous, ask: "POST /v1/session", gets: "401 login_failed" } as const
   await expectRows([
-    { as: both, ask: "GET /v1/session", gets: 200, shows: { workspaces: [acme, other].map(({ id }) => ({ id, role: "viewer" })) } },
+    {
+      as: both,
+      ask: "GET /v1/session",
+      gets: 200,
+      shows: { workspaces: [acme, other].map(({ id }) => ({ id, role: "viewer" })) },
+    },
     { as: both, ask: `GET ${acme.path}`, gets: 200 },
     { as: both, ask: `GET ${other.path}`, gets: 200 },
     { as: both, ask: `GET ${third.path}`, gets: "403 workspace_forbidden" },
     { as: one, ask: `GET ${third.path}`, gets: 200 },
     { as: one, ask: `GET ${acme.path}`, gets: "403 workspace_forbidden" },
     // Another password is another one for all that this one opens.
-    { as: both, ask: "POST /v1/session/password", send: { old: lone, new: "a third of them all" }, gets: "401 login_failed" },
-    { as: both, ask: "POST /v1/session/password", send: { old: same, new: "a third of them all" }, gets: 204 },
+    {
+      as: both,
+      ask: "POST /v1/session/password",
+      send: { old: lone, new: "a third of them all" },
+      gets: "401 login_failed",
+    },
+    {
+      as: both,
+      ask: "POST /v1/session/password",
+      send: { old: same, new: "a third of them all" },
+      gets: 204,
+    },
     { ...wrong, send: { email, password: same } },
     // One account leaves, and the session goes on for the other.
     { as: root, ask: `DELETE ${membersPath}/${joined[0]}`, gets: 204 },
@@ -277,7 +438,9 @@ test("of a person who belongs to several workspaces by several admins, a sign-in
     { as: both, ask: `GET ${other.path}`, gets: 200 },
   ])
   const later = await signIn(service, email, "a third of them all")
-  assert.deepEqual((await later.get("/v1/session")).json().workspaces, [{ id: other.id, role: "viewer" }])
+  assert.deepEqual((await later.get("/v1/session")).json().workspaces, [
+    { id: other.id, role: "viewer" },
+  ])
   // Whoever is invited anew is a new account; an old session does not speak for it.
   const again = await join(service, acme.path, "viewer", email, "a third of them all")
   await expectRows([
@@ -292,7 +455,9 @@ test("of a person who belongs to several workspaces by several admins, a sign-in
 test("an invitation says nothing of whether the e-mail is known elsewhere", async () => {
   await join(service, other.path, "viewer", "known@example.com")
   const replies = await Promise.all(
-    ["known@example.com", "unknown@example.com"].map((email) => root.post(membersPath, { email, role: "viewer" })),
+    ["known@example.com", "unknown@example.com"].map((email) =>
+      root.post(membersPath, { email, role: "viewer" }),
+    ),
   )
   const shapes = replies.map(({ status, text }) => [
     status,
@@ -305,7 +470,9 @@ test("a member who is removed loses everything from the next request on, and wha
   const { receipt } = (await root.write(eventFor(acme.id))).json()
   for (let round = 0; round < 10; round++) {
     const member = await join(service, acme.path, "viewer", `leaves-${round}@example.com`)
-    const token = service.client((await member.post(`${acme.path}/receipts/${receipt}/token`, {})).json().token)
+    const token = service.client(
+      (await member.post(`${acme.path}/receipts/${receipt}/token`, {})).json().token,
+    )
     const address = `${acme.path}/receipts/${receipt}`
     await expectRows([
       { as: member, ask: `GET ${acme.path}`, gets: 200 },
@@ -349,21 +516,35 @@ test("an instance has an admin who can sign in, always", async () => {
   ])
   // Both want to go at the same moment. One of them stays, however that moment falls.
   for (let round = 0; round < 5; round++) {
-    const third = await join(service, "/v1/workspaces/instance", "admin", `third-${round}@example.com`)
+    const third = await join(
+      service,
+      "/v1/workspaces/instance",
+      "admin",
+      `third-${round}@example.com`,
+    )
     const going = await Promise.all([
       root.delete(`${path}/${second.id}`),
       root.delete(`${path}/${third.id}`),
       root.patch(`${path}/${first.id}`, { role: "viewer" }),
     ])
-    assert.equal(going.filter(({ status }) => status === 409).length, 1, going.map(({ status }) => status).join(", "))
+    assert.equal(
+      going.filter(({ status }) => status === 409).length,
+      1,
+      going.map(({ status }) => status).join(", "),
+    )
     const admins = (await root.get(`${path}?limit=100`))
       .json()
-      .members.filter((one: { role: string; joinedAt?: string }) => one.role === "admin" && one.joinedAt)
+      .members.filter(
+        (one: { role: string; joinedAt?: string }) => one.role === "admin" && one.joinedAt,
+      )
     assert.equal(admins.length, 1)
     // And so that the next round finds the first two again.
-    if (admins[0].id !== first.id) assert.equal((await root.patch(`${path}/${first.id}`, { role: "admin" })).status, 200)
-    if (admins[0].id === third.id) assert.equal((await root.delete(`${path}/${third.id}`)).status, 204)
-    if (admins[0].id !== second.id) await join(service, "/v1/workspaces/instance", "admin", second.email)
+    if (admins[0].id !== first.id)
+      assert.equal((await root.patch(`${path}/${first.id}`, { role: "admin" })).status, 200)
+    if (admins[0].id === third.id)
+      assert.equal((await root.delete(`${path}/${third.id}`)).status, 204)
+    if (admins[0].id !== second.id)
+      await join(service, "/v1/workspaces/instance", "admin", second.email)
   }
   await expectChain(root, "instance")
 })
@@ -374,7 +555,9 @@ test("members are listed newest first, page by page", async () => {
   for (const email of emails) await invite(many.path, email)
   const seen: string[] = []
   for (let cursor = ""; ;) {
-    const page = (await root.get(`${many.path}/members?limit=2${cursor && `&cursor=${cursor}`}`)).json()
+    const page = (
+      await root.get(`${many.path}/members?limit=2${cursor && `&cursor=${cursor}`}`)
+    ).json()
     seen.push(...page.members.map(({ email }: { email: string }) => email))
     if (page.nextCursor === null) break
     cursor = page.nextCursor
@@ -393,8 +576,13 @@ test("a set-up token lives for a day", async () => {
   await today.end()
   const on = async (hours: number, gets: Row["gets"]): Promise<void> => {
     const later = `data:text/javascript,const now = Date.now; Date.now = () => now() + ${hours * 3_600_000}`
-    await using then = await startService({ data: today.data, environment: { NODE_OPTIONS: `--import=${later.replaceAll(" ", "%20")}` } })
-    await expectRows([{ as: then.client(), ask: "POST /v1/setup", send: { token, password: goodPassword }, gets }])
+    await using then = await startService({
+      data: today.data,
+      environment: { NODE_OPTIONS: `--import=${later.replaceAll(" ", "%20")}` },
+    })
+    await expectRows([
+      { as: then.client(), ask: "POST /v1/setup", send: { token, password: goodPassword }, gets },
+    ])
     if (gets === 200) await expectChain(then.root, id)
   }
   await on(24.1, "401 token_expired")

@@ -13,7 +13,8 @@ import { damage } from "../promises/damaged.ts"
 import { eventFor, eventually, makeWorkspace, startService } from "../service.ts"
 import { samplesOf, type Samples } from "./samples.ts"
 
-// Every metric is there and moves with what it counts; and what we give to operators to watch them by, the dashboard and the alerts, asks for no other.
+// Every metric is there and moves with what it counts; and what we give to operators to watch them
+// by, the dashboard and the alerts, asks for no other.
 
 const service = await startService({
   environment: {
@@ -69,24 +70,39 @@ const metrics = [
   "tallystick_request_duration_seconds",
 ]
 
-const lagOf = (follower: string): string => `tallystick_follower_lag_entries{follower="${follower}"}`
+const lagOf = (follower: string): string =>
+  `tallystick_follower_lag_entries{follower="${follower}"}`
 
 test("metrics are those of the list, and named as Prometheus wants it", async () => {
   const { text } = await anonymous.get("/metrics")
-  const typed = [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name = "", type = ""]) => ({ name, type }))
+  const typed = [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name = "", type = ""]) => ({
+    name,
+    type,
+  }))
   assert.deepEqual(typed.map(({ name }) => name).toSorted(), metrics)
   for (const { name, type } of typed) {
-    assert.match(text, new RegExp(`^# HELP ${name} [A-Z0-9].{9,}$`, "m"), `${name} is not explained`)
+    assert.match(
+      text,
+      new RegExp(`^# HELP ${name} [A-Z0-9].{9,}$`, "m"),
+      `${name} is not explained`,
+    )
     assert.equal(type === "counter", name.endsWith("_total"), `${name} is a ${type}`)
     if (type === "histogram") assert.match(name, /_(seconds|bytes|entries)$/)
   }
   // Dashboards for Node know these by the names that the library gives its own.
   const library = new Registry()
   collectDefaultMetrics({ register: library })
-  const known = new Set((await library.getMetricsAsJSON()).map(({ name, type }) => `${name} ${type}`))
-  const foreign = typed.filter(({ name, type }) => !name.startsWith("tallystick_") && !known.has(`${name} ${type}`))
+  const known = new Set(
+    (await library.getMetricsAsJSON()).map(({ name, type }) => `${name} ${type}`),
+  )
+  const foreign = typed.filter(
+    ({ name, type }) => !name.startsWith("tallystick_") && !known.has(`${name} ${type}`),
+  )
   assert.deepEqual(foreign, [], "no other program has these")
-  assert.ok(!/_(ms|milliseconds|kb|mb|minutes)\b/i.test(typed.map(({ name }) => name).join(" ")), "seconds and bytes")
+  assert.ok(
+    !/_(ms|milliseconds|kb|mb|minutes)\b/i.test(typed.map(({ name }) => name).join(" ")),
+    "seconds and bytes",
+  )
 })
 
 test("what the process takes is measured", async () => {
@@ -96,8 +112,13 @@ test("what the process takes is measured", async () => {
   const value = (name: string): number => now.get(name) ?? Number.NaN
   const grown = (name: string): number => value(name) - (before.get(name) ?? 0)
   assert.ok(grown("process_cpu_user_seconds_total") > 0)
-  const [user, system, both] = ["user_seconds", "system_seconds", "seconds"].map((name) => value(`process_cpu_${name}_total`))
-  assert.ok(Math.abs((user ?? 0) + (system ?? 0) - (both ?? 0)) < 0.1, `${user} + ${system} = ${both}`)
+  const [user, system, both] = ["user_seconds", "system_seconds", "seconds"].map((name) =>
+    value(`process_cpu_${name}_total`),
+  )
+  assert.ok(
+    Math.abs((user ?? 0) + (system ?? 0) - (both ?? 0)) < 0.1,
+    `${user} + ${system} = ${both}`,
+  )
   const age = Date.now() / 1000 - value("process_start_time_seconds")
   assert.ok(age > 0 && age < 600, `${age} s old`)
   assert.ok(value("nodejs_heap_size_used_bytes") < value("nodejs_heap_size_total_bytes"))
@@ -107,7 +128,9 @@ test("what the process takes is measured", async () => {
   assert.ok(lag("") >= 0 && lag("") < 10)
   const quantiles = await eventually("delays were measured", async () => {
     const samples = await read()
-    const all = ["min", "p50", "p90", "p99", "max"].map((name) => samples.get(`nodejs_eventloop_lag_${name}_seconds`) ?? Number.NaN)
+    const all = ["min", "p50", "p90", "p99", "max"].map(
+      (name) => samples.get(`nodejs_eventloop_lag_${name}_seconds`) ?? Number.NaN,
+    )
     return all.includes(0) ? undefined : all
   })
   assert.deepEqual(
@@ -116,7 +139,9 @@ test("what the process takes is measured", async () => {
   )
   assert.ok((quantiles.at(-1) ?? Number.NaN) < 60, `${quantiles.at(-1)} s`)
   if (process.platform !== "linux") return
-  const sockets = await Promise.all(Array.from({ length: 200 }, () => connected(new URL(service.url))))
+  const sockets = await Promise.all(
+    Array.from({ length: 200 }, () => connected(new URL(service.url))),
+  )
   // The system makes a connection before the service has taken it.
   assert.ok(value("process_open_fds") < sockets.length)
   await eventually("connections to be descriptors", async () =>
@@ -137,7 +162,10 @@ test("what follows the writers, waits or is left moves while they write, and com
   let writing = true
   const write = async (): Promise<void> => {
     while (writing) {
-      const events = Array.from({ length: 300 }, () => ({ idempotencyKey: crypto.randomUUID(), ...eventFor(id) }))
+      const events = Array.from({ length: 300 }, () => ({
+        idempotencyKey: crypto.randomUUID(),
+        ...eventFor(id),
+      }))
       assert.equal((await writer.post("/v1/events/batch", { events })).status, 202)
     }
   }
@@ -169,7 +197,10 @@ test("what follows the writers, waits or is left moves while they write, and com
   assert.ok(written >= 300, `${written} entries`)
   assert.ok(grown("tallystick_commit_entries_sum") >= written)
   for (const name of ["tallystick_commit_duration_seconds", "tallystick_checkpoint_lag_seconds"])
-    assert.ok(grown(`${name}_count`) > 0 && grown(`${name}_sum`) > 0 && grown(`${name}_sum`) < 60, name)
+    assert.ok(
+      grown(`${name}_count`) > 0 && grown(`${name}_sum`) > 0 && grown(`${name}_sum`) < 60,
+      name,
+    )
   assert.notEqual(grown("tallystick_disk_free_bytes"), 0)
   assert.equal(now.get("tallystick_disk_reserve_bytes"), 64 * 1024 * 1024)
   await expectChain(service.root, id)
@@ -179,7 +210,8 @@ test("what is asked, refused, repeated or wrong is counted, and buckets add up",
   const { id, writer } = await makeWorkspace(service)
   const before = await read()
   const key = crypto.randomUUID()
-  for (let time = 0; time < 3; time++) await writer.write(eventFor(id, { action: "auth.login" }), key)
+  for (let time = 0; time < 3; time++)
+    await writer.write(eventFor(id, { action: "auth.login" }), key)
   await anonymous.post("/v1/session", { email: "nobody@example.com", password: "not the password" })
   const now = await read()
   const grown = (name: string): number => (now.get(name) ?? 0) - (before.get(name) ?? 0)
@@ -189,7 +221,9 @@ test("what is asked, refused, repeated or wrong is counted, and buckets add up",
   const route = 'route="/v1/events",method="POST",status="202"'
   const series = "tallystick_request_duration_seconds"
   assert.equal(grown(`${series}_count{${route}}`), 3)
-  const buckets = [...now].filter(([name]) => name.startsWith(`${series}_bucket`) && name.includes(route)).map(([, count]) => count)
+  const buckets = [...now]
+    .filter(([name]) => name.startsWith(`${series}_bucket`) && name.includes(route))
+    .map(([, count]) => count)
   assert.deepEqual(
     buckets,
     buckets.toSorted((a, b) => a - b),
@@ -208,7 +242,9 @@ test("re-verifying goes on and is counted, what cannot be read, and what does no
   const first = await read()
   const later = await eventually("another round", async () => {
     const now = await read()
-    return (now.get("tallystick_audit_round") ?? 0) > (first.get("tallystick_audit_round") ?? 0) + 1 ? now : undefined
+    return (now.get("tallystick_audit_round") ?? 0) > (first.get("tallystick_audit_round") ?? 0) + 1
+      ? now
+      : undefined
   })
   const verified = "tallystick_audit_verified_entries_total"
   assert.ok((later.get(verified) ?? 0) > (first.get(verified) ?? 0))
@@ -236,10 +272,17 @@ test("re-verifying goes on and is counted, what cannot be read, and what does no
 
 test("requests that fail unexpectedly are counted, and fill no log", async () => {
   const planted = { program: faultyProgram, arguments: ["chokes on emptiness"] }
-  await using failing = await startService({ ...planted, environment: { TALLYSTICK_LIMIT_FAILURE_LINES_PER_MINUTE: "3" } })
+  await using failing = await startService({
+    ...planted,
+    environment: { TALLYSTICK_LIMIT_FAILURE_LINES_PER_MINUTE: "3" },
+  })
   const { id, writer } = await makeWorkspace(failing)
-  for (let time = 0; time < 50; time++) assert.equal((await writer.write(eventFor(id, { metadata: { empty: "" } }))).status, 503)
-  assert.equal(samplesOf((await failing.client().get("/metrics")).text).get("tallystick_failures_total"), 50)
+  for (let time = 0; time < 50; time++)
+    assert.equal((await writer.write(eventFor(id, { metadata: { empty: "" } }))).status, 503)
+  assert.equal(
+    samplesOf((await failing.client().get("/metrics")).text).get("tallystick_failures_total"),
+    50,
+  )
   assert.equal(failing.log().match(/"a request failed"/g)?.length, 3)
   await expectChain(failing.root, id)
 })
@@ -250,7 +293,10 @@ test("a disk that cannot be asked leaves all other metrics there", async () => {
   const [without] = await Promise.allSettled([read()])
   await renameFile(`${service.data}-elsewhere`, service.data)
   assert.ok(without.status === "fulfilled", "there are no metrics")
-  assert.ok(Number.isNaN(without.value.get(name)), `${without.value.get(name)} bytes are free of a disk that is not there`)
+  assert.ok(
+    Number.isNaN(without.value.get(name)),
+    `${without.value.get(name)} bytes are free of a disk that is not there`,
+  )
   assert.ok((without.value.get("process_resident_memory_bytes") ?? 0) > 0)
   assert.ok(((await read()).get(name) ?? 0) > 0)
 })
@@ -260,7 +306,7 @@ function rename(from: string, to: string): void {
   journal.exec(`ALTER TABLE ${from} RENAME TO ${to}`)
 }
 
-// What operators are given ------------------------------------------------------------------------------------------------------------------------------------
+// What operators are given ------------------------------------------------------------------------
 
 const folder = join(import.meta.dirname, "..", "..", "packages", "server", "monitoring")
 const dashboard = JSON.parse(readFileSync(join(folder, "dashboard.json"), "utf8")) as Dashboard
@@ -274,24 +320,32 @@ interface Dashboard {
   }[]
 }
 
-/** What is asked for in an expression, and is not in the samples: series, and labels that a series does not have. */
+/**
+ * What is asked for in an expression, and is not in the samples: series, and labels that a series
+ * does not have.
+ */
 function unknownIn(expression: string, samples: Samples): readonly string[] {
   const names = [...samples.keys()]
   // What the scraper adds to every series.
   const added = ["instance", "job"]
   const faults: string[] = []
-  for (const [, name = "", , selector = ""] of expression.matchAll(/\b((?:tallystick|process|nodejs)_\w+)(\{([^}]*)\})?/g)) {
+  for (const [, name = "", , selector = ""] of expression.matchAll(
+    /\b((?:tallystick|process|nodejs)_\w+)(\{([^}]*)\})?/g,
+  )) {
     const series = names.filter((one) => one === name || one.startsWith(`${name}{`))
     if (series.length === 0) faults.push(name)
     for (const [, label = ""] of selector.matchAll(/(\w+)\s*[=!]~?"/g))
-      if (!added.includes(label) && !series.some((one) => one.includes(`${label}="`))) faults.push(`${name}{${label}}`)
+      if (!added.includes(label) && !series.some((one) => one.includes(`${label}="`)))
+        faults.push(`${name}{${label}}`)
   }
   return faults
 }
 
 test("the dashboard asks for metrics that there are, and shows all of them", async () => {
   const samples = await read()
-  const asked = dashboard.panels.flatMap(({ title, targets = [] }) => targets.map(({ expr }) => ({ title, expr })))
+  const asked = dashboard.panels.flatMap(({ title, targets = [] }) =>
+    targets.map(({ expr }) => ({ title, expr })),
+  )
   for (const { title, expr } of asked) assert.deepEqual(unknownIn(expr, samples), [], title)
   assert.ok(asked.length >= 20)
   const all = asked.map(({ expr }) => expr).join("\n")
@@ -305,7 +359,14 @@ test("five alerts ask for metrics that there are, and say what has happened and 
   const rules = rulesIn(readFileSync(join(folder, "alerts.yml"), "utf8"))
   assert.equal(rules.length, 5)
   assert.equal(new Set(rules.map(({ alert }) => alert)).size, 5)
-  for (const { alert = "", expr = "", severity = "", summary = "", description = "", ...others } of rules) {
+  for (const {
+    alert = "",
+    expr = "",
+    severity = "",
+    summary = "",
+    description = "",
+    ...others
+  } of rules) {
     assert.match(alert, /^Tallystick[A-Z]\w+$/)
     assert.ok(expr.includes("tallystick_"), alert)
     assert.deepEqual(unknownIn(expr, samples), [], alert)
@@ -313,33 +374,56 @@ test("five alerts ask for metrics that there are, and say what has happened and 
     assert.ok(summary.length > 20 && description.length > 100, `${alert} does not say what to do`)
     assert.deepEqual(Object.keys(others), "for" in others ? ["for"] : [], alert)
     for (const [, variable = ""] of description.matchAll(/\b(TALLYSTICK_\w+)/g))
-      assert.ok(readFileSync(join(folder, "..", "..", "..", "docs", "configuration.md"), "utf8").includes(nameOf(variable)), variable)
+      assert.ok(
+        readFileSync(join(folder, "..", "..", "..", "docs", "configuration.md"), "utf8").includes(
+          nameOf(variable),
+        ),
+        variable,
+      )
   }
 })
 
 /** The page of settings lists a limit by its name, any other setting by its variable. */
 function nameOf(variable: string): string {
   const limit = /^TALLYSTICK_LIMIT_(\w+)$/.exec(variable)?.[1]
-  return limit === undefined ? variable : limit.toLowerCase().replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
+  return limit === undefined
+    ? variable
+    : limit.toLowerCase().replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
 }
 
 test("canary: a metric or a label that is not there is noticed, and so is a rule that is none", async () => {
   const samples = await read()
-  assert.deepEqual(unknownIn("rate(tallystick_entrys_total[5m]) + tallystick_replays_total", samples), ["tallystick_entrys_total"])
-  assert.deepEqual(unknownIn('tallystick_entries_total{workspace="acme",instance="a"}', samples), ["tallystick_entries_total{workspace}"])
+  assert.deepEqual(
+    unknownIn("rate(tallystick_entrys_total[5m]) + tallystick_replays_total", samples),
+    ["tallystick_entrys_total"],
+  )
+  assert.deepEqual(unknownIn('tallystick_entries_total{workspace="acme",instance="a"}', samples), [
+    "tallystick_entries_total{workspace}",
+  ])
   assert.throws(() => rulesIn("groups:\n  - name: tallystick\n"), /is no line of a rule/)
 })
 
-/** The rules of a file, with what stands in their labels and annotations. Reads as much of YAML as the file uses, and throws for the rest. */
+/**
+ * The rules of a file, with what stands in their labels and annotations. Reads as much of YAML as
+ * the file uses, and throws for the rest.
+ */
 function rulesIn(text: string): readonly Readonly<Record<string, string>>[] {
   const rules: Record<string, string>[] = []
-  const [head = "", ...lines] = text.split("\n").filter((line) => line !== "" && !line.startsWith("#"))
-  assert.equal([head, ...lines.splice(0, 2)].join("\n"), 'groups:\n  - name: "tallystick"\n    rules:', "it is no line of a rule")
+  const [head = "", ...lines] = text
+    .split("\n")
+    .filter((line) => line !== "" && !line.startsWith("#"))
+  assert.equal(
+    [head, ...lines.splice(0, 2)].join("\n"),
+    'groups:\n  - name: "tallystick"\n    rules:',
+    "it is no line of a rule",
+  )
   for (const line of lines) {
     const [, dash, name = "", double, single] =
-      /^(?: {6}(- )| {8}| {10})(\w+):(?: ("(?:[^"\\]|\\.)*")| '((?:[^']|'')*)')?$/.exec(line) ?? assert.fail(`${line} is no line of a rule`)
+      /^(?: {6}(- )| {8}| {10})(\w+):(?: ("(?:[^"\\]|\\.)*")| '((?:[^']|'')*)')?$/.exec(line) ??
+      assert.fail(`${line} is no line of a rule`)
     if (dash !== undefined) rules.push({})
-    const value = double === undefined ? single?.replaceAll("''", "'") : (JSON.parse(double) as string)
+    const value =
+      double === undefined ? single?.replaceAll("''", "'") : (JSON.parse(double) as string)
     // A line without a value is the title of the deeper ones that follow.
     if (value === undefined) assert.match(name, /^(labels|annotations)$/)
     else (rules.at(-1) ?? assert.fail("a rule begins with a dash"))[name] = value

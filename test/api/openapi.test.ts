@@ -7,7 +7,8 @@ import { startService } from "../service.ts"
 import { describedBy } from "./described.ts"
 import { startWatched } from "./watched.ts"
 
-// The description of the API, and the page that is made from it. Whether the service does what it says, all the other tests of this folder look at.
+// The description of the API, and the page that is made from it. Whether the service does what it
+// says, all the other tests of this folder look at.
 
 const kept = readFileSync(join(import.meta.dirname, "..", "..", "docs", "openapi.json"), "utf8")
 
@@ -42,7 +43,11 @@ test("it is OpenAPI 3.1 by the letter of its schema, and a lie would be found", 
 
 test("every reference leads somewhere, every part is used, and every parameter of a path is described", () => {
   const document = JSON.parse(kept) as Part
-  const references = new Set([...kept.matchAll(/"\$ref": "#\/components\/(\w+)\/([\w.-]+)"/g)].map(([, kind, name]) => `${kind}/${name}`))
+  const references = new Set(
+    [...kept.matchAll(/"\$ref": "#\/components\/(\w+)\/([\w.-]+)"/g)].map(
+      ([, kind, name]) => `${kind}/${name}`,
+    ),
+  )
   const parts = ["schemas", "responses", "examples", "headers"].flatMap((kind) =>
     Object.keys(document["components"][kind]).map((name) => `${kind}/${name}`),
   )
@@ -50,14 +55,19 @@ test("every reference leads somewhere, every part is used, and every parameter o
   for (const [path, operations] of Object.entries<Part>(document["paths"])) {
     const named = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name)
     for (const [method, { parameters = [], tags }] of Object.entries<Part>(operations)) {
-      const described = parameters.filter((one: Part) => one["in"] === "path").map((one: Part) => one["name"])
+      const described = parameters
+        .filter((one: Part) => one["in"] === "path")
+        .map((one: Part) => one["name"])
       assert.deepEqual(described, named, `${method} ${path}`)
       assert.equal(tags.length, 1)
     }
   }
 })
 
-/** Generated clients have methods of these names: none may go or change. A release adds those that are new. */
+/**
+ * Generated clients have methods of these names: none may go or change. A release adds those that
+ * are new.
+ */
 const operations = [
   "addMember",
   "changePassword",
@@ -121,7 +131,9 @@ const operations = [
 ] as const
 
 test("operations keep their ids, each has a summary and a description", () => {
-  const described = Object.values<Part>((JSON.parse(kept) as Part)["paths"]).flatMap((methods) => Object.values<Part>(methods))
+  const described = Object.values<Part>((JSON.parse(kept) as Part)["paths"]).flatMap((methods) =>
+    Object.values<Part>(methods),
+  )
   const ids = new Set(described.map(({ operationId }) => String(operationId)))
   assert.equal(ids.size, described.length, "an id is there twice")
   assert.deepEqual(
@@ -142,13 +154,27 @@ test("every body and every answer in JSON has an example, which is one", () => {
   for (const [path, operations] of Object.entries<Part>(document["paths"])) {
     for (const [method, { requestBody, responses }] of Object.entries<Part>(operations)) {
       const body = requestBody?.content["application/json"]
-      if (body !== undefined && JSON.stringify(body.schema) !== '{"type":"object","additionalProperties":false,"properties":{}}') {
-        assert.deepEqual(described.requestFaults(method, path.replaceAll(/[{}]/g, ""), body.example), [], `${method} ${path}`)
+      if (
+        body !== undefined &&
+        JSON.stringify(body.schema) !==
+          '{"type":"object","additionalProperties":false,"properties":{}}'
+      ) {
+        assert.deepEqual(
+          described.requestFaults(method, path.replaceAll(/[{}]/g, ""), body.example),
+          [],
+          `${method} ${path}`,
+        )
         looked++
       }
       for (const [status, { content = {} }] of Object.entries<Part>(responses)) {
         const answer = content["application/json"]
-        if (Number(status) >= 300 || status === "default" || answer === undefined || path === "/openapi.json") continue
+        if (
+          Number(status) >= 300 ||
+          status === "default" ||
+          answer === undefined ||
+          path === "/openapi.json"
+        )
+          continue
         assert.ok(answer.example !== undefined, `${method} ${path} ${status} has no example`)
         const faults = described.faultsOf(
           method,
@@ -172,11 +198,15 @@ test("/docs shows every endpoint, every error and every shape, and loads nothing
   const policy = headers.get("content-security-policy") ?? ""
   assert.match(policy, /^default-src 'none'; style-src 'sha256-[\w+/]+={0,2}';/)
   assert.doesNotMatch(policy, /unsafe|\*|http/)
-  assert.doesNotMatch(text, /<(script|link|img|iframe|object|embed|form|base)\b|\bsrc=|\bstyle=|\bon\w+=|@import|url\(/)
+  assert.doesNotMatch(
+    text,
+    /<(script|link|img|iframe|object|embed|form|base)\b|\bsrc=|\bstyle=|\bon\w+=|@import|url\(/,
+  )
   const targets = [...text.matchAll(/href="([^"]*)"/g)].map(([, target = ""]) => target)
   const ids = [...text.matchAll(/ id="([^"]*)"/g)].map(([, id = ""]) => id)
   assert.equal(new Set(ids).size, ids.length, "an id is there twice")
-  for (const target of new Set(targets)) assert.ok(target === "openapi.json" || ids.includes(target.slice(1)), `${target} leads nowhere`)
+  for (const target of new Set(targets))
+    assert.ok(target === "openapi.json" || ids.includes(target.slice(1)), `${target} leads nowhere`)
 
   const document = JSON.parse(kept) as Part
   const shown = [
@@ -188,16 +218,23 @@ test("/docs shows every endpoint, every error and every shape, and loads nothing
   ]
   assert.ok(shown.length > 120)
   for (const id of shown) assert.ok(ids.includes(id), `${id} is not on the page`)
-  assert.ok(text.includes("two neighbours of a list need not be linked"), "what stands between two rows is not said")
-  // For who does not see it: its language, its landmarks, headings without a gap, and all that scrolls within reach of the keyboard.
+  assert.ok(
+    text.includes("two neighbours of a list need not be linked"),
+    "what stands between two rows is not said",
+  )
+  // For who does not see it: its language, its landmarks, headings without a gap, and all that
+  // scrolls within reach of the keyboard.
   assert.match(text, /^<!doctype html>\n<html lang="en">/)
-  for (const landmark of ["header", "nav", "main", "footer"]) assert.equal(text.split(`<${landmark}`).length - 1, 1, landmark)
+  for (const landmark of ["header", "nav", "main", "footer"])
+    assert.equal(text.split(`<${landmark}`).length - 1, 1, landmark)
   const levels = [...text.matchAll(/<h([1-6])/g)].map(([, level]) => Number(level))
   assert.equal(levels.filter((level) => level === 1).length, 1)
   assert.ok(
     levels.every((level, at) => level <= (levels[at - 1] ?? 0) + 1),
     "a heading skips a level",
   )
-  assert.ok(text.split("<pre").length === text.split('<pre tabindex="0" role="region" aria-label="').length)
+  assert.ok(
+    text.split("<pre").length === text.split('<pre tabindex="0" role="region" aria-label="').length,
+  )
   await service.finish()
 })

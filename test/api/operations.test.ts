@@ -6,7 +6,8 @@ import { samplesOf, type Samples } from "./samples.ts"
 import { expectRows, type Row } from "./table.ts"
 import { startWatched } from "./watched.ts"
 
-// What operators and their machines ask: health, readiness, metrics, limits, the description; and that every limit that is shown is the one that holds.
+// What operators and their machines ask: health, readiness, metrics, limits, the description; and
+// that every limit that is shown is the one that holds.
 
 const service = await startWatched()
 after(() => service[Symbol.asyncDispose]())
@@ -39,7 +40,12 @@ test("the process lives, can append, and says so", async () => {
     { as: anonymous, ask: "GET /readyz?verbose=true", gets: 200, has: ["checks"] },
     { as: anonymous, ask: "GET /readyz?verbose=false", gets: 200, hasNot: ["checks"] },
     { as: anonymous, ask: "GET /readyz?verbose=yes", gets: "400 invalid_field", has: ["verbose"] },
-    { as: anonymous, ask: "GET /healthz?x=1", gets: "400 invalid_field", has: ["x is not a known query parameter"] },
+    {
+      as: anonymous,
+      ask: "GET /healthz?x=1",
+      gets: "400 invalid_field",
+      has: ["x is not a known query parameter"],
+    },
   ])
   const { checks } = (await anonymous.get("/readyz?verbose")).json()
   for (const check of checks) assert.equal(check.ok, true, JSON.stringify(check))
@@ -69,7 +75,7 @@ test("limits are those of docs/configuration.md", async () => {
   ])
 })
 
-// Metrics -------------------------------------------------------------------------------------------------------------------------------------------------
+// Metrics -----------------------------------------------------------------------------------------
 
 test("metrics count what happened, in a form that Prometheus reads", async () => {
   const read = async (): Promise<Samples> => {
@@ -88,8 +94,18 @@ test("metrics count what happened, in a form that Prometheus reads", async () =>
   assert.equal(grown('tallystick_entries_total{lane="operations"}'), 1)
   assert.equal(grown('tallystick_entries_total{lane="security"}'), 1)
   assert.equal(grown("tallystick_replays_total"), 1)
-  assert.equal(grown('tallystick_request_duration_seconds_count{route="/v1/events",method="POST",status="202"}'), 3)
-  assert.equal(grown('tallystick_request_duration_seconds_count{route="/v1/events",method="POST",status="400"}'), 1)
+  assert.equal(
+    grown(
+      'tallystick_request_duration_seconds_count{route="/v1/events",method="POST",status="202"}',
+    ),
+    3,
+  )
+  assert.equal(
+    grown(
+      'tallystick_request_duration_seconds_count{route="/v1/events",method="POST",status="400"}',
+    ),
+    1,
+  )
   assert.ok(grown("tallystick_commit_entries_sum") >= 2)
   assert.equal(now.get("tallystick_integrity_failures_total"), 0)
   assert.ok((now.get("process_resident_memory_bytes") ?? 0) > 10_000_000)
@@ -102,18 +118,30 @@ test("no metric names a tenant or has a value that a stranger can choose", async
   const minted = (await acme.writer.write(eventFor(acme.id))).json()
   await acme.reader.get(`${acme.path}/receipts/${minted.receipt}`)
   const { text } = await anonymous.get("/metrics")
-  for (const one of ["strange", acme.id, "rcp_", "evt_", "tsk_", "ada@example.com", "usr_1", service.data])
+  for (const one of [
+    "strange",
+    acme.id,
+    "rcp_",
+    "evt_",
+    "tsk_",
+    "ada@example.com",
+    "usr_1",
+    service.data,
+  ])
     assert.ok(!text.includes(one), one)
 })
 
-// The description -----------------------------------------------------------------------------------------------------------------------------------------
+// The description ---------------------------------------------------------------------------------
 
 test("the description is OpenAPI 3.1, and every reference and parameter in it is sound", () => {
   const { document } = service.described
   assert.match(document["openapi"], /^3\.1\.\d+$/)
   for (const name of ["title", "version"]) assert.ok(document["info"][name].length > 0)
-  const references = [...JSON.stringify(document).matchAll(/"\$ref":"#\/components\/(\w+)\/([^"]*)"/g)]
-  for (const [reference, kind = "", name = ""] of references) assert.ok(document["components"][kind]?.[name], reference)
+  const references = [
+    ...JSON.stringify(document).matchAll(/"\$ref":"#\/components\/(\w+)\/([^"]*)"/g),
+  ]
+  for (const [reference, kind = "", name = ""] of references)
+    assert.ok(document["components"][kind]?.[name], reference)
 
   const names = new Set<string>()
   for (const [path, operations] of Object.entries<Record<string, Operation>>(document["paths"])) {
@@ -128,10 +156,17 @@ test("the description is OpenAPI 3.1, and every reference and parameter in it is
       const given = parameters.filter((one) => one.in === "path")
       assert.deepEqual(given.map(({ name }) => name).toSorted(), inPath.toSorted(), what)
       for (const parameter of parameters) {
-        assert.ok(["path", "query", "header"].includes(parameter.in) && parameter.schema !== undefined, what)
+        assert.ok(
+          ["path", "query", "header"].includes(parameter.in) && parameter.schema !== undefined,
+          what,
+        )
         if (parameter.in === "path") assert.equal(parameter.required, true, what)
       }
-      assert.equal(method === "post" || method === "patch", operation.requestBody !== undefined, what)
+      assert.equal(
+        method === "post" || method === "patch",
+        operation.requestBody !== undefined,
+        what,
+      )
       assert.ok(
         Object.keys(operation.responses).some((status) => status.startsWith("2")),
         what,
@@ -142,13 +177,19 @@ test("the description is OpenAPI 3.1, and every reference and parameter in it is
       }
     }
   }
-  for (const name of ["workspaceId", "receiptId"]) assert.ok(JSON.stringify(document["paths"]).includes(`{${name}}`), name)
+  for (const name of ["workspaceId", "receiptId"])
+    assert.ok(JSON.stringify(document["paths"]).includes(`{${name}}`), name)
 })
 
 interface Operation {
   readonly operationId: string
   readonly summary: string
-  readonly parameters?: readonly { readonly name: string; readonly in: string; readonly required: boolean; readonly schema?: object }[]
+  readonly parameters?: readonly {
+    readonly name: string
+    readonly in: string
+    readonly required: boolean
+    readonly schema?: object
+  }[]
   readonly requestBody?: object
   readonly responses: Readonly<Record<string, { readonly description: string }>>
 }
@@ -164,9 +205,18 @@ test("the description has the paths and parameters of docs/api.md", () => {
   ] as const) {
     assert.ok(paths[path]?.[method], `${method} ${path}`)
   }
-  const headers = paths["/v1/events"].post.parameters.filter((one: { in: string }) => one.in === "header")
+  const headers = paths["/v1/events"].post.parameters.filter(
+    (one: { in: string }) => one.in === "header",
+  )
   const names: readonly string[] = headers.map(({ name }: { name: string }) => name.toLowerCase())
-  for (const name of ["idempotency-key", "x-service-environment", "x-service-server", "x-request-id", "x-session-id", "x-trace-id"]) {
+  for (const name of [
+    "idempotency-key",
+    "x-service-environment",
+    "x-service-server",
+    "x-request-id",
+    "x-session-id",
+    "x-trace-id",
+  ]) {
     assert.ok(names.includes(name), name)
   }
 })
@@ -174,7 +224,12 @@ test("the description has the paths and parameters of docs/api.md", () => {
 test("the description says which credential each endpoint takes", () => {
   const { paths, components } = service.described.document
   const security = (path: string, method: string): unknown => paths[path][method].security
-  const ofReaders = [{ apiKey: ["read"] }, { apiKey: ["admin"] }, { session: ["viewer"] }, { session: ["admin"] }]
+  const ofReaders = [
+    { apiKey: ["read"] },
+    { apiKey: ["admin"] },
+    { session: ["viewer"] },
+    { session: ["admin"] },
+  ]
   assert.deepEqual(security("/v1/events", "post"), [{ apiKey: ["write"] }])
   assert.deepEqual(security("/v1/workspaces/{workspaceId}", "get"), ofReaders)
   const receipt = [...ofReaders, { scopedToken: ["receipt"] }, { scopedToken: ["evidence"] }, {}]
@@ -182,15 +237,26 @@ test("the description says which credential each endpoint takes", () => {
   const activity = [{ scopedToken: ["activity"] }, { tokenParameter: ["activity"] }]
   assert.deepEqual(security("/v1/workspaces/{workspaceId}/activity", "get"), activity)
   const policy = [...ofReaders, { scopedToken: ["policy"] }, { tokenParameter: ["policy"] }, {}]
-  assert.deepEqual(security("/v1/workspaces/{workspaceId}/published-policy/{version}", "get"), policy)
-  assert.deepEqual(security("/v1/workspaces", "post"), [{ apiKey: ["instance"] }, { session: ["instance"] }])
+  assert.deepEqual(
+    security("/v1/workspaces/{workspaceId}/published-policy/{version}", "get"),
+    policy,
+  )
+  assert.deepEqual(security("/v1/workspaces", "post"), [
+    { apiKey: ["instance"] },
+    { session: ["instance"] },
+  ])
   assert.deepEqual(security("/v1/session", "get"), [{ session: [] }])
   assert.deepEqual(security("/v1/session", "post"), [{}])
   assert.deepEqual(security("/healthz", "get"), [{}])
-  assert.deepEqual(Object.keys(components.securitySchemes), ["apiKey", "scopedToken", "tokenParameter", "session"])
+  assert.deepEqual(Object.keys(components.securitySchemes), [
+    "apiKey",
+    "scopedToken",
+    "tokenParameter",
+    "session",
+  ])
 })
 
-// Limits that are set ---------------------------------------------------------------------------------------------------------------------------------------
+// Limits that are set -----------------------------------------------------------------------------
 
 test("a limit that is set is the one that holds, and the one that is shown", async () => {
   const send = (changes: object, gets: Row["gets"], has: Row["has"] = [], headers = {}): Row => ({
@@ -201,14 +267,26 @@ test("a limit that is set is the one that holds, and the one that is shown", asy
     gets,
     has,
   })
-  const batch = (events: number, gets: Row["gets"], has: Row["has"] = [], metadata: object = {}): Row => ({
+  const batch = (
+    events: number,
+    gets: Row["gets"],
+    has: Row["has"] = [],
+    metadata: object = {},
+  ): Row => ({
     as: small.writer,
     ask: "POST /v1/events/batch",
-    send: { events: Array.from({ length: events }, () => ({ idempotencyKey: crypto.randomUUID(), ...eventFor(small.id, { metadata }) })) },
+    send: {
+      events: Array.from({ length: events }, () => ({
+        idempotencyKey: crypto.randomUUID(),
+        ...eventFor(small.id, { metadata }),
+      })),
+    },
     gets,
     has,
   })
-  const list = (count: number): object => ({ list: Array.from({ length: count }, () => "a".repeat(90)) })
+  const list = (count: number): object => ({
+    list: Array.from({ length: count }, () => "a".repeat(90)),
+  })
   await expectRows([
     {
       as: tight.client(),
@@ -238,30 +316,59 @@ test("a limit that is set is the one that holds, and the one that is shown", asy
     batch(5, "413 payload_too_large", ["6000"], list(15)),
     { as: tight.client(), ask: `GET /${"a".repeat(300)}`, gets: "414 uri_too_long", has: ["300"] },
   ])
-  const { replies } = await exchange(tight.url, request(tight.url, "GET /healthz", [`X-Long: ${"a".repeat(4000)}`]))
-  assert.deepEqual([replies[0]?.status, JSON.parse(replies[0]?.body ?? "").error], [431, "headers_too_large"])
+  const { replies } = await exchange(
+    tight.url,
+    request(tight.url, "GET /healthz", [`X-Long: ${"a".repeat(4000)}`]),
+  )
+  assert.deepEqual(
+    [replies[0]?.status, JSON.parse(replies[0]?.body ?? "").error],
+    [431, "headers_too_large"],
+  )
 })
 
 test("what exceeds the queue is refused at once, was not recorded, and may be sent again", async () => {
-  const events = Array.from({ length: 6 }, () => ({ idempotencyKey: crypto.randomUUID(), ...eventFor(small.id) }))
+  const events = Array.from({ length: 6 }, () => ({
+    idempotencyKey: crypto.randomUUID(),
+    ...eventFor(small.id),
+  }))
   const tookMs: number[] = []
   for (let count = 0; count < 5; count++) {
     const asked = performance.now()
-    await expectRows([{ as: small.writer, ask: "POST /v1/events/batch", send: { events }, gets: "503 overloaded" }])
+    await expectRows([
+      { as: small.writer, ask: "POST /v1/events/batch", send: { events }, gets: "503 overloaded" },
+    ])
     tookMs.push(performance.now() - asked)
   }
   // The machine that tests may stumble, the service may not each time.
   assert.ok(Math.min(...tookMs) < 50, `${tookMs.join(", ")} ms`)
-  const { results } = (await small.writer.post("/v1/events/batch", { events: events.slice(0, 5) })).json()
-  for (const result of results) assert.deepEqual(Object.keys(result), ["receipt"], "none of them had been recorded")
+  const { results } = (
+    await small.writer.post("/v1/events/batch", { events: events.slice(0, 5) })
+  ).json()
+  for (const result of results)
+    assert.deepEqual(Object.keys(result), ["receipt"], "none of them had been recorded")
 })
 
 test("a batch of which a part was recorded is never said to be refused", async () => {
   const another = await makeWorkspace(tight)
-  const of = (id: string) => (): object => ({ idempotencyKey: crypto.randomUUID(), ...eventFor(id) })
-  const events = [...Array.from({ length: 2 }, of(small.id)), ...Array.from({ length: 6 }, of(another.id))]
-  await expectRows([{ as: tight.root, ask: "POST /v1/events/batch", send: { events }, gets: "503 ledger_unavailable" }])
-  const { results } = (await tight.root.post("/v1/events/batch", { events: events.slice(0, 5) })).json()
+  const of = (id: string) => (): object => ({
+    idempotencyKey: crypto.randomUUID(),
+    ...eventFor(id),
+  })
+  const events = [
+    ...Array.from({ length: 2 }, of(small.id)),
+    ...Array.from({ length: 6 }, of(another.id)),
+  ]
+  await expectRows([
+    {
+      as: tight.root,
+      ask: "POST /v1/events/batch",
+      send: { events },
+      gets: "503 ledger_unavailable",
+    },
+  ])
+  const { results } = (
+    await tight.root.post("/v1/events/batch", { events: events.slice(0, 5) })
+  ).json()
   assert.deepEqual(
     results.map(({ replayed }: { replayed?: true }) => replayed),
     [true, true, undefined, undefined, undefined],
@@ -272,9 +379,15 @@ test("under a public address, addresses in answers begin with it, and its name i
   const { receipt, verificationUrl } = (await small.writer.write(eventFor(small.id))).json()
   assert.equal(verificationUrl, `https://ledger.example/tally${small.path}/receipts/${receipt}`)
   const asked = async (host: string): Promise<number | undefined> =>
-    (await exchange(tight.url, request(tight.url, "GET /healthz", [`Host: ${host}`]))).replies[0]?.status
+    (await exchange(tight.url, request(tight.url, "GET /healthz", [`Host: ${host}`]))).replies[0]
+      ?.status
   assert.deepEqual(
-    [await asked("ledger.example"), await asked("ledger.example:443"), await asked("example"), await asked("localhost")],
+    [
+      await asked("ledger.example"),
+      await asked("ledger.example:443"),
+      await asked("example"),
+      await asked("localhost"),
+    ],
     [200, 200, 400, 200],
   )
   const { origin } = (await small.reader.get(small.path)).json()

@@ -7,11 +7,21 @@ import { join } from "node:path"
 import { after, test, type TestContext } from "node:test"
 import { verifyPack, type PackVerdict } from "@tallystick/proof"
 import { expectChain, expectTlogProof, readChain } from "../chain.ts"
-import { eventFor, makeKey, makeWorkspace, startService, type Client, type Reply, type Workspace, writeMany } from "../service.ts"
+import {
+  eventFor,
+  makeKey,
+  makeWorkspace,
+  startService,
+  type Client,
+  type Reply,
+  type Workspace,
+  writeMany,
+} from "../service.ts"
 import { expectRows } from "./table.ts"
 import { startWatched } from "./watched.ts"
 
-// Evidence packs: made of receipts, the same bytes for ever, and checked by programs that are not the service.
+// Evidence packs: made of receipts, the same bytes for ever, and checked by programs that are not
+// the service.
 
 const service = await startWatched()
 after(() => service[Symbol.asyncDispose]())
@@ -27,7 +37,13 @@ async function make(
   client: Client,
   path: string,
   request: object,
-): Promise<{ packId: string; packHash: string; projectIds: string[]; receiptCount: number; createdAt: string }> {
+): Promise<{
+  packId: string
+  packHash: string
+  projectIds: string[]
+  receiptCount: number
+  createdAt: string
+}> {
   const made = await client.post(`${path}/evidence-packs`, { title: "For the auditor", ...request })
   assert.equal(made.status, 201, made.text)
   return made.json()
@@ -44,12 +60,15 @@ async function verdictOf(client: Client, path: string, bytes: Uint8Array): Promi
   return verifyPack(new Uint8Array(bytes), { trustedKeys })
 }
 
-const entry = (reply: Reply, path: string): Buffer => Buffer.from(reply.json().files[path], "base64")
+const entry = (reply: Reply, path: string): Buffer =>
+  Buffer.from(reply.json().files[path], "base64")
 
 test("a pack holds what was put into it, and is checked without the service", async () => {
   const acme = await makeWorkspace(service, { personalKeys: ["address"] })
   const { path, id, reader, writer } = acme
-  await root.post(`${path}/published-policy`, { sections: [{ id: "1", title: "Use", body: "We use it." }] })
+  await root.post(`${path}/published-policy`, {
+    sections: [{ id: "1", title: "Use", body: "We use it." }],
+  })
   const first = await write(acme, { metadata: { address: "1 Example Street", reason: "moved" } })
   await write(acme)
   const formula = await write(acme, {
@@ -58,7 +77,13 @@ test("a pack holds what was put into it, and is checked without the service", as
   })
   const consent = await writer.post(
     "/v1/consents",
-    { workspaceId: id, subject: { id: "usr_9", email: "nine@example.com" }, mode: "explicit", policyVersion: 1, surface: "form" },
+    {
+      workspaceId: id,
+      subject: { id: "usr_9", email: "nine@example.com" },
+      mode: "explicit",
+      policyVersion: 1,
+      surface: "form",
+    },
     { "idempotency-key": crypto.randomUUID() },
   )
   const agreed = consent.json().receipt.receipt
@@ -66,7 +91,15 @@ test("a pack holds what was put into it, and is checked without the service", as
   const pack = await make(reader, path, { receiptIds: [agreed, formula, first] })
   assert.deepEqual(
     { ...pack, packId: "", packHash: "", createdAt: "" },
-    { packId: "", workspaceId: id, title: "For the auditor", receiptCount: 3, projectIds: ["core", "shop"], packHash: "", createdAt: "" },
+    {
+      packId: "",
+      workspaceId: id,
+      title: "For the auditor",
+      receiptCount: 3,
+      projectIds: ["core", "shop"],
+      packHash: "",
+      createdAt: "",
+    },
   )
   const meta = (await reader.get(`${path}/evidence-packs/${pack.packId}`)).json()
   assert.deepEqual(meta, pack)
@@ -78,7 +111,10 @@ test("a pack holds what was put into it, and is checked without the service", as
   assert.equal(zip.headers.get("content-disposition"), `attachment; filename="${pack.packId}.zip"`)
   assert.equal(zip.headers.get("cache-control"), "no-store")
   const verdict = await verdictOf(reader, path, zip.bytes)
-  assert.deepEqual([verdict.verdict, verdict.packId, verdict.packHash, verdict.withheld], ["genuine", pack.packId, pack.packHash, 0])
+  assert.deepEqual(
+    [verdict.verdict, verdict.packId, verdict.packHash, verdict.withheld],
+    ["genuine", pack.packId, pack.packHash, 0],
+  )
   assert.deepEqual(
     verdict.entries?.map(({ body }) => body["receipt"]),
     [first, formula, agreed],
@@ -87,9 +123,13 @@ test("a pack holds what was put into it, and is checked without the service", as
   const files = await download(reader, path, pack.packId, "?format=json")
   assert.match(files.headers.get("content-type") ?? "", /^application\/json/)
   const names = Object.keys(files.json().files)
-  const proofs = [agreed, first, formula].toSorted((a, b) => (a < b ? -1 : 1)).map((receipt) => `proofs/${receipt}.tlog-proof`)
+  const proofs = [agreed, first, formula]
+    .toSorted((a, b) => (a < b ? -1 : 1))
+    .map((receipt) => `proofs/${receipt}.tlog-proof`)
   assert.deepEqual(names, [
-    ..."README.txt bodies/000.jsonl checkpoint disclosures/000.jsonl entries.csv genesis.json log.vkey manifest.json".split(" "),
+    ..."README.txt bodies/000.jsonl checkpoint disclosures/000.jsonl entries.csv genesis.json log.vkey manifest.json".split(
+      " ",
+    ),
     ..."policies/core/1.json policy.txt".split(" "),
     ...proofs,
     ..."receipts.jsonl seal.json seal.tlog-proof".split(" "),
@@ -97,23 +137,40 @@ test("a pack holds what was put into it, and is checked without the service", as
   const asFiles = new Map(names.map((name) => [name, new Uint8Array(entry(files, name))]))
   const trustedKeys = [(await reader.get(`${path}/tlog/log.vkey`)).text.trim()]
   assert.equal(verifyPack(asFiles, { trustedKeys }).verdict, "genuine")
-  assert.equal(createHash("sha256").update(entry(files, "manifest.json")).digest("hex"), pack.packHash)
+  assert.equal(
+    createHash("sha256").update(entry(files, "manifest.json")).digest("hex"),
+    pack.packHash,
+  )
   assert.deepEqual(JSON.parse(entry(files, "manifest.json").toString()), files.json().manifest)
   for (const [name, hash] of Object.entries(files.json().manifest))
     assert.equal(createHash("sha256").update(entry(files, name)).digest("hex"), hash, name)
 
   // By the program that shares nothing with the product.
   const chain = await readChain(reader, id)
-  for (const proof of [...proofs, "seal.tlog-proof"]) expectTlogProof(chain, entry(files, proof).toString())
+  for (const proof of [...proofs, "seal.tlog-proof"])
+    expectTlogProof(chain, entry(files, proof).toString())
   const said = JSON.parse(JSON.parse(entry(files, "seal.json").toString()).body)
-  assert.deepEqual([said.action, said.projectId, said.source], ["evidence.pack.create", "system", "system"])
+  assert.deepEqual(
+    [said.action, said.projectId, said.source],
+    ["evidence.pack.create", "system", "system"],
+  )
   const projects = createHash("sha256")
     .update(`tallystick commitment\n${JSON.stringify(pack.projectIds)}`)
     .digest("hex")
   const { packId, packHash } = pack
-  assert.deepEqual(said.metadata, { packId, title: "For the auditor", receiptCount: 3, packHash, projects, form: 2 })
+  assert.deepEqual(said.metadata, {
+    packId,
+    title: "For the auditor",
+    receiptCount: 3,
+    packHash,
+    projects,
+    form: 2,
+  })
   const policy = JSON.parse(entry(files, "policies/core/1.json").toString())
-  assert.deepEqual([policy.projectId, policy.version, policy.sections], ["core", 1, [{ id: "1", title: "Use", body: "We use it." }]])
+  assert.deepEqual(
+    [policy.projectId, policy.version, policy.sections],
+    ["core", 1, [{ id: "1", title: "Use", body: "We use it." }]],
+  )
 })
 
 test("nothing sealed is in the table or the receipts, and no cell is a formula", async () => {
@@ -132,18 +189,33 @@ test("nothing sealed is in the table or the receipts, and no cell is a formula",
   ).json()
   const { packId } = await make(acme.reader, acme.path, { receiptIds: [receipt] })
   const files = await download(acme.reader, acme.path, packId, "?format=json")
-  for (const name of ["entries.csv", "receipts.jsonl", "bodies/000.jsonl", "README.txt", "seal.json"])
-    for (const secret of secrets) assert.ok(!entry(files, name).toString().includes(secret), `${name} has ${secret}`)
-  const disclosed = JSON.parse(entry(files, "disclosures/000.jsonl").toString()).d.map((one: string) =>
-    Buffer.from(one, "base64url").toString(),
+  for (const name of [
+    "entries.csv",
+    "receipts.jsonl",
+    "bodies/000.jsonl",
+    "README.txt",
+    "seal.json",
+  ])
+    for (const secret of secrets)
+      assert.ok(!entry(files, name).toString().includes(secret), `${name} has ${secret}`)
+  const disclosed = JSON.parse(entry(files, "disclosures/000.jsonl").toString()).d.map(
+    (one: string) => Buffer.from(one, "base64url").toString(),
   )
-  for (const secret of secrets) assert.ok(disclosed.join("\n").includes(secret), `no disclosure has ${secret}`)
+  for (const secret of secrets)
+    assert.ok(disclosed.join("\n").includes(secret), `no disclosure has ${secret}`)
 
   const [header = "", row = "", end] = entry(files, "entries.csv").toString().split("\r\n")
   assert.equal(end, "")
   const cells = Object.fromEntries(header.split(",").map((name, at) => [name, cellsOf(row)[at]]))
   assert.deepEqual(
-    [cells['"actor.id"'], cells['"actor.type"'], cells['"target.id"'], cells['"target.type"'], cells['"target.name"'], cells['"receipt"']],
+    [
+      cells['"actor.id"'],
+      cells['"actor.type"'],
+      cells['"target.id"'],
+      cells['"target.type"'],
+      cells['"target.name"'],
+      cells['"receipt"'],
+    ],
     ["'=1+1", "'@user", "'-2", "'+3", "", receipt],
   )
   assert.equal(cells['"metadata"'], '{"reason":"=cmd|\\"/c calc\\"!A1"}')
@@ -151,7 +223,9 @@ test("nothing sealed is in the table or the receipts, and no cell is a formula",
 
 /** The cells of a line without a line break in it. */
 function cellsOf(row: string): readonly string[] {
-  return [...row.matchAll(/"((?:[^"]|"")*)"(?:,|$)/g)].map(([, cell = ""]) => cell.replaceAll('""', '"'))
+  return [...row.matchAll(/"((?:[^"]|"")*)"(?:,|$)/g)].map(([, cell = ""]) =>
+    cell.replaceAll('""', '"'),
+  )
 }
 
 test("two downloads are the same bytes, also later, and after a restart on another address", async () => {
@@ -161,12 +235,17 @@ test("two downloads are the same bytes, also later, and after a restart on anoth
   const { packId } = await make(acme.reader, acme.path, { receiptIds: receiptIds.slice(1) })
   const first = await download(acme.reader, acme.path, packId)
   await write(acme)
-  await before.root.post(`${acme.path}/published-policy`, { sections: [{ id: "1", title: "Use", body: "Later." }] })
+  await before.root.post(`${acme.path}/published-policy`, {
+    sections: [{ id: "1", title: "Use", body: "Later." }],
+  })
   await before.root.patch(acme.path, { hotDays: 0, personalKeys: ["*"] })
   assert.ok((await download(acme.reader, acme.path, packId)).bytes.equals(first.bytes))
   assert.equal(await before.end(), 0)
 
-  await using now = await startService({ data: before.data, environment: { TALLYSTICK_PUBLIC_URL: "https://ledger.example.com" } })
+  await using now = await startService({
+    data: before.data,
+    environment: { TALLYSTICK_PUBLIC_URL: "https://ledger.example.com" },
+  })
   const again = await download(now.root, acme.path, packId)
   assert.ok(again.bytes.equals(first.bytes))
   assert.equal((await verdictOf(now.root, acme.path, again.bytes)).verdict, "genuine")
@@ -181,13 +260,18 @@ test("other programs unpack it", async (context) => {
   const folder = await mkdtemp(join(tmpdir(), "tallystick-pack-"))
   context.after(() => rm(folder, { recursive: true }))
   await writeFile(join(folder, "pack.zip"), bytes)
-  const script = "import sys, zipfile; bad = zipfile.ZipFile(sys.argv[1]).testzip(); sys.exit(bad is not None)"
+  const script =
+    "import sys, zipfile; bad = zipfile.ZipFile(sys.argv[1]).testzip(); sys.exit(bad is not None)"
   let tried = 0
   for (const [program, ...args] of [
     ["unzip", "-tq"],
     ["python3", "-c", script],
   ] as const) {
-    const { error, status, stdout, stderr } = spawnSync(program, [...args, join(folder, "pack.zip")], { encoding: "utf8" })
+    const { error, status, stdout, stderr } = spawnSync(
+      program,
+      [...args, join(folder, "pack.zip")],
+      { encoding: "utf8" },
+    )
     if (error === undefined) tried += 1
     else context.diagnostic(`${program} is not here, and was not asked`)
     if (error === undefined) assert.equal(status, 0, `${program}: ${stdout}${stderr}`)
@@ -206,7 +290,11 @@ test("one changed byte of a downloaded pack is found", async (context) => {
     const at = below(changed.length)
     changed[at] = (changed[at] ?? 0) ^ (1 + below(255))
     const { verdict, checks } = verifyPack(new Uint8Array(changed))
-    assert.deepEqual([verdict, checks.at(-1)], ["refuted", { name: "archive", ok: false }], `byte ${at}`)
+    assert.deepEqual(
+      [verdict, checks.at(-1)],
+      ["refuted", { name: "archive", ok: false }],
+      `byte ${at}`,
+    )
   }
 })
 
@@ -222,7 +310,10 @@ function chanceOf(context: TestContext): (end: number) => number {
 /** How many entries there are, with one more that is written to have them signed. */
 async function signedSize(workspace: Workspace): Promise<number> {
   const receipt = await write(workspace)
-  assert.equal((await workspace.reader.get(`${workspace.path}/receipts/${receipt}/proof`)).status, 200)
+  assert.equal(
+    (await workspace.reader.get(`${workspace.path}/receipts/${receipt}/proof`)).status,
+    200,
+  )
   return (await readChain(workspace.reader, workspace.id)).size
 }
 
@@ -233,7 +324,13 @@ test("what is wrong is refused by name, and nothing is recorded", async () => {
   const before = await signedSize(acme)
   const ask = `POST ${acme.path}/evidence-packs`
   const none = `rcp_${"0".repeat(36)}`
-  const refused = (send: object, says: RegExp, gets = "400 invalid_field") => ({ as: acme.reader, ask, send, gets, has: [says] })
+  const refused = (send: object, says: RegExp, gets = "400 invalid_field") => ({
+    as: acme.reader,
+    ask,
+    send,
+    gets,
+    has: [says],
+  })
   await expectRows([
     refused({ receiptIds: [receipt] }, /title is required/),
     refused({ title: "", receiptIds: [receipt] }, /title/),
@@ -241,23 +338,51 @@ test("what is wrong is refused by name, and nothing is recorded", async () => {
     refused({ title: "T", receiptIds: [] }, /receiptIds must be an array of 1 to 10000 items/),
     refused({ title: "T", receiptIds: receipt }, /receiptIds/),
     refused({ title: "T", receiptIds: [receipt, "rcp_1"] }, /receiptIds\[1\]/),
-    refused({ title: "T", receiptIds: [receipt, receipt] }, /receiptIds must not name anything twice/),
-    refused({ title: "T", receiptIds: Array.from({ length: 10_001 }, () => receipt) }, /receiptIds/),
+    refused(
+      { title: "T", receiptIds: [receipt, receipt] },
+      /receiptIds must not name anything twice/,
+    ),
+    refused(
+      { title: "T", receiptIds: Array.from({ length: 10_001 }, () => receipt) },
+      /receiptIds/,
+    ),
     refused({ title: "T", receiptIds: [receipt], projectId: "all" }, /projectId/),
     refused({ title: "T", receiptIds: [receipt], projectId: "shop" }, /receiptIds\[0\].*projectId/),
     refused({ title: "T", receiptIds: [receipt], receipts: [] }, /receipts is not a known field/),
     refused({ title: "T", receiptIds: [receipt, none] }, /receiptIds\[1\]/, "404 not_found"),
     refused({ title: "T", receiptIds: [elsewhere] }, /receiptIds\[0\]/, "404 not_found"),
-    { as: acme.reader, ask: `GET ${acme.path}/evidence-packs/pack_${"0".repeat(36)}`, gets: "404 not_found" },
+    {
+      as: acme.reader,
+      ask: `GET ${acme.path}/evidence-packs/pack_${"0".repeat(36)}`,
+      gets: "404 not_found",
+    },
     { as: acme.reader, ask: `GET ${acme.path}/evidence-packs/pack_1`, gets: "404 not_found" },
-    { as: acme.reader, ask: `GET ${acme.path}/evidence-packs/pack_${"0".repeat(36)}/download`, gets: "404 not_found" },
+    {
+      as: acme.reader,
+      ask: `GET ${acme.path}/evidence-packs/pack_${"0".repeat(36)}/download`,
+      gets: "404 not_found",
+    },
   ])
   const { packId } = await make(acme.reader, acme.path, { receiptIds: [receipt] })
   await expectRows([
-    { as: acme.reader, ask: `GET ${acme.path}/evidence-packs/${packId}/download?format=tar`, gets: "400 invalid_field", has: [/format/] },
-    { as: acme.reader, ask: `GET ${acme.path}/evidence-packs/${packId}/download?as=zip`, gets: "400 invalid_field", has: [/as is not/] },
+    {
+      as: acme.reader,
+      ask: `GET ${acme.path}/evidence-packs/${packId}/download?format=tar`,
+      gets: "400 invalid_field",
+      has: [/format/],
+    },
+    {
+      as: acme.reader,
+      ask: `GET ${acme.path}/evidence-packs/${packId}/download?as=zip`,
+      gets: "400 invalid_field",
+      has: [/as is not/],
+    },
   ])
-  assert.equal(await signedSize(acme), before + 2 + 1, "the pack, its seal, an event, and nothing of what was refused")
+  assert.equal(
+    await signedSize(acme),
+    before + 2 + 1,
+    "the pack, its seal, an event, and nothing of what was refused",
+  )
 })
 
 test("a filter puts together what the query with the same parameters finds, all of its pages", async () => {
@@ -275,8 +400,16 @@ test("a filter puts together what the query with the same parameters finds, all 
     [reader, { filter: {} }, receipts],
     [reader, { filter: { projectId: "shop" } }, where((at) => at % 2 === 1)],
     [reader, { filter: { userVisible: true }, projectId: "core" }, where((at) => at % 4 === 0)],
-    [reader, { filter: { query: "metadata.order:o-3", lane: "operations", storage: "all" } }, where((at) => at % 10 === 3)],
-    [reader, { filter: { from: "2026-01-31T09:30:00Z", to: "2026-01-31T09:30:00.000000001Z" } }, receipts],
+    [
+      reader,
+      { filter: { query: "metadata.order:o-3", lane: "operations", storage: "all" } },
+      where((at) => at % 10 === 3),
+    ],
+    [
+      reader,
+      { filter: { from: "2026-01-31T09:30:00Z", to: "2026-01-31T09:30:00.000000001Z" } },
+      receipts,
+    ],
     [shop, { filter: { projectId: "all" } }, where((at) => at % 2 === 1)],
   ]
   for (const [client, request, expected] of cases) {
@@ -290,7 +423,9 @@ test("a filter puts together what the query with the same parameters finds, all 
       JSON.stringify(request),
     )
   }
-  const system = await make(reader, path, { filter: { projectId: "system", query: "action:evidence.pack.create" } })
+  const system = await make(reader, path, {
+    filter: { projectId: "system", query: "action:evidence.pack.create" },
+  })
   assert.equal(system.receiptCount, cases.length)
 
   const ask = `POST ${path}/evidence-packs`
@@ -309,14 +444,27 @@ test("a filter puts together what the query with the same parameters finds, all 
     refused({ filter: { lane: "x" } }, /filter\.lane/),
     refused({ filter: { from: "yesterday" } }, /filter\.from/),
     refused({ filter: { projectId: "shop" }, projectId: "core" }, /filter\.projectId/),
-    { as: shop, ask, send: { title: "T", filter: { projectId: "core" } }, gets: "403 project_forbidden" },
-    { as: shop, ask, send: { title: "T", filter: { includeSystem: true } }, gets: "403 project_forbidden" },
+    {
+      as: shop,
+      ask,
+      send: { title: "T", filter: { projectId: "core" } },
+      gets: "403 project_forbidden",
+    },
+    {
+      as: shop,
+      ask,
+      send: { title: "T", filter: { includeSystem: true } },
+      gets: "403 project_forbidden",
+    },
   ])
 })
 
 test("a pack holds no more than it may", async () => {
   await using small = await startService({
-    environment: { TALLYSTICK_LIMIT_PACK_RECEIPTS_MAX: "3", TALLYSTICK_LIMIT_PACK_BYTES_MAX: "20000" },
+    environment: {
+      TALLYSTICK_LIMIT_PACK_RECEIPTS_MAX: "3",
+      TALLYSTICK_LIMIT_PACK_BYTES_MAX: "20000",
+    },
   })
   const acme = await makeWorkspace(small)
   const large = await write(acme, { metadata: { text: "x".repeat(20_000) } })
@@ -330,8 +478,20 @@ test("a pack holds no more than it may", async () => {
       gets: "400 invalid_field",
       has: ["receiptIds", "1 to 3"],
     },
-    { as: acme.reader, ask, send: { title: "T", filter: {} }, gets: "400 invalid_field", has: ["3 entries at most, and matches 4"] },
-    { as: acme.reader, ask, send: { title: "T", receiptIds: [large] }, gets: "413 payload_too_large", has: ["20000"] },
+    {
+      as: acme.reader,
+      ask,
+      send: { title: "T", filter: {} },
+      gets: "400 invalid_field",
+      has: ["3 entries at most, and matches 4"],
+    },
+    {
+      as: acme.reader,
+      ask,
+      send: { title: "T", receiptIds: [large] },
+      gets: "413 payload_too_large",
+      has: ["20000"],
+    },
     { as: acme.reader, ask, send: { title: "T", receiptIds: others }, gets: 201 },
   ])
 })
@@ -346,7 +506,12 @@ test("a key of some projects makes and sees packs of these projects only", async
   const own = await make(shop, path, { receiptIds: [ofShop], projectId: "shop" })
   const at = (packId: string) => `GET ${path}/evidence-packs/${packId}`
   await expectRows([
-    { as: shop, ask: `POST ${path}/evidence-packs`, send: { title: "T", receiptIds: [ofCore] }, gets: "404 not_found" },
+    {
+      as: shop,
+      ask: `POST ${path}/evidence-packs`,
+      send: { title: "T", receiptIds: [ofCore] },
+      gets: "404 not_found",
+    },
     {
       as: shop,
       ask: `POST ${path}/evidence-packs`,
@@ -359,11 +524,19 @@ test("a key of some projects makes and sees packs of these projects only", async
     { as: shop, ask: `${at(own.packId)}/download`, gets: 200 },
   ])
   const idsFor = async (client: Client): Promise<readonly string[]> =>
-    (await client.get(`${path}/evidence-packs`)).json().packs.map((pack: { packId: string }) => pack.packId)
-  assert.deepEqual([await idsFor(reader), await idsFor(shop)], [[own.packId, both.packId], [own.packId]])
+    (await client.get(`${path}/evidence-packs`))
+      .json()
+      .packs.map((pack: { packId: string }) => pack.packId)
+  assert.deepEqual(
+    [await idsFor(reader), await idsFor(shop)],
+    [[own.packId, both.packId], [own.packId]],
+  )
   const page = (await reader.get(`${path}/evidence-packs?limit=1`)).json()
   const next = (await reader.get(`${path}/evidence-packs?limit=1&cursor=${page.nextCursor}`)).json()
-  assert.deepEqual([page.packs[0].packId, next.packs[0].packId, next.nextCursor], [own.packId, both.packId, null])
+  assert.deepEqual(
+    [page.packs[0].packId, next.packs[0].packId, next.nextCursor],
+    [own.packId, both.packId, null],
+  )
 })
 
 test("an evidence token downloads its pack and verifies the receipts in it, and no others", async () => {
@@ -384,7 +557,11 @@ test("an evidence token downloads its pack and verifies the receipts in it, and 
     { as: holder, ask: `GET ${path}/evidence-packs`, gets: "403 insufficient_scope" },
     { as: holder, ask: `GET ${path}/receipts/${inside}`, gets: 200, shows: { verified: true } },
     { as: holder, ask: `GET ${path}/receipts/${outside}`, gets: "403 insufficient_scope" },
-    { as: service.client(), ask: `${at(pack.packId)}/download?token=${holder.bearer}`, gets: "401 unauthorized" },
+    {
+      as: service.client(),
+      ask: `${at(pack.packId)}/download?token=${holder.bearer}`,
+      gets: "401 unauthorized",
+    },
   ])
 })
 

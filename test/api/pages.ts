@@ -1,7 +1,8 @@
 import assert from "node:assert/strict"
 import { eventFor, type Client, type Workspace } from "../service.ts"
 
-// Pages of entries, as tests of the read side look at them: entries that are written under labels, and found by them.
+// Pages of entries, as tests of the read side look at them: entries that are written under labels,
+// and found by them.
 
 export interface Page {
   readonly events: readonly Entry[]
@@ -29,8 +30,14 @@ export interface Entry {
 
 export type Parameters = Readonly<Record<string, string | number | boolean>>
 
-export async function find(client: Client, path: string, parameters: Parameters = {}): Promise<Page> {
-  const query = Object.entries(parameters).map(([name, value]) => `${name}=${encodeURIComponent(value)}`)
+export async function find(
+  client: Client,
+  path: string,
+  parameters: Parameters = {},
+): Promise<Page> {
+  const query = Object.entries(parameters).map(
+    ([name, value]) => `${name}=${encodeURIComponent(value)}`,
+  )
   const reply = await client.get(`${path}/events${query.length === 0 ? "" : `?${query.join("&")}`}`)
   assert.equal(reply.status, 200, reply.text)
   const page = reply.json<Page>()
@@ -40,7 +47,8 @@ export async function find(client: Client, path: string, parameters: Parameters 
 }
 
 /** What tests call their entries. */
-export const labels = ({ events }: Page): string => events.map(({ metadata }) => String(metadata["label"])).join(" ")
+export const labels = ({ events }: Page): string =>
+  events.map(({ metadata }) => String(metadata["label"])).join(" ")
 
 /** Writes entries one after the other, named as they are to be called. */
 export async function writeAll(
@@ -50,7 +58,11 @@ export async function writeAll(
   const receipts: string[] = []
   for (const [label, { metadata, ...changes }] of Object.entries<{ metadata?: object }>(written)) {
     const headers = { "x-trace-id": `Trace-${label}` }
-    const reply = await writer.write(eventFor(id, { ...changes, metadata: { label, ...metadata } }), undefined, headers)
+    const reply = await writer.write(
+      eventFor(id, { ...changes, metadata: { label, ...metadata } }),
+      undefined,
+      headers,
+    )
     assert.equal(reply.status, 202, reply.text)
     receipts.push(reply.json().receipt)
   }

@@ -5,10 +5,13 @@ import { eventFor, makeKey, makeWorkspace, type Client } from "../service.ts"
 import { expectRows, type Row } from "./table.ts"
 import { startWatched } from "./watched.ts"
 
-// Who may do what: every endpoint by every kind of credential, each cell written by hand from docs/api.md, "Credentials". One tenant never sees or touches another.
+// Who may do what: every endpoint by every kind of credential, each cell written by hand from
+// docs/api.md, "Credentials". One tenant never sees or touches another.
 
 // Every column tries its luck at a password and a set-up token.
-const service = await startWatched({ environment: { TALLYSTICK_LIMIT_FAILED_LOGINS_PER_MINUTE: "1000" } })
+const service = await startWatched({
+  environment: { TALLYSTICK_LIMIT_FAILED_LOGINS_PER_MINUTE: "1000" },
+})
 after(() => service[Symbol.asyncDispose]())
 const { root } = service
 const ours = await makeWorkspace(service)
@@ -19,23 +22,41 @@ for (const { path } of [ours, theirs]) {
 }
 const shared = await makeWorkspace(service, { transparency: "public", policyVisibility: "public" })
 const sections = [{ id: "use", title: "Use", body: "We use it." }]
-for (const { path } of [ours, theirs, shared]) await root.post(`${path}/published-policy`, { sections })
+for (const { path } of [ours, theirs, shared])
+  await root.post(`${path}/published-policy`, { sections })
 await root.post(`${ours.path}/published-policy`, { sections, projectId: "mine" })
-const receiptOf = async (id: string, projectId: string): Promise<string> => (await root.write(eventFor(id, { projectId }))).json().receipt
-const receipts = { open: await receiptOf(ours.id, "open"), core: await receiptOf(ours.id, "core"), mine: await receiptOf(ours.id, "mine") }
-const theirReceipts = { open: await receiptOf(theirs.id, "open"), core: await receiptOf(theirs.id, "core") }
+const receiptOf = async (id: string, projectId: string): Promise<string> =>
+  (await root.write(eventFor(id, { projectId }))).json().receipt
+const receipts = {
+  open: await receiptOf(ours.id, "open"),
+  core: await receiptOf(ours.id, "core"),
+  mine: await receiptOf(ours.id, "mine"),
+}
+const theirReceipts = {
+  open: await receiptOf(theirs.id, "open"),
+  core: await receiptOf(theirs.id, "core"),
+}
 await root.get(`${ours.path}/receipts/${receipts.mine}/proof`)
 await root.get(`${theirs.path}/receipts/${theirReceipts.core}/proof`)
-await receiptOf(shared.id, "core").then((receipt) => root.get(`${shared.path}/receipts/${receipt}/proof`))
+await receiptOf(shared.id, "core").then((receipt) =>
+  root.get(`${shared.path}/receipts/${receipt}/proof`),
+)
 
-const key = (workspace: string, request: object): Promise<Client> => makeKey(service, workspace, request)
+const key = (workspace: string, request: object): Promise<Client> =>
+  makeKey(service, workspace, request)
 const ended = await key(ours.id, { scopes: ["read", "write", "admin"] })
 await root.delete(`${ours.path}/api-keys/${ended.bearer?.split("_")[1]}`)
 
-for (const { path } of [ours, theirs]) await root.patch(`${path}/projects/core`, { activityLinks: true })
+for (const { path } of [ours, theirs])
+  await root.patch(`${path}/projects/core`, { activityLinks: true })
 const packOf = async (path: string, receipt: string): Promise<string> =>
-  (await root.post(`${path}/evidence-packs`, { title: "for an auditor", receiptIds: [receipt] })).json().packId
-const packs = { core: await packOf(ours.path, receipts.core), mine: await packOf(ours.path, receipts.mine) }
+  (
+    await root.post(`${path}/evidence-packs`, { title: "for an auditor", receiptIds: [receipt] })
+  ).json().packId
+const packs = {
+  core: await packOf(ours.path, receipts.core),
+  mine: await packOf(ours.path, receipts.mine),
+}
 const theirPack = await packOf(theirs.path, theirReceipts.core)
 const token = async (path: string, request: object = {}): Promise<Client> => {
   const made = await root.post(`${path}/token`, request)
@@ -60,7 +81,10 @@ const principals: readonly (readonly [string, Client])[] = [
   ["instance", root],
   ["receipt token of core", await token(`${ours.path}/receipts/${receipts.core}`)],
   ["policy token of core", await token(`${ours.path}/published-policy`)],
-  ["activity token of core", await token(`${ours.path}/activity`, { projectId: "core", subject: "usr_1" })],
+  [
+    "activity token of core",
+    await token(`${ours.path}/activity`, { projectId: "core", subject: "usr_1" }),
+  ],
   ["evidence token of mine", await token(`${ours.path}/evidence-packs/${packs.mine}`)],
   ["their receipt token", await token(`${theirs.path}/receipts/${theirReceipts.core}`)],
   ["session of a viewer", await join(service, ours.path, "viewer", "viewer@example.com")],
@@ -103,13 +127,19 @@ const names: Readonly<Record<string, string>> = {
   THEIR_PACK: theirPack,
 }
 
-const workspaces: Readonly<Record<string, string>> = { ours: ours.id, theirs: theirs.id, nowhere: "nowhere" }
+const workspaces: Readonly<Record<string, string>> = {
+  ours: ours.id,
+  theirs: theirs.id,
+  nowhere: "nowhere",
+}
 const fresh = (): string => `p-${crypto.randomUUID().slice(0, 13)}`
 
 /** The bodies, by the first word of their column; then come a workspace and a project. */
 const bodies: Readonly<Record<string, (workspaceId: string, projectId: string) => object>> = {
   event: (workspaceId, projectId) => eventFor(workspaceId, { projectId }),
-  batch: (workspaceId, projectId) => ({ events: [{ idempotencyKey: crypto.randomUUID(), ...eventFor(workspaceId, { projectId }) }] }),
+  batch: (workspaceId, projectId) => ({
+    events: [{ idempotencyKey: crypto.randomUUID(), ...eventFor(workspaceId, { projectId }) }],
+  }),
   consent: (workspaceId, projectId) => {
     const subject = { id: "usr_1", email: "ada@example.com" }
     return { workspaceId, projectId, subject, mode: "explicit", policyVersion: 1, surface: "form" }
@@ -127,11 +157,15 @@ const bodies: Readonly<Record<string, (workspaceId: string, projectId: string) =
   key: () => ({ name: "minted", scopes: ["read"] }),
   of: (_, projectId) => ({ projectId }),
   policy: (_, projectId) => ({ sections, ...(projectId === "" ? {} : { projectId }) }),
-  pack: (_, receipt) => ({ title: "T", receiptIds: [{ ...receipts, theirs: theirReceipts.core }[receipt]] }),
+  pack: (_, receipt) => ({
+    title: "T",
+    receiptIds: [{ ...receipts, theirs: theirReceipts.core }[receipt]],
+  }),
   ada: (_, projectId) => ({ projectId, subject: "ada" }),
 }
 
-// Of a batch each event is answered in its place: `202:ws` is a good answer with that refusal in it.
+// Of a batch each event is answered in its place: `202:ws` is a good answer with that refusal in
+// it.
 const writing = `
                                             | none bad  end  write  read  admin w-of-mine r-of-mine their-w their-a instance | rcpt  pol   act   evid  their-t | s-view s-adm s-their s-inst
 POST /v1/events       event ours core       | anon anon gone 202    scope scope proj      scope     ws      scope   202      | scope scope scope scope scope | anon   anon  anon    anon
@@ -337,7 +371,10 @@ interface Line {
   readonly cells: readonly string[]
 }
 
-/** Below the headings, one line of a table: what is asked, the body if any, and a cell for each principal. */
+/**
+ * Below the headings, one line of a table: what is asked, the body if any, and a cell for each
+ * principal.
+ */
 function linesOf(table: string): readonly Line[] {
   const [, , ...lines] = table.split("\n")
   return lines.map((line) => {
@@ -345,13 +382,19 @@ function linesOf(table: string): readonly Line[] {
     const [method, path = "", ...send] = left.trim().split(/\s+/)
     const cells = groups.join(" ").trim().split(/\s+/)
     assert.equal(cells.length, principals.length, `${left} has a cell for each principal`)
-    return { ask: `${method} ${path.replace(/[A-Z]+(_[A-Z]+)?/g, (name) => names[name] ?? name)}`, send, cells }
+    return {
+      ask: `${method} ${path.replace(/[A-Z]+(_[A-Z]+)?/g, (name) => names[name] ?? name)}`,
+      send,
+      cells,
+    }
   })
 }
 
 /** What holds for one resource holds for others that stand for the same thing. */
-const alike = (lines: readonly Line[], change: (ask: string) => readonly string[]): readonly Line[] =>
-  lines.flatMap((line) => change(line.ask).map((ask) => ({ ...line, ask })))
+const alike = (
+  lines: readonly Line[],
+  change: (ask: string) => readonly string[],
+): readonly Line[] => lines.flatMap((line) => change(line.ask).map((ask) => ({ ...line, ask })))
 const ofEpoch = ["checkpoint", "log.vkey", "keys", "tile/0/000.p/1", "tile/entries/000.p/1"]
 const ofLog = [...ofEpoch, "epochs", ...ofEpoch.map((name) => `epochs/1/${name}`)]
 
@@ -375,7 +418,11 @@ for (const [name, lines] of Object.entries(tables)) {
   })
 }
 
-function rowsOf({ ask, send: [kind = "", workspace = "", projectId = ""], cells }: Line): readonly Row[] {
+function rowsOf({
+  ask,
+  send: [kind = "", workspace = "", projectId = ""],
+  cells,
+}: Line): readonly Row[] {
   const isWrite = ask === "POST /v1/events" || ask === "POST /v1/consents"
   return principals.map(([about, as], at) => {
     const [cell = "", inPlace = ""] = (cells[at] ?? "").split(":")
@@ -388,16 +435,21 @@ function rowsOf({ ask, send: [kind = "", workspace = "", projectId = ""], cells 
       ...(kind === "" ? {} : { send: bodies[kind]?.(workspaces[workspace] ?? "", projectId) }),
       ...(isWrite ? { headers: { "idempotency-key": crypto.randomUUID() } } : {}),
       // A refusal tells nothing of what it refuses.
-      hasNot: typeof gets === "string" ? [ours.id, theirs.id, "rcp_", "evt_", "ada@example.com", "mine", "Invoice"] : [],
+      hasNot:
+        typeof gets === "string"
+          ? [ours.id, theirs.id, "rcp_", "evt_", "ada@example.com", "mine", "Invoice"]
+          : [],
       has: inPlace === "" ? [] : [`"error":"${answers[inPlace]?.split(" ")[1]}"`],
     }
   })
 }
 
 test("every endpoint of the description is in the table", () => {
-  const asked = new Set(Object.values(tables).flatMap((lines) => lines.map(({ ask }) => templateOf(ask))))
-  const described = Object.entries<object>(service.described.document["paths"]).flatMap(([path, methods]) =>
-    Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
+  const asked = new Set(
+    Object.values(tables).flatMap((lines) => lines.map(({ ask }) => templateOf(ask))),
+  )
+  const described = Object.entries<object>(service.described.document["paths"]).flatMap(
+    ([path, methods]) => Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
   )
   assert.deepEqual([...asked].toSorted(), described.toSorted())
 })
@@ -434,8 +486,14 @@ test("what a tenant is refused about another does not depend on whether it exist
   ] as const
   for (const [name, client] of principals.slice(3, 8)) {
     for (const [method, path] of asks) {
-      const [exists, doesNot] = await Promise.all([theirs.id, "nowhere"].map((id) => client.ask(method, path(id))))
-      assert.deepEqual([exists?.status, exists?.text], [doesNot?.status, doesNot?.text], `${name} ${path("x")}`)
+      const [exists, doesNot] = await Promise.all(
+        [theirs.id, "nowhere"].map((id) => client.ask(method, path(id))),
+      )
+      assert.deepEqual(
+        [exists?.status, exists?.text],
+        [doesNot?.status, doesNot?.text],
+        `${name} ${path("x")}`,
+      )
     }
   }
 })

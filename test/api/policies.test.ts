@@ -7,20 +7,29 @@ import { eventFor, makeKey, makeWorkspace, startService, type Client } from "../
 import { expectRows } from "./table.ts"
 import { startWatched } from "./watched.ts"
 
-// Published policies: versions that count up and never change, who may read them, and which one an event is recorded under.
+// Published policies: versions that count up and never change, who may read them, and which one an
+// event is recorded under.
 
 const service = await startWatched()
 after(() => service[Symbol.asyncDispose]())
 const { root } = service
 
-const section = (body: string, further: object = {}) => ({ id: "use", title: "How we use data", body, ...further })
+const section = (body: string, further: object = {}) => ({
+  id: "use",
+  title: "How we use data",
+  body,
+  ...further,
+})
 const hashOf = (sections: object): string =>
   createHash("sha256")
     .update(canonicalize(sections) ?? assert.fail())
     .digest("hex")
 
 async function publish(path: string, body: string, projectId?: string): Promise<number> {
-  const made = await root.post(`${path}/published-policy`, { sections: [section(body)], ...(projectId && { projectId }) })
+  const made = await root.post(`${path}/published-policy`, {
+    sections: [section(body)],
+    ...(projectId && { projectId }),
+  })
   assert.equal(made.status, 201, made.text)
   return made.json().policy.version
 }
@@ -28,7 +37,10 @@ async function publish(path: string, body: string, projectId?: string): Promise<
 test("versions count 1, 2, 3 for each project, and what was published stays as it is", async () => {
   const { path, id, reader } = await makeWorkspace(service)
   await root.post(`${path}/projects`, { id: "shop" })
-  const sections = [section("first", { zeta: [1, { b: 2, a: 1.5 }], alpha: "é" }), { body: "", title: "T", id: "2" }]
+  const sections = [
+    section("first", { zeta: [1, { b: 2, a: 1.5 }], alpha: "é" }),
+    { body: "", title: "T", id: "2" },
+  ]
   const before = new Date().toISOString()
   const made = await root.post(`${path}/published-policy`, { sections })
   assert.equal(made.status, 201)
@@ -45,8 +57,12 @@ test("versions count 1, 2, 3 for each project, and what was published stays as i
   assert.match(policy.id, /^pol_[0-9A-HJKMNP-TV-Z]{36}$/)
   assert.ok(policy.publishedAt >= before && policy.publishedAt <= new Date().toISOString())
 
-  assert.deepEqual([await publish(path, "second"), await publish(path, "of the shop", "shop")], [2, 1])
-  const read = async (at: string) => (await reader.get(`${path}/published-policy/${at}`)).json().policy
+  assert.deepEqual(
+    [await publish(path, "second"), await publish(path, "of the shop", "shop")],
+    [2, 1],
+  )
+  const read = async (at: string) =>
+    (await reader.get(`${path}/published-policy/${at}`)).json().policy
   assert.deepEqual(await read("1"), policy)
   assert.equal((await read("latest")).version, 2)
   assert.deepEqual(await read("latest"), await read("2"))
@@ -63,15 +79,24 @@ test("a version that is asked for is the next one, or a conflict; of many at onc
     { as: root, ask, send: send(1), gets: 201, shows: { policy: { version: 1 } } },
     { as: root, ask, send: send(1), gets: "409 conflict", has: ["version must be 2"] },
   ])
-  const versions = await Promise.all(Array.from({ length: 12 }, (_, at) => publish(path, `text ${at}`)))
+  const versions = await Promise.all(
+    Array.from({ length: 12 }, (_, at) => publish(path, `text ${at}`)),
+  )
   assert.deepEqual(
     versions.toSorted((a, b) => a - b),
     Array.from({ length: 12 }, (_, at) => at + 2),
   )
   // A change of the project at the same time takes nothing away from it.
-  await Promise.all([publish(path, "more"), root.patch(`${path}/projects/core`, { name: "Core" }), publish(path, "and more")])
+  await Promise.all([
+    publish(path, "more"),
+    root.patch(`${path}/projects/core`, { name: "Core" }),
+    publish(path, "and more"),
+  ])
   const latest = (await reader.get(`${path}/published-policy/latest`)).json().policy
-  assert.deepEqual([latest.version, (await reader.get(`${path}/projects/core`)).json().name], [15, "Core"])
+  assert.deepEqual(
+    [latest.version, (await reader.get(`${path}/projects/core`)).json().name],
+    [15, "Core"],
+  )
   await expectChain(reader, id)
 })
 
@@ -82,9 +107,18 @@ test("lists show versions without their text, newest first, a page at a time", a
   await publish(path, "other", "shop")
   const seen: number[] = []
   for (let cursor: string | null = ""; cursor !== null;) {
-    const page: any = (await reader.get(`${path}/published-policy?limit=2${cursor === "" ? "" : `&cursor=${cursor}`}`)).json() // oxlint-disable-line typescript/no-explicit-any
+    const after = cursor === "" ? "" : `&cursor=${cursor}`
+    const answer = await reader.get(`${path}/published-policy?limit=2${after}`)
+    const page: any = answer.json() // oxlint-disable-line typescript/no-explicit-any
     for (const policy of page.policies) {
-      assert.deepEqual(Object.keys(policy), ["id", "workspaceId", "projectId", "version", "publishedAt", "sectionHash"])
+      assert.deepEqual(Object.keys(policy), [
+        "id",
+        "workspaceId",
+        "projectId",
+        "version",
+        "publishedAt",
+        "sectionHash",
+      ])
       assert.equal(policy.projectId, "core")
       seen.push(policy.version)
     }
@@ -92,14 +126,26 @@ test("lists show versions without their text, newest first, a page at a time", a
   }
   assert.deepEqual(seen, [5, 4, 3, 2, 1])
   const empty = { policies: [], nextCursor: null }
-  assert.deepEqual((await reader.get(`${path}/published-policy?projectId=unheard-of`)).json(), empty)
-  assert.equal((await reader.get(`${path}/published-policy?projectId=shop`)).json().policies.length, 1)
+  assert.deepEqual(
+    (await reader.get(`${path}/published-policy?projectId=unheard-of`)).json(),
+    empty,
+  )
+  assert.equal(
+    (await reader.get(`${path}/published-policy?projectId=shop`)).json().policies.length,
+    1,
+  )
 })
 
 test("what is wrong is refused by name, and leaves nothing behind", async () => {
   const { path, reader } = await makeWorkspace(service)
   const ask = `POST ${path}/published-policy`
-  const refused = (send: object, says: RegExp) => ({ as: root, ask, send, gets: "400 invalid_field", has: [says] })
+  const refused = (send: object, says: RegExp) => ({
+    as: root,
+    ask,
+    send,
+    gets: "400 invalid_field",
+    has: [says],
+  })
   await expectRows([
     refused({}, /sections is required/),
     refused({ sections: [] }, /sections must be an array of 1 to 1000 items/),
@@ -114,10 +160,25 @@ test("what is wrong is refused by name, and leaves nothing behind", async () => 
     refused({ sections: [section("x")], projectId: "system" }, /projectId/),
     refused({ sections: [section("x")], projectid: "core" }, /projectid is not a known field/),
     { as: root, ask, send: { sections: [{ ...section("x"), _sd: [] }] }, gets: "400 invalid_json" },
-    { as: root, ask, send: { sections: [section("x")], projectId: "unheard-of" }, gets: "404 not_found" },
+    {
+      as: root,
+      ask,
+      send: { sections: [section("x")], projectId: "unheard-of" },
+      gets: "404 not_found",
+    },
     { as: reader, ask: `GET ${path}/published-policy/latest`, gets: "404 not_found" },
-    { as: reader, ask: `GET ${path}/published-policy/1?projectId=all`, gets: "400 invalid_field", has: [/projectId/] },
-    { as: reader, ask: `GET ${path}/published-policy/1?version=2`, gets: "400 invalid_field", has: [/version is not a known/] },
+    {
+      as: reader,
+      ask: `GET ${path}/published-policy/1?projectId=all`,
+      gets: "400 invalid_field",
+      has: [/projectId/],
+    },
+    {
+      as: reader,
+      ask: `GET ${path}/published-policy/1?version=2`,
+      gets: "400 invalid_field",
+      has: [/version is not a known/],
+    },
     ...["0", "01", "-1", "1.0", "v1", "newest", "99999999999", "%31%20"].map((version) => ({
       as: reader,
       ask: `GET ${path}/published-policy/${version}`,
@@ -128,8 +189,11 @@ test("what is wrong is refused by name, and leaves nothing behind", async () => 
 
 test("publication is an entry of the service's own, with the hash of what was published", async () => {
   const { path, id, reader } = await makeWorkspace(service)
-  const { policy } = (await root.post(`${path}/published-policy`, { sections: [section("text")] })).json()
-  const [entry] = (await reader.get(`${path}/events?projectId=system&query=kind:policy`)).json().events
+  const { policy } = (
+    await root.post(`${path}/published-policy`, { sections: [section("text")] })
+  ).json()
+  const [entry] = (await reader.get(`${path}/events?projectId=system&query=kind:policy`)).json()
+    .events
   assert.partialDeepStrictEqual(entry, {
     kind: "policy",
     action: "policy.version.publish",
@@ -139,7 +203,12 @@ test("publication is an entry of the service's own, with the hash of what was pu
     actor: { id: "instance", type: "instance" },
     target: { id: "core:1", type: "policy", name: "Policy version 1" },
   })
-  assert.deepEqual(entry.metadata, { policyId: policy.id, projectId: "core", version: 1, sectionHash: policy.sectionHash })
+  assert.deepEqual(entry.metadata, {
+    policyId: policy.id,
+    projectId: "core",
+    version: 1,
+    sectionHash: policy.sectionHash,
+  })
   // Until somebody asks for a proof, the newest checkpoint may not cover it yet.
   assert.equal((await reader.get(`${path}/receipts/${entry.receipt}/proof`)).status, 200)
   const chain = await expectChain(reader, id)
@@ -169,7 +238,13 @@ test("a public policy is for anyone, a private one for those who may read; what 
   await root.patch(path, { policyVisibility: "public" })
   const cors = { "access-control-allow-origin": "*" }
   await expectRows([
-    { as: nobody, ask: one, gets: 200, has: text, answerHeaders: { "cache-control": "no-cache", ...cors } },
+    {
+      as: nobody,
+      ask: one,
+      gets: 200,
+      has: text,
+      answerHeaders: { "cache-control": "no-cache", ...cors },
+    },
     { as: nobody, ask: `GET ${path}/published-policy/latest`, gets: 200, has: text },
     { as: nobody, ask: none, gets: "401 unauthorized", answerHeaders: { ...cors } },
     { as: writer, ask: one, gets: 200, has: text, answerHeaders: { "cache-control": "no-store" } },
@@ -180,20 +255,30 @@ test("a public policy is for anyone, a private one for those who may read; what 
     { as: service.client("tsk_wrong"), ask: one, gets: "401 unauthorized" },
     { as: nobody, ask: `GET ${path}/published-policy`, gets: "401 unauthorized" },
   ])
-  const preflight = await nobody.ask("OPTIONS", `${path}/published-policy/1`, { headers: { origin: "https://example.com" } })
-  assert.deepEqual([preflight.status, preflight.headers.get("access-control-allow-methods")], [204, "GET"])
+  const preflight = await nobody.ask("OPTIONS", `${path}/published-policy/1`, {
+    headers: { origin: "https://example.com" },
+  })
+  assert.deepEqual(
+    [preflight.status, preflight.headers.get("access-control-allow-methods")],
+    [204, "GET"],
+  )
 })
 
 test("a policy token reads what it is bound to, as a bearer or in the address, and no other", async () => {
   const { path } = await makeWorkspace(service)
   await root.post(`${path}/projects`, { id: "shop" })
-  for (const [body, project] of [["one"], ["two"], ["shop's", "shop"]] as const) await publish(path, body, project)
+  for (const [body, project] of [["one"], ["two"], ["shop's", "shop"]] as const)
+    await publish(path, body, project)
   const mint = async (request: object): Promise<Client> => {
     const made = await root.post(`${path}/published-policy/token`, request)
     assert.equal(made.status, 201, made.text)
     return service.client(made.json().token)
   }
-  const [all, second, shop] = [await mint({}), await mint({ version: 2 }), await mint({ projectId: "shop" })]
+  const [all, second, shop] = [
+    await mint({}),
+    await mint({ version: 2 }),
+    await mint({ projectId: "shop" }),
+  ]
   const at = (version: string) => `GET ${path}/published-policy/${version}`
   await expectRows([
     { as: all, ask: at("1"), gets: 200, has: ["one"] },
@@ -207,7 +292,13 @@ test("a policy token reads what it is bound to, as a bearer or in the address, a
     { as: second, ask: at("3"), gets: "403 insufficient_scope" },
     { as: shop, ask: at("1?projectId=shop"), gets: 200, has: ["shop's"] },
     { as: shop, ask: at("1"), gets: "403 insufficient_scope" },
-    { as: service.client(), ask: at(`2?token=${second.bearer}`), gets: 200, has: ["two"], answerHeaders: { "cache-control": "no-store" } },
+    {
+      as: service.client(),
+      ask: at(`2?token=${second.bearer}`),
+      gets: 200,
+      has: ["two"],
+      answerHeaders: { "cache-control": "no-store" },
+    },
     { as: service.client(), ask: at(`1?token=${second.bearer}`), gets: "403 insufficient_scope" },
     { as: service.client(), ask: at(`1?token=${root.bearer}`), gets: "401 unauthorized" },
     { as: all, ask: at(`1?token=${all.bearer}`), gets: "400 ambiguous_credentials" },
@@ -222,9 +313,16 @@ test("an event is recorded under the version that is newest when it comes, unles
   await publish(path, "two")
   assert.equal((await write()).policyVersion, 2)
   assert.equal((await write({ metadata: { policyVersion: 7 } })).policyVersion, 7)
-  for (const policyVersion of [0, -1, 1.5, "1", null]) assert.equal((await write({ metadata: { policyVersion } })).policyVersion, 2)
-  assert.equal((await write({ projectId: "shop" })).policyVersion, undefined, "another project has policies of its own")
-  const { entry, receipt } = (await reader.get(`${path}/receipts/${(await write()).receipt}`)).json()
+  for (const policyVersion of [0, -1, 1.5, "1", null])
+    assert.equal((await write({ metadata: { policyVersion } })).policyVersion, 2)
+  assert.equal(
+    (await write({ projectId: "shop" })).policyVersion,
+    undefined,
+    "another project has policies of its own",
+  )
+  const { entry, receipt } = (
+    await reader.get(`${path}/receipts/${(await write()).receipt}`)
+  ).json()
   assert.deepEqual([entry.policyVersion, receipt.policyVersion, entry.metadata], [2, 2, {}])
 
   const batch = await writer.post("/v1/events/batch", {
@@ -233,7 +331,9 @@ test("an event is recorded under the version that is newest when it comes, unles
       ...eventFor(id, changes),
     })),
   })
-  const versions = batch.json().results.map((result: { receipt: { policyVersion?: number } }) => result.receipt.policyVersion)
+  const versions = batch
+    .json()
+    .results.map((result: { receipt: { policyVersion?: number } }) => result.receipt.policyVersion)
   assert.deepEqual(versions, [2, undefined, 1, 2])
 })
 
@@ -245,17 +345,28 @@ test("a write that is repeated after the next publication is a replay of the fir
   for (const text of ["one", "two"]) {
     await publish(path, text)
     const again = await writer.write(eventFor(id), "written-before-one")
-    assert.deepEqual([again.status, again.text, again.headers.get("idempotency-replayed")], [202, first.text, "true"])
+    assert.deepEqual(
+      [again.status, again.text, again.headers.get("idempotency-replayed")],
+      [202, first.text, "true"],
+    )
     const batched = (await writer.post("/v1/events/batch", item("batched-before-one"))).json()
     assert.deepEqual(batched.results[0], { ...inBatch.results[0], replayed: true })
     // What was recorded alone is the same in a batch, and the other way round.
-    assert.equal((await writer.write(eventFor(id), "batched-before-one")).headers.get("idempotency-replayed"), "true")
+    assert.equal(
+      (await writer.write(eventFor(id), "batched-before-one")).headers.get("idempotency-replayed"),
+      "true",
+    )
   }
-  assert.equal((await writer.write(eventFor(id, { userVisible: true }), "written-before-one")).status, 422)
+  assert.equal(
+    (await writer.write(eventFor(id, { userVisible: true }), "written-before-one")).status,
+    422,
+  )
 })
 
 test("a workspace may take consents to published versions only", async () => {
-  const { path, id, writer, reader } = await makeWorkspace(service, { requirePublishedPolicy: true })
+  const { path, id, writer, reader } = await makeWorkspace(service, {
+    requirePublishedPolicy: true,
+  })
   const ask = "POST /v1/consents"
   const consent = (policyVersion: number, projectId?: string) => ({
     as: writer,
@@ -271,7 +382,11 @@ test("a workspace may take consents to published versions only", async () => {
     headers: { "idempotency-key": crypto.randomUUID() },
   })
   await expectRows([
-    { ...consent(1), gets: "400 invalid_field", has: ["policyVersion must be a published version", "none is published"] },
+    {
+      ...consent(1),
+      gets: "400 invalid_field",
+      has: ["policyVersion must be a published version", "none is published"],
+    },
     { ...consent(1, "unheard-of"), gets: "400 invalid_field", has: ["policyVersion"] },
     { as: reader, ask: `GET ${path}/projects/unheard-of`, gets: "404 not_found" },
   ])
@@ -286,7 +401,12 @@ test("a workspace may take consents to published versions only", async () => {
   await root.patch(path, { requirePublishedPolicy: true })
   await expectRows([
     { ...second, about: "what was recorded is sent again", gets: 202 },
-    { ...second, about: "another under its key", send: { ...second.send, mode: "implicit" }, gets: "422 idempotency_key_reused" },
+    {
+      ...second,
+      about: "another under its key",
+      send: { ...second.send, mode: "implicit" },
+      gets: "422 idempotency_key_reused",
+    },
     { ...consent(2), about: "a new one", gets: "400 invalid_field", has: ["the newest is 1"] },
   ])
 })
@@ -294,13 +414,22 @@ test("a workspace may take consents to published versions only", async () => {
 test("policies and the version of events outlive a restart", async () => {
   await using before = await startService()
   const { path, id, writer, reader } = await makeWorkspace(before)
-  const { policy } = (await before.root.post(`${path}/published-policy`, { sections: [section("text")] })).json()
+  const { policy } = (
+    await before.root.post(`${path}/published-policy`, { sections: [section("text")] })
+  ).json()
   assert.equal(await before.end(), 0)
   await using now = await startService({ data: before.data })
-  assert.deepEqual((await now.client(reader.bearer).get(`${path}/published-policy/latest`)).json().policy, policy)
+  assert.deepEqual(
+    (await now.client(reader.bearer).get(`${path}/published-policy/latest`)).json().policy,
+    policy,
+  )
   const written = (await now.client(writer.bearer).write(eventFor(id))).json()
   assert.equal(written.policyVersion, 1)
-  assert.equal((await now.root.post(`${path}/published-policy`, { sections: [section("text")] })).json().policy.version, 2)
+  assert.equal(
+    (await now.root.post(`${path}/published-policy`, { sections: [section("text")] })).json().policy
+      .version,
+    2,
+  )
   await expectChain(now.root, id, [written])
 })
 

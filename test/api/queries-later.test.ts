@@ -9,21 +9,35 @@ import { find, labels, writeAll, type Parameters } from "./pages.ts"
 // GET …/events of data that has grown old, and of data that somebody changed on the disk.
 
 /** The same data again, under a clock that is ahead by this much. */
-function laterBy(days: number, data: string, environment: Readonly<Record<string, string>> = {}): Promise<Service> {
-  const clock = `data:text/javascript,const now = Date.now; Date.now = () => now() + ${days * 86_400_000}`.replaceAll(" ", "%20")
+function laterBy(
+  days: number,
+  data: string,
+  environment: Readonly<Record<string, string>> = {},
+): Promise<Service> {
+  const clock =
+    `data:text/javascript,const now = Date.now; Date.now = () => now() + ${days * 86_400_000}`.replaceAll(
+      " ",
+      "%20",
+    )
   return startService({ data, environment: { NODE_OPTIONS: `--import=${clock}`, ...environment } })
 }
 
 test("hot or in the archive is a matter of the ledger's time and the workspace's days, whichever way they are set", async () => {
   await using first = await startService()
   const { id, path, writer, reader } = await makeWorkspace(first)
-  await writeAll({ id, writer }, { old1: { occurredAt: "2030-01-01T00:00:00Z" }, old2: {}, old3: { projectId: "shop" } })
+  await writeAll(
+    { id, writer },
+    { old1: { occurredAt: "2030-01-01T00:00:00Z" }, old2: {}, old3: { projectId: "shop" } },
+  )
   assert.equal(labels(await find(reader, path)), "old3 old2 old1")
   assert.equal(await first.end(), 0)
 
   await using now = await laterBy(40, first.data)
   const [writes, reads] = [now.client(writer.bearer), now.client(reader.bearer)]
-  await writeAll({ id, writer: writes }, { new1: { occurredAt: "1999-01-01T00:00:00Z" }, new2: { projectId: "shop" } })
+  await writeAll(
+    { id, writer: writes },
+    { new1: { occurredAt: "1999-01-01T00:00:00Z" }, new2: { projectId: "shop" } },
+  )
   const expectTiers = async (days: number, hot: string, archive: string): Promise<void> => {
     const set = await now.root.patch(path, { hotDays: days })
     assert.equal(set.status, 200, set.text)
@@ -61,11 +75,19 @@ test("hot or in the archive is a matter of the ledger's time and the workspace's
         `${days} days, ${JSON.stringify(parameters)}`,
       )
       for (const { storageTier, metadata } of page.events)
-        assert.equal(storageTier, archive.split(" ").includes(String(metadata["label"])) ? "archive" : "hot")
+        assert.equal(
+          storageTier,
+          archive.split(" ").includes(String(metadata["label"])) ? "archive" : "hot",
+        )
     }
-    const { receipt } = (await find(reads, path, { storage: "all", query: "metadata.label:old1" })).events[0] ?? { receipt: "" }
+    const { receipt } = (await find(reads, path, { storage: "all", query: "metadata.label:old1" }))
+      .events[0] ?? { receipt: "" }
     const { entry } = (await reads.get(`${path}/receipts/${receipt}`)).json()
-    assert.equal(entry.storageTier, archive.includes("old1") ? "archive" : "hot", "a receipt says the same")
+    assert.equal(
+      entry.storageTier,
+      archive.includes("old1") ? "archive" : "hot",
+      "a receipt says the same",
+    )
   }
   const all = "new2 new1 old3 old2 old1"
   await expectTiers(90, all, "")
@@ -82,18 +104,24 @@ test("hot or in the archive is a matter of the ledger's time and the workspace's
 test("what was changed on the disk is shown as broken at its place, and its neighbours as they are", async () => {
   await using first = await startService()
   const { id, path, writer, reader } = await makeWorkspace(first)
-  const receipts = await writeAll({ id, writer }, { d1: {}, d2: {}, d3: {}, d4: {}, d5: {}, d6: {} })
+  const receipts = await writeAll(
+    { id, writer },
+    { d1: {}, d2: {}, d3: {}, d4: {}, d5: {}, d6: {} },
+  )
   for (const receipt of receipts) await reader.get(`${path}/receipts/${receipt}/proof`)
   assert.equal(labels(await find(reader, path)), "d6 d5 d4 d3 d2 d1")
   await first.end()
 
   const journal = new DatabaseSync(join(first.data, "journal.db"))
-  for (const { name } of journal.prepare("SELECT name FROM sqlite_schema WHERE type = 'trigger'").all())
+  for (const { name } of journal
+    .prepare("SELECT name FROM sqlite_schema WHERE type = 'trigger'")
+    .all())
     journal.exec(`DROP TRIGGER "${String(name)}"`)
   const changed =
     "UPDATE bodies SET salted = CAST(replace(CAST(salted AS TEXT), 'inv_9', 'inv_8') AS BLOB) WHERE instr(CAST(salted AS TEXT), ?) > 0"
   assert.equal(Number(journal.prepare(changed).run(receipts[1] ?? "").changes), 1)
-  const spoilt = "UPDATE bodies SET salted = zeroblob(length(salted)) WHERE instr(CAST(salted AS TEXT), ?) > 0"
+  const spoilt =
+    "UPDATE bodies SET salted = zeroblob(length(salted)) WHERE instr(CAST(salted AS TEXT), ?) > 0"
   assert.equal(Number(journal.prepare(spoilt).run(receipts[3] ?? "").changes), 1)
   journal.close()
 
@@ -103,10 +131,16 @@ test("what was changed on the disk is shown as broken at its place, and its neig
   assert.deepEqual([page.total, page.returned, page.verified], [6, 6, false])
   assert.deepEqual(
     page.events.map(({ integrity, receipt }) => [integrity, receipt]),
-    receipts.map((receipt, place) => [place === 1 || place === 3 ? "broken" : "verified", receipt]).toReversed(),
+    receipts
+      .map((receipt, place) => [place === 1 || place === 3 ? "broken" : "verified", receipt])
+      .toReversed(),
   )
   const [, , spoiled, , turned] = page.events
-  assert.deepEqual([spoiled?.action, spoiled?.projectId, spoiled?.metadata], ["", "", {}], "what cannot be read of it is empty")
+  assert.deepEqual(
+    [spoiled?.action, spoiled?.projectId, spoiled?.metadata],
+    ["", "", {}],
+    "what cannot be read of it is empty",
+  )
   assert.deepEqual([turned?.action, turned?.metadata["label"]], ["billing.invoice.approve", "d2"])
   // The index says where: what it knew of an entry finds it still.
   const found = await find(reads, path, { query: "metadata.label:d4" })
@@ -120,7 +154,10 @@ test("what was changed on the disk is shown as broken at its place, and its neig
     proved.events.map(({ integrity }) => integrity),
     page.events.map(({ integrity }) => integrity),
   )
-  assert.equal((await find(reads, path, { query: "-metadata.label:d2 -metadata.label:d4" })).verified, true)
+  assert.equal(
+    (await find(reads, path, { query: "-metadata.label:d2 -metadata.label:d4" })).verified,
+    true,
+  )
   assert.equal(await now.end(), 0)
 })
 
@@ -139,9 +176,13 @@ test("a record that is cut or gone is broken at its place, and what followed it 
   }
   await first.end()
 
-  const journal = new DatabaseSync(join(first.data, "journal.db"), { enableForeignKeyConstraints: false })
+  const journal = new DatabaseSync(join(first.data, "journal.db"), {
+    enableForeignKeyConstraints: false,
+  })
   journal.exec("PRAGMA ignore_check_constraints = ON")
-  for (const { name } of journal.prepare("SELECT name FROM sqlite_schema WHERE type = 'trigger'").all())
+  for (const { name } of journal
+    .prepare("SELECT name FROM sqlite_schema WHERE type = 'trigger'")
+    .all())
     journal.exec(`DROP TRIGGER "${String(name)}"`)
   const third = "workspace = (SELECT number FROM workspaces WHERE id = ?) AND sequence = ?"
   for (const [{ id }, sql] of [

@@ -14,7 +14,7 @@ after(() => service[Symbol.asyncDispose]())
 const { root } = service
 const acme = await makeWorkspace(service)
 
-// Filters and searches -----------------------------------------------------------------------------------------------------------------------------------
+// Filters and searches ----------------------------------------------------------------------------
 
 const ada = { id: "usr_1", type: "user", email: "ada@example.com", name: "Ada Lovelace" }
 await writeAll(acme, {
@@ -95,7 +95,10 @@ const filtered: readonly (readonly [parameters: Parameters, found: string])[] = 
   [{ to: "2026-01-31T09:29:59.999999999Z" }, ""],
   [{ from: "2026-01-31T09:29:59.999999999Z", to: "2026-01-31T09:30:00.000000001Z" }, "n4 n1"],
   [{ from: "2026-01-31T09:30:00Z", to: "2026-01-31T09:30:00Z" }, ""],
-  [{ from: "0000-01-01T00:00:00+23:59", to: "9999-12-31T23:59:59.999999999-23:59" }, "n5 n4 n3 n2 n1"],
+  [
+    { from: "0000-01-01T00:00:00+23:59", to: "9999-12-31T23:59:59.999999999-23:59" },
+    "n5 n4 n3 n2 n1",
+  ],
   [{ from: "2026-01-31T09:30:00Z", query: "paid", projectId: "core" }, "n1"],
 ]
 
@@ -227,15 +230,15 @@ async function expectFound(asked: readonly (readonly [Parameters, string])[]): P
     const page = await find(acme.reader, acme.path, parameters)
     const said = `${labels(page)} of ${page.total}`
     const expected = `${found} of ${found === "" ? 0 : found.split(" ").length}`
-    if (said !== expected || page.hasMore || !page.verified) wrong.push(`${JSON.stringify(parameters)}: ${said}, not ${expected}`)
+    if (said !== expected || page.hasMore || !page.verified)
+      wrong.push(`${JSON.stringify(parameters)}: ${said}, not ${expected}`)
   }
   assert.deepEqual(wrong, [])
 }
 
 test("an entry is found by its ids, and by the start of them", async () => {
-  const [{ id, receipt }] = (await find(acme.reader, acme.path, { query: "actor:usr_1" })).events as unknown as [
-    { id: string; receipt: string },
-  ] // one
+  const [{ id, receipt }] = (await find(acme.reader, acme.path, { query: "actor:usr_1" }))
+    .events as unknown as [{ id: string; receipt: string }] // one
   for (const query of [
     `id:${id}`,
     `receipt:${receipt}`,
@@ -248,7 +251,12 @@ test("an entry is found by its ids, and by the start of them", async () => {
     const page = await find(acme.reader, acme.path, { query })
     assert.deepEqual([labels(page), page.total], ["n1", 1], query)
   }
-  for (const query of [`id:${receipt}`, `receipt:${receipt.slice(0, -1)}`, `"${id.slice(0, -1)}"`, `-id:${id} -receipt:rcp*`])
+  for (const query of [
+    `id:${receipt}`,
+    `receipt:${receipt.slice(0, -1)}`,
+    `"${id.slice(0, -1)}"`,
+    `-id:${id} -receipt:rcp*`,
+  ])
     assert.equal((await find(acme.reader, acme.path, { query })).total, 0, query)
 })
 
@@ -277,7 +285,11 @@ test("a search has at most 512 bytes and 32 terms; anything else is one", async 
     gets: "400 invalid_field",
     has: ["query", has],
   })
-  await expectRows([ask("é".repeat(256) + "a", "512"), ask("x ".repeat(33), "32"), ask("-y:1 ".repeat(33), "32")])
+  await expectRows([
+    ask("é".repeat(256) + "a", "512"),
+    ask("x ".repeat(33), "32"),
+    ask("-y:1 ".repeat(33), "32"),
+  ])
 })
 
 test("what breaks a rule is refused by its name", async () => {
@@ -314,7 +326,12 @@ test("what breaks a rule is refused by its name", async () => {
     ["query=a&query=b", "query"],
   ]
   await expectRows(
-    bad.map(([query, name]) => ({ as: acme.reader, ask: `GET ${acme.path}/events?${query}`, gets: "400 invalid_field", has: [name] })),
+    bad.map(([query, name]) => ({
+      as: acme.reader,
+      ask: `GET ${acme.path}/events?${query}`,
+      gets: "400 invalid_field",
+      has: [name],
+    })),
   )
   // What is wrong with a number that is too large is its size, wherever one may stand.
   const large = [2 ** 53, 10 ** 20, "9".repeat(400)].map((number) => BigInt(number))
@@ -328,9 +345,18 @@ test("what breaks a rule is refused by its name", async () => {
         has: [`${name} must be an integer ${range}"`],
       })),
     ),
-    { as: acme.reader, ask: `GET ${acme.path}/events?cursor=9007199254740991`, gets: 200, shows: { hasMore: false } },
+    {
+      as: acme.reader,
+      ask: `GET ${acme.path}/events?cursor=9007199254740991`,
+      gets: 200,
+      shows: { hasMore: false },
+    },
     { as: acme.reader, ask: `GET ${acme.path}/events?cursor=4294967297`, gets: 200 },
-    { as: acme.reader, ask: `GET ${acme.path}/published-policy/99999999999`, gets: "404 not_found" },
+    {
+      as: acme.reader,
+      ask: `GET ${acme.path}/published-policy/99999999999`,
+      gets: "404 not_found",
+    },
     { as: acme.reader, ask: `GET ${acme.path}/published-policy/2147483648`, gets: "404 not_found" },
   ])
   await expectRows([
@@ -347,7 +373,7 @@ test("what breaks a rule is refused by its name", async () => {
   ])
 })
 
-// Pages ----------------------------------------------------------------------------------------------------------------------------------------------------
+// Pages -------------------------------------------------------------------------------------------
 
 /** The usual loops, by which people read a list to its end. */
 async function readAll(
@@ -397,7 +423,9 @@ test("the usual loops read every entry once and end", async () => {
     }
   }
   const { nextCursor: last } = await find(shop.reader, shop.path, { limit: 100 })
-  const { returned, total, nextCursor, hasMore, verified } = await find(shop.reader, shop.path, { cursor: last })
+  const { returned, total, nextCursor, hasMore, verified } = await find(shop.reader, shop.path, {
+    cursor: last,
+  })
   assert.deepEqual([returned, total, nextCursor, hasMore, verified], [0, 13, 0, false, true])
   const [far, one] = [
     await find(shop.reader, shop.path, { cursor: Number.MAX_SAFE_INTEGER }),
@@ -411,7 +439,9 @@ test("what is appended shifts no page; only the total grows", async () => {
   const all = Array.from({ length: 9 }, (_, number) => `m${number}`)
   await writeAll(shop, Object.fromEntries(all.map((label) => [label, {}])))
   let appended = 0
-  const pages = await readAll(shop.reader, shop.path, 2, "hasMore", () => writeAll(shop, { [`late${++appended}`]: {} }))
+  const pages = await readAll(shop.reader, shop.path, 2, "hasMore", () =>
+    writeAll(shop, { [`late${++appended}`]: {} }),
+  )
   assert.equal(pages.map(labels).join(" "), all.toReversed().join(" "))
   assert.deepEqual(
     pages.map(({ total }) => total),
@@ -422,22 +452,42 @@ test("what is appended shifts no page; only the total grows", async () => {
 test("what was acknowledged is found by the very next request, also a batch, and by any way of asking", async () => {
   const shop = await makeWorkspace(service)
   const nobody = await find(shop.reader, shop.path)
-  assert.deepEqual(nobody, { events: [], returned: 0, total: 0, nextCursor: 0, hasMore: false, verified: true })
+  assert.deepEqual(nobody, {
+    events: [],
+    returned: 0,
+    total: 0,
+    nextCursor: 0,
+    hasMore: false,
+    verified: true,
+  })
   for (let count = 1; count <= 20; count++) {
     await writeAll(shop, { [`w${count}`]: {} })
-    const page = await find(shop.reader, shop.path, count % 2 === 0 ? { query: `metadata.label:w${count}` } : { limit: 1 })
+    const page = await find(
+      shop.reader,
+      shop.path,
+      count % 2 === 0 ? { query: `metadata.label:w${count}` } : { limit: 1 },
+    )
     assert.deepEqual([labels(page), page.total], [`w${count}`, count % 2 === 0 ? 1 : count])
   }
-  await writeMany(shop, 1000, { changes: (place) => ({ metadata: { label: `b${place}` } }), atOnce: 1000 })
+  await writeMany(shop, 1000, {
+    changes: (place) => ({ metadata: { label: `b${place}` } }),
+    atOnce: 1000,
+  })
   const page = await find(shop.reader, shop.path, { limit: 100 })
-  assert.deepEqual([page.total, page.returned, page.hasMore, page.events[0]?.metadata["label"]], [1020, 100, true, "b999"])
+  assert.deepEqual(
+    [page.total, page.returned, page.hasMore, page.events[0]?.metadata["label"]],
+    [1020, 100, true, "b999"],
+  )
   assert.equal((await find(shop.reader, shop.path, { query: "metadata.label:b*" })).total, 1000)
 })
 
-// Who sees what ---------------------------------------------------------------------------------------------------------------------------------------------
+// Who sees what -----------------------------------------------------------------------------------
 
 test("to a key with projects, all means its projects; others it may not name, whether they exist or not", async () => {
-  const mine = await makeKey(service, acme.id, { scopes: ["read"], projectIds: ["billing", "later"] })
+  const mine = await makeKey(service, acme.id, {
+    scopes: ["read"],
+    projectIds: ["billing", "later"],
+  })
   const page = await find(mine, acme.path)
   assert.deepEqual([labels(page), page.total], ["n4 n3", 2])
   for (const [parameters, found] of [
@@ -452,7 +502,11 @@ test("to a key with projects, all means its projects; others it may not name, wh
     [{ storage: "all", query: "kind:admin" }, ""],
   ] as const) {
     const narrow = await find(mine, acme.path, parameters)
-    assert.deepEqual([labels(narrow), narrow.total], [found, found === "" ? 0 : found.split(" ").length], JSON.stringify(parameters))
+    assert.deepEqual(
+      [labels(narrow), narrow.total],
+      [found, found === "" ? 0 : found.split(" ").length],
+      JSON.stringify(parameters),
+    )
   }
   const refused = [
     "projectId=core",
@@ -478,7 +532,8 @@ test("what the service says of itself is apart, and nobody else can say it", asy
   const system = await find(shop.reader, shop.path, { projectId: "system" })
   // The workspace, its project and its two keys.
   assert.equal(system.total, 4)
-  for (const { kind, projectId } of system.events) assert.deepEqual([kind, projectId], ["admin", "system"])
+  for (const { kind, projectId } of system.events)
+    assert.deepEqual([kind, projectId], ["admin", "system"])
   const together = await find(shop.reader, shop.path, { includeSystem: true })
   assert.deepEqual([together.total, together.returned], [6, 6])
   assert.deepEqual(
@@ -502,7 +557,11 @@ test("what the service says of itself is apart, and nobody else can say it", asy
     [{ lane: "security", projectId: "system" }, 2],
   ]
   for (const [parameters, total] of asked)
-    assert.equal((await find(shop.reader, shop.path, parameters)).total, total, JSON.stringify(parameters))
+    assert.equal(
+      (await find(shop.reader, shop.path, parameters)).total,
+      total,
+      JSON.stringify(parameters),
+    )
 })
 
 test("administrative entries stand between: two rows need not be linked, and includeSystem=true shows the whole chain", async () => {
@@ -513,7 +572,11 @@ test("administrative entries stand between: two rows need not be linked, and inc
   const [later, earlier] = (await find(shop.reader, shop.path, {})).events
   assert.ok(later !== undefined && earlier !== undefined && later.sequence === earlier.sequence + 2)
   assert.notEqual(later.previousHash, earlier.hash)
-  const { events } = await find(shop.reader, shop.path, { projectId: "all", includeSystem: true, storage: "all" })
+  const { events } = await find(shop.reader, shop.path, {
+    projectId: "all",
+    includeSystem: true,
+    storage: "all",
+  })
   assert.equal(events.length, later.sequence)
   const { ledgerId } = (await shop.reader.get(shop.path)).json<{ ledgerId: string }>()
   assert.deepEqual(
@@ -534,7 +597,10 @@ test("one workspace never finds what is another's", async () => {
 
 test("personal metadata is found by whoever reads it in clear", async () => {
   const clinic = await makeWorkspace(service, { personalKeys: ["phone"] })
-  await writeAll(clinic, { p1: { metadata: { phone: "+49 30 1234", plan: "pro" } }, p2: { metadata: { plan: "pro" } } })
+  await writeAll(clinic, {
+    p1: { metadata: { phone: "+49 30 1234", plan: "pro" } },
+    p2: { metadata: { plan: "pro" } },
+  })
   for (const [query, found] of [
     ["1234", "p1"],
     ["metadata.phone:+49*", "p1"],
@@ -544,26 +610,40 @@ test("personal metadata is found by whoever reads it in clear", async () => {
     assert.equal(labels(await find(clinic.reader, clinic.path, { query })), found, query)
   await root.patch(clinic.path, { personalKeys: ["*"] })
   await writeAll(clinic, { p3: { metadata: { phone: { home: "+49 30 1234" } } } })
-  assert.equal(labels(await find(clinic.reader, clinic.path, { query: "metadata.phone.home:*" })), "p3")
-  assert.equal(labels(await find(clinic.reader, clinic.path, { query: "metadata.label:p3 1234" })), "p3")
+  assert.equal(
+    labels(await find(clinic.reader, clinic.path, { query: "metadata.phone.home:*" })),
+    "p3",
+  )
+  assert.equal(
+    labels(await find(clinic.reader, clinic.path, { query: "metadata.label:p3 1234" })),
+    "p3",
+  )
 })
 
-// Proofs --------------------------------------------------------------------------------------------------------------------------------------------------
+// Proofs ------------------------------------------------------------------------------------------
 
 test("with include=proof every row can be computed by anybody", async () => {
-  const newest = (await find(acme.reader, acme.path, { includeSystem: true, limit: 1 })).events.map((entry) => ({
-    ...entry,
-    eventHash: entry.hash,
-  }))
+  const newest = (await find(acme.reader, acme.path, { includeSystem: true, limit: 1 })).events.map(
+    (entry) => ({
+      ...entry,
+      eventHash: entry.hash,
+    }),
+  )
   const chain = await readChain(acme.reader, acme.id, newest)
   const page = await find(acme.reader, acme.path, { include: "proof", includeSystem: true })
-  assert.deepEqual([page.returned, page.verified, page.total], [page.events.at(0)?.sequence, true, page.returned])
+  assert.deepEqual(
+    [page.returned, page.verified, page.total],
+    [page.events.at(0)?.sequence, true, page.returned],
+  )
   let seen = 0
   for (const { proof, disclosures, ...entry } of page.events) {
     const { receipt } = (await acme.reader.get(`${acme.path}/receipts/${entry.receipt}`)).json()
     const answer = { receipt, entry, proof, disclosures, verified: true }
     assert.equal(chain.hashes[expectAnswer(chain, answer).index], entry.hash)
-    const { verdict } = verifyReceipt(answer, { trustedKeys: [chain.vkey], receiptId: entry.receipt })
+    const { verdict } = verifyReceipt(answer, {
+      trustedKeys: [chain.vkey],
+      receiptId: entry.receipt,
+    })
     assert.equal(verdict, "genuine")
     seen += 1
   }
@@ -576,7 +656,9 @@ test("an entry that no checkpoint covers yet is pending, has no path, and counts
   const shop = await makeWorkspace(service)
   await writeAll(shop, { p1: {} })
   const page = await find(shop.reader, shop.path, { include: "proof" })
-  const [{ integrity, proof }] = page.events as unknown as [{ integrity: string; proof: { tlogProof: string | null } }] // one was written
+  const [{ integrity, proof }] = page.events as unknown as [
+    { integrity: string; proof: { tlogProof: string | null } },
+  ] // one was written
   assert.equal(page.verified, true)
   assert.equal(integrity, proof.tlogProof === null ? "pending" : "verified")
 })

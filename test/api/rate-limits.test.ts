@@ -22,9 +22,15 @@ const path = `${acme.path}/receipts/${receipt}`
 await setUpFirst(service)
 
 /** A client as a proxy tells of it. */
-const from = (address: string, client: Client = service.client()): ((method: string, path: string, body?: unknown) => Promise<number>) => {
+const from = (
+  address: string,
+  client: Client = service.client(),
+): ((method: string, path: string, body?: unknown) => Promise<number>) => {
   return async (method, asked, body) => {
-    const reply = await client.ask(method, asked, { ...(body === undefined ? {} : { body }), headers: { "x-forwarded-for": address } })
+    const reply = await client.ask(method, asked, {
+      ...(body === undefined ? {} : { body }),
+      headers: { "x-forwarded-for": address },
+    })
     if (reply.status === 429) {
       assert.equal(reply.json().error, "rate_limited")
       const seconds = Number(reply.headers.get("retry-after"))
@@ -38,11 +44,17 @@ const times = async (count: number, act: () => Promise<number>): Promise<readonl
   for (let at = 0; at < count; at++) statuses.push(await act())
   return statuses
 }
-const of = (status: number, statuses: readonly number[]): number => statuses.filter((one) => one === status).length
+const of = (status: number, statuses: readonly number[]): number =>
+  statuses.filter((one) => one === status).length
 
 test("both rates are shown", async () => {
   await expectRows([
-    { as: service.root, ask: "GET /v1/limits", gets: 200, shows: { failedLoginsPerMinute: 4, anonymousReadsPerMinute: 20 } },
+    {
+      as: service.root,
+      ask: "GET /v1/limits",
+      gets: 200,
+      shows: { failedLoginsPerMinute: 4, anonymousReadsPerMinute: 20 },
+    },
   ])
 })
 
@@ -54,19 +66,41 @@ test("an address that guesses is stopped, whatever it guesses, and a right passw
     await guesser("POST", "/v1/session", { ...right, password: "wrong horse battery" }),
     await guesser("POST", "/v1/session", { ...right, email: "nobody@example.com" }),
     await guesser("POST", "/v1/setup", { token: "tsx_guess", password: goodPassword }),
-    await guesser("POST", "/v1/setup", { token: `tsx_${"7".repeat(13)}_${"7".repeat(49)}`, password: goodPassword }),
+    await guesser("POST", "/v1/setup", {
+      token: `tsx_${"7".repeat(13)}_${"7".repeat(49)}`,
+      password: goodPassword,
+    }),
   ]
   assert.deepEqual(guesses, [401, 401, 401, 401])
-  assert.equal(await guesser("POST", "/v1/session", { ...right, password: "wrong horse battery" }), 429)
-  assert.equal(await guesser("POST", "/v1/session", right), 429, "the right one is not told apart any more")
-  assert.equal(await guesser("POST", "/v1/setup", { token: "tsx_guess", password: goodPassword }), 429)
-  assert.equal(await from("192.0.2.2")("POST", "/v1/session", right), 200, "another address is not meant")
+  assert.equal(
+    await guesser("POST", "/v1/session", { ...right, password: "wrong horse battery" }),
+    429,
+  )
+  assert.equal(
+    await guesser("POST", "/v1/session", right),
+    429,
+    "the right one is not told apart any more",
+  )
+  assert.equal(
+    await guesser("POST", "/v1/setup", { token: "tsx_guess", password: goodPassword }),
+    429,
+  )
+  assert.equal(
+    await from("192.0.2.2")("POST", "/v1/session", right),
+    200,
+    "another address is not meant",
+  )
 })
 
 test("many guesses at once are no more than one after the other", async () => {
   const guesser = from("192.0.2.3")
   const statuses = await Promise.all(
-    Array.from({ length: 30 }, () => guesser("POST", "/v1/session", { email: "first@example.com", password: "wrong horse battery" })),
+    Array.from({ length: 30 }, () =>
+      guesser("POST", "/v1/session", {
+        email: "first@example.com",
+        password: "wrong horse battery",
+      }),
+    ),
   )
   assert.deepEqual([of(401, statuses), of(429, statuses)], [4, 26])
 })
@@ -74,8 +108,13 @@ test("many guesses at once are no more than one after the other", async () => {
 test("guessing at the old password in a session counts too; what is malformed does not", async () => {
   const member = await join(service, acme.path, "viewer", "ada@example.com")
   const own = from("192.0.2.4", member)
-  assert.deepEqual(await times(3, () => own("POST", "/v1/session/password", { old: "x" })), [400, 400, 400])
-  const statuses = await times(6, () => own("POST", "/v1/session/password", { old: "wrong horse battery", new: goodPassword }))
+  assert.deepEqual(
+    await times(3, () => own("POST", "/v1/session/password", { old: "x" })),
+    [400, 400, 400],
+  )
+  const statuses = await times(6, () =>
+    own("POST", "/v1/session/password", { old: "wrong horse battery", new: goodPassword }),
+  )
   assert.deepEqual(statuses, [401, 401, 401, 401, 429, 429])
 })
 
@@ -85,32 +124,57 @@ test("reads without a credential are counted by address, and no others", async (
   // A token comes back every three seconds, so one more may pass.
   assert.ok(of(200, statuses) >= 20 && of(200, statuses) <= 22, statuses.join(" "))
   assert.ok(of(429, statuses.slice(-3)) >= 2)
-  for (const asked of ["/healthz", "/readyz", "/metrics"]) assert.equal(of(200, await times(30, () => reader("GET", asked))), 30, asked)
-  assert.equal(of(200, await times(30, () => from("192.0.2.10", acme.reader)("GET", path))), 30, "a key is not counted")
+  for (const asked of ["/healthz", "/readyz", "/metrics"])
+    assert.equal(of(200, await times(30, () => reader("GET", asked))), 30, asked)
+  assert.equal(
+    of(200, await times(30, () => from("192.0.2.10", acme.reader)("GET", path))),
+    30,
+    "a key is not counted",
+  )
   const member = await join(service, acme.path, "viewer", "reader@example.com")
-  assert.equal(of(200, await times(30, () => from("192.0.2.10", member)("GET", path))), 30, "nor is a session")
+  assert.equal(
+    of(200, await times(30, () => from("192.0.2.10", member)("GET", path))),
+    30,
+    "nor is a session",
+  )
   assert.equal(await from("192.0.2.11")("GET", path), 200)
-  assert.equal(of(401, await times(30, () => from("192.0.2.12")("GET", acme.path))), 30, "what is refused anyway is not counted")
+  assert.equal(
+    of(401, await times(30, () => from("192.0.2.12")("GET", acme.path))),
+    30,
+    "what is refused anyway is not counted",
+  )
 })
 
 test("a session that is none is counted like nobody's, and HEAD like GET", async () => {
   const headers = { "x-forwarded-for": "192.0.2.20", cookie: "__Host-ts=nonsense" }
-  const statuses = await times(25, async () => (await service.client().ask("HEAD", path, { headers })).status)
+  const statuses = await times(
+    25,
+    async () => (await service.client().ask("HEAD", path, { headers })).status,
+  )
   assert.ok(of(429, statuses) >= 3, statuses.join(" "))
 })
 
 test("of IPv6 a network of 64 bits is one address; an IPv4 address is one, however it is written", async () => {
-  const reads = (addresses: readonly string[]) => Promise.all(addresses.map((address) => from(address)("GET", path)))
-  const near = await reads(Array.from({ length: 40 }, (_, at) => `2001:db8:1:1:${at.toString(16)}::${at}`))
+  const reads = (addresses: readonly string[]) =>
+    Promise.all(addresses.map((address) => from(address)("GET", path)))
+  const near = await reads(
+    Array.from({ length: 40 }, (_, at) => `2001:db8:1:1:${at.toString(16)}::${at}`),
+  )
   assert.ok(of(429, near) >= 18, near.join(" "))
-  const far = await reads(Array.from({ length: 40 }, (_, at) => `2001:db8:1:${(at + 2).toString(16)}::1`))
+  const far = await reads(
+    Array.from({ length: 40 }, (_, at) => `2001:db8:1:${(at + 2).toString(16)}::1`),
+  )
   assert.equal(of(200, far), 40)
-  const mapped = await reads(Array.from({ length: 40 }, (_, at) => (at % 2 === 0 ? "192.0.2.30" : "::ffff:192.0.2.30")))
+  const mapped = await reads(
+    Array.from({ length: 40 }, (_, at) => (at % 2 === 0 ? "192.0.2.30" : "::ffff:192.0.2.30")),
+  )
   assert.ok(of(429, mapped) >= 18, mapped.join(" "))
 })
 
 test("without a trusted proxy, what a client says of its address is not believed", async () => {
-  await using direct = await startWatched({ environment: { TALLYSTICK_LIMIT_FAILED_LOGINS_PER_MINUTE: "4" } })
+  await using direct = await startWatched({
+    environment: { TALLYSTICK_LIMIT_FAILED_LOGINS_PER_MINUTE: "4" },
+  })
   const rows = Array.from({ length: 6 }, (_, at): Row => ({
     as: direct.client(),
     ask: "POST /v1/setup",
@@ -131,7 +195,9 @@ test("without a trusted proxy, what a client says of its address is not believed
 })
 
 test("a quota is each key's own, counts all that it asks, and neither the operator nor a probe has one", async () => {
-  await using metered = await startWatched({ environment: { TALLYSTICK_KEY_REQUESTS_PER_MINUTE: "10" } })
+  await using metered = await startWatched({
+    environment: { TALLYSTICK_KEY_REQUESTS_PER_MINUTE: "10" },
+  })
   const { id, path: its, writer, reader } = await makeWorkspace(metered)
   const write = async (): Promise<number> => (await writer.write(eventFor(id))).status
   assert.equal(of(202, await times(10, write)), 10)
@@ -141,8 +207,15 @@ test("a quota is each key's own, counts all that it asks, and neither the operat
   assert.ok(seconds >= 1 && seconds <= 6, `${seconds}`)
   assert.equal((await reader.get(its)).status, 200, "another key of the workspace has its own")
   assert.equal(of(200, await times(30, async () => (await metered.root.get(its)).status)), 30)
-  assert.equal(of(200, await times(30, async () => (await metered.client().get("/healthz")).status)), 30)
-  assert.equal((await metered.root.get(`${its}/events?limit=100`)).json().total, 10, "what was refused is not recorded")
+  assert.equal(
+    of(200, await times(30, async () => (await metered.client().get("/healthz")).status)),
+    30,
+  )
+  assert.equal(
+    (await metered.root.get(`${its}/events?limit=100`)).json().total,
+    10,
+    "what was refused is not recorded",
+  )
   await metered.finish()
 })
 

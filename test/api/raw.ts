@@ -15,13 +15,22 @@ export interface RawExchange {
   readonly replies: readonly RawReply[]
 }
 
-/** Sends bytes and reads until the service closes the connection; fails if it stays open and silent. Parts are sent one after the other's echo on the wire. */
-export function exchange(url: string, parts: string | readonly (string | Buffer)[], withinMs = 10_000): Promise<RawExchange> {
+/**
+ * Sends bytes and reads until the service closes the connection; fails if it stays open and silent.
+ * Parts are sent one after the other's echo on the wire.
+ */
+export function exchange(
+  url: string,
+  parts: string | readonly (string | Buffer)[],
+  withinMs = 10_000,
+): Promise<RawExchange> {
   const { hostname, port } = new URL(url)
   return new Promise((resolve, reject) => {
     const socket = connect({ host: hostname, port: Number(port) })
     const chunks: Buffer[] = []
-    socket.setTimeout(withinMs, () => socket.destroy(new Error(`the connection stayed open: ${Buffer.concat(chunks).toString()}`)))
+    socket.setTimeout(withinMs, () =>
+      socket.destroy(new Error(`the connection stayed open: ${Buffer.concat(chunks).toString()}`)),
+    )
     socket.on("connect", () => {
       for (const part of typeof parts === "string" ? [parts] : parts)
         socket.write(typeof part === "string" ? Buffer.from(part, "latin1") : part)
@@ -40,7 +49,12 @@ export function exchange(url: string, parts: string | readonly (string | Buffer)
 }
 
 /** A request's text; Host and the end of the connection are added unless given. */
-export function request(url: string, line: string, headers: readonly string[] = [], body = ""): string {
+export function request(
+  url: string,
+  line: string,
+  headers: readonly string[] = [],
+  body = "",
+): string {
   const given = headers.map((header) => header.split(":", 1)[0]?.toLowerCase())
   const host = given.includes("host") ? [] : [`Host: ${new URL(url).host}`]
   const close = given.includes("connection") ? [] : ["Connection: close"]
@@ -56,9 +70,16 @@ function parseReplies(bytes: Buffer): readonly RawReply[] {
     const [line = "", ...fields] = rest.toString("latin1", 0, end).split("\r\n")
     const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(line)?.[1])
     const headers = new Headers(
-      fields.map((field) => [field.slice(0, field.indexOf(":")), field.slice(field.indexOf(":") + 1).trim()] as [string, string]),
+      fields.map(
+        (field) =>
+          [field.slice(0, field.indexOf(":")), field.slice(field.indexOf(":") + 1).trim()] as [
+            string,
+            string,
+          ],
+      ),
     )
-    const length = status < 200 || status === 204 || status === 304 ? 0 : Number(headers.get("content-length"))
+    const length =
+      status < 200 || status === 204 || status === 304 ? 0 : Number(headers.get("content-length"))
     replies.push({ status, headers, body: rest.toString("utf8", end + 4, end + 4 + length) })
     rest = rest.subarray(end + 4 + length)
   }

@@ -18,15 +18,33 @@ const anonymous = service.client()
 const unknownReceipt = `rcp_${"0".repeat(36)}`
 
 /** Every value in it that is sealed. */
-const personal = ["ada@example.com", "Invoice 9", "Compilers", "web-3", "sess-1", "trace-1", "production"]
+const personal = [
+  "ada@example.com",
+  "Invoice 9",
+  "Compilers",
+  "web-3",
+  "sess-1",
+  "trace-1",
+  "production",
+]
 const write = async (projectId: string, changes: object = {}) => {
   const actor = { id: "usr_1", type: "user", email: "ada@example.com", department: "Compilers" }
-  const headers = { "x-service-environment": "production", "x-service-server": "web-3", "x-session-id": "sess-1", "x-trace-id": "trace-1" }
-  const reply = await acme.writer.write(eventFor(acme.id, { projectId, actor, ...changes }), undefined, headers)
+  const headers = {
+    "x-service-environment": "production",
+    "x-service-server": "web-3",
+    "x-session-id": "sess-1",
+    "x-trace-id": "trace-1",
+  }
+  const reply = await acme.writer.write(
+    eventFor(acme.id, { projectId, actor, ...changes }),
+    undefined,
+    headers,
+  )
   assert.equal(reply.status, 202, reply.text)
   return reply.json()
 }
-const addressOf = ({ verificationUrl }: { verificationUrl: string }): string => verificationUrl.slice(service.url.length)
+const addressOf = ({ verificationUrl }: { verificationUrl: string }): string =>
+  verificationUrl.slice(service.url.length)
 
 const kinds = {
   nobody: anonymous,
@@ -88,7 +106,14 @@ test("who may see which receipt", async () => {
       const ask = `GET /v1/workspaces/${workspace}/receipts/${receipt}`
       const gets = says[cell] ?? cell
       return [
-        { about, as, ask, gets, hasNot: cell === "clear" ? [] : personal, ...(gets === "200" ? { shows: { verified: true } } : {}) },
+        {
+          about,
+          as,
+          ask,
+          gets,
+          hasNot: cell === "clear" ? [] : personal,
+          ...(gets === "200" ? { shows: { verified: true } } : {}),
+        },
         { about, as, ask: `${ask}/proof`, gets, hasNot: personal },
       ]
     })
@@ -100,13 +125,19 @@ test("who may see which receipt", async () => {
 test("an invalid credential or a foreign one is told the same of what exists and of what does not", async () => {
   const { receipt } = await write("core")
   for (const client of [anonymous, acme.writer, kinds.readerOfMine, other.reader, kinds.invalid]) {
-    const texts = await Promise.all([receipt, unknownReceipt].map(async (id) => (await client.get(`${acme.path}/receipts/${id}`)).text))
+    const texts = await Promise.all(
+      [receipt, unknownReceipt].map(
+        async (id) => (await client.get(`${acme.path}/receipts/${id}`)).text,
+      ),
+    )
     assert.equal(texts[0], texts[1])
   }
 })
 
 test("to a stranger a public receipt is masked, and still verifies", async () => {
-  const minted = await write("open", { target: { id: "inv_9", type: "invoice", name: "Invoice 9", email: "x" } })
+  const minted = await write("open", {
+    target: { id: "inv_9", type: "invoice", name: "Invoice 9", email: "x" },
+  })
   await anonymous.get(`${addressOf(minted)}/proof`)
   const reply = await anonymous.get(addressOf(minted))
   const chain = await readChain(acme.reader, acme.id, [minted])
@@ -114,9 +145,15 @@ test("to a stranger a public receipt is masked, and still verifies", async () =>
   for (const value of personal) assert.ok(!reply.text.includes(value), value)
   assert.deepEqual(answer.entry.actor, { id: "usr_1", type: "user", email: "a•••@example.com" })
   assert.deepEqual(answer.receipt.target, { id: "inv_9", type: "invoice", email: "x•••" })
-  assert.deepEqual([answer.entry.provenance, answer.receipt.provenance, answer.disclosures], [undefined, undefined, []])
+  assert.deepEqual(
+    [answer.entry.provenance, answer.receipt.provenance, answer.disclosures],
+    [undefined, undefined, []],
+  )
   assert.equal(expectAnswer(chain, answer, false).eventHash, minted.eventHash)
-  assert.equal(verifyReceipt(answer, { trustedKeys: [chain.vkey], receiptId: minted.receipt }).verdict, "genuine")
+  assert.equal(
+    verifyReceipt(answer, { trustedKeys: [chain.vkey], receiptId: minted.receipt }).verdict,
+    "genuine",
+  )
 })
 
 test("in clear, every sealed field is shown with its disclosure, and verifies", async () => {
@@ -124,8 +161,13 @@ test("in clear, every sealed field is shown with its disclosure, and verifies", 
   const answer = (await acme.reader.get(addressOf(minted))).json()
   const chain = await readChain(acme.reader, acme.id, [minted])
   assert.deepEqual(expectAnswer(chain, answer).body["actor"], minted.actor)
-  assert.equal(answer.disclosures.length, 4, "an e-mail, a name, what is the writer's own, and the context")
-  for (const value of personal) assert.ok(!answer.proof.body.includes(value), `the body, which proofs show, has ${value}`)
+  assert.equal(
+    answer.disclosures.length,
+    4,
+    "an e-mail, a name, what is the writer's own, and the context",
+  )
+  for (const value of personal)
+    assert.ok(!answer.proof.body.includes(value), `the body, which proofs show, has ${value}`)
   assert.deepEqual({ ...answer.receipt, queued: true }, minted)
 })
 
@@ -168,15 +210,25 @@ test("an entry that is older than the workspace's hot days is in the archive; a 
   const key = crypto.randomUUID()
   const first = await short.writer.write(eventFor(short.id), key)
   await service.root.patch(short.path, { hotDays: 0 })
-  const { receipt, entry, verified } = (await short.reader.get(`${short.path}/receipts/${first.json().receipt}`)).json()
-  assert.deepEqual([receipt.storageClass, entry.storageTier, verified], ["archive", "archive", true])
+  const { receipt, entry, verified } = (
+    await short.reader.get(`${short.path}/receipts/${first.json().receipt}`)
+  ).json()
+  assert.deepEqual(
+    [receipt.storageClass, entry.storageTier, verified],
+    ["archive", "archive", true],
+  )
   assert.equal((await short.writer.write(eventFor(short.id), key)).text, first.text)
 })
 
 test("a project that becomes private closes its receipts at once, and opens them again", async () => {
   const minted = await write("open")
   const ask = `GET ${addressOf(minted)}`
-  const set = (receipts: string): Row => ({ as: service.root, ask: `PATCH ${acme.path}/projects/open`, send: { receipts }, gets: 200 })
+  const set = (receipts: string): Row => ({
+    as: service.root,
+    ask: `PATCH ${acme.path}/projects/open`,
+    send: { receipts },
+    gets: 200,
+  })
   await expectRows([
     { as: anonymous, ask, gets: 200 },
     set("private"),
@@ -191,9 +243,16 @@ test("a project that becomes private closes its receipts at once, and opens them
 test("metadata that is personal is sealed from the time it is named", async () => {
   const clinic = await makeWorkspace(service, { personalKeys: ["phone", "address"] })
   await service.root.post(`${clinic.path}/projects`, { id: "open", receipts: "public" })
-  const metadata = { phone: "+49 30 1234", address: { city: "Köln" }, plan: "pro", inner: { phone: "not at the top" } }
-  const seen = async (client: Client, receipt: string) => (await client.get(`${clinic.path}/receipts/${receipt}`)).json()
-  const written = async () => (await clinic.writer.write(eventFor(clinic.id, { projectId: "open", metadata }))).json().receipt
+  const metadata = {
+    phone: "+49 30 1234",
+    address: { city: "Köln" },
+    plan: "pro",
+    inner: { phone: "not at the top" },
+  }
+  const seen = async (client: Client, receipt: string) =>
+    (await client.get(`${clinic.path}/receipts/${receipt}`)).json()
+  const written = async () =>
+    (await clinic.writer.write(eventFor(clinic.id, { projectId: "open", metadata }))).json().receipt
 
   const first = await written()
   const { entry, proof } = await seen(anonymous, first)
@@ -202,7 +261,10 @@ test("metadata that is personal is sealed from the time it is named", async () =
   const clear = await seen(clinic.reader, first)
   assert.deepEqual([clear.entry.metadata, clear.disclosures.length], [metadata, 5])
   const key = clinic.writer.bearer?.split("_")[1] ?? ""
-  assert.deepEqual([clear.entry.provenance, proof.body.includes(key), entry.provenance], [{ keyId: key }, false, undefined])
+  assert.deepEqual(
+    [clear.entry.provenance, proof.body.includes(key), entry.provenance],
+    [{ keyId: key }, false, undefined],
+  )
 
   await service.root.patch(clinic.path, { personalKeys: ["*"] })
   const second = await written()
@@ -238,7 +300,9 @@ test("what a mask looks like", async () => {
 
 test("what anyone may see may be kept if it is asked for again, and nothing else", async () => {
   const [open, core] = [await write("open"), await write("core")]
-  const kept = (value: string) => ({ answerHeaders: { "cache-control": value, "access-control-allow-origin": "*" } })
+  const kept = (value: string) => ({
+    answerHeaders: { "cache-control": value, "access-control-allow-origin": "*" },
+  })
   await expectRows([
     { as: anonymous, ask: `GET ${addressOf(open)}`, gets: 200, ...kept("no-cache") },
     { as: anonymous, ask: `GET ${addressOf(open)}/proof`, gets: 200, ...kept("no-cache") },
@@ -254,8 +318,18 @@ test("what anyone may see may be kept if it is asked for again, and nothing else
 test("a query parameter that there is not is refused, for those who may see the receipt", async () => {
   const open = await write("open")
   await expectRows([
-    { as: anonymous, ask: `GET ${addressOf(open)}?include=proof`, gets: "400 invalid_field", has: ["include"] },
-    { as: acme.reader, ask: `GET ${addressOf(open)}?a=1&a=2`, gets: "400 invalid_field", has: ["only once"] },
+    {
+      as: anonymous,
+      ask: `GET ${addressOf(open)}?include=proof`,
+      gets: "400 invalid_field",
+      has: ["include"],
+    },
+    {
+      as: acme.reader,
+      ask: `GET ${addressOf(open)}?a=1&a=2`,
+      gets: "400 invalid_field",
+      has: ["only once"],
+    },
     { as: acme.reader, ask: `GET ${addressOf(open)}?`, gets: 200 },
   ])
 })

@@ -3,21 +3,29 @@ import { after, test } from "node:test"
 import { eventFor, makeKey, makeWorkspace, type Client } from "../service.ts"
 import { startWatched } from "./watched.ts"
 
-// How long a refusal takes tells nothing of whether there is what was asked for. Asked in turns, the times of the one and of the other are put in order
-// together: if they are alike, one of the first is as often before one of the second as behind it.
+// How long a refusal takes tells nothing of whether there is what was asked for. Asked in turns,
+// the times of the one and of the other are put in order together: if they are alike, one of the
+// first is as often before one of the second as behind it.
 
 const service = await startWatched({
-  environment: { TALLYSTICK_LIMIT_ANONYMOUS_READS_PER_MINUTE: "100000", TALLYSTICK_LIMIT_REFUSAL_MS: undefined },
+  environment: {
+    TALLYSTICK_LIMIT_ANONYMOUS_READS_PER_MINUTE: "100000",
+    TALLYSTICK_LIMIT_REFUSAL_MS: undefined,
+  },
 })
 after(() => service[Symbol.asyncDispose]())
 const acme = await makeWorkspace(service)
 const strange = await makeWorkspace(service)
-await service.root.post(`${acme.path}/published-policy`, { sections: [{ id: "a", title: "A", body: "text ".repeat(2000) }] })
+await service.root.post(`${acme.path}/published-policy`, {
+  sections: [{ id: "a", title: "A", body: "text ".repeat(2000) }],
+})
 const metadata = { text: "word ".repeat(8000) }
 const { receipt } = (await acme.writer.write(eventFor(acme.id, { metadata }))).json()
 const inMine = (await acme.writer.write(eventFor(acme.id, { projectId: "mine" }))).json().receipt
 await service.root.get(`${acme.path}/receipts/${receipt}/proof`)
-const pack = (await service.root.post(`${acme.path}/evidence-packs`, { title: "T", receiptIds: [receipt] })).json().packId
+const pack = (
+  await service.root.post(`${acme.path}/evidence-packs`, { title: "T", receiptIds: [receipt] })
+).json().packId
 const ofMine = await makeKey(service, acme.id, { scopes: ["read"], projectIds: ["mine"] })
 assert.equal((await ofMine.get(`${acme.path}/receipts/${inMine}`)).status, 200)
 
@@ -27,14 +35,46 @@ const ofNobody = (at: number): string => `/v1/workspaces/ws-${at.toString(16).pa
 
 /** Who asks, for what there is, and for what there is not, a different one each time. */
 const cases: Readonly<Record<string, readonly [Client, string, (at: number) => string]>> = {
-  "a workspace, by a receipt": [nobody, `${acme.path}/receipts/${none}`, (at) => `${ofNobody(at)}/receipts/${none}`],
-  "a workspace, by its policy": [nobody, `${acme.path}/published-policy/latest`, (at) => `${ofNobody(at)}/published-policy/latest`],
-  "a workspace, by its log": [nobody, `${acme.path}/tlog/checkpoint`, (at) => `${ofNobody(at)}/tlog/checkpoint`],
-  "a workspace, with a key of another": [strange.reader, `${acme.path}/receipts/${none}`, (at) => `${ofNobody(at)}/receipts/${none}`],
-  "a private receipt": [nobody, `${acme.path}/receipts/${receipt}`, (at) => `${acme.path}/receipts/rcp_${String(at).padStart(36, "0")}`],
-  "a receipt of another project": [ofMine, `${acme.path}/receipts/${receipt}`, () => `${acme.path}/receipts/${none}`],
-  "a project out of reach": [ofMine, `${acme.path}/projects/core`, (at) => `${acme.path}/projects/p${at}`],
-  "a pack out of reach": [ofMine, `${acme.path}/evidence-packs/${pack}`, () => `${acme.path}/evidence-packs/pack_${"0".repeat(36)}`],
+  "a workspace, by a receipt": [
+    nobody,
+    `${acme.path}/receipts/${none}`,
+    (at) => `${ofNobody(at)}/receipts/${none}`,
+  ],
+  "a workspace, by its policy": [
+    nobody,
+    `${acme.path}/published-policy/latest`,
+    (at) => `${ofNobody(at)}/published-policy/latest`,
+  ],
+  "a workspace, by its log": [
+    nobody,
+    `${acme.path}/tlog/checkpoint`,
+    (at) => `${ofNobody(at)}/tlog/checkpoint`,
+  ],
+  "a workspace, with a key of another": [
+    strange.reader,
+    `${acme.path}/receipts/${none}`,
+    (at) => `${ofNobody(at)}/receipts/${none}`,
+  ],
+  "a private receipt": [
+    nobody,
+    `${acme.path}/receipts/${receipt}`,
+    (at) => `${acme.path}/receipts/rcp_${String(at).padStart(36, "0")}`,
+  ],
+  "a receipt of another project": [
+    ofMine,
+    `${acme.path}/receipts/${receipt}`,
+    () => `${acme.path}/receipts/${none}`,
+  ],
+  "a project out of reach": [
+    ofMine,
+    `${acme.path}/projects/core`,
+    (at) => `${acme.path}/projects/p${at}`,
+  ],
+  "a pack out of reach": [
+    ofMine,
+    `${acme.path}/evidence-packs/${pack}`,
+    () => `${acme.path}/evidence-packs/pack_${"0".repeat(36)}`,
+  ],
 }
 
 const turns = 40
@@ -54,10 +94,20 @@ for (const [name, [client, known, unknown]] of Object.entries(cases)) {
         if (turn >= 0) times[which].push(took)
       }
     }
-    const before = times.known.reduce((sum, one) => sum + times.unknown.filter((other) => one < other).length, 0) / turns ** 2
-    context.diagnostic(`of what there is, ${(before * 100).toFixed(0)} % are before what there is not`)
+    const before =
+      times.known.reduce(
+        (sum, one) => sum + times.unknown.filter((other) => one < other).length,
+        0,
+      ) /
+      turns ** 2
+    context.diagnostic(
+      `of what there is, ${(before * 100).toFixed(0)} % are before what there is not`,
+    )
     // Of forty each that are alike, five deviations are a third.
-    assert.ok(before > 0.17 && before < 0.83, `${before} of those that are there are answered before those that are not`)
+    assert.ok(
+      before > 0.17 && before < 0.83,
+      `${before} of those that are there are answered before those that are not`,
+    )
   })
 }
 

@@ -9,7 +9,10 @@ import { eventFor, makeKey, makeWorkspace, startService, type Service } from "..
 
 const before = await startService()
 after(() => before[Symbol.asyncDispose]())
-const { id, path, writer, reader } = await makeWorkspace(before, { laneRules: [{ prefix: "billing", lane: "data" }], projects: "closed" })
+const { id, path, writer, reader } = await makeWorkspace(before, {
+  laneRules: [{ prefix: "billing", lane: "data" }],
+  projects: "closed",
+})
 const revoked = await makeKey(before, id, { scopes: ["read"] })
 await before.root.delete(`${path}/api-keys/${revoked.bearer?.split("_")[1]}`)
 const key = "written-before-the-restart"
@@ -21,13 +24,25 @@ assert.equal((await reader.get(`${path}/receipts/${receipt}/proof`)).status, 200
 assert.equal(await before.end(), 0)
 
 /** The same data again, under a clock that is ahead by this much, or behind. */
-function restart(aheadMs = 0, environment: Readonly<Record<string, string>> = {}): Promise<Service> {
-  const clock = `data:text/javascript,const now = Date.now; Date.now = () => now() + (${aheadMs})`.replaceAll(" ", "%20")
-  return startService({ data: before.data, environment: { NODE_OPTIONS: `--import=${clock}`, ...environment } })
+function restart(
+  aheadMs = 0,
+  environment: Readonly<Record<string, string>> = {},
+): Promise<Service> {
+  const clock =
+    `data:text/javascript,const now = Date.now; Date.now = () => now() + (${aheadMs})`.replaceAll(
+      " ",
+      "%20",
+    )
+  return startService({
+    data: before.data,
+    environment: { NODE_OPTIONS: `--import=${clock}`, ...environment },
+  })
 }
 
 const dayMs = 86_400_000
-/** Where it can be looked at moves with the port; all else of a receipt is the same bytes for ever. */
+/**
+ * Where it can be looked at moves with the port; all else of a receipt is the same bytes for ever.
+ */
 const asBefore = (text: string, now: Service): string => text.replace(now.url, before.url)
 
 test("keys, receipts, settings and idempotency are what they were", async () => {
@@ -53,7 +68,9 @@ test("a replay says where the receipt is to be looked at today, and is the first
   const replay = await now.client(writer.bearer).write(eventFor(id), key)
   assert.equal(replay.json().verificationUrl, `${moved}${path}/receipts/${receipt}`)
   assert.deepEqual([replay.status, replay.text.replace(moved, before.url)], [202, first.text])
-  const { receipt: shown } = (await now.client(reader.bearer).get(`${path}/receipts/${receipt}`)).json()
+  const { receipt: shown } = (
+    await now.client(reader.bearer).get(`${path}/receipts/${receipt}`)
+  ).json()
   assert.equal(shown.verificationUrl, replay.json().verificationUrl)
   assert.equal(await now.end(), 0)
 })
@@ -64,7 +81,10 @@ test("the time of the ledger does not go back when the clock does, and each says
     (await now.client(writer.bearer).write(eventFor(id))).json(),
     (await now.client(writer.bearer).write(eventFor(id))).json(),
   ]
-  assert.ok(second.timestamp >= timestamp && third.timestamp >= second.timestamp, "timestamp never decreases")
+  assert.ok(
+    second.timestamp >= timestamp && third.timestamp >= second.timestamp,
+    "timestamp never decreases",
+  )
   assert.ok(second.receivedAt < receivedAt, "receivedAt is when it arrived, by the clock as it was")
   await expectChain(now.client(reader.bearer), id, [first.json(), second, third])
   assert.equal(await now.end(), 0)
@@ -78,7 +98,10 @@ for (const [days, tier] of [
     await using now = await restart(days * dayMs)
     const reads = now.client(reader.bearer)
     const answer = (await reads.get(`${path}/receipts/${receipt}`)).json()
-    assert.deepEqual([answer.receipt.storageClass, answer.entry.storageTier, answer.verified], [tier, tier, true])
+    assert.deepEqual(
+      [answer.receipt.storageClass, answer.entry.storageTier, answer.verified],
+      [tier, tier, true],
+    )
     const replay = await now.client(writer.bearer).write(eventFor(id), key)
     assert.equal(asBefore(replay.text, now), first.text)
     await expectChain(reads, id, [first.json()])
@@ -93,17 +116,28 @@ test("what somebody changed on the disk is shown as broken, never hidden, and it
   await started.end()
   const journal = new DatabaseSync(join(before.data, "journal.db"))
   // The triggers that refuse a change hold back mistakes, not somebody who has the file.
-  const triggers = journal.prepare("SELECT name FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = 'bodies'").all()
+  const triggers = journal
+    .prepare("SELECT name FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = 'bodies'")
+    .all()
   for (const { name } of triggers) journal.exec(`DROP TRIGGER "${String(name)}"`)
-  const sql = "UPDATE bodies SET salted = CAST(replace(CAST(salted AS TEXT), ?, ?) AS BLOB) WHERE instr(CAST(salted AS TEXT), ?) > 0"
+  const sql =
+    "UPDATE bodies SET salted = CAST(replace(CAST(salted AS TEXT), ?, ?) AS BLOB) WHERE instr(CAST(salted AS TEXT), ?) > 0"
   assert.equal(Number(journal.prepare(sql).run('"inv_9"', '"inv_8"', receipt).changes), 1)
   journal.close()
 
-  // A start looks at the newest entries only, and would not come up over one that was changed among them.
+  // A start looks at the newest entries only, and would not come up over one that was changed among
+  // them.
   await using now = await restart(0, { TALLYSTICK_LIMIT_RECHECK_ENTRIES: "1" })
   const reads = now.client(reader.bearer)
-  const { verified, entry, receipt: shown } = (await reads.get(`${path}/receipts/${receipt}`)).json()
-  assert.deepEqual([verified, entry.integrity, entry.hash, shown.eventHash], [false, "broken", eventHash, eventHash])
+  const {
+    verified,
+    entry,
+    receipt: shown,
+  } = (await reads.get(`${path}/receipts/${receipt}`)).json()
+  assert.deepEqual(
+    [verified, entry.integrity, entry.hash, shown.eventHash],
+    [false, "broken", eventHash, eventHash],
+  )
   const other = (await reads.get(`${path}/receipts/${neighbour.receipt}`)).json()
   assert.deepEqual([other.verified, other.entry.integrity], [true, "verified"])
   await readChain(reads, id, [first.json(), neighbour])

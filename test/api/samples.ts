@@ -4,10 +4,14 @@ import assert from "node:assert/strict"
 
 export type Samples = ReadonlyMap<string, number>
 
-/** The samples of the Prometheus text format, by name and labels; throws for a line that is none. */
+/**
+ * The samples of the Prometheus text format, by name and labels; throws for a line that is none.
+ */
 export function samplesOf(text: string): Samples {
   const label = String.raw`[a-zA-Z_][a-zA-Z0-9_]*="(?:[^"\\\n]|\\["\\n])*"`
-  const sample = new RegExp(String.raw`^([a-zA-Z_:][a-zA-Z0-9_:]*)(\{(?:${label}(?:,${label})*)?\})? (-?[0-9.e+-]+|[+-]Inf|[Nn]a[Nn])$`)
+  const sample = new RegExp(
+    String.raw`^([a-zA-Z_:][a-zA-Z0-9_:]*)(\{(?:${label}(?:,${label})*)?\})? (-?[0-9.e+-]+|[+-]Inf|[Nn]a[Nn])$`,
+  )
   const typed = new Set<string>()
   const samples = new Map<string, number>()
   assert.ok(text.endsWith("\n"))
@@ -17,7 +21,10 @@ export function samplesOf(text: string): Samples {
     if (line.startsWith("#") || line === "") continue
     const [, metric = "", labels = "", value] = sample.exec(line) ?? []
     assert.ok(metric !== "", `no sample: ${line}`)
-    assert.ok(typed.has(metric.replace(/_(bucket|sum|count)$/, "")) || typed.has(metric), `${metric} has no TYPE`)
+    assert.ok(
+      typed.has(metric.replace(/_(bucket|sum|count)$/, "")) || typed.has(metric),
+      `${metric} has no TYPE`,
+    )
     assert.ok(!samples.has(metric + labels), `${metric}${labels} is there twice`)
     samples.set(metric + labels, Number(value))
   }

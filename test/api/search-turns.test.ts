@@ -3,7 +3,15 @@ import { once } from "node:events"
 import { request } from "node:http"
 import { after, test } from "node:test"
 import { readChain } from "../chain.ts"
-import { eventFor, eventually, makeWorkspace, startService, type Service, type Workspace, writeMany } from "../service.ts"
+import {
+  eventFor,
+  eventually,
+  makeWorkspace,
+  startService,
+  type Service,
+  type Workspace,
+  writeMany,
+} from "../service.ts"
 
 // What one workspace searches for must not be what another one waits for.
 
@@ -20,11 +28,16 @@ async function start(environment: Readonly<Record<string, string>> = {}): Promis
 
 const entries = 400
 
-/** A workspace whose entries have so many words that to search for what few letters begin takes some ten milliseconds. */
+/**
+ * A workspace whose entries have so many words that to search for what few letters begin takes some
+ * ten milliseconds.
+ */
 async function wordyWorkspace(service: Service): Promise<Workspace> {
   const wordy = await makeWorkspace(service)
   const note = Array.from({ length: 1000 }, (_, at) => (at * 7919).toString(36)).join(" ")
-  const receipts = await writeMany(wordy, entries, { changes: (at) => ({ metadata: { note: `${note} ${at}` } }) })
+  const receipts = await writeMany(wordy, entries, {
+    changes: (at) => ({ metadata: { note: `${note} ${at}` } }),
+  })
   const last = receipts.at(-1)?.receipt
   await eventually("all of it is filed", async () => {
     const { receipt } = (await wordy.reader.get(`${wordy.path}/receipts/${last}`)).json()
@@ -42,7 +55,9 @@ test("a workspace's searches hold up no list of another, and its searches for a 
   const ended: string[] = []
   const asked = Array.from({ length: 60 }, (_, at) =>
     // Each is another search, so that no total is remembered.
-    greedy.reader.get(`${greedy.path}/events?query=${broad}&limit=1&to=20${at + 30}-01-01T00:00:00Z`).finally(() => ended.push("greedy")),
+    greedy.reader
+      .get(`${greedy.path}/events?query=${broad}&limit=1&to=20${at + 30}-01-01T00:00:00Z`)
+      .finally(() => ended.push("greedy")),
   )
   for (const query of ["", "?query=invoice", "", "?query=inv_9"]) {
     const page = await other.reader.get(`${other.path}/events${query}`)
@@ -50,10 +65,17 @@ test("a workspace's searches hold up no list of another, and its searches for a 
     ended.push("other")
   }
   const before = ended.filter((who) => who === "greedy").length
-  assert.ok(before < 30, `the other workspace was answered between the first one's searches: ${ended.join(" ")}`)
+  assert.ok(
+    before < 30,
+    `the other workspace was answered between the first one's searches: ${ended.join(" ")}`,
+  )
   for (const reply of await Promise.all(asked)) {
     if (reply.status === 200) assert.equal(reply.json().total, entries)
-    else assert.deepEqual([reply.json().error, Number(reply.headers.get("retry-after")) >= 1], ["overloaded", true])
+    else
+      assert.deepEqual(
+        [reply.json().error, Number(reply.headers.get("retry-after")) >= 1],
+        ["overloaded", true],
+      )
   }
   for (const { reader, id } of [greedy, other]) await readChain(reader, id)
 })
@@ -73,7 +95,9 @@ test("searches whose clients have hung up cost nothing any more", async () => {
   const quietMs = quiet.toSorted((a, b) => a - b)[2] ?? 0
 
   const headers = { authorization: `Bearer ${reader.bearer}` }
-  const sent = Array.from({ length: 80 }, () => request(service.url + target(), { headers, agent: false }).on("error", () => {}))
+  const sent = Array.from({ length: 80 }, () =>
+    request(service.url + target(), { headers, agent: false }).on("error", () => {}),
+  )
   const answered = Promise.race(sent.map((one) => once(one, "response")))
   for (const one of sent) one.end()
   await answered
@@ -105,6 +129,10 @@ test("a search that takes longer than it may is refused, and its client may ask 
   const late = await reader.get(`${path}/events?query=${broad}&limit=1`)
   assert.deepEqual([late.status, late.json().error], [503, "overloaded"], late.text)
   assert.ok(Number(late.headers.get("retry-after")) >= 1)
-  assert.equal((await reader.get(`${path}/events?limit=1`)).json().total, entries, "a list takes no search's time")
+  assert.equal(
+    (await reader.get(`${path}/events?limit=1`)).json().total,
+    entries,
+    "a list takes no search's time",
+  )
   await readChain(reader, id)
 })

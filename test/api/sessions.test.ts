@@ -3,12 +3,30 @@ import { join as joinPath } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { after, test } from "node:test"
 import { expectChain } from "../chain.ts"
-import { browserOf, cookieOf, firstToken, goodPassword, join, setUpFirst, setupToken, signIn, type Person } from "../people.ts"
-import { eventFor, eventually, makeKey, makeWorkspace, startService, type Client } from "../service.ts"
+import {
+  browserOf,
+  cookieOf,
+  firstToken,
+  goodPassword,
+  join,
+  setUpFirst,
+  setupToken,
+  signIn,
+  type Person,
+} from "../people.ts"
+import {
+  eventFor,
+  eventually,
+  makeKey,
+  makeWorkspace,
+  startService,
+  type Client,
+} from "../service.ts"
 import { expectRows, type Row } from "./table.ts"
 import { startWatched } from "./watched.ts"
 
-// People: the first member's set-up, signing in and out, what a cookie is worth and where it is worth nothing.
+// People: the first member's set-up, signing in and out, what a cookie is worth and where it is
+// worth nothing.
 
 // Of many wrong passwords at once, another file tells.
 const environment = { TALLYSTICK_LIMIT_FAILED_LOGINS_PER_MINUTE: "1000" }
@@ -21,27 +39,52 @@ const anonymous = service.client()
 
 test("the greeting's token sets up the first member, once, and only with what a member needs", async () => {
   const token = await firstToken(service)
-  const sent = (send: object, gets: Row["gets"], has: Row["has"] = []): Row => ({ as: anonymous, ask: "POST /v1/setup", send, gets, has })
+  const sent = (send: object, gets: Row["gets"], has: Row["has"] = []): Row => ({
+    as: anonymous,
+    ask: "POST /v1/setup",
+    send,
+    gets,
+    has,
+  })
   const password = goodPassword
   const email = "First@Example.com"
   await expectRows([
     sent({ token, password }, "400 invalid_field", ["email is required"]),
     sent({ token, email }, "400 invalid_field", ["password is required"]),
-    sent({ token, email, password: "elevenchars" }, "400 invalid_field", ["password must be 12 to 256 characters"]),
-    sent({ token, email, password: "p".repeat(257) }, "400 invalid_field", ["password must be 12 to 256 characters"]),
-    sent({ token, email: "nobody", password }, "400 invalid_field", ["email must be an e-mail address"]),
+    sent({ token, email, password: "elevenchars" }, "400 invalid_field", [
+      "password must be 12 to 256 characters",
+    ]),
+    sent({ token, email, password: "p".repeat(257) }, "400 invalid_field", [
+      "password must be 12 to 256 characters",
+    ]),
+    sent({ token, email: "nobody", password }, "400 invalid_field", [
+      "email must be an e-mail address",
+    ]),
     sent({ token, email: "a b@example.com", password }, "400 invalid_field", ["email"]),
-    sent({ token, email, password, role: "admin" }, "400 invalid_field", ["role is not a known field"]),
+    sent({ token, email, password, role: "admin" }, "400 invalid_field", [
+      "role is not a known field",
+    ]),
     sent({ email, password }, "400 invalid_field", ["token is required"]),
     sent({ token: "x", email, password }, "401 unauthorized"),
     sent({ token: `tsx_${"7".repeat(13)}_${"7".repeat(49)}`, email, password }, "401 unauthorized"),
     sent({ token: token.replace("tsx", "tss"), email, password }, "401 unauthorized"),
     sent({ token: acme.reader.bearer, email, password }, "401 unauthorized"),
   ])
-  const tries = await Promise.all([1, 2, 3, 4].map((at) => anonymous.post("/v1/setup", { token, email, name: `Number ${at}`, password })))
-  assert.deepEqual(tries.map(({ status }) => String(status)).toSorted(), ["200", "401", "401", "401"], "it is good for one")
+  const tries = await Promise.all(
+    [1, 2, 3, 4].map((at) =>
+      anonymous.post("/v1/setup", { token, email, name: `Number ${at}`, password }),
+    ),
+  )
+  assert.deepEqual(
+    tries.map(({ status }) => String(status)).toSorted(),
+    ["200", "401", "401", "401"],
+    "it is good for one",
+  )
   const made = tries.find(({ status }) => status === 200)
-  assert.partialDeepStrictEqual(made?.json(), { member: { email, instanceAdmin: true }, workspaces: [{ id: "instance", role: "admin" }] })
+  assert.partialDeepStrictEqual(made?.json(), {
+    member: { email, instanceAdmin: true },
+    workspaces: [{ id: "instance", role: "admin" }],
+  })
   await expectRows([sent({ token, email: "second@example.com", password }, "401 unauthorized")])
 })
 
@@ -52,7 +95,8 @@ test("each start without members makes another token, and with one there is none
   await using second = await startService({ data: first.data })
   const late = await firstToken(second)
   assert.notEqual(early, late)
-  const set = (token: string) => second.client().post("/v1/setup", { token, email: "ada@example.com", password: goodPassword })
+  const set = (token: string) =>
+    second.client().post("/v1/setup", { token, email: "ada@example.com", password: goodPassword })
   assert.equal((await set(early)).status, 401, "the one before has ended")
   assert.equal((await set(late)).status, 200)
   assert.deepEqual(
@@ -77,11 +121,20 @@ test("signing in: the e-mail in any case, one wording for whatever is wrong", as
     { ...wrong, send: { email: "not an address", password: goodPassword } },
   ])
   assert.equal(new Set(replies.map(({ text }) => text)).size, 1)
-  const good = await anonymous.post("/v1/session", { email: "FIRST@example.COM", password: goodPassword })
+  const good = await anonymous.post("/v1/session", {
+    email: "FIRST@example.COM",
+    password: goodPassword,
+  })
   assert.equal(good.status, 200)
   const attributes = good.headers.get("set-cookie")?.split("; ") ?? []
   assert.match(attributes[0] ?? "", /^__Host-ts=tss_[0-9A-Za-z]{13}_[0-9A-Za-z]{49}$/)
-  assert.deepEqual(attributes.slice(1), ["Max-Age=604800", "Path=/", "HttpOnly", "SameSite=Lax", "Secure"])
+  assert.deepEqual(attributes.slice(1), [
+    "Max-Age=604800",
+    "Path=/",
+    "HttpOnly",
+    "SameSite=Lax",
+    "Secure",
+  ])
   const session = await anonymous.get("/v1/session", { cookie: cookieOf(good) })
   assert.deepEqual(session.json(), good.json())
 })
@@ -89,8 +142,14 @@ test("signing in: the e-mail in any case, one wording for whatever is wrong", as
 test("an unknown e-mail takes as long as a wrong password, and as one with accounts in several realms", async () => {
   for (const { id, path } of [acme, other, await makeWorkspace(service)]) {
     const admin = await makeKey(service, id, { scopes: ["admin"] })
-    const invited = await admin.post(`${path}/members`, { email: "several@example.com", role: "viewer" })
-    await anonymous.post("/v1/setup", { token: setupToken(invited.text), password: `the password in ${id}` })
+    const invited = await admin.post(`${path}/members`, {
+      email: "several@example.com",
+      role: "viewer",
+    })
+    await anonymous.post("/v1/setup", {
+      token: setupToken(invited.text),
+      password: `the password in ${id}`,
+    })
   }
   const timeOf = async (email: string): Promise<number> => {
     const started = performance.now()
@@ -105,10 +164,17 @@ test("an unknown e-mail takes as long as a wrong password, and as one with accou
     unknown.push(await timeOf("nobody@example.com"))
     several.push(await timeOf("several@example.com"))
   }
-  // An answer without a hash takes a hundredth of the time of one with it. The rest is room for what else the machine does.
-  assert.ok(Math.min(...unknown) > Math.min(...known) / 4, `${unknown.join(", ")} against ${known.join(", ")} ms`)
+  // An answer without a hash takes a hundredth of the time of one with it. The rest is room for
+  // what else the machine does.
+  assert.ok(
+    Math.min(...unknown) > Math.min(...known) / 4,
+    `${unknown.join(", ")} against ${known.join(", ")} ms`,
+  )
   // One hash for each of its accounts would be three times as long.
-  assert.ok(Math.min(...several) < Math.min(...known) * 2, `${several.join(", ")} against ${known.join(", ")} ms`)
+  assert.ok(
+    Math.min(...several) < Math.min(...known) * 2,
+    `${several.join(", ")} against ${known.join(", ")} ms`,
+  )
 })
 
 test("a session reads and administers what its member may, and does not write", async () => {
@@ -119,12 +185,22 @@ test("a session reads and administers what its member may, and does not write", 
   const first = await signIn(service, "first@example.com")
   await expectRows([
     { as: viewer, ask: `GET ${acme.path}`, gets: 200 },
-    { as: viewer, ask: `PATCH ${acme.path}`, send: { hotDays: 30 }, gets: "403 insufficient_scope" },
+    {
+      as: viewer,
+      ask: `PATCH ${acme.path}`,
+      send: { hotDays: 30 },
+      gets: "403 insufficient_scope",
+    },
     { as: viewer, ask: `GET ${other.path}`, gets: "403 workspace_forbidden" },
     { as: viewer, ask: "GET /v1/workspaces/nowhere", gets: "403 workspace_forbidden" },
     { as: viewer, ask: "GET /v1/workspaces", gets: "403 insufficient_scope" },
     { as: admin, ask: `PATCH ${acme.path}`, send: { hotDays: 30 }, gets: 200 },
-    { as: admin, ask: `PATCH ${other.path}`, send: { hotDays: 30 }, gets: "403 workspace_forbidden" },
+    {
+      as: admin,
+      ask: `PATCH ${other.path}`,
+      send: { hotDays: 30 },
+      gets: "403 workspace_forbidden",
+    },
     { as: admin, ask: "POST /v1/workspaces", send: { id: "mine" }, gets: "403 insufficient_scope" },
     { as: admin, ask: "GET /v1/workspaces/instance", gets: "403 workspace_forbidden" },
     { as: first, ask: `PATCH ${other.path}`, send: { hotDays: 30 }, gets: 200 },
@@ -133,11 +209,22 @@ test("a session reads and administers what its member may, and does not write", 
     { as: first, ask: "POST /v1/workspaces", send: { id: "by-first" }, gets: 201 },
     ...[viewer, admin, first].flatMap((as): readonly Row[] => [
       { as, ask: "POST /v1/events", send: event, headers, gets: "401 unauthorized" },
-      { as, ask: "POST /v1/events/batch", send: { events: [{ idempotencyKey: "a-key-of-twelve", ...event }] }, gets: "401 unauthorized" },
+      {
+        as,
+        ask: "POST /v1/events/batch",
+        send: { events: [{ idempotencyKey: "a-key-of-twelve", ...event }] },
+        gets: "401 unauthorized",
+      },
       {
         as,
         ask: "POST /v1/consents",
-        send: { workspaceId: acme.id, subject: { id: "u", email: "u@example.com" }, mode: "explicit", policyVersion: 1, surface: "form" },
+        send: {
+          workspaceId: acme.id,
+          subject: { id: "u", email: "u@example.com" },
+          mode: "explicit",
+          policyVersion: 1,
+          surface: "form",
+        },
         headers,
         gets: "401 unauthorized",
       },
@@ -155,7 +242,12 @@ test("a bearer wins over the cookie, and an invalid cookie counts as none", asyn
   const wrong = await makeKey(service, acme.id, { scopes: ["read"] })
   await root.patch(`${acme.path}/projects/core`, { receipts: "public" })
   const { receipt } = (await root.write(eventFor(acme.id))).json()
-  const asked = (headers: Record<string, string>, gets: Row["gets"], ask = "GET /v1/workspaces", as: Client = anonymous): Row => ({
+  const asked = (
+    headers: Record<string, string>,
+    gets: Row["gets"],
+    ask = "GET /v1/workspaces",
+    as: Client = anonymous,
+  ): Row => ({
     about: JSON.stringify(headers),
     as,
     ask,
@@ -194,13 +286,18 @@ test("what is open to anyone stays open to a member of another workspace, and sh
   const shown = await viewer.get(`${other.path}/receipts/${receipt}`)
   assert.equal(shown.status, 200)
   assert.ok(!shown.text.includes("ada@example.com"), "sealed fields are withheld")
-  // A page of another origin may read the answer of a bearer's request. With cookies a browser would want more than a star.
+  // A page of another origin may read the answer of a bearer's request. With cookies a browser
+  // would want more than a star.
   assert.equal(shown.headers.get("access-control-allow-origin"), "*")
   assert.equal(shown.headers.get("access-control-allow-credentials"), null)
   await root.patch(`${other.path}/projects/core`, { receipts: "private" })
   await expectRows([
     { as: viewer, ask: `GET ${other.path}/receipts/${receipt}`, gets: "403 workspace_forbidden" },
-    { as: viewer, ask: `GET ${other.path}/receipts/rcp_${"0".repeat(36)}`, gets: "403 workspace_forbidden" },
+    {
+      as: viewer,
+      ask: `GET ${other.path}/receipts/rcp_${"0".repeat(36)}`,
+      gets: "403 workspace_forbidden",
+    },
     { as: viewer, ask: `GET ${other.path}/tlog/checkpoint`, gets: "403 workspace_forbidden" },
   ])
 })
@@ -216,7 +313,13 @@ test("a change with a cookie must come from the service's own pages", async () =
       headers: { cookie, ...headers },
       gets,
     },
-    { about: JSON.stringify(headers), as: anonymous, ask: `GET ${acme.path}`, headers: { cookie, ...headers }, gets: 200 },
+    {
+      about: JSON.stringify(headers),
+      as: anonymous,
+      ask: `GET ${acme.path}`,
+      headers: { cookie, ...headers },
+      gets: 200,
+    },
   ]
   await expectRows([
     ...changed({ "sec-fetch-site": "same-origin" }, 200),
@@ -239,7 +342,13 @@ test("a change with a cookie must come from the service's own pages", async () =
       gets: "403 csrf_failed",
     },
     // A bearer is sent by nobody but who has it.
-    { as: root, ask: `PATCH ${acme.path}`, send: { hotDays: 32 }, headers: { cookie, "sec-fetch-site": "cross-site" }, gets: 200 },
+    {
+      as: root,
+      ask: `PATCH ${acme.path}`,
+      send: { hotDays: 32 },
+      headers: { cookie, "sec-fetch-site": "cross-site" },
+      gets: 200,
+    },
   ])
 })
 
@@ -248,9 +357,19 @@ test("no other site can have a browser sign in, which would not know whose sessi
     { email: "first@example.com", password: goodPassword },
     { "sec-fetch-site": "cross-site", origin: "https://evil.example" },
   ]
-  const asked = { origin: headers.origin, "access-control-request-method": "POST", "access-control-request-headers": "content-type" }
-  // What a page may send elsewhere without asking first is none of the types that are read; and when it asks, it is told nothing.
-  const types = ["text/plain", "text/plain;application/json", "application/x-www-form-urlencoded", "multipart/form-data; boundary=a"]
+  const asked = {
+    origin: headers.origin,
+    "access-control-request-method": "POST",
+    "access-control-request-headers": "content-type",
+  }
+  // What a page may send elsewhere without asking first is none of the types that are read; and
+  // when it asks, it is told nothing.
+  const types = [
+    "text/plain",
+    "text/plain;application/json",
+    "application/x-www-form-urlencoded",
+    "multipart/form-data; boundary=a",
+  ]
   await expectRows([
     ...types.flatMap((type): Row[] =>
       ["POST /v1/session", "POST /v1/setup"].map((ask) => ({
@@ -278,7 +397,10 @@ test("signing out ends the session at once, and no other", async () => {
   const two = await signIn(service, "first@example.com")
   const out = await one.delete("/v1/session")
   assert.equal(out.status, 204)
-  assert.match(out.headers.get("set-cookie") ?? "", /^__Host-ts=; Max-Age=0; Path=\/; HttpOnly; SameSite=Lax; Secure$/)
+  assert.match(
+    out.headers.get("set-cookie") ?? "",
+    /^__Host-ts=; Max-Age=0; Path=\/; HttpOnly; SameSite=Lax; Secure$/,
+  )
   await expectRows([
     { as: one, ask: "GET /v1/session", gets: "401 unauthorized" },
     { as: one, ask: "DELETE /v1/session", gets: 204 },
@@ -299,16 +421,38 @@ test("another password ends the other sessions, and takes the old one to set", a
   })
   await expectRows([
     change({ old: "wrong horse battery", new: fresh }, "401 login_failed"),
-    change({ old: goodPassword, new: "short" }, "400 invalid_field", ["new must be 12 to 256 characters"]),
+    change({ old: goodPassword, new: "short" }, "400 invalid_field", [
+      "new must be 12 to 256 characters",
+    ]),
     change({ old: goodPassword }, "400 invalid_field", ["new is required"]),
-    { as: acme.reader, ask: "POST /v1/session/password", send: { old: goodPassword, new: fresh }, gets: "403 insufficient_scope" },
-    { as: anonymous, ask: "POST /v1/session/password", send: { old: goodPassword, new: fresh }, gets: "401 unauthorized" },
+    {
+      as: acme.reader,
+      ask: "POST /v1/session/password",
+      send: { old: goodPassword, new: fresh },
+      gets: "403 insufficient_scope",
+    },
+    {
+      as: anonymous,
+      ask: "POST /v1/session/password",
+      send: { old: goodPassword, new: fresh },
+      gets: "401 unauthorized",
+    },
     ...others.map((as): Row => ({ as, ask: "GET /v1/session", gets: 200 })),
     change({ old: goodPassword, new: fresh }, 204),
     ...others.map((as): Row => ({ as, ask: "GET /v1/session", gets: "401 unauthorized" })),
     { as: mine, ask: "GET /v1/session", gets: 200 },
-    { as: anonymous, ask: "POST /v1/session", send: { email: mine.email, password: goodPassword }, gets: "401 login_failed" },
-    { as: anonymous, ask: "POST /v1/session", send: { email: mine.email, password: fresh }, gets: 200 },
+    {
+      as: anonymous,
+      ask: "POST /v1/session",
+      send: { email: mine.email, password: goodPassword },
+      gets: "401 login_failed",
+    },
+    {
+      as: anonymous,
+      ask: "POST /v1/session",
+      send: { email: mine.email, password: fresh },
+      gets: 200,
+    },
   ])
 })
 
@@ -321,7 +465,11 @@ test("a password is the same however its characters are composed", async () => {
 test("who signs in often has a number of sessions, of which the oldest ends", async () => {
   await using small = await startService({ environment: { TALLYSTICK_LIMIT_SESSIONS_MAX: "3" } })
   const first = await setUpFirst(small)
-  const later = [await signIn(small, first.email), await signIn(small, first.email), await signIn(small, first.email)]
+  const later = [
+    await signIn(small, first.email),
+    await signIn(small, first.email),
+    await signIn(small, first.email),
+  ]
   await expectRows([
     { as: first, ask: "GET /v1/session", gets: "401 unauthorized" },
     ...later.map((as): Row => ({ as, ask: "GET /v1/session", gets: 200 })),
@@ -330,23 +478,51 @@ test("who signs in often has a number of sessions, of which the oldest ends", as
 
 test("the cookie is a safe one where browsers keep it, and the log says where it is not", async () => {
   for (const [publicUrl, cookie] of [
-    ["https://ledger.example/tally", /^__Host-ts=\S+; Max-Age=604800; Path=\/; HttpOnly; SameSite=Lax; Secure$/],
+    [
+      "https://ledger.example/tally",
+      /^__Host-ts=\S+; Max-Age=604800; Path=\/; HttpOnly; SameSite=Lax; Secure$/,
+    ],
     ["http://ledger.example", /^ts=\S+; Max-Age=604800; Path=\/; HttpOnly; SameSite=Lax$/],
   ] as const) {
     await using public_ = await startService({ environment: { TALLYSTICK_PUBLIC_URL: publicUrl } })
     const token = await firstToken(public_)
-    assert.ok(public_.output().includes(`curl -sS -w '\\n' ${publicUrl}/v1/setup \\\n`), public_.output())
-    const made = await public_.client().post("/v1/setup", { token, email: "ada@example.com", password: goodPassword })
+    assert.ok(
+      public_.output().includes(`curl -sS -w '\\n' ${publicUrl}/v1/setup \\\n`),
+      public_.output(),
+    )
+    const made = await public_
+      .client()
+      .post("/v1/setup", { token, email: "ada@example.com", password: goodPassword })
     assert.match(made.headers.get("set-cookie") ?? "", cookie)
     const client = browserOf(public_.client(), cookieOf(made))
-    assert.equal((await client.ask("PATCH", "/v1/workspaces/instance", { body: { hotDays: 3 } })).status, 200)
-    const { origin } = new URL(publicUrl)
-    assert.equal((await public_.client().patch("/v1/workspaces/instance", { hotDays: 4 }, { cookie: cookieOf(made), origin })).status, 200)
     assert.equal(
-      (await public_.client().patch("/v1/workspaces/instance", { hotDays: 5 }, { cookie: cookieOf(made), origin: public_.url })).status,
+      (await client.ask("PATCH", "/v1/workspaces/instance", { body: { hotDays: 3 } })).status,
+      200,
+    )
+    const { origin } = new URL(publicUrl)
+    assert.equal(
+      (
+        await public_
+          .client()
+          .patch("/v1/workspaces/instance", { hotDays: 4 }, { cookie: cookieOf(made), origin })
+      ).status,
+      200,
+    )
+    assert.equal(
+      (
+        await public_
+          .client()
+          .patch(
+            "/v1/workspaces/instance",
+            { hotDays: 5 },
+            { cookie: cookieOf(made), origin: public_.url },
+          )
+      ).status,
       403,
     )
-    await eventually("the start to be over", async () => (public_.log().includes("listening") ? true : undefined))
+    await eventually("the start to be over", async () =>
+      public_.log().includes("listening") ? true : undefined,
+    )
     assert.equal(public_.log().includes("plain HTTP"), publicUrl.startsWith("http:"))
   }
 })
@@ -357,7 +533,10 @@ test("sessions live on in another process, and end a week after they began", asy
   await today.end()
   const on = async (days: number, gets: Row["gets"]): Promise<void> => {
     const later = `data:text/javascript,const now = Date.now; Date.now = () => now() + ${days * 86_400_000}`
-    await using then = await startService({ data: today.data, environment: { NODE_OPTIONS: `--import=${later.replaceAll(" ", "%20")}` } })
+    await using then = await startService({
+      data: today.data,
+      environment: { NODE_OPTIONS: `--import=${later.replaceAll(" ", "%20")}` },
+    })
     await expectRows([{ as: then.client(), ask: "GET /v1/session", headers: { cookie }, gets }])
   }
   await on(0, 200)
@@ -369,11 +548,23 @@ test("a session, a password or an invitation that is changed in the database is 
   await using today = await startService()
   const [ada, grace] = [
     await setUpFirst(today),
-    await join(today, "/v1/workspaces/instance", "viewer", "grace@example.com", "another battery staple"),
+    await join(
+      today,
+      "/v1/workspaces/instance",
+      "viewer",
+      "grace@example.com",
+      "another battery staple",
+    ),
   ]
-  const invited = await today.root.post("/v1/workspaces/instance/members", { email: "joan@example.com", role: "viewer" })
+  const invited = await today.root.post("/v1/workspaces/instance/members", {
+    email: "joan@example.com",
+    role: "viewer",
+  })
   await today.end()
-  const edited = async (statement: string, rows: (client: Client) => readonly Row[]): Promise<void> => {
+  const edited = async (
+    statement: string,
+    rows: (client: Client) => readonly Row[],
+  ): Promise<void> => {
     using journal = new DatabaseSync(joinPath(today.data, "journal.db"))
     assert.ok(Number(journal.prepare(statement).run().changes) >= 1, statement)
     journal.close()
@@ -388,23 +579,51 @@ test("a session, a password or an invitation that is changed in the database is 
     gets,
   })
   const sessionsOf = (id: string) => `kind = 'session' AND value LIKE '%${id}%'`
-  await edited(`UPDATE documents SET value = value WHERE ${sessionsOf(ada.id)}`, (client) => [session(client, ada, 200)])
-  await edited(`UPDATE documents SET value = replace(value, '${grace.id}', '${ada.id}') WHERE ${sessionsOf(grace.id)}`, (client) => [
-    session(client, grace, "401 unauthorized"),
+  await edited(`UPDATE documents SET value = value WHERE ${sessionsOf(ada.id)}`, (client) => [
     session(client, ada, 200),
   ])
-  await edited(`UPDATE documents SET value = replace(value, '202', '302') WHERE ${sessionsOf(ada.id)}`, (client) => [
-    session(client, ada, "401 unauthorized"),
-  ])
-  const [mine, hers] = [`kind = 'member' AND id = '${ada.id}'`, `kind = 'member' AND id = '${grace.id}'`]
-  const copy = (member: string) => `'$.${member}', (SELECT json_extract(value, '$.${member}') FROM documents WHERE ${hers})`
-  await edited(`UPDATE documents SET value = json_set(value, ${copy("password")}, ${copy("login")}) WHERE ${mine}`, (client) => [
-    { as: client, ask: "POST /v1/session", send: { email: ada.email, password: grace.password }, gets: "401 login_failed" },
-    { as: client, ask: "POST /v1/session", send: { email: grace.email, password: grace.password }, gets: 200 },
-  ])
-  await edited(`UPDATE documents SET value = json_set(value, '$.memberId', '${ada.id}') WHERE kind = 'setup'`, (client) => [
-    { as: client, ask: "POST /v1/setup", send: { token: setupToken(invited.text), password: goodPassword }, gets: "401 unauthorized" },
-  ])
+  await edited(
+    `UPDATE documents SET value = replace(value, '${grace.id}', '${ada.id}') WHERE ${sessionsOf(grace.id)}`,
+    (client) => [session(client, grace, "401 unauthorized"), session(client, ada, 200)],
+  )
+  await edited(
+    `UPDATE documents SET value = replace(value, '202', '302') WHERE ${sessionsOf(ada.id)}`,
+    (client) => [session(client, ada, "401 unauthorized")],
+  )
+  const [mine, hers] = [
+    `kind = 'member' AND id = '${ada.id}'`,
+    `kind = 'member' AND id = '${grace.id}'`,
+  ]
+  const copy = (member: string) =>
+    `'$.${member}', (SELECT json_extract(value, '$.${member}') FROM documents WHERE ${hers})`
+  await edited(
+    `UPDATE documents SET value = json_set(value, ${copy("password")}, ${copy("login")}) WHERE ${mine}`,
+    (client) => [
+      {
+        as: client,
+        ask: "POST /v1/session",
+        send: { email: ada.email, password: grace.password },
+        gets: "401 login_failed",
+      },
+      {
+        as: client,
+        ask: "POST /v1/session",
+        send: { email: grace.email, password: grace.password },
+        gets: 200,
+      },
+    ],
+  )
+  await edited(
+    `UPDATE documents SET value = json_set(value, '$.memberId', '${ada.id}') WHERE kind = 'setup'`,
+    (client) => [
+      {
+        as: client,
+        ask: "POST /v1/setup",
+        send: { token: setupToken(invited.text), password: goodPassword },
+        gets: "401 unauthorized",
+      },
+    ],
+  )
 })
 
 test("the instance has a ledger like any other, which only its key and its admins see", async () => {
@@ -423,7 +642,12 @@ test("the instance has a ledger like any other, which only its key and its admin
       send: { email: "x@example.com", role: "admin" },
       gets: "403 insufficient_scope",
     },
-    { as: key, ask: "POST /v1/workspaces/instance/api-keys", send: { name: "x", scopes: ["admin"] }, gets: "403 insufficient_scope" },
+    {
+      as: key,
+      ask: "POST /v1/workspaces/instance/api-keys",
+      send: { name: "x", scopes: ["admin"] },
+      gets: "403 insufficient_scope",
+    },
   ])
   assert.match((await anonymous.get("/metrics")).text, /^tallystick_failed_logins_total [1-9]/m)
 })

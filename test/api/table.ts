@@ -31,22 +31,45 @@ export async function expectRows(rows: readonly Row[]): Promise<readonly Reply[]
     try {
       replies.push(await expectRow(row))
     } catch (error) {
-      failures.push(`row ${number + 1}, ${row.about ?? ""} ${row.ask}: ${error instanceof Error ? error.message : String(error)}`)
+      failures.push(
+        `row ${number + 1}, ${row.about ?? ""} ${row.ask}: ${error instanceof Error ? error.message : String(error)}`,
+      )
     }
   }
-  assert.equal(failures.length, 0, `${failures.length} of ${rows.length} rows:\n\n${failures.join("\n\n")}\n`)
+  assert.equal(
+    failures.length,
+    0,
+    `${failures.length} of ${rows.length} rows:\n\n${failures.join("\n\n")}\n`,
+  )
   return replies
 }
 
-async function expectRow({ as, ask, send, headers, gets, has = [], hasNot = [], shows, answerHeaders = {} }: Row): Promise<Reply> {
+async function expectRow({
+  as,
+  ask,
+  send,
+  headers,
+  gets,
+  has = [],
+  hasNot = [],
+  shows,
+  answerHeaders = {},
+}: Row): Promise<Reply> {
   const [method = "", path = ""] = ask.split(" ")
-  const reply = await as.ask(method, path, { ...(send === undefined ? {} : { body: send }), ...(headers && { headers }) })
+  const reply = await as.ask(method, path, {
+    ...(send === undefined ? {} : { body: send }),
+    ...(headers && { headers }),
+  })
   expectAnswered(reply.status, reply.text, gets)
   for (const one of has)
-    assert.ok(typeof one === "string" ? reply.text.includes(one) : one.test(reply.text), `it lacks ${one}: ${reply.text}`)
+    assert.ok(
+      typeof one === "string" ? reply.text.includes(one) : one.test(reply.text),
+      `it lacks ${one}: ${reply.text}`,
+    )
   for (const one of hasNot) assert.ok(!reply.text.includes(one), `it has ${one}: ${reply.text}`)
   if (shows !== undefined) assert.partialDeepStrictEqual(reply.json(), shows)
-  for (const [name, value] of Object.entries(answerHeaders)) assert.equal(reply.headers.get(name), value, name)
+  for (const [name, value] of Object.entries(answerHeaders))
+    assert.equal(reply.headers.get(name), value, name)
   return reply
 }
 

@@ -2,8 +2,9 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { runAgain } from "./again.ts"
 
-// The scenarios once more, through @tallystick/client: whatever they say of the service is true of what an app sees of it. Each runs as it stands, in a
-// process of its own, with another way to send; what is only bytes of HTTP goes over HTTP there too.
+// The scenarios once more, through @tallystick/client: whatever they say of the service is true of
+// what an app sees of it. Each runs as it stands, in a process of its own, with another way to
+// send; what is only bytes of HTTP goes over HTTP there too.
 
 /** Of each, how many requests the client makes at least, and how many of these are refused. */
 const scenarios = {
@@ -24,7 +25,10 @@ for (const [name, [made, refused]] of Object.entries(scenarios)) {
     assert.equal(code, 0, said)
     const counts = JSON.parse(/through the client: (\{.*\})/.exec(said)?.[1] ?? "{}")
     t.diagnostic(JSON.stringify(counts))
-    assert.ok(counts.client >= made && counts.refused >= refused, `the client has made ${JSON.stringify(counts)}`)
+    assert.ok(
+      counts.client >= made && counts.refused >= refused,
+      `the client has made ${JSON.stringify(counts)}`,
+    )
   })
 }
 

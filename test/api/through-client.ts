@@ -2,15 +2,21 @@ import assert from "node:assert/strict"
 import { createClient, TallystickError, type Client, type Context } from "@tallystick/client"
 import { overHttp, replyOf, sendBy, type Reply, type Sent } from "../service.ts"
 
-// Loaded before a scenario, this has all its requests made by @tallystick/client, as far as the client can make them; what is bytes, a header or an
-// address that no client would send goes over plain HTTP. The scenario sees the answer as it came, and of each it is asserted here that the client has sent
-// what was asked for, and has made of the answer what it says.
+// Loaded before a scenario, this has all its requests made by @tallystick/client, as far as the
+// client can make them; what is bytes, a header or an address that no client would send goes over
+// plain HTTP. The scenario sees the answer as it came, and of each it is asserted here that the
+// client has sent what was asked for, and has made of the answer what it says.
 
 type Draft = any // oxlint-disable-line typescript/no-explicit-any -- what a scenario sends, wrong on purpose or not; a service must judge it
 
 type CallBy = (
   client: Client,
-  asked: { readonly parts: readonly string[]; readonly query: Draft; readonly body: Draft; readonly options: Draft },
+  asked: {
+    readonly parts: readonly string[]
+    readonly query: Draft
+    readonly body: Draft
+    readonly options: Draft
+  },
 ) => Promise<unknown>
 
 /** What a call makes of a good answer, if that is neither its JSON nor its text. */
@@ -22,34 +28,74 @@ const written: Made = (reply, sent) => ({
   idempotencyKey: sent.headers?.["idempotency-key"],
 })
 const batched: Made = (reply, { body }) =>
-  reply.json().results.map((result: object, at: number) => ({ ...result, idempotencyKey: (body as Draft).events[at].idempotencyKey }))
+  reply.json().results.map((result: object, at: number) => ({
+    ...result,
+    idempotencyKey: (body as Draft).events[at].idempotencyKey,
+  }))
 
 const inWorkspace = "/v1/workspaces/{}"
 const calls: Readonly<Record<string, readonly [CallBy, Made?]>> = {
   "POST /v1/events": [({ events }, { body, options }) => events.write(body, options), written],
-  "POST /v1/events/batch": [({ events }, { body, options }) => events.writeBatch(body.events, options), batched],
-  "POST /v1/consents": [({ consents }, { body, options }) => consents.record(body, options), written],
-  [`GET ${inWorkspace}/events`]: [({ events }, { parts: [id = ""], query }) => events.list(id, query)],
-  [`GET ${inWorkspace}/activity`]: [({ activity }, { parts: [id = ""], query }) => activity.list(id, query)],
-  [`GET ${inWorkspace}/receipts/{}`]: [({ receipts }, { parts: [id = "", receipt = ""] }) => receipts.get(id, receipt)],
-  [`GET ${inWorkspace}/receipts/{}/proof`]: [({ receipts }, { parts: [id = "", receipt = ""] }) => receipts.proof(id, receipt)],
+  "POST /v1/events/batch": [
+    ({ events }, { body, options }) => events.writeBatch(body.events, options),
+    batched,
+  ],
+  "POST /v1/consents": [
+    ({ consents }, { body, options }) => consents.record(body, options),
+    written,
+  ],
+  [`GET ${inWorkspace}/events`]: [
+    ({ events }, { parts: [id = ""], query }) => events.list(id, query),
+  ],
+  [`GET ${inWorkspace}/activity`]: [
+    ({ activity }, { parts: [id = ""], query }) => activity.list(id, query),
+  ],
+  [`GET ${inWorkspace}/receipts/{}`]: [
+    ({ receipts }, { parts: [id = "", receipt = ""] }) => receipts.get(id, receipt),
+  ],
+  [`GET ${inWorkspace}/receipts/{}/proof`]: [
+    ({ receipts }, { parts: [id = "", receipt = ""] }) => receipts.proof(id, receipt),
+  ],
   [`GET ${inWorkspace}/tlog/checkpoint`]: [({ log }, { parts: [id = ""] }) => log.checkpoint(id)],
-  [`GET ${inWorkspace}/tlog/log.vkey`]: [({ log }, { parts: [id = ""] }) => log.vkey(id), ({ text }) => text.trimEnd()],
+  [`GET ${inWorkspace}/tlog/log.vkey`]: [
+    ({ log }, { parts: [id = ""] }) => log.vkey(id),
+    ({ text }) => text.trimEnd(),
+  ],
   [`GET ${inWorkspace}/tlog/keys`]: [({ log }, { parts: [id = ""] }) => log.keys(id)],
   [`GET ${inWorkspace}/tlog/epochs`]: [({ log }, { parts: [id = ""] }) => log.epochs(id)],
-  [`GET ${inWorkspace}/tlog/tile/{}/{}`]: [({ log }, { parts: [id = "", ...tile] }) => log.tile(id, tile.join("/"))],
-  [`GET ${inWorkspace}/tlog/tile/{}/{}/{}`]: [({ log }, { parts: [id = "", ...tile] }) => log.tile(id, tile.join("/"))],
+  [`GET ${inWorkspace}/tlog/tile/{}/{}`]: [
+    ({ log }, { parts: [id = "", ...tile] }) => log.tile(id, tile.join("/")),
+  ],
+  [`GET ${inWorkspace}/tlog/tile/{}/{}/{}`]: [
+    ({ log }, { parts: [id = "", ...tile] }) => log.tile(id, tile.join("/")),
+  ],
   "POST /v1/workspaces": [({ workspaces }, { body }) => workspaces.create(body)],
   "GET /v1/workspaces": [({ workspaces }, { query }) => workspaces.list(query)],
   [`GET ${inWorkspace}`]: [({ workspaces }, { parts: [id = ""] }) => workspaces.get(id)],
-  [`PATCH ${inWorkspace}`]: [({ workspaces }, { parts: [id = ""], body }) => workspaces.update(id, body)],
-  [`POST ${inWorkspace}/projects`]: [({ projects }, { parts: [id = ""], body }) => projects.create(id, body)],
-  [`GET ${inWorkspace}/projects`]: [({ projects }, { parts: [id = ""], query }) => projects.list(id, query)],
-  [`GET ${inWorkspace}/projects/{}`]: [({ projects }, { parts: [id = "", project = ""] }) => projects.get(id, project)],
-  [`PATCH ${inWorkspace}/projects/{}`]: [({ projects }, { parts: [id = "", project = ""], body }) => projects.update(id, project, body)],
-  [`POST ${inWorkspace}/api-keys`]: [({ apiKeys }, { parts: [id = ""], body }) => apiKeys.create(id, body)],
-  [`GET ${inWorkspace}/api-keys`]: [({ apiKeys }, { parts: [id = ""], query }) => apiKeys.list(id, query)],
-  [`DELETE ${inWorkspace}/api-keys/{}`]: [({ apiKeys }, { parts: [id = "", key = ""] }) => apiKeys.revoke(id, key)],
+  [`PATCH ${inWorkspace}`]: [
+    ({ workspaces }, { parts: [id = ""], body }) => workspaces.update(id, body),
+  ],
+  [`POST ${inWorkspace}/projects`]: [
+    ({ projects }, { parts: [id = ""], body }) => projects.create(id, body),
+  ],
+  [`GET ${inWorkspace}/projects`]: [
+    ({ projects }, { parts: [id = ""], query }) => projects.list(id, query),
+  ],
+  [`GET ${inWorkspace}/projects/{}`]: [
+    ({ projects }, { parts: [id = "", project = ""] }) => projects.get(id, project),
+  ],
+  [`PATCH ${inWorkspace}/projects/{}`]: [
+    ({ projects }, { parts: [id = "", project = ""], body }) => projects.update(id, project, body),
+  ],
+  [`POST ${inWorkspace}/api-keys`]: [
+    ({ apiKeys }, { parts: [id = ""], body }) => apiKeys.create(id, body),
+  ],
+  [`GET ${inWorkspace}/api-keys`]: [
+    ({ apiKeys }, { parts: [id = ""], query }) => apiKeys.list(id, query),
+  ],
+  [`DELETE ${inWorkspace}/api-keys/{}`]: [
+    ({ apiKeys }, { parts: [id = "", key = ""] }) => apiKeys.revoke(id, key),
+  ],
   "GET /healthz": [({ service }) => service.health()],
   "GET /metrics": [({ service }) => service.metrics()],
   "GET /v1/limits": [({ service }) => service.limits()],
@@ -80,11 +126,22 @@ function askedOf({ method, path, body, headers = {} }: Sent): Asked | undefined 
   const parts = known && patternOf(known[0]).exec(`${method} ${address}`)?.slice(1)
   const options = optionsOf(method, address, headers)
   const asked = [...new URLSearchParams(query)]
-  if (known === undefined || parts === undefined || options === undefined || !mayBeBody(method, address, body)) return undefined
+  if (
+    known === undefined ||
+    parts === undefined ||
+    options === undefined ||
+    !mayBeBody(method, address, body)
+  )
+    return undefined
   // One spelling of an address, and each parameter once.
-  if (!parts.every(isPlain) || new Set(asked.map(([name]) => name)).size < asked.length) return undefined
+  if (!parts.every(isPlain) || new Set(asked.map(([name]) => name)).size < asked.length)
+    return undefined
   if (asked.length > 0 && !listed.test(`${method} ${address}`)) return undefined
-  return { call: known[1][0], made: known[1][1], asked: { parts, query: Object.fromEntries(asked), body, options } }
+  return {
+    call: known[1][0],
+    made: known[1][1],
+    asked: { parts, query: Object.fromEntries(asked), body, options },
+  }
 }
 
 function patternOf(name: string): RegExp {
@@ -96,27 +153,53 @@ function isPlain(part: string): boolean {
 }
 
 /** A write takes a key and a context, and all else takes no headers. */
-function optionsOf(method: string, address: string, headers: NonNullable<Sent["headers"]>): object | undefined {
+function optionsOf(
+  method: string,
+  address: string,
+  headers: NonNullable<Sent["headers"]>,
+): object | undefined {
   const { "idempotency-key": idempotencyKey, ...others } = headers
   const isWrite = method === "POST" && /^\/v1\/(events|events\/batch|consents)$/.test(address)
   const takesKey = isWrite && address !== "/v1/events/batch"
-  if (takesKey !== (idempotencyKey !== undefined) || !Object.keys(others).every((name) => isWrite && name in contexts)) return undefined
-  const context = Object.fromEntries(Object.entries(others).map(([name, value]) => [contexts[name], value]))
-  return { ...(takesKey && { idempotencyKey }), ...(Object.keys(context).length > 0 && { context }) }
+  if (
+    takesKey !== (idempotencyKey !== undefined) ||
+    !Object.keys(others).every((name) => isWrite && name in contexts)
+  )
+    return undefined
+  const context = Object.fromEntries(
+    Object.entries(others).map(([name, value]) => [contexts[name], value]),
+  )
+  return {
+    ...(takesKey && { idempotencyKey }),
+    ...(Object.keys(context).length > 0 && { context }),
+  }
 }
 
 /** A batch is what all its events have keys in; without one, the client would make one. */
 function mayBeBody(method: string, address: string, body: unknown): boolean {
   if (method === "GET" || method === "DELETE") return body === undefined
-  if (typeof body !== "object" || body === null || Array.isArray(body) || body instanceof Uint8Array) return false
+  if (
+    typeof body !== "object" ||
+    body === null ||
+    Array.isArray(body) ||
+    body instanceof Uint8Array
+  )
+    return false
   if (address !== "/v1/events/batch") return true
   const { events, ...others } = body as { events?: unknown }
-  return Array.isArray(events) && Object.keys(others).length === 0 && events.every((event) => typeof event?.idempotencyKey === "string")
+  return (
+    Array.isArray(events) &&
+    Object.keys(others).length === 0 &&
+    events.every((event) => typeof event?.idempotencyKey === "string")
+  )
 }
 
-// Sending -------------------------------------------------------------------------------------------------------------------------------------------------
+// Sending -----------------------------------------------------------------------------------------
 
-/** What the client hears of an answer, which the scenario sees as it came: the same, unless misled-client.ts plants something else. */
+/**
+ * What the client hears of an answer, which the scenario sees as it came: the same, unless
+ * misled-client.ts plants something else.
+ */
 let hear: (response: Response) => Response | Promise<Response> = (response) => response
 
 export function hearBy(other: typeof hear): void {
@@ -150,19 +233,30 @@ async function throughClient(sent: Sent): Promise<Reply> {
     (error: unknown) => ({ error }),
   )
   const { reply } = seen
-  if (reply === undefined) throw new Error(`${sent.method} ${sent.path} was not answered`, { cause: "error" in result && result.error })
+  if (reply === undefined)
+    throw new Error(`${sent.method} ${sent.path} was not answered`, {
+      cause: "error" in result && result.error,
+    })
   if ("error" in result) expectError(result.error, reply, sent)
   else expectMade(result.value, reply, found.made?.(reply, sent))
   counts.client += 1
   return reply
 }
 
-function expectSent({ url, method, path, body, bearer, headers = {} }: Sent, address: string, init: RequestInit = {}): void {
+function expectSent(
+  { url, method, path, body, bearer, headers = {} }: Sent,
+  address: string,
+  init: RequestInit = {},
+): void {
   const [asked, made] = [new URL(url + path), new URL(address)]
-  assert.deepEqual([init.method, made.pathname, [...made.searchParams]], [method, asked.pathname, [...asked.searchParams]])
+  assert.deepEqual(
+    [init.method, made.pathname, [...made.searchParams]],
+    [method, asked.pathname, [...asked.searchParams]],
+  )
   const given = new Headers(init.headers)
   assert.equal(given.get("authorization"), bearer === undefined ? null : `Bearer ${bearer}`)
-  for (const [name, value] of Object.entries(headers)) assert.equal(given.get(name), new Headers({ [name]: value }).get(name), name)
+  for (const [name, value] of Object.entries(headers))
+    assert.equal(given.get(name), new Headers({ [name]: value }).get(name), name)
   assert.ok(init.body === undefined || typeof init.body === "string", "a body is text")
   assert.deepEqual(init.body && JSON.parse(init.body), body && JSON.parse(JSON.stringify(body)))
 }
@@ -173,10 +267,15 @@ function expectError(error: unknown, reply: Reply, { path, body, headers: sent =
   const { status, headers } = reply
   assert.ok(status >= 400, `${status} is no error: ${reply.text}`)
   const problem = reply.json<{ error: string; detail: string }>()
-  assert.deepEqual([error.code, error.detail, error.status], [problem.error, problem.detail, status])
+  assert.deepEqual(
+    [error.code, error.detail, error.status],
+    [problem.error, problem.detail, status],
+  )
   assert.equal(error.requestId, headers.get("x-request-id"))
   assert.equal(error.idempotencyKey, sent["idempotency-key"])
-  const keys = path.startsWith("/v1/events/batch") ? (body as Draft).events.map((event: Draft) => event.idempotencyKey) : undefined
+  const keys = path.startsWith("/v1/events/batch")
+    ? (body as Draft).events.map((event: Draft) => event.idempotencyKey)
+    : undefined
   assert.deepEqual(error.idempotencyKeys, keys)
   if (status < 500) assert.equal(error.outcome, "rejected")
   counts.refused += 1
@@ -193,4 +292,6 @@ function expectMade(value: unknown, reply: Reply, made: unknown): void {
 }
 
 sendBy(throughClient)
-process.once("exit", () => process.stdout.write(`# through the client: ${JSON.stringify(counts)}\n`))
+process.once("exit", () =>
+  process.stdout.write(`# through the client: ${JSON.stringify(counts)}\n`),
+)

@@ -20,12 +20,19 @@ test("a log grows by what is written, and what was signed once stays true", asyn
   for (const count of [1, 2, 60, 200, 1, 45]) {
     const receipts = await writeMany(log, count)
     await readChain(log.reader, log.id, receipts)
-    signed.push(openCheckpoint((await log.reader.get(`${log.path}/tlog/checkpoint`)).text, origin, vkey))
+    signed.push(
+      openCheckpoint((await log.reader.get(`${log.path}/tlog/checkpoint`)).text, origin, vkey),
+    )
   }
   const chain = await readChain(log.reader, log.id)
   assert.equal(chain.size, 4 + 309, "four acts, and what was written")
   assert.equal(chain.ledgerId, ledgerId)
-  for (const { size, root } of signed) assert.deepEqual(root, chain.rootAt(size), `what was signed at ${size} is no beginning of the log`)
+  for (const { size, root } of signed)
+    assert.deepEqual(
+      root,
+      chain.rootAt(size),
+      `what was signed at ${size} is no beginning of the log`,
+    )
 })
 
 test("partial tiles of every width are the beginnings of the full one", async () => {
@@ -45,7 +52,10 @@ test("partial tiles of every width are the beginnings of the full one", async ()
     const whole = await read(`${kind}/${tileName(0, 256)}`)
     assert.equal(whole.length, full * stride)
     for (const width of [1, 2, 3, 127, 128, 255]) {
-      assert.deepEqual(await read(`${kind}/${tileName(0, width)}`), whole.subarray(0, width * stride))
+      assert.deepEqual(
+        await read(`${kind}/${tileName(0, width)}`),
+        whole.subarray(0, width * stride),
+      )
     }
     assert.equal((await read(`${kind}/${tileName(2, size - 512)}`)).length, (size - 512) * stride)
   }
@@ -113,7 +123,11 @@ test("what the log does not have is not found, and nothing else", async () => {
     `tile/0/${"x999/".repeat(400)}999`,
   ]
   await expectRows([
-    ...resources.map((name) => ({ as: acme.reader, ask: `GET ${acme.path}/tlog/${name}`, gets: "404 not_found" })),
+    ...resources.map((name) => ({
+      as: acme.reader,
+      ask: `GET ${acme.path}/tlog/${name}`,
+      gets: "404 not_found",
+    })),
     { as: service.root, ask: "GET /v1/workspaces/nowhere/tlog/checkpoint", gets: "404 not_found" },
     { as: anonymous, ask: "GET /v1/workspaces/nowhere/tlog/checkpoint", gets: "401 unauthorized" },
   ])
@@ -125,15 +139,32 @@ test("the log is for readers; if the workspace says so, it is for everybody", as
   const receipts = await writeMany(log, 3)
   const { size } = await readChain(log.reader, log.id, receipts)
   const bound = await makeKey(service, log.id, { scopes: ["read"], projectIds: ["nothing-of-it"] })
-  const ofLog = ["checkpoint", "log.vkey", "keys", `tile/0/${tileName(0, size)}`, `tile/entries/${tileName(0, size)}`]
+  const ofLog = [
+    "checkpoint",
+    "log.vkey",
+    "keys",
+    `tile/0/${tileName(0, size)}`,
+    `tile/entries/${tileName(0, size)}`,
+  ]
   const resources = [...ofLog, "epochs", ...ofLog.map((name) => `epochs/1/${name}`)]
   const rows = (anonymously: number | string, strangely: number | string) =>
     resources.flatMap((name) => {
       const ask = `GET ${log.path}/tlog/${name}`
       return [
         { about: "nobody", as: anonymous, ask, gets: anonymously },
-        { about: "a reader", as: log.reader, ask, gets: 200, answerHeaders: { "cache-control": "no-store" } },
-        { about: "a writer", as: log.writer, ask, gets: anonymously === 200 ? 200 : "403 insufficient_scope" },
+        {
+          about: "a reader",
+          as: log.reader,
+          ask,
+          gets: 200,
+          answerHeaders: { "cache-control": "no-store" },
+        },
+        {
+          about: "a writer",
+          as: log.writer,
+          ask,
+          gets: anonymously === 200 ? 200 : "403 insufficient_scope",
+        },
         { about: "a reader of some projects", as: bound, ask, gets: 200 },
         { about: "a stranger", as: other.reader, ask, gets: strangely },
         { about: "a wrong key", as: service.client("nonsense"), ask, gets: "401 unauthorized" },
@@ -143,12 +174,28 @@ test("the log is for readers; if the workspace says so, it is for everybody", as
   await expectRows(rows("401 unauthorized", "403 workspace_forbidden"))
   await service.root.patch(log.path, { transparency: "public" })
   await expectRows(rows(200, "403 workspace_forbidden"))
-  const kept = (value: string) => ({ gets: 200, answerHeaders: { "cache-control": value, "access-control-allow-origin": "*" } })
+  const kept = (value: string) => ({
+    gets: 200,
+    answerHeaders: { "cache-control": value, "access-control-allow-origin": "*" },
+  })
   await expectRows([
     { as: anonymous, ask: `GET ${log.path}/tlog/checkpoint`, ...kept("no-cache") },
-    { as: anonymous, ask: `GET ${log.path}/tlog/tile/0/000.p/1`, ...kept("public, max-age=31536000, immutable") },
-    { as: anonymous, ask: `GET ${log.path}/tlog/tile/entries/000.p/1`, ...kept("public, max-age=31536000, immutable") },
-    { as: anonymous, ask: `GET ${log.path}/tlog/tile/0/000.p/99`, gets: "404 not_found", answerHeaders: { "cache-control": "no-store" } },
+    {
+      as: anonymous,
+      ask: `GET ${log.path}/tlog/tile/0/000.p/1`,
+      ...kept("public, max-age=31536000, immutable"),
+    },
+    {
+      as: anonymous,
+      ask: `GET ${log.path}/tlog/tile/entries/000.p/1`,
+      ...kept("public, max-age=31536000, immutable"),
+    },
+    {
+      as: anonymous,
+      ask: `GET ${log.path}/tlog/tile/0/000.p/99`,
+      gets: "404 not_found",
+      answerHeaders: { "cache-control": "no-store" },
+    },
   ])
   await service.root.patch(log.path, { transparency: "private" })
   await expectRows(rows("401 unauthorized", "403 workspace_forbidden"))
@@ -159,20 +206,33 @@ test("a log that goes on from no other has one epoch, which is itself", async ()
   const { size, ledgerId, origin } = await readChain(acme.reader, acme.id, receipts)
   const { epochs } = (await acme.reader.get(`${acme.path}/tlog/epochs`)).json()
   const [{ genesis, ...only }, ...others] = epochs
-  assert.deepEqual([only, others], [{ epoch: 1, origin, ledgerId, earlierEntries: 0, size: null }, []])
+  assert.deepEqual(
+    [only, others],
+    [{ epoch: 1, origin, ledgerId, earlierEntries: 0, size: null }, []],
+  )
   assert.equal(JSON.parse(genesis).origin, origin)
-  for (const name of ["log.vkey", "keys", `tile/0/${tileName(0, size)}`, `tile/entries/${tileName(0, size)}`]) {
-    const [current, byNumber] = await Promise.all(["", "epochs/1/"].map((at) => acme.reader.get(`${acme.path}/tlog/${at}${name}`)))
+  for (const name of [
+    "log.vkey",
+    "keys",
+    `tile/0/${tileName(0, size)}`,
+    `tile/entries/${tileName(0, size)}`,
+  ]) {
+    const [current, byNumber] = await Promise.all(
+      ["", "epochs/1/"].map((at) => acme.reader.get(`${acme.path}/tlog/${at}${name}`)),
+    )
     assert.deepEqual(byNumber?.bytes, current?.bytes, name)
   }
 })
 
 test("the records of a public log hold nothing of what was written", async () => {
   const log = await makeWorkspace(service, { transparency: "public" })
-  const { receipt, eventId, eventHash, previousHash } = (await log.writer.write(eventFor(log.id))).json()
+  const { receipt, eventId, eventHash, previousHash } = (
+    await log.writer.write(eventFor(log.id))
+  ).json()
   const chain = await readChain(log.reader, log.id, [{ receipt, eventHash, previousHash }])
   const { bytes } = await anonymous.get(`${log.path}/tlog/tile/entries/${tileName(0, chain.size)}`)
-  for (const value of [receipt, eventId, log.id, "usr_1", "ada@example.com", "billing", "core"]) assert.ok(!bytes.includes(value), value)
+  for (const value of [receipt, eventId, log.id, "usr_1", "ada@example.com", "billing", "core"])
+    assert.ok(!bytes.includes(value), value)
 })
 
 test("the keys of a log are listed, each with the sizes that it signs", async () => {
@@ -193,7 +253,8 @@ test("every workspace has a log, an origin and a key of its own, and the origin 
       return { origin, ledgerId, vkey: (await reader.get(`${path}/tlog/log.vkey`)).text }
     }),
   )
-  for (const name of ["origin", "ledgerId", "vkey"] as const) assert.notEqual(looks[0]?.[name], looks[1]?.[name])
+  for (const name of ["origin", "ledgerId", "vkey"] as const)
+    assert.notEqual(looks[0]?.[name], looks[1]?.[name])
 })
 
 test("a checkpoint is signed within about a second without anybody asking", async () => {

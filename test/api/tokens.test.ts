@@ -3,11 +3,19 @@ import { after, test } from "node:test"
 import { crc32 } from "node:zlib"
 import { readChain } from "../chain.ts"
 import { join } from "../people.ts"
-import { eventFor, makeKey, makeWorkspace, startService, type Client, type Reply } from "../service.ts"
+import {
+  eventFor,
+  makeKey,
+  makeWorkspace,
+  startService,
+  type Client,
+  type Reply,
+} from "../service.ts"
 import { expectRows, type Row } from "./table.ts"
 import { startWatched } from "./watched.ts"
 
-// Scoped tokens: each opens one thing, for a while, and nothing widens it. Who may make which is in permissions.test.ts.
+// Scoped tokens: each opens one thing, for a while, and nothing widens it. Who may make which is in
+// permissions.test.ts.
 
 const service = await startWatched()
 after(() => service[Symbol.asyncDispose]())
@@ -18,8 +26,13 @@ await root.patch(`${acme.path}/projects/core`, { activityLinks: true })
 await root.post(`${acme.path}/projects`, { id: "open", receipts: "public", activityLinks: true })
 await root.post(`${acme.path}/projects`, { id: "mine", activityLinks: true })
 await root.post(`${acme.path}/projects`, { id: "off" })
-await root.post(`${acme.path}/published-policy`, { sections: [{ id: "a", title: "A", body: "Text" }] })
-await root.post(`${acme.path}/published-policy`, { projectId: "mine", sections: [{ id: "a", title: "A", body: "Text" }] })
+await root.post(`${acme.path}/published-policy`, {
+  sections: [{ id: "a", title: "A", body: "Text" }],
+})
+await root.post(`${acme.path}/published-policy`, {
+  projectId: "mine",
+  sections: [{ id: "a", title: "A", body: "Text" }],
+})
 const admin = await makeKey(service, acme.id, { scopes: ["admin"] })
 
 const write = async (projectId: string): Promise<string> => {
@@ -38,14 +51,22 @@ const secondsOf = ({ createdAt, expiresAt }: { createdAt: string; expiresAt: str
 const core = await write("core")
 const open = await write("open")
 const mine = await write("mine")
-const pack = (await root.post(`${acme.path}/evidence-packs`, { title: "for an auditor", receiptIds: [core, mine, open] })).json()
+const pack = (
+  await root.post(`${acme.path}/evidence-packs`, {
+    title: "for an auditor",
+    receiptIds: [core, mine, open],
+  })
+).json()
 const personTypes = ["user", "subject", "person", "member", "customer", "account"]
 
 const day = 86_400
 const page = (path: string, letter: string): RegExp =>
   new RegExp(`^${RegExp.escape(service.url + path)}#t=ts${letter}_[0-9A-Za-z]{13}_[0-9A-Za-z]{49}$`)
 
-/** For each type: how it is asked for, what it says that it is bound to, where a program uses it, its page, and how long it lives, if nobody says otherwise, and at most. */
+/**
+ * For each type: how it is asked for, what it says that it is bound to, where a program uses it,
+ * its page, and how long it lives, if nobody says otherwise, and at most.
+ */
 const types = [
   {
     type: "receipt",
@@ -115,12 +136,21 @@ const types = [
   },
 ] as const
 
-// Making ------------------------------------------------------------------------------------------------------------------------------------------------------
+// Making ------------------------------------------------------------------------------------------
 
 test("a new token says all that it is, once, and its page has it in the fragment", async () => {
   for (const { type, path, asks, bound, api, url, page: expected, usual } of types) {
     const made = await mint(acme.reader, path, { ...asks, note: "for the auditor" })
-    const { token, tokenId, createdAt, expiresAt, apiUrl, [url]: address, downloadUrl = apiUrl, ...rest } = made
+    const {
+      token,
+      tokenId,
+      createdAt,
+      expiresAt,
+      apiUrl,
+      [url]: address,
+      downloadUrl = apiUrl,
+      ...rest
+    } = made
     assert.equal(apiUrl, `${service.url}${acme.path}/${api}`)
     assert.equal(downloadUrl, apiUrl)
     assert.equal("downloadUrl" in made, type === "evidence")
@@ -132,11 +162,16 @@ test("a new token says all that it is, once, and its page has it in the fragment
     assert.ok(address.endsWith(`#t=${token}`))
     assert.equal(secondsOf({ createdAt, expiresAt }), usual)
 
-    const { apiKeys, tokens } = { apiKeys: [], ...(await root.get(`${acme.path}/tokens?limit=1`)).json() }
+    const { apiKeys, tokens } = {
+      apiKeys: [],
+      ...(await root.get(`${acme.path}/tokens?limit=1`)).json(),
+    }
     assert.deepEqual(apiKeys, [])
     const { receiptCount: _, ...listed } = { receiptCount: 0, ...rest }
     const mintedBy = { type: "api_key", id: acme.reader.bearer?.split("_")[1] }
-    assert.deepEqual(tokens, [{ ...listed, tokenId, createdAt, expiresAt, state: "live", mintedBy }])
+    assert.deepEqual(tokens, [
+      { ...listed, tokenId, createdAt, expiresAt, state: "live", mintedBy },
+    ])
   }
 })
 
@@ -170,15 +205,23 @@ test("how long a token may live: from a minute to the maximum of its type, and n
       ...(gets === 201 ? {} : { has: [/expiresInSeconds must be an integer from 60 to [0-9]+"/] }),
     })
     const wrong = [59, 0, -60, longest + 1, 60.5, "60", null, 1e300, [60]]
-    const replies = await expectRows([ask(60, 201), ask(longest, 201), ...wrong.map((value) => ask(value, "400 invalid_field"))])
+    const replies = await expectRows([
+      ask(60, 201),
+      ask(longest, 201),
+      ...wrong.map((value) => ask(value, "400 invalid_field")),
+    ])
     assert.deepEqual(
       replies.slice(0, 2).map((reply) => secondsOf(reply.json())),
       [60, longest],
     )
     assert.match(replies[5]?.text ?? "", new RegExp(`from 60 to ${longest}"`))
 
-    const ofShort = [await mint(short, path, asks), await mint(short, path, { ...asks, expiresInSeconds: longest })]
-    for (const made of ofShort) assert.ok(secondsOf(made) <= 3600 && secondsOf(made) > 3500, made.expiresAt)
+    const ofShort = [
+      await mint(short, path, asks),
+      await mint(short, path, { ...asks, expiresInSeconds: longest }),
+    ]
+    for (const made of ofShort)
+      assert.ok(secondsOf(made) <= 3600 && secondsOf(made) > 3500, made.expiresAt)
     assert.equal(secondsOf(await mint(short, path, { ...asks, expiresInSeconds: 60 })), 60)
   }
 })
@@ -197,10 +240,20 @@ test("what a token may not be bound to", async () => {
     bad(`receipts/${core}`, { note: "" }, "400 invalid_field", /note/),
     bad(`receipts/${core}`, { note: "x".repeat(201) }, "400 invalid_field", /note/),
     bad(`receipts/${core}`, { receipt: mine }, "400 invalid_field", /receipt is not a known field/),
-    bad(`receipts/${core}`, { expiresAt: "2030-01-01T00:00:00Z" }, "400 invalid_field", /expiresAt is not a known field/),
+    bad(
+      `receipts/${core}`,
+      { expiresAt: "2030-01-01T00:00:00Z" },
+      "400 invalid_field",
+      /expiresAt is not a known field/,
+    ),
     bad("receipts/rcp_1", {}, "404 not_found", /./),
     bad(`receipts/rcp_${"0".repeat(36)}`, {}, "404 not_found", /./),
-    bad(`evidence-packs/${pack.packId}`, { receiptIds: [core] }, "400 invalid_field", /receiptIds is not a known field/),
+    bad(
+      `evidence-packs/${pack.packId}`,
+      { receiptIds: [core] },
+      "400 invalid_field",
+      /receiptIds is not a known field/,
+    ),
     bad("evidence-packs/pack_1", {}, "404 not_found", /./),
     bad("published-policy", { projectId: "all" }, "400 invalid_field", /projectId.*reserved/),
     bad("published-policy", { version: 0 }, "400 invalid_field", /version/),
@@ -212,26 +265,58 @@ test("what a token may not be bound to", async () => {
     bad("activity", { projectId: "all", subject }, "400 invalid_field", /projectId.*reserved/),
     bad("activity", { projectId: "gone", subject }, "404 not_found", /project/),
     bad("activity", { projectId: "off", subject }, "403 activity_disabled", /activity links/),
-    bad("activity", { projectId: "core", subject, types: ["user"] }, "400 invalid_field", /types is not a known field/),
-    ...["", null, 7, [], {}, { id: "" }, { id: 7 }, { id: "a", types: [] }, { id: "a", types: [""] }, { id: "a", types: ["b", "b"] }].map(
-      (one) =>
-        bad("activity", { projectId: "core", subject: one }, "400 invalid_field", /subject must be a non-empty string, or an object/),
+    bad(
+      "activity",
+      { projectId: "core", subject, types: ["user"] },
+      "400 invalid_field",
+      /types is not a known field/,
     ),
-    bad("activity", { projectId: "core", subject: { id: "a", name: "b" } }, "400 invalid_field", /subject must be/),
-    bad("activity", { projectId: "core", subject: { id: "a", types: Array.from({ length: 21 }, String) } }, "400 invalid_field", /subject/),
+    ...[
+      "",
+      null,
+      7,
+      [],
+      {},
+      { id: "" },
+      { id: 7 },
+      { id: "a", types: [] },
+      { id: "a", types: [""] },
+      { id: "a", types: ["b", "b"] },
+    ].map((one) =>
+      bad(
+        "activity",
+        { projectId: "core", subject: one },
+        "400 invalid_field",
+        /subject must be a non-empty string, or an object/,
+      ),
+    ),
+    bad(
+      "activity",
+      { projectId: "core", subject: { id: "a", name: "b" } },
+      "400 invalid_field",
+      /subject must be/,
+    ),
+    bad(
+      "activity",
+      { projectId: "core", subject: { id: "a", types: Array.from({ length: 21 }, String) } },
+      "400 invalid_field",
+      /subject/,
+    ),
   ])
   const reply = await acme.reader.get(`${acme.path}/published-policy/token`)
   assert.equal(reply.status, 404, "what is at this path takes POST, and is no version of a policy")
 })
 
-// Opening ---------------------------------------------------------------------------------------------------------------------------------------------------
+// Opening -----------------------------------------------------------------------------------------
 
 const personal = ["ada@example.com", "Invoice 9"]
 const receiptAt = (id: string): string => `GET ${acme.path}/receipts/${id}`
 
 test("a receipt token opens its own receipt in clear, private or not, and sees others as a stranger does", async () => {
   const [ofCore, ofOpen] = await Promise.all(
-    [core, open].map(async (id) => service.client((await mint(acme.reader, `receipts/${id}`)).token)),
+    [core, open].map(async (id) =>
+      service.client((await mint(acme.reader, `receipts/${id}`)).token),
+    ),
   )
   const second = await write("open")
   assert.ok(ofCore && ofOpen)
@@ -261,7 +346,10 @@ test("an evidence token opens the receipts of its pack in clear, and no other", 
 })
 
 test("policy and activity tokens open no receipt that is not public", async () => {
-  const tokens = [await mint(acme.reader, "published-policy"), await mint(acme.reader, "activity", { projectId: "core", subject: "usr_1" })]
+  const tokens = [
+    await mint(acme.reader, "published-policy"),
+    await mint(acme.reader, "activity", { projectId: "core", subject: "usr_1" }),
+  ]
   await expectRows(
     tokens.flatMap(({ token }): readonly Row[] => [
       { as: service.client(token), ask: receiptAt(core), gets: "403 insufficient_scope" },
@@ -274,14 +362,18 @@ test("to a token what is private and what is not there are the same", async () =
   for (const { path, asks } of types) {
     const client = service.client((await mint(root, path, asks)).token)
     const hidden = await write("mine")
-    const replies = await Promise.all([hidden, `rcp_${"0".repeat(36)}`].map((id) => client.get(`${acme.path}/receipts/${id}`)))
+    const replies = await Promise.all(
+      [hidden, `rcp_${"0".repeat(36)}`].map((id) => client.get(`${acme.path}/receipts/${id}`)),
+    )
     assert.deepEqual(replies[0]?.text, replies[1]?.text)
     assert.equal(replies[0]?.status, 403)
   }
 })
 
 test("a policy token opens the versions that it is bound to, of its project", async () => {
-  await root.post(`${acme.path}/published-policy`, { sections: [{ id: "a", title: "A", body: "Newer" }] })
+  await root.post(`${acme.path}/published-policy`, {
+    sections: [{ id: "a", title: "A", body: "Newer" }],
+  })
   const all = service.client((await mint(acme.reader, "published-policy")).token)
   const first = service.client((await mint(acme.reader, "published-policy", { version: 1 })).token)
   const policy = (version: string): string => `GET ${acme.path}/published-policy/${version}`
@@ -308,16 +400,24 @@ test("nothing that a token's holder sends widens it", async () => {
     [`GET ${acme.path}/tokens`, "403 insufficient_scope"],
     [`GET ${other.path}/receipts/${core}`, "403 workspace_forbidden"],
     [`POST ${acme.path}/receipts/${core}/token`, "403 insufficient_scope", {}],
-    [`POST ${acme.path}/receipts/${core}/token`, "403 insufficient_scope", { expiresInSeconds: 60 * day }],
+    [
+      `POST ${acme.path}/receipts/${core}/token`,
+      "403 insufficient_scope",
+      { expiresInSeconds: 60 * day },
+    ],
     [`POST ${acme.path}/api-keys`, "403 insufficient_scope", { name: "k", scopes: ["read"] }],
     [`DELETE ${acme.path}/tokens/${token.split("_")[1]}`, "403 insufficient_scope"],
     ["GET /v1/workspaces", "403 insufficient_scope"],
     ["GET /v1/limits", 200],
   ]
-  await expectRows(tries.map(([ask, gets, send]) => ({ as: holder, ask, gets, ...(send && { send }) })))
+  await expectRows(
+    tries.map(([ask, gets, send]) => ({ as: holder, ask, gets, ...(send && { send }) })),
+  )
   const secret = token.split("_")[2] ?? ""
   const id = token.split("_")[1] ?? ""
-  const forged = ["k", "p", "a", "e", "s", "x"].map((kind) => `ts${kind}_${id}_${secret.slice(0, 43)}`)
+  const forged = ["k", "p", "a", "e", "s", "x"].map(
+    (kind) => `ts${kind}_${id}_${secret.slice(0, 43)}`,
+  )
   await expectRows(
     forged.flatMap((text): readonly Row[] => {
       const as = service.client(text + check(text))
@@ -329,14 +429,18 @@ test("nothing that a token's holder sends widens it", async () => {
   )
 })
 
-// In the query ------------------------------------------------------------------------------------------------------------------------------------------------
+// In the query ------------------------------------------------------------------------------------
 
 test("an address may hold an activity token for activity and a policy token for a policy, and no other credential", async () => {
   const anonymous = service.client()
   const made = new Map<string, string>()
-  for (const { type, path, asks } of types) if (!made.has(type)) made.set(type, (await mint(acme.reader, path, asks)).token)
+  for (const { type, path, asks } of types)
+    if (!made.has(type)) made.set(type, (await mint(acme.reader, path, asks)).token)
   const token = (type: string): string => made.get(type) ?? ""
-  const routes = { activity: `${acme.path}/activity`, policy: `${acme.path}/published-policy/latest` } as const
+  const routes = {
+    activity: `${acme.path}/activity`,
+    policy: `${acme.path}/published-policy/latest`,
+  } as const
   const rows: Row[] = []
   for (const [type, path] of Object.entries(routes)) {
     const wrong = [
@@ -347,15 +451,29 @@ test("an address may hold an activity token for activity and a policy token for 
       "x",
       `${token(type).slice(0, -1)}${token(type).endsWith("0") ? "1" : "0"}`,
     ]
-    rows.push({ as: anonymous, ask: `GET ${path}?token=${token(type)}`, gets: 200, answerHeaders: { "cache-control": "no-store" } })
+    rows.push({
+      as: anonymous,
+      ask: `GET ${path}?token=${token(type)}`,
+      gets: 200,
+      answerHeaders: { "cache-control": "no-store" },
+    })
     rows.push({ as: anonymous, ask: `HEAD ${path}?token=${token(type)}`, gets: 200 })
     for (const text of wrong)
-      rows.push({ about: `${type} ${text}`, as: anonymous, ask: `GET ${path}?token=${text}`, gets: "401 unauthorized" })
+      rows.push({
+        about: `${type} ${text}`,
+        as: anonymous,
+        ask: `GET ${path}?token=${text}`,
+        gets: "401 unauthorized",
+      })
     for (const as of [acme.reader, service.client(token(type)), root]) {
       rows.push({ as, ask: `GET ${path}?token=${token(type)}`, gets: "400 ambiguous_credentials" })
       rows.push({ as, ask: `GET ${path}?token=x`, gets: "400 ambiguous_credentials" })
     }
-    rows.push({ as: anonymous, ask: `GET ${path}?token=${token(type)}&token=${token(type)}`, gets: "400 invalid_field" })
+    rows.push({
+      as: anonymous,
+      ask: `GET ${path}?token=${token(type)}&token=${token(type)}`,
+      gets: "400 invalid_field",
+    })
   }
   // Elsewhere the parameter means nothing.
   const elsewhere = {
@@ -383,7 +501,7 @@ test("an address may hold an activity token for activity and a policy token for 
   await expectRows(rows)
 })
 
-// Ending ----------------------------------------------------------------------------------------------------------------------------------------------------
+// Ending ------------------------------------------------------------------------------------------
 
 test("a token that was revoked is refused from the next request on, everywhere", async () => {
   const policyAt = `${acme.path}/published-policy/latest`
@@ -404,7 +522,15 @@ test("a token that was revoked is refused from the next request on, everywhere",
         headers: { "idempotency-key": crypto.randomUUID() },
         gets: "401 token_revoked",
       },
-      ...(type === "policy" ? [{ as: service.client(), ask: `GET ${policyAt}?token=${token}`, gets: "401 token_revoked" }] : []),
+      ...(type === "policy"
+        ? [
+            {
+              as: service.client(),
+              ask: `GET ${policyAt}?token=${token}`,
+              gets: "401 token_revoked",
+            },
+          ]
+        : []),
       { as: admin, ask: `DELETE ${acme.path}/tokens/${tokenId}`, gets: 204 },
     ])
     const [listed] = (await admin.get(`${acme.path}/tokens?limit=1`)).json().tokens
@@ -432,14 +558,30 @@ test("revoking is 204 however often, also what never was, and only in its own wo
 })
 
 test("tokens die with the key that made them, and with no other", async () => {
-  const [one, two] = [await makeKey(service, acme.id, { scopes: ["read"] }), await makeKey(service, acme.id, { scopes: ["read"] })]
+  const [one, two] = [
+    await makeKey(service, acme.id, { scopes: ["read"] }),
+    await makeKey(service, acme.id, { scopes: ["read"] }),
+  ]
   const made: [Client, Reply][] = []
-  for (const by of [one, two, root]) for (const { path, asks } of types) made.push([by, await by.post(`${acme.path}/${path}/token`, asks)])
+  for (const by of [one, two, root])
+    for (const { path, asks } of types)
+      made.push([by, await by.post(`${acme.path}/${path}/token`, asks)])
   const holders = made.map(([by, reply]) => [by, service.client(reply.json().token)] as const)
   await expectRows(holders.map(([, as]): Row => ({ as, ask: "GET /v1/limits", gets: 200 })))
-  assert.equal((await admin.delete(`${acme.path}/api-keys/${one.bearer?.split("_")[1]}`)).status, 204)
-  await expectRows(holders.map(([by, as]): Row => ({ as, ask: "GET /v1/limits", gets: by === one ? "401 token_revoked" : 200 })))
-  const states = (await admin.get(`${acme.path}/tokens?limit=${made.length}`)).json().tokens.map(({ state }: { state: string }) => state)
+  assert.equal(
+    (await admin.delete(`${acme.path}/api-keys/${one.bearer?.split("_")[1]}`)).status,
+    204,
+  )
+  await expectRows(
+    holders.map(([by, as]): Row => ({
+      as,
+      ask: "GET /v1/limits",
+      gets: by === one ? "401 token_revoked" : 200,
+    })),
+  )
+  const states = (await admin.get(`${acme.path}/tokens?limit=${made.length}`))
+    .json()
+    .tokens.map(({ state }: { state: string }) => state)
   assert.deepEqual(
     states.toReversed(),
     made.map(([by]) => (by === one ? "revoked" : "live")),
@@ -449,7 +591,8 @@ test("tokens die with the key that made them, and with no other", async () => {
 test("tokens that were made in a session die when their member leaves, and not when the session ends", async () => {
   const ada = await join(service, acme.path, "viewer", "ada@example.com")
   const grace = await join(service, acme.path, "viewer", "grace@example.com")
-  const holderBy = async (by: Client): Promise<Client> => service.client((await mint(by, `receipts/${core}`)).token)
+  const holderBy = async (by: Client): Promise<Client> =>
+    service.client((await mint(by, `receipts/${core}`)).token)
   const [ofAda, ofGrace] = [await holderBy(ada), await holderBy(grace)]
   const ask = receiptAt(core)
   await expectRows([
@@ -460,7 +603,9 @@ test("tokens that were made in a session die when their member leaves, and not w
       as: root,
       ask: `GET ${acme.path}/tokens?limit=2`,
       gets: 200,
-      shows: { tokens: [{ mintedBy: { id: grace.id } }, { mintedBy: { type: "member", id: ada.id } }] },
+      shows: {
+        tokens: [{ mintedBy: { id: grace.id } }, { mintedBy: { type: "member", id: ada.id } }],
+      },
     },
     { as: admin, ask: `DELETE ${acme.path}/members/${ada.id}`, gets: 204 },
     { as: ofAda, ask, gets: "401 token_revoked" },
@@ -474,7 +619,8 @@ test("a token ends by the clock, and says so to whoever has the right one", asyn
   await using today = await startService()
   const { id, path, writer, reader } = await makeWorkspace(today)
   const { receipt } = (await writer.write(eventFor(id))).json()
-  const mintFor = async (request: object) => (await reader.post(`${path}/receipts/${receipt}/token`, request)).json().token
+  const mintFor = async (request: object) =>
+    (await reader.post(`${path}/receipts/${receipt}/token`, request)).json().token
   const [short, long] = [await mintFor({ expiresInSeconds: 3600 }), await mintFor({})]
   await readChain(reader, id)
   await today.end()
@@ -490,28 +636,43 @@ test("a token ends by the clock, and says so to whoever has the right one", asyn
     { as: afterwards.client(short), ask: "GET /v1/limits", gets: "401 token_expired" },
     { as: afterwards.client(`${short.slice(0, -6)}000000`), ask, gets: "401 unauthorized" },
     { as: afterwards.client(long), ask, gets: 200 },
-    { as: afterwards.root, ask: `GET ${path}/tokens`, gets: 200, shows: { tokens: [{ state: "live" }, { state: "expired" }] } },
+    {
+      as: afterwards.root,
+      ask: `GET ${path}/tokens`,
+      gets: 200,
+      shows: { tokens: [{ state: "live" }, { state: "expired" }] },
+    },
   ])
 })
 
-// Lists and the record ------------------------------------------------------------------------------------------------------------------------------------
+// Lists and the record ----------------------------------------------------------------------------
 
 test("the list has every token, newest first, by pages, and no secret", async () => {
   const made: { token: string; tokenId: string }[] = []
-  for (let count = 0; count < 7; count++) made.push(await mint(acme.reader, `receipts/${core}`, { note: `number ${count}` }))
+  for (let count = 0; count < 7; count++)
+    made.push(await mint(acme.reader, `receipts/${core}`, { note: `number ${count}` }))
   const seen: string[] = []
   let cursor: string | null = ""
   while (cursor !== null && seen.length < 1000) {
-    const reply: Reply = await admin.get(`${acme.path}/tokens?limit=3${cursor === "" ? "" : `&cursor=${cursor}`}`)
+    const reply: Reply = await admin.get(
+      `${acme.path}/tokens?limit=3${cursor === "" ? "" : `&cursor=${cursor}`}`,
+    )
     assert.equal(reply.status, 200, reply.text)
-    for (const text of ['"mac"', ...made.flatMap(({ token }) => [token, token.split("_")[2] ?? ""])]) assert.ok(!reply.text.includes(text))
+    for (const text of [
+      '"mac"',
+      ...made.flatMap(({ token }) => [token, token.split("_")[2] ?? ""]),
+    ])
+      assert.ok(!reply.text.includes(text))
     const answer: { tokens: { tokenId: string }[]; nextCursor: string | null } = reply.json()
     seen.push(...answer.tokens.map(({ tokenId }) => tokenId))
     cursor = answer.nextCursor
   }
   assert.deepEqual(seen.slice(0, 7), made.map(({ tokenId }) => tokenId).toReversed())
   assert.equal(new Set(seen).size, seen.length)
-  assert.deepEqual((await root.get(`${other.path}/tokens`)).json(), { tokens: [], nextCursor: null })
+  assert.deepEqual((await root.get(`${other.path}/tokens`)).json(), {
+    tokens: [],
+    nextCursor: null,
+  })
 })
 
 test("making and revoking a token are entries of the ledger", async () => {
@@ -520,7 +681,8 @@ test("making and revoking a token are entries of the ledger", async () => {
   /** Where an event goes that is written now. */
   const place = async (): Promise<number> => {
     const written = (await quiet.writer.write(eventFor(quiet.id))).json()
-    return (await quiet.reader.get(`${quiet.path}/receipts/${written.receipt}`)).json().entry.sequence
+    return (await quiet.reader.get(`${quiet.path}/receipts/${written.receipt}`)).json().entry
+      .sequence
   }
   const before = await place()
   const made = (await quiet.reader.post(`${quiet.path}/receipts/${receipt}/token`, {})).json()
@@ -537,6 +699,7 @@ const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 
 function check(text: string): string {
   let digits = ""
-  for (let rest = crc32(text); digits.length < 6; rest = Math.floor(rest / 62)) digits = alphabet.charAt(rest % 62) + digits
+  for (let rest = crc32(text); digits.length < 6; rest = Math.floor(rest / 62))
+    digits = alphabet.charAt(rest % 62) + digits
   return digits
 }

@@ -4,7 +4,8 @@ import { eventFor, makeKey, makeWorkspace } from "../service.ts"
 import { exchange, request } from "./raw.ts"
 import { startWatched } from "./watched.ts"
 
-// Paths, queries and headers that are written to be read one way by what decides, and another way by what answers. Sent as bytes: a client tidies them.
+// Paths, queries and headers that are written to be read one way by what decides, and another way
+// by what answers. Sent as bytes: a client tidies them.
 
 const service = await startWatched()
 after(() => service[Symbol.asyncDispose]())
@@ -47,7 +48,10 @@ test("no way of writing a path or a query leads into another workspace, or out o
   for (const path of paths) {
     const text = request(service.url, `GET ${path}`, [`Authorization: Bearer ${reader.bearer}`])
     const [reply] = (await exchange(service.url, text)).replies
-    assert.ok(reply !== undefined && [400, 401, 403, 404].includes(reply.status), `${path}: ${reply?.status} ${reply?.body}`)
+    assert.ok(
+      reply !== undefined && [400, 401, 403, 404].includes(reply.status),
+      `${path}: ${reply?.status} ${reply?.body}`,
+    )
     for (const secret of secrets) assert.ok(!reply.body.includes(secret), `${path} shows ${secret}`)
   }
 })
@@ -67,15 +71,25 @@ test("no header says which workspace, method, address or host a request is for",
   ]
   const event = JSON.stringify(eventFor(O))
   for (const spoof of spoofs) {
-    const headers = [`Authorization: Bearer ${ours.writer.bearer}`, "Content-Type: application/json", `Content-Length: ${event.length}`]
+    const headers = [
+      `Authorization: Bearer ${ours.writer.bearer}`,
+      "Content-Type: application/json",
+      `Content-Length: ${event.length}`,
+    ]
     const keyed = [...headers, `Idempotency-Key: ${crypto.randomUUID()}`, spoof]
-    const [reply] = (await exchange(service.url, request(service.url, "POST /v1/events", keyed, event))).replies
+    const [reply] = (
+      await exchange(service.url, request(service.url, "POST /v1/events", keyed, event))
+    ).replies
     assert.equal(reply?.status, 202, `${spoof}: ${reply?.body}`)
     const { verificationUrl } = JSON.parse(reply?.body ?? "")
-    assert.ok(verificationUrl.startsWith(`${service.url}${ours.path}/receipts/`), `${spoof}: ${verificationUrl}`)
+    assert.ok(
+      verificationUrl.startsWith(`${service.url}${ours.path}/receipts/`),
+      `${spoof}: ${verificationUrl}`,
+    )
   }
   const asked = [`Authorization: Bearer ${ours.reader.bearer}`, "Host: evil.example"]
-  const [reply] = (await exchange(service.url, request(service.url, `GET ${ours.path}`, asked))).replies
+  const [reply] = (await exchange(service.url, request(service.url, `GET ${ours.path}`, asked)))
+    .replies
   assert.equal(reply?.status, 400)
 })
 

@@ -8,8 +8,9 @@ import { expectChain, type MintedReceipt } from "../chain.ts"
 import { startService, type Exchange, type Service, type ServiceOptions } from "../service.ts"
 import { describedBy, type Described } from "./described.ts"
 
-// A service that is watched: every answer is held against what all answers must be, as it comes; and at the end every receipt is verified by two programs, and
-// every secret is searched for where none may be. Then its files are derived again from what is kept.
+// A service that is watched: every answer is held against what all answers must be, as it comes;
+// and at the end every receipt is verified by two programs, and every secret is searched for where
+// none may be. Then its files are derived again from what is kept.
 
 export interface Watched extends Service {
   readonly described: Described
@@ -17,7 +18,10 @@ export interface Watched extends Service {
   readonly minted: ReadonlyMap<string, Minted>
   /** Everything that must not appear where a stranger or an operator could read it. */
   readonly secrets: ReadonlySet<string>
-  /** Counts a string among those that must not appear in answers that say no, in logs and in metrics. */
+  /**
+   * Counts a string among those that must not appear in answers that say no, in logs and in
+   * metrics.
+   */
   keepSecret(text: string): void
   /** Verifies and searches, ends the service as an operator would, and searches again. */
   finish(): Promise<void>
@@ -55,23 +59,44 @@ export async function startWatched(options: ServiceOptions = {}): Promise<Watche
     assert.deepEqual(faults, [], "the service logged a fault of its own")
     await expectWhole(service.data, options.environment?.["TALLYSTICK_HEADS"], minted.size)
   }
-  return { ...service, described, minted, secrets, keepSecret: (text) => void secrets.add(text), finish }
+  return {
+    ...service,
+    described,
+    minted,
+    secrets,
+    keepSecret: (text) => void secrets.add(text),
+    finish,
+  }
 }
 
 /** Everything that the run has left behind is what its entries say. */
-async function expectWhole(data: string, headsPath: string | undefined, receipts: number): Promise<void> {
-  const all = { data, headsPath: headsPath ?? `${data}.heads`, workspaces: undefined, checkpoints: [], passes, threads: 0 }
+async function expectWhole(
+  data: string,
+  headsPath: string | undefined,
+  receipts: number,
+): Promise<void> {
+  const all = {
+    data,
+    headsPath: headsPath ?? `${data}.heads`,
+    workspaces: undefined,
+    checkpoints: [],
+    passes,
+    threads: 0,
+  }
   const { faults, workspaces } = await fsck({ ...all, progress: () => {} })
   assert.deepEqual(faults.map(sentenceOf), [])
   const entries = workspaces.reduce((sum, each) => sum + each.entries, 0)
-  assert.ok(entries >= receipts, `${receipts} receipts were given, and there are ${entries} entries`)
+  assert.ok(
+    entries >= receipts,
+    `${receipts} receipts were given, and there are ${entries} entries`,
+  )
 }
 
 async function descriptionBy(url: string): Promise<object> {
   return (await (await fetch(`${url}/openapi.json`)).json()) as object
 }
 
-// What every answer must be -------------------------------------------------------------------------------------------------------------------------------
+// What every answer must be -----------------------------------------------------------------------
 
 function expectSound(
   { method, path, bearer, body, headers, reply }: Exchange,
@@ -90,23 +115,35 @@ function expectSound(
   const type = reply.headers.get("content-type") ?? ""
   assert.deepEqual(described.faultsOf(method, path, reply.status, type, reply.text), [])
   if (reply.status < 300 && body !== undefined && !reply.text.includes('{"error":')) {
-    const json = typeof body === "string" || body instanceof Uint8Array ? JSON.parse(Buffer.from(body).toString()) : body
+    const json =
+      typeof body === "string" || body instanceof Uint8Array
+        ? JSON.parse(Buffer.from(body).toString())
+        : body
     // Members that are undefined are not sent.
     assert.deepEqual(described.requestFaults(method, path, JSON.parse(JSON.stringify(json))), [])
   }
   const asked = headers?.["x-request-id"]
-  if (asked !== undefined && /^[\w-]{1,128}$/.test(asked)) assert.equal(reply.headers.get("x-request-id"), asked)
+  if (asked !== undefined && /^[\w-]{1,128}$/.test(asked))
+    assert.equal(reply.headers.get("x-request-id"), asked)
 }
 
 export function expectUsualHeaders(what: string, status: number, headers: Headers): void {
   assert.match(headers.get("x-request-id") ?? "", /^[\w.:/+=@-]{1,128}$/, `${what}: X-Request-Id`)
   assert.equal(headers.get("referrer-policy"), "no-referrer", what)
   assert.equal(headers.get("x-content-type-options"), "nosniff", what)
-  if (!/^(POST|DELETE) \/v1\/(session|setup)$/.test(what)) assert.equal(headers.get("set-cookie"), null, what)
-  if (status >= 400) assert.equal(headers.get("cache-control"), "no-store", `${what}: an error must not be kept`)
-  assert.equal(headers.get("www-authenticate"), status === 401 ? "Bearer" : null, `${what}: WWW-Authenticate`)
-  if (status === 405) assert.match(headers.get("allow") ?? "", /^[A-Z]+(, [A-Z]+)*$/, `${what}: Allow`)
-  if (status === 429 || status === 503) assert.match(headers.get("retry-after") ?? "", /^[1-9][0-9]*$/, `${what}: Retry-After`)
+  if (!/^(POST|DELETE) \/v1\/(session|setup)$/.test(what))
+    assert.equal(headers.get("set-cookie"), null, what)
+  if (status >= 400)
+    assert.equal(headers.get("cache-control"), "no-store", `${what}: an error must not be kept`)
+  assert.equal(
+    headers.get("www-authenticate"),
+    status === 401 ? "Bearer" : null,
+    `${what}: WWW-Authenticate`,
+  )
+  if (status === 405)
+    assert.match(headers.get("allow") ?? "", /^[A-Z]+(, [A-Z]+)*$/, `${what}: Allow`)
+  if (status === 429 || status === 503)
+    assert.match(headers.get("retry-after") ?? "", /^[1-9][0-9]*$/, `${what}: Retry-After`)
 }
 
 const statuses: Readonly<Record<string, number>> = {
@@ -141,19 +178,34 @@ const statuses: Readonly<Record<string, number>> = {
   shutting_down: 503,
 }
 
-/** An error is `{ error, detail }` and nothing else but the receipt that a key belongs to, and tells nothing about our insides. */
+/**
+ * An error is `{ error, detail }` and nothing else but the receipt that a key belongs to, and tells
+ * nothing about our insides.
+ */
 export function expectProblem(
   text: string,
   what: string,
 ): { readonly error: string; readonly detail: string; readonly status: number | undefined } {
   const problem = JSON.parse(text)
-  const mayHave = problem.error === "idempotency_key_reused" && "receipt" in problem ? ["receipt"] : []
+  const mayHave =
+    problem.error === "idempotency_key_reused" && "receipt" in problem ? ["receipt"] : []
   assert.deepEqual(Object.keys(problem), ["error", "detail", ...mayHave], what)
   assert.ok(problem.error in statuses, `${what}: ${problem.error} is no code of docs/api.md`)
   assert.equal(typeof problem.detail, "string", what)
   assert.ok(problem.detail.length > 0 && problem.detail.length <= 500, `${what}: ${problem.detail}`)
   expectNone(
-    ["node_modules", "/packages/", process.cwd(), "    at ", ".ts:", "SQLITE", "SELECT ", "INSERT ", "undefined", "[object"],
+    [
+      "node_modules",
+      "/packages/",
+      process.cwd(),
+      "    at ",
+      ".ts:",
+      "SQLITE",
+      "SELECT ",
+      "INSERT ",
+      "undefined",
+      "[object",
+    ],
     text,
     what,
   )
@@ -161,21 +213,32 @@ export function expectProblem(
 }
 
 function expectNone(forbidden: Iterable<string>, text: string, what: string): void {
-  for (const one of forbidden) assert.ok(!text.includes(one), `${what} shows ${one}:\n${text.slice(0, 1000)}`)
+  for (const one of forbidden)
+    assert.ok(!text.includes(one), `${what} shows ${one}:\n${text.slice(0, 1000)}`)
 }
 
-// What the run has made -----------------------------------------------------------------------------------------------------------------------------------
+// What the run has made ---------------------------------------------------------------------------
 
 function keysIn({ reply, method, path }: Exchange): readonly string[] {
   if (method !== "POST" || reply.status !== 201) return []
-  return path.endsWith("/api-keys") ? [reply.json().key] : path.endsWith("/token") ? [reply.json().token] : []
+  return path.endsWith("/api-keys")
+    ? [reply.json().key]
+    : path.endsWith("/token")
+      ? [reply.json().token]
+      : []
 }
 
 /** Passwords that were sent, and the tokens of set-up and sessions, the secret part of each. */
 function secretsOfPeople({ method, path, body, headers, reply }: Exchange): readonly string[] {
-  const ofPeople = /^\/v1\/(setup|session)\b/.test(path) && method === "POST" && typeof body === "object" && body !== null
+  const ofPeople =
+    /^\/v1\/(setup|session)\b/.test(path) &&
+    method === "POST" &&
+    typeof body === "object" &&
+    body !== null
   const sent = ofPeople
-    ? Object.entries(body).flatMap(([name, value]) => (["password", "old", "new", "token"].includes(name) ? [String(value)] : []))
+    ? Object.entries(body).flatMap(([name, value]) =>
+        ["password", "old", "new", "token"].includes(name) ? [String(value)] : [],
+      )
     : []
   const shown = [
     reply.headers.get("set-cookie") ?? "",
@@ -185,7 +248,10 @@ function secretsOfPeople({ method, path, body, headers, reply }: Exchange): read
   ].join(" ")
   const tokens = shown.match(/ts[sx]_[0-9A-Za-z]{13}_[0-9A-Za-z]{49}/g) ?? []
   // What is shorter is no password that could be set, and may well be a part of some sentence.
-  return [...sent.filter((text) => text.length >= 12), ...tokens.flatMap((token) => [token, secretPart(token)])]
+  return [
+    ...sent.filter((text) => text.length >= 12),
+    ...tokens.flatMap((token) => [token, secretPart(token)]),
+  ]
 }
 
 /** Of `tsk_<id>_<secret>`, and of tokens, what follows the id, which is no secret. */
@@ -197,23 +263,39 @@ function receiptsIn({ reply, path }: Exchange): readonly Minted[] {
   if (reply.status !== 202) return []
   const answer = reply.json()
   const receipts =
-    path === "/v1/events" ? [answer] : path === "/v1/consents" ? [answer.receipt] : answer.results.flatMap((one: any) => one.receipt ?? []) // oxlint-disable-line typescript/no-explicit-any
-  return receipts.map(({ receipt, eventHash, previousHash, verificationUrl }: Record<string, string>) => ({
-    receipt,
-    eventHash,
-    previousHash,
-    workspaceId: /\/workspaces\/([^/]+)\/receipts\//.exec(verificationUrl ?? "")?.[1] ?? "",
-  }))
+    path === "/v1/events"
+      ? [answer]
+      : path === "/v1/consents"
+        ? [answer.receipt]
+        : answer.results.flatMap((one: any) => one.receipt ?? []) // oxlint-disable-line typescript/no-explicit-any
+  return receipts.map(
+    ({ receipt, eventHash, previousHash, verificationUrl }: Record<string, string>) => ({
+      receipt,
+      eventHash,
+      previousHash,
+      workspaceId: /\/workspaces\/([^/]+)\/receipts\//.exec(verificationUrl ?? "")?.[1] ?? "",
+    }),
+  )
 }
 
-/** Every receipt of the run is verified twice: by the program that shares nothing with the service, and by the one that we give to auditors. */
-export async function expectReceipts(service: Service, minted: ReadonlyMap<string, Minted>): Promise<void> {
+/**
+ * Every receipt of the run is verified twice: by the program that shares nothing with the service,
+ * and by the one that we give to auditors.
+ */
+export async function expectReceipts(
+  service: Service,
+  minted: ReadonlyMap<string, Minted>,
+): Promise<void> {
   const byWorkspace = Map.groupBy(minted.values(), ({ workspaceId }) => workspaceId)
   for (const [workspaceId, receipts] of byWorkspace) {
     let seen = 0
     await expectChain(service.root, workspaceId, receipts, (answer, { vkey }, receiptId) => {
       // The first one as a browser would, in plain JavaScript; all others as fast as node can.
-      const { verdict, ...report } = verifyReceipt(answer, { trustedKeys: [vkey], receiptId, ...(seen++ > 0 && native) })
+      const { verdict, ...report } = verifyReceipt(answer, {
+        trustedKeys: [vkey],
+        receiptId,
+        ...(seen++ > 0 && native),
+      })
       assert.equal(verdict, "genuine", JSON.stringify(report))
     })
   }
@@ -222,14 +304,24 @@ export async function expectReceipts(service: Service, minted: ReadonlyMap<strin
 const native: Pick<ReceiptOptions, "hash" | "verify"> = {
   hash: (bytes) => createHash("sha256").update(bytes).digest(),
   verify(signature, message, publicKey) {
-    const key = createPublicKey({ key: { kty: "OKP", crv: "Ed25519", x: Buffer.from(publicKey).toString("base64url") }, format: "jwk" })
+    const key = createPublicKey({
+      key: { kty: "OKP", crv: "Ed25519", x: Buffer.from(publicKey).toString("base64url") },
+      format: "jwk",
+    })
     return verify(null, message, key, signature)
   },
 }
 
-/** The files that hold secrets on purpose are the service's own; in all others none may stand, however it is written. */
+/**
+ * The files that hold secrets on purpose are the service's own; in all others none may stand,
+ * however it is written.
+ */
 async function expectFilesClean(data: string, secrets: ReadonlySet<string>): Promise<void> {
-  const forms = [...secrets].flatMap((secret) => [secret, Buffer.from(secret).toString("hex"), Buffer.from(secret).toString("base64url")])
+  const forms = [...secrets].flatMap((secret) => [
+    secret,
+    Buffer.from(secret).toString("hex"),
+    Buffer.from(secret).toString("base64url"),
+  ])
   const names = await readdir(data, { recursive: true })
   assert.ok(
     names.some((name) => name.endsWith(".db")),

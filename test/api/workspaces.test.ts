@@ -5,7 +5,8 @@ import { eventFor, makeKey, makeWorkspace, type Workspace } from "../service.ts"
 import { expectRows, type Row } from "./table.ts"
 import { startWatched } from "./watched.ts"
 
-// Workspaces and projects: their settings, their lists, and the entry that each administrative act leaves behind.
+// Workspaces and projects: their settings, their lists, and the entry that each administrative act
+// leaves behind.
 
 const service = await startWatched()
 after(() => service[Symbol.asyncDispose]())
@@ -54,9 +55,21 @@ test("every setting can be made with the workspace and changed later, and what i
     projectsMax: 20,
   }
   await expectRows([
-    { as: root, ask: "POST /v1/workspaces", send: { id, ...all }, gets: 201, shows: { id, ...all } },
+    {
+      as: root,
+      ask: "POST /v1/workspaces",
+      send: { id, ...all },
+      gets: 201,
+      shows: { id, ...all },
+    },
     { as: root, ask: `PATCH /v1/workspaces/${id}`, send: {}, gets: 200, shows: all },
-    { as: root, ask: `PATCH /v1/workspaces/${id}`, send: { hotDays: 0 }, gets: 200, shows: { ...all, hotDays: 0 } },
+    {
+      as: root,
+      ask: `PATCH /v1/workspaces/${id}`,
+      send: { hotDays: 0 },
+      gets: 200,
+      shows: { ...all, hotDays: 0 },
+    },
     {
       as: root,
       ask: `PATCH /v1/workspaces/${id}`,
@@ -64,7 +77,12 @@ test("every setting can be made with the workspace and changed later, and what i
       gets: 200,
       shows: { ...all, hotDays: 0, name: "A", laneRules: [] },
     },
-    { as: root, ask: `GET /v1/workspaces/${id}`, gets: 200, shows: { ...all, hotDays: 0, name: "A", laneRules: [] } },
+    {
+      as: root,
+      ask: `GET /v1/workspaces/${id}`,
+      gets: 200,
+      shows: { ...all, hotDays: 0, name: "A", laneRules: [] },
+    },
   ])
 })
 
@@ -78,7 +96,14 @@ test("a setting that is none, or that breaks a rule, is refused by name", async 
       gets: "400 invalid_field",
       has: [says],
     },
-    { about: JSON.stringify(settings), as: root, ask: `PATCH ${acme.path}`, send: settings, gets: "400 invalid_field", has: [says] },
+    {
+      about: JSON.stringify(settings),
+      as: root,
+      ask: `PATCH ${acme.path}`,
+      send: settings,
+      gets: "400 invalid_field",
+      has: [says],
+    },
   ]
   const named = (id: unknown): Row => ({
     about: String(id),
@@ -108,8 +133,20 @@ test("a setting that is none, or that breaks a rule, is refused by name", async 
     ...bad({ laneRules: [{ prefix: "a", lane: "finance" }] }, /laneRules\[0\]\.lane/),
     ...bad({ laneRules: [{ prefix: "a", lane: "data", x: 1 }] }, /laneRules\[0\]\.x/),
     ...bad({ retention: 90 }, /retention is not a known field/),
-    { as: root, ask: `PATCH ${acme.path}`, send: { id: "other" }, gets: "400 invalid_field", has: ["id is not a known field"] },
-    { as: root, ask: "POST /v1/workspaces", send: {}, gets: "400 invalid_field", has: ["id is required"] },
+    {
+      as: root,
+      ask: `PATCH ${acme.path}`,
+      send: { id: "other" },
+      gets: "400 invalid_field",
+      has: ["id is not a known field"],
+    },
+    {
+      as: root,
+      ask: "POST /v1/workspaces",
+      send: {},
+      gets: "400 invalid_field",
+      has: ["id is required"],
+    },
     ...["", "a b", "-a", ".a", "_a", "a/b", "ä", "a".repeat(65), 5, null, "a\n"].map(named),
   ])
 })
@@ -140,7 +177,12 @@ test("projects are made, changed, and are not made twice", async () => {
       gets: 200,
       shows: { receipts: "public", name: "Shop", activityLinks: true },
     },
-    { as: acme.reader, ask: `GET ${path}/${id}`, gets: 200, shows: { receipts: "public", name: "Shop", activityLinks: true } },
+    {
+      as: acme.reader,
+      ask: `GET ${path}/${id}`,
+      gets: 200,
+      shows: { receipts: "public", name: "Shop", activityLinks: true },
+    },
     ...["all", "system"].map((reserved): Row => ({
       as: root,
       ask: `POST ${path}`,
@@ -148,15 +190,46 @@ test("projects are made, changed, and are not made twice", async () => {
       gets: "400 invalid_field",
       has: [/reserved/],
     })),
-    ...["all", "system", "nowhere", "a%20b", "-", "%2e%2e", "x".repeat(65)].flatMap((name): readonly Row[] => [
-      { as: root, ask: `GET ${path}/${name}`, gets: "404 not_found" },
-      { as: root, ask: `PATCH ${path}/${name}`, send: {}, gets: "404 not_found" },
-    ]),
-    { as: root, ask: `POST ${path}`, send: { id: "y", receipts: "open" }, gets: "400 invalid_field", has: ["receipts must be one of"] },
-    { as: root, ask: `POST ${path}`, send: { id: "y", activityLinks: 1 }, gets: "400 invalid_field", has: ["activityLinks"] },
-    { as: root, ask: `POST ${path}`, send: { id: "y", public: true }, gets: "400 invalid_field", has: ["public is not a known field"] },
-    { as: root, ask: `PATCH ${path}/${id}`, send: { id: "z" }, gets: "400 invalid_field", has: ["id is not a known field"] },
-    { as: root, ask: `POST /v1/workspaces/nowhere/projects`, send: { id: "y" }, gets: "404 not_found" },
+    ...["all", "system", "nowhere", "a%20b", "-", "%2e%2e", "x".repeat(65)].flatMap(
+      (name): readonly Row[] => [
+        { as: root, ask: `GET ${path}/${name}`, gets: "404 not_found" },
+        { as: root, ask: `PATCH ${path}/${name}`, send: {}, gets: "404 not_found" },
+      ],
+    ),
+    {
+      as: root,
+      ask: `POST ${path}`,
+      send: { id: "y", receipts: "open" },
+      gets: "400 invalid_field",
+      has: ["receipts must be one of"],
+    },
+    {
+      as: root,
+      ask: `POST ${path}`,
+      send: { id: "y", activityLinks: 1 },
+      gets: "400 invalid_field",
+      has: ["activityLinks"],
+    },
+    {
+      as: root,
+      ask: `POST ${path}`,
+      send: { id: "y", public: true },
+      gets: "400 invalid_field",
+      has: ["public is not a known field"],
+    },
+    {
+      as: root,
+      ask: `PATCH ${path}/${id}`,
+      send: { id: "z" },
+      gets: "400 invalid_field",
+      has: ["id is not a known field"],
+    },
+    {
+      as: root,
+      ask: `POST /v1/workspaces/nowhere/projects`,
+      send: { id: "y" },
+      gets: "404 not_found",
+    },
   ])
 })
 
@@ -167,7 +240,9 @@ test("lists are newest first, in pages that no newer thing shifts", async () => 
   const seen: string[] = []
   let cursor: string | null = ""
   for (let page = 0; cursor !== null && page < 10; page++) {
-    const reply = await many.reader.get(`${many.path}/projects?limit=3${cursor === "" ? "" : `&cursor=${cursor}`}`)
+    const reply = await many.reader.get(
+      `${many.path}/projects?limit=3${cursor === "" ? "" : `&cursor=${cursor}`}`,
+    )
     assert.equal(reply.status, 200, reply.text)
     seen.push(...reply.json().projects.map(({ id }: { id: string }) => id))
     cursor = reply.json().nextCursor
@@ -214,7 +289,10 @@ test("lists are newest first, in pages that no newer thing shifts", async () => 
 test("a reader of some projects is shown these only", async () => {
   const path = `${acme.path}/projects`
   for (const id of ["seen", "unseen"]) await root.post(path, { id })
-  const bound = await makeKey(service, acme.id, { scopes: ["read"], projectIds: ["seen", "not-yet"] })
+  const bound = await makeKey(service, acme.id, {
+    scopes: ["read"],
+    projectIds: ["seen", "not-yet"],
+  })
   const { projects } = (await bound.get(path)).json()
   assert.deepEqual(
     projects.map(({ id }: { id: string }) => id),
@@ -247,12 +325,13 @@ test("the list of workspaces is the instance's, whole and without repetition", a
   assert.equal(ids.size, count)
 })
 
-// Self-audit ----------------------------------------------------------------------------------------------------------------------------------------------
+// Self-audit --------------------------------------------------------------------------------------
 
 const event = 1
 const consent = 2
 const admin = 8
-const kindsFrom = ({ records }: Chain, from: number): readonly (number | undefined)[] => records.slice(from).map((record) => record[4])
+const kindsFrom = ({ records }: Chain, from: number): readonly (number | undefined)[] =>
+  records.slice(from).map((record) => record[4])
 
 test("every administrative act is one entry, committed with what it changes; what is refused or changes nothing is none", async () => {
   const audited = await makeWorkspace(service)
@@ -260,7 +339,12 @@ test("every administrative act is one entry, committed with what it changes; wha
   const length = await lengthOf(audited)
   assert.equal(length, 5, "the workspace, `core`, two keys, and the event that found it out")
   const key = (await root.post(`${path}/api-keys`, { name: "k", scopes: ["read"] })).json()
-  const acts: readonly (readonly [about: string, act: () => Promise<{ status: number }>, status: number, ...kinds: number[]])[] = [
+  const acts: readonly (readonly [
+    about: string,
+    act: () => Promise<{ status: number }>,
+    status: number,
+    ...kinds: number[],
+  ])[] = [
     ["a project", () => root.post(`${path}/projects`, { id: "one" }), 201, admin],
     ["the same again", () => root.post(`${path}/projects`, { id: "one" }), 409],
     ["its setting", () => root.patch(`${path}/projects/one`, { receipts: "public" }), 200, admin],
@@ -268,12 +352,27 @@ test("every administrative act is one entry, committed with what it changes; wha
     ["a wrong setting", () => root.patch(path, { hotDays: -1 }), 400],
     ["a setting by who may not", () => writer.patch(path, { hotDays: 3 }), 403],
     ["an event", () => writer.write(eventFor(id)), 202, event],
-    ["an event that makes its project", () => writer.write(eventFor(id, { projectId: "two" })), 202, admin, event],
+    [
+      "an event that makes its project",
+      () => writer.write(eventFor(id, { projectId: "two" })),
+      202,
+      admin,
+      event,
+    ],
     ["a consent that makes its project", () => agree(audited, "three"), 202, admin, consent],
     ["an end of a key", () => root.delete(`${path}/api-keys/${key.keyId}`), 204, admin],
     ["the same end again", () => root.delete(`${path}/api-keys/${key.keyId}`), 204],
-    ["the end of a key that never was", () => root.delete(`${path}/api-keys/${"0".repeat(13)}`), 204],
-    ["an event that imitates one", () => writer.write(eventFor(id, { source: "system", action: "security.key.create" })), 202, event],
+    [
+      "the end of a key that never was",
+      () => root.delete(`${path}/api-keys/${"0".repeat(13)}`),
+      204,
+    ],
+    [
+      "an event that imitates one",
+      () => writer.write(eventFor(id, { source: "system", action: "security.key.create" })),
+      202,
+      event,
+    ],
     ["reads", () => root.get(`${path}/api-keys`), 200],
   ]
   let from = length + 1
@@ -306,7 +405,9 @@ function agree({ id, writer }: Workspace, projectId: string) {
 test("changes that are made at once are all made, each with its entry", async () => {
   const busy = await makeWorkspace(service)
   const replies = await Promise.all([
-    ...["policyVisibility", "transparency"].map((name) => root.patch(busy.path, { [name]: "public" })),
+    ...["policyVisibility", "transparency"].map((name) =>
+      root.patch(busy.path, { [name]: "public" }),
+    ),
     ...Array.from({ length: 12 }, () => root.patch(busy.path, { hotDays: 11 })),
     root.patch(`${busy.path}/projects/core`, { receipts: "public" }),
     root.patch(`${busy.path}/projects/core`, { activityLinks: true }),
@@ -315,10 +416,20 @@ test("changes that are made at once are all made, each with its entry", async ()
     replies.map(({ status }) => status),
     replies.map(() => 200),
   )
-  assert.partialDeepStrictEqual((await root.get(busy.path)).json(), { policyVisibility: "public", transparency: "public", hotDays: 11 })
-  assert.partialDeepStrictEqual((await root.get(`${busy.path}/projects/core`)).json(), { receipts: "public", activityLinks: true })
+  assert.partialDeepStrictEqual((await root.get(busy.path)).json(), {
+    policyVisibility: "public",
+    transparency: "public",
+    hotDays: 11,
+  })
+  assert.partialDeepStrictEqual((await root.get(`${busy.path}/projects/core`)).json(), {
+    receipts: "public",
+    activityLinks: true,
+  })
   const marker = (await busy.writer.write(eventFor(busy.id))).json()
-  assert.deepEqual(kindsFrom(await readChain(busy.reader, busy.id, [marker]), 4), [...replies.map(() => admin), event])
+  assert.deepEqual(kindsFrom(await readChain(busy.reader, busy.id, [marker]), 4), [
+    ...replies.map(() => admin),
+    event,
+  ])
 })
 
 test("of many who make the same thing at once, one does", async () => {
@@ -327,7 +438,9 @@ test("of many who make the same thing at once, one does", async () => {
     ["/v1/workspaces", { id }],
     [`/v1/workspaces/${id}/projects`, { id: "p" }],
   ] as const) {
-    const statuses = (await Promise.all(Array.from({ length: 12 }, () => root.post(path, body)))).map(({ status }) => status)
+    const statuses = (
+      await Promise.all(Array.from({ length: 12 }, () => root.post(path, body)))
+    ).map(({ status }) => status)
     assert.deepEqual(
       statuses.toSorted((a, b) => a - b),
       [201, ...Array.from({ length: 11 }, () => 409)],
@@ -340,11 +453,19 @@ test("a workspace has as many projects as its setting allows: what names one mor
   const small = await makeWorkspace(service, { projectsMax: 3 })
   const event = (projectId: string) => eventFor(small.id, { projectId })
   // Ten at once, of which two become projects beside `core`.
-  const replies = await Promise.all(Array.from({ length: 10 }, (_, at) => small.writer.write(event(`p${at}`))))
+  const replies = await Promise.all(
+    Array.from({ length: 10 }, (_, at) => small.writer.write(event(`p${at}`))),
+  )
   const made = replies.flatMap(({ status }, at) => (status === 202 ? [`p${at}`] : []))
   assert.equal(made.length, 2)
   const says = [/projectId must be that of a project that exists: .* 3, .* projectsMax/]
-  const consent = { projectId: "one-more", subject: { id: "u", email: "u@example.com" }, mode: "explicit", policyVersion: 1, surface: "s" }
+  const consent = {
+    projectId: "one-more",
+    subject: { id: "u", email: "u@example.com" },
+    mode: "explicit",
+    policyVersion: 1,
+    surface: "s",
+  }
   const keyed = () => ({ "idempotency-key": crypto.randomUUID() })
   const write = { as: small.writer, ask: "POST /v1/events", headers: keyed() }
   const refused: Row = { ...write, send: event("one-more"), gets: "400 invalid_field", has: says }
@@ -356,12 +477,46 @@ test("a workspace has as many projects as its setting allows: what names one mor
   }
   await expectRows([
     refused,
-    { ...refused, ask: "POST /v1/consents", send: { workspaceId: small.id, ...consent }, headers: keyed() },
-    { as: small.writer, ask: "POST /v1/events/batch", send: batch, gets: 202, has: [/^.{12}{"error":"invalid_field",.*{"receipt"/] },
-    { as: root, ask: `POST ${small.path}/projects`, send: { id: "one-more" }, gets: "400 invalid_field", has: [/^.*"id must be/] },
-    ...made.map((projectId): Row => ({ ...write, send: event(projectId), headers: keyed(), gets: 202 })),
-    { as: root, ask: `PATCH ${small.path}`, send: { projectsMax: 0 }, gets: "400 invalid_field", has: [/projectsMax must be/] },
-    { as: root, ask: `PATCH ${small.path}`, send: { projectsMax: 4 }, gets: 200, shows: { projectsMax: 4 } },
+    {
+      ...refused,
+      ask: "POST /v1/consents",
+      send: { workspaceId: small.id, ...consent },
+      headers: keyed(),
+    },
+    {
+      as: small.writer,
+      ask: "POST /v1/events/batch",
+      send: batch,
+      gets: 202,
+      has: [/^.{12}{"error":"invalid_field",.*{"receipt"/],
+    },
+    {
+      as: root,
+      ask: `POST ${small.path}/projects`,
+      send: { id: "one-more" },
+      gets: "400 invalid_field",
+      has: [/^.*"id must be/],
+    },
+    ...made.map((projectId): Row => ({
+      ...write,
+      send: event(projectId),
+      headers: keyed(),
+      gets: 202,
+    })),
+    {
+      as: root,
+      ask: `PATCH ${small.path}`,
+      send: { projectsMax: 0 },
+      gets: "400 invalid_field",
+      has: [/projectsMax must be/],
+    },
+    {
+      as: root,
+      ask: `PATCH ${small.path}`,
+      send: { projectsMax: 4 },
+      gets: 200,
+      shows: { projectsMax: 4 },
+    },
     { ...refused, gets: 202, has: [] },
     { ...refused, headers: keyed(), send: event("two-more"), has: [/ 4, /] },
     { as: root, ask: `PATCH ${small.path}`, send: { projectsMax: 1 }, gets: 200 },
@@ -369,7 +524,10 @@ test("a workspace has as many projects as its setting allows: what names one mor
     { ...refused, headers: keyed(), send: event("two-more"), has: [/ 1, /] },
   ])
   const { projects } = (await small.reader.get(`${small.path}/projects`)).json()
-  assert.deepEqual(projects.map(({ id }: { id: string }) => id).toSorted(), ["core", "one-more", ...made].toSorted())
+  assert.deepEqual(
+    projects.map(({ id }: { id: string }) => id).toSorted(),
+    ["core", "one-more", ...made].toSorted(),
+  )
 })
 
 test("every receipt of this run verifies, and no secret went astray", () => service.finish())

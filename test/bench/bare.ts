@@ -1,4 +1,5 @@
-// What the figures are held against: a server that reads the same bodies, parses them, and answers a constant of the receipt's size.
+// What the figures are held against: a server that reads the same bodies, parses them, and answers
+// a constant of the receipt's size.
 
 import { createServer } from "node:http"
 
@@ -16,5 +17,7 @@ const server = createServer((request, response) => {
 
 server.listen(0, "127.0.0.1", () => {
   const address = server.address()
-  process.stdout.write(`listening on http://127.0.0.1:${typeof address === "object" ? address?.port : ""}\n`)
+  process.stdout.write(
+    `listening on http://127.0.0.1:${typeof address === "object" ? address?.port : ""}\n`,
+  )
 })

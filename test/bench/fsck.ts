@@ -1,4 +1,5 @@
-// Derives a data folder's ledger again by one pass of fsck, in a process of its own whose memory is looked at.
+// Derives a data folder's ledger again by one pass of fsck, in a process of its own whose memory is
+// looked at.
 //
 //   node test/bench/fsck.ts <folder> <pass>   → one line of JSON
 
@@ -28,7 +29,12 @@ const { faults, timings } = await fsck({
     if (done >= 100_000) earlyMb ??= process.memoryUsage.rss() / 2 ** 20
   },
 })
-if (faults.length > 0) throw new Error(`fsck found fault with what the service wrote: ${JSON.stringify(faults)}`)
+if (faults.length > 0)
+  throw new Error(`fsck found fault with what the service wrote: ${JSON.stringify(faults)}`)
 const { entries = 0, ms = 0 } = timings[0] ?? {}
-const measured: FsckMeasured = { perSecond: entries / (ms / 1000), earlyMb, mostMb: process.resourceUsage().maxRSS / 1024 }
+const measured: FsckMeasured = {
+  perSecond: entries / (ms / 1000),
+  earlyMb,
+  mostMb: process.resourceUsage().maxRSS / 1024,
+}
 process.stdout.write(`${JSON.stringify(measured)}\n`)

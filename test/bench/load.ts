@@ -1,5 +1,6 @@
-// The load generator: keep-alive connections over plain sockets, each with one request under way. It shares the machine with what it
-// measures, so it does as little as it can: requests are made from a template, answers are read only as far as their length.
+// The load generator: keep-alive connections over plain sockets, each with one request under way.
+// It shares the machine with what it measures, so it does as little as it can: requests are made
+// from a template, answers are read only as far as their length.
 //
 //   node test/bench/load.ts '{"url":…,"connections":…,"seconds":…,"batch":…,"key":…,"run":…,"workspaces":…}'   → one line of JSON
 
@@ -64,7 +65,8 @@ export async function load(given: Load): Promise<Measured> {
   clearTimeout(timer)
   const seconds = (performance.now() - started) / 1000
   latencies.sort((a, b) => a - b)
-  const at = (share: number) => latencies[Math.min(latencies.length - 1, Math.floor(latencies.length * share))] ?? 0
+  const at = (share: number) =>
+    latencies[Math.min(latencies.length - 1, Math.floor(latencies.length * share))] ?? 0
   return {
     events: state.events,
     requests: latencies.length,
@@ -83,11 +85,17 @@ function speak(
   latencies: number[],
   state: { count: number; events: number; refused: number; stop: boolean },
 ): Promise<void> {
-  const writer = given.writers[connection % given.writers.length] ?? { workspace: "none", key: "none" }
+  const writer = given.writers[connection % given.writers.length] ?? {
+    workspace: "none",
+    key: "none",
+  }
   return new Promise((resolve, reject) => {
     let sentMs = 0
     let dueMs = performance.now()
-    const everyMs = given.perSecond === undefined ? 0 : (1000 * given.connections * Math.max(given.batch, 1)) / given.perSecond
+    const everyMs =
+      given.perSecond === undefined
+        ? 0
+        : (1000 * given.connections * Math.max(given.batch, 1)) / given.perSecond
     let missing = 0
     let head = ""
     const send = () => {
@@ -132,8 +140,13 @@ function speak(
   })
 }
 
-function requestOf(given: Load, { workspace, key }: Load["writers"][number], count: number): string {
-  const body = given.batch === 0 ? `{${eventOf(workspace, count)}}` : batchOf(given, workspace, count)
+function requestOf(
+  given: Load,
+  { workspace, key }: Load["writers"][number],
+  count: number,
+): string {
+  const body =
+    given.batch === 0 ? `{${eventOf(workspace, count)}}` : batchOf(given, workspace, count)
   const path = given.batch === 0 ? "/v1/events" : "/v1/events/batch"
   const idempotency = given.batch === 0 ? `Idempotency-Key: ${given.run}-${count}\r\n` : ""
   return `POST ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${key}\r\n${idempotency}Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`

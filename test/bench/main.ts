@@ -1,5 +1,6 @@
-// `npm run bench`: the figures of docs/figures.md, from one run. What is compared runs in turns, on this machine, in this minute; the load
-// generator shares its cores, so what counts are ratios and medians.
+// `npm run bench`: the figures of docs/figures.md, from one run. What is compared runs in turns, on
+// this machine, in this minute; the load generator shares its cores, so what counts are ratios and
+// medians.
 //
 //   npm run bench                      everything, a million entries
 //   npm run bench -- --entries 100000  a smaller ledger      --seconds 3  shorter turns      --turns 1  fewer of them
@@ -29,7 +30,9 @@ const turns = Number(values.turns)
 
 const folder = mkdtempSync(join(tmpdir(), "tallystick-bench-"))
 try {
-  say(`${cpus().length} cores (${cpus()[0]?.model ?? "unknown"}), Node ${process.version}; the load generator runs on them too\n`)
+  say(
+    `${cpus().length} cores (${cpus()[0]?.model ?? "unknown"}), Node ${process.version}; the load generator runs on them too\n`,
+  )
   if (values.against === undefined) {
     await ratios()
     await growth()
@@ -51,14 +54,32 @@ async function ratios(): Promise<void> {
   ]
   // A turn that is not counted: both programs are compiled while they run.
   for (const { connections, batch } of cases)
-    await pair(bare, service, writer, connections, batch, Math.min(seconds, 3), `warm-${connections}-${batch}`)
+    await pair(
+      bare,
+      service,
+      writer,
+      connections,
+      batch,
+      Math.min(seconds, 3),
+      `warm-${connections}-${batch}`,
+    )
   say("durable events against a bare node:http server (medians of turns)\n")
   say("| writes | bare requests/s | durable events/s | ratio | p50 ms | p99 ms | resident MB |")
   say("| --- | --- | --- | --- | --- | --- | --- |")
   for (const { name, connections, batch } of cases) {
     const pairs: { bare: Measured; ours: Measured }[] = []
     for (let turn = 0; turn < turns; turn++)
-      pairs.push(await pair(bare, service, writer, connections, batch, seconds, `turn-${turn}-${connections}-${batch}`))
+      pairs.push(
+        await pair(
+          bare,
+          service,
+          writer,
+          connections,
+          batch,
+          seconds,
+          `turn-${turn}-${connections}-${batch}`,
+        ),
+      )
     const ratio = median(pairs.map(({ bare: b, ours }) => rate(ours) / (b.requests / b.seconds)))
     const row = [
       name,
@@ -86,7 +107,12 @@ async function pair(
   run: string,
 ) {
   const common = { seconds: forSeconds, writers: [writer], run: `${run}-key` }
-  const first = await runLoad({ ...common, url: bare.url, connections: Math.max(connections, 64), batch: 0 })
+  const first = await runLoad({
+    ...common,
+    url: bare.url,
+    connections: Math.max(connections, 64),
+    batch: 0,
+  })
   const ours = await runLoad({ ...common, url: service.url, connections, batch })
   if (ours.refused > 0) say(`(${ours.refused} requests were refused)`)
   return { bare: first, ours }
@@ -95,7 +121,8 @@ async function pair(
 async function versions(before: string): Promise<void> {
   say("| writes | version | events/s | µs of processor time an event | p99 ms |")
   say("| --- | --- | --- | --- | --- |")
-  for await (const row of compareVersions({ before, folder, turns, seconds })) say(`| ${row.join(" | ")} |`)
+  for await (const row of compareVersions({ before, folder, turns, seconds }))
+    say(`| ${row.join(" | ")} |`)
 }
 
 async function stress(): Promise<void> {
@@ -112,7 +139,10 @@ async function stress(): Promise<void> {
   }
 }
 
-/** One workspace up to a million entries: what an event costs on the way, and what reading, signing and restarting cost at its end. */
+/**
+ * One workspace up to a million entries: what an event costs on the way, and what reading, signing
+ * and restarting cost at its end.
+ */
 async function growth(): Promise<void> {
   const data = join(folder, "growth")
   let service = await startService(data)
@@ -123,7 +153,9 @@ async function growth(): Promise<void> {
   say("cost of an event as one workspace grows (batches of 100)\n")
   say("| entries | durable events/s |")
   say("| --- | --- |")
-  const marks = [0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1].map((share) => Math.round(entries * share))
+  const marks = [0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1].map((share) =>
+    Math.round(entries * share),
+  )
   const rates: number[] = []
   for (const mark of marks) {
     const measured = await runLoad({
@@ -142,7 +174,9 @@ async function growth(): Promise<void> {
     receipts.push(...(await writeSome(service.url, writer, `mark-${mark}`, 20)))
   }
   const [first = 1] = rates.slice(1)
-  say(`\nlast against first: ${((rates.at(-1) ?? 0) / first).toFixed(2)}; resident memory at most ${whole(residentMb)} MB`)
+  say(
+    `\nlast against first: ${((rates.at(-1) ?? 0) / first).toFixed(2)}; resident memory at most ${whole(residentMb)} MB`,
+  )
   say(`checkpoint lag at full load: p99 at most ${await lagP99(service.url)} s\n`)
 
   const latencies = await verifyAll(service.url, writer, receipts)
@@ -152,7 +186,8 @@ async function growth(): Promise<void> {
 
   await caughtUp(service.url, writer, receipts.at(-1) ?? "")
   const filingMs = service.filingMs()
-  if (filingMs !== undefined) say(`index cost: ${((filingMs / written) * 1000).toFixed(1)} µs of processor time an event\n`)
+  if (filingMs !== undefined)
+    say(`index cost: ${((filingMs / written) * 1000).toFixed(1)} µs of processor time an event\n`)
   await queries(service.url, writer, written)
 
   await service.stop("SIGKILL")
@@ -164,23 +199,34 @@ async function growth(): Promise<void> {
     restarts.push(performance.now() - started)
     await service.stop("SIGKILL")
   }
-  say(`kill -9 to ready at ${written} entries: median ${whole(median(restarts))} ms, of ${restarts.length}`)
+  say(
+    `kill -9 to ready at ${written} entries: median ${whole(median(restarts))} ms, of ${restarts.length}`,
+  )
   await derived(data)
 }
 
-/** With the service stopped. Whether memory grows with the ledger is seen by comparing its beginning with the most there was. */
+/**
+ * With the service stopped. Whether memory grows with the ledger is seen by comparing its beginning
+ * with the most there was.
+ */
 async function derived(data: string): Promise<void> {
   say("\nfsck, each pass in a process of its own\n")
   say("| pass | entries/s | resident MB at 100,000 | at most |")
   say("| --- | --- | --- | --- |")
   for (const pass of ["chain", "contents", "index"]) {
     const { perSecond, earlyMb, mostMb } = await runFsck(data, pass)
-    say(`| ${pass} | ${whole(perSecond)} | ${earlyMb === undefined ? "" : whole(earlyMb)} | ${whole(mostMb)} |`)
+    say(
+      `| ${pass} | ${whole(perSecond)} | ${earlyMb === undefined ? "" : whole(earlyMb)} | ${whole(mostMb)} |`,
+    )
   }
 }
 
 /** How long it takes, after the load has ended, until what was written last is in the index. */
-async function caughtUp(url: string, { workspace, key }: Load["writers"][number], last: string): Promise<void> {
+async function caughtUp(
+  url: string,
+  { workspace, key }: Load["writers"][number],
+  last: string,
+): Promise<void> {
   const started = performance.now()
   const headers = { authorization: `Bearer ${key}` }
   const isQueued = async (): Promise<boolean> => {
@@ -189,24 +235,46 @@ async function caughtUp(url: string, { workspace, key }: Load["writers"][number]
     return ((await answer.json()) as { receipt: { queued: boolean } }).receipt.queued
   }
   while (await isQueued()) await new Promise((resolve) => setTimeout(resolve, 10))
-  say(`the index has caught up ${((performance.now() - started) / 1000).toFixed(1)} s after the load\n`)
+  say(
+    `the index has caught up ${((performance.now() - started) / 1000).toFixed(1)} s after the load\n`,
+  )
 }
 
-async function queries(url: string, writer: Load["writers"][number], written: number): Promise<void> {
-  const { latencies, written: beside, refused } = await measureQueries(url, writer, written, Math.min(1, entries / 1_000_000))
-  say(`queries over ${written} entries, at random depths, while 2,000 events a second are written\n`)
+async function queries(
+  url: string,
+  writer: Load["writers"][number],
+  written: number,
+): Promise<void> {
+  const {
+    latencies,
+    written: beside,
+    refused,
+  } = await measureQueries(url, writer, written, Math.min(1, entries / 1_000_000))
+  say(
+    `queries over ${written} entries, at random depths, while 2,000 events a second are written\n`,
+  )
   say("| queries | matches (median) | p50 ms | p99 ms |")
   say("| --- | --- | --- | --- |")
-  for (const { name, matched, p50Ms, p99Ms } of latencies) say(`| ${name} | ${matched} | ${p50Ms.toFixed(1)} | ${p99Ms.toFixed(1)} |`)
+  for (const { name, matched, p50Ms, p99Ms } of latencies)
+    say(`| ${name} | ${matched} | ${p50Ms.toFixed(1)} | ${p99Ms.toFixed(1)} |`)
   say(`\n${beside} events were written meanwhile, ${refused} requests were refused\n`)
 }
 
-async function writeSome(url: string, { workspace, key }: Load["writers"][number], run: string, count: number): Promise<string[]> {
+async function writeSome(
+  url: string,
+  { workspace, key }: Load["writers"][number],
+  run: string,
+  count: number,
+): Promise<string[]> {
   const receipts: string[] = []
   for (let at = 0; at < count; at++) {
     const response = await fetch(`${url}/v1/events`, {
       method: "POST",
-      headers: { authorization: `Bearer ${key}`, "idempotency-key": `${run}-sample-${at}`, "content-type": "application/json" },
+      headers: {
+        authorization: `Bearer ${key}`,
+        "idempotency-key": `${run}-sample-${at}`,
+        "content-type": "application/json",
+      },
       body: JSON.stringify({
         workspaceId: workspace,
         projectId: "core",
@@ -223,12 +291,18 @@ async function writeSome(url: string, { workspace, key }: Load["writers"][number
   return receipts
 }
 
-async function verifyAll(url: string, { workspace, key }: Load["writers"][number], receipts: readonly string[]): Promise<number[]> {
+async function verifyAll(
+  url: string,
+  { workspace, key }: Load["writers"][number],
+  receipts: readonly string[],
+): Promise<number[]> {
   const latencies: number[] = []
   for (let round = 0; round < 3; round++) {
     for (const receipt of receipts) {
       const started = performance.now()
-      const response = await fetch(`${url}/v1/workspaces/${workspace}/receipts/${receipt}`, { headers: { authorization: `Bearer ${key}` } })
+      const response = await fetch(`${url}/v1/workspaces/${workspace}/receipts/${receipt}`, {
+        headers: { authorization: `Bearer ${key}` },
+      })
       const { verified } = (await response.json()) as { verified: boolean }
       if (!verified) throw new Error(`receipt ${receipt} does not verify`)
       latencies.push(performance.now() - started)
@@ -240,7 +314,9 @@ async function verifyAll(url: string, { workspace, key }: Load["writers"][number
 /** The upper bound of the bucket that holds the 99th percentile. */
 async function lagP99(url: string): Promise<string> {
   const text = await (await fetch(`${url}/metrics`)).text()
-  const buckets = [...text.matchAll(/^tallystick_checkpoint_lag_seconds_bucket\{le="([^"]+)"\} (\d+)$/gm)].map(([, le = "", count]) => ({
+  const buckets = [
+    ...text.matchAll(/^tallystick_checkpoint_lag_seconds_bucket\{le="([^"]+)"\} (\d+)$/gm),
+  ].map(([, le = "", count]) => ({
     le,
     count: Number(count),
   }))

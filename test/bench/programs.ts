@@ -17,7 +17,10 @@ export interface Program {
   residentMb(): number
   /** Processor time of all its threads so far. */
   cpuMs(): number
-  /** Processor time of the thread that files, the only one that stands back for others; undefined where the system does not say. */
+  /**
+   * Processor time of the thread that files, the only one that stands back for others; undefined
+   * where the system does not say.
+   */
   filingMs(): number | undefined
   stop(signal?: "SIGTERM" | "SIGKILL"): Promise<void>
 }
@@ -29,7 +32,11 @@ export function startBare(): Promise<Program> {
 }
 
 /** Of this checkout, or of the one in that folder. */
-export function startService(data: string, flags: readonly string[] = [], checkout = root): Promise<Program> {
+export function startService(
+  data: string,
+  flags: readonly string[] = [],
+  checkout = root,
+): Promise<Program> {
   return start([...flags, join(checkout, "packages", "server", "bin", "tallystick.mjs"), "serve"], {
     TALLYSTICK_DATA: data,
     TALLYSTICK_PORT: "0",
@@ -37,9 +44,15 @@ export function startService(data: string, flags: readonly string[] = [], checko
   })
 }
 
-async function start(args: readonly string[], environment: Record<string, string>): Promise<Program> {
+async function start(
+  args: readonly string[],
+  environment: Record<string, string>,
+): Promise<Program> {
   const startMs = performance.now()
-  const child = spawn(process.execPath, args, { env: { ...process.env, ...environment }, stdio: ["ignore", "pipe", "inherit"] })
+  const child = spawn(process.execPath, args, {
+    env: { ...process.env, ...environment },
+    stdio: ["ignore", "pipe", "inherit"],
+  })
   const url = await new Promise<string>((resolve, reject) => {
     let said = ""
     child.stdout.on("data", (chunk: Buffer) => {
@@ -47,13 +60,18 @@ async function start(args: readonly string[], environment: Record<string, string
       const [found] = /http:\/\/[0-9.:]+/.exec(said) ?? []
       if (found !== undefined && said.includes("\n")) resolve(found)
     })
-    child.once("exit", () => reject(new Error("a program of the benchmark ended before it listened")))
+    child.once("exit", () =>
+      reject(new Error("a program of the benchmark ended before it listened")),
+    )
   })
   return {
     url,
     child,
     startedMs: performance.now() - startMs,
-    residentMb: () => Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${child.pid}/status`, "utf8"))?.[1] ?? 0) / 1024,
+    residentMb: () =>
+      Number(
+        /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${child.pid}/status`, "utf8"))?.[1] ?? 0,
+      ) / 1024,
     cpuMs: () => spentMs(statOf(`/proc/${child.pid}`)),
     filingMs: () => niceThreadMs(child.pid ?? 0),
     async stop(signal = "SIGTERM") {
@@ -97,7 +115,9 @@ export async function runFsck(data: string, pass: string): Promise<FsckMeasured>
 }
 
 async function said(program: string, ...given: readonly string[]): Promise<string> {
-  const child = spawn(process.execPath, [join(here, program), ...given], { stdio: ["ignore", "pipe", "inherit"] })
+  const child = spawn(process.execPath, [join(here, program), ...given], {
+    stdio: ["ignore", "pipe", "inherit"],
+  })
   let text = ""
   child.stdout.on("data", (chunk: Buffer) => {
     text += chunk.toString()
@@ -109,7 +129,10 @@ async function said(program: string, ...given: readonly string[]): Promise<strin
 /** A workspace with a key that may write and read. */
 export async function makeWriter(url: string, workspace: string): Promise<Load["writers"][number]> {
   await ask(url, "POST", "/v1/workspaces", { id: workspace })
-  const { key } = (await ask(url, "POST", `/v1/workspaces/${workspace}/api-keys`, { name: "bench", scopes: ["write", "read"] })) as {
+  const { key } = (await ask(url, "POST", `/v1/workspaces/${workspace}/api-keys`, {
+    name: "bench",
+    scopes: ["write", "read"],
+  })) as {
     key: string
   }
   return { workspace, key }
@@ -121,6 +144,7 @@ async function ask(url: string, method: string, path: string, body: object): Pro
     headers: { authorization: `Bearer ${rootKey}`, "content-type": "application/json" },
     body: JSON.stringify(body),
   })
-  if (!response.ok) throw new Error(`${method} ${path} answered ${response.status}: ${await response.text()}`)
+  if (!response.ok)
+    throw new Error(`${method} ${path} answered ${response.status}: ${await response.text()}`)
   return response.json()
 }

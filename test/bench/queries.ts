@@ -1,4 +1,5 @@
-// Reading while somebody writes: pages of every kind at random depths of a large workspace, each with its exact total.
+// Reading while somebody writes: pages of every kind at random depths of a large workspace, each
+// with its exact total.
 
 import { Agent, request } from "node:http"
 import type { Load } from "./load.ts"
@@ -24,16 +25,26 @@ export interface Latencies {
 }
 
 const people = 5000
-/** A turn of the writer: starting it takes a part of a second of a core, which few questions should meet. */
+/**
+ * A turn of the writer: starting it takes a part of a second of a core, which few questions should
+ * meet.
+ */
 const writeSeconds = 10
 
-/** Asks each kind of query in turn while 2,000 events a second are written; says what the writers got meanwhile. */
+/**
+ * Asks each kind of query in turn while 2,000 events a second are written; says what the writers
+ * got meanwhile.
+ */
 export async function measureQueries(
   url: string,
   writer: Load["writers"][number],
   entries: number,
   scale: number,
-): Promise<{ readonly latencies: readonly Latencies[]; readonly written: number; readonly refused: number }> {
+): Promise<{
+  readonly latencies: readonly Latencies[]
+  readonly written: number
+  readonly refused: number
+}> {
   const { workspace, key } = writer
   const path = `/v1/workspaces/${workspace}`
   await askJson(url, "PATCH", `${path}/projects/core`, rootKey, { activityLinks: true })
@@ -42,7 +53,9 @@ export async function measureQueries(
       // Of every fourth person all entries are in `core`.
       const body = { projectId: "core", subject: { id: `usr_${at * 240}`, types: ["user"] } }
       // Its answer is the token's.
-      return ((await askJson(url, "POST", `${path}/activity/token`, key, body)) as { token: string }).token
+      return (
+        (await askJson(url, "POST", `${path}/activity/token`, key, body)) as { token: string }
+      ).token
     }),
   )
   const kinds = kindsOf(path, key, tokens, entries)
@@ -50,21 +63,35 @@ export async function measureQueries(
   const ended = { at: false }
   const writing = keepWriting(url, writer, ended)
   const latencies: Latencies[] = []
-  for (const kind of kinds) latencies.push(await measure(url, kind, Math.max(20, Math.round(kind.count * scale))))
+  for (const kind of kinds)
+    latencies.push(await measure(url, kind, Math.max(20, Math.round(kind.count * scale))))
   ended.at = true
   return { latencies, ...(await writing) }
 }
 
-function kindsOf(path: string, key: string, tokens: readonly string[], entries: number): readonly Kind[] {
+function kindsOf(
+  path: string,
+  key: string,
+  tokens: readonly string[],
+  entries: number,
+): readonly Kind[] {
   const depth = (chance: () => number) => `cursor=${1 + Math.floor(chance() * entries)}`
-  const one = <T>(chance: () => number, of: readonly T[]): T => of[Math.floor(chance() * of.length)] as T // not empty
+  const one = <T>(chance: () => number, of: readonly T[]): T =>
+    of[Math.floor(chance() * of.length)] as T // not empty
   const events = (query: string): Asked => ({ path: `${path}/events?${query}`, bearer: key })
   return [
     {
       name: "pages by filter",
       count: 1000,
       ask: (chance) => {
-        const filter = one(chance, ["", "lane=security", "projectId=desk", "lane=data&projectId=core", "userVisible=true", "storage=all"])
+        const filter = one(chance, [
+          "",
+          "lane=security",
+          "projectId=desk",
+          "lane=data&projectId=core",
+          "userVisible=true",
+          "storage=all",
+        ])
         return events(`${filter}&${depth(chance)}`)
       },
     },
@@ -74,20 +101,30 @@ function kindsOf(path: string, key: string, tokens: readonly string[], entries: 
       ask: (chance) => {
         const person = Math.floor(chance() * people)
         const target = Math.floor(chance() * entries)
-        const query = one(chance, [`inv_${target}`, `actor:usr_${person}`, `user${person}@example.com`, `"Invoice ${target}"`])
+        const query = one(chance, [
+          `inv_${target}`,
+          `actor:usr_${person}`,
+          `user${person}@example.com`,
+          `"Invoice ${target}"`,
+        ])
         return events(`query=${encodeURIComponent(query)}&${depth(chance)}`)
       },
     },
     {
       name: "activity pages",
       count: 1000,
-      ask: (chance) => ({ path: `${path}/activity?${chance() < 0.5 ? depth(chance) : ""}`, bearer: one(chance, tokens) }),
+      ask: (chance) => ({
+        path: `${path}/activity?${chance() < 0.5 ? depth(chance) : ""}`,
+        bearer: one(chance, tokens),
+      }),
     },
     {
       name: "pages by broad prefix",
       count: 100,
       ask: (chance) =>
-        events(`query=${encodeURIComponent(one(chance, ["inv*", "appr*", "bill*", "user*", "within the lim*"]))}&${depth(chance)}`),
+        events(
+          `query=${encodeURIComponent(one(chance, ["inv*", "appr*", "bill*", "user*", "within the lim*"]))}&${depth(chance)}`,
+        ),
     },
   ]
 }
@@ -105,14 +142,31 @@ async function measure(url: string, { name, ask }: Kind, count: number): Promise
     if (!verified) throw new Error(`${path} does not verify`)
     totals.push(total)
   }
-  return { name, p50Ms: quantile(took, 0.5), p99Ms: quantile(took, 0.99), matched: quantile(totals, 0.5) }
+  return {
+    name,
+    p50Ms: quantile(took, 0.5),
+    p99Ms: quantile(took, 0.99),
+    matched: quantile(totals, 0.5),
+  }
 }
 
-async function keepWriting(url: string, writer: Load["writers"][number], ended: { readonly at: boolean }) {
+async function keepWriting(
+  url: string,
+  writer: Load["writers"][number],
+  ended: { readonly at: boolean },
+) {
   let written = 0
   let refused = 0
   for (let turn = 0; !ended.at; turn++) {
-    const load = { url, connections: 16, seconds: writeSeconds, batch: 0, perSecond: 2000, writers: [writer], run: `beside-${turn}-key` }
+    const load = {
+      url,
+      connections: 16,
+      seconds: writeSeconds,
+      batch: 0,
+      perSecond: 2000,
+      writers: [writer],
+      run: `beside-${turn}-key`,
+    }
     const measured = await runLoad(load)
     written += measured.events
     refused += measured.refused
@@ -120,16 +174,33 @@ async function keepWriting(url: string, writer: Load["writers"][number], ended: 
   return { written, refused }
 }
 
-async function askJson(url: string, method: string, path: string, bearer: string, body: object): Promise<unknown> {
+async function askJson(
+  url: string,
+  method: string,
+  path: string,
+  bearer: string,
+  body: object,
+): Promise<unknown> {
   return JSON.parse(await askText(url, method, path, bearer, JSON.stringify(body)))
 }
 
 const agent = new Agent({ keepAlive: true })
 
-/** The whole answer, as soon as it is there: what reads it, and how fast, is not ours to measure. */
-async function askText(url: string, method: string, path: string, bearer: string, body?: string): Promise<string> {
+/**
+ * The whole answer, as soon as it is there: what reads it, and how fast, is not ours to measure.
+ */
+async function askText(
+  url: string,
+  method: string,
+  path: string,
+  bearer: string,
+  body?: string,
+): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>()
-  const headers = { authorization: `Bearer ${bearer}`, ...(body !== undefined && { "content-type": "application/json" }) }
+  const headers = {
+    authorization: `Bearer ${bearer}`,
+    ...(body !== undefined && { "content-type": "application/json" }),
+  }
   const asking = request(url + path, { method, agent, headers }, (answer) => {
     const chunks: Buffer[] = []
     answer.on("error", reject)

@@ -1,16 +1,24 @@
-// Under stress: what is recorded when three times as much is offered as can be, how long a refusal takes, and what a good client notices of 300 slow ones.
+// Under stress: what is recorded when three times as much is offered as can be, how long a refusal
+// takes, and what a good client notices of 300 slow ones.
 
 import { overload } from "../promises/overload.ts"
 import { besideSlowClients } from "../promises/slow-clients.ts"
 
 /** Rows of a table: what was measured, and what it was. */
-export async function measureStress(turns: number, seconds: number): Promise<readonly (readonly [what: string, value: string])[]> {
+export async function measureStress(
+  turns: number,
+  seconds: number,
+): Promise<readonly (readonly [what: string, value: string])[]> {
   const { peak, share, offered, refused, refusedMs, slowestRecoveryMs } = await overload({
     turns,
     peakSeconds: seconds,
     overSeconds: 2 * seconds,
   })
-  const { sockets, quietP99Ms, amongP99Ms } = await besideSlowClients({ sockets: 300, turns, requests: 500 })
+  const { sockets, quietP99Ms, amongP99Ms } = await besideSlowClients({
+    sockets: 300,
+    turns,
+    requests: 500,
+  })
   return [
     ["durable events/s at the peak (batches of 100)", String(peak)],
     ["… of which when three times as much is offered", `${Math.round(share * 100)} %`],

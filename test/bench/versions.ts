@@ -1,8 +1,8 @@
 import { join, resolve } from "node:path"
 import { makeWriter, runLoad, startService, type Program } from "./programs.ts"
 
-// Whether a change made writing dearer: two checkouts in turns, in one run. Rates follow whatever else the machine does; the processor time
-// of an event does so less.
+// Whether a change made writing dearer: two checkouts in turns, in one run. Rates follow whatever
+// else the machine does; the processor time of an event does so less.
 
 const cases = [
   { name: "single, 64 connections", connections: 64, batch: 0 },
@@ -25,9 +25,22 @@ interface Turn {
 }
 
 /** The rows of a table. */
-export async function* compareVersions({ before, folder, turns, seconds }: Versions): AsyncGenerator<readonly string[]> {
-  const programs = [await startService(join(folder, "before"), [], resolve(before)), await startService(join(folder, "after"))]
-  const sides = await Promise.all(programs.map(async (program) => ({ program, writer: await makeWriter(program.url, "versions") })))
+export async function* compareVersions({
+  before,
+  folder,
+  turns,
+  seconds,
+}: Versions): AsyncGenerator<readonly string[]> {
+  const programs = [
+    await startService(join(folder, "before"), [], resolve(before)),
+    await startService(join(folder, "after")),
+  ]
+  const sides = await Promise.all(
+    programs.map(async (program) => ({
+      program,
+      writer: await makeWriter(program.url, "versions"),
+    })),
+  )
   for (const { name, connections, batch } of cases) {
     const measured: Turn[][] = []
     // The first turn is not counted: both programs are compiled while they run.
@@ -35,13 +48,20 @@ export async function* compareVersions({ before, folder, turns, seconds }: Versi
       const both: Turn[] = []
       // Each goes first in every other turn.
       for (const side of turn % 2 === 0 ? sides : sides.toReversed()) {
-        const load = { connections, batch, seconds, writers: [side.writer], run: `versions-${batch}-turn-${turn}-key` }
+        const load = {
+          connections,
+          batch,
+          seconds,
+          writers: [side.writer],
+          run: `versions-${batch}-turn-${turn}-key`,
+        }
         both[sides.indexOf(side)] = await measure(side.program, load)
       }
       if (turn > 0) measured.push(both)
     }
     for (const [at, version] of ["before", "after"].entries()) {
-      const own = (of: (turn: Turn) => number): number => median(measured.flatMap((both) => both[at] ?? []).map(of))
+      const own = (of: (turn: Turn) => number): number =>
+        median(measured.flatMap((both) => both[at] ?? []).map(of))
       yield [
         name,
         version,
@@ -50,21 +70,34 @@ export async function* compareVersions({ before, folder, turns, seconds }: Versi
         own((turn) => turn.p99Ms).toFixed(1),
       ]
     }
-    const ratios = (of: (turn: Turn) => number): number[] => measured.flatMap(([a, b]) => (a && b ? [of(b) / of(a)] : []))
+    const ratios = (of: (turn: Turn) => number): number[] =>
+      measured.flatMap(([a, b]) => (a && b ? [of(b) / of(a)] : []))
     yield [
       name,
       "after / before",
-      ...[(turn: Turn) => turn.perSecond, (turn: Turn) => turn.cpuUs, (turn: Turn) => turn.p99Ms].map((of) => spread(ratios(of))),
+      ...[
+        (turn: Turn) => turn.perSecond,
+        (turn: Turn) => turn.cpuUs,
+        (turn: Turn) => turn.p99Ms,
+      ].map((of) => spread(ratios(of))),
     ]
   }
   for (const { program } of sides) await program.stop()
 }
 
-async function measure(program: Program, load: Omit<Parameters<typeof runLoad>[0], "url">): Promise<Turn> {
+async function measure(
+  program: Program,
+  load: Omit<Parameters<typeof runLoad>[0], "url">,
+): Promise<Turn> {
   const spentMs = program.cpuMs()
   const { events, seconds, p99Ms, refused } = await runLoad({ ...load, url: program.url })
-  if (refused > 0) throw new Error(`${refused} requests were refused, so that the figures would say too much`)
-  return { perSecond: events / seconds, cpuUs: ((program.cpuMs() - spentMs) * 1000) / events, p99Ms }
+  if (refused > 0)
+    throw new Error(`${refused} requests were refused, so that the figures would say too much`)
+  return {
+    perSecond: events / seconds,
+    cpuUs: ((program.cpuMs() - spentMs) * 1000) / events,
+    p99Ms,
+  }
 }
 
 function spread(ratios: readonly number[]): string {

@@ -9,19 +9,32 @@ import { skipUnlessStrict } from "./strict.ts"
 
 const skip = skipUnlessStrict(noDisk("ext4"))
 
-test("on a disk that is full twice, writes are refused, reads go on, and writes resume with the space", { skip }, async (t) => {
-  using disk = makeDisk("ext4")
-  const filled = await fillAgainAndAgain({ disk, cycles: 2, chance: createChance(seedOf(t)) })
-  t.diagnostic(JSON.stringify(filled))
-  assert.ok(
-    filled.cycles === 2 && filled.starts === 2 && filled.refused >= 80 && filled.read >= 32 && filled.acknowledged >= 42,
-    "too little was tried",
-  )
-  assert.ok(filled.slowestResumeMs <= 5000)
-})
+test(
+  "on a disk that is full twice, writes are refused, reads go on, and writes resume with the space",
+  { skip },
+  async (t) => {
+    using disk = makeDisk("ext4")
+    const filled = await fillAgainAndAgain({ disk, cycles: 2, chance: createChance(seedOf(t)) })
+    t.diagnostic(JSON.stringify(filled))
+    assert.ok(
+      filled.cycles === 2 &&
+        filled.starts === 2 &&
+        filled.refused >= 80 &&
+        filled.read >= 32 &&
+        filled.acknowledged >= 42,
+      "too little was tried",
+    )
+    assert.ok(filled.slowestResumeMs <= 5000)
+  },
+)
 
 test("canary: a full disk that is taken for a failure is found out", { skip }, async (t) => {
   using disk = makeDisk("ext4")
-  const run = fillAgainAndAgain({ disk, cycles: 1, chance: createChance(seedOf(t)), fault: "hides a full disk" })
+  const run = fillAgainAndAgain({
+    disk,
+    cycles: 1,
+    chance: createChance(seedOf(t)),
+    fault: "hides a full disk",
+  })
   await assert.rejects(run, /a full disk is a clean refusal/)
 })

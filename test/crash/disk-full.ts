@@ -9,7 +9,8 @@ import type { Disk } from "./disks.ts"
 import type { Fault } from "./faults.ts"
 import { startProgram } from "./programs.ts"
 
-// A disk that others fill, to the last byte, while the ledger is written to and is killed; then there is space again.
+// A disk that others fill, to the last byte, while the ledger is written to and is killed; then
+// there is space again.
 
 export interface FilledOptions {
   readonly disk: Disk
@@ -31,7 +32,12 @@ export interface Filled extends Audited {
 const reserveBytes = 8_000_000
 const resumesWithinMs = 5000
 
-export async function fillAgainAndAgain({ disk, cycles, chance, fault }: FilledOptions): Promise<Filled> {
+export async function fillAgainAndAgain({
+  disk,
+  cycles,
+  chance,
+  fault,
+}: FilledOptions): Promise<Filled> {
   const environment = { TALLYSTICK_LIMIT_DISK_RESERVE_BYTES: String(reserveBytes) }
   const start = () => startProgram({ data: join(disk.path, "data"), environment }, fault)
   let service = await start()
@@ -40,7 +46,11 @@ export async function fillAgainAndAgain({ disk, cycles, chance, fault }: FilledO
   const writes: Write[] = []
   const seen = { refused: 0, read: 0, starts: 0, slowestResumeMs: 0 }
   const write = async (): Promise<Reply> => {
-    const one = eventWrite(workspace.id, `a-write-to-a-small-disk-${writes.length}-${seen.refused}`, chance)
+    const one = eventWrite(
+      workspace.id,
+      `a-write-to-a-small-disk-${writes.length}-${seen.refused}`,
+      chance,
+    )
     const reply = await send(workspace.writer, [one])
     if (reply.status === 202) {
       note([one], reply)
@@ -57,11 +67,19 @@ export async function fillAgainAndAgain({ disk, cycles, chance, fault }: FilledO
     const expectFull = async (): Promise<void> => {
       for (let at = 0; at < 20; at++) {
         const reply = await write()
-        assert.equal(`${reply.status} ${reply.json().error}`, "503 storage_full", "a full disk is a clean refusal")
+        assert.equal(
+          `${reply.status} ${reply.json().error}`,
+          "503 storage_full",
+          "a full disk is a clean refusal",
+        )
         assert.ok(reply.headers.has("retry-after"))
         seen.refused += 1
       }
-      assert.equal((await service.client().get("/readyz")).status, 503, "what cannot append is not ready")
+      assert.equal(
+        (await service.client().get("/readyz")).status,
+        503,
+        "what cannot append is not ready",
+      )
       seen.read += await readAll(service, workspace, writes)
     }
     await expectFull()
@@ -76,19 +94,37 @@ export async function fillAgainAndAgain({ disk, cycles, chance, fault }: FilledO
     }
     rmSync(ballast)
     const startedMs = performance.now()
-    await eventually("writes to resume", async () => ((await write()).status === 202 ? true : undefined), resumesWithinMs)
+    await eventually(
+      "writes to resume",
+      async () => ((await write()).status === 202 ? true : undefined),
+      resumesWithinMs,
+    )
     seen.slowestResumeMs = Math.max(seen.slowestResumeMs, Math.round(performance.now() - startedMs))
-    await eventually("the service to be ready", async () => ((await service.client().get("/readyz")).status === 200 ? true : undefined))
+    await eventually("the service to be ready", async () =>
+      (await service.client().get("/readyz")).status === 200 ? true : undefined,
+    )
   }
   const audited = await audit(service, { workspaces: [workspace], writes, chance })
   return { ...audited, ...seen, cycles, acknowledged: writes.length }
 }
 
 /** Everything that a reader asks for, on a disk without space. */
-async function readAll(service: Service, { path, reader }: Workspace, writes: readonly Write[]): Promise<number> {
-  const receipts = writes.slice(-5).map(({ receipt }) => (JSON.parse(receipt ?? "{}") as { readonly receipt: string }).receipt)
-  const asked = [path, `${path}/events?limit=10`, `${path}/tlog/checkpoint`, ...receipts.map((receipt) => `${path}/receipts/${receipt}`)]
-  for (const one of asked) assert.equal((await reader.get(one)).status, 200, `${one} is read when nothing can be written`)
+async function readAll(
+  service: Service,
+  { path, reader }: Workspace,
+  writes: readonly Write[],
+): Promise<number> {
+  const receipts = writes
+    .slice(-5)
+    .map(({ receipt }) => (JSON.parse(receipt ?? "{}") as { readonly receipt: string }).receipt)
+  const asked = [
+    path,
+    `${path}/events?limit=10`,
+    `${path}/tlog/checkpoint`,
+    ...receipts.map((receipt) => `${path}/receipts/${receipt}`),
+  ]
+  for (const one of asked)
+    assert.equal((await reader.get(one)).status, 200, `${one} is read when nothing can be written`)
   assert.equal((await service.client().get("/healthz")).status, 200)
   return asked.length
 }

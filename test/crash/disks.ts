@@ -3,7 +3,8 @@ import { existsSync, mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 
-// Small disks of our own: a file with a file system in it, mounted. Only root may have one, and not in every container; where there is none, `noDisk` says why.
+// Small disks of our own: a file with a file system in it, mounted. Only root may have one, and not
+// in every container; where there is none, `noDisk` says why.
 
 export type FileSystem = "ext4" | "xfs"
 
@@ -18,8 +19,11 @@ export interface Disk extends Disposable {
 
 /** Why there can be no disk here; undefined when there can. */
 export function noDisk(kind: FileSystem): string | undefined {
-  if (process.platform !== "linux" || process.getuid?.() !== 0) return "only root on Linux may mount a disk"
-  const missing = [`mkfs.${kind}`, "mount", "umount", "perl"].find((tool) => spawnSync("which", [tool]).status !== 0)
+  if (process.platform !== "linux" || process.getuid?.() !== 0)
+    return "only root on Linux may mount a disk"
+  const missing = [`mkfs.${kind}`, "mount", "umount", "perl"].find(
+    (tool) => spawnSync("which", [tool]).status !== 0,
+  )
   if (missing !== undefined) return `${missing} is not installed`
   try {
     openDisk(kind).close()
@@ -51,7 +55,8 @@ export function makeDisk(kind: FileSystem): Disk {
 }
 
 /** The ioctl of both file systems, with the flag that does not flush even the journal. */
-const shutdown = 'open(my $f, "<", $ARGV[0]) or die "$!"; my $how = pack("L", 2); defined ioctl($f, 0x8004587d, $how) or die "$!"'
+const shutdown =
+  'open(my $f, "<", $ARGV[0]) or die "$!"; my $how = pack("L", 2); defined ioctl($f, 0x8004587d, $how) or die "$!"'
 
 function openDisk(kind: FileSystem) {
   const folder = mkdtempSync(join(tmpdir(), "tallystick-disk-"))

@@ -15,9 +15,17 @@ test("what was acknowledged survives 2,000 kills", async (t) => {
   const chance = createChance(seedOf(t))
   let acknowledged = 0
   await atLength(t, { what: "kills", wanted: 2000, minutes: 30, floor: 250 }, async () => {
-    const endured = await endure({ endings: 50, signal: "SIGKILL", clients: 32, loadMsMax: 150, chance })
+    const endured = await endure({
+      endings: 50,
+      signal: "SIGKILL",
+      clients: 32,
+      loadMsMax: 150,
+      chance,
+    })
     assert.ok(endured.retried >= 500 && endured.recordedUnheard >= 25)
-    assert.ok(endured.lookedUp === endured.acknowledged && endured.sentAgain === endured.acknowledged)
+    assert.ok(
+      endured.lookedUp === endured.acknowledged && endured.sentAgain === endured.acknowledged,
+    )
     acknowledged += endured.acknowledged
     return endured.endings
   })
@@ -27,7 +35,13 @@ test("what was acknowledged survives 2,000 kills", async (t) => {
 test("500 stops under load are clean", async (t) => {
   const chance = createChance(seedOf(t))
   await atLength(t, { what: "stops", wanted: 500, minutes: 8, floor: 50 }, async () => {
-    const endured = await endure({ endings: 25, signal: "SIGTERM", clients: 32, loadMsMax: 150, chance })
+    const endured = await endure({
+      endings: 25,
+      signal: "SIGTERM",
+      clients: 32,
+      loadMsMax: 150,
+      chance,
+    })
     assert.ok(endured.retried >= 250)
     assert.equal(endured.recordedUnheard, 0)
     return endured.endings
@@ -44,9 +58,18 @@ for (const { kind, skip, minutes, floor } of [
     await atLength(t, { what: "power cuts", wanted: 1000, minutes, floor }, async () => {
       // A new disk each time, because these are small.
       using disk = makeDisk(kind)
-      const endured = await endure({ endings: 50, signal: "SIGKILL", clients: 16, loadMsMax: 150, chance, disk })
+      const endured = await endure({
+        endings: 50,
+        signal: "SIGKILL",
+        clients: 16,
+        loadMsMax: 150,
+        chance,
+        disk,
+      })
       assert.ok(endured.acknowledged >= 500 && endured.retried >= 300)
-      assert.ok(endured.lookedUp === endured.acknowledged && endured.sentAgain === endured.acknowledged)
+      assert.ok(
+        endured.lookedUp === endured.acknowledged && endured.sentAgain === endured.acknowledged,
+      )
       acknowledged += endured.acknowledged
       return endured.endings
     })
@@ -59,7 +82,12 @@ test("a disk that is full 200 times", { skip: skipUnlessStrict(noDisk("ext4")) }
   await atLength(t, { what: "times full", wanted: 200, minutes: 7, floor: 50 }, async () => {
     using disk = makeDisk("ext4")
     const filled = await fillAgainAndAgain({ disk, cycles: 10, chance })
-    assert.ok(filled.cycles === 10 && filled.starts === 10 && filled.refused >= 400 && filled.slowestResumeMs <= 5000)
+    assert.ok(
+      filled.cycles === 10 &&
+        filled.starts === 10 &&
+        filled.refused >= 400 &&
+        filled.slowestResumeMs <= 5000,
+    )
     return filled.cycles
   })
 })
@@ -68,7 +96,9 @@ test("1,200 points where the disk fails", { skip: skipUnlessStrict(noTracer()) }
   const chance = createChance(seedOf(t))
   await atLength(t, { what: "points", wanted: 1200, minutes: 6, floor: 250 }, async () => {
     const failed = await failAgainAndAgain({ points: 60, chance })
-    assert.ok(failed.points === 60 && failed.failed >= 150 && failed.ended === 20 && failed.notReady === 20)
+    assert.ok(
+      failed.points === 60 && failed.failed >= 150 && failed.ended === 20 && failed.notReady === 20,
+    )
     assert.equal(failed.lookedUp, failed.acknowledged)
     return failed.points
   })

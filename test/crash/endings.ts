@@ -3,14 +3,22 @@ import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import { audit, type Audited } from "../promises/audit.ts"
 import type { Chance } from "../promises/chance.ts"
-import { consentWrite, eventWrite, note, send, type Sending, type Write } from "../promises/writes.ts"
+import {
+  consentWrite,
+  eventWrite,
+  note,
+  send,
+  type Sending,
+  type Write,
+} from "../promises/writes.ts"
 import { makeWorkspace, type Reply, type Service, type Workspace } from "../service.ts"
 import type { Disk } from "./disks.ts"
 import type { Fault } from "./faults.ts"
 import { startProgram } from "./programs.ts"
 
-// A service under load is ended again and again, and started again on the same data. Each client keeps one request under way; what was under way when the
-// service ended is sent again with the same key, as any client would. In the end everything that was ever acknowledged is looked for.
+// A service under load is ended again and again, and started again on the same data. Each client
+// keeps one request under way; what was under way when the service ended is sent again with the
+// same key, as any client would. In the end everything that was ever acknowledged is looked for.
 
 export interface EndingsOptions {
   readonly endings: number
@@ -55,10 +63,21 @@ export async function endure({
   const power = { isOn: true }
   // A small disk has not the room that is usually left free.
   const environment = disk === undefined ? {} : { TALLYSTICK_LIMIT_DISK_RESERVE_BYTES: "1000000" }
-  await using first = await startProgram({ ...(disk && { data: join(disk.path, "data") }), environment }, fault)
-  const workspaces = await Promise.all(Array.from({ length: workspacesCount }, () => makeWorkspace(first)))
+  await using first = await startProgram(
+    { ...(disk && { data: join(disk.path, "data") }), environment },
+    fault,
+  )
+  const workspaces = await Promise.all(
+    Array.from({ length: workspacesCount }, () => makeWorkspace(first)),
+  )
   const writers = Array.from({ length: clients }, (_, number) =>
-    createWriter(number, workspaces, chance, power, disk === undefined ? stopping : [...stopping, ...diskless]),
+    createWriter(
+      number,
+      workspaces,
+      chance,
+      power,
+      disk === undefined ? stopping : [...stopping, ...diskless],
+    ),
   )
   const { data } = first
   await first.end()
@@ -78,7 +97,10 @@ export async function endure({
     const code = await service.end(signal)
     seen.slowestStopMs = Math.max(seen.slowestStopMs, performance.now() - startedMs)
     // Without its disk it may have ended by itself.
-    assert.ok(code === (signal === "SIGKILL" ? null : 0) || (disk !== undefined && code === 1), `ended by ${signal}: ${service.log()}`)
+    assert.ok(
+      code === (signal === "SIGKILL" ? null : 0) || (disk !== undefined && code === 1),
+      `ended by ${signal}: ${service.log()}`,
+    )
     await load.over
     disk?.restorePower()
     power.isOn = true
@@ -91,14 +113,20 @@ export async function endure({
   return { ...audited, ...seen, endings, acknowledged: writes.length }
 }
 
-async function timed(seen: { slowestStartMs: number }, start: () => Promise<Service>): Promise<Service> {
+async function timed(
+  seen: { slowestStartMs: number },
+  start: () => Promise<Service>,
+): Promise<Service> {
   const startedMs = performance.now()
   const service = await start()
   seen.slowestStartMs = Math.max(seen.slowestStartMs, performance.now() - startedMs)
   return service
 }
 
-/** All clients at once. `answered` is when the first of them has an answer, `over` when the service is gone for all of them. */
+/**
+ * All clients at once. `answered` is when the first of them has an answer, `over` when the service
+ * is gone for all of them.
+ */
 function startLoad(
   service: Service,
   writers: readonly Writer[],
@@ -143,7 +171,8 @@ function createWriter(
     const workspace = chance.pick(workspaces)
     const key = () => `client-${number}-write-${++count}`
     const event = () => eventWrite(workspace.id, key(), chance)
-    if (chance.percent(5)) return { workspace, sending: [consentWrite(workspace.id, key(), chance)] }
+    if (chance.percent(5))
+      return { workspace, sending: [consentWrite(workspace.id, key(), chance)] }
     if (chance.percent(75)) return { workspace, sending: [event()] }
     return { workspace, sending: [event(), ...Array.from({ length: chance.below(12) }, event)] }
   }
@@ -160,7 +189,8 @@ function createWriter(
       return false
     }
     assert.equal(reply.status, 202, reply.text)
-    // Without power this answer would not have come. The disk, while it goes, may call a commit synced whose last blocks it then drops.
+    // Without power this answer would not have come. The disk, while it goes, may call a commit
+    // synced whose last blocks it then drops.
     if (!power.isOn) return false
     const { replayed } = note(sending, reply)
     assert.ok(isRetry || replayed === 0, "a new key is new")
@@ -176,13 +206,18 @@ function createWriter(
       while (await step(service, seen)) answered()
     },
     async finish(service, seen) {
-      if (underWay !== undefined) assert.ok(await step(service, seen), "nobody ends the last service")
+      if (underWay !== undefined)
+        assert.ok(await step(service, seen), "nobody ends the last service")
     },
   }
 }
 
 /** Undefined when the connection was refused or cut: whether it was recorded is not known then. */
-async function sendUnlessCut(service: Service, { writer }: Workspace, sending: Sending): Promise<Reply | undefined> {
+async function sendUnlessCut(
+  service: Service,
+  { writer }: Workspace,
+  sending: Sending,
+): Promise<Reply | undefined> {
   try {
     return await send(service.client(writer.bearer), sending)
   } catch (error) {

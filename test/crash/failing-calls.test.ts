@@ -9,14 +9,28 @@ import { noTracer } from "./tracer.ts"
 
 const skip = skipUnlessStrict(noTracer())
 
-test("at 60 points where the disk fails, nothing is acknowledged that is not there", { skip }, async (t) => {
-  const failed = await failAgainAndAgain({ points: 60, chance: createChance(seedOf(t)) })
-  t.diagnostic(JSON.stringify(failed))
-  assert.ok(failed.points === 60 && failed.failed >= 150 && failed.ended === 20 && failed.notReady === 20, "too little has failed")
-  assert.equal(failed.lookedUp, failed.acknowledged)
-})
+test(
+  "at 60 points where the disk fails, nothing is acknowledged that is not there",
+  { skip },
+  async (t) => {
+    const failed = await failAgainAndAgain({ points: 60, chance: createChance(seedOf(t)) })
+    t.diagnostic(JSON.stringify(failed))
+    assert.ok(
+      failed.points === 60 && failed.failed >= 150 && failed.ended === 20 && failed.notReady === 20,
+      "too little has failed",
+    )
+    assert.equal(failed.lookedUp, failed.acknowledged)
+  },
+)
 
 test("canary: a service that ignores what the disk says is found out", { skip }, async (t) => {
-  const run = failAgainAndAgain({ points: 3, chance: createChance(seedOf(t)), fault: "ignores errors" })
-  await assert.rejects(run, /what could not be written was acknowledged|the process went on|its entry is lost/)
+  const run = failAgainAndAgain({
+    points: 3,
+    chance: createChance(seedOf(t)),
+    fault: "ignores errors",
+  })
+  await assert.rejects(
+    run,
+    /what could not be written was acknowledged|the process went on|its entry is lost/,
+  )
 })

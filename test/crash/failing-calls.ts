@@ -9,8 +9,10 @@ import type { Fault } from "./faults.ts"
 import { startProgram } from "./programs.ts"
 import { failCalls, type Failing } from "./tracer.ts"
 
-// A system call of the running service fails, at one point after the other; then it succeeds again. What was acknowledged must be there, what is not known must
-// be said to be so, and after a failed fsync of the journal the process may not go on, because the kernel would not tell it a second time.
+// A system call of the running service fails, at one point after the other; then it succeeds again.
+// What was acknowledged must be there, what is not known must be said to be so, and after a failed
+// fsync of the journal the process may not go on, because the kernel would not tell it a second
+// time.
 
 export interface FailingOptions {
   readonly points: number
@@ -25,19 +27,28 @@ export interface Failed extends Audited {
   readonly failed: number
   /** Points at which the process ended, as it must after an fsync. */
   readonly ended: number
-  /** Points at which nothing could be written for as long as the fault lasted, and the service said that it is not ready. */
+  /**
+   * Points at which nothing could be written for as long as the fault lasted, and the service said
+   * that it is not ready.
+   */
   readonly notReady: number
 }
 
 const workspacesCount = 4
 
-export async function failAgainAndAgain({ points, chance, fault }: FailingOptions): Promise<Failed> {
+export async function failAgainAndAgain({
+  points,
+  chance,
+  fault,
+}: FailingOptions): Promise<Failed> {
   const seen: Seen = { failed: 0, ended: 0, notReady: 0 }
   let service = await startProgram({}, fault)
   const first = service
   const { data } = service
   try {
-    const workspaces = await Promise.all(Array.from({ length: workspacesCount }, () => makeWorkspace(first)))
+    const workspaces = await Promise.all(
+      Array.from({ length: workspacesCount }, () => makeWorkspace(first)),
+    )
     const lines = workspaces.map((workspace, at) => createLine(workspace, at, chance))
     for (let point = 0; point < points; point++) {
       const goesOn = await failOnce(service, failingOf(point, data), lines, seen)
@@ -53,14 +64,19 @@ export async function failAgainAndAgain({ points, chance, fault }: FailingOption
   }
 }
 
-/** Every third point an fsync; the others are what else a commit and a checkpoint do, once or for as long as it lasts. */
+/**
+ * Every third point an fsync; the others are what else a commit and a checkpoint do, once or for as
+ * long as it lasts.
+ */
 function failingOf(point: number, data: string): Failing {
   const files = ["journal.db", "journal.db-wal"].map((file) => join(data, file))
   const error = point % 2 === 0 ? "EIO" : "ENOSPC"
   const nth = 1 + (Math.floor(point / 6) % 5)
-  if (point % 3 === 0) return { call: "fsync", error: "EIO", when: String(nth), files: [files[1] ?? ""] }
+  if (point % 3 === 0)
+    return { call: "fsync", error: "EIO", when: String(nth), files: [files[1] ?? ""] }
   // With the second, storage cannot be opened anew either, which is what follows an error.
-  if (point % 3 === 1) return { call: point % 2 === 0 ? "pwrite64" : "pwrite64,openat", error, when: "1+", files }
+  if (point % 3 === 1)
+    return { call: point % 2 === 0 ? "pwrite64" : "pwrite64,openat", error, when: "1+", files }
   return { call: "pwrite64", error, when: String(nth), files }
 }
 
@@ -71,24 +87,40 @@ interface Seen {
 }
 
 /** Whether the service goes on. */
-async function failOnce(service: Service, failing: Failing, lines: readonly Line[], seen: Seen): Promise<boolean> {
-  const exited = new Promise<"exited">((resolve) => service.process.once("exit", () => resolve("exited")))
+async function failOnce(
+  service: Service,
+  failing: Failing,
+  lines: readonly Line[],
+  seen: Seen,
+): Promise<boolean> {
+  const exited = new Promise<"exited">((resolve) =>
+    service.process.once("exit", () => resolve("exited")),
+  )
   const tracer = await failCalls(service.process.pid ?? 0, failing)
   try {
     for (let round = 0; round < 6; round++) {
       const answers = await Promise.all(lines.map((line) => line.step(service)))
       const failed = answers.filter((good) => !good).length
       seen.failed += failed
-      if (failing.when === "1+") assert.equal(failed, answers.length, "what could not be written was acknowledged")
+      if (failing.when === "1+")
+        assert.equal(failed, answers.length, "what could not be written was acknowledged")
       if (failed > 0 && failing.when === "1+") {
-        assert.equal((await service.client().get("/readyz")).status, 503, "what cannot write is not ready")
+        assert.equal(
+          (await service.client().get("/readyz")).status,
+          503,
+          "what cannot write is not ready",
+        )
         seen.notReady += 1
         break
       }
     }
     const isSync = failing.call === "fsync"
     const outcome = await Promise.race([exited, sleep(isSync ? 5000 : 0, "goes on")])
-    assert.equal(outcome === "exited", isSync, `after a failed ${failing.call} the process ${outcome === "exited" ? "ended" : "went on"}`)
+    assert.equal(
+      outcome === "exited",
+      isSync,
+      `after a failed ${failing.call} the process ${outcome === "exited" ? "ended" : "went on"}`,
+    )
     if (isSync) seen.ended += 1
     return !isSync
   } finally {
@@ -123,11 +155,19 @@ function createLine(workspace: Workspace, number: number, chance: Chance): Line 
   return {
     written,
     step,
-    finish: async (service) => void (await eventually("the service to write again", async () => (await step(service)) || undefined)),
+    finish: async (service) =>
+      void (await eventually(
+        "the service to write again",
+        async () => (await step(service)) || undefined,
+      )),
   }
 }
 
-async function sendUnlessCut(service: Service, { writer }: Workspace, write: Write): Promise<Reply | undefined> {
+async function sendUnlessCut(
+  service: Service,
+  { writer }: Workspace,
+  write: Write,
+): Promise<Reply | undefined> {
   try {
     return await send(service.client(writer.bearer), [write])
   } catch (error) {

@@ -7,11 +7,19 @@ import { sameRequest } from "../../packages/server/src/ledger/idempotency.ts"
 import { sha256 } from "../../packages/server/src/runtime/sha256.ts"
 import { cacheRegistry } from "../../packages/server/src/store/cached-documents.ts"
 import type { ApiKeyDocument } from "../../packages/server/src/store/documents.ts"
-import type { Document, Group, Head, Outcome, Registry, Store } from "../../packages/server/src/store/store.ts"
+import type {
+  Document,
+  Group,
+  Head,
+  Outcome,
+  Registry,
+  Store,
+} from "../../packages/server/src/store/store.ts"
 
 // The service with a fault in it:   node test/crash/faults.ts <fault>
 //
-// A suite that stays green on one of the planted bugs tests nothing. What is marked "not a bug" the service must live with.
+// A suite that stays green on one of the planted bugs tests nothing. What is marked "not a bug" the
+// service must live with.
 
 type Faults = NonNullable<ServeCommand["faults"]>
 
@@ -19,19 +27,26 @@ const faults = {
   "acknowledges before commit": { wrapStore: acknowledgeEarly },
   /** Not a bug: storage that sometimes says that it failed, having stored all or nothing. */
   "storage fails": { wrapStore: (store) => failSometimes(store) },
-  "storage fails, the head is kept": { wrapStore: (store) => keepHeads(failSometimes(store), store) },
+  "storage fails, the head is kept": {
+    wrapStore: (store) => keepHeads(failSometimes(store), store),
+  },
   "hides a full disk": { wrapStore: hideFullDisk },
   "ignores errors": { wrapStore: ignoreErrors },
   "forgets keys": { wrapStore: forgetKeys },
   "ignores a field": { same: ignoreField },
-  "forgets no document": { wrapStore: (store) => ({ ...store, registry: cacheRegistry(store.registry) }) },
+  "forgets no document": {
+    wrapStore: (store) => ({ ...store, registry: cacheRegistry(store.registry) }),
+  },
   /** Not a bug: an error that says what it must not. */
   "storage tells secrets": { wrapStore: tellSecrets },
   "drops the last row": { wrapStore: dropLastRow },
   "chokes on emptiness": { wrapStore: chokeOnEmptiness },
   "finds late": { wrapStore: findLate },
   "takes a copy for the original": { wrapStore: (store) => ({ ...store, readOnly: undefined }) },
-  "tells secrets and redacts nothing": { wrapStore: tellSecrets, createLog: (level, _, write) => pino({ level, base: null }, { write }) },
+  "tells secrets and redacts nothing": {
+    wrapStore: tellSecrets,
+    createLog: (level, _, write) => pino({ level, base: null }, { write }),
+  },
   "forgets projects": { wrapStore: (store) => withKeys(store, ({ projectIds: _, ...key }) => key) },
 } as const satisfies Record<string, Faults>
 
@@ -41,30 +56,45 @@ if (import.meta.main) {
   const fault = process.argv[2] ?? ""
   if (!(fault in faults)) throw new Error(`there is no fault "${fault}"`)
   const exit = (code: number) => process.exit(code)
-  await runServe({ environment: process.env, version: "0.0.0", demo: false, exit, faults: faults[fault as Fault] })
+  await runServe({
+    environment: process.env,
+    version: "0.0.0",
+    demo: false,
+    exit,
+    faults: faults[fault as Fault],
+  })
 }
 
 function withAppend(store: Store, append: Store["journal"]["append"]): Store {
   return { ...store, journal: { ...store.journal, append } }
 }
 
-/** Administrative acts are looked at again right after: only what clients write is tampered with. */
+/**
+ * Administrative acts are looked at again right after: only what clients write is tampered with.
+ */
 function ofClients({ changes = [] }: Group): boolean {
   return changes.length === 0
 }
 
 const lateMs = 20
-/** Longer than a load lasts before a kill, so that some of it falls between, however slow the machine is. */
+/**
+ * Longer than a load lasts before a kill, so that some of it falls between, however slow the
+ * machine is.
+ */
 const earlyMs = 200
 
-/** Says "done" a moment before it is. Keys that were used are still found, so nothing but a crash can tell. */
+/**
+ * Says "done" a moment before it is. Keys that were used are still found, so nothing but a crash
+ * can tell.
+ */
 function acknowledgeEarly(store: Store): Store {
   const { journal } = store
   const last = new Map<string, Promise<unknown>>()
   return withAppend(store, async (group) => {
     const { workspace } = group
     const before = last.get(workspace)
-    // Nothing is linked to this head, so nothing is stored: what has a used key is refused for that, all else as moved.
+    // Nothing is linked to this head, so nothing is stored: what has a used key is refused for
+    // that, all else as moved.
     const nowhere: Head = { sequence: 1, hash: new Uint8Array(32), timeMs: 0 }
     const looked = await journal.append({ workspace, entries: group.entries, from: nowhere })
     const honest = !ofClients(group) || looked.kind === "used"
@@ -93,7 +123,10 @@ function failSometimes(store: Store): Store {
   })
 }
 
-/** Heads are believed as they were last seen, whatever has failed since; and what is appended is stored wherever the chain may end. */
+/**
+ * Heads are believed as they were last seen, whatever has failed since; and what is appended is
+ * stored wherever the chain may end.
+ */
 function keepHeads(failing: Store, { journal: real }: Store): Store {
   const heads = new Map<string, Head>()
   const end = async (group: Group): Promise<Group> =>
@@ -109,7 +142,11 @@ function keepHeads(failing: Store, { journal: real }: Store): Store {
         const record = entries.at(-1)?.record
         if (outcome.kind === "done" && record !== undefined) {
           const timeMs = parseRecord(record)?.timeMs ?? 0
-          heads.set(workspace, { sequence: from.sequence + entries.length, hash: eventHash(record, sha256), timeMs })
+          heads.set(workspace, {
+            sequence: from.sequence + entries.length,
+            hash: eventHash(record, sha256),
+            timeMs,
+          })
         }
         return outcome
       },
@@ -135,19 +172,27 @@ function ignoreErrors(store: Store): Store {
 }
 
 function forgetKeys(store: Store): Store {
-  const forgotten = (group: Group): Group => ({ ...group, entries: group.entries.map((entry) => ({ ...entry, idem: undefined })) })
+  const forgotten = (group: Group): Group => ({
+    ...group,
+    entries: group.entries.map((entry) => ({ ...entry, idem: undefined })),
+  })
   return withAppend(store, (group) => store.journal.append(forgotten(group)))
 }
 
 /** Which field it is, the workspace says: `ignores-metadata`. */
 function ignoreField(kind: Kind, recorded: Content, asked: Content): boolean {
   const field = asked.workspaceId.replace("ignores-", "")
-  return sameRequest(kind, recorded, field in recorded ? { ...asked, [field]: recorded[field as keyof Content] } : asked)
+  return sameRequest(
+    kind,
+    recorded,
+    field in recorded ? { ...asked, [field]: recorded[field as keyof Content] } : asked,
+  )
 }
 
 function tellSecrets(store: Store): Store {
   return withAppend(store, async (group) => {
-    if (ofClients(group)) throw new Error(`${process.env["TALLYSTICK_ROOT_KEY"]} could not store ${bodiesOf(group)}`)
+    if (ofClients(group))
+      throw new Error(`${process.env["TALLYSTICK_ROOT_KEY"]} could not store ${bodiesOf(group)}`)
     return await store.journal.append(group)
   })
 }
@@ -167,7 +212,8 @@ function withKeys(store: Store, taken: (key: ApiKeyDocument) => ApiKeyDocument):
 /** A program that works, but for one value that nobody thought of. */
 function chokeOnEmptiness(store: Store): Store {
   return withAppend(store, async (group) => {
-    if (ofClients(group) && /:(?:""|\[\])/.test(bodiesOf(group))) throw new TypeError("nothing has no first item")
+    if (ofClients(group) && /:(?:""|\[\])/.test(bodiesOf(group)))
+      throw new TypeError("nothing has no first item")
     return await store.journal.append(group)
   })
 }
@@ -180,7 +226,9 @@ function withFind(store: Store, find: Store["search"]["find"]): Store {
 function dropLastRow(store: Store): Store {
   return withFind(store, async (...asked) => {
     const hits = await store.search.find(...asked)
-    return hits === undefined || hits.hasMore ? hits : { ...hits, sequences: hits.sequences.slice(0, -1) }
+    return hits === undefined || hits.hasMore
+      ? hits
+      : { ...hits, sequences: hits.sequences.slice(0, -1) }
   })
 }
 

@@ -8,8 +8,8 @@ import { compileCache } from "../service.ts"
 import { skipUnlessStrict } from "./strict.ts"
 import { noTracer } from "./tracer.ts"
 
-// What is signed is on the disk first, outside the data: a line, the file when it is written anew, and the folder that names it. Where one of these syncs
-// fails, nothing may be signed.
+// What is signed is on the disk first, outside the data: a line, the file when it is written anew,
+// and the folder that names it. Where one of these syncs fails, nothing may be signed.
 
 const skip = skipUnlessStrict(noTracer())
 
@@ -24,9 +24,13 @@ try {
   process.stdout.write(error.code)
 }`
 
-/** What the program says that opens a heads file and advances it, with every sync of this file or folder failing. */
+/**
+ * What the program says that opens a heads file and advances it, with every sync of this file or
+ * folder failing.
+ */
 function openAndAdvance(path: string, failing: string | undefined): string {
-  const inject = failing === undefined ? [] : ["-P", failing, "-e", "inject=fsync,fdatasync:error=EIO"]
+  const inject =
+    failing === undefined ? [] : ["-P", failing, "-e", "inject=fsync,fdatasync:error=EIO"]
   const { stdout, stderr } = spawnSync(
     "strace",
     [
@@ -59,13 +63,22 @@ test("nothing is signed of which the heads file could not be synced", { skip }, 
   const path = freshPath(t)
   assert.equal(openAndAdvance(path, undefined), "opened advanced", "the canary: nothing fails")
   rmSync(path)
-  assert.equal(openAndAdvance(path, dirname(path)), "EIO", "the name of a new file is not on the disk")
+  assert.equal(
+    openAndAdvance(path, dirname(path)),
+    "EIO",
+    "the name of a new file is not on the disk",
+  )
   assert.equal(openAndAdvance(path, path), "opened EIO", "a line is not on the disk")
 
-  const line = (size: number): string => `a.example/1 ${size} ${Buffer.alloc(32).toString("base64")}\n`
+  const line = (size: number): string =>
+    `a.example/1 ${size} ${Buffer.alloc(32).toString("base64")}\n`
   const stale = Array.from({ length: 10_002 }, (_, at) => line(at + 1)).join("")
   writeFileSync(path, stale)
-  assert.equal(openAndAdvance(path, `${path}.new`), "EIO", "the file that takes its place is not on the disk")
+  assert.equal(
+    openAndAdvance(path, `${path}.new`),
+    "EIO",
+    "the file that takes its place is not on the disk",
+  )
   writeFileSync(path, stale)
   assert.equal(openAndAdvance(path, dirname(path)), "EIO", "its new name is not on the disk")
   assert.equal(openAndAdvance(path, undefined), "opened advanced")

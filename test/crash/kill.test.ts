@@ -8,13 +8,24 @@ import { endure } from "./endings.ts"
 test("what was acknowledged survives 150 kills", async (t) => {
   const chance = createChance(seedOf(t))
   // Two services side by side, because most of a round is a start, which keeps one core busy.
-  const runs = await Promise.all([1, 2].map(() => endure({ endings: 75, signal: "SIGKILL", clients: 20, loadMsMax: 150, chance })))
+  const runs = await Promise.all(
+    [1, 2].map(() =>
+      endure({ endings: 75, signal: "SIGKILL", clients: 20, loadMsMax: 150, chance }),
+    ),
+  )
   for (const endured of runs) {
     t.diagnostic(JSON.stringify(endured))
-    const { endings, acknowledged, retried, recordedUnheard, entries, lookedUp, sentAgain } = endured
-    assert.ok(endings === 75 && acknowledged >= 1100 && retried >= 750, "there was not enough to lose")
+    const { endings, acknowledged, retried, recordedUnheard, entries, lookedUp, sentAgain } =
+      endured
+    assert.ok(
+      endings === 75 && acknowledged >= 1100 && retried >= 750,
+      "there was not enough to lose",
+    )
     assert.ok(recordedUnheard >= 37, "hardly any kill fell between the commit and its answer")
-    assert.ok(entries > acknowledged && lookedUp === acknowledged && sentAgain === acknowledged, "not everything was looked for")
+    assert.ok(
+      entries > acknowledged && lookedUp === acknowledged && sentAgain === acknowledged,
+      "not everything was looked for",
+    )
   }
 })
 
@@ -27,5 +38,8 @@ test("canary: a service that acknowledges before it commits is found out", async
     chance: createChance(seedOf(t)),
     fault: "acknowledges before commit",
   })
-  await assert.rejects(run, /was acknowledged, and (its entry is lost|is answered differently now|is said to be new)/)
+  await assert.rejects(
+    run,
+    /was acknowledged, and (its entry is lost|is answered differently now|is said to be new)/,
+  )
 })

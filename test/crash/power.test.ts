@@ -14,41 +14,63 @@ for (const [kind, endings, skip] of [
   ["ext4", 30, skipUnlessStrict(noDisk("ext4"))],
   ["xfs", 10, noDisk("xfs")],
 ] as const) {
-  test(`what was acknowledged survives ${2 * endings} power cuts on ${kind}`, { skip }, async (t) => {
-    const chance = createChance(seedOf(t))
-    // Two side by side, because most of a round is a start, which keeps one core busy.
-    const runs = await Promise.all(
-      [1, 2].map(async () => {
-        using disk = makeDisk(kind)
-        return await endure({ endings, signal: "SIGKILL", clients: 16, loadMsMax: 150, chance, disk })
-      }),
-    )
-    for (const endured of runs) {
-      t.diagnostic(JSON.stringify(endured))
-      const { acknowledged, retried, lookedUp, sentAgain } = endured
-      assert.ok(endured.endings === endings && acknowledged >= 10 * endings && retried >= 6 * endings, "there was not enough to lose")
-      assert.ok(lookedUp === acknowledged && sentAgain === acknowledged, "not everything was looked for")
-    }
-  })
+  test(
+    `what was acknowledged survives ${2 * endings} power cuts on ${kind}`,
+    { skip },
+    async (t) => {
+      const chance = createChance(seedOf(t))
+      // Two side by side, because most of a round is a start, which keeps one core busy.
+      const runs = await Promise.all(
+        [1, 2].map(async () => {
+          using disk = makeDisk(kind)
+          return await endure({
+            endings,
+            signal: "SIGKILL",
+            clients: 16,
+            loadMsMax: 150,
+            chance,
+            disk,
+          })
+        }),
+      )
+      for (const endured of runs) {
+        t.diagnostic(JSON.stringify(endured))
+        const { acknowledged, retried, lookedUp, sentAgain } = endured
+        assert.ok(
+          endured.endings === endings && acknowledged >= 10 * endings && retried >= 6 * endings,
+          "there was not enough to lose",
+        )
+        assert.ok(
+          lookedUp === acknowledged && sentAgain === acknowledged,
+          "not everything was looked for",
+        )
+      }
+    },
+  )
 }
 
-test("canary: a journal that is not synced is found out", { skip: skipUnlessStrict(noDisk("ext4") ?? noTracer()) }, async (t) => {
-  using disk = makeDisk("ext4")
-  const run = endure({
-    endings: 5,
-    signal: "SIGKILL",
-    clients: 16,
-    loadMsMax: 150,
-    chance: createChance(seedOf(t)),
-    disk,
-    beside: ({ process, data }) =>
-      lieAboutSyncs(
-        process.pid ?? 0,
-        ["journal.db", "journal.db-wal"].map((file) => join(data, file)),
-      ),
-  })
-  // What is lost may have been signed: then the start itself says so, before anything is looked for.
-  const found =
-    /was acknowledged, and (its entry is lost|is answered differently now|is said to be new)|the data is older than what was signed/
-  await assert.rejects(run, found)
-})
+test(
+  "canary: a journal that is not synced is found out",
+  { skip: skipUnlessStrict(noDisk("ext4") ?? noTracer()) },
+  async (t) => {
+    using disk = makeDisk("ext4")
+    const run = endure({
+      endings: 5,
+      signal: "SIGKILL",
+      clients: 16,
+      loadMsMax: 150,
+      chance: createChance(seedOf(t)),
+      disk,
+      beside: ({ process, data }) =>
+        lieAboutSyncs(
+          process.pid ?? 0,
+          ["journal.db", "journal.db-wal"].map((file) => join(data, file)),
+        ),
+    })
+    // What is lost may have been signed: then the start itself says so, before anything is looked
+    // for.
+    const found =
+      /was acknowledged, and (its entry is lost|is answered differently now|is said to be new)|the data is older than what was signed/
+    await assert.rejects(run, found)
+  },
+)

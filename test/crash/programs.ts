@@ -4,15 +4,26 @@ import { join } from "node:path"
 import { compileCache, startService, type Service, type ServiceOptions } from "../service.ts"
 import type { Fault } from "./faults.ts"
 
-// Services that are started often: from code compiled once, and each data folder on a port of its own, so that a receipt, which holds a URL, is the same bytes
-// after a restart.
+// Services that are started often: from code compiled once, and each data folder on a port of its
+// own, so that a receipt, which holds a URL, is the same bytes after a restart.
 
-const productProgram = join(import.meta.dirname, "..", "..", "packages", "server", "bin", "tallystick.mjs")
+const productProgram = join(
+  import.meta.dirname,
+  "..",
+  "..",
+  "packages",
+  "server",
+  "bin",
+  "tallystick.mjs",
+)
 export const faultyProgram = join(import.meta.dirname, "faults.ts")
 const ports = new Map<string, number>()
 
 /** The product, or the product with a fault in it. */
-export async function startProgram({ environment, ...options }: ServiceOptions = {}, fault?: Fault): Promise<Service> {
+export async function startProgram(
+  { environment, ...options }: ServiceOptions = {},
+  fault?: Fault,
+): Promise<Service> {
   const port = ports.get(options.data ?? "") ?? (await freePort())
   const planted = fault === undefined ? {} : { program: faultyProgram, arguments: [fault] }
   const settings = { TALLYSTICK_PORT: String(port), ...environment }
@@ -27,8 +38,14 @@ export interface Ended {
   readonly log: string
 }
 
-/** Starts the product where it must not come up, and waits until it has ended; it is killed, if not by itself, after a while. */
-export function startInVain(environment: Readonly<Record<string, string>>, killAfterMs = 20_000): Promise<Ended> {
+/**
+ * Starts the product where it must not come up, and waits until it has ended; it is killed, if not
+ * by itself, after a while.
+ */
+export function startInVain(
+  environment: Readonly<Record<string, string>>,
+  killAfterMs = 20_000,
+): Promise<Ended> {
   return runProgram(["serve"], { TALLYSTICK_PORT: "0", ...environment }, { killAfterMs })
 }
 
@@ -51,8 +68,8 @@ export function runProgram(
 }
 
 /**
- * Below those that systems give to outgoing connections, one of which might take it while the service is down; above 10080, the highest that
- * fetch refuses to ask.
+ * Below those that systems give to outgoing connections, one of which might take it while the
+ * service is down; above 10080, the highest that fetch refuses to ask.
  */
 export async function freePort(): Promise<number> {
   const port = 10_081 + Math.floor(Math.random() * 20_000)

@@ -7,9 +7,13 @@ import { expectChain } from "../chain.ts"
 import { eventFor, makeWorkspace, type Service } from "../service.ts"
 import { runProgram, startProgram } from "./programs.ts"
 
-// Another instance key: by hygiene nothing that the one before has made is lost, after a leak all of its tokens are.
+// Another instance key: by hygiene nothing that the one before has made is lost, after a leak all
+// of its tokens are.
 
-const [old, fresh] = ["an-instance-key-of-long-ago-and-more", "another-instance-key-in-its-place-now"]
+const [old, fresh] = [
+  "an-instance-key-of-long-ago-and-more",
+  "another-instance-key-in-its-place-now",
+]
 
 /** An event's id, and a token that the instance key has made. */
 async function mint(service: Service) {
@@ -17,7 +21,10 @@ async function mint(service: Service) {
   const { path } = workspace
   await service.root.patch(`${path}/projects/core`, { activityLinks: true })
   assert.equal((await workspace.writer.write(eventFor(workspace.id))).status, 202)
-  const made = await service.root.post(`${path}/activity/token`, { projectId: "core", subject: "usr_1" })
+  const made = await service.root.post(`${path}/activity/token`, {
+    projectId: "core",
+    subject: "usr_1",
+  })
   assert.equal(made.status, 201)
   const { token } = made.json<{ token: string }>()
   const answer = async (now: Service) => {
@@ -28,59 +35,77 @@ async function mint(service: Service) {
 }
 
 const rotations = async (service: Service) => {
-  const query = "/v1/workspaces/instance/events?projectId=system&query=action:security.instance_key.rotate"
-  const { events } = (await service.root.get(query)).json<{ events: { metadata: { tokens: string } }[] }>()
+  const query =
+    "/v1/workspaces/instance/events?projectId=system&query=action:security.instance_key.rotate"
+  const { events } = (await service.root.get(query)).json<{
+    events: { metadata: { tokens: string } }[]
+  }>()
   return events.map(({ metadata }) => metadata.tokens)
 }
 
-test("an instance key that the data folder keeps is rotated; its tokens live on, or end if they are to", { timeout: 60_000 }, async () => {
-  const environment = { TALLYSTICK_ROOT_KEY: undefined }
-  await using service = await startProgram({ environment })
-  const { data } = service
-  const made = await mint(service)
-  assert.equal(await service.end(), 0)
-  const path = join(data, "root-key")
-  const keys = [(await readFile(path, "utf8")).trim()]
-  const rotate = async (...args: readonly string[]): Promise<void> => {
-    const { code, output, log } = await runProgram(["root-key", "rotate", ...args], { TALLYSTICK_DATA: data })
-    assert.equal(code, 0, log)
-    keys.push((await readFile(path, "utf8")).trim())
-    assert.ok(!keys.some((key) => output.includes(key)), "the key is shown")
-  }
-  const expect = async (
-    good: string,
-    bad: readonly string[],
-    answer: 200 | "token_revoked",
-    recorded: readonly string[],
-  ): Promise<void> => {
-    await using now = await startProgram({ data, environment })
-    assert.equal((await now.client(good).get("/v1/workspaces")).status, 200)
-    for (const one of bad) assert.equal((await now.client(one).get("/v1/workspaces")).status, 401)
-    assert.equal(await made.answer(now), answer)
-    assert.deepEqual(await rotations(now), recorded)
-    await expectChain(now.client(made.reader.bearer), made.id)
-    assert.equal(await now.end(), 0)
-  }
+test(
+  "an instance key that the data folder keeps is rotated; its tokens live on, or end if they are to",
+  { timeout: 60_000 },
+  async () => {
+    const environment = { TALLYSTICK_ROOT_KEY: undefined }
+    await using service = await startProgram({ environment })
+    const { data } = service
+    const made = await mint(service)
+    assert.equal(await service.end(), 0)
+    const path = join(data, "root-key")
+    const keys = [(await readFile(path, "utf8")).trim()]
+    const rotate = async (...args: readonly string[]): Promise<void> => {
+      const { code, output, log } = await runProgram(["root-key", "rotate", ...args], {
+        TALLYSTICK_DATA: data,
+      })
+      assert.equal(code, 0, log)
+      keys.push((await readFile(path, "utf8")).trim())
+      assert.ok(!keys.some((key) => output.includes(key)), "the key is shown")
+    }
+    const expect = async (
+      good: string,
+      bad: readonly string[],
+      answer: 200 | "token_revoked",
+      recorded: readonly string[],
+    ): Promise<void> => {
+      await using now = await startProgram({ data, environment })
+      assert.equal((await now.client(good).get("/v1/workspaces")).status, 200)
+      for (const one of bad) assert.equal((await now.client(one).get("/v1/workspaces")).status, 401)
+      assert.equal(await made.answer(now), answer)
+      assert.deepEqual(await rotations(now), recorded)
+      await expectChain(now.client(made.reader.bearer), made.id)
+      assert.equal(await now.end(), 0)
+    }
 
-  await rotate()
-  await expect(keys[1] ?? "", [keys[0] ?? ""], 200, ["kept"])
-  // As if it had been killed between its entry and its file: the key before is the good one, and nothing has ended.
-  await writeFile(path, `${keys[0]}\n`)
-  await expect(keys[0] ?? "", [keys[1] ?? ""], 200, ["kept"])
-  await rotate("--revoke-tokens")
-  await expect(keys[2] ?? "", keys.slice(0, 2), "token_revoked", ["revoked", "kept"])
-  const { code, output, log } = await runProgram(["fsck"], { TALLYSTICK_DATA: data })
-  assert.equal(code, 0, output + log)
-  for (const name of await readdir(data)) {
-    const text = await readFile(join(data, name), "latin1")
-    assert.ok(name === "root-key" || !keys.some((key) => text.includes(key)), `an instance key is in ${name}`)
-  }
+    await rotate()
+    await expect(keys[1] ?? "", [keys[0] ?? ""], 200, ["kept"])
+    // As if it had been killed between its entry and its file: the key before is the good one, and
+    // nothing has ended.
+    await writeFile(path, `${keys[0]}\n`)
+    await expect(keys[0] ?? "", [keys[1] ?? ""], 200, ["kept"])
+    await rotate("--revoke-tokens")
+    await expect(keys[2] ?? "", keys.slice(0, 2), "token_revoked", ["revoked", "kept"])
+    const { code, output, log } = await runProgram(["fsck"], { TALLYSTICK_DATA: data })
+    assert.equal(code, 0, output + log)
+    for (const name of await readdir(data)) {
+      const text = await readFile(join(data, name), "latin1")
+      assert.ok(
+        name === "root-key" || !keys.some((key) => text.includes(key)),
+        `an instance key is in ${name}`,
+      )
+    }
 
-  // Whoever can write the file cannot take back that the tokens ended.
-  using journal = new DatabaseSync(join(data, "journal.db"))
-  journal.exec("UPDATE documents SET value = json_set(value, '$.sealed', 'another') WHERE kind = 'keyring'")
-  assert.match((await runProgram(["fsck"], { TALLYSTICK_DATA: data })).log, /keyring is not as it was recorded: commitment/)
-})
+    // Whoever can write the file cannot take back that the tokens ended.
+    using journal = new DatabaseSync(join(data, "journal.db"))
+    journal.exec(
+      "UPDATE documents SET value = json_set(value, '$.sealed', 'another') WHERE kind = 'keyring'",
+    )
+    assert.match(
+      (await runProgram(["fsck"], { TALLYSTICK_DATA: data })).log,
+      /keyring is not as it was recorded: commitment/,
+    )
+  },
+)
 
 test(
   "an instance key that is given: both are good while both are set, and its tokens live as long as it, or for ever",
@@ -98,16 +123,29 @@ test(
     ): Promise<void> => {
       await using now = await startProgram({ data, environment })
       for (const key of [old, fresh])
-        assert.equal((await now.client(key).get("/v1/workspaces")).status, good.includes(key) ? 200 : 401, key)
+        assert.equal(
+          (await now.client(key).get("/v1/workspaces")).status,
+          good.includes(key) ? 200 : 401,
+          key,
+        )
       assert.equal(await made.answer(now), answer)
       assert.equal(await now.end(), 0)
     }
     await expect(both, [old, fresh], 200)
     await expect({ TALLYSTICK_ROOT_KEY: fresh }, [fresh], "token_revoked")
-    const refused = await runProgram(["root-key", "rotate"], { TALLYSTICK_DATA: data, TALLYSTICK_ROOT_KEY: fresh })
+    const refused = await runProgram(["root-key", "rotate"], {
+      TALLYSTICK_DATA: data,
+      TALLYSTICK_ROOT_KEY: fresh,
+    })
     assert.deepEqual([refused.code, refused.output], [1, ""])
-    assert.match(refused.log, /^tallystick: TALLYSTICK_ROOT_KEY_PREVIOUS must be the old instance key/)
-    assert.equal((await runProgram(["root-key", "rotate"], { TALLYSTICK_DATA: data, ...both })).code, 0)
+    assert.match(
+      refused.log,
+      /^tallystick: TALLYSTICK_ROOT_KEY_PREVIOUS must be the old instance key/,
+    )
+    assert.equal(
+      (await runProgram(["root-key", "rotate"], { TALLYSTICK_DATA: data, ...both })).code,
+      0,
+    )
     await expect({ TALLYSTICK_ROOT_KEY: fresh }, [fresh], 200)
   },
 )
@@ -122,7 +160,10 @@ test(
     assert.equal(await service.end(), 0)
     const both = { TALLYSTICK_ROOT_KEY: fresh, TALLYSTICK_ROOT_KEY_PREVIOUS: old }
     const alone = { TALLYSTICK_ROOT_KEY: fresh }
-    const rotate = async (command: readonly string[], keys: Readonly<Record<string, string>>): Promise<void> => {
+    const rotate = async (
+      command: readonly string[],
+      keys: Readonly<Record<string, string>>,
+    ): Promise<void> => {
       const { code, log } = await runProgram(command, { TALLYSTICK_DATA: data, ...keys })
       assert.equal(code, 0, log)
     }
@@ -133,21 +174,39 @@ test(
     assert.equal(await ofOld.answer(overlap), 200)
     const ofFresh = await mint(overlap)
     assert.equal(await overlap.end(), 0)
-    const mistyped = await runProgram(secret, { TALLYSTICK_DATA: data, ...both, TALLYSTICK_ROOT_KEY_PREVIOUS: `${old}-mistyped` })
+    const mistyped = await runProgram(secret, {
+      TALLYSTICK_DATA: data,
+      ...both,
+      TALLYSTICK_ROOT_KEY_PREVIOUS: `${old}-mistyped`,
+    })
     assert.deepEqual([mistyped.code, mistyped.output], [1, ""], mistyped.log)
-    assert.match(mistyped.log, /^tallystick: TALLYSTICK_ROOT_KEY_PREVIOUS is not the instance key that has made the live tokens/)
+    assert.match(
+      mistyped.log,
+      /^tallystick: TALLYSTICK_ROOT_KEY_PREVIOUS is not the instance key that has made the live tokens/,
+    )
     await rotate(secret, both)
 
-    const expect = async (keys: Readonly<Record<string, string>>, answers: readonly (200 | "token_revoked")[]): Promise<void> => {
+    const expect = async (
+      keys: Readonly<Record<string, string>>,
+      answers: readonly (200 | "token_revoked")[],
+    ): Promise<void> => {
       await using now = await startProgram({ data, environment: keys })
-      assert.deepEqual(await Promise.all([ofOld, ofFresh].map(({ answer }) => answer(now))), answers)
-      for (const { id, reader } of [ofOld, ofFresh]) await expectChain(now.client(reader.bearer), id)
+      assert.deepEqual(
+        await Promise.all([ofOld, ofFresh].map(({ answer }) => answer(now))),
+        answers,
+      )
+      for (const { id, reader } of [ofOld, ofFresh])
+        await expectChain(now.client(reader.bearer), id)
       assert.equal(await now.end(), 0)
     }
     await expect(alone, ["token_revoked", 200])
     const revoke = ["root-key", "rotate", "--revoke-tokens"]
     const refused = await runProgram(revoke, { TALLYSTICK_DATA: data, ...alone })
-    assert.match(refused.log, /^tallystick: a configured instance key has live tokens/, "under whichever secret it made them")
+    assert.match(
+      refused.log,
+      /^tallystick: a configured instance key has live tokens/,
+      "under whichever secret it made them",
+    )
     await rotate(["root-key", "rotate"], both)
     await expect(alone, [200, 200])
     await rotate(revoke, { TALLYSTICK_ROOT_KEY: "a-third-instance-key-that-makes-nothing" })
@@ -156,26 +215,36 @@ test(
   },
 )
 
-test("tokens that would live on are not said to have ended: the given key must be another one", { timeout: 60_000 }, async () => {
-  await using service = await startProgram({ environment: { TALLYSTICK_ROOT_KEY: old } })
-  const { data } = service
-  const made = await mint(service)
-  assert.equal(await service.end(), 0)
-  const revoke = (keys: Readonly<Record<string, string>>) =>
-    runProgram(["root-key", "rotate", "--revoke-tokens"], { TALLYSTICK_DATA: data, ...keys })
-  for (const keys of [{ TALLYSTICK_ROOT_KEY: old }, { TALLYSTICK_ROOT_KEY: fresh, TALLYSTICK_ROOT_KEY_PREVIOUS: old }]) {
-    const { code, output, log } = await revoke(keys)
-    assert.deepEqual([code, output], [1, ""], log)
-    assert.match(log, /^tallystick: a configured instance key has live tokens[^\n]* set TALLYSTICK_ROOT_KEY to a new key/)
-  }
-  const { code, log } = await revoke({ TALLYSTICK_ROOT_KEY: fresh })
-  assert.equal(code, 0, log)
-  await using after = await startProgram({ data, environment: { TALLYSTICK_ROOT_KEY: fresh } })
-  assert.deepEqual(await rotations(after), ["revoked"], "what is refused is not recorded")
-  assert.equal(await made.answer(after), "token_revoked")
-  await expectChain(after.client(made.reader.bearer), made.id)
-  assert.equal(await after.end(), 0)
-})
+test(
+  "tokens that would live on are not said to have ended: the given key must be another one",
+  { timeout: 60_000 },
+  async () => {
+    await using service = await startProgram({ environment: { TALLYSTICK_ROOT_KEY: old } })
+    const { data } = service
+    const made = await mint(service)
+    assert.equal(await service.end(), 0)
+    const revoke = (keys: Readonly<Record<string, string>>) =>
+      runProgram(["root-key", "rotate", "--revoke-tokens"], { TALLYSTICK_DATA: data, ...keys })
+    for (const keys of [
+      { TALLYSTICK_ROOT_KEY: old },
+      { TALLYSTICK_ROOT_KEY: fresh, TALLYSTICK_ROOT_KEY_PREVIOUS: old },
+    ]) {
+      const { code, output, log } = await revoke(keys)
+      assert.deepEqual([code, output], [1, ""], log)
+      assert.match(
+        log,
+        /^tallystick: a configured instance key has live tokens[^\n]* set TALLYSTICK_ROOT_KEY to a new key/,
+      )
+    }
+    const { code, log } = await revoke({ TALLYSTICK_ROOT_KEY: fresh })
+    assert.equal(code, 0, log)
+    await using after = await startProgram({ data, environment: { TALLYSTICK_ROOT_KEY: fresh } })
+    assert.deepEqual(await rotations(after), ["revoked"], "what is refused is not recorded")
+    assert.equal(await made.answer(after), "token_revoked")
+    await expectChain(after.client(made.reader.bearer), made.id)
+    assert.equal(await after.end(), 0)
+  },
+)
 
 test(
   "a key that is mistaken for the one before ends no tokens: both rotations refuse it, and keep nothing",
@@ -187,25 +256,40 @@ test(
     assert.equal(await service.end(), 0)
     const secret = await readFile(join(data, "secret"), "utf8")
     const refusals = [
-      { command: "root-key", keys: { TALLYSTICK_ROOT_KEY: fresh, TALLYSTICK_ROOT_KEY_PREVIOUS: `${old}-mistyped` } },
+      {
+        command: "root-key",
+        keys: { TALLYSTICK_ROOT_KEY: fresh, TALLYSTICK_ROOT_KEY_PREVIOUS: `${old}-mistyped` },
+      },
       { command: "secret", keys: { TALLYSTICK_ROOT_KEY: `${old}-mistyped` } },
     ]
     for (const { command, keys } of refusals) {
-      const { code, output, log } = await runProgram([command, "rotate"], { TALLYSTICK_DATA: data, ...keys })
+      const { code, output, log } = await runProgram([command, "rotate"], {
+        TALLYSTICK_DATA: data,
+        ...keys,
+      })
       assert.deepEqual([code, output], [1, ""], log)
-      assert.match(log, new RegExp(`^tallystick: ${Object.keys(keys).at(-1)} is not the instance key that has made the live tokens`))
+      assert.match(
+        log,
+        new RegExp(
+          `^tallystick: ${Object.keys(keys).at(-1)} is not the instance key that has made the live tokens`,
+        ),
+      )
       assert.equal(await readFile(join(data, "secret"), "utf8"), secret)
     }
     const next = "a-third-instance-key-that-makes-nothing"
     const rotations = [
       ["secret", { TALLYSTICK_ROOT_KEY: old }],
-      // The tokens are of a former secret by now, or of a former key: a key that has made none of them is as good as any.
+      // The tokens are of a former secret by now, or of a former key: a key that has made none of
+      // them is as good as any.
       ["root-key", { TALLYSTICK_ROOT_KEY: fresh, TALLYSTICK_ROOT_KEY_PREVIOUS: old }],
       ["root-key", { TALLYSTICK_ROOT_KEY: next, TALLYSTICK_ROOT_KEY_PREVIOUS: fresh }],
       ["secret", { TALLYSTICK_ROOT_KEY: next }],
     ] as const
     for (const [command, keys] of rotations) {
-      const { code, log } = await runProgram([command, "rotate"], { TALLYSTICK_DATA: data, ...keys })
+      const { code, log } = await runProgram([command, "rotate"], {
+        TALLYSTICK_DATA: data,
+        ...keys,
+      })
       assert.equal(code, 0, log)
     }
     await using after = await startProgram({ data, environment: { TALLYSTICK_ROOT_KEY: next } })

@@ -9,7 +9,8 @@ import { browserOf, setUpFirst, signIn } from "../people.ts"
 import { eventFor, makeKey, makeWorkspace, type Service } from "../service.ts"
 import { runProgram, startInVain, startProgram } from "./programs.ts"
 
-// The secret is rotated, and killed while it is: nobody who uses the service notices, and the secret before opens nothing any more.
+// The secret is rotated, and killed while it is: nobody who uses the service notices, and the
+// secret before opens nothing any more.
 
 const killed = join(import.meta.dirname, "rotate-killed.ts")
 
@@ -37,19 +38,38 @@ async function handOut(service: Service, email: string): Promise<Held> {
   const vkey = (await workspace.reader.get(`${path}/tlog/log.vkey`)).text
   return {
     async expect(now) {
-      const [writer, reader] = [workspace.writer, workspace.reader].map(({ bearer }) => now.client(bearer))
+      const [writer, reader] = [workspace.writer, workspace.reader].map(({ bearer }) =>
+        now.client(bearer),
+      )
       assert.ok(writer !== undefined && reader !== undefined)
       const again = await writer.write(event, key)
-      assert.deepEqual([again.status, again.text], [202, first.text], "a used key answers with the first receipt")
+      assert.deepEqual(
+        [again.status, again.text],
+        [202, first.text],
+        "a used key answers with the first receipt",
+      )
       assert.equal(again.headers.get("idempotency-replayed"), "true")
       assert.equal((await writer.write(eventFor(id))).status, 202)
-      for (const token of tokens) assert.equal((await now.client(token).get(`${path}/activity`)).status, 200, "a token opens what it did")
+      for (const token of tokens)
+        assert.equal(
+          (await now.client(token).get(`${path}/activity`)).status,
+          200,
+          "a token opens what it did",
+        )
       assert.equal((await now.client(admin.bearer).get(`${path}/api-keys`)).status, 200)
       if (person !== undefined) {
-        assert.equal((await browserOf(now.client(), person.cookie).get("/v1/session")).status, 200, "whoever was signed in still is")
+        assert.equal(
+          (await browserOf(now.client(), person.cookie).get("/v1/session")).status,
+          200,
+          "whoever was signed in still is",
+        )
         assert.equal((await signIn(now, email)).id, person.id)
       }
-      assert.equal((await reader.get(`${path}/tlog/log.vkey`)).text, vkey, "the log's key is another thing")
+      assert.equal(
+        (await reader.get(`${path}/tlog/log.vkey`)).text,
+        vkey,
+        "the log's key is another thing",
+      )
       await expectChain(reader, id)
     },
   }
@@ -67,8 +87,13 @@ function sealedIn(data: string): readonly string[] {
   using journal = new DatabaseSync(join(data, "journal.db"), { readOnly: true })
   const rows = journal.prepare("SELECT value FROM documents").all()
   return rows.flatMap(({ value }) => {
-    const { wrapped, idempotency, sealed, password, login } = JSON.parse(String(value)) as Record<string, string | undefined>
-    return [wrapped, idempotency, sealed, password, login].filter((one): one is string => one !== undefined && one !== "")
+    const { wrapped, idempotency, sealed, password, login } = JSON.parse(String(value)) as Record<
+      string,
+      string | undefined
+    >
+    return [wrapped, idempotency, sealed, password, login].filter(
+      (one): one is string => one !== undefined && one !== "",
+    )
   })
 }
 
@@ -83,7 +108,8 @@ test(
     assert.equal(await service.end(), 0)
     const secrets = [(await readFile(path, "utf8")).trim()]
     const given = hex()
-    // The first is kept by the data folder, and so is the second, which the command makes; the third is given.
+    // The first is kept by the data folder, and so is the second, which the command makes; the
+    // third is given.
     const environments = [{}, { TALLYSTICK_SECRET: given, TALLYSTICK_SECRET_PREVIOUS_FILE: path }]
     for (const [at, environment] of environments.entries()) {
       const generation = at + 2
@@ -91,7 +117,10 @@ test(
       const settings = { TALLYSTICK_DATA: data, TALLYSTICK_ROOT_KEY: rootKey, ...environment }
       const { code, output, log } = await runProgram(["secret", "rotate"], settings)
       assert.equal(code, 0, log)
-      assert.match(output, new RegExp(`^The new secret is generation ${generation}: everything that was sealed`))
+      assert.match(
+        output,
+        new RegExp(`^The new secret is generation ${generation}: everything that was sealed`),
+      )
       secrets.push(at === 0 ? (await readFile(path, "utf8")).trim() : given)
       assert.match(secrets.at(-1) ?? "", /^[0-9a-f]{64}$/)
       assert.equal(new Set(secrets).size, generation)
@@ -101,14 +130,24 @@ test(
       assert.deepEqual(left, [], "what was sealed under the secret before is nowhere in the file")
       await expectWhole(data)
 
-      await using again = await startProgram({ data, environment: at === 0 ? {} : { TALLYSTICK_SECRET: given } })
+      await using again = await startProgram({
+        data,
+        environment: at === 0 ? {} : { TALLYSTICK_SECRET: given },
+      })
       for (const one of held) await one.expect(again)
       held.push(await handOut(again, "nobody"))
-      const { events } = (await again.root.get("/v1/workspaces/instance/events?projectId=system&query=action:security.secret*")).json()
+      const { events } = (
+        await again.root.get(
+          "/v1/workspaces/instance/events?projectId=system&query=action:security.secret*",
+        )
+      ).json()
       assert.deepEqual(
         events
           .slice(0, 3)
-          .map(({ action, metadata }: { action: string; metadata: { generation: number } }) => [action, metadata.generation]),
+          .map(({ action, metadata }: { action: string; metadata: { generation: number } }) => [
+            action,
+            metadata.generation,
+          ]),
         ["retire", "reseal", "rotate"].map((act) => [`security.secret.${act}`, generation]),
       )
       assert.equal(await again.end(), 0)
@@ -116,34 +155,45 @@ test(
     for (const former of secrets.slice(0, 2)) {
       const refused = await startInVain({ TALLYSTICK_DATA: data, TALLYSTICK_SECRET: former })
       assert.equal(refused.code, 1)
-      assert.match(refused.log, /^tallystick: TALLYSTICK_SECRET is not the secret of this data, which was rotated[^\n]*\n$/)
+      assert.match(
+        refused.log,
+        /^tallystick: TALLYSTICK_SECRET is not the secret of this data, which was rotated[^\n]*\n$/,
+      )
     }
   },
 )
 
-test("a secret that is set already, before one that never was, is not taken for one that is rotated", { timeout: 60_000 }, async () => {
-  await using service = await startProgram()
-  const { data, rootKey } = service
-  await makeWorkspace(service)
-  assert.equal(await service.end(), 0)
-  const [old, fresh] = [(await readFile(join(data, "secret"), "utf8")).trim(), hex()]
-  const rotate = (now: string, previous: string) =>
-    runProgram(["secret", "rotate"], {
-      TALLYSTICK_DATA: data,
-      TALLYSTICK_ROOT_KEY: rootKey,
-      TALLYSTICK_SECRET: now,
-      TALLYSTICK_SECRET_PREVIOUS: previous,
-    })
-  const exchanged = await rotate(old, fresh)
-  assert.deepEqual([exchanged.code, exchanged.output], [1, ""], exchanged.log)
-  assert.match(
-    exchanged.log,
-    /^tallystick: TALLYSTICK_SECRET is the secret of this data already, and TALLYSTICK_SECRET_PREVIOUS never was: /,
-  )
-  assert.match((await rotate(fresh, old)).output, /^The new secret is generation 2/)
-  assert.match((await rotate(fresh, old)).output, /^There is nothing to rotate/, "run twice, it says that it is over")
-  assert.equal((await rotate(fresh, hex())).code, 1)
-})
+test(
+  "a secret that is set already, before one that never was, is not taken for one that is rotated",
+  { timeout: 60_000 },
+  async () => {
+    await using service = await startProgram()
+    const { data, rootKey } = service
+    await makeWorkspace(service)
+    assert.equal(await service.end(), 0)
+    const [old, fresh] = [(await readFile(join(data, "secret"), "utf8")).trim(), hex()]
+    const rotate = (now: string, previous: string) =>
+      runProgram(["secret", "rotate"], {
+        TALLYSTICK_DATA: data,
+        TALLYSTICK_ROOT_KEY: rootKey,
+        TALLYSTICK_SECRET: now,
+        TALLYSTICK_SECRET_PREVIOUS: previous,
+      })
+    const exchanged = await rotate(old, fresh)
+    assert.deepEqual([exchanged.code, exchanged.output], [1, ""], exchanged.log)
+    assert.match(
+      exchanged.log,
+      /^tallystick: TALLYSTICK_SECRET is the secret of this data already, and TALLYSTICK_SECRET_PREVIOUS never was: /,
+    )
+    assert.match((await rotate(fresh, old)).output, /^The new secret is generation 2/)
+    assert.match(
+      (await rotate(fresh, old)).output,
+      /^There is nothing to rotate/,
+      "run twice, it says that it is over",
+    )
+    assert.equal((await rotate(fresh, hex())).code, 1)
+  },
+)
 
 test(
   "what a kill leaves beside a file of a secret is taken away by a rotation and by a start, and nothing else is",
@@ -166,7 +216,10 @@ test(
       )
     }
     await leave()
-    const { code, log } = await runProgram(["secret", "rotate"], { TALLYSTICK_DATA: data, TALLYSTICK_ROOT_KEY: rootKey })
+    const { code, log } = await runProgram(["secret", "rotate"], {
+      TALLYSTICK_DATA: data,
+      TALLYSTICK_ROOT_KEY: rootKey,
+    })
     assert.equal(code, 0, log)
     await expectOwn()
     await leave()
@@ -202,22 +255,36 @@ test(
       await using again = await startProgram({ data })
       for (const one of held) await one.expect(again)
       // What is made meanwhile outlives the rotation as well.
-      if (/begun|workspaces/.test(step) && held.length < 3) held.push(await handOut(again, "nobody"))
+      if (/begun|workspaces/.test(step) && held.length < 3)
+        held.push(await handOut(again, "nobody"))
       assert.equal(await again.end(), 0)
       await expectWhole(data)
       for (const one of /begun|overwritten/.test(step) ? await kept() : []) {
         const refused = await startInVain({ TALLYSTICK_DATA: data, TALLYSTICK_SECRET: one })
         assert.equal(refused.code, 1)
-        assert.match(refused.log, /^tallystick: the secret of this data is being rotated: set TALLYSTICK_SECRET[^\n]*\n$/)
+        assert.match(
+          refused.log,
+          /^tallystick: the secret of this data is being rotated: set TALLYSTICK_SECRET[^\n]*\n$/,
+        )
       }
     }
     t.diagnostic(steps.join(", "))
-    for (const expected of [/are kept/, /has begun/, /of \d workspaces/, /of 1 passwords/, /overwritten/, /opens nothing/]) {
+    for (const expected of [
+      /are kept/,
+      /has begun/,
+      /of \d workspaces/,
+      /of 1 passwords/,
+      /overwritten/,
+      /opens nothing/,
+    ]) {
       const isReached = steps.some((step) => expected.test(step))
       assert.ok(isReached, `it was not killed at ${expected}: ${steps.join(", ")}`)
     }
     assert.ok(!(await kept()).includes(old))
     const refused = await startInVain({ TALLYSTICK_DATA: data, TALLYSTICK_SECRET: old })
-    assert.match(refused.log, /^tallystick: TALLYSTICK_SECRET is not the secret of this data, which was rotated/)
+    assert.match(
+      refused.log,
+      /^tallystick: TALLYSTICK_SECRET is not the secret of this data, which was rotated/,
+    )
   },
 )

@@ -10,10 +10,19 @@ import { expectChain } from "../chain.ts"
 import { createChance, seedOf } from "../promises/chance.ts"
 import { damage } from "../promises/damaged.ts"
 import { consentWrite, eventWrite, note, send, type Write } from "../promises/writes.ts"
-import { eventFor, eventually, makeKey, makeWorkspace, type Reply, type Service, type Workspace } from "../service.ts"
+import {
+  eventFor,
+  eventually,
+  makeKey,
+  makeWorkspace,
+  type Reply,
+  type Service,
+  type Workspace,
+} from "../service.ts"
 import { startInVain, startProgram, type Ended } from "./programs.ts"
 
-// How the service starts: on what an earlier one left, and not at all when something is wrong; then it says what, in a sentence that an operator can act upon.
+// How the service starts: on what an earlier one left, and not at all when something is wrong; then
+// it says what, in a sentence that an operator can act upon.
 
 test("without its index and its search the service comes up with the same answers", async (t) => {
   const chance = createChance(seedOf(t))
@@ -23,7 +32,9 @@ test("without its index and its search the service comes up with the same answer
   const before = await answersOf(first, workspace, writes)
   assert.equal(await first.end(), 0)
 
-  const derived = ["index", "search"].flatMap((name) => ["", "-wal", "-shm"].map((ending) => `${name}.db${ending}`))
+  const derived = ["index", "search"].flatMap((name) =>
+    ["", "-wal", "-shm"].map((ending) => `${name}.db${ending}`),
+  )
   await Promise.all(derived.map((file) => rm(join(first.data, file), { force: true })))
   await using again = await startProgram({ data: first.data })
   const after = await eventually("the tree to be as large as it was", async () => {
@@ -38,8 +49,12 @@ test("a first start that is cut short, at any moment, does not stand in the way 
   const chance = createChance(seedOf(t))
   await using folder = await makeFolder()
   const data = join(folder.path, "data")
-  for (let kill = 0; kill < 8; kill++) await startInVain({ TALLYSTICK_DATA: data }, 1 + chance.below(800))
-  await using service = await startProgram({ data, environment: { TALLYSTICK_ROOT_KEY: undefined } })
+  for (let kill = 0; kill < 8; kill++)
+    await startInVain({ TALLYSTICK_DATA: data }, 1 + chance.below(800))
+  await using service = await startProgram({
+    data,
+    environment: { TALLYSTICK_ROOT_KEY: undefined },
+  })
   const workspace = await makeWorkspace(service)
   const writes = await writeSome(service, workspace, 10)
   await audit(service, { workspaces: [workspace], writes, chance })
@@ -60,17 +75,25 @@ test("after a clean stop all of the journal is in one file, which is a backup by
   const writes = await writeSome(first, workspace, 50)
   assert.equal(await first.end(), 0)
   await using folder = await makeFolder()
-  for (const file of ["journal.db", "secret"]) await cp(join(first.data, file), join(folder.path, "data", file))
+  for (const file of ["journal.db", "secret"])
+    await cp(join(first.data, file), join(folder.path, "data", file))
   await using copy = await startProgram({ data: join(folder.path, "data") })
   const reader = copy.client(workspace.reader.bearer)
-  for (const { receipt } of writes) assert.equal((await reader.get(`${workspace.path}/receipts/${idOf(receipt)}`)).json().verified, true)
+  for (const { receipt } of writes)
+    assert.equal(
+      (await reader.get(`${workspace.path}/receipts/${idOf(receipt)}`)).json().verified,
+      true,
+    )
   t.diagnostic(`${writes.length} receipts`)
 })
 
 test("a second service on the same data is refused, and the first one goes on", async () => {
   await using first = await startProgram()
   const workspace = await makeWorkspace(first)
-  const second = await startInVain({ TALLYSTICK_DATA: first.data, TALLYSTICK_ROOT_KEY: first.rootKey })
+  const second = await startInVain({
+    TALLYSTICK_DATA: first.data,
+    TALLYSTICK_ROOT_KEY: first.rootKey,
+  })
   expectSentence(second, /another tallystick is using the data folder/)
   assert.ok(second.log.includes(first.data), "the sentence names the folder")
   assert.equal((await workspace.writer.write(eventFor(workspace.id))).status, 202)
@@ -88,7 +111,10 @@ test("data that lacks exactly the last entry that was signed is not written to",
   await using cut = await startProgram({ data: first.data })
   const ready = await cut.client().get("/readyz")
   expectReadOnly(ready, 503)
-  assert.match(ready.json().reason, new RegExp(`ends at entry ${sequence - 1}, and ${sequence} were signed`))
+  assert.match(
+    ready.json().reason,
+    new RegExp(`ends at entry ${sequence - 1}, and ${sequence} were signed`),
+  )
   assert.equal(await cut.end(), 0)
 })
 
@@ -96,7 +122,9 @@ test("data that is older than what was signed is read, and not written to", asyn
   await using first = await startProgram()
   const workspace = await makeWorkspace(first)
   const admin = await makeKey(first, workspace.id, { scopes: ["admin"] })
-  const { keyId } = (await first.root.post(`${workspace.path}/api-keys`, { name: "one more", scopes: ["read"] })).json()
+  const { keyId } = (
+    await first.root.post(`${workspace.path}/api-keys`, { name: "one more", scopes: ["read"] })
+  ).json()
   const old = await writeSome(first, workspace, 20)
   assert.equal(await first.end(), 0)
   const copy = `${first.data}-copy`
@@ -109,10 +137,17 @@ test("data that is older than what was signed is read, and not written to", asyn
 
   await using restored = await startProgram({ data: first.data })
   const reader = restored.client(workspace.reader.bearer)
-  for (const { receipt } of old) expectReadOnly(await reader.get(`${workspace.path}/receipts/${idOf(receipt)}`), 200)
-  for (const { receipt } of lost) expectReadOnly(await reader.get(`${workspace.path}/receipts/${idOf(receipt)}`), 404)
+  for (const { receipt } of old)
+    expectReadOnly(await reader.get(`${workspace.path}/receipts/${idOf(receipt)}`), 200)
+  for (const { receipt } of lost)
+    expectReadOnly(await reader.get(`${workspace.path}/receipts/${idOf(receipt)}`), 404)
   const proof = `${workspace.path}/receipts/${idOf(old[0]?.receipt)}/proof`
-  for (const path of [workspace.path, proof, `${workspace.path}/tlog/checkpoint`, `${workspace.path}/tlog/log.vkey`])
+  for (const path of [
+    workspace.path,
+    proof,
+    `${workspace.path}/tlog/checkpoint`,
+    `${workspace.path}/tlog/log.vkey`,
+  ])
     expectReadOnly(await reader.get(path), 200)
   expectReadOnly(await restored.client().get("/healthz"), 200)
   const ready = await restored.client().get("/readyz")
@@ -125,15 +160,40 @@ test("data that is older than what was signed is read, and not written to", asyn
   const refused = [
     ["an event", await writer.write(eventFor(workspace.id))],
     ["a replay", await writer.post(again.route, again.body, { "idempotency-key": again.key })],
-    ["a batch", await writer.post("/v1/events/batch", { events: [{ idempotencyKey: "some-other-key", ...eventFor(workspace.id) }] })],
-    ["a consent", await send(writer, [consentWrite(workspace.id, "some-other-key", createChance(1))])],
+    [
+      "a batch",
+      await writer.post("/v1/events/batch", {
+        events: [{ idempotencyKey: "some-other-key", ...eventFor(workspace.id) }],
+      }),
+    ],
+    [
+      "a consent",
+      await send(writer, [consentWrite(workspace.id, "some-other-key", createChance(1))]),
+    ],
     ["a workspace", await restored.root.post("/v1/workspaces", { id: "another" })],
     ["a setting", await restored.client(admin.bearer).patch(workspace.path, { hotDays: 1 })],
     ["a project", await restored.root.post(`${workspace.path}/projects`, { id: "another" })],
-    ["a project's setting", await restored.root.patch(`${workspace.path}/projects/core`, { receipts: "public" })],
-    ["a key", await restored.root.post(`${workspace.path}/api-keys`, { name: "another", scopes: ["read"] })],
-    ["an invitation", await restored.root.post(`${workspace.path}/members`, { email: "ada@example.com", role: "viewer" })],
-    ["a sign-in", await restored.client().post("/v1/session", { email: "ada@example.com", password: "a long password" })],
+    [
+      "a project's setting",
+      await restored.root.patch(`${workspace.path}/projects/core`, { receipts: "public" }),
+    ],
+    [
+      "a key",
+      await restored.root.post(`${workspace.path}/api-keys`, { name: "another", scopes: ["read"] }),
+    ],
+    [
+      "an invitation",
+      await restored.root.post(`${workspace.path}/members`, {
+        email: "ada@example.com",
+        role: "viewer",
+      }),
+    ],
+    [
+      "a sign-in",
+      await restored
+        .client()
+        .post("/v1/session", { email: "ada@example.com", password: "a long password" }),
+    ],
     ["a revocation", await restored.root.delete(`${workspace.path}/api-keys/${keyId}`)],
   ] as const
   for (const [what, reply] of refused) {
@@ -174,7 +234,10 @@ test("a ledger that was signed and is not there is told of, and the others go on
     .log()
     .split("\n")
     .filter((line) => line.includes("ledger.example/ledgers/elsewhere"))
-  assert.match(warning ?? "", /"level":40.*"ledgers":1.*ledgers that were signed are not in this data/)
+  assert.match(
+    warning ?? "",
+    /"level":40.*"ledgers":1.*ledgers that were signed are not in this data/,
+  )
   await writeSome(again, workspace, 3)
   await expectChain(again.client(workspace.reader.bearer), workspace.id)
   assert.equal(await again.end(), 0)
@@ -192,25 +255,54 @@ test("a start that fails says why in one sentence", async () => {
   await using _ = { [Symbol.asyncDispose]: async () => void taken.close() }
 
   /** The sentence, and how the data came to be such. */
-  const rows: readonly (readonly [RegExp, (data: string) => unknown, Readonly<Record<string, string>>?])[] = [
+  const rows: readonly (readonly [
+    RegExp,
+    (data: string) => unknown,
+    Readonly<Record<string, string>>?,
+  ])[] = [
     [
       /^tallystick: port \d+ of 127\.0\.0\.1 is in use; .* set TALLYSTICK_PORT to another one/m,
       () => {},
       { TALLYSTICK_PORT: String(port) },
     ],
-    [/^tallystick: 192\.0\.2\.1 is not an address of this machine; set TALLYSTICK_HOST/m, () => {}, { TALLYSTICK_HOST: "192.0.2.1" }],
-    [/data/, async (data) => [await rm(data, { recursive: true }), await writeFile(data, "a file, no folder")]],
-    [/journal\.db is not a database/, (data) => writeFile(join(data, "journal.db"), "no database ".repeat(1000))],
-    [/journal.*newer version/, (data) => within(join(data, "journal.db"), "PRAGMA user_version = 99")],
-    [/heads.*line/, (data) => writeFile(`${data}.heads`, "ledger.example/ledgers/abc twelve what\n")],
+    [
+      /^tallystick: 192\.0\.2\.1 is not an address of this machine; set TALLYSTICK_HOST/m,
+      () => {},
+      { TALLYSTICK_HOST: "192.0.2.1" },
+    ],
+    [
+      /data/,
+      async (data) => [
+        await rm(data, { recursive: true }),
+        await writeFile(data, "a file, no folder"),
+      ],
+    ],
+    [
+      /journal\.db is not a database/,
+      (data) => writeFile(join(data, "journal.db"), "no database ".repeat(1000)),
+    ],
+    [
+      /journal.*newer version/,
+      (data) => within(join(data, "journal.db"), "PRAGMA user_version = 99"),
+    ],
+    [
+      /heads.*line/,
+      (data) => writeFile(`${data}.heads`, "ledger.example/ledgers/abc twelve what\n"),
+    ],
     [/heads/, () => {}, { TALLYSTICK_HEADS: join(folder.path, "nowhere", "heads") }],
     [
       /^tallystick: nothing is recorded .*\.heads says that something was signed/,
       async (data) => [await rm(data, { recursive: true }), await mkdir(data)],
     ],
     [/secret/i, (data) => writeFile(join(data, "secret"), "no secret\n")],
-    [/entry \d+ of workspace ws-\w+ is not what was recorded/, (data) => changeBit(data, "bodies", "salted")],
-    [/entry \d+ of workspace ws-\w+ is not what was recorded/, (data) => changeBit(data, "entries", "record")],
+    [
+      /entry \d+ of workspace ws-\w+ is not what was recorded/,
+      (data) => changeBit(data, "bodies", "salted"),
+    ],
+    [
+      /entry \d+ of workspace ws-\w+ is not what was recorded/,
+      (data) => changeBit(data, "entries", "record"),
+    ],
   ]
   await together(2, rows, async ([sentence, spoil, environment], place) => {
     const data = join(folder.path, `data-${place}`)
@@ -229,7 +321,9 @@ function within(path: string, statements: string): void {
 /** One bit of an entry near the end, in what cannot be changed by anyone who keeps to the rules. */
 function changeBit(data: string, table: "entries" | "bodies", column: "record" | "salted"): void {
   using journal = new DatabaseSync(join(data, "journal.db"))
-  const { n, bytes } = journal.prepare(`SELECT n, ${column} AS bytes FROM ${table} ORDER BY n DESC LIMIT 1 OFFSET 5`).get() as {
+  const { n, bytes } = journal
+    .prepare(`SELECT n, ${column} AS bytes FROM ${table} ORDER BY n DESC LIMIT 1 OFFSET 5`)
+    .get() as {
     n: number
     bytes: Uint8Array
   }
@@ -252,21 +346,37 @@ function expectReadOnly(reply: Reply, status: number, what = reply.text): void {
   assert.equal(reply.headers.get("ledger-state"), "read-only", what)
 }
 
-async function writeSome(service: Service, { id, writer }: Workspace, count: number): Promise<readonly Write[]> {
+async function writeSome(
+  service: Service,
+  { id, writer }: Workspace,
+  count: number,
+): Promise<readonly Write[]> {
   const chance = createChance(count)
-  const writes = Array.from({ length: count }, (_, place) => eventWrite(id, `${service.url}-${performance.now()}-${place}`, chance))
+  const writes = Array.from({ length: count }, (_, place) =>
+    eventWrite(id, `${service.url}-${performance.now()}-${place}`, chance),
+  )
   const sending = writes as [Write, ...Write[]] // one or more
   note(sending, await send(service.client(writer.bearer), sending, true), true)
   return writes
 }
 
 /** What the service says now: its checkpoint, and the answer to each receipt. */
-async function answersOf(service: Service, { path, reader }: Workspace, writes: readonly Write[]): Promise<readonly string[]> {
+async function answersOf(
+  service: Service,
+  { path, reader }: Workspace,
+  writes: readonly Write[],
+): Promise<readonly string[]> {
   const client = service.client(reader.bearer)
   await client.get(`${path}/receipts/${idOf(writes.at(-1)?.receipt)}/proof`)
   const last = `${path}/receipts/${idOf(writes.at(-1)?.receipt)}`
-  await eventually("everything to be in the index", async () => (await client.get(last)).json().receipt.queued === false || undefined)
-  const paths = [`${path}/tlog/checkpoint`, ...writes.map(({ receipt }) => `${path}/receipts/${idOf(receipt)}`)]
+  await eventually(
+    "everything to be in the index",
+    async () => (await client.get(last)).json().receipt.queued === false || undefined,
+  )
+  const paths = [
+    `${path}/tlog/checkpoint`,
+    ...writes.map(({ receipt }) => `${path}/receipts/${idOf(receipt)}`),
+  ]
   return await Promise.all(paths.map(async (one) => (await client.get(one)).text))
 }
 
@@ -280,7 +390,11 @@ async function makeFolder(): Promise<AsyncDisposable & { readonly path: string }
 }
 
 /** All of them, a few at a time. */
-async function together<T>(lanes: number, all: readonly T[], each: (one: T, place: number) => Promise<void>): Promise<void> {
+async function together<T>(
+  lanes: number,
+  all: readonly T[],
+  each: (one: T, place: number) => Promise<void>,
+): Promise<void> {
   const waiting = all.entries()
   await Promise.all(
     Array.from({ length: lanes }, async () => {

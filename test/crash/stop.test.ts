@@ -7,11 +7,18 @@ import { endure } from "./endings.ts"
 
 test("of 20 stops under load each is clean: what is recorded was acknowledged, and the exit code is 0 within 10 s", async (t) => {
   const chance = createChance(seedOf(t))
-  const runs = await Promise.all([1, 2].map(() => endure({ endings: 10, signal: "SIGTERM", clients: 20, loadMsMax: 150, chance })))
+  const runs = await Promise.all(
+    [1, 2].map(() =>
+      endure({ endings: 10, signal: "SIGTERM", clients: 20, loadMsMax: 150, chance }),
+    ),
+  )
   for (const endured of runs) {
     t.diagnostic(JSON.stringify(endured))
     const { endings, acknowledged, retried, recordedUnheard, slowestStopMs, lookedUp } = endured
-    assert.ok(endings === 10 && acknowledged >= 150 && retried >= 100 && lookedUp === acknowledged, "there was not enough to lose")
+    assert.ok(
+      endings === 10 && acknowledged >= 150 && retried >= 100 && lookedUp === acknowledged,
+      "there was not enough to lose",
+    )
     assert.equal(recordedUnheard, 0, "what was recorded was answered before the end")
     assert.ok(slowestStopMs < 10_000)
   }
@@ -26,5 +33,8 @@ test("canary: a service that stops with a commit under way is found out", async 
     chance: createChance(seedOf(t)),
     fault: "acknowledges before commit",
   })
-  await assert.rejects(run, /was acknowledged, and (its entry is lost|is answered differently now|is said to be new)/)
+  await assert.rejects(
+    run,
+    /was acknowledged, and (its entry is lost|is answered differently now|is said to be new)/,
+  )
 })

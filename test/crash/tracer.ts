@@ -1,12 +1,22 @@
 import { spawn, spawnSync } from "node:child_process"
 import { setTimeout as sleep } from "node:timers/promises"
 
-// strace, which can answer a system call in place of the kernel: a disk that fails, or one that lies.
+// strace, which can answer a system call in place of the kernel: a disk that fails, or one that
+// lies.
 
 /** Why nothing can be traced here; undefined when it can. */
 export function noTracer(): string | undefined {
-  if (process.platform !== "linux" || spawnSync("which", ["strace"]).status !== 0) return "strace is not installed"
-  const { status } = spawnSync("strace", ["-f", "-qq", "-o", "/dev/null", "-e", "inject=fsync:error=EIO", "true"])
+  if (process.platform !== "linux" || spawnSync("which", ["strace"]).status !== 0)
+    return "strace is not installed"
+  const { status } = spawnSync("strace", [
+    "-f",
+    "-qq",
+    "-o",
+    "/dev/null",
+    "-e",
+    "inject=fsync:error=EIO",
+    "true",
+  ])
   return status === 0 ? undefined : "strace may not trace here"
 }
 
@@ -29,19 +39,42 @@ export function failCalls(pid: number, { call, error, when, files }: Failing): P
   return trace(pid, call, `error=${error}:when=${when}`, files)
 }
 
-/** Has every sync of these files do nothing and say "done": what `synchronous=NORMAL` comes to when the power goes. */
+/**
+ * Has every sync of these files do nothing and say "done": what `synchronous=NORMAL` comes to when
+ * the power goes.
+ */
 export function lieAboutSyncs(pid: number, files: readonly string[]): Promise<Tracer> {
   return trace(pid, "fsync,fdatasync", "retval=0", files)
 }
 
 /** Has every sync of these files take so much longer. */
-export function delaySyncs(pid: number, seconds: number, files: readonly string[]): Promise<Tracer> {
+export function delaySyncs(
+  pid: number,
+  seconds: number,
+  files: readonly string[],
+): Promise<Tracer> {
   return trace(pid, "fsync,fdatasync", `delay_enter=${seconds * 1_000_000}`, files)
 }
 
-async function trace(pid: number, calls: string, what: string, files: readonly string[]): Promise<Tracer> {
+async function trace(
+  pid: number,
+  calls: string,
+  what: string,
+  files: readonly string[],
+): Promise<Tracer> {
   const paths = files.flatMap((file) => ["-P", file])
-  const args = ["-f", "-o", "/dev/null", ...paths, "-e", `trace=${calls}`, "-e", `inject=${calls}:${what}`, "-p", String(pid)]
+  const args = [
+    "-f",
+    "-o",
+    "/dev/null",
+    ...paths,
+    "-e",
+    `trace=${calls}`,
+    "-e",
+    `inject=${calls}:${what}`,
+    "-p",
+    String(pid),
+  ]
   const child = spawn("strace", args, { stdio: ["ignore", "ignore", "pipe"] })
   const kill = (): void => void child.kill("SIGKILL")
   process.once("exit", kill)

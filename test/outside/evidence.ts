@@ -4,10 +4,18 @@ import { dirname, join } from "node:path"
 import { spawnSync } from "node:child_process"
 import type { MintedReceipt } from "../chain.ts"
 import { startProgram } from "../crash/programs.ts"
-import { eventFor, makeWorkspace, settingsOf, type Client, type Service, type Workspace } from "../service.ts"
+import {
+  eventFor,
+  makeWorkspace,
+  settingsOf,
+  type Client,
+  type Service,
+  type Workspace,
+} from "../service.ts"
 
-// One of everything that a ledger hands out, for verifiers that are not ours: of a key that was rotated, of a ledger that goes on as a second epoch, and of entries
-// that hold what is easily rendered in more than one way.
+// One of everything that a ledger hands out, for verifiers that are not ours: of a key that was
+// rotated, of a ledger that goes on as a second epoch, and of entries that hold what is easily
+// rendered in more than one way.
 
 export interface Evidence {
   readonly kind: "receipt" | "page" | "proof" | "pack" | "export"
@@ -25,12 +33,35 @@ const events: readonly object[] = [
     actor: { id: "=1+1", type: "user", email: "ada@example.com", name: "Ada", team: "α", level: 3 },
     target: { id: "'=1", type: "invoice" },
   },
-  { target: { id: "line\r\nfeed", type: "\u2028", name: "a\u2029b", owner: { id: 7 } }, userVisible: true },
-  { metadata: { amount: 1299.5, tiny: 5e-324, huge: 1e21, zero: -0, list: [1, "two", null, true], "€": { "\u{1f600}": "\ud83d\ude00" } } },
-  { metadata: { 'quote"': 'a "b", c', tab: "\t", plain: "＝1", ssn: "123-45-6789" }, action: "policy.terms.accept" },
-  { actor: { id: "-2", type: "service", email: "no-at-sign" }, occurredAt: "2026-01-31t09:30:00.123456789+02:00", source: "automation" },
+  {
+    target: { id: "line\r\nfeed", type: "\u2028", name: "a\u2029b", owner: { id: 7 } },
+    userVisible: true,
+  },
+  {
+    metadata: {
+      amount: 1299.5,
+      tiny: 5e-324,
+      huge: 1e21,
+      zero: -0,
+      list: [1, "two", null, true],
+      "€": { "\u{1f600}": "\ud83d\ude00" },
+    },
+  },
+  {
+    metadata: { 'quote"': 'a "b", c', tab: "\t", plain: "＝1", ssn: "123-45-6789" },
+    action: "policy.terms.accept",
+  },
+  {
+    actor: { id: "-2", type: "service", email: "no-at-sign" },
+    occurredAt: "2026-01-31t09:30:00.123456789+02:00",
+    source: "automation",
+  },
 ]
-const headers = { "x-service-environment": "production", "x-request-id": "req-1", "x-trace-id": "trace-1" }
+const headers = {
+  "x-service-environment": "production",
+  "x-request-id": "req-1",
+  "x-trace-id": "trace-1",
+}
 
 export async function collectEvidence(folder: string): Promise<readonly Evidence[]> {
   const evidence: Evidence[] = []
@@ -42,7 +73,10 @@ export async function collectEvidence(folder: string): Promise<readonly Evidence
   const open = { id: "open", receipts: "public" }
   assert.equal((await first.root.post(`${workspace.path}/projects`, open)).status, 201)
   const sections = [{ id: "use", title: "Use", body: "We use it." }]
-  assert.equal((await first.root.post(`${workspace.path}/published-policy`, { sections })).status, 201)
+  assert.equal(
+    (await first.root.post(`${workspace.path}/published-policy`, { sections })).status,
+    201,
+  )
 
   const receipts = await write(workspace)
   const old = await keyOf(workspace)
@@ -70,7 +104,11 @@ async function write({ id, path, writer, reader }: Workspace): Promise<MintedRec
   const receipts: MintedReceipt[] = []
   for (const projectId of ["core", "open"]) {
     for (const event of events) {
-      const reply = await writer.write(eventFor(id, { projectId, ...event }), undefined, projectId === "core" ? headers : {})
+      const reply = await writer.write(
+        eventFor(id, { projectId, ...event }),
+        undefined,
+        projectId === "core" ? headers : {},
+      )
       assert.equal(reply.status, 202, reply.text)
       receipts.push(reply.json())
     }
@@ -82,7 +120,9 @@ async function write({ id, path, writer, reader }: Workspace): Promise<MintedRec
     policyVersion: 1,
     surface: "web",
   }
-  const consented = await writer.post("/v1/consents", consent, { "idempotency-key": crypto.randomUUID() })
+  const consented = await writer.post("/v1/consents", consent, {
+    "idempotency-key": crypto.randomUUID(),
+  })
   assert.equal(consented.status, 202, consented.text)
   receipts.push(consented.json().receipt)
   assert.equal((await reader.get(`${path}/receipts/${receipts.at(-1)?.receipt}/proof`)).status, 200)
@@ -94,14 +134,25 @@ async function keyOf({ reader, path }: Workspace): Promise<string> {
 }
 
 function collector(folder: string, evidence: Evidence[]) {
-  return async (service: Service, name: string, workspace: Workspace, receipts: readonly MintedReceipt[], keys: readonly string[]) => {
+  return async (
+    service: Service,
+    name: string,
+    workspace: Workspace,
+    receipts: readonly MintedReceipt[],
+    keys: readonly string[],
+  ) => {
     const { id, path, reader } = workspace
     const put = (kind: Evidence["kind"], file: string, bytes: Uint8Array): void => {
       mkdirSync(dirname(join(folder, name, file)), { recursive: true })
       writeFileSync(join(folder, name, file), bytes)
       evidence.push({ kind, path: join(name, file), keys })
     }
-    const get = async (client: Client, kind: Evidence["kind"], file: string, address: string): Promise<void> => {
+    const get = async (
+      client: Client,
+      kind: Evidence["kind"],
+      file: string,
+      address: string,
+    ): Promise<void> => {
       const reply = await client.get(`${path}/${address}`)
       assert.equal(reply.status, 200, reply.text)
       put(kind, file, reply.bytes)
@@ -111,10 +162,18 @@ function collector(folder: string, evidence: Evidence[]) {
       await get(reader, "proof", `proofs/${at}.tlog-proof`, `receipts/${receipt}/proof`)
     }
     // What anyone may see, of the project whose receipts are public.
-    await get(service.client(), "receipt", "receipts/public.json", `receipts/${receipts[events.length + 1]?.receipt}`)
+    await get(
+      service.client(),
+      "receipt",
+      "receipts/public.json",
+      `receipts/${receipts[events.length + 1]?.receipt}`,
+    )
     await get(reader, "page", "page.json", "events?include=proof&limit=100")
     await get(reader, "page", "system.json", "events?include=proof&limit=100&projectId=system")
-    const link = await reader.post(`${path}/activity/token`, { projectId: "core", subject: "usr_1" })
+    const link = await reader.post(`${path}/activity/token`, {
+      projectId: "core",
+      subject: "usr_1",
+    })
     await get(service.client(link.json().token), "page", "activity.json", "activity?include=proof")
     const receiptIds = receipts.map(({ receipt }) => receipt)
     const pack = await reader.post(`${path}/evidence-packs`, { title: "All of it", receiptIds })
@@ -125,8 +184,14 @@ function collector(folder: string, evidence: Evidence[]) {
   }
 }
 
-function tallystick(settings: { readonly [name: string]: string }, ...args: readonly string[]): void {
+function tallystick(
+  settings: { readonly [name: string]: string },
+  ...args: readonly string[]
+): void {
   const env = { PATH: process.env["PATH"], ...settings }
-  const { status, stdout, stderr } = spawnSync(process.execPath, [program, ...args], { env, encoding: "utf8" })
+  const { status, stdout, stderr } = spawnSync(process.execPath, [program, ...args], {
+    env,
+    encoding: "utf8",
+  })
   assert.equal(status, 0, stdout + stderr)
 }

@@ -1,14 +1,32 @@
 import assert from "node:assert/strict"
 import { spawn, spawnSync } from "node:child_process"
-import { copyFileSync, cpSync, existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import {
+  copyFileSync,
+  cpSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs"
 import { tmpdir, userInfo } from "node:os"
 import { dirname, join } from "node:path"
 import { test } from "node:test"
 import { expectChain } from "../chain.ts"
 import { freePort, startProgram } from "../crash/programs.ts"
-import { eventually, makeWorkspace, type Client, settingsOf, type Service, type Workspace, writeMany } from "../service.ts"
+import {
+  eventually,
+  makeWorkspace,
+  type Client,
+  settingsOf,
+  type Service,
+  type Workspace,
+  writeMany,
+} from "../service.ts"
 
-// A ledger is exported while it is served, and checked by the offline verifier and, where Go is, by what Go checks its own module log with.
+// A ledger is exported while it is served, and checked by the offline verifier and, where Go is, by
+// what Go checks its own module log with.
 
 const program = join(import.meta.dirname, "..", "..", "packages", "server", "bin", "tallystick.mjs")
 
@@ -23,15 +41,24 @@ function run(
   args: readonly string[],
   options: { readonly env?: NodeJS.ProcessEnv; readonly cwd?: string } = {},
 ): Promise<Ran> {
-  const child = spawn(command, args, { ...options, stdio: ["ignore", "pipe", "pipe"], timeout: 120_000 })
+  const child = spawn(command, args, {
+    ...options,
+    stdio: ["ignore", "pipe", "pipe"],
+    timeout: 120_000,
+  })
   const said = { output: "", errors: "" }
   child.stdout.setEncoding("utf8").on("data", (text: string) => (said.output += text))
   child.stderr.setEncoding("utf8").on("data", (text: string) => (said.errors += text))
   return new Promise((resolve) => child.once("close", (code) => resolve({ code, ...said })))
 }
 
-const tallystick = (service: Pick<Service, "data" | "url" | "rootKey">, ...args: readonly string[]): Promise<Ran> =>
-  run(process.execPath, [program, ...args], { env: { PATH: process.env["PATH"], ...settingsOf(service) } })
+const tallystick = (
+  service: Pick<Service, "data" | "url" | "rootKey">,
+  ...args: readonly string[]
+): Promise<Ran> =>
+  run(process.execPath, [program, ...args], {
+    env: { PATH: process.env["PATH"], ...settingsOf(service) },
+  })
 
 async function fill(workspace: Workspace, events: number, from = 0): Promise<number> {
   await writeMany(workspace, events)
@@ -62,16 +89,28 @@ test("an export is genuine, is what the log serves, and goes on where it was int
   const workspace = await makeWorkspace(service)
   const folder = join(dirname(service.data), "export")
   const size = await fill(workspace, 300)
-  assert.match(await exported(service, workspace, folder), new RegExp(`^${size} entries of .*, ${size} of them new`))
+  assert.match(
+    await exported(service, workspace, folder),
+    new RegExp(`^${size} entries of .*, ${size} of them new`),
+  )
   const vkey = readFileSync(join(folder, "log.vkey"), "utf8").trim()
   for (const name of [folder, join(folder, "checkpoint")]) {
     const ran = await tallystick(service, "verify", "--json", name, "--key", vkey)
     assert.deepEqual([ran.code, ran.errors], [0, ""], ran.output)
-    const [found] = JSON.parse(ran.output) as [{ what: string; verdict: string; facts: Record<string, number> }]
-    assert.deepEqual([found.what, found.verdict, found.facts["entries"], found.facts["bodies"]], ["export", "genuine", size, size])
+    const [found] = JSON.parse(ran.output) as [
+      { what: string; verdict: string; facts: Record<string, number> },
+    ]
+    assert.deepEqual(
+      [found.what, found.verdict, found.facts["entries"], found.facts["bodies"]],
+      ["export", "genuine", size, size],
+    )
     assert.ok((found.facts["disclosures"] ?? 0) >= 600, "each event has two sealed fields")
   }
-  assert.equal((await tallystick(service, "verify", folder)).code, 2, "a key that nobody trusts confirms nothing")
+  assert.equal(
+    (await tallystick(service, "verify", folder)).code,
+    2,
+    "a key that nobody trusts confirms nothing",
+  )
 
   // As if it had been interrupted: no checkpoint, and a group half written.
   for (const path of ["checkpoint", "tile/0/000", "log.vkey"]) rmSync(join(folder, path))
@@ -84,7 +123,8 @@ test("an export is genuine, is what the log serves, and goes on where it was int
   const afresh = join(dirname(service.data), "afresh")
   await exported(service, workspace, afresh)
   assert.deepEqual(filesOf(folder), filesOf(afresh))
-  for (const path of filesOf(afresh)) assert.deepEqual(readFileSync(join(folder, path)), readFileSync(join(afresh, path)), path)
+  for (const path of filesOf(afresh))
+    assert.deepEqual(readFileSync(join(folder, path)), readFileSync(join(afresh, path)), path)
   assert.match(await exported(service, workspace, folder), /^70\d entries of .*, 0 of them new/)
   await using again = await startProgram({ data: service.data })
   const reader = again.client(workspace.reader.bearer)
@@ -103,30 +143,67 @@ test("an export is an entry before anything is given out, or it is not made", as
   const size = await fill(workspace, 10)
   const folder = join(dirname(service.data), "export")
   const acts = async ({ root }: Service) => {
-    const { events } = (await root.get(`${workspace.path}/events?projectId=system&query=action:workspace.export`)).json()
-    return events.map(({ actor, target, metadata }: Record<string, object>) => ({ actor, target, metadata }))
+    const { events } = (
+      await root.get(`${workspace.path}/events?projectId=system&query=action:workspace.export`)
+    ).json()
+    return events.map(({ actor, target, metadata }: Record<string, object>) => ({
+      actor,
+      target,
+      metadata,
+    }))
   }
-  const stranger = await tallystick({ ...service, rootKey: "x".repeat(40) }, "export", workspace.id, folder)
-  assert.deepEqual([stranger.code, /malformed, unknown or wrong/.test(stranger.errors)], [1, true], stranger.errors)
-  const elsewhere = await tallystick({ ...service, url: `http://127.0.0.1:${await freePort()}` }, "export", workspace.id, folder)
-  assert.deepEqual([elsewhere.code, /nothing answers at/.test(elsewhere.errors)], [1, true], elsewhere.errors)
+  const stranger = await tallystick(
+    { ...service, rootKey: "x".repeat(40) },
+    "export",
+    workspace.id,
+    folder,
+  )
+  assert.deepEqual(
+    [stranger.code, /malformed, unknown or wrong/.test(stranger.errors)],
+    [1, true],
+    stranger.errors,
+  )
+  const elsewhere = await tallystick(
+    { ...service, url: `http://127.0.0.1:${await freePort()}` },
+    "export",
+    workspace.id,
+    folder,
+  )
+  assert.deepEqual(
+    [elsewhere.code, /nothing answers at/.test(elsewhere.errors)],
+    [1, true],
+    elsewhere.errors,
+  )
   assert.deepEqual([filesOf(folder), await acts(service)], [["genesis.json"], []])
 
   await exported(service, workspace, folder)
   const target = { id: workspace.id, type: "workspace", name: workspace.id }
-  const act = (entries: number) => ({ actor: { id: "instance", type: "instance" }, target, metadata: { entries } })
+  const act = (entries: number) => ({
+    actor: { id: "instance", type: "instance" },
+    target,
+    metadata: { entries },
+  })
   assert.deepEqual(await acts(service), [act(size)])
   await eventually("that entry to be signed", async () =>
     (await sizeOf(workspace.reader, workspace.path)) === size + 1 ? true : undefined,
   )
   assert.equal(await service.end(), 0)
 
-  // The command records it itself while nobody serves, but not in a copy, which is only for reading.
+  // The command records it itself while nobody serves, but not in a copy, which is only for
+  // reading.
   await exported(service, workspace, folder)
   const copy = `${service.data}-copy`
   assert.equal((await tallystick(service, "backup", copy)).code, 0)
-  const ofCopy = await tallystick({ ...service, data: copy }, "export", workspace.id, join(dirname(service.data), "of-copy"))
-  assert.deepEqual([ofCopy.code, ofCopy.errors], [0, "tallystick: this data is read-only, so no entry records the export\n"])
+  const ofCopy = await tallystick(
+    { ...service, data: copy },
+    "export",
+    workspace.id,
+    join(dirname(service.data), "of-copy"),
+  )
+  assert.deepEqual(
+    [ofCopy.code, ofCopy.errors],
+    [0, "tallystick: this data is read-only, so no entry records the export\n"],
+  )
   await using again = await startProgram({ data: service.data })
   assert.deepEqual(await acts(again), [act(size + 1), act(size)])
   await expectChain(again.client(workspace.reader.bearer), workspace.id)
@@ -138,7 +215,9 @@ test("an export that is killed again and again goes on, and is the one that was 
   const size = await fill(workspace, 2000)
   await expectChain(workspace.reader, workspace.id)
   assert.equal(await service.end(), 0)
-  const [folder, afresh] = ["killed", "afresh"].map((name) => join(dirname(service.data), name)) as [string, string]
+  const [folder, afresh] = ["killed", "afresh"].map((name) =>
+    join(dirname(service.data), name),
+  ) as [string, string]
   await exported(service, workspace, afresh)
 
   let kills = 0
@@ -147,7 +226,9 @@ test("an export that is killed again and again goes on, and is the one that was 
       env: { PATH: process.env["PATH"], TALLYSTICK_DATA: service.data },
       stdio: "ignore",
     })
-    const ended = new Promise<NodeJS.Signals | null>((resolve) => child.once("close", (_, signal) => resolve(signal)))
+    const ended = new Promise<NodeJS.Signals | null>((resolve) =>
+      child.once("close", (_, signal) => resolve(signal)),
+    )
     // As soon as it has added some files to what was there.
     const before = Math.max(had, countOf(folder))
     had = before + 7
@@ -159,10 +240,12 @@ test("an export that is killed again and again goes on, and is the one that was 
   assert.ok(kills >= 3, "it was never interrupted")
   await exported(service, workspace, folder)
   assert.deepEqual(filesOf(folder), filesOf(afresh))
-  for (const path of filesOf(afresh)) assert.deepEqual(readFileSync(join(folder, path)), readFileSync(join(afresh, path)), path)
+  for (const path of filesOf(afresh))
+    assert.deepEqual(readFileSync(join(folder, path)), readFileSync(join(afresh, path)), path)
 })
 
-const countOf = (folder: string): number => (existsSync(folder) ? filesOf(folder).filter((path) => !path.endsWith(".new")).length : 0)
+const countOf = (folder: string): number =>
+  existsSync(folder) ? filesOf(folder).filter((path) => !path.endsWith(".new")).length : 0
 
 test("an export is never written over anything else, and one changed byte of it is found", async () => {
   await using service = await startProgram()
@@ -172,11 +255,23 @@ test("an export is never written over anything else, and one changed byte of it 
   const folder = join(dirname(service.data), "export")
   await exported(service, workspace, folder)
   const refused = await tallystick(service, "export", other.id, folder)
-  assert.deepEqual([refused.code, /is an export of another ledger/.test(refused.errors)], [1, true], refused.errors)
+  assert.deepEqual(
+    [refused.code, /is an export of another ledger/.test(refused.errors)],
+    [1, true],
+    refused.errors,
+  )
   const something = await tallystick(service, "export", other.id, dirname(service.data))
-  assert.deepEqual([something.code, /holds something else/.test(something.errors)], [1, true], something.errors)
+  assert.deepEqual(
+    [something.code, /holds something else/.test(something.errors)],
+    [1, true],
+    something.errors,
+  )
   const none = await tallystick(service, "export", "nobody", join(dirname(service.data), "none"))
-  assert.deepEqual([none.code, /there is no workspace nobody/.test(none.errors)], [1, true], none.errors)
+  assert.deepEqual(
+    [none.code, /there is no workspace nobody/.test(none.errors)],
+    [1, true],
+    none.errors,
+  )
 
   const vkey = readFileSync(join(folder, "log.vkey"), "utf8").trim()
   const files = filesOf(folder)
@@ -198,9 +293,15 @@ test("an export is never written over anything else, and one changed byte of it 
     return [code, output.includes(path)]
   }
   const copy = readFileSync(join(folder, "bodies/000.jsonl"))
-  for (const path of ["bodies/009.jsonl", "bodies/000 (copy).jsonl", "epochs/2/genesis.json", "tile/0/000x"])
+  for (const path of [
+    "bodies/009.jsonl",
+    "bodies/000 (copy).jsonl",
+    "epochs/2/genesis.json",
+    "tile/0/000x",
+  ])
     assert.deepEqual(await added(path, copy), [3, true], path)
-  for (const path of ["approved-by-ceo.txt", "bodies/009.jsonl.new"]) assert.deepEqual(await added(path, copy), [0, true], path)
+  for (const path of ["approved-by-ceo.txt", "bodies/009.jsonl.new"])
+    assert.deepEqual(await added(path, copy), [0, true], path)
   rmSync(join(folder, "disclosures"), { recursive: true })
   const withheld = await tallystick(service, "verify", folder, "--key", vkey)
   assert.equal(withheld.code, 0, "what is sealed may be withheld")
@@ -208,15 +309,22 @@ test("an export is never written over anything else, and one changed byte of it 
   await expectChain(workspace.reader, workspace.id)
 })
 
-// Go ------------------------------------------------------------------------------------------------------------------------------------------------------
+// Go ----------------------------------------------------------------------------------------------
 
 /** Where the sources of Go's log are: a Debian package has them, and Go has them among its own. */
 function sourcesOfGo(): { readonly go: string; readonly sources: string } | string {
-  const go = [process.env["GO"] ?? "go", "/usr/local/go/bin/go"].find((one) => spawnSync(one, ["version"]).error === undefined)
+  const go = [process.env["GO"] ?? "go", "/usr/local/go/bin/go"].find(
+    (one) => spawnSync(one, ["version"]).error === undefined,
+  )
   if (go === undefined) return "Go is not installed here"
   const root = spawnSync(go, ["env", "GOROOT"], { encoding: "utf8" }).stdout.trim()
-  const places = ["/usr/share/gocode/src/golang.org/x/mod", join(root, "src", "cmd", "vendor", "golang.org", "x", "mod")]
-  const sources = places.find((place) => existsSync(join(place, "sumdb", "tlog")) && existsSync(join(place, "sumdb", "note")))
+  const places = [
+    "/usr/share/gocode/src/golang.org/x/mod",
+    join(root, "src", "cmd", "vendor", "golang.org", "x", "mod"),
+  ]
+  const sources = places.find(
+    (place) => existsSync(join(place, "sumdb", "tlog")) && existsSync(join(place, "sumdb", "note")),
+  )
   return sources === undefined ? "the sources of golang.org/x/mod are not here" : { go, sources }
 }
 
@@ -229,9 +337,19 @@ test("Go's own log takes an export for genuine, and a changed one not", async (c
   const size = await fill(workspace, 700)
   await exported(service, workspace, folder)
   const check = await buildWithGo(found, join(dirname(service.data), "go"))
-  assert.deepEqual(await run(check, [folder]), { code: 0, output: `${size} entries are genuine\n`, errors: "" })
+  assert.deepEqual(await run(check, [folder]), {
+    code: 0,
+    output: `${size} entries are genuine\n`,
+    errors: "",
+  })
 
-  for (const path of ["checkpoint", "tile/0/001", "tile/entries/001", "tile/1/000.p/2", "log.vkey"]) {
+  for (const path of [
+    "checkpoint",
+    "tile/0/001",
+    "tile/entries/001",
+    "tile/1/000.p/2",
+    "log.vkey",
+  ]) {
     const changed = join(dirname(service.data), "changed")
     cpSync(folder, changed, { recursive: true })
     const bytes = readFileSync(join(changed, path))
@@ -245,10 +363,14 @@ test("Go's own log takes an export for genuine, and a changed one not", async (c
 })
 
 /** Without a network: the module that it needs is what lies on this machine. */
-async function buildWithGo({ go, sources }: { readonly go: string; readonly sources: string }, folder: string): Promise<string> {
+async function buildWithGo(
+  { go, sources }: { readonly go: string; readonly sources: string },
+  folder: string,
+): Promise<string> {
   mkdirSync(folder)
   copyFileSync(join(import.meta.dirname, "verify.go"), join(folder, "verify.go"))
-  for (const part of ["tlog", "note"]) cpSync(join(sources, "sumdb", part), join(folder, "mod", "sumdb", part), { recursive: true })
+  for (const part of ["tlog", "note"])
+    cpSync(join(sources, "sumdb", part), join(folder, "mod", "sumdb", part), { recursive: true })
   writeFileSync(join(folder, "mod", "go.mod"), "module golang.org/x/mod\n\ngo 1.23\n")
   writeFileSync(
     join(folder, "go.mod"),

@@ -1,6 +1,14 @@
 import assert from "node:assert/strict"
 import { spawn, spawnSync } from "node:child_process"
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs"
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs"
 import { tmpdir, userInfo } from "node:os"
 import { dirname, join } from "node:path"
 import { test } from "node:test"
@@ -8,7 +16,8 @@ import { expectChain, type MintedReceipt } from "../chain.ts"
 import { makeKey, makeWorkspace, startService, type Service } from "../service.ts"
 import { pythonWith } from "./python.ts"
 
-// Clients that programs of others make from docs/openapi.json write to the running service and read from it.
+// Clients that programs of others make from docs/openapi.json write to the running service and read
+// from it.
 
 const description = join(import.meta.dirname, "..", "..", "docs", "openapi.json")
 const codegen = {
@@ -22,12 +31,29 @@ test("a client in Python, made by openapi-python-client, writes, lists and verif
   await using service = await startService()
   const folder = dirname(service.data)
   const program = join(python.bin, "python")
-  const args = ["-m", "openapi_python_client", "generate", "--path", description, "--output-path", join(folder, "ledger"), "--meta", "none"]
+  const args = [
+    "-m",
+    "openapi_python_client",
+    "generate",
+    "--path",
+    description,
+    "--output-path",
+    join(folder, "ledger"),
+    "--meta",
+    "none",
+  ]
   const made = await run(program, args, { PATH: `${python.bin}:${process.env["PATH"]}` })
   assert.equal(made.code, 0, made.said)
-  assert.doesNotMatch(made.said, /WARNING|unsupported|missing/i, "a part of the description was left out")
+  assert.doesNotMatch(
+    made.said,
+    /WARNING|unsupported|missing/i,
+    "a part of the description was left out",
+  )
   await expectWritten(service, 2, (asked) =>
-    run(program, [join(import.meta.dirname, "written.py"), ...asked], { PYTHONPATH: folder, PYTHONDONTWRITEBYTECODE: "1" }),
+    run(program, [join(import.meta.dirname, "written.py"), ...asked], {
+      PYTHONPATH: folder,
+      PYTHONDONTWRITEBYTECODE: "1",
+    }),
   )
 })
 
@@ -39,7 +65,15 @@ test("a client in Go, made by oapi-codegen, writes, lists and verifies", async (
   mkdirSync(folder)
   copyFileSync(join(import.meta.dirname, "written.go"), join(folder, "written.go"))
   writeFileSync(join(folder, "go.mod"), `module outside\n\ngo 1.24\n\nrequire ${codegen.runtime}\n`)
-  const generate = ["-generate", "types,client", "-package", "main", "-o", join(folder, "ledger.go"), description]
+  const generate = [
+    "-generate",
+    "types,client",
+    "-package",
+    "main",
+    "-o",
+    join(folder, "ledger.go"),
+    description,
+  ]
   const commands = [
     [go.codegen, generate],
     [go.go, ["mod", "tidy"]],
@@ -47,7 +81,8 @@ test("a client in Go, made by oapi-codegen, writes, lists and verifies", async (
   ] as const
   for (const [program, args] of commands) {
     const made = await run(program, args, go.environment, folder)
-    if (made.code !== 0 && args[0] === "mod") return t.skip(`the modules of the client could not be fetched: ${made.said}`)
+    if (made.code !== 0 && args[0] === "mod")
+      return t.skip(`the modules of the client could not be fetched: ${made.said}`)
     assert.equal(made.code, 0, made.said)
   }
   await expectWritten(service, 1, (asked) => run(join(folder, "written"), asked, {}))
@@ -57,7 +92,9 @@ test("a client in Go, made by oapi-codegen, writes, lists and verifies", async (
 async function expectWritten(
   service: Service,
   total: number,
-  write: (asked: readonly string[]) => Promise<{ readonly code: number | null; readonly said: string }>,
+  write: (
+    asked: readonly string[],
+  ) => Promise<{ readonly code: number | null; readonly said: string }>,
 ): Promise<void> {
   const { id } = await makeWorkspace(service)
   const { bearer = "" } = await makeKey(service, id, { scopes: ["read", "write"] })
@@ -72,8 +109,12 @@ async function expectWritten(
 }
 
 /** A Go, and oapi-codegen, which is built once for all clones; or why there is none. */
-function goWithCodegen(): { readonly go: string; readonly codegen: string; readonly environment: Record<string, string> } | string {
-  const go = [process.env["GO"] ?? "go", "/usr/local/go/bin/go"].find((one) => spawnSync(one, ["version"]).error === undefined)
+function goWithCodegen():
+  | { readonly go: string; readonly codegen: string; readonly environment: Record<string, string> }
+  | string {
+  const go = [process.env["GO"] ?? "go", "/usr/local/go/bin/go"].find(
+    (one) => spawnSync(one, ["version"]).error === undefined,
+  )
   if (go === undefined) return "Go is not installed here"
   const cache = join(tmpdir(), `tallystick-go-${userInfo().uid}`)
   const environment = {
@@ -95,11 +136,23 @@ function goWithCodegen(): { readonly go: string; readonly codegen: string; reado
   })
   if (status === 0 && !existsSync(folder)) renameSync(making, folder)
   else rmSync(making, { recursive: true })
-  return existsSync(folder) ? found : `${codegen.module} could not be installed from Go's module proxy`
+  return existsSync(folder)
+    ? found
+    : `${codegen.module} could not be installed from Go's module proxy`
 }
 
-async function run(program: string, args: readonly string[], environment: Readonly<Record<string, string>>, cwd?: string) {
-  const child = spawn(program, args, { cwd, env: { ...process.env, ...environment }, stdio: ["ignore", "pipe", "pipe"], timeout: 300_000 })
+async function run(
+  program: string,
+  args: readonly string[],
+  environment: Readonly<Record<string, string>>,
+  cwd?: string,
+) {
+  const child = spawn(program, args, {
+    cwd,
+    env: { ...process.env, ...environment },
+    stdio: ["ignore", "pipe", "pipe"],
+    timeout: 300_000,
+  })
   let said = ""
   child.stdout.setEncoding("utf8").on("data", (text: string) => (said += text))
   child.stderr.setEncoding("utf8").on("data", (text: string) => (said += text))

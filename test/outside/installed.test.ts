@@ -1,6 +1,14 @@
 import assert from "node:assert/strict"
 import { spawn, spawnSync } from "node:child_process"
-import { cpSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import {
+  cpSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { after, test } from "node:test"
@@ -12,7 +20,8 @@ import { expectChain, type MintedReceipt } from "../chain.ts"
 import { eventFor, eventually, makeKey, makeWorkspace, startService } from "../service.ts"
 import { nodesOf } from "./nodes.ts"
 
-// What npm gets, as those meet it who install it: on the oldest Node of each line that is promised, in TypeScript, and in a bundle for browsers.
+// What npm gets, as those meet it who install it: on the oldest Node of each line that is promised,
+// in TypeScript, and in a bundle for browsers.
 
 const root = join(import.meta.dirname, "..", "..")
 const folder = mkdtempSync(join(tmpdir(), "tallystick-installed-"))
@@ -23,7 +32,11 @@ interface Ran {
   readonly said: string
 }
 
-function run(command: string, args: readonly string[], { cwd = folder, path = "" } = {}): Promise<Ran> {
+function run(
+  command: string,
+  args: readonly string[],
+  { cwd = folder, path = "" } = {},
+): Promise<Ran> {
   // A cache of its own: with one that another npm fills at the same time, npm has left files out.
   const env = {
     ...process.env,
@@ -31,10 +44,18 @@ function run(command: string, args: readonly string[], { cwd = folder, path = ""
     npm_config_loglevel: "error",
     npm_config_cache: join(folder, "cache"),
   }
-  const child = spawn(command, args, { cwd, env, stdio: ["ignore", "pipe", "pipe"], timeout: 120_000 })
+  const child = spawn(command, args, {
+    cwd,
+    env,
+    stdio: ["ignore", "pipe", "pipe"],
+    timeout: 120_000,
+  })
   let said = ""
-  for (const stream of [child.stdout, child.stderr]) stream.setEncoding("utf8").on("data", (text: string) => (said += text))
-  return new Promise((resolve, reject) => child.once("error", reject).once("close", (code) => resolve({ code, said })))
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding("utf8").on("data", (text: string) => (said += text))
+  return new Promise((resolve, reject) =>
+    child.once("error", reject).once("close", (code) => resolve({ code, said })),
+  )
 }
 
 async function expectRun(...ran: Parameters<typeof run>): Promise<string> {
@@ -48,12 +69,20 @@ const packages = ["proof", "client", "server"] as const
 const names = { proof: "@tallystick/proof", client: "@tallystick/client", server: "tallystick" }
 await expectRun(process.execPath, [join(root, "scripts", "release.mjs"), "--dry-run"])
 await expectRun("npm", ["pack", ...packages.map((name) => join(root, "dist", name))])
-const { version } = JSON.parse(readFileSync(join(root, "packages", "server", "package.json"), "utf8")) as { version: string }
+const { version } = JSON.parse(
+  readFileSync(join(root, "packages", "server", "package.json"), "utf8"),
+) as { version: string }
 const tarballOf = (name: (typeof packages)[number]): string =>
   join(folder, `${names[name].replace("@", "").replace("/", "-")}-${version}.tgz`)
 for (const name of packages) {
   mkdirSync(join(folder, name))
-  await expectRun("tar", ["-xzf", tarballOf(name), "-C", join(folder, name), "--strip-components=1"])
+  await expectRun("tar", [
+    "-xzf",
+    tarballOf(name),
+    "-C",
+    join(folder, name),
+    "--strip-components=1",
+  ])
 }
 
 // And installed in an empty folder.
@@ -61,16 +90,25 @@ const app = join(folder, "app")
 mkdirSync(app)
 const write = (file: string, text: string): void => writeFileSync(join(app, file), text)
 write("package.json", JSON.stringify({ private: true, type: "module" }))
-const registry = await run("npm", ["view", "@noble/hashes", "version", "--fetch-retries=0", "--fetch-timeout=10000"])
+const registry = await run("npm", [
+  "view",
+  "@noble/hashes",
+  "version",
+  "--fetch-retries=0",
+  "--fetch-timeout=10000",
+])
 const skip = registry.code === 0 ? false : "npm's registry cannot be reached"
-if (skip === false) await expectRun("npm", ["install", "--no-audit", ...packages.map(tarballOf)], { cwd: app })
+if (skip === false)
+  await expectRun("npm", ["install", "--no-audit", ...packages.map(tarballOf)], { cwd: app })
 
 // The oldest of each line that `engines` names, but for the newest, which runs the tests.
 const nodes = skip === false ? nodesOf(["20.3.0", "22.12.0", "24.15.0"]) : skip
 const binOf = (node: string): string =>
-  node === process.versions.node || typeof nodes === "string" ? dirname(process.execPath) : nodes.bin(node)
+  node === process.versions.node || typeof nodes === "string"
+    ? dirname(process.execPath)
+    : nodes.bin(node)
 
-// Packed ----------------------------------------------------------------------------------------------------------------------------------------------------
+// Packed ------------------------------------------------------------------------------------------
 
 const filesIn = (path: string): readonly string[] =>
   globSync("**/*", { cwd: path, withFileTypes: true })
@@ -80,8 +118,13 @@ const filesIn = (path: string): readonly string[] =>
 test("a package has what runs, its licence and a README, and nothing else", () => {
   for (const name of packages) {
     const files = filesIn(join(folder, name))
-    const own = name === "server" ? /^(bin\/tallystick\.mjs|lib\/.*\.(js|sql)|monitoring\/.*)$/ : /^lib\/.*(\.js|\.d\.ts)$/
-    const others = files.filter((file) => !own.test(file) && !["LICENSE", "README.md", "package.json"].includes(file))
+    const own =
+      name === "server"
+        ? /^(bin\/tallystick\.mjs|lib\/.*\.(js|sql)|monitoring\/.*)$/
+        : /^lib\/.*(\.js|\.d\.ts)$/
+    const others = files.filter(
+      (file) => !own.test(file) && !["LICENSE", "README.md", "package.json"].includes(file),
+    )
     assert.deepEqual(others, [], name)
     assert.deepEqual(
       files.filter((file) => /test|contract|memory/.test(file)),
@@ -90,40 +133,58 @@ test("a package has what runs, its licence and a README, and nothing else", () =
     )
     assert.ok(files.length > 30 && files.includes("LICENSE") && files.includes("README.md"), name)
     // npm shows it without the repository around it.
-    const links = [...readFileSync(join(folder, name, "README.md"), "utf8").matchAll(/\]\(([^)]*)\)/g)].map(([, link]) => link)
+    const links = [
+      ...readFileSync(join(folder, name, "README.md"), "utf8").matchAll(/\]\(([^)]*)\)/g),
+    ].map(([, link]) => link)
     assert.deepEqual(
       links.filter((link = "") => !/^(https:|#)/.test(link) && !files.includes(link)),
       [],
       `links in the README of ${name}`,
     )
-    const manifest = JSON.parse(readFileSync(join(folder, name, "package.json"), "utf8")) as Record<string, unknown>
-    assert.deepEqual([manifest["name"], manifest["license"], manifest["private"]], [names[name], "Apache-2.0", undefined])
+    const manifest = JSON.parse(readFileSync(join(folder, name, "package.json"), "utf8")) as Record<
+      string,
+      unknown
+    >
+    assert.deepEqual(
+      [manifest["name"], manifest["license"], manifest["private"]],
+      [names[name], "Apache-2.0", undefined],
+    )
     assert.match((manifest["engines"] as { node: string }).node, /^>=\d/)
   }
-  const migrations = (path: string): readonly string[] => filesIn(path).filter((file) => file.endsWith(".sql"))
-  assert.deepEqual(migrations(join(folder, "server", "lib")), migrations(join(root, "packages", "server", "src")))
+  const migrations = (path: string): readonly string[] =>
+    filesIn(path).filter((file) => file.endsWith(".sql"))
+  assert.deepEqual(
+    migrations(join(folder, "server", "lib")),
+    migrations(join(root, "packages", "server", "src")),
+  )
 })
 
 /** What publint and Are The Types Wrong say of a package. */
 async function remarksOf(path: string, tarball: Uint8Array): Promise<readonly string[]> {
   const { messages } = await publint({ pkgDir: path, pack: false, strict: true })
   const types = await checkPackage(createPackageFromTarballData(tarball))
-  // The packages are ES modules alone: TypeScript 7 has no `node10` any more, and `require` of them is tried below.
+  // The packages are ES modules alone: TypeScript 7 has no `node10` any more, and `require` of them
+  // is tried below.
   const problems = (types.types === false ? [] : types.problems).filter(
-    (problem) => !("resolutionKind" in problem && ["node10", "node16-cjs"].includes(problem.resolutionKind)),
+    (problem) =>
+      !("resolutionKind" in problem && ["node10", "node16-cjs"].includes(problem.resolutionKind)),
   )
   return [...messages.map(({ code }) => code), ...problems.map(({ kind }) => kind)]
 }
 
 test("publint and Are The Types Wrong have nothing to say", async () => {
-  for (const name of packages) assert.deepEqual(await remarksOf(join(folder, name), readFileSync(tarballOf(name))), [], name)
+  for (const name of packages)
+    assert.deepEqual(await remarksOf(join(folder, name), readFileSync(tarballOf(name))), [], name)
 })
 
 test("canary: types of a file that is not there are noticed by both", async () => {
   const planted = join(folder, "planted")
   cpSync(join(folder, "proof"), planted, { recursive: true })
   const manifest = join(planted, "package.json")
-  writeFileSync(manifest, readFileSync(manifest, "utf8").replace("lib/index.d.ts", "lib/nothing.d.ts"))
+  writeFileSync(
+    manifest,
+    readFileSync(manifest, "utf8").replace("lib/index.d.ts", "lib/nothing.d.ts"),
+  )
   await expectRun("npm", ["pack", planted, "--pack-destination", planted])
   const [tarball = ""] = globSync("*.tgz", { cwd: planted })
   assert.deepEqual(await remarksOf(planted, readFileSync(join(planted, tarball))), [
@@ -133,7 +194,7 @@ test("canary: types of a file that is not there are noticed by both", async () =
   ])
 })
 
-// Installed ---------------------------------------------------------------------------------------------------------------------------------------------------
+// Installed ---------------------------------------------------------------------------------------
 
 test("a strict program compiles against them, and a mistake in it does not", { skip }, async () => {
   write(
@@ -159,19 +220,38 @@ test("a strict program compiles against them, and a mistake in it does not", { s
     export const asked = parseQuery("actor:usr_1")
     export const failed = (error: unknown): string => (error instanceof TallystickError ? error.outcome : "unknown")\n`,
   )
-  const strict = { strict: true, exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true, skipLibCheck: false, noEmit: true }
-  const resolutions = { node16: { module: "node16" }, bundler: { module: "esnext", moduleResolution: "bundler" } }
+  const strict = {
+    strict: true,
+    exactOptionalPropertyTypes: true,
+    noUncheckedIndexedAccess: true,
+    skipLibCheck: false,
+    noEmit: true,
+  }
+  const resolutions = {
+    node16: { module: "node16" },
+    bundler: { module: "esnext", moduleResolution: "bundler" },
+  }
   await Promise.all(
     Object.entries(resolutions).map(([name, resolution]) => {
-      const compilerOptions = { ...strict, ...resolution, target: "es2022", lib: ["es2022", "dom"], types: [] }
+      const compilerOptions = {
+        ...strict,
+        ...resolution,
+        target: "es2022",
+        lib: ["es2022", "dom"],
+        types: [],
+      }
       write(`tsconfig.${name}.json`, JSON.stringify({ compilerOptions, files: ["program.ts"] }))
-      return expectRun(join(root, "node_modules", ".bin", "tsc"), ["-p", `tsconfig.${name}.json`], { cwd: app })
+      return expectRun(join(root, "node_modules", ".bin", "tsc"), ["-p", `tsconfig.${name}.json`], {
+        cwd: app,
+      })
     }),
   )
 })
 
 /** A program for browsers that has this of the packages, and nothing that it does not need. */
-async function bundleOf(text: string): Promise<{ readonly code: string; readonly gzipped: number }> {
+async function bundleOf(
+  text: string,
+): Promise<{ readonly code: string; readonly gzipped: number }> {
   write("page.js", text)
   const bundle = await rolldown({ input: join(app, "page.js"), platform: "browser" })
   const { output } = await bundle.generate({ format: "esm", minify: true })
@@ -179,26 +259,33 @@ async function bundleOf(text: string): Promise<{ readonly code: string; readonly
   return { code: output[0].code, gzipped: gzipSync(output[0].code, { level: 9 }).length }
 }
 
-test("bundles for browsers hold what they use: a receipt is verified by 15 kB", { skip }, async (context) => {
-  const receipt = await bundleOf('export { verifyReceipt } from "@tallystick/proof"')
-  const whole = await bundleOf('export * from "@tallystick/client"')
-  const proof = await bundleOf('export { verifyTlogProof } from "@tallystick/proof"')
-  const key = await bundleOf('export { parseVkey } from "@tallystick/proof"')
-  context.diagnostic(
-    `verifyReceipt ${receipt.gzipped}, verifyTlogProof ${proof.gzipped}, the client ${whole.gzipped}, parseVkey ${key.gzipped} bytes`,
-  )
-  assert.ok(receipt.gzipped <= 15_000, `${receipt.gzipped} bytes`)
-  assert.ok(proof.gzipped <= 10_000, `${proof.gzipped} bytes`)
-  assert.ok(key.gzipped < receipt.gzipped / 3, `${key.gzipped} bytes`)
-  assert.ok(whole.gzipped < 30_000, `${whole.gzipped} bytes`)
-  write("bundle.mjs", whole.code)
-  // What only Node has is out of its reach.
-  const program = `
+test(
+  "bundles for browsers hold what they use: a receipt is verified by 15 kB",
+  { skip },
+  async (context) => {
+    const receipt = await bundleOf('export { verifyReceipt } from "@tallystick/proof"')
+    const whole = await bundleOf('export * from "@tallystick/client"')
+    const proof = await bundleOf('export { verifyTlogProof } from "@tallystick/proof"')
+    const key = await bundleOf('export { parseVkey } from "@tallystick/proof"')
+    context.diagnostic(
+      `verifyReceipt ${receipt.gzipped}, verifyTlogProof ${proof.gzipped}, the client ${whole.gzipped}, parseVkey ${key.gzipped} bytes`,
+    )
+    assert.ok(receipt.gzipped <= 15_000, `${receipt.gzipped} bytes`)
+    assert.ok(proof.gzipped <= 10_000, `${proof.gzipped} bytes`)
+    assert.ok(key.gzipped < receipt.gzipped / 3, `${key.gzipped} bytes`)
+    assert.ok(whole.gzipped < 30_000, `${whole.gzipped} bytes`)
+    write("bundle.mjs", whole.code)
+    // What only Node has is out of its reach.
+    const program = `
     for (const name of ["Buffer", "process", "global", "setImmediate", "clearImmediate"]) delete globalThis[name]
     const { createClient, verifyReceipt } = await import("./bundle.mjs")
     console.log(typeof createClient({ baseUrl: "http://127.0.0.1:1" }).events.write, verifyReceipt("{}").verdict)`
-  assert.equal(await expectRun(process.execPath, ["--input-type=module", "--eval", program], { cwd: app }), "function unconfirmed\n")
-})
+    assert.equal(
+      await expectRun(process.execPath, ["--input-type=module", "--eval", program], { cwd: app }),
+      "function unconfirmed\n",
+    )
+  },
+)
 
 const lines = [
   { node: "20.3.0", requires: "ERR_REQUIRE_ESM", serves: false },
@@ -206,7 +293,8 @@ const lines = [
   { node: "24.15.0", requires: "function", serves: true },
   { node: process.versions.node, requires: "function", serves: true },
 ]
-const skipOf = (node: string): string | false => skip || (typeof nodes === "string" && node !== process.versions.node && nodes)
+const skipOf = (node: string): string | false =>
+  skip || (typeof nodes === "string" && node !== process.versions.node && nodes)
 
 write(
   "program.mjs",
@@ -240,67 +328,122 @@ write(
   console.log(JSON.stringify({ receipt, verdicts, required, terms: parseQuery("actor:usr_1").query.terms.length }))\n`,
 )
 
-test("on each Node a program writes and verifies, and the command serves or says what it needs", { skip }, async (context) => {
-  const program = join(app, "node_modules", "tallystick", "bin", "tallystick.mjs")
-  await using service = await startService({ program })
-  const { id, path, writer } = await makeWorkspace(service)
-  const reader = await makeKey(service, id, { scopes: ["write", "read"] })
-  const receipts: MintedReceipt[] = [(await writer.write(eventFor(id))).json()]
-  const vkey = (await reader.get(`${path}/tlog/log.vkey`)).text.trimEnd()
-  const evidence = join(folder, "evidence")
-  mkdirSync(evidence)
-  const answer = `${path}/receipts/${receipts[0]?.receipt}`
-  assert.equal((await reader.get(`${answer}/proof`)).status, 200)
-  writeFileSync(join(evidence, "receipt.json"), (await reader.get(answer)).bytes)
-  const pack = await reader.post(`${path}/evidence-packs`, { title: "All of it", receiptIds: receipts.map(({ receipt }) => receipt) })
-  writeFileSync(join(evidence, "pack.zip"), (await reader.get(`${path}/evidence-packs/${pack.json().packId}/download`)).bytes)
-  const environment = { TALLYSTICK_DATA: service.data, TALLYSTICK_PORT: new URL(service.url).port, TALLYSTICK_ROOT_KEY: service.rootKey }
-  const exporting = spawnSync(process.execPath, [program, "export", id, join(evidence, "export")], { env: environment, encoding: "utf8" })
-  assert.equal(exporting.status, 0, exporting.stderr)
-
-  for (const { node, requires, serves } of lines) {
-    await context.test(`Node ${node}`, { skip: skipOf(node) }, async () => {
-      const given = { url: service.url, key: reader.bearer, event: eventFor(id), vkey, folder: evidence }
-      const said = await expectRun("node", ["program.mjs", JSON.stringify(given)], { cwd: app, path: binOf(node) })
-      // Behind it an older Node says that require of an ES module is an experiment.
-      const { receipt, verdicts, required, terms } = JSON.parse(said.split("\n", 1)[0] ?? "")
-      receipts.push(receipt)
-      assert.deepEqual([verdicts, required, terms], [["genuine", "genuine", "genuine", "genuine"], requires, 1])
-      const asked = await run("npx", ["tallystick", "--version"], { cwd: app, path: binOf(node) })
-      if (serves) assert.deepEqual(asked, { code: 0, said: `${version}\n` })
-      else assert.match(asked.said, new RegExp(`^tallystick: this needs Node 24\\.15 or later and runs on ${node}: .*\\n$`))
-      assert.equal(asked.code, serves ? 0 : 1)
+test(
+  "on each Node a program writes and verifies, and the command serves or says what it needs",
+  { skip },
+  async (context) => {
+    const program = join(app, "node_modules", "tallystick", "bin", "tallystick.mjs")
+    await using service = await startService({ program })
+    const { id, path, writer } = await makeWorkspace(service)
+    const reader = await makeKey(service, id, { scopes: ["write", "read"] })
+    const receipts: MintedReceipt[] = [(await writer.write(eventFor(id))).json()]
+    const vkey = (await reader.get(`${path}/tlog/log.vkey`)).text.trimEnd()
+    const evidence = join(folder, "evidence")
+    mkdirSync(evidence)
+    const answer = `${path}/receipts/${receipts[0]?.receipt}`
+    assert.equal((await reader.get(`${answer}/proof`)).status, 200)
+    writeFileSync(join(evidence, "receipt.json"), (await reader.get(answer)).bytes)
+    const pack = await reader.post(`${path}/evidence-packs`, {
+      title: "All of it",
+      receiptIds: receipts.map(({ receipt }) => receipt),
     })
-  }
-  await expectChain(service.root, id, receipts)
-  assert.equal(await service.end(), 0)
-})
+    writeFileSync(
+      join(evidence, "pack.zip"),
+      (await reader.get(`${path}/evidence-packs/${pack.json().packId}/download`)).bytes,
+    )
+    const environment = {
+      TALLYSTICK_DATA: service.data,
+      TALLYSTICK_PORT: new URL(service.url).port,
+      TALLYSTICK_ROOT_KEY: service.rootKey,
+    }
+    const exporting = spawnSync(
+      process.execPath,
+      [program, "export", id, join(evidence, "export")],
+      { env: environment, encoding: "utf8" },
+    )
+    assert.equal(exporting.status, 0, exporting.stderr)
+
+    for (const { node, requires, serves } of lines) {
+      await context.test(`Node ${node}`, { skip: skipOf(node) }, async () => {
+        const given = {
+          url: service.url,
+          key: reader.bearer,
+          event: eventFor(id),
+          vkey,
+          folder: evidence,
+        }
+        const said = await expectRun("node", ["program.mjs", JSON.stringify(given)], {
+          cwd: app,
+          path: binOf(node),
+        })
+        // Behind it an older Node says that require of an ES module is an experiment.
+        const { receipt, verdicts, required, terms } = JSON.parse(said.split("\n", 1)[0] ?? "")
+        receipts.push(receipt)
+        assert.deepEqual(
+          [verdicts, required, terms],
+          [["genuine", "genuine", "genuine", "genuine"], requires, 1],
+        )
+        const asked = await run("npx", ["tallystick", "--version"], { cwd: app, path: binOf(node) })
+        if (serves) assert.deepEqual(asked, { code: 0, said: `${version}\n` })
+        else
+          assert.match(
+            asked.said,
+            new RegExp(`^tallystick: this needs Node 24\\.15 or later and runs on ${node}: .*\\n$`),
+          )
+        assert.equal(asked.code, serves ? 0 : 1)
+      })
+    }
+    await expectChain(service.root, id, receipts)
+    assert.equal(await service.end(), 0)
+  },
+)
 
 for (const { node } of lines.filter(({ serves }) => serves)) {
-  test(`npx tallystick serve --demo takes a first event on Node ${node}`, { skip: skipOf(node) }, async () => {
-    const data = join(folder, `data-${node}`)
-    const env = { PATH: `${binOf(node)}:${process.env["PATH"]}`, HOME: folder, TALLYSTICK_DATA: data, TALLYSTICK_PORT: "0" }
-    const child = spawn("npx", ["tallystick", "serve", "--demo"], { cwd: app, env, stdio: ["ignore", "pipe", "inherit"], detached: true })
-    let said = ""
-    child.stdout.setEncoding("utf8").on("data", (text: string) => (said += text))
-    const closed = new Promise((resolve) => child.once("close", resolve))
-    // npx, a shell and the service are one group, which does not outlive the tests.
-    const stop = (): void => {
-      if (child.exitCode === null && child.pid !== undefined) process.kill(-child.pid, "SIGTERM")
-    }
-    process.once("exit", stop)
-    try {
-      const [, url = "", key = "", body = ""] = await eventually(
-        "the printed command",
-        async () => /^curl .*(http:\S+\/v1\/events) [^]*?Bearer (tsk_\w+)[^]*? -d '(\{.*\})'\n/m.exec(said) ?? undefined,
-        20_000,
-      )
-      const headers = { authorization: `Bearer ${key}`, "idempotency-key": "invoice-9-approved", "content-type": "application/json" }
-      assert.equal((await fetch(url, { method: "POST", headers, body })).status, 202)
-    } finally {
-      stop()
-      await closed
-      process.off("exit", stop)
-    }
-  })
+  test(
+    `npx tallystick serve --demo takes a first event on Node ${node}`,
+    { skip: skipOf(node) },
+    async () => {
+      const data = join(folder, `data-${node}`)
+      const env = {
+        PATH: `${binOf(node)}:${process.env["PATH"]}`,
+        HOME: folder,
+        TALLYSTICK_DATA: data,
+        TALLYSTICK_PORT: "0",
+      }
+      const child = spawn("npx", ["tallystick", "serve", "--demo"], {
+        cwd: app,
+        env,
+        stdio: ["ignore", "pipe", "inherit"],
+        detached: true,
+      })
+      let said = ""
+      child.stdout.setEncoding("utf8").on("data", (text: string) => (said += text))
+      const closed = new Promise((resolve) => child.once("close", resolve))
+      // npx, a shell and the service are one group, which does not outlive the tests.
+      const stop = (): void => {
+        if (child.exitCode === null && child.pid !== undefined) process.kill(-child.pid, "SIGTERM")
+      }
+      process.once("exit", stop)
+      try {
+        const [, url = "", key = "", body = ""] = await eventually(
+          "the printed command",
+          async () =>
+            /^curl .*(http:\S+\/v1\/events) [^]*?Bearer (tsk_\w+)[^]*? -d '(\{.*\})'\n/m.exec(
+              said,
+            ) ?? undefined,
+          20_000,
+        )
+        const headers = {
+          authorization: `Bearer ${key}`,
+          "idempotency-key": "invoice-9-approved",
+          "content-type": "application/json",
+        }
+        assert.equal((await fetch(url, { method: "POST", headers, body })).status, 202)
+      } finally {
+        stop()
+        await closed
+        process.off("exit", stop)
+      }
+    },
+  )
 }

@@ -3,8 +3,14 @@ import { existsSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node
 import { tmpdir, userInfo } from "node:os"
 import { join } from "node:path"
 
-/** The folder of these packages, installed once for all clones under this name; or why there is none. */
-export function npmWith(name: string, dependencies: Readonly<Record<string, string>>): { readonly modules: string } | string {
+/**
+ * The folder of these packages, installed once for all clones under this name; or why there is
+ * none.
+ */
+export function npmWith(
+  name: string,
+  dependencies: Readonly<Record<string, string>>,
+): { readonly modules: string } | string {
   const folder = join(
     tmpdir(),
     `tallystick-${name.replaceAll("/", "-")}-${userInfo().uid}-${Object.values(dependencies)

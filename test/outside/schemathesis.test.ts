@@ -7,19 +7,37 @@ import { expectChain } from "../chain.ts"
 import { eventFor, makeWorkspace, startService, type Service } from "../service.ts"
 import { pythonWith } from "./python.ts"
 
-// Schemathesis reads the service's own description and sends what it makes of it, right and wrong. No answer may be a 5xx, or one that the description leaves out.
+// Schemathesis reads the service's own description and sends what it makes of it, right and wrong.
+// No answer may be a 5xx, or one that the description leaves out.
 
-const checks = ["not_a_server_error", "status_code_conformance", "content_type_conformance", "response_schema_conformance"]
+const checks = [
+  "not_a_server_error",
+  "status_code_conformance",
+  "content_type_conformance",
+  "response_schema_conformance",
+]
 
 test("schemathesis finds no answer that the description leaves out", async (t) => {
   const python = pythonWith("schemathesis==4.32.5")
   if (typeof python === "string") return t.skip(python)
-  await using service = await startService({ environment: { TALLYSTICK_LIMIT_FAILED_LOGINS_PER_MINUTE: "100000" } })
+  await using service = await startService({
+    environment: { TALLYSTICK_LIMIT_FAILED_LOGINS_PER_MINUTE: "100000" },
+  })
   const { id, path, writer, reader } = await makeWorkspace(service)
   const receipt = (await writer.write(eventFor(id))).json()
-  await service.root.post(`${path}/published-policy`, { sections: [{ id: "use", title: "Use", body: "We use it." }] })
-  const pack = (await reader.post(`${path}/evidence-packs`, { title: "Audit", receiptIds: [receipt.receipt] })).json()
-  const names = { workspaceId: id, receiptId: receipt.receipt, packId: pack.packId, projectId: "core", version: "1" }
+  await service.root.post(`${path}/published-policy`, {
+    sections: [{ id: "use", title: "Use", body: "We use it." }],
+  })
+  const pack = (
+    await reader.post(`${path}/evidence-packs`, { title: "Audit", receiptIds: [receipt.receipt] })
+  ).json()
+  const names = {
+    workspaceId: id,
+    receiptId: receipt.receipt,
+    packId: pack.packId,
+    projectId: "core",
+    version: "1",
+  }
   const { code, said } = await run(service, python.bin, names)
   assert.equal(code, 0, said)
   const [, cases = "0"] = /(\d+) generated, \1 passed/.exec(said) ?? []
@@ -38,7 +56,14 @@ async function run(service: Service, bin: string, names: Readonly<Record<string,
   const folder = dirname(service.data)
   const parameters = Object.entries(names).map(([name, value]) => `"path.${name}" = "${value}"\n`)
   writeFileSync(join(folder, "schemathesis.toml"), `[parameters]\n${parameters.join("")}`)
-  const args = ["run", `${service.url}/openapi.json`, "-H", `Authorization: Bearer ${service.rootKey}`, "--checks", checks.join(",")]
+  const args = [
+    "run",
+    `${service.url}/openapi.json`,
+    "-H",
+    `Authorization: Bearer ${service.rootKey}`,
+    "--checks",
+    checks.join(","),
+  ]
   // The same requests each time: what is random is asked by tests of ours.
   args.push(
     "--phases",

@@ -6,14 +6,16 @@ import { join } from "node:path"
 import { test } from "node:test"
 import { npmWith } from "./npm.ts"
 
-// The description under Spectral's rules for OpenAPI. Redocly's are part of `npm run check`; Spectral is 242 packages and takes ten seconds.
+// The description under Spectral's rules for OpenAPI. Redocly's are part of `npm run check`;
+// Spectral is 242 packages and takes ten seconds.
 
 const rules = {
   extends: ["spectral:oas"],
   rules: {
     // Whoever runs a service of their own is its contact, and is not known here.
     "info-contact": "off",
-    // A rule of OpenAPI 3.0. In 3.1 a requirement may name roles for any scheme, and nothing lists them. Redocly looks whether the scheme is there.
+    // A rule of OpenAPI 3.0. In 3.1 a requirement may name roles for any scheme, and nothing lists
+    // them. Redocly looks whether the scheme is there.
     "oas3-operation-security-defined": "off",
   },
 }
@@ -26,15 +28,32 @@ test("Spectral has nothing to say of the description, and finds what is wrong", 
   writeFileSync(join(folder, "rules.json"), JSON.stringify(rules))
   writeFileSync(
     join(folder, "wrong.json"),
-    JSON.stringify({ openapi: "3.1.0", info: { title: "A", version: "1" }, paths: { "/a": { get: {} } } }),
+    JSON.stringify({
+      openapi: "3.1.0",
+      info: { title: "A", version: "1" },
+      paths: { "/a": { get: {} } },
+    }),
   )
   const lint = (path: string) => {
     const program = join(installed.modules, "@stoplight", "spectral-cli", "dist", "index.js")
-    const args = [program, "lint", "--fail-severity=hint", "--ruleset", join(folder, "rules.json"), path]
+    const args = [
+      program,
+      "lint",
+      "--fail-severity=hint",
+      "--ruleset",
+      join(folder, "rules.json"),
+      path,
+    ]
     return spawnSync(process.execPath, args, { encoding: "utf8", timeout: 120_000 })
   }
-  const { status, stdout, stderr } = lint(join(import.meta.dirname, "..", "..", "docs", "openapi.json"))
+  const { status, stdout, stderr } = lint(
+    join(import.meta.dirname, "..", "..", "docs", "openapi.json"),
+  )
   assert.equal(status, 0, stdout + stderr)
   const wrong = lint(join(folder, "wrong.json"))
-  assert.deepEqual([wrong.status, wrong.stdout.includes("operation-operationId")], [1, true], wrong.stdout + wrong.stderr)
+  assert.deepEqual(
+    [wrong.status, wrong.stdout.includes("operation-operationId")],
+    [1, true],
+    wrong.stdout + wrong.stderr,
+  )
 })

@@ -7,7 +7,8 @@ import { after, test } from "node:test"
 import { collectEvidence, type Evidence } from "./evidence.ts"
 import { pythonWith } from "./python.ts"
 
-// verify.py was written from docs/format.md alone, by somebody who had not seen this program: what it needs to know stands there.
+// verify.py was written from docs/format.md alone, by somebody who had not seen this program: what
+// it needs to know stands there.
 
 const python = pythonWith("cryptography==48.0.0")
 const skip = typeof python === "string" ? python : false
@@ -33,7 +34,10 @@ function verify(mode: "--list" | "--altered", list: readonly Evidence[], name: s
   const bin = typeof python === "string" ? "" : python.bin
   const program = join(import.meta.dirname, "verify.py")
   const args = [program, mode, join(folder, name, "list.json")]
-  const { status, stdout, stderr } = spawnSync(join(bin, "python"), args, { encoding: "utf8", timeout: 120_000 })
+  const { status, stdout, stderr } = spawnSync(join(bin, "python"), args, {
+    encoding: "utf8",
+    timeout: 120_000,
+  })
   return { status, said: stdout + stderr }
 }
 
@@ -48,17 +52,27 @@ function alter(one: Evidence, number: number): readonly Evidence[] {
   }
   switch (one.kind) {
     case "export":
-      return globSync(["checkpoint", "genesis.json", "tile/**", "bodies/*", "disclosures/*"], { cwd: path, withFileTypes: true })
+      return globSync(["checkpoint", "genesis.json", "tile/**", "bodies/*", "disclosures/*"], {
+        cwd: path,
+        withFileTypes: true,
+      })
         .filter((entry) => entry.isFile())
         .map((entry, change) => {
           const name = `${number}-${change}`
           cpSync(path, join(folder, "altered", name), { recursive: true })
-          const file = join(folder, "altered", name, join(entry.parentPath, entry.name).slice(path.length))
+          const file = join(
+            folder,
+            "altered",
+            name,
+            join(entry.parentPath, entry.name).slice(path.length),
+          )
           writeFileSync(file, flipped(readFileSync(file), 0.5))
           return { ...one, path: name }
         })
     case "pack":
-      return Array.from({ length: 20 }, (_, at) => put(flipped(readFileSync(path), (at + 0.5) / 20), at))
+      return Array.from({ length: 20 }, (_, at) =>
+        put(flipped(readFileSync(path), (at + 0.5) / 20), at),
+      )
     case "proof":
       return [put(flipped(readFileSync(path), 0.2), 0)]
     case "receipt":

@@ -1,9 +1,13 @@
 import type { TestContext } from "node:test"
 
-// A suite at length: round after round, until as much was tried as is wanted or the suite's minutes are over. It says how far it came, so
-// that a run on a slow machine ends in its time and is not taken for more than it was.
+// A suite at length: round after round, until as much was tried as is wanted or the suite's minutes
+// are over. It says how far it came, so that a run on a slow machine ends in its time and is not
+// taken for more than it was.
 
-/** All suites together take so long where none comes to its end: two files side by side, and then what must be alone. */
+/**
+ * All suites together take so long where none comes to its end: two files side by side, and then
+ * what must be alone.
+ */
 const allMinutes = 90
 
 export interface Length {
@@ -12,11 +16,17 @@ export interface Length {
   readonly wanted: number
   /** Of the ninety. `npm run test:deep -- --minutes=30` gives a third of it. */
   readonly minutes: number
-  /** What the slowest machine that we know does in these minutes, and a quarter of what others do. Whoever does less was not at work. */
+  /**
+   * What the slowest machine that we know does in these minutes, and a quarter of what others do.
+   * Whoever does less was not at work.
+   */
   readonly floor: number
 }
 
-/** A round says how much it has tried. One that would take the suite beyond its minutes is not begun; the first always is. */
+/**
+ * A round says how much it has tried. One that would take the suite beyond its minutes is not
+ * begun; the first always is.
+ */
 export async function atLength(
   t: TestContext,
   { what, wanted, minutes, floor }: Length,
@@ -27,13 +37,18 @@ export async function atLength(
   const elapsed = () => performance.now() - started
   let tried = 0
   let slowestMs = 0
-  for (let number = 0; tried < wanted && (number === 0 || elapsed() + slowestMs < minutes * share * 60_000); number++) {
+  for (
+    let number = 0;
+    tried < wanted && (number === 0 || elapsed() + slowestMs < minutes * share * 60_000);
+    number++
+  ) {
     const began = elapsed()
     const more = await round(number)
     if (!(more > 0)) throw new Error("a round that tries nothing would go on for ever, or pass")
     tried += more
     slowestMs = Math.max(slowestMs, elapsed() - began)
   }
-  if (tried < Math.min(wanted, floor * share)) throw new Error(`${tried} ${what} were tried, and ${Math.ceil(floor * share)} are the least`)
+  if (tried < Math.min(wanted, floor * share))
+    throw new Error(`${tried} ${what} were tried, and ${Math.ceil(floor * share)} are the least`)
   t.diagnostic(`${tried} of ${wanted} ${what} in ${(elapsed() / 60_000).toFixed(1)} minutes`)
 }

@@ -5,7 +5,8 @@ import type { Chance } from "./chance.ts"
 import { expectKept } from "./kept.ts"
 import { note, sendUntilKnown, type Sending, type Write } from "./writes.ts"
 
-// What every suite ends with: all that was acknowledged is looked for, and all that is there is computed again.
+// What every suite ends with: all that was acknowledged is looked for, and all that is there is
+// computed again.
 
 export interface Audited {
   /** Entries whose record, link, body and disclosures were computed again. */
@@ -26,7 +27,10 @@ export interface AuditOptions {
   readonly chance: Chance
 }
 
-/** Fails unless each write has exactly one entry, its receipt is what it was, and the chains hold together. */
+/**
+ * Fails unless each write has exactly one entry, its receipt is what it was, and the chains hold
+ * together.
+ */
 export async function audit(
   service: Service,
   { workspaces, writes, lookUpsMax = Infinity, replaysMax = Infinity, chance }: AuditOptions,
@@ -39,9 +43,16 @@ export async function audit(
     const last = expectPlaces(kept.hashes, kept.ledgerId, receipts)
 
     // With the last one among them, the log that is read has every entry of the clients.
-    const some = [...sample(receipts, lookUpsMax - 1, chance).filter((receipt) => receipt !== last), last]
+    const some = [
+      ...sample(receipts, lookUpsMax - 1, chance).filter((receipt) => receipt !== last),
+      last,
+    ]
     const chain = await expectChain(service.client(workspace.reader.bearer), workspace.id, some)
-    assert.deepEqual(chain.hashes, kept.hashes.slice(0, chain.size), "what is served is not what is kept")
+    assert.deepEqual(
+      chain.hashes,
+      kept.hashes.slice(0, chain.size),
+      "what is served is not what is kept",
+    )
     const sent = chain.records.filter((record) => record[4] === 1 || record[4] === 2)
     assert.equal(sent.length, mine.length, `${workspace.id}: there are not as many entries as keys`)
 
@@ -52,8 +63,15 @@ export async function audit(
   return { entries, lookedUp, sentAgain }
 }
 
-/** Every receipt is of an entry of its own, and names the entry before it. Returns the one that is last in the chain. */
-function expectPlaces(hashes: readonly string[], ledgerId: string | undefined, receipts: readonly MintedReceipt[]): MintedReceipt {
+/**
+ * Every receipt is of an entry of its own, and names the entry before it. Returns the one that is
+ * last in the chain.
+ */
+function expectPlaces(
+  hashes: readonly string[],
+  ledgerId: string | undefined,
+  receipts: readonly MintedReceipt[],
+): MintedReceipt {
   const places = new Map(hashes.map((hash, place) => [hash, place]))
   const seen = new Set<string>()
   let last: { readonly place: number; readonly receipt: MintedReceipt } | undefined
@@ -61,7 +79,11 @@ function expectPlaces(hashes: readonly string[], ledgerId: string | undefined, r
     const { receipt, eventHash, previousHash } = minted
     const place = places.get(eventHash)
     assert.ok(place !== undefined, `${receipt} was acknowledged, and its entry is lost`)
-    assert.equal(previousHash, place === 0 ? ledgerId : hashes[place - 1], `${receipt} names another entry before it than there is`)
+    assert.equal(
+      previousHash,
+      place === 0 ? ledgerId : hashes[place - 1],
+      `${receipt} names another entry before it than there is`,
+    )
     assert.ok(!seen.has(eventHash), `${receipt} has its entry for itself`)
     seen.add(eventHash)
     if (last === undefined || last.place < place) last = { place, receipt: minted }
@@ -71,7 +93,11 @@ function expectPlaces(hashes: readonly string[], ledgerId: string | undefined, r
 }
 
 /** Sends all of it again: events together, for which that is the same key; consents one by one. */
-async function replayAll(service: Service, { writer }: Workspace, writes: readonly Write[]): Promise<number> {
+async function replayAll(
+  service: Service,
+  { writer }: Workspace,
+  writes: readonly Write[],
+): Promise<number> {
   const client = service.client(writer.bearer)
   const events = writes.filter(({ route }) => route === "/v1/events")
   const consents = writes.filter(({ route }) => route === "/v1/consents")

@@ -1,15 +1,30 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { expectChain, type MintedReceipt } from "../chain.ts"
-import { eventFor, eventually, makeWorkspace, startService, type Client, type Service, type Workspace } from "../service.ts"
+import {
+  eventFor,
+  eventually,
+  makeWorkspace,
+  startService,
+  type Client,
+  type Service,
+  type Workspace,
+} from "../service.ts"
 import { damage, damages, type Damage } from "./damaged.ts"
 
-// Promise 6, for a service that runs: what is damaged behind its back, and that nobody asks for, is found by reading all of it again and again. The workspace
-// that it is in is not written to any more; the others do not notice. Operators are told, and the ledger of the instance says it for ever.
+// Promise 6, for a service that runs: what is damaged behind its back, and that nobody asks for, is
+// found by reading all of it again and again. The workspace that it is in is not written to any
+// more; the others do not notice. Operators are told, and the ledger of the instance says it for
+// ever.
 
-const quick = { TALLYSTICK_LIMIT_AUDIT_ENTRIES_PER_SECOND: "100000", TALLYSTICK_LIMIT_AUDIT_ROUND_EVERY_MS: "200" }
+const quick = {
+  TALLYSTICK_LIMIT_AUDIT_ENTRIES_PER_SECOND: "100000",
+  TALLYSTICK_LIMIT_AUDIT_ROUND_EVERY_MS: "200",
+}
 const slow = { TALLYSTICK_LIMIT_AUDIT_ENTRIES_PER_SECOND: "1" }
-/** A start looks at the end of each chain. What is damaged further back is the auditor's to find. */
+/**
+ * A start looks at the end of each chain. What is damaged further back is the auditor's to find.
+ */
 const hardlyRechecked = { TALLYSTICK_LIMIT_RECHECK_ENTRIES: "1" }
 const eventsEach = 12
 const foundWithinMs = 10_000
@@ -22,9 +37,14 @@ async function writeSome(service: Service): Promise<Written> {
   const made = await makeWorkspace(service, { personalKeys: ["salary"] })
   const receipts: MintedReceipt[] = []
   for (let count = 0; count < eventsEach; count++)
-    receipts.push((await made.writer.write(eventFor(made.id, { metadata: { count, salary: count } }))).json())
+    receipts.push(
+      (await made.writer.write(eventFor(made.id, { metadata: { count, salary: count } }))).json(),
+    )
   // Everything is signed when its end can be proved.
-  assert.equal((await made.reader.get(`${made.path}/receipts/${receipts.at(-1)?.receipt}/proof`)).status, 200)
+  assert.equal(
+    (await made.reader.get(`${made.path}/receipts/${receipts.at(-1)?.receipt}/proof`)).status,
+    200,
+  )
   return { ...made, receipts }
 }
 
@@ -36,29 +56,45 @@ async function metric(client: Client, name: string): Promise<number> {
 }
 
 interface Finding {
-  readonly metadata: { readonly workspaceId: string; readonly detail: string; readonly sequence?: number }
+  readonly metadata: {
+    readonly workspaceId: string
+    readonly detail: string
+    readonly sequence?: number
+  }
 }
 
 /** What the ledger of the instance says of chains that do not hold together. */
 async function findings({ root }: Service): Promise<readonly Finding[]> {
-  const page = await root.get("/v1/workspaces/instance/events?projectId=system&storage=all&limit=100&query=action:security.integrity.fail")
+  const page = await root.get(
+    "/v1/workspaces/instance/events?projectId=system&storage=all&limit=100&query=action:security.integrity.fail",
+  )
   // It is made when there is something to say.
   if (page.status === 404) return []
   assert.equal(page.status, 200, page.text)
   return page.json<{ events: Finding[] }>().events
 }
 
-async function auditorCheck(client: Client): Promise<{ readonly ok: boolean; readonly detail: string }> {
+async function auditorCheck(
+  client: Client,
+): Promise<{ readonly ok: boolean; readonly detail: string }> {
   const reply = await client.get("/readyz?verbose")
   assert.equal(reply.status, 200, "one broken chain is no reason to send the others' writers away")
   return reply.json().checks.find(({ name }: { name: string }) => name === "auditor")
 }
 
-/** Damages one entry of each workspace, and expects each to be found, at its place, and by all who must be told. */
-async function expectFound(service: Service, each: ReadonlyMap<Damage | "nothing", Written>, withinMs = foundWithinMs): Promise<number> {
+/**
+ * Damages one entry of each workspace, and expects each to be found, at its place, and by all who
+ * must be told.
+ */
+async function expectFound(
+  service: Service,
+  each: ReadonlyMap<Damage | "nothing", Written>,
+  withinMs = foundWithinMs,
+): Promise<number> {
   const client = service.client()
   const places = new Map<string, number>()
-  for (const [what, { id, receipts }] of each) places.set(id, damage(service.data, receipts[5]?.receipt ?? "", what).sequence)
+  for (const [what, { id, receipts }] of each)
+    places.set(id, damage(service.data, receipts[5]?.receipt ?? "", what).sequence)
   const told = await eventually(
     "all of them are found",
     async () => {
@@ -72,7 +108,10 @@ async function expectFound(service: Service, each: ReadonlyMap<Damage | "nothing
     assert.ok(finding !== undefined && more === undefined, `${what}: ${JSON.stringify(told)}`)
     const { sequence = 0, detail } = finding.metadata
     const place = places.get(id) ?? 0
-    assert.ok(sequence === place || sequence === place + 1 || detail.startsWith("it ends at"), `${what}, entry ${place}: ${detail}`)
+    assert.ok(
+      sequence === place || sequence === place + 1 || detail.startsWith("it ends at"),
+      `${what}, entry ${place}: ${detail}`,
+    )
     const refused = await writer.write(eventFor(id))
     assert.deepEqual([refused.status, refused.json().error], [503, "integrity_failure"], what)
     assert.ok(service.log().includes(detail), "the log says it too")
@@ -81,8 +120,12 @@ async function expectFound(service: Service, each: ReadonlyMap<Damage | "nothing
   assert.equal(await metric(client, "tallystick_audit_failed_entries"), each.size)
   const check = await auditorCheck(client)
   assert.equal(check.ok, false)
-  assert.match(check.detail, new RegExp(`workspaces with an entry that does not hold: ${each.size};`))
-  for (const { id } of each.values()) assert.ok(!check.detail.includes(id), "a stranger may read this")
+  assert.match(
+    check.detail,
+    new RegExp(`workspaces with an entry that does not hold: ${each.size};`),
+  )
+  for (const { id } of each.values())
+    assert.ok(!check.detail.includes(id), "a stranger may read this")
   return each.size
 }
 
@@ -91,7 +134,9 @@ test("whatever is damaged is found, and only that workspace is halted", async (t
   const sound = await writeSome(service)
   const each = new Map<Damage, Written>()
   for (const what of Object.keys(damages) as Damage[]) each.set(what, await writeSome(service))
-  await eventually("a whole round", async () => ((await metric(service.client(), "tallystick_audit_round")) >= 2 ? true : undefined))
+  await eventually("a whole round", async () =>
+    (await metric(service.client(), "tallystick_audit_round")) >= 2 ? true : undefined,
+  )
   assert.equal((await auditorCheck(service.client())).ok, true)
   const verified = await metric(service.client(), "tallystick_audit_verified_entries_total")
   assert.ok(verified >= each.size * eventsEach, `${verified} entries were re-verified only`)
@@ -102,7 +147,9 @@ test("whatever is damaged is found, and only that workspace is halted", async (t
   assert.equal(after.status, 202, "the others go on")
   await expectChain(service.root, sound.id, [...sound.receipts, after.json()])
   await expectChain(service.root, "instance")
-  const read = await each.get("a byte of the body")?.reader.get(`${each.get("a byte of the body")?.path}/events`)
+  const read = await each
+    .get("a byte of the body")
+    ?.reader.get(`${each.get("a byte of the body")?.path}/events`)
   assert.deepEqual([read?.status, read?.json().verified], [200, false], "it can still be read")
   t.diagnostic(`${found} damages found, ${verified} entries re-verified before`)
   assert.ok(found >= 10)
@@ -112,7 +159,10 @@ test("whatever is damaged is found, and only that workspace is halted", async (t
 test("canary: what is not damaged is not found", async () => {
   await using service = await startService({ environment: quick })
   const written = await writeSome(service)
-  await assert.rejects(expectFound(service, new Map([["nothing", written]]), 2000), /in vain: all of them are found/)
+  await assert.rejects(
+    expectFound(service, new Map([["nothing", written]]), 2000),
+    /in vain: all of them are found/,
+  )
   assert.equal(await metric(service.client(), "tallystick_audit_failed_entries"), 0)
   await expectChain(service.root, written.id, written.receipts)
 })
@@ -121,14 +171,24 @@ test("after a restart what was found is found again at once, is recorded once, a
   await using first = await startService({ environment: quick })
   const harmed = await writeSome(first)
   const sound = await writeSome(first)
-  const { sequence, mend } = damage(first.data, harmed.receipts[2]?.receipt ?? "", "a byte of the body")
-  await eventually("it is found", async () => ((await findings(first)).length > 0 ? true : undefined))
+  const { sequence, mend } = damage(
+    first.data,
+    harmed.receipts[2]?.receipt ?? "",
+    "a byte of the body",
+  )
+  await eventually("it is found", async () =>
+    (await findings(first)).length > 0 ? true : undefined,
+  )
   await first.end("SIGKILL")
 
   // At this rate reading would take half a minute to come there.
-  await using second = await startService({ data: first.data, environment: { ...slow, ...hardlyRechecked } })
+  await using second = await startService({
+    data: first.data,
+    environment: { ...slow, ...hardlyRechecked },
+  })
   const again = second.client(harmed.writer.bearer)
-  const isRefused = async () => ((await again.write(eventFor(harmed.id))).status === 503 ? true : undefined)
+  const isRefused = async () =>
+    (await again.write(eventFor(harmed.id))).status === 503 ? true : undefined
   await eventually("it is refused again", isRefused, 3000)
   assert.equal(await metric(second.client(), "tallystick_integrity_failures_total"), 1)
   assert.equal((await second.client(sound.writer.bearer).write(eventFor(sound.id))).status, 202)
@@ -140,8 +200,13 @@ test("after a restart what was found is found again at once, is recorded once, a
   assert.equal(await second.end(), 0)
 
   mend()
-  await using third = await startService({ data: first.data, environment: { ...quick, ...hardlyRechecked } })
-  await eventually("a whole round", async () => ((await metric(third.client(), "tallystick_audit_round_entries")) > 0 ? true : undefined))
+  await using third = await startService({
+    data: first.data,
+    environment: { ...quick, ...hardlyRechecked },
+  })
+  await eventually("a whole round", async () =>
+    (await metric(third.client(), "tallystick_audit_round_entries")) > 0 ? true : undefined,
+  )
   assert.equal((await third.client(harmed.writer.bearer).write(eventFor(harmed.id))).status, 202)
   assert.equal((await auditorCheck(third.client())).ok, true)
   await expectChain(third.root, harmed.id, harmed.receipts)

@@ -19,14 +19,26 @@ test("20,000 requests with something wrong in most of them are answered as descr
   const counts = await sendBadInput({ requests: 20_000, chance: createChance(seed), seed })
   t.diagnostic(JSON.stringify(counts))
   assert.equal(counts.requests, 20_000)
-  assert.ok(counts.fewest[1] >= 20 && counts.operations > 50, `${counts.fewest[0]} had too few requests`)
-  assert.ok(counts.accepted >= 2000 && counts.entries >= 100 && counts.torn >= 800, "too little was accepted, or torn")
+  assert.ok(
+    counts.fewest[1] >= 20 && counts.operations > 50,
+    `${counts.fewest[0]} had too few requests`,
+  )
+  assert.ok(
+    counts.accepted >= 2000 && counts.entries >= 100 && counts.torn >= 800,
+    "too little was accepted, or torn",
+  )
   assert.ok(counts.unanswered < counts.torn / 10, "many torn requests had no answer")
-  for (const [code, floor] of Object.entries(floors)) assert.ok((counts.refused[code] ?? 0) >= floor, `too few were refused with ${code}`)
+  for (const [code, floor] of Object.entries(floors))
+    assert.ok((counts.refused[code] ?? 0) >= floor, `too few were refused with ${code}`)
 })
 
 test("canary: one value that the program cannot take is found out", async (t) => {
   const seed = seedOf(t)
-  const run = sendBadInput({ requests: 5000, chance: createChance(seed), seed, fault: "chokes on emptiness" })
+  const run = sendBadInput({
+    requests: 5000,
+    chance: createChance(seed),
+    seed,
+    fault: "chokes on emptiness",
+  })
   await assert.rejects(run, /POST \/v1\/\S+: 50[03] /)
 })

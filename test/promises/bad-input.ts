@@ -11,8 +11,9 @@ import { createAskers, torn, type Asked, type Credentials } from "./bad-requests
 import { createOddities, type Known } from "./bad-values.ts"
 import type { Chance } from "./chance.ts"
 
-// Requests with something wrong in them, to every endpoint, many at once. Each is answered soon, as the description says; and whatever was accepted is found
-// again as it was sent, in a chain that holds.
+// Requests with something wrong in them, to every endpoint, many at once. Each is answered soon, as
+// the description says; and whatever was accepted is found again as it was sent, in a chain that
+// holds.
 
 export interface BadInputOptions {
   readonly requests: number
@@ -31,7 +32,10 @@ export interface Counts {
   readonly accepted: number
   /** Of each code, how often it was answered. */
   readonly refused: Readonly<Record<string, number>>
-  /** Sent with bytes changed on the wire; how many of these could not be answered at all, because there was no end to them. */
+  /**
+   * Sent with bytes changed on the wire; how many of these could not be answered at all, because
+   * there was no end to them.
+   */
   readonly torn: number
   readonly unanswered: number
   /** Endpoint with the fewest requests, and how many it had. */
@@ -41,11 +45,23 @@ export interface Counts {
   readonly entries: number
 }
 
-/** More than any wait that the service has of its own: 2 s for what is to be found, some passwords in turn. */
+/**
+ * More than any wait that the service has of its own: 2 s for what is to be found, some passwords
+ * in turn.
+ */
 const withinMs = 10_000
 
-export async function sendBadInput({ requests, atOnce = 16, chance, seed, fault }: BadInputOptions): Promise<Counts> {
-  const unlimited = { TALLYSTICK_LIMIT_ANONYMOUS_READS_PER_MINUTE: "1000000", TALLYSTICK_LIMIT_FAILED_LOGINS_PER_MINUTE: "1000000" }
+export async function sendBadInput({
+  requests,
+  atOnce = 16,
+  chance,
+  seed,
+  fault,
+}: BadInputOptions): Promise<Counts> {
+  const unlimited = {
+    TALLYSTICK_LIMIT_ANONYMOUS_READS_PER_MINUTE: "1000000",
+    TALLYSTICK_LIMIT_FAILED_LOGINS_PER_MINUTE: "1000000",
+  }
   const planted = fault === undefined ? {} : { program: faultyProgram, arguments: [fault] }
   await using service = await startWatched({ environment: unlimited, ...planted })
   const [home, other] = [await makeWorkspace(service), await makeWorkspace(service)]
@@ -86,18 +102,34 @@ export async function sendBadInput({ requests, atOnce = 16, chance, seed, fault 
   }
 }
 
-// What there is -------------------------------------------------------------------------------------------------------------------------------------------
+// What there is -----------------------------------------------------------------------------------
 
 async function thingsIn(service: Watched, { id, path, writer }: Workspace): Promise<Known> {
-  const made = async (where: string, body: object): Promise<any> => (await service.root.post(`${path}/${where}`, body)).json() // oxlint-disable-line typescript/no-explicit-any
+  const made = async (where: string, body: object) =>
+    (await service.root.post(`${path}/${where}`, body)).json<Record<string, any>>() // oxlint-disable-line typescript/no-explicit-any
   const { receipt } = (await writer.write(eventFor(id))).json<{ receipt: string }>()
   const { packId } = await made("evidence-packs", { title: "Audit", receiptIds: [receipt] })
   await made("published-policy", { sections: [{ id: "purpose", title: "Purpose", body: "Why" }] })
   const { keyId } = await made("api-keys", { name: "spare", scopes: ["read"] })
   const { tokenId } = await made(`receipts/${receipt}/token`, {})
   const { member } = await made("members", { email: "grace@example.com", role: "viewer" })
-  const ids = { receiptId: receipt, receiptIds: receipt, relatedReceiptIds: receipt, packId, keyId, tokenId, memberId: member.id }
-  const known = { workspaceId: id, projectId: "core", projectIds: "core", version: "1", tile: "entries/000.p/1", ...ids }
+  const ids = {
+    receiptId: receipt,
+    receiptIds: receipt,
+    relatedReceiptIds: receipt,
+    packId,
+    keyId,
+    tokenId,
+    memberId: member.id,
+  }
+  const known = {
+    workspaceId: id,
+    projectId: "core",
+    projectIds: "core",
+    version: "1",
+    tile: "entries/000.p/1",
+    ...ids,
+  }
   let count = 0
   return {
     ...Object.fromEntries(Object.entries(known).map(([name, value]) => [name, () => value])),
@@ -108,10 +140,20 @@ async function thingsIn(service: Watched, { id, path, writer }: Workspace): Prom
 
 /** By the names that the description's `security` gives them. */
 async function credentialsOf(service: Watched, home: Workspace): Promise<Credentials> {
-  const bearer = (token: string | undefined): readonly string[] => ["Authorization", `Bearer ${token}`]
-  const cookie = (value: string): readonly string[] => ["Cookie", value, "Sec-Fetch-Site", "same-origin"]
+  const bearer = (token: string | undefined): readonly string[] => [
+    "Authorization",
+    `Bearer ${token}`,
+  ]
+  const cookie = (value: string): readonly string[] => [
+    "Cookie",
+    value,
+    "Sec-Fetch-Site",
+    "same-origin",
+  ]
   const token = async (of: string, body: object): Promise<readonly string[]> =>
-    bearer((await home.reader.post(`${home.path}/${of}/token`, body)).json<{ token: string }>().token)
+    bearer(
+      (await home.reader.post(`${home.path}/${of}/token`, body)).json<{ token: string }>().token,
+    )
   await service.root.patch(`${home.path}/projects/core`, { activityLinks: true })
   const first = await setUpFirst(service)
   const viewer = await invite(service, home.path, "viewer", "ada@example.com")
@@ -130,7 +172,7 @@ async function credentialsOf(service: Watched, home: Workspace): Promise<Credent
   }
 }
 
-// Sending -------------------------------------------------------------------------------------------------------------------------------------------------
+// Sending -----------------------------------------------------------------------------------------
 
 interface Sent {
   readonly receipt: string
@@ -145,7 +187,12 @@ interface Run {
   readonly events: readonly Sent[]
   readonly times: ReadonlyMap<string, number>
   readonly refused: Readonly<Record<string, number>>
-  readonly counts: { readonly accepted: number; readonly torn: number; readonly unanswered: number; readonly slowestMs: number }
+  readonly counts: {
+    readonly accepted: number
+    readonly torn: number
+    readonly unanswered: number
+    readonly slowestMs: number
+  }
 }
 
 function createRun(service: Watched, chance: Chance): Run {
@@ -171,7 +218,9 @@ function createRun(service: Watched, chance: Chance): Run {
     async send(asked) {
       times.set(asked.operation, (times.get(asked.operation) ?? 0) + 1)
       const begun = performance.now()
-      const reply = asked.isTorn ? await exchangeTorn(service.url, asked, chance) : await exchange(service.url, agent, asked)
+      const reply = asked.isTorn
+        ? await exchangeTorn(service.url, asked, chance)
+        : await exchange(service.url, agent, asked)
       counts.slowestMs = Math.max(counts.slowestMs, Math.round(performance.now() - begun))
       if (asked.isTorn) counts.torn += 1
       if (reply === undefined) counts.unanswered += 1
@@ -183,66 +232,105 @@ function createRun(service: Watched, chance: Chance): Run {
   }
 }
 
-function exchange(url: string, agent: Agent, { method, target, headers, body }: Asked): Promise<Reply> {
+function exchange(
+  url: string,
+  agent: Agent,
+  { method, target, headers, body }: Asked,
+): Promise<Reply> {
   const { hostname, port, host } = new URL(url)
   const fields = headers.includes("Host") ? headers : ["Host", host, ...headers]
   return new Promise((resolve, reject) => {
     const what = `${method} ${target.slice(0, 200)} (${headers.join(" ").slice(0, 300)})`
-    const asking = request({ hostname, port, agent, method, path: target, headers: fields, timeout: withinMs })
+    const asking = request({
+      hostname,
+      port,
+      agent,
+      method,
+      path: target,
+      headers: fields,
+      timeout: withinMs,
+    })
     let answered = false
-    asking.once("timeout", () => asking.destroy(new Error(`${what} was not answered in ${withinMs} ms`)))
+    asking.once("timeout", () =>
+      asking.destroy(new Error(`${what} was not answered in ${withinMs} ms`)),
+    )
     // A request that is refused at its head is still being sent then.
-    asking.on("error", (cause) => answered || reject(new Error(`${what} was not answered, but cut off`, { cause })))
+    asking.on(
+      "error",
+      (cause) => answered || reject(new Error(`${what} was not answered, but cut off`, { cause })),
+    )
     asking.once("response", (response) => {
       answered = true
       const chunks: Buffer[] = []
       response.on("data", (chunk: Buffer) => chunks.push(chunk))
       response.once("error", reject)
-      response.once("end", () => resolve(replyOf(response.statusCode ?? 0, response.rawHeaders, Buffer.concat(chunks))))
+      response.once("end", () =>
+        resolve(replyOf(response.statusCode ?? 0, response.rawHeaders, Buffer.concat(chunks))),
+      )
     })
     asking.end(body)
   })
 }
 
 /** What is not a whole request any more may stay without an answer, but not without an end. */
-function exchangeTorn(url: string, { method, target, headers, body }: Asked, chance: Chance): Promise<Reply | undefined> {
+function exchangeTorn(
+  url: string,
+  { method, target, headers, body }: Asked,
+  chance: Chance,
+): Promise<Reply | undefined> {
   const { hostname, port, host } = new URL(url)
   const lines = ["Host", host, "Connection", "close", ...headers].flatMap((part, at, all) =>
     at % 2 === 0 ? [`${part}: ${all[at + 1]}`] : [],
   )
-  const head = Buffer.from(`${method} ${target} HTTP/1.1\r\n${lines.join("\r\n")}\r\n\r\n`, "latin1")
+  const head = Buffer.from(
+    `${method} ${target} HTTP/1.1\r\n${lines.join("\r\n")}\r\n\r\n`,
+    "latin1",
+  )
   const bytes = torn(Buffer.concat([head, body ?? Buffer.alloc(0)]), chance)
   return new Promise((resolve, reject) => {
     const socket = connect({ host: hostname, port: Number(port) }, () => socket.end(bytes))
     const chunks: Buffer[] = []
     const shown = JSON.stringify(bytes.toString("latin1", 0, 2000))
-    const late = setTimeout(() => socket.destroy(new Error(`the connection stayed open: ${shown}`)), withinMs)
+    const late = setTimeout(
+      () => socket.destroy(new Error(`the connection stayed open: ${shown}`)),
+      withinMs,
+    )
     socket.on("data", (chunk: Buffer) => chunks.push(chunk))
     // Who is told no while still sending may find the connection gone.
-    socket.on("error", (error) => (error.message.startsWith("the connection") ? reject(error) : undefined))
+    socket.on("error", (error) =>
+      error.message.startsWith("the connection") ? reject(error) : undefined,
+    )
     socket.on("close", () => {
       clearTimeout(late)
       const answer = Buffer.concat(chunks)
       const end = answer.indexOf("\r\n\r\n")
       if (end < 0) return resolve(undefined)
       const [line = "", ...fields] = answer.toString("latin1", 0, end).split("\r\n")
-      const pairs = fields.flatMap((field) => [field.slice(0, field.indexOf(":")), field.slice(field.indexOf(":") + 1).trim()])
+      const pairs = fields.flatMap((field) => [
+        field.slice(0, field.indexOf(":")),
+        field.slice(field.indexOf(":") + 1).trim(),
+      ])
       const length = Number(
-        new Map(fields.map((field) => field.toLowerCase().split(": ", 2) as [string, string])).get("content-length") ?? 0,
+        new Map(fields.map((field) => field.toLowerCase().split(": ", 2) as [string, string])).get(
+          "content-length",
+        ) ?? 0,
       )
-      resolve(replyOf(Number(line.split(" ")[1]), pairs, answer.subarray(end + 4, end + 4 + length)))
+      resolve(
+        replyOf(Number(line.split(" ")[1]), pairs, answer.subarray(end + 4, end + 4 + length)),
+      )
     })
   })
 }
 
 function replyOf(status: number, rawHeaders: readonly string[], bytes: Buffer): Reply {
   const headers = new Headers()
-  for (let at = 0; at < rawHeaders.length; at += 2) headers.append(rawHeaders[at] ?? "", rawHeaders[at + 1] ?? "")
+  for (let at = 0; at < rawHeaders.length; at += 2)
+    headers.append(rawHeaders[at] ?? "", rawHeaders[at + 1] ?? "")
   const text = bytes.toString("utf8")
   return { status, headers, bytes, text, json: () => JSON.parse(text) }
 }
 
-// Looking -------------------------------------------------------------------------------------------------------------------------------------------------
+// Looking -----------------------------------------------------------------------------------------
 
 /** After these nothing was recorded, as a client is told. */
 const definite = new Set(["overloaded", "storage_full", "read_only", "shutting_down"])
@@ -257,7 +345,17 @@ function expectSane({ described }: Watched, asked: Asked, reply: Reply): void {
   if (isTorn) return
   expectUsualHeaders(`${method} ${target.split("?", 1)[0]}`, reply.status, reply.headers)
   if (!isAddressKnown) return
-  assert.deepEqual(described.faultsOf(method, target, reply.status, reply.headers.get("content-type") ?? "", reply.text), [], shown)
+  assert.deepEqual(
+    described.faultsOf(
+      method,
+      target,
+      reply.status,
+      reply.headers.get("content-type") ?? "",
+      reply.text,
+    ),
+    [],
+    shown,
+  )
   if (
     reply.status >= 300 ||
     method === "GET" ||
@@ -274,18 +372,41 @@ function eventsOf({ body, operation, isTorn }: Asked, reply: Reply): readonly Se
   // What arrived of a torn request is not what is known here.
   if (isTorn || body === undefined || operation === "POST /v1/consents") return []
   const sent = JSON.parse(body.toString())
-  if (operation === "POST /v1/events") return [{ ...reply.json<Omit<Sent, "event">>(), event: sent }]
+  if (operation === "POST /v1/events")
+    return [{ ...reply.json<Omit<Sent, "event">>(), event: sent }]
   const { results } = reply.json<{ results: readonly { receipt?: Omit<Sent, "event"> }[] }>()
-  return results.flatMap(({ receipt }, at) => (receipt === undefined ? [] : [{ ...receipt, event: sent.events[at] }]))
+  return results.flatMap(({ receipt }, at) =>
+    receipt === undefined ? [] : [{ ...receipt, event: sent.events[at] }],
+  )
 }
 
-/** Every event is there as it was sent, and the chain of each workspace that there is now holds. Returns how many events were looked at. */
-async function expectAccepted(service: Watched, workspaceId: string, events: readonly Sent[]): Promise<number> {
+/**
+ * Every event is there as it was sent, and the chain of each workspace that there is now holds.
+ * Returns how many events were looked at.
+ */
+async function expectAccepted(
+  service: Watched,
+  workspaceId: string,
+  events: readonly Sent[],
+): Promise<number> {
   const sent = new Map(events.map(({ receipt, event }) => [receipt, event]))
   await expectChain(service.root, workspaceId, events, ({ entry }, _, id) => {
-    const { metadata = {}, userVisible = false, idempotencyKey: _key, ...event } = sent.get(id) ?? assert.fail(id)
+    const {
+      metadata = {},
+      userVisible = false,
+      idempotencyKey: _key,
+      ...event
+    } = sent.get(id) ?? assert.fail(id)
     const { action, actor, target, occurredAt, source, projectId } = entry
-    const found = { workspaceId: entry.workspaceId, projectId, action, actor, target, occurredAt, source }
+    const found = {
+      workspaceId: entry.workspaceId,
+      projectId,
+      action,
+      actor,
+      target,
+      occurredAt,
+      source,
+    }
     // A number has one form: -0 is 0.
     assert.deepEqual(
       { ...found, metadata: entry.metadata, userVisible: entry.userVisible },
@@ -297,7 +418,8 @@ async function expectAccepted(service: Watched, workspaceId: string, events: rea
       workspaces: { id: string }[]
       nextCursor: string | null
     }>()
-    for (const { id } of page.workspaces) if (id !== workspaceId) await expectChain(service.root, id)
+    for (const { id } of page.workspaces)
+      if (id !== workspaceId) await expectChain(service.root, id)
     if (page.nextCursor === null) return events.length
     cursor = `&cursor=${encodeURIComponent(page.nextCursor)}`
   }

@@ -23,7 +23,10 @@ export interface Askers {
   next(): Asked
 }
 
-/** The header lines of each credential, under its place in `security` of the description: `apiKey write`. */
+/**
+ * The header lines of each credential, under its place in `security` of the description: `apiKey
+ * write`.
+ */
 export type Credentials = Readonly<Record<string, readonly string[]>>
 
 interface Operation {
@@ -46,16 +49,26 @@ export interface Ground {
 }
 
 /** Made of what the shapes say; then one thing is changed, or two. */
-export function createAskers({ document, known, credentials, odd }: Ground, chance: Chance): Askers {
+export function createAskers(
+  { document, known, credentials, odd }: Ground,
+  chance: Chance,
+): Askers {
   const operations = Object.entries(document["paths"] as Schema).flatMap(([path, methods]) =>
-    Object.entries(methods as Schema).map(([method, described]) => operationOf(method.toUpperCase(), path, described as Schema)),
+    Object.entries(methods as Schema).map(([method, described]) =>
+      operationOf(method.toUpperCase(), path, described as Schema),
+    ),
   )
   const [usual, seldom] = [operations.filter((one) => !isSlow(one)), operations.filter(isSlow)]
   return {
     operations: operations.map(({ name }) => name),
     next() {
       const operation = chance.pick(chance.below(1000) < slowPerMille ? seldom : usual)
-      const values = createValues(document["components"].schemas as Schema, known(isChange(operation)), chance, odd)
+      const values = createValues(
+        document["components"].schemas as Schema,
+        known(isChange(operation)),
+        chance,
+        odd,
+      )
       return askedOf(operation, { values, credentials, chance, odd })
     },
   }
@@ -73,7 +86,10 @@ function isSlow({ method, path }: Operation): boolean {
   return method === "POST" && slow.test(path)
 }
 
-/** What clients write goes to one workspace, and what is changed by administrators to another, so that these do not end the writing. */
+/**
+ * What clients write goes to one workspace, and what is changed by administrators to another, so
+ * that these do not end the writing.
+ */
 function isChange({ method, path }: Operation): boolean {
   return method !== "GET" && path.includes("{workspaceId}")
 }
@@ -107,8 +123,12 @@ interface Means {
 function askedOf(operation: Operation, means: Means): Asked {
   const { values, credentials, chance, odd } = means
   const count = chance.percent(12) ? 0 : chance.percent(75) ? 1 : 2
-  const wrong = new Set<Fault>(Array.from({ length: count }, () => (chance.percent(2) ? "method" : chance.pick(faults))))
-  const method = wrong.has("method") ? chance.pick(["PUT", "PATCH", "DELETE", "PROPFIND"]) : operation.method
+  const wrong = new Set<Fault>(
+    Array.from({ length: count }, () => (chance.percent(2) ? "method" : chance.pick(faults))),
+  )
+  const method = wrong.has("method")
+    ? chance.pick(["PUT", "PATCH", "DELETE", "PROPFIND"])
+    : operation.method
   const body = bodyOf(operation, values, wrong, chance)
   const fields = [
     ...credentialOf(operation, credentials, wrong.has("credential"), chance),
@@ -127,11 +147,19 @@ function askedOf(operation: Operation, means: Means): Asked {
   }
 }
 
-// Credentials and headers ---------------------------------------------------------------------------------------------------------------------------------
+// Credentials and headers -------------------------------------------------------------------------
 
-function credentialOf({ path, security }: Operation, credentials: Credentials, isWrong: boolean, chance: Chance): readonly string[] {
+function credentialOf(
+  { path, security }: Operation,
+  credentials: Credentials,
+  isWrong: boolean,
+  chance: Chance,
+): readonly string[] {
   // A session that is signed out of is gone for all the others.
-  const ways = security.filter((way) => credentials[way] !== undefined && !(path === "/v1/session" && way.startsWith("session")))
+  const ways = security.filter(
+    (way) =>
+      credentials[way] !== undefined && !(path === "/v1/session" && way.startsWith("session")),
+  )
   if (!isWrong) return ways.length === 0 ? [] : (credentials[chance.pick(ways)] ?? [])
   return chance.pick([
     [],
@@ -140,14 +168,18 @@ function credentialOf({ path, security }: Operation, credentials: Credentials, i
     ["Authorization", `Basic ${"é".repeat(9)}`],
     ["Authorization", "Bearer x", "Authorization", "Bearer x"],
     ["Cookie", `ts=${"%".repeat(50)}; =; __Host-ts=tss_; __Host-ts`],
-    ...Object.entries(credentials).flatMap(([name, fields]) => (name.startsWith("session") ? [] : [fields])),
+    ...Object.entries(credentials).flatMap(([name, fields]) =>
+      name.startsWith("session") ? [] : [fields],
+    ),
   ])
 }
 
 function headersOf({ described }: Operation, values: Values, chance: Chance): readonly string[] {
   return parametersOf(described, "header").flatMap(({ name, required, schema }) => {
     if (name === "Idempotency-Key") return [name, randomUUID()]
-    return required || chance.percent(20) ? [name, String(values.good(schema, name)).replaceAll(/[^ -~]/g, "-")] : []
+    return required || chance.percent(20)
+      ? [name, String(values.good(schema, name)).replaceAll(/[^ -~]/g, "-")]
+      : []
   })
 }
 
@@ -201,14 +233,22 @@ const strangeFields = [
   ["X-HTTP-Method-Override", "DELETE"],
 ] as const
 
-function brokenHeaders(fields: readonly string[], chance: Chance, odd: Oddities): readonly string[] {
+function brokenHeaders(
+  fields: readonly string[],
+  chance: Chance,
+  odd: Oddities,
+): readonly string[] {
   const at = 2 * chance.below(Math.max(1, fields.length / 2))
   const [name = "X-Request-Id", value = ""] = fields.slice(at, at + 2)
   const others = [...fields.slice(0, at), ...fields.slice(at + 2)]
   return chance.pick([
     others,
     [...others, name, chance.pick([chance.pick(strangeValues), headerText(odd.text())])],
-    [...fields, chance.pick(strangeNames), chance.pick([chance.pick(strangeValues), headerText(odd.text())])],
+    [
+      ...fields,
+      chance.pick(strangeNames),
+      chance.pick([chance.pick(strangeValues), headerText(odd.text())]),
+    ],
     [...fields, name, value],
     [...others, ...chance.pick(strangeFields)],
     [...fields, ...chance.pick(strangeFields)],
@@ -223,7 +263,7 @@ function headerText(text: string): string {
     .trim()
 }
 
-// Addresses -----------------------------------------------------------------------------------------------------------------------------------------------
+// Addresses ---------------------------------------------------------------------------------------
 
 interface Parameter {
   readonly name: string
@@ -255,21 +295,42 @@ const strangeParts = [
   "-1",
 ]
 
-function pathOf({ described, path }: Operation, isWrong: boolean, { values, chance, odd }: Means): string {
+function pathOf(
+  { described, path }: Operation,
+  isWrong: boolean,
+  { values, chance, odd }: Means,
+): string {
   const shapes = new Map(parametersOf(described, "path").map(({ name, schema }) => [name, schema]))
   const wrong = isWrong && shapes.size > 0 ? chance.pick([...shapes.keys()]) : undefined
   const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
     const good = String(values.good(shapes.get(name) ?? {}, name))
     if (name !== wrong) return name === "tile" ? good : encodeURIComponent(good)
-    return chance.pick([...strangeParts, encoded(odd.text().slice(0, 2000)), `${good}0`, good.slice(1), `${good}/`, good.toUpperCase()])
+    return chance.pick([
+      ...strangeParts,
+      encoded(odd.text().slice(0, 2000)),
+      `${good}0`,
+      good.slice(1),
+      `${good}/`,
+      good.toUpperCase(),
+    ])
   })
-  return isWrong && wrong === undefined ? filled + chance.pick(["/", "x", "/%", "%00", ";a", `/${"a".repeat(9000)}`]) : filled
+  return isWrong && wrong === undefined
+    ? filled + chance.pick(["/", "x", "/%", "%00", ";a", `/${"a".repeat(9000)}`])
+    : filled
 }
 
-function queryOf({ described }: Operation, isWrong: boolean, { values, chance, odd }: Means): string {
+function queryOf(
+  { described }: Operation,
+  isWrong: boolean,
+  { values, chance, odd }: Means,
+): string {
   const all = parametersOf(described, "query")
-  const given = all.filter(({ name, required }) => (required || chance.percent(25)) && name !== "token")
-  const pairs = given.map(({ name, schema }) => `${name}=${encoded(String(values.good(schema, name)))}`)
+  const given = all.filter(
+    ({ name, required }) => (required || chance.percent(25)) && name !== "token",
+  )
+  const pairs = given.map(
+    ({ name, schema }) => `${name}=${encoded(String(values.good(schema, name)))}`,
+  )
   const name = all.length > 0 ? chance.pick(all).name : "limit"
   const extra = [
     `${name}=${encoded(odd.text())}`,
@@ -283,7 +344,9 @@ function queryOf({ described }: Operation, isWrong: boolean, { values, chance, o
     "&&",
     "%",
   ]
-  const sent = isWrong ? [...pairs.filter((pair) => !pair.startsWith(`${name}=`)), chance.pick(extra)] : pairs
+  const sent = isWrong
+    ? [...pairs.filter((pair) => !pair.startsWith(`${name}=`)), chance.pick(extra)]
+    : pairs
   return sent.length === 0 ? "" : `?${sent.join("&")}`
 }
 
@@ -292,17 +355,35 @@ function encoded(text: string): string {
   return text.isWellFormed() ? encodeURIComponent(text) : "%ED%A0%80"
 }
 
-// Bodies --------------------------------------------------------------------------------------------------------------------------------------------------
+// Bodies ------------------------------------------------------------------------------------------
 
-function bodyOf({ described }: Operation, values: Values, wrong: ReadonlySet<Fault>, chance: Chance): Buffer | undefined {
+function bodyOf(
+  { described }: Operation,
+  values: Values,
+  wrong: ReadonlySet<Fault>,
+  chance: Chance,
+): Buffer | undefined {
   const schema = described["requestBody"]?.content["application/json"].schema as Schema | undefined
-  if (schema === undefined) return (wrong.has("body") || wrong.has("bytes")) && chance.percent(20) ? Buffer.from("{}") : undefined
+  if (schema === undefined)
+    return (wrong.has("body") || wrong.has("bytes")) && chance.percent(20)
+      ? Buffer.from("{}")
+      : undefined
   const good = values.good(schema)
   const text = JSON.stringify(wrong.has("body") ? values.broken(schema, good) : good)
   return wrong.has("bytes") ? brokenBytes(Buffer.from(text), chance) : Buffer.from(text)
 }
 
-const strangeNumbers = ["1e400", "0.1000000000000000055", "9007199254740993", "01", "-", "1.", "NaN", "5e-325", "1E1"]
+const strangeNumbers = [
+  "1e400",
+  "0.1000000000000000055",
+  "9007199254740993",
+  "01",
+  "-",
+  "1.",
+  "NaN",
+  "5e-325",
+  "1E1",
+]
 
 const strangeTokens = ['"', "\\u0000", "\\ud800", "{", "]", "1e999", "\ufeff", "NaN", ",,"]
 

@@ -11,8 +11,19 @@ export interface Oddities {
 
 export function createOddities(seed: number, chance: Chance): Oddities {
   const drawn = { seed, numRuns: 2000 }
-  const values = fc.sample(fc.oneof(fc.jsonValue({ maxDepth: 4 }), fc.double(), fc.maxSafeInteger()), drawn)
-  const texts = fc.sample(fc.oneof(fc.string({ unit: "binary" }), fc.string({ unit: "grapheme" }), fc.emailAddress(), fc.webUrl()), drawn)
+  const values = fc.sample(
+    fc.oneof(fc.jsonValue({ maxDepth: 4 }), fc.double(), fc.maxSafeInteger()),
+    drawn,
+  )
+  const texts = fc.sample(
+    fc.oneof(
+      fc.string({ unit: "binary" }),
+      fc.string({ unit: "grapheme" }),
+      fc.emailAddress(),
+      fc.webUrl(),
+    ),
+    drawn,
+  )
   return {
     value: () => chance.pick<unknown>(chance.percent(50) ? values : knownValues),
     text: () => chance.pick(chance.percent(50) ? texts : knownTexts),
@@ -25,9 +36,15 @@ export interface Schema {
 }
 
 export interface Values {
-  /** One that the shape allows. `name` is what holds it: a thing of that name which exists is taken where there is one. */
+  /**
+   * One that the shape allows. `name` is what holds it: a thing of that name which exists is taken
+   * where there is one.
+   */
   good(schema: Schema, name?: string): unknown
-  /** The same with one thing in it that is wrong, at whatever depth; now and then it turns out to be allowed as well. */
+  /**
+   * The same with one thing in it that is wrong, at whatever depth; now and then it turns out to be
+   * allowed as well.
+   */
   broken(schema: Schema, value: unknown): unknown
 }
 
@@ -36,7 +53,9 @@ export type Known = Readonly<Record<string, () => string>>
 
 export function createValues(schemas: Schema, known: Known, chance: Chance, odd: Oddities): Values {
   const resolved = (schema: Schema): Schema =>
-    typeof schema["$ref"] === "string" ? resolved(schemas[schema["$ref"].replace("#/components/schemas/", "")] as Schema) : schema
+    typeof schema["$ref"] === "string"
+      ? resolved(schemas[schema["$ref"].replace("#/components/schemas/", "")] as Schema)
+      : schema
 
   const good = (given: Schema, name = ""): unknown => {
     const schema = resolved(given)
@@ -49,30 +68,48 @@ export function createValues(schemas: Schema, known: Known, chance: Chance, odd:
     if (schema["type"] === "integer") return goodNumber(schema, chance)
     return schema["type"] === "boolean" ? chance.percent(50) : anything()
   }
-  /** What a writer may put where any JSON may stand: it is the writer's own, and must come back as it is. */
+  /**
+   * What a writer may put where any JSON may stand: it is the writer's own, and must come back as
+   * it is.
+   */
   const anything = (): unknown => (chance.percent(50) ? chance.pick(free) : odd.value())
   const goodObject = ({ properties = {}, required = [], additionalProperties }: Schema): object => {
     const named = Object.entries(properties as Schema).filter(
       ([name, of]) => !("not" in of) && (required.includes(name) || chance.percent(40)),
     )
-    const further = additionalProperties === false || chance.percent(50) ? [] : [["note", anything()]]
-    return Object.fromEntries([...further, ...named.map(([name, of]) => [name, good(of as Schema, name)])])
+    const further =
+      additionalProperties === false || chance.percent(50) ? [] : [["note", anything()]]
+    return Object.fromEntries([
+      ...further,
+      ...named.map(([name, of]) => [name, good(of as Schema, name)]),
+    ])
   }
-  const goodArray = ({ items = {}, minItems = 0, maxItems = 3, uniqueItems }: Schema, name: string): readonly unknown[] => {
+  const goodArray = (
+    { items = {}, minItems = 0, maxItems = 3, uniqueItems }: Schema,
+    name: string,
+  ): readonly unknown[] => {
     const length = Math.min(maxItems, minItems + chance.below(3))
     const all = Array.from({ length }, () => good(items as Schema, name))
-    return uniqueItems === true ? [...new Map(all.map((one) => [JSON.stringify(one), one])).values()] : all
+    return uniqueItems === true
+      ? [...new Map(all.map((one) => [JSON.stringify(one), one])).values()]
+      : all
   }
 
   const broken = (given: Schema, value: unknown): unknown => {
     const schema = resolved(given)
     const inside = chance.percent(75) ? membersOf(schema, value) : []
     if (inside.length === 0) {
-      const ways = [() => odd.value(), () => odd.text(), () => stretched(value, chance), () => outOf(schema, value, chance, odd)]
+      const ways = [
+        () => odd.value(),
+        () => odd.text(),
+        () => stretched(value, chance),
+        () => outOf(schema, value, chance, odd),
+      ]
       return chance.pick([...ways, () => outOf(schema, value, chance, odd)])()
     }
     const [name, of] = chance.pick(inside)
-    if (Array.isArray(value)) return value.map((item, at) => (at === name ? broken(of, item) : item))
+    if (Array.isArray(value))
+      return value.map((item, at) => (at === name ? broken(of, item) : item))
     const members = value as Readonly<Record<string, unknown>> // it has members
     return { ...members, [name]: broken(of, members[name]) }
   }
@@ -80,25 +117,43 @@ export function createValues(schemas: Schema, known: Known, chance: Chance, odd:
 }
 
 /** The parts of a value that the schema says something about. */
-function membersOf({ properties = {}, items }: Schema, value: unknown): readonly (readonly [name: string | number, of: Schema])[] {
-  if (Array.isArray(value)) return items === undefined ? [] : value.map((_, at) => [at, items as Schema] as const)
+function membersOf(
+  { properties = {}, items }: Schema,
+  value: unknown,
+): readonly (readonly [name: string | number, of: Schema])[] {
+  if (Array.isArray(value))
+    return items === undefined ? [] : value.map((_, at) => [at, items as Schema] as const)
   if (typeof value !== "object" || value === null) return []
   return Object.keys(value).map((name) => [name, (properties[name] ?? {}) as Schema] as const)
 }
 
-function goodText({ examples, format, minLength = 0, maxLength = 40, pattern }: Schema, chance: Chance): string {
+function goodText(
+  { examples, format, minLength = 0, maxLength = 40, pattern }: Schema,
+  chance: Chance,
+): string {
   if (examples !== undefined) return chance.pick(examples as readonly string[])
   if (format === "date-time") return "2026-01-31T09:30:00.25+01:00"
   if (pattern !== undefined) return "billing"
-  const text = chance.pick(["", "Zoë – 名前", "a b", "<b>&amp;</b>", "=1+1", 'approve target:inv_9 -"x"'])
+  const text = chance.pick([
+    "",
+    "Zoë – 名前",
+    "a b",
+    "<b>&amp;</b>",
+    "=1+1",
+    'approve target:inv_9 -"x"',
+  ])
   return text.padEnd(minLength, "x").slice(0, maxLength)
 }
 
 function goodNumber({ minimum = 0, maximum = 1000 }: Schema, chance: Chance): number {
-  return chance.pick([minimum, maximum, minimum + chance.below(Math.min(100, maximum - minimum + 1))])
+  return chance.pick([
+    minimum,
+    maximum,
+    minimum + chance.below(Math.min(100, maximum - minimum + 1)),
+  ])
 }
 
-// What is wrong -------------------------------------------------------------------------------------------------------------------------------------------
+// What is wrong -----------------------------------------------------------------------------------
 
 const free: readonly unknown[] = [
   {},
@@ -187,7 +242,18 @@ const knownTexts: readonly string[] = [
   "metadata.:*",
 ]
 
-const strangeNames = ["metdata", "constructor", "toString", "", "a.b", "__proto__", "_sd", "...", "\ud83d", "0"]
+const strangeNames = [
+  "metdata",
+  "constructor",
+  "toString",
+  "",
+  "a.b",
+  "__proto__",
+  "_sd",
+  "...",
+  "\ud83d",
+  "0",
+]
 
 /** Out of what the schema allows, by a keyword of its own. */
 function outOf(
@@ -196,23 +262,50 @@ function outOf(
   chance: Chance,
   odd: Oddities,
 ): unknown {
-  if (typeof value === "number") return chance.pick([minimum - 1, maximum + 1, minimum + 0.5, -(2 ** 53), String(value)])
+  if (typeof value === "number")
+    return chance.pick([minimum - 1, maximum + 1, minimum + 0.5, -(2 ** 53), String(value)])
   if (typeof value === "string")
-    return chance.pick([odd.text(), "x".repeat(Math.min(maxLength, 65_535) + 1), `${value}\u0000`, [value], value.toUpperCase()])
+    return chance.pick([
+      odd.text(),
+      "x".repeat(Math.min(maxLength, 65_535) + 1),
+      `${value}\u0000`,
+      [value],
+      value.toUpperCase(),
+    ])
   if (Array.isArray(value))
-    return chance.pick([[], [...value, ...value], [...value, null], Array.from({ length: maxItems + 1 }, () => value[0] ?? 1)])
+    return chance.pick([
+      [],
+      [...value, ...value],
+      [...value, null],
+      Array.from({ length: maxItems + 1 }, () => value[0] ?? 1),
+    ])
   if (typeof value !== "object" || value === null) return odd.value()
   const members = Object.entries(value)
-  const dropped = required.length > 0 && chance.percent(70) ? chance.pick(required as readonly string[]) : members[0]?.[0]
-  const added: readonly [string, unknown] = [chance.percent(50) ? chance.pick(strangeNames) : odd.text(), odd.value()]
-  return Object.fromEntries(chance.percent(50) ? members.filter(([name]) => name !== dropped) : [...members, added])
+  const dropped =
+    required.length > 0 && chance.percent(70)
+      ? chance.pick(required as readonly string[])
+      : members[0]?.[0]
+  const added: readonly [string, unknown] = [
+    chance.percent(50) ? chance.pick(strangeNames) : odd.text(),
+    odd.value(),
+  ]
+  return Object.fromEntries(
+    chance.percent(50) ? members.filter(([name]) => name !== dropped) : [...members, added],
+  )
 }
 
 /** More of the same: longer, larger, deeper. */
 function stretched(value: unknown, chance: Chance): unknown {
   if (typeof value === "string") return value.repeat(chance.pick([2, 20, 2000]))
   if (typeof value === "number") return value * chance.pick([-1, 0.1, 1e6, 1e300])
-  if (Array.isArray(value)) return Array.from({ length: chance.pick([101, 1001, 2001]) }, () => (value as readonly unknown[])[0])
+  if (Array.isArray(value))
+    return Array.from(
+      { length: chance.pick([101, 1001, 2001]) },
+      () => (value as readonly unknown[])[0],
+    )
   const depth = chance.pick([5, 31, 32, 200])
-  return Array.from({ length: depth }).reduce((inner: unknown, _, at) => (at % 2 === 0 ? [inner] : { in: inner }), value)
+  return Array.from({ length: depth }).reduce(
+    (inner: unknown, _, at) => (at % 2 === 0 ? [inner] : { in: inner }),
+    value,
+  )
 }

@@ -1,7 +1,8 @@
 import type { Chance } from "./chance.ts"
 import type { Write } from "./writes.ts"
 
-// Two ways to say something under a key again: the same in other words, and something else that looks almost the same.
+// Two ways to say something under a key again: the same in other words, and something else that
+// looks almost the same.
 
 type Body = Write["body"]
 
@@ -10,22 +11,40 @@ export function sameBody({ route, body }: Write, chance: Chance): Body {
   const { metadata, userVisible, projectId, ...rest } = body
   const spoken = {
     ...rest,
-    ...(isEmpty(metadata) ? chance.percent(50) && { metadata: {} } : { metadata: turned(metadata, chance) }),
-    ...(route === "/v1/events" && (userVisible === true ? { userVisible } : chance.percent(50) && { userVisible: false })),
+    ...(isEmpty(metadata)
+      ? chance.percent(50) && { metadata: {} }
+      : { metadata: turned(metadata, chance) }),
+    ...(route === "/v1/events" &&
+      (userVisible === true ? { userVisible } : chance.percent(50) && { userVisible: false })),
     ...(route === "/v1/events" ? { projectId } : chance.percent(50) && { projectId: "core" }),
   }
   return turned(spoken, chance) as Body
 }
 
-export const fieldsOfEvent = ["projectId", "action", "actor", "target", "occurredAt", "source", "metadata", "userVisible"] as const
+export const fieldsOfEvent = [
+  "projectId",
+  "action",
+  "actor",
+  "target",
+  "occurredAt",
+  "source",
+  "metadata",
+  "userVisible",
+] as const
 
 /** Says something else, in one field only. */
-export function anotherBody({ route, body }: Write, chance: Chance, field?: (typeof fieldsOfEvent)[number]): Body {
+export function anotherBody(
+  { route, body }: Write,
+  chance: Chance,
+  field?: (typeof fieldsOfEvent)[number],
+): Body {
   if (route === "/v1/consents") return chance.pick(otherConsents)(body)
   return otherEvents[field ?? chance.pick(fieldsOfEvent)](body, chance)
 }
 
-const otherEvents: Readonly<Record<(typeof fieldsOfEvent)[number], (body: Body, chance: Chance) => Body>> = {
+const otherEvents: Readonly<
+  Record<(typeof fieldsOfEvent)[number], (body: Body, chance: Chance) => Body>
+> = {
   projectId: (body) => ({ ...body, projectId: body["projectId"] === "core" ? "billing" : "core" }),
   action: (body) => ({ ...body, action: `${String(body["action"])}.twice` }),
   actor: (body, chance) => ({ ...body, actor: otherParty(body["actor"] as Body, chance) }),
@@ -33,7 +52,10 @@ const otherEvents: Readonly<Record<(typeof fieldsOfEvent)[number], (body: Body, 
   // The same moment, said otherwise, is other bytes of the entry.
   occurredAt: (body) => ({ ...body, occurredAt: String(body["occurredAt"]).replace("Z", ".000Z") }),
   source: (body) => ({ ...body, source: "automation" }),
-  metadata: (body, chance) => ({ ...body, metadata: chance.pick(otherMetadata)((body["metadata"] ?? {}) as Body) }),
+  metadata: (body, chance) => ({
+    ...body,
+    metadata: chance.pick(otherMetadata)((body["metadata"] ?? {}) as Body),
+  }),
   userVisible: (body) => ({ ...body, userVisible: body["userVisible"] !== true }),
 }
 
@@ -69,11 +91,17 @@ const otherConsents: readonly ((body: Body) => Body)[] = [
 function turned(value: unknown, chance: Chance): unknown {
   if (Array.isArray(value)) return value.map((item) => turned(item, chance))
   if (typeof value !== "object" || value === null) return value
-  const members = Object.entries(value).map(([name, member]): [string, unknown] => [name, turned(member, chance)])
+  const members = Object.entries(value).map(([name, member]): [string, unknown] => [
+    name,
+    turned(member, chance),
+  ])
   const from = chance.below(members.length + 1)
   return Object.fromEntries([...members.slice(from), ...members.slice(0, from)].toReversed())
 }
 
 function isEmpty(value: unknown): boolean {
-  return value === undefined || (typeof value === "object" && value !== null && Object.keys(value).length === 0)
+  return (
+    value === undefined ||
+    (typeof value === "object" && value !== null && Object.keys(value).length === 0)
+  )
 }

@@ -6,13 +6,30 @@ import { cutAgainAndAgain } from "./cut-answers.ts"
 // Promise 8: a connection that is cut is honest.
 
 test("a thousand connections are cut, and each write has one entry", async (t) => {
-  const cuts = await cutAgainAndAgain({ requests: 60, betweens: 60, answers: 880, chance: createChance(seedOf(t)) })
+  const cuts = await cutAgainAndAgain({
+    requests: 60,
+    betweens: 60,
+    answers: 880,
+    chance: createChance(seedOf(t)),
+  })
   t.diagnostic(JSON.stringify(cuts))
-  assert.ok(cuts.requests + cuts.betweens + cuts.answers === 1000 && cuts.recordedUnheard >= 880, "too few cuts")
-  assert.ok(cuts.answerBytes > 500 && cuts.lastByte > cuts.answerBytes * 0.95, "the cuts did not reach the end of the answer")
+  assert.ok(
+    cuts.requests + cuts.betweens + cuts.answers === 1000 && cuts.recordedUnheard >= 880,
+    "too few cuts",
+  )
+  assert.ok(
+    cuts.answerBytes > 500 && cuts.lastByte > cuts.answerBytes * 0.95,
+    "the cuts did not reach the end of the answer",
+  )
 })
 
 test("canary: a second receipt for one key is found out", async (t) => {
-  const run = cutAgainAndAgain({ requests: 0, betweens: 0, answers: 5, chance: createChance(seedOf(t)), fault: "forgets keys" })
+  const run = cutAgainAndAgain({
+    requests: 0,
+    betweens: 0,
+    answers: 5,
+    chance: createChance(seedOf(t)),
+    fault: "forgets keys",
+  })
   await assert.rejects(run, /is recorded, and found by its key/)
 })

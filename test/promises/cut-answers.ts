@@ -7,8 +7,9 @@ import { audit, type Audited } from "./audit.ts"
 import type { Chance } from "./chance.ts"
 import { eventWrite, note, send, type Sending, type Write } from "./writes.ts"
 
-// Connections that are cut: while the request is on its way, when all of it has arrived and nothing of the answer has left, and at every byte of the answer.
-// The client sends again with the same key, and there is one entry.
+// Connections that are cut: while the request is on its way, when all of it has arrived and nothing
+// of the answer has left, and at every byte of the answer. The client sends again with the same
+// key, and there is one entry.
 
 export interface CutsOptions {
   /** Of each kind: within the request, between request and answer, within the answer. */
@@ -30,7 +31,13 @@ export interface Cuts extends Audited {
   readonly answerBytes: number
 }
 
-export async function cutAgainAndAgain({ requests, betweens, answers, chance, fault }: CutsOptions): Promise<Cuts> {
+export async function cutAgainAndAgain({
+  requests,
+  betweens,
+  answers,
+  chance,
+  fault,
+}: CutsOptions): Promise<Cuts> {
   await using service = await startProgram({}, fault)
   const workspace = await makeWorkspace(service)
   const client = service.client(workspace.writer.bearer)
@@ -48,14 +55,21 @@ export async function cutAgainAndAgain({ requests, betweens, answers, chance, fa
     const reply = await send(client, sending)
     const { replayed } = note(sending, reply)
     if (cut.in === "request") assert.equal(replayed, 0, "half a request records nothing")
-    if (cut.in === "answer") assert.equal(replayed, size, "what was about to be acknowledged is recorded, and found by its key")
+    if (cut.in === "answer")
+      assert.equal(
+        replayed,
+        size,
+        "what was about to be acknowledged is recorded, and found by its key",
+      )
     recordedUnheard += replayed
     expectHonest(heard, reply)
     return heard.length
   }
 
   const answerBytes = await once(() => ({ in: "answer", bytes: Infinity, reset: false }), 1)
-  const every = Array.from({ length: answers }, (_, place) => Math.floor((place * answerBytes) / answers))
+  const every = Array.from({ length: answers }, (_, place) =>
+    Math.floor((place * answerBytes) / answers),
+  )
   const reset = (): boolean => chance.percent(50)
   const plans: readonly ((requestBytes: number) => Cut)[] = [
     ...Array.from({ length: requests }, () => (requestBytes: number): Cut => ({
@@ -72,17 +86,31 @@ export async function cutAgainAndAgain({ requests, betweens, answers, chance, fa
   }
   await Promise.all(Array.from({ length: 8 }, lane))
   const audited = await audit(service, { workspaces: [workspace], writes, chance })
-  return { ...audited, requests, betweens, answers, recordedUnheard, lastByte: every.at(-1) ?? 0, answerBytes }
+  return {
+    ...audited,
+    requests,
+    betweens,
+    answers,
+    recordedUnheard,
+    lastByte: every.at(-1) ?? 0,
+    answerBytes,
+  }
 }
 
-/** What was heard before the cut is the beginning of what is answered now: nobody was told something else. */
+/**
+ * What was heard before the cut is the beginning of what is answered now: nobody was told something
+ * else.
+ */
 function expectHonest(heard: Buffer, reply: Reply): void {
   const head = heard.indexOf("\r\n\r\n")
   if (heard.length >= 12) assert.equal(heard.toString("latin1", 0, 12), "HTTP/1.1 202")
   // A batch says of each of its receipts whether it is replayed.
   const again = reply.text.replaceAll(',"replayed":true', "")
   if (head >= 0)
-    assert.ok(again.startsWith(heard.toString("utf8", head + 4).replace(/�+$/, "")), "another receipt is answered now than was begun")
+    assert.ok(
+      again.startsWith(heard.toString("utf8", head + 4).replace(/�+$/, "")),
+      "another receipt is answered now than was begun",
+    )
 }
 
 /** As bytes, so that it can be cut anywhere. */
@@ -103,16 +131,24 @@ function requestOf({ bearer }: Client, sending: Sending): Buffer {
   return Buffer.concat([Buffer.from(`${head.join("\r\n")}\r\n\r\n`), content])
 }
 
-// The proxy -----------------------------------------------------------------------------------------------------------------------------------------------
+// The proxy ---------------------------------------------------------------------------------------
 
-/** Where the connection goes away for both sides: after so many bytes of the request, once all of it was handed on, or after so many bytes of the answer. */
+/**
+ * Where the connection goes away for both sides: after so many bytes of the request, once all of it
+ * was handed on, or after so many bytes of the answer.
+ */
 type Cut =
   | { readonly in: "request" | "answer"; readonly bytes: number; readonly reset: boolean }
   | { readonly in: "between"; readonly reset: false }
 
-/** Sends a request through a proxy that cuts; resolves, once the connection is gone, to what was heard of the answer. */
+/**
+ * Sends a request through a proxy that cuts; resolves, once the connection is gone, to what was
+ * heard of the answer.
+ */
 async function exchange(service: Service, request: Buffer, cut: Cut): Promise<Buffer> {
-  const proxy = createServer((near) => handOnUntil(cut, request.length, near, connect(Number(new URL(service.url).port), "127.0.0.1")))
+  const proxy = createServer((near) =>
+    handOnUntil(cut, request.length, near, connect(Number(new URL(service.url).port), "127.0.0.1")),
+  )
   await new Promise<void>((resolve) => proxy.listen(0, "127.0.0.1", resolve))
   const { port } = proxy.address() as AddressInfo // of TCP
   const heard: Buffer[] = []
@@ -132,7 +168,12 @@ function handOnUntil(cut: Cut, requestBytes: number, near: Socket, far: Socket):
     }
   }
   for (const socket of [near, far]) socket.on("error", sever).on("end", sever)
-  handOn(near, far, cut.in === "request" ? cut.bytes : cut.in === "between" ? requestBytes : Infinity, sever)
+  handOn(
+    near,
+    far,
+    cut.in === "request" ? cut.bytes : cut.in === "between" ? requestBytes : Infinity,
+    sever,
+  )
   handOn(far, near, cut.in === "answer" ? cut.bytes : cut.in === "between" ? 0 : Infinity, sever)
 }
 

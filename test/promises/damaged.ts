@@ -2,7 +2,8 @@ import assert from "node:assert/strict"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 
-// What may happen to a journal's file while the service runs on it: something in one entry of a workspace, done by another program.
+// What may happen to a journal's file while the service runs on it: something in one entry of a
+// workspace, done by another program.
 
 /** Each does its harm to one entry, and says how many rows it changed. */
 export const damages = {
@@ -12,10 +13,16 @@ export const damages = {
   "a byte of the record": (journal, { n }) => flip(journal, "entries", "record", n, 60),
   "the record's first byte": (journal, { n }) => flip(journal, "entries", "record", n, 0),
   "a letter of what is sealed": (journal, { n }) =>
-    run(journal, "UPDATE disclosures SET sealed = substr(sealed, 1, 30) || 'A' || substr(sealed, 32) WHERE n = ?", n),
+    run(
+      journal,
+      "UPDATE disclosures SET sealed = substr(sealed, 1, 30) || 'A' || substr(sealed, 32) WHERE n = ?",
+      n,
+    ),
   "what is sealed": (journal, { n }) => run(journal, "DELETE FROM disclosures WHERE n = ?", n),
-  "the receipt beside the record": (journal, { n }) => run(journal, "UPDATE entries SET receipt = 'rcp_nobody' WHERE n = ?", n),
-  "the key beside the record": (journal, { n }) => run(journal, "UPDATE entries SET idem = NULL WHERE n = ?", n),
+  "the receipt beside the record": (journal, { n }) =>
+    run(journal, "UPDATE entries SET receipt = 'rcp_nobody' WHERE n = ?", n),
+  "the key beside the record": (journal, { n }) =>
+    run(journal, "UPDATE entries SET idem = NULL WHERE n = ?", n),
   "the entry": (journal, { n }) => run(journal, "DELETE FROM entries WHERE n = ?", n),
   "the entry and all that follow it": (journal, { workspace, sequence }) =>
     run(journal, "DELETE FROM entries WHERE workspace = ? AND sequence >= ?", workspace, sequence),
@@ -30,13 +37,24 @@ interface Entry {
 }
 
 /** Damages the entry that has a receipt; returns its sequence, and what puts it right again. */
-export function damage(data: string, receipt: string, what: Damage | "nothing"): { readonly sequence: number; readonly mend: () => void } {
+export function damage(
+  data: string,
+  receipt: string,
+  what: Damage | "nothing",
+): { readonly sequence: number; readonly mend: () => void } {
   const path = join(data, "journal.db")
   using journal = new DatabaseSync(path, { timeout: 10_000 })
-  const row = journal.prepare("SELECT n, workspace, sequence FROM entries WHERE receipt = ?").get(receipt)
+  const row = journal
+    .prepare("SELECT n, workspace, sequence FROM entries WHERE receipt = ?")
+    .get(receipt)
   assert.ok(row !== undefined, "there is no such entry")
-  const entry = { n: Number(row["n"]), workspace: Number(row["workspace"]), sequence: Number(row["sequence"]) }
-  const before = journal.prepare("SELECT salted FROM bodies WHERE n = ?").get(entry.n)?.["salted"] ?? null
+  const entry = {
+    n: Number(row["n"]),
+    workspace: Number(row["workspace"]),
+    sequence: Number(row["sequence"]),
+  }
+  const before =
+    journal.prepare("SELECT salted FROM bodies WHERE n = ?").get(entry.n)?.["salted"] ?? null
   if (what !== "nothing") {
     dropTriggers(journal)
     assert.ok(damages[what](journal, entry) >= 1, `nothing was done to ${what}`)
@@ -50,7 +68,9 @@ export function damage(data: string, receipt: string, what: Damage | "nothing"):
 
 /** A defence against the service's own mistakes; whoever has the file is not held up by it. */
 function dropTriggers(journal: DatabaseSync): void {
-  for (const { name } of journal.prepare("SELECT name FROM sqlite_schema WHERE type = 'trigger'").all())
+  for (const { name } of journal
+    .prepare("SELECT name FROM sqlite_schema WHERE type = 'trigger'")
+    .all())
     journal.exec(`DROP TRIGGER "${String(name)}"`)
 }
 
@@ -63,5 +83,7 @@ function flip(journal: DatabaseSync, table: string, column: string, n: number, a
   assert.ok(kept instanceof Uint8Array && kept.length > at, "there is no such byte")
   const changed = Uint8Array.from(kept)
   changed[at] = (changed[at] ?? 0) ^ 1
-  return Number(journal.prepare(`UPDATE ${table} SET ${column} = ? WHERE n = ?`).run(changed, n).changes)
+  return Number(
+    journal.prepare(`UPDATE ${table} SET ${column} = ? WHERE n = ?`).run(changed, n).changes,
+  )
 }

@@ -3,12 +3,28 @@ import { test } from "node:test"
 import { expectChain, type MintedReceipt } from "../chain.ts"
 import { startProgram } from "../crash/programs.ts"
 import { eventFor, eventually, makeWorkspace, type Service, type Workspace } from "../service.ts"
-import { deriveAnew, keepCopy, keyOfOnesOwn, openFiles, restoreCopy, rewrite, rewriteHeads, type Files } from "./forged.ts"
+import {
+  deriveAnew,
+  keepCopy,
+  keyOfOnesOwn,
+  openFiles,
+  restoreCopy,
+  rewrite,
+  rewriteHeads,
+  type Files,
+} from "./forged.ts"
 
-// Promise 6, for what is read: whoever writes any file of the service, and has no key, does not make it say `verified` of what was not signed.
+// Promise 6, for what is read: whoever writes any file of the service, and has no key, does not
+// make it say `verified` of what was not signed.
 
-/** Only what is read is to be found here: the auditor would come by in minutes, and a start looks at the last entry alone. */
-const environment = { TALLYSTICK_LIMIT_AUDIT_ENTRIES_PER_SECOND: "1", TALLYSTICK_LIMIT_RECHECK_ENTRIES: "1" }
+/**
+ * Only what is read is to be found here: the auditor would come by in minutes, and a start looks at
+ * the last entry alone.
+ */
+const environment = {
+  TALLYSTICK_LIMIT_AUDIT_ENTRIES_PER_SECOND: "1",
+  TALLYSTICK_LIMIT_RECHECK_ENTRIES: "1",
+}
 const events = 12
 const haltedWithinMs = 3000
 
@@ -23,10 +39,19 @@ interface Scene {
 async function writeSigned(service: Service): Promise<Scene> {
   const workspace = await makeWorkspace(service)
   const receipts: MintedReceipt[] = []
-  for (let count = 0; count < events; count++) receipts.push((await workspace.writer.write(eventFor(workspace.id))).json())
+  for (let count = 0; count < events; count++)
+    receipts.push((await workspace.writer.write(eventFor(workspace.id))).json())
   const last = await workspace.reader.get(`${workspace.path}/receipts/${receipts.at(-1)?.receipt}`)
-  assert.equal((await workspace.reader.get(`${workspace.path}/receipts/${receipts.at(-1)?.receipt}/proof`)).status, 200)
-  return { workspace, receipts, first: last.json<{ entry: { sequence: number } }>().entry.sequence - events + 1 }
+  assert.equal(
+    (await workspace.reader.get(`${workspace.path}/receipts/${receipts.at(-1)?.receipt}/proof`))
+      .status,
+    200,
+  )
+  return {
+    workspace,
+    receipts,
+    first: last.json<{ entry: { sequence: number } }>().entry.sequence - events + 1,
+  }
 }
 
 interface Entry {
@@ -35,14 +60,26 @@ interface Entry {
 }
 
 /** How the events stand, in order, by each way to read a page of them; they all say the same. */
-async function standing(service: Service, { workspace: { path, reader } }: Scene): Promise<readonly string[]> {
+async function standing(
+  service: Service,
+  { workspace: { path, reader } }: Scene,
+): Promise<readonly string[]> {
   const pages = await Promise.all(
     ["", "&include=proof", "&query=action:billing*", "&lane=operations"].map(async (more) => {
-      const page = await service.client(reader.bearer).get(`${path}/events?storage=all&limit=100${more}`)
+      const page = await service
+        .client(reader.bearer)
+        .get(`${path}/events?storage=all&limit=100${more}`)
       assert.equal(page.status, 200, page.text)
-      const { events: shown, verified } = page.json<{ events: readonly Entry[]; verified: boolean }>()
+      const { events: shown, verified } = page.json<{
+        events: readonly Entry[]
+        verified: boolean
+      }>()
       const integrities = shown.toReversed().map(({ integrity }) => integrity)
-      assert.equal(verified, !integrities.includes("broken"), "a page is verified when nothing on it is broken")
+      assert.equal(
+        verified,
+        !integrities.includes("broken"),
+        "a page is verified when nothing on it is broken",
+      )
       return integrities
     }),
   )
@@ -51,7 +88,11 @@ async function standing(service: Service, { workspace: { path, reader } }: Scene
 }
 
 /** Of one event by its receipt and by its proof. */
-async function expectUnproven(service: Service, { workspace: { path, reader }, receipts }: Scene, at: number): Promise<void> {
+async function expectUnproven(
+  service: Service,
+  { workspace: { path, reader }, receipts }: Scene,
+  at: number,
+): Promise<void> {
   const client = service.client(reader.bearer)
   const answer = await client.get(`${path}/receipts/${receipts[at]?.receipt}`)
   assert.deepEqual([answer.json().verified, answer.json().entry.integrity], [false, "broken"])
@@ -62,16 +103,26 @@ async function expectUnproven(service: Service, { workspace: { path, reader }, r
 async function expectHalted(service: Service, { workspace: { id, writer } }: Scene): Promise<void> {
   await eventually(
     "the workspace is halted",
-    async () => ((await service.client(writer.bearer).write(eventFor(id))).json().error === "integrity_failure" ? true : undefined),
+    async () =>
+      (await service.client(writer.bearer).write(eventFor(id))).json().error === "integrity_failure"
+        ? true
+        : undefined,
     haltedWithinMs,
   )
   const ready = await service.client().get("/readyz?verbose")
   assert.equal(ready.status, 200)
-  assert.equal(ready.json().checks.find(({ name }: { name: string }) => name === "chains").ok, false)
-  assert.match((await service.client().get("/metrics")).text, /^tallystick_integrity_failures_total 1$/m)
+  assert.equal(
+    ready.json().checks.find(({ name }: { name: string }) => name === "chains").ok,
+    false,
+  )
+  assert.match(
+    (await service.client().get("/metrics")).text,
+    /^tallystick_integrity_failures_total 1$/m,
+  )
 }
 
-const times = (count: number, word: string): readonly string[] => Array.from({ length: count }, () => word)
+const times = (count: number, word: string): readonly string[] =>
+  Array.from({ length: count }, () => word)
 
 test("of one entry whose body and hash are others it is said, and of its neighbours not", async () => {
   await using service = await startProgram({ environment })
@@ -86,7 +137,11 @@ test("of one entry whose body and hash are others it is said, and of its neighbo
   await expectUnproven(service, scene, 5)
   await expectHalted(service, scene)
   assert.deepEqual(await standing(service, scene), expected)
-  assert.equal((await sound.workspace.writer.write(eventFor(sound.workspace.id))).status, 202, "the others go on")
+  assert.equal(
+    (await sound.workspace.writer.write(eventFor(sound.workspace.id))).status,
+    202,
+    "the others go on",
+  )
   await expectChain(service.root, sound.workspace.id, sound.receipts)
   assert.equal(await service.end(), 0)
 })
@@ -96,7 +151,8 @@ const forgeries: Readonly<Record<string, (files: Files, id: string, data: string
   "every record behind it": () => {},
   "… and the index under the old signature": (files, id) => void deriveAnew(files, id),
   "… and the heads file": (files, id, data) => rewriteHeads(data, deriveAnew(files, id).line),
-  "… and the log's key": (files, id, data) => rewriteHeads(data, deriveAnew(files, id, keyOfOnesOwn(files, id)).line),
+  "… and the log's key": (files, id, data) =>
+    rewriteHeads(data, deriveAnew(files, id, keyOfOnesOwn(files, id)).line),
 }
 
 for (const [what, forge] of Object.entries(forgeries)) {
@@ -137,19 +193,30 @@ test("an older checkpoint in a newer one's place does not make what it does not 
   const { workspace, first: event } = scene
   const older = (() => {
     using files = openFiles(service.data)
-    return files.index.prepare("SELECT size, root, note, signed_ms FROM checkpoints WHERE workspace = ?").get(workspace.id)
+    return files.index
+      .prepare("SELECT size, root, note, signed_ms FROM checkpoints WHERE workspace = ?")
+      .get(workspace.id)
   })()
   await workspace.writer.write(eventFor(workspace.id))
   const receipt: MintedReceipt = (await workspace.writer.write(eventFor(workspace.id))).json()
-  assert.equal((await workspace.reader.get(`${workspace.path}/receipts/${receipt.receipt}/proof`)).status, 200)
+  assert.equal(
+    (await workspace.reader.get(`${workspace.path}/receipts/${receipt.receipt}/proof`)).status,
+    200,
+  )
   {
     using files = openFiles(service.data)
     rewrite(files, workspace.id, event + events, true)
     files.index
-      .prepare("UPDATE checkpoints SET size = ?, root = ?, note = ?, signed_ms = ? WHERE workspace = ?")
+      .prepare(
+        "UPDATE checkpoints SET size = ?, root = ?, note = ?, signed_ms = ? WHERE workspace = ?",
+      )
       .run(...(Object.values(older ?? {}) as string[]), workspace.id) // what was just read of these columns
   }
-  assert.deepEqual(await standing(service, scene), [...times(events, "verified"), "broken", "broken"])
+  assert.deepEqual(await standing(service, scene), [
+    ...times(events, "verified"),
+    "broken",
+    "broken",
+  ])
   await expectHalted(service, scene)
   assert.equal(await service.end(), 0)
 })

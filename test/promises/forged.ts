@@ -17,8 +17,8 @@ import {
   toHex,
 } from "@tallystick/proof"
 
-// Somebody who may write every file of a service, and knows how all of it is made, but has no key: what the service says of an entry must not be what this
-// one wants.
+// Somebody who may write every file of a service, and knows how all of it is made, but has no key:
+// what the service says of an entry must not be what this one wants.
 
 export interface Files extends Disposable {
   readonly journal: DatabaseSync
@@ -26,9 +26,12 @@ export interface Files extends Disposable {
 }
 
 export function openFiles(data: string): Files {
-  const open = (name: string): DatabaseSync => new DatabaseSync(join(data, name), { timeout: 10_000 })
+  const open = (name: string): DatabaseSync =>
+    new DatabaseSync(join(data, name), { timeout: 10_000 })
   const [journal, index] = [open("journal.db"), open("index.db")]
-  for (const { name } of journal.prepare("SELECT name FROM sqlite_schema WHERE type = 'trigger'").all())
+  for (const { name } of journal
+    .prepare("SELECT name FROM sqlite_schema WHERE type = 'trigger'")
+    .all())
     journal.exec(`DROP TRIGGER "${String(name)}"`)
   return {
     journal,
@@ -46,8 +49,16 @@ interface Row {
   readonly salted: Uint8Array
 }
 
-/** Another action in the body of an entry, and its hash in the record. `isLinked`: and every record behind it is made again. */
-export function rewrite({ journal }: Files, workspace: string, sequence: number, isLinked: boolean): void {
+/**
+ * Another action in the body of an entry, and its hash in the record. `isLinked`: and every record
+ * behind it is made again.
+ */
+export function rewrite(
+  { journal }: Files,
+  workspace: string,
+  sequence: number,
+  isLinked: boolean,
+): void {
   const number = numberOf(journal, workspace)
   const rows = journal
     .prepare(
@@ -59,7 +70,10 @@ export function rewrite({ journal }: Files, workspace: string, sequence: number,
     const fields = parseRecord(record)
     assert.ok(fields !== undefined)
     const text = Buffer.from(salted.subarray(16)).toString("utf8")
-    const body = previousHash === undefined ? text.replace("billing.invoice.approve", "billing.invoice.decline") : text
+    const body =
+      previousHash === undefined
+        ? text.replace("billing.invoice.approve", "billing.invoice.decline")
+        : text
     assert.ok(previousHash !== undefined || body !== text, "the entry says another action")
     const bytes = Buffer.concat([salted.subarray(0, 16), Buffer.from(body)])
     const made = encodeRecord({
@@ -73,7 +87,10 @@ export function rewrite({ journal }: Files, workspace: string, sequence: number,
   }
 }
 
-/** The tree of the index as the journal's records now make it: tiles, edge, and a checkpoint of its root that keeps the old signatures. */
+/**
+ * The tree of the index as the journal's records now make it: tiles, edge, and a checkpoint of its
+ * root that keeps the old signatures.
+ */
 export function deriveAnew(
   { journal, index }: Files,
   workspace: string,
@@ -83,7 +100,9 @@ export function deriveAnew(
     .prepare("SELECT record FROM entries WHERE workspace = ? ORDER BY sequence")
     .all(numberOf(journal, workspace))
     .map(({ record }) => record as Uint8Array) // a column of bytes
-  const { note, size } = index.prepare("SELECT note, size FROM checkpoints WHERE workspace = ?").get(workspace) as {
+  const { note, size } = index
+    .prepare("SELECT note, size FROM checkpoints WHERE workspace = ?")
+    .get(workspace) as {
     note: string
     size: number
   } // as it is selected
@@ -104,19 +123,31 @@ export function deriveAnew(
   const origin = note.split("\n")[0] ?? ""
   const text = formatCheckpoint({ origin, size, root: tree.root() })
   const signed = sign?.(text, origin) ?? `${text}${note.slice(note.lastIndexOf("\n\n") + 1)}`
-  index.prepare("UPDATE trees SET size = ?, hashes = ? WHERE workspace = ?").run(size, Buffer.concat(tree.save().hashes), workspace)
-  index.prepare("UPDATE checkpoints SET root = ?, note = ? WHERE workspace = ?").run(tree.root(), signed, workspace)
+  index
+    .prepare("UPDATE trees SET size = ?, hashes = ? WHERE workspace = ?")
+    .run(size, Buffer.concat(tree.save().hashes), workspace)
+  index
+    .prepare("UPDATE checkpoints SET root = ?, note = ? WHERE workspace = ?")
+    .run(tree.root(), signed, workspace)
   return { line: `${origin} ${size} ${Buffer.from(tree.root()).toString("base64")}\n` }
 }
 
-/** A key of one's own in place of the log's, with the seal that the log's has: nobody without the secret can make another. */
-export function keyOfOnesOwn({ journal }: Files, workspace: string): (text: string, origin: string) => string {
+/**
+ * A key of one's own in place of the log's, with the seal that the log's has: nobody without the
+ * secret can make another.
+ */
+export function keyOfOnesOwn(
+  { journal }: Files,
+  workspace: string,
+): (text: string, origin: string) => string {
   const seed = new Uint8Array(32).fill(9)
   const publicKey = ed25519PublicKey(seed)
   return (text, origin) => {
     const key = createVkey(origin, publicKey)
     journal
-      .prepare("UPDATE documents SET id = ?, value = json_set(value, '$.vkey', ?) WHERE kind = 'log-key' AND workspace = ?")
+      .prepare(
+        "UPDATE documents SET id = ?, value = json_set(value, '$.vkey', ?) WHERE kind = 'log-key' AND workspace = ?",
+      )
       .run(toHex(key.keyId), formatVkey(key), workspace)
     return signNote(text, { name: origin, publicKey, sign: ed25519Sign(seed) })
   }
@@ -153,5 +184,7 @@ export function restoreCopy(data: string, suffix: string): void {
 }
 
 function numberOf(journal: DatabaseSync, workspace: string): number {
-  return Number(journal.prepare("SELECT number FROM workspaces WHERE id = ?").get(workspace)?.["number"])
+  return Number(
+    journal.prepare("SELECT number FROM workspaces WHERE id = ?").get(workspace)?.["number"],
+  )
 }

@@ -1,4 +1,5 @@
-// Members of objects that cost much to read, to refuse or to keep: of the smallest parts, or of one that is as large as may be.
+// Members of objects that cost much to read, to refuse or to keep: of the smallest parts, or of one
+// that is as large as may be.
 
 /** Parts with commas between, as many as there is room for. */
 function filled(bytes: number, part: (at: number) => string): string {
@@ -13,7 +14,10 @@ function filled(bytes: number, part: (at: number) => string): string {
 
 const nested = (levels: number): string => "[".repeat(levels) + "]".repeat(levels)
 
-/** What stands between an object's braces, in so many bytes or a few more. Some of it is refused, some is taken. */
+/**
+ * What stands between an object's braces, in so many bytes or a few more. Some of it is refused,
+ * some is taken.
+ */
 export const hostileMembers: Readonly<Record<string, (bytes: number) => string>> = {
   "small objects": (bytes) => `"a":[${filled(bytes, () => "{}")}]`,
   "small objects with a member": (bytes) => `"a":[${filled(bytes, () => '{"a":1}')}]`,
@@ -21,9 +25,11 @@ export const hostileMembers: Readonly<Record<string, (bytes: number) => string>>
   "a member twice, late": (bytes) => `${filled(bytes, (at) => `"${at.toString(36)}_":1`)},"0_":1`,
   "small objects, then a member twice": (bytes) => `"a":[${filled(bytes, () => "{}")}],"a":1`,
   "escaped names": (bytes) => filled(bytes, (at) => `"\\u0061${at.toString(36)}":1`),
-  "an escaped name, late": (bytes) => `${filled(bytes, (at) => `"${at.toString(36)}_":1`)},"\\u005f\\u005fz":1`,
+  "an escaped name, late": (bytes) =>
+    `${filled(bytes, (at) => `"${at.toString(36)}_":1`)},"\\u005f\\u005fz":1`,
   "deep nesting": (bytes) => `"a":[${filled(bytes, () => nested(25))}],"\\u0062":1`,
-  "deep objects": (bytes) => `"a":[${filled(bytes, () => `${'{"a":'.repeat(25)}1${"}".repeat(25)}`)}],"\\u0062":1`,
+  "deep objects": (bytes) =>
+    `"a":[${filled(bytes, () => `${'{"a":'.repeat(25)}1${"}".repeat(25)}`)}],"\\u0062":1`,
   "too deep": (bytes) => `"a":${"[".repeat(bytes)}`,
   digits: (bytes) => `"a":${"1".repeat(bytes)}`,
   "digits behind a point": (bytes) => `"a":0.${"1".repeat(bytes)}`,
@@ -33,7 +39,8 @@ export const hostileMembers: Readonly<Record<string, (bytes: number) => string>>
   "empty strings, then no JSON": (bytes) => `"a":[${filled(bytes, () => '""')},]`,
   backslashes: (bytes) => `"a":[${filled(bytes, () => `"${"\\\\".repeat(30_000)}"`)}]`,
   "a string of backslashes": (bytes) => `"a":"${"\\\\".repeat(bytes / 2)}"`,
-  "quotation marks in strings": (bytes) => `"a":[${filled(bytes, () => `"${'\\"'.repeat(30_000)}"`)}],"\\u0062":1`,
+  "quotation marks in strings": (bytes) =>
+    `"a":[${filled(bytes, () => `"${'\\"'.repeat(30_000)}"`)}],"\\u0062":1`,
   "a string without end": (bytes) => `"a":"${'\\"'.repeat(bytes / 2)}`,
   "control characters": (bytes) => `"a":[${filled(bytes, () => `"${"\\u0001".repeat(9000)}"`)}]`,
   "letters of two bytes": (bytes) => `"a":[${filled(bytes, () => `"${"é".repeat(30_000)}"`)}]`,

@@ -6,7 +6,8 @@ import type { EventsPage } from "@tallystick/client/wire"
 import { expectChain } from "../chain.ts"
 import { eventually, makeWorkspace, startService, type Reply, writeMany } from "../service.ts"
 
-// Large entries, many readers at once: a page ends at its budget, nobody else waits for it, and memory stays where it is.
+// Large entries, many readers at once: a page ends at its budget, nobody else waits for it, and
+// memory stays where it is.
 
 const pageBytesMax = 4 * 1024 * 1024
 const entries = 40
@@ -23,15 +24,20 @@ await writeMany(acme, entries, { changes: () => ({ metadata }), atOnce: 10 })
 const path = `${acme.path}/events?limit=100`
 await eventually(
   "they can be found",
-  async () => ((await acme.reader.get(`${acme.path}/events?limit=1`)).status === 200 ? true : undefined),
+  async () =>
+    (await acme.reader.get(`${acme.path}/events?limit=1`)).status === 200 ? true : undefined,
   60_000,
 )
 
-/** What it took to hear who else was there, at worst, in milliseconds of the processor since the last time. */
+/**
+ * What it took to hear who else was there, at worst, in milliseconds of the processor since the
+ * last time.
+ */
 async function longestTurn(): Promise<number> {
   const said = service.output().length
   service.process.kill("SIGUSR2")
-  const look = async () => /longest turn: ([0-9.]+) ms/.exec(service.output().slice(said)) ?? undefined
+  const look = async () =>
+    /longest turn: ([0-9.]+) ms/.exec(service.output().slice(said)) ?? undefined
   const [, longestMs] = await eventually("the longest turn", look)
   return Number(longestMs)
 }
@@ -49,8 +55,14 @@ for (const include of ["", "&include=proof"]) {
       assert.equal(reply.status, 200, reply.text)
       const page = reply.json<EventsPage>()
       assert.ok(reply.bytes.length < pageBytesMax + 1000, `${reply.bytes.length} bytes`)
-      assert.deepEqual([page.returned, page.total, page.verified], [page.events.length, entries, true])
-      assert.ok(!page.hasMore || (page.returned < 100 && reply.bytes.length > pageBytesMax / 2), "it ends for its size alone")
+      assert.deepEqual(
+        [page.returned, page.total, page.verified],
+        [page.events.length, entries, true],
+      )
+      assert.ok(
+        !page.hasMore || (page.returned < 100 && reply.bytes.length > pageBytesMax / 2),
+        "it ends for its size alone",
+      )
       seen.push(...page.events.map(({ sequence }) => sequence))
       assert.equal(page.nextCursor, seen.at(-1))
       ;({ nextCursor: cursor, hasMore } = page)
@@ -67,21 +79,32 @@ test("neither receipts nor an evidence pack of large entries hold the thread", a
   const { events } = (await acme.reader.get(path)).json<EventsPage>()
   const receiptIds = events.map(({ receipt }) => receipt)
   await longestTurn()
-  const looked = await Promise.all([...receiptIds, ...receiptIds].map((receipt) => acme.reader.get(`${acme.path}/receipts/${receipt}`)))
+  const looked = await Promise.all(
+    [...receiptIds, ...receiptIds].map((receipt) =>
+      acme.reader.get(`${acme.path}/receipts/${receipt}`),
+    ),
+  )
   assert.ok(looked.every((reply) => reply.json().verified === true))
   const ofReceipts = await longestTurn()
   const made = await acme.reader.post(`${acme.path}/evidence-packs`, { title: "Large", receiptIds })
   assert.equal(made.status, 201, made.text)
-  const download = await acme.reader.get(`${acme.path}/evidence-packs/${made.json().packId}/download?format=json`)
+  const download = await acme.reader.get(
+    `${acme.path}/evidence-packs/${made.json().packId}/download?format=json`,
+  )
   assert.equal(download.status, 200)
   const ofPacks = await longestTurn()
-  assert.ok(ofReceipts < 50 && ofPacks < 50, `the thread worked ${ofReceipts} and ${ofPacks} ms without hearing who else was there`)
+  assert.ok(
+    ofReceipts < 50 && ofPacks < 50,
+    `the thread worked ${ofReceipts} and ${ofPacks} ms without hearing who else was there`,
+  )
 })
 
 test("many large pages at once neither hold the thread nor fill the memory", async () => {
   await longestTurn()
   const before = await peakMegabytes()
-  const replies = await Promise.all(Array.from({ length: 16 }, (): Promise<Reply> => acme.reader.get(`${path}&include=proof`)))
+  const replies = await Promise.all(
+    Array.from({ length: 16 }, (): Promise<Reply> => acme.reader.get(`${path}&include=proof`)),
+  )
   assert.deepEqual(
     replies.map(({ status }) => status),
     Array.from(replies, () => 200),

@@ -1,7 +1,9 @@
-// The service, which also says how long each turn of its event loop has held the processor:   node test/promises/measured-turns.ts
+// The service, which also says how long each turn of its event loop has held the processor:   node
+// test/promises/measured-turns.ts
 //
-// In time of the main thread's own on a processor, so that a busy machine makes no turn longer. On standard output, a line for each turn that was
-// longer than those before it since the last SIGUSR2, which is answered with a line as well.
+// In time of the main thread's own on a processor, so that a busy machine makes no turn longer. On
+// standard output, a line for each turn that was longer than those before it since the last
+// SIGUSR2, which is answered with a line as well.
 
 import { runServe } from "../../packages/server/src/cli/serve-command.ts"
 
@@ -20,7 +22,12 @@ function turn(): void {
   setImmediate(turn)
 }
 
-await runServe({ environment: process.env, version: "0.0.0", demo: false, exit: (code) => process.exit(code) })
+await runServe({
+  environment: process.env,
+  version: "0.0.0",
+  demo: false,
+  exit: (code) => process.exit(code),
+})
 before = spentMs()
 turn()
 process.on("SIGUSR2", () => {

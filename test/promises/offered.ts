@@ -1,5 +1,6 @@
-// A load that does not wait for whom it burdens: so many batches a second, whatever became of those before, as from many clients that know nothing of each
-// other. It is a process of its own, so that what it measures is not its measurer's.
+// A load that does not wait for whom it burdens: so many batches a second, whatever became of those
+// before, as from many clients that know nothing of each other. It is a process of its own, so that
+// what it measures is not its measurer's.
 //
 //   node test/promises/offered.ts '{"url":…,"key":…,"workspace":…,"run":…,"connections":…,"batch":…,"seconds":…,"perSecond":…}'   → one line of JSON
 
@@ -40,7 +41,9 @@ export interface Taken {
 
 /** Has it done by a process of its own. */
 export async function offer(given: Offer): Promise<Taken> {
-  const child = spawn(process.execPath, [import.meta.filename, JSON.stringify(given)], { stdio: ["ignore", "pipe", "inherit"] })
+  const child = spawn(process.execPath, [import.meta.filename, JSON.stringify(given)], {
+    stdio: ["ignore", "pipe", "inherit"],
+  })
   const stop = () => child.kill("SIGKILL")
   process.once("exit", stop)
   let said = ""
@@ -61,7 +64,15 @@ interface Count {
 }
 
 async function send(given: Offer): Promise<Taken> {
-  const count: Count = { due: 0, sent: 0, events: 0, overloaded: 0, others: {}, refusedMs: [], acceptedMs: [] }
+  const count: Count = {
+    due: 0,
+    sent: 0,
+    events: 0,
+    overloaded: 0,
+    others: {},
+    refusedMs: [],
+    acceptedMs: [],
+  }
   const { hostname, port } = new URL(given.url)
   const free: Line[] = []
   const lines = await Promise.all(
@@ -77,9 +88,13 @@ async function send(given: Offer): Promise<Taken> {
   while (elapsedMs() < given.seconds * 1000) {
     const { perSecond } = given
     // What was due and found no free connection is not made up for later.
-    const now = perSecond === undefined ? free.length : Math.floor((elapsedMs() * perSecond) / 1000) - count.due
+    const now =
+      perSecond === undefined
+        ? free.length
+        : Math.floor((elapsedMs() * perSecond) / 1000) - count.due
     count.due += now
-    // The one that has been free longest: a connection on which nothing comes for too long is closed by any server.
+    // The one that has been free longest: a connection on which nothing comes for too long is
+    // closed by any server.
     for (let missing = Math.min(now, free.length); missing > 0; missing--) free.shift()?.ask()
     await new Promise((resolve) => setTimeout(resolve, 1))
   }
@@ -145,7 +160,8 @@ function lineOn(socket: Socket, given: Offer, count: Count, free: Line[]): Line 
   return line
 }
 
-// Requests differ in their keys only, so the rest is made once: the generator shares its cores with the service.
+// Requests differ in their keys only, so the rest is made once: the generator shares its cores with
+// the service.
 
 const answersWithinMs = 10_000
 const keyDigits = 10
@@ -154,7 +170,8 @@ let template: { readonly bytes: Buffer; readonly places: readonly number[] } | u
 function requestOf(given: Offer, number: number): Buffer {
   template ??= templateOf(given)
   const bytes = Buffer.from(template.bytes)
-  for (const place of template.places) bytes.write(String(number).padStart(keyDigits, "0"), place, "latin1")
+  for (const place of template.places)
+    bytes.write(String(number).padStart(keyDigits, "0"), place, "latin1")
   return bytes
 }
 
@@ -175,13 +192,17 @@ function templateOf({ workspace, key, run, batch }: Offer): NonNullable<typeof t
   const head = `POST /v1/events/batch HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`
   const text = head + body
   const places: number[] = []
-  for (let place = text.indexOf(blank); place >= 0; place = text.indexOf(blank, place + 1)) places.push(place)
+  for (let place = text.indexOf(blank); place >= 0; place = text.indexOf(blank, place + 1))
+    places.push(place)
   return { bytes: Buffer.from(text, "latin1"), places }
 }
 
 function quantile(numbers: number[], share: number): number {
   const sorted = numbers.toSorted((a, b) => a - b)
-  return Math.round(10 * (sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0)) / 10
+  return (
+    Math.round(10 * (sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0)) /
+    10
+  )
 }
 
 if (import.meta.main) {

@@ -10,14 +10,26 @@ const crowd = { writers: 64, workspaces: 16, batchMax: 100, lookUpsMax: 60 }
 test("64 writers make one chain of each workspace", async (t) => {
   const written = await writeTogether({ ...crowd, events: 50_000, chance: createChance(seedOf(t)) })
   t.diagnostic(JSON.stringify(written))
-  assert.ok(written.written >= 50_000 && written.entries > written.written && written.lookedUp >= 17 * 59, "there was not enough to part")
+  assert.ok(
+    written.written >= 50_000 && written.entries > written.written && written.lookedUp >= 17 * 59,
+    "there was not enough to part",
+  )
   assert.ok(written.singles >= 1000 && written.batches >= 300 && written.unknown === 0)
 })
 
 test("and so they do when the storage fails, before it has stored or after", async (t) => {
-  const written = await writeTogether({ ...crowd, events: 2500, batchMax: 6, chance: createChance(seedOf(t)), fault: "storage fails" })
+  const written = await writeTogether({
+    ...crowd,
+    events: 2500,
+    batchMax: 6,
+    chance: createChance(seedOf(t)),
+    fault: "storage fails",
+  })
   t.diagnostic(JSON.stringify(written))
-  assert.ok(written.written >= 2500 && written.unknown >= 100 && written.recordedUnknown >= 50, "the storage did not fail often enough")
+  assert.ok(
+    written.written >= 2500 && written.unknown >= 100 && written.recordedUnknown >= 50,
+    "the storage did not fail often enough",
+  )
 })
 
 test("canary: a head that is believed across an error is found out", async (t) => {
@@ -28,6 +40,10 @@ test("canary: a head that is believed across an error is found out", async (t) =
     chance: createChance(seedOf(t)),
     fault: "storage fails, the head is kept",
   })
-  // Or the fork is noticed before the end: where the chain goes on beside the head that is believed, a write is never answered.
-  await assert.rejects(run, /its index is its place|it follows the entry before it|the service does not come to know/)
+  // Or the fork is noticed before the end: where the chain goes on beside the head that is
+  // believed, a write is never answered.
+  await assert.rejects(
+    run,
+    /its index is its place|it follows the entry before it|the service does not come to know/,
+  )
 })

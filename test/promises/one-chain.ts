@@ -6,7 +6,8 @@ import { audit, type Audited } from "./audit.ts"
 import type { Chance } from "./chance.ts"
 import { eventWrite, note, sendUntilKnown, type Sending, type Write } from "./writes.ts"
 
-// Many writers at once, most of them on one workspace. Whatever the storage answers meanwhile, every chain is one line without a gap.
+// Many writers at once, most of them on one workspace. Whatever the storage answers meanwhile,
+// every chain is one line without a gap.
 
 export interface WritersOptions {
   readonly events: number
@@ -32,7 +33,9 @@ export interface Written extends Audited {
 export async function writeTogether(options: WritersOptions): Promise<Written> {
   const { events, writers, lookUpsMax, chance, fault } = options
   await using service = await startProgram({}, fault)
-  const workspaces = await Promise.all(Array.from({ length: 1 + options.workspaces }, () => makeWorkspace(service)))
+  const workspaces = await Promise.all(
+    Array.from({ length: 1 + options.workspaces }, () => makeWorkspace(service)),
+  )
   const seen = { singles: 0, batches: 0, unknown: 0, recordedUnknown: 0 }
   const written: Write[] = []
   const write = async (): Promise<void> => {
@@ -45,7 +48,13 @@ export async function writeTogether(options: WritersOptions): Promise<Written> {
     }
   }
   await Promise.all(Array.from({ length: writers }, write))
-  const audited = await audit(service, { workspaces, writes: written, lookUpsMax, replaysMax: lookUpsMax, chance })
+  const audited = await audit(service, {
+    workspaces,
+    writes: written,
+    lookUpsMax,
+    replaysMax: lookUpsMax,
+    chance,
+  })
   return { ...audited, ...seen, written: written.length }
 }
 
@@ -54,9 +63,13 @@ function nextSending(
   count: number,
   { batchMax, chance }: WritersOptions,
 ): { readonly workspace: Workspace; readonly sending: Sending } {
-  const workspace = chance.percent(80) ? (workspaces[0] ?? chance.pick(workspaces)) : chance.pick(workspaces)
+  const workspace = chance.percent(80)
+    ? (workspaces[0] ?? chance.pick(workspaces))
+    : chance.pick(workspaces)
   const size = chance.percent(80) ? 1 : 2 + chance.below(batchMax - 1)
-  const events = Array.from({ length: size }, (_, place) => eventWrite(workspace.id, `write-${count + place + 1}-of-many`, chance))
+  const events = Array.from({ length: size }, (_, place) =>
+    eventWrite(workspace.id, `write-${count + place + 1}-of-many`, chance),
+  )
   return { workspace, sending: events as unknown as Sending } // one, or more
 }
 
@@ -68,7 +81,8 @@ async function record(
 ): Promise<void> {
   const { reply, unknown } = await sendUntilKnown(service.client(writer.bearer), sending)
   seen.unknown += unknown
-  // A chain that the service itself has found forked is not written to any more: what is there then is looked at.
+  // A chain that the service itself has found forked is not written to any more: what is there then
+  // is looked at.
   if (reply.status === 503 && reply.json().error === "integrity_failure") return
   const { replayed } = note(sending, reply)
   assert.ok(unknown > 0 || replayed === 0, "a new key is new")

@@ -9,10 +9,21 @@ import { createModel, sendAgainAndAgain, sendSome, type Counts } from "./one-ent
 // Promise 4: one entry per key, for ever.
 
 test("20,000 replays of keys young and old, across restarts, are answered as the first time", async (t) => {
-  const kept = await sendAgainAndAgain({ fill: 66_000, rounds: 4, replays: 20_000, chance: createChance(seedOf(t)) })
+  const kept = await sendAgainAndAgain({
+    fill: 66_000,
+    rounds: 4,
+    replays: 20_000,
+    chance: createChance(seedOf(t)),
+  })
   t.diagnostic(JSON.stringify(kept))
-  assert.ok(kept.recorded > 66_000 && kept.entries > kept.recorded, "the first keys are in memory still")
-  assert.ok(kept.replayed >= 20_000 && kept.reused >= 3000 && kept.atOnce >= 2400 && kept.restarts === 4, "too little was sent again")
+  assert.ok(
+    kept.recorded > 66_000 && kept.entries > kept.recorded,
+    "the first keys are in memory still",
+  )
+  assert.ok(
+    kept.replayed >= 20_000 && kept.reused >= 3000 && kept.atOnce >= 2400 && kept.restarts === 4,
+    "too little was sent again",
+  )
 })
 
 test("canary: whichever field is ignored when two requests are compared, it is found out", async (t) => {
@@ -26,12 +37,19 @@ test("canary: whichever field is ignored when two requests are compared, it is f
   // The run is one that passes when nothing is ignored.
   await sendMany("nothing")
   for (const field of fieldsOfEvent)
-    await assert.rejects(sendMany(field), /was used for another request/, `nobody noticed that ${field} is ignored`)
+    await assert.rejects(
+      sendMany(field),
+      /was used for another request/,
+      `nobody noticed that ${field} is ignored`,
+    )
 })
 
 async function makeNamed(service: Service, id: string): Promise<Workspace> {
   const { status, text } = await service.root.post("/v1/workspaces", { id })
   assert.equal(status, 201, text)
-  const [writer, reader] = [await makeKey(service, id, { scopes: ["write"] }), await makeKey(service, id, { scopes: ["read"] })]
+  const [writer, reader] = [
+    await makeKey(service, id, { scopes: ["write"] }),
+    await makeKey(service, id, { scopes: ["read"] }),
+  ]
   return { id, path: `/v1/workspaces/${id}`, writer, reader }
 }

@@ -8,8 +8,9 @@ import type { Chance } from "./chance.ts"
 import { anotherBody, sameBody } from "./bodies.ts"
 import { consentWrite, eventWrite, note, send, type Sending, type Write } from "./writes.ts"
 
-// A model of what keys promise, and a run of the service against it. The model is a list of what was written: a key that is in it, with the same body, is
-// answered with the same bytes for ever; with another body it is refused; and nothing but a new key makes an entry.
+// A model of what keys promise, and a run of the service against it. The model is a list of what
+// was written: a key that is in it, with the same body, is answered with the same bytes for ever;
+// with another body it is refused; and nothing but a new key makes an entry.
 
 export interface Counts {
   recorded: number
@@ -20,7 +21,10 @@ export interface Counts {
 }
 
 export interface KeysOptions {
-  /** Entries that are written first: more than 65,536 put the first keys out of the service's memory and into its index. */
+  /**
+   * Entries that are written first: more than 65,536 put the first keys out of the service's memory
+   * and into its index.
+   */
   readonly fill: number
   /** After each round the service ends, one way or another, and starts again. */
   readonly rounds: number
@@ -32,29 +36,50 @@ export interface KeysKept extends Audited, Counts {
   readonly restarts: number
 }
 
-export async function sendAgainAndAgain({ fill, rounds, replays, chance }: KeysOptions): Promise<KeysKept> {
+export async function sendAgainAndAgain({
+  fill,
+  rounds,
+  replays,
+  chance,
+}: KeysOptions): Promise<KeysKept> {
   const counts: Counts = { recorded: 0, replayed: 0, reused: 0, atOnce: 0 }
   await using first = await startProgram()
   const { data } = first
   const workspaces = [await makeWorkspace(first), await makeWorkspace(first)]
   const models = workspaces.map(createModel)
-  for (let count = 0; count < fill; count += 1000) await writeThousand(first, chance.pick(models), counts, chance)
+  for (let count = 0; count < fill; count += 1000)
+    await writeThousand(first, chance.pick(models), counts, chance)
   await first.end()
 
   for (let round = 1; round <= rounds; round++) {
     // What is derived may be lost at any time, and answers stay what they were.
     if (round === rounds)
-      await Promise.all(["index.db", "index.db-wal", "index.db-shm"].map((file) => rm(join(data, file), { force: true })))
+      await Promise.all(
+        ["index.db", "index.db-wal", "index.db-shm"].map((file) =>
+          rm(join(data, file), { force: true }),
+        ),
+      )
     await using service = await startProgram({ data })
     for (const model of models) await sendAtOnce(service, model, counts, chance)
     const lane = async (): Promise<void> => {
-      while (counts.replayed < (replays * round) / rounds) await sendSome(service, chance.pick(models), counts, chance)
+      while (counts.replayed < (replays * round) / rounds)
+        await sendSome(service, chance.pick(models), counts, chance)
     }
     await Promise.all(Array.from({ length: 8 }, lane))
     if (round < rounds) await service.end(chance.pick(["SIGTERM", "SIGKILL"]))
     else {
       const writes = models.flatMap(({ events, consents }) => [...events, ...consents])
-      return { ...(await audit(service, { workspaces, writes, lookUpsMax: 300, replaysMax: 2000, chance })), ...counts, restarts: rounds }
+      return {
+        ...(await audit(service, {
+          workspaces,
+          writes,
+          lookUpsMax: 300,
+          replaysMax: 2000,
+          chance,
+        })),
+        ...counts,
+        restarts: rounds,
+      }
     }
   }
   throw new Error("a run has rounds")
@@ -75,9 +100,16 @@ function learn({ events, consents }: Model, writes: readonly Write[]): void {
   for (const write of writes) (write.route === "/v1/events" ? events : consents).push(write)
 }
 
-async function writeThousand(service: Service, model: Model, counts: Counts, chance: Chance): Promise<void> {
+async function writeThousand(
+  service: Service,
+  model: Model,
+  counts: Counts,
+  chance: Chance,
+): Promise<void> {
   const { id, writer } = model.workspace
-  const sending = Array.from({ length: 1000 }, () => eventWrite(id, newKey(), chance)) as unknown as Sending // a thousand
+  const sending = Array.from({ length: 1000 }, () =>
+    eventWrite(id, newKey(), chance),
+  ) as unknown as Sending // a thousand
   note(sending, await send(service.client(writer.bearer), sending))
   learn(model, sending)
   counts.recorded += sending.length
@@ -89,7 +121,7 @@ function newKey(): string {
   return `a-key-of-its-own-${++keys}`
 }
 
-// A few sends, and what the model says of them ------------------------------------------------------------------------------------------------------------
+// A few sends, and what the model says of them ----------------------------------------------------
 
 interface Asked {
   /** What the model has under this key. */
@@ -99,12 +131,22 @@ interface Asked {
   readonly expected: "recorded" | "replayed" | "reused"
 }
 
-/** Sends a batch, or a single write, of keys old and new and bodies same and other, and holds the answer against the model. */
-export async function sendSome(service: Service, model: Model, counts: Counts, chance: Chance): Promise<void> {
+/**
+ * Sends a batch, or a single write, of keys old and new and bodies same and other, and holds the
+ * answer against the model.
+ */
+export async function sendSome(
+  service: Service,
+  model: Model,
+  counts: Counts,
+  chance: Chance,
+): Promise<void> {
   const { id, writer } = model.workspace
   const client = service.client(writer.bearer)
   if (chance.percent(60)) {
-    const asked = chance.percent(30) ? askConsent(id, model, chance) : askEvent(id, model.events, chance)
+    const asked = chance.percent(30)
+      ? askConsent(id, model, chance)
+      : askEvent(id, model.events, chance)
     await expectOne(client, asked, counts)
     if (asked.expected === "recorded") learn(model, [asked.write])
     return
@@ -121,7 +163,9 @@ export async function sendSome(service: Service, model: Model, counts: Counts, c
 }
 
 function askEvent(workspaceId: string, known: readonly Write[], chance: Chance): Asked {
-  return known.length === 0 || chance.percent(12) ? askNew(eventWrite(workspaceId, newKey(), chance)) : askAgain(chance.pick(known), chance)
+  return known.length === 0 || chance.percent(12)
+    ? askNew(eventWrite(workspaceId, newKey(), chance))
+    : askAgain(chance.pick(known), chance)
 }
 
 function askConsent(workspaceId: string, { events, consents }: Model, chance: Chance): Asked {
@@ -142,9 +186,16 @@ function askAgain(write: Write, chance: Chance): Asked {
     : { write, body: anotherBody(write, chance), expected: "reused" }
 }
 
-async function expectOne(client: Client, { write, body, expected }: Asked, counts: Counts): Promise<void> {
+async function expectOne(
+  client: Client,
+  { write, body, expected }: Asked,
+  counts: Counts,
+): Promise<void> {
   // The circumstances belong to the sending, not to what is sent.
-  const reply = await client.post(write.route, body, { "idempotency-key": write.key, "x-trace-id": newKey() })
+  const reply = await client.post(write.route, body, {
+    "idempotency-key": write.key,
+    "x-trace-id": newKey(),
+  })
   if (expected === "reused") expectReused(write, body, reply.status, reply.text)
   else {
     const { replayed } = note([write], reply)
@@ -154,9 +205,13 @@ async function expectOne(client: Client, { write, body, expected }: Asked, count
 }
 
 async function expectBatch(client: Client, asked: readonly Asked[], counts: Counts): Promise<void> {
-  const reply = await client.post("/v1/events/batch", { events: asked.map(({ write, body }) => ({ idempotencyKey: write.key, ...body })) })
+  const reply = await client.post("/v1/events/batch", {
+    events: asked.map(({ write, body }) => ({ idempotencyKey: write.key, ...body })),
+  })
   assert.equal(reply.status, 202, reply.text)
-  const { results } = reply.json<{ results: readonly { receipt?: object; replayed?: true; error?: string }[] }>()
+  const { results } = reply.json<{
+    results: readonly { receipt?: object; replayed?: true; error?: string }[]
+  }>()
   assert.equal(results.length, asked.length)
   for (const [place, { write, body, expected }] of asked.entries()) {
     const result = results[place] ?? {}
@@ -172,7 +227,12 @@ async function expectBatch(client: Client, asked: readonly Asked[], counts: Coun
   }
 }
 
-function expectReused({ key, body: recorded, receipt = "{}" }: Write, body: Write["body"], status: number, text: string): void {
+function expectReused(
+  { key, body: recorded, receipt = "{}" }: Write,
+  body: Write["body"],
+  status: number,
+  text: string,
+): void {
   const said = JSON.parse(text) as { readonly error?: string; readonly detail?: string }
   const { receipt: id } = JSON.parse(receipt) as { readonly receipt: string }
   assert.equal(
@@ -185,21 +245,34 @@ function expectReused({ key, body: recorded, receipt = "{}" }: Write, body: Writ
     "idempotency_key_reused",
     `${key} was used for another request: ${JSON.stringify(recorded)}, and now for ${JSON.stringify(body)}`,
   )
-  assert.ok(said.detail?.includes(id), "the refusal names the original receipt to whoever may write there")
+  assert.ok(
+    said.detail?.includes(id),
+    "the refusal names the original receipt to whoever may write there",
+  )
 }
 
-// Many at once --------------------------------------------------------------------------------------------------------------------------------------------
+// Many at once ------------------------------------------------------------------------------------
 
 const atOnce = 100
 
-/** One key, a hundred times at the same moment: for a new key, for an old one, and for two bodies that fight for a new key. */
-async function sendAtOnce(service: Service, model: Model, counts: Counts, chance: Chance): Promise<void> {
+/**
+ * One key, a hundred times at the same moment: for a new key, for an old one, and for two bodies
+ * that fight for a new key.
+ */
+async function sendAtOnce(
+  service: Service,
+  model: Model,
+  counts: Counts,
+  chance: Chance,
+): Promise<void> {
   const { id, writer } = model.workspace
   const client = service.client(writer.bearer)
   const fresh = eventWrite(id, newKey(), chance)
   for (const write of [fresh, chance.pick(model.events)]) {
     const recorded = write.receipt === undefined ? 1 : 0
-    const replies = await Promise.all(Array.from({ length: atOnce }, (_, place) => send(client, [write], place % 3 === 0)))
+    const replies = await Promise.all(
+      Array.from({ length: atOnce }, (_, place) => send(client, [write], place % 3 === 0)),
+    )
     expectOneReceipt(
       write,
       recorded,
@@ -213,10 +286,17 @@ async function sendAtOnce(service: Service, model: Model, counts: Counts, chance
 }
 
 /** Whichever body is first has the key; the other one is refused each time. */
-async function fight(client: Client, workspaceId: string, counts: Counts, chance: Chance): Promise<Write> {
+async function fight(
+  client: Client,
+  workspaceId: string,
+  counts: Counts,
+  chance: Chance,
+): Promise<Write> {
   const one = eventWrite(workspaceId, newKey(), chance)
   const other: Write = { ...one, body: anotherBody(one, chance) }
-  const replies = await Promise.all(Array.from({ length: atOnce }, (_, place) => send(client, [place % 2 === 0 ? one : other])))
+  const replies = await Promise.all(
+    Array.from({ length: atOnce }, (_, place) => send(client, [place % 2 === 0 ? one : other])),
+  )
   const winner = replies[0]?.status === 202 ? one : other
   const answered = replies.map((reply, place) => ({ reply, write: place % 2 === 0 ? one : other }))
   expectOneReceipt(
@@ -224,7 +304,8 @@ async function fight(client: Client, workspaceId: string, counts: Counts, chance
     1,
     answered.filter(({ write }) => write === winner).map(({ reply }) => answerIn(winner, reply)),
   )
-  for (const { write, reply } of answered) if (write !== winner) expectReused(winner, write.body, reply.status, reply.text)
+  for (const { write, reply } of answered)
+    if (write !== winner) expectReused(winner, write.body, reply.status, reply.text)
   counts.recorded += 1
   counts.replayed += atOnce / 2 - 1
   counts.reused += atOnce / 2
@@ -239,13 +320,23 @@ interface Answer {
 
 /** What an answer says, whatever the model knows. */
 function answerIn(write: Write, reply: Reply, asBatch = false): Answer {
-  const copy: Write = { route: write.route, workspaceId: write.workspaceId, key: write.key, body: write.body }
+  const copy: Write = {
+    route: write.route,
+    workspaceId: write.workspaceId,
+    key: write.key,
+    body: write.body,
+  }
   const { replayed } = note([copy], reply, asBatch)
   return { receipt: copy.receipt ?? "", replayed: replayed === 1 }
 }
 
 function expectOneReceipt(write: Write, recorded: number, answers: readonly Answer[]): void {
   write.receipt ??= answers[0]?.receipt ?? ""
-  for (const { receipt } of answers) assert.equal(receipt, write.receipt, "all are answered with one receipt")
-  assert.equal(answers.filter(({ replayed }) => !replayed).length, recorded, "one of them made the entry, and of an old key none")
+  for (const { receipt } of answers)
+    assert.equal(receipt, write.receipt, "all are answered with one receipt")
+  assert.equal(
+    answers.filter(({ replayed }) => !replayed).length,
+    recorded,
+    "one of them made the entry, and of an old key none",
+  )
 }

@@ -12,7 +12,10 @@ test("of three times what it can do the service does nearly all that it can, and
 })
 
 test("canary: a queue without a bound is found out", async (t) => {
-  const environment = { TALLYSTICK_LIMIT_QUEUED_EVENTS_MAX: "1000000000", TALLYSTICK_LIMIT_TURNS_WAITING_BYTES_MAX: "1000000000000" }
+  const environment = {
+    TALLYSTICK_LIMIT_QUEUED_EVENTS_MAX: "1000000000",
+    TALLYSTICK_LIMIT_TURNS_WAITING_BYTES_MAX: "1000000000000",
+  }
   const overloaded = await overload({ turns: 1, peakSeconds: 1, overSeconds: 2, environment })
   t.diagnostic(JSON.stringify(overloaded))
   assert.throws(() => expectShedding(overloaded), /nothing is shed/)

@@ -4,8 +4,9 @@ import { makeWorkspace, startService, eventFor, type Service, type Workspace } f
 import { expectKept } from "./kept.ts"
 import { offer, type Offer, type Taken } from "./offered.ts"
 
-// Three times what the service can do, by clients that do not wait; beside them somebody of another workspace who writes a little. Peak and overload in turns,
-// on one machine with the generator, so what counts are medians, and ratios of what ran within the same seconds.
+// Three times what the service can do, by clients that do not wait; beside them somebody of another
+// workspace who writes a little. Peak and overload in turns, on one machine with the generator, so
+// what counts are medians, and ratios of what ran within the same seconds.
 
 export interface OverloadOptions {
   readonly turns: number
@@ -16,14 +17,23 @@ export interface OverloadOptions {
 
 export interface Overloaded {
   readonly turns: number
-  /** Events a second at the peak, and their share that was recorded in an overload; medians of the turns. */
+  /**
+   * Events a second at the peak, and their share that was recorded in an overload; medians of the
+   * turns.
+   */
   readonly peak: number
   readonly share: number
-  /** The same by the time that the service's main thread was on a processor, whatever else the machine was doing. */
+  /**
+   * The same by the time that the service's main thread was on a processor, whatever else the
+   * machine was doing.
+   */
   readonly shareOfCpu: number
   readonly offered: number
   readonly refused: number
-  /** How long a refusal took, and beside it what was recorded; of each turn the median, and of these the median. */
+  /**
+   * How long a refusal took, and beside it what was recorded; of each turn the median, and of these
+   * the median.
+   */
   readonly refusedMs: number
   readonly acceptedMs: number
   /** Writes of the other workspace while it lasted; none may be refused. */
@@ -45,12 +55,18 @@ const batch = 100
 const timesOffered = 3
 const recoversWithinMs = 10_000
 
-export async function overload({ turns, peakSeconds, overSeconds, environment = {} }: OverloadOptions): Promise<Overloaded> {
+export async function overload({
+  turns,
+  peakSeconds,
+  overSeconds,
+  environment = {},
+}: OverloadOptions): Promise<Overloaded> {
   await using service = await startService({ environment })
   const crowd = await makeWorkspace(service)
   const neighbour = await makeWorkspace(service)
   const from = { url: service.url, workspace: crowd.id, key: crowd.writer.bearer ?? "", batch }
-  const peakOf = (run: string, seconds: number): Promise<Taken> => offer({ ...from, run, connections: 8, seconds })
+  const peakOf = (run: string, seconds: number): Promise<Taken> =>
+    offer({ ...from, run, connections: 8, seconds })
   let events = (await peakOf("first", 2)).events
   const rounds: Round[] = []
   const quick = await quietMs(neighbour)
@@ -60,7 +76,13 @@ export async function overload({ turns, peakSeconds, overSeconds, environment = 
     const before = await peakOf(`peak-${turn}`, peakSeconds)
     const between = mainSeconds(service)
     const perSecond = (timesOffered * before.goodput) / batch
-    const load: Offer = { ...from, run: `over-${turn}`, connections: 300, seconds: overSeconds, perSecond }
+    const load: Offer = {
+      ...from,
+      run: `over-${turn}`,
+      connections: 300,
+      seconds: overSeconds,
+      perSecond,
+    }
     const over = await beside(offer(load), neighbour, seen)
     const afterwards = mainSeconds(service)
     const recovery = await recoveryMs(neighbour, quick)
@@ -68,12 +90,23 @@ export async function overload({ turns, peakSeconds, overSeconds, environment = 
     events += before.events + over.events
     assert.deepEqual(over.others, {}, "everything is either recorded or refused")
     assert.equal(over.unanswered, 0, "everybody is answered")
-    const costs = { peak: (between - atFirst) / before.events, over: (afterwards - between) / over.events }
-    rounds.push({ peak: before, over, share: over.goodput / before.goodput, shareOfCpu: costs.peak / costs.over })
+    const costs = {
+      peak: (between - atFirst) / before.events,
+      over: (afterwards - between) / over.events,
+    }
+    rounds.push({
+      peak: before,
+      over,
+      share: over.goodput / before.goodput,
+      shareOfCpu: costs.peak / costs.over,
+    })
   }
   const kept = await expectKept(service.data, crowd.id)
   // Two projects' creation and the like are entries as well.
-  assert.ok(kept.size >= events && kept.size < events + 20, `${events} events were acknowledged, and ${kept.size} are recorded`)
+  assert.ok(
+    kept.size >= events && kept.size < events + 20,
+    `${events} events were acknowledged, and ${kept.size} are recorded`,
+  )
   return {
     turns,
     peak: Math.round(median(rounds.map(({ peak }) => peak.goodput))),
@@ -81,7 +114,9 @@ export async function overload({ turns, peakSeconds, overSeconds, environment = 
     shareOfCpu: median(rounds.map(({ shareOfCpu }) => shareOfCpu)),
     offered: rounds.reduce((sum, { over }) => sum + over.sent, 0),
     refused: rounds.reduce((sum, { over }) => sum + over.overloaded, 0),
-    refusedMs: median(rounds.map(({ over }) => (over.overloaded === 0 ? Infinity : over.refusedP50Ms))),
+    refusedMs: median(
+      rounds.map(({ over }) => (over.overloaded === 0 ? Infinity : over.refusedP50Ms)),
+    ),
     acceptedMs: median(rounds.map(({ over }) => over.acceptedP50Ms)),
     ...seen,
     recorded: kept.size,
@@ -90,25 +125,44 @@ export async function overload({ turns, peakSeconds, overSeconds, environment = 
 
 /** What must hold. */
 export function expectShedding(overloaded: Overloaded): void {
-  const { offered, refused, share, shareOfCpu, refusedMs, acceptedMs, slowestRecoveryMs } = overloaded
-  assert.ok(refused >= offered / 5, `of ${offered} requests ${refused} were refused: nothing is shed`)
-  // Whoever is refused does not wait for the queue. Where others want the processors as well, everything takes longer.
-  assert.ok(refusedMs <= Math.max(50, acceptedMs / 5), `refusals took ${refusedMs} ms, and what was recorded ${acceptedMs} ms`)
+  const { offered, refused, share, shareOfCpu, refusedMs, acceptedMs, slowestRecoveryMs } =
+    overloaded
+  assert.ok(
+    refused >= offered / 5,
+    `of ${offered} requests ${refused} were refused: nothing is shed`,
+  )
+  // Whoever is refused does not wait for the queue. Where others want the processors as well,
+  // everything takes longer.
+  assert.ok(
+    refusedMs <= Math.max(50, acceptedMs / 5),
+    `refusals took ${refusedMs} ms, and what was recorded ${acceptedMs} ms`,
+  )
   // The rate itself depends on who else wants the processors at that second.
   const done = process.platform === "linux" ? shareOfCpu : share
-  assert.ok(done >= 0.8, `of what a second of processor records at the peak, ${done.toFixed(2)} were recorded`)
-  assert.ok(slowestRecoveryMs <= recoversWithinMs, `it took ${slowestRecoveryMs} ms until all was as before`)
+  assert.ok(
+    done >= 0.8,
+    `of what a second of processor records at the peak, ${done.toFixed(2)} were recorded`,
+  )
+  assert.ok(
+    slowestRecoveryMs <= recoversWithinMs,
+    `it took ${slowestRecoveryMs} ms until all was as before`,
+  )
 }
 
 /** Processor time of the thread that does all but storage. */
 function mainSeconds({ process: { pid } }: Service): number {
   if (process.platform !== "linux") return Number.NaN
   // The fields after the name, which stands in brackets and may hold anything.
-  const fields = readFileSync(`/proc/${pid}/task/${pid}/stat`, "latin1").split(") ").at(-1)?.split(" ") ?? []
+  const fields =
+    readFileSync(`/proc/${pid}/task/${pid}/stat`, "latin1").split(") ").at(-1)?.split(" ") ?? []
   return (Number(fields[11]) + Number(fields[12])) / 100
 }
 
-async function beside(load: Promise<Taken>, workspace: Workspace, seen: { neighbour: number; slowestNeighbourMs: number }): Promise<Taken> {
+async function beside(
+  load: Promise<Taken>,
+  workspace: Workspace,
+  seen: { neighbour: number; slowestNeighbourMs: number },
+): Promise<Taken> {
   const state = { over: false }
   const ended = load.finally(() => (state.over = true))
   while (!state.over) {
@@ -126,7 +180,10 @@ async function quietMs(workspace: Workspace): Promise<number> {
   return median(took)
 }
 
-/** As quick as before: the median of nine is at most three times what it was, or ten milliseconds, which is what the machine's other programs cost. */
+/**
+ * As quick as before: the median of nine is at most three times what it was, or ten milliseconds,
+ * which is what the machine's other programs cost.
+ */
 async function recoveryMs(workspace: Workspace, quick: number): Promise<number> {
   const startedMs = performance.now()
   for (;;) {

@@ -15,27 +15,35 @@ import { tamperAgainAndAgain } from "./tampering.ts"
 
 test("five million events by 64 writers", async (t) => {
   const chance = createChance(seedOf(t))
-  await atLength(t, { what: "events", wanted: 5_000_000, minutes: 12, floor: 500_000 }, async () => {
-    const { written, unknown } = await writeTogether({
-      writers: 64,
-      workspaces: 63,
-      batchMax: 200,
-      lookUpsMax: 20,
-      events: 100_000,
-      chance,
-    })
-    assert.ok(written >= 100_000 && unknown === 0)
-    return written
-  })
+  await atLength(
+    t,
+    { what: "events", wanted: 5_000_000, minutes: 12, floor: 500_000 },
+    async () => {
+      const { written, unknown } = await writeTogether({
+        writers: 64,
+        workspaces: 63,
+        batchMax: 200,
+        lookUpsMax: 20,
+        events: 100_000,
+        chance,
+      })
+      assert.ok(written >= 100_000 && unknown === 0)
+      return written
+    },
+  )
 })
 
 test("a million replays", async (t) => {
   const chance = createChance(seedOf(t))
-  await atLength(t, { what: "replays", wanted: 1_000_000, minutes: 12, floor: 200_000 }, async () => {
-    const kept = await sendAgainAndAgain({ fill: 135_000, rounds: 6, replays: 100_000, chance })
-    assert.ok(kept.replayed >= 100_000 && kept.reused >= 10_000 && kept.restarts === 6)
-    return kept.replayed
-  })
+  await atLength(
+    t,
+    { what: "replays", wanted: 1_000_000, minutes: 12, floor: 200_000 },
+    async () => {
+      const kept = await sendAgainAndAgain({ fill: 135_000, rounds: 6, replays: 100_000, chance })
+      assert.ok(kept.replayed >= 100_000 && kept.reused >= 10_000 && kept.restarts === 6)
+      return kept.replayed
+    },
+  )
 })
 
 test("a hundred thousand cuts", async (t) => {
@@ -51,7 +59,12 @@ test("five hundred restored copies", async (t) => {
   const chance = createChance(seedOf(t))
   await atLength(t, { what: "copies", wanted: 500, minutes: 15, floor: 15 }, async () => {
     const restored = await restoreAgainAndAgain({ rounds: 5, chance })
-    assert.ok(restored.resumed === 5 && restored.epochs >= 15 && restored.lost >= 110 && restored.proved >= 100)
+    assert.ok(
+      restored.resumed === 5 &&
+        restored.epochs >= 15 &&
+        restored.lost >= 110 &&
+        restored.proved >= 100,
+    )
     return restored.resumed
   })
 })
@@ -67,21 +80,34 @@ test("a thousand revocations", async (t) => {
 
 test("half a million questions", async (t) => {
   const chance = createChance(seedOf(t))
-  await atLength(t, { what: "questions", wanted: 500_000, minutes: 10, floor: 6_000 }, async (number) => {
-    const counts = await readWhileWriting({ rounds: 3, filled: 100 * (1 + (number % 5)), queries: 1000, chance })
-    assert.ok(counts.queries >= 3000 && counts.withMatches >= 1200)
-    return counts.queries
-  })
+  await atLength(
+    t,
+    { what: "questions", wanted: 500_000, minutes: 10, floor: 6_000 },
+    async (number) => {
+      const counts = await readWhileWriting({
+        rounds: 3,
+        filled: 100 * (1 + (number % 5)),
+        queries: 1000,
+        chance,
+      })
+      assert.ok(counts.queries >= 3000 && counts.withMatches >= 1200)
+      return counts.queries
+    },
+  )
 })
 
 test("a million requests that are almost right", async (t) => {
   const seed = seedOf(t)
   const chance = createChance(seed)
-  await atLength(t, { what: "requests", wanted: 1_000_000, minutes: 8, floor: 60_000 }, async (number) => {
-    const taken = await sendBadInput({ requests: 40_000, chance, seed: seed + number })
-    assert.ok(taken.requests >= 40_000 && taken.accepted >= 1000)
-    return taken.requests
-  })
+  await atLength(
+    t,
+    { what: "requests", wanted: 1_000_000, minutes: 8, floor: 60_000 },
+    async (number) => {
+      const taken = await sendBadInput({ requests: 40_000, chance, seed: seed + number })
+      assert.ok(taken.requests >= 40_000 && taken.accepted >= 1000)
+      return taken.requests
+    },
+  )
 })
 
 test("a hundred thousand changes to ten thousand entries", async (t) => {

@@ -13,11 +13,40 @@ import {
   type Written,
 } from "./read-model.ts"
 
-// Random things to write, and random questions about them: mostly about what is there, in as many ways as it can be asked for.
+// Random things to write, and random questions about them: mostly about what is there, in as many
+// ways as it can be asked for.
 
-const words = ["invoice", "Invoices", "in", "red", "Redwood", "été", "Ete", "paid", "2026", "20", "late-fee", "naïve", "東京", "O'Neil"]
-const names = ["Ada Lovelace", "Ada  King", "Zoë Ångström", "adam", "Grace B. Hopper", "Łukasz", "山田 太郎"]
-const emails = ["ada@example.com", "ada.king@example.org", "ZOE@Example.com", "hopper+x@navy.example"]
+const words = [
+  "invoice",
+  "Invoices",
+  "in",
+  "red",
+  "Redwood",
+  "été",
+  "Ete",
+  "paid",
+  "2026",
+  "20",
+  "late-fee",
+  "naïve",
+  "東京",
+  "O'Neil",
+]
+const names = [
+  "Ada Lovelace",
+  "Ada  King",
+  "Zoë Ångström",
+  "adam",
+  "Grace B. Hopper",
+  "Łukasz",
+  "山田 太郎",
+]
+const emails = [
+  "ada@example.com",
+  "ada.king@example.org",
+  "ZOE@Example.com",
+  "hopper+x@navy.example",
+]
 const projects = ["core", "billing", "shop"]
 /** In nanoseconds since 1970: a Saturday. */
 const startNs = 1_769_850_000_000_000_000n
@@ -34,20 +63,32 @@ export function partyOf(chance: Chance): Party {
 
 export function bodyOf(key: string, chance: Chance): Body {
   const sentence = (): string =>
-    Array.from({ length: 1 + chance.below(5) }, () => chance.pick(words)).join(chance.pick([" ", " ", ", ", "/"]))
+    Array.from({ length: 1 + chance.below(5) }, () => chance.pick(words)).join(
+      chance.pick([" ", " ", ", ", "/"]),
+    )
   return {
     projectId: chance.pick(["core", "core", "core", "billing", "shop"]),
     action: chance.pick(actions),
     actor: partyOf(chance),
-    target: chance.percent(40) ? partyOf(chance) : { id: `inv_${chance.below(40)}`, type: "invoice", name: `Invoice ${chance.below(40)}` },
+    target: chance.percent(40)
+      ? partyOf(chance)
+      : { id: `inv_${chance.below(40)}`, type: "invoice", name: `Invoice ${chance.below(40)}` },
     source: chance.pick(["api", "automation", "dashboard", "system"]),
     userVisible: chance.percent(60),
     metadata: {
       key,
       ...(chance.percent(60) && { note: sentence() }),
-      ...(chance.percent(30) && { order: { id: `A-${chance.below(30)}`, amount: chance.below(400) / 4, open: chance.percent(50) } }),
       ...(chance.percent(30) && {
-        tags: Array.from({ length: chance.below(4) }, () => chance.pick([sentence(), null, 7, chance.pick(words)])),
+        order: {
+          id: `A-${chance.below(30)}`,
+          amount: chance.below(400) / 4,
+          open: chance.percent(50),
+        },
+      }),
+      ...(chance.percent(30) && {
+        tags: Array.from({ length: chance.below(4) }, () =>
+          chance.pick([sentence(), null, 7, chance.pick(words)]),
+        ),
       }),
       ...(chance.percent(30) && { [sealedKey]: `+49 30 ${chance.below(50)}` }),
     },
@@ -56,7 +97,11 @@ export function bodyOf(key: string, chance: Chance): Body {
 
 /** A moment among few, so that many are equal and some differ in the last digit only. */
 export function instantOf(chance: Chance): bigint {
-  return startNs + BigInt(chance.below(30)) * 599_999_999_999n + BigInt(chance.pick([0, 0, 1, 999, 1_000_000, 999_999_999]))
+  return (
+    startNs +
+    BigInt(chance.below(30)) * 599_999_999_999n +
+    BigInt(chance.pick([0, 0, 1, 999, 1_000_000, 999_999_999]))
+  )
 }
 
 /** The same moment in one of the forms that it can be written in. */
@@ -66,7 +111,10 @@ export function timeText(ns: bigint, chance: Chance): string {
   const local = new Date((Number(whole) + offset * 60) * 1000).toISOString().slice(0, 19)
   const digits = String(rest).padStart(9, "0")
   const short = digits.replace(/0+$/, "")
-  const fraction = chance.percent(50) && short === "" ? "" : `.${chance.percent(50) && short !== "" ? short : digits}`
+  const fraction =
+    chance.percent(50) && short === ""
+      ? ""
+      : `.${chance.percent(50) && short !== "" ? short : digits}`
   const two = (count: number): string => String(count).padStart(2, "0")
   const minutes = Math.abs(offset)
   const zone =
@@ -105,8 +153,13 @@ function termOf(values: readonly Value[], chance: Chance): Term | undefined {
   const value = chance.pick(values)
   const not = chance.percent(20)
   const kind = chance.below(10)
-  if (kind === 0) return rendered({ not, isPrefix: true, words: [chance.pick(["nothing", "x", "0", "evt", "rcp"])] }, chance)
-  if (kind === 1) return { not, isPrefix: true, words: ["colour", "red"], text: `${not ? "-" : ""}colour:red` }
+  if (kind === 0)
+    return rendered(
+      { not, isPrefix: true, words: [chance.pick(["nothing", "x", "0", "evt", "rcp"])] },
+      chance,
+    )
+  if (kind === 1)
+    return { not, isPrefix: true, words: ["colour", "red"], text: `${not ? "-" : ""}colour:red` }
   if (kind < 5 && value.names.length > 0) return fieldTerm(value, not, chance)
   const found = wordsIn(value.text)
   if (found.length === 0) return undefined
@@ -120,21 +173,40 @@ function fieldTerm({ names: fields, text }: Value, not: boolean, chance: Chance)
   const field = chance.pick(fields)
   const isPrefix = chance.percent(40)
   const characters = [...(chance.percent(30) ? text.toUpperCase() : text)]
-  const value = isPrefix ? characters.slice(0, chance.below(characters.length + 1)).join("") : characters.join("")
+  const value = isPrefix
+    ? characters.slice(0, chance.below(characters.length + 1)).join("")
+    : characters.join("")
   // Case is not always one to one: what is said must be what is meant.
   if (!isPrefix && value.toLowerCase() !== text.toLowerCase()) return undefined
   const isBare = /^[\w.@+-]+$/u.test(value) && chance.percent(60)
-  return { not, isPrefix, field, value, text: `${not ? "-" : ""}${field}:${isBare ? value : `"${value}"`}${isPrefix ? "*" : ""}` }
+  return {
+    not,
+    isPrefix,
+    field,
+    value,
+    text: `${not ? "-" : ""}${field}:${isBare ? value : `"${value}"`}${isPrefix ? "*" : ""}`,
+  }
 }
 
 /** A word or a phrase, the last word whole or cut. */
-function rendered(term: { readonly not: boolean; readonly isPrefix: boolean; readonly words: readonly string[] }, chance: Chance): Term {
+function rendered(
+  term: { readonly not: boolean; readonly isPrefix: boolean; readonly words: readonly string[] },
+  chance: Chance,
+): Term {
   const last = [...(term.words.at(-1) ?? "")]
   const cut = term.isPrefix ? last.slice(0, 1 + chance.below(last.length)).join("") : last.join("")
   const all = [...term.words.slice(0, -1), cut]
   const minus = term.not ? "-" : ""
   // Without quotation marks the last word is always a prefix.
   if (term.isPrefix && chance.percent(60))
-    return { ...term, words: all, text: `${minus}${all.join(chance.pick(["_", "-", ".", "@", "/"]))}${chance.percent(30) ? "*" : ""}` }
-  return { ...term, words: all, text: `${minus}"${all.join(chance.pick([" ", "  ", ", "]))}"${term.isPrefix ? "*" : ""}` }
+    return {
+      ...term,
+      words: all,
+      text: `${minus}${all.join(chance.pick(["_", "-", ".", "@", "/"]))}${chance.percent(30) ? "*" : ""}`,
+    }
+  return {
+    ...term,
+    words: all,
+    text: `${minus}"${all.join(chance.pick([" ", "  ", ", "]))}"${term.isPrefix ? "*" : ""}`,
+  }
 }

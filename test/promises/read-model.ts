@@ -1,4 +1,5 @@
-// What reading means, written from docs/api.md alone: plain loops over what was written. Nothing of the product is used here, not even its idea of a word.
+// What reading means, written from docs/api.md alone: plain loops over what was written. Nothing of
+// the product is used here, not even its idea of a word.
 
 /** Whose secret a value is. */
 type Owner = "nobody" | "actor" | "target"
@@ -20,7 +21,12 @@ export interface Written {
   readonly trace: string | undefined
   readonly sentMs: number
   /** What the receipt says; all of it is known when answers are judged. */
-  acked?: { readonly atMs: number; readonly eventId: string; readonly receipt: string; readonly eventHash: string }
+  acked?: {
+    readonly atMs: number
+    readonly eventId: string
+    readonly receipt: string
+    readonly eventHash: string
+  }
   occurredNs: bigint
 }
 
@@ -46,10 +52,18 @@ export type Term = { readonly not: boolean; readonly isPrefix: boolean; readonly
   | { readonly field: string; readonly value: string }
 )
 
-/** Whoever reads: a key, perhaps with a list of projects, or a person with an activity token for one. */
+/**
+ * Whoever reads: a key, perhaps with a list of projects, or a person with an activity token for
+ * one.
+ */
 export type Reader =
   | { readonly kind: "key"; readonly projects?: readonly string[] }
-  | { readonly kind: "person"; readonly id: string; readonly types: readonly string[]; readonly project: string }
+  | {
+      readonly kind: "person"
+      readonly id: string
+      readonly types: readonly string[]
+      readonly project: string
+    }
 
 type Person = Extract<Reader, { kind: "person" }>
 
@@ -78,7 +92,11 @@ const lanes: Readonly<Record<string, string>> = {
 }
 export const actions = Object.keys(lanes).slice(0, -1)
 
-export function matches(written: Written, reader: Reader, { project, lane, userVisible, fromNs, toNs, terms }: Filter): boolean {
+export function matches(
+  written: Written,
+  reader: Reader,
+  { project, lane, userVisible, fromNs, toNs, terms }: Filter,
+): boolean {
   const { body, occurredNs } = written
   if (!mayRead(written, reader)) return false
   if (project !== undefined && body.projectId !== project) return false
@@ -88,13 +106,19 @@ export function matches(written: Written, reader: Reader, { project, lane, userV
   if (toNs !== undefined && occurredNs >= toNs) return false
   if (terms.length === 0) return true
   const all = valuesOf(written)
-  const values = reader.kind === "key" ? all : all.filter(({ owner }) => isShown(owner, written, reader))
+  const values =
+    reader.kind === "key" ? all : all.filter(({ owner }) => isShown(owner, written, reader))
   return terms.every((term) => holds(term, terms, values))
 }
 
 function mayRead({ body }: Written, reader: Reader): boolean {
-  if (reader.kind === "key") return reader.projects === undefined || reader.projects.includes(body.projectId)
-  return body.userVisible && body.projectId === reader.project && (isPerson(body.actor, reader) || isPerson(body.target, reader))
+  if (reader.kind === "key")
+    return reader.projects === undefined || reader.projects.includes(body.projectId)
+  return (
+    body.userVisible &&
+    body.projectId === reader.project &&
+    (isPerson(body.actor, reader) || isPerson(body.target, reader))
+  )
 }
 
 function isShown(owner: Owner, { body }: Written, person: Person): boolean {
@@ -107,7 +131,10 @@ function isPerson(party: Party, reader: Person): boolean {
 
 function holds(term: Term, terms: readonly Term[], values: readonly Value[]): boolean {
   if (term.not) return !values.some((value) => meets(term, value))
-  const either = "field" in term ? terms.filter((other) => "field" in other && !other.not && other.field === term.field) : [term]
+  const either =
+    "field" in term
+      ? terms.filter((other) => "field" in other && !other.not && other.field === term.field)
+      : [term]
   return either.some((other) => values.some((value) => meets(other, value)))
 }
 
@@ -124,7 +151,8 @@ function meets(term: Term, { names, text, isPlain }: Value): boolean {
     for (const [place, word] of term.words.entries()) {
       const found = words[at + place] ?? ""
       const isLast = place === term.words.length - 1
-      if (!(isLast && term.isPrefix ? found.slice(0, word.length) === word : found === word)) agrees = false
+      if (!(isLast && term.isPrefix ? found.slice(0, word.length) === word : found === word))
+        agrees = false
     }
     if (agrees) return true
   }
@@ -140,7 +168,8 @@ export function wordsIn(text: string): readonly string[] {
   const words: string[] = []
   let word = ""
   for (const character of text.toLowerCase()) {
-    if (/[\p{L}\p{N}]/u.test(character) || (word !== "" && /\p{M}/u.test(character))) word += character
+    if (/[\p{L}\p{N}]/u.test(character) || (word !== "" && /\p{M}/u.test(character)))
+      word += character
     else if (word !== "") {
       words.push(word)
       word = ""
@@ -157,7 +186,12 @@ export function valuesOf(written: Written): readonly Value[] {
   const known = listed.get(written)
   if (known !== undefined) return known
   const { kind, body, trace, acked } = written
-  const open = (names: string, text: string, isPlain: boolean): Value => ({ names: names.split(" "), text, isPlain, owner: "nobody" })
+  const open = (names: string, text: string, isPlain: boolean): Value => ({
+    names: names.split(" "),
+    text,
+    isPlain,
+    owner: "nobody",
+  })
   const values: Value[] = [
     open("action", body.action, true),
     open("lane", lanes[body.action] ?? "", false),
@@ -171,11 +205,13 @@ export function valuesOf(written: Written): readonly Value[] {
     // The name of a policy is nobody's secret.
     const owner = role === "target" && kind === "consent" ? "nobody" : role
     if (name !== undefined) values.push({ names: [role, "name"], text: name, isPlain: true, owner })
-    if (email !== undefined) values.push({ names: [role, "email"], text: email, isPlain: true, owner })
+    if (email !== undefined)
+      values.push({ names: [role, "email"], text: email, isPlain: true, owner })
   }
   for (const [name, value] of Object.entries(body.metadata))
     addMetadata(values, `metadata.${name}`, value, name === sealedKey ? "actor" : "nobody")
-  if (trace !== undefined) values.push({ names: ["trace"], text: trace, isPlain: false, owner: "actor" })
+  if (trace !== undefined)
+    values.push({ names: ["trace"], text: trace, isPlain: false, owner: "actor" })
   // Without a receipt yet it has no ids, and is not remembered so.
   if (acked === undefined) return values
   values.push(open("id", acked.eventId, true), open("receipt", acked.receipt, true))
@@ -186,7 +222,13 @@ export function valuesOf(written: Written): readonly Value[] {
 function addMetadata(values: Value[], name: string, value: unknown, owner: Owner): void {
   if (Array.isArray(value)) for (const item of value) addMetadata(values, name, item, owner)
   else if (typeof value === "object" && value !== null)
-    for (const [member, inner] of Object.entries(value)) addMetadata(values, `${name}.${member}`, inner, owner)
+    for (const [member, inner] of Object.entries(value))
+      addMetadata(values, `${name}.${member}`, inner, owner)
   else if (value !== null)
-    values.push({ names: [name], text: typeof value === "string" ? value : JSON.stringify(value), isPlain: true, owner })
+    values.push({
+      names: [name],
+      text: typeof value === "string" ? value : JSON.stringify(value),
+      isPlain: true,
+      owner,
+    })
 }

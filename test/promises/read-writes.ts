@@ -25,7 +25,14 @@ export async function write(scene: Writing, count: number): Promise<Written> {
   const sending = Array.from({ length: count }, (): Written => {
     const key = `Key-${++keys}-of-many`
     const body = bodyOf(key, chance)
-    return { key, kind: "event", body, trace, sentMs: performance.now(), occurredNs: instantOf(chance) }
+    return {
+      key,
+      kind: "event",
+      body,
+      trace,
+      sentMs: performance.now(),
+      occurredNs: instantOf(chance),
+    }
   })
   const { id: workspaceId, writer } = workspace
   const events = sending.map(({ key, body, occurredNs }) => ({
@@ -44,12 +51,18 @@ export async function write(scene: Writing, count: number): Promise<Written> {
       : await writer.post("/v1/events/batch", { events }, headers)
   assert.equal(reply.status, 202, reply.text)
   const receipts: readonly Receipt[] =
-    count === 1 ? [reply.json()] : reply.json<{ results: { receipt: Receipt }[] }>().results.map(({ receipt }) => receipt)
+    count === 1
+      ? [reply.json()]
+      : reply.json<{ results: { receipt: Receipt }[] }>().results.map(({ receipt }) => receipt)
   for (const [place, one] of sending.entries()) acknowledge(one, receipts[place])
   return sending[0] as Written // it was just made of one or more
 }
 
-async function writeConsent({ workspace, written, chance }: Writing, trace: string | undefined, headers: object): Promise<Written> {
+async function writeConsent(
+  { workspace, written, chance }: Writing,
+  trace: string | undefined,
+  headers: object,
+): Promise<Written> {
   const key = `Key-${++keys}-of-many`
   const { id: workspaceId, writer } = workspace
   const [{ id }, policyVersion] = [partyOf(chance), 1 + chance.below(3)]
@@ -62,7 +75,11 @@ async function writeConsent({ workspace, written, chance }: Writing, trace: stri
       projectId: "core",
       action: "policy.consent.record",
       actor: { ...subject, type: "subject" },
-      target: { id: `core:${policyVersion}`, type: "policy", name: `Policy version ${policyVersion}` },
+      target: {
+        id: `core:${policyVersion}`,
+        type: "policy",
+        name: `Policy version ${policyVersion}`,
+      },
       source: "api",
       userVisible: true,
       metadata: { key, ...asked, policyVersion },
@@ -91,15 +108,29 @@ interface Receipt extends MintedReceipt {
 
 function acknowledge(one: Written, receipt: Receipt | undefined): void {
   assert.ok(receipt !== undefined)
-  one.acked = { atMs: performance.now(), eventId: receipt.eventId, receipt: receipt.receipt, eventHash: receipt.eventHash }
+  one.acked = {
+    atMs: performance.now(),
+    eventId: receipt.eventId,
+    receipt: receipt.receipt,
+    eventHash: receipt.eventHash,
+  }
 }
 
 /** Another workspace that the same service must make findable meanwhile. */
-export async function keepBusy({ id: workspaceId, writer }: Workspace, chance: Chance, going: () => boolean): Promise<void> {
+export async function keepBusy(
+  { id: workspaceId, writer }: Workspace,
+  chance: Chance,
+  going: () => boolean,
+): Promise<void> {
   while (going()) {
     const events = Array.from({ length: 100 }, () => {
       const key = `Key-${++keys}-of-others`
-      return { idempotencyKey: key, workspaceId, ...bodyOf(key, chance), occurredAt: timeText(instantOf(chance), chance) }
+      return {
+        idempotencyKey: key,
+        workspaceId,
+        ...bodyOf(key, chance),
+        occurredAt: timeText(instantOf(chance), chance),
+      }
     })
     assert.equal((await writer.post("/v1/events/batch", { events })).status, 202)
     await sleep(100)

@@ -5,17 +5,28 @@ import { setTimeout as sleep } from "node:timers/promises"
 import { expectChain, type MintedReceipt } from "../chain.ts"
 import type { Fault } from "../crash/faults.ts"
 import { startProgram } from "../crash/programs.ts"
-import { makeKey, makeWorkspace, type Client, type Reply, type Service, type Workspace } from "../service.ts"
+import {
+  makeKey,
+  makeWorkspace,
+  type Client,
+  type Reply,
+  type Service,
+  type Workspace,
+} from "../service.ts"
 import type { Chance } from "./chance.ts"
 import { filterOf, timeText } from "./read-asks.ts"
 import { matches, sealedKey, type Filter, type Reader, type Written } from "./read-model.ts"
 import { keepBusy, write, type Writing } from "./read-writes.ts"
 
-// Random questions, asked page by page while others write, each held against a plain loop over what was written. What was acknowledged before a question was
-// sent must be in its answer, once; what had not been sent before an answer came must not; and so with every total.
+// Random questions, asked page by page while others write, each held against a plain loop over what
+// was written. What was acknowledged before a question was sent must be in its answer, once; what
+// had not been sent before an answer came must not; and so with every total.
 
 export interface ReadingOptions {
-  /** In each there is a workspace that is asked at rest, then while it is written to, then at rest again. */
+  /**
+   * In each there is a workspace that is asked at rest, then while it is written to, then at rest
+   * again.
+   */
   readonly rounds: number
   /** Entries of a workspace before anybody asks. */
   readonly filled: number
@@ -42,7 +53,13 @@ export interface Counts {
   written: number
 }
 
-export async function readWhileWriting({ rounds, filled, queries, chance, fault }: ReadingOptions): Promise<Counts> {
+export async function readWhileWriting({
+  rounds,
+  filled,
+  queries,
+  chance,
+  fault,
+}: ReadingOptions): Promise<Counts> {
   await using services = new AsyncDisposableStack()
   let service = services.use(await startProgram({}, fault))
   const { data } = service
@@ -65,7 +82,11 @@ export async function readWhileWriting({ rounds, filled, queries, chance, fault 
     // Nothing waits for what is derived: it may be behind at any end, and it may be gone.
     await service.end("SIGKILL")
     if (round === rounds - 1)
-      await Promise.all(["search.db", "search.db-wal", "search.db-shm"].map((file) => rm(join(data, file), { force: true })))
+      await Promise.all(
+        ["search.db", "search.db-wal", "search.db-shm"].map((file) =>
+          rm(join(data, file), { force: true }),
+        ),
+      )
     service = services.use(await startProgram({ data }, fault))
     await askMany(scene, Math.ceil(queries / 4), counts)
     await expectPlaces(scene)
@@ -75,7 +96,11 @@ export async function readWhileWriting({ rounds, filled, queries, chance, fault 
 }
 
 interface Scene extends Writing {
-  readonly readers: readonly { readonly reader: Reader; readonly path: string; readonly client: Client }[]
+  readonly readers: readonly {
+    readonly reader: Reader
+    readonly path: string
+    readonly client: Client
+  }[]
   /** Where each entry was seen to stand. */
   readonly places: Map<string, number>
 }
@@ -86,7 +111,9 @@ async function createScene(service: Service, chance: Chance): Promise<Scene> {
   await service.root.patch(`${path}/projects/core`, { activityLinks: true })
   const some = ["billing", "core"]
   const person = { id: "usr_1", types: ["user", "member"] }
-  const { token } = (await workspace.reader.post(`${path}/activity/token`, { projectId: "core", subject: person })).json<{
+  const { token } = (
+    await workspace.reader.post(`${path}/activity/token`, { projectId: "core", subject: person })
+  ).json<{
     token: string
   }>()
   const events = `${path}/events`
@@ -94,9 +121,21 @@ async function createScene(service: Service, chance: Chance): Promise<Scene> {
     workspace,
     readers: [
       { reader: { kind: "key" }, path: events, client: workspace.reader },
-      { reader: { kind: "key" }, path: events, client: await makeKey(service, id, { scopes: ["admin"] }) },
-      { reader: { kind: "key", projects: some }, path: events, client: await makeKey(service, id, { scopes: ["read"], projectIds: some }) },
-      { reader: { kind: "person", ...person, project: "core" }, path: `${path}/activity`, client: service.client(token) },
+      {
+        reader: { kind: "key" },
+        path: events,
+        client: await makeKey(service, id, { scopes: ["admin"] }),
+      },
+      {
+        reader: { kind: "key", projects: some },
+        path: events,
+        client: await makeKey(service, id, { scopes: ["read"], projectIds: some }),
+      },
+      {
+        reader: { kind: "person", ...person, project: "core" },
+        path: `${path}/activity`,
+        client: service.client(token),
+      },
     ],
     written: [],
     places: new Map(),
@@ -104,7 +143,7 @@ async function createScene(service: Service, chance: Chance): Promise<Scene> {
   }
 }
 
-// Asking --------------------------------------------------------------------------------------------------------------------------------------------------
+// Asking ------------------------------------------------------------------------------------------
 
 interface Asked {
   readonly reader: Reader
@@ -154,7 +193,12 @@ async function askMany(scene: Scene, queries: number, counts: Counts): Promise<v
 }
 
 /** Answers are judged when all writers have their receipts. */
-async function askWhileWriting(scene: Scene, aside: Workspace, queries: number, counts: Counts): Promise<void> {
+async function askWhileWriting(
+  scene: Scene,
+  aside: Workspace,
+  queries: number,
+  counts: Counts,
+): Promise<void> {
   const { chance } = scene
   const judged: Asked[] = []
   let going = true
@@ -173,7 +217,10 @@ async function askWhileWriting(scene: Scene, aside: Workspace, queries: number, 
   const asker = async (): Promise<void> => {
     while (left-- > 0) judged.push(await askOne(scene))
   }
-  const writing = [...Array.from({ length: writersAtOnce }, writer), keepBusy(aside, chance, () => going)]
+  const writing = [
+    ...Array.from({ length: writersAtOnce }, writer),
+    keepBusy(aside, chance, () => going),
+  ]
   try {
     await Promise.all(Array.from({ length: askersAtOnce }, asker))
   } finally {
@@ -183,19 +230,28 @@ async function askWhileWriting(scene: Scene, aside: Workspace, queries: number, 
   for (const asked of judged) judge(scene, asked, counts)
 }
 
-/** Asks to the end, by one of the loops that people write. Of one write, by a member that it shares with none. */
+/**
+ * Asks to the end, by one of the loops that people write. Of one write, by a member that it shares
+ * with none.
+ */
 async function askOne({ readers, written, chance }: Scene, about?: Written): Promise<Asked> {
-  const { reader, path, client } = about === undefined ? chance.pick(readers) : chance.pick(readers.slice(0, 2))
+  const { reader, path, client } =
+    about === undefined ? chance.pick(readers) : chance.pick(readers.slice(0, 2))
   const known = written.filter(({ acked }) => acked !== undefined)
   const filter = about === undefined ? filterOf(known, chance, reader) : { terms: [keyTerm(about)] }
   const search = searchOf(filter, chance)
   const expected = known.reduce((sum, one) => sum + (matches(one, reader, filter) ? 1 : 0), 0)
-  const [smallest, byHasMore] = [Math.min(100, Math.ceil((expected + 1) / pagesMax)), chance.percent(50)]
+  const [smallest, byHasMore] = [
+    Math.min(100, Math.ceil((expected + 1) / pagesMax)),
+    chance.percent(50),
+  ]
   const pages: Page[] = []
   for (let cursor = 0; ;) {
     const limit = Math.max(smallest, chance.pick([1, 2, 3, 7, 20, 50, 99, 100]))
     const askedMs = performance.now()
-    const reply: Reply = await client.get(`${path}?${search}limit=${limit}${cursor === 0 && chance.percent(50) ? "" : `&cursor=${cursor}`}`)
+    const reply: Reply = await client.get(
+      `${path}?${search}limit=${limit}${cursor === 0 && chance.percent(50) ? "" : `&cursor=${cursor}`}`,
+    )
     assert.equal(reply.status, 200, `${search} ${reply.text}`)
     const answer = reply.json<Answer>()
     pages.push({ askedMs, answeredMs: performance.now(), limit, cursor, answer })
@@ -207,26 +263,44 @@ async function askOne({ readers, written, chance }: Scene, about?: Written): Pro
 }
 
 function keyTerm({ key }: Written): Filter["terms"][number] {
-  return { not: false, isPrefix: false, field: "metadata.key", value: key, text: `metadata.key:${key}` }
+  return {
+    not: false,
+    isPrefix: false,
+    field: "metadata.key",
+    value: key,
+    text: `metadata.key:${key}`,
+  }
 }
 
-function searchOf({ project, lane, userVisible, fromNs, toNs, terms }: Filter, chance: Chance): string {
+function searchOf(
+  { project, lane, userVisible, fromNs, toNs, terms }: Filter,
+  chance: Chance,
+): string {
   const parameters = {
     projectId: project,
     lane,
     userVisible: userVisible?.toString(),
     from: fromNs === undefined ? undefined : timeText(fromNs, chance),
     to: toNs === undefined ? undefined : timeText(toNs, chance),
-    query: terms.length === 0 && chance.percent(80) ? undefined : terms.map(({ text }) => text).join(chance.pick([" ", "  ", "\t"])),
+    query:
+      terms.length === 0 && chance.percent(80)
+        ? undefined
+        : terms.map(({ text }) => text).join(chance.pick([" ", "  ", "\t"])),
   }
   return Object.entries(parameters)
-    .flatMap(([name, value]) => (value === undefined ? [] : [`${name}=${encodeURIComponent(value)}&`]))
+    .flatMap(([name, value]) =>
+      value === undefined ? [] : [`${name}=${encodeURIComponent(value)}&`],
+    )
     .join("")
 }
 
-// Judging -------------------------------------------------------------------------------------------------------------------------------------------------
+// Judging -----------------------------------------------------------------------------------------
 
-function judge({ written, places }: Scene, { reader, filter, search, pages }: Asked, counts: Counts): void {
+function judge(
+  { written, places }: Scene,
+  { reader, filter, search, pages }: Asked,
+  counts: Counts,
+): void {
   const what = `${JSON.stringify(reader)} ${decodeURIComponent(search)}`
   const all = written.filter((one) => matches(one, reader, filter))
   const byKey = new Map(all.map((one) => [one.key, one]))
@@ -234,16 +308,35 @@ function judge({ written, places }: Scene, { reader, filter, search, pages }: As
   let below = Number.MAX_SAFE_INTEGER
   for (const { askedMs, answeredMs, limit, cursor, answer } of pages) {
     const { events, returned, total, nextCursor, hasMore, verified } = answer
-    assert.deepEqual([returned, verified, nextCursor], [events.length, true, events.at(-1)?.sequence ?? 0], what)
-    assert.ok(returned <= limit && (!hasMore || returned === limit), `${what}: a page of ${returned} for a limit of ${limit}`)
+    assert.deepEqual(
+      [returned, verified, nextCursor],
+      [events.length, true, events.at(-1)?.sequence ?? 0],
+      what,
+    )
+    assert.ok(
+      returned <= limit && (!hasMore || returned === limit),
+      `${what}: a page of ${returned} for a limit of ${limit}`,
+    )
     assert.ok(cursor === 0 || (events[0]?.sequence ?? 0) < cursor, what)
-    const [atLeast, atMost] = [all.filter((one) => isAcked(one, askedMs)).length, all.filter(({ sentMs }) => sentMs < answeredMs).length]
-    assert.ok(atLeast <= total && total <= atMost, `${what}: a total of ${total}, and there were ${atLeast} to ${atMost}`)
+    const [atLeast, atMost] = [
+      all.filter((one) => isAcked(one, askedMs)).length,
+      all.filter(({ sentMs }) => sentMs < answeredMs).length,
+    ]
+    assert.ok(
+      atLeast <= total && total <= atMost,
+      `${what}: a total of ${total}, and there were ${atLeast} to ${atMost}`,
+    )
     if (atLeast === atMost) counts.exactTotals += 1
     for (const row of events) {
       const one = byKey.get(row.metadata.key)
-      assert.ok(one !== undefined && one.sentMs < answeredMs, `${what}: ${JSON.stringify(row)} is no match`)
-      assert.ok(row.sequence < below && !seen.has(one.key), `${what}: ${row.sequence} comes after ${below}`)
+      assert.ok(
+        one !== undefined && one.sentMs < answeredMs,
+        `${what}: ${JSON.stringify(row)} is no match`,
+      )
+      assert.ok(
+        row.sequence < below && !seen.has(one.key),
+        `${what}: ${row.sequence} comes after ${below}`,
+      )
       below = row.sequence
       seen.add(one.key)
       const place = places.get(row.hash)
@@ -274,10 +367,19 @@ function isAcked({ acked }: Written, beforeMs: number): boolean {
 async function expectPlaces({ workspace, written, places }: Scene): Promise<void> {
   const some = written.slice(-20).map(({ acked }) => acked?.receipt ?? "")
   const receipts = await Promise.all(
-    some.map(async (id) => (await workspace.reader.get(`${workspace.path}/receipts/${id}`)).json<{ receipt: MintedReceipt }>().receipt),
+    some.map(
+      async (id) =>
+        (await workspace.reader.get(`${workspace.path}/receipts/${id}`)).json<{
+          receipt: MintedReceipt
+        }>().receipt,
+    ),
   )
   const chain = await expectChain(workspace.reader, workspace.id, receipts)
   for (const [hash, sequence] of places)
-    assert.equal(chain.hashes[sequence - 1], hash, "a page showed an entry at another place than its own")
+    assert.equal(
+      chain.hashes[sequence - 1],
+      hash,
+      "a page showed an entry at another place than its own",
+    )
   assert.ok(places.size > 0)
 }

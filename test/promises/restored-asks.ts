@@ -1,7 +1,8 @@
 import { eventFor, type Ask, type Client, type Service, type Workspace } from "../service.ts"
 import { goodPassword, setUpFirst, type Person } from "../people.ts"
 
-// Every request that would change something, right in all but its time: while a ledger is read-only each of them is refused.
+// Every request that would change something, right in all but its time: while a ledger is read-only
+// each of them is refused.
 
 /** What there is to change. */
 export interface Changeable {
@@ -26,7 +27,19 @@ export async function makeChangeable(service: Service, workspace: Workspace): Pr
   const { packId } = await made("evidence-packs", { title: "Audit", receiptIds: [receiptId] })
   const { member } = await made("members", { email: "ada@example.com", role: "viewer" })
   await service.root.patch(`${path}/projects/core`, { activityLinks: true })
-  return { workspace, person, ids: { workspaceId: id, projectId: "core", receiptId, keyId, tokenId, packId, memberId: member.id } }
+  return {
+    workspace,
+    person,
+    ids: {
+      workspaceId: id,
+      projectId: "core",
+      receiptId,
+      keyId,
+      tokenId,
+      packId,
+      memberId: member.id,
+    },
+  }
 }
 
 export interface Refusable {
@@ -35,22 +48,39 @@ export interface Refusable {
   readonly ask: () => ReturnType<Client["ask"]>
 }
 
-/** One request for each operation that the description says can be refused so; an operation that is not known here is a mistake of this list. */
-export async function refusables(service: Service, changeable: Changeable): Promise<readonly Refusable[]> {
+/**
+ * One request for each operation that the description says can be refused so; an operation that is
+ * not known here is a mistake of this list.
+ */
+export async function refusables(
+  service: Service,
+  changeable: Changeable,
+): Promise<readonly Refusable[]> {
   const reply = await service.client().get("/openapi.json")
-  if (reply.status !== 200) throw new Error(`there is no description: ${reply.status} ${reply.text}`)
+  if (reply.status !== 200)
+    throw new Error(`there is no description: ${reply.status} ${reply.text}`)
   const { paths } = reply.json<{ paths: Record<string, Record<string, object>> }>()
   const bodies = bodiesFor(changeable)
   return Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods)
-      .filter(([method, described]) => method !== "get" || JSON.stringify(described).includes("read_only"))
+      .filter(
+        ([method, described]) =>
+          method !== "get" || JSON.stringify(described).includes("read_only"),
+      )
       .map(([method, _]) => {
         const operation = `${method.toUpperCase()} ${path}`
         const body = bodies[operation]
-        if (body === undefined) throw new Error(`${operation} changes something, and it is not known how`)
-        const filled = path.replaceAll(/\{(\w+)\}/g, (_name, name: string) => changeable.ids[name] ?? "")
+        if (body === undefined)
+          throw new Error(`${operation} changes something, and it is not known how`)
+        const filled = path.replaceAll(
+          /\{(\w+)\}/g,
+          (_name, name: string) => changeable.ids[name] ?? "",
+        )
         const client = path.startsWith("/v1/session") ? changeable.person : service.root
-        return { operation, ask: () => browserAt(service, client).ask(method.toUpperCase(), filled, body) }
+        return {
+          operation,
+          ask: () => browserAt(service, client).ask(method.toUpperCase(), filled, body),
+        }
       }),
   )
 }
@@ -60,7 +90,11 @@ function browserAt(service: Service, client: Client | Person): Client {
   if (!("cookie" in client)) return client
   const headers = { cookie: client.cookie, "sec-fetch-site": "same-origin" }
   const plain = service.client()
-  return { ...plain, ask: (method, path, ask) => plain.ask(method, path, { ...ask, headers: { ...headers, ...ask?.headers } }) }
+  return {
+    ...plain,
+    ask: (method, path, ask) =>
+      plain.ask(method, path, { ...ask, headers: { ...headers, ...ask?.headers } }),
+  }
 }
 
 function bodiesFor({ workspace: { id }, person }: Changeable): Readonly<Record<string, Ask>> {
@@ -68,16 +102,26 @@ function bodiesFor({ workspace: { id }, person }: Changeable): Readonly<Record<s
   const keyed = { "idempotency-key": "a-key-that-nobody-used" }
   return {
     "POST /v1/events": { body: eventFor(id), headers: keyed },
-    "POST /v1/events/batch": { body: { events: [{ idempotencyKey: "another-key-of-nobody", ...eventFor(id) }] } },
+    "POST /v1/events/batch": {
+      body: { events: [{ idempotencyKey: "another-key-of-nobody", ...eventFor(id) }] },
+    },
     "POST /v1/consents": {
-      body: { workspaceId: id, subject: { id: "usr_1", email: "ada@example.com" }, mode: "explicit", policyVersion: 1, surface: "sign-up" },
+      body: {
+        workspaceId: id,
+        subject: { id: "usr_1", email: "ada@example.com" },
+        mode: "explicit",
+        policyVersion: 1,
+        surface: "sign-up",
+      },
       headers: keyed,
     },
     "POST /v1/workspaces": { body: { id: "another" } },
     [`PATCH ${ofWorkspace}`]: { body: { hotDays: 1 } },
     [`POST ${ofWorkspace}/projects`]: { body: { id: "another" } },
     [`PATCH ${ofWorkspace}/projects/{projectId}`]: { body: { receipts: "public" } },
-    [`POST ${ofWorkspace}/published-policy`]: { body: { sections: [{ id: "b", title: "B", body: "Text" }] } },
+    [`POST ${ofWorkspace}/published-policy`]: {
+      body: { sections: [{ id: "b", title: "B", body: "Text" }] },
+    },
     [`POST ${ofWorkspace}/api-keys`]: { body: { name: "another", scopes: ["read"] } },
     [`DELETE ${ofWorkspace}/api-keys/{keyId}`]: {},
     [`POST ${ofWorkspace}/evidence-packs`]: { body: { title: "Another", filter: {} } },

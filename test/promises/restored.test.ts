@@ -9,14 +9,29 @@ import { restoreAgainAndAgain } from "./restored.ts"
 test("a copy that is made under load holds what was acknowledged, is read-only, and goes on under its name only where nothing is missing", async (t) => {
   const restored = await restoreAgainAndAgain({ rounds: 3, chance: createChance(seedOf(t)) })
   t.diagnostic(JSON.stringify(restored))
-  assert.ok(restored.backups === 7 && restored.resumed === 3 && restored.epochs >= 3 * 2 + 2 + 3 && restored.laterEpochs === 2)
+  assert.ok(
+    restored.backups === 7 &&
+      restored.resumed === 3 &&
+      restored.epochs >= 3 * 2 + 2 + 3 &&
+      restored.laterEpochs === 2,
+  )
   assert.equal(restored.foundLost, 3 * 2 + 2)
-  assert.ok(restored.before >= 120 && restored.during >= 60 && restored.lost >= 66, "there was not enough load")
-  assert.ok(restored.refused >= 6 * 25 && restored.proved >= 60 && restored.entries >= 500, "too little was tried")
+  assert.ok(
+    restored.before >= 120 && restored.during >= 60 && restored.lost >= 66,
+    "there was not enough load",
+  )
+  assert.ok(
+    restored.refused >= 6 * 25 && restored.proved >= 60 && restored.entries >= 500,
+    "too little was tried",
+  )
 })
 
 test("canary: a service that takes a copy for the original is found out", async (t) => {
-  const run = restoreAgainAndAgain({ rounds: 1, chance: createChance(seedOf(t)), fault: "takes a copy for the original" })
+  const run = restoreAgainAndAgain({
+    rounds: 1,
+    chance: createChance(seedOf(t)),
+    fault: "takes a copy for the original",
+  })
   await assert.rejects(run, /a restored copy takes itself for the ledger/)
 })
 

@@ -15,9 +15,10 @@ import { expectKept } from "./kept.ts"
 import { makeChangeable, refusables, type Changeable } from "./restored-asks.ts"
 import { eventWrite, note, sendUntilKnown, type Write } from "./writes.ts"
 
-// A ledger is copied while it is written to, goes on, and is restored from the copy: it must hold all that was acknowledged before, be
-// read-only, and not go on as if nothing were missing. From a copy that misses nothing it goes on, and is the same history; from any other
-// it goes on as another ledger, which says what it goes on from, and what is lost is said to be lost.
+// A ledger is copied while it is written to, goes on, and is restored from the copy: it must hold
+// all that was acknowledged before, be read-only, and not go on as if nothing were missing. From a
+// copy that misses nothing it goes on, and is the same history; from any other it goes on as
+// another ledger, which says what it goes on from, and what is lost is said to be lost.
 
 export interface RestoreOptions {
   readonly rounds: number
@@ -30,7 +31,10 @@ export interface RestoreOptions {
 
 export interface Restored {
   backups: number
-  /** Writes that were acknowledged before a copy was begun, while it was made, and after it: those the copy cannot have. */
+  /**
+   * Writes that were acknowledged before a copy was begun, while it was made, and after it: those
+   * the copy cannot have.
+   */
   before: number
   during: number
   lost: number
@@ -40,7 +44,10 @@ export interface Restored {
   proved: number
   /** Receipts of what is lost, which were found to say so. */
   foundLost: number
-  /** Copies that went on as they were, and epochs that were opened by the others; of those, workspaces that were in one before. */
+  /**
+   * Copies that went on as they were, and epochs that were opened by the others; of those,
+   * workspaces that were in one before.
+   */
   resumed: number
   epochs: number
   laterEpochs: number
@@ -48,8 +55,22 @@ export interface Restored {
   entries: number
 }
 
-export async function restoreAgainAndAgain({ rounds, ...options }: RestoreOptions): Promise<Restored> {
-  const nothing = { before: 0, during: 0, lost: 0, refused: 0, proved: 0, foundLost: 0, resumed: 0, epochs: 0, laterEpochs: 0, entries: 0 }
+export async function restoreAgainAndAgain({
+  rounds,
+  ...options
+}: RestoreOptions): Promise<Restored> {
+  const nothing = {
+    before: 0,
+    during: 0,
+    lost: 0,
+    refused: 0,
+    proved: 0,
+    foundLost: 0,
+    resumed: 0,
+    epochs: 0,
+    laterEpochs: 0,
+    entries: 0,
+  }
   const counted: Restored = { backups: 0, ...nothing }
   for (let round = 0; round < rounds; round++) await restoreOnce(options, counted, round % 5 === 0)
   return counted
@@ -76,8 +97,20 @@ async function restoreOnce(
   const workspaces = [await makeWorkspace(original), await makeWorkspace(original)]
   const changeable = await makeChangeable(original, await makeWorkspace(original))
   const writes: Write[] = []
-  const scene: Scene = { data, workspaces, changeable, writes, chance, fault, resumeProgram, counted }
-  const [early, late] = ["early", "late"].map((name) => join(dirname(data), name)) as [string, string]
+  const scene: Scene = {
+    data,
+    workspaces,
+    changeable,
+    writes,
+    chance,
+    fault,
+    resumeProgram,
+    counted,
+  }
+  const [early, late] = ["early", "late"].map((name) => join(dirname(data), name)) as [
+    string,
+    string,
+  ]
 
   const load = startLoad(original, workspaces, writes, chance)
   const acknowledged = (): number => writes.filter(({ receipt }) => receipt !== undefined).length
@@ -94,7 +127,10 @@ async function restoreOnce(
   } finally {
     await load.stop()
   }
-  const after = [eventWrite(idAt(workspaces, 0), "after-the-copy-0", chance), eventWrite(idAt(workspaces, 1), "after-the-copy-1", chance)]
+  const after = [
+    eventWrite(idAt(workspaces, 0), "after-the-copy-0", chance),
+    eventWrite(idAt(workspaces, 1), "after-the-copy-1", chance),
+  ]
   for (const write of after) await record(original, workspaces, write, writes)
   const answers = await answersOf(original, workspaces, after)
   assert.equal(await original.end(), 0)
@@ -136,7 +172,8 @@ async function expectBehind(scene: Scene, copy: string): Promise<void> {
         assert.equal(reply.json().verified, true, reply.text)
       }
       // What can be known of a receipt of the lost part is that its entry is not here.
-      for (const { receipt } of someOf(lost, 10, chance)) assert.equal((await client.get(`${path}/receipts/${receipt}`)).status, 404)
+      for (const { receipt } of someOf(lost, 10, chance))
+        assert.equal((await client.get(`${path}/receipts/${receipt}`)).status, 404)
       const found = await client.get(`${path}/events?limit=1`)
       assert.equal(found.json().total, here.length, "a copy finds what it has")
       counted.proved += some.length
@@ -146,8 +183,16 @@ async function expectBehind(scene: Scene, copy: string): Promise<void> {
   }
 }
 
-/** It goes on as another ledger. In a long round that one is copied, goes on, and is restored as well: a third goes on from the second. */
-async function expectGoneOn(scene: Scene, early: string, answers: readonly Answer[], isLong: boolean): Promise<void> {
+/**
+ * It goes on as another ledger. In a long round that one is copied, goes on, and is restored as
+ * well: a third goes on from the second.
+ */
+async function expectGoneOn(
+  scene: Scene,
+  early: string,
+  answers: readonly Answer[],
+  isLong: boolean,
+): Promise<void> {
   const { data, workspaces, writes, chance, counted } = scene
   await putInPlace(early, data)
   const second = `${early}-of-the-second`
@@ -156,13 +201,15 @@ async function expectGoneOn(scene: Scene, early: string, answers: readonly Answe
   {
     await expectEpochs(scene, 2, /ends at entry \d+, and \d+ were signed/)
     await using service = await startProgram({ data })
-    for (const { id } of workspaces) await record(service, workspaces, eventWrite(id, `in-the-second-epoch-${id}`, chance), here)
+    for (const { id } of workspaces)
+      await record(service, workspaces, eventWrite(id, `in-the-second-epoch-${id}`, chance), here)
     await expectChains(service, scene, here)
     await expectSignedNoMore(data, signed)
     await expectLost(service, scene, answers)
     if (isLong) await backUp(scene, second)
     // A key of what was lost is one that nobody has used.
-    for (const { workspaceId, key } of writes.slice(-2)) await record(service, workspaces, eventWrite(workspaceId, key, chance), [])
+    for (const { workspaceId, key } of writes.slice(-2))
+      await record(service, workspaces, eventWrite(workspaceId, key, chance), [])
     assert.equal(await service.end(), 0)
     await expectWhole(data)
   }
@@ -171,7 +218,8 @@ async function expectGoneOn(scene: Scene, early: string, answers: readonly Answe
   await putInPlace(second, data)
   await expectEpochs(scene, 3, /ends at entry \d+, and \d+ were signed/)
   await using service = await startProgram({ data })
-  for (const { id } of workspaces) await record(service, workspaces, eventWrite(id, `in-the-third-epoch-${id}`, chance), here)
+  for (const { id } of workspaces)
+    await record(service, workspaces, eventWrite(id, `in-the-third-epoch-${id}`, chance), here)
   await expectChains(service, scene, here)
   await expectSignedNoMore(data, again)
   await expectLost(service, scene, answers)
@@ -181,8 +229,18 @@ async function expectGoneOn(scene: Scene, early: string, answers: readonly Answe
 }
 
 /** All that was kept and written since is there, verifies, and is replayed. */
-async function expectChains(service: Service, { workspaces, chance, counted }: Scene, writes: readonly Write[]): Promise<void> {
-  const audited = await audit(service, { workspaces, writes, lookUpsMax: 20, replaysMax: 50, chance })
+async function expectChains(
+  service: Service,
+  { workspaces, chance, counted }: Scene,
+  writes: readonly Write[],
+): Promise<void> {
+  const audited = await audit(service, {
+    workspaces,
+    writes,
+    lookUpsMax: 20,
+    replaysMax: 50,
+    chance,
+  })
   counted.entries += audited.entries
 }
 
@@ -201,7 +259,10 @@ async function expectWithoutHeads(scene: Scene, copy: string): Promise<void> {
   await expectWhole(data)
 }
 
-/** A copy that has all that was signed is read-only as well, until it is resumed; then it goes on where the original ended. */
+/**
+ * A copy that has all that was signed is read-only as well, until it is resumed; then it goes on
+ * where the original ended.
+ */
 async function expectResumed(scene: Scene, copy: string): Promise<void> {
   const { data, workspaces, writes, chance, counted } = scene
   await putInPlace(copy, data)
@@ -219,43 +280,70 @@ async function expectResumed(scene: Scene, copy: string): Promise<void> {
 
   await using service = await startProgram({ data })
   assert.equal((await service.client().get("/readyz")).status, 200)
-  for (const { id } of workspaces) await record(service, workspaces, eventWrite(id, `after-it-was-resumed-${id}`, chance), writes)
-  const audited = await audit(service, { workspaces, writes, lookUpsMax: 20, replaysMax: 50, chance })
+  for (const { id } of workspaces)
+    await record(service, workspaces, eventWrite(id, `after-it-was-resumed-${id}`, chance), writes)
+  const audited = await audit(service, {
+    workspaces,
+    writes,
+    lookUpsMax: 20,
+    replaysMax: 50,
+    chance,
+  })
   counted.entries += audited.entries
   assert.equal(await service.end(), 0)
 }
 
-/** Every workspace of a copy goes on in an epoch of this number, says why, and is no copy any more. */
-async function expectEpochs({ data, resumeProgram, counted }: Scene, epoch: number, reason: RegExp): Promise<void> {
+/**
+ * Every workspace of a copy goes on in an epoch of this number, says why, and is no copy any more.
+ */
+async function expectEpochs(
+  { data, resumeProgram, counted }: Scene,
+  epoch: number,
+  reason: RegExp,
+): Promise<void> {
   // A look takes as long as the deed, so there is one for each round that goes on twice.
-  const looked = epoch > 2 ? await tallystick(data, "resume", ["--check", "--json"], resumeProgram) : undefined
+  const looked =
+    epoch > 2 ? await tallystick(data, "resume", ["--check", "--json"], resumeProgram) : undefined
   assert.equal(markOf(data), true, "a look has changed something")
   const ran = await tallystick(data, "resume", ["--json"], resumeProgram)
   assert.deepEqual([looked?.code ?? 0, ran.code], [0, 0], `${looked?.errors}${ran.errors}`)
   assert.equal(markOf(data), false)
   if (resumeProgram !== program) return
   const { workspaces } = JSON.parse(ran.output)
-  const without = (all: readonly Record<string, unknown>[]) => all.map(({ origin: _, ...rest }) => rest)
+  const without = (all: readonly Record<string, unknown>[]) =>
+    all.map(({ origin: _, ...rest }) => rest)
   const planned = looked === undefined ? workspaces : JSON.parse(looked.output).workspaces
   assert.deepEqual(without(planned), without(workspaces), "what was planned is not what was done")
   const opened = workspaces.filter((one: { because?: string }) => reason.test(one.because ?? ""))
-  // Of a workspace that nobody wrote to since nothing is missing: the people's own, and the one with what can be changed.
+  // Of a workspace that nobody wrote to since nothing is missing: the people's own, and the one
+  // with what can be changed.
   assert.ok(opened.length >= 2, ran.output)
   for (const one of opened) assert.equal(one.epoch, epoch, ran.output)
   counted.epochs += opened.length
 }
 
-/** What was signed under a name of which the end is lost is what it was: nothing is signed under that name again. */
-async function expectSignedNoMore(data: string, before: ReadonlyMap<string, string>): Promise<void> {
+/**
+ * What was signed under a name of which the end is lost is what it was: nothing is signed under
+ * that name again.
+ */
+async function expectSignedNoMore(
+  data: string,
+  before: ReadonlyMap<string, string>,
+): Promise<void> {
   const after = await headsOf(data)
-  for (const [origin, head] of before) assert.equal(after.get(origin), head, `${origin} was signed again, from an older state`)
+  for (const [origin, head] of before)
+    assert.equal(after.get(origin), head, `${origin} was signed again, from an older state`)
   assert.ok(after.size > before.size, "nothing was signed under a new name")
 }
 
-/** The origins of the workspaces that are written to under load, and what was signed of each last. */
+/**
+ * The origins of the workspaces that are written to under load, and what was signed of each last.
+ */
 async function headsOf(data: string): Promise<ReadonlyMap<string, string>> {
   const lines = (await readFile(`${data}.heads`, "utf8")).trimEnd().split("\n")
-  const all = new Map(lines.map((line) => [line.slice(0, line.indexOf(" ")), line.slice(line.indexOf(" ") + 1)]))
+  const all = new Map(
+    lines.map((line) => [line.slice(0, line.indexOf(" ")), line.slice(line.indexOf(" ") + 1)]),
+  )
   return new Map([...all].filter(([origin]) => endedIn(data).has(origin)))
 }
 
@@ -263,8 +351,12 @@ async function headsOf(data: string): Promise<ReadonlyMap<string, string>> {
 function endedIn(data: string): ReadonlySet<string> {
   using journal = new DatabaseSync(join(data, "journal.db"), { readOnly: true })
   const rows = journal.prepare("SELECT value FROM documents WHERE kind = 'workspace'").all()
-  const values = rows.map(({ value }) => JSON.parse(String(value)) as { origin: string; former?: { origin: string }[] }) // as the registry keeps them
-  return new Set(values.flatMap(({ origin, former = [] }) => [origin, ...former.map((one) => one.origin)]))
+  const values = rows.map(
+    ({ value }) => JSON.parse(String(value)) as { origin: string; former?: { origin: string }[] },
+  ) // as the registry keeps them
+  return new Set(
+    values.flatMap(({ origin, former = [] }) => [origin, ...former.map((one) => one.origin)]),
+  )
 }
 
 interface Answer {
@@ -275,7 +367,11 @@ interface Answer {
 }
 
 /** What clients keep who want to be able to prove what they were told. */
-async function answersOf(service: Service, workspaces: readonly Workspace[], writes: readonly Write[]): Promise<readonly Answer[]> {
+async function answersOf(
+  service: Service,
+  workspaces: readonly Workspace[],
+  writes: readonly Write[],
+): Promise<readonly Answer[]> {
   await sign(service, workspaces, writes)
   return await Promise.all(
     writes.map(async (write) => {
@@ -285,44 +381,77 @@ async function answersOf(service: Service, workspaces: readonly Workspace[], wri
       const client = service.client(workspace.reader.bearer)
       const vkey = (await client.get(`${workspace.path}/tlog/log.vkey`)).text.trimEnd()
       const { text } = await client.get(`${workspace.path}/receipts/${receipt}`)
-      assert.equal(verifyReceipt(JSON.parse(text), { trustedKeys: [vkey] }).verdict, "genuine", text)
+      assert.equal(
+        verifyReceipt(JSON.parse(text), { trustedKeys: [vkey] }).verdict,
+        "genuine",
+        text,
+      )
       return { workspace, receipt, vkey, text }
     }),
   )
 }
 
 /** The service has no such receipt, and whoever holds its answer about it can find out why. */
-async function expectLost(service: Service, { data, counted }: Scene, answers: readonly Answer[]): Promise<void> {
+async function expectLost(
+  service: Service,
+  { data, counted }: Scene,
+  answers: readonly Answer[],
+): Promise<void> {
   for (const { workspace, receipt, vkey, text } of answers) {
     const client = service.client(workspace.reader.bearer)
     assert.equal((await client.get(`${workspace.path}/receipts/${receipt}`)).status, 404)
     const epochs = await client.get(`${workspace.path}/tlog/epochs`)
-    const geneses = epochs.json<{ epochs: { genesis: string }[] }>().epochs.map(({ genesis }) => genesis)
-    const verdict = verifyReceipt(JSON.parse(text), { trustedKeys: [vkey], geneses: geneses.toReversed() })
+    const geneses = epochs
+      .json<{ epochs: { genesis: string }[] }>()
+      .epochs.map(({ genesis }) => genesis)
+    const verdict = verifyReceipt(JSON.parse(text), {
+      trustedKeys: [vkey],
+      geneses: geneses.toReversed(),
+    })
     assert.ok(verdict.verdict === "refuted" && verdict.failure === "lost", JSON.stringify(verdict))
     counted.foundLost += 1
   }
   const [{ workspace, text }] = answers as [Answer]
-  const [answerFile, epochsFile] = ["answer.json", "epochs.json"].map((name) => join(dirname(data), name)) as [string, string]
+  const [answerFile, epochsFile] = ["answer.json", "epochs.json"].map((name) =>
+    join(dirname(data), name),
+  ) as [string, string]
   await writeFile(answerFile, text)
-  await writeFile(epochsFile, (await service.client(workspace.reader.bearer).get(`${workspace.path}/tlog/epochs`)).text)
+  await writeFile(
+    epochsFile,
+    (await service.client(workspace.reader.bearer).get(`${workspace.path}/tlog/epochs`)).text,
+  )
   const ran = await tallystick(data, "verify", [answerFile, "--epochs", epochsFile])
   assert.equal(ran.code, 3, ran.output + ran.errors)
   assert.match(ran.output, /it was recorded and is lost/)
 }
 
-/** Says so wherever it is asked, refuses whatever would change something, and has changed nothing. */
-async function expectReadOnly(service: Service, { changeable, workspaces, counted }: Scene, reason: RegExp): Promise<void> {
+/**
+ * Says so wherever it is asked, refuses whatever would change something, and has changed nothing.
+ */
+async function expectReadOnly(
+  service: Service,
+  { changeable, workspaces, counted }: Scene,
+  reason: RegExp,
+): Promise<void> {
   const stateOf = ({ headers }: Reply) => headers.get("ledger-state")
   const ready = await service.client().get("/readyz")
-  assert.deepEqual([ready.status, stateOf(ready)], [503, "read-only"], "a restored copy takes itself for the ledger")
+  assert.deepEqual(
+    [ready.status, stateOf(ready)],
+    [503, "read-only"],
+    "a restored copy takes itself for the ledger",
+  )
   assert.match(ready.json().reason, reason)
   const all = [...workspaces, changeable.workspace]
-  const sizes = () => Promise.all(all.map(async ({ id }) => (await expectKept(service.data, id)).size))
+  const sizes = () =>
+    Promise.all(all.map(async ({ id }) => (await expectKept(service.data, id)).size))
   const before = await sizes()
   for (const { operation, ask } of await refusables(service, changeable)) {
     const reply = await ask()
-    assert.deepEqual([reply.status, stateOf(reply)], [503, "read-only"], `${operation} was not refused: ${reply.text}`)
+    assert.deepEqual(
+      [reply.status, stateOf(reply)],
+      [503, "read-only"],
+      `${operation} was not refused: ${reply.text}`,
+    )
     assert.equal(reply.json().error, "read_only", operation)
     counted.refused += 1
   }
@@ -333,7 +462,7 @@ async function expectReadOnly(service: Service, { changeable, workspaces, counte
   assert.deepEqual(await sizes(), before, "what was refused was recorded")
 }
 
-// Copies --------------------------------------------------------------------------------------------------------------------------------------------------
+// Copies ------------------------------------------------------------------------------------------
 
 async function backUp({ data, counted }: Scene, target: string): Promise<void> {
   const ran = await tallystick(data, "backup", [target])
@@ -343,28 +472,43 @@ async function backUp({ data, counted }: Scene, target: string): Promise<void> {
 
 /** Of what was written, what is in a copy. */
 async function keptOf(folder: string, { workspaces, writes }: Scene): Promise<readonly Write[]> {
-  const hashes = await Promise.all(workspaces.map(async ({ id }) => (await expectKept(folder, id)).hashes))
+  const hashes = await Promise.all(
+    workspaces.map(async ({ id }) => (await expectKept(folder, id)).hashes),
+  )
   const kept = new Set(hashes.flat())
   return writes.filter((write) => kept.has(mintedBy(write).eventHash))
 }
 
 /** A proof has the service sign all that there is. */
-async function sign(service: Service, workspaces: readonly Workspace[], writes: readonly Write[]): Promise<void> {
+async function sign(
+  service: Service,
+  workspaces: readonly Workspace[],
+  writes: readonly Write[],
+): Promise<void> {
   for (const { id, path, reader } of workspaces) {
     const last = writes.findLast(({ workspaceId }) => workspaceId === id)
     assert.ok(last !== undefined, "each workspace is written to")
-    const proof = await service.client(reader.bearer).get(`${path}/receipts/${mintedBy(last).receipt}/proof`)
+    const proof = await service
+      .client(reader.bearer)
+      .get(`${path}/receipts/${mintedBy(last).receipt}/proof`)
     assert.equal(proof.status, 200, proof.text)
   }
 }
 
 /** Computed again from the copy's own file. */
-async function expectInCopy(copy: string, workspaces: readonly Workspace[], writes: readonly Write[]): Promise<void> {
+async function expectInCopy(
+  copy: string,
+  workspaces: readonly Workspace[],
+  writes: readonly Write[],
+): Promise<void> {
   assert.equal(markOf(copy), true)
   for (const { id } of workspaces) {
     const kept = new Set((await expectKept(copy, id)).hashes)
     for (const write of writes.filter(({ workspaceId }) => workspaceId === id))
-      assert.ok(kept.has(mintedBy(write).eventHash), `${write.key} was acknowledged before the copy was begun, and is not in it`)
+      assert.ok(
+        kept.has(mintedBy(write).eventHash),
+        `${write.key} was acknowledged before the copy was begun, and is not in it`,
+      )
   }
 }
 
@@ -388,19 +532,34 @@ interface Ran {
 const compiled = join(import.meta.dirname, "..", "..", "node_modules", ".cache", "tallystick-tests")
 const program = join(import.meta.dirname, "..", "..", "packages", "server", "bin", "tallystick.mjs")
 
-function tallystick(data: string, command: string, args: readonly string[] = [], by = program): Promise<Ran> {
-  const environment = { PATH: process.env["PATH"], TALLYSTICK_DATA: data, NODE_COMPILE_CACHE: compiled }
-  const child = spawn(process.execPath, [by, command, ...args], { env: environment, stdio: ["ignore", "pipe", "pipe"], timeout: 60_000 })
+function tallystick(
+  data: string,
+  command: string,
+  args: readonly string[] = [],
+  by = program,
+): Promise<Ran> {
+  const environment = {
+    PATH: process.env["PATH"],
+    TALLYSTICK_DATA: data,
+    NODE_COMPILE_CACHE: compiled,
+  }
+  const child = spawn(process.execPath, [by, command, ...args], {
+    env: environment,
+    stdio: ["ignore", "pipe", "pipe"],
+    timeout: 60_000,
+  })
   const said = { output: "", errors: "" }
   child.stdout.setEncoding("utf8").on("data", (text: string) => (said.output += text))
   child.stderr.setEncoding("utf8").on("data", (text: string) => (said.errors += text))
   return new Promise((resolve) => child.once("close", (code) => resolve({ code, ...said })))
 }
 
-// Writing -------------------------------------------------------------------------------------------------------------------------------------------------
+// Writing -----------------------------------------------------------------------------------------
 
 const writers = 4
-/** Between two writes of one writer: there is to be load, and not more of it than can be looked at. */
+/**
+ * Between two writes of one writer: there is to be load, and not more of it than can be looked at.
+ */
 const restMs = 4
 
 interface Load {
@@ -408,11 +567,21 @@ interface Load {
   stop(): Promise<void>
 }
 
-function startLoad(service: Service, workspaces: readonly Workspace[], writes: Write[], chance: Chance): Load {
+function startLoad(
+  service: Service,
+  workspaces: readonly Workspace[],
+  writes: Write[],
+  chance: Chance,
+): Load {
   let going = true
   const write = async (): Promise<void> => {
     while (going) {
-      await record(service, workspaces, eventWrite(chance.pick(workspaces).id, `write-${writes.length}-under-load`, chance), writes)
+      await record(
+        service,
+        workspaces,
+        eventWrite(chance.pick(workspaces).id, `write-${writes.length}-under-load`, chance),
+        writes,
+      )
       await sleep(restMs)
     }
   }
@@ -432,13 +601,22 @@ function startLoad(service: Service, workspaces: readonly Workspace[], writes: W
   }
 }
 
-async function record(service: Service, workspaces: readonly Workspace[], write: Write, writes: Write[]): Promise<void> {
+async function record(
+  service: Service,
+  workspaces: readonly Workspace[],
+  write: Write,
+  writes: Write[],
+): Promise<void> {
   writes.push(write)
   const workspace = workspaces.find(({ id }) => id === write.workspaceId)
   note([write], (await sendUntilKnown(service.client(workspace?.writer.bearer), [write])).reply)
 }
 
-function mintedBy({ key, receipt }: Write): { readonly receipt: string; readonly eventHash: string; readonly previousHash: string } {
+function mintedBy({ key, receipt }: Write): {
+  readonly receipt: string
+  readonly eventHash: string
+  readonly previousHash: string
+} {
   assert.ok(receipt !== undefined, `${key} was never acknowledged`)
   return JSON.parse(receipt)
 }

@@ -2,7 +2,8 @@ import { readFileSync, writeFileSync } from "node:fs"
 import { DatabaseSync } from "node:sqlite"
 import { openStopped } from "../../packages/server/src/store/sqlite/offline.ts"
 
-// A command that has a copy go on under its old name, as `tallystick resume` must not, whatever is missing:
+// A command that has a copy go on under its old name, as `tallystick resume` must not, whatever is
+// missing:
 //
 //     node test/promises/resume-in-place.ts resume [--check] [--json]
 
@@ -17,6 +18,10 @@ if (import.meta.main && !process.argv.includes("--check")) {
   const lines = readFileSync(`${data}.heads`, "utf8").split("\n")
   writeFileSync(
     `${data}.heads`,
-    lines.filter((line) => !values.some(({ value }) => String(value).includes(`${line.split(" ")[0]}"`))).join("\n"),
+    lines
+      .filter(
+        (line) => !values.some(({ value }) => String(value).includes(`${line.split(" ")[0]}"`)),
+      )
+      .join("\n"),
   )
 }

@@ -9,10 +9,18 @@ test("keys and tokens that are in use end at once, and the tokens of a key with 
   const ended = await revokeUnderTraffic({ rounds: 50, atOnce: 4, chance: createChance(seedOf(t)) })
   t.diagnostic(JSON.stringify(ended))
   assert.ok(ended.revocations >= 100 && ended.cascaded >= 100, "too few were ended")
-  assert.ok(ended.before >= 750 && ended.after >= 750 && ended.spared >= 150, "they were not in use")
+  assert.ok(
+    ended.before >= 750 && ended.after >= 750 && ended.spared >= 150,
+    "they were not in use",
+  )
 })
 
 test("canary: a registry whose cache forgets nothing is found out", async (t) => {
-  const run = revokeUnderTraffic({ rounds: 2, atOnce: 1, chance: createChance(seedOf(t)), fault: "forgets no document" })
+  const run = revokeUnderTraffic({
+    rounds: 2,
+    atOnce: 1,
+    chance: createChance(seedOf(t)),
+    fault: "forgets no document",
+  })
   await assert.rejects(run, /ms after the end was let in/)
 })

@@ -3,10 +3,19 @@ import { setTimeout as sleep } from "node:timers/promises"
 import { readChain, type MintedReceipt } from "../chain.ts"
 import type { Fault } from "../crash/faults.ts"
 import { startProgram } from "../crash/programs.ts"
-import { eventFor, makeKey, makeWorkspace, type Client, type Reply, type Service, type Workspace } from "../service.ts"
+import {
+  eventFor,
+  makeKey,
+  makeWorkspace,
+  type Client,
+  type Reply,
+  type Service,
+  type Workspace,
+} from "../service.ts"
 import type { Chance } from "./chance.ts"
 
-// Keys and tokens are ended while they are in use. Nobody who was told that one is ended may see it let in afterwards, by that credential or by one that it made.
+// Keys and tokens are ended while they are in use. Nobody who was told that one is ended may see it
+// let in afterwards, by that credential or by one that it made.
 
 export interface RevocationOptions {
   /** In each a token and a key are ended, and the key's tokens with it. */
@@ -20,7 +29,10 @@ export interface Revocations {
   revocations: number
   /** Tokens that ended with the key that had made them. */
   cascaded: number
-  /** Requests that were let in before, refused after, and let in all the while with a credential that nobody ended. */
+  /**
+   * Requests that were let in before, refused after, and let in all the while with a credential
+   * that nobody ended.
+   */
   before: number
   after: number
   spared: number
@@ -37,11 +49,20 @@ interface Scene {
 const usesEach = 3
 const withinMs = 10_000
 
-export async function revokeUnderTraffic({ rounds, atOnce, chance, fault }: RevocationOptions): Promise<Revocations> {
+export async function revokeUnderTraffic({
+  rounds,
+  atOnce,
+  chance,
+  fault,
+}: RevocationOptions): Promise<Revocations> {
   await using service = await startProgram({}, fault)
   const workspace = await makeWorkspace(service)
-  await service.root.post(`${workspace.path}/published-policy`, { sections: [{ id: "a", title: "A", body: "Text" }] })
-  const first: MintedReceipt & { receipt: string } = (await workspace.writer.write(eventFor(workspace.id))).json()
+  await service.root.post(`${workspace.path}/published-policy`, {
+    sections: [{ id: "a", title: "A", body: "Text" }],
+  })
+  const first: MintedReceipt & { receipt: string } = (
+    await workspace.writer.write(eventFor(workspace.id))
+  ).json()
   const counted = { revocations: 0, cascaded: 0, before: 0, after: 0, spared: 0 }
   const scene: Scene = { service, workspace, receipt: first.receipt, written: [first], counted }
   let left = rounds
@@ -57,10 +78,14 @@ async function round(scene: Scene, keyFirst: boolean): Promise<void> {
   const { service, workspace, receipt, written, counted } = scene
   const { path } = workspace
   const key = await makeKey(service, workspace.id, { scopes: ["read", "write"] })
-  const token = async (by: Client, of: string) => service.client((await by.post(`${path}/${of}/token`, {})).json<{ token: string }>().token)
+  const token = async (by: Client, of: string) =>
+    service.client((await by.post(`${path}/${of}/token`, {})).json<{ token: string }>().token)
   const lasting = await token(workspace.reader, `receipts/${receipt}`)
   const ofReader = await token(workspace.reader, `receipts/${receipt}`)
-  const ofKey = [await token(key, `receipts/${receipt}`), await token(key, "published-policy")] as const
+  const ofKey = [
+    await token(key, `receipts/${receipt}`),
+    await token(key, "published-policy"),
+  ] as const
 
   const opens = (client: Client) => use(() => client.get(`${path}/receipts/${receipt}`))
   const spared = opens(lasting)
@@ -74,12 +99,18 @@ async function round(scene: Scene, keyFirst: boolean): Promise<void> {
   const single = opens(ofReader)
   const all = [spared, reading, writing, ...cascade, single]
   try {
-    await Promise.all(all.map((user) => user.until((uses) => uses.length >= usesEach, "each credential to be used")))
+    await Promise.all(
+      all.map((user) =>
+        user.until((uses) => uses.length >= usesEach, "each credential to be used"),
+      ),
+    )
     const end = {
-      key: () => expectEnded(scene, `${path}/api-keys/${idOf(key)}`, [reading, writing, ...cascade]),
+      key: () =>
+        expectEnded(scene, `${path}/api-keys/${idOf(key)}`, [reading, writing, ...cascade]),
       token: () => expectEnded(scene, `${path}/tokens/${idOf(ofReader)}`, [single]),
     }
-    for (const which of keyFirst ? (["key", "token"] as const) : (["token", "key"] as const)) await end[which]()
+    for (const which of keyFirst ? (["key", "token"] as const) : (["token", "key"] as const))
+      await end[which]()
     counted.cascaded += cascade.length
   } finally {
     await Promise.all(all.map((user) => user.stop()))
@@ -93,16 +124,30 @@ async function round(scene: Scene, keyFirst: boolean): Promise<void> {
 }
 
 /** Ends a credential, and looks at what its users are told from then on. */
-async function expectEnded({ service, counted }: Scene, address: string, users: readonly User[]): Promise<void> {
-  for (const { uses } of users) for (const { said } of uses) assert.match(said, /^20[02]$/, "refused before anybody had ended it")
+async function expectEnded(
+  { service, counted }: Scene,
+  address: string,
+  users: readonly User[],
+): Promise<void> {
+  for (const { uses } of users)
+    for (const { said } of uses)
+      assert.match(said, /^20[02]$/, "refused before anybody had ended it")
   counted.before += users.reduce((sum, { uses }) => sum + uses.length, 0)
   assert.equal((await service.root.delete(address)).status, 204)
   const endedMs = performance.now()
   const later = (uses: readonly Use[]) => uses.filter(({ sentMs }) => sentMs > endedMs)
-  await Promise.all(users.map((user) => user.until((uses) => later(uses).length >= usesEach, "each credential to be used again")))
+  await Promise.all(
+    users.map((user) =>
+      user.until((uses) => later(uses).length >= usesEach, "each credential to be used again"),
+    ),
+  )
   for (const { uses } of users) {
     for (const { sentMs, said } of later(uses))
-      assert.equal(said, "401 token_revoked", `a request that was sent ${(sentMs - endedMs).toFixed(1)} ms after the end was let in`)
+      assert.equal(
+        said,
+        "401 token_revoked",
+        `a request that was sent ${(sentMs - endedMs).toFixed(1)} ms after the end was let in`,
+      )
     counted.after += later(uses).length
   }
   counted.revocations += 1
@@ -112,7 +157,7 @@ function idOf({ bearer = "" }: Client): string {
   return bearer.split("_")[1] ?? ""
 }
 
-// Using -----------------------------------------------------------------------------------------------------------------------------------------------------
+// Using -------------------------------------------------------------------------------------------
 
 interface Use {
   readonly sentMs: number
@@ -134,7 +179,13 @@ function use(ask: () => Promise<Reply>): User {
     while (going) {
       const sentMs = performance.now()
       const reply = await ask()
-      uses.push({ sentMs, said: reply.status < 400 ? `${reply.status}` : `${reply.status} ${reply.json<{ error: string }>().error}` })
+      uses.push({
+        sentMs,
+        said:
+          reply.status < 400
+            ? `${reply.status}`
+            : `${reply.status} ${reply.json<{ error: string }>().error}`,
+      })
     }
   })()
   return {

@@ -10,7 +10,8 @@ test("in a flood of sign-ins from everywhere, somebody who signed in before sign
   await setUpFirst(service)
   const signIn = (address: string, email: string, password: string) =>
     service.client().post("/v1/session", { email, password }, { "x-forwarded-for": address })
-  const own = (): Promise<{ status: number }> => signIn("192.0.2.1", "first@example.com", goodPassword)
+  const own = (): Promise<{ status: number }> =>
+    signIn("192.0.2.1", "first@example.com", goodPassword)
   assert.equal((await own()).status, 200)
   const answers = new Map<number, number>()
   let flooding = true
@@ -28,8 +29,11 @@ test("in a flood of sign-ins from everywhere, somebody who signed in before sign
   }
   const strangers = Array.from({ length: 64 }, flood)
   try {
-    await eventually("strangers are refused", async () => ((answers.get(503) ?? 0) > 20 ? true : undefined))
-    for (let time = 0; time < 5; time++) assert.equal((await own()).status, 200, JSON.stringify([...answers]))
+    await eventually("strangers are refused", async () =>
+      (answers.get(503) ?? 0) > 20 ? true : undefined,
+    )
+    for (let time = 0; time < 5; time++)
+      assert.equal((await own()).status, 200, JSON.stringify([...answers]))
   } finally {
     flooding = false
     await Promise.all(strangers)

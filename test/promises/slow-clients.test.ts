@@ -12,7 +12,9 @@ test("among 300 slow sockets a good client is served as ever, and the slow ones 
 })
 
 test("canary: a service without time-outs is found out", async (t) => {
-  const off = ["HEADERS_TIMEOUT_MS", "BODY_TIMEOUT_MS", "STILL_TIMEOUT_MS"].map((name) => [`TALLYSTICK_LIMIT_${name}`, "3600000"] as const)
+  const off = ["HEADERS_TIMEOUT_MS", "BODY_TIMEOUT_MS", "STILL_TIMEOUT_MS"].map(
+    (name) => [`TALLYSTICK_LIMIT_${name}`, "3600000"] as const,
+  )
   const slowed = await besideSlowClients({
     sockets: 30,
     turns: 1,

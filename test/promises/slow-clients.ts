@@ -2,8 +2,9 @@ import assert from "node:assert/strict"
 import { eventFor, makeWorkspace, startService, type Service, type Workspace } from "../service.ts"
 import { gather, kindOf, kinds, type Kind } from "./slow-crowd.ts"
 
-// Many clients that are slow on purpose: with their headers, with their bodies, in taking answers. Each that is cut off comes again at once. Beside them one good
-// client writes and reads; its turns alternate with quiet ones, because the machine has other things to do as well.
+// Many clients that are slow on purpose: with their headers, with their bodies, in taking answers.
+// Each that is cut off comes again at once. Beside them one good client writes and reads; its turns
+// alternate with quiet ones, because the machine has other things to do as well.
 
 export interface SlowOptions {
   readonly sockets: number
@@ -62,7 +63,12 @@ export async function besideSlowClients({
   for (let turn = 0; turn < turns; turn++) {
     quiet.push(await p99Of(workspace, requests))
     {
-      await using crowd = gather({ url: service.url, bearer: workspace.writer.bearer ?? "", sockets, pace })
+      await using crowd = gather({
+        url: service.url,
+        bearer: workspace.writer.bearer ?? "",
+        sockets,
+        pace,
+      })
       // Among them from the first cuts on, when as many go as come.
       await sleepMs(pace * 4500)
       among.push(await p99Of(workspace, requests))
@@ -72,18 +78,41 @@ export async function besideSlowClients({
     await sleepMs(200)
   }
   const residentMb = Math.round(await residentOf(service))
-  return { sockets, quietP99Ms: median(quiet), amongP99Ms: median(among), cut, requests: 2 * turns * requests, residentMb }
+  return {
+    sockets,
+    quietP99Ms: median(quiet),
+    amongP99Ms: median(among),
+    cut,
+    requests: 2 * turns * requests,
+    residentMb,
+  }
 }
 
-async function allMet(now: Counts, before: Counts, sockets: number, withinMs: number): Promise<void> {
+async function allMet(
+  now: Counts,
+  before: Counts,
+  sockets: number,
+  withinMs: number,
+): Promise<void> {
   const endMs = performance.now() + withinMs
-  while (kinds.some((kind) => before[kind] + now[kind] < countOf(kind, sockets)) && performance.now() < endMs) await sleepMs(100)
+  while (
+    kinds.some((kind) => before[kind] + now[kind] < countOf(kind, sockets)) &&
+    performance.now() < endMs
+  )
+    await sleepMs(100)
 }
 
 /** What must hold. Below ten milliseconds it is the machine that is measured. */
 export function expectUndisturbed({ sockets, quietP99Ms, amongP99Ms, cut }: Slowed): void {
-  for (const kind of kinds) assert.ok(cut[kind] >= countOf(kind, sockets), `${cut[kind]} that were slow with ${kind} were cut off`)
-  assert.ok(amongP99Ms <= Math.max(3 * quietP99Ms, 10), `p99 is ${amongP99Ms} ms, and ${quietP99Ms} ms when it is quiet`)
+  for (const kind of kinds)
+    assert.ok(
+      cut[kind] >= countOf(kind, sockets),
+      `${cut[kind]} that were slow with ${kind} were cut off`,
+    )
+  assert.ok(
+    amongP99Ms <= Math.max(3 * quietP99Ms, 10),
+    `p99 is ${amongP99Ms} ms, and ${quietP99Ms} ms when it is quiet`,
+  )
 }
 
 async function p99Of({ id, path, writer, reader }: Workspace, requests: number): Promise<number> {

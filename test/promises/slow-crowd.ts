@@ -2,12 +2,16 @@ import { once } from "node:events"
 import { connect, type Socket } from "node:net"
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads"
 
-// The crowd of slow clients, in a thread of its own: thousands of them would keep whoever measures beside them from looking at the clock.
+// The crowd of slow clients, in a thread of its own: thousands of them would keep whoever measures
+// beside them from looking at the clock.
 
 export const kinds = ["headers", "body", "answer"] as const
 export type Kind = (typeof kinds)[number]
 
-/** Few with answers: each lets megabytes be made until nothing more goes in, which costs more than slowness does, and the kernel keeps them. */
+/**
+ * Few with answers: each lets megabytes be made until nothing more goes in, which costs more than
+ * slowness does, and the kernel keeps them.
+ */
 export function kindOf(at: number): Kind {
   if (at % 10 === 0 && at < 10 * answerersMax) return "answer"
   return at % 2 === 0 ? "body" : "headers"
@@ -50,7 +54,11 @@ function none(): Record<Kind, number> {
 }
 
 /** One slow client, and its successors. */
-function startSlow({ url, bearer, pace }: CrowdOptions, kind: Kind, cut: Record<Kind, number>): { stop(): void } {
+function startSlow(
+  { url, bearer, pace }: CrowdOptions,
+  kind: Kind,
+  cut: Record<Kind, number>,
+): { stop(): void } {
   const { hostname, port, host } = new URL(url)
   let stopped = false
   let socket: Socket
@@ -70,7 +78,8 @@ function startSlow({ url, bearer, pace }: CrowdOptions, kind: Kind, cut: Record<
   const timer = setInterval(
     () => {
       if (kind === "answer") socket.read(1)
-      // Whoever does not read hears only when it writes that the other end is gone; HTTP takes empty lines between requests.
+      // Whoever does not read hears only when it writes that the other end is gone; HTTP takes
+      // empty lines between requests.
       if (socket.writable) socket.write(kind === "answer" ? "\r\n" : "x")
     },
     pace * (300 + Math.random() * 200),
@@ -104,7 +113,9 @@ if (!isMainThread && parentPort !== null) {
   // Only `gather` starts it.
   const options = workerData as CrowdOptions
   const cut = none()
-  const crowd = Array.from({ length: options.sockets }, (_, at) => startSlow(options, kindOf(at), cut))
+  const crowd = Array.from({ length: options.sockets }, (_, at) =>
+    startSlow(options, kindOf(at), cut),
+  )
   const telling = setInterval(() => port.postMessage(cut), 100)
   port.once("message", () => {
     clearInterval(telling)

@@ -5,27 +5,36 @@ import { expectChain } from "../chain.ts"
 import { eventFor, eventually, makeWorkspace, startService } from "../service.ts"
 import { hostileMembers } from "./hostile-bodies.ts"
 
-// No body holds the thread that all requests share for more than 50 ms of a processor, whatever its bytes: refused, taken or taken again, alone or in a batch.
-// On a busy machine a processor is slower too: what took longer is tried again, and what takes longer each time fails.
+// No body holds the thread that all requests share for more than 50 ms of a processor, whatever its
+// bytes: refused, taken or taken again, alone or in a batch. On a busy machine a processor is
+// slower too: what took longer is tried again, and what takes longer each time fails.
 
 const stallMsMax = 50
 const tries = 4
 const eventBytes = 256 * 1024
 const batchBytes = 8 * 1024 * 1024
 
-const service = await startService({ program: join(import.meta.dirname, "measured-turns.ts"), arguments: [] })
+const service = await startService({
+  program: join(import.meta.dirname, "measured-turns.ts"),
+  arguments: [],
+})
 after(() => service[Symbol.asyncDispose]())
 const acme = await makeWorkspace(service)
 
 /** Of the turns since it was asked last. */
 async function longestTurnMs(): Promise<number> {
-  const said = (): readonly RegExpExecArray[] => [...service.output().matchAll(/^longest turn: ([\d.]+) ms$/gm)]
+  const said = (): readonly RegExpExecArray[] => [
+    ...service.output().matchAll(/^longest turn: ([\d.]+) ms$/gm),
+  ]
   const before = said().length
   service.process.kill("SIGUSR2")
   return Number((await eventually("the longest turn is told", async () => said()[before]))[1])
 }
 
-/** Sends what `make` makes, anew in each try, and expects one of these answers, and no stall of what is sent or of what is sent again. */
+/**
+ * Sends what `make` makes, anew in each try, and expects one of these answers, and no stall of what
+ * is sent or of what is sent again.
+ */
 async function expectNoStall(
   about: string,
   path: string,
@@ -40,46 +49,79 @@ async function expectNoStall(
     await longestTurnMs()
     const reply = await client.post(path, body, headers)
     turns.push(await longestTurnMs())
-    assert.ok(statuses.includes(reply.status), `${about}: ${reply.status} ${reply.text.slice(0, 200)}`)
+    assert.ok(
+      statuses.includes(reply.status),
+      `${about}: ${reply.status} ${reply.text.slice(0, 200)}`,
+    )
     if (reply.status !== 202) continue
     assert.equal((await client.post(path, body, headers)).status, 202, `${about}, again`)
     turns.push(Math.max(turns.pop() ?? 0, await longestTurnMs()))
   } while ((turns.at(-1) ?? 0) > stallMsMax && turns.length < tries)
-  assert.ok(Math.min(...turns) <= stallMsMax, `${about}: the thread was held for ${turns.join(", ")} ms`)
+  assert.ok(
+    Math.min(...turns) <= stallMsMax,
+    `${about}: the thread was held for ${turns.join(", ")} ms`,
+  )
 }
 
 /** An event with these members in one of its objects, or beside its own. */
 function eventWith(members: string, where: "metadata" | "actor" | "event", fields = {}): string {
   const event = JSON.stringify({ ...fields, ...eventFor(acme.id), metadata: { a: 0 } })
-  if (where === "metadata") return event.replace('"metadata":{"a":0}', () => `"metadata":{${members}}`)
-  return where === "actor" ? event.replace('"actor":{', () => `"actor":{${members},`) : `{${members},${event.slice(1)}`
+  if (where === "metadata")
+    return event.replace('"metadata":{"a":0}', () => `"metadata":{${members}}`)
+  return where === "actor"
+    ? event.replace('"actor":{', () => `"actor":{${members},`)
+    : `{${members},${event.slice(1)}`
 }
 
 /** Each event is as large as it may be, or as there is room for. */
-function batchOf(items: number, make: (bytes: number) => string, where: "metadata" | "actor" = "metadata"): string {
+function batchOf(
+  items: number,
+  make: (bytes: number) => string,
+  where: "metadata" | "actor" = "metadata",
+): string {
   const room = Math.min(Math.floor((batchBytes - 100) / items), eventBytes) - 700
-  const events = Array.from({ length: items }, () => eventWith(make(room), where, { idempotencyKey: crypto.randomUUID() }))
+  const events = Array.from({ length: items }, () =>
+    eventWith(make(room), where, { idempotencyKey: crypto.randomUUID() }),
+  )
   return `{"events":[${events.join(",")}]}`
 }
 
 const shapes = Object.entries(hostileMembers)
-const shape = (name: string): ((bytes: number) => string) => hostileMembers[name] ?? assert.fail(`there is no shape ${name}`)
+const shape = (name: string): ((bytes: number) => string) =>
+  hostileMembers[name] ?? assert.fail(`there is no shape ${name}`)
 
 test("an event of 256 KiB", async () => {
   for (const [name, make] of shapes) {
     for (const where of ["metadata", "actor", "event"] as const)
-      await expectNoStall(`${name} in ${where}`, "/v1/events", () => eventWith(make(eventBytes - 1000), where), [202, 400])
+      await expectNoStall(
+        `${name} in ${where}`,
+        "/v1/events",
+        () => eventWith(make(eventBytes - 1000), where),
+        [202, 400],
+      )
   }
-  const notUtf8 = Buffer.from(eventWith('"a":"\u0001"', "metadata").replace("\\u0001", "x".repeat(60_000)))
+  const notUtf8 = Buffer.from(
+    eventWith('"a":"\u0001"', "metadata").replace("\\u0001", "x".repeat(60_000)),
+  )
   notUtf8[notUtf8.lastIndexOf("x")] = 0xff
   await expectNoStall("not UTF-8 at the end", "/v1/events", () => notUtf8, [400])
 })
 
 test("a consent of 256 KiB", async () => {
   const subject = { id: "usr_1", email: "ada@example.com" }
-  const consent = { workspaceId: acme.id, subject, mode: "explicit", policyVersion: 1, surface: "web", metadata: { a: 0 } }
+  const consent = {
+    workspaceId: acme.id,
+    subject,
+    mode: "explicit",
+    policyVersion: 1,
+    surface: "web",
+    metadata: { a: 0 },
+  }
   for (const [name, make] of shapes) {
-    const body = JSON.stringify(consent).replace('"metadata":{"a":0}', () => `"metadata":{${make(eventBytes - 1000)}}`)
+    const body = JSON.stringify(consent).replace(
+      '"metadata":{"a":0}',
+      () => `"metadata":{${make(eventBytes - 1000)}}`,
+    )
     await expectNoStall(`${name} in a consent`, "/v1/consents", () => body, [202, 400])
   }
 })
@@ -100,8 +142,15 @@ test("256 KiB for what administers", async () => {
   }
   for (const path of paths) {
     for (const [name, make] of shapes)
-      await expectNoStall(`${name} for ${path}`, path, () => `{${make(eventBytes - 100)}}`, [400], service.root)
-    for (const [name, body] of Object.entries(lists)) await expectNoStall(`${name} for ${path}`, path, () => body, [400], service.root)
+      await expectNoStall(
+        `${name} for ${path}`,
+        path,
+        () => `{${make(eventBytes - 100)}}`,
+        [400],
+        service.root,
+      )
+    for (const [name, body] of Object.entries(lists))
+      await expectNoStall(`${name} for ${path}`, path, () => body, [400], service.root)
   }
 })
 
@@ -111,10 +160,13 @@ test("a batch of 8 MiB that is refused", async () => {
       `{"events":[${Array.from({ length: 290_000 }, () => '{"a":1}').join(",")}],"events":[]}`,
     "an unknown member": () => `{"a":[${" ".repeat(batchBytes - 100)}],"events":[]}`,
     "white space": () => `{"events":[{}${" ".repeat(batchBytes - 100)}],"events":[]}`,
-    "a thousand events, the last with a member twice": () => batchOf(1000, shape("short names")).replace(/\}\]\}$/, ',"source":"api"}]}'),
+    "a thousand events, the last with a member twice": () =>
+      batchOf(1000, shape("short names")).replace(/\}\]\}$/, ',"source":"api"}]}'),
   }
-  for (const [name, make] of shapes) bodies[`${name} in one event, then no JSON`] = () => `{"events":[{${make(batchBytes - 100)}}`
-  for (const [about, make] of Object.entries(bodies)) await expectNoStall(about, "/v1/events/batch", make, [400])
+  for (const [name, make] of shapes)
+    bodies[`${name} in one event, then no JSON`] = () => `{"events":[{${make(batchBytes - 100)}}`
+  for (const [about, make] of Object.entries(bodies))
+    await expectNoStall(about, "/v1/events/batch", make, [400])
 })
 
 test("a batch of 8 MiB that is taken, or refused event by event", async () => {
@@ -124,13 +176,30 @@ test("a batch of 8 MiB that is taken, or refused event by event", async () => {
     [31, "short names", "actor"],
   ] as const) {
     const status = name === "short names" ? 202 : 413
-    await expectNoStall(`${items} events, ${name} in ${where}`, "/v1/events/batch", () => batchOf(items, shape(name), where), [status])
+    await expectNoStall(
+      `${items} events, ${name} in ${where}`,
+      "/v1/events/batch",
+      () => batchOf(items, shape(name), where),
+      [status],
+    )
     // As many objects and arrays as a batch may have.
     const fewer = (bytes: number) => shape(name)(Math.min(bytes, (2 * 950_000) / items))
-    await expectNoStall(`${items} events, less ${name} in ${where}`, "/v1/events/batch", () => batchOf(items, fewer, where), [202])
+    await expectNoStall(
+      `${items} events, less ${name} in ${where}`,
+      "/v1/events/batch",
+      () => batchOf(items, fewer, where),
+      [202],
+    )
   }
-  const wrong = Array.from({ length: 31 }, () => eventWith(shape("short names")(eventBytes - 1000), "event"))
-  await expectNoStall("unknown fields by the thousand", "/v1/events/batch", () => `{"events":[${wrong.join(",")}]}`, [202])
+  const wrong = Array.from({ length: 31 }, () =>
+    eventWith(shape("short names")(eventBytes - 1000), "event"),
+  )
+  await expectNoStall(
+    "unknown fields by the thousand",
+    "/v1/events/batch",
+    () => `{"events":[${wrong.join(",")}]}`,
+    [202],
+  )
   const event = JSON.stringify({ ...eventFor(acme.id), idempotencyKey: crypto.randomUUID() })
   const tooLarge = `{"events":[${event},{${shape("small objects")(batchBytes - 1000)}}]}`
   await expectNoStall("one event of 8 MiB", "/v1/events/batch", () => tooLarge, [202])

@@ -9,7 +9,11 @@ import { kindsCount, tamperAgainAndAgain } from "./tampering.ts"
 // Promise 6: tampering is detected and named.
 
 test("whatever is changed in ten thousand entries is found, and named where it stands", async (t) => {
-  const tampered = await tamperAgainAndAgain({ entries: 10_000, mutations: 300, chance: createChance(seedOf(t)) })
+  const tampered = await tamperAgainAndAgain({
+    entries: 10_000,
+    mutations: 300,
+    chance: createChance(seedOf(t)),
+  })
   t.diagnostic(JSON.stringify(tampered))
   assert.equal(tampered.found, 300)
   assert.equal(Object.keys(tampered.kinds).length, kindsCount)
@@ -17,7 +21,12 @@ test("whatever is changed in ten thousand entries is found, and named where it s
 })
 
 test("canary: where nothing is changed, nothing is found, and the suite is red", async (t) => {
-  const run = tamperAgainAndAgain({ entries: 500, mutations: 1, chance: createChance(seedOf(t)), isIdle: true })
+  const run = tamperAgainAndAgain({
+    entries: 500,
+    mutations: 1,
+    chance: createChance(seedOf(t)),
+    isIdle: true,
+  })
   await assert.rejects(run, /was not found/)
 })
 
@@ -25,13 +34,23 @@ test("a read over HTTP says of an entry whose body was changed that it is broken
   await using service = await startProgram()
   const workspace = await makeWorkspace(service)
   const receipts: string[] = []
-  for (let at = 0; at < 5; at++) receipts.push((await workspace.writer.write(eventFor(workspace.id))).json().receipt)
+  for (let at = 0; at < 5; at++)
+    receipts.push((await workspace.writer.write(eventFor(workspace.id))).json().receipt)
   const [changed = "", ...others] = receipts
-  // What was signed is told one by one from then on; behind a broken entry that was not, nothing is believed.
-  assert.equal((await workspace.reader.get(`${workspace.path}/receipts/${others.at(-1)}/proof`)).status, 200)
+  // What was signed is told one by one from then on; behind a broken entry that was not, nothing is
+  // believed.
+  assert.equal(
+    (await workspace.reader.get(`${workspace.path}/receipts/${others.at(-1)}/proof`)).status,
+    200,
+  )
   damage(service.data, changed, "a byte of the body")
-  const look = async (receipt: string) => (await workspace.reader.get(`${workspace.path}/receipts/${receipt}`)).json()
+  const look = async (receipt: string) =>
+    (await workspace.reader.get(`${workspace.path}/receipts/${receipt}`)).json()
   const answer = await look(changed)
-  assert.deepEqual([answer.verified, answer.entry.integrity], [false, "broken"], JSON.stringify(answer))
+  assert.deepEqual(
+    [answer.verified, answer.entry.integrity],
+    [false, "broken"],
+    JSON.stringify(answer),
+  )
   for (const receipt of others) assert.equal((await look(receipt)).verified, true)
 })

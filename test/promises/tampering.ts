@@ -9,11 +9,19 @@ import { sha256 } from "../../packages/server/src/runtime/sha256.ts"
 import { expectChain } from "../chain.ts"
 import { join as joinAs, setUpFirst } from "../people.ts"
 import { startProgram } from "../crash/programs.ts"
-import { eventFor, eventually, makeWorkspace, type Reply, type Service, type Workspace } from "../service.ts"
+import {
+  eventFor,
+  eventually,
+  makeWorkspace,
+  type Reply,
+  type Service,
+  type Workspace,
+} from "../service.ts"
 import type { Chance } from "./chance.ts"
 
-// A ledger is written by the real service and ended; then one thing in its files is changed, by somebody who may write them and has no key. fsck must find
-// it, and say where. What was changed is put right again by copying the files.
+// A ledger is written by the real service and ended; then one thing in its files is changed, by
+// somebody who may write them and has no key. fsck must find it, and say where. What was changed is
+// put right again by copying the files.
 
 export interface TamperOptions {
   readonly entries: number
@@ -30,7 +38,12 @@ export interface Tampered {
   entries: number
 }
 
-export async function tamperAgainAndAgain({ entries, mutations, chance, isIdle }: TamperOptions): Promise<Tampered> {
+export async function tamperAgainAndAgain({
+  entries,
+  mutations,
+  chance,
+  isIdle,
+}: TamperOptions): Promise<Tampered> {
   await using scene = await makeScene(entries)
   const tampered: Tampered = { found: 0, kinds: {}, entries: 0 }
   for (const threads of [0, 2]) {
@@ -46,18 +59,29 @@ export async function tamperAgainAndAgain({ entries, mutations, chance, isIdle }
     restore(scene)
     const expected = within(scene, chance, act, isIdle === true)
     // The threads find what one alone finds.
-    const { faults, entries: checked } = await look(scene, [pass], knows, run % threadedEvery === 0 ? 2 : 0)
+    const { faults, entries: checked } = await look(
+      scene,
+      [pass],
+      knows,
+      run % threadedEvery === 0 ? 2 : 0,
+    )
     tampered.entries += checked
     assert.ok(faults.length > 0, `${name} at ${expected.join(" to ")} was not found`)
     assert.ok(
-      faults.some((fault) => (says === undefined ? saysSo(fault, scene.id, expected) : says.test(fault.what))),
+      faults.some((fault) =>
+        says === undefined ? saysSo(fault, scene.id, expected) : says.test(fault.what),
+      ),
       `${name}: ${expected.join(" to ")} is not named in ${JSON.stringify(faults)}`,
     )
     tampered.found += 1
     tampered.kinds[name] = (tampered.kinds[name] ?? 0) + 1
   }
   restore(scene)
-  assert.deepEqual((await look(scene, passes, "checkpoint", 0)).faults, [], "it was not put right again")
+  assert.deepEqual(
+    (await look(scene, passes, "checkpoint", 0)).faults,
+    [],
+    "it was not put right again",
+  )
   return tampered
 }
 
@@ -92,7 +116,10 @@ interface Kind {
   readonly pass?: Pass
   /** What must be said, where it is of no entry. */
   readonly says?: RegExp
-  /** What fsck is told beside the data: a checkpoint that was exported, where nothing else can show it. */
+  /**
+   * What fsck is told beside the data: a checkpoint that was exported, where nothing else can show
+   * it.
+   */
   readonly knows?: "both" | "checkpoint"
 }
 
@@ -112,7 +139,13 @@ async function makeScene(entries: number): Promise<Scene> {
   for (let written = 0; written < entries;) {
     const count = Math.min(100, entries - written)
     const events = Array.from({ length: count }, (_, place) =>
-      eventFor(workspace.id, { target: { id: `inv_${written + place}`, type: "invoice", name: `Invoice ${written + place}` } }),
+      eventFor(workspace.id, {
+        target: {
+          id: `inv_${written + place}`,
+          type: "invoice",
+          name: `Invoice ${written + place}`,
+        },
+      }),
     ).map((event, place) => ({ ...event, idempotencyKey: `event-number-${written + place}` }))
     const reply = await workspace.writer.post("/v1/events/batch", { events })
     assert.equal(reply.status, 202, reply.text)
@@ -134,7 +167,14 @@ async function makeScene(entries: number): Promise<Scene> {
   copyFileSync(`${data}.heads`, `${data}.heads.good`)
   const size = Number(checkpoint.split("\n")[1])
   const kept = started.move()
-  return { data, id: workspace.id, workspace, size, checkpoint, [Symbol.asyncDispose]: () => kept.disposeAsync() }
+  return {
+    data,
+    id: workspace.id,
+    workspace,
+    size,
+    checkpoint,
+    [Symbol.asyncDispose]: () => kept.disposeAsync(),
+  }
 }
 
 /** One of each thing that is administered. */
@@ -144,10 +184,14 @@ async function actIn({ root }: Service, { id, path, writer }: Workspace): Promis
     assert.equal(reply.status, 201, reply.text)
     return reply
   }
-  const { keyId } = (await post("/api-keys", { name: "lost", scopes: ["read"], projectIds: ["core"] })).json()
+  const { keyId } = (
+    await post("/api-keys", { name: "lost", scopes: ["read"], projectIds: ["core"] })
+  ).json()
   assert.equal((await root.delete(`${path}/api-keys/${keyId}`)).status, 204)
   await post("/members", { email: "ada@example.com", role: "viewer" })
-  await post("/published-policy", { sections: [{ id: "terms", title: "Terms", body: "What is agreed." }] })
+  await post("/published-policy", {
+    sections: [{ id: "terms", title: "Terms", body: "What is agreed." }],
+  })
   await post("/published-policy/token", { projectId: "core" })
   const { receipt } = (await writer.write(eventFor(id))).json()
   await post("/evidence-packs", { title: "March", receiptIds: [receipt] })
@@ -166,7 +210,9 @@ function within({ data, id, size }: Scene, chance: Chance, act: Act, isIdle: boo
   // Nothing here has to be on the disk.
   for (const file of all) file.exec("PRAGMA synchronous = OFF; BEGIN;")
   const putBack = dropTriggers(journal)
-  const number = Number(journal.prepare("SELECT number FROM workspaces WHERE id = ?").get(id)?.["number"])
+  const number = Number(
+    journal.prepare("SELECT number FROM workspaces WHERE id = ?").get(id)?.["number"],
+  )
   const { expected, apply } = act({ journal, index, search, data, number, id, size, chance })
   if (!isIdle) apply()
   putBack()
@@ -181,27 +227,43 @@ async function look(
   threads: number,
 ): Promise<{ faults: readonly Fault[]; entries: number }> {
   const checkpoints = knows === "checkpoint" || asked.includes("chain") ? [checkpoint] : []
-  const options = { data, headsPath: `${data}.heads`, workspaces: undefined, checkpoints, passes: asked, threads }
+  const options = {
+    data,
+    headsPath: `${data}.heads`,
+    workspaces: undefined,
+    checkpoints,
+    passes: asked,
+    threads,
+  }
   const { faults, timings } = await fsck({ ...options, progress: () => {} })
   return { faults, entries: timings.reduce((sum, { entries }) => sum + entries, 0) }
 }
 
-function saysSo({ workspace, sequence, upTo }: Fault, id: string, [first, last]: Expected): boolean {
+function saysSo(
+  { workspace, sequence, upTo }: Fault,
+  id: string,
+  [first, last]: Expected,
+): boolean {
   if (workspace !== id) return false
   if (sequence === undefined) return first === 0
   return sequence <= last && (upTo ?? sequence) >= first && sequence >= 1
 }
 
-/** A defence against the service's own mistakes; whoever has the file is not held up by it, and puts them back so that nobody sees. */
+/**
+ * A defence against the service's own mistakes; whoever has the file is not held up by it, and puts
+ * them back so that nobody sees.
+ */
 function dropTriggers(journal: DatabaseSync): () => void {
-  const triggers = journal.prepare("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'").all()
+  const triggers = journal
+    .prepare("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'")
+    .all()
   for (const { name } of triggers) journal.exec(`DROP TRIGGER "${String(name)}"`)
   return () => {
     for (const { sql } of triggers) journal.exec(String(sql))
   }
 }
 
-// What is changed -----------------------------------------------------------------------------------------------------------------------------------------
+// What is changed ---------------------------------------------------------------------------------
 
 const mutationKinds: Readonly<Record<string, Kind>> = {
   "a bit of a record": { act: (files) => flipIn(files, "entries", "record", 118, 1) },
@@ -222,48 +284,89 @@ const mutationKinds: Readonly<Record<string, Kind>> = {
       // The first of them may be the same: then the last is another.
       const to = one.n === other.n ? entryAt(files, (one.sequence % files.size) + 1) : other
       return once(to.sequence, () =>
-        run(files.journal, "UPDATE bodies SET salted = (SELECT salted FROM bodies WHERE n = ?) WHERE n = ?", one.n, to.n),
+        run(
+          files.journal,
+          "UPDATE bodies SET salted = (SELECT salted FROM bodies WHERE n = ?) WHERE n = ?",
+          one.n,
+          to.n,
+        ),
       )
     },
   },
   "an entry is put between two, with its own hashes right": { act: inserted },
   "an entry is changed, and all behind it linked again": { act: (files) => relinked(files, false) },
-  "… and all that was derived and signed of it is removed": { act: (files) => relinked(files, true), knows: "checkpoint" },
+  "… and all that was derived and signed of it is removed": {
+    act: (files) => relinked(files, true),
+    knows: "checkpoint",
+  },
   "an entry is older than the one before it, and all behind it linked again": {
     act: (files) => relinked(files, false, (timeMs) => timeMs - 86_400_000),
     says: /^the record is older than the one before it$/,
   },
   "the end is cut off": { act: (files) => cut(files, false) },
-  "… and all that was derived and signed of it is removed too": { act: (files) => cut(files, true), knows: "checkpoint" },
+  "… and all that was derived and signed of it is removed too": {
+    act: (files) => cut(files, true),
+    knows: "checkpoint",
+  },
   "an idempotency key is changed": {
     act: (files) => named(files, "UPDATE entries SET idem = 'AAAAAAAAAAAAAAAAAAAAAA' WHERE n = ?"),
     pass: "contents",
   },
-  "an idempotency key is removed": { act: (files) => named(files, "UPDATE entries SET idem = NULL WHERE n = ?"), pass: "contents" },
-  "a receipt is changed": { act: (files) => named(files, "UPDATE entries SET receipt = 'rcp_nobody' WHERE n = ?"), pass: "contents" },
+  "an idempotency key is removed": {
+    act: (files) => named(files, "UPDATE entries SET idem = NULL WHERE n = ?"),
+    pass: "contents",
+  },
+  "a receipt is changed": {
+    act: (files) => named(files, "UPDATE entries SET receipt = 'rcp_nobody' WHERE n = ?"),
+    pass: "contents",
+  },
   "a receipt is that of another entry": {
     act(files) {
       const to = sealedEntry(files)
       return once(to.sequence, () =>
-        run(files.journal, "UPDATE entries SET receipt = (SELECT receipt FROM entries WHERE n = 1) WHERE n = ?", to.n),
+        run(
+          files.journal,
+          "UPDATE entries SET receipt = (SELECT receipt FROM entries WHERE n = 1) WHERE n = ?",
+          to.n,
+        ),
       )
     },
     pass: "index",
   },
   "the index goes beyond the end": {
     act: ({ index, id, size }) =>
-      once(size + 1, () => run(index, "INSERT OR REPLACE INTO positions (workspace, sequence) VALUES (?, ?)", id, size + 1)),
+      once(size + 1, () =>
+        run(
+          index,
+          "INSERT OR REPLACE INTO positions (workspace, sequence) VALUES (?, ?)",
+          id,
+          size + 1,
+        ),
+      ),
   },
   "the search goes beyond the end": {
     act: ({ search, id, size }) =>
       once(size + 1, () =>
-        run(search, "INSERT OR REPLACE INTO workspaces (number, id, position, hash) VALUES (99, ?, ?, zeroblob(32))", id, size + 1),
+        run(
+          search,
+          "INSERT OR REPLACE INTO workspaces (number, id, position, hash) VALUES (99, ?, ?, zeroblob(32))",
+          id,
+          size + 1,
+        ),
       ),
   },
-  "a bit of the tree's edge": { act: (files) => flippedIndex(files, "trees", "hashes", () => [1, files.size]) },
+  "a bit of the tree's edge": {
+    act: (files) => flippedIndex(files, "trees", "hashes", () => [1, files.size]),
+  },
   "a bit of a tile": {
     act: (files) =>
-      flippedIndex(files, "tiles", "hashes", (byte) => [Math.floor(byte / 32) * 256 + 1, (Math.floor(byte / 32) + 1) * 256], "level = 1"),
+      flippedIndex(
+        files,
+        "tiles",
+        "hashes",
+        (byte) => [Math.floor(byte / 32) * 256 + 1, (Math.floor(byte / 32) + 1) * 256],
+        "level = 1",
+      ),
   },
   "a bit of a leaf that is kept": {
     act: (files) => {
@@ -272,19 +375,29 @@ const mutationKinds: Readonly<Record<string, Kind>> = {
       return flippedIndex(files, "tiles", "hashes", expected, `level = 0 AND tile = ${tile}`)
     },
   },
-  "a bit of the checkpoint's root": { act: (files) => flippedIndex(files, "checkpoints", "root", () => [1, files.size]) },
+  "a bit of the checkpoint's root": {
+    act: (files) => flippedIndex(files, "checkpoints", "root", () => [1, files.size]),
+  },
   "the checkpoint's size": {
     act: ({ index, id, size, chance }) => {
       const less = 1 + chance.below(size - 1)
-      return { expected: [1, size], apply: () => run(index, "UPDATE checkpoints SET size = ? WHERE workspace = ?", less, id) }
+      return {
+        expected: [1, size],
+        apply: () => run(index, "UPDATE checkpoints SET size = ? WHERE workspace = ?", less, id),
+      }
     },
   },
   "a letter of the checkpoint's signature": {
     act: ({ index, id, size, chance }) => {
-      const note = String(index.prepare("SELECT note FROM checkpoints WHERE workspace = ?").get(id)?.["note"])
+      const note = String(
+        index.prepare("SELECT note FROM checkpoints WHERE workspace = ?").get(id)?.["note"],
+      )
       const at = note.length - 10 - chance.below(60)
       const other = note.slice(0, at) + (note[at] === "A" ? "B" : "A") + note.slice(at + 1)
-      return { expected: [size, size], apply: () => run(index, "UPDATE checkpoints SET note = ? WHERE workspace = ?", other, id) }
+      return {
+        expected: [size, size],
+        apply: () => run(index, "UPDATE checkpoints SET note = ? WHERE workspace = ?", other, id),
+      }
     },
   },
   "the heads file has another root": {
@@ -292,8 +405,13 @@ const mutationKinds: Readonly<Record<string, Kind>> = {
       const text = readFileSync(`${data}.heads`, "utf8")
       const line = text.split("\n").findLast((one) => one.includes(` ${size} `)) ?? ""
       const [origin, count] = line.split(" ")
-      const root = Buffer.from(Array.from({ length: 32 }, () => chance.below(256))).toString("base64")
-      return { expected: [1, size], apply: () => writeFileSync(`${data}.heads`, `${text}${origin} ${count} ${root}\n`) }
+      const root = Buffer.from(Array.from({ length: 32 }, () => chance.below(256))).toString(
+        "base64",
+      )
+      return {
+        expected: [1, size],
+        apply: () => writeFileSync(`${data}.heads`, `${text}${origin} ${count} ${root}\n`),
+      }
     },
   },
   ...besideKinds(),
@@ -305,7 +423,11 @@ export const kindsCount = Object.keys(mutationKinds).length
 
 /** What belongs to no entry, is counted and not there, or is there and not counted. */
 function besideKinds(): Readonly<Record<string, Kind>> {
-  const planted = (file: "journal" | "index" | "search", says: RegExp, ...statements: readonly string[]): Kind => ({
+  const planted = (
+    file: "journal" | "index" | "search",
+    says: RegExp,
+    ...statements: readonly string[]
+  ): Kind => ({
     act: (files) => ({
       expected: [0, 0],
       apply: () => {
@@ -341,7 +463,8 @@ function besideKinds(): Readonly<Record<string, Kind>> {
       act(files) {
         const { n, sequence } = entryAt(files, files.size)
         return once(sequence, () => {
-          for (const table of ["entries", "bodies"]) run(files.journal, `UPDATE ${table} SET n = n + 65536 WHERE n = ?`, n)
+          for (const table of ["entries", "bodies"])
+            run(files.journal, `UPDATE ${table} SET n = n + 65536 WHERE n = ?`, n)
           files.journal.prepare("UPDATE disclosures SET n = n + 65536 WHERE n = ?").run(n)
         })
       },
@@ -377,19 +500,33 @@ function besideKinds(): Readonly<Record<string, Kind>> {
       /^part 0 .* is not there, and part 5 is$/,
       "INSERT INTO runs VALUES (5, '', '', zeroblob(131072))",
     ),
-    "keys belong to no part": planted("index", /^bucket 3 of part 9 .* belongs to no part$/, "INSERT INTO buckets VALUES (9, 3, '', '')"),
+    "keys belong to no part": planted(
+      "index",
+      /^bucket 3 of part 9 .* belongs to no part$/,
+      "INSERT INTO buckets VALUES (9, 3, '', '')",
+    ),
     "an entry is taken out of the search": {
       act(files) {
         // A service that is told to stop leaves what is far behind to the next start.
-        const { position } = files.search.prepare("SELECT position FROM workspaces WHERE id = ?").get(files.id) ?? {}
+        const { position } =
+          files.search.prepare("SELECT position FROM workspaces WHERE id = ?").get(files.id) ?? {}
         const sequence = 1 + files.chance.below(Number(position))
         return once(sequence, () =>
-          run(files.search, "DELETE FROM filed WHERE place % 4294967296 = ? AND place / 4294967296 = ?", sequence, searchNumber(files)),
+          run(
+            files.search,
+            "DELETE FROM filed WHERE place % 4294967296 = ? AND place / 4294967296 = ?",
+            sequence,
+            searchNumber(files),
+          ),
         )
       },
       pass: "index",
     },
-    "the search counts one more": planted("search", /^the search has another count of /, "UPDATE combinations SET entries = entries + 1"),
+    "the search counts one more": planted(
+      "search",
+      /^the search has another count of /,
+      "UPDATE combinations SET entries = entries + 1",
+    ),
     "the search counts one less of an hour": planted(
       "search",
       /^the search has another count of /,
@@ -438,10 +575,22 @@ function registryKinds(): Readonly<Record<string, Kind>> {
       /^API key \S+, which it records, is not there$/,
       "DELETE FROM documents WHERE kind = 'api-key' AND workspace = ?",
     ),
-    "an API key may do more": said(/^API key .* recorded: scopes$/, set("api-key", `json_set(value, '$.scopes', json('["admin"]'))`)),
-    "an API key reaches more": said(/^API key .* recorded: projectIds$/, set("api-key", "json_remove(value, '$.projectIds')", revoked)),
-    "an API key lives again": said(/^API key .* recorded: isRevoked$/, set("api-key", "json_remove(value, '$.revokedAt')", revoked)),
-    "a token opens something else": said(/^token .* recorded: bound$/, set("token", "json_set(value, '$.bound.projectId', 'shop')")),
+    "an API key may do more": said(
+      /^API key .* recorded: scopes$/,
+      set("api-key", `json_set(value, '$.scopes', json('["admin"]'))`),
+    ),
+    "an API key reaches more": said(
+      /^API key .* recorded: projectIds$/,
+      set("api-key", "json_remove(value, '$.projectIds')", revoked),
+    ),
+    "an API key lives again": said(
+      /^API key .* recorded: isRevoked$/,
+      set("api-key", "json_remove(value, '$.revokedAt')", revoked),
+    ),
+    "a token opens something else": said(
+      /^token .* recorded: bound$/,
+      set("token", "json_set(value, '$.bound.projectId', 'shop')"),
+    ),
     "a token outlives whoever made it": said(
       /^token .* recorded: createdBy$/,
       set("token", `json_set(value, '$.minter', json('{"kind":"api-key","id":"0123456789ABC"}'))`),
@@ -450,7 +599,10 @@ function registryKinds(): Readonly<Record<string, Kind>> {
       /^token .* recorded: minter$/,
       set("token", `json_set(value, '$.minter.mac', ${nobody})`),
     ),
-    "a token is of another time": said(/^token .* recorded: createdAt$/, set("token", `json_set(value, '$.createdAt', ${later})`)),
+    "a token is of another time": said(
+      /^token .* recorded: createdAt$/,
+      set("token", `json_set(value, '$.createdAt', ${later})`),
+    ),
     "an evidence pack is of other projects": said(
       /^evidence pack .* recorded: projects$/,
       set("pack", `json_set(value, '$.projectIds', json('["elsewhere"]'))`),
@@ -467,8 +619,14 @@ function registryKinds(): Readonly<Record<string, Kind>> {
       /^the workspace .* recorded: projectsMax$/,
       set("workspace", "json_set(value, '$.projectsMax', 1000000)"),
     ),
-    "an API key is recognised by what another is": said(/^API key .* recorded: commitment$/, set("api-key", another("api-key", "mac"))),
-    "a token is recognised by something else": said(/^token .* recorded: commitment$/, set("token", `json_set(value, '$.mac', ${nobody})`)),
+    "an API key is recognised by what another is": said(
+      /^API key .* recorded: commitment$/,
+      set("api-key", another("api-key", "mac")),
+    ),
+    "a token is recognised by something else": said(
+      /^token .* recorded: commitment$/,
+      set("token", `json_set(value, '$.mac', ${nobody})`),
+    ),
     "an invitation is recognised by something else": said(
       /^set-up token of .* recorded: commitment$/,
       set("setup", `json_set(value, '$.mac', ${nobody})`),
@@ -493,12 +651,18 @@ function registryKinds(): Readonly<Record<string, Kind>> {
       /^no entry records session stranger$/,
       "INSERT INTO documents (kind, workspace, id, version, value) SELECT kind, workspace, 'stranger', 1, value FROM documents WHERE kind = 'session' AND ? IS NOT NULL LIMIT 1",
     ),
-    "a role is raised": said(/^member .* recorded: role$/, set("membership", "json_set(value, '$.role', 'admin')")),
+    "a role is raised": said(
+      /^member .* recorded: role$/,
+      set("membership", "json_set(value, '$.role', 'admin')"),
+    ),
     "an invitation is taken up by nobody": said(
       /^member .* recorded: hasJoined$/,
       set("membership", "json_set(value, '$.joinedAt', '2026-01-31T09:30:00.000Z')"),
     ),
-    "receipts become public": said(/^project core .* recorded: receipts$/, set("project", "json_set(value, '$.receipts', 'public')")),
+    "receipts become public": said(
+      /^project core .* recorded: receipts$/,
+      set("project", "json_set(value, '$.receipts', 'public')"),
+    ),
     "a log becomes public": said(
       /^the workspace .* recorded: transparency$/,
       set("workspace", "json_set(value, '$.transparency', 'public')"),
@@ -519,10 +683,18 @@ function once(sequence: number, apply: () => void): ReturnType<Act> {
 }
 
 /** A bit of one row; where it is in a record, the next one may be the first that it shows in. */
-function flipIn(files: Files, table: "entries" | "bodies", column: string, length?: number, after = 0): ReturnType<Act> {
+function flipIn(
+  files: Files,
+  table: "entries" | "bodies",
+  column: string,
+  length?: number,
+  after = 0,
+): ReturnType<Act> {
   const { journal, chance } = files
   const { n, sequence } = anyEntry(files)
-  const value = blob(journal.prepare(`SELECT ${column} AS value FROM ${table} WHERE n = ?`).get(n)?.["value"])
+  const value = blob(
+    journal.prepare(`SELECT ${column} AS value FROM ${table} WHERE n = ?`).get(n)?.["value"],
+  )
   const at = chance.below(length ?? value.length)
   value[at] = (value[at] ?? 0) ^ (1 << chance.below(8))
   const apply = () => run(journal, `UPDATE ${table} SET ${column} = ? WHERE n = ?`, value, n)
@@ -532,10 +704,14 @@ function flipIn(files: Files, table: "entries" | "bodies", column: string, lengt
 function changedDisclosure(files: Files): ReturnType<Act> {
   const { journal, chance } = files
   const { n, sequence } = sealedEntry(files)
-  const sealed = String(journal.prepare("SELECT sealed FROM disclosures WHERE n = ?").get(n)?.["sealed"])
+  const sealed = String(
+    journal.prepare("SELECT sealed FROM disclosures WHERE n = ?").get(n)?.["sealed"],
+  )
   const at = chance.below(sealed.length)
   const other = sealed.slice(0, at) + (sealed[at] === "A" ? "B" : "A") + sealed.slice(at + 1)
-  return once(sequence, () => run(journal, "UPDATE disclosures SET sealed = ? WHERE n = ?", other, n))
+  return once(sequence, () =>
+    run(journal, "UPDATE disclosures SET sealed = ? WHERE n = ?", other, n),
+  )
 }
 
 function removed(files: Files, table: "disclosures" | "bodies"): ReturnType<Act> {
@@ -554,7 +730,13 @@ function swapped(files: Files): ReturnType<Act> {
   const other = entryAt(files, ((one.sequence + files.chance.below(size - 1)) % size) + 1)
   return once(Math.min(one.sequence, other.sequence), () => {
     const place = (n: number, sequence: number) =>
-      run(journal, "UPDATE entries SET sequence = ? WHERE n = ? AND workspace = ?", sequence, n, number)
+      run(
+        journal,
+        "UPDATE entries SET sequence = ? WHERE n = ? AND workspace = ?",
+        sequence,
+        n,
+        number,
+      )
     place(one.n, -1)
     place(other.n, one.sequence)
     place(one.n, other.sequence)
@@ -567,14 +749,30 @@ function inserted(files: Files): ReturnType<Act> {
   const before = entryAt(files, 1 + chance.below(size - 1))
   const sequence = before.sequence + 1
   const apply = () => {
-    run(journal, "UPDATE entries SET sequence = -sequence - 1 WHERE workspace = ? AND sequence >= ?", number, sequence)
-    run(journal, "UPDATE entries SET sequence = -sequence WHERE workspace = ? AND sequence < 0", number)
+    run(
+      journal,
+      "UPDATE entries SET sequence = -sequence - 1 WHERE workspace = ? AND sequence >= ?",
+      number,
+      sequence,
+    )
+    run(
+      journal,
+      "UPDATE entries SET sequence = -sequence WHERE workspace = ? AND sequence < 0",
+      number,
+    )
     const fields = parseRecord(before.record)
     assert.ok(fields !== undefined)
-    const salted = blob(journal.prepare("SELECT salted FROM bodies WHERE n = ?").get(before.n)?.["salted"])
+    const salted = blob(
+      journal.prepare("SELECT salted FROM bodies WHERE n = ?").get(before.n)?.["salted"],
+    )
     salted.fill(7, 0, 16)
     const hash = bodyHash(salted.subarray(0, 16), salted.subarray(16), sha256)
-    const record = encodeRecord({ ...fields, index: sequence - 1, previousHash: eventHash(before.record, sha256), bodyHash: hash })
+    const record = encodeRecord({
+      ...fields,
+      index: sequence - 1,
+      previousHash: eventHash(before.record, sha256),
+      bodyHash: hash,
+    })
     const n = Number(journal.prepare("SELECT max(n) AS n FROM entries").get()?.["n"]) + 1
     run(
       journal,
@@ -589,8 +787,15 @@ function inserted(files: Files): ReturnType<Act> {
   return { expected: [sequence, sequence + 1], apply }
 }
 
-/** The work of somebody who knows how it is made: another body, and every record from there on made again. */
-function relinked(files: Files, isThorough: boolean, timed = (timeMs: number): number => timeMs): ReturnType<Act> {
+/**
+ * The work of somebody who knows how it is made: another body, and every record from there on made
+ * again.
+ */
+function relinked(
+  files: Files,
+  isThorough: boolean,
+  timed = (timeMs: number): number => timeMs,
+): ReturnType<Act> {
   const { journal, number, size, chance } = files
   const { sequence } = entryAt(files, size - chance.below(Math.min(2000, size - 10)))
   const apply = () => {
@@ -623,14 +828,20 @@ function relinked(files: Files, isThorough: boolean, timed = (timeMs: number): n
 function cut(files: Files, isThorough: boolean): ReturnType<Act> {
   const { sequence } = entryAt(files, files.size - files.chance.below(files.size - 10))
   return once(sequence, () => {
-    run(files.journal, "DELETE FROM entries WHERE workspace = ? AND sequence >= ?", files.number, sequence)
+    run(
+      files.journal,
+      "DELETE FROM entries WHERE workspace = ? AND sequence >= ?",
+      files.number,
+      sequence,
+    )
     if (isThorough) forget(files)
   })
 }
 
 /** Takes away all that is derived of the entries, and what was signed of them. */
 function forget({ index, search, data }: Files): void {
-  for (const table of ["positions", "trees", "tiles", "checkpoints"]) index.exec(`DELETE FROM ${table}`)
+  for (const table of ["positions", "trees", "tiles", "checkpoints"])
+    index.exec(`DELETE FROM ${table}`)
   search.exec("UPDATE workspaces SET position = 0")
   writeFileSync(`${data}.heads`, "")
 }
@@ -642,17 +853,20 @@ function flippedIndex(
   expected: (byte: number) => Expected,
   which = "true",
 ): ReturnType<Act> {
-  const row = index.prepare(`SELECT ${column} AS value FROM ${table} WHERE workspace = ? AND ${which}`).get(id)
+  const row = index
+    .prepare(`SELECT ${column} AS value FROM ${table} WHERE workspace = ? AND ${which}`)
+    .get(id)
   const value = blob(row?.["value"])
   const at = chance.below(value.length)
   value[at] = (value[at] ?? 0) ^ (1 << chance.below(8))
   return {
     expected: expected(at),
-    apply: () => run(index, `UPDATE ${table} SET ${column} = ? WHERE workspace = ? AND ${which}`, value, id),
+    apply: () =>
+      run(index, `UPDATE ${table} SET ${column} = ? WHERE workspace = ? AND ${which}`, value, id),
   }
 }
 
-// Rows ----------------------------------------------------------------------------------------------------------------------------------------------------
+// Rows --------------------------------------------------------------------------------------------
 
 interface Row {
   readonly n: number
@@ -664,19 +878,26 @@ function anyEntry(files: Files): Row {
   return entryAt(files, 1 + files.chance.below(files.size))
 }
 
-/** One of the events: each has something sealed, and a key. The first entries are the service's own. */
+/**
+ * One of the events: each has something sealed, and a key. The first entries are the service's own.
+ */
 function sealedEntry(files: Files): Row {
   return entryAt(files, files.size - files.chance.below(files.size - 100))
 }
 
 function entryAt({ journal, number }: Files, sequence: number): Row {
-  const row = journal.prepare("SELECT n, sequence, record FROM entries WHERE workspace = ? AND sequence = ?").get(number, sequence)
+  const row = journal
+    .prepare("SELECT n, sequence, record FROM entries WHERE workspace = ? AND sequence = ?")
+    .get(number, sequence)
   assert.ok(row !== undefined, `there is no entry ${sequence}`)
   return { n: Number(row["n"]), sequence, record: blob(row["record"]) }
 }
 
 function run(file: DatabaseSync, statement: string, ...values: SQLInputValue[]): void {
-  assert.ok(Number(file.prepare(statement).run(...values).changes) >= 1, `this changed nothing: ${statement}`)
+  assert.ok(
+    Number(file.prepare(statement).run(...values).changes) >= 1,
+    `this changed nothing: ${statement}`,
+  )
 }
 
 function blob(value: unknown): Uint8Array {

@@ -2,13 +2,21 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { expectChain, type MintedReceipt } from "../chain.ts"
 import { startProgram } from "../crash/programs.ts"
-import { eventFor, makeWorkspace, type Client, type Reply, type Service, type Workspace } from "../service.ts"
+import {
+  eventFor,
+  makeWorkspace,
+  type Client,
+  type Reply,
+  type Service,
+  type Workspace,
+} from "../service.ts"
 import { audit } from "./audit.ts"
 import { createChance, seedOf, type Chance } from "./chance.ts"
 import { consentWrite, eventWrite, note, send, type Sending, type Write } from "./writes.ts"
 
-// Every receipt verifies, by code that shares nothing with the code that wrote it; and that code would notice if a single bit were another.
-// (All other suites end with the same audit: whatever any of them wrote is verified like this.)
+// Every receipt verifies, by code that shares nothing with the code that wrote it; and that code
+// would notice if a single bit were another. (All other suites end with the same audit: whatever
+// any of them wrote is verified like this.)
 
 const flipsMin = 400
 
@@ -32,15 +40,26 @@ test("an entry of every kind verifies, and no bit of what proves it can be anoth
     await expectFetched(fetched, workspace, receipts)
     for (let flip = 0; flip < flipsMin / workspaces.length; flip++, flips++) {
       const { flipped, where } = flipBit(fetched, chance)
-      await assert.rejects(expectFetched(flipped, workspace, receipts), () => true, `nobody noticed ${where}`)
+      await assert.rejects(
+        expectFetched(flipped, workspace, receipts),
+        () => true,
+        `nobody noticed ${where}`,
+      )
     }
   }
   t.diagnostic(`${entries} entries, ${flips} flips`)
   assert.ok(entries >= 90 && flips >= flipsMin)
 })
 
-/** Events and consents with and without everything that may be left out, and the administrative acts that a client can cause. */
-async function writeAllKinds(service: Service, { id, path, writer }: Workspace, chance: Chance): Promise<readonly Write[]> {
+/**
+ * Events and consents with and without everything that may be left out, and the administrative acts
+ * that a client can cause.
+ */
+async function writeAllKinds(
+  service: Service,
+  { id, path, writer }: Workspace,
+  chance: Chance,
+): Promise<readonly Write[]> {
   const client = service.client(writer.bearer)
   for (const [method, place, body] of [
     ["PATCH", path, { name: "Änderung", hotDays: 30 }],
@@ -59,20 +78,39 @@ async function writeAllKinds(service: Service, { id, path, writer }: Workspace, 
     "x-trace-id": "t",
     traceparent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
   }
-  const bare: Write = { route: "/v1/events", workspaceId: id, key: "a-bare-event", body: { ...eventFor(id) } }
+  const bare: Write = {
+    route: "/v1/events",
+    workspaceId: id,
+    key: "a-bare-event",
+    body: { ...eventFor(id) },
+  }
   const odd = {
     ...eventFor(id, { projectId: "open", occurredAt: "0000-02-29t23:59:59.123456789-23:59" }),
-    actor: { id: "‮\u0001", type: "💥", email: "", name: "", other: [1e21, 5e-324, -0, { "": null }] },
+    actor: {
+      id: "‮\u0001",
+      type: "💥",
+      email: "",
+      name: "",
+      other: [1e21, 5e-324, -0, { "": null }],
+    },
     target: { id: "0", type: "\u2028", "": "nothing", "9 or 10": 9.5 },
     metadata: { salary: 1.1, policyVersion: 7, b: { c: ["é", "e\u0301"] }, relatedReceiptIds: [] },
   }
   const sendings: readonly Sending[] = [
     [bare],
     [{ route: "/v1/events", workspaceId: id, key: "an-odd-event", body: odd }],
-    [{ ...bare, key: "an-event-of-tomorrow", body: { ...bare.body, occurredAt: "9999-12-31T23:59:59Z", metadata: { salary: 1 } } }],
+    [
+      {
+        ...bare,
+        key: "an-event-of-tomorrow",
+        body: { ...bare.body, occurredAt: "9999-12-31T23:59:59Z", metadata: { salary: 1 } },
+      },
+    ],
     [consentWrite(id, "a-first-consent", chance)],
     [consentWrite(id, "a-second-consent", chance)],
-    Array.from({ length: 20 }, (_, place) => eventWrite(id, `one-of-a-batch-${place}`, chance)) as unknown as Sending, // twenty
+    Array.from({ length: 20 }, (_, place) =>
+      eventWrite(id, `one-of-a-batch-${place}`, chance),
+    ) as unknown as Sending, // twenty
   ]
   for (const sending of sendings) {
     const reply =
@@ -84,12 +122,16 @@ async function writeAllKinds(service: Service, { id, path, writer }: Workspace, 
   return sendings.flat()
 }
 
-// What was fetched ----------------------------------------------------------------------------------------------------------------------------------------
+// What was fetched --------------------------------------------------------------------------------
 
 /** Answers by path: all that an auditor would carry away. */
 type Fetched = ReadonlyMap<string, Reply>
 
-async function fetchAll(client: Client, { id }: Workspace, receipts: readonly MintedReceipt[]): Promise<Fetched> {
+async function fetchAll(
+  client: Client,
+  { id }: Workspace,
+  receipts: readonly MintedReceipt[],
+): Promise<Fetched> {
   const fetched = new Map<string, Reply>()
   const recording: Client = {
     ...client,
@@ -104,19 +146,37 @@ async function fetchAll(client: Client, { id }: Workspace, receipts: readonly Mi
 }
 
 /** Verifies it again, away from the service. */
-async function expectFetched(fetched: Fetched, { id }: Workspace, receipts: readonly MintedReceipt[]): Promise<void> {
+async function expectFetched(
+  fetched: Fetched,
+  { id }: Workspace,
+  receipts: readonly MintedReceipt[],
+): Promise<void> {
   const away = (): never => assert.fail("there is no service any more")
-  const get: Client["get"] = async (path) => fetched.get(path) ?? assert.fail(`${path} was not fetched`)
-  const client: Client = { bearer: undefined, get, ask: away, post: away, patch: away, delete: away, write: away }
+  const get: Client["get"] = async (path) =>
+    fetched.get(path) ?? assert.fail(`${path} was not fetched`)
+  const client: Client = {
+    bearer: undefined,
+    get,
+    ask: away,
+    post: away,
+    patch: away,
+    delete: away,
+    write: away,
+  }
   const { vkey } = await expectChain(client, id, receipts)
   for (const { receipt } of receipts) {
-    const { proof } = (await client.get(`/v1/workspaces/${id}/receipts/${receipt}`)).json<{ proof: { vkey: string } }>()
+    const { proof } = (await client.get(`/v1/workspaces/${id}/receipts/${receipt}`)).json<{
+      proof: { vkey: string }
+    }>()
     assert.equal(proof.vkey, vkey, "a receipt names the key that its log is signed with")
   }
 }
 
 /** One bit of one answer is another. */
-function flipBit(fetched: Fetched, chance: Chance): { readonly flipped: Fetched; readonly where: string } {
+function flipBit(
+  fetched: Fetched,
+  chance: Chance,
+): { readonly flipped: Fetched; readonly where: string } {
   const [path, reply] = chance.pick([...fetched])
   const bytes = Buffer.from(reply.bytes)
   const place = chance.pick(provingPlaces(path, reply.text, bytes))
@@ -132,7 +192,10 @@ function flipBit(fetched: Fetched, chance: Chance): { readonly flipped: Fetched;
   }
 }
 
-/** Where a byte proves something: not in a workspace's settings, not in the host of a URL, not in what ends a line. */
+/**
+ * Where a byte proves something: not in a workspace's settings, not in the host of a URL, not in
+ * what ends a line.
+ */
 function provingPlaces(path: string, text: string, bytes: Buffer): readonly number[] {
   const all = [...bytes.keys()]
   if (path.includes("/tile/")) return all

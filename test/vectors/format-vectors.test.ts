@@ -1,5 +1,6 @@
-// Reproduces every value of format-vectors.json, which was checked against tools that are not ours, from the smallest inputs in it: leaf data, seeds,
-// texts. A value that no test has looked at fails the last one.
+// Reproduces every value of format-vectors.json, which was checked against tools that are not ours,
+// from the smallest inputs in it: leaf data, seeds, texts. A value that no test has looked at fails
+// the last one.
 
 import assert from "node:assert/strict"
 import { createHash, hash } from "node:crypto"
@@ -211,7 +212,9 @@ test("tiles and bundles: paths, counts, bytes", () => {
   }
 })
 
-/** All resources of a level of a log of this size: full ones, and a partial one if there is a rest. */
+/**
+ * All resources of a level of a log of this size: full ones, and a partial one if there is a rest.
+ */
 function pathsOf(name: number | "entries", level: number, size: number): string[] {
   const full = Math.floor(levelWidth(level, size) / 256)
   const rest = partialWidth(level, size)
@@ -229,7 +232,8 @@ test("the ledger: genesis, disclosures, bodies, records, chain, tree, proof", ()
   const id = ledgerId(genesisJson)
   reproduces("ledger.ledgerId", toHex(id))
 
-  // What the records must be made of, and is not given beside them: kind and time, from the tables of the format.
+  // What the records must be made of, and is not given beside them: kind and time, from the tables
+  // of the format.
   const kinds = ["event", "consent", "erasure"] as const
   const times = [1767225600123, 1767225601000, 1767225602000]
   const events = at<Event[]>("ledger.events")

@@ -16,18 +16,26 @@ export function callsBy(exchange: Exchange): Call {
     exchange,
     json: <T>(request: Request, options?: CallOptions) => exchange(request, jsonOf<T>, options),
     text: ({ headers, ...request }, options) =>
-      exchange({ ...request, headers: { accept: "*/*", ...headers } }, (response) => response.text(), options),
+      exchange(
+        { ...request, headers: { accept: "*/*", ...headers } },
+        (response) => response.text(),
+        options,
+      ),
     bytes: ({ headers, ...request }, options) =>
       exchange(
         { ...request, headers: { accept: "*/*", ...headers } },
         async (response) => new Uint8Array(await response.arrayBuffer()),
         options,
       ),
-    nothing: (request, options) => exchange(request, async (response) => void (await response.arrayBuffer()), options),
+    nothing: (request, options) =>
+      exchange(request, async (response) => void (await response.arrayBuffer()), options),
   }
 }
 
-/** What a good answer looks like is the service's promise, which its own tests hold against the types of wire.ts. */
+/**
+ * What a good answer looks like is the service's promise, which its own tests hold against the
+ * types of wire.ts.
+ */
 export async function jsonOf<T>(response: Response): Promise<T> {
   const text = await response.text()
   try {
@@ -47,5 +55,7 @@ export async function jsonOf<T>(response: Response): Promise<T> {
 
 /** A path whose values stay within their segments: path`/v1/workspaces/${id}`. */
 export function path(segments: TemplateStringsArray, ...values: readonly string[]): string {
-  return segments.reduce((made, segment, at) => made + encodeURIComponent(values[at - 1] ?? "") + segment)
+  return segments.reduce(
+    (made, segment, at) => made + encodeURIComponent(values[at - 1] ?? "") + segment,
+  )
 }

@@ -2,7 +2,8 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { createClient, TallystickError, type ClientOptions } from "./index.ts"
 
-// What a network does to calls: a scripted one, with time and chance in the test's hands. That the service does what the client believes is in test/api.
+// What a network does to calls: a scripted one, with time and chance in the test's hands. That the
+// service does what the client believes is in test/api.
 
 /** One answer of the network: a response, an error, or silence until the attempt is given up. */
 type Happening = Response | Error | "silence" | "breaks off"
@@ -33,16 +34,23 @@ function network(happenings: readonly Happening[], options: Partial<ClientOption
       const happening = left.shift() ?? assert.fail("one attempt too many")
       if (happening instanceof Error) throw happening
       if (happening === "breaks off")
-        return new Response(new ReadableStream({ pull: (controller) => controller.error(new TypeError("terminated")) }))
+        return new Response(
+          new ReadableStream({
+            pull: (controller) => controller.error(new TypeError("terminated")),
+          }),
+        )
       if (happening !== "silence") return happening
-      return await new Promise<Response>((_, reject) => signal?.addEventListener("abort", () => reject(new Error("aborted"))))
+      return await new Promise<Response>((_, reject) =>
+        signal?.addEventListener("abort", () => reject(new Error("aborted"))),
+      )
     },
     now: () => now,
     // An attempt's own time passes only if nothing happens; a wait between attempts passes at once.
     async sleep(ms, signal) {
       const isAttempt = ms === attemptTimeoutMs
       if (isAttempt) await Promise.resolve().then(() => Promise.resolve())
-      for (let turn = 0; isAttempt && turn < 20 && !signal.aborted; turn++) await new Promise((resolve) => setImmediate(resolve))
+      for (let turn = 0; isAttempt && turn < 20 && !signal.aborted; turn++)
+        await new Promise((resolve) => setImmediate(resolve))
       if (signal.aborted) return
       if (!isAttempt) waits.push(ms)
       now += ms
@@ -57,7 +65,10 @@ function network(happenings: readonly Happening[], options: Partial<ClientOption
 
 const attemptTimeoutMs = 7777
 const json = (status: number, body: unknown, headers: Record<string, string> = {}): Response =>
-  new Response(JSON.stringify(body), { status, headers: { "content-type": "application/json", ...headers } })
+  new Response(JSON.stringify(body), {
+    status,
+    headers: { "content-type": "application/json", ...headers },
+  })
 const problem = (status: number, error: string, headers: Record<string, string> = {}): Response =>
   json(status, { error, detail: `${error} it is` }, { "x-request-id": "req-1", ...headers })
 
@@ -91,11 +102,17 @@ test("a write keeps its key and its bytes, whatever befalls its attempts", async
     json(202, { receipt: "rcp_1" }, { "idempotency-replayed": "true" }),
   ])
   const { receipt, replayed, idempotencyKey } = await client.events.write(event)
-  assert.deepEqual([receipt.receipt, replayed, idempotencyKey], ["rcp_1", true, "made-key-1-of-this-test"])
+  assert.deepEqual(
+    [receipt.receipt, replayed, idempotencyKey],
+    ["rcp_1", true, "made-key-1-of-this-test"],
+  )
   assert.equal(left.length, 0)
   assert.equal(sent.length, 7)
   for (const { method, url, headers, body } of sent) {
-    assert.deepEqual([method, url, body], ["POST", "https://ledger.example.com/v1/events", JSON.stringify(event)])
+    assert.deepEqual(
+      [method, url, body],
+      ["POST", "https://ledger.example.com/v1/events", JSON.stringify(event)],
+    )
     assert.equal(headers.get("idempotency-key"), "made-key-1-of-this-test")
     assert.equal(headers.get("authorization"), "Bearer tsk_key")
   }
@@ -108,13 +125,20 @@ test("each call has a key of its own, unless the caller gives one", async () => 
   await client.events.write(event)
   await client.events.write(event, { idempotencyKey: "order-4711-created" })
   const keys = sent.map(({ headers }) => headers.get("idempotency-key"))
-  assert.deepEqual(keys, ["made-key-1-of-this-test", "made-key-2-of-this-test", "order-4711-created"])
+  assert.deepEqual(keys, [
+    "made-key-1-of-this-test",
+    "made-key-2-of-this-test",
+    "order-4711-created",
+  ])
 })
 
 test("a batch gives keys to those without, once, and says with each result which it was", async () => {
   const results = [{ receipt: { receipt: "rcp_1" } }, { error: "invalid_field", detail: "no" }]
   const { client, sent } = network([problem(503, "ledger_unavailable"), json(202, { results })])
-  const outcomes = await client.events.writeBatch([event, { ...event, idempotencyKey: "order-4711-created" }])
+  const outcomes = await client.events.writeBatch([
+    event,
+    { ...event, idempotencyKey: "order-4711-created" },
+  ])
   assert.deepEqual(
     outcomes.map(({ idempotencyKey }) => idempotencyKey),
     ["made-key-1-of-this-test", "order-4711-created"],
@@ -132,13 +156,21 @@ test("a batch that fails says all its keys, so that it can be repeated", async (
   const { outcome, idempotencyKey, idempotencyKeys } = await failure(
     client.events.writeBatch([event, { ...event, idempotencyKey: "order-4711-created" }]),
   )
-  assert.deepEqual([outcome, idempotencyKey, idempotencyKeys], ["unknown", undefined, ["made-key-1-of-this-test", "order-4711-created"]])
   assert.deepEqual(
-    JSON.parse(String(sent[0]?.body)).events.map((one: { idempotencyKey: string }) => one.idempotencyKey),
+    [outcome, idempotencyKey, idempotencyKeys],
+    ["unknown", undefined, ["made-key-1-of-this-test", "order-4711-created"]],
+  )
+  assert.deepEqual(
+    JSON.parse(String(sent[0]?.body)).events.map(
+      (one: { idempotencyKey: string }) => one.idempotencyKey,
+    ),
     idempotencyKeys,
   )
   const unsent = await failure(client.events.writeBatch([{ ...event, metadata: { a: 1n } }]))
-  assert.deepEqual([unsent.outcome, unsent.idempotencyKeys], ["rejected", ["made-key-2-of-this-test"]])
+  assert.deepEqual(
+    [unsent.outcome, unsent.idempotencyKeys],
+    ["rejected", ["made-key-2-of-this-test"]],
+  )
 })
 
 test("waits double up to their maximum, with full jitter, and honour Retry-After", async () => {
@@ -158,7 +190,9 @@ test("waits double up to their maximum, with full jitter, and honour Retry-After
 
 test("the error of a key that was used for another request has the receipt that the key belongs to", async () => {
   const receipt = { receipt: "rcp_1", eventHash: "0".repeat(64) }
-  const asked = network([json(422, { error: "idempotency_key_reused", detail: "it was used", receipt })])
+  const asked = network([
+    json(422, { error: "idempotency_key_reused", detail: "it was used", receipt }),
+  ])
   assert.deepEqual((await failure(asked.client.events.write(event))).receipt, receipt)
 })
 
@@ -184,36 +218,55 @@ test("what the answer says decides what is known", async () => {
     const error = await failure(network([happening], { retriesMax: 0 }).client.events.write(event))
     assert.deepEqual([error.code, error.status, error.outcome], [code, status, outcome])
     assert.equal(error.idempotencyKey, "made-key-1-of-this-test")
-    assert.equal(error.requestId, happening instanceof Response && happening.headers.has("x-request-id") ? "req-1" : undefined)
+    assert.equal(
+      error.requestId,
+      happening instanceof Response && happening.headers.has("x-request-id") ? "req-1" : undefined,
+    )
     assert.ok(error.detail.length > 0 && error.message.startsWith(code))
   }
 })
 
 test("a refusal does not tell what became of an earlier attempt", async () => {
   for (const last of [problem(503, "overloaded"), problem(401, "unauthorized")]) {
-    const { outcome } = await failure(network([new TypeError("fetch failed"), last], { retriesMax: 1 }).client.events.write(event))
+    const { outcome } = await failure(
+      network([new TypeError("fetch failed"), last], { retriesMax: 1 }).client.events.write(event),
+    )
     assert.equal(outcome, "unknown")
   }
   const { outcome } = await failure(
-    network([problem(503, "overloaded"), problem(503, "overloaded")], { retriesMax: 1 }).client.events.write(event),
+    network([problem(503, "overloaded"), problem(503, "overloaded")], {
+      retriesMax: 1,
+    }).client.events.write(event),
   )
   assert.equal(outcome, "rejected")
 })
 
 test("what must not be done twice is only sent again when it was refused before it was done", async () => {
   const key = { name: "one", scopes: ["read"] } as const
-  for (const happening of [new TypeError("fetch failed"), problem(503, "ledger_unavailable"), "silence"] as const) {
+  for (const happening of [
+    new TypeError("fetch failed"),
+    problem(503, "ledger_unavailable"),
+    "silence",
+  ] as const) {
     const { client, sent } = network([happening])
     assert.equal((await failure(client.apiKeys.create("acme", key))).outcome, "unknown")
     assert.equal(sent.length, 1)
   }
-  const { client, sent } = network([problem(503, "overloaded"), problem(429, "rate_limited"), json(201, { keyId: "1" })])
+  const { client, sent } = network([
+    problem(503, "overloaded"),
+    problem(429, "rate_limited"),
+    json(201, { keyId: "1" }),
+  ])
   await client.apiKeys.create("acme", key)
   assert.equal(sent.length, 3)
 })
 
 test("a rule that was broken stays broken: 4xx is not sent again, nor is what cannot be read", async () => {
-  for (const happening of [problem(400, "invalid_field"), problem(404, "not_found"), new Response("?", { status: 200 })]) {
+  for (const happening of [
+    problem(400, "invalid_field"),
+    problem(404, "not_found"),
+    new Response("?", { status: 200 }),
+  ]) {
     const { client, sent } = network([happening])
     await failure(client.workspaces.get("acme"))
     assert.equal(sent.length, 1)
@@ -221,15 +274,23 @@ test("a rule that was broken stays broken: 4xx is not sent again, nor is what ca
 })
 
 test("the whole call ends in its time, attempts and waits together", async () => {
-  const { client, sent, waits } = network(["silence", "silence", "silence"], { timeoutMs: 2 * attemptTimeoutMs + 15, waitMs: 20 })
+  const { client, sent, waits } = network(["silence", "silence", "silence"], {
+    timeoutMs: 2 * attemptTimeoutMs + 15,
+    waitMs: 20,
+  })
   const error = await failure(client.events.write(event))
   assert.deepEqual([error.code, error.outcome, sent.length, waits], ["timeout", "unknown", 2, [10]])
 })
 
 test("a call that is given up ends at once, and says whether anything was sent", async () => {
   const before = network([])
-  const error = await failure(before.client.events.write(event, { signal: AbortSignal.abort("enough") }))
-  assert.deepEqual([error.code, error.outcome, error.cause, before.sent.length], ["aborted", "rejected", "enough", 0])
+  const error = await failure(
+    before.client.events.write(event, { signal: AbortSignal.abort("enough") }),
+  )
+  assert.deepEqual(
+    [error.code, error.outcome, error.cause, before.sent.length],
+    ["aborted", "rejected", "enough", 0],
+  )
 
   const giveUp = new AbortController()
   const during = network(["silence"])
@@ -241,17 +302,23 @@ test("a call that is given up ends at once, and says whether anything was sent",
 
 test("pages follow each other until there are no more, and never in a circle", async () => {
   const page = (sequences: readonly number[], hasMore: boolean) =>
-    json(200, { events: sequences.map((sequence) => ({ sequence })), nextCursor: sequences.at(-1) ?? 0, hasMore })
+    json(200, {
+      events: sequences.map((sequence) => ({ sequence })),
+      nextCursor: sequences.at(-1) ?? 0,
+      hasMore,
+    })
   const { client, sent } = network([page([9, 8], true), page([7], false)])
   const found: number[] = []
-  for await (const { sequence } of client.events.each("acme", { query: "a b", limit: 2 })) found.push(sequence)
+  for await (const { sequence } of client.events.each("acme", { query: "a b", limit: 2 }))
+    found.push(sequence)
   assert.deepEqual(found, [9, 8, 7])
   assert.deepEqual(
     sent.map(({ url }) => new URL(url).search),
     ["?query=a+b&limit=2", "?query=a+b&limit=2&cursor=8"],
   )
 
-  const projects = (cursor: string | null) => json(200, { projects: [{ id: "core" }], nextCursor: cursor })
+  const projects = (cursor: string | null) =>
+    json(200, { projects: [{ id: "core" }], nextCursor: cursor })
   const lists = network([projects("x"), projects("y"), projects(null)])
   assert.equal((await Array.fromAsync(lists.client.projects.each("acme"))).length, 3)
   const circle = network([projects("x"), projects("x")])
@@ -260,7 +327,9 @@ test("pages follow each other until there are no more, and never in a circle", a
 })
 
 test("an iteration that is left early asks for no further page", async () => {
-  const { client, sent } = network([json(200, { projects: [{ id: "a" }, { id: "b" }], nextCursor: "x" })])
+  const { client, sent } = network([
+    json(200, { projects: [{ id: "a" }, { id: "b" }], nextCursor: "x" }),
+  ])
   for await (const { id } of client.projects.each("acme")) if (id === "b") break
   assert.equal(sent.length, 1)
 })
@@ -273,18 +342,29 @@ test("an id cannot lead out of its place in the path", async () => {
     sent.map(({ url }) => new URL(url).pathname),
     ["/v1/workspaces/a%2F..%2Fb%3Fc%23d", "/v1/workspaces/acme/tlog/tile/0/x001/234"],
   )
-  for (const id of ["", ".", ".."]) assert.equal((await failure(client.workspaces.get(id))).code, "invalid_field")
+  for (const id of ["", ".", ".."])
+    assert.equal((await failure(client.workspaces.get(id))).code, "invalid_field")
   assert.equal(sent.length, 2)
 })
 
 test("the client's context goes with every write, and a call's own over it", async () => {
-  const { client, sent } = network([json(202, {}), json(202, { results: [] })], { context: { environment: "production", server: "web-1" } })
+  const { client, sent } = network([json(202, {}), json(202, { results: [] })], {
+    context: { environment: "production", server: "web-1" },
+  })
   await client.consents.record(
-    { workspaceId: "acme", subject: { id: "usr_1", email: "ada@example.com" }, mode: "explicit", policyVersion: 1, surface: "form" },
+    {
+      workspaceId: "acme",
+      subject: { id: "usr_1", email: "ada@example.com" },
+      mode: "explicit",
+      policyVersion: 1,
+      surface: "form",
+    },
     { context: { server: "web-2", traceId: "t1" } },
   )
   await client.events.writeBatch([event])
-  const said = sent.map(({ headers }) => ["environment", "server"].map((name) => headers.get(`x-service-${name}`)))
+  const said = sent.map(({ headers }) =>
+    ["environment", "server"].map((name) => headers.get(`x-service-${name}`)),
+  )
   assert.deepEqual(said, [
     ["production", "web-2"],
     ["production", "web-1"],
@@ -294,7 +374,10 @@ test("the client's context goes with every write, and a call's own over it", asy
 
 test("readiness is an answer also when it is no", async () => {
   const no = network([json(503, { ready: false, reason: "the queue is full" })])
-  assert.deepEqual(await no.client.service.readiness(), { ready: false, reason: "the queue is full" })
+  assert.deepEqual(await no.client.service.readiness(), {
+    ready: false,
+    reason: "the queue is full",
+  })
   const closing = network([problem(503, "shutting_down")], { retriesMax: 0 })
   assert.equal((await failure(closing.client.service.readiness())).code, "shutting_down")
 })
@@ -308,7 +391,9 @@ test("the defaults work: a key is made, time passes, and an attempt that is late
     async fetch(_url, { headers, signal } = {}) {
       keys.push(new Headers(headers).get("idempotency-key"))
       if (keys.length === 2) return json(202, { receipt: "rcp_1" })
-      return await new Promise((_, reject) => signal?.addEventListener("abort", () => reject(new Error("aborted"))))
+      return await new Promise((_, reject) =>
+        signal?.addEventListener("abort", () => reject(new Error("aborted"))),
+      )
     },
   })
   await client.events.write(event)
@@ -317,32 +402,60 @@ test("the defaults work: a key is made, time passes, and an attempt that is late
 })
 
 test("a redirection is not followed: a POST that has become a GET would succeed at something else", async () => {
-  const moved = new Response("", { status: 301, headers: { location: "https://elsewhere.example.com/v1/events" } })
+  const moved = new Response("", {
+    status: 301,
+    headers: { location: "https://elsewhere.example.com/v1/events" },
+  })
   const redirects: unknown[] = []
   const client = createClient({
     baseUrl: "http://ledger.example.com",
     fetch: async (_url, { redirect } = {}) => (redirects.push(redirect), moved),
   })
   const { code, status, outcome } = await failure(client.events.write(event))
-  assert.deepEqual([code, status, outcome, redirects], ["unexpected_answer", 301, "rejected", ["manual"]])
+  assert.deepEqual(
+    [code, status, outcome, redirects],
+    ["unexpected_answer", 301, "rejected", ["manual"]],
+  )
 })
 
 test("what cannot be sent is refused here, and shows nothing of the key", async () => {
   const { client, sent } = network([], { key: "tsk_secret\n1" })
   const refused = await failure(client.workspaces.list())
-  assert.deepEqual([refused.code, refused.outcome, refused.cause], ["invalid_field", "rejected", undefined])
+  assert.deepEqual(
+    [refused.code, refused.outcome, refused.cause],
+    ["invalid_field", "rejected", undefined],
+  )
   assert.doesNotMatch(`${refused.stack}`, /tsk_secret/)
-  const endless = await failure(network([]).client.events.write({ ...event, metadata: { count: 1n } }))
+  const endless = await failure(
+    network([]).client.events.write({ ...event, metadata: { count: 1n } }),
+  )
   assert.deepEqual([endless.code, endless.outcome], ["invalid_field", "rejected"])
   assert.equal(sent.length, 0)
-  for (const baseUrl of ["ledger.example.com", "https://", "https://a/?b", "https://a/#b", "ftp://a", "https://ada:secret@a"])
-    assert.throws(() => createClient({ baseUrl }), { name: "TallystickError", code: "invalid_field", outcome: "rejected" })
+  for (const baseUrl of [
+    "ledger.example.com",
+    "https://",
+    "https://a/?b",
+    "https://a/#b",
+    "ftp://a",
+    "https://ada:secret@a",
+  ])
+    assert.throws(() => createClient({ baseUrl }), {
+      name: "TallystickError",
+      code: "invalid_field",
+      outcome: "rejected",
+    })
   for (const baseUrl of ["", "http://a", "https://a:8443/ledger/"]) createClient({ baseUrl })
 })
 
 test("a date to come back at is counted from the date of the answer", async () => {
   const at = (retryAfter: string, date?: string) =>
-    network([problem(429, "rate_limited", { "retry-after": retryAfter, ...(date === undefined ? {} : { date }) }), json(200, {})])
+    network([
+      problem(429, "rate_limited", {
+        "retry-after": retryAfter,
+        ...(date === undefined ? {} : { date }),
+      }),
+      json(200, {}),
+    ])
   const dated = at("Sat, 31 Jan 2026 09:30:02 GMT", "Sat, 31 Jan 2026 09:30:00 GMT")
   const past = at("Sat, 31 Jan 2026 09:29:00 GMT", "Sat, 31 Jan 2026 09:30:00 GMT")
   const unclear = at("Sat, 31 Jan 2026 09:30:02 GMT")
@@ -356,7 +469,11 @@ test("a call that has ended leaves no clock running, which would keep a program 
     clocks.push(signal)
     return new Promise((resolve) => signal.addEventListener("abort", () => resolve()))
   }
-  for (const happening of [json(200, {}), problem(404, "not_found"), new TypeError("fetch failed")] as const)
+  for (const happening of [
+    json(200, {}),
+    problem(404, "not_found"),
+    new TypeError("fetch failed"),
+  ] as const)
     await network([happening], { sleep, retriesMax: 0 })
       .client.workspaces.get("acme")
       .catch(() => undefined)

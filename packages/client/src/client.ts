@@ -32,9 +32,22 @@ export interface ClientOptions extends Partial<RetryOptions>, Partial<Effects> {
 
 export type Client = ReturnType<typeof createClient>
 
-/** One method for each endpoint. Every one rejects with a `TallystickError`, and repeats by itself what is safe to repeat. */
-export function createClient({ baseUrl, key, trustedKeys = [], context = {}, ...given }: ClientOptions) {
-  const { fetch, now, sleep, random, newKey, ...retry } = { ...defaultEffects, ...defaultRetry, ...given }
+/**
+ * One method for each endpoint. Every one rejects with a `TallystickError`, and repeats by itself
+ * what is safe to repeat.
+ */
+export function createClient({
+  baseUrl,
+  key,
+  trustedKeys = [],
+  context = {},
+  ...given
+}: ClientOptions) {
+  const { fetch, now, sleep, random, newKey, ...retry } = {
+    ...defaultEffects,
+    ...defaultRetry,
+    ...given,
+  }
   const effects = { fetch, now, sleep, random, newKey }
   requireUrl(baseUrl)
   const call = callsBy(createExchange({ baseUrl, key, retry, effects }))
@@ -57,9 +70,12 @@ export function createClient({ baseUrl, key, trustedKeys = [], context = {}, ...
   } as const
 }
 
-/** At once, because to a call it would look like a network that fails, and is worth another attempt. */
+/**
+ * At once, because to a call it would look like a network that fails, and is worth another attempt.
+ */
 function requireUrl(baseUrl: string): void {
   if (baseUrl === "" || /^https?:\/\/[^/?#@]+(?:\/[^?#]*)?$/.test(baseUrl)) return
-  const detail = "baseUrl must be an http or https URL without credentials, query and fragment, or empty"
+  const detail =
+    "baseUrl must be an http or https URL without credentials, query and fragment, or empty"
   throw new TallystickError({ code: "invalid_field", detail, status: 0, outcome: "rejected" })
 }

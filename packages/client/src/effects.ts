@@ -1,6 +1,9 @@
 import { toHex } from "@tallystick/proof"
 
-/** What a client needs of the world outside. Each has a default that browsers and Node both have; a test gives its own. */
+/**
+ * What a client needs of the world outside. Each has a default that browsers and Node both have; a
+ * test gives its own.
+ */
 export interface Effects {
   readonly fetch: typeof fetch
   /** Milliseconds that never go back, from any beginning. */
@@ -16,7 +19,8 @@ export interface Effects {
 const keyBytes = 16
 
 export const defaultEffects: Effects = {
-  // Looked up when it is called, by its own name: browsers refuse a fetch that is called as a method of something else.
+  // Looked up when it is called, by its own name: browsers refuse a fetch that is called as a
+  // method of something else.
   fetch: (...request) => fetch(...request),
   now: () => performance.now(),
   sleep,

@@ -1,8 +1,8 @@
 import type { Problem, Receipt } from "./wire.ts"
 
 /**
- * What became of a request that has failed. `rejected`: nothing was recorded. `unknown`: it may have been; repeat it with the same
- * idempotency key, and there will be one entry.
+ * What became of a request that has failed. `rejected`: nothing was recorded. `unknown`: it may
+ * have been; repeat it with the same idempotency key, and there will be one entry.
  */
 export type Outcome = "rejected" | "unknown"
 
@@ -10,11 +10,16 @@ export type Outcome = "rejected" | "unknown"
 export type LocalCode = "network_error" | "timeout" | "aborted" | "unexpected_answer"
 
 export interface Failure {
-  /** One of the service's codes or of `LocalCode`; a later version of the service may have others. */
+  /**
+   * One of the service's codes or of `LocalCode`; a later version of the service may have others.
+   */
   readonly code: string
   /** A sentence for people. */
   readonly detail: string
-  /** With `network_error`: the code of the system, such as `ECONNREFUSED`, where fetch tells it. Browsers do not. */
+  /**
+   * With `network_error`: the code of the system, such as `ECONNREFUSED`, where fetch tells it.
+   * Browsers do not.
+   */
   readonly systemCode?: string | undefined
   /** Of the answer; 0 if none arrived. */
   readonly status: number
@@ -27,7 +32,10 @@ export interface Failure {
   readonly idempotencyKey?: string | undefined
   /** The keys of the batch that failed, in the order of its events: given or made. */
   readonly idempotencyKeys?: readonly string[] | undefined
-  /** With `idempotency_key_reused`: of the entry that has the key, if the caller may write to its project. */
+  /**
+   * With `idempotency_key_reused`: of the entry that has the key, if the caller may write to its
+   * project.
+   */
   readonly receipt?: Receipt | undefined
   readonly cause?: unknown
 }
@@ -46,8 +54,19 @@ export class TallystickError extends Error implements Failure {
   readonly receipt: Receipt | undefined
 
   constructor(failure: Failure) {
-    const { code, detail, systemCode, status, outcome, requestId, retryAfterSeconds, idempotencyKey, idempotencyKeys, receipt, cause } =
-      failure
+    const {
+      code,
+      detail,
+      systemCode,
+      status,
+      outcome,
+      requestId,
+      retryAfterSeconds,
+      idempotencyKey,
+      idempotencyKeys,
+      receipt,
+      cause,
+    } = failure
     super(`${code}: ${detail}`, cause === undefined ? undefined : { cause })
     this.name = "TallystickError"
     this.code = code
@@ -64,16 +83,26 @@ export class TallystickError extends Error implements Failure {
 }
 
 /** The service gives these before a transaction begins; any other 5xx may have come after it. */
-const refusedBeforeRecording: readonly string[] = ["overloaded", "storage_full", "read_only", "shutting_down"]
+const refusedBeforeRecording: readonly string[] = [
+  "overloaded",
+  "storage_full",
+  "read_only",
+  "shutting_down",
+]
 
-/** An answer that says no, as an error. Takes its body, which need not be the service's: a proxy may have written it. */
+/**
+ * An answer that says no, as an error. Takes its body, which need not be the service's: a proxy may
+ * have written it.
+ */
 export function failureOf(response: Response, body: string): TallystickError {
   const problem = problemOf(body)
   const { status, headers } = response
-  const isRejected = status < 500 || (problem !== undefined && refusedBeforeRecording.includes(problem.error))
+  const isRejected =
+    status < 500 || (problem !== undefined && refusedBeforeRecording.includes(problem.error))
   return new TallystickError({
     code: problem?.error ?? "unexpected_answer",
-    detail: problem?.detail ?? `the answer has status ${status} and is not one of a Tallystick service`,
+    detail:
+      problem?.detail ?? `the answer has status ${status} and is not one of a Tallystick service`,
     status,
     outcome: isRejected ? "rejected" : "unknown",
     requestId: headers.get("x-request-id") ?? undefined,
@@ -83,19 +112,22 @@ export function failureOf(response: Response, body: string): TallystickError {
 }
 
 /**
- * A connection that failed, as fetch tells it. Only where Node says that none was made, it is known that nothing was sent; one that was cut may have
- * been cut behind the request.
+ * A connection that failed, as fetch tells it. Only where Node says that none was made, it is known
+ * that nothing was sent; one that was cut may have been cut behind the request.
  */
 export function networkFailureOf(cause: unknown): TallystickError {
   // Of a name with several addresses, Node tries each of them.
   const failure = causeOf(cause)
-  const attempts = failure instanceof AggregateError ? (failure.errors as readonly unknown[]) : [failure]
+  const attempts =
+    failure instanceof AggregateError ? (failure.errors as readonly unknown[]) : [failure]
   const isUnsent = attempts.length > 0 && attempts.every(isBeforeConnection)
   const systemCode = textOf(failure, "code")
   const named = systemCode === undefined ? "" : ` (${systemCode})`
   return new TallystickError({
     code: "network_error",
-    detail: isUnsent ? `no connection could be made${named}` : `the connection failed before the whole answer had arrived${named}`,
+    detail: isUnsent
+      ? `no connection could be made${named}`
+      : `the connection failed before the whole answer had arrived${named}`,
     systemCode,
     status: 0,
     outcome: isUnsent ? "rejected" : "unknown",
@@ -110,23 +142,33 @@ function causeOf(error: unknown): unknown {
 
 /** The system was asked for an address or for a connection, and there was none. */
 function isBeforeConnection(error: unknown): boolean {
-  return ["getaddrinfo", "connect"].includes(textOf(error, "syscall") ?? "") || textOf(error, "code") === "UND_ERR_CONNECT_TIMEOUT"
+  return (
+    ["getaddrinfo", "connect"].includes(textOf(error, "syscall") ?? "") ||
+    textOf(error, "code") === "UND_ERR_CONNECT_TIMEOUT"
+  )
 }
 
 function textOf(error: unknown, member: "code" | "syscall"): string | undefined {
   // Whatever fetch has thrown; a member that it lacks is undefined.
-  const value = typeof error === "object" && error !== null ? (error as Readonly<Record<string, unknown>>)[member] : undefined
+  const value =
+    typeof error === "object" && error !== null
+      ? (error as Readonly<Record<string, unknown>>)[member]
+      : undefined
   return typeof value === "string" ? value : undefined
 }
 
-/** The same error, of a call that has keys, or of which an earlier attempt may have been recorded. */
+/**
+ * The same error, of a call that has keys, or of which an earlier attempt may have been recorded.
+ */
 export function withinCall(
   error: TallystickError,
   {
     idempotencyKey,
     idempotencyKeys,
     outcome,
-  }: Pick<Failure, "idempotencyKey" | "idempotencyKeys"> & { readonly outcome: Outcome | undefined },
+  }: Pick<Failure, "idempotencyKey" | "idempotencyKeys"> & {
+    readonly outcome: Outcome | undefined
+  },
 ): TallystickError {
   const { code, detail, systemCode, status, requestId, retryAfterSeconds, receipt, cause } = error
   return new TallystickError({
@@ -151,14 +193,20 @@ function problemOf(body: string): Problem | undefined {
   } catch {
     return undefined
   }
-  if (typeof value !== "object" || value === null || !("error" in value) || !("detail" in value)) return undefined
+  if (typeof value !== "object" || value === null || !("error" in value) || !("detail" in value))
+    return undefined
   const { error, detail } = value
   if (typeof error !== "string" || typeof detail !== "string") return undefined
   // The service's promise, as with every answer.
-  return "receipt" in value ? { error, detail, receipt: value.receipt as Receipt } : { error, detail }
+  return "receipt" in value
+    ? { error, detail, receipt: value.receipt as Receipt }
+    : { error, detail }
 }
 
-/** The service says seconds. Proxies may say a date, which is as far away as it is from the answer's own: our clock may be another. */
+/**
+ * The service says seconds. Proxies may say a date, which is as far away as it is from the answer's
+ * own: our clock may be another.
+ */
 function secondsOf(retryAfter: string | null, date: string | null): number | undefined {
   if (retryAfter === null) return undefined
   if (/^[0-9]{1,9}$/.test(retryAfter)) return Number(retryAfter)

@@ -24,8 +24,15 @@ export interface Request {
   readonly idempotencyKeys?: readonly string[]
 }
 
-/** Does a call, and reads its answer, which is part of each attempt: an answer that breaks off is none. */
-export type Exchange = <T>(request: Request, read: (response: Response) => Promise<T>, options?: CallOptions) => Promise<T>
+/**
+ * Does a call, and reads its answer, which is part of each attempt: an answer that breaks off is
+ * none.
+ */
+export type Exchange = <T>(
+  request: Request,
+  read: (response: Response) => Promise<T>,
+  options?: CallOptions,
+) => Promise<T>
 
 export interface ExchangeOptions {
   readonly baseUrl: string
@@ -39,13 +46,20 @@ export function createExchange({ baseUrl, key, retry: usual, effects }: Exchange
   return async (request, read, { signal, ...given } = {}) => {
     const retry = { ...usual, ...given }
     const { url, init } = prepared(base, key, request)
-    const isRepeatable = request.isRepeatable ?? (request.method === "GET" || request.method === "DELETE")
+    const isRepeatable =
+      request.isRepeatable ?? (request.method === "GET" || request.method === "DELETE")
     const endsAt = effects.now() + retry.timeoutMs
     // An attempt that was refused says nothing about an earlier one.
     let outcome: "unknown" | undefined
     for (let tried = 1; ; tried++) {
       const limitMs = Math.min(retry.attemptTimeoutMs, endsAt - effects.now())
-      const done = await attempt(effects, { url, init, alsoReads: request.alsoReads }, read, limitMs, signal)
+      const done = await attempt(
+        effects,
+        { url, init, alsoReads: request.alsoReads },
+        read,
+        limitMs,
+        signal,
+      )
       if (!(done instanceof TallystickError)) return done.read
       if (done.outcome === "unknown") outcome = "unknown"
       const wait = waitBefore(tried, done, isRepeatable, retry, effects.random)
@@ -70,27 +84,54 @@ function prepared(base: string, key: string | undefined, request: Request) {
   } catch {
     // The reason is not told: it would show the header, which may be the key.
     const detail = "a header has characters that headers cannot have, or the body is no JSON"
-    throw new TallystickError({ code: "invalid_field", detail, status: 0, outcome: "rejected", idempotencyKey, idempotencyKeys })
+    throw new TallystickError({
+      code: "invalid_field",
+      detail,
+      status: 0,
+      outcome: "rejected",
+      idempotencyKey,
+      idempotencyKeys,
+    })
   }
 }
 
 function urlOf(base: string, path: string, query: NonNullable<Request["query"]>): string {
-  const asked = new URLSearchParams(Object.entries(query).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]])))
+  const asked = new URLSearchParams(
+    Object.entries(query).flatMap(([name, value]) =>
+      value === undefined ? [] : [[name, String(value)]],
+    ),
+  )
   return `${base}${path}${asked.size === 0 ? "" : `?${asked.toString()}`}`
 }
 
-function initOf(method: string, key: string | undefined, headers: NonNullable<Request["headers"]>, body: unknown): RequestInit {
+function initOf(
+  method: string,
+  key: string | undefined,
+  headers: NonNullable<Request["headers"]>,
+  body: unknown,
+): RequestInit {
   const sent = new Headers({ accept: "application/json" })
-  for (const [name, value] of Object.entries(headers)) if (value !== undefined) sent.set(name, value)
+  for (const [name, value] of Object.entries(headers))
+    if (value !== undefined) sent.set(name, value)
   if (key !== undefined) sent.set("authorization", `Bearer ${key}`)
   if (body !== undefined) sent.set("content-type", "application/json")
-  // A redirection that is followed may turn a POST into a GET, whose success is not that of the write.
-  return { method, headers: sent, redirect: "manual", ...(body === undefined ? {} : { body: JSON.stringify(body) }) }
+  // A redirection that is followed may turn a POST into a GET, whose success is not that of the
+  // write.
+  return {
+    method,
+    headers: sent,
+    redirect: "manual",
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  }
 }
 
 async function attempt<T>(
   { fetch, sleep }: Effects,
-  { url, init, alsoReads }: { readonly url: string; readonly init: RequestInit; readonly alsoReads: number | undefined },
+  {
+    url,
+    init,
+    alsoReads,
+  }: { readonly url: string; readonly init: RequestInit; readonly alsoReads: number | undefined },
   read: (response: Response) => Promise<T>,
   limitMs: number,
   signal: AbortSignal | undefined,
@@ -100,8 +141,12 @@ async function attempt<T>(
   const finished = new AbortController()
   void sleep(limitMs, finished.signal).then(() => finished.signal.aborted || late.abort())
   try {
-    const response = await fetch(url, { ...init, signal: signal === undefined ? late.signal : AbortSignal.any([late.signal, signal]) })
-    if (!response.ok && response.status !== alsoReads) return failureOf(response, await response.text())
+    const response = await fetch(url, {
+      ...init,
+      signal: signal === undefined ? late.signal : AbortSignal.any([late.signal, signal]),
+    })
+    if (!response.ok && response.status !== alsoReads)
+      return failureOf(response, await response.text())
     return { read: await read(response) }
   } catch (cause) {
     if (signal?.aborted) return aborted(signal, "unknown")
@@ -116,5 +161,11 @@ async function attempt<T>(
 
 /** Before anything was sent, the outcome is known. */
 function aborted(signal: AbortSignal, outcome: "rejected" | "unknown"): TallystickError {
-  return new TallystickError({ code: "aborted", detail: "the caller gave the call up", status: 0, outcome, cause: signal.reason })
+  return new TallystickError({
+    code: "aborted",
+    detail: "the caller gave the call up",
+    status: 0,
+    outcome,
+    cause: signal.reason,
+  })
 }

@@ -20,7 +20,11 @@ const understood: readonly (readonly [search: string, ...terms: Term[]])[] = [
   ["actor:usr_1", field("actor", "usr_1")],
   ["-action:billing.*", field("action", "billing.", { not: true, isPrefix: true })],
   ['target:"Invoice 42"', field("target", "Invoice 42")],
-  ['name:"Invoice 4"* lane:security', field("name", "Invoice 4", { isPrefix: true }), field("lane", "security")],
+  [
+    'name:"Invoice 4"* lane:security',
+    field("name", "Invoice 4", { isPrefix: true }),
+    field("lane", "security"),
+  ],
   ["metadata.order.id:A-7", field("metadata.order.id", "A-7")],
   ["actor:*", field("actor", "", { isPrefix: true })],
   ['actor:""', field("actor", "")],
@@ -40,14 +44,19 @@ const understood: readonly (readonly [search: string, ...terms: Term[]])[] = [
 ]
 
 test("a search means what it says", () => {
-  for (const [search, ...terms] of understood) assert.deepEqual(parseQuery(search), { query: { terms } }, search)
+  for (const [search, ...terms] of understood)
+    assert.deepEqual(parseQuery(search), { query: { terms } }, search)
 })
 
 test("words are runs of letters and digits with their marks, in lower case", () => {
   assert.deepEqual(wordsOf("Invoice-42, ÉTÉ_x"), ["invoice", "42", "été", "x"])
   assert.deepEqual(wordsOf("Cafe\u0301 नमस्ते Ωμέγα 東京1"), ["cafe\u0301", "नमस्ते", "ωμέγα", "東京1"])
   assert.deepEqual(wordsOf(" \u0301!? "), [])
-  assert.deepEqual(wordsOf(wordsOf("İstanbul").join(" ")), wordsOf("İstanbul"), "a word is one word, however often it is read")
+  assert.deepEqual(
+    wordsOf(wordsOf("İstanbul").join(" ")),
+    wordsOf("İstanbul"),
+    "a word is one word, however often it is read",
+  )
 })
 
 test("a search is too long by bytes or by terms, and is told so", () => {
@@ -56,7 +65,9 @@ test("a search is too long by bytes or by terms, and is told so", () => {
   assert.deepEqual(parseQuery(`${atMost}!`), { problem: "must have at most 512 bytes, it has 513" })
   assert.ok("query" in parseQuery("a ".repeat(queryTermsMax)))
   assert.ok("query" in parseQuery("a - ** ".repeat(queryTermsMax)), "what says nothing is no term")
-  assert.deepEqual(parseQuery("a ".repeat(queryTermsMax + 1)), { problem: "must have at most 32 terms, it has 33" })
+  assert.deepEqual(parseQuery("a ".repeat(queryTermsMax + 1)), {
+    problem: "must have at most 32 terms, it has 33",
+  })
 })
 
 test("every text is a search, and every term of it has something to find", () => {
@@ -66,13 +77,35 @@ test("every text is a search, and every term of it has something to find", () =>
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
     return Math.floor((state / 2 ** 32) * below)
   }
-  const pieces = ['"', "*", "-", ":", " ", "\t", "actor", "metadata.", "email:", "a", "É", "9", "_", "\u0301", "…", "😀", "(", "\\", "^"]
+  const pieces = [
+    '"',
+    "*",
+    "-",
+    ":",
+    " ",
+    "\t",
+    "actor",
+    "metadata.",
+    "email:",
+    "a",
+    "É",
+    "9",
+    "_",
+    "\u0301",
+    "…",
+    "😀",
+    "(",
+    "\\",
+    "^",
+  ]
   for (let round = 0; round < 20_000; round++) {
     const search = Array.from({ length: chance(30) }, () => pieces[chance(pieces.length)]).join("")
     const parsed = parseQuery(search)
     if ("problem" in parsed) continue
     for (const term of parsed.query.terms) {
-      const holds = term.kind === "field" || (term.words.length > 0 && term.words.every((word) => wordsOf(word).join(" ") === word))
+      const holds =
+        term.kind === "field" ||
+        (term.words.length > 0 && term.words.every((word) => wordsOf(word).join(" ") === word))
       assert.ok(holds, `${JSON.stringify(search)} of seed ${seed}`)
     }
   }

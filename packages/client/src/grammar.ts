@@ -1,4 +1,5 @@
-// The grammar of searches, for both ends: the service finds by it, a page can show how a search was understood.
+// The grammar of searches, for both ends: the service finds by it, a page can show how a search was
+// understood.
 //
 //   approve           a word that begins so, of any text of an entry
 //   "invoice 42"      these words in a row within one value; "invoice 4"* for the start of the last one
@@ -6,8 +7,9 @@
 //   actor:usr_1       the whole of a value; actor:usr_* for its start; target:"Invoice 42" where it has spaces
 //   -…                what must not be there
 //
-// All terms must match; of those that name one field without `-`, one is enough. Case never counts, diacritics do. There is no wrong
-// search, only one that is too long: what is none of the above is read as text.
+// All terms must match; of those that name one field without `-`, one is enough. Case never counts,
+// diacritics do. There is no wrong search, only one that is too long: what is none of the above is
+// read as text.
 
 export interface Query {
   readonly terms: readonly Term[]
@@ -15,7 +17,10 @@ export interface Query {
 
 export type Term = TextTerm | FieldTerm
 
-/** Words in a row within one value; of the last one its start is enough if `isPrefix`. Never without a word. */
+/**
+ * Words in a row within one value; of the last one its start is enough if `isPrefix`. Never without
+ * a word.
+ */
 export interface TextTerm {
   readonly kind: "text"
   readonly not: boolean
@@ -52,10 +57,14 @@ export const queryFields = [
   "trace",
 ] as const
 
-/** How a search is understood; or the end of a sentence that begins with `query` and says which rule it breaks. */
+/**
+ * How a search is understood; or the end of a sentence that begins with `query` and says which rule
+ * it breaks.
+ */
 export function parseQuery(text: string): { readonly query: Query } | { readonly problem: string } {
   const bytes = new TextEncoder().encode(text).length
-  if (bytes > queryBytesMax) return { problem: `must have at most ${queryBytesMax} bytes, it has ${bytes}` }
+  if (bytes > queryBytesMax)
+    return { problem: `must have at most ${queryBytesMax} bytes, it has ${bytes}` }
   const terms: Term[] = []
   for (const [whole, minus, field, quoted, raw, star] of text.matchAll(pattern)) {
     if (whole === "") continue
@@ -64,12 +73,14 @@ export function parseQuery(text: string): { readonly query: Query } | { readonly
   }
   // A dash or a star that stands alone says nothing, so it is no term.
   const { length } = terms
-  return length > queryTermsMax ? { problem: `must have at most ${queryTermsMax} terms, it has ${length}` } : { query: { terms } }
+  return length > queryTermsMax
+    ? { problem: `must have at most ${queryTermsMax} terms, it has ${length}` }
+    : { query: { terms } }
 }
 
 /**
- * One term: a minus, the name of a field with its colon, and a text, in quotation marks (which the end of the search closes as well) or up
- * to the next space; a star after either.
+ * One term: a minus, the name of a field with its colon, and a text, in quotation marks (which the
+ * end of the search closes as well) or up to the next space; a star after either.
  */
 const pattern = new RegExp(
   String.raw`(-?)(?:(${queryFields.join("|")}|metadata\.[^\s:"]+):)?(?:"([^"]*)(?:"|$)|([^\s"*](?:[^\s"]*[^\s"*])?|))(\*(?=\s|$))?`,
@@ -89,12 +100,15 @@ function termOf(
   }
   const words = wordsOf(field === undefined ? value : `${field}:${value}`)
   // Without a letter or a digit it says nothing that an entry could have.
-  return words.length === 0 ? undefined : { kind: "text", not, words, isPrefix: quoted === undefined || hasStar }
+  return words.length === 0
+    ? undefined
+    : { kind: "text", not, words, isPrefix: quoted === undefined || hasStar }
 }
 
 /**
- * The words of a text: its runs of letters and digits, in lower case. Marks belong to the letter that they stand on, because some scripts
- * write their vowels so, and because an accent may be a mark of its own.
+ * The words of a text: its runs of letters and digits, in lower case. Marks belong to the letter
+ * that they stand on, because some scripts write their vowels so, and because an accent may be a
+ * mark of its own.
  */
 export function wordsOf(text: string): string[] {
   return text.toLowerCase().match(/[\p{L}\p{N}][\p{L}\p{N}\p{M}]*/gu) ?? []

@@ -1,6 +1,9 @@
 import { TallystickError } from "./error.ts"
 
-/** Everything in a list, page after page, each page when it is needed. `next` is undefined after the last one. */
+/**
+ * Everything in a list, page after page, each page when it is needed. `next` is undefined after the
+ * last one.
+ */
 export async function* eachOf<Page, Item, Cursor>(
   page: (cursor: Cursor | undefined) => Promise<Page>,
   read: (page: Page) => { readonly items: readonly Item[]; readonly next: Cursor | undefined },
@@ -29,6 +32,12 @@ export function nextOf({ nextCursor }: { readonly nextCursor: string | null }): 
 }
 
 /** Of entries, whose cursor is a place in the chain. */
-export function placeAfter({ hasMore, nextCursor }: { readonly hasMore: boolean; readonly nextCursor: number }): number | undefined {
+export function placeAfter({
+  hasMore,
+  nextCursor,
+}: {
+  readonly hasMore: boolean
+  readonly nextCursor: number
+}): number | undefined {
   return hasMore ? nextCursor : undefined
 }

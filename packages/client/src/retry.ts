@@ -8,9 +8,13 @@ export interface RetryOptions {
   readonly attemptTimeoutMs: number
   /** How often a call is repeated after its first attempt. */
   readonly retriesMax: number
-  /** The first wait is up to this long, and each further one up to twice as long as the one before. */
+  /**
+   * The first wait is up to this long, and each further one up to twice as long as the one before.
+   */
   readonly waitMs: number
-  /** No wait is longer. If the service asks for a longer one, the call fails at once and says so. */
+  /**
+   * No wait is longer. If the service asks for a longer one, the call fails at once and says so.
+   */
   readonly waitMaxMs: number
 }
 
@@ -23,8 +27,8 @@ export const defaultRetry: RetryOptions = {
 }
 
 /**
- * How long to wait before another attempt; undefined if there must be none. `isRepeatable`: doing it twice is doing it once. What was
- * refused before it was done may be sent again in any case.
+ * How long to wait before another attempt; undefined if there must be none. `isRepeatable`: doing
+ * it twice is doing it once. What was refused before it was done may be sent again in any case.
  */
 export function waitBefore(
   attempt: number,
@@ -33,7 +37,8 @@ export function waitBefore(
   { retriesMax, waitMs, waitMaxMs }: RetryOptions,
   random: () => number,
 ): number | undefined {
-  if (attempt > retriesMax || error.code === "aborted" || !passes(error, isRepeatable)) return undefined
+  if (attempt > retriesMax || error.code === "aborted" || !passes(error, isRepeatable))
+    return undefined
   // Full jitter: clients that failed together do not come back together.
   const jitter = random() * Math.min(waitMaxMs, waitMs * 2 ** (attempt - 1))
   const asked = (error.retryAfterSeconds ?? 0) * 1000

@@ -3,7 +3,8 @@ import { createServer, type AddressInfo, type Server, type Socket } from "node:n
 import { test } from "node:test"
 import { createClient, TallystickError, type ClientOptions } from "./index.ts"
 
-// What a call says when its connection fails, against real sockets: whether anything can have been recorded.
+// What a call says when its connection fails, against real sockets: whether anything can have been
+// recorded.
 
 const event = {
   workspaceId: "acme",
@@ -15,23 +16,36 @@ const event = {
   source: "api",
 } as const
 
-async function failureAt(baseUrl: string, options: Partial<ClientOptions> = {}): Promise<TallystickError> {
+async function failureAt(
+  baseUrl: string,
+  options: Partial<ClientOptions> = {},
+): Promise<TallystickError> {
   const thrown: unknown = await createClient({ baseUrl, retriesMax: 0, ...options })
     .events.write(event, { idempotencyKey: "invoice-9-approved" })
     .catch((error: unknown) => error)
   assert.ok(thrown instanceof TallystickError, String(thrown))
-  assert.deepEqual([thrown.code, thrown.status, thrown.idempotencyKey], ["network_error", 0, "invoice-9-approved"])
+  assert.deepEqual(
+    [thrown.code, thrown.status, thrown.idempotencyKey],
+    ["network_error", 0, "invoice-9-approved"],
+  )
   return thrown
 }
 
-async function listen(connected: (socket: Socket) => void, port = 0, host?: string): Promise<AsyncDisposable & { readonly port: number }> {
+async function listen(
+  connected: (socket: Socket) => void,
+  port = 0,
+  host?: string,
+): Promise<AsyncDisposable & { readonly port: number }> {
   const server: Server = createServer((socket) => {
     socket.on("error", () => socket.destroy())
     connected(socket)
   })
   await new Promise<void>((resolve) => server.listen(port, host, resolve))
   const { port: taken } = server.address() as AddressInfo // it listens on a port
-  return { port: taken, [Symbol.asyncDispose]: () => new Promise((resolve) => server.close(() => resolve())) }
+  return {
+    port: taken,
+    [Symbol.asyncDispose]: () => new Promise((resolve) => server.close(() => resolve())),
+  }
 }
 
 /** Nobody listens there any more. */
@@ -61,9 +75,11 @@ test("a name that has no address is rejected too", async () => {
 test("a connection that is cut, before or within the answer, leaves it unknown", async () => {
   const cuts: Readonly<Record<string, (socket: Socket) => void>> = {
     "as soon as it is there": (socket) => void socket.destroy(),
-    "by a reset behind the request": (socket) => void socket.once("data", () => socket.resetAndDestroy()),
+    "by a reset behind the request": (socket) =>
+      void socket.once("data", () => socket.resetAndDestroy()),
     "by an end behind the request": (socket) => void socket.once("data", () => socket.end()),
-    "within the headers": (socket) => void socket.once("data", () => socket.end("HTTP/1.1 202 Acc")),
+    "within the headers": (socket) =>
+      void socket.once("data", () => socket.end("HTTP/1.1 202 Acc")),
     "within the body": (socket) => void socket.once("data", () => socket.end(created.slice(0, -5))),
   }
   for (const [when, cut] of Object.entries(cuts)) {
@@ -71,7 +87,10 @@ test("a connection that is cut, before or within the answer, leaves it unknown",
     const { outcome, systemCode, detail } = await failureAt(`http://127.0.0.1:${server.port}`)
     assert.equal(outcome, "unknown", when)
     assert.match(systemCode ?? "", /^(ECONNRESET|EPIPE|UND_ERR_\w+)$/, when)
-    assert.equal(detail, `the connection failed before the whole answer had arrived (${systemCode})`)
+    assert.equal(
+      detail,
+      `the connection failed before the whole answer had arrived (${systemCode})`,
+    )
   }
 })
 
@@ -79,7 +98,10 @@ test("a refused connection does not tell what became of an earlier attempt that 
   const server = await listen((socket) => void socket.once("data", () => socket.destroy()))
   const { outcome, systemCode } = await failureAt(`http://127.0.0.1:${server.port}`, {
     retriesMax: 1,
-    sleep: async (ms, signal) => (ms < 1000 && !signal.aborted ? await server[Symbol.asyncDispose]() : await new Promise(() => {})),
+    sleep: async (ms, signal) =>
+      ms < 1000 && !signal.aborted
+        ? await server[Symbol.asyncDispose]()
+        : await new Promise(() => {}),
   })
   assert.deepEqual([outcome, systemCode], ["unknown", "ECONNREFUSED"])
 })

@@ -1,13 +1,18 @@
-// What both ends of the API agree on: the JSON of every request and answer, as types. The server's shapes are checked to be equal to these when it is compiled.
+// What both ends of the API agree on: the JSON of every request and answer, as types. The server's
+// shapes are checked to be equal to these when it is compiled.
 //
-// Enumerations in answers are open: a later version may add a value, so a client must expect a string that it does not know.
+// Enumerations in answers are open: a later version may add a value, so a client must expect a
+// string that it does not know.
 
 import type { RepeatedFields } from "@tallystick/proof"
 
 /** The values known today of an enumeration that may grow; other strings are possible. */
 export type Open<Known extends string> = Known | (string & {})
 
-/** A point in time as `2026-01-31T09:30:00.250Z` or with an offset such as `+02:00`; upper or lower case `T` and `Z`, up to nine digits of a second. */
+/**
+ * A point in time as `2026-01-31T09:30:00.250Z` or with an offset such as `+02:00`; upper or lower
+ * case `T` and `Z`, up to nine digits of a second.
+ */
 export type Time = string
 
 /** What an action is about; made from its name, and frozen when the entry is received. */
@@ -19,15 +24,31 @@ export type StorageClass = "hot" | "archive"
 /** Where an event came from, as its writer says. */
 export type Source = "api" | "automation" | "dashboard" | "system"
 
-/** What an entry of the ledger is. Clients write events and consents; only the service writes the others. */
-export type Kind = "event" | "consent" | "policy" | "erasure" | "key" | "anchor" | "retention" | "admin"
+/**
+ * What an entry of the ledger is. Clients write events and consents; only the service writes the
+ * others.
+ */
+export type Kind =
+  | "event"
+  | "consent"
+  | "policy"
+  | "erasure"
+  | "key"
+  | "anchor"
+  | "retention"
+  | "admin"
 
-/** What checking an entry found; all but `broken` are good. `pending`: not yet under a signed checkpoint. `erased`, `expired`: content gone on purpose, hash holds. */
+/**
+ * What checking an entry found; all but `broken` are good. `pending`: not yet under a signed
+ * checkpoint. `erased`, `expired`: content gone on purpose, hash holds.
+ */
 export type Integrity = "verified" | "pending" | "erased" | "expired" | "broken"
 
-// Writing -------------------------------------------------------------------------------------------------------------------------------------------------
+// Writing -----------------------------------------------------------------------------------------
 
-/** Who did it. May carry further members of the writer's own, which are kept, hashed and returned. */
+/**
+ * Who did it. May carry further members of the writer's own, which are kept, hashed and returned.
+ */
 export interface Actor {
   readonly id: string
   readonly type: string
@@ -35,7 +56,10 @@ export interface Actor {
   readonly [further: string]: unknown
 }
 
-/** What it was done to. May carry further members of the writer's own, which are kept, hashed and returned. */
+/**
+ * What it was done to. May carry further members of the writer's own, which are kept, hashed and
+ * returned.
+ */
 export interface Target {
   readonly id: string
   readonly type: string
@@ -70,7 +94,10 @@ export interface Batch {
   readonly events: readonly BatchItem[]
 }
 
-/** What became of one event of a batch: its receipt, or why it was not recorded, which has the member `error`. */
+/**
+ * What became of one event of a batch: its receipt, or why it was not recorded, which has the
+ * member `error`.
+ */
 export type BatchResult = { readonly receipt: Receipt; readonly replayed?: boolean } | Problem
 
 /** The answer to a batch: one result for each event, in their order. */
@@ -111,7 +138,7 @@ export interface ConsentAnswer {
   readonly receipt: Receipt
 }
 
-// Receipts and entries ------------------------------------------------------------------------------------------------------------------------------------
+// Receipts and entries ----------------------------------------------------------------------------
 
 /** An actor or target as it is shown to a reader: without what is withheld from that reader. */
 export interface Party {
@@ -133,7 +160,10 @@ export interface Provenance {
   readonly keyId?: string
 }
 
-/** What the ledger gives for a write. With it anyone can check that the entry is in the chain, and unchanged. */
+/**
+ * What the ledger gives for a write. With it anyone can check that the entry is in the chain, and
+ * unchanged.
+ */
 export interface Receipt {
   readonly accepted: boolean
   readonly eventId: string
@@ -161,7 +191,10 @@ export interface Receipt {
 /** An entry of the ledger, as queries show it. */
 export interface Entry extends RepeatedFields {
   readonly id: string
-  /** Its place in the chain, from 1. The service's own entries have places too, so two neighbours of a list need not be linked: see `includeSystem`. */
+  /**
+   * Its place in the chain, from 1. The service's own entries have places too, so two neighbours of
+   * a list need not be linked: see `includeSystem`.
+   */
   readonly sequence: number
   readonly kind: Open<Kind>
   readonly actor: Party
@@ -195,7 +228,10 @@ export interface EntryProof {
   readonly vkey: string
   /** A `c2sp.org/tlog-proof@v1`; null while no signed checkpoint covers the entry. */
   readonly tlogProof: string | null
-  /** If the ledger goes on from earlier ones: what it and they were born with, newest first. The sequence counts their entries too. */
+  /**
+   * If the ledger goes on from earlier ones: what it and they were born with, newest first. The
+   * sequence counts their entries too.
+   */
   readonly geneses?: readonly string[]
 }
 
@@ -210,7 +246,7 @@ export interface ReceiptAnswer {
   readonly disclosures?: readonly string[]
 }
 
-// Reading -------------------------------------------------------------------------------------------------------------------------------------------------
+// Reading -----------------------------------------------------------------------------------------
 
 /** An entry of a page; with `include=proof` it brings what is needed to check it. */
 export interface ListedEntry extends Entry {
@@ -220,7 +256,10 @@ export interface ListedEntry extends Entry {
 
 /** The query of `GET …/events`. */
 export interface EventsQuery {
-  /** One project; `all` the caller may see, or `system` for the entries that the service writes about itself. */
+  /**
+   * One project; `all` the caller may see, or `system` for the entries that the service writes
+   * about itself.
+   */
   readonly projectId: string
   /** A search, such as `approve target:inv_9 -"test run"`. */
   readonly query?: string
@@ -236,7 +275,10 @@ export interface EventsQuery {
   /** Entries below this sequence; 0 begins at the newest. */
   readonly cursor: number
   readonly limit: number
-  /** Show the entries that the service writes about itself as well: with `projectId` and `storage` `all`, that is the whole chain. */
+  /**
+   * Show the entries that the service writes about itself as well: with `projectId` and `storage`
+   * `all`, that is the whole chain.
+   */
   readonly includeSystem: boolean
   readonly include?: "proof"
 }
@@ -274,12 +316,22 @@ export interface ActivityPage extends EventsPage {
   readonly policyVersion: number
 }
 
-/** The answer of `GET …/tlog/keys`: every key that ever signed the workspace's checkpoints, and for which sizes of the log. */
+/**
+ * The answer of `GET …/tlog/keys`: every key that ever signed the workspace's checkpoints, and for
+ * which sizes of the log.
+ */
 export interface LogKeys {
-  readonly keys: readonly { readonly vkey: string; readonly fromSize: number; readonly toSize: number | null }[]
+  readonly keys: readonly {
+    readonly vkey: string
+    readonly fromSize: number
+    readonly toSize: number | null
+  }[]
 }
 
-/** The answer of `GET …/tlog/epochs`: the ledgers that the workspace's goes on from, oldest first, and itself. */
+/**
+ * The answer of `GET …/tlog/epochs`: the ledgers that the workspace's goes on from, oldest first,
+ * and itself.
+ */
 export interface Epochs {
   readonly epochs: readonly {
     /** From 1. */
@@ -295,14 +347,17 @@ export interface Epochs {
   }[]
 }
 
-/** The answer of `POST …/tlog/keys`: the key that signs from now on, and the entry that announces it, which both keys sign for. */
+/**
+ * The answer of `POST …/tlog/keys`: the key that signs from now on, and the entry that announces
+ * it, which both keys sign for.
+ */
 export interface LogKeyRotated {
   readonly vkey: string
   readonly fromSize: number
   readonly receiptId: string
 }
 
-// Administration ------------------------------------------------------------------------------------------------------------------------------------------
+// Administration ----------------------------------------------------------------------------------
 
 /** Actions that begin with `prefix`, by whole segments, go to `lane`. */
 export interface LaneRule {
@@ -327,7 +382,9 @@ export interface Workspace {
   /** Days after which an entry goes to the archive. */
   readonly hotDays: number
   readonly requirePublishedPolicy: boolean
-  /** Members of metadata that hold personal data, and are sealed from now on; `["*"]` is all of it. */
+  /**
+   * Members of metadata that hold personal data, and are sealed from now on; `["*"]` is all of it.
+   */
   readonly personalKeys: readonly string[]
   readonly laneRules: readonly { readonly prefix: string; readonly lane: Open<Lane> }[]
   /** How many projects it may have: an event for one more is refused. */
@@ -376,7 +433,9 @@ export interface NewProject extends ProjectChange {
   readonly id: string
 }
 
-/** What an API key may do: `write` events, `read` everything, `admin`ister (which includes reading). */
+/**
+ * What an API key may do: `write` events, `read` everything, `admin`ister (which includes reading).
+ */
 export type Scope = "write" | "read" | "admin"
 
 /** The body of `POST …/api-keys`. */
@@ -411,7 +470,10 @@ export interface RevokeQuery {
   readonly cascade: boolean
 }
 
-/** What an ended key has made, and what that has made in turn: all that lived when it was ended. Tokens are not in it: they end with their makers. */
+/**
+ * What an ended key has made, and what that has made in turn: all that lived when it was ended.
+ * Tokens are not in it: they end with their makers.
+ */
 export interface MadeByKey {
   /** Whether it was ended as well. */
   readonly revoked: boolean
@@ -423,7 +485,9 @@ export interface MadeByKey {
 /** What a scoped token opens. */
 export type TokenType = "receipt" | "policy" | "activity" | "evidence"
 
-/** The body of `POST …/receipts/{receiptId}/token`, and of `POST …/evidence-packs/{packId}/token`. */
+/**
+ * The body of `POST …/receipts/{receiptId}/token`, and of `POST …/evidence-packs/{packId}/token`.
+ */
 export interface NewToken {
   /** From 60 on. A token ends with whoever made it, if that is earlier. */
   readonly expiresInSeconds?: number
@@ -469,7 +533,10 @@ export interface CreatedTokenFields extends TokenFields {
   readonly apiUrl: string
 }
 
-/** The answer about a token, which never shows its secret; it has the members that its type is bound to. */
+/**
+ * The answer about a token, which never shows its secret; it has the members that its type is bound
+ * to.
+ */
 export interface Token extends TokenFields {
   readonly receipt?: string
   readonly projectId?: string
@@ -479,7 +546,10 @@ export interface Token extends TokenFields {
   readonly revokedAt?: Time
   /** Whether it still opens anything; `revoked` also when whoever made it was. */
   readonly state: Open<"live" | "revoked" | "expired">
-  readonly mintedBy: { readonly type: Open<"instance" | "api_key" | "member">; readonly id?: string }
+  readonly mintedBy: {
+    readonly type: Open<"instance" | "api_key" | "member">
+    readonly id?: string
+  }
 }
 
 /** The answer to a new receipt token. */
@@ -546,9 +616,12 @@ export interface ApiKeyList {
   readonly nextCursor: string | null
 }
 
-// Published policies --------------------------------------------------------------------------------------------------------------------------------------
+// Published policies ------------------------------------------------------------------------------
 
-/** A part of a policy. May carry further members of the publisher's own, which are kept, hashed and returned. */
+/**
+ * A part of a policy. May carry further members of the publisher's own, which are kept, hashed and
+ * returned.
+ */
 export interface PolicySection {
   readonly id: string
   readonly title: string
@@ -561,7 +634,10 @@ export interface NewPolicy {
   /** Absent: `core`. */
   readonly projectId?: string
   readonly sections: readonly PolicySection[]
-  /** The version that this is to become, one more than the newest; if another one was published meanwhile, the answer is `conflict`. */
+  /**
+   * The version that this is to become, one more than the newest; if another one was published
+   * meanwhile, the answer is `conflict`.
+   */
   readonly version?: number
 }
 
@@ -598,7 +674,7 @@ export interface TokenList {
   readonly nextCursor: string | null
 }
 
-// Members and sessions ------------------------------------------------------------------------------------------------------------------------------------
+// Members and sessions ----------------------------------------------------------------------------
 
 /** What a member is in a workspace: a `viewer` reads, an `admin` administers too. */
 export type Role = "viewer" | "admin"
@@ -628,7 +704,10 @@ export interface Member {
   readonly joinedAt?: Time
 }
 
-/** The answer to an invitation. The page's address holds a token in its fragment, is shown once, and is good for a day. */
+/**
+ * The answer to an invitation. The page's address holds a token in its fragment, is shown once, and
+ * is good for a day.
+ */
 export interface InvitedMember {
   readonly member: Member
   readonly setupUrl: string
@@ -678,9 +757,12 @@ export interface Session {
   readonly workspaces: readonly { readonly id: string; readonly role: Open<Role> }[]
 }
 
-// Evidence packs ------------------------------------------------------------------------------------------------------------------------------------------
+// Evidence packs ----------------------------------------------------------------------------------
 
-/** Which entries go into an evidence pack: those that a query with these parameters finds, on all of its pages. */
+/**
+ * Which entries go into an evidence pack: those that a query with these parameters finds, on all of
+ * its pages.
+ */
 export interface PackFilter {
   readonly projectId?: string
   readonly query?: string
@@ -693,7 +775,10 @@ export interface PackFilter {
   readonly includeSystem?: boolean
 }
 
-/** The body of `POST …/evidence-packs`: entries to be put together for somebody else, by their receipts or by a filter. */
+/**
+ * The body of `POST …/evidence-packs`: entries to be put together for somebody else, by their
+ * receipts or by a filter.
+ */
 export interface NewPack {
   readonly title: string
   /** The project that all of them must be of. */
@@ -729,7 +814,7 @@ export interface PackDownload {
   readonly files: { readonly [path: string]: string }
 }
 
-// Operations ----------------------------------------------------------------------------------------------------------------------------------------------
+// Operations --------------------------------------------------------------------------------------
 
 /** The answer of `GET /healthz`: the process lives. */
 export interface Health {
@@ -741,7 +826,11 @@ export interface Readiness {
   readonly ready: boolean
   readonly reason?: string
   /** With `?verbose`: each thing that was looked at. */
-  readonly checks?: readonly { readonly name: string; readonly ok: boolean; readonly detail?: string }[]
+  readonly checks?: readonly {
+    readonly name: string
+    readonly ok: boolean
+    readonly detail?: string
+  }[]
 }
 
 /** The answer of `GET /v1/limits`: every number that bounds a request. */
@@ -767,10 +856,16 @@ export interface Limits {
   readonly [further: string]: unknown
 }
 
-/** Every answer that is not a success: a code for programs, and a sentence for people that names the field and the rule. */
+/**
+ * Every answer that is not a success: a code for programs, and a sentence for people that names the
+ * field and the rule.
+ */
 export interface Problem {
   readonly error: string
   readonly detail: string
-  /** With `idempotency_key_reused`: the receipt of the entry that has the key, for whoever may write to its project. */
+  /**
+   * With `idempotency_key_reused`: the receipt of the entry that has the key, for whoever may write
+   * to its project.
+   */
   readonly receipt?: Receipt
 }

@@ -14,8 +14,9 @@ export interface Context {
 
 export interface WriteOptions extends CallOptions {
   /**
-   * Makes repeating it safe, for ever: 12 to 255 characters. Give one that you make from what happened (`order-4711-created`), or keep the
-   * one that you gave, if you must be able to repeat the write after your own process has died. Absent: a new one for this call.
+   * Makes repeating it safe, for ever: 12 to 255 characters. Give one that you make from what
+   * happened (`order-4711-created`), or keep the one that you gave, if you must be able to repeat
+   * the write after your own process has died. Absent: a new one for this call.
    */
   readonly idempotencyKey?: string
   /** Over that of the client. */
@@ -50,10 +51,21 @@ export async function writeOne<Answer>(
     replayed: response.headers.get("idempotency-replayed") === "true",
     idempotencyKey,
   })
-  return await exchange({ method: "POST", path, headers, body, isRepeatable: true, idempotencyKey }, read, options)
+  return await exchange(
+    { method: "POST", path, headers, body, isRepeatable: true, idempotencyKey },
+    read,
+    options,
+  )
 }
 
-export function contextHeaders({ environment, server, requestId, sessionId, traceId, traceparent }: Context) {
+export function contextHeaders({
+  environment,
+  server,
+  requestId,
+  sessionId,
+  traceId,
+  traceparent,
+}: Context) {
   return {
     "x-service-environment": environment,
     "x-service-server": server,

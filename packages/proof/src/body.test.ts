@@ -21,5 +21,6 @@ test("the hash is over tag, salt, and body, of whatever length", () => {
 })
 
 test("a salt of another length is asserted", () => {
-  for (const length of [0, 15, 17, 32]) assert.throws(() => bodyHash(new Uint8Array(length), new Uint8Array(3)), AssertionError)
+  for (const length of [0, 15, 17, 32])
+    assert.throws(() => bodyHash(new Uint8Array(length), new Uint8Array(3)), AssertionError)
 })

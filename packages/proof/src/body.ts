@@ -7,12 +7,14 @@ import type { RecordFields } from "./record.ts"
 import { sha256, type Sha256 } from "./sha256.ts"
 
 /**
- * The body of an entry is what was said: one JSON object in canonical form, made once and kept as bytes. Records and tiles only carry
+ * The body of an entry is what was said: one JSON object in canonical form, made once and kept as
+ * bytes. Records and tiles only carry
  *
  *     bodyHash = SHA-256( "ALB1" || salt[16] || body )
  *
- * so a body can be withheld, or destroyed when its time has come, and every proof made before still holds. The salt is random: without
- * it, who holds only the public records could try likely bodies until one fits.
+ * so a body can be withheld, or destroyed when its time has come, and every proof made before still
+ * holds. The salt is random: without it, who holds only the public records could try likely bodies
+ * until one fits.
  */
 export function bodyHash(salt: Uint8Array, body: Uint8Array, hash: Sha256 = sha256): Uint8Array {
   assert(salt.length === bodySaltBytes, "a body's salt has 16 bytes")
@@ -20,14 +22,25 @@ export function bodyHash(salt: Uint8Array, body: Uint8Array, hash: Sha256 = sha2
 }
 
 /** Whether a record commits to this body. */
-export function commitsTo(record: RecordFields, salt: Uint8Array, body: Uint8Array, hash: Sha256 = sha256): boolean {
+export function commitsTo(
+  record: RecordFields,
+  salt: Uint8Array,
+  body: Uint8Array,
+  hash: Sha256 = sha256,
+): boolean {
   return salt.length === bodySaltBytes && equalBytes(bodyHash(salt, body, hash), record.bodyHash)
 }
 
 export type BodyFault = "canonical" | "version" | "workspace"
 
-/** What a body says, without what is sealed in it; or why it is no body, or not one of this workspace. */
-export function parseBody(source: string | Uint8Array, workspaceId?: string): JsonObject | BodyFault {
+/**
+ * What a body says, without what is sealed in it; or why it is no body, or not one of this
+ * workspace.
+ */
+export function parseBody(
+  source: string | Uint8Array,
+  workspaceId?: string,
+): JsonObject | BodyFault {
   const body = parseCanonical(source)
   if (!isJsonObject(body)) return "canonical"
   // Another version may mean something else by the same names.

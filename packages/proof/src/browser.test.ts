@@ -1,6 +1,7 @@
-// What this package promises to browsers: it imports nothing of Node, uses no global that only Node has, needs no crypto.subtle, and does
-// the same where Uint8Array cannot write hex and base64 by itself, and where iterators have no methods, as in Node 20. What else is younger than that,
-// the compiler refuses (tsconfig.browser.json).
+// What this package promises to browsers: it imports nothing of Node, uses no global that only Node
+// has, needs no crypto.subtle, and does the same where Uint8Array cannot write hex and base64 by
+// itself, and where iterators have no methods, as in Node 20. What else is younger than that, the
+// compiler refuses (tsconfig.browser.json).
 
 import assert from "node:assert/strict"
 import { execFileSync } from "node:child_process"
@@ -12,19 +13,31 @@ import type * as Proof from "./index.ts"
 const index = new URL("./index.ts", import.meta.url)
 
 test("sources import each other and @noble alone", () => {
-  const sources = readdirSync(new URL(".", import.meta.url)).filter((name) => name.endsWith(".ts") && !name.endsWith(".test.ts"))
+  const sources = readdirSync(new URL(".", import.meta.url)).filter(
+    (name) => name.endsWith(".ts") && !name.endsWith(".test.ts"),
+  )
   let imports = 0
   for (const name of sources) {
     const text = readFileSync(new URL(name, import.meta.url), "utf8")
     for (const [, specifier = ""] of text.matchAll(/\b(?:from|import)\s*\(?\s*"([^"]+)"/g)) {
       imports++
-      assert.match(specifier, /^(?:\.\/[a-z0-9-]+\.ts|@noble\/hashes\/sha2\.js|@noble\/ed25519)$/, name)
+      assert.match(
+        specifier,
+        /^(?:\.\/[a-z0-9-]+\.ts|@noble\/hashes\/sha2\.js|@noble\/ed25519)$/,
+        name,
+      )
     }
   }
-  assert.ok(sources.length >= 20 && imports > 60, `${imports} imports of ${sources.length} sources were read`)
+  assert.ok(
+    sources.length >= 20 && imports > 60,
+    `${imports} imports of ${sources.length} sources were read`,
+  )
 })
 
-/** Something of everything, down to text. It is handed to the child as source, so it refers to nothing outside. */
+/**
+ * Something of everything, down to text. It is handed to the child as source, so it refers to
+ * nothing outside.
+ */
 function scenario(proof: typeof Proof): string[] {
   const { fromHex, toHex, toBase64, toBase64Url, utf8 } = proof
   const bytes = Uint8Array.from({ length: 65 }, (_, i) => (i * 37) % 256)
@@ -42,15 +55,33 @@ function scenario(proof: typeof Proof): string[] {
     actor: { id: "ä", _sd: [proof.digest(sealed)] },
   })
   const salt = bytes.slice(16, 32)
-  const genesis = proof.canonicalize({ createdAt: "", nonce: toBase64Url(bytes.slice(0, 16)), origin: name, v: 1, workspaceId: "acme" })
+  const genesis = proof.canonicalize({
+    createdAt: "",
+    nonce: toBase64Url(bytes.slice(0, 16)),
+    origin: name,
+    v: 1,
+    workspaceId: "acme",
+  })
   const id = proof.ledgerId(genesis)
   const hash = proof.bodyHash(salt, utf8(body))
-  const record = proof.encodeRecord({ kind: "event", index: 0, timeMs: 1767225600123, ledgerId: id, previousHash: id, bodyHash: hash })
+  const record = proof.encodeRecord({
+    kind: "event",
+    index: 0,
+    timeMs: 1767225600123,
+    ledgerId: id,
+    previousHash: id,
+    bodyHash: hash,
+  })
   const root = proof.eventHash(record)
   const checkpoint = proof.signNote(proof.formatCheckpoint({ origin: name, size: 1, root }), signer)
   const tlogProof = proof.formatTlogProof({ extra: record, index: 0, hashes: [], checkpoint })
-  const answer = { proof: { record: toBase64(record), body, bodySalt: toHex(salt), vkey, tlogProof }, disclosures: [sealed] }
-  const verdicts = [{ trustedKeys: [vkey] }, {}].map((options) => proof.verifyReceipt(answer, options).verdict)
+  const answer = {
+    proof: { record: toBase64(record), body, bodySalt: toHex(salt), vkey, tlogProof },
+    disclosures: [sealed],
+  }
+  const verdicts = [{ trustedKeys: [vkey] }, {}].map(
+    (options) => proof.verifyReceipt(answer, options).verdict,
+  )
   const files = new Map<string, Uint8Array>([
     ["genesis.json", utf8(genesis)],
     ["log.vkey", utf8(`${vkey}\n`)],
@@ -87,8 +118,14 @@ test("it does the same without anything that is Node's, and without the youngest
     const scenario = ${scenario.toString()}
     log(JSON.stringify({ imported, left: typeof Buffer + typeof process + typeof crypto + typeof Uint8Array.prototype.toHex + typeof [].values().map, texts: scenario(proof) }))
   `
-  const output = execFileSync(process.execPath, ["--input-type=module", "--eval", program], { encoding: "utf8" })
-  const { imported, left, texts } = JSON.parse(output) as { imported: string[]; left: string; texts: string[] }
+  const output = execFileSync(process.execPath, ["--input-type=module", "--eval", program], {
+    encoding: "utf8",
+  })
+  const { imported, left, texts } = JSON.parse(output) as {
+    imported: string[]
+    left: string
+    texts: string[]
+  }
   assert.equal(left, "undefined".repeat(5))
   assert.ok(imported.length > 20, "the hook saw the imports")
   assert.deepEqual(

@@ -5,7 +5,8 @@ import fc from "fast-check"
 import { canonicalize, parseCanonical } from "./canonical.ts"
 import { equalJson, jsonDepthMax, parseJson, type Json } from "./json.ts"
 
-// Names that sort in unusual ways: integers, numbers that are no array index, upper case, beyond the BMP, and Object's own.
+// Names that sort in unusual ways: integers, numbers that are no array index, upper case, beyond
+// the BMP, and Object's own.
 const names = [
   "",
   "0",
@@ -30,7 +31,19 @@ const name = fc.oneof(fc.constantFrom(...names), fc.string({ unit: "grapheme", m
 const { value: jsonValue } = fc.letrec<{ value: Json }>((tie) => ({
   value: fc.oneof(
     { maxDepth: 4 },
-    fc.constantFrom(null, true, false, 0, -0, 1e21, 1e-7, 5e-324, 0.1, "\\ud800", "\u2028\u0000\u001f\u007f"),
+    fc.constantFrom(
+      null,
+      true,
+      false,
+      0,
+      -0,
+      1e21,
+      1e-7,
+      5e-324,
+      0.1,
+      "\\ud800",
+      "\u2028\u0000\u001f\u007f",
+    ),
     fc.double({ noNaN: true, noDefaultInfinity: true }),
     fc.integer(),
     fc.string({ unit: "grapheme" }),
@@ -55,15 +68,25 @@ test("the order of members as they were written does not matter", () => {
   fc.assert(
     fc.property(fc.uniqueArray(name, { minLength: 2, maxLength: 8 }), fc.nat(), (members, turn) => {
       const turned = members.map((_, i) => members[(i + turn) % members.length] ?? "")
-      const object = (order: string[]): Json => Object.fromEntries(order.map((member) => [member, { [member]: 1, a: [2] }]))
+      const object = (order: string[]): Json =>
+        Object.fromEntries(order.map((member) => [member, { [member]: 1, a: [2] }]))
       assert.equal(canonicalize(object(turned)), canonicalize(object(members)))
     }),
   )
 })
 
 test("the examples of RFC 8785", () => {
-  const sorted = { "\u20ac": "Euro Sign", "\r": "Carriage Return", "\ufb33": "Hebrew Letter Dalet With Dagesh", "1": "One" }
-  const more = { "\u{1f600}": "Emoji: Grinning Face", "\u0080": "Control", "\u00f6": "Latin Small Letter O With Diaeresis" }
+  const sorted = {
+    "\u20ac": "Euro Sign",
+    "\r": "Carriage Return",
+    "\ufb33": "Hebrew Letter Dalet With Dagesh",
+    "1": "One",
+  }
+  const more = {
+    "\u{1f600}": "Emoji: Grinning Face",
+    "\u0080": "Control",
+    "\u00f6": "Latin Small Letter O With Diaeresis",
+  }
   const values = Object.values(parseJson(canonicalize({ ...sorted, ...more })) as object)
   assert.deepEqual(values, [
     // An object has "1" in front, the text has not.
@@ -77,14 +100,16 @@ test("the examples of RFC 8785", () => {
   ])
   assert.ok(canonicalize({ ...sorted, ...more }).startsWith('{"\\r":"Carriage Return","1":"One",'))
 
-  const numbers = parseJson("[333333333.33333329, 1E30, 4.50, 2e-3, 0.000000000000000000000000001]") ?? null
+  const numbers =
+    parseJson("[333333333.33333329, 1E30, 4.50, 2e-3, 0.000000000000000000000000001]") ?? null
   const text = "\u20ac$\u000f\u000aA'\u0042\u0022\u005c\\\"/"
   assert.equal(
     canonicalize({ numbers, string: text, literals: [null, true, false] }),
     '{"literals":[null,true,false],"numbers":[333333333.3333333,1e+30,4.5,0.002,1e-27],"string":"€$\\u000f\\nA\'B\\"\\\\\\\\\\"/"}',
   )
 
-  const double = (bits: string) => new DataView(Uint8Array.from(Buffer.from(bits, "hex")).buffer).getFloat64(0)
+  const double = (bits: string) =>
+    new DataView(Uint8Array.from(Buffer.from(bits, "hex")).buffer).getFloat64(0)
   const appendixB: [string, string][] = [
     ["0000000000000000", "0"],
     ["8000000000000000", "0"],
@@ -131,7 +156,14 @@ test("what has no canonical form is refused, however deep and behind whatever el
   // oxlint-disable-next-line no-sparse-arrays -- a hole is what is tested
   bad.push([1, , 2], { "\udfff": 1 })
   for (const value of bad as Json[]) {
-    for (const where of [value, [value], { a: value }, { b: 1, a: [{ c: value }] }, [{ a: value, z: 1 }], [{ b: 1, a: 2 }, value]]) {
+    for (const where of [
+      value,
+      [value],
+      { a: value },
+      { b: 1, a: [{ c: value }] },
+      [{ a: value, z: 1 }],
+      [{ b: 1, a: 2 }, value],
+    ]) {
       assert.throws(() => canonicalize(where), TypeError, String(typeof value))
     }
   }

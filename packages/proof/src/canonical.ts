@@ -2,24 +2,32 @@ import { fromUtf8 } from "./encoding.ts"
 import { jsonDepthMax, parseJson, type Json, type JsonObject } from "./json.ts"
 
 /**
- * RFC 8785, the JSON Canonicalization Scheme: no white space, members sorted by the UTF-16 units of their names, strings and numbers as
- * ECMAScript writes them. Equal values give equal text, in every language that has an implementation of the RFC.
+ * RFC 8785, the JSON Canonicalization Scheme: no white space, members sorted by the UTF-16 units of
+ * their names, strings and numbers as ECMAScript writes them. Equal values give equal text, in
+ * every language that has an implementation of the RFC.
  *
- * Throws a TypeError on what has no canonical form: NaN, an infinity, undefined, a lone surrogate, a value that is not JSON, and nesting
- * deeper than `jsonDepthMax`.
+ * Throws a TypeError on what has no canonical form: NaN, an infinity, undefined, a lone surrogate,
+ * a value that is not JSON, and nesting deeper than `jsonDepthMax`.
  *
- * JSON.stringify already writes all of this but the order of members, in which it follows Object.keys. So where the keys of every object
- * are in order as they stand, it does the work, in the engine's own code. Names that look like integers need no case of their own:
- * Object.keys puts them first and by value ("9" before "10"), which is either the canonical order too, or seen not to be.
+ * JSON.stringify already writes all of this but the order of members, in which it follows
+ * Object.keys. So where the keys of every object are in order as they stand, it does the work, in
+ * the engine's own code. Names that look like integers need no case of their own: Object.keys puts
+ * them first and by value ("9" before "10"), which is either the canonical order too, or seen not
+ * to be.
  */
 export function canonicalize(value: Json): string {
   const text = isOrdered(value, 0) ? JSON.stringify(value) : write(value)
-  // JSON.stringify writes a lone surrogate as \udXXX, in lower case. The same letters after an escaped backslash are just letters.
-  if (text.includes("\\ud") && /(?<!\\)(?:\\\\)*\\ud/.test(text)) throw new TypeError("a lone surrogate has no canonical form")
+  // JSON.stringify writes a lone surrogate as \udXXX, in lower case. The same letters after an
+  // escaped backslash are just letters.
+  if (text.includes("\\ud") && /(?<!\\)(?:\\\\)*\\ud/.test(text))
+    throw new TypeError("a lone surrogate has no canonical form")
   return text
 }
 
-/** The value whose canonical form these bytes are, or undefined if they are anything else: also if they only differ in white space. */
+/**
+ * The value whose canonical form these bytes are, or undefined if they are anything else: also if
+ * they only differ in white space.
+ */
 export function parseCanonical(source: string | Uint8Array): Json | undefined {
   const text = typeof source === "string" ? source : fromUtf8(source)
   const value = text === undefined ? undefined : parseJson(text)
@@ -31,7 +39,10 @@ export function parseCanonical(source: string | Uint8Array): Json | undefined {
   }
 }
 
-/** Whether JSON.stringify would write this value in canonical form. Refuses what has none, so that `write` need not look again. */
+/**
+ * Whether JSON.stringify would write this value in canonical form. Refuses what has none, so that
+ * `write` need not look again.
+ */
 function isOrdered(value: Json, depth: number): boolean {
   switch (typeof value) {
     case "string":
@@ -42,8 +53,11 @@ function isOrdered(value: Json, depth: number): boolean {
       return true
     case "object":
       if (value === null) return true
-      if (depth === jsonDepthMax) throw new TypeError(`nesting deeper than ${jsonDepthMax} is refused`)
-      return isArray(value) ? itemsAreOrdered(value, depth + 1) : membersAreOrdered(value, depth + 1)
+      if (depth === jsonDepthMax)
+        throw new TypeError(`nesting deeper than ${jsonDepthMax} is refused`)
+      return isArray(value)
+        ? itemsAreOrdered(value, depth + 1)
+        : membersAreOrdered(value, depth + 1)
     default:
       throw new TypeError(`${typeof value} is not JSON`)
   }
@@ -56,13 +70,15 @@ function itemsAreOrdered(items: readonly Json[], depth: number): boolean {
 }
 
 function membersAreOrdered(object: JsonObject, depth: number): boolean {
-  if (typeof object["toJSON"] === "function") throw new TypeError("an object with a toJSON method is not JSON")
+  if (typeof object["toJSON"] === "function")
+    throw new TypeError("an object with a toJSON method is not JSON")
   let ordered = true
   let previous: string | undefined
   for (const name of Object.keys(object)) {
     if (previous !== undefined && previous > name) ordered = false
     previous = name
-    // The cast stands for the index: a member that is undefined must come to isOrdered, which refuses it.
+    // The cast stands for the index: a member that is undefined must come to isOrdered, which
+    // refuses it.
     ordered = isOrdered(object[name] as Json, depth) && ordered
   }
   return ordered

@@ -9,10 +9,21 @@ const other = new Uint8Array(32).fill(9)
 /** A record for the next place of a chain, with some fields changed. */
 function recordFor(chain: Chain, changes: Partial<RecordFields> = {}): Uint8Array {
   const { index, previousHash } = chain
-  return encodeRecord({ kind: "event", index, timeMs: 1000 + index, ledgerId, previousHash, bodyHash: other, ...changes })
+  return encodeRecord({
+    kind: "event",
+    index,
+    timeMs: 1000 + index,
+    ledgerId,
+    previousHash,
+    bodyHash: other,
+    ...changes,
+  })
 }
 
-function chainOf(count: number): { readonly chain: Chain; readonly records: readonly Uint8Array[] } {
+function chainOf(count: number): {
+  readonly chain: Chain
+  readonly records: readonly Uint8Array[]
+} {
   const chain = createChain(ledgerId)
   const records = Array.from({ length: count }, () => {
     const record = recordFor(chain)
@@ -52,7 +63,10 @@ test("a chain goes on behind the last record, and behind a missing one takes not
   const next = recordFor(chain)
   assert.equal(typeof createChain(ledgerId, undefined, 3, records[2]).take(next), "object")
   assert.equal(createChain(ledgerId, undefined, 3, records[1]).take(next), "link")
-  assert.equal(createChain(ledgerId, undefined, 3, records[2]).take(recordFor(chain, { timeMs: 1001 })), "time")
+  assert.equal(
+    createChain(ledgerId, undefined, 3, records[2]).take(recordFor(chain, { timeMs: 1001 })),
+    "time",
+  )
   for (const missing of [undefined, new Uint8Array(), new Uint8Array(118)])
     assert.equal(createChain(ledgerId, undefined, 3, missing).take(next), "link")
 })

@@ -4,24 +4,40 @@ import { isHash, isSize } from "./tree.ts"
 import { isKeyName } from "./vkey.ts"
 
 /**
- * A checkpoint says what the whole log was at one size (C2SP tlog-checkpoint). As the text of a signed note, it has three lines:
+ * A checkpoint says what the whole log was at one size (C2SP tlog-checkpoint). As the text of a
+ * signed note, it has three lines:
  *
  *     <origin>           the log's name, and the name of the key that signs
  *     <size>             decimal
  *     <root>             base64
  *
- * The specification also allows for lines behind these. We write none and accept none: a cosignature need not cover them.
+ * The specification also allows for lines behind these. We write none and accept none: a
+ * cosignature need not cover them.
  */
-export type Checkpoint = { readonly origin: string; readonly size: number; readonly root: Uint8Array }
+export type Checkpoint = {
+  readonly origin: string
+  readonly size: number
+  readonly root: Uint8Array
+}
 
 export function formatCheckpoint({ origin, size, root }: Checkpoint): string {
-  assert(isKeyName(origin) && isSize(size) && isHash(root), "a checkpoint has a name, a size, and a root")
+  assert(
+    isKeyName(origin) && isSize(size) && isHash(root),
+    "a checkpoint has a name, a size, and a root",
+  )
   return `${origin}\n${size}\n${toBase64(root)}\n`
 }
 
 export function parseCheckpoint(text: string): Checkpoint | undefined {
   const [origin, sizeText, rootText, end, ...others] = text.split("\n")
-  if (origin === undefined || rootText === undefined || end !== "" || others.length > 0 || !isKeyName(origin)) return undefined
+  if (
+    origin === undefined ||
+    rootText === undefined ||
+    end !== "" ||
+    others.length > 0 ||
+    !isKeyName(origin)
+  )
+    return undefined
   const size = parseDecimal(sizeText)
   const root = fromBase64(rootText)
   if (size === undefined || !root || !isHash(root)) return undefined

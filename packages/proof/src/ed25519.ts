@@ -2,7 +2,10 @@ import { getPublicKey, hashes, sign, verify } from "@noble/ed25519"
 import { sha512 as sha512OfSecrets } from "@noble/hashes/sha2.js"
 import { sha512 } from "./sha512.ts"
 
-/** Signs with the private key that it holds, so that a caller may keep that key elsewhere: in a worker, or in hardware. */
+/**
+ * Signs with the private key that it holds, so that a caller may keep that key elsewhere: in a
+ * worker, or in hardware.
+ */
 export type Sign = (message: Uint8Array) => Uint8Array
 export type Verify = (signature: Uint8Array, message: Uint8Array, publicKey: Uint8Array) => boolean
 
@@ -10,12 +13,14 @@ export const publicKeyBytes = 32
 export const signatureBytes = 64
 
 /**
- * Ed25519 by RFC 8032, and stricter where its readers differ: no point or scalar in a second encoding, no key of small order, which would
- * have signed everything. False, never an exception, for whatever bytes.
+ * Ed25519 by RFC 8032, and stricter where its readers differ: no point or scalar in a second
+ * encoding, no key of small order, which would have signed everything. False, never an exception,
+ * for whatever bytes.
  */
 export const ed25519Verify: Verify = (signature, message, publicKey) => {
   if (signature.length !== signatureBytes || publicKey.length !== publicKeyBytes) return false
-  // Without a hash that it is given, noble needs crypto.subtle, which is asynchronous, and absent from pages over plain HTTP.
+  // Without a hash that it is given, noble needs crypto.subtle, which is asynchronous, and absent
+  // from pages over plain HTTP.
   hashes.sha512 ??= sha512
   return verify(signature, message, publicKey, { zip215: false })
 }

@@ -1,7 +1,18 @@
 import assert from "node:assert/strict"
 import test from "node:test"
 import fc from "fast-check"
-import { concat, equalBytes, fromBase64, fromBase64Url, fromHex, fromUtf8, toBase64, toBase64Url, toHex, utf8 } from "./encoding.ts"
+import {
+  concat,
+  equalBytes,
+  fromBase64,
+  fromBase64Url,
+  fromHex,
+  fromUtf8,
+  toBase64,
+  toBase64Url,
+  toHex,
+  utf8,
+} from "./encoding.ts"
 
 const codecs = [
   { name: "hex", to: toHex, from: fromHex, oracle: "hex" },
@@ -42,8 +53,24 @@ for (const { name, to, from, oracle } of codecs) {
 }
 
 test("malformed text is undefined", () => {
-  for (const text of ["0", "0G", "AB", "aB", "0x00", " 00", "00 ", "\u0661\u0661"]) assert.equal(fromHex(text), undefined, text)
-  for (const text of ["A", "AA", "AAA", "AA=", "AAA==", "AB==", "AAB=", "=", "====", "AA==AAAA", "AAA-", "AA\n==", "AAAA\n", "A==="]) {
+  for (const text of ["0", "0G", "AB", "aB", "0x00", " 00", "00 ", "\u0661\u0661"])
+    assert.equal(fromHex(text), undefined, text)
+  for (const text of [
+    "A",
+    "AA",
+    "AAA",
+    "AA=",
+    "AAA==",
+    "AB==",
+    "AAB=",
+    "=",
+    "====",
+    "AA==AAAA",
+    "AAA-",
+    "AA\n==",
+    "AAAA\n",
+    "A===",
+  ]) {
     assert.equal(fromBase64(text), undefined, text)
   }
   for (const text of ["A", "AB", "AAB", "AA==", "AAA=", "AA+A", "AA/A", "AAAA ", "AAAAA"])
@@ -57,7 +84,8 @@ test("text of no length is no bytes", () => {
 test("utf8 is read strictly, and a byte order mark is kept", () => {
   assert.deepEqual(utf8("— Ö 😀"), new Uint8Array(Buffer.from("— Ö 😀")))
   assert.equal(fromUtf8(utf8("\ufeffÖ")), "\ufeffÖ")
-  for (const bytes of [[0xff], [0xc0, 0x80], [0xed, 0xa0, 0x80], [0xe2, 0x80]]) assert.equal(fromUtf8(Uint8Array.from(bytes)), undefined)
+  for (const bytes of [[0xff], [0xc0, 0x80], [0xed, 0xa0, 0x80], [0xe2, 0x80]])
+    assert.equal(fromUtf8(Uint8Array.from(bytes)), undefined)
 })
 
 test("concat joins, equalBytes compares", () => {
@@ -67,13 +95,18 @@ test("concat joins, equalBytes compares", () => {
     }),
   )
   fc.assert(
-    fc.property(fc.uint8Array({ minLength: 1, maxLength: 40 }), fc.nat(), fc.integer({ min: 1, max: 255 }), (bytes, at, change) => {
-      const other = bytes.slice()
-      assert.ok(equalBytes(bytes, other))
-      const i = at % bytes.length
-      other[i] = (other[i] ?? 0) ^ change
-      assert.ok(!equalBytes(bytes, other))
-      assert.ok(!equalBytes(bytes, bytes.slice(1)))
-    }),
+    fc.property(
+      fc.uint8Array({ minLength: 1, maxLength: 40 }),
+      fc.nat(),
+      fc.integer({ min: 1, max: 255 }),
+      (bytes, at, change) => {
+        const other = bytes.slice()
+        assert.ok(equalBytes(bytes, other))
+        const i = at % bytes.length
+        other[i] = (other[i] ?? 0) ^ change
+        assert.ok(!equalBytes(bytes, other))
+        assert.ok(!equalBytes(bytes, bytes.slice(1)))
+      },
+    ),
   )
 })

@@ -1,17 +1,23 @@
 /**
- * Bytes as text, in the three alphabets of the format. Every decoder is strict: one sequence of bytes has exactly one spelling, so a
- * signature, a root, or a salt cannot be written in a second way that a comparison of strings would miss. Malformed text is `undefined`.
+ * Bytes as text, in the three alphabets of the format. Every decoder is strict: one sequence of
+ * bytes has exactly one spelling, so a signature, a root, or a salt cannot be written in a second
+ * way that a comparison of strings would miss. Malformed text is `undefined`.
  *
- * Writing uses what the engine has natively (Node 26, browsers of 2025) and a table elsewhere. Reading is always our own loop: it is
- * strict in itself and, for the short values of this format, five times as fast as Uint8Array.fromHex and fromBase64.
+ * Writing uses what the engine has natively (Node 26, browsers of 2025) and a table elsewhere.
+ * Reading is always our own loop: it is strict in itself and, for the short values of this format,
+ * five times as fast as Uint8Array.fromHex and fromBase64.
  */
 
 type Native = {
   readonly toHex?: (this: Uint8Array) => string
-  readonly toBase64?: (this: Uint8Array, options?: { alphabet: "base64url"; omitPadding: true }) => string
+  readonly toBase64?: (
+    this: Uint8Array,
+    options?: { alphabet: "base64url"; omitPadding: true },
+  ) => string
 }
 
-// A cast, because these methods are missing from the types of older library versions, as they are from older browsers.
+// A cast, because these methods are missing from the types of older library versions, as they are
+// from older browsers.
 const native = Uint8Array.prototype as Native
 const urlOptions = { alphabet: "base64url", omitPadding: true } as const
 
@@ -48,12 +54,18 @@ export function fromBase64Url(text: string): Uint8Array | undefined {
   return unpack(text, text.length, base64UrlValues, 6)
 }
 
-/** The caller answers for the text being well-formed: a lone surrogate would become U+FFFD and so collide with every other one. */
+/**
+ * The caller answers for the text being well-formed: a lone surrogate would become U+FFFD and so
+ * collide with every other one.
+ */
 export function utf8(text: string): Uint8Array {
   return encoder.encode(text)
 }
 
-/** The text of these bytes, or undefined if they are not UTF-8. A byte order mark is kept, as it is part of what was hashed. */
+/**
+ * The text of these bytes, or undefined if they are not UTF-8. A byte order mark is kept, as it is
+ * part of what was hashed.
+ */
 export function fromUtf8(bytes: Uint8Array): string | undefined {
   try {
     return decoder.decode(bytes)
@@ -115,8 +127,16 @@ function pack(bytes: Uint8Array, digits: string): string {
   return bits === 0 ? text : text + digits.charAt((held << (6 - bits)) & 63)
 }
 
-/** Reads digits of `width` bits each into whole bytes; what is left over must be less than a digit, and zero. */
-function unpack(text: string, length: number, values: Int8Array, width: number): Uint8Array | undefined {
+/**
+ * Reads digits of `width` bits each into whole bytes; what is left over must be less than a digit,
+ * and zero.
+ */
+function unpack(
+  text: string,
+  length: number,
+  values: Int8Array,
+  width: number,
+): Uint8Array | undefined {
   const bytes = new Uint8Array(Math.floor((length * width) / 8))
   let held = 0
   let bits = 0

@@ -21,5 +21,6 @@ test("every field is described where the format speaks of bodies, and where it s
 
 test("every field that a writer says is described where the API speaks of writing", () => {
   const rows = section("api.md", "**`POST /v1/events`**", "**The receipt**")
-  for (const name of fieldsWith("from", "writer")) assert.ok(rows.includes(`\n| \`${name}\` |`), `${name} has no row`)
+  for (const name of fieldsWith("from", "writer"))
+    assert.ok(rows.includes(`\n| \`${name}\` |`), `${name} has no row`)
 })

@@ -1,9 +1,11 @@
 /**
- * The fields of an entry, once. Each is a member of the body that is hashed, or sealed with it. Types, checks, bodies, comparisons of requests and
- * answers are made from this table or checked against it, in every package.
+ * The fields of an entry, once. Each is a member of the body that is hashed, or sealed with it.
+ * Types, checks, bodies, comparisons of requests and answers are made from this table or checked
+ * against it, in every package.
  *
- * To add a field that a writer says and an entry repeats: its type in `RepeatedFields`, its line in `entryFields`, its rule in the API
- * (http/shapes/event.ts); the compiler names the rest. Then docs/format.md and docs/api.md, which a test reads.
+ * To add a field that a writer says and an entry repeats: its type in `RepeatedFields`, its line in
+ * `entryFields`, its rule in the API (http/shapes/event.ts); the compiler names the rest. Then
+ * docs/format.md and docs/api.md, which a test reads.
  */
 export const entryFields = {
   workspaceId: { from: "writer", form: "word", shown: "entry" },
@@ -29,11 +31,15 @@ export interface Field {
   /** Two requests with one key are the same request if their writers say the same. */
   readonly from: "writer" | "ledger"
   /**
-   * How it stands in a body. JSON escapes nothing of a `word`, and may escape a `text`, whose words a search finds. A `value` is a number, true or
-   * false. Parts of an `object` may be sealed. A `sealed` field stands in a disclosure, and `context` is a part of the one of that name.
+   * How it stands in a body. JSON escapes nothing of a `word`, and may escape a `text`, whose words
+   * a search finds. A `value` is a number, true or false. Parts of an `object` may be sealed. A
+   * `sealed` field stands in a disclosure, and `context` is a part of the one of that name.
    */
   readonly form: "word" | "text" | "value" | "object" | "sealed" | "context"
-  /** The answers that have it under its own name and as the body says it; `opened`: with what its reader may see of it. */
+  /**
+   * The answers that have it under its own name and as the body says it; `opened`: with what its
+   * reader may see of it.
+   */
   readonly shown: "entry" | "receipt and entry" | "opened"
 }
 
@@ -43,7 +49,9 @@ export interface RepeatedFields {
   readonly projectId: string
   /** A dotted name of two segments or more, such as `billing.invoice.approve`. */
   readonly action: string
-  /** Exactly as the writer sent it: `2026-01-31T09:30:00.250Z`, or with an offset such as `+02:00`. */
+  /**
+   * Exactly as the writer sent it: `2026-01-31T09:30:00.250Z`, or with an offset such as `+02:00`.
+   */
   readonly occurredAt: string
 }
 

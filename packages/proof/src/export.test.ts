@@ -21,10 +21,23 @@ const vkey = formatVkey(createVkey(origin, signer.publicKey))
 
 /** An export of one entry, as a ledger with this body in it would have. */
 function exportOf(content: JsonObject): Map<string, Uint8Array> {
-  const genesis = canonicalize({ createdAt: "", nonce: "oKGio6SlpqeoqaqrrK2urw", origin, v: 1, workspaceId: "acme" })
+  const genesis = canonicalize({
+    createdAt: "",
+    nonce: "oKGio6SlpqeoqaqrrK2urw",
+    origin,
+    v: 1,
+    workspaceId: "acme",
+  })
   const id = ledgerId(genesis)
   const [salt, body] = [new Uint8Array(16), canonicalize(content)]
-  const record = encodeRecord({ kind: "event", index: 0, timeMs: 1, ledgerId: id, previousHash: id, bodyHash: bodyHash(salt, utf8(body)) })
+  const record = encodeRecord({
+    kind: "event",
+    index: 0,
+    timeMs: 1,
+    ledgerId: id,
+    previousHash: id,
+    bodyHash: bodyHash(salt, utf8(body)),
+  })
   const root = eventHash(record)
   return new Map([
     ["genesis.json", utf8(genesis)],

@@ -36,18 +36,34 @@ import { parseVkey } from "./vkey.ts"
  *     root         the records are those that the checkpoint was signed for
  *     key          the log's key is one that the caller trusts
  *
- * to the first that fails. What it goes on from is checked alike, oldest first: there the root is the one that the next genesis names, so
- * that nobody's key is needed for it, and a checkpoint may cover less than was kept, or be missing. Files are asked for one at a time, in the order in which they are needed, and none is kept. Bodies and
- * disclosures that are not there are counted: they may have been withheld, and nothing else depends on them.
+ * to the first that fails. What it goes on from is checked alike, oldest first: there the root is
+ * the one that the next genesis names, so that nobody's key is needed for it, and a checkpoint may
+ * cover less than was kept, or be missing. Files are asked for one at a time, in the order in which
+ * they are needed, and none is kept. Bodies and disclosures that are not there are counted: they
+ * may have been withheld, and nothing else depends on them.
  */
 export type ExportVerdict = ExportReport &
   (
     | { readonly verdict: "genuine" }
     | { readonly verdict: "unconfirmed"; readonly because: "key_not_trusted" }
-    | { readonly verdict: "refuted"; readonly failure: ExportCheckName; readonly file?: string; readonly sequence?: number }
+    | {
+        readonly verdict: "refuted"
+        readonly failure: ExportCheckName
+        readonly file?: string
+        readonly sequence?: number
+      }
   )
 
-export type ExportCheckName = "genesis" | "epochs" | "checkpoint" | "records" | "tiles" | "content" | "disclosures" | "root" | "key"
+export type ExportCheckName =
+  | "genesis"
+  | "epochs"
+  | "checkpoint"
+  | "records"
+  | "tiles"
+  | "content"
+  | "disclosures"
+  | "root"
+  | "key"
 
 export type ExportReport = {
   readonly checks: readonly { readonly name: ExportCheckName; readonly ok: boolean }[]
@@ -65,9 +81,16 @@ export type ExportReport = {
 /** The bytes of a file by its path in the export; undefined if it is not there. */
 export type ExportFiles = (path: string) => Uint8Array | undefined
 
-export type ExportOptions = { readonly trustedKeys?: readonly string[]; readonly hash?: Sha256; readonly verify?: Verify }
+export type ExportOptions = {
+  readonly trustedKeys?: readonly string[]
+  readonly hash?: Sha256
+  readonly verify?: Verify
+}
 
-export function verifyExport(files: ExportFiles, { trustedKeys = [], hash = sha256, verify }: ExportOptions = {}): ExportVerdict {
+export function verifyExport(
+  files: ExportFiles,
+  { trustedKeys = [], hash = sha256, verify }: ExportOptions = {},
+): ExportVerdict {
   const counts = { epochs: 0, entries: 0, bodies: 0, disclosures: 0, missingBodies: 0, withheld: 0 }
   const geneses = genesesOf(files)
   const lineage = readLineage(geneses, hash)
@@ -77,7 +100,10 @@ export function verifyExport(files: ExportFiles, { trustedKeys = [], hash = sha2
     failure: name,
     ...(file !== undefined && { file }),
     ...(sequence !== undefined && { sequence }),
-    checks: [...names.slice(0, Math.max(names.indexOf(name), 0)).map((one) => ({ name: one, ok: true })), { name, ok: false }],
+    checks: [
+      ...names.slice(0, Math.max(names.indexOf(name), 0)).map((one) => ({ name: one, ok: true })),
+      { name, ok: false },
+    ],
     ...(checkpoint && { checkpoint }),
     ...counts,
   })
@@ -97,7 +123,9 @@ export function verifyExport(files: ExportFiles, { trustedKeys = [], hash = sha2
     if (successor !== undefined || "name" in head) continue
     const checks = names.map((name) => ({ name, ok: name !== "key" || head.isTrusted }))
     const report = { checks, ...(head.checkpoint && { checkpoint: head.checkpoint }), ...counts }
-    return head.isTrusted ? { verdict: "genuine", ...report } : { verdict: "unconfirmed", because: "key_not_trusted", ...report }
+    return head.isTrusted
+      ? { verdict: "genuine", ...report }
+      : { verdict: "unconfirmed", because: "key_not_trusted", ...report }
   }
   throw new AssertionError("a lineage ends with the ledger itself")
 }
@@ -115,7 +143,14 @@ const checkNames: readonly ExportCheckName[] = [
 ]
 
 type Wrong = { readonly name: ExportCheckName; readonly file?: string; readonly sequence?: number }
-type Counts = { epochs: number; entries: number; bodies: number; disclosures: number; missingBodies: number; withheld: number }
+type Counts = {
+  epochs: number
+  entries: number
+  bodies: number
+  disclosures: number
+  missingBodies: number
+  withheld: number
+}
 type Head = {
   readonly born: Born
   /** What was signed of it; of an earlier ledger there may be less, or nothing. */
@@ -136,7 +171,10 @@ function genesesOf(files: ExportFiles): readonly string[] {
   }
 }
 
-/** Which of them it is: one that cannot be read, or that the ones before it are not there or are others. */
+/**
+ * Which of them it is: one that cannot be read, or that the ones before it are not there or are
+ * others.
+ */
 function brokenLineage([own = "", ...earlier]: readonly string[]): Wrong {
   if (parseGenesis(own) === undefined) return { name: "genesis", file: packPaths.genesis }
   return { name: "epochs", file: epochPath(Math.max(earlier.length, 1), packPaths.genesis) }
@@ -152,18 +190,33 @@ function readHead(
   const { origin } = born.genesis
   const vkey = textOf(files(packPaths.vkey))?.trimEnd() ?? ""
   const key = parseVkey(vkey)
-  if (key?.type !== "log" || key.name !== origin) return { name: "checkpoint", file: packPaths.vkey }
+  if (key?.type !== "log" || key.name !== origin)
+    return { name: "checkpoint", file: packPaths.vkey }
   const policy = textOf(files(packPaths.policy))
-  if (policy !== undefined && policy !== formatTrustPolicy(vkey)) return { name: "checkpoint", file: packPaths.policy }
+  if (policy !== undefined && policy !== formatTrustPolicy(vkey))
+    return { name: "checkpoint", file: packPaths.policy }
   const note = files(packPaths.checkpoint)
-  const kept = successor && { size: successor.size, root: fromHex(successor.root) ?? new Uint8Array() }
-  if (kept !== undefined && note === undefined) return { born, checkpoint: undefined, ...kept, isTrusted: false }
+  const kept = successor && {
+    size: successor.size,
+    root: fromHex(successor.root) ?? new Uint8Array(),
+  }
+  if (kept !== undefined && note === undefined)
+    return { born, checkpoint: undefined, ...kept, isTrusted: false }
   const signed = openCheckpoint(textOf(note) ?? "", [key], trustedKeys, verify)
   const isSigned = signed?.signatures.some((one) => one.key === key) === true
-  if (!isSigned || signed.checkpoint.origin !== origin || signed.checkpoint.size > (kept?.size ?? signed.checkpoint.size))
+  if (
+    !isSigned ||
+    signed.checkpoint.origin !== origin ||
+    signed.checkpoint.size > (kept?.size ?? signed.checkpoint.size)
+  )
     return { name: "checkpoint", file: packPaths.checkpoint }
   const { checkpoint } = signed
-  return { born, checkpoint, ...(kept ?? { size: checkpoint.size, root: checkpoint.root }), isTrusted: isTrusted(signed, trustedKeys) }
+  return {
+    born,
+    checkpoint,
+    ...(kept ?? { size: checkpoint.size, root: checkpoint.root }),
+    isTrusted: isTrusted(signed, trustedKeys),
+  }
 }
 
 function checkEntries(
@@ -191,10 +244,16 @@ function checkEntries(
       if (!equalBytes(tile.subarray(at * 32, at * 32 + 32), chain.previousHash))
         return { name: "tiles", file: tilePath(0, group, width), sequence }
       const wrong = checkContent(content, fields, genesis.workspaceId, counts, hash)
-      if (wrong !== undefined) return { name: wrong, file: wrong === "content" ? bodiesPath(group) : disclosuresPath(group), sequence }
+      if (wrong !== undefined)
+        return {
+          name: wrong,
+          file: wrong === "content" ? bodiesPath(group) : disclosuresPath(group),
+          sequence,
+        }
       tree.append(chain.previousHash, upper.completed)
       if (upper.wrong() !== undefined) return { name: "tiles", ...upper.wrong(), sequence }
-      if (tree.size === checkpoint?.size && !equalBytes(tree.root(), checkpoint.root)) return { name: "root", file: packPaths.checkpoint }
+      if (tree.size === checkpoint?.size && !equalBytes(tree.root(), checkpoint.root))
+        return { name: "root", file: packPaths.checkpoint }
       counts.entries = sequence
     }
     if (tile.length !== width * 32) return { name: "tiles", file: tilePath(0, group, width) }
@@ -209,19 +268,24 @@ type GroupContent = {
   readonly disclosures: ReadonlyMap<number, readonly string[]>
 }
 
-/** What lies beyond the checkpoint was put there by an export that was interrupted, and is not looked at. */
+/**
+ * What lies beyond the checkpoint was put there by an export that was interrupted, and is not
+ * looked at.
+ */
 function readContent(files: ExportFiles, group: number, size: number): GroupContent | Wrong {
   const bodies = new Map<number, { readonly salt: Uint8Array; readonly body: string }>()
   const disclosures = new Map<number, readonly string[]>()
   const isOf = (index: number): boolean => Math.floor(index / packGroup) === group
   for (const text of linesOf(files(bodiesPath(group)))) {
     const line = parseBodyLine(text)
-    if (line === undefined || !isOf(line.index) || bodies.has(line.index)) return { name: "content", file: bodiesPath(group) }
+    if (line === undefined || !isOf(line.index) || bodies.has(line.index))
+      return { name: "content", file: bodiesPath(group) }
     if (line.index < size) bodies.set(line.index, line)
   }
   for (const text of linesOf(files(disclosuresPath(group)))) {
     const line = parseDisclosureLine(text)
-    if (line === undefined || !isOf(line.index) || disclosures.has(line.index)) return { name: "disclosures", file: disclosuresPath(group) }
+    if (line === undefined || !isOf(line.index) || disclosures.has(line.index))
+      return { name: "disclosures", file: disclosuresPath(group) }
     if (line.index < size) disclosures.set(line.index, line.disclosures)
   }
   return { bodies, disclosures }
@@ -240,7 +304,8 @@ function checkContent(
     counts.missingBodies += 1
     return shown.length > 0 ? "disclosures" : undefined
   }
-  if (!line.body.isWellFormed() || !commitsTo(record, line.salt, utf8(line.body), hash)) return "content"
+  if (!line.body.isWellFormed() || !commitsTo(record, line.salt, utf8(line.body), hash))
+    return "content"
   const body = parseBody(line.body, workspaceId)
   if (typeof body === "string") return "content"
   const opened = openBody(body, shown, hash)
@@ -261,7 +326,9 @@ function createUpperTiles(files: ExportFiles, size: number) {
   ): string | undefined => {
     const path = tilePath(level, index, hashes.length)
     const tile = files(path) ?? new Uint8Array()
-    const holds = tile.length === hashes.length * 32 && hashes.every((hash, at) => equalBytes(hash, tile.subarray(at * 32, at * 32 + 32)))
+    const holds =
+      tile.length === hashes.length * 32 &&
+      hashes.every((hash, at) => equalBytes(hash, tile.subarray(at * 32, at * 32 + 32)))
     return holds ? undefined : path
   }
   return {

@@ -64,11 +64,22 @@ test("it goes on from what was saved, and what was saved stays as it was", () =>
 test("it grows across 2^8, 2^16, 2^31, 2^32, and up to 2^53 - 1 leaves", () => {
   // All leaves alike, so that a subtree of any level is one of 54 hashes.
   const levels = [leafAt(7)]
-  for (let level = 1; level <= 53; level++) levels.push(nodeHash(levels[level - 1] as Uint8Array, levels[level - 1] as Uint8Array))
+  for (let level = 1; level <= 53; level++)
+    levels.push(nodeHash(levels[level - 1] as Uint8Array, levels[level - 1] as Uint8Array))
   const node = (level: number) => levels[level] as Uint8Array
-  for (const edge of [2 ** 8, 2 ** 16, 2 ** 31, 2 ** 32, 3 * 2 ** 31, Number.MAX_SAFE_INTEGER - 3]) {
+  for (const edge of [
+    2 ** 8,
+    2 ** 16,
+    2 ** 31,
+    2 ** 32,
+    3 * 2 ** 31,
+    Number.MAX_SAFE_INTEGER - 3,
+  ]) {
     const size = edge - 3
-    const frontier = createFrontier({ size, hashes: rootNodes(size).map(({ level }) => node(level)) })
+    const frontier = createFrontier({
+      size,
+      hashes: rootNodes(size).map(({ level }) => node(level)),
+    })
     for (let next = size; next < edge + 3; next++) {
       let above = 0
       frontier.append(node(0), (level, n, hash) => {
@@ -76,11 +87,17 @@ test("it grows across 2^8, 2^16, 2^31, 2^32, and up to 2^53 - 1 leaves", () => {
         assert.deepEqual(hash, node(level))
         above = level
       })
-      assert.ok((next + 1) % 2 ** above === 0 && (next + 1) % 2 ** (above + 1) !== 0, `${next + 1} leaves, up to level ${above}`)
+      assert.ok(
+        (next + 1) % 2 ** above === 0 && (next + 1) % 2 ** (above + 1) !== 0,
+        `${next + 1} leaves, up to level ${above}`,
+      )
       assert.deepEqual(frontier.root(), rootOf(next + 1, node))
     }
   }
-  const full = createFrontier({ size: Number.MAX_SAFE_INTEGER, hashes: levels.slice(0, 53).toReversed() })
+  const full = createFrontier({
+    size: Number.MAX_SAFE_INTEGER,
+    hashes: levels.slice(0, 53).toReversed(),
+  })
   assert.throws(() => full.append(node(0)), AssertionError)
 })
 

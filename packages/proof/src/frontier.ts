@@ -3,12 +3,16 @@ import { sha256, type Sha256 } from "./sha256.ts"
 import { emptyRoot, isHash, isOdd, isSize, nodeHash } from "./tree.ts"
 
 /**
- * The right edge of a tree: all that is needed to add leaves and to know the root. It is the complete subtrees whose sizes are the binary
- * digits of the tree's size, so at most 53 hashes, largest first. Also known as a compact range.
+ * The right edge of a tree: all that is needed to add leaves and to know the root. It is the
+ * complete subtrees whose sizes are the binary digits of the tree's size, so at most 53 hashes,
+ * largest first. Also known as a compact range.
  */
 export type Frontier = {
   readonly size: number
-  /** Adds a leaf. Reports each complete subtree that it closes, the leaf itself (level 0) first: what tiles are made of. */
+  /**
+   * Adds a leaf. Reports each complete subtree that it closes, the leaf itself (level 0) first:
+   * what tiles are made of.
+   */
   append(leaf: Uint8Array, completed?: (level: number, n: number, hash: Uint8Array) => void): void
   root(): Uint8Array
   /** What `createFrontier` goes on from. Later leaves do not change it. */
@@ -19,8 +23,14 @@ export type SavedFrontier = { readonly size: number; readonly hashes: readonly U
 
 export const emptyFrontier: SavedFrontier = { size: 0, hashes: [] }
 
-export function createFrontier(saved: SavedFrontier = emptyFrontier, hash: Sha256 = sha256): Frontier {
-  assert(isSize(saved.size) && saved.hashes.length === onesIn(saved.size), "one hash for each binary one of the size")
+export function createFrontier(
+  saved: SavedFrontier = emptyFrontier,
+  hash: Sha256 = sha256,
+): Frontier {
+  assert(
+    isSize(saved.size) && saved.hashes.length === onesIn(saved.size),
+    "one hash for each binary one of the size",
+  )
   assert(saved.hashes.every(isHash), "a hash has 32 bytes")
   let size = saved.size
   const hashes = [...saved.hashes]
@@ -46,7 +56,8 @@ export function createFrontier(saved: SavedFrontier = emptyFrontier, hash: Sha25
       hashes.push(subtree)
       size++
     },
-    root: () => (size === 0 ? emptyRoot : hashes.reduceRight((right, left) => nodeHash(left, right, hash))),
+    root: () =>
+      size === 0 ? emptyRoot : hashes.reduceRight((right, left) => nodeHash(left, right, hash)),
     save: () => ({ size, hashes: [...hashes] }),
   }
 }

@@ -15,12 +15,22 @@ const genesis: Genesis = {
 }
 const continued: Genesis = {
   ...genesis,
-  continues: { ledgerId: root, origin: "ledger.example/ledgers/0", size: 5, root, lostSize: 7, lostRoot: root },
+  continues: {
+    ledgerId: root,
+    origin: "ledger.example/ledgers/0",
+    size: 5,
+    root,
+    lostSize: 7,
+    lostRoot: root,
+  },
 }
 
 test("the id is the hash of the exact text", () => {
   const text = canonicalize(genesis)
-  assert.deepEqual(ledgerId(text), new Uint8Array(createHash("sha256").update("ALG1").update(text).digest()))
+  assert.deepEqual(
+    ledgerId(text),
+    new Uint8Array(createHash("sha256").update("ALG1").update(text).digest()),
+  )
   assert.notDeepEqual(ledgerId(`${text} `), ledgerId(text))
 })
 
@@ -30,7 +40,14 @@ test("a genesis is read back", () => {
 })
 
 test("a genesis that lacks a member, has another one, or is not canonical is refused", () => {
-  const wrong = { createdAt: 1, nonce: "oKGio6SlpqeoqaqrrK2ur", origin: null, v: 2, workspaceId: [], continues: {} }
+  const wrong = {
+    createdAt: 1,
+    nonce: "oKGio6SlpqeoqaqrrK2ur",
+    origin: null,
+    v: 2,
+    workspaceId: [],
+    continues: {},
+  }
   for (const [name, value] of Object.entries(wrong)) {
     assert.equal(parseGenesis(canonicalize({ ...genesis, [name]: value })), undefined, name)
   }
@@ -44,20 +61,42 @@ test("a genesis that lacks a member, has another one, or is not canonical is ref
 
   const { continues } = continued
   assert.ok(continues)
-  for (const [name, value] of Object.entries({ ledgerId: "AB", origin: 1, size: -1, root: "", lostSize: 0.5, lostRoot: "x", more: 1 })) {
-    assert.equal(parseGenesis(canonicalize({ ...genesis, continues: { ...continues, [name]: value } })), undefined, name)
+  for (const [name, value] of Object.entries({
+    ledgerId: "AB",
+    origin: 1,
+    size: -1,
+    root: "",
+    lostSize: 0.5,
+    lostRoot: "x",
+    more: 1,
+  })) {
+    assert.equal(
+      parseGenesis(canonicalize({ ...genesis, continues: { ...continues, [name]: value } })),
+      undefined,
+      name,
+    )
   }
   const unknown = { ...continued, continues: { ...continues, lostSize: null, lostRoot: null } }
   assert.deepEqual(parseGenesis(canonicalize(unknown)), unknown)
   for (const half of [{ lostSize: null }, { lostRoot: null }])
-    assert.equal(parseGenesis(canonicalize({ ...genesis, continues: { ...continues, ...half } })), undefined)
+    assert.equal(
+      parseGenesis(canonicalize({ ...genesis, continues: { ...continues, ...half } })),
+      undefined,
+    )
 })
 
 test("a lineage is what its geneses say together, and nothing if one of them goes on from another", () => {
   const after = (before: typeof genesis, size: number, origin: string) => ({
     ...genesis,
     origin,
-    continues: { ledgerId: toHex(ledgerId(canonicalize(before))), origin: before.origin, size, root, lostSize: null, lostRoot: null },
+    continues: {
+      ledgerId: toHex(ledgerId(canonicalize(before))),
+      origin: before.origin,
+      size,
+      root,
+      lostSize: null,
+      lostRoot: null,
+    },
   })
   const second = after(genesis, 7, "ledger.example/ledgers/2")
   const third = after(second, 5, "ledger.example/ledgers/3")

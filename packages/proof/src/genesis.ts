@@ -5,8 +5,9 @@ import { preimage } from "./preimage.ts"
 import { sha256, type Sha256 } from "./sha256.ts"
 
 /**
- * What a ledger is born with. Its canonical text is kept as it was first written, and its hash names the ledger in every record, so an
- * entry cannot be replayed into another workspace or another deployment:
+ * What a ledger is born with. Its canonical text is kept as it was first written, and its hash
+ * names the ledger in every record, so an entry cannot be replayed into another workspace or
+ * another deployment:
  *
  *     ledgerId = SHA-256( "ALG1" || JCS(genesis) )
  */
@@ -18,13 +19,17 @@ export type Genesis = {
   readonly origin: string
   readonly v: 1
   readonly workspaceId: string
-  /** Present if this ledger goes on where another one was cut off, as after a restore that lost its tail. */
+  /**
+   * Present if this ledger goes on where another one was cut off, as after a restore that lost its
+   * tail.
+   */
   readonly continues?: Continued
 }
 
 /**
- * The place to which the former ledger's entries are kept, and the last head that it is known to have signed, of which some entries are
- * lost. Where nobody knows what it signed last, both of the latter are null.
+ * The place to which the former ledger's entries are kept, and the last head that it is known to
+ * have signed, of which some entries are lost. Where nobody knows what it signed last, both of the
+ * latter are null.
  */
 export type Continued = {
   readonly ledgerId: string
@@ -48,27 +53,44 @@ export function parseGenesis(genesisJson: string): Genesis | undefined {
   if (!isJsonObject(genesis)) return undefined
   const { createdAt, nonce, origin, v, workspaceId, continues, ...others } = genesis
   if (v !== 1 || Object.keys(others).length > 0) return undefined
-  if (typeof createdAt !== "string" || typeof origin !== "string" || typeof workspaceId !== "string") return undefined
+  if (
+    typeof createdAt !== "string" ||
+    typeof origin !== "string" ||
+    typeof workspaceId !== "string"
+  )
+    return undefined
   if (typeof nonce !== "string" || fromBase64Url(nonce)?.length !== 16) return undefined
   if (continues === undefined) return { createdAt, nonce, origin, v, workspaceId }
   const continued = parseContinued(continues)
   return continued && { createdAt, nonce, origin, v, workspaceId, continues: continued }
 }
 
-/** One ledger of a lineage: what it was born with, and the entries of all those before it, which the sequences of its own count too. */
-export type Born = { readonly genesis: Genesis; readonly ledgerId: Uint8Array; readonly earlierEntries: number }
+/**
+ * One ledger of a lineage: what it was born with, and the entries of all those before it, which the
+ * sequences of its own count too.
+ */
+export type Born = {
+  readonly genesis: Genesis
+  readonly ledgerId: Uint8Array
+  readonly earlierEntries: number
+}
 
 /**
- * What the geneses of a ledger and of all that it goes on from say together; newest first, as they are given. Undefined if one of them does
- * not go on from the next, or the last goes on from another one: then nothing is known of any.
+ * What the geneses of a ledger and of all that it goes on from say together; newest first, as they
+ * are given. Undefined if one of them does not go on from the next, or the last goes on from
+ * another one: then nothing is known of any.
  */
-export function readLineage(geneses: readonly string[], hash: Sha256 = sha256): readonly Born[] | undefined {
+export function readLineage(
+  geneses: readonly string[],
+  hash: Sha256 = sha256,
+): readonly Born[] | undefined {
   const lineage: Born[] = []
   for (const text of geneses.toReversed()) {
     const genesis = parseGenesis(text)
     const before = lineage.at(-1)
     if (genesis === undefined || !follows(genesis, before)) return undefined
-    const earlierEntries = before === undefined ? 0 : before.earlierEntries + (genesis.continues?.size ?? 0)
+    const earlierEntries =
+      before === undefined ? 0 : before.earlierEntries + (genesis.continues?.size ?? 0)
     if (!Number.isSafeInteger(earlierEntries)) return undefined
     lineage.push({ genesis, ledgerId: ledgerId(text, hash), earlierEntries })
   }
@@ -76,9 +98,14 @@ export function readLineage(geneses: readonly string[], hash: Sha256 = sha256): 
 }
 
 function follows({ continues, workspaceId }: Genesis, before: Born | undefined): boolean {
-  if (before === undefined || continues === undefined) return before === undefined && continues === undefined
+  if (before === undefined || continues === undefined)
+    return before === undefined && continues === undefined
   const { genesis, ledgerId: id } = before
-  return continues.ledgerId === toHex(id) && continues.origin === genesis.origin && workspaceId === genesis.workspaceId
+  return (
+    continues.ledgerId === toHex(id) &&
+    continues.origin === genesis.origin &&
+    workspaceId === genesis.workspaceId
+  )
 }
 
 function parseContinued(value: Json): Continued | undefined {
@@ -86,7 +113,8 @@ function parseContinued(value: Json): Continued | undefined {
   const { ledgerId, origin, size, root, lostSize, lostRoot, ...others } = value
   if (Object.keys(others).length > 0 || typeof origin !== "string") return undefined
   if (!isHash(ledgerId) || !isHash(root) || !isSize(size)) return undefined
-  if (lostSize === null && lostRoot === null) return { ledgerId, origin, size, root, lostSize, lostRoot }
+  if (lostSize === null && lostRoot === null)
+    return { ledgerId, origin, size, root, lostSize, lostRoot }
   if (!isHash(lostRoot) || !isSize(lostSize)) return undefined
   return { ledgerId, origin, size, root, lostSize, lostRoot }
 }

@@ -1,6 +1,7 @@
 /**
- * The bytes and the mathematics of a Tallystick ledger: what an entry is, how it is hashed, and how to prove that it stands where it does.
- * Nothing here reads, waits, or remembers; it runs the same in Node and in a browser.
+ * The bytes and the mathematics of a Tallystick ledger: what an entry is, how it is hashed, and how
+ * to prove that it stands where it does. Nothing here reads, waits, or remembers; it runs the same
+ * in Node and in a browser.
  */
 export { assert, AssertionError } from "./assert.ts"
 export { bodyHash, bodySaltBytes, bodyTag, commitsTo, parseBody, type BodyFault } from "./body.ts"
@@ -8,16 +9,80 @@ export { canonicalize, parseCanonical } from "./canonical.ts"
 export { createChain, placeFault, type Chain, type Place, type PlaceFault } from "./chain.ts"
 export { formatCheckpoint, parseCheckpoint, type Checkpoint } from "./checkpoint.ts"
 export { ed25519PublicKey, ed25519Sign, ed25519Verify, type Sign, type Verify } from "./ed25519.ts"
-export { concat, equalBytes, fromBase64, fromBase64Url, fromHex, fromUtf8, toBase64, toBase64Url, toHex, utf8 } from "./encoding.ts"
-export { entryFields, fieldsWith, type EntryField, type Field, type FieldWith, type RepeatedFields } from "./entry-fields.ts"
-export { verifyExport, type ExportFiles, type ExportOptions, type ExportReport, type ExportVerdict } from "./export.ts"
+export {
+  concat,
+  equalBytes,
+  fromBase64,
+  fromBase64Url,
+  fromHex,
+  fromUtf8,
+  toBase64,
+  toBase64Url,
+  toHex,
+  utf8,
+} from "./encoding.ts"
+export {
+  entryFields,
+  fieldsWith,
+  type EntryField,
+  type Field,
+  type FieldWith,
+  type RepeatedFields,
+} from "./entry-fields.ts"
+export {
+  verifyExport,
+  type ExportFiles,
+  type ExportOptions,
+  type ExportReport,
+  type ExportVerdict,
+} from "./export.ts"
 export { createFrontier, emptyFrontier, type Frontier, type SavedFrontier } from "./frontier.ts"
-export { genesisTag, ledgerId, parseGenesis, readLineage, type Born, type Continued, type Genesis } from "./genesis.ts"
-export { equalJson, isJsonObject, jsonDepthMax, parseJson, readJson, type Json, type JsonObject, type JsonText } from "./json.ts"
-export { cosign, formatSignatureLine, openNote, parseNote, parseSignatureLine, signNote } from "./note.ts"
-export type { Note, NoteFailure, OpenedNote, SignatureLine, Signer, VerifiedSignature } from "./note.ts"
+export {
+  genesisTag,
+  ledgerId,
+  parseGenesis,
+  readLineage,
+  type Born,
+  type Continued,
+  type Genesis,
+} from "./genesis.ts"
+export {
+  equalJson,
+  isJsonObject,
+  jsonDepthMax,
+  parseJson,
+  readJson,
+  type Json,
+  type JsonObject,
+  type JsonText,
+} from "./json.ts"
+export {
+  cosign,
+  formatSignatureLine,
+  openNote,
+  parseNote,
+  parseSignatureLine,
+  signNote,
+} from "./note.ts"
+export type {
+  Note,
+  NoteFailure,
+  OpenedNote,
+  SignatureLine,
+  Signer,
+  VerifiedSignature,
+} from "./note.ts"
 export { verifyPack } from "./pack.ts"
-export type { PackCheckName, PackFault, PackGenuine, PackOptions, PackRefuted, PackReport, PackUnconfirmed, PackVerdict } from "./pack.ts"
+export type {
+  PackCheckName,
+  PackFault,
+  PackGenuine,
+  PackOptions,
+  PackRefuted,
+  PackReport,
+  PackUnconfirmed,
+  PackVerdict,
+} from "./pack.ts"
 export type { PackForm } from "./pack-csv.ts"
 export {
   bodiesPath,
@@ -41,8 +106,29 @@ export {
 } from "./pack-form.ts"
 export type { BodyLine, DisclosureLine, PackEntry, PackPolicy } from "./pack-form.ts"
 export { verifyReceipt } from "./receipt.ts"
-export type { Because, Check, CheckName, Failure, Genuine, ReceiptOptions, Refuted, Report, Unconfirmed, Verdict } from "./receipt.ts"
-export { encodeRecord, eventHash, kindOf, kinds, parseRecord, recordBytes, writeRecord, type Kind, type RecordFields } from "./record.ts"
+export type {
+  Because,
+  Check,
+  CheckName,
+  Failure,
+  Genuine,
+  ReceiptOptions,
+  Refuted,
+  Report,
+  Unconfirmed,
+  Verdict,
+} from "./receipt.ts"
+export {
+  encodeRecord,
+  eventHash,
+  kindOf,
+  kinds,
+  parseRecord,
+  recordBytes,
+  writeRecord,
+  type Kind,
+  type RecordFields,
+} from "./record.ts"
 export { digest, disclosure, disclosureSaltBytes, openBody, parseDisclosure } from "./sealed.ts"
 export type { Disclosed, OpenedBody, SealFailure } from "./sealed.ts"
 export { sha256, type Sha256 } from "./sha256.ts"
@@ -61,7 +147,13 @@ export {
 } from "./tile.ts"
 export type { Tile, TileSlice } from "./tile.ts"
 export { formatTlogProof, parseTlogProof, verifyTlogProof } from "./tlog-proof.ts"
-export type { TlogProof, TlogProofFailure, TlogProofOptions, TlogProofRefuted, VerifiedTlogProof } from "./tlog-proof.ts"
+export type {
+  TlogProof,
+  TlogProofFailure,
+  TlogProofOptions,
+  TlogProofRefuted,
+  VerifiedTlogProof,
+} from "./tlog-proof.ts"
 export {
   consistencyNodes,
   consistencyProof,
@@ -72,6 +164,22 @@ export {
   type NodeReader,
   type Subtree,
 } from "./tree-proof.ts"
-export { emptyRoot, hashBytes, leafHash, nodeHash, rootFromInclusion, verifyConsistency, verifyInclusion } from "./tree.ts"
+export {
+  emptyRoot,
+  hashBytes,
+  leafHash,
+  nodeHash,
+  rootFromInclusion,
+  verifyConsistency,
+  verifyInclusion,
+} from "./tree.ts"
 export { createVkey, formatVkey, keyId, parseVkey, type KeyType, type Vkey } from "./vkey.ts"
-export { crc32, readZip, zipBytes, zipDirectory, zipFileHeader, zipFilesMax, type ZipFile } from "./zip.ts"
+export {
+  crc32,
+  readZip,
+  zipBytes,
+  zipDirectory,
+  zipFileHeader,
+  zipFilesMax,
+  type ZipFile,
+} from "./zip.ts"

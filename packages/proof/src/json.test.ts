@@ -4,7 +4,8 @@ import fc from "fast-check"
 import { canonicalize } from "./canonical.ts"
 import { equalJson, jsonDepthMax, jsonValuesMax, parseJson, readJson, type Json } from "./json.ts"
 
-// Few names, so that the same shapes of objects come again; most with escapes, or made of what an escape is written with.
+// Few names, so that the same shapes of objects come again; most with escapes, or made of what an
+// escape is written with.
 const name = fc.constantFrom(
   "a",
   "",
@@ -51,12 +52,17 @@ test("a name with an escape is read as it is, whatever was read before", () => {
 
 test("every value is read back from any spelling of it", () => {
   fc.assert(
-    fc.property(json, fc.constantFrom("", " ", "\n\t \r"), fc.boolean(), (value, space, escaped) => {
-      const read = parseJson(spell(value, space, escaped))
-      // canonicalize reads nothing, so it cannot be wrong in the way that JSON.parse is.
-      assert.equal(canonicalize(read ?? null), canonicalize(value))
-      assert.ok(equalJson(value, read))
-    }),
+    fc.property(
+      json,
+      fc.constantFrom("", " ", "\n\t \r"),
+      fc.boolean(),
+      (value, space, escaped) => {
+        const read = parseJson(spell(value, space, escaped))
+        // canonicalize reads nothing, so it cannot be wrong in the way that JSON.parse is.
+        assert.equal(canonicalize(read ?? null), canonicalize(value))
+        assert.ok(equalJson(value, read))
+      },
+    ),
     { numRuns: 2000 },
   )
 })
@@ -95,7 +101,15 @@ test("what is not JSON is undefined, and only that", () => {
     { numRuns: 5000 },
   )
   assert.ok(read > 100 && refused > 100, `${read} read, ${refused} refused`)
-  for (const text of ["", '{"\\n":1', '{"\\n":1}}', '{"\\n"}', '{"\\x":1}', '["\\n":1]', '{"\\n":1,}'])
+  for (const text of [
+    "",
+    '{"\\n":1',
+    '{"\\n":1}}',
+    '{"\\n"}',
+    '{"\\x":1}',
+    '["\\n":1]',
+    '{"\\n":1,}',
+  ])
     assert.equal(parseJson(text), undefined)
 })
 
@@ -163,7 +177,8 @@ function spell(value: Json, space: string, escaped: boolean): string {
   const list = (parts: string[]) => parts.map((part) => space + part + space).join(",")
   if (typeof value === "string") return quote(value)
   if (typeof value !== "object" || value === null) return JSON.stringify(value)
-  if (Array.isArray(value)) return `[${list(value.map((item: Json) => spell(item, space, escaped)))}]`
+  if (Array.isArray(value))
+    return `[${list(value.map((item: Json) => spell(item, space, escaped)))}]`
   return `{${list(Object.entries(value).map(([name, member]) => `${quote(name)}${space}:${spell(member, space, escaped)}`))}}`
 }
 
@@ -180,18 +195,29 @@ test("a member given twice is seen, however its name is spelled and wherever it 
   }
   for (const text of ["{", '{"a":1,"a":2', "", "{'a':1}", '{"a":1}}', '"'])
     assert.deepEqual([readJson(text).ok, "repeated" in readJson(text)], [false, false], text)
-  for (const text of ['{"a":{"a":{"a":"a:"}},"b":["a","a",{"a":"\\":"}]}', '"a"', '[{"a":1},{"a":1}]', '{"a":"\\"","b":"\\\\"}'])
+  for (const text of [
+    '{"a":{"a":{"a":"a:"}},"b":["a","a",{"a":"\\":"}]}',
+    '"a"',
+    '[{"a":1},{"a":1}]',
+    '{"a":"\\"","b":"\\\\"}',
+  ])
     assert.deepEqual(readJson(text), { ok: true, value: JSON.parse(text) }, text)
 })
 
 test("what is read is what parseJson reads, and one member more of the same name is always seen", () => {
   fc.assert(
-    fc.property(json, name, fc.constantFrom("", " ", "\n\t \r"), fc.boolean(), (value, name, space, escaped) => {
-      const text = spell(value, space, escaped)
-      assert.deepEqual(readJson(text), { ok: true, value: parseJson(text) })
-      const twice = `[${text},{${JSON.stringify(name)}:${text}${space},${space}${spell(name, "", escaped)}${space}:0}]`
-      assert.deepEqual(readJson(twice), { ok: false, repeated: name })
-    }),
+    fc.property(
+      json,
+      name,
+      fc.constantFrom("", " ", "\n\t \r"),
+      fc.boolean(),
+      (value, name, space, escaped) => {
+        const text = spell(value, space, escaped)
+        assert.deepEqual(readJson(text), { ok: true, value: parseJson(text) })
+        const twice = `[${text},{${JSON.stringify(name)}:${text}${space},${space}${spell(name, "", escaped)}${space}:0}]`
+        assert.deepEqual(readJson(twice), { ok: false, repeated: name })
+      },
+    ),
     { numRuns: 1000 },
   )
 })

@@ -5,7 +5,15 @@ import fc from "fast-check"
 import { AssertionError } from "./assert.ts"
 import { ed25519PublicKey, ed25519Sign, ed25519Verify } from "./ed25519.ts"
 import { concat, toBase64, utf8 } from "./encoding.ts"
-import { cosign, formatSignatureLine, openNote, parseNote, parseSignatureLine, signNote, type Signer } from "./note.ts"
+import {
+  cosign,
+  formatSignatureLine,
+  openNote,
+  parseNote,
+  parseSignatureLine,
+  signNote,
+  type Signer,
+} from "./note.ts"
 import { createVkey, formatVkey, keyId, parseVkey } from "./vkey.ts"
 
 function signerOf(name: string, byte: number): Signer {
@@ -33,13 +41,21 @@ test("a signature is one that OpenSSL verifies too, over the text with its last 
 
 test("a note opens with the key that signed it", () => {
   assert.deepEqual(openNote(signed, [logKey]), { ok: true, text, signatures: [{ key: logKey }] })
-  assert.deepEqual(openNote(signed, [witnessKey, nextKey, logKey]), { ok: true, text, signatures: [{ key: logKey }] })
+  assert.deepEqual(openNote(signed, [witnessKey, nextKey, logKey]), {
+    ok: true,
+    text,
+    signatures: [{ key: logKey }],
+  })
 })
 
 test("it does not open without a key that signed it", () => {
-  for (const keys of [[], [nextKey], [witnessKey]]) assert.deepEqual(openNote(signed, keys), { ok: false, reason: "unsigned" })
+  for (const keys of [[], [nextKey], [witnessKey]])
+    assert.deepEqual(openNote(signed, keys), { ok: false, reason: "unsigned" })
   // The same key under another name, or as another type, has another id.
-  for (const key of [createVkey("other.example", log.publicKey), createVkey(log.name, log.publicKey, "cosignature")]) {
+  for (const key of [
+    createVkey("other.example", log.publicKey),
+    createVkey(log.name, log.publicKey, "cosignature"),
+  ]) {
     assert.deepEqual(openNote(signed, [key]), { ok: false, reason: "unsigned" })
   }
 })
@@ -53,43 +69,84 @@ test("two keys may sign, and each is reported", () => {
 test("a witness's cosignature is verified with its time", () => {
   const note = signed + cosign(text, 1_700_000_000, witness)
   const opened = openNote(note, [logKey, witnessKey])
-  assert.deepEqual(opened, { ok: true, text, signatures: [{ key: logKey }, { key: witnessKey, timeSeconds: 1_700_000_000 }] })
+  assert.deepEqual(opened, {
+    ok: true,
+    text,
+    signatures: [{ key: logKey }, { key: witnessKey, timeSeconds: 1_700_000_000 }],
+  })
 
   const line = parseNote(note)?.signatures[1]
   assert.ok(line)
   for (let at = 0; at < line.signature.length; at += 9) {
     const signature = line.signature.with(at, (line.signature[at] ?? 0) ^ 1)
-    const result = openNote(signed + formatSignatureLine({ ...line, signature }), [logKey, witnessKey])
+    const result = openNote(signed + formatSignatureLine({ ...line, signature }), [
+      logKey,
+      witnessKey,
+    ])
     assert.deepEqual(result, { ok: false, reason: "signature", name: witness.name }, `byte ${at}`)
   }
   for (const signature of [line.signature.slice(8), concat(line.signature, Uint8Array.of(0))]) {
-    assert.ok(!openNote(signed + formatSignatureLine({ ...line, signature }), [logKey, witnessKey]).ok)
+    assert.ok(
+      !openNote(signed + formatSignatureLine({ ...line, signature }), [logKey, witnessKey]).ok,
+    )
   }
   // A log's signature in a cosignature's place, and the reverse.
-  const swapped = { name: witness.name, keyId: witnessKey.keyId, signature: witness.sign(utf8(text)) }
+  const swapped = {
+    name: witness.name,
+    keyId: witnessKey.keyId,
+    signature: witness.sign(utf8(text)),
+  }
   assert.ok(!openNote(signed + formatSignatureLine(swapped), [logKey, witnessKey]).ok)
   assert.throws(() => cosign(text, 1.5, witness), AssertionError)
 })
 
 test("unknown signatures are ignored, whatever they hold; a known one that fails rejects the note", () => {
   const junk = Array.from({ length: 30 }, (_, i) =>
-    formatSignatureLine({ name: `w${i}.example`, keyId: Uint8Array.of(0, 0, 0, i), signature: new Uint8Array(1 + i * 50) }),
+    formatSignatureLine({
+      name: `w${i}.example`,
+      keyId: Uint8Array.of(0, 0, 0, i),
+      signature: new Uint8Array(1 + i * 50),
+    }),
   ).join("")
   assert.ok(openNote(signed + junk, [logKey]).ok)
   assert.ok(openNote(`${text}\n${junk}${signed.slice(text.length + 1)}`, [logKey]).ok)
   // The name of a known key, with another id, is another key.
-  const sameName = formatSignatureLine({ name: log.name, keyId: Uint8Array.of(1, 2, 3, 4), signature: new Uint8Array(64) })
+  const sameName = formatSignatureLine({
+    name: log.name,
+    keyId: Uint8Array.of(1, 2, 3, 4),
+    signature: new Uint8Array(64),
+  })
   assert.ok(openNote(signed + sameName, [logKey]).ok)
   // And its id, under another name, too: ids are short enough to be made to collide.
-  const sameId = formatSignatureLine({ name: "other.example", keyId: logKey.keyId, signature: log.sign(utf8(text)) })
+  const sameId = formatSignatureLine({
+    name: "other.example",
+    keyId: logKey.keyId,
+    signature: log.sign(utf8(text)),
+  })
   assert.ok(openNote(signed + sameId, [logKey]).ok)
   assert.deepEqual(openNote(`${text}\n${sameId}`, [logKey]), { ok: false, reason: "unsigned" })
-  const forged = formatSignatureLine({ name: log.name, keyId: logKey.keyId, signature: new Uint8Array(64) })
-  for (const note of [signed + forged, `${text}\n${forged}${signed.slice(text.length + 1)}`, `${text}\n${forged}`]) {
+  const forged = formatSignatureLine({
+    name: log.name,
+    keyId: logKey.keyId,
+    signature: new Uint8Array(64),
+  })
+  for (const note of [
+    signed + forged,
+    `${text}\n${forged}${signed.slice(text.length + 1)}`,
+    `${text}\n${forged}`,
+  ]) {
     assert.deepEqual(openNote(note, [logKey]), { ok: false, reason: "signature", name: log.name })
   }
-  const tooShort = formatSignatureLine({ name: log.name, keyId: logKey.keyId, signature: new Uint8Array(3) })
-  assert.deepEqual(openNote(`${text}\n${tooShort}`, [logKey]), { ok: false, reason: "signature", name: log.name })
+  const tooShort = formatSignatureLine({
+    name: log.name,
+    keyId: logKey.keyId,
+    signature: new Uint8Array(3),
+  })
+  assert.deepEqual(openNote(`${text}\n${tooShort}`, [logKey]), {
+    ok: false,
+    reason: "signature",
+    name: log.name,
+  })
   // The same line twice is one signature.
   const twice = openNote(signed + signed.slice(text.length + 1), [logKey])
   assert.deepEqual(twice, { ok: true, text, signatures: [{ key: logKey }] })
@@ -105,7 +162,11 @@ test("a changed text does not open", () => {
 test("signatures stand behind the last blank line", () => {
   for (const inner of ["a\n\nb\n", "a\n\n\nb\n", "\n", "a\n\n\u2014 x AAAAAAAA\n"]) {
     const note = signNote(inner, log)
-    assert.deepEqual(openNote(note, [logKey]), { ok: true, text: inner, signatures: [{ key: logKey }] })
+    assert.deepEqual(openNote(note, [logKey]), {
+      ok: true,
+      text: inner,
+      signatures: [{ key: logKey }],
+    })
   }
 })
 
@@ -147,7 +208,10 @@ test("what is not a note is malformed", () => {
   }
   assert.ok(parseNote(`${text}\n${line.repeat(100)}`))
   fc.assert(
-    fc.property(fc.string({ unit: fc.constantFrom("\u2014", " ", "\n", "a", "AAAA", "=", "+") }), (note) => void openNote(note, [logKey])),
+    fc.property(
+      fc.string({ unit: fc.constantFrom("\u2014", " ", "\n", "a", "AAAA", "=", "+") }),
+      (note) => void openNote(note, [logKey]),
+    ),
   )
 })
 
@@ -188,7 +252,9 @@ test("a vkey is read back, and nothing that is not one", () => {
 test("a key whose base64 has a plus is read", () => {
   let found = 0
   for (let byte = 4; byte < 200 && found < 3; byte++) {
-    const vkey = formatVkey(createVkey("a.example", ed25519PublicKey(new Uint8Array(32).fill(byte))))
+    const vkey = formatVkey(
+      createVkey("a.example", ed25519PublicKey(new Uint8Array(32).fill(byte))),
+    )
     if (vkey.split("+").length === 3) continue
     found++
     assert.equal(parseVkey(vkey)?.name, "a.example")
@@ -197,11 +263,17 @@ test("a key whose base64 has a plus is read", () => {
 })
 
 test("key ids and lines of what cannot be are asserted", () => {
-  for (const name of ["", "a b", "a+b", "a\n", "a\u0085", "a\u2003b"]) assert.throws(() => keyId(name, log.publicKey), AssertionError)
+  for (const name of ["", "a b", "a+b", "a\n", "a\u0085", "a\u2003b"])
+    assert.throws(() => keyId(name, log.publicKey), AssertionError)
   assert.throws(() => keyId("a", log.publicKey.slice(1)), AssertionError)
-  for (const text of ["", "a", "a\r\n", "\ud800\n"]) assert.throws(() => signNote(text, log), AssertionError)
+  for (const text of ["", "a", "a\r\n", "\ud800\n"])
+    assert.throws(() => signNote(text, log), AssertionError)
   assert.throws(() => signNote("a\n"), AssertionError)
-  assert.throws(() => formatSignatureLine({ name: "a", keyId: new Uint8Array(3), signature: new Uint8Array(64) }), AssertionError)
+  assert.throws(
+    () =>
+      formatSignatureLine({ name: "a", keyId: new Uint8Array(3), signature: new Uint8Array(64) }),
+    AssertionError,
+  )
   assert.equal(parseSignatureLine("\u2014 a AAAAAA=="), undefined)
 })
 
@@ -211,7 +283,10 @@ test("Ed25519 refuses keys and signatures that only some readers accept, and doe
   assert.ok(ed25519Verify(signature, message, log.publicKey))
   const order = 2n ** 252n + 27742317777372353535851937790883648493n
   const scalar = BigInt(`0x${Buffer.from(signature.slice(32)).reverse().toString("hex")}`) + order
-  const malleable = concat(signature.slice(0, 32), Uint8Array.from(Buffer.from(scalar.toString(16).padStart(64, "0"), "hex").reverse()))
+  const malleable = concat(
+    signature.slice(0, 32),
+    Uint8Array.from(Buffer.from(scalar.toString(16).padStart(64, "0"), "hex").reverse()),
+  )
   const smallOrder = new Uint8Array(32).with(0, 1)
   const identity = concat(smallOrder, new Uint8Array(32))
   for (const [bad, key] of [

@@ -5,35 +5,50 @@ import { isSize } from "./tree.ts"
 import { isKeyName, keyId, keyIdBytes, type Vkey } from "./vkey.ts"
 
 /**
- * A signed note (C2SP signed-note): text that ends with a newline, a blank line, and one line for each signature:
+ * A signed note (C2SP signed-note): text that ends with a newline, a blank line, and one line for
+ * each signature:
  *
  *     <text>
  *
  *     — <name> base64( keyId[4] || signature )
  *
- * The line begins with an em dash, U+2014. What is signed is the text with its last newline, without the blank line. The text may contain
- * blank lines itself; the signatures stand behind the last one.
+ * The line begins with an em dash, U+2014. What is signed is the text with its last newline,
+ * without the blank line. The text may contain blank lines itself; the signatures stand behind the
+ * last one.
  *
- * A witness's cosignature (C2SP tlog-cosignature) is a line of the same form. Its signature is a time before 64 bytes of Ed25519:
+ * A witness's cosignature (C2SP tlog-cosignature) is a line of the same form. Its signature is a
+ * time before 64 bytes of Ed25519:
  *
  *     signature = uint64 seconds || Ed25519( "cosignature/v1\ntime <seconds>\n" || text )
  */
 export type Note = { readonly text: string; readonly signatures: readonly SignatureLine[] }
-export type SignatureLine = { readonly name: string; readonly keyId: Uint8Array; readonly signature: Uint8Array }
+export type SignatureLine = {
+  readonly name: string
+  readonly keyId: Uint8Array
+  readonly signature: Uint8Array
+}
 
-/** A signature by one of the given keys that was verified; `timeSeconds` is when a witness says it saw the checkpoint. */
+/**
+ * A signature by one of the given keys that was verified; `timeSeconds` is when a witness says it
+ * saw the checkpoint.
+ */
 export type VerifiedSignature = { readonly key: Vkey; readonly timeSeconds?: number }
 
 export type OpenedNote =
   | { readonly ok: true; readonly text: string; readonly signatures: readonly VerifiedSignature[] }
   | { readonly ok: false; readonly reason: NoteFailure; readonly name?: string }
 
-/** `malformed`: not a note. `unsigned`: no signature by a given key. `signature`: one by a given key, `name`, does not hold. */
+/**
+ * `malformed`: not a note. `unsigned`: no signature by a given key. `signature`: one by a given
+ * key, `name`, does not hold.
+ */
 export type NoteFailure = "malformed" | "unsigned" | "signature"
 
 export type Signer = { readonly name: string; readonly publicKey: Uint8Array; readonly sign: Sign }
 
-/** More than the 16 that a reader must accept, and few enough that a hostile note is read quickly. */
+/**
+ * More than the 16 that a reader must accept, and few enough that a hostile note is read quickly.
+ */
 export const noteSignaturesMax = 100
 export const noteLengthMax = 1_000_000
 
@@ -41,7 +56,11 @@ export const noteLengthMax = 1_000_000
 export function signNote(text: string, ...signers: readonly Signer[]): string {
   assert(isNoteText(text) && signers.length > 0, "a note is text, signed")
   const lines = signers.map((signer) =>
-    formatSignatureLine({ name: signer.name, keyId: keyId(signer.name, signer.publicKey), signature: signer.sign(utf8(text)) }),
+    formatSignatureLine({
+      name: signer.name,
+      keyId: keyId(signer.name, signer.publicKey),
+      signature: signer.sign(utf8(text)),
+    }),
   )
   return `${text}\n${lines.join("")}`
 }
@@ -52,14 +71,23 @@ export function cosign(text: string, timeSeconds: number, signer: Signer): strin
   const time = new Uint8Array(timeBytes)
   new DataView(time.buffer).setBigUint64(0, BigInt(timeSeconds))
   const signature = concat(time, signer.sign(cosignedMessage(text, timeSeconds)))
-  return formatSignatureLine({ name: signer.name, keyId: keyId(signer.name, signer.publicKey, "cosignature"), signature })
+  return formatSignatureLine({
+    name: signer.name,
+    keyId: keyId(signer.name, signer.publicKey, "cosignature"),
+    signature,
+  })
 }
 
 /**
- * The text, if a given key signed it. Signatures by other keys are ignored, so that a new kind of signature can be added to old notes;
- * but one that claims a given key must hold. The caller decides which of the signatures it needs.
+ * The text, if a given key signed it. Signatures by other keys are ignored, so that a new kind of
+ * signature can be added to old notes; but one that claims a given key must hold. The caller
+ * decides which of the signatures it needs.
  */
-export function openNote(source: string, keys: readonly Vkey[], verify: Verify = ed25519Verify): OpenedNote {
+export function openNote(
+  source: string,
+  keys: readonly Vkey[],
+  verify: Verify = ed25519Verify,
+): OpenedNote {
   const note = parseNote(source)
   if (!note) return { ok: false, reason: "malformed" }
   const verified = new Map<Vkey, VerifiedSignature>()
@@ -80,7 +108,14 @@ export function parseNote(source: string): Note | undefined {
   const blank = source.lastIndexOf("\n\n")
   const text = source.slice(0, blank + 1)
   const lines = source.slice(blank + 2).split("\n")
-  if (blank < 0 || !isNoteText(text) || lines.pop() !== "" || lines.length === 0 || lines.length > noteSignaturesMax) return undefined
+  if (
+    blank < 0 ||
+    !isNoteText(text) ||
+    lines.pop() !== "" ||
+    lines.length === 0 ||
+    lines.length > noteSignaturesMax
+  )
+    return undefined
   const signatures: SignatureLine[] = []
   for (const line of lines) {
     const signature = parseSignatureLine(line)
@@ -92,14 +127,18 @@ export function parseNote(source: string): Note | undefined {
 
 /** With its newline. */
 export function formatSignatureLine({ name, keyId, signature }: SignatureLine): string {
-  assert(isKeyName(name) && keyId.length === keyIdBytes && signature.length > 0, "a signature has a name and a key id")
+  assert(
+    isKeyName(name) && keyId.length === keyIdBytes && signature.length > 0,
+    "a signature has a name and a key id",
+  )
   return `\u2014 ${name} ${toBase64(concat(keyId, signature))}\n`
 }
 
 /** Without its newline. */
 export function parseSignatureLine(line: string): SignatureLine | undefined {
   const [dash, name, signatureText, ...others] = line.split(" ")
-  if (dash !== "\u2014" || name === undefined || signatureText === undefined || others.length > 0) return undefined
+  if (dash !== "\u2014" || name === undefined || signatureText === undefined || others.length > 0)
+    return undefined
   const bytes = fromBase64(signatureText)
   if (!isKeyName(name) || !bytes || bytes.length <= keyIdBytes) return undefined
   return { name, keyId: bytes.slice(0, keyIdBytes), signature: bytes.slice(keyIdBytes) }
@@ -107,17 +146,26 @@ export function parseSignatureLine(line: string): SignatureLine | undefined {
 
 const timeBytes = 8
 
-function verifyLine(text: string, line: SignatureLine, key: Vkey, verify: Verify): VerifiedSignature | undefined {
+function verifyLine(
+  text: string,
+  line: SignatureLine,
+  key: Vkey,
+  verify: Verify,
+): VerifiedSignature | undefined {
   switch (key.type) {
     case "log":
       if (line.signature.length !== signatureBytes) return undefined
       return verify(line.signature, utf8(text), key.publicKey) ? { key } : undefined
     case "cosignature": {
       if (line.signature.length !== timeBytes + signatureBytes) return undefined
-      const timeSeconds = Number(new DataView(line.signature.buffer, line.signature.byteOffset).getBigUint64(0))
+      const timeSeconds = Number(
+        new DataView(line.signature.buffer, line.signature.byteOffset).getBigUint64(0),
+      )
       if (!Number.isSafeInteger(timeSeconds)) return undefined
       const message = cosignedMessage(text, timeSeconds)
-      return verify(line.signature.subarray(timeBytes), message, key.publicKey) ? { key, timeSeconds } : undefined
+      return verify(line.signature.subarray(timeBytes), message, key.publicKey)
+        ? { key, timeSeconds }
+        : undefined
     }
   }
 }

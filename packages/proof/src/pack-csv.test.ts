@@ -4,8 +4,18 @@ import { stringify } from "csv-stringify/sync"
 import fc from "fast-check"
 import { csvLine } from "./pack-csv.ts"
 
-const options = { quoted: true, quoted_empty: true, escape_formulas: true, record_delimiter: "\r\n" }
-const cell = fc.oneof(fc.string(), fc.string({ unit: fc.constantFrom("=", "+", "-", "@", "\t", "\r", '"', ",", ";", "'", "a", "\uff1d") }))
+const options = {
+  quoted: true,
+  quoted_empty: true,
+  escape_formulas: true,
+  record_delimiter: "\r\n",
+}
+const cell = fc.oneof(
+  fc.string(),
+  fc.string({
+    unit: fc.constantFrom("=", "+", "-", "@", "\t", "\r", '"', ",", ";", "'", "a", "\uff1d"),
+  }),
+)
 
 test("a line of form 1 is what a library that is not ours writes", () => {
   fc.assert(
@@ -20,7 +30,8 @@ test("a line of form 1 is what a library that is not ours writes", () => {
 
 test("no cell begins like a formula", () => {
   for (const first of ["=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠"]) {
-    for (const form of [1, 2] as const) assert.equal(csvLine([`${first}HYPERLINK("x")`], form), `"'${first}HYPERLINK(""x"")"\r\n`)
+    for (const form of [1, 2] as const)
+      assert.equal(csvLine([`${first}HYPERLINK("x")`], form), `"'${first}HYPERLINK(""x"")"\r\n`)
   }
   assert.equal(csvLine(["a=b", "", "1-2", "'x"], 1), `"a=b","","1-2","'x"\r\n`)
 })

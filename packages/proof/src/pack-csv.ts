@@ -1,9 +1,10 @@
 /**
  * A line of CSV by RFC 4180, every cell in quotes, so that nothing in a cell can end it.
  *
- * Spreadsheets take a cell that begins with one of certain characters for a formula, which may send what it finds to a stranger. Such a cell
- * gets an apostrophe in front, which spreadsheets know as "this is text". In form 1 of a pack `'=1` and `=1` became the same cell; since form 2
- * a cell that begins with an apostrophe gets another one, so no two texts meet.
+ * Spreadsheets take a cell that begins with one of certain characters for a formula, which may send
+ * what it finds to a stranger. Such a cell gets an apostrophe in front, which spreadsheets know as
+ * "this is text". In form 1 of a pack `'=1` and `=1` became the same cell; since form 2 a cell that
+ * begins with an apostrophe gets another one, so no two texts meet.
  */
 export function csvLine(cells: readonly string[], form: PackForm): string {
   const quoted = form === 1 ? formula : formulaOrQuote

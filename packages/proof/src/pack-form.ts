@@ -7,7 +7,8 @@ import type { RecordFields } from "./record.ts"
 import { bodySaltBytes } from "./body.ts"
 
 /**
- * An evidence pack: entries of one ledger, with all that is needed to check them without the service. It is a ZIP (see zip.ts) of
+ * An evidence pack: entries of one ledger, with all that is needed to check them without the
+ * service. It is a ZIP (see zip.ts) of
  *
  *     manifest.json                 path → SHA-256, in hex, of every file but itself, `seal.*` and `disclosures/`; canonical JSON
  *     genesis.json                  what hashes to the ledgerId
@@ -24,8 +25,9 @@ import { bodySaltBytes } from "./body.ts"
  *     seal.json                     {"body","index","salt"} of the ledger's own entry about this pack; it says SHA-256(manifest.json)
  *     seal.tlog-proof               that this entry stands in the same ledger
  *
- * Only an erasure changes a pack: it takes lines out of `disclosures/`, which is why nothing else may say what is in them. Everything here
- * is derived from records and bodies by the functions below, by whoever makes a pack and by whoever checks one.
+ * Only an erasure changes a pack: it takes lines out of `disclosures/`, which is why nothing else
+ * may say what is in them. Everything here is derived from records and bodies by the functions
+ * below, by whoever makes a pack and by whoever checks one.
  */
 export const packPaths = {
   manifest: "manifest.json",
@@ -46,7 +48,10 @@ export const packAction = "evidence.pack.create"
 /** Of a pack that is made now. Older ones keep theirs, for their hash is over it. */
 export const packForm: PackForm = 2
 
-/** The form that the `metadata` of a pack's own entry says; undefined for one that is not known here. */
+/**
+ * The form that the `metadata` of a pack's own entry says; undefined for one that is not known
+ * here.
+ */
 export function packFormOf({ form = 1 }: JsonObject): PackForm | undefined {
   return form === 1 || form === 2 ? form : undefined
 }
@@ -54,7 +59,10 @@ export function packFormOf({ form = 1 }: JsonObject): PackForm | undefined {
 /** Entries of one file of bodies. */
 export const packGroup = 256
 
-/** Of what the ledger goes on from, as its `number`th epoch: in a pack its genesis alone, in an export all that is kept of it. */
+/**
+ * Of what the ledger goes on from, as its `number`th epoch: in a pack its genesis alone, in an
+ * export all that is kept of it.
+ */
 export function epochPath(number: number, path: string): string {
   return `epochs/${number}/${path}`
 }
@@ -77,7 +85,9 @@ export function policyPath(projectId: string, version: number): string {
 
 /** Whether the manifest has the hash of a file. */
 export function isListed(path: string): boolean {
-  return path !== packPaths.manifest && !path.startsWith("seal.") && !path.startsWith("disclosures/")
+  return (
+    path !== packPaths.manifest && !path.startsWith("seal.") && !path.startsWith("disclosures/")
+  )
 }
 
 export function formatManifest(hashes: ReadonlyMap<string, string>): string {
@@ -103,7 +113,13 @@ export function parseBodyLine(text: string): BodyLine | undefined {
   if (!isJsonObject(line)) return undefined
   const { body, index, salt: saltText, ...others } = line
   const salt = typeof saltText === "string" ? fromHex(saltText) : undefined
-  if (typeof body !== "string" || !isIndex(index) || salt?.length !== bodySaltBytes || Object.keys(others).length > 0) return undefined
+  if (
+    typeof body !== "string" ||
+    !isIndex(index) ||
+    salt?.length !== bodySaltBytes ||
+    Object.keys(others).length > 0
+  )
+    return undefined
   return { index, salt, body }
 }
 
@@ -118,7 +134,8 @@ export function parseDisclosureLine(text: string): DisclosureLine | undefined {
   const line = parseCanonical(text)
   if (!isJsonObject(line)) return undefined
   const { d, index, ...others } = line
-  if (!Array.isArray(d) || d.length === 0 || !isIndex(index) || Object.keys(others).length > 0) return undefined
+  if (!Array.isArray(d) || d.length === 0 || !isIndex(index) || Object.keys(others).length > 0)
+    return undefined
   // Array.isArray makes any[] of it; its items are Json.
   const disclosures = d as readonly Json[]
   return disclosures.every((one) => typeof one === "string") ? { index, disclosures } : undefined
@@ -176,7 +193,14 @@ export type PackPolicy = {
   readonly sections: readonly JsonObject[]
 }
 
-export function formatPolicy({ id, projectId, version, publishedAt, sectionHash, sections }: PackPolicy): string {
+export function formatPolicy({
+  id,
+  projectId,
+  version,
+  publishedAt,
+  sectionHash,
+  sections,
+}: PackPolicy): string {
   return canonicalize({ id, projectId, version, publishedAt, sectionHash, sections })
 }
 
@@ -235,5 +259,7 @@ function isIndex(value: Json | undefined): value is number {
 
 function defined(members: { readonly [name: string]: Json | undefined }): JsonObject {
   // Only those that have a value are kept.
-  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as JsonObject
+  return Object.fromEntries(
+    Object.entries(members).filter(([, value]) => value !== undefined),
+  ) as JsonObject
 }

@@ -35,7 +35,8 @@ import { nodeHash } from "./tree.ts"
 import { createVkey, formatVkey } from "./vkey.ts"
 import { crc32, readZip, zipDirectory, zipFileHeader } from "./zip.ts"
 
-// A small ledger of its own, and packs of it: whole ones, changed ones, and such as only somebody with the ledger's key could make.
+// A small ledger of its own, and packs of it: whole ones, changed ones, and such as only somebody
+// with the ledger's key could make.
 
 const origin = "ledger.example/ledgers/1"
 const signerOf = (byte: number): Signer => {
@@ -93,7 +94,12 @@ function bodyOf(index: number): { body: JsonObject; disclosures: readonly string
 
 interface Ledger {
   readonly entries: readonly Entry[]
-  append(kind: Kind, body: JsonObject, disclosures?: readonly string[], previousHash?: Uint8Array): Entry
+  append(
+    kind: Kind,
+    body: JsonObject,
+    disclosures?: readonly string[],
+    previousHash?: Uint8Array,
+  ): Entry
   checkpoint(size: number, signers?: readonly Signer[]): string
   proof(index: number, checkpoint: string, size: number): string
 }
@@ -101,7 +107,8 @@ interface Ledger {
 function createLedger(genesis = genesisText): Ledger {
   const id = ledgerId(genesis)
   const entries: Entry[] = []
-  const node: NodeReader = (level, n) => (level === 0 ? at(n).hash : nodeHash(node(level - 1, 2 * n), node(level - 1, 2 * n + 1)))
+  const node: NodeReader = (level, n) =>
+    level === 0 ? at(n).hash : nodeHash(node(level - 1, 2 * n), node(level - 1, 2 * n + 1))
   const at = (index: number): Entry => entries[index] ?? assert.fail()
   return {
     entries,
@@ -120,9 +127,15 @@ function createLedger(genesis = genesisText): Ledger {
       entries.push(entry)
       return entry
     },
-    checkpoint: (size, signers = [signer]) => signNote(formatCheckpoint({ origin, size, root: rootOf(size, node) }), ...signers),
+    checkpoint: (size, signers = [signer]) =>
+      signNote(formatCheckpoint({ origin, size, root: rootOf(size, node) }), ...signers),
     proof: (index, checkpoint, size) =>
-      formatTlogProof({ extra: at(index).record, index, hashes: inclusionProof(index, size, node), checkpoint }),
+      formatTlogProof({
+        extra: at(index).record,
+        index,
+        hashes: inclusionProof(index, size, node),
+        checkpoint,
+      }),
   }
 }
 
@@ -130,7 +143,9 @@ interface Making {
   readonly count: number
   /** Of the first entries, those that go into the pack. */
   readonly chosen?: readonly number[]
-  /** What somebody who has the ledger's key does before the manifest is made, and the pack sealed. */
+  /**
+   * What somebody who has the ledger's key does before the manifest is made, and the pack sealed.
+   */
   /** The place of an entry that is not linked to the one before it. */
   readonly unlinked?: number
   readonly change?: (files: Files, ledger: Ledger) => void
@@ -159,32 +174,71 @@ function makePack(making: Making): Files {
     const { body, disclosures } = say(index)
     ledger.append("event", body, disclosures, index === unlinked ? new Uint8Array(32) : undefined)
   }
-  const files = contentOf(ledger, chosen ?? Array.from({ length: count }, (_, index) => index), form, signers?.[0])
+  const files = contentOf(
+    ledger,
+    chosen ?? Array.from({ length: count }, (_, index) => index),
+    form,
+    signers?.[0],
+  )
   change(files, ledger)
   files.set(
     "manifest.json",
-    utf8(formatManifest(new Map([...files].flatMap(([path, bytes]) => (isListed(path) ? [[path, sha256(bytes)]] : []))))),
+    utf8(
+      formatManifest(
+        new Map(
+          [...files].flatMap(([path, bytes]) => (isListed(path) ? [[path, sha256(bytes)]] : [])),
+        ),
+      ),
+    ),
   )
   const receiptCount = [...files.keys()].filter((path) => path.startsWith("proofs/")).length
-  const said = { packId: "pack_1", title, receiptCount, packHash: sha256(files.get("manifest.json")), ...(form > 1 && { form }) }
+  const said = {
+    packId: "pack_1",
+    title,
+    receiptCount,
+    packHash: sha256(files.get("manifest.json")),
+    ...(form > 1 && { form }),
+  }
   const index = ledger.entries.length
-  const { body } = ledger.append(sealKind, sealed({ ...bodyOf(index).body, action: "evidence.pack.create", metadata: said }))
+  const { body } = ledger.append(
+    sealKind,
+    sealed({ ...bodyOf(index).body, action: "evidence.pack.create", metadata: said }),
+  )
   files.set("seal.json", utf8(formatBodyLine({ index, salt, body: canonicalize(body) })))
-  files.set("seal.tlog-proof", utf8(ledger.proof(index, ledger.checkpoint(index + 1, signers?.[1]), index + 1)))
+  files.set(
+    "seal.tlog-proof",
+    utf8(ledger.proof(index, ledger.checkpoint(index + 1, signers?.[1]), index + 1)),
+  )
   return files
 }
 
-function contentOf(ledger: Ledger, chosen: readonly number[], form: PackForm, signers: readonly Signer[] = [signer]): Files {
+function contentOf(
+  ledger: Ledger,
+  chosen: readonly number[],
+  form: PackForm,
+  signers: readonly Signer[] = [signer],
+): Files {
   const size = ledger.entries.length
   const checkpoint = ledger.checkpoint(size, signers)
   const named = vkeyOf(signers[0] ?? assert.fail())
   const sections = [{ id: "1", title: "Use", body: "We use it." }]
-  const policy = { id: "pol_1", projectId: "core", version: 1, publishedAt: "2026-01-01T00:00:00.000Z", sections }
+  const policy = {
+    id: "pol_1",
+    projectId: "core",
+    version: 1,
+    publishedAt: "2026-01-01T00:00:00.000Z",
+    sections,
+  }
   const files: Files = new Map()
   const set = (path: string, text: string) => void files.set(path, utf8(text))
   const shown = chosen.map((index) => {
     const { record, hash, body } = ledger.entries[index] ?? assert.fail()
-    return { record: parseRecord(record) ?? assert.fail(), eventHash: toHex(hash), sequence: index + 1, body }
+    return {
+      record: parseRecord(record) ?? assert.fail(),
+      eventHash: toHex(hash),
+      sequence: index + 1,
+      body,
+    }
   })
   set("README.txt", "read me\n")
   set("genesis.json", genesisText)
@@ -192,16 +246,30 @@ function contentOf(ledger: Ledger, chosen: readonly number[], form: PackForm, si
   set("policy.txt", formatTrustPolicy(named))
   set("checkpoint", checkpoint)
   set("receipts.jsonl", shown.map((entry) => `${formatReceiptLine(entry)}\n`).join(""))
-  set("entries.csv", formatTableHeader() + shown.map((entry) => formatTableRow(entry, form)).join(""))
-  set(policyPath("core", 1), formatPolicy({ ...policy, sectionHash: sha256(utf8(canonicalize(sections))) }))
+  set(
+    "entries.csv",
+    formatTableHeader() + shown.map((entry) => formatTableRow(entry, form)).join(""),
+  )
+  set(
+    policyPath("core", 1),
+    formatPolicy({ ...policy, sectionHash: sha256(utf8(canonicalize(sections))) }),
+  )
   for (let from = 0; from < chosen.length; from += packGroup) {
-    const members = chosen.slice(from, from + packGroup).map((index) => ({ index, entry: ledger.entries[index] ?? assert.fail() }))
+    const members = chosen
+      .slice(from, from + packGroup)
+      .map((index) => ({ index, entry: ledger.entries[index] ?? assert.fail() }))
     const group = from / packGroup
-    const bodies = members.map(({ index, entry }) => formatBodyLine({ index, salt, body: canonicalize(entry.body) }))
+    const bodies = members.map(({ index, entry }) =>
+      formatBodyLine({ index, salt, body: canonicalize(entry.body) }),
+    )
     set(bodiesPath(group), `${bodies.join("\n")}\n`)
-    set(disclosuresPath(group), `${members.map(({ index, entry }) => formatDisclosureLine({ index, ...entry })).join("\n")}\n`)
+    set(
+      disclosuresPath(group),
+      `${members.map(({ index, entry }) => formatDisclosureLine({ index, ...entry })).join("\n")}\n`,
+    )
   }
-  for (const index of chosen) set(proofPath(receiptOf(index)), ledger.proof(index, checkpoint, size))
+  for (const index of chosen)
+    set(proofPath(receiptOf(index)), ledger.proof(index, checkpoint, size))
   return files
 }
 
@@ -214,7 +282,10 @@ function sha256(bytes: Uint8Array | undefined): string {
 function zip(files: Files): Uint8Array {
   const sorted = [...files].toSorted(([a], [b]) => (a < b ? -1 : 1))
   const list = sorted.map(([name, bytes]) => ({ name, size: bytes.length, crc: crc32(bytes) }))
-  return concat(...list.flatMap((file, at) => [zipFileHeader(file), sorted[at]?.[1] ?? assert.fail()]), zipDirectory(list))
+  return concat(
+    ...list.flatMap((file, at) => [zipFileHeader(file), sorted[at]?.[1] ?? assert.fail()]),
+    zipDirectory(list),
+  )
 }
 
 /** As fast as node can; the first test uses what a browser would. */
@@ -222,7 +293,10 @@ const trusting: PackOptions = {
   trustedKeys: [vkey],
   hash: (bytes) => createHash("sha256").update(bytes).digest(),
   verify(signature, message, publicKey) {
-    const key = createPublicKey({ key: { kty: "OKP", crv: "Ed25519", x: toBase64Url(publicKey) }, format: "jwk" })
+    const key = createPublicKey({
+      key: { kty: "OKP", crv: "Ed25519", x: toBase64Url(publicKey) },
+      format: "jwk",
+    })
     return verify(null, message, key, signature)
   },
 }
@@ -240,7 +314,10 @@ function failureOf(pack: Uint8Array | Files, what: string, options = trusting): 
   return failure
 }
 
-const allChecks = "archive manifest genesis checkpoint seal records inclusion content disclosures receipts table policies key".split(" ")
+const allChecks =
+  "archive manifest genesis checkpoint seal records inclusion content disclosures receipts table policies key".split(
+    " ",
+  )
 
 test("a pack is genuine under a key that is trusted, and unconfirmed under one that is not", () => {
   const pack = zip(makePack({ count: 3 }))
@@ -250,7 +327,12 @@ test("a pack is genuine under a key that is trusted, and unconfirmed under one t
     checks,
     allChecks.map((name) => ({ name, ok: true })),
   )
-  assert.partialDeepStrictEqual(report, { packId: "pack_1", title, withheld: 0, ledgerId: toHex(ledgerId(genesisText)) })
+  assert.partialDeepStrictEqual(report, {
+    packId: "pack_1",
+    title,
+    withheld: 0,
+    ledgerId: toHex(ledgerId(genesisText)),
+  })
   assert.equal(report.packHash, sha256(readZip(pack)?.get("manifest.json")))
   assert.deepEqual(report.checkpoint?.size, 3)
   assert.deepEqual(
@@ -284,12 +366,21 @@ test("what receipts.jsonl and entries.csv say is this", () => {
 })
 
 test("the bytes of a pack never change: another form of pack is another version", () => {
-  assert.equal(sha256(zip(makePack({ count: 2, form: 1 }))), "1a58c9d835c4a609f7741ec8950a2b609d2f69194767ddc3c04e5a36a085edc1")
-  assert.equal(sha256(zip(makePack({ count: 2 }))), "3dc2e043c33d930615edb73047d3916da3aab507a349e9c0f2b1c135548057a8")
+  assert.equal(
+    sha256(zip(makePack({ count: 2, form: 1 }))),
+    "1a58c9d835c4a609f7741ec8950a2b609d2f69194767ddc3c04e5a36a085edc1",
+  )
+  assert.equal(
+    sha256(zip(makePack({ count: 2 }))),
+    "3dc2e043c33d930615edb73047d3916da3aab507a349e9c0f2b1c135548057a8",
+  )
 })
 
 test("a pack says its form in its seal, and its table is of that form and no other", () => {
-  const say = (index: number) => ({ ...bodyOf(index), body: { ...bodyOf(index).body, action: "'=1" } })
+  const say = (index: number) => ({
+    ...bodyOf(index),
+    body: { ...bodyOf(index).body, action: "'=1" },
+  })
   const cells = { 1: `"'=1"`, 2: `"''=1"` }
   for (const [form, other] of [
     [1, 2],
@@ -301,7 +392,10 @@ test("a pack says its form in its seal, and its table is of that form and no oth
     assert.equal(failureOf(makePack({ count: 1, form, say, change }), `form ${form}`), "table")
   }
   for (const form of [0, 3, "2", null]) {
-    const sealed = (said: JsonObject) => ({ ...said, metadata: { ...(said["metadata"] as JsonObject), form } })
+    const sealed = (said: JsonObject) => ({
+      ...said,
+      metadata: { ...(said["metadata"] as JsonObject), form },
+    })
     assert.equal(failureOf(makePack({ count: 1, sealed }), `form ${form}`), "seal")
   }
 })
@@ -322,10 +416,21 @@ test("any one byte of a small pack changed is found, and its check is named", ()
       changed[at] = (changed[at] ?? 0) ^ 1
       // Another name or key id is a signature of somebody who is not known, and confirms nothing.
       const isSigner = path === "seal.tlog-proof" && at > bytes.lastIndexOf(0x0a, -2)
-      if (isSigner && verifyPack(new Map([...files, [path, changed]]), trusting).verdict === "unconfirmed") continue
+      if (
+        isSigner &&
+        verifyPack(new Map([...files, [path, changed]]), trusting).verdict === "unconfirmed"
+      )
+        continue
       const failure = failureOf(new Map([...files, [path, changed]]), `${path}, byte ${at}`)
-      const expected = path.startsWith("seal.") ? ["seal"] : path.startsWith("disclosures/") ? ["disclosures"] : ["manifest"]
-      assert.ok([...expected, ...(path === "manifest.json" ? ["seal"] : [])].includes(failure), `${path}, byte ${at}: ${failure}`)
+      const expected = path.startsWith("seal.")
+        ? ["seal"]
+        : path.startsWith("disclosures/")
+          ? ["disclosures"]
+          : ["manifest"]
+      assert.ok(
+        [...expected, ...(path === "manifest.json" ? ["seal"] : [])].includes(failure),
+        `${path}, byte ${at}: ${failure}`,
+      )
       seen.set(failure, (seen.get(failure) ?? 0) + 1)
     }
   }
@@ -358,7 +463,10 @@ test("a disclosure may be missing, as after an erasure, and counts as withheld",
   const files = makePack({ count: 3 })
   const path = disclosuresPath(0)
   const lines = (fromUtf8(files.get(path) ?? assert.fail()) ?? "").split("\n")
-  const without = verifyPack(zip(new Map([...files, [path, utf8(lines.slice(1).join("\n"))]])), trusting)
+  const without = verifyPack(
+    zip(new Map([...files, [path, utf8(lines.slice(1).join("\n"))]])),
+    trusting,
+  )
   assert.deepEqual([without.verdict, without.withheld], ["genuine", 1])
   files.delete(path)
   const all = verifyPack(zip(files), trusting)
@@ -377,15 +485,39 @@ const [first, second] = [proofPath(receiptOf(0)), proofPath(receiptOf(1))]
 const bytesOf = (files: Files, path: string): Uint8Array => files.get(path) ?? assert.fail(path)
 
 /** What somebody with the ledger's own key could try, and the check that finds it. */
-const forgeries: readonly (readonly [expected: string, what: string, change: (files: Files, ledger: Ledger) => void])[] = [
+const forgeries: readonly (readonly [
+  expected: string,
+  what: string,
+  change: (files: Files, ledger: Ledger) => void,
+])[] = [
   ["manifest", "a file that no pack has", (files) => files.set("extra.txt", utf8("x"))],
   ["manifest", "a file missing", (files) => files.delete("README.txt")],
-  ["genesis", "a beginning that cannot be read", (files) => edit(files, "genesis.json", '"v":1', '"v":2')],
-  ["checkpoint", "another beginning", (files) => edit(files, "genesis.json", origin, "ledger.example/ledgers/2")],
+  [
+    "genesis",
+    "a beginning that cannot be read",
+    (files) => edit(files, "genesis.json", '"v":1', '"v":2'),
+  ],
+  [
+    "checkpoint",
+    "another beginning",
+    (files) => edit(files, "genesis.json", origin, "ledger.example/ledgers/2"),
+  ],
   ["checkpoint", "a key that is none", (files) => edit(files, "log.vkey", "\n", "")],
-  ["checkpoint", "a policy that trusts another", (files) => edit(files, "policy.txt", "quorum none", "quorum x")],
-  ["checkpoint", "a signature that does not hold", (files) => edit(files, "checkpoint", "\n6\n", "\n7\n")],
-  ["seal", "another workspace's beginning", (files) => edit(files, "genesis.json", '"acme"', '"umbra"')],
+  [
+    "checkpoint",
+    "a policy that trusts another",
+    (files) => edit(files, "policy.txt", "quorum none", "quorum x"),
+  ],
+  [
+    "checkpoint",
+    "a signature that does not hold",
+    (files) => edit(files, "checkpoint", "\n6\n", "\n7\n"),
+  ],
+  [
+    "seal",
+    "another workspace's beginning",
+    (files) => edit(files, "genesis.json", '"acme"', '"umbra"'),
+  ],
   [
     "records",
     "an entry of another ledger",
@@ -398,11 +530,23 @@ const forgeries: readonly (readonly [expected: string, what: string, change: (fi
   ["records", "a proof that cannot be read", (files) => edit(files, first, "index 0", "index 00")],
   ["records", "a proof of another place", (files) => edit(files, first, "index 0", "index 1")],
   ["records", "a proof twice", (files) => files.set(other, bytesOf(files, first))],
-  ["inclusion", "a checkpoint of its own", (files, ledger) => files.set(first, utf8(ledger.proof(0, ledger.checkpoint(5), 5)))],
-  ["inclusion", "a way that leads elsewhere", (files) => edit(files, first, /\n[\w+/]{43}=\n/, `\n${"A".repeat(43)}=\n`)],
+  [
+    "inclusion",
+    "a checkpoint of its own",
+    (files, ledger) => files.set(first, utf8(ledger.proof(0, ledger.checkpoint(5), 5))),
+  ],
+  [
+    "inclusion",
+    "a way that leads elsewhere",
+    (files) => edit(files, first, /\n[\w+/]{43}=\n/, `\n${"A".repeat(43)}=\n`),
+  ],
   ["content", "a salt", (files) => edit(files, bodiesPath(0), /"salt":"09/, '"salt":"08')],
   ["content", "a word", (files) => edit(files, bodiesPath(0), "invoice", "voucher")],
-  ["content", "bodies in another order", (files) => edit(files, bodiesPath(0), /^(.*\n)(.*\n)/, "$2$1")],
+  [
+    "content",
+    "bodies in another order",
+    (files) => edit(files, bodiesPath(0), /^(.*\n)(.*\n)/, "$2$1"),
+  ],
   ["content", "a body too many", (files) => edit(files, bodiesPath(0), /^(.*\n)/, "$1$1")],
   ["content", "a body without its newline", (files) => edit(files, bodiesPath(0), /\n$/, "")],
   ["content", "a proof gone", (files) => files.delete(first)],
@@ -415,18 +559,47 @@ const forgeries: readonly (readonly [expected: string, what: string, change: (fi
     },
   ],
   ["content", "a second group of nothing", (files) => files.set(bodiesPath(1), utf8("x\n"))],
-  ["disclosures", "of another entry", (files) => edit(files, disclosuresPath(0), '"index":0', '"index":5')],
-  ["disclosures", "of an entry that is not in the pack", (files) => edit(files, disclosuresPath(0), '"index":5', '"index":6')],
-  ["disclosures", "twice", (files) => edit(files, disclosuresPath(0), /"d":\["(.*?)"\]/, '"d":["$1","$1"]')],
+  [
+    "disclosures",
+    "of another entry",
+    (files) => edit(files, disclosuresPath(0), '"index":0', '"index":5'),
+  ],
+  [
+    "disclosures",
+    "of an entry that is not in the pack",
+    (files) => edit(files, disclosuresPath(0), '"index":5', '"index":6'),
+  ],
+  [
+    "disclosures",
+    "twice",
+    (files) => edit(files, disclosuresPath(0), /"d":\["(.*?)"\]/, '"d":["$1","$1"]'),
+  ],
   ["disclosures", "nothing", (files) => files.set(disclosuresPath(0), utf8(""))],
-  ["disclosures", "of a group that is not there", (files) => files.set(disclosuresPath(1), bytesOf(files, disclosuresPath(0)))],
+  [
+    "disclosures",
+    "of a group that is not there",
+    (files) => files.set(disclosuresPath(1), bytesOf(files, disclosuresPath(0))),
+  ],
   ["receipts", "another actor", (files) => edit(files, "receipts.jsonl", '"=1+1"', '"usr_2"')],
   ["receipts", "a line less", (files) => edit(files, "receipts.jsonl", /^.*\n/, "")],
-  ["receipts", "what is sealed", (files) => edit(files, "receipts.jsonl", '"type":"user"', '"email":"ada0@example.com","type":"user"')],
+  [
+    "receipts",
+    "what is sealed",
+    (files) =>
+      edit(files, "receipts.jsonl", '"type":"user"', '"email":"ada0@example.com","type":"user"'),
+  ],
   ["table", "a formula", (files) => edit(files, "entries.csv", `"'=1+1"`, `"=1+1"`)],
   ["table", "a row too many", (files) => edit(files, "entries.csv", /(.*\r\n)$/, "$1$1")],
-  ["policies", "another text", (files) => edit(files, policyPath("core", 1), "We use it.", "We sell it.")],
-  ["policies", "another version", (files) => files.set(policyPath("core", 2), bytesOf(files, policyPath("core", 1)))],
+  [
+    "policies",
+    "another text",
+    (files) => edit(files, policyPath("core", 1), "We use it.", "We sell it."),
+  ],
+  [
+    "policies",
+    "another version",
+    (files) => files.set(policyPath("core", 2), bytesOf(files, policyPath("core", 1))),
+  ],
   ["policies", "no policy", (files) => files.set(policyPath("core", 1), utf8("[]"))],
 ]
 
@@ -444,14 +617,20 @@ test("what agrees with a manifest that the ledger sealed must still agree with i
 test("entries that stand next to each other are linked; what is between others is not in the pack", () => {
   assert.equal(failureOf(zip(makePack({ count: 6, unlinked: 0 })), "the first"), "records")
   assert.equal(failureOf(zip(makePack({ count: 6, unlinked: 3 })), "one of them"), "records")
-  assert.equal(verifyPack(makePack({ count: 6, unlinked: 3, chosen: [0, 1, 3, 5] }), trusting).verdict, "genuine")
+  assert.equal(
+    verifyPack(makePack({ count: 6, unlinked: 3, chosen: [0, 1, 3, 5] }), trusting).verdict,
+    "genuine",
+  )
 })
 
 test("only the service's own entry about this very pack, later than what is in it, seals it", () => {
   const seal = (what: string, making: Partial<Making>) =>
     assert.equal(failureOf(zip(makePack({ count: 4, ...making })), what), "seal", what)
   const metadata = (change: object) => ({
-    sealed: (said: JsonObject) => ({ ...said, metadata: { ...(said["metadata"] as JsonObject), ...change } }),
+    sealed: (said: JsonObject) => ({
+      ...said,
+      metadata: { ...(said["metadata"] as JsonObject), ...change },
+    }),
   })
   seal("what a client wrote", { sealKind: "event" })
   seal("another act", { sealed: (said) => ({ ...said, action: "evidence.pack.download" }) })
@@ -466,30 +645,41 @@ test("only the service's own entry about this very pack, later than what is in i
   const files = makePack({ count: 4 })
   const swapped = (path: string, from: Files) => new Map([...files, [path, bytesOf(from, path)]])
   const later = makePack({ count: 5 })
-  for (const path of ["seal.json", "seal.tlog-proof"]) assert.equal(failureOf(swapped(path, later), path), "seal")
-  assert.equal(failureOf(new Map([...files, ["seal.tlog-proof", bytesOf(files, first)]]), "an entry of the pack itself"), "seal")
+  for (const path of ["seal.json", "seal.tlog-proof"])
+    assert.equal(failureOf(swapped(path, later), path), "seal")
+  assert.equal(
+    failureOf(
+      new Map([...files, ["seal.tlog-proof", bytesOf(files, first)]]),
+      "an entry of the pack itself",
+    ),
+    "seal",
+  )
 })
 
 test("whoever trusts one of the keys that signed both checkpoints finds a pack genuine, and nobody else", () => {
   const [next, stranger] = [signerOf(8), signerOf(9)]
-  const cases: readonly (readonly [what: string, signers: Making["signers"], verdicts: string])[] = [
+  const cases: readonly (readonly [what: string, signers: Making["signers"], verdicts: string])[] =
     [
-      "both sign, the new one first",
       [
-        [next, signer],
-        [next, signer],
+        "both sign, the new one first",
+        [
+          [next, signer],
+          [next, signer],
+        ],
+        "old next both",
       ],
-      "old next both",
-    ],
-    ["sealed after the rotation", [[signer], [next, signer]], "old both"],
-    ["sealed when the key before had gone", [[signer], [next]], "both"],
-    ["a stranger signs beside, and seals alone", [[stranger, signer], [stranger]], ""],
-    ["a stranger signs alone", [[stranger], [stranger, signer]], ""],
-  ]
+      ["sealed after the rotation", [[signer], [next, signer]], "old both"],
+      ["sealed when the key before had gone", [[signer], [next]], "both"],
+      ["a stranger signs beside, and seals alone", [[stranger, signer], [stranger]], ""],
+      ["a stranger signs alone", [[stranger], [stranger, signer]], ""],
+    ]
   const trusted = { old: [vkey], next: [vkeyOf(next)], both: [vkeyOf(next), vkey], none: [] }
   for (const [what, signers, expected] of cases) {
     const files = makePack({ count: 2, ...(signers && { signers }) })
-    const verdicts = Object.entries(trusted).map(([name, trustedKeys]) => [name, verifyPack(files, { ...trusting, trustedKeys }).verdict])
+    const verdicts = Object.entries(trusted).map(([name, trustedKeys]) => [
+      name,
+      verifyPack(files, { ...trusting, trustedKeys }).verdict,
+    ])
     const genuine = verdicts.filter(([, verdict]) => verdict === "genuine").map(([name]) => name)
     assert.equal(genuine.join(" "), expected, what)
     assert.ok(

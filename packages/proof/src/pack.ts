@@ -16,7 +16,16 @@ import {
   formatTrustPolicy,
   packFormOf,
 } from "./pack-form.ts"
-import { isListed, packAction, packForm, packGroup, packPaths, parseBodyLine, parseDisclosureLine, proofPath } from "./pack-form.ts"
+import {
+  isListed,
+  packAction,
+  packForm,
+  packGroup,
+  packPaths,
+  parseBodyLine,
+  parseDisclosureLine,
+  proofPath,
+} from "./pack-form.ts"
 import type { PackForm } from "./pack-csv.ts"
 import type { PackEntry } from "./pack-form.ts"
 import { checkPolicies } from "./pack-policies.ts"
@@ -54,7 +63,10 @@ export type PackVerdict = PackGenuine | PackUnconfirmed | PackRefuted
 export type PackGenuine = { readonly verdict: "genuine" } & PackReport
 
 /** Nothing is wrong, but anyone could have made the keys that signed. */
-export type PackUnconfirmed = { readonly verdict: "unconfirmed"; readonly because: "key_not_trusted" } & PackReport
+export type PackUnconfirmed = {
+  readonly verdict: "unconfirmed"
+  readonly because: "key_not_trusted"
+} & PackReport
 
 /** A check failed: this is not what the ledger gave out. */
 export type PackRefuted = { readonly verdict: "refuted" } & PackFault & PackReport
@@ -107,35 +119,50 @@ export type PackOptions = {
 }
 
 /** Takes the ZIP, or its files by their paths. */
-export function verifyPack(pack: Uint8Array | ReadonlyMap<string, Uint8Array>, options: PackOptions = {}): PackVerdict {
+export function verifyPack(
+  pack: Uint8Array | ReadonlyMap<string, Uint8Array>,
+  options: PackOptions = {},
+): PackVerdict {
   const report: Draft = { checks: [] }
   const fault = examine(pack, { hash: sha256, ...options }, report)
   if (fault === undefined) return { verdict: "genuine", ...report }
-  return fault === "key" ? { verdict: "unconfirmed", because: "key_not_trusted", ...report } : { verdict: "refuted", ...fault, ...report }
+  return fault === "key"
+    ? { verdict: "unconfirmed", because: "key_not_trusted", ...report }
+    : { verdict: "refuted", ...fault, ...report }
 }
 
-type Draft = { -readonly [member in keyof PackReport]: PackReport[member] } & { readonly checks: { name: PackCheckName; ok: boolean }[] }
+type Draft = { -readonly [member in keyof PackReport]: PackReport[member] } & {
+  readonly checks: { name: PackCheckName; ok: boolean }[]
+}
 type Options = PackOptions & { readonly hash: Sha256 }
 type Files = ReadonlyMap<string, Uint8Array>
 
-function examine(pack: Uint8Array | Files, options: Options, report: Draft): PackFault | "key" | undefined {
+function examine(
+  pack: Uint8Array | Files,
+  options: Options,
+  report: Draft,
+): PackFault | "key" | undefined {
   const files = pack instanceof Uint8Array ? readZip(pack) : pack
-  if (!note(report, "archive", files !== undefined) || files === undefined) return { failure: "archive" }
+  if (!note(report, "archive", files !== undefined) || files === undefined)
+    return { failure: "archive" }
 
   const unlisted = checkManifest(files, options)
   if (!note(report, "manifest", unlisted === undefined)) return unlisted
   const log = checkLog(files, options, report)
   if (isFault(log)) return log
   const seal = checkSeal(files, log, options, report)
-  if (!note(report, "seal", !isFault(seal)) || isFault(seal)) return isFault(seal) ? seal : undefined
+  if (!note(report, "seal", !isFault(seal)) || isFault(seal))
+    return isFault(seal) ? seal : undefined
 
   const proven = checkProofs(files, log, options, report)
   if (isFault(proven)) return proven
   const entries = checkContent(files, proven, log, options)
-  if (!note(report, "content", !isFault(entries)) || isFault(entries)) return isFault(entries) ? entries : undefined
+  if (!note(report, "content", !isFault(entries)) || isFault(entries))
+    return isFault(entries) ? entries : undefined
   report.entries = entries
   const withheld = checkDisclosures(files, entries, options)
-  if (!note(report, "disclosures", !isFault(withheld)) || isFault(withheld)) return isFault(withheld) ? withheld : undefined
+  if (!note(report, "disclosures", !isFault(withheld)) || isFault(withheld))
+    return isFault(withheld) ? withheld : undefined
   report.withheld = withheld
 
   const derived = checkDerived(files, entries, options, report)
@@ -154,7 +181,13 @@ function checkManifest(files: Files, { hash }: Options): PackFault | undefined {
     if (!isListed(path)) continue
     const expected = Object.hasOwn(manifest, path) ? manifest[path] : undefined
     const found = toHex(hash(content))
-    if (expected !== found) return { failure: "manifest", file: path, ...(typeof expected === "string" && { expected }), found }
+    if (expected !== found)
+      return {
+        failure: "manifest",
+        file: path,
+        ...(typeof expected === "string" && { expected }),
+        found,
+      }
   }
   const absent = Object.keys(manifest).find((path) => !files.has(path) || !isListed(path))
   return absent === undefined ? undefined : { failure: "manifest", file: absent }
@@ -171,10 +204,21 @@ type Log = {
   readonly isTrusted: boolean
 }
 
-function checkLog(files: Files, { hash, verify, trustedKeys = [] }: Options, report: Draft): Log | PackFault {
-  const earlier = [...files.keys()].filter((path) => path.startsWith("epochs/")).map((_, at) => epochPath(at + 1, packPaths.genesis))
-  const [born] = readLineage([...earlier, packPaths.genesis].map((path) => textOf(files, path)).toReversed(), hash) ?? []
-  if (!note(report, "genesis", born !== undefined) || !born) return { failure: "genesis", file: packPaths.genesis }
+function checkLog(
+  files: Files,
+  { hash, verify, trustedKeys = [] }: Options,
+  report: Draft,
+): Log | PackFault {
+  const earlier = [...files.keys()]
+    .filter((path) => path.startsWith("epochs/"))
+    .map((_, at) => epochPath(at + 1, packPaths.genesis))
+  const [born] =
+    readLineage(
+      [...earlier, packPaths.genesis].map((path) => textOf(files, path)).toReversed(),
+      hash,
+    ) ?? []
+  if (!note(report, "genesis", born !== undefined) || !born)
+    return { failure: "genesis", file: packPaths.genesis }
   const { genesis, ledgerId, earlierEntries } = born
   report.genesis = genesis
   report.ledgerId = toHex(ledgerId)
@@ -185,43 +229,71 @@ function checkLog(files: Files, { hash, verify, trustedKeys = [] }: Options, rep
   }
   const vkey = textOf(files, packPaths.vkey).slice(0, -1)
   const key = parseVkey(vkey, hash)
-  if (key?.type !== "log" || textOf(files, packPaths.vkey) !== `${vkey}\n`) return wrong(packPaths.vkey)
+  if (key?.type !== "log" || textOf(files, packPaths.vkey) !== `${vkey}\n`)
+    return wrong(packPaths.vkey)
   if (textOf(files, packPaths.policy) !== formatTrustPolicy(vkey)) return wrong(packPaths.policy)
   const noteText = textOf(files, packPaths.checkpoint)
   const signed = openCheckpoint(noteText, [key], trustedKeys, verify)
   if (!signed?.signatures.some((one) => one.key === key)) return wrong(packPaths.checkpoint)
   const { checkpoint } = signed
   for (const origin of [checkpoint.origin, key.name]) {
-    if (origin !== genesis.origin) return wrong(packPaths.checkpoint, { expected: genesis.origin, found: origin })
+    if (origin !== genesis.origin)
+      return wrong(packPaths.checkpoint, { expected: genesis.origin, found: origin })
   }
   note(report, "checkpoint", true)
   report.checkpoint = checkpoint
-  return { genesis, ledgerId, earlierEntries, key, note: noteText, checkpoint, isTrusted: isTrusted(signed, trustedKeys) }
+  return {
+    genesis,
+    ledgerId,
+    earlierEntries,
+    key,
+    note: noteText,
+    checkpoint,
+    isTrusted: isTrusted(signed, trustedKeys),
+  }
 }
 
 /**
- * The entry about this pack is later than what is in it, and stands in the same ledger. Its checkpoint may be so much later that another key signed it: where
- * none that is known here did, the seal is not wrong, and not trusted.
+ * The entry about this pack is later than what is in it, and stands in the same ledger. Its
+ * checkpoint may be so much later that another key signed it: where none that is known here did,
+ * the seal is not wrong, and not trusted.
  */
-function checkSeal(files: Files, log: Log, options: Options, report: Draft): { readonly isTrusted: boolean } | PackFault {
+function checkSeal(
+  files: Files,
+  log: Log,
+  options: Options,
+  report: Draft,
+): { readonly isTrusted: boolean } | PackFault {
   const { hash, verify, trustedKeys = [] } = options
-  const wrong = (file: string, values: Partial<PackFault> = {}): PackFault => ({ failure: "seal", file, ...values })
+  const wrong = (file: string, values: Partial<PackFault> = {}): PackFault => ({
+    failure: "seal",
+    file,
+    ...values,
+  })
   const proof = parseTlogProof(textOf(files, packPaths.sealProof))
   const record = recordOf(proof, log)
   const signed = proof && openCheckpoint(proof.checkpoint, [log.key], trustedKeys, verify)
-  if (!proof || !record || signed?.checkpoint.origin !== log.genesis.origin) return wrong(packPaths.sealProof)
-  if (!leadsTo(signed.checkpoint, proof, eventHash(record.bytes, hash), hash)) return wrong(packPaths.sealProof)
-  if (record.fields.kind !== "admin" || record.fields.index < log.checkpoint.size) return wrong(packPaths.sealProof)
+  if (!proof || !record || signed?.checkpoint.origin !== log.genesis.origin)
+    return wrong(packPaths.sealProof)
+  if (!leadsTo(signed.checkpoint, proof, eventHash(record.bytes, hash), hash))
+    return wrong(packPaths.sealProof)
+  if (record.fields.kind !== "admin" || record.fields.index < log.checkpoint.size)
+    return wrong(packPaths.sealProof)
 
   const line = parseBodyLine(textOf(files, packPaths.seal))
   const body = line && openContent(line.body, log)
-  if (!line || !body || line.index !== record.fields.index || !openBody(body, [], hash).ok) return wrong(packPaths.seal)
+  if (!line || !body || line.index !== record.fields.index || !openBody(body, [], hash).ok)
+    return wrong(packPaths.seal)
   if (!commitsTo(record.fields, line.salt, utf8(line.body), hash)) return wrong(packPaths.seal)
   const { action, metadata } = body
   if (action !== packAction || !isJsonObject(metadata)) return wrong(packPaths.seal)
   const { packId, title, packHash, receiptCount } = metadata
   const found = toHex(hash(files.get(packPaths.manifest) ?? new Uint8Array()))
-  if (packHash !== found) return wrong(packPaths.seal, { ...(typeof packHash === "string" && { expected: packHash }), found })
+  if (packHash !== found)
+    return wrong(packPaths.seal, {
+      ...(typeof packHash === "string" && { expected: packHash }),
+      found,
+    })
   report.packHash = found
   if (typeof packId === "string") report.packId = packId
   if (typeof title === "string") report.title = title
@@ -229,18 +301,34 @@ function checkSeal(files: Files, log: Log, options: Options, report: Draft): { r
   if (form === undefined) return wrong(packPaths.seal)
   report.form = form
   const proofs = [...files.keys()].filter((path) => path.startsWith("proofs/")).length
-  return receiptCount === proofs ? { isTrusted: isTrusted(signed, trustedKeys) } : wrong(packPaths.seal, { found: String(proofs) })
+  return receiptCount === proofs
+    ? { isTrusted: isTrusted(signed, trustedKeys) }
+    : wrong(packPaths.seal, { found: String(proofs) })
 }
 
-function leadsTo({ size, root }: Checkpoint, { index, hashes }: TlogProof, leaf: Uint8Array, hash: Sha256): boolean {
+function leadsTo(
+  { size, root }: Checkpoint,
+  { index, hashes }: TlogProof,
+  leaf: Uint8Array,
+  hash: Sha256,
+): boolean {
   const found = rootFromInclusion(leaf, index, size, hashes, hash)
   return found !== undefined && equalBytes(found, root)
 }
 
-type Proven = { readonly path: string; readonly fields: RecordFields; readonly eventHash: Uint8Array }
+type Proven = {
+  readonly path: string
+  readonly fields: RecordFields
+  readonly eventHash: Uint8Array
+}
 
 /** The records of a pack, by their index, in the order of the chain. */
-function checkProofs(files: Files, log: Log, { hash }: Options, report: Draft): readonly Proven[] | PackFault {
+function checkProofs(
+  files: Files,
+  log: Log,
+  { hash }: Options,
+  report: Draft,
+): readonly Proven[] | PackFault {
   const proofs: (Proven & { readonly proof: TlogProof })[] = []
   for (const [path, content] of files) {
     if (!path.startsWith("proofs/")) continue
@@ -250,11 +338,13 @@ function checkProofs(files: Files, log: Log, { hash }: Options, report: Draft): 
     proofs.push({ path, proof, fields: record.fields, eventHash: eventHash(record.bytes, hash) })
   }
   proofs.sort((a, b) => a.fields.index - b.fields.index)
-  for (const [at, { path, fields }] of proofs.entries()) if (!follows(fields, proofs[at - 1])) return failed(report, "records", path)
+  for (const [at, { path, fields }] of proofs.entries())
+    if (!follows(fields, proofs[at - 1])) return failed(report, "records", path)
   note(report, "records", true)
 
   for (const { path, proof, eventHash } of proofs)
-    if (proof.checkpoint !== log.note || !leadsTo(log.checkpoint, proof, eventHash, hash)) return failed(report, "inclusion", path)
+    if (proof.checkpoint !== log.note || !leadsTo(log.checkpoint, proof, eventHash, hash))
+      return failed(report, "inclusion", path)
 
   note(report, "inclusion", true)
   return proofs
@@ -274,10 +364,17 @@ function recordOf(
 ): { readonly bytes: Uint8Array; readonly fields: RecordFields } | undefined {
   const bytes = proof?.extra
   const fields = bytes && parseRecord(bytes)
-  return bytes && fields && placeFault(fields, { ledgerId, index: proof.index }) === undefined ? { bytes, fields } : undefined
+  return bytes && fields && placeFault(fields, { ledgerId, index: proof.index }) === undefined
+    ? { bytes, fields }
+    : undefined
 }
 
-function checkContent(files: Files, proven: readonly Proven[], log: Log, { hash }: Options): readonly PackEntry[] | PackFault {
+function checkContent(
+  files: Files,
+  proven: readonly Proven[],
+  log: Log,
+  { hash }: Options,
+): readonly PackEntry[] | PackFault {
   const entries: PackEntry[] = []
   for (let group = 0; group * packGroup < proven.length; group++) {
     const file = bodiesPath(group)
@@ -289,8 +386,14 @@ function checkContent(files: Files, proven: readonly Proven[], log: Log, { hash 
       const body = line && openContent(line.body, log)
       if (!line || !body || line.index !== fields.index) return { failure: "content", file }
       if (!commitsTo(fields, line.salt, utf8(line.body), hash)) return { failure: "content", file }
-      if (typeof body["receipt"] !== "string" || proofPath(body["receipt"]) !== path) return { failure: "content", file: path }
-      entries.push({ record: fields, eventHash: toHex(eventHash), sequence: log.earlierEntries + fields.index + 1, body })
+      if (typeof body["receipt"] !== "string" || proofPath(body["receipt"]) !== path)
+        return { failure: "content", file: path }
+      entries.push({
+        record: fields,
+        eventHash: toHex(eventHash),
+        sequence: log.earlierEntries + fields.index + 1,
+        body,
+      })
     }
   }
   const groups = Math.ceil(proven.length / packGroup)
@@ -304,19 +407,28 @@ function openContent(text: string, { genesis }: Log): JsonObject | undefined {
 }
 
 /** How many sealed fields have no disclosure. */
-function checkDisclosures(files: Files, entries: readonly PackEntry[], { hash }: Options): number | PackFault {
+function checkDisclosures(
+  files: Files,
+  entries: readonly PackEntry[],
+  { hash }: Options,
+): number | PackFault {
   const disclosed = new Map<number, readonly string[]>()
   const groups = Math.ceil(entries.length / packGroup)
   const paths = Array.from({ length: groups }, (_, group) => disclosuresPath(group))
-  const extra = [...files.keys()].find((path) => path.startsWith("disclosures/") && !paths.includes(path))
+  const extra = [...files.keys()].find(
+    (path) => path.startsWith("disclosures/") && !paths.includes(path),
+  )
   if (extra !== undefined) return { failure: "disclosures", file: extra }
   for (const [group, file] of paths.entries()) {
     if (!files.has(file)) continue
-    const members = new Set(entries.slice(group * packGroup, (group + 1) * packGroup).map(({ record }) => record.index))
+    const members = new Set(
+      entries.slice(group * packGroup, (group + 1) * packGroup).map(({ record }) => record.index),
+    )
     let previous = -1
     for (const text of linesOf(files, file) ?? [""]) {
       const line = parseDisclosureLine(text)
-      if (!line || line.index <= previous || !members.has(line.index)) return { failure: "disclosures", file }
+      if (!line || line.index <= previous || !members.has(line.index))
+        return { failure: "disclosures", file }
       disclosed.set(line.index, line.disclosures)
       previous = line.index
     }
@@ -324,21 +436,35 @@ function checkDisclosures(files: Files, entries: readonly PackEntry[], { hash }:
   let withheld = 0
   for (const [at, { record, body }] of entries.entries()) {
     const opened = openBody(body, disclosed.get(record.index) ?? [], hash)
-    if (!opened.ok) return { failure: "disclosures", file: disclosuresPath(Math.floor(at / packGroup)), found: opened.reason }
+    if (!opened.ok)
+      return {
+        failure: "disclosures",
+        file: disclosuresPath(Math.floor(at / packGroup)),
+        found: opened.reason,
+      }
     withheld += opened.withheld
   }
   return withheld
 }
 
 /** What says again what records and bodies say. */
-function checkDerived(files: Files, entries: readonly PackEntry[], { hash }: Options, report: Draft): PackFault | undefined {
+function checkDerived(
+  files: Files,
+  entries: readonly PackEntry[],
+  { hash }: Options,
+  report: Draft,
+): PackFault | undefined {
   const receipts = entries.map((entry) => `${formatReceiptLine(entry)}\n`).join("")
-  if (!note(report, "receipts", textOf(files, packPaths.receipts) === receipts)) return { failure: "receipts", file: packPaths.receipts }
+  if (!note(report, "receipts", textOf(files, packPaths.receipts) === receipts))
+    return { failure: "receipts", file: packPaths.receipts }
   const { form = packForm } = report
   const table = formatTableHeader() + entries.map((entry) => formatTableRow(entry, form)).join("")
-  if (!note(report, "table", textOf(files, packPaths.table) === table)) return { failure: "table", file: packPaths.table }
+  if (!note(report, "table", textOf(files, packPaths.table) === table))
+    return { failure: "table", file: packPaths.table }
   const file = checkPolicies(files, hash)
-  return note(report, "policies", file === undefined) || file === undefined ? undefined : { failure: "policies", file }
+  return note(report, "policies", file === undefined) || file === undefined
+    ? undefined
+    : { failure: "policies", file }
 }
 
 const fixedPaths: ReadonlySet<string> = new Set(Object.values(packPaths))

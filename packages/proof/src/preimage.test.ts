@@ -6,8 +6,12 @@ import { preimage, preimageOfText } from "./preimage.ts"
 test("parts are joined, and text is UTF-8, whether or not they fit into the memory that is kept", () => {
   for (const length of [0, 1, 1364, 1365, 1366, 4094, 4095, 4096, 4097, 20_000]) {
     const part = new Uint8Array(length).fill(5)
-    assert.deepEqual(preimage(Uint8Array.of(1), part, Uint8Array.of(2)), concat(Uint8Array.of(1), part, Uint8Array.of(2)))
-    for (const letter of ["a", "é", "—", "😀"]) assert.deepEqual(preimageOfText(letter.repeat(length)), utf8(letter.repeat(length)))
+    assert.deepEqual(
+      preimage(Uint8Array.of(1), part, Uint8Array.of(2)),
+      concat(Uint8Array.of(1), part, Uint8Array.of(2)),
+    )
+    for (const letter of ["a", "é", "—", "😀"])
+      assert.deepEqual(preimageOfText(letter.repeat(length)), utf8(letter.repeat(length)))
   }
   assert.deepEqual(preimage(), new Uint8Array())
 })

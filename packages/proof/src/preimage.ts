@@ -1,6 +1,7 @@
 /**
- * What is about to be hashed, put together in memory that the next call uses again: fresh memory for each would cost as much as the hash.
- * So the result is for a hash function at once, and for nothing else.
+ * What is about to be hashed, put together in memory that the next call uses again: fresh memory
+ * for each would cost as much as the hash. So the result is for a hash function at once, and for
+ * nothing else.
  */
 export function preimage(...parts: readonly Uint8Array[]): Uint8Array {
   let length = 0

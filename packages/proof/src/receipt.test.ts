@@ -19,7 +19,8 @@ import { formatTlogProof } from "./tlog-proof.ts"
 import { inclusionProof } from "./tree-proof.ts"
 import { createVkey, formatVkey } from "./vkey.ts"
 
-// A ledger of five entries, made here as the service makes them, and what its API would answer about each.
+// A ledger of five entries, made here as the service makes them, and what its API would answer
+// about each.
 
 function signerOf(name: string, byte: number): Signer {
   const seed = new Uint8Array(32).fill(byte)
@@ -35,7 +36,10 @@ const vkey = vkeyOf(log)
 const trusting = { trustedKeys: [vkey] }
 
 const size = 5
-/** The ledger is one that goes on from another, and may be gone on from itself. Whoever is not told of that counts from its own first entry. */
+/**
+ * The ledger is one that goes on from another, and may be gone on from itself. Whoever is not told
+ * of that counts from its own first entry.
+ */
 const genesisOf = (name: string, continues?: Json, workspaceId = "acme"): string =>
   canonicalize({
     createdAt: "2026-01-01T00:00:00.000Z",
@@ -63,7 +67,10 @@ const sealed = {
   email: disclosure(new Uint8Array(16).fill(1), "email", "ada@example.com"),
   other: disclosure(new Uint8Array(16).fill(2), "other", { team: "red", tags: ["a", 1] }),
   name: disclosure(new Uint8Array(16).fill(3), "name", "Invoice 9"),
-  context: disclosure(new Uint8Array(16).fill(4), "context", { environment: "prod", requestId: "r-1" }),
+  context: disclosure(new Uint8Array(16).fill(4), "context", {
+    environment: "prod",
+    requestId: "r-1",
+  }),
   iban: disclosure(new Uint8Array(16).fill(5), "iban", "DE00 1234"),
 }
 const allDisclosures = Object.values(sealed)
@@ -103,7 +110,14 @@ function chain(index: number, body: string, kind: Kind = "event"): Parts {
     const text = i === index ? body : canonicalize(bodyOf(i))
     const previousHash = leaves[i - 1] ?? ledgerId
     records.push(
-      encodeRecord({ kind, index: i, timeMs: 1767225600123 + i, ledgerId, previousHash, bodyHash: bodyHash(bodySalt, utf8(text)) }),
+      encodeRecord({
+        kind,
+        index: i,
+        timeMs: 1767225600123 + i,
+        ledgerId,
+        previousHash,
+        bodyHash: bodyHash(bodySalt, utf8(text)),
+      }),
     )
     leaves.push(eventHash(records[i] as Uint8Array))
     frontier.append(leaves[i] as Uint8Array)
@@ -113,7 +127,8 @@ function chain(index: number, body: string, kind: Kind = "event"): Parts {
 
 function proofOf({ leaves, root }: Parts, index: number, ...signers: Signer[]): string {
   const checkpoint = signNote(formatCheckpoint({ origin, size, root }), ...signers)
-  const node = (level: number, n: number): Uint8Array => (level === 0 ? (leaves[n] as Uint8Array) : createNode(leaves, level, n))
+  const node = (level: number, n: number): Uint8Array =>
+    level === 0 ? (leaves[n] as Uint8Array) : createNode(leaves, level, n)
   return formatTlogProof({ index, hashes: inclusionProof(index, size, node), checkpoint })
 }
 
@@ -132,7 +147,11 @@ type Answer = {
 }
 
 /** What a reader with all rights is shown. */
-function answerFor(index: number, body: string = canonicalize(bodyOf(index)), kind: Kind = "event"): Answer {
+function answerFor(
+  index: number,
+  body: string = canonicalize(bodyOf(index)),
+  kind: Kind = "event",
+): Answer {
   const parts = chain(index, body, kind)
   const eventHashText = toHex(eventHash(parts.record))
   const previousHash = toHex(parts.leaves[index - 1] ?? ledgerId)
@@ -176,13 +195,24 @@ function answerFor(index: number, body: string = canonicalize(bodyOf(index)), ki
       integrity: "verified",
     },
     verified: true,
-    proof: { record: toBase64(parts.record), body, bodySalt: toHex(bodySalt), vkey, tlogProof: proofOf(parts, index, log) },
+    proof: {
+      record: toBase64(parts.record),
+      body,
+      bodySalt: toHex(bodySalt),
+      vkey,
+      tlogProof: proofOf(parts, index, log),
+    },
     disclosures: allDisclosures,
   })
 }
 
 const answer = answerFor(3)
-const uncovered = ["receipt.storageClass", "receipt.verificationUrl", "receipt.queued", "entry.storageTier"]
+const uncovered = [
+  "receipt.storageClass",
+  "receipt.verificationUrl",
+  "receipt.queued",
+  "entry.storageTier",
+]
 
 function edited(change: (answer: Answer) => void, from = answer): Answer {
   const copy = copyOf(from)
@@ -194,7 +224,10 @@ function refutation(given: unknown, options: ReceiptOptions = trusting): [string
   const verdict = verifyReceipt(given, options)
   assert.equal(verdict.verdict, "refuted", JSON.stringify(verdict))
   return verdict.verdict === "refuted"
-    ? ([verdict.failure, ...(verdict.field === undefined ? [] : [verdict.field])] as [string, string?])
+    ? ([verdict.failure, ...(verdict.field === undefined ? [] : [verdict.field])] as [
+        string,
+        string?,
+      ])
     : [""]
 }
 
@@ -204,13 +237,17 @@ function because(given: unknown, options: ReceiptOptions = trusting): string {
   return verdict.verdict === "unconfirmed" ? verdict.because : ""
 }
 
-const checksOf = (verdict: Verdict) => verdict.checks.map(({ name, ok }) => `${name}${ok ? "" : " fails"}`)
+const checksOf = (verdict: Verdict) =>
+  verdict.checks.map(({ name, ok }) => `${name}${ok ? "" : " fails"}`)
 
 test("a receipt of a trusted log is genuine, and says what was checked", () => {
   for (let index = 0; index < size; index++) {
     const verdict = verifyReceipt(answerFor(index), { ...trusting, receiptId: `rcp_${index}` })
     assert.equal(verdict.verdict, "genuine", JSON.stringify(verdict))
-    assert.deepEqual(checksOf(verdict), "record content canonical disclosures receipt checkpoint inclusion integrity key".split(" "))
+    assert.deepEqual(
+      checksOf(verdict),
+      "record content canonical disclosures receipt checkpoint inclusion integrity key".split(" "),
+    )
     assert.deepEqual(verdict.uncovered, uncovered)
     assert.equal(verdict.record?.index, index)
     assert.equal(verdict.eventHash, answerFor(index).receipt["eventHash"])
@@ -223,18 +260,36 @@ test("a receipt of a trusted log is genuine, and says what was checked", () => {
 
 test("an entry of a list, with its proof inside, and a bare proof are checked too", () => {
   const { entry, proof, disclosures } = answer
-  const listed = verifyReceipt({ entry: { ...entry, proof, disclosures }, proof, disclosures }, trusting)
+  const listed = verifyReceipt(
+    { entry: { ...entry, proof, disclosures }, proof, disclosures },
+    trusting,
+  )
   assert.equal(listed.verdict, "genuine")
   assert.deepEqual(listed.uncovered, ["entry.storageTier"])
   assert.equal(verifyReceipt({ proof, disclosures }, trusting).verdict, "genuine")
-  assert.equal(verifyReceipt({ proof, disclosures: [], receipt: null, entry: null }, trusting).verdict, "genuine")
+  assert.equal(
+    verifyReceipt({ proof, disclosures: [], receipt: null, entry: null }, trusting).verdict,
+    "genuine",
+  )
 })
 
 test("each kind of entry is named", () => {
-  for (const kind of ["event", "consent", "policy", "erasure", "key", "anchor", "retention", "admin"] as const) {
+  for (const kind of [
+    "event",
+    "consent",
+    "policy",
+    "erasure",
+    "key",
+    "anchor",
+    "retention",
+    "admin",
+  ] as const) {
     const given = answerFor(2, undefined, kind)
     assert.equal(verifyReceipt(given, trusting).verdict, "genuine")
-    const other = edited((copy) => (copy.entry["kind"] = kind === "event" ? "consent" : "event"), given)
+    const other = edited(
+      (copy) => (copy.entry["kind"] = kind === "event" ? "consent" : "event"),
+      given,
+    )
     assert.deepEqual(refutation(other), ["receipt", "entry.kind"])
   }
 })
@@ -256,32 +311,59 @@ test("sealed fields may be withheld, each by itself", () => {
 
   const inClear = { email: "ada@example.com", name: "Ada", team: "red" }
   for (const [member, value] of Object.entries(inClear)) {
-    const claimed = edited((copy) => (copy.receipt["actor"] = { id: "usr_1", type: "user", [member]: value }), withheld)
+    const claimed = edited(
+      (copy) => (copy.receipt["actor"] = { id: "usr_1", type: "user", [member]: value }),
+      withheld,
+    )
     assert.deepEqual(refutation(claimed), ["receipt", `receipt.actor.${member}`])
   }
-  assert.deepEqual(refutation(edited((copy) => (copy.receipt["target"] = { id: "inv_9", type: "invoice", name: "x" }), withheld)), [
-    "receipt",
-    "receipt.target.name",
-  ])
+  assert.deepEqual(
+    refutation(
+      edited(
+        (copy) => (copy.receipt["target"] = { id: "inv_9", type: "invoice", name: "x" }),
+        withheld,
+      ),
+    ),
+    ["receipt", "receipt.target.name"],
+  )
   const requestId = edited((copy) => (copy.entry["provenance"] = { requestId: "r-1" }), withheld)
   assert.deepEqual(refutation(requestId), ["receipt", "entry.provenance.requestId"])
 })
 
 test("a mask is that of the e-mail, where the e-mail is disclosed; and of nothing, where there is none", () => {
-  const masked = (email: string) => edited((copy) => ((copy.receipt["actor"] as JsonObject & { email: string }).email = email))
+  const masked = (email: string) =>
+    edited((copy) => ((copy.receipt["actor"] as JsonObject & { email: string }).email = email))
   assert.equal(verifyReceipt(masked("a•••@example.com"), trusting).verdict, "genuine")
-  for (const email of ["b•••@example.com", "a•••@evil.com", "a•••", "•••@example.com", "a••@example.com"]) {
+  for (const email of [
+    "b•••@example.com",
+    "a•••@evil.com",
+    "a•••",
+    "•••@example.com",
+    "a••@example.com",
+  ]) {
     assert.deepEqual(refutation(masked(email)), ["receipt", "receipt.actor.email"])
   }
   const { other: _, ...others } = sealed
   const withoutOther = edited((copy) => {
     copy.disclosures = Object.values(others)
-    copy.receipt["actor"] = copy.entry["actor"] = { id: "usr_1", type: "user", email: "b•••@example.com" }
+    copy.receipt["actor"] = copy.entry["actor"] = {
+      id: "usr_1",
+      type: "user",
+      email: "b•••@example.com",
+    }
   })
   assert.deepEqual(refutation(withoutOther), ["receipt", "receipt.actor.email"])
-  const onTarget = edited((copy) => ((copy.receipt["target"] as JsonObject & { email: string }).email = "a•••@example.com"))
+  const onTarget = edited(
+    (copy) =>
+      ((copy.receipt["target"] as JsonObject & { email: string }).email = "a•••@example.com"),
+  )
   assert.deepEqual(refutation(onTarget), ["receipt", "receipt.target.email"])
-  assert.deepEqual(["ada@example.com", "😀x@y@z.org", "nobody", ""].map(maskEmail), ["a•••@example.com", "😀•••@z.org", "n•••", "•••"])
+  assert.deepEqual(["ada@example.com", "😀x@y@z.org", "nobody", ""].map(maskEmail), [
+    "a•••@example.com",
+    "😀•••@z.org",
+    "n•••",
+    "•••",
+  ])
 })
 
 test("every field that is shown differently from what was hashed is named", () => {
@@ -289,15 +371,23 @@ test("every field that is shown differently from what was hashed is named", () =
   for (const part of ["receipt", "entry"] as const) {
     for (const [name, value] of Object.entries(answer[part])) {
       const path = `${part}.${name}`
-      const wrong: unknown[] = typeof value === "number" ? [value + 1, String(value), null] : [`${String(value)}x`, null, [value], {}, 0]
+      const wrong: unknown[] =
+        typeof value === "number"
+          ? [value + 1, String(value), null]
+          : [`${String(value)}x`, null, [value], {}, 0]
       if (uncovered.includes(path)) continue
       const nested = typeof value === "object" && value !== null
       for (const other of wrong.filter((one) => !nested || JSON.stringify(one) !== "{}")) {
         const check = path === "entry.integrity" ? "integrity" : "receipt"
-        assert.deepEqual(refutation(edited((copy) => (copy[part][name] = other))), [check, path], JSON.stringify(other))
+        assert.deepEqual(
+          refutation(edited((copy) => (copy[part][name] = other))),
+          [check, path],
+          JSON.stringify(other),
+        )
       }
       for (const [member, inner] of nested ? Object.entries(value) : []) {
-        const change = (to: unknown) => edited((copy) => ((copy[part][name] as Record<string, unknown>)[member] = to))
+        const change = (to: unknown) =>
+          edited((copy) => ((copy[part][name] as Record<string, unknown>)[member] = to))
         for (const other of [`${String(inner)}x`, null, [inner]])
           assert.deepEqual(refutation(change(other)), ["receipt", `${path}.${member}`])
         fields++
@@ -318,30 +408,45 @@ test("what was never hashed cannot be shown as if it had been", () => {
   ] as const) {
     const other = edited((copy) => {
       for (const one of [copy.receipt, copy.entry]) {
-        for (const field of ["policyVersion", "clockAhead"]) if (one !== copy[part] || field !== name) delete one[field]
+        for (const field of ["policyVersion", "clockAhead"])
+          if (one !== copy[part] || field !== name) delete one[field]
         one["provenance"] = {}
       }
     }, given)
     assert.deepEqual(refutation(other), ["receipt", `${part}.${name}`])
   }
-  assert.deepEqual(refutation(edited((copy) => (copy.entry["metadata"] = { ...(copy.entry["metadata"] as object), more: 1 }))), [
-    "receipt",
-    "entry.metadata.more",
-  ])
+  assert.deepEqual(
+    refutation(
+      edited(
+        (copy) => (copy.entry["metadata"] = { ...(copy.entry["metadata"] as object), more: 1 }),
+      ),
+    ),
+    ["receipt", "entry.metadata.more"],
+  )
   const inherited = edited(
-    (copy) => (copy.entry["metadata"] = parseJson(JSON.stringify(copy.entry["metadata"]).replace("{", '{"__proto__":{},'))),
+    (copy) =>
+      (copy.entry["metadata"] = parseJson(
+        JSON.stringify(copy.entry["metadata"]).replace("{", '{"__proto__":{},'),
+      )),
   )
   assert.deepEqual(refutation(inherited), ["receipt", "entry.metadata.__proto__"])
   // Object's own members are nobody's fields.
-  assert.deepEqual(refutation(edited((copy) => (copy.entry["metadata"] = { ...(copy.entry["metadata"] as object), toString: 1 }))), [
-    "receipt",
-    "entry.metadata.toString",
-  ])
+  assert.deepEqual(
+    refutation(
+      edited(
+        (copy) => (copy.entry["metadata"] = { ...(copy.entry["metadata"] as object), toString: 1 }),
+      ),
+    ),
+    ["receipt", "entry.metadata.toString"],
+  )
 })
 
 test("a claim for further members of a party does not take the place of its own", () => {
   const other = disclosure(new Uint8Array(16).fill(2), "other", { id: "usr_2", team: "blue" })
-  const given = answerFor(3, canonicalize({ ...bodyOf(3), actor: { _sd: [digest(other)], id: "usr_1", type: "user" } }))
+  const given = answerFor(
+    3,
+    canonicalize({ ...bodyOf(3), actor: { _sd: [digest(other)], id: "usr_1", type: "user" } }),
+  )
   const shown = (id: string) =>
     edited((copy) => {
       copy.disclosures = [...Object.values(sealed).slice(2), other]
@@ -366,7 +471,10 @@ test("metadata that is sealed as a whole may be shown, or not", () => {
   const metadata: Json = { ssn: "1" }
   const whole = disclosure(new Uint8Array(16).fill(6), "metadata", metadata)
   const { metadata: _, ...rest } = bodyOf(3)
-  const given = answerFor(3, canonicalize({ ...rest, _sd: [digest(sealed.context), digest(whole)].sort() }))
+  const given = answerFor(
+    3,
+    canonicalize({ ...rest, _sd: [digest(sealed.context), digest(whole)].sort() }),
+  )
   const { iban: __, ...others } = sealed
   const shown = edited((copy) => {
     copy.disclosures = [...Object.values(others), whole]
@@ -378,7 +486,10 @@ test("metadata that is sealed as a whole may be shown, or not", () => {
     copy.entry["metadata"] = {}
   }, given)
   assert.equal(verifyReceipt(hidden, trusting).verdict, "genuine")
-  assert.deepEqual(refutation(edited((copy) => (copy.entry["metadata"] = metadata), hidden)), ["receipt", "entry.metadata.ssn"])
+  assert.deepEqual(refutation(edited((copy) => (copy.entry["metadata"] = metadata), hidden)), [
+    "receipt",
+    "entry.metadata.ssn",
+  ])
 })
 
 test("members that no hash covers are named, wherever they stand, and what they say twice is the same", () => {
@@ -405,7 +516,10 @@ test("members that no hash covers are named, wherever they stand, and what they 
   ] as const)
     for (const value of wrong) {
       const given = edited((copy) => {
-        if (name !== "queued") delete copy[part === "receipt" ? "entry" : "receipt"][part === "receipt" ? "storageTier" : "storageClass"]
+        if (name !== "queued")
+          delete copy[part === "receipt" ? "entry" : "receipt"][
+            part === "receipt" ? "storageTier" : "storageClass"
+          ]
         copy[part][name] = value
       })
       assert.deepEqual(refutation(given), ["receipt", `${part}.${name}`], JSON.stringify(value))
@@ -416,7 +530,9 @@ test("members that no hash covers are named, wherever they stand, and what they 
       copy.receipt["actor"] = { id: "usr_1", type: "user", email: "a•••@example.com" }
       copy.entry["actor"] = { id: "usr_1", type: "user", email: mask }
     })
-  assert.deepEqual(verifyReceipt(masked("a•••@example.com"), trusting).uncovered.slice(0, 1), ["receipt.actor.email"])
+  assert.deepEqual(verifyReceipt(masked("a•••@example.com"), trusting).uncovered.slice(0, 1), [
+    "receipt.actor.email",
+  ])
   assert.deepEqual(refutation(masked("b•••@example.com")), ["receipt", "entry.actor.email"])
   const twoDomains = edited((copy) => {
     copy.disclosures = copy.disclosures.filter((one) => one !== sealed.email)
@@ -430,7 +546,10 @@ test("an address that leads to another receipt, or is none, refutes; where the s
   const at = (url: unknown) => edited((copy) => (copy.receipt["verificationUrl"] = url))
   const end = "/v1/workspaces/acme/receipts/rcp_3"
   for (const good of ["http://127.0.0.1:8080", "https://elsewhere.example/audit"])
-    assert.ok(verifyReceipt(at(good + end), trusting).uncovered.includes("receipt.verificationUrl"), good)
+    assert.ok(
+      verifyReceipt(at(good + end), trusting).uncovered.includes("receipt.verificationUrl"),
+      good,
+    )
   const bad = [
     `${end}`,
     `https://${end}`,
@@ -459,14 +578,21 @@ test("given as text, an answer with a member twice is refused: two readers would
     ['"amount":', '"\\u0061mount":1,"amount":', "amount"],
   ] as const) {
     const twice = text.replace(from, to)
-    assert.equal(verifyReceipt(JSON.parse(twice), trusting).verdict, "genuine", "JSON.parse does not see it")
+    assert.equal(
+      verifyReceipt(JSON.parse(twice), trusting).verdict,
+      "genuine",
+      "JSON.parse does not see it",
+    )
     assert.deepEqual(refutation(twice), ["malformed", field])
   }
 })
 
 test("what is missing leaves a receipt unconfirmed, and says what", () => {
   assert.equal(because(answer, {}), "key_not_trusted")
-  assert.equal(because(answer, { trustedKeys: [vkeyOf(impostor), "junk", `${vkey} `] }), "key_not_trusted")
+  assert.equal(
+    because(answer, { trustedKeys: [vkeyOf(impostor), "junk", `${vkey} `] }),
+    "key_not_trusted",
+  )
   assert.equal(because(edited((copy) => (copy.proof["tlogProof"] = null))), "not_sealed")
   assert.equal(
     because(
@@ -475,7 +601,11 @@ test("what is missing leaves a receipt unconfirmed, and says what", () => {
     ),
     "not_sealed",
   )
-  for (const given of [{}, { proof: null }, { receipt: answer.receipt, entry: answer.entry, verified: true }]) {
+  for (const given of [
+    {},
+    { proof: null },
+    { receipt: answer.receipt, entry: answer.entry, verified: true },
+  ]) {
     assert.equal(because(given), "proof_missing")
   }
   assert.deepEqual(checksOf(verifyReceipt(answer)), [
@@ -498,10 +628,14 @@ test("anyone can make a key of the log's name, so only the given one counts", ()
     copy.proof["vkey"] = vkeyOf(impostor)
   })
   assert.equal(because(forged), "key_not_trusted")
-  assert.deepEqual(refutation(edited((copy) => (copy.proof["vkey"] = vkey), forged)), ["signature", "proof.tlogProof"])
+  assert.deepEqual(refutation(edited((copy) => (copy.proof["vkey"] = vkey), forged)), [
+    "signature",
+    "proof.tlogProof",
+  ])
   // While one key takes over from the other, both sign.
   const both = edited((copy) => (copy.proof["tlogProof"] = proofOf(parts, 3, impostor, log)))
-  for (const key of [vkey, vkeyOf(impostor)]) assert.equal(verifyReceipt(both, { trustedKeys: [key] }).verdict, "genuine")
+  for (const key of [vkey, vkeyOf(impostor)])
+    assert.equal(verifyReceipt(both, { trustedKeys: [key] }).verdict, "genuine")
 })
 
 test("a key that is named and did not sign is listed: no hash covers it", () => {
@@ -520,13 +654,25 @@ test("a witness that is trusted does not stand for the log, and one that is forg
   const witnessVkey = formatVkey(createVkey(witness.name, witness.publicKey, "cosignature"))
   const text = formatCheckpoint({ origin, size, root: chain(3, canonicalize(bodyOf(3))).root })
   const line = cosign(text, 1700000000, witness)
-  const witnessed = edited((copy) => (copy.proof["tlogProof"] = `${String(copy.proof["tlogProof"])}${line}`))
+  const witnessed = edited(
+    (copy) => (copy.proof["tlogProof"] = `${String(copy.proof["tlogProof"])}${line}`),
+  )
   const verdict = verifyReceipt(witnessed, { trustedKeys: [vkey, witnessVkey] })
   assert.equal(verdict.verdict, "genuine")
-  assert.equal(verdict.signatures?.find(({ key }) => key.type === "cosignature")?.timeSeconds, 1700000000)
+  assert.equal(
+    verdict.signatures?.find(({ key }) => key.type === "cosignature")?.timeSeconds,
+    1700000000,
+  )
   assert.equal(because(witnessed, { trustedKeys: [witnessVkey] }), "key_not_trusted")
-  const forged = edited((copy) => (copy.proof["tlogProof"] = String(copy.proof["tlogProof"]) + cosign(`${text}x\n`, 1700000000, witness)))
-  assert.deepEqual(refutation(forged, { trustedKeys: [vkey, witnessVkey] }), ["signature", "proof.tlogProof"])
+  const forged = edited(
+    (copy) =>
+      (copy.proof["tlogProof"] =
+        String(copy.proof["tlogProof"]) + cosign(`${text}x\n`, 1700000000, witness)),
+  )
+  assert.deepEqual(refutation(forged, { trustedKeys: [vkey, witnessVkey] }), [
+    "signature",
+    "proof.tlogProof",
+  ])
   assert.equal(verifyReceipt(forged, trusting).verdict, "genuine")
 })
 
@@ -536,46 +682,94 @@ test("each thing that can be wrong has its class", () => {
     edited((copy) => (copy.proof["body"] = body.replace("1299.5", "1299.6"))),
     trusting,
   )
-  assert.ok(content.verdict === "refuted" && content.failure === "content" && content.field === "proof.body")
+  assert.ok(
+    content.verdict === "refuted" &&
+      content.failure === "content" &&
+      content.field === "proof.body",
+  )
   assert.match(content.expected ?? "", /^[0-9a-f]{64}$/)
   assert.match(content.found ?? "", /^[0-9a-f]{64}$/)
   assert.deepEqual(checksOf(content), ["record", "content fails"])
-  assert.deepEqual(refutation(edited((copy) => (copy.proof["bodySalt"] = "00".repeat(16)))), ["content", "proof.body"])
+  assert.deepEqual(refutation(edited((copy) => (copy.proof["bodySalt"] = "00".repeat(16)))), [
+    "content",
+    "proof.body",
+  ])
 
-  for (const text of [`${body} `, body.replace("{", '{"v":1,'), "[]", "null", "", '{"v":1,"v":1}', "{"]) {
+  for (const text of [
+    `${body} `,
+    body.replace("{", '{"v":1,'),
+    "[]",
+    "null",
+    "",
+    '{"v":1,"v":1}',
+    "{",
+  ]) {
     assert.deepEqual(refutation(answerFor(3, text)), ["canonical", "proof.body"], text)
   }
-  assert.deepEqual(refutation(answerFor(3, canonicalize({ ...bodyOf(3), v: 2 }))), ["malformed", "proof.body"])
+  assert.deepEqual(refutation(answerFor(3, canonicalize({ ...bodyOf(3), v: 2 }))), [
+    "malformed",
+    "proof.body",
+  ])
 
   const disclosures = (given: string[]) => edited((copy) => (copy.disclosures = given))
   const stranger = disclosure(new Uint8Array(16).fill(7), "email", "ada@example.com")
-  for (const given of [[...allDisclosures, stranger], [stranger], ["x"], [sealed.email, sealed.email]]) {
+  for (const given of [
+    [...allDisclosures, stranger],
+    [stranger],
+    ["x"],
+    [sealed.email, sealed.email],
+  ]) {
     assert.deepEqual(refutation(disclosures(given)), ["disclosure", "disclosures"])
   }
 
   const proof = answer.proof["tlogProof"] as string
   const tlogProof = (text: string) => edited((copy) => (copy.proof["tlogProof"] = text))
-  assert.deepEqual(refutation(tlogProof(proof.replace("index 3", "index 2"))), ["inclusion", "proof.tlogProof"])
-  assert.deepEqual(refutation(tlogProof(answerFor(2).proof["tlogProof"] as string)), ["inclusion", "proof.tlogProof"])
-  assert.deepEqual(refutation(tlogProof(proof.replace(`\n${size}\n`, `\n${size + 1}\n`))), ["signature", "proof.tlogProof"])
-  assert.deepEqual(refutation(tlogProof(proof.replace("index 3", "index 03"))), ["malformed", "proof.tlogProof"])
-  assert.deepEqual(refutation(tlogProof(proof.replace("index 3", "extra QUJD\nindex 3"))), ["record", "proof.tlogProof"])
+  assert.deepEqual(refutation(tlogProof(proof.replace("index 3", "index 2"))), [
+    "inclusion",
+    "proof.tlogProof",
+  ])
+  assert.deepEqual(refutation(tlogProof(answerFor(2).proof["tlogProof"] as string)), [
+    "inclusion",
+    "proof.tlogProof",
+  ])
+  assert.deepEqual(refutation(tlogProof(proof.replace(`\n${size}\n`, `\n${size + 1}\n`))), [
+    "signature",
+    "proof.tlogProof",
+  ])
+  assert.deepEqual(refutation(tlogProof(proof.replace("index 3", "index 03"))), [
+    "malformed",
+    "proof.tlogProof",
+  ])
+  assert.deepEqual(refutation(tlogProof(proof.replace("index 3", "extra QUJD\nindex 3"))), [
+    "record",
+    "proof.tlogProof",
+  ])
   const foreign = signerOf("other.example", 4)
   const signedByOther = edited((copy) => {
     copy.proof["tlogProof"] = proofOf(chain(3, body), 3, foreign)
     copy.proof["vkey"] = vkeyOf(foreign)
   })
   assert.deepEqual(refutation(signedByOther), ["origin", "proof.tlogProof"])
-  assert.deepEqual(refutation(signedByOther, { trustedKeys: [vkeyOf(foreign)] }), ["origin", "proof.tlogProof"])
+  assert.deepEqual(refutation(signedByOther, { trustedKeys: [vkeyOf(foreign)] }), [
+    "origin",
+    "proof.tlogProof",
+  ])
 
   // The first entry follows the genesis.
-  const fields = { kind: "event", index: 0, timeMs: 1, ledgerId, bodyHash: bodyHash(bodySalt, utf8(body)) } as const
+  const fields = {
+    kind: "event",
+    index: 0,
+    timeMs: 1,
+    ledgerId,
+    bodyHash: bodyHash(bodySalt, utf8(body)),
+  } as const
   const orphan = encodeRecord({ ...fields, previousHash: new Uint8Array(32) })
   assert.deepEqual(refutation({ proof: { record: toBase64(orphan) } }), ["record", "proof.record"])
 })
 
 test("malformed answers are refuted, and say where", () => {
-  for (const given of [undefined, null, 1, "x", [], [answer]]) assert.deepEqual(refutation(given), ["malformed"])
+  for (const given of [undefined, null, 1, "x", [], [answer]])
+    assert.deepEqual(refutation(given), ["malformed"])
   const values: [string, unknown[]][] = [
     ["proof", ["x", 1, [], true]],
     ["proof.record", [undefined, null, 1, "", "x", "=", [], "QUJ"]],
@@ -608,16 +802,29 @@ test("a body that is gone leaves the record, and no word about its content", () 
   const verdict = verifyReceipt(gone, trusting)
   assert.ok(verdict.verdict === "unconfirmed" && verdict.because === "content_missing")
   assert.deepEqual(checksOf(verdict), ["record", "receipt", "checkpoint", "inclusion", "key"])
-  for (const name of ["action", "actor", "metadata", "receipt", "lane"]) assert.ok(verdict.uncovered.includes(`entry.${name}`), name)
+  for (const name of ["action", "actor", "metadata", "receipt", "lane"])
+    assert.ok(verdict.uncovered.includes(`entry.${name}`), name)
   for (const name of ["hash", "previousHash", "sequence", "timestamp", "kind"])
     assert.ok(!verdict.uncovered.includes(`entry.${name}`), name)
-  assert.deepEqual(refutation(edited((copy) => (copy.entry["sequence"] = 9), gone)), ["receipt", "entry.sequence"])
-  assert.deepEqual(refutation(edited((copy) => (copy.disclosures = [sealed.email]), gone)), ["disclosure", "disclosures"])
-  assert.deepEqual(refutation(edited((copy) => (copy.proof["bodySalt"] = "00".repeat(16)), gone)), ["malformed", "proof.body"])
+  assert.deepEqual(refutation(edited((copy) => (copy.entry["sequence"] = 9), gone)), [
+    "receipt",
+    "entry.sequence",
+  ])
+  assert.deepEqual(refutation(edited((copy) => (copy.disclosures = [sealed.email]), gone)), [
+    "disclosure",
+    "disclosures",
+  ])
+  assert.deepEqual(refutation(edited((copy) => (copy.proof["bodySalt"] = "00".repeat(16)), gone)), [
+    "malformed",
+    "proof.body",
+  ])
 })
 
 test("the receipt must be the one that was asked for", () => {
-  assert.deepEqual(refutation(answer, { ...trusting, receiptId: "rcp_4" }), ["receipt", "proof.body"])
+  assert.deepEqual(refutation(answer, { ...trusting, receiptId: "rcp_4" }), [
+    "receipt",
+    "proof.body",
+  ])
 })
 
 test("the sequence goes on from earlier ledgers, whoever tells of them", () => {
@@ -630,10 +837,24 @@ test("the sequence goes on from earlier ledgers, whoever tells of them", () => {
   const verdict = verifyReceipt(told, trusting)
   assert.equal(verdict.verdict, "genuine")
   assert.ok(checksOf(verdict).includes("epochs"))
-  for (const wrong of [[ownGenesis], [earlierGenesis], [earlierGenesis, ownGenesis], [genesisOf("own"), earlierGenesis], ["{}"], [""]])
-    assert.deepEqual(refutation(edited((copy) => (copy.proof["geneses"] = wrong), continued)), ["epochs", "proof.geneses"], wrong.join())
+  for (const wrong of [
+    [ownGenesis],
+    [earlierGenesis],
+    [earlierGenesis, ownGenesis],
+    [genesisOf("own"), earlierGenesis],
+    ["{}"],
+    [""],
+  ])
+    assert.deepEqual(
+      refutation(edited((copy) => (copy.proof["geneses"] = wrong), continued)),
+      ["epochs", "proof.geneses"],
+      wrong.join(),
+    )
   for (const wrong of ["", [1], {}])
-    assert.deepEqual(refutation(edited((copy) => (copy.proof["geneses"] = wrong), continued)), ["malformed", "proof.geneses"])
+    assert.deepEqual(refutation(edited((copy) => (copy.proof["geneses"] = wrong), continued)), [
+      "malformed",
+      "proof.geneses",
+    ])
 })
 
 test("a genesis is of the workspace that the body names, and of the log that signed", () => {
@@ -641,24 +862,47 @@ test("a genesis is of the workspace that the body names, and of the log that sig
   const text = canonicalize({ ...bodyOf(0), workspaceId: "umbra" })
   const elsewhere = { body: text, record: toBase64(chain(0, text).record), tlogProof: null }
   const told = { ...trusting, geneses: [ownGenesis, earlierGenesis] }
-  assert.deepEqual(refutation({ proof: { ...proof, ...elsewhere }, disclosures }, told), ["epochs", "proof.body"])
-  assert.deepEqual(refutation({ proof: { ...proof, ...elsewhere, geneses: told.geneses }, disclosures }), ["epochs", "proof.geneses"])
+  assert.deepEqual(refutation({ proof: { ...proof, ...elsewhere }, disclosures }, told), [
+    "epochs",
+    "proof.body",
+  ])
+  assert.deepEqual(
+    refutation({ proof: { ...proof, ...elsewhere, geneses: told.geneses }, disclosures }),
+    ["epochs", "proof.geneses"],
+  )
   const stranger = signerOf("ledger.example/other", 4)
   const parts = chain(3, canonicalize(bodyOf(3)))
-  const foreign = { ...proof, tlogProof: proofOf(parts, 3, stranger).replace(origin, stranger.name), vkey: vkeyOf(stranger) }
-  const checkpoint = signNote(formatCheckpoint({ origin: stranger.name, size, root: parts.root }), stranger)
+  const foreign = {
+    ...proof,
+    tlogProof: proofOf(parts, 3, stranger).replace(origin, stranger.name),
+    vkey: vkeyOf(stranger),
+  }
+  const checkpoint = signNote(
+    formatCheckpoint({ origin: stranger.name, size, root: parts.root }),
+    stranger,
+  )
   foreign.tlogProof = `${foreign.tlogProof.slice(0, foreign.tlogProof.indexOf("\n\n"))}\n\n${checkpoint}`
   const trusted = { trustedKeys: [vkeyOf(stranger)] }
-  assert.equal(verifyReceipt({ proof: foreign, disclosures }, trusted).verdict, "genuine", "nothing says which log it is of")
+  assert.equal(
+    verifyReceipt({ proof: foreign, disclosures }, trusted).verdict,
+    "genuine",
+    "nothing says which log it is of",
+  )
   for (const [given, options] of [
     [{ ...foreign, geneses: told.geneses }, trusted],
     [foreign, { ...trusted, geneses: told.geneses }],
   ] as const)
-    assert.deepEqual(refutation({ proof: given, disclosures }, options), ["origin", "proof.tlogProof"])
+    assert.deepEqual(refutation({ proof: given, disclosures }, options), [
+      "origin",
+      "proof.tlogProof",
+    ])
 })
 
 test("an entry that the ledger has gone on without is lost, however well it was signed", () => {
-  const later = (size: number) => ({ ...trusting, geneses: [goingOn("later", "own", size, ownGenesis), ownGenesis, earlierGenesis] })
+  const later = (size: number) => ({
+    ...trusting,
+    geneses: [goingOn("later", "own", size, ownGenesis), ownGenesis, earlierGenesis],
+  })
   const minted = edited((copy) => (copy.receipt["sequence"] = copy.entry["sequence"] = 104))
   const kept = verifyReceipt(minted, later(4))
   assert.equal(kept.verdict, "genuine")
@@ -670,20 +914,28 @@ test("an entry that the ledger has gone on without is lost, however well it was 
 })
 
 test("the answer's own word for itself counts for nothing", () => {
-  for (const verified of [false, "true", null]) assert.deepEqual(refutation({ ...answer, verified }), ["integrity", "verified"])
+  for (const verified of [false, "true", null])
+    assert.deepEqual(refutation({ ...answer, verified }), ["integrity", "verified"])
   for (const integrity of ["pending", "broken", "erased", true])
-    assert.deepEqual(refutation(edited((copy) => (copy.entry["integrity"] = integrity))), ["integrity", "entry.integrity"])
+    assert.deepEqual(refutation(edited((copy) => (copy.entry["integrity"] = integrity))), [
+      "integrity",
+      "entry.integrity",
+    ])
   // Before a checkpoint covers it, nobody can tell.
   const pending = verifyReceipt(
     edited((copy) => (copy.proof["tlogProof"] = null)),
     trusting,
   )
-  for (const name of ["verified", "entry.integrity"]) assert.ok(pending.uncovered.includes(name), name)
+  for (const name of ["verified", "entry.integrity"])
+    assert.ok(pending.uncovered.includes(name), name)
   const verdict = verifyReceipt(
     edited((copy) => (copy.entry["action"] = "x.y")),
     trusting,
   )
-  assert.deepEqual(verdict.verdict === "refuted" && [verdict.expected, verdict.found], ["billing.invoice.approve", "x.y"])
+  assert.deepEqual(verdict.verdict === "refuted" && [verdict.expected, verdict.found], [
+    "billing.invoice.approve",
+    "x.y",
+  ])
 })
 
 // The rest is random. With the platform's own hash and signatures, to try more in the same time.
@@ -693,7 +945,12 @@ const options: ReceiptOptions = {
   hash: (bytes) => Uint8Array.from(Buffer.from(platformHash("sha256", bytes, "latin1"), "latin1")),
   verify: (signature, message, publicKey) => {
     const der = Buffer.concat([Buffer.from("302a300506032b6570032100", "hex"), publicKey])
-    return platformVerify(null, message, createPublicKey({ key: der, format: "der", type: "spki" }), signature)
+    return platformVerify(
+      null,
+      message,
+      createPublicKey({ key: der, format: "der", type: "spki" }),
+      signature,
+    )
   },
 }
 
@@ -704,7 +961,9 @@ test("no byte of the evidence can be changed", () => {
     const text = answer.proof[name] as string
     for (let i = 0; i < text.length; i++) {
       for (const other of [text[i] === "0" ? "1" : "0", ""]) {
-        const given = edited((copy) => (copy.proof[name] = text.slice(0, i) + other + text.slice(i + 1)))
+        const given = edited(
+          (copy) => (copy.proof[name] = text.slice(0, i) + other + text.slice(i + 1)),
+        )
         if (given.proof[name] === text) continue
         const verdict = verifyReceipt(given, options)
         assert.equal(verdict.verdict, "refuted", `${name} at ${i}: ${verdict.verdict}`)
@@ -735,7 +994,14 @@ test("whatever is put in whatever place: no exception, and genuine only if all t
       [sealed.email],
       answer.proof,
     ),
-    fc.anything({ withBigInt: true, withDate: true, withMap: true, withNullPrototype: true, withTypedArray: true, withSparseArray: true }),
+    fc.anything({
+      withBigInt: true,
+      withDate: true,
+      withMap: true,
+      withNullPrototype: true,
+      withTypedArray: true,
+      withSparseArray: true,
+    }),
     fc.constantFrom(...places).map((path) => read(answer, path)),
   )
   const counts = { genuine: 0, unconfirmed: 0, refuted: 0 }
@@ -752,9 +1018,17 @@ test("whatever is put in whatever place: no exception, and genuine only if all t
         for (const path of pathsOf(given[part])) {
           const [name = ""] = path
           const now = read(given[part], path)
-          if (path.length === 0 || verdict.uncovered.includes(`${part}.${name}`) || typeof now === "object" || now === undefined) continue
-          // An edit may have put the entry in the receipt's place, or the other way round: what is covered is true there as well.
-          const truth = read(answer[part], path) ?? read(answer.entry, path) ?? read(answer.receipt, path)
+          if (
+            path.length === 0 ||
+            verdict.uncovered.includes(`${part}.${name}`) ||
+            typeof now === "object" ||
+            now === undefined
+          )
+            continue
+          // An edit may have put the entry in the receipt's place, or the other way round: what is
+          // covered is true there as well.
+          const truth =
+            read(answer[part], path) ?? read(answer.entry, path) ?? read(answer.receipt, path)
           assert.equal(now, truth, `${part}.${path.join(".")}`)
           compared++
         }
@@ -762,25 +1036,50 @@ test("whatever is put in whatever place: no exception, and genuine only if all t
     }),
     { numRuns: 2000 },
   )
-  assert.ok(counts.genuine > 20 && counts.refuted > 500 && compared > 500, JSON.stringify({ ...counts, compared }))
+  assert.ok(
+    counts.genuine > 20 && counts.refuted > 500 && compared > 500,
+    JSON.stringify({ ...counts, compared }),
+  )
 })
 
 test("no input throws", () => {
   fc.assert(
-    fc.property(fc.anything({ withBigInt: true, withDate: true, withNullPrototype: true }), fc.string(), (given, text) => {
-      assert.notEqual(verifyReceipt(given, trusting).verdict, "genuine")
-      assert.notEqual(verifyReceipt({ proof: given, disclosures: given, receipt: given }, { trustedKeys: [text] }).verdict, "genuine")
-    }),
+    fc.property(
+      fc.anything({ withBigInt: true, withDate: true, withNullPrototype: true }),
+      fc.string(),
+      (given, text) => {
+        assert.notEqual(verifyReceipt(given, trusting).verdict, "genuine")
+        assert.notEqual(
+          verifyReceipt(
+            { proof: given, disclosures: given, receipt: given },
+            { trustedKeys: [text] },
+          ).verdict,
+          "genuine",
+        )
+      },
+    ),
     { numRuns: 1000 },
   )
   let deep: unknown = 1
   for (let i = 0; i < 100_000; i++) deep = { metadata: deep }
-  assert.deepEqual(refutation({ ...answer, entry: { metadata: deep } }), ["receipt", "entry.metadata.metadata"])
-  assert.deepEqual(refutation({ ...answer, entry: { actor: { id: deep } } }), ["receipt", "entry.actor.id"])
+  assert.deepEqual(refutation({ ...answer, entry: { metadata: deep } }), [
+    "receipt",
+    "entry.metadata.metadata",
+  ])
+  assert.deepEqual(refutation({ ...answer, entry: { actor: { id: deep } } }), [
+    "receipt",
+    "entry.actor.id",
+  ])
   const cyclic: Record<string, unknown> = { amount: 1299.5, "\n": "odd" }
   cyclic["lines"] = [cyclic, "\n"]
-  assert.deepEqual(refutation({ ...answer, entry: { metadata: cyclic } }), ["receipt", "entry.metadata.lines"])
-  assert.deepEqual(refutation(answerFor(3, '{"a":'.repeat(100_000) + "1" + "}".repeat(100_000))), ["canonical", "proof.body"])
+  assert.deepEqual(refutation({ ...answer, entry: { metadata: cyclic } }), [
+    "receipt",
+    "entry.metadata.lines",
+  ])
+  assert.deepEqual(refutation(answerFor(3, '{"a":'.repeat(100_000) + "1" + "}".repeat(100_000))), [
+    "canonical",
+    "proof.body",
+  ])
 })
 
 type Path = readonly string[]
@@ -792,13 +1091,22 @@ function pathsOf(value: unknown, path: Path = []): Path[] {
 }
 
 function read(value: unknown, path: Path): unknown {
-  return path.reduce<unknown>((at, name) => (at as Record<string, unknown> | undefined | null)?.[name], value)
+  return path.reduce<unknown>(
+    (at, name) => (at as Record<string, unknown> | undefined | null)?.[name],
+    value,
+  )
 }
 
 function write(value: unknown, path: Path, to: unknown): void {
   const parent = read(value, path.slice(0, -1))
   // Of an array of numbers an element cannot be anything else, and no JSON has one.
-  if (typeof parent !== "object" || parent === null || Object.isFrozen(parent) || ArrayBuffer.isView(parent)) return
+  if (
+    typeof parent !== "object" ||
+    parent === null ||
+    Object.isFrozen(parent) ||
+    ArrayBuffer.isView(parent)
+  )
+    return
   ;(parent as Record<string, unknown>)[path.at(-1) ?? ""] = to
 }
 

@@ -32,8 +32,9 @@ import { formatVkey, parseVkey } from "./vkey.ts"
  *     integrity    what the answer says of itself, where it does, is what was found
  *     key          the key is one that the caller trusts
  *
- * in that order, to the first that fails. Everything is computed from bytes: nothing in the answer is believed, its `verified` least. Given the text
- * of the answer, it also refutes one that has a member twice, which nobody sees in the value.
+ * in that order, to the first that fails. Everything is computed from bytes: nothing in the answer
+ * is believed, its `verified` least. Given the text of the answer, it also refutes one that has a
+ * member twice, which nobody sees in the value.
  */
 export type Verdict = Genuine | Unconfirmed | Refuted
 
@@ -54,12 +55,16 @@ export type Refuted = {
 } & Report
 
 /**
- * `key_not_trusted`: all agrees, but anyone could have made that key. `not_sealed`: recorded, and no checkpoint covers it yet.
- * `proof_missing`: the answer has nothing to check. `content_missing`: the body is gone, as after its retention; the record holds.
+ * `key_not_trusted`: all agrees, but anyone could have made that key. `not_sealed`: recorded, and
+ * no checkpoint covers it yet. `proof_missing`: the answer has nothing to check. `content_missing`:
+ * the body is gone, as after its retention; the record holds.
  */
 export type Because = "key_not_trusted" | "not_sealed" | "proof_missing" | "content_missing"
 
-/** `lost`: it may well have been recorded, and the ledger that there is now goes on without it: its sequence is another entry's. */
+/**
+ * `lost`: it may well have been recorded, and the ledger that there is now goes on without it: its
+ * sequence is another entry's.
+ */
 export type Failure =
   | "malformed"
   | "record"
@@ -105,11 +110,17 @@ export type Report = {
 }
 
 export type ReceiptOptions = {
-  /** Vkeys that the caller got by a way of its own: of the log, and of witnesses. What cannot be read as one is not trusted. */
+  /**
+   * Vkeys that the caller got by a way of its own: of the log, and of witnesses. What cannot be
+   * read as one is not trusted.
+   */
   readonly trustedKeys?: readonly string[]
   /** The receipt that was asked for. */
   readonly receiptId?: string
-  /** The geneses of the ledger as it is now and of all that it goes on from, newest first: what was lost on the way is then known. */
+  /**
+   * The geneses of the ledger as it is now and of all that it goes on from, newest first: what was
+   * lost on the way is then known.
+   */
   readonly geneses?: readonly string[]
   readonly hash?: Sha256
   readonly verify?: Verify
@@ -119,7 +130,9 @@ export function verifyReceipt(answer: unknown, options: ReceiptOptions = {}): Ve
   const report: Draft = { checks: [], uncovered: [] }
   const doubt = examine(answer, options, report)
   if (!doubt) return { verdict: "genuine", ...report }
-  return "because" in doubt ? { verdict: "unconfirmed", ...doubt, ...report } : { verdict: "refuted", ...doubt, ...report }
+  return "because" in doubt
+    ? { verdict: "unconfirmed", ...doubt, ...report }
+    : { verdict: "refuted", ...doubt, ...report }
 }
 
 type Doubt = Missing | Wrong
@@ -145,7 +158,11 @@ function examine(answer: unknown, options: ReceiptOptions, report: Draft): Doubt
   )
 }
 
-function checkRecord(evidence: Evidence, { hash = sha256 }: ReceiptOptions, report: Draft): RecordFields | Doubt {
+function checkRecord(
+  evidence: Evidence,
+  { hash = sha256 }: ReceiptOptions,
+  report: Draft,
+): RecordFields | Doubt {
   const parsed = parseRecord(evidence.record)
   const record = parsed && placeFault(parsed, {}) === undefined ? parsed : undefined
   note(report, "record", record !== undefined)
@@ -162,14 +179,16 @@ function checkContent(
   { hash = sha256 }: ReceiptOptions,
   report: Draft,
 ): Content | Doubt | undefined {
-  if (!sealedBody) return disclosures.length === 0 ? undefined : { failure: "disclosure", field: "disclosures" }
+  if (!sealedBody)
+    return disclosures.length === 0 ? undefined : { failure: "disclosure", field: "disclosures" }
   if (!note(report, "content", commitsTo(record, sealedBody.salt, sealedBody.bytes, hash))) {
     const found = toHex(bodyHash(sealedBody.salt, sealedBody.bytes, hash))
     return { failure: "content", field: "proof.body", expected: toHex(record.bodyHash), found }
   }
 
   const body = parseBody(sealedBody.bytes)
-  if (!note(report, "canonical", body !== "canonical")) return { failure: "canonical", field: "proof.body" }
+  if (!note(report, "canonical", body !== "canonical"))
+    return { failure: "canonical", field: "proof.body" }
   if (typeof body === "string") return malformed("proof.body")
 
   const opened = openBody(body, disclosures, hash)
@@ -177,10 +196,17 @@ function checkContent(
   if (!opened.ok) return { failure: "disclosure", field: "disclosures", found: opened.reason }
   report.content = opened.value
   report.withheld = opened.withheld
-  return { body, opened: opened.value, disclosed: new Set(disclosures.map((text) => digest(text, hash))) }
+  return {
+    body,
+    opened: opened.value,
+    disclosed: new Set(disclosures.map((text) => digest(text, hash))),
+  }
 }
 
-/** What the record's ledger was born with, as the answer or the caller says; undefined if neither does. */
+/**
+ * What the record's ledger was born with, as the answer or the caller says; undefined if neither
+ * does.
+ */
 function checkEpochs(
   { geneses = [] }: Evidence,
   { ledgerId }: RecordFields,
@@ -190,9 +216,12 @@ function checkEpochs(
 ): Born | Doubt | undefined {
   const isOwn = (born: Born): boolean => equalBytes(born.ledgerId, ledgerId)
   const isTold = geneses.length > 0
-  const born = isTold ? readLineage(geneses, hash)?.slice(0, 1).find(isOwn) : readLineage(known, hash)?.find(isOwn)
+  const born = isTold
+    ? readLineage(geneses, hash)?.slice(0, 1).find(isOwn)
+    : readLineage(known, hash)?.find(isOwn)
   if (!isTold && !born) return undefined
-  const holds = born !== undefined && (!content || content.body["workspaceId"] === born.genesis.workspaceId)
+  const holds =
+    born !== undefined && (!content || content.body["workspaceId"] === born.genesis.workspaceId)
   if (isTold || !holds) note(report, "epochs", holds)
   return holds ? born : { failure: "epochs", field: isTold ? "proof.geneses" : "proof.body" }
 }
@@ -206,7 +235,12 @@ function checkShown(
   report: Draft,
 ): Doubt | undefined {
   const sequence = earlierEntries + record.index + 1
-  const hashed: Hashed = { record, eventHash: eventHash(bytes, hash), sequence, ...(content && { content }) }
+  const hashed: Hashed = {
+    record,
+    eventHash: eventHash(bytes, hash),
+    sequence,
+    ...(content && { content }),
+  }
   const shown = compareShown(receipt, entry, hashed)
   report.uncovered = [...shown.uncovered, ...report.uncovered]
   const difference = shown.difference ?? otherReceipt(receiptId, content)
@@ -214,17 +248,32 @@ function checkShown(
   return difference && { failure: "receipt", ...difference }
 }
 
-/** Of an epoch that ended, the next one says how many entries were kept. What is behind them is lost, however well it was signed. */
-function checkKept({ ledgerId, index }: RecordFields, { geneses = [], hash = sha256 }: ReceiptOptions, report: Draft): Doubt | undefined {
+/**
+ * Of an epoch that ended, the next one says how many entries were kept. What is behind them is
+ * lost, however well it was signed.
+ */
+function checkKept(
+  { ledgerId, index }: RecordFields,
+  { geneses = [], hash = sha256 }: ReceiptOptions,
+  report: Draft,
+): Doubt | undefined {
   const lineage = readLineage(geneses, hash) ?? []
   const at = lineage.findIndex((one) => equalBytes(one.ledgerId, ledgerId))
   if (at < 0) return undefined
   const kept = lineage[at - 1]?.genesis.continues?.size
   if (note(report, "kept", kept === undefined || index < kept)) return undefined
-  return { failure: "lost", field: "proof.record", expected: `one of the ${kept} entries that were kept`, found: `entry ${index + 1}` }
+  return {
+    failure: "lost",
+    field: "proof.record",
+    expected: `one of the ${kept} entries that were kept`,
+    found: `entry ${index + 1}`,
+  }
 }
 
-function otherReceipt(receiptId: string | undefined, content: Content | undefined): Difference | undefined {
+function otherReceipt(
+  receiptId: string | undefined,
+  content: Content | undefined,
+): Difference | undefined {
   const found = content?.body["receipt"]
   if (receiptId === undefined || !content || found === receiptId) return undefined
   return { field: "proof.body", expected: receiptId, ...(isString(found) && { found }) }
@@ -240,10 +289,16 @@ function checkSealed(
   const { record, vkey, tlogProof } = evidence
   if (tlogProof === undefined) return { because: "not_sealed" }
   const vkeys = vkey === undefined ? trustedKeys : [...trustedKeys, vkey]
-  const proven = verifyTlogProof(tlogProof, { record, vkeys, ...(hash && { hash }), ...(verify && { verify }) })
+  const proven = verifyTlogProof(tlogProof, {
+    record,
+    vkeys,
+    ...(hash && { hash }),
+    ...(verify && { verify }),
+  })
   if (!proven.ok) return refuteProof(proven, report)
   const found = proven.checkpoint.origin
-  if (origin !== undefined && found !== origin) return refuteProof({ ok: false, failure: "origin", expected: origin, found }, report)
+  if (origin !== undefined && found !== origin)
+    return refuteProof({ ok: false, failure: "origin", expected: origin, found }, report)
   note(report, "checkpoint", true)
   note(report, "inclusion", true)
   report.checkpoint = proven.checkpoint
@@ -252,18 +307,33 @@ function checkSealed(
     report.uncovered = [...report.uncovered, "proof.vkey"]
   const contradiction = isWhole ? checkIntegrity(evidence, report) : undefined
   if (contradiction) return contradiction
-  return note(report, "key", isTrusted(proven, trustedKeys)) ? undefined : { because: "key_not_trusted" }
+  return note(report, "key", isTrusted(proven, trustedKeys))
+    ? undefined
+    : { because: "key_not_trusted" }
 }
 
-/** Before a checkpoint covers an entry nothing is known of this; from then on there is one true answer. */
+/**
+ * Before a checkpoint covers an entry nothing is known of this; from then on there is one true
+ * answer.
+ */
 function checkIntegrity({ entry, verified }: Evidence, report: Draft): Doubt | undefined {
   const integrity: unknown = entry && "integrity" in entry ? entry.integrity : undefined
   if (integrity === undefined && verified === undefined) return undefined
-  report.uncovered = report.uncovered.filter((name) => name !== "entry.integrity" && name !== "verified")
+  report.uncovered = report.uncovered.filter(
+    (name) => name !== "entry.integrity" && name !== "verified",
+  )
   const isVerified = integrity === undefined || integrity === "verified"
-  if (note(report, "integrity", isVerified && (verified === undefined || verified === true))) return undefined
-  const [field, expected, found] = isVerified ? ["verified", "true", verified] : ["entry.integrity", "verified", integrity]
-  return { failure: "integrity", field, expected, ...(isString(found) || typeof found === "boolean" ? { found: String(found) } : {}) }
+  if (note(report, "integrity", isVerified && (verified === undefined || verified === true)))
+    return undefined
+  const [field, expected, found] = isVerified
+    ? ["verified", "true", verified]
+    : ["entry.integrity", "verified", integrity]
+  return {
+    failure: "integrity",
+    field,
+    expected,
+    ...(isString(found) || typeof found === "boolean" ? { found: String(found) } : {}),
+  }
 }
 
 function refuteProof({ failure, ok: _, ...values }: TlogProofRefuted, report: Draft): Doubt {
@@ -301,11 +371,19 @@ type Evidence = {
   readonly unknown: readonly string[]
 }
 
-/** Absent, or null, are: what is shown, the body when it is gone, the proof while it is pending, and disclosures if there are none. */
+/**
+ * Absent, or null, are: what is shown, the body when it is gone, the proof while it is pending, and
+ * disclosures if there are none.
+ */
 function readEvidence(given: unknown): Evidence | Doubt {
   const text = isString(given) ? readJson(given) : undefined
   if (text?.ok === false && text.repeated !== undefined)
-    return { failure: "malformed", field: text.repeated, expected: "one member of this name", found: "two" }
+    return {
+      failure: "malformed",
+      field: text.repeated,
+      expected: "one member of this name",
+      found: "two",
+    }
   const answer = text?.ok === true ? text.value : given
   if (!isObject(answer)) return malformed()
   const { receipt, entry, proof, disclosures, verified, ...others } = answer
@@ -316,7 +394,8 @@ function readEvidence(given: unknown): Evidence | Doubt {
   if (!record) return malformed("proof.record")
   const sealedBody = isAbsent(body) && isAbsent(bodySalt) ? undefined : readBody(body, bodySalt)
   if (sealedBody && isDoubt(sealedBody)) return sealedBody
-  if (!isAbsent(vkey) && !(isString(vkey) && parseVkey(vkey)?.type === "log")) return malformed("proof.vkey")
+  if (!isAbsent(vkey) && !(isString(vkey) && parseVkey(vkey)?.type === "log"))
+    return malformed("proof.vkey")
   if (!isAbsent(tlogProof) && !isString(tlogProof)) return malformed("proof.tlogProof")
   if (!isAbsent(geneses) && !isStrings(geneses)) return malformed("proof.geneses")
   if (!isAbsent(disclosures) && !isStrings(disclosures)) return malformed("disclosures")
@@ -326,7 +405,10 @@ function readEvidence(given: unknown): Evidence | Doubt {
     record,
     disclosures: disclosures ?? [],
     verified,
-    unknown: [...namesOf({ verified, ...others }), ...namesOf(otherProof).map((name) => `proof.${name}`)],
+    unknown: [
+      ...namesOf({ verified, ...others }),
+      ...namesOf(otherProof).map((name) => `proof.${name}`),
+    ],
     ...(receipt && { receipt }),
     ...(entry && { entry }),
     ...(sealedBody && { sealedBody }),

@@ -3,12 +3,34 @@ import { createHash } from "node:crypto"
 import test from "node:test"
 import fc from "fast-check"
 import { AssertionError } from "./assert.ts"
-import { encodeRecord, eventHash, kindOf, kinds, parseRecord, recordBytes, writeRecord, type Kind, type RecordFields } from "./record.ts"
+import {
+  encodeRecord,
+  eventHash,
+  kindOf,
+  kinds,
+  parseRecord,
+  recordBytes,
+  writeRecord,
+  type Kind,
+  type RecordFields,
+} from "./record.ts"
 
 const hash = fc.uint8Array({ minLength: 32, maxLength: 32 })
 const integer = fc.oneof(
   fc.maxSafeNat(),
-  fc.constantFrom(0, 1, 255, 256, 2 ** 31 - 1, 2 ** 31, 2 ** 32 - 1, 2 ** 32, 2 ** 32 + 1, 2 ** 48, Number.MAX_SAFE_INTEGER),
+  fc.constantFrom(
+    0,
+    1,
+    255,
+    256,
+    2 ** 31 - 1,
+    2 ** 31,
+    2 ** 32 - 1,
+    2 ** 32,
+    2 ** 32 + 1,
+    2 ** 48,
+    Number.MAX_SAFE_INTEGER,
+  ),
 )
 const fields: fc.Arbitrary<RecordFields> = fc.record(
   {
@@ -23,10 +45,27 @@ const fields: fc.Arbitrary<RecordFields> = fc.record(
 )
 
 /** Written the slow way, from the table of the format alone. */
-function expected({ kind, index, timeMs, ledgerId, previousHash, bodyHash }: RecordFields): Uint8Array {
+function expected({
+  kind,
+  index,
+  timeMs,
+  ledgerId,
+  previousHash,
+  bodyHash,
+}: RecordFields): Uint8Array {
   const head = Buffer.alloc(22)
   head.write("ALR1", "latin1")
-  head[4] = ["", "event", "consent", "policy", "erasure", "key", "anchor", "retention", "admin"].indexOf(kind)
+  head[4] = [
+    "",
+    "event",
+    "consent",
+    "policy",
+    "erasure",
+    "key",
+    "anchor",
+    "retention",
+    "admin",
+  ].indexOf(kind)
   head.writeBigUInt64BE(BigInt(index), 6)
   head.writeBigUInt64BE(BigInt(timeMs), 14)
   return new Uint8Array(Buffer.concat([head, ledgerId, previousHash, bodyHash]))
@@ -85,9 +124,18 @@ test("bytes that are not a record are refused", () => {
     ["kind 0", withByte(4, 0)],
     ["kind 9", withByte(4, 9)],
     ["kind 255", withByte(4, 255)],
-    ["index 2^53", new Uint8Array([...record.slice(0, 6), 0, 0x20, 0, 0, 0, 0, 0, 0, ...record.slice(14)])],
-    ["index 2^53 + 1", new Uint8Array([...record.slice(0, 6), 0, 0x20, 0, 0, 0, 0, 0, 1, ...record.slice(14)])],
-    ["time 2^64 - 1", new Uint8Array([...record.slice(0, 14), ...Array<number>(8).fill(255), ...record.slice(22)])],
+    [
+      "index 2^53",
+      new Uint8Array([...record.slice(0, 6), 0, 0x20, 0, 0, 0, 0, 0, 0, ...record.slice(14)]),
+    ],
+    [
+      "index 2^53 + 1",
+      new Uint8Array([...record.slice(0, 6), 0, 0x20, 0, 0, 0, 0, 0, 1, ...record.slice(14)]),
+    ],
+    [
+      "time 2^64 - 1",
+      new Uint8Array([...record.slice(0, 14), ...Array<number>(8).fill(255), ...record.slice(22)]),
+    ],
   ]
   for (let at = 0; at < 4; at++) bad.push([`magic ${at}`, withByte(at, (record[at] ?? 0) ^ 0x20)])
   for (const [what, bytes] of bad) assert.equal(parseRecord(bytes), undefined, what)

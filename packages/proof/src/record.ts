@@ -3,8 +3,8 @@ import { sha256, type Sha256 } from "./sha256.ts"
 import { leafHash } from "./tree.ts"
 
 /**
- * The record of an entry: 118 bytes that stay for ever. It says when, in which ledger, at which place, after which entry; what was said
- * it only commits to, through the hash of the body.
+ * The record of an entry: 118 bytes that stay for ever. It says when, in which ledger, at which
+ * place, after which entry; what was said it only commits to, through the hash of the body.
  *
  *     off len
  *       0   4  "ALR1"
@@ -16,7 +16,8 @@ import { leafHash } from "./tree.ts"
  *      54  32  previousHash   the event hash of the entry before; of the first entry, the ledgerId
  *      86  32  bodyHash
  *
- * Integers are big-endian. The entry of the transparency log is these bytes, and so the hash of the linear chain is the leaf of the tree:
+ * Integers are big-endian. The entry of the transparency log is these bytes, and so the hash of the
+ * linear chain is the leaf of the tree:
  *
  *     eventHash = SHA-256( 0x00 || record )
  */
@@ -34,7 +35,16 @@ export type Kind = keyof typeof kinds
 export const recordBytes = 118
 
 /** The kinds of entry by name, as the API shows them, with their byte in the record. */
-export const kinds = { event: 1, consent: 2, policy: 3, erasure: 4, key: 5, anchor: 6, retention: 7, admin: 8 } as const
+export const kinds = {
+  event: 1,
+  consent: 2,
+  policy: 3,
+  erasure: 4,
+  key: 5,
+  anchor: 6,
+  retention: 7,
+  admin: 8,
+} as const
 
 export function kindOf(code: number): Kind | undefined {
   return names.get(code)
@@ -54,7 +64,12 @@ export function encodeRecord(fields: RecordFields): Uint8Array {
 /** Writes the record into `into`, from offset `at`. */
 export function writeRecord(into: Uint8Array, at: number, fields: RecordFields): void {
   assert(at >= 0 && at + recordBytes <= into.length, "the record must fit")
-  assert(fields.ledgerId.length === 32 && fields.previousHash.length === 32 && fields.bodyHash.length === 32, "a hash has 32 bytes")
+  assert(
+    fields.ledgerId.length === 32 &&
+      fields.previousHash.length === 32 &&
+      fields.bodyHash.length === 32,
+    "a hash has 32 bytes",
+  )
   into[at] = 0x41
   into[at + 1] = 0x4c
   into[at + 2] = 0x52
@@ -71,15 +86,31 @@ export function writeRecord(into: Uint8Array, at: number, fields: RecordFields):
 /** Undefined unless the bytes are what `writeRecord` writes. The hashes are copies. */
 export function parseRecord(bytes: Uint8Array): RecordFields | undefined {
   if (bytes.length !== recordBytes) return undefined
-  if (bytes[0] !== 0x41 || bytes[1] !== 0x4c || bytes[2] !== 0x52 || bytes[3] !== 0x31 || bytes[5] !== 0) return undefined
+  if (
+    bytes[0] !== 0x41 ||
+    bytes[1] !== 0x4c ||
+    bytes[2] !== 0x52 ||
+    bytes[3] !== 0x31 ||
+    bytes[5] !== 0
+  )
+    return undefined
   const kind = kindOf(bytes[4] ?? 0)
   const index = readInteger(bytes, 6)
   const timeMs = readInteger(bytes, 14)
   if (kind === undefined || index === undefined || timeMs === undefined) return undefined
-  return { kind, index, timeMs, ledgerId: copy(bytes, 22), previousHash: copy(bytes, 54), bodyHash: copy(bytes, 86) }
+  return {
+    kind,
+    index,
+    timeMs,
+    ledgerId: copy(bytes, 22),
+    previousHash: copy(bytes, 54),
+    bodyHash: copy(bytes, 86),
+  }
 }
 
-const names = new Map(Object.entries(kinds).map(([name, code]): [number, Kind] => [code, name as Kind]))
+const names = new Map(
+  Object.entries(kinds).map(([name, code]): [number, Kind] => [code, name as Kind]),
+)
 
 /** Eight bytes, as two halves: the operators on bits see only 32 of them, and BigInt is slow. */
 function writeInteger(into: Uint8Array, at: number, value: number): void {

@@ -23,18 +23,26 @@ const body: JsonObject = {
 
 test("a disclosure is read back, and its digest is the hash of its letters", () => {
   fc.assert(
-    fc.property(fc.uint8Array({ minLength: 16, maxLength: 16 }), fc.string({ unit: "grapheme" }), fc.jsonValue(), (salt, name, value) => {
-      fc.pre(!["_sd", "_sd_alg", "...", "__proto__"].includes(name))
-      const clean = JSON.parse(JSON.stringify(value).replaceAll(/"(_sd|_sd_alg|\.\.\.|__proto__)":/g, '"x":')) as Json
-      const text = disclosure(salt, name, clean)
-      assert.deepEqual(parseDisclosure(text), { salt, name, value: clean })
-      assert.equal(digest(text), createHash("sha256").update(text, "ascii").digest("base64url"))
-    }),
+    fc.property(
+      fc.uint8Array({ minLength: 16, maxLength: 16 }),
+      fc.string({ unit: "grapheme" }),
+      fc.jsonValue(),
+      (salt, name, value) => {
+        fc.pre(!["_sd", "_sd_alg", "...", "__proto__"].includes(name))
+        const clean = JSON.parse(
+          JSON.stringify(value).replaceAll(/"(_sd|_sd_alg|\.\.\.|__proto__)":/g, '"x":'),
+        ) as Json
+        const text = disclosure(salt, name, clean)
+        assert.deepEqual(parseDisclosure(text), { salt, name, value: clean })
+        assert.equal(digest(text), createHash("sha256").update(text, "ascii").digest("base64url"))
+      },
+    ),
   )
 })
 
 test("a claim of a reserved name, or with another salt, is asserted", () => {
-  for (const name of ["_sd", "_sd_alg", "...", "__proto__"]) assert.throws(() => disclosure(salt(1), name, 1), AssertionError)
+  for (const name of ["_sd", "_sd_alg", "...", "__proto__"])
+    assert.throws(() => disclosure(salt(1), name, 1), AssertionError)
   assert.throws(() => disclosure(new Uint8Array(15), "a", 1), AssertionError)
 })
 
@@ -76,13 +84,22 @@ test("every claim goes where its digest stood", () => {
     withheld: 0,
     value: {
       context: { requestId: "r1" },
-      actor: { email: "ada@example.com", other: { team: "red", tags: [1, { a: null }] }, id: "usr_1", type: "user" },
+      actor: {
+        email: "ada@example.com",
+        other: { team: "red", tags: [1, { a: null }] },
+        id: "usr_1",
+        type: "user",
+      },
       list: { first: { note: "hello" } },
       v: 1,
     },
   })
   const deeper = freeze({ a: { b: { _sd: [digest(note)] } }, c: [] })
-  assert.deepEqual(openBody(deeper, [note]), { ok: true, withheld: 0, value: { a: { b: { note: "hello" } }, c: [] } })
+  assert.deepEqual(openBody(deeper, [note]), {
+    ok: true,
+    withheld: 0,
+    value: { a: { b: { note: "hello" } }, c: [] },
+  })
 })
 
 test("what is withheld is counted, whichever it is", () => {
@@ -110,17 +127,33 @@ test("a disclosure that belongs nowhere is refused, beside any that do", () => {
 test("a disclosure given twice, or a digest that stands twice, is refused", () => {
   assert.deepEqual(openBody(body, [email, email]), { ok: false, reason: "repeated" })
   for (const disclosures of [[], [email]]) {
-    assert.deepEqual(openBody({ ...body, target: { _sd: [digest(email)] } }, disclosures), { ok: false, reason: "repeated" })
-    assert.deepEqual(openBody({ _sd: [digest(email), digest(email)] }, disclosures), { ok: false, reason: "repeated" })
+    assert.deepEqual(openBody({ ...body, target: { _sd: [digest(email)] } }, disclosures), {
+      ok: false,
+      reason: "repeated",
+    })
+    assert.deepEqual(openBody({ _sd: [digest(email), digest(email)] }, disclosures), {
+      ok: false,
+      reason: "repeated",
+    })
   }
 })
 
 test("a claim cannot take the place of a member, or of another claim", () => {
-  assert.deepEqual(openBody({ actor: { _sd: [digest(email)], email: "eve@example.com" } }, [email]), { ok: false, reason: "name" })
+  assert.deepEqual(
+    openBody({ actor: { _sd: [digest(email)], email: "eve@example.com" } }, [email]),
+    { ok: false, reason: "name" },
+  )
   const second = disclosure(salt(7), "email", "eve@example.com")
-  assert.deepEqual(openBody({ actor: { _sd: [digest(email), digest(second)] } }, [email, second]), { ok: false, reason: "name" })
+  assert.deepEqual(openBody({ actor: { _sd: [digest(email), digest(second)] } }, [email, second]), {
+    ok: false,
+    reason: "name",
+  })
   const toString = disclosure(salt(7), "toString", 1)
-  assert.deepEqual(openBody({ _sd: [digest(toString)] }, [toString]), { ok: true, withheld: 0, value: { toString: 1 } })
+  assert.deepEqual(openBody({ _sd: [digest(toString)] }, [toString]), {
+    ok: true,
+    withheld: 0,
+    value: { toString: 1 },
+  })
 })
 
 test("a body that is sealed in another way is refused", () => {
@@ -139,7 +172,8 @@ test("a body that is sealed in another way is refused", () => {
     { list: [[{ a: { _sd_alg: "sha-256" } }]] },
     JSON.parse('{"__proto__":{"a":1}}') as JsonObject,
   ]
-  for (const body of bad) assert.deepEqual(openBody(body, []), { ok: false, reason: "malformed" }, JSON.stringify(body))
+  for (const body of bad)
+    assert.deepEqual(openBody(body, []), { ok: false, reason: "malformed" }, JSON.stringify(body))
 })
 
 test("a claim that stands for several members has them", () => {
@@ -150,13 +184,16 @@ test("a claim that stands for several members has them", () => {
   }
   for (const place of ["actor", "target"]) {
     assert.ok(opened(place, "other", { team: { a: 1 } }))
-    for (const value of ["red", 1, null, ["red"]]) assert.ok(!opened(place, "other", value), `${place}.other ${JSON.stringify(value)}`)
+    for (const value of ["red", 1, null, ["red"]])
+      assert.ok(!opened(place, "other", value), `${place}.other ${JSON.stringify(value)}`)
   }
   assert.ok(opened("", "context", { requestId: "r1" }))
   for (const value of ["r1", null, [], { requestId: 1 }, { keyId: { a: 1 } }])
     assert.ok(!opened("", "context", value), JSON.stringify(value))
   // Elsewhere the names mean nothing.
-  assert.ok(opened("metadata", "other", 1) && opened("metadata", "context", 1) && opened("", "other", 1))
+  assert.ok(
+    opened("metadata", "other", 1) && opened("metadata", "context", 1) && opened("", "other", 1),
+  )
 })
 
 /** So that whoever changes the argument fails. */

@@ -6,18 +6,24 @@ import { preimageOfText } from "./preimage.ts"
 import { sha256, type Sha256 } from "./sha256.ts"
 
 /**
- * Sealed fields, by RFC 9901 (SD-JWT). What is personal does not stand in the body itself but in a disclosure beside it,
+ * Sealed fields, by RFC 9901 (SD-JWT). What is personal does not stand in the body itself but in a
+ * disclosure beside it,
  *
  *     disclosure = base64url( JCS( [ base64url(salt16), name, value ] ) )
  *     digest     = base64url( SHA-256( ASCII( disclosure ) ) )
  *
- * and the object that it was taken from lists the digest in its `_sd`. So a disclosure can be withheld or destroyed, and the body's hash
- * still holds; and nobody can guess at what is gone, for the salt went with it. `_sd_alg` at the top of the body names the hash.
+ * and the object that it was taken from lists the digest in its `_sd`. So a disclosure can be
+ * withheld or destroyed, and the body's hash still holds; and nobody can guess at what is gone, for
+ * the salt went with it. `_sd_alg` at the top of the body names the hash.
  *
- * Of the RFC, the ledger uses members of objects that are reached through objects. Digests within arrays or disclosed values are refused.
+ * Of the RFC, the ledger uses members of objects that are reached through objects. Digests within
+ * arrays or disclosed values are refused.
  */
 export function disclosure(salt: Uint8Array, name: string, value: Json): string {
-  assert(salt.length === disclosureSaltBytes && isClaimName(name), "a disclosure has a salt of 16 bytes, and a name of the caller's own")
+  assert(
+    salt.length === disclosureSaltBytes && isClaimName(name),
+    "a disclosure has a salt of 16 bytes, and a name of the caller's own",
+  )
   return toBase64Url(utf8(canonicalize([toBase64Url(salt), name, value])))
 }
 
@@ -34,9 +40,12 @@ export function parseDisclosure(text: string): Disclosed | undefined {
   if (!Array.isArray(parts) || parts.length !== 3) return undefined
   // Array.isArray makes any[] of it; its items are Json.
   const [saltText, name, value] = parts as [Json, Json, Json]
-  if (typeof saltText !== "string" || typeof name !== "string" || !isClaimName(name)) return undefined
+  if (typeof saltText !== "string" || typeof name !== "string" || !isClaimName(name))
+    return undefined
   const salt = fromBase64Url(saltText)
-  return salt?.length === disclosureSaltBytes && !hasReservedName(value) ? { salt, name, value } : undefined
+  return salt?.length === disclosureSaltBytes && !hasReservedName(value)
+    ? { salt, name, value }
+    : undefined
 }
 
 export const disclosureSaltBytes = 16
@@ -46,18 +55,23 @@ export type OpenedBody =
   | { readonly ok: false; readonly reason: SealFailure }
 
 /**
- * `malformed`: a disclosure, an `_sd`, an `_sd_alg`, or what a claim stands for is not of its form. `unmatched`: a disclosure has no digest in the body: it
- * is of another entry, or was changed. `repeated`: a disclosure was given twice, or a digest stands twice. `name`: a claim would take the
- * place of a member that is there.
+ * `malformed`: a disclosure, an `_sd`, an `_sd_alg`, or what a claim stands for is not of its form.
+ * `unmatched`: a disclosure has no digest in the body: it is of another entry, or was changed.
+ * `repeated`: a disclosure was given twice, or a digest stands twice. `name`: a claim would take
+ * the place of a member that is there.
  */
 export type SealFailure = "malformed" | "unmatched" | "repeated" | "name"
 
 /**
- * The body with each disclosed claim as a member, under its name, of the object that lists its digest; `withheld` digests had no
- * disclosure. Neither argument is changed, though the result may share parts of them. All of it is refused if any disclosure does not
- * fit exactly once.
+ * The body with each disclosed claim as a member, under its name, of the object that lists its
+ * digest; `withheld` digests had no disclosure. Neither argument is changed, though the result may
+ * share parts of them. All of it is refused if any disclosure does not fit exactly once.
  */
-export function openBody(body: JsonObject, disclosures: readonly string[], hash: Sha256 = sha256): OpenedBody {
+export function openBody(
+  body: JsonObject,
+  disclosures: readonly string[],
+  hash: Sha256 = sha256,
+): OpenedBody {
   const claims = new Map<string, Disclosed>()
   for (const text of disclosures) {
     const claim = parseDisclosure(text)
@@ -108,10 +122,15 @@ function openObject(object: JsonObject, opening: Opening): JsonObject {
   return placeClaims(others, digests, opening)
 }
 
-function placeClaims(members: { [name: string]: Json }, digests: Json, opening: Opening): JsonObject {
+function placeClaims(
+  members: { [name: string]: Json },
+  digests: Json,
+  opening: Opening,
+): JsonObject {
   if (!Array.isArray(digests) || digests.length === 0) return fail(opening, "malformed", members)
   for (const digest of digests as Json[]) {
-    if (typeof digest !== "string" || fromBase64Url(digest)?.length !== 32) return fail(opening, "malformed", members)
+    if (typeof digest !== "string" || fromBase64Url(digest)?.length !== 32)
+      return fail(opening, "malformed", members)
     if (opening.seen.has(digest)) return fail(opening, "repeated", members)
     opening.seen.add(digest)
     const claim = opening.claims.get(digest)
@@ -123,20 +142,29 @@ function placeClaims(members: { [name: string]: Json }, digests: Json, opening: 
   return members
 }
 
-/** Two claims stand for several members each: `other` for those of a party, `context` for those of the request. */
+/**
+ * Two claims stand for several members each: `other` for those of a party, `context` for those of
+ * the request.
+ */
 function hasClaimForms({ actor, target, context }: JsonObject): boolean {
   const others = [actor, target].map((party) => (isJsonObject(party) ? party["other"] : undefined))
   if (!others.every((other) => other === undefined || isJsonObject(other))) return false
-  return context === undefined || (isJsonObject(context) && Object.values(context).every((value) => typeof value === "string"))
+  return (
+    context === undefined ||
+    (isJsonObject(context) && Object.values(context).every((value) => typeof value === "string"))
+  )
 }
 
-/** The first failure is the one that is told. What is returned for the value will not be looked at. */
+/**
+ * The first failure is the one that is told. What is returned for the value will not be looked at.
+ */
 function fail(opening: Opening, reason: SealFailure, value: JsonObject): JsonObject {
   opening.failure ??= reason
   return value
 }
 
-// `__proto__` is none of the RFC's: as a member it is lost or worse when objects are copied, so the ledger accepts it nowhere.
+// `__proto__` is none of the RFC's: as a member it is lost or worse when objects are copied, so the
+// ledger accepts it nowhere.
 const reservedNames: ReadonlySet<string> = new Set(["_sd", "_sd_alg", "...", "__proto__"])
 
 function isClaimName(name: string): boolean {
@@ -146,5 +174,7 @@ function isClaimName(name: string): boolean {
 function hasReservedName(value: Json): boolean {
   if (Array.isArray(value)) return value.some(hasReservedName)
   if (!isJsonObject(value)) return false
-  return Object.keys(value).some((name) => reservedNames.has(name) || hasReservedName(value[name] as Json)) // a name of the value's own
+  return Object.keys(value).some(
+    (name) => reservedNames.has(name) || hasReservedName(value[name] as Json),
+  ) // a name of the value's own
 }

@@ -1,6 +1,7 @@
 /**
- * SHA-512 (FIPS 180-4) for what is public: the note under a signature. It is small rather than fast, so that a page can verify a receipt
- * with 15 kB of code; its time depends on what it hashes, so secrets stay away from it.
+ * SHA-512 (FIPS 180-4) for what is public: the note under a signature. It is small rather than
+ * fast, so that a page can verify a receipt with 15 kB of code; its time depends on what it hashes,
+ * so secrets stay away from it.
  */
 export function sha512(message: Uint8Array): Uint8Array<ArrayBuffer> {
   const padded = new Uint8Array(Math.ceil((message.length + 17) / blockBytes) * blockBytes)
@@ -10,7 +11,8 @@ export function sha512(message: Uint8Array): Uint8Array<ArrayBuffer> {
   view.setBigUint64(padded.length - 8, BigInt(message.length) * 8n)
   constants ??= makeConstants()
   let state = constants.initial
-  for (let at = 0; at < padded.length; at += blockBytes) state = compress(state, new DataView(padded.buffer, at), constants.rounds)
+  for (let at = 0; at < padded.length; at += blockBytes)
+    state = compress(state, new DataView(padded.buffer, at), constants.rounds)
   const hash = new DataView(new ArrayBuffer(64))
   for (const [i, word] of state.entries()) hash.setBigUint64(8 * i, word)
   return new Uint8Array(hash.buffer)
@@ -27,13 +29,33 @@ function compress(state: State, block: DataView, constant: readonly bigint[]): S
   const word = (t: number): bigint => schedule.getBigUint64(8 * t)
   let [a, b, c, d, e, f, g, h] = state
   for (const [t, k] of constant.entries()) {
-    schedule.setBigUint64(8 * t, t < 16 ? block.getBigUint64(8 * t) : expand(word(t - 2), word(t - 7), word(t - 15), word(t - 16)))
-    const first = h + (rotate(e, 14n) ^ rotate(e, 18n) ^ rotate(e, 41n)) + ((e & f) ^ (low(~e) & g)) + k + word(t)
-    const second = (rotate(a, 28n) ^ rotate(a, 34n) ^ rotate(a, 39n)) + ((a & b) ^ (a & c) ^ (b & c))
+    schedule.setBigUint64(
+      8 * t,
+      t < 16
+        ? block.getBigUint64(8 * t)
+        : expand(word(t - 2), word(t - 7), word(t - 15), word(t - 16)),
+    )
+    const first =
+      h +
+      (rotate(e, 14n) ^ rotate(e, 18n) ^ rotate(e, 41n)) +
+      ((e & f) ^ (low(~e) & g)) +
+      k +
+      word(t)
+    const second =
+      (rotate(a, 28n) ^ rotate(a, 34n) ^ rotate(a, 39n)) + ((a & b) ^ (a & c) ^ (b & c))
     ;[a, b, c, d, e, f, g, h] = [low(first + second), a, b, c, low(d + first), e, f, g]
   }
   const [a0, b0, c0, d0, e0, f0, g0, h0] = state
-  return [low(a + a0), low(b + b0), low(c + c0), low(d + d0), low(e + e0), low(f + f0), low(g + g0), low(h + h0)]
+  return [
+    low(a + a0),
+    low(b + b0),
+    low(c + c0),
+    low(d + d0),
+    low(e + e0),
+    low(f + f0),
+    low(g + g0),
+    low(h + h0),
+  ]
 }
 
 function expand(before2: bigint, before7: bigint, before15: bigint, before16: bigint): bigint {
@@ -52,17 +74,25 @@ function rotate(word: bigint, bits: bigint): bigint {
 
 let constants: { readonly initial: State; readonly rounds: readonly bigint[] } | undefined
 
-/** The first 64 bits behind the point, of square roots of the first 8 primes and of cube roots of the first 80. */
+/**
+ * The first 64 bits behind the point, of square roots of the first 8 primes and of cube roots of
+ * the first 80.
+ */
 function makeConstants() {
   const primes: number[] = []
-  for (let n = 2; primes.length < rounds; n++) if (primes.every((prime) => n % prime !== 0)) primes.push(n)
-  const behindPoint = (degree: number) => (prime: number) => low(rootOf(BigInt(prime) << BigInt(64 * degree), BigInt(degree)))
+  for (let n = 2; primes.length < rounds; n++)
+    if (primes.every((prime) => n % prime !== 0)) primes.push(n)
+  const behindPoint = (degree: number) => (prime: number) =>
+    low(rootOf(BigInt(prime) << BigInt(64 * degree), BigInt(degree)))
   // Eight primes have eight roots.
   const initial = primes.slice(0, 8).map(behindPoint(2)) as unknown as State
   return { initial, rounds: primes.map(behindPoint(3)) }
 }
 
-/** The largest whole number whose power is not above the value. A root of the primes up to 409, and 64 bits, has 69 bits at most. */
+/**
+ * The largest whole number whose power is not above the value. A root of the primes up to 409, and
+ * 64 bits, has 69 bits at most.
+ */
 function rootOf(value: bigint, degree: bigint): bigint {
   let root = 0n
   for (let bit = 1n << 69n; bit > 0n; bit >>= 1n) if ((root | bit) ** degree <= value) root |= bit

@@ -4,19 +4,24 @@ import { equalJson, isJsonObject, type Json, type JsonObject } from "./json.ts"
 import type { RecordFields } from "./record.ts"
 
 /**
- * What the API shows of an entry, as a receipt and as a ledger entry, against what was hashed. Whoever answers a request can write
- * anything into those two objects; only what agrees with the record and the body means something.
+ * What the API shows of an entry, as a receipt and as a ledger entry, against what was hashed.
+ * Whoever answers a request can write anything into those two objects; only what agrees with the
+ * record and the body means something.
  *
- * A shown field must be equal to what was hashed. Fields may be left out, as a reader with fewer rights sees fewer; but from `actor`,
- * `target`, and `metadata` only the sealed ones. In place of an e-mail there may be its mask. Where the e-mail itself is withheld, nothing
- * can confirm the mask: like the fields that no hash covers, such as the storage class, and those that nobody knows, it is listed as uncovered. What
- * is shown twice must be the same all the same.
+ * A shown field must be equal to what was hashed. Fields may be left out, as a reader with fewer
+ * rights sees fewer; but from `actor`, `target`, and `metadata` only the sealed ones. In place of
+ * an e-mail there may be its mask. Where the e-mail itself is withheld, nothing can confirm the
+ * mask: like the fields that no hash covers, such as the storage class, and those that nobody
+ * knows, it is listed as uncovered. What is shown twice must be the same all the same.
  */
 export type Hashed = {
   readonly record: RecordFields
   readonly eventHash: Uint8Array
   readonly sequence: number
-  /** The body as it was hashed, and with its disclosed claims in place; undefined if the body is gone. */
+  /**
+   * The body as it was hashed, and with its disclosed claims in place; undefined if the body is
+   * gone.
+   */
   readonly content?: Content
 }
 
@@ -29,13 +34,29 @@ export type Content = {
 
 export type Comparison = { readonly difference?: Difference; readonly uncovered: readonly string[] }
 
-/** Where what is shown is not what was hashed. A value that is an object, or is not there, is left out. */
-export type Difference = { readonly field: string; readonly expected?: string; readonly found?: string }
+/**
+ * Where what is shown is not what was hashed. A value that is an object, or is not there, is left
+ * out.
+ */
+export type Difference = {
+  readonly field: string
+  readonly expected?: string
+  readonly found?: string
+}
 
-export function compareShown(receipt: object | undefined, entry: object | undefined, hashed: Hashed): Comparison {
-  const comparisons = [receipt && compareReceipt(receipt, hashed), entry && compareEntry(entry, hashed)].filter((one) => one !== undefined)
+export function compareShown(
+  receipt: object | undefined,
+  entry: object | undefined,
+  hashed: Hashed,
+): Comparison {
+  const comparisons = [
+    receipt && compareReceipt(receipt, hashed),
+    entry && compareEntry(entry, hashed),
+  ].filter((one) => one !== undefined)
   const uncovered = comparisons.flatMap((one) => one.uncovered)
-  const difference = comparisons.find((one) => one.difference)?.difference ?? (receipt && entry && contradiction(receipt, entry, uncovered))
+  const difference =
+    comparisons.find((one) => one.difference)?.difference ??
+    (receipt && entry && contradiction(receipt, entry, uncovered))
   return { uncovered, ...(difference && { difference }) }
 }
 
@@ -57,9 +78,16 @@ function isAge(value: unknown): boolean {
   return value === "hot" || value === "archive"
 }
 
-function contradiction(receipt: object, entry: object, uncovered: readonly string[]): Difference | undefined {
+function contradiction(
+  receipt: object,
+  entry: object,
+  uncovered: readonly string[],
+): Difference | undefined {
   const valueAt = (path: string): unknown =>
-    path.split(".").reduce<unknown>((value, name) => (value as Record<string, unknown>)[name], { receipt, entry })
+    path.split(".").reduce<unknown>((value, name) => (value as Record<string, unknown>)[name], {
+      receipt,
+      entry,
+    })
   for (const paths of shownTwice) {
     if (!paths.every((path) => uncovered.includes(path))) continue
     const [one, other] = paths.map(valueAt)
@@ -70,25 +98,44 @@ function contradiction(receipt: object, entry: object, uncovered: readonly strin
 
 function compareReceipt(shown: object, hashed: Hashed): Comparison {
   const body = hashed.content?.opened
-  const fields = commonFields(hashed).set("eventId", body?.["id"]).set("eventHash", toHex(hashed.eventHash)).set("accepted", true)
-  const { uncovered, difference = wrongAddress(shown, body) } = compare("receipt", shown, fields, hashed)
+  const fields = commonFields(hashed)
+    .set("eventId", body?.["id"])
+    .set("eventHash", toHex(hashed.eventHash))
+    .set("accepted", true)
+  const { uncovered, difference = wrongAddress(shown, body) } = compare(
+    "receipt",
+    shown,
+    fields,
+    hashed,
+  )
   return { uncovered, ...(difference && { difference }) }
 }
 
 function compareEntry(shown: object, hashed: Hashed): Comparison {
   const body = hashed.content?.opened
-  const fields = commonFields(hashed).set("hash", toHex(hashed.eventHash)).set("kind", hashed.record.kind)
+  const fields = commonFields(hashed)
+    .set("hash", toHex(hashed.eventHash))
+    .set("kind", hashed.record.kind)
   for (const name of inEntry) fields.set(name, body?.[name])
   return compare("entry", shown, fields, hashed)
 }
 
-/** Nothing covers where the service is; but an address that leads to another receipt is not this one's. */
+/**
+ * Nothing covers where the service is; but an address that leads to another receipt is not this
+ * one's.
+ */
 function wrongAddress(shown: object, body: JsonObject | undefined): Difference | undefined {
   const url: unknown = "verificationUrl" in shown ? shown.verificationUrl : undefined
   const { workspaceId, receipt } = body ?? {}
-  if (url === undefined || typeof workspaceId !== "string" || typeof receipt !== "string") return undefined
+  if (url === undefined || typeof workspaceId !== "string" || typeof receipt !== "string")
+    return undefined
   const end = `/v1/workspaces/${workspaceId}/receipts/${receipt}`
-  if (typeof url === "string" && /^https?:\/\/[^\s/?#@\\][^\s?#@\\]*$/.test(url) && url.endsWith(end)) return undefined
+  if (
+    typeof url === "string" &&
+    /^https?:\/\/[^\s/?#@\\][^\s?#@\\]*$/.test(url) &&
+    url.endsWith(end)
+  )
+    return undefined
   return { field: "receipt.verificationUrl", ...texts(`an address that ends with ${end}`, url) }
 }
 
@@ -102,7 +149,8 @@ export function maskEmail(email: string): string {
 const inEntry = fieldsWith("shown", "entry")
 const inBoth = fieldsWith("shown", "receipt and entry")
 const partyFields = ["actor", "target"]
-// Members that the API puts beside an entry's own; they are what is being checked, and show nothing themselves.
+// Members that the API puts beside an entry's own; they are what is being checked, and show nothing
+// themselves.
 const evidence: ReadonlySet<string> = new Set(["proof", "disclosures"])
 
 type Fields = Map<string, Json | undefined>
@@ -132,7 +180,8 @@ function compare(prefix: string, shown: object, fields: Fields, { content }: Has
       uncovered.push(...comparison.uncovered)
     } else if (fields.has(name) && (content || fields.get(name) !== undefined)) {
       const expected = fields.get(name)
-      if (expected === undefined || !equalJson(expected, value)) return { difference: difference(path, expected, value), uncovered }
+      if (expected === undefined || !equalJson(expected, value))
+        return { difference: difference(path, expected, value), uncovered }
     } else if (uncoveredForms.get(path)?.(value) === false) {
       return { difference: difference(path, undefined, value), uncovered }
     } else if (!evidence.has(name)) {
@@ -142,8 +191,15 @@ function compare(prefix: string, shown: object, fields: Fields, { content }: Has
   return { uncovered }
 }
 
-/** A shown object: what its members must be, which of them must be there, and whether an e-mail in it was withheld. */
-type Nested = { readonly expected: JsonObject; readonly required: readonly string[]; readonly emailWithheld: boolean }
+/**
+ * A shown object: what its members must be, which of them must be there, and whether an e-mail in
+ * it was withheld.
+ */
+type Nested = {
+  readonly expected: JsonObject
+  readonly required: readonly string[]
+  readonly emailWithheld: boolean
+}
 
 function nestedFields(name: string, content: Content | undefined): Nested | undefined {
   if (!content) return undefined
@@ -151,9 +207,14 @@ function nestedFields(name: string, content: Content | undefined): Nested | unde
   if (partyFields.includes(name)) {
     const { other, ...party } = objectAt(opened, name)
     const { _sd: digests = [], ...open } = objectAt(body, name)
-    const withheld = Array.isArray(digests) && digests.some((digest) => !disclosed.has(digest as string))
+    const withheld =
+      Array.isArray(digests) && digests.some((digest) => !disclosed.has(digest as string))
     const expected = isJsonObject(other) ? { ...other, ...party } : objectAt(opened, name)
-    return { expected, required: Object.keys(open), emailWithheld: withheld && party["email"] === undefined }
+    return {
+      expected,
+      required: Object.keys(open),
+      emailWithheld: withheld && party["email"] === undefined,
+    }
   }
   if (name === "metadata") {
     const { _sd: _, ...open } = objectAt(body, name)
@@ -161,12 +222,20 @@ function nestedFields(name: string, content: Content | undefined): Nested | unde
   }
   if (name === "provenance") {
     const { keyId } = opened
-    return { expected: { ...objectAt(opened, "context"), ...(keyId !== undefined && { keyId }) }, required: [], emailWithheld: false }
+    return {
+      expected: { ...objectAt(opened, "context"), ...(keyId !== undefined && { keyId }) },
+      required: [],
+      emailWithheld: false,
+    }
   }
   return undefined
 }
 
-function compareNested(path: string, shown: unknown, { expected, required, emailWithheld }: Nested): Comparison {
+function compareNested(
+  path: string,
+  shown: unknown,
+  { expected, required, emailWithheld }: Nested,
+): Comparison {
   const uncovered: string[] = []
   if (typeof shown !== "object" || shown === null || Array.isArray(shown))
     return { difference: difference(path, undefined, shown), uncovered }
@@ -179,7 +248,8 @@ function compareNested(path: string, shown: unknown, { expected, required, email
     else return { difference: difference(`${path}.${name}`, member, value), uncovered }
   }
   const missing = required.find((name) => !members.some(([shownName]) => shownName === name))
-  if (missing !== undefined) return { difference: difference(`${path}.${missing}`, expected[missing], undefined), uncovered }
+  if (missing !== undefined)
+    return { difference: difference(`${path}.${missing}`, expected[missing], undefined), uncovered }
   return { uncovered }
 }
 
@@ -203,9 +273,14 @@ function difference(field: string, expected: Json | undefined, found: unknown): 
 
 function texts(expected: unknown, found: unknown): Omit<Difference, "field"> {
   const [expectedText, foundText] = [printed(expected), printed(found)]
-  return { ...(expectedText !== undefined && { expected: expectedText }), ...(foundText !== undefined && { found: foundText }) }
+  return {
+    ...(expectedText !== undefined && { expected: expectedText }),
+    ...(foundText !== undefined && { found: foundText }),
+  }
 }
 
 function printed(value: unknown): string | undefined {
-  return typeof value === "string" || typeof value === "number" || typeof value === "boolean" ? String(value) : undefined
+  return typeof value === "string" || typeof value === "number" || typeof value === "boolean"
+    ? String(value)
+    : undefined
 }

@@ -3,7 +3,17 @@ import test from "node:test"
 import fc from "fast-check"
 import { AssertionError } from "./assert.ts"
 import { concat } from "./encoding.ts"
-import { bundle, levelWidth, nodeInTile, parseBundle, parseTilePath, partialWidth, tileOf, tilePath, type Tile } from "./tile.ts"
+import {
+  bundle,
+  levelWidth,
+  nodeInTile,
+  parseBundle,
+  parseTilePath,
+  partialWidth,
+  tileOf,
+  tilePath,
+  type Tile,
+} from "./tile.ts"
 import { leafHash, nodeHash } from "./tree.ts"
 
 test("paths are in groups of three digits, and partial tiles say how wide they are", () => {
@@ -25,9 +35,14 @@ test("paths are in groups of three digits, and partial tiles say how wide they a
 test("a path is read back, and no other spelling is read", () => {
   const level = fc.oneof(fc.constant("entries" as const), fc.nat({ max: 63 }))
   fc.assert(
-    fc.property(level, fc.oneof(fc.nat({ max: 2000 }), fc.maxSafeNat()), fc.integer({ min: 1, max: 256 }), (level, index, width) => {
-      assert.deepEqual(parseTilePath(tilePath(level, index, width)), { level, index, width })
-    }),
+    fc.property(
+      level,
+      fc.oneof(fc.nat({ max: 2000 }), fc.maxSafeNat()),
+      fc.integer({ min: 1, max: 256 }),
+      (level, index, width) => {
+        assert.deepEqual(parseTilePath(tilePath(level, index, width)), { level, index, width })
+      },
+    ),
   )
   let read = 0
   const part = fc.constantFrom(
@@ -133,7 +148,9 @@ test("every complete subtree is found in a tile, and computed from its hashes", 
   const hashes = Array.from({ length: 256 }, (_, i) => leafHash(Uint8Array.of(i)))
   const tile = concat(...hashes)
   const expected = (start: number, count: number): Uint8Array =>
-    count === 1 ? (hashes[start] as Uint8Array) : nodeHash(expected(start, count / 2), expected(start + count / 2, count / 2))
+    count === 1
+      ? (hashes[start] as Uint8Array)
+      : nodeHash(expected(start, count / 2), expected(start + count / 2, count / 2))
   for (const [above, tileIndex] of [
     [0, 0],
     [0, 5],
@@ -143,14 +160,28 @@ test("every complete subtree is found in a tile, and computed from its hashes", 
     for (let level = 0; level < 8; level++) {
       for (let n = 0; n < 256 / 2 ** level; n++) {
         const slice = tileOf(above + level, tileIndex * (256 / 2 ** level) + n)
-        assert.deepEqual(slice, { level: above / 8, index: tileIndex, start: n * 2 ** level, count: 2 ** level })
-        if (tileIndex === 0) assert.deepEqual(nodeInTile(tile, slice.start, slice.count), expected(slice.start, slice.count))
+        assert.deepEqual(slice, {
+          level: above / 8,
+          index: tileIndex,
+          start: n * 2 ** level,
+          count: 2 ** level,
+        })
+        if (tileIndex === 0)
+          assert.deepEqual(
+            nodeInTile(tile, slice.start, slice.count),
+            expected(slice.start, slice.count),
+          )
       }
     }
   }
   assert.deepEqual(tileOf(8, 0), { level: 1, index: 0, start: 0, count: 1 })
   assert.deepEqual(tileOf(52, 1), { level: 6, index: 0, start: 16, count: 16 })
-  assert.deepEqual(tileOf(0, Number.MAX_SAFE_INTEGER - 1), { level: 0, index: 2 ** 45 - 1, start: 254, count: 1 })
+  assert.deepEqual(tileOf(0, Number.MAX_SAFE_INTEGER - 1), {
+    level: 0,
+    index: 2 ** 45 - 1,
+    start: 254,
+    count: 1,
+  })
   assert.throws(() => nodeInTile(tile.subarray(32), 255, 1), AssertionError)
   nodeInTile(tile, 0, 1).fill(0)
   assert.deepEqual(nodeInTile(tile, 0, 1), hashes[0], "what is returned is a copy")
@@ -175,7 +206,8 @@ test("a bundle is each entry behind its length", () => {
   const whole = bundle(Array.from({ length: 256 }, () => Uint8Array.of(1)))
   assert.equal(parseBundle(whole)?.length, 256)
   assert.equal(parseBundle(concat(whole, Uint8Array.of(0, 0))), undefined)
-  for (const bytes of [[0], [0, 1], [0, 2, 1], [0, 0, 0]]) assert.equal(parseBundle(Uint8Array.from(bytes)), undefined)
+  for (const bytes of [[0], [0, 1], [0, 2, 1], [0, 0, 0]])
+    assert.equal(parseBundle(Uint8Array.from(bytes)), undefined)
   assert.throws(() => bundle([new Uint8Array(65_536)]), AssertionError)
   assert.throws(() => bundle(Array.from({ length: 257 }, () => new Uint8Array())), AssertionError)
 })

@@ -26,11 +26,23 @@ const strangerVkey = formatVkey(createVkey(stranger.name, stranger.publicKey))
 
 const bytes = (byte: number) => new Uint8Array(32).fill(byte)
 const recordOf = (index: number) =>
-  encodeRecord({ kind: "event", index, timeMs: 1, ledgerId: bytes(1), previousHash: bytes(2 + index), bodyHash: bytes(3) })
+  encodeRecord({
+    kind: "event",
+    index,
+    timeMs: 1,
+    ledgerId: bytes(1),
+    previousHash: bytes(2 + index),
+    bodyHash: bytes(3),
+  })
 const [first, second] = [recordOf(0), recordOf(1)]
 const root = nodeHash(eventHash(first), eventHash(second))
 const text = formatCheckpoint({ origin, size: 2, root })
-const proof: TlogProof = { extra: second, index: 1, hashes: [eventHash(first)], checkpoint: signNote(text, log) }
+const proof: TlogProof = {
+  extra: second,
+  index: 1,
+  hashes: [eventHash(first)],
+  checkpoint: signNote(text, log),
+}
 const file = formatTlogProof(proof)
 
 test("a proof is the lines of the format, and read back", () => {
@@ -57,7 +69,10 @@ test("whatever is parsed is written back as the same text", () => {
   let read = 0
   fc.assert(
     fc.property(fc.array(line, { maxLength: 5 }), (lines) => {
-      for (const text of [lines.join("\n"), `c2sp.org/tlog-proof@v1\n${lines.join("\n")}\n\n${proof.checkpoint}`]) {
+      for (const text of [
+        lines.join("\n"),
+        `c2sp.org/tlog-proof@v1\n${lines.join("\n")}\n\n${proof.checkpoint}`,
+      ]) {
         const parsed = parseTlogProof(text)
         if (!parsed) continue
         read++
@@ -97,11 +112,17 @@ test("malformed proofs are refused", () => {
     assert.equal(parseTlogProof(text), undefined, JSON.stringify(text))
     assert.deepEqual(verifyTlogProof(text, { vkeys: [vkey] }), { ok: false, failure: "malformed" })
   }
-  assert.ok(parseTlogProof(formatTlogProof({ ...proof, hashes: Array<Uint8Array>(53).fill(bytes(1)) })))
+  assert.ok(
+    parseTlogProof(formatTlogProof({ ...proof, hashes: Array<Uint8Array>(53).fill(bytes(1)) })),
+  )
 })
 
 test("a proof holds for its record, with the log's key", () => {
-  for (const options of [{ vkeys: [vkey] }, { vkeys: [vkey], record: second }, { vkeys: ["junk", strangerVkey, vkey] }]) {
+  for (const options of [
+    { vkeys: [vkey] },
+    { vkeys: [vkey], record: second },
+    { vkeys: ["junk", strangerVkey, vkey] },
+  ]) {
     const verdict = verifyTlogProof(file, options)
     assert.ok(verdict.ok)
     assert.deepEqual(verdict.record, parseRecord(second))
@@ -121,13 +142,22 @@ test("a proof holds for its record, with the log's key", () => {
 })
 
 test("each thing that can be wrong has its name", () => {
-  const failureOf = (change: Partial<TlogProof>, options: { vkeys?: string[]; record?: Uint8Array } = {}) => {
-    const verdict = verifyTlogProof(formatTlogProof({ ...proof, ...change }), { vkeys: [vkey], ...options })
+  const failureOf = (
+    change: Partial<TlogProof>,
+    options: { vkeys?: string[]; record?: Uint8Array } = {},
+  ) => {
+    const verdict = verifyTlogProof(formatTlogProof({ ...proof, ...change }), {
+      vkeys: [vkey],
+      ...options,
+    })
     return verdict.ok ? "ok" : verdict.failure
   }
   const { extra: _, ...bare } = proof
   assert.equal(verifyTlogProof(formatTlogProof(bare), { vkeys: [vkey], record: second }).ok, true)
-  assert.deepEqual(verifyTlogProof(formatTlogProof(bare), { vkeys: [vkey] }), { ok: false, failure: "record" })
+  assert.deepEqual(verifyTlogProof(formatTlogProof(bare), { vkeys: [vkey] }), {
+    ok: false,
+    failure: "record",
+  })
   assert.equal(failureOf({ extra: Uint8Array.of(1) }), "record")
   assert.equal(failureOf({ extra: first }, { record: second }), "record")
   // A node of the tree is no record, so it cannot be passed off as an entry.
@@ -135,13 +165,27 @@ test("each thing that can be wrong has its name", () => {
 
   assert.equal(failureOf({}, { vkeys: [] }), "unsigned")
   assert.equal(failureOf({}, { vkeys: [strangerVkey] }), "unsigned")
-  assert.equal(failureOf({ checkpoint: proof.checkpoint + cosign(text, 1, witness) }, { vkeys: [witnessVkey] }), "unsigned")
+  assert.equal(
+    failureOf(
+      { checkpoint: proof.checkpoint + cosign(text, 1, witness) },
+      { vkeys: [witnessVkey] },
+    ),
+    "unsigned",
+  )
   assert.equal(failureOf({ checkpoint: proof.checkpoint.replace("\n2\n", "\n3\n") }), "signature")
   assert.equal(failureOf({ checkpoint: signNote("no checkpoint\n", log) }), "malformed")
   assert.equal(failureOf({ checkpoint: signNote(`${text}extension\n`, log) }), "malformed")
 
-  const foreign = verifyTlogProof(formatTlogProof({ ...proof, checkpoint: signNote(text, stranger) }), { vkeys: [strangerVkey] })
-  assert.deepEqual(foreign, { ok: false, failure: "origin", expected: stranger.name, found: origin })
+  const foreign = verifyTlogProof(
+    formatTlogProof({ ...proof, checkpoint: signNote(text, stranger) }),
+    { vkeys: [strangerVkey] },
+  )
+  assert.deepEqual(foreign, {
+    ok: false,
+    failure: "origin",
+    expected: stranger.name,
+    found: origin,
+  })
 
   assert.equal(failureOf({ index: 0 }), "inclusion")
   assert.equal(failureOf({ extra: first }), "inclusion")
@@ -156,8 +200,15 @@ test("each thing that can be wrong has its name", () => {
   const itsCheckpoint = signNote(formatCheckpoint({ origin, size: 2, root: misplacedRoot }), log)
   assert.equal(failureOf({ extra: misplaced, checkpoint: itsCheckpoint }), "inclusion")
   const other = signNote(formatCheckpoint({ origin, size: 2, root: bytes(9) }), log)
-  const wrongRoot = verifyTlogProof(formatTlogProof({ ...proof, checkpoint: other }), { vkeys: [vkey] })
-  assert.deepEqual(wrongRoot, { ok: false, failure: "inclusion", expected: "09".repeat(32), found: Buffer.from(root).toString("hex") })
+  const wrongRoot = verifyTlogProof(formatTlogProof({ ...proof, checkpoint: other }), {
+    vkeys: [vkey],
+  })
+  assert.deepEqual(wrongRoot, {
+    ok: false,
+    failure: "inclusion",
+    expected: "09".repeat(32),
+    found: Buffer.from(root).toString("hex"),
+  })
 })
 
 test("what cannot be a proof is asserted", () => {

@@ -18,8 +18,8 @@ import { parseVkey, type Vkey } from "./vkey.ts"
  *
  *     <checkpoint>                the signed note to the end, verbatim
  *
- * Nothing but the checkpoint is signed. So `extra` and the hashes only count once a root was computed from them and found to be the
- * checkpoint's.
+ * Nothing but the checkpoint is signed. So `extra` and the hashes only count once a root was
+ * computed from them and found to be the checkpoint's.
  */
 export type TlogProof = {
   readonly extra?: Uint8Array
@@ -32,13 +32,19 @@ export type TlogProof = {
 export const proofHashesMax = 53
 
 export function formatTlogProof({ extra, index, hashes, checkpoint }: TlogProof): string {
-  assert(isSize(index) && hashes.every(isHash) && hashes.length <= proofHashesMax, "a proof has an index and hashes")
+  assert(
+    isSize(index) && hashes.every(isHash) && hashes.length <= proofHashesMax,
+    "a proof has an index and hashes",
+  )
   assert(extra === undefined || extra.length > 0, "an empty extra line is none")
   const extraLine = extra ? `extra ${toBase64(extra)}\n` : ""
   return `${header}\n${extraLine}index ${index}\n${hashes.map((hash) => `${toBase64(hash)}\n`).join("")}\n${checkpoint}`
 }
 
-/** Undefined unless `formatTlogProof` would write the text so. The checkpoint is a note; who signed it is yet to be seen. */
+/**
+ * Undefined unless `formatTlogProof` would write the text so. The checkpoint is a note; who signed
+ * it is yet to be seen.
+ */
 export function parseTlogProof(text: string): TlogProof | undefined {
   const blank = text.indexOf("\n\n")
   if (blank < 0) return undefined
@@ -46,12 +52,16 @@ export function parseTlogProof(text: string): TlogProof | undefined {
   const [first, ...lines] = text.slice(0, blank).split("\n")
   if (first !== header || !parseNote(checkpoint)) return undefined
 
-  const extraText = lines[0]?.startsWith("extra ") ? lines.shift()?.slice("extra ".length) : undefined
+  const extraText = lines[0]?.startsWith("extra ")
+    ? lines.shift()?.slice("extra ".length)
+    : undefined
   const extra = extraText === undefined ? undefined : fromBase64(extraText)
   if (extraText !== undefined && !extra?.length) return undefined
 
   const indexLine = lines.shift()
-  const index = indexLine?.startsWith("index ") ? parseDecimal(indexLine.slice("index ".length)) : undefined
+  const index = indexLine?.startsWith("index ")
+    ? parseDecimal(indexLine.slice("index ".length))
+    : undefined
   if (index === undefined || lines.length > proofHashesMax) return undefined
 
   const hashes: Uint8Array[] = []
@@ -68,7 +78,10 @@ export type VerifiedTlogProof =
       readonly ok: true
       readonly record: RecordFields
       readonly checkpoint: Checkpoint
-      /** By the log, and by whichever of the given witnesses signed too. How many of those are enough is for the caller to say. */
+      /**
+       * By the log, and by whichever of the given witnesses signed too. How many of those are
+       * enough is for the caller to say.
+       */
       readonly signatures: readonly VerifiedSignature[]
     }
   | TlogProofRefuted
@@ -81,16 +94,25 @@ export type TlogProofRefuted = {
 }
 
 /**
- * `malformed`: not such a file. `record`: the entry is no record of a ledger, or none was given. `unsigned`: no given key signed the
- * checkpoint. `signature`: a given key did not make the signature in its name. `origin`: the key that signed is another log's.
- * `inclusion`: the record does not stand in the tree where it says.
+ * `malformed`: not such a file. `record`: the entry is no record of a ledger, or none was given.
+ * `unsigned`: no given key signed the checkpoint. `signature`: a given key did not make the
+ * signature in its name. `origin`: the key that signed is another log's. `inclusion`: the record
+ * does not stand in the tree where it says.
  */
-export type TlogProofFailure = "malformed" | "record" | "unsigned" | "signature" | "origin" | "inclusion"
+export type TlogProofFailure =
+  | "malformed"
+  | "record"
+  | "unsigned"
+  | "signature"
+  | "origin"
+  | "inclusion"
 
 export type TlogProofOptions = {
   /** What the proof is to be about. Without it, the record in the file's own `extra`. */
   readonly record?: Uint8Array
-  /** The log's, and those of witnesses if they matter. Those that cannot be read count as not given. */
+  /**
+   * The log's, and those of witnesses if they matter. Those that cannot be read count as not given.
+   */
   readonly vkeys: readonly string[]
   readonly hash?: Sha256
   readonly verify?: Verify
@@ -106,10 +128,14 @@ export function verifyTlogProof(text: string, options: TlogProofOptions): Verifi
 
   const bytes = options.record ?? proof.extra
   const record = bytes && parseRecord(bytes)
-  // A file that carries one record and proves another would mean different things to different readers.
-  if (!bytes || !record || (proof.extra && !equalBytes(proof.extra, bytes))) return { ok: false, failure: "record" }
+  // A file that carries one record and proves another would mean different things to different
+  // readers.
+  if (!bytes || !record || (proof.extra && !equalBytes(proof.extra, bytes)))
+    return { ok: false, failure: "record" }
 
-  const keys = options.vkeys.map((vkey) => parseVkey(vkey, hash)).filter((key): key is Vkey => key !== undefined)
+  const keys = options.vkeys
+    .map((vkey) => parseVkey(vkey, hash))
+    .filter((key): key is Vkey => key !== undefined)
   const note = openNote(proof.checkpoint, keys, verify)
   if (!note.ok) return { ok: false, failure: note.reason }
   const logKeys = note.signatures.map(({ key }) => key).filter((key) => key.type === "log")
@@ -119,10 +145,23 @@ export function verifyTlogProof(text: string, options: TlogProofOptions): Verifi
     return { ok: false, failure: "origin", expected: other.name, found: checkpoint.origin }
   }
 
-  if (proof.index !== record.index) return { ok: false, failure: "inclusion", expected: String(record.index), found: String(proof.index) }
-  const root = rootFromInclusion(eventHash(bytes, hash), proof.index, checkpoint.size, proof.hashes, hash)
+  if (proof.index !== record.index)
+    return {
+      ok: false,
+      failure: "inclusion",
+      expected: String(record.index),
+      found: String(proof.index),
+    }
+  const root = rootFromInclusion(
+    eventHash(bytes, hash),
+    proof.index,
+    checkpoint.size,
+    proof.hashes,
+    hash,
+  )
   if (!root) return { ok: false, failure: "inclusion" }
-  if (!equalBytes(root, checkpoint.root)) return { ok: false, failure: "inclusion", expected: toHex(checkpoint.root), found: toHex(root) }
+  if (!equalBytes(root, checkpoint.root))
+    return { ok: false, failure: "inclusion", expected: toHex(checkpoint.root), found: toHex(root) }
   return { ok: true, record, checkpoint, signatures: note.signatures }
 }
 

@@ -3,22 +3,37 @@ import { sha256, type Sha256 } from "./sha256.ts"
 import { emptyRoot, isSize, nodeHash } from "./tree.ts"
 
 /**
- * Proofs are made from complete subtrees alone: those never change again, so tiles can hold them. Subtree (level, n) is over the leaves
- * from n * 2^level to (n + 1) * 2^level. Where a proof names an incomplete subtree, which only stands at the right edge, its hash is
- * folded from the complete ones in it.
+ * Proofs are made from complete subtrees alone: those never change again, so tiles can hold them.
+ * Subtree (level, n) is over the leaves from n * 2^level to (n + 1) * 2^level. Where a proof names
+ * an incomplete subtree, which only stands at the right edge, its hash is folded from the complete
+ * ones in it.
  *
- * `inclusionNodes`, `consistencyNodes`, and `rootNodes` list what will be asked for, so that a caller can read all of it first.
+ * `inclusionNodes`, `consistencyNodes`, and `rootNodes` list what will be asked for, so that a
+ * caller can read all of it first.
  */
 export type Subtree = { readonly level: number; readonly n: number }
 export type NodeReader = (level: number, n: number) => Uint8Array
 
 /** The siblings that prove the leaf at `index`, from the leaf upwards. */
-export function inclusionProof(index: number, size: number, node: NodeReader, hash: Sha256 = sha256): Uint8Array[] {
+export function inclusionProof(
+  index: number,
+  size: number,
+  node: NodeReader,
+  hash: Sha256 = sha256,
+): Uint8Array[] {
   return inclusionRanges(index, size).map((range) => fold(range, node, hash))
 }
 
-/** What proves that the tree of `from` leaves is the beginning of the tree of `to`. Empty from the empty tree. */
-export function consistencyProof(from: number, to: number, node: NodeReader, hash: Sha256 = sha256): Uint8Array[] {
+/**
+ * What proves that the tree of `from` leaves is the beginning of the tree of `to`. Empty from the
+ * empty tree.
+ */
+export function consistencyProof(
+  from: number,
+  to: number,
+  node: NodeReader,
+  hash: Sha256 = sha256,
+): Uint8Array[] {
   return consistencyRanges(from, to).map((range) => fold(range, node, hash))
 }
 
@@ -41,7 +56,10 @@ export function rootNodes(size: number): Subtree[] {
   return subtreesOf({ start: 0, end: size })
 }
 
-/** Leaves `start` to `end`, without `end`. One node of the tree: `start` is a multiple of the least power of two that holds the rest. */
+/**
+ * Leaves `start` to `end`, without `end`. One node of the tree: `start` is a multiple of the least
+ * power of two that holds the rest.
+ */
 type Range = { readonly start: number; readonly end: number }
 
 function inclusionRanges(index: number, size: number): Range[] {
@@ -76,7 +94,8 @@ function consistencyRanges(from: number, to: number): Range[] {
       start = middle
     }
   }
-  // The last complete subtree of the smaller tree. If it is the whole of it, the verifier has its hash.
+  // The last complete subtree of the smaller tree. If it is the whole of it, the verifier has its
+  // hash.
   if (start > 0) siblings.push({ start, end })
   return siblings.reverse()
 }

@@ -3,11 +3,27 @@ import { createHash, hash as nodeHashOf } from "node:crypto"
 import test from "node:test"
 import fc from "fast-check"
 import { AssertionError } from "./assert.ts"
-import { consistencyNodes, consistencyProof, inclusionNodes, inclusionProof, rootNodes, rootOf, type NodeReader } from "./tree-proof.ts"
-import { emptyRoot, leafHash, nodeHash, rootFromInclusion, verifyConsistency, verifyInclusion } from "./tree.ts"
+import {
+  consistencyNodes,
+  consistencyProof,
+  inclusionNodes,
+  inclusionProof,
+  rootNodes,
+  rootOf,
+  type NodeReader,
+} from "./tree-proof.ts"
+import {
+  emptyRoot,
+  leafHash,
+  nodeHash,
+  rootFromInclusion,
+  verifyConsistency,
+  verifyInclusion,
+} from "./tree.ts"
 
 // Faster than the package's own, which the vectors use.
-const hash = (bytes: Uint8Array) => Uint8Array.from(Buffer.from(nodeHashOf("sha256", bytes, "latin1"), "latin1"))
+const hash = (bytes: Uint8Array) =>
+  Uint8Array.from(Buffer.from(nodeHashOf("sha256", bytes, "latin1"), "latin1"))
 const parent = (left: Uint8Array, right: Uint8Array) => nodeHash(left, right, hash)
 
 const sizeMax = 130
@@ -25,13 +41,23 @@ function split(n: number): number {
 function pathOf(mth: RangeHash, m: number, start: number, end: number): Uint8Array[] {
   if (end - start === 1) return []
   const k = start + split(end - start)
-  return m < k ? [...pathOf(mth, m, start, k), mth(k, end)] : [...pathOf(mth, m, k, end), mth(start, k)]
+  return m < k
+    ? [...pathOf(mth, m, start, k), mth(k, end)]
+    : [...pathOf(mth, m, k, end), mth(start, k)]
 }
 
-function subproofOf(mth: RangeHash, m: number, start: number, end: number, whole: boolean): Uint8Array[] {
+function subproofOf(
+  mth: RangeHash,
+  m: number,
+  start: number,
+  end: number,
+  whole: boolean,
+): Uint8Array[] {
   if (m === end) return whole ? [] : [mth(start, end)]
   const k = start + split(end - start)
-  return m <= k ? [...subproofOf(mth, m, start, k, whole), mth(k, end)] : [...subproofOf(mth, m, k, end, false), mth(start, k)]
+  return m <= k
+    ? [...subproofOf(mth, m, start, k, whole), mth(k, end)]
+    : [...subproofOf(mth, m, k, end, false), mth(start, k)]
 }
 
 const known = new Map<string, Uint8Array>()
@@ -47,7 +73,11 @@ function mth(start: number, end: number): Uint8Array {
 }
 
 /** Reads complete subtrees alone, and only from the list that was announced. */
-function reader(announced: readonly { level: number; n: number }[], mth: RangeHash, size: number): NodeReader {
+function reader(
+  announced: readonly { level: number; n: number }[],
+  mth: RangeHash,
+  size: number,
+): NodeReader {
   return (level, n) => {
     assert.ok(
       announced.some((one) => one.level === level && one.n === n),
@@ -60,9 +90,12 @@ function reader(announced: readonly { level: number; n: number }[], mth: RangeHa
 }
 
 test("leaves and nodes are hashed behind their prefixes", () => {
-  const sha256 = (...parts: (string | Uint8Array)[]) => parts.reduce((hash, part) => hash.update(part), createHash("sha256")).digest()
+  const sha256 = (...parts: (string | Uint8Array)[]) =>
+    parts.reduce((hash, part) => hash.update(part), createHash("sha256")).digest()
   fc.assert(
-    fc.property(fc.uint8Array({ maxLength: 300 }), (entry) => assert.deepEqual(leafHash(entry), new Uint8Array(sha256("\0", entry)))),
+    fc.property(fc.uint8Array({ maxLength: 300 }), (entry) =>
+      assert.deepEqual(leafHash(entry), new Uint8Array(sha256("\0", entry))),
+    ),
   )
   const [left, right] = [new Uint8Array(32).fill(1), new Uint8Array(32).fill(2)]
   assert.deepEqual(nodeHash(left, right), new Uint8Array(sha256("\x01", left, right)))
@@ -71,7 +104,11 @@ test("leaves and nodes are hashed behind their prefixes", () => {
 
 test(`the root of every tree up to ${sizeMax} leaves`, () => {
   for (let size = 0; size <= sizeMax; size++) {
-    assert.deepEqual(rootOf(size, reader(rootNodes(size), mth, size), hash), mth(0, size), `size ${size}`)
+    assert.deepEqual(
+      rootOf(size, reader(rootNodes(size), mth, size), hash),
+      mth(0, size),
+      `size ${size}`,
+    )
   }
 })
 
@@ -80,7 +117,12 @@ test(`inclusion of every leaf of every tree up to ${sizeMax} leaves`, () => {
   for (let size = 1; size <= sizeMax; size++) {
     const root = mth(0, size)
     for (let index = 0; index < size; index++) {
-      const proof = inclusionProof(index, size, reader(inclusionNodes(index, size), mth, size), hash)
+      const proof = inclusionProof(
+        index,
+        size,
+        reader(inclusionNodes(index, size), mth, size),
+        hash,
+      )
       assert.deepEqual(proof, pathOf(mth, index, 0, size), `index ${index} of ${size}`)
       const leaf = mth(index, index + 1)
       assert.ok(verifyInclusion(leaf, index, size, proof, root, hash), `index ${index} of ${size}`)
@@ -95,8 +137,15 @@ test(`consistency of every two trees up to ${sizeMax} leaves`, () => {
   for (let to = 0; to <= sizeMax; to++) {
     for (let from = 0; from <= to; from++) {
       const proof = consistencyProof(from, to, reader(consistencyNodes(from, to), mth, to), hash)
-      assert.deepEqual(proof, from === 0 ? [] : subproofOf(mth, from, 0, to, true), `${from} to ${to}`)
-      assert.ok(verifyConsistency(from, mth(0, from), to, mth(0, to), proof, hash), `${from} to ${to}`)
+      assert.deepEqual(
+        proof,
+        from === 0 ? [] : subproofOf(mth, from, 0, to, true),
+        `${from} to ${to}`,
+      )
+      assert.ok(
+        verifyConsistency(from, mth(0, from), to, mth(0, to), proof, hash),
+        `${from} to ${to}`,
+      )
       proofs++
     }
   }
@@ -126,14 +175,23 @@ test("an inclusion proof of which anything is changed is rejected", () => {
       const leaf = mth(index, index + 1)
       const proof = pathOf(mth, index, 0, size)
       const where = `index ${index} of ${size}`
-      for (const bad of spoiled(proof)) assert.ok(!verifyInclusion(leaf, index, size, bad, root, hash), where)
-      // In this tree each leaf is another one, so a proof for one place is none for any other place or size of another shape.
+      for (const bad of spoiled(proof))
+        assert.ok(!verifyInclusion(leaf, index, size, bad, root, hash), where)
+      // In this tree each leaf is another one, so a proof for one place is none for any other place
+      // or size of another shape.
       for (let other = 0; other < size; other++) {
-        if (other !== index) assert.ok(!verifyInclusion(leaf, other, size, proof, root, hash), `${where}, as ${other}`)
+        if (other !== index)
+          assert.ok(!verifyInclusion(leaf, other, size, proof, root, hash), `${where}, as ${other}`)
       }
       assert.ok(!verifyInclusion(leaf, size, size, proof, root, hash))
-      assert.ok(!verifyInclusion(leaf.with(5, (leaf[5] ?? 0) ^ 4), index, size, proof, root, hash), where)
-      assert.ok(!verifyInclusion(leaf, index, size, proof, root.with(9, (root[9] ?? 0) ^ 4), hash), where)
+      assert.ok(
+        !verifyInclusion(leaf.with(5, (leaf[5] ?? 0) ^ 4), index, size, proof, root, hash),
+        where,
+      )
+      assert.ok(
+        !verifyInclusion(leaf, index, size, proof, root.with(9, (root[9] ?? 0) ^ 4), hash),
+        where,
+      )
     }
   }
 })
@@ -145,7 +203,11 @@ test("the number of hashes is decided by index and size alone", () => {
       const expected = pathOf(mth, index, 0, size).length
       for (let length = 0; length <= 8; length++) {
         const root = rootFromInclusion(any, index, size, Array<Uint8Array>(length).fill(any), hash)
-        assert.equal(root !== undefined, length === expected, `${length} hashes for ${index} of ${size}`)
+        assert.equal(
+          root !== undefined,
+          length === expected,
+          `${length} hashes for ${index} of ${size}`,
+        )
       }
     }
   }
@@ -157,11 +219,23 @@ test("a consistency proof of which anything is changed is rejected", () => {
       const [fromRoot, toRoot] = [mth(0, from), mth(0, to)]
       const proof = from === 0 ? [] : subproofOf(mth, from, 0, to, true)
       const where = `${from} to ${to}`
-      for (const bad of spoiled(proof)) assert.ok(!verifyConsistency(from, fromRoot, to, toRoot, bad, hash), where)
-      assert.ok(!verifyConsistency(from, fromRoot.with(0, (fromRoot[0] ?? 0) ^ 1), to, toRoot, proof, hash), where)
-      if (from > 0) assert.ok(!verifyConsistency(from, fromRoot, to, toRoot.with(0, (toRoot[0] ?? 0) ^ 1), proof, hash), where)
+      for (const bad of spoiled(proof))
+        assert.ok(!verifyConsistency(from, fromRoot, to, toRoot, bad, hash), where)
+      assert.ok(
+        !verifyConsistency(from, fromRoot.with(0, (fromRoot[0] ?? 0) ^ 1), to, toRoot, proof, hash),
+        where,
+      )
+      if (from > 0)
+        assert.ok(
+          !verifyConsistency(from, fromRoot, to, toRoot.with(0, (toRoot[0] ?? 0) ^ 1), proof, hash),
+          where,
+        )
       for (let other = 0; other <= to; other++) {
-        if (other !== from) assert.ok(!verifyConsistency(other, fromRoot, to, toRoot, proof, hash), `${where}, as ${other}`)
+        if (other !== from)
+          assert.ok(
+            !verifyConsistency(other, fromRoot, to, toRoot, proof, hash),
+            `${where}, as ${other}`,
+          )
       }
       assert.ok(!verifyConsistency(to + 1, toRoot, to, toRoot, [], hash))
     }
@@ -178,7 +252,8 @@ test("numbers that are no size, and hashes of other lengths, are rejected", () =
   }
   const long = new Uint8Array(33)
   assert.ok(!verifyInclusion(long, 0, 1, [], long, hash))
-  for (const sibling of [long, long.subarray(2), new Uint8Array()]) assert.equal(rootFromInclusion(root, 0, 2, [sibling], hash), undefined)
+  for (const sibling of [long, long.subarray(2), new Uint8Array()])
+    assert.equal(rootFromInclusion(root, 0, 2, [sibling], hash), undefined)
   assert.ok(!verifyConsistency(1, long, 1, long, [], hash))
   assert.ok(!verifyConsistency(0, emptyRoot, 0, root, [], hash))
   assert.ok(!verifyConsistency(0, root, 0, root, [], hash))
@@ -206,13 +281,15 @@ test("a proof of what is not there is not made", () => {
 })
 
 /**
- * A tree of any size, in which all leaves are alike but one. Its hashes are computed in logarithmic time, and a wrong place is noticed
- * wherever the one leaf makes a difference.
+ * A tree of any size, in which all leaves are alike but one. Its hashes are computed in logarithmic
+ * time, and a wrong place is noticed wherever the one leaf makes a difference.
  */
 function treeWithOneOtherLeaf(special: number): RangeHash {
   const uniform = new Map<number, Uint8Array>()
   const alike = (count: number): Uint8Array => {
-    const root = uniform.get(count) ?? (count === 1 ? mth(0, 1) : parent(alike(split(count)), alike(count - split(count))))
+    const root =
+      uniform.get(count) ??
+      (count === 1 ? mth(0, 1) : parent(alike(split(count)), alike(count - split(count))))
     uniform.set(count, root)
     return root
   }
@@ -238,11 +315,30 @@ test("inclusion in trees of up to 2^53 - 1 leaves", () => {
     for (const index of [0, 1, half - 1, half, size - 1, Math.floor(size / 3)]) {
       const range = treeWithOneOtherLeaf(index)
       const root = range(0, size)
-      const proof = inclusionProof(index, size, reader(inclusionNodes(index, size), range, size), hash)
+      const proof = inclusionProof(
+        index,
+        size,
+        reader(inclusionNodes(index, size), range, size),
+        hash,
+      )
       assert.deepEqual(proof, pathOf(range, index, 0, size))
-      assert.ok(verifyInclusion(mth(1, 2), index, size, proof, root, hash), `index ${index} of ${size}`)
-      for (const other of [index - 1, index + 1, index - half, index + half, index - 2 ** 32, index + 2 ** 32, index - 2 ** 31]) {
-        assert.ok(!verifyInclusion(mth(1, 2), other, size, proof, root, hash), `index ${index} of ${size}, as ${other}`)
+      assert.ok(
+        verifyInclusion(mth(1, 2), index, size, proof, root, hash),
+        `index ${index} of ${size}`,
+      )
+      for (const other of [
+        index - 1,
+        index + 1,
+        index - half,
+        index + half,
+        index - 2 ** 32,
+        index + 2 ** 32,
+        index - 2 ** 31,
+      ]) {
+        assert.ok(
+          !verifyInclusion(mth(1, 2), other, size, proof, root, hash),
+          `index ${index} of ${size}, as ${other}`,
+        )
       }
       assert.deepEqual(rootOf(size, reader(rootNodes(size), range, size), hash), root)
     }
@@ -251,15 +347,29 @@ test("inclusion in trees of up to 2^53 - 1 leaves", () => {
 
 test("consistency of trees of up to 2^53 - 1 leaves", () => {
   for (const to of largeSizes) {
-    for (const from of [1, split(to) - 1, split(to), to - 1, to, Math.floor(to / 3), ...largeSizes.filter((size) => size < to)]) {
+    for (const from of [
+      1,
+      split(to) - 1,
+      split(to),
+      to - 1,
+      to,
+      Math.floor(to / 3),
+      ...largeSizes.filter((size) => size < to),
+    ]) {
       const range = treeWithOneOtherLeaf(from - 1)
       const [fromRoot, toRoot] = [range(0, from), range(0, to)]
       const proof = consistencyProof(from, to, reader(consistencyNodes(from, to), range, to), hash)
       assert.deepEqual(proof, subproofOf(range, from, 0, to, true))
       assert.ok(verifyConsistency(from, fromRoot, to, toRoot, proof, hash), `${from} to ${to}`)
       const middle = Math.floor(proof.length / 2)
-      const spoiledHere = [proof.toSpliced(0, 1), proof.toSpliced(middle, 1, emptyRoot), proof.toSpliced(-1, 1, emptyRoot)]
-      for (const bad of proof.length === 0 ? [[emptyRoot]] : [[...proof, emptyRoot], ...spoiledHere]) {
+      const spoiledHere = [
+        proof.toSpliced(0, 1),
+        proof.toSpliced(middle, 1, emptyRoot),
+        proof.toSpliced(-1, 1, emptyRoot),
+      ]
+      for (const bad of proof.length === 0
+        ? [[emptyRoot]]
+        : [[...proof, emptyRoot], ...spoiledHere]) {
         assert.ok(!verifyConsistency(from, fromRoot, to, toRoot, bad, hash), `${from} to ${to}`)
       }
     }

@@ -10,9 +10,11 @@ import { sha256, type Sha256 } from "./sha256.ts"
  *     MTH({d})    = SHA-256( 0x00 || d )                              a leaf
  *     MTH(D[0:n]) = SHA-256( 0x01 || MTH(D[0:k]) || MTH(D[k:n]) )     a node; k = the largest power of two below n
  *
- * Here are the hashes and the two checks; `frontier.ts` grows the tree and `tree-proof.ts` makes the proofs.
+ * Here are the hashes and the two checks; `frontier.ts` grows the tree and `tree-proof.ts` makes
+ * the proofs.
  *
- * Sizes and indexes go up to 2^53 - 1, so no operator on bits is used on them: those see only the lower 32.
+ * Sizes and indexes go up to 2^53 - 1, so no operator on bits is used on them: those see only the
+ * lower 32.
  */
 export function leafHash(entry: Uint8Array, hash: Sha256 = sha256): Uint8Array {
   return hash(preimage(leafPrefix, entry))
@@ -36,8 +38,9 @@ export function verifyInclusion(
 }
 
 /**
- * The only root that this proof can prove, by RFC 9162, 2.1.3.2: climb from the leaf, each time joining the next sibling on its side.
- * Index and size alone decide how many siblings there are; any other number is no proof.
+ * The only root that this proof can prove, by RFC 9162, 2.1.3.2: climb from the leaf, each time
+ * joining the next sibling on its side. Index and size alone decide how many siblings there are;
+ * any other number is no proof.
  */
 export function rootFromInclusion(
   leaf: Uint8Array,
@@ -46,7 +49,8 @@ export function rootFromInclusion(
   proof: readonly Uint8Array[],
   hash: Sha256 = sha256,
 ): Uint8Array | undefined {
-  if (!isSize(index) || !isSize(size) || index >= size || !isHash(leaf) || !proof.every(isHash)) return undefined
+  if (!isSize(index) || !isSize(size) || index >= size || !isHash(leaf) || !proof.every(isHash))
+    return undefined
   // The node climbed to, and the last node, each by its position on its level.
   let position = index
   let last = size - 1
@@ -55,7 +59,8 @@ export function rootFromInclusion(
     if (last === 0) return undefined
     if (isOdd(position) || position === last) {
       root = nodeHash(sibling, root, hash)
-      // The last node of a level has no sibling at its right: it is the same node on the levels above, until there is one at its left.
+      // The last node of a level has no sibling at its right: it is the same node on the levels
+      // above, until there is one at its left.
       while (!isOdd(position) && position !== 0) [position, last] = [half(position), half(last)]
     } else {
       root = nodeHash(root, sibling, hash)
@@ -67,8 +72,9 @@ export function rootFromInclusion(
 }
 
 /**
- * Whether the tree of `from` leaves is the beginning of the tree of `to` leaves, by RFC 9162, 2.1.4.2: the same climb, from the last node
- * of the smaller tree, computing both roots. The empty tree is the beginning of every tree, by an empty proof.
+ * Whether the tree of `from` leaves is the beginning of the tree of `to` leaves, by RFC 9162,
+ * 2.1.4.2: the same climb, from the last node of the smaller tree, computing both roots. The empty
+ * tree is the beginning of every tree, by an empty proof.
  */
 export function verifyConsistency(
   from: number,
@@ -78,14 +84,28 @@ export function verifyConsistency(
   proof: readonly Uint8Array[],
   hash: Sha256 = sha256,
 ): boolean {
-  if (!isSize(from) || !isSize(to) || from > to || !isHash(fromRoot) || !isHash(toRoot) || !proof.every(isHash)) return false
-  if (from === to) return proof.length === 0 && equalBytes(fromRoot, toRoot) && (from > 0 || equalBytes(fromRoot, emptyRoot))
+  if (
+    !isSize(from) ||
+    !isSize(to) ||
+    from > to ||
+    !isHash(fromRoot) ||
+    !isHash(toRoot) ||
+    !proof.every(isHash)
+  )
+    return false
+  if (from === to)
+    return (
+      proof.length === 0 &&
+      equalBytes(fromRoot, toRoot) &&
+      (from > 0 || equalBytes(fromRoot, emptyRoot))
+    )
   if (from === 0) return proof.length === 0 && equalBytes(fromRoot, emptyRoot)
 
   let position = from - 1
   let last = to - 1
   while (isOdd(position)) [position, last] = [half(position), half(last)]
-  // If the smaller tree is one complete subtree of the larger, its root is where the climb begins, and the proof does not repeat it.
+  // If the smaller tree is one complete subtree of the larger, its root is where the climb begins,
+  // and the proof does not repeat it.
   const [seed, ...siblings] = position === 0 ? [fromRoot, ...proof] : proof
   if (seed === undefined) return false
 

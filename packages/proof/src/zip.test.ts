@@ -9,8 +9,15 @@ import { concat, utf8 } from "./encoding.ts"
 import { crc32, isZipName, readZip, zipBytes, zipDirectory, zipFileHeader } from "./zip.ts"
 
 function zip(contents: readonly (readonly [name: string, content: Uint8Array])[]): Uint8Array {
-  const files = contents.map(([name, content]) => ({ name, size: content.length, crc: crc32(content) }))
-  const parts = [...files.flatMap((file, at) => [zipFileHeader(file), contents[at]?.[1] ?? utf8("")]), zipDirectory(files)]
+  const files = contents.map(([name, content]) => ({
+    name,
+    size: content.length,
+    crc: crc32(content),
+  }))
+  const parts = [
+    ...files.flatMap((file, at) => [zipFileHeader(file), contents[at]?.[1] ?? utf8("")]),
+    zipDirectory(files),
+  ]
   const archive = new Uint8Array(Buffer.concat(parts))
   assert.equal(archive.length, zipBytes(files))
   return archive
@@ -31,7 +38,10 @@ test("what is written is read back, and read the same by a program that is not o
     fc.property(contents, (files) => {
       const archive = zip(files)
       assert.deepEqual([...(readZip(archive) ?? [])].map(plain), files.map(plain))
-      assert.deepEqual(Object.entries(unzipSync(archive)).toSorted(byName).map(plain), files.map(plain))
+      assert.deepEqual(
+        Object.entries(unzipSync(archive)).toSorted(byName).map(plain),
+        files.map(plain),
+      )
     }),
     { numRuns: 300 },
   )
@@ -64,21 +74,31 @@ test("sizes beyond the archive, files that overlap and more files than said are 
   }
   const directory = small.length - 22 - (3 * 46 + "README.txtemptyfolder/000.jsonl".length)
   assert.deepEqual([...small.subarray(directory, directory + 4)], [0x50, 0x4b, 1, 2])
-  for (const size of [0xffffffff, 0x7fffffff, small.length, 0]) assert.equal(readZip(at(18, size, 4)), undefined, `size ${size}`)
-  for (const length of [0xffff, 255, 0]) assert.equal(readZip(at(26, length, 2)), undefined, `a name of ${length}`)
+  for (const size of [0xffffffff, 0x7fffffff, small.length, 0])
+    assert.equal(readZip(at(18, size, 4)), undefined, `size ${size}`)
+  for (const length of [0xffff, 255, 0])
+    assert.equal(readZip(at(26, length, 2)), undefined, `a name of ${length}`)
   // The second file's place in the directory is the first one's.
   assert.equal(readZip(at(directory + 46 + "README.txt".length + 42, 0, 4)), undefined)
-  for (const count of [0, 2, 4, 0xffff]) assert.equal(readZip(at(small.length - 12, count, 2)), undefined, `${count} files`)
+  for (const count of [0, 2, 4, 0xffff])
+    assert.equal(readZip(at(small.length - 12, count, 2)), undefined, `${count} files`)
 })
 
 test("the most files that an archive can have need no more of a stack than one", async () => {
-  const files = Array.from({ length: 65_534 }, (_, file) => [String(file).padStart(5, "0"), utf8("")] as const)
+  const files = Array.from(
+    { length: 65_534 },
+    (_, file) => [String(file).padStart(5, "0"), utf8("")] as const,
+  )
   const program = `
     const { parentPort, workerData } = require("node:worker_threads")
     import(workerData.zip).then(({ readZip }) => parentPort.postMessage(readZip(workerData.archive)?.size))
   `
   const workerData = { zip: new URL("./zip.ts", import.meta.url).href, archive: zip(files) }
-  const worker = new Worker(program, { eval: true, workerData, resourceLimits: { stackSizeMb: 0.5 } })
+  const worker = new Worker(program, {
+    eval: true,
+    workerData,
+    resourceLimits: { stackSizeMb: 0.5 },
+  })
   const [size] = (await once(worker, "message")) as [number]
   assert.equal(size, files.length)
 })
@@ -92,7 +112,11 @@ test("an archive with any bit changed, a byte less or a byte more is refused", (
       assert.equal(readZip(changed), undefined, `bit ${bit} of byte ${at}`)
     }
     assert.equal(readZip(small.subarray(0, at)), undefined, `cut at ${at}`)
-    assert.equal(readZip(concat(small.subarray(0, at), utf8("\0"), small.subarray(at))), undefined, `one more at ${at}`)
+    assert.equal(
+      readZip(concat(small.subarray(0, at), utf8("\0"), small.subarray(at))),
+      undefined,
+      `one more at ${at}`,
+    )
   }
   assert.equal(readZip(concat(small, utf8("x"))), undefined)
 })
@@ -101,16 +125,42 @@ test("an archive of another form is refused, though it says the same", () => {
   const text = utf8("text")
   const unsorted = [["b", text] as const, ["a", text] as const]
   assert.equal(readZip(zip(unsorted)), undefined, "the order")
-  assert.equal(readZip(zip([["a", text] as const, ["a", text] as const])), undefined, "a name twice")
-  assert.equal(readZip(zipSync({ a: text }, { level: 0, mtime: "1980-01-01T00:00:00" })), undefined, "another program's headers")
+  assert.equal(
+    readZip(zip([["a", text] as const, ["a", text] as const])),
+    undefined,
+    "a name twice",
+  )
+  assert.equal(
+    readZip(zipSync({ a: text }, { level: 0, mtime: "1980-01-01T00:00:00" })),
+    undefined,
+    "another program's headers",
+  )
   assert.equal(readZip(zipSync({ a: text })), undefined, "compressed")
   assert.deepEqual(readZip(zip([])), new Map(), "nothing in it")
 })
 
 test("names that lead elsewhere, or that a system would read differently, are none", () => {
-  for (const bad of ["", "/a", "a/", "../a", "a/../b", "a//b", ".", "..", "./a", "a\\b", "C:a", "a b", "ä", "a\0", "a\n", "x".repeat(256)])
+  for (const bad of [
+    "",
+    "/a",
+    "a/",
+    "../a",
+    "a/../b",
+    "a//b",
+    ".",
+    "..",
+    "./a",
+    "a\\b",
+    "C:a",
+    "a b",
+    "ä",
+    "a\0",
+    "a\n",
+    "x".repeat(256),
+  ])
     assert.ok(!isZipName(bad), JSON.stringify(bad))
-  for (const good of ["a", "log.vkey", "bodies/000.jsonl", "policies/a..b/1.json", "x".repeat(255)]) assert.ok(isZipName(good), good)
+  for (const good of ["a", "log.vkey", "bodies/000.jsonl", "policies/a..b/1.json", "x".repeat(255)])
+    assert.ok(isZipName(good), good)
 })
 
 test("no text makes the reader fail otherwise", () => {

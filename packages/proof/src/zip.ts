@@ -2,15 +2,17 @@ import { assert } from "./assert.ts"
 import { concat, equalBytes, fromUtf8, utf8 } from "./encoding.ts"
 
 /**
- * ZIP archives of one form: files as they are, not compressed, one after the other, and the directory behind them. For given names and
- * contents there is exactly one such archive, so to read one is to build it again and compare:
+ * ZIP archives of one form: files as they are, not compressed, one after the other, and the
+ * directory behind them. For given names and contents there is exactly one such archive, so to read
+ * one is to build it again and compare:
  *
  *     for each file     "PK" 03 04  10   0  0  time crc size size nameLength 0  name  content
  *     for each file     "PK" 01 02  10  10  0  0  time crc size size nameLength 0 0 0 0 0  offset  name
  *     at the end        "PK" 05 06   0   0  n  n  bytes of the directory  offset of the directory  0
  *
- * Names are ASCII, in the order of their bytes, each once. The time is 1980-01-01 00:00, the first that a ZIP can say. There are no extra
- * fields, comments, attributes, data descriptors, nor the 64-bit forms: an archive has fewer than 65,535 files and 4 GiB.
+ * Names are ASCII, in the order of their bytes, each once. The time is 1980-01-01 00:00, the first
+ * that a ZIP can say. There are no extra fields, comments, attributes, data descriptors, nor the
+ * 64-bit forms: an archive has fewer than 65,535 files and 4 GiB.
  */
 export type ZipFile = { readonly name: string; readonly size: number; readonly crc: number }
 
@@ -35,11 +37,25 @@ export function zipDirectory(files: readonly ZipFile[]): Uint8Array {
       [4, offset],
     ] as const
     offset += headerBytes + file.name.length + file.size
-    return concat(fields([4, 0x02014b50], [2, zipVersion], [2, zipVersion], ...common(file), ...place), utf8(file.name))
+    return concat(
+      fields([4, 0x02014b50], [2, zipVersion], [2, zipVersion], ...common(file), ...place),
+      utf8(file.name),
+    )
   })
   const bytes = entries.reduce((sum, entry) => sum + entry.length, 0)
   assert(offset + bytes <= zipBytesMax, "a larger archive needs another form of ZIP")
-  entries.push(fields([4, 0x06054b50], [2, 0], [2, 0], [2, files.length], [2, files.length], [4, bytes], [4, offset], [2, 0]))
+  entries.push(
+    fields(
+      [4, 0x06054b50],
+      [2, 0],
+      [2, 0],
+      [2, files.length],
+      [2, files.length],
+      [4, bytes],
+      [4, offset],
+      [2, 0],
+    ),
+  )
   // Not by concat: a stack may be too small for so many arguments.
   const directory = new Uint8Array(bytes + directoryEndBytes)
   let at = 0
@@ -52,10 +68,16 @@ export function zipDirectory(files: readonly ZipFile[]): Uint8Array {
 
 /** How long the archive is. */
 export function zipBytes(files: readonly ZipFile[]): number {
-  return files.reduce((sum, { name, size }) => sum + headerBytes + size + directoryEntryBytes + 2 * name.length, directoryEndBytes)
+  return files.reduce(
+    (sum, { name, size }) => sum + headerBytes + size + directoryEntryBytes + 2 * name.length,
+    directoryEndBytes,
+  )
 }
 
-/** The files of an archive, by their names and in their order; undefined if a byte of it is not as above. They are views of `archive`. */
+/**
+ * The files of an archive, by their names and in their order; undefined if a byte of it is not as
+ * above. They are views of `archive`.
+ */
 export function readZip(archive: Uint8Array): ReadonlyMap<string, Uint8Array> | undefined {
   if (archive.length > zipBytesMax) return undefined
   const view = new DataView(archive.buffer, archive.byteOffset, archive.byteLength)
@@ -67,7 +89,13 @@ export function readZip(archive: Uint8Array): ReadonlyMap<string, Uint8Array> | 
     const [size, nameLength] = [view.getUint32(at + 18, true), view.getUint16(at + 26, true)]
     const start = at + headerBytes + nameLength
     const name = fromUtf8(archive.subarray(at + headerBytes, start))
-    if (name === undefined || !isZipName(name) || name <= previous || start + size > archive.length || files.length === zipFilesMax)
+    if (
+      name === undefined ||
+      !isZipName(name) ||
+      name <= previous ||
+      start + size > archive.length ||
+      files.length === zipFilesMax
+    )
       return undefined
     const content = archive.subarray(start, start + size)
     const file = { name, size, crc: crc32(content) }
@@ -77,12 +105,16 @@ export function readZip(archive: Uint8Array): ReadonlyMap<string, Uint8Array> | 
     previous = name
     at = start + size
   }
-  // What is left is compared as a whole, so its length need not be known; but it must not be built where it would not fit.
+  // What is left is compared as a whole, so its length need not be known; but it must not be built
+  // where it would not fit.
   if (zipBytes(files) !== archive.length) return undefined
   return equalBytes(archive.subarray(at), zipDirectory(files)) ? contents : undefined
 }
 
-/** The checksum that a ZIP has for each file; `crc` goes on from the bytes before. It finds accidents, and proves nothing. */
+/**
+ * The checksum that a ZIP has for each file; `crc` goes on from the bytes before. It finds
+ * accidents, and proves nothing.
+ */
 export function crc32(bytes: Uint8Array, crc = 0): number {
   let rest = ~crc
   for (const byte of bytes) rest = (crcTable[(rest ^ byte) & 0xff] ?? 0) ^ (rest >>> 8)

@@ -1,5 +1,6 @@
 #!/usr/bin/env node
-// The entry point. It is plain JavaScript that Node 18 reads as well, so that an older Node than the program needs can look for a newer one, or say what to do.
+// The entry point. It is plain JavaScript that Node 18 reads as well, so that an older Node than
+// the program needs can look for a newer one, or say what to do.
 
 import { readFileSync } from "node:fs"
 import module from "node:module"
@@ -11,24 +12,31 @@ const folder = dirname(path)
 // By this name a process of this file knows that another one started it.
 const child = "tallystick"
 
-const [, needed] = /(\d+\.\d+)/.exec(JSON.parse(readFileSync(join(folder, "..", "package.json"), "utf8")).engines.node)
+const [, needed] = /(\d+\.\d+)/.exec(
+  JSON.parse(readFileSync(join(folder, "..", "package.json"), "utf8")).engines.node,
+)
 if (isAtLeast(process.versions.node, needed)) await run()
 else if (process.argv0 === child) refuse()
 else await runOnPinned(join(folder, "..", "..", "..", "node_modules", ".bin", "node"))
 
 async function run() {
   if (process.argv0 === child && process.connected) endWithParent()
-  // Code is compiled, and types are taken out of it, once and not at every start in each of six threads, where the means to do so would stay in
-  // memory. Threads find the folder in the environment; where it cannot be written, everything goes on without it.
+  // Code is compiled, and types are taken out of it, once and not at every start in each of six
+  // threads, where the means to do so would stay in memory. Threads find the folder in the
+  // environment; where it cannot be written, everything goes on without it.
   process.env.NODE_COMPILE_CACHE ??= join(folder, "..", ".cache")
   module.enableCompileCache(process.env.NODE_COMPILE_CACHE)
   await import("../src/main.ts")
 }
 
-/** Has the Node that the clone pins do all of it: output, signals and exit code are those of that process. */
+/**
+ * Has the Node that the clone pins do all of it: output, signals and exit code are those of that
+ * process.
+ */
 async function runOnPinned(node) {
   const { spawn } = await import("node:child_process")
-  // In a group of its own: a Ctrl-C reaches the whole group of a terminal, and would arrive twice, which is a kill.
+  // In a group of its own: a Ctrl-C reaches the whole group of a terminal, and would arrive twice,
+  // which is a kill.
   const options = { argv0: child, detached: true, stdio: ["inherit", "inherit", "inherit", "ipc"] }
   const pinned = spawn(node, [path, ...process.argv.slice(2)], options)
   pinned.once("error", refuse)
@@ -49,7 +57,9 @@ function endWithParent() {
 
 function refuse() {
   const advice = `install that, or run \`node scripts/ready.mjs\` in a clone, which brings its own Node`
-  process.stderr.write(`tallystick: this needs Node ${needed} or later and runs on ${process.versions.node}: ${advice}\n`)
+  process.stderr.write(
+    `tallystick: this needs Node ${needed} or later and runs on ${process.versions.node}: ${advice}\n`,
+  )
   process.exitCode = 1
 }
 

@@ -1,4 +1,5 @@
-// The only place that asks the machine for the time or for a delay. Everything else is given a Clock.
+// The only place that asks the machine for the time or for a delay. Everything else is given a
+// Clock.
 
 export interface Clock {
   /** Milliseconds since 1970. */
@@ -28,7 +29,10 @@ export function delay(delayMs: number): Promise<void> {
 let lastMs = -1
 let lastTime = ""
 
-/** A time as the service writes it: UTC, with milliseconds. Remembers the last, because thousands of events share a millisecond. */
+/**
+ * A time as the service writes it: UTC, with milliseconds. Remembers the last, because thousands of
+ * events share a millisecond.
+ */
 export function isoTime(timeMs: number): string {
   if (timeMs !== lastMs) {
     lastMs = timeMs

@@ -1,4 +1,5 @@
-// Environment to Config, once, at the start. Each setting's manual is its description here; the table of docs/configuration.md is compared with it.
+// Environment to Config, once, at the start. Each setting's manual is its description here; the
+// table of docs/configuration.md is compared with it.
 
 import { isIP } from "node:net"
 import { defaultLimits, type Limits } from "./limits.ts"
@@ -37,16 +38,22 @@ interface Setting {
 export const settings = {
   TALLYSTICK_HOST: {
     fallback: "127.0.0.1",
-    manual: "Address to listen on. `0.0.0.0` for every IPv4 interface; put TLS in front of it then.",
+    manual:
+      "Address to listen on. `0.0.0.0` for every IPv4 interface; put TLS in front of it then.",
   },
-  TALLYSTICK_PORT: { fallback: "8080", manual: "Port to listen on. `0` takes a free one and says which." },
+  TALLYSTICK_PORT: {
+    fallback: "8080",
+    manual: "Port to listen on. `0` takes a free one and says which.",
+  },
   TALLYSTICK_DATA: {
     fallback: "./data",
-    manual: "Folder of the ledger. It must be on a local disk, and belongs to one running service at a time.",
+    manual:
+      "Folder of the ledger. It must be on a local disk, and belongs to one running service at a time.",
   },
   TALLYSTICK_HEADS: {
     fallback: "`<data>.heads`",
-    manual: "File that remembers what was signed, kept outside the data so that an old copy of the data is noticed.",
+    manual:
+      "File that remembers what was signed, kept outside the data so that an old copy of the data is noticed.",
   },
   TALLYSTICK_PUBLIC_URL: {
     fallback: "`http://<host>:<port>`",
@@ -64,7 +71,8 @@ export const settings = {
   },
   TALLYSTICK_SECRET: {
     fallback: "made, kept in `<data>/secret`",
-    manual: "32 bytes in hex or base64, from which the service makes its keys. Without it stored keys and signing keys are lost.",
+    manual:
+      "32 bytes in hex or base64, from which the service makes its keys. Without it stored keys and signing keys are lost.",
     secret: true,
   },
   TALLYSTICK_SECRET_PREVIOUS: {
@@ -74,13 +82,18 @@ export const settings = {
   },
   TALLYSTICK_TRUST_PROXY: {
     fallback: "false",
-    manual: "`true`, or the addresses and networks of proxies, separated by commas, whose `X-Forwarded-For` is believed.",
+    manual:
+      "`true`, or the addresses and networks of proxies, separated by commas, whose `X-Forwarded-For` is believed.",
   },
   TALLYSTICK_KEY_REQUESTS_PER_MINUTE: {
     fallback: "off",
-    manual: "How many requests each API key may send in a minute, a whole minute's worth at once; `off` for no quota.",
+    manual:
+      "How many requests each API key may send in a minute, a whole minute's worth at once; `off` for no quota.",
   },
-  TALLYSTICK_LOG_LEVEL: { fallback: "info", manual: `One of ${logLevels.join(", ")}. Logs are JSON lines on standard error.` },
+  TALLYSTICK_LOG_LEVEL: {
+    fallback: "info",
+    manual: `One of ${logLevels.join(", ")}. Logs are JSON lines on standard error.`,
+  },
 } as const satisfies Record<string, Setting>
 
 type Name = keyof typeof settings
@@ -94,7 +107,10 @@ export class ConfigError extends Error {
   override readonly name = "ConfigError"
 }
 
-/** Throws a ConfigError for the first setting that is wrong or unknown. `readFile` is given the path of a secret's file. */
+/**
+ * Throws a ConfigError for the first setting that is wrong or unknown. `readFile` is given the path
+ * of a secret's file.
+ */
 export function readConfig(given: Environment, readFile: (path: string) => string): Config {
   const environment = withoutInjected(given)
   refuseUnknown(environment)
@@ -102,26 +118,45 @@ export function readConfig(given: Environment, readFile: (path: string) => strin
   const data = value("TALLYSTICK_DATA") ?? settings.TALLYSTICK_DATA.fallback
   return {
     host: hostOf(value("TALLYSTICK_HOST") ?? settings.TALLYSTICK_HOST.fallback),
-    port: integerOf("TALLYSTICK_PORT", value("TALLYSTICK_PORT") ?? settings.TALLYSTICK_PORT.fallback, 0, 65_535),
+    port: integerOf(
+      "TALLYSTICK_PORT",
+      value("TALLYSTICK_PORT") ?? settings.TALLYSTICK_PORT.fallback,
+      0,
+      65_535,
+    ),
     data,
     heads: value("TALLYSTICK_HEADS") ?? `${data.replace(/\/+$/, "")}.heads`,
     publicUrl: urlOf(value("TALLYSTICK_PUBLIC_URL")),
     rootKey: rootKeyOf(value("TALLYSTICK_ROOT_KEY")),
-    previousRootKey: rootKeyOf(value("TALLYSTICK_ROOT_KEY_PREVIOUS"), "TALLYSTICK_ROOT_KEY_PREVIOUS"),
+    previousRootKey: rootKeyOf(
+      value("TALLYSTICK_ROOT_KEY_PREVIOUS"),
+      "TALLYSTICK_ROOT_KEY_PREVIOUS",
+    ),
     secret: secretOf(value("TALLYSTICK_SECRET")),
     previousSecret: secretOf(value("TALLYSTICK_SECRET_PREVIOUS"), "TALLYSTICK_SECRET_PREVIOUS"),
-    trustProxy: proxyOf(value("TALLYSTICK_TRUST_PROXY") ?? settings.TALLYSTICK_TRUST_PROXY.fallback),
-    keyRequestsPerMinute: quotaOf(value("TALLYSTICK_KEY_REQUESTS_PER_MINUTE") ?? settings.TALLYSTICK_KEY_REQUESTS_PER_MINUTE.fallback),
+    trustProxy: proxyOf(
+      value("TALLYSTICK_TRUST_PROXY") ?? settings.TALLYSTICK_TRUST_PROXY.fallback,
+    ),
+    keyRequestsPerMinute: quotaOf(
+      value("TALLYSTICK_KEY_REQUESTS_PER_MINUTE") ??
+        settings.TALLYSTICK_KEY_REQUESTS_PER_MINUTE.fallback,
+    ),
     logLevel: levelOf(value("TALLYSTICK_LOG_LEVEL") ?? settings.TALLYSTICK_LOG_LEVEL.fallback),
     limits: limitsOf(environment),
   }
 }
 
-/** Without what container platforms set for a service that is called tallystick, whose address takes the name of our port. */
+/**
+ * Without what container platforms set for a service that is called tallystick, whose address takes
+ * the name of our port.
+ */
 export function withoutInjected(environment: Environment): Environment {
   const isInjected = (name: string, value: string | undefined): boolean =>
-    /^TALLYSTICK_(SERVICE|PORT)_/.test(name) || (name === "TALLYSTICK_PORT" && value?.startsWith("tcp://") === true)
-  return Object.fromEntries(Object.entries(environment).filter(([name, value]) => !isInjected(name, value)))
+    /^TALLYSTICK_(SERVICE|PORT)_/.test(name) ||
+    (name === "TALLYSTICK_PORT" && value?.startsWith("tcp://") === true)
+  return Object.fromEntries(
+    Object.entries(environment).filter(([name, value]) => !isInjected(name, value)),
+  )
 }
 
 /** The variable that sets a limit: `eventBytesMax` is `TALLYSTICK_LIMIT_EVENT_BYTES_MAX`. */
@@ -135,21 +170,35 @@ export function httpUrl(host: string, port: number): string {
 }
 
 function refuseUnknown(environment: Environment): void {
-  const known = new Set<string>([...Object.keys(settings), ...Object.keys(defaultLimits).map(limitVariable)])
-  for (const [name, setting] of Object.entries<Setting>(settings)) if (setting.secret) known.add(`${name}_FILE`)
+  const known = new Set<string>([
+    ...Object.keys(settings),
+    ...Object.keys(defaultLimits).map(limitVariable),
+  ])
+  for (const [name, setting] of Object.entries<Setting>(settings))
+    if (setting.secret) known.add(`${name}_FILE`)
   for (const name of Object.keys(environment)) {
     if (!name.startsWith("TALLYSTICK_") || known.has(name)) continue
-    throw new ConfigError(`${name} is not a setting of tallystick; docs/configuration.md lists them`)
+    throw new ConfigError(
+      `${name} is not a setting of tallystick; docs/configuration.md lists them`,
+    )
   }
 }
 
-function valueOf(environment: Environment, name: Name, readFile: (path: string) => string): string | undefined {
+function valueOf(
+  environment: Environment,
+  name: Name,
+  readFile: (path: string) => string,
+): string | undefined {
   const setting: Setting = settings[name]
   const direct = environment[name]
   const path = setting.secret ? environment[`${name}_FILE`] : undefined
   // What a script leaves empty must not become the ledger's folder.
-  if (direct === "") throw new ConfigError(`${name} is set to nothing; give it a value, or take it out of the environment`)
-  if (direct !== undefined && path !== undefined) throw new ConfigError(`${name} and ${name}_FILE are both set; set one of them`)
+  if (direct === "")
+    throw new ConfigError(
+      `${name} is set to nothing; give it a value, or take it out of the environment`,
+    )
+  if (direct !== undefined && path !== undefined)
+    throw new ConfigError(`${name} and ${name}_FILE are both set; set one of them`)
   if (path === undefined) return direct
   try {
     return readFile(path).trim()
@@ -159,37 +208,56 @@ function valueOf(environment: Environment, name: Name, readFile: (path: string) 
 }
 
 function hostOf(value: string): string {
-  if (isIP(value) === 0 && value !== "localhost") throw new ConfigError("TALLYSTICK_HOST must be an IP address or localhost")
+  if (isIP(value) === 0 && value !== "localhost")
+    throw new ConfigError("TALLYSTICK_HOST must be an IP address or localhost")
   return value
 }
 
 function integerOf(name: string, value: string, min: number, max: number): number {
   const number = /^(0|[1-9][0-9]{0,15})$/.test(value) ? Number(value) : Number.NaN
-  if (!(number >= min && number <= max)) throw new ConfigError(`${name} must be a whole number from ${min} to ${max}`)
+  if (!(number >= min && number <= max))
+    throw new ConfigError(`${name} must be a whole number from ${min} to ${max}`)
   return number
 }
 
 function urlOf(value: string | undefined): string | undefined {
   if (value === undefined) return undefined
   const url = URL.parse(value)
-  const plain = url !== null && url.search === "" && url.hash === "" && url.username === "" && url.password === ""
+  const plain =
+    url !== null &&
+    url.search === "" &&
+    url.hash === "" &&
+    url.username === "" &&
+    url.password === ""
   if (!plain || !["http:", "https:"].includes(url.protocol))
-    throw new ConfigError("TALLYSTICK_PUBLIC_URL must be an http or https address without query, fragment or user")
+    throw new ConfigError(
+      "TALLYSTICK_PUBLIC_URL must be an http or https address without query, fragment or user",
+    )
   return value.replace(/\/+$/, "")
 }
 
 /** Also reads what the data folder keeps. */
-export function rootKeyOf(value: string | undefined, name = "TALLYSTICK_ROOT_KEY"): string | undefined {
+export function rootKeyOf(
+  value: string | undefined,
+  name = "TALLYSTICK_ROOT_KEY",
+): string | undefined {
   if (value !== undefined && (value.length < rootKeyCharactersMin || !/^[!-~]+$/.test(value))) {
-    throw new ConfigError(`${name} must have ${rootKeyCharactersMin} characters or more, printable and without spaces`)
+    throw new ConfigError(
+      `${name} must have ${rootKeyCharactersMin} characters or more, printable and without spaces`,
+    )
   }
   return value
 }
 
 /** Also reads what the data folder keeps. */
-export function secretOf(value: string | undefined, name = "TALLYSTICK_SECRET"): Uint8Array | undefined {
+export function secretOf(
+  value: string | undefined,
+  name = "TALLYSTICK_SECRET",
+): Uint8Array | undefined {
   if (value === undefined) return undefined
-  const bytes = /^[0-9a-fA-F]{64}$/.test(value) ? Buffer.from(value, "hex") : Buffer.from(value, "base64")
+  const bytes = /^[0-9a-fA-F]{64}$/.test(value)
+    ? Buffer.from(value, "hex")
+    : Buffer.from(value, "base64")
   const exact =
     bytes.length === secretBytes &&
     [bytes.toString("hex"), bytes.toString("base64"), bytes.toString("base64url")].includes(
@@ -203,7 +271,9 @@ function proxyOf(value: string): boolean | string {
   if (value === "true" || value === "false") return value === "true"
   const good = value.split(",").every((part) => isNetwork(part.trim()))
   if (!good)
-    throw new ConfigError("TALLYSTICK_TRUST_PROXY must be true, false, or addresses and networks, such as 10.0.0.0/8, separated by commas")
+    throw new ConfigError(
+      "TALLYSTICK_TRUST_PROXY must be true, false, or addresses and networks, such as 10.0.0.0/8, separated by commas",
+    )
   return value
 }
 
@@ -214,12 +284,15 @@ function isNetwork(text: string): boolean {
 }
 
 function quotaOf(value: string): number | undefined {
-  return value === "off" ? undefined : integerOf("TALLYSTICK_KEY_REQUESTS_PER_MINUTE", value, 1, 1_000_000_000)
+  return value === "off"
+    ? undefined
+    : integerOf("TALLYSTICK_KEY_REQUESTS_PER_MINUTE", value, 1, 1_000_000_000)
 }
 
 function levelOf(value: string): LogLevel {
   const level = logLevels.find((known) => known === value)
-  if (level === undefined) throw new ConfigError(`TALLYSTICK_LOG_LEVEL must be one of ${logLevels.join(", ")}`)
+  if (level === undefined)
+    throw new ConfigError(`TALLYSTICK_LOG_LEVEL must be one of ${logLevels.join(", ")}`)
   return level
 }
 
@@ -229,7 +302,10 @@ function limitsOf(environment: Environment): Limits {
     Object.entries(defaultLimits).map(([limit, fallback]: [string, number]) => {
       const name = limitVariable(limit)
       const value = environment[name]
-      return [limit, value === undefined ? fallback : integerOf(name, value, 1, Number.MAX_SAFE_INTEGER)]
+      return [
+        limit,
+        value === undefined ? fallback : integerOf(name, value, 1, Number.MAX_SAFE_INTEGER),
+      ]
     }),
   ) as unknown as Limits
 }

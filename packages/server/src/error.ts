@@ -1,6 +1,10 @@
-// Everything that a caller can cause has a code here. What cannot happen is asserted, and is not a LedgerError.
+// Everything that a caller can cause has a code here. What cannot happen is asserted, and is not a
+// LedgerError.
 
-/** What must be so before the service starts, and is not; the message is a sentence for the operator. */
+/**
+ * What must be so before the service starts, and is not; the message is a sentence for the
+ * operator.
+ */
 export class StartError extends Error {
   override readonly name = "StartError"
 }
@@ -53,7 +57,10 @@ export interface ErrorOptions {
   readonly receipt?: string
 }
 
-/** Something that a caller caused or can wait out. `detail` is one sentence for a person; it never holds a secret, SQL, a path, or a stack. */
+/**
+ * Something that a caller caused or can wait out. `detail` is one sentence for a person; it never
+ * holds a secret, SQL, a path, or a stack.
+ */
 export class LedgerError extends Error {
   readonly code: ErrorCode
   readonly detail: string

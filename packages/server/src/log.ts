@@ -1,19 +1,35 @@
-// Logs: JSON lines. Secrets are taken out where lines leave the process, so that no caller can forget to.
+// Logs: JSON lines. Secrets are taken out where lines leave the process, so that no caller can
+// forget to.
 
 import { pino, type Logger } from "pino"
 import type { LogLevel } from "./config.ts"
 
 const credential = /\b(ts[krpaesx]_[0-9A-Za-z]{13})_[0-9A-Za-z]{49}/g
 
-/** `write` is given whole lines. `secrets` are strings that must not appear, whatever their form. */
-export function createLog(level: LogLevel, secrets: readonly string[], write: (line: string) => void): Logger {
+/**
+ * `write` is given whole lines. `secrets` are strings that must not appear, whatever their form.
+ */
+export function createLog(
+  level: LogLevel,
+  secrets: readonly string[],
+  write: (line: string) => void,
+): Logger {
   const redact = redactor(secrets)
-  return pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, { write: (line: string) => write(redact(line)) })
+  return pino(
+    { level, base: null, timestamp: pino.stdTimeFunctions.isoTime },
+    { write: (line: string) => write(redact(line)) },
+  )
 }
 
 export function redactor(secrets: readonly string[]): (text: string) => string {
-  const written = new Set(secrets.flatMap((secret) => [secret, quoted(secret), quoted(quoted(secret))]))
-  return (text) => [...written].reduce((clean, secret) => clean.replaceAll(secret, "…"), text.replace(credential, "$1_…"))
+  const written = new Set(
+    secrets.flatMap((secret) => [secret, quoted(secret), quoted(quoted(secret))]),
+  )
+  return (text) =>
+    [...written].reduce(
+      (clean, secret) => clean.replaceAll(secret, "…"),
+      text.replace(credential, "$1_…"),
+    )
 }
 
 /** As it stands within a JSON string: a line is one, and may tell of another. */

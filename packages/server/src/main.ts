@@ -1,4 +1,5 @@
-// Turns arguments into a command. Only this file and cli/ read the environment; only this file and the store end the process.
+// Turns arguments into a command. Only this file and cli/ read the environment; only this file and
+// the store end the process.
 
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
@@ -9,7 +10,9 @@ import { ConfigError } from "./config.ts"
 import { StartError } from "./error.ts"
 
 // package.json is ours.
-const { version } = JSON.parse(readFileSync(join(import.meta.dirname, "..", "package.json"), "utf8")) as { version: string }
+const { version } = JSON.parse(
+  readFileSync(join(import.meta.dirname, "..", "package.json"), "utf8"),
+) as { version: string }
 
 const terminal: Terminal = {
   environment: process.env,
@@ -20,7 +23,8 @@ const terminal: Terminal = {
 
 const help = new Help()
 // Every switch is off by default, so its help does not say so.
-const optionDescription = (option: Option) => (option.defaultValue === false ? option.description : help.optionDescription(option))
+const optionDescription = (option: Option) =>
+  option.defaultValue === false ? option.description : help.optionDescription(option)
 
 const program = new Command("tallystick")
   .description("An audit ledger: append-only, hash-chained, verifiable without us")
@@ -31,7 +35,11 @@ const program = new Command("tallystick")
 program
   .command("serve")
   .description("run the service until SIGTERM or SIGINT")
-  .option("--demo", "on empty data, create a workspace `demo` with a key, and print how to write a first event", false)
+  .option(
+    "--demo",
+    "on empty data, create a workspace `demo` with a key, and print how to write a first event",
+    false,
+  )
   .addHelpText("after", "\nExample:\n  $ TALLYSTICK_PORT=9000 tallystick serve --demo")
   .action(async ({ demo }: { demo: boolean }) => {
     const { runServe } = await import("./cli/serve-command.ts")
@@ -41,9 +49,19 @@ program
 program
   .command("verify")
   .description("check receipts, pages, proofs, evidence packs and exports, offline")
-  .argument("<files...>", "an answer of GET …/receipts/{id}, a page read with include=proof, a .tlog-proof, an evidence pack, or an export")
-  .option("--key <vkey>", "a log's key that you trust, from another source than the files; repeat for more", gathered)
-  .option("--epochs <file>", "an answer of GET …/tlog/epochs, or an export: shows which entries a restored ledger has lost")
+  .argument(
+    "<files...>",
+    "an answer of GET …/receipts/{id}, a page read with include=proof, a .tlog-proof, an evidence pack, or an export",
+  )
+  .option(
+    "--key <vkey>",
+    "a log's key that you trust, from another source than the files; repeat for more",
+    gathered,
+  )
+  .option(
+    "--epochs <file>",
+    "an answer of GET …/tlog/epochs, or an export: shows which entries a restored ledger has lost",
+  )
   .option("--json", "print the results as JSON", false)
   .addHelpText(
     "after",
@@ -54,13 +72,23 @@ checkpoint is missing. Each check is \`ok\`, \`FAIL\`, or \`?\` if it is not con
 Example:
   $ tallystick verify receipt.json --key "$(cat log.vkey)"`,
   )
-  .action(async (files: string[], { key = [], epochs, json }: { key?: string[]; epochs?: string; json: boolean }) => {
-    const { runVerify } = await import("./cli/verify-command.ts")
-    process.exitCode = runVerify({ files, trustedKeys: key, epochs, json, say: terminal.say })
-  })
+  .action(
+    async (
+      files: string[],
+      { key = [], epochs, json }: { key?: string[]; epochs?: string; json: boolean },
+    ) => {
+      const { runVerify } = await import("./cli/verify-command.ts")
+      process.exitCode = runVerify({ files, trustedKeys: key, epochs, json, say: terminal.say })
+    },
+  )
 
-const keys = program.command("keys").description("list, create and revoke API keys of a workspace, through the running service")
-const atUrl = new Option("--url <address>", "address of the service (default: this machine, at TALLYSTICK_PORT)")
+const keys = program
+  .command("keys")
+  .description("list, create and revoke API keys of a workspace, through the running service")
+const atUrl = new Option(
+  "--url <address>",
+  "address of the service (default: this machine, at TALLYSTICK_PORT)",
+)
 const keysHelp = `
 The command uses the instance key in TALLYSTICK_ROOT_KEY or in the data folder.
 
@@ -84,11 +112,20 @@ keys
   .description("create a key and print it on standard output, only this once")
   .argument("<workspace>")
   .requiredOption("--name <name>", "name of the key in lists")
-  .addOption(someOf("--scope <scope>", "what the key may do; repeat for more", ["write", "read", "admin"]).makeOptionMandatory())
+  .addOption(
+    someOf("--scope <scope>", "what the key may do; repeat for more", [
+      "write",
+      "read",
+      "admin",
+    ]).makeOptionMandatory(),
+  )
   .option("--project <id>", "limit the key to this project; repeat for more", gathered)
   .option("--expires-in <time>", "such as 90d, 12h or 30m", secondsOf)
   .addOption(atUrl)
-  .addHelpText("after", `${keysHelp}KEY=$(tallystick keys create acme --name billing --scope write --expires-in 90d)`)
+  .addHelpText(
+    "after",
+    `${keysHelp}KEY=$(tallystick keys create acme --name billing --scope write --expires-in 90d)`,
+  )
   .action(async (workspace: string, options: CreateOptions) => {
     const { createKey } = await import("./cli/keys-command.ts")
     const { name, scope, project, expiresIn, url } = options
@@ -123,7 +160,9 @@ keys
 
 program
   .command("rotate")
-  .description("give a workspace's log a new signing key, and print its announcement, which both keys sign")
+  .description(
+    "give a workspace's log a new signing key, and print its announcement, which both keys sign",
+  )
   .argument("<workspace>")
   .addOption(atUrl)
   .addHelpText(
@@ -138,7 +177,9 @@ ${keysHelp}tallystick rotate acme > announcement.json`,
     await rotateKey({ ...terminal, url }, workspace)
   })
 
-const secret = program.command("secret").description("replace the secret, while the service is stopped")
+const secret = program
+  .command("secret")
+  .description("replace the secret, while the service is stopped")
 
 secret
   .command("rotate")
@@ -158,7 +199,9 @@ Example:
     await runRotateSecret(terminal)
   })
 
-const rootKey = program.command("root-key").description("replace the instance key, while the service is stopped")
+const rootKey = program
+  .command("root-key")
+  .description("replace the instance key, while the service is stopped")
 
 rootKey
   .command("rotate")
@@ -199,7 +242,9 @@ program
 
 program
   .command("doctor")
-  .description("check everything that the service depends on, and say what is wrong and what to do; exit code 1 if anything is bad")
+  .description(
+    "check everything that the service depends on, and say what is wrong and what to do; exit code 1 if anything is bad",
+  )
   .option("--json", "print the results as JSON", false)
   .addHelpText("after", "\nExample:\n  $ TALLYSTICK_DATA=/var/lib/tallystick tallystick doctor")
   .action(async ({ json }: { json: boolean }) => {
@@ -219,10 +264,18 @@ program
 
 program
   .command("fsck")
-  .description("derive everything again from the stored bytes, while the service is stopped, and name what was changed")
+  .description(
+    "derive everything again from the stored bytes, while the service is stopped, and name what was changed",
+  )
   .argument("[workspaces...]", "check only these")
-  .option("--checkpoint <file>", "a checkpoint kept elsewhere, which the data must contain; repeat for more", gathered)
-  .addOption(someOf("--pass <pass>", "run only this pass; repeat for more", ["chain", "contents", "index"]))
+  .option(
+    "--checkpoint <file>",
+    "a checkpoint kept elsewhere, which the data must contain; repeat for more",
+    gathered,
+  )
+  .addOption(
+    someOf("--pass <pass>", "run only this pass; repeat for more", ["chain", "contents", "index"]),
+  )
   .option("--json", "print faults and timings as JSON", false)
   .addHelpText(
     "after",
@@ -240,7 +293,12 @@ Example:
   .action(async (workspaces: string[], { checkpoint = [], pass, json }: FsckOptions) => {
     const { runFsck } = await import("./cli/fsck-command.ts")
     const { passes } = await import("./operator/fsck/fsck.ts")
-    process.exitCode = await runFsck(terminal, { workspaces, checkpoints: checkpoint, passes: pass ?? passes, json })
+    process.exitCode = await runFsck(terminal, {
+      workspaces,
+      checkpoints: checkpoint,
+      passes: pass ?? passes,
+      json,
+    })
   })
 
 interface FsckOptions {
@@ -251,9 +309,14 @@ interface FsckOptions {
 
 program
   .command("export")
-  .description("write a ledger into a folder of plain files that anyone can check; the service may run")
+  .description(
+    "write a ledger into a folder of plain files that anyone can check; the service may run",
+  )
   .argument("<workspace>")
-  .argument("<folder>", "a new folder, or an earlier export of the same ledger, to which new entries are added")
+  .argument(
+    "<folder>",
+    "a new folder, or an earlier export of the same ledger, to which new entries are added",
+  )
   .addHelpText(
     "after",
     `
@@ -272,9 +335,15 @@ Example:
 
 program
   .command("backup")
-  .description("copy the ledger into a new folder, and hash the whole copy again; the service may run")
+  .description(
+    "copy the ledger into a new folder, and hash the whole copy again; the service may run",
+  )
   .argument("<folder>", "folder of the copy, which must not exist")
-  .option("--without-secrets", "leave out the secret and the instance key of the data folder", false)
+  .option(
+    "--without-secrets",
+    "leave out the secret and the instance key of the data folder",
+    false,
+  )
   .addHelpText(
     "after",
     `
@@ -293,7 +362,9 @@ Example:
 
 program
   .command("resume")
-  .description("let a copy made by `backup`, or data older than what was signed, take new entries, while the service is stopped")
+  .description(
+    "let a copy made by `backup`, or data older than what was signed, take new entries, while the service is stopped",
+  )
   .option("--check", "only check, and print what would happen", false)
   .option("--json", "print the result as JSON", false)
   .addHelpText(
@@ -312,18 +383,26 @@ Example:
     process.exitCode = await runResume(terminal, check, json)
   })
 
-// A reader that has enough may close the pipe. Any other error keeps output from the user, who must know.
+// A reader that has enough may close the pipe. Any other error keeps output from the user, who must
+// know.
 process.stdout.on("error", (error) => {
-  if (!("code" in error && error.code === "EPIPE")) terminal.remark(`tallystick: ${error.message}\n`)
+  if (!("code" in error && error.code === "EPIPE"))
+    terminal.remark(`tallystick: ${error.message}\n`)
   process.exit(process.exitCode === undefined || process.exitCode === 0 ? 1 : process.exitCode)
 })
 
 try {
   await program.parseAsync()
 } catch (error) {
-  // What the operator can mend is one sentence. Anything else is our fault, and comes with its stack.
-  const expected = error instanceof ConfigError || error instanceof StartError || isOfTheSystem(error)
-  terminal.remark(expected ? `tallystick: ${error.message}\n` : `tallystick: ${error instanceof Error ? error.stack : String(error)}\n`)
+  // What the operator can mend is one sentence. Anything else is our fault, and comes with its
+  // stack.
+  const expected =
+    error instanceof ConfigError || error instanceof StartError || isOfTheSystem(error)
+  terminal.remark(
+    expected
+      ? `tallystick: ${error.message}\n`
+      : `tallystick: ${error instanceof Error ? error.stack : String(error)}\n`,
+  )
   process.exit(1)
 }
 
@@ -341,18 +420,24 @@ function gathered(value: string, before: readonly string[] = []): readonly strin
   return [...before, value]
 }
 
-/** A repeatable option with fixed choices. A variadic option would swallow the arguments after it. */
+/**
+ * A repeatable option with fixed choices. A variadic option would swallow the arguments after it.
+ */
 function someOf(flags: string, description: string, words: readonly string[]): Option {
-  return new Option(flags, description).choices(words).argParser((value, before?: readonly string[]) => {
-    if (!words.includes(value)) throw new InvalidArgumentError(`Allowed choices are ${words.join(", ")}.`)
-    return gathered(value, before)
-  })
+  return new Option(flags, description)
+    .choices(words)
+    .argParser((value, before?: readonly string[]) => {
+      if (!words.includes(value))
+        throw new InvalidArgumentError(`Allowed choices are ${words.join(", ")}.`)
+      return gathered(value, before)
+    })
 }
 
 function secondsOf(text: string): number {
   const [, count = "", unit = ""] = /^([1-9][0-9]{0,8})([smhd])$/.exec(text) ?? []
   const seconds: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 }
-  if (seconds[unit] === undefined) throw new InvalidArgumentError("It must be a number and s, m, h or d.")
+  if (seconds[unit] === undefined)
+    throw new InvalidArgumentError("It must be a number and s, m, h or d.")
   return Number(count) * seconds[unit]
 }
 

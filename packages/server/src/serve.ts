@@ -70,12 +70,19 @@ export interface ServeOptions {
   readonly version: string
   /** Nothing can be said of the state of storage any more: the process must end. */
   readonly onFatal: (cause: Error) => void
-  /** For programs that try how the service fails: a store that stands before the real one, another idea of what is the same. */
+  /**
+   * For programs that try how the service fails: a store that stands before the real one, another
+   * idea of what is the same.
+   */
   readonly wrapStore?: (store: Store) => Store
   readonly same?: LedgerParts["same"]
 }
 
-export async function serve(config: Config, secrets: Secrets, options: ServeOptions): Promise<Running> {
+export async function serve(
+  config: Config,
+  secrets: Secrets,
+  options: ServeOptions,
+): Promise<Running> {
   const opened = await openStore(config, options.onFatal)
   const store = options.wrapStore?.(opened) ?? opened
   try {
@@ -94,7 +101,10 @@ export async function serve(config: Config, secrets: Secrets, options: ServeOpti
 function tellMissing(log: Logger, heads: string, { missing }: CheckedStore): void {
   if (missing.length === 0) return
   const origins = missing.slice(0, toldOriginsMax)
-  log.warn({ heads, ledgers: missing.length, origins }, "ledgers that were signed are not in this data")
+  log.warn(
+    { heads, ledgers: missing.length, origins },
+    "ledgers that were signed are not in this data",
+  )
 }
 
 type RootKeys = readonly [string, ...string[]]
@@ -103,11 +113,22 @@ function rootKeysOf({ rootKey, previousRootKey }: Secrets): RootKeys {
   return previousRootKey === undefined ? [rootKey] : [rootKey, previousRootKey]
 }
 
-/** What is set for a rotation has its time: before one has begun, and after it has ended, somebody is to hear of it. */
-function tellSecrets(log: Logger, { secret, previous }: Secrets, { before, ...keyring }: Keyring): void {
+/**
+ * What is set for a rotation has its time: before one has begun, and after it has ended, somebody
+ * is to hear of it.
+ */
+function tellSecrets(
+  log: Logger,
+  { secret, previous }: Secrets,
+  { before, ...keyring }: Keyring,
+): void {
   if (previous === undefined || before !== undefined) return
-  if (keyring.secret === previous) log.warn("the secret was not rotated yet: stop, and run `tallystick secret rotate`")
-  else if (keyring.secret === secret) log.warn("the secret is rotated: TALLYSTICK_SECRET_PREVIOUS is of no use any more, take it away")
+  if (keyring.secret === previous)
+    log.warn("the secret was not rotated yet: stop, and run `tallystick secret rotate`")
+  else if (keyring.secret === secret)
+    log.warn(
+      "the secret is rotated: TALLYSTICK_SECRET_PREVIOUS is of no use any more, take it away",
+    )
 }
 
 /** There may be thousands. */
@@ -126,10 +147,19 @@ async function start(
   const address = { url: config.publicUrl ?? httpUrl(config.host, config.port) }
   const metrics = metricsOf(config, version, () => ledger.sequencer.room.entries())
   const leaves = createLeaves(store, limits)
-  const checkpoints = createCheckpoints({ store, leaves, isGenuine: createIsGenuine(store.registry, keysOf(keyring)) })
+  const checkpoints = createCheckpoints({
+    store,
+    leaves,
+    isGenuine: createIsGenuine(store.registry, keysOf(keyring)),
+  })
   const seen = createSeen(metrics, log, (checkpoint) => checkpoints.signed(checkpoint))
   const watching = await watch(config, store, keyring, options, seen.see, readOnly)
-  const filing = await fileBeside({ data: config.data, limits }, store, reportsOf(metrics, log), options.onFatal)
+  const filing = await fileBeside(
+    { data: config.data, limits },
+    store,
+    reportsOf(metrics, log),
+    options.onFatal,
+  )
   const ledger = ledgerOf(store, keyring, options, limits, metrics)
   const source = sourceOf(store, { checkpoints, leaves }, seen, watching)
   const parts = { registry: store.registry, ledger, clock: systemClock, keyring }
@@ -138,11 +168,37 @@ async function start(
     store,
     ...shared,
     ledger,
-    ...administered({ ...parts, limits, keyRequestsPerMinute: config.keyRequestsPerMinute, host: new URL(address.url).hostname }, rootKeys),
+    ...administered(
+      {
+        ...parts,
+        limits,
+        keyRequestsPerMinute: config.keyRequestsPerMinute,
+        host: new URL(address.url).hostname,
+      },
+      rootKeys,
+    ),
     source,
-    queries: createQueries({ store: { ...source, registry: store.registry }, limits, find: findOf(store, limits, filing), ...shared }),
-    logKeys: createLogKeys({ ...parts, journal: store.journal, checkpoints, limits, seal: (workspace) => watching.seal(workspace) }),
-    packs: createPacks({ ...parts, ...shared, store, checkpoints, limits, seal: (workspace) => watching.seal(workspace) }),
+    queries: createQueries({
+      store: { ...source, registry: store.registry },
+      limits,
+      find: findOf(store, limits, filing),
+      ...shared,
+    }),
+    logKeys: createLogKeys({
+      ...parts,
+      journal: store.journal,
+      checkpoints,
+      limits,
+      seal: (workspace) => watching.seal(workspace),
+    }),
+    packs: createPacks({
+      ...parts,
+      ...shared,
+      store,
+      checkpoints,
+      limits,
+      seal: (workspace) => watching.seal(workspace),
+    }),
     clock: systemClock,
     limits,
     metrics,
@@ -170,8 +226,21 @@ async function start(
   }
 }
 
-function ledgerOf({ journal }: Store, keyring: Keyring, { same }: ServeOptions, limits: Limits, report: SequencerReport): Ledger {
-  return createLedger({ journal, clock: systemClock, limits, keyring, ...(same === undefined ? {} : { same }), report })
+function ledgerOf(
+  { journal }: Store,
+  keyring: Keyring,
+  { same }: ServeOptions,
+  limits: Limits,
+  report: SequencerReport,
+): Ledger {
+  return createLedger({
+    journal,
+    clock: systemClock,
+    limits,
+    keyring,
+    ...(same === undefined ? {} : { same }),
+    report,
+  })
 }
 
 /** What entries that are read are held against. */
@@ -183,13 +252,33 @@ function sourceOf(
 ): Source {
   const report = (workspace: string, sequence: number) => watching.suspect(workspace, sequence)
   const suspect = createSuspicions(systemClock, (workspace) => broken.has(workspace), report)
-  return { journal, index, search, ...trusted, haltedFrom: (workspace) => broken.get(workspace), suspect }
+  return {
+    journal,
+    index,
+    search,
+    ...trusted,
+    haltedFrom: (workspace) => broken.get(workspace),
+    suspect,
+  }
 }
 
-async function listen(config: Config, service: Service, log: Logger, version: string, readOnly: boolean): Promise<FastifyInstance> {
+async function listen(
+  config: Config,
+  service: Service,
+  log: Logger,
+  version: string,
+  readOnly: boolean,
+): Promise<FastifyInstance> {
   const { limits, metrics, clock, publicUrl } = service
   const failures = limitFailures(log, clock, limits.failureLinesPerMinute, metrics.failure)
-  const server = createServer({ limits, clock, log: failures, listenHost: config.host, publicUrl, trustProxy: trusted(config) })
+  const server = createServer({
+    limits,
+    clock,
+    log: failures,
+    listenHost: config.host,
+    publicUrl,
+    trustProxy: trusted(config),
+  })
   if (readOnly) {
     server.addHook("onRequest", (_request, reply, done) => {
       reply.header("ledger-state", "read-only")
@@ -197,7 +286,12 @@ async function listen(config: Config, service: Service, log: Logger, version: st
     })
   }
   server.addHook("onResponse", (request, reply, done) => {
-    metrics.request(request.routeOptions.url ?? "", request.method, reply.statusCode, reply.elapsedTime)
+    metrics.request(
+      request.routeOptions.url ?? "",
+      request.method,
+      reply.statusCode,
+      reply.elapsedTime,
+    )
     done()
   })
   leadToDocs(server, publicUrl)
@@ -207,7 +301,8 @@ async function listen(config: Config, service: Service, log: Logger, version: st
     turn: turnOf(service, createTurns(limits)),
     pace: service.pace,
     unknownResource,
-    refusalTime: (endpoint) => (namesWorkspace(endpoint) ? clock.sleep(limits.refusalMs) : undefined),
+    refusalTime: (endpoint) =>
+      namesWorkspace(endpoint) ? clock.sleep(limits.refusalMs) : undefined,
     limits,
     clock,
     log: failures,
@@ -230,13 +325,15 @@ function cannotListen(cause: unknown, { host, port }: Config): unknown {
     EADDRNOTAVAIL: `${host} is not an address of this machine; set TALLYSTICK_HOST to one that is`,
     ENOTFOUND: `${host} is not a name that can be looked up; set TALLYSTICK_HOST to an address of this machine`,
   }
-  const sentence = cause instanceof Error && "code" in cause ? sentences[String(cause.code)] : undefined
+  const sentence =
+    cause instanceof Error && "code" in cause ? sentences[String(cause.code)] : undefined
   return sentence === undefined ? cause : new StartError(sentence, { cause })
 }
 
 /** What people administer, whom their credentials speak for, and how often strangers may try. */
 function administered(
-  parts: Omit<AccountParts, "workspaces"> & WorkspaceParts & { readonly limits: Limits; readonly keyRequestsPerMinute: number | undefined },
+  parts: Omit<AccountParts, "workspaces"> &
+    WorkspaceParts & { readonly limits: Limits; readonly keyRequestsPerMinute: number | undefined },
   rootKeys: RootKeys,
 ) {
   const workspaces = createWorkspaces(parts)
@@ -247,7 +344,13 @@ function administered(
     workspaces,
     keys,
     tokens,
-    authenticate: createAuthenticate(rootKeys, { k: keys.recognise, r: scoped, p: scoped, a: scoped, e: scoped }),
+    authenticate: createAuthenticate(rootKeys, {
+      k: keys.recognise,
+      r: scoped,
+      p: scoped,
+      a: scoped,
+      e: scoped,
+    }),
     projects: createProjects(parts),
     policies: createPolicies(parts),
     members: createMembers(parts),
@@ -260,31 +363,67 @@ function administered(
 }
 
 function findOf({ search }: Store, limits: Limits, filing: FilingBeside): Find {
-  return createFind({ search, clock: systemClock, limits, file: (workspace) => filing.catchUp(workspace) })
+  return createFind({
+    search,
+    clock: systemClock,
+    limits,
+    file: (workspace) => filing.catchUp(workspace),
+  })
 }
 
 /** What all requests share: the places of those that read or sign in, and the thread. */
 function sharedOf(limits: Limits): Pick<Service, "reading" | "pace" | "signIns"> {
-  const { readsAtOnceMax: atOnceMax, readsOfWorkspaceMax: perWorkspaceMax, readsWaitingMax: waitingMax, readWaitMs: waitMs } = limits
+  const {
+    readsAtOnceMax: atOnceMax,
+    readsOfWorkspaceMax: perWorkspaceMax,
+    readsWaitingMax: waitingMax,
+    readWaitMs: waitMs,
+  } = limits
   return {
-    reading: createAdmission(systemClock, { atOnceMax, perWorkspaceMax, waitingMax, waitMs, of: "pages and receipts" }),
+    reading: createAdmission(systemClock, {
+      atOnceMax,
+      perWorkspaceMax,
+      waitingMax,
+      waitMs,
+      of: "pages and receipts",
+    }),
     pace: createPace(systemClock, limits.pieceMs),
     signIns: createSignIns(systemClock, limits),
   }
 }
 
 function ratesOf(limits: Limits, keyRequestsPerMinute: number | undefined): Service["rates"] {
-  const { anonymousReadsPerMinute, failedLoginsPerMinute, packDownloadsPerMinute, rateAddressesMax: bucketsMax } = limits
+  const {
+    anonymousReadsPerMinute,
+    failedLoginsPerMinute,
+    packDownloadsPerMinute,
+    rateAddressesMax: bucketsMax,
+  } = limits
   const byAddress = { bucketsMax, bucketOf: networkOf }
-  const reads = { ...byAddress, perMinute: anonymousReadsPerMinute, of: "reads without a credential from this address" }
-  const logins = { ...byAddress, perMinute: failedLoginsPerMinute, of: "failed log-ins from this address" }
+  const reads = {
+    ...byAddress,
+    perMinute: anonymousReadsPerMinute,
+    of: "reads without a credential from this address",
+  }
+  const logins = {
+    ...byAddress,
+    perMinute: failedLoginsPerMinute,
+    of: "failed log-ins from this address",
+  }
   const byId = { bucketsMax, bucketOf: (id: string) => id }
   const byKey = { ...byId, of: "requests with this key" }
   return {
     reads: createRate(systemClock, reads),
     logins: createRate(systemClock, logins),
-    keys: keyRequestsPerMinute === undefined ? undefined : createRate(systemClock, { ...byKey, perMinute: keyRequestsPerMinute }),
-    downloads: createRate(systemClock, { ...byId, perMinute: packDownloadsPerMinute, of: "downloads with this token" }),
+    keys:
+      keyRequestsPerMinute === undefined
+        ? undefined
+        : createRate(systemClock, { ...byKey, perMinute: keyRequestsPerMinute }),
+    downloads: createRate(systemClock, {
+      ...byId,
+      perMinute: packDownloadsPerMinute,
+      of: "downloads with this token",
+    }),
   }
 }
 
@@ -296,17 +435,23 @@ async function watch(
   see: (sighting: Sighting) => void,
   readOnly: string | undefined,
 ): Promise<WatchingBeside> {
-  if (readOnly === undefined) return await watchBeside({ data, headsPath, keyring, limits }, store, see, onFatal)
+  if (readOnly === undefined)
+    return await watchBeside({ data, headsPath, keyring, limits }, store, see, onFatal)
   log.error(readOnly)
   return notWatching
 }
 
 /** What is read only is not followed either: its tree would be signed again from an older state. */
-const notWatching: WatchingBeside = { suspect: () => {}, seal: async () => undefined, close: async () => {} }
+const notWatching: WatchingBeside = {
+  suspect: () => {},
+  seal: async () => undefined,
+  close: async () => {},
+}
 
 function metricsOf({ data, limits }: Config, version: string, queued: () => number): Metrics {
   const { diskReserveBytes } = limits
-  // A disk that cannot be asked is no reason to keep all the other numbers from whoever must find out why.
+  // A disk that cannot be asked is no reason to keep all the other numbers from whoever must find
+  // out why.
   const diskFreeBytes = () => freeBytes(data).catch(() => Number.NaN)
   return createMetrics({ version, clock: systemClock, queued, diskFreeBytes, diskReserveBytes })
 }
@@ -317,7 +462,10 @@ async function freeBytes(folder: string): Promise<number> {
 }
 
 /** What is known of the chains, and what may not be written for it. */
-function standing(seen: Seen, readOnly: string | undefined): Pick<Service, "brokenWorkspaces" | "audit" | "halted"> {
+function standing(
+  seen: Seen,
+  readOnly: string | undefined,
+): Pick<Service, "brokenWorkspaces" | "audit" | "halted"> {
   return {
     brokenWorkspaces: () => seen.broken.size,
     audit: () => seen.audit(),
@@ -340,5 +488,7 @@ function portOf(server: FastifyInstance): number | undefined {
 }
 
 function trusted({ trustProxy }: Config): boolean | string[] {
-  return typeof trustProxy === "boolean" ? trustProxy : trustProxy.split(",").map((part) => part.trim())
+  return typeof trustProxy === "boolean"
+    ? trustProxy
+    : trustProxy.split(",").map((part) => part.trim())
 }

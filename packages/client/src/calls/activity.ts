@@ -8,14 +8,25 @@ export type ActivityAsked = Partial<Omit<ActivityQuery, "token">>
 
 /** What concerns the person that an activity token is for. The client's key must be that token. */
 export function activityCalls(call: Call) {
-  const list = (workspaceId: string, query: ActivityAsked = {}, options?: CallOptions): Promise<ActivityPage> =>
-    call.json({ method: "GET", path: path`/v1/workspaces/${workspaceId}/activity`, query: { ...query } }, options)
+  const list = (
+    workspaceId: string,
+    query: ActivityAsked = {},
+    options?: CallOptions,
+  ): Promise<ActivityPage> =>
+    call.json(
+      { method: "GET", path: path`/v1/workspaces/${workspaceId}/activity`, query: { ...query } },
+      options,
+    )
   return {
     /** One page of entries, newest first. */
     list,
 
     /** Every entry, newest first, a page at a time. */
-    each: (workspaceId: string, query: ActivityAsked = {}, options?: CallOptions): AsyncGenerator<ListedEntry, void, undefined> =>
+    each: (
+      workspaceId: string,
+      query: ActivityAsked = {},
+      options?: CallOptions,
+    ): AsyncGenerator<ListedEntry, void, undefined> =>
       eachOf(
         (cursor) => list(workspaceId, cursor === undefined ? query : { ...query, cursor }, options),
         (page) => ({ items: page.events, next: placeAfter(page) }),

@@ -6,6 +6,13 @@ export function consentCalls(call: Call, writing: Writing) {
   return {
     /** Records that a person agreed to a version of a policy. */
     record: (consent: Consent, options?: WriteOptions): Promise<Written> =>
-      writeOne(call, writing, "/v1/consents", consent, ({ receipt }: ConsentAnswer) => receipt, options),
+      writeOne(
+        call,
+        writing,
+        "/v1/consents",
+        consent,
+        ({ receipt }: ConsentAnswer) => receipt,
+        options,
+      ),
   }
 }

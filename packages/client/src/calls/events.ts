@@ -1,8 +1,24 @@
-import { contextHeaders, writeOne, type Context, type WriteOptions, type Writing, type Written } from "../write.ts"
+import {
+  contextHeaders,
+  writeOne,
+  type Context,
+  type WriteOptions,
+  type Writing,
+  type Written,
+} from "../write.ts"
 import { jsonOf, path, type Call } from "../call.ts"
 import type { CallOptions } from "../exchange.ts"
 import { eachOf, placeAfter } from "../paging.ts"
-import type { AuditEvent, Batch, BatchAnswer, BatchResult, EventsPage, EventsQuery, ListedEntry, Receipt } from "../wire.ts"
+import type {
+  AuditEvent,
+  Batch,
+  BatchAnswer,
+  BatchResult,
+  EventsPage,
+  EventsQuery,
+  ListedEntry,
+  Receipt,
+} from "../wire.ts"
 
 /** An event of a batch. Without a key of its own it gets a new one, as with `write`. */
 export type BatchEvent = AuditEvent & { readonly idempotencyKey?: string }
@@ -13,22 +29,44 @@ export type BatchOutcome = BatchResult & { readonly idempotencyKey: string }
 export type EventsAsked = Partial<EventsQuery>
 
 export function eventCalls(call: Call, writing: Writing) {
-  const list = (workspaceId: string, query: EventsAsked = {}, options?: CallOptions): Promise<EventsPage> =>
-    call.json({ method: "GET", path: path`/v1/workspaces/${workspaceId}/events`, query: { ...query } }, options)
+  const list = (
+    workspaceId: string,
+    query: EventsAsked = {},
+    options?: CallOptions,
+  ): Promise<EventsPage> =>
+    call.json(
+      { method: "GET", path: path`/v1/workspaces/${workspaceId}/events`, query: { ...query } },
+      options,
+    )
   return {
     /** Records an event. When this resolves, it is on disk. */
     write: (event: AuditEvent, options?: WriteOptions): Promise<Written> =>
       writeOne(call, writing, "/v1/events", event, (receipt: Receipt) => receipt, options),
 
-    /** Records up to 1,000 events, each by itself: the results, in their order, say of each whether it was recorded. */
+    /**
+     * Records up to 1,000 events, each by itself: the results, in their order, say of each whether
+     * it was recorded.
+     */
     async writeBatch(
       events: readonly BatchEvent[],
       { context, ...options }: CallOptions & { readonly context?: Context } = {},
     ): Promise<readonly BatchOutcome[]> {
-      const body: Batch = { events: events.map(({ idempotencyKey = writing.newKey(), ...event }) => ({ idempotencyKey, ...event })) }
+      const body: Batch = {
+        events: events.map(({ idempotencyKey = writing.newKey(), ...event }) => ({
+          idempotencyKey,
+          ...event,
+        })),
+      }
       const headers = contextHeaders({ ...writing.context, ...context })
       const idempotencyKeys = body.events.map(({ idempotencyKey }) => idempotencyKey)
-      const request = { method: "POST", path: "/v1/events/batch", headers, body, isRepeatable: true, idempotencyKeys } as const
+      const request = {
+        method: "POST",
+        path: "/v1/events/batch",
+        headers,
+        body,
+        isRepeatable: true,
+        idempotencyKeys,
+      } as const
       const { results } = await call.exchange(request, jsonOf<BatchAnswer>, options)
       return results.map((result, at) => ({ ...result, idempotencyKey: idempotencyKeys[at] ?? "" }))
     },
@@ -36,8 +74,15 @@ export function eventCalls(call: Call, writing: Writing) {
     /** One page of entries, newest first. */
     list,
 
-    /** Every entry that matches, newest first, a page at a time. What is written meanwhile does not shift it. */
-    each: (workspaceId: string, query: EventsAsked = {}, options?: CallOptions): AsyncGenerator<ListedEntry, void, undefined> =>
+    /**
+     * Every entry that matches, newest first, a page at a time. What is written meanwhile does not
+     * shift it.
+     */
+    each: (
+      workspaceId: string,
+      query: EventsAsked = {},
+      options?: CallOptions,
+    ): AsyncGenerator<ListedEntry, void, undefined> =>
       eachOf(
         (cursor) => list(workspaceId, cursor === undefined ? query : { ...query, cursor }, options),
         (page) => ({ items: page.events, next: placeAfter(page) }),

@@ -10,21 +10,30 @@ export interface LogOptions extends CallOptions {
 /** A workspace's transparency log, as C2SP tlog-tiles: hashes and signatures, no content. */
 export function logCalls(call: Call) {
   const pathOf = (workspaceId: string, epoch: number | undefined): string =>
-    epoch === undefined ? path`/v1/workspaces/${workspaceId}/tlog` : path`/v1/workspaces/${workspaceId}/tlog/epochs/${String(epoch)}`
+    epoch === undefined
+      ? path`/v1/workspaces/${workspaceId}/tlog`
+      : path`/v1/workspaces/${workspaceId}/tlog/epochs/${String(epoch)}`
   return {
     /** The newest signed checkpoint: a signed note. */
     checkpoint: (workspaceId: string, { epoch, ...options }: LogOptions = {}): Promise<string> =>
       call.text({ method: "GET", path: `${pathOf(workspaceId, epoch)}/checkpoint` }, options),
 
-    /** The key that signs checkpoints now. Keep it: what it signed later can be checked against it. */
+    /**
+     * The key that signs checkpoints now. Keep it: what it signed later can be checked against it.
+     */
     vkey: async (workspaceId: string, { epoch, ...options }: LogOptions = {}): Promise<string> =>
-      (await call.text({ method: "GET", path: `${pathOf(workspaceId, epoch)}/log.vkey` }, options)).trimEnd(),
+      (
+        await call.text({ method: "GET", path: `${pathOf(workspaceId, epoch)}/log.vkey` }, options)
+      ).trimEnd(),
 
     /** Every key that has signed checkpoints, and for which sizes of the log. */
     keys: (workspaceId: string, { epoch, ...options }: LogOptions = {}): Promise<LogKeys> =>
       call.json({ method: "GET", path: `${pathOf(workspaceId, epoch)}/keys` }, options),
 
-    /** The ledgers that this one goes on from, after a restore that lost the end of each, and itself. */
+    /**
+     * The ledgers that this one goes on from, after a restore that lost the end of each, and
+     * itself.
+     */
     epochs: (workspaceId: string, options?: CallOptions): Promise<Epochs> =>
       call.json({ method: "GET", path: path`/v1/workspaces/${workspaceId}/tlog/epochs` }, options),
 
@@ -33,9 +42,16 @@ export function logCalls(call: Call) {
       call.json({ method: "POST", path: path`/v1/workspaces/${workspaceId}/tlog/keys` }, options),
 
     /** A tile, such as `0/000`, or a bundle of records, such as `entries/000`. */
-    tile: (workspaceId: string, tile: string, { epoch, ...options }: LogOptions = {}): Promise<Uint8Array> => {
+    tile: (
+      workspaceId: string,
+      tile: string,
+      { epoch, ...options }: LogOptions = {},
+    ): Promise<Uint8Array> => {
       const segments = tile.split("/").map((segment) => path`/${segment}`)
-      return call.bytes({ method: "GET", path: `${pathOf(workspaceId, epoch)}/tile${segments.join("")}` }, options)
+      return call.bytes(
+        { method: "GET", path: `${pathOf(workspaceId, epoch)}/tile${segments.join("")}` },
+        options,
+      )
     },
   }
 }

@@ -1,37 +1,96 @@
 import { path, type Call } from "../call.ts"
 import type { CallOptions } from "../exchange.ts"
 import { eachOf, nextOf } from "../paging.ts"
-import type { InvitedMember, ListQuery, Member, MemberChange, MemberList, NewMember } from "../wire.ts"
+import type {
+  InvitedMember,
+  ListQuery,
+  Member,
+  MemberChange,
+  MemberList,
+  NewMember,
+} from "../wire.ts"
 
 export function memberCalls(call: Call) {
-  const list = (workspaceId: string, query: Partial<ListQuery> = {}, options?: CallOptions): Promise<MemberList> =>
-    call.json({ method: "GET", path: path`/v1/workspaces/${workspaceId}/members`, query: { ...query } }, options)
+  const list = (
+    workspaceId: string,
+    query: Partial<ListQuery> = {},
+    options?: CallOptions,
+  ): Promise<MemberList> =>
+    call.json(
+      { method: "GET", path: path`/v1/workspaces/${workspaceId}/members`, query: { ...query } },
+      options,
+    )
   return {
     /** The answer has an address for the person, which is shown once. */
-    invite: (workspaceId: string, member: NewMember, options?: CallOptions): Promise<InvitedMember> =>
-      call.json({ method: "POST", path: path`/v1/workspaces/${workspaceId}/members`, body: member }, options),
+    invite: (
+      workspaceId: string,
+      member: NewMember,
+      options?: CallOptions,
+    ): Promise<InvitedMember> =>
+      call.json(
+        { method: "POST", path: path`/v1/workspaces/${workspaceId}/members`, body: member },
+        options,
+      ),
 
     /** Has somebody who has an account, in whichever workspace, belong to this one as well. */
-    add: (workspaceId: string, memberId: string, member: MemberChange, options?: CallOptions): Promise<Member> =>
-      call.json({ method: "POST", path: path`/v1/workspaces/${workspaceId}/members/${memberId}`, body: member }, options),
+    add: (
+      workspaceId: string,
+      memberId: string,
+      member: MemberChange,
+      options?: CallOptions,
+    ): Promise<Member> =>
+      call.json(
+        {
+          method: "POST",
+          path: path`/v1/workspaces/${workspaceId}/members/${memberId}`,
+          body: member,
+        },
+        options,
+      ),
 
     list,
 
-    each: (workspaceId: string, query: Partial<ListQuery> = {}, options?: CallOptions): AsyncGenerator<Member, void, undefined> =>
+    each: (
+      workspaceId: string,
+      query: Partial<ListQuery> = {},
+      options?: CallOptions,
+    ): AsyncGenerator<Member, void, undefined> =>
       eachOf(
         (cursor) => list(workspaceId, cursor === undefined ? query : { ...query, cursor }, options),
         (page) => ({ items: page.members, next: nextOf(page) }),
         query.cursor,
       ),
 
-    update: (workspaceId: string, memberId: string, change: MemberChange, options?: CallOptions): Promise<Member> =>
-      call.json({ method: "PATCH", path: path`/v1/workspaces/${workspaceId}/members/${memberId}`, body: change }, options),
+    update: (
+      workspaceId: string,
+      memberId: string,
+      change: MemberChange,
+      options?: CallOptions,
+    ): Promise<Member> =>
+      call.json(
+        {
+          method: "PATCH",
+          path: path`/v1/workspaces/${workspaceId}/members/${memberId}`,
+          body: change,
+        },
+        options,
+      ),
 
     remove: (workspaceId: string, memberId: string, options?: CallOptions): Promise<void> =>
-      call.nothing({ method: "DELETE", path: path`/v1/workspaces/${workspaceId}/members/${memberId}` }, options),
+      call.nothing(
+        { method: "DELETE", path: path`/v1/workspaces/${workspaceId}/members/${memberId}` },
+        options,
+      ),
 
     /** A new address for a person who has lost the one of the invitation, or the password. */
-    inviteAgain: (workspaceId: string, memberId: string, options?: CallOptions): Promise<InvitedMember> =>
-      call.json({ method: "POST", path: path`/v1/workspaces/${workspaceId}/members/${memberId}/setup` }, options),
+    inviteAgain: (
+      workspaceId: string,
+      memberId: string,
+      options?: CallOptions,
+    ): Promise<InvitedMember> =>
+      call.json(
+        { method: "POST", path: path`/v1/workspaces/${workspaceId}/members/${memberId}/setup` },
+        options,
+      ),
   }
 }

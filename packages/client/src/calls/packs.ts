@@ -5,22 +5,52 @@ import { eachOf, nextOf } from "../paging.ts"
 import type { ListQuery, NewPack, Pack, PackDownload, PackList } from "../wire.ts"
 import type { VerifyOptions } from "./receipts.ts"
 
-/** A pack of ten thousand entries takes the service a while to make, and a line a while to carry. */
+/**
+ * A pack of ten thousand entries takes the service a while to make, and a line a while to carry.
+ */
 const patient: CallOptions = { timeoutMs: 600_000, attemptTimeoutMs: 300_000 }
 
 export function packCalls(call: Call, usualKeys: readonly string[]) {
-  const list = (workspaceId: string, query: Partial<ListQuery> = {}, options?: CallOptions): Promise<PackList> =>
-    call.json({ method: "GET", path: path`/v1/workspaces/${workspaceId}/evidence-packs`, query: { ...query } }, options)
-  const download = (workspaceId: string, packId: string, options?: CallOptions): Promise<Uint8Array> =>
-    call.bytes({ method: "GET", path: path`/v1/workspaces/${workspaceId}/evidence-packs/${packId}/download` }, { ...patient, ...options })
+  const list = (
+    workspaceId: string,
+    query: Partial<ListQuery> = {},
+    options?: CallOptions,
+  ): Promise<PackList> =>
+    call.json(
+      {
+        method: "GET",
+        path: path`/v1/workspaces/${workspaceId}/evidence-packs`,
+        query: { ...query },
+      },
+      options,
+    )
+  const download = (
+    workspaceId: string,
+    packId: string,
+    options?: CallOptions,
+  ): Promise<Uint8Array> =>
+    call.bytes(
+      {
+        method: "GET",
+        path: path`/v1/workspaces/${workspaceId}/evidence-packs/${packId}/download`,
+      },
+      { ...patient, ...options },
+    )
   return {
     /** Puts entries together in a pack, which can be checked without the service. */
     create: (workspaceId: string, pack: NewPack, options?: CallOptions): Promise<Pack> =>
-      call.json({ method: "POST", path: path`/v1/workspaces/${workspaceId}/evidence-packs`, body: pack }, { ...patient, ...options }),
+      call.json(
+        { method: "POST", path: path`/v1/workspaces/${workspaceId}/evidence-packs`, body: pack },
+        { ...patient, ...options },
+      ),
 
     list,
 
-    each: (workspaceId: string, query: Partial<ListQuery> = {}, options?: CallOptions): AsyncGenerator<Pack, void, undefined> =>
+    each: (
+      workspaceId: string,
+      query: Partial<ListQuery> = {},
+      options?: CallOptions,
+    ): AsyncGenerator<Pack, void, undefined> =>
       eachOf(
         (cursor) => list(workspaceId, cursor === undefined ? query : { ...query, cursor }, options),
         (page) => ({ items: page.packs, next: nextOf(page) }),
@@ -29,15 +59,26 @@ export function packCalls(call: Call, usualKeys: readonly string[]) {
 
     /** What is known of a pack, without its content. */
     get: (workspaceId: string, packId: string, options?: CallOptions): Promise<Pack> =>
-      call.json({ method: "GET", path: path`/v1/workspaces/${workspaceId}/evidence-packs/${packId}` }, options),
+      call.json(
+        { method: "GET", path: path`/v1/workspaces/${workspaceId}/evidence-packs/${packId}` },
+        options,
+      ),
 
     /** The pack as a ZIP. */
     download,
 
     /** The pack as JSON. */
-    downloadJson: (workspaceId: string, packId: string, options?: CallOptions): Promise<PackDownload> =>
+    downloadJson: (
+      workspaceId: string,
+      packId: string,
+      options?: CallOptions,
+    ): Promise<PackDownload> =>
       call.json(
-        { method: "GET", path: path`/v1/workspaces/${workspaceId}/evidence-packs/${packId}/download`, query: { format: "json" } },
+        {
+          method: "GET",
+          path: path`/v1/workspaces/${workspaceId}/evidence-packs/${packId}/download`,
+          query: { format: "json" },
+        },
         { ...patient, ...options },
       ),
 
@@ -46,6 +87,7 @@ export function packCalls(call: Call, usualKeys: readonly string[]) {
       workspaceId: string,
       packId: string,
       { trustedKeys = usualKeys, ...options }: VerifyOptions = {},
-    ): Promise<PackVerdict> => verifyPack(await download(workspaceId, packId, options), { trustedKeys }),
+    ): Promise<PackVerdict> =>
+      verifyPack(await download(workspaceId, packId, options), { trustedKeys }),
   }
 }

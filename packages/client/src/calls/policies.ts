@@ -1,7 +1,14 @@
 import { path, type Call } from "../call.ts"
 import type { CallOptions } from "../exchange.ts"
 import { eachOf, nextOf } from "../paging.ts"
-import type { ListQuery, NewPolicy, Policy, PolicyAnswer, PolicyList, PolicyVersion } from "../wire.ts"
+import type {
+  ListQuery,
+  NewPolicy,
+  Policy,
+  PolicyAnswer,
+  PolicyList,
+  PolicyVersion,
+} from "../wire.ts"
 
 /** Absent: `core`. */
 export interface OfProject {
@@ -9,13 +16,36 @@ export interface OfProject {
 }
 
 export function policyCalls(call: Call) {
-  const list = (workspaceId: string, query: Partial<ListQuery> & OfProject = {}, options?: CallOptions): Promise<PolicyList> =>
-    call.json({ method: "GET", path: path`/v1/workspaces/${workspaceId}/published-policy`, query: { ...query } }, options)
+  const list = (
+    workspaceId: string,
+    query: Partial<ListQuery> & OfProject = {},
+    options?: CallOptions,
+  ): Promise<PolicyList> =>
+    call.json(
+      {
+        method: "GET",
+        path: path`/v1/workspaces/${workspaceId}/published-policy`,
+        query: { ...query },
+      },
+      options,
+    )
   return {
     /** Publishes the next version of a project's policy. It never changes. */
-    publish: async (workspaceId: string, policy: NewPolicy, options?: CallOptions): Promise<Policy> =>
-      (await call.json<PolicyAnswer>({ method: "POST", path: path`/v1/workspaces/${workspaceId}/published-policy`, body: policy }, options))
-        .policy,
+    publish: async (
+      workspaceId: string,
+      policy: NewPolicy,
+      options?: CallOptions,
+    ): Promise<Policy> =>
+      (
+        await call.json<PolicyAnswer>(
+          {
+            method: "POST",
+            path: path`/v1/workspaces/${workspaceId}/published-policy`,
+            body: policy,
+          },
+          options,
+        )
+      ).policy,
 
     /** One page of versions, without their text. */
     list,
@@ -31,10 +61,19 @@ export function policyCalls(call: Call) {
         query.cursor,
       ),
 
-    get: async (workspaceId: string, version: number | "latest", { projectId }: OfProject = {}, options?: CallOptions): Promise<Policy> =>
+    get: async (
+      workspaceId: string,
+      version: number | "latest",
+      { projectId }: OfProject = {},
+      options?: CallOptions,
+    ): Promise<Policy> =>
       (
         await call.json<PolicyAnswer>(
-          { method: "GET", path: path`/v1/workspaces/${workspaceId}/published-policy/${String(version)}`, query: { projectId } },
+          {
+            method: "GET",
+            path: path`/v1/workspaces/${workspaceId}/published-policy/${String(version)}`,
+            query: { projectId },
+          },
           options,
         )
       ).policy,

@@ -10,27 +10,50 @@ export interface VerifyOptions extends CallOptions {
 }
 
 export function receiptCalls(call: Call, usualKeys: readonly string[]) {
-  const get = (workspaceId: string, receiptId: string, options?: CallOptions): Promise<ReceiptAnswer> =>
-    call.json({ method: "GET", path: path`/v1/workspaces/${workspaceId}/receipts/${receiptId}` }, options)
+  const get = (
+    workspaceId: string,
+    receiptId: string,
+    options?: CallOptions,
+  ): Promise<ReceiptAnswer> =>
+    call.json(
+      { method: "GET", path: path`/v1/workspaces/${workspaceId}/receipts/${receiptId}` },
+      options,
+    )
   const proof = (workspaceId: string, receiptId: string, options?: CallOptions): Promise<string> =>
-    call.text({ method: "GET", path: path`/v1/workspaces/${workspaceId}/receipts/${receiptId}/proof` }, options)
+    call.text(
+      { method: "GET", path: path`/v1/workspaces/${workspaceId}/receipts/${receiptId}/proof` },
+      options,
+    )
   return {
     /** A receipt, the entry behind it, and what is needed to check them without the service. */
     get,
 
-    /** The proof as a text of its own, for any reader of transparency logs. Waits until the log is signed up to the entry. */
+    /**
+     * The proof as a text of its own, for any reader of transparency logs. Waits until the log is
+     * signed up to the entry.
+     */
     proof,
 
     /**
-     * Gets a receipt and checks it here: nothing that the service says of itself is believed, only bytes, hashes, and signatures by the
-     * trusted keys. Without any, the best verdict is `unconfirmed`.
+     * Gets a receipt and checks it here: nothing that the service says of itself is believed, only
+     * bytes, hashes, and signatures by the trusted keys. Without any, the best verdict is
+     * `unconfirmed`.
      */
-    async verify(workspaceId: string, receiptId: string, { trustedKeys = usualKeys, ...options }: VerifyOptions = {}): Promise<Verdict> {
-      const check = async (): Promise<Verdict> => verifyReceipt(await get(workspaceId, receiptId, options), { receiptId, trustedKeys })
+    async verify(
+      workspaceId: string,
+      receiptId: string,
+      { trustedKeys = usualKeys, ...options }: VerifyOptions = {},
+    ): Promise<Verdict> {
+      const check = async (): Promise<Verdict> =>
+        verifyReceipt(await get(workspaceId, receiptId, options), { receiptId, trustedKeys })
       const verdict = await check()
       if (verdict.verdict !== "unconfirmed" || verdict.because !== "not_sealed") return verdict
-      // The service signs its log up to here when it is asked for the proof; that of an epoch that ended is signed no more.
-      const isSealed = await proof(workspaceId, receiptId, options).then(() => true, unlessThereIsNone)
+      // The service signs its log up to here when it is asked for the proof; that of an epoch that
+      // ended is signed no more.
+      const isSealed = await proof(workspaceId, receiptId, options).then(
+        () => true,
+        unlessThereIsNone,
+      )
       return isSealed ? await check() : verdict
     },
   }

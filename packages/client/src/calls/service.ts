@@ -7,27 +7,39 @@ import type { Health, Limits, Readiness } from "../wire.ts"
 export function serviceCalls(call: Call) {
   return {
     /** The process lives. */
-    health: (options?: CallOptions): Promise<Health> => call.json({ method: "GET", path: "/healthz" }, options),
+    health: (options?: CallOptions): Promise<Health> =>
+      call.json({ method: "GET", path: "/healthz" }, options),
 
     /** Whether the ledger can append, and if not, why. */
     readiness: (options?: CallOptions): Promise<Readiness> =>
-      call.exchange({ method: "GET", path: "/readyz", query: { verbose: true }, alsoReads: 503 }, readinessOf, options),
+      call.exchange(
+        { method: "GET", path: "/readyz", query: { verbose: true }, alsoReads: 503 },
+        readinessOf,
+        options,
+      ),
 
     /** What the service counts, for Prometheus. */
-    metrics: (options?: CallOptions): Promise<string> => call.text({ method: "GET", path: "/metrics" }, options),
+    metrics: (options?: CallOptions): Promise<string> =>
+      call.text({ method: "GET", path: "/metrics" }, options),
 
     /** The numbers that bound requests. */
-    limits: (options?: CallOptions): Promise<Limits> => call.json({ method: "GET", path: "/v1/limits" }, options),
+    limits: (options?: CallOptions): Promise<Limits> =>
+      call.json({ method: "GET", path: "/v1/limits" }, options),
 
     /** The API's description, OpenAPI 3.1. */
-    description: (options?: CallOptions): Promise<object> => call.json({ method: "GET", path: "/openapi.json" }, options),
+    description: (options?: CallOptions): Promise<object> =>
+      call.json({ method: "GET", path: "/openapi.json" }, options),
 
     /** The same as a page for people. */
-    docs: (options?: CallOptions): Promise<string> => call.text({ method: "GET", path: "/docs" }, options),
+    docs: (options?: CallOptions): Promise<string> =>
+      call.text({ method: "GET", path: "/docs" }, options),
   }
 }
 
-/** With status 503 the service says that it is not ready, or that it is shutting down; or a proxy says something. */
+/**
+ * With status 503 the service says that it is not ready, or that it is shutting down; or a proxy
+ * says something.
+ */
 async function readinessOf(response: Response): Promise<Readiness> {
   const text = await response.text()
   if (response.ok || text.startsWith('{"ready":')) return JSON.parse(text) as Readiness // the service's promise, as with every answer

@@ -2,7 +2,10 @@ import type { Call } from "../call.ts"
 import type { CallOptions } from "../exchange.ts"
 import type { Login, PasswordChange, Session, Setup } from "../wire.ts"
 
-/** For pages of the service's own: the session is a cookie, which the browser keeps and sends. A client with a key has no use for it. */
+/**
+ * For pages of the service's own: the session is a cookie, which the browser keeps and sends. A
+ * client with a key has no use for it.
+ */
 export function sessionCalls(call: Call) {
   return {
     /** Takes an invitation up, or sets the first member up, and signs in. */
@@ -12,9 +15,11 @@ export function sessionCalls(call: Call) {
     signIn: (login: Login, options?: CallOptions): Promise<Session> =>
       call.json({ method: "POST", path: "/v1/session", body: login }, options),
 
-    get: (options?: CallOptions): Promise<Session> => call.json({ method: "GET", path: "/v1/session" }, options),
+    get: (options?: CallOptions): Promise<Session> =>
+      call.json({ method: "GET", path: "/v1/session" }, options),
 
-    signOut: (options?: CallOptions): Promise<void> => call.nothing({ method: "DELETE", path: "/v1/session" }, options),
+    signOut: (options?: CallOptions): Promise<void> =>
+      call.nothing({ method: "DELETE", path: "/v1/session" }, options),
 
     /** Ends the member's other sessions. */
     changePassword: (change: PasswordChange, options?: CallOptions): Promise<void> =>

@@ -14,26 +14,82 @@ import type {
   TokenList,
 } from "../wire.ts"
 
-/** Scoped tokens: each opens one thing, for somebody who has no key. An answer to a new one is the only one that shows it. */
+/**
+ * Scoped tokens: each opens one thing, for somebody who has no key. An answer to a new one is the
+ * only one that shows it.
+ */
 export function tokenCalls(call: Call) {
-  const list = (workspaceId: string, query: Partial<ListQuery> = {}, options?: CallOptions): Promise<TokenList> =>
-    call.json({ method: "GET", path: path`/v1/workspaces/${workspaceId}/tokens`, query: { ...query } }, options)
+  const list = (
+    workspaceId: string,
+    query: Partial<ListQuery> = {},
+    options?: CallOptions,
+  ): Promise<TokenList> =>
+    call.json(
+      { method: "GET", path: path`/v1/workspaces/${workspaceId}/tokens`, query: { ...query } },
+      options,
+    )
   return {
-    forReceipt: (workspaceId: string, receiptId: string, token: NewToken = {}, options?: CallOptions): Promise<CreatedReceiptToken> =>
-      call.json({ method: "POST", path: path`/v1/workspaces/${workspaceId}/receipts/${receiptId}/token`, body: token }, options),
+    forReceipt: (
+      workspaceId: string,
+      receiptId: string,
+      token: NewToken = {},
+      options?: CallOptions,
+    ): Promise<CreatedReceiptToken> =>
+      call.json(
+        {
+          method: "POST",
+          path: path`/v1/workspaces/${workspaceId}/receipts/${receiptId}/token`,
+          body: token,
+        },
+        options,
+      ),
 
-    forPolicy: (workspaceId: string, token: NewPolicyToken = {}, options?: CallOptions): Promise<CreatedPolicyToken> =>
-      call.json({ method: "POST", path: path`/v1/workspaces/${workspaceId}/published-policy/token`, body: token }, options),
+    forPolicy: (
+      workspaceId: string,
+      token: NewPolicyToken = {},
+      options?: CallOptions,
+    ): Promise<CreatedPolicyToken> =>
+      call.json(
+        {
+          method: "POST",
+          path: path`/v1/workspaces/${workspaceId}/published-policy/token`,
+          body: token,
+        },
+        options,
+      ),
 
-    forPack: (workspaceId: string, packId: string, token: NewToken = {}, options?: CallOptions): Promise<CreatedEvidenceToken> =>
-      call.json({ method: "POST", path: path`/v1/workspaces/${workspaceId}/evidence-packs/${packId}/token`, body: token }, options),
+    forPack: (
+      workspaceId: string,
+      packId: string,
+      token: NewToken = {},
+      options?: CallOptions,
+    ): Promise<CreatedEvidenceToken> =>
+      call.json(
+        {
+          method: "POST",
+          path: path`/v1/workspaces/${workspaceId}/evidence-packs/${packId}/token`,
+          body: token,
+        },
+        options,
+      ),
 
-    forActivity: (workspaceId: string, token: NewActivityToken, options?: CallOptions): Promise<CreatedActivityToken> =>
-      call.json({ method: "POST", path: path`/v1/workspaces/${workspaceId}/activity/token`, body: token }, options),
+    forActivity: (
+      workspaceId: string,
+      token: NewActivityToken,
+      options?: CallOptions,
+    ): Promise<CreatedActivityToken> =>
+      call.json(
+        { method: "POST", path: path`/v1/workspaces/${workspaceId}/activity/token`, body: token },
+        options,
+      ),
 
     list,
 
-    each: (workspaceId: string, query: Partial<ListQuery> = {}, options?: CallOptions): AsyncGenerator<Token, void, undefined> =>
+    each: (
+      workspaceId: string,
+      query: Partial<ListQuery> = {},
+      options?: CallOptions,
+    ): AsyncGenerator<Token, void, undefined> =>
       eachOf(
         (cursor) => list(workspaceId, cursor === undefined ? query : { ...query, cursor }, options),
         (page) => ({ items: page.tokens, next: nextOf(page) }),
@@ -41,6 +97,9 @@ export function tokenCalls(call: Call) {
       ),
 
     revoke: (workspaceId: string, tokenId: string, options?: CallOptions): Promise<void> =>
-      call.nothing({ method: "DELETE", path: path`/v1/workspaces/${workspaceId}/tokens/${tokenId}` }, options),
+      call.nothing(
+        { method: "DELETE", path: path`/v1/workspaces/${workspaceId}/tokens/${tokenId}` },
+        options,
+      ),
   }
 }

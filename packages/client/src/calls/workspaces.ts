@@ -1,7 +1,14 @@
 import { path, type Call } from "../call.ts"
 import type { CallOptions } from "../exchange.ts"
 import { eachOf, nextOf } from "../paging.ts"
-import type { ListQuery, NewExport, NewWorkspace, Workspace, WorkspaceChange, WorkspaceList } from "../wire.ts"
+import type {
+  ListQuery,
+  NewExport,
+  NewWorkspace,
+  Workspace,
+  WorkspaceChange,
+  WorkspaceList,
+} from "../wire.ts"
 
 export function workspaceCalls(call: Call) {
   const list = (query: Partial<ListQuery> = {}, options?: CallOptions): Promise<WorkspaceList> =>
@@ -13,7 +20,10 @@ export function workspaceCalls(call: Call) {
 
     list,
 
-    each: (query: Partial<ListQuery> = {}, options?: CallOptions): AsyncGenerator<Workspace, void, undefined> =>
+    each: (
+      query: Partial<ListQuery> = {},
+      options?: CallOptions,
+    ): AsyncGenerator<Workspace, void, undefined> =>
       eachOf(
         (cursor) => list(cursor === undefined ? query : { ...query, cursor }, options),
         (page) => ({ items: page.workspaces, next: nextOf(page) }),
@@ -24,11 +34,21 @@ export function workspaceCalls(call: Call) {
       call.json({ method: "GET", path: path`/v1/workspaces/${workspaceId}` }, options),
 
     /** Changes the settings that are named; the others stay. */
-    update: (workspaceId: string, change: WorkspaceChange, options?: CallOptions): Promise<Workspace> =>
-      call.json({ method: "PATCH", path: path`/v1/workspaces/${workspaceId}`, body: change }, options),
+    update: (
+      workspaceId: string,
+      change: WorkspaceChange,
+      options?: CallOptions,
+    ): Promise<Workspace> =>
+      call.json(
+        { method: "PATCH", path: path`/v1/workspaces/${workspaceId}`, body: change },
+        options,
+      ),
 
     /** Records that the workspace is exported. Needs the instance key. */
     recordExport: (workspaceId: string, made: NewExport, options?: CallOptions): Promise<void> =>
-      call.nothing({ method: "POST", path: path`/v1/workspaces/${workspaceId}/exports`, body: made }, options),
+      call.nothing(
+        { method: "POST", path: path`/v1/workspaces/${workspaceId}/exports`, body: made },
+        options,
+      ),
   }
 }

@@ -3,13 +3,25 @@
 import { backUp, type BackupProgress } from "../operator/backup.ts"
 import { configOf, counted, type Terminal } from "./terminal.ts"
 
-export async function runBackup(terminal: Terminal, target: string, withSecrets: boolean): Promise<void> {
+export async function runBackup(
+  terminal: Terminal,
+  target: string,
+  withSecrets: boolean,
+): Promise<void> {
   const { say, progress } = terminal
   const { data, heads } = configOf(terminal)
   const show = (step: BackupProgress): void => progress(lineOf(step))
-  const { workspaces, entries, secrets } = await backUp({ data, headsPath: heads, target, withSecrets, progress: show })
+  const { workspaces, entries, secrets } = await backUp({
+    data,
+    headsPath: heads,
+    target,
+    withSecrets,
+    progress: show,
+  })
   progress("")
-  say(`Copied ${entries} entries of ${counted(workspaces, "workspace")} to ${target} and hashed each of them again.\n`)
+  say(
+    `Copied ${entries} entries of ${counted(workspaces, "workspace")} to ${target} and hashed each of them again.\n`,
+  )
   say(
     secrets.includes("secret")
       ? "The copy includes the secret: anyone who has the copy can sign in the ledger's name.\n"

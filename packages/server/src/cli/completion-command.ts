@@ -1,5 +1,6 @@
-// `tallystick completion`: prints a script with which a shell completes commands and options. The script is made from the description of the
-// program itself, so it offers exactly what the program accepts.
+// `tallystick completion`: prints a script with which a shell completes commands and options. The
+// script is made from the description of the program itself, so it offers exactly what the program
+// accepts.
 
 import type { Command } from "commander"
 
@@ -31,19 +32,28 @@ function placesOf(command: Command, words: readonly string[]): readonly Place[] 
   return [
     {
       words: words.join(" "),
-      commands: commands.map((one) => ({ name: one.name(), description: firstLine(one.description()) })),
+      commands: commands.map((one) => ({
+        name: one.name(),
+        description: firstLine(one.description()),
+      })),
       options: help
         .visibleOptions(command)
-        .flatMap(({ long, description }) => (typeof long === "string" ? [{ flag: long, description }] : [])),
+        .flatMap(({ long, description }) =>
+          typeof long === "string" ? [{ flag: long, description }] : [],
+        ),
     },
-    ...commands.filter((one) => one.name() !== "help").flatMap((one) => placesOf(one, [...words, one.name()])),
+    ...commands
+      .filter((one) => one.name() !== "help")
+      .flatMap((one) => placesOf(one, [...words, one.name()])),
   ]
 }
 
 /** Offers commands and options, and files where nothing else fits. */
 function bash(name: string, places: readonly Place[]): string {
   const cases = places.map(({ words, commands, options }) => {
-    const offered = [...commands.map((one) => one.name), ...options.map(({ flag }) => flag)].join(" ")
+    const offered = [...commands.map((one) => one.name), ...options.map(({ flag }) => flag)].join(
+      " ",
+    )
     return `    ${quoted(words)}) offered=${quoted(offered)} ;;\n`
   })
   const known = places.map(({ words }) => quoted(words)).join("|")
@@ -65,7 +75,10 @@ function fish(name: string, places: readonly Place[]): string {
   const lines = places.flatMap(({ words, commands, options }) => {
     const when = `__${name}_at ${quoted(words)}`
     return [
-      ...commands.map((one) => `complete -c ${name} -n ${quoted(when)} -f -a ${quoted(one.name)} -d ${quoted(one.description)}\n`),
+      ...commands.map(
+        (one) =>
+          `complete -c ${name} -n ${quoted(when)} -f -a ${quoted(one.name)} -d ${quoted(one.description)}\n`,
+      ),
       ...options.map(({ flag, description }) => {
         return `complete -c ${name} -n ${quoted(when)} -l ${quoted(flag.slice(2))} -d ${quoted(description)}\n`
       }),
@@ -90,7 +103,10 @@ function firstLine(text: string): string {
   return text.split("\n")[0] ?? ""
 }
 
-/** Both shells take single-quoted text literally. fish also reads backslashes in it, and our texts have none. */
+/**
+ * Both shells take single-quoted text literally. fish also reads backslashes in it, and our texts
+ * have none.
+ */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`
 }

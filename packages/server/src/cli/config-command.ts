@@ -1,4 +1,5 @@
-// `tallystick config`: prints each setting and where its value comes from. It never prints a secret.
+// `tallystick config`: prints each setting and where its value comes from. It never prints a
+// secret.
 
 import { httpUrl, limitVariable, withoutInjected, type Config, type settings } from "../config.ts"
 import { configOf, type Terminal } from "./terminal.ts"
@@ -18,12 +19,17 @@ const shown: Readonly<Record<Name, (config: Config) => string>> = {
   TALLYSTICK_DATA: ({ data }) => data,
   TALLYSTICK_HEADS: ({ heads }) => heads,
   TALLYSTICK_PUBLIC_URL: ({ publicUrl, host, port }) => publicUrl ?? httpUrl(host, port),
-  TALLYSTICK_ROOT_KEY: ({ rootKey, data }) => (rootKey === undefined ? `kept in ${data}/root-key` : "(not shown)"),
-  TALLYSTICK_ROOT_KEY_PREVIOUS: ({ previousRootKey }) => (previousRootKey === undefined ? "none" : "(not shown)"),
-  TALLYSTICK_SECRET: ({ secret, data }) => (secret === undefined ? `kept in ${data}/secret` : "(not shown)"),
-  TALLYSTICK_SECRET_PREVIOUS: ({ previousSecret }) => (previousSecret === undefined ? "none" : "(not shown)"),
+  TALLYSTICK_ROOT_KEY: ({ rootKey, data }) =>
+    rootKey === undefined ? `kept in ${data}/root-key` : "(not shown)",
+  TALLYSTICK_ROOT_KEY_PREVIOUS: ({ previousRootKey }) =>
+    previousRootKey === undefined ? "none" : "(not shown)",
+  TALLYSTICK_SECRET: ({ secret, data }) =>
+    secret === undefined ? `kept in ${data}/secret` : "(not shown)",
+  TALLYSTICK_SECRET_PREVIOUS: ({ previousSecret }) =>
+    previousSecret === undefined ? "none" : "(not shown)",
   TALLYSTICK_TRUST_PROXY: ({ trustProxy }) => String(trustProxy),
-  TALLYSTICK_KEY_REQUESTS_PER_MINUTE: ({ keyRequestsPerMinute }) => String(keyRequestsPerMinute ?? "off"),
+  TALLYSTICK_KEY_REQUESTS_PER_MINUTE: ({ keyRequestsPerMinute }) =>
+    String(keyRequestsPerMinute ?? "off"),
   TALLYSTICK_LOG_LEVEL: ({ logLevel }) => logLevel,
 }
 
@@ -37,9 +43,17 @@ function explain(terminal: Terminal): readonly Shown[] {
   const environment = withoutInjected(terminal.environment)
   const config = configOf(terminal)
   const sourceOf = (name: string): Shown["from"] =>
-    environment[name] !== undefined ? "environment" : environment[`${name}_FILE`] !== undefined ? "file" : "default"
+    environment[name] !== undefined
+      ? "environment"
+      : environment[`${name}_FILE`] !== undefined
+        ? "file"
+        : "default"
   return [
-    ...Object.entries(shown).map(([name, valueOf]): Shown => ({ name, value: valueOf(config), from: sourceOf(name) })),
+    ...Object.entries(shown).map(([name, valueOf]): Shown => ({
+      name,
+      value: valueOf(config),
+      from: sourceOf(name),
+    })),
     ...Object.entries(config.limits).map(([limit, value]): Shown => {
       const name = limitVariable(limit)
       return { name, value: String(value), from: sourceOf(name) }
@@ -49,5 +63,7 @@ function explain(terminal: Terminal): readonly Shown[] {
 
 function tableOf(all: readonly Shown[]): string {
   const width = Math.max(...all.map(({ name }) => name.length))
-  return all.map(({ name, value, from }) => `${name.padEnd(width)}  ${from.padEnd(11)}  ${value}\n`).join("")
+  return all
+    .map(({ name, value, from }) => `${name.padEnd(width)}  ${from.padEnd(11)}  ${value}\n`)
+    .join("")
 }

@@ -1,7 +1,18 @@
-// `tallystick doctor`: checks everything that the service depends on, and says what is wrong and what to do. It changes nothing: the file that
-// it writes into the data folder as a test, it removes. The service may run.
+// `tallystick doctor`: checks everything that the service depends on, and says what is wrong and
+// what to do. It changes nothing: the file that it writes into the data folder as a test, it
+// removes. The service may run.
 
-import { closeSync, existsSync, fsyncSync, openSync, statfsSync, statSync, unlinkSync, writeSync, type Stats } from "node:fs"
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  openSync,
+  statfsSync,
+  statSync,
+  unlinkSync,
+  writeSync,
+  type Stats,
+} from "node:fs"
 import { join, relative, resolve } from "node:path"
 import { createFrontier, equalBytes, eventHash, recordBytes } from "@tallystick/proof"
 import { allWorkspaces, missingOf } from "../operator/check-store.ts"
@@ -52,11 +63,20 @@ async function lookAtAll(terminal: Terminal): Promise<readonly Look[]> {
 }
 
 /** A check that fails to run is bad; the other checks still run. */
-async function tried(name: string, look: () => Look | readonly Look[] | Promise<Look | readonly Look[]>): Promise<readonly Look[]> {
+async function tried(
+  name: string,
+  look: () => Look | readonly Look[] | Promise<Look | readonly Look[]>,
+): Promise<readonly Look[]> {
   try {
     return [await look()].flat()
   } catch (error) {
-    return [bad(name, error instanceof Error ? error.message : String(error), "look at the file, its owner, and its disk")]
+    return [
+      bad(
+        name,
+        error instanceof Error ? error.message : String(error),
+        "look at the file, its owner, and its disk",
+      ),
+    ]
   }
 }
 
@@ -66,17 +86,29 @@ function statsOf(path: string): Stats | undefined {
 }
 
 const ok = (name: string, found: string): Look => ({ name, state: "ok", found })
-const warn = (name: string, found: string, advice: string): Look => ({ name, state: "warn", found, advice })
-const bad = (name: string, found: string, advice: string): Look => ({ name, state: "bad", found, advice })
+const warn = (name: string, found: string, advice: string): Look => ({
+  name,
+  state: "warn",
+  found,
+  advice,
+})
+const bad = (name: string, found: string, advice: string): Look => ({
+  name,
+  state: "bad",
+  found,
+  advice,
+})
 
-// Node and SQLite -----------------------------------------------------------------------------------------------------------------------------------------
+// Node and SQLite ---------------------------------------------------------------------------------
 
 const oldestNode = "24.15.0"
 const oldestSqlite = "3.51.3"
 
 function lookAtNode(): Look {
   const { node } = process.versions
-  return isAtLeast(node, oldestNode) ? ok("node", node) : bad("node", node, `install Node ${oldestNode} or later`)
+  return isAtLeast(node, oldestNode)
+    ? ok("node", node)
+    : bad("node", node, `install Node ${oldestNode} or later`)
 }
 
 function lookAtSqlite(): Look {
@@ -94,14 +126,18 @@ function isAtLeast(version: string, oldest: string): boolean {
   return oldest.localeCompare(version, "en", { numeric: true }) <= 0
 }
 
-// Configuration and files ----------------------------------------------------------------------------------------------------------------------------------------
+// Configuration and files -------------------------------------------------------------------------
 
 function triedConfig(terminal: Terminal): Config | Look {
   try {
     return configOf(terminal)
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
-    return bad("configuration", error.message, "correct it, or remove it from the environment; nothing else was checked")
+    return bad(
+      "configuration",
+      error.message,
+      "correct it, or remove it from the environment; nothing else was checked",
+    )
   }
 }
 
@@ -124,15 +160,22 @@ function lookAtAddress({ host, publicUrl, trustProxy }: Config): Look {
 
 function lookAtFolder({ data, heads }: Config): readonly Look[] {
   const folder = statsOf(data)
-  if (folder?.isDirectory() === false) return [bad("data", `${data} is not a folder`, "set TALLYSTICK_DATA to the ledger's folder")]
+  if (folder?.isDirectory() === false)
+    return [bad("data", `${data} is not a folder`, "set TALLYSTICK_DATA to the ledger's folder")]
   if (folder === undefined)
     return [
-      warn("data", `${data} does not exist yet`, "the first start creates it; if the ledger existed before, TALLYSTICK_DATA is wrong"),
+      warn(
+        "data",
+        `${data} does not exist yet`,
+        "the first start creates it; if the ledger existed before, TALLYSTICK_DATA is wrong",
+      ),
     ]
   const isInside = !relative(resolve(data), resolve(heads)).startsWith("..")
   return [
     privacyOf("data", data, "700"),
-    ...["secret", "root-key"].map((name) => privacyOf(name, join(data, name), "600")).filter(({ found }) => found !== absent),
+    ...["secret", "root-key"]
+      .map((name) => privacyOf(name, join(data, name), "600"))
+      .filter(({ found }) => found !== absent),
     isInside
       ? warn(
           "heads",
@@ -172,23 +215,38 @@ function notYet(look: Look): Look {
     : look
 }
 
-// The disk ------------------------------------------------------------------------------------------------------------------------------------------------
+// The disk ----------------------------------------------------------------------------------------
 
 /** Below this many times the reserve, an operator must act soon. */
 const roomyReserves = 16
 const slowSyncMs = 100
 
 function lookAtDisk({ data, limits }: Config): Look {
-  if (statsOf(data)?.isDirectory() !== true) return ok("disk", "not checked: there is no data folder")
+  if (statsOf(data)?.isDirectory() !== true)
+    return ok("disk", "not checked: there is no data folder")
   const { bavail, bsize } = statfsSync(data)
   const free = bavail * bsize
   const shownFree = `${Math.floor(free / 2 ** 20)} MiB free`
-  if (free <= limits.diskReserveBytes) return bad("disk", shownFree, "free some space: the service refuses writes, and still answers reads")
+  if (free <= limits.diskReserveBytes)
+    return bad(
+      "disk",
+      shownFree,
+      "free some space: the service refuses writes, and still answers reads",
+    )
   const syncMs = trySync(join(data, `doctor.${process.pid}`))
-  if (typeof syncMs === "string") return bad("disk", `cannot write: ${syncMs}`, "look at the disk, its mount, and the owner of the folder")
+  if (typeof syncMs === "string")
+    return bad(
+      "disk",
+      `cannot write: ${syncMs}`,
+      "look at the disk, its mount, and the owner of the folder",
+    )
   const found = `${shownFree}, a sync takes ${syncMs.toFixed(1)} ms`
   if (free < roomyReserves * limits.diskReserveBytes)
-    return warn("disk", found, `free some space: at ${limits.diskReserveBytes} bytes the service refuses writes`)
+    return warn(
+      "disk",
+      found,
+      `free some space: at ${limits.diskReserveBytes} bytes the service refuses writes`,
+    )
   return syncMs > slowSyncMs
     ? warn("disk", found, "every commit waits for a sync; a local SSD takes a few milliseconds")
     : ok("disk", found)
@@ -212,13 +270,20 @@ function trySync(path: string): number | string {
   }
 }
 
-// The ledger ----------------------------------------------------------------------------------------------------------------------------------------------
+// The ledger --------------------------------------------------------------------------------------
 
 async function lookAtLedger(config: Config): Promise<readonly Look[]> {
   if (statsOf(join(config.data, "journal.db")) === undefined) {
-    if ((await readHeads(config.heads)).size === 0) return [warn("ledger", `${config.data} holds no ledger`, "the first start creates one")]
+    if ((await readHeads(config.heads)).size === 0)
+      return [warn("ledger", `${config.data} holds no ledger`, "the first start creates one")]
     const found = `${config.data} holds no ledger, and ${config.heads} says that something was signed`
-    return [bad("ledger", found, "check that the disk with the data is mounted, and put the data back; to start over, remove that file")]
+    return [
+      bad(
+        "ledger",
+        found,
+        "check that the disk with the data is mounted, and put the data back; to start over, remove that file",
+      ),
+    ]
   }
   const snapshot = openSnapshot(config.data)
   try {
@@ -235,24 +300,43 @@ async function lookAtLedger(config: Config): Promise<readonly Look[]> {
 }
 
 /** The secret must open the newest key of every workspace, or nothing can be signed. */
-async function lookAtKeys(config: Config, { registry }: Snapshot, workspaces: readonly Document<"workspace">[]): Promise<Look> {
+async function lookAtKeys(
+  config: Config,
+  { registry }: Snapshot,
+  workspaces: readonly Document<"workspace">[],
+): Promise<Look> {
   const { secret, previous } = knownSecrets(config)
-  const advice = "bring the secret back that this data was made with: without it the service cannot sign and knows no key"
-  if (secret === undefined) return bad("keys", `TALLYSTICK_SECRET is not set, and there is no ${join(config.data, "secret")}`, advice)
+  const advice =
+    "bring the secret back that this data was made with: without it the service cannot sign and knows no key"
+  if (secret === undefined)
+    return bad(
+      "keys",
+      `TALLYSTICK_SECRET is not set, and there is no ${join(config.data, "secret")}`,
+      advice,
+    )
   const keyring = await keyringOf(registry, { secret, previous })
   if (keyring instanceof StartError) return bad("keys", keyring.message, advice)
   for (const { id } of workspaces) {
     const [newest] = await registry.list("log-key", id, undefined, 1)
-    if (newest === undefined) return bad("keys", `workspace ${id} has no key to sign with`, "restore a backup")
-    if (!canSign(keyring, newest)) return bad("keys", `the secret does not open the signing key of workspace ${id}`, advice)
+    if (newest === undefined)
+      return bad("keys", `workspace ${id} has no key to sign with`, "restore a backup")
+    if (!canSign(keyring, newest))
+      return bad("keys", `the secret does not open the signing key of workspace ${id}`, advice)
   }
   const found = `the secret opens the signing keys of ${counted(workspaces.length, "workspace")}`
   return keyring.before === undefined
     ? ok("keys", found)
-    : warn("keys", `${found}, and its rotation is not finished`, "stop the service, and run `tallystick secret rotate` again to finish")
+    : warn(
+        "keys",
+        `${found}, and its rotation is not finished`,
+        "stop the service, and run `tallystick secret rotate` again to finish",
+      )
 }
 
-async function keyringOf(registry: Snapshot["registry"], secrets: GivenSecrets): Promise<Keyring | StartError> {
+async function keyringOf(
+  registry: Snapshot["registry"],
+  secrets: GivenSecrets,
+): Promise<Keyring | StartError> {
   try {
     return await openKeyring(registry, secrets)
   } catch (error) {
@@ -261,15 +345,31 @@ async function keyringOf(registry: Snapshot["registry"], secrets: GivenSecrets):
   }
 }
 
-async function lookAtChains({ limits }: Config, { journal }: Snapshot, workspaces: readonly Document<"workspace">[]): Promise<Look> {
+async function lookAtChains(
+  { limits }: Config,
+  { journal }: Snapshot,
+  workspaces: readonly Document<"workspace">[],
+): Promise<Look> {
   for (const workspace of workspaces) {
     const wrong = await recheck(journal, workspace, limits.recheckEntries)
-    if (wrong !== undefined) return bad("chains", wrong, "stop the service, keep this data unchanged, and restore a backup")
+    if (wrong !== undefined)
+      return bad(
+        "chains",
+        wrong,
+        "stop the service, keep this data unchanged, and restore a backup",
+      )
   }
-  return ok("chains", `the last ${limits.recheckEntries} entries of ${counted(workspaces.length, "workspace")} hold together`)
+  return ok(
+    "chains",
+    `the last ${limits.recheckEntries} entries of ${counted(workspaces.length, "workspace")} hold together`,
+  )
 }
 
-async function lookAtHeads({ heads: path }: Config, { journal }: Snapshot, workspaces: readonly Document<"workspace">[]): Promise<Look> {
+async function lookAtHeads(
+  { heads: path }: Config,
+  { journal }: Snapshot,
+  workspaces: readonly Document<"workspace">[],
+): Promise<Look> {
   const heads = await readHeads(path)
   let signed = 0
   let hashed = 0
@@ -302,20 +402,37 @@ async function lookAtHeads({ heads: path }: Config, { journal }: Snapshot, works
       `${path} has ${counted(missing.length, "ledger")} that ${missing.length === 1 ? "is" : "are"} not here: ${missing.slice(0, 3).join(", ")}`,
       "if this is the wrong disk or part of the data is missing, put it back; if you gave these ledgers up, remove their lines from that file",
     )
-  const by = hashed === signed ? "" : `; ${signed - hashed} were only counted: tallystick fsck hashes them`
-  return ok("checkpoints", `nothing that was signed is missing: ${signed} of ${counted(workspaces.length, "workspace")}${by}`)
+  const by =
+    hashed === signed ? "" : `; ${signed - hashed} were only counted: tallystick fsck hashes them`
+  return ok(
+    "checkpoints",
+    `nothing that was signed is missing: ${signed} of ${counted(workspaces.length, "workspace")}${by}`,
+  )
 }
 
 /** Of one workspace, which takes some tenths of a second. */
 const hashedEntriesMax = 100_000
 const recordsPerRead = 4096
 
-/** Root of the tree over the first `size` records of an epoch, or over fewer if the data ends before. */
-async function rootOf(journal: Snapshot["journal"], workspace: string, before: number, size: number): Promise<Uint8Array> {
+/**
+ * Root of the tree over the first `size` records of an epoch, or over fewer if the data ends
+ * before.
+ */
+async function rootOf(
+  journal: Snapshot["journal"],
+  workspace: string,
+  before: number,
+  size: number,
+): Promise<Uint8Array> {
   const tree = createFrontier(undefined, sha256)
   while (tree.size < size) {
-    const records = await journal.records(workspace, before + tree.size + 1, Math.min(recordsPerRead, size - tree.size))
-    for (let at = 0; at < records.length; at += recordBytes) tree.append(eventHash(records.subarray(at, at + recordBytes), sha256))
+    const records = await journal.records(
+      workspace,
+      before + tree.size + 1,
+      Math.min(recordsPerRead, size - tree.size),
+    )
+    for (let at = 0; at < records.length; at += recordBytes)
+      tree.append(eventHash(records.subarray(at, at + recordBytes), sha256))
     if (records.length === 0) break
   }
   return tree.root()
@@ -323,7 +440,10 @@ async function rootOf(journal: Snapshot["journal"], workspace: string, before: n
 
 const clockBackMs = 1000
 
-async function lookAtClock({ journal }: Snapshot, workspaces: readonly Document<"workspace">[]): Promise<Look> {
+async function lookAtClock(
+  { journal }: Snapshot,
+  workspaces: readonly Document<"workspace">[],
+): Promise<Look> {
   const nowMs = systemClock.now()
   let lastMs = 0
   for (const { id } of workspaces) lastMs = Math.max(lastMs, (await journal.head(id))?.timeMs ?? 0)
@@ -333,10 +453,16 @@ async function lookAtClock({ journal }: Snapshot, workspaces: readonly Document<
       `the clock says ${isoTime(nowMs)}, and the last entry was recorded at ${isoTime(lastMs)}`,
       "set the clock right; until it passes that time, every entry gets that time",
     )
-  return ok("clock", lastMs === 0 ? "nothing was recorded yet" : `after the last entry, ${isoTime(lastMs)}`)
+  return ok(
+    "clock",
+    lastMs === 0 ? "nothing was recorded yet" : `after the last entry, ${isoTime(lastMs)}`,
+  )
 }
 
-/** systemd-timesyncd makes this file when it has set the clock. Other time services leave nothing that is as cheap to check. */
+/**
+ * systemd-timesyncd makes this file when it has set the clock. Other time services leave nothing
+ * that is as cheap to check.
+ */
 const synchronised = "/run/systemd/timesync/synchronized"
 
 function lookAtTimeService(): Look {
@@ -349,23 +475,32 @@ function lookAtTimeService(): Look {
       )
 }
 
-// The service ---------------------------------------------------------------------------------------------------------------------------------------------
+// The service -------------------------------------------------------------------------------------
 
 const answersWithinMs = 5000
 
 async function lookAtService(config: Config): Promise<Look> {
-  if (config.port === 0) return warn("service", "not checked: TALLYSTICK_PORT is 0", "request its /readyz yourself")
+  if (config.port === 0)
+    return warn("service", "not checked: TALLYSTICK_PORT is 0", "request its /readyz yourself")
   const url = addressOf(config)
   try {
     const answer = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(answersWithinMs) })
     if (answer.status === 200) return ok("service", `ready at ${url}`)
-    return bad("service", `${url}/readyz answers ${answer.status}: ${(await answer.text()).slice(0, 200)}`, "do what it says")
+    return bad(
+      "service",
+      `${url}/readyz answers ${answer.status}: ${(await answer.text()).slice(0, 200)}`,
+      "do what it says",
+    )
   } catch {
-    return warn("service", `nothing answers at ${url}`, "if it should run, start it: tallystick serve")
+    return warn(
+      "service",
+      `nothing answers at ${url}`,
+      "if it should run, start it: tallystick serve",
+    )
   }
 }
 
-// Output ----------------------------------------------------------------------------------------------------------------------------------------------
+// Output ------------------------------------------------------------------------------------------
 
 const nameColumns = 14
 

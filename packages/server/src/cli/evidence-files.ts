@@ -1,7 +1,16 @@
-// Reads files from an untrusted source, which may try to make the reader wait for ever or run out of memory: only regular files are read, up to
-// the size that evidence can have.
+// Reads files from an untrusted source, which may try to make the reader wait for ever or run out
+// of memory: only regular files are read, up to the size that evidence can have.
 
-import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, readSync, realpathSync } from "node:fs"
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readdirSync,
+  readSync,
+  realpathSync,
+} from "node:fs"
 import { join, relative, sep } from "node:path"
 
 /** The message names the file and says why it is not read. */
@@ -13,25 +22,36 @@ const mebibyte = 1024 * 1024
 const packBytesMax = 1280 * mebibyte
 /** Parsing holds text in memory several times. 256 of the largest events fill half of this. */
 const textBytesMax = 256 * mebibyte
-/** Files of an export other than bodies and disclosures. The largest is a bundle, whose entries could have 64 KiB each. */
+/**
+ * Files of an export other than bodies and disclosures. The largest is a bundle, whose entries
+ * could have 64 KiB each.
+ */
 const partBytesMax = 32 * mebibyte
 
-export const isZip = (bytes: Uint8Array): boolean => bytes[0] === 0x50 && bytes[1] === 0x4b && bytes[2] === 3 && bytes[3] === 4
+export const isZip = (bytes: Uint8Array): boolean =>
+  bytes[0] === 0x50 && bytes[1] === 0x4b && bytes[2] === 3 && bytes[3] === 4
 
 /** Reads a file that is named on the command line. */
 export function readEvidence(path: string): Uint8Array {
   return readRegular(path, (start) => (isZip(start) ? packBytesMax : textBytesMax))
 }
 
-/** Returns a reader of the folder's files by their paths in it. Refuses links, which could lead elsewhere. */
+/**
+ * Returns a reader of the folder's files by their paths in it. Refuses links, which could lead
+ * elsewhere.
+ */
 export function filesBelow(folder: string): (path: string) => Uint8Array | undefined {
   const root = realpathSync(folder)
   return (path) => {
     const at = join(root, path)
     if (lstatSync(at, { throwIfNoEntry: false }) === undefined) return undefined
     if (realpathSync(at) !== at)
-      throw new Unreadable(`${join(folder, path)} is a link or is reached through one, and an export has no links`)
-    return readRegular(at, () => (/^(?:epochs\/\d+\/)?(?:bodies|disclosures)\//.test(path) ? textBytesMax : partBytesMax))
+      throw new Unreadable(
+        `${join(folder, path)} is a link or is reached through one, and an export has no links`,
+      )
+    return readRegular(at, () =>
+      /^(?:epochs\/\d+\/)?(?:bodies|disclosures)\//.test(path) ? textBytesMax : partBytesMax,
+    )
   }
 }
 
@@ -57,7 +77,8 @@ function readRegular(path: string, bytesMax: (start: Uint8Array) => number): Uin
     // The file may change meanwhile: bytes beyond `size` are ignored, and it may end early.
     const bytes = new Uint8Array(size)
     let at = 0
-    for (let read = -1; read !== 0 && at < size; at += read) read = readSync(file, bytes, at, size - at, at)
+    for (let read = -1; read !== 0 && at < size; at += read)
+      read = readSync(file, bytes, at, size - at, at)
     return bytes.subarray(0, at)
   } finally {
     closeSync(file)

@@ -1,9 +1,15 @@
-// `tallystick export`: writes a ledger into a folder of plain files that anyone can check. The service may run.
+// `tallystick export`: writes a ledger into a folder of plain files that anyone can check. The
+// service may run.
 
 import { systemClock } from "../clock.ts"
 import type { Config } from "../config.ts"
 import { exportLedger } from "../operator/export.ts"
-import { administrationOf, offlineOptionsOf, ReadOnlyError, withOfflineStore } from "../operator/offline-ledger.ts"
+import {
+  administrationOf,
+  offlineOptionsOf,
+  ReadOnlyError,
+  withOfflineStore,
+} from "../operator/offline-ledger.ts"
 import { requiredSecrets } from "../operator/secret-files.ts"
 import { isLocked } from "../store/sqlite/lock.ts"
 import { recordExport } from "../workspace/export-entries.ts"
@@ -11,7 +17,11 @@ import { openKeyring } from "../workspace/stored-keyring.ts"
 import { asked, type AskingTerminal } from "./keys-command.ts"
 import { configOf, type Terminal } from "./terminal.ts"
 
-export async function runExport(terminal: Terminal & AskingTerminal, workspace: string, folder: string): Promise<void> {
+export async function runExport(
+  terminal: Terminal & AskingTerminal,
+  workspace: string,
+  folder: string,
+): Promise<void> {
   const { say, remark, progress } = terminal
   const config = configOf(terminal)
   const { data } = config
@@ -21,8 +31,12 @@ export async function runExport(terminal: Terminal & AskingTerminal, workspace: 
     folder,
     // An export is an administrative act: without its entry, nothing is written.
     async announce(count, isCopy) {
-      if (isLocked(data)) await asked(terminal, ({ workspaces }) => workspaces.recordExport(workspace, { entries: count }))
-      // Nothing can be recorded in data that is read-only, and it may be all that is left of the ledger.
+      if (isLocked(data))
+        await asked(terminal, ({ workspaces }) =>
+          workspaces.recordExport(workspace, { entries: count }),
+        )
+      // Nothing can be recorded in data that is read-only, and it may be all that is left of the
+      // ledger.
       else if (isCopy || !(await isRecorded(config, workspace, count))) remark(unrecorded)
     },
     progress: (done) => progress(`${done} entries`),
@@ -41,8 +55,17 @@ async function isRecorded(config: Config, id: string, entries: number): Promise<
   const options = offlineOptionsOf(config)
   try {
     await withOfflineStore(options, async (store) => {
-      const { ledger, workspaces } = administrationOf(options, store, await openKeyring(store.registry, secrets))
-      await recordExport({ ledger, clock: systemClock }, { kind: "instance" }, await workspaces.get(id), entries)
+      const { ledger, workspaces } = administrationOf(
+        options,
+        store,
+        await openKeyring(store.registry, secrets),
+      )
+      await recordExport(
+        { ledger, clock: systemClock },
+        { kind: "instance" },
+        await workspaces.get(id),
+        entries,
+      )
     })
     return true
   } catch (error) {

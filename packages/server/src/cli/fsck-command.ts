@@ -1,4 +1,5 @@
-// `tallystick fsck`: derives everything again from the stored bytes and names what was changed. The service must be stopped.
+// `tallystick fsck`: derives everything again from the stored bytes and names what was changed. The
+// service must be stopped.
 
 import { readFileSync } from "node:fs"
 import { availableParallelism } from "node:os"
@@ -22,7 +23,10 @@ const threadsMax = 8
 const exitCodes = { good: 0, unreadable: 1, changed: 3 } as const
 
 /** Returns the exit code. */
-export async function runFsck(terminal: Terminal, { workspaces, checkpoints, passes, json }: FsckFlags): Promise<number> {
+export async function runFsck(
+  terminal: Terminal,
+  { workspaces, checkpoints, passes, json }: FsckFlags,
+): Promise<number> {
   const { say, remark, progress } = terminal
   const { data, heads } = configOf(terminal)
   try {
@@ -41,15 +45,20 @@ export async function runFsck(terminal: Terminal, { workspaces, checkpoints, pas
     return found.faults.length === 0 ? exitCodes.good : exitCodes.changed
   } catch (error) {
     // SQLite could not read a page: the data is damaged, and nobody can say what was in it.
-    if (!(error instanceof UnreadableError || (error instanceof Error && "errcode" in error))) throw error
+    if (!(error instanceof UnreadableError || (error instanceof Error && "errcode" in error)))
+      throw error
     remark(`tallystick: cannot read ${data}: ${error.message}\n`)
     return exitCodes.unreadable
   }
 }
 
-function tell({ workspaces, faults, uncommitted, timings }: Fscked, { say, remark }: Terminal): void {
+function tell(
+  { workspaces, faults, uncommitted, timings }: Fscked,
+  { say, remark }: Terminal,
+): void {
   for (const fault of faults) remark(`tallystick: ${printable(sentenceOf(fault))}\n`)
-  for (const { pass, entries, ms } of timings) say(`${pass}: ${entries} entries in ${(ms / 1000).toFixed(1)} s\n`)
+  for (const { pass, entries, ms } of timings)
+    say(`${pass}: ${entries} entries in ${(ms / 1000).toFixed(1)} s\n`)
   if (uncommitted > 0)
     say(
       `An older version made ${uncommitted} credentials, passwords or evidence packs and did not record everything that they stand for.\n`,
@@ -66,7 +75,8 @@ function tell({ workspaces, faults, uncommitted, timings }: Fscked, { say, remar
 }
 
 function jsonOf({ workspaces, faults, uncommitted, timings }: Fscked) {
-  const perSecond = ({ entries, ms }: Fscked["timings"][number]) => Math.round(entries / Math.max(ms / 1000, 0.001))
+  const perSecond = ({ entries, ms }: Fscked["timings"][number]) =>
+    Math.round(entries / Math.max(ms / 1000, 0.001))
   return {
     good: faults.length === 0,
     workspaces,

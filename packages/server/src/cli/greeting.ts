@@ -1,5 +1,6 @@
-// What a start prints on standard output: where the service listens, how to write a first event into empty data, and how to set up the first
-// admin. The text contains a key and a password, so it never goes to the log.
+// What a start prints on standard output: where the service listens, how to write a first event
+// into empty data, and how to set up the first admin. The text contains a key and a password, so it
+// never goes to the log.
 
 import { randomBytes } from "node:crypto"
 import { isoTime } from "../clock.ts"
@@ -14,7 +15,10 @@ interface Greeting {
 
 const demoWorkspace = "demo"
 
-export async function greet({ url, listensOn, service }: Running, { demo, newRootKeyPath, say }: Greeting): Promise<void> {
+export async function greet(
+  { url, listensOn, service }: Running,
+  { demo, newRootKeyPath, say }: Greeting,
+): Promise<void> {
   const isEmpty = (await service.workspaces.list(undefined, 1)).length === 0
   say(`tallystick listens on ${listensOn}\n`)
   if (url !== listensOn) say(`Its public address is ${url}\n`)
@@ -32,7 +36,10 @@ export async function greet({ url, listensOn, service }: Running, { demo, newRoo
 async function demonstration(url: string, service: Service): Promise<string> {
   const by = { kind: "instance" } as const
   const workspace = await service.workspaces.create(by, { id: demoWorkspace, name: "Demo" })
-  const { key } = await service.keys.create(by, workspace, { name: "first start", scopes: ["write", "read"] })
+  const { key } = await service.keys.create(by, workspace, {
+    name: "first start",
+    scopes: ["write", "read"],
+  })
   const command = firstEvent(url, key, service.clock.now())
   return `Write a first event into the workspace "${demoWorkspace}" (the key is shown only once):\n\n${command}`
 }
@@ -49,10 +56,17 @@ function firstEvent(url: string, key: string, nowMs: number): string {
     metadata: { amount: 1299.5, currency: "EUR" },
     userVisible: true,
   }
-  return curl(`${url}/v1/events`, [`Authorization: Bearer ${key}`, "Idempotency-Key: invoice-9-approved"], event)
+  return curl(
+    `${url}/v1/events`,
+    [`Authorization: Bearer ${key}`, "Idempotency-Key: invoice-9-approved"],
+    event,
+  )
 }
 
-/** The password is random: a command pasted unchanged must not make an admin whose password everybody knows. */
+/**
+ * The password is random: a command pasted unchanged must not make an admin whose password
+ * everybody knows.
+ */
 function firstAdmin(url: string, token: string): string {
   const password = randomBytes(passwordBytes).toString("base64url")
   const command = curl(`${url}/v1/setup`, [], { token, email: "admin@example.com", password })

@@ -46,7 +46,8 @@ async function takeUntil(pipe: ReturnType<typeof openPipe>, end: string): Promis
   return taken
 }
 
-const lineOf = (number: number): string => `${String(number).padStart(6, "0")} a line that says – in more than ASCII – what has happened\n`
+const lineOf = (number: number): string =>
+  `${String(number).padStart(6, "0")} a line that says – in more than ASCII – what has happened\n`
 const fail = (): void => assert.fail("nothing is lost")
 
 test("what a slow reader does not take waits for it, whole and in order", async () => {

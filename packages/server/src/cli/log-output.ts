@@ -1,4 +1,5 @@
-// Writes log lines at the pace of their reader. A reader that is slow or gone neither blocks the ledger nor ends the process.
+// Writes log lines at the pace of their reader. A reader that is slow or gone neither blocks the
+// ledger nor ends the process.
 
 import { write } from "node:fs"
 import type { Clock } from "../clock.ts"
@@ -18,7 +19,11 @@ const againAfterMs = 20
 const lastWaitMs = 500
 
 /** Calls `lost` with the number of dropped lines once there is room again. */
-export function openLogOutput(file: number, clock: Pick<Clock, "sleep">, lost: (lines: number) => void): LogOutput {
+export function openLogOutput(
+  file: number,
+  clock: Pick<Clock, "sleep">,
+  lost: (lines: number) => void,
+): LogOutput {
   let waiting: string[] = []
   let waitingBytes = 0
   let lostLines = 0

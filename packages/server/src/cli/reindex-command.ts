@@ -1,4 +1,5 @@
-// `tallystick reindex`: rebuilds the index and the search from the journal. The service must be stopped.
+// `tallystick reindex`: rebuilds the index and the search from the journal. The service must be
+// stopped.
 
 import { reindex } from "../operator/reindex.ts"
 import { configOf, counted, type Terminal } from "./terminal.ts"

@@ -4,8 +4,15 @@ import { resume, type WentOn } from "../operator/resume.ts"
 import { knownSecrets } from "../operator/secret-files.ts"
 import { configOf, type Terminal } from "./terminal.ts"
 
-/** With `check`, changes nothing. Returns the exit code: 1 if the data does not hold together, so that nothing was changed. */
-export async function runResume(terminal: Terminal, check: boolean, json: boolean): Promise<number> {
+/**
+ * With `check`, changes nothing. Returns the exit code: 1 if the data does not hold together, so
+ * that nothing was changed.
+ */
+export async function runResume(
+  terminal: Terminal,
+  check: boolean,
+  json: boolean,
+): Promise<number> {
   const { remark, progress } = terminal
   const say = json ? () => {} : terminal.say
   const config = configOf(terminal)
@@ -21,7 +28,9 @@ export async function runResume(terminal: Terminal, check: boolean, json: boolea
   if (json) terminal.say(`${JSON.stringify({ ...resumed, check }, null, 2)}\n`)
   switch (resumed.kind) {
     case "needless":
-      say("There is nothing to resume: the data is not a copy, and nothing that was signed is missing.\n")
+      say(
+        "There is nothing to resume: the data is not a copy, and nothing that was signed is missing.\n",
+      )
       return 0
     case "resumed":
       say(resumed.workspaces.map((one) => sentenceOf(one, check)).join(""))
@@ -30,18 +39,26 @@ export async function runResume(terminal: Terminal, check: boolean, json: boolea
           ? "This was a check: nothing was changed.\n"
           : `Start the service with the heads file ${config.heads}. Never start the original again.\n`,
       )
-      for (const origin of resumed.strangers) remark(`tallystick: ${config.heads} also lists ${origin}, which this data does not have\n`)
+      for (const origin of resumed.strangers)
+        remark(`tallystick: ${config.heads} also lists ${origin}, which this data does not have\n`)
       return 0
     case "refused":
       for (const reason of resumed.reasons) remark(`tallystick: ${reason}\n`)
-      remark("tallystick: nothing was changed. Run tallystick fsck for details; then restore an older backup, or check the disk\n")
+      remark(
+        "tallystick: nothing was changed. Run tallystick fsck for details; then restore an older backup, or check the disk\n",
+      )
       return 1
   }
 }
 
-function sentenceOf({ workspace, entries, because, epoch, origin }: WentOn, check: boolean): string {
+function sentenceOf(
+  { workspace, entries, because, epoch, origin }: WentOn,
+  check: boolean,
+): string {
   if (because === undefined)
     return `${workspace}: it has all ${entries} entries that were signed; it ${check ? "would continue" : "continues"} in the same epoch.\n`
-  const next = check ? `it would continue in a new epoch, ${epoch}.` : `it continues in epoch ${epoch}, as ${origin}.`
+  const next = check
+    ? `it would continue in a new epoch, ${epoch}.`
+    : `it continues in epoch ${epoch}, as ${origin}.`
   return `${workspace}: ${because}; ${next} Its ${entries} entries stay. Receipts of any other entries are of entries that are lost.\n`
 }

@@ -4,8 +4,8 @@ import { StartError } from "../error.ts"
 import { asked, type AskingTerminal } from "./keys-command.ts"
 
 /**
- * Prints the verified answer about the entry that announces the new key. Both keys sign it: anyone who trusts the old key can check it with
- * `tallystick verify` and learn the new key from it.
+ * Prints the verified answer about the entry that announces the new key. Both keys sign it: anyone
+ * who trusts the old key can check it with `tallystick verify` and learn the new key from it.
  */
 export async function rotateKey(terminal: AskingTerminal, workspaceId: string): Promise<void> {
   const { rotated, answer } = await asked(terminal, async ({ log, receipts }) => {

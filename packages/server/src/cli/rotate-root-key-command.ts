@@ -5,7 +5,13 @@ import { StartError } from "../error.ts"
 import type { KeepingKey } from "../operator/instance-key-tokens.ts"
 import { offlineOptionsOf } from "../operator/offline-ledger.ts"
 import { rotateRootKey } from "../operator/rotate-root-key.ts"
-import { knownRootKey, makeRootKey, replaceRootKey, requiredSecrets, rootKeyPath } from "../operator/secret-files.ts"
+import {
+  knownRootKey,
+  makeRootKey,
+  replaceRootKey,
+  requiredSecrets,
+  rootKeyPath,
+} from "../operator/secret-files.ts"
 import { configOf, type Terminal } from "./terminal.ts"
 
 export async function runRotateRootKey(terminal: Terminal, revokesTokens: boolean): Promise<void> {
@@ -34,10 +40,13 @@ function goingKey(config: Config): KeepingKey {
   const { rootKey, previousRootKey } = config
   if (rootKey !== undefined) {
     if (previousRootKey === undefined || previousRootKey === rootKey)
-      throw new ConfigError("TALLYSTICK_ROOT_KEY_PREVIOUS must be the old instance key, and TALLYSTICK_ROOT_KEY the new one")
+      throw new ConfigError(
+        "TALLYSTICK_ROOT_KEY_PREVIOUS must be the old instance key, and TALLYSTICK_ROOT_KEY the new one",
+      )
     return { rootKey: previousRootKey, from: "TALLYSTICK_ROOT_KEY_PREVIOUS" }
   }
   const kept = knownRootKey(config)
-  if (kept === undefined) throw new StartError(`TALLYSTICK_ROOT_KEY is not set, and there is no ${rootKeyPath(config)}`)
+  if (kept === undefined)
+    throw new StartError(`TALLYSTICK_ROOT_KEY is not set, and there is no ${rootKeyPath(config)}`)
   return { rootKey: kept, from: rootKeyPath(config) }
 }

@@ -5,10 +5,18 @@ import { LedgerError, StartError } from "../error.ts"
 import type { KeepingKey } from "../operator/instance-key-tokens.ts"
 import { offlineOptionsOf } from "../operator/offline-ledger.ts"
 import { rotateSecret } from "../operator/rotate-secret.ts"
-import { knownRootKey, makeSecret, replaceSecrets, requiredSecrets, rootKeyPath } from "../operator/secret-files.ts"
+import {
+  knownRootKey,
+  makeSecret,
+  replaceSecrets,
+  requiredSecrets,
+  rootKeyPath,
+} from "../operator/secret-files.ts"
 import { configOf, type Terminal } from "./terminal.ts"
 
-export async function runRotateSecret(terminal: Pick<Terminal, "environment" | "say" | "progress">): Promise<void> {
+export async function runRotateSecret(
+  terminal: Pick<Terminal, "environment" | "say" | "progress">,
+): Promise<void> {
   const { say, progress } = terminal
   const config = configOf(terminal)
   const isKept = config.secret === undefined
@@ -41,9 +49,14 @@ function goodKeys(config: Config): readonly KeepingKey[] {
     throw new StartError(
       `TALLYSTICK_ROOT_KEY is not set, and there is no ${rootKeyPath(config)}: tokens made with that key would stop working`,
     )
-  const newest = { rootKey, from: config.rootKey === undefined ? rootKeyPath(config) : "TALLYSTICK_ROOT_KEY" }
+  const newest = {
+    rootKey,
+    from: config.rootKey === undefined ? rootKeyPath(config) : "TALLYSTICK_ROOT_KEY",
+  }
   const { previousRootKey } = config
-  return previousRootKey === undefined ? [newest] : [newest, { rootKey: previousRootKey, from: "TALLYSTICK_ROOT_KEY_PREVIOUS" }]
+  return previousRootKey === undefined
+    ? [newest]
+    : [newest, { rootKey: previousRootKey, from: "TALLYSTICK_ROOT_KEY_PREVIOUS" }]
 }
 
 interface Exchange {
@@ -51,17 +64,26 @@ interface Exchange {
   readonly previous: Uint8Array
 }
 
-/** The file holds two secrets if a rotation was cut short. If it holds one, the next one is made here. */
+/**
+ * The file holds two secrets if a rotation was cut short. If it holds one, the next one is made
+ * here.
+ */
 function keptSecrets(config: Config): Exchange {
   if (config.previousSecret !== undefined)
-    throw new ConfigError("TALLYSTICK_SECRET_PREVIOUS is set, and TALLYSTICK_SECRET, the new secret, is not")
+    throw new ConfigError(
+      "TALLYSTICK_SECRET_PREVIOUS is set, and TALLYSTICK_SECRET, the new secret, is not",
+    )
   const { secret, previous } = requiredSecrets(config)
-  return previous === undefined ? { secret: Buffer.from(makeSecret(), "hex"), previous: secret } : { secret, previous }
+  return previous === undefined
+    ? { secret: Buffer.from(makeSecret(), "hex"), previous: secret }
+    : { secret, previous }
 }
 
 function givenSecrets({ secret, previousSecret }: Config): Exchange {
   if (secret === undefined || previousSecret === undefined)
-    throw new ConfigError("TALLYSTICK_SECRET_PREVIOUS is not set: set it to the old secret, and TALLYSTICK_SECRET to the new one")
+    throw new ConfigError(
+      "TALLYSTICK_SECRET_PREVIOUS is not set: set it to the old secret, and TALLYSTICK_SECRET to the new one",
+    )
   return { secret, previous: previousSecret }
 }
 
@@ -71,7 +93,10 @@ async function mendable<T>(rotation: Promise<T>): Promise<T> {
     return await rotation
   } catch (error) {
     if (error instanceof LedgerError)
-      throw new StartError(`${error.detail}; then run this again, and it continues where it stopped`, { cause: error })
+      throw new StartError(
+        `${error.detail}; then run this again, and it continues where it stopped`,
+        { cause: error },
+      )
     throw error
   }
 }

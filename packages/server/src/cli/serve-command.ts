@@ -19,24 +19,39 @@ export interface ServeCommand {
   readonly demo: boolean
   /** Ends the process. */
   readonly exit: (code: number) => void
-  readonly faults?: Pick<ServeOptions, "wrapStore" | "same"> & { readonly createLog?: typeof createLog }
+  readonly faults?: Pick<ServeOptions, "wrapStore" | "same"> & {
+    readonly createLog?: typeof createLog
+  }
 }
 
 /** A stop that takes longer ends the process with code 1. */
 const stopWithinMs = 10_000
 
-export async function runServe({ environment, version, demo, exit, faults = {} }: ServeCommand): Promise<Running> {
+export async function runServe({
+  environment,
+  version,
+  demo,
+  exit,
+  faults = {},
+}: ServeCommand): Promise<Running> {
   const config = configOf({ environment })
   const secrets = keepSecrets(config)
   const known = [secrets.secret, secrets.previous].filter((one) => one !== undefined)
   const rootKeys = [secrets.rootKey, secrets.previousRootKey].filter((one) => one !== undefined)
-  const forms = known.flatMap((one) => (["hex", "base64", "base64url"] as const).map((form) => Buffer.from(one).toString(form)))
-  const lines = openLogOutput(2, systemClock, (lost) => log.warn({ lines: lost }, "lines of this log were lost: their reader was too slow"))
+  const forms = known.flatMap((one) =>
+    (["hex", "base64", "base64url"] as const).map((form) => Buffer.from(one).toString(form)),
+  )
+  const lines = openLogOutput(2, systemClock, (lost) =>
+    log.warn({ lines: lost }, "lines of this log were lost: their reader was too slow"),
+  )
   const { createLog: makeLog = createLog, ...planted } = faults
   const log = makeLog(config.logLevel, [...rootKeys, ...forms], (line) => lines.write(line))
   const end = (code: number) => void lines.written().then(() => exit(code))
   const onFatal = (cause: Error) => {
-    log.fatal({ err: cause }, "storage cannot be trusted any more; the process ends, and the next start checks the data")
+    log.fatal(
+      { err: cause },
+      "storage cannot be trusted any more; the process ends, and the next start checks the data",
+    )
     end(1)
   }
   const running = await serve(config, secrets, { log, version, onFatal, ...planted })
@@ -57,10 +72,15 @@ export async function runServe({ environment, version, demo, exit, faults = {} }
   process.once("SIGTERM", stop)
   process.once("SIGINT", stop)
   // The signal handlers are set by now: a reader of the greeting may stop the process at once.
-  await greet(running, { demo, newRootKeyPath: secrets.newRootKeyPath, say: (text) => writeSync(1, text) })
+  await greet(running, {
+    demo,
+    newRootKeyPath: secrets.newRootKeyPath,
+    say: (text) => writeSync(1, text),
+  })
   log.info({ url: running.url, data: config.data, version }, "listening")
-  // V8 lets the heap quadruple before it collects. Requests leave short-lived garbage, so a quarter more is enough. Set after the start,
-  // because what a start allocates stays. --max-semi-space-size would give every thread 32 MiB, which this one has anyway.
+  // V8 lets the heap quadruple before it collects. Requests leave short-lived garbage, so a quarter
+  // more is enough. Set after the start, because what a start allocates stays.
+  // --max-semi-space-size would give every thread 32 MiB, which this one has anyway.
   setFlagsFromString("--heap-growing-percent=25")
   // Node writes its compile cache at exit, and a killed process has no exit.
   flushCompileCache()

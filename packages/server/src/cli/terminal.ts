@@ -9,11 +9,16 @@ export interface Terminal {
   readonly say: (text: string) => void
   /** Writes errors and hints to standard error. */
   readonly remark: (text: string) => void
-  /** Shows progress: each line replaces the one before, an empty one removes it. Silent unless standard error is a terminal. */
+  /**
+   * Shows progress: each line replaces the one before, an empty one removes it. Silent unless
+   * standard error is a terminal.
+   */
   readonly progress: (line: string) => void
 }
 
-/** Reads the settings. From then on, only this account can read the files that the process makes. */
+/**
+ * Reads the settings. From then on, only this account can read the files that the process makes.
+ */
 export function configOf({ environment }: Pick<Terminal, "environment">): Config {
   process.umask(0o077)
   return readConfig(environment, (path) => readFileSync(path, "utf8"))

@@ -1,4 +1,5 @@
-// `tallystick verify`: checks evidence from its bytes alone. Nothing that it imports can reach the network.
+// `tallystick verify`: checks evidence from its bytes alone. Nothing that it imports can reach the
+// network.
 
 import { existsSync, statSync } from "node:fs"
 import {
@@ -25,7 +26,10 @@ interface VerifyCommand {
   readonly files: readonly string[]
   /** Vkeys that the caller trusts, from another source than the files. */
   readonly trustedKeys: readonly string[]
-  /** File with the answer of GET …/tlog/epochs, or an export. With the epochs of the ledger, lost entries can be recognised. */
+  /**
+   * File with the answer of GET …/tlog/epochs, or an export. With the epochs of the ledger, lost
+   * entries can be recognised.
+   */
   readonly epochs: string | undefined
   readonly json: boolean
   readonly say: (text: string) => void
@@ -63,12 +67,19 @@ export function runVerify({ files, trustedKeys, epochs, json, say }: VerifyComma
   const geneses = epochs === undefined ? [] : genesesIn(epochs)
   const findings =
     unusable !== undefined
-      ? [{ file: "--key", ...unreadable(`${unusable} is not the vkey of a log: <name>+<8 hex digits>+<base64>`) }]
+      ? [
+          {
+            file: "--key",
+            ...unreadable(`${unusable} is not the vkey of a log: <name>+<8 hex digits>+<base64>`),
+          },
+        ]
       : readLineage(geneses) === undefined && epochs !== undefined
         ? [
             {
               file: "--epochs",
-              ...unreadable(`${epochs} is neither an answer of GET …/tlog/epochs nor an export, or its epochs do not fit together`),
+              ...unreadable(
+                `${epochs} is neither an answer of GET …/tlog/epochs nor an export, or its epochs do not fit together`,
+              ),
             },
           ]
         : files.flatMap((file) => examine(file, { trustedKeys, geneses }))
@@ -84,7 +95,7 @@ function exitCodeOf(findings: readonly Finding[]): number {
   return verdicts.includes("unconfirmed") ? exitCodes.unconfirmed : exitCodes.genuine
 }
 
-// What a file is ------------------------------------------------------------------------------------------------------------------------------------------
+// What a file is ----------------------------------------------------------------------------------
 
 const proofHeader = "c2sp.org/tlog-proof@v1\n"
 
@@ -99,13 +110,30 @@ function examine(file: string, known: Known): readonly Finding[] {
   if (text.startsWith(proofHeader)) return [{ file, ...ofProof(text, trustedKeys) }]
   const json = readJson(text)
   if (!json.ok && json.repeated !== undefined)
-    return [{ file, ...refuted("nothing", `it has the member "${json.repeated}" twice, so two readers can read different things`) }]
+    return [
+      {
+        file,
+        ...refuted(
+          "nothing",
+          `it has the member "${json.repeated}" twice, so two readers can read different things`,
+        ),
+      },
+    ]
   const value = json.ok ? json.value : undefined
   if (!isObject(value)) return [{ file, ...unreadable(kinds) }]
   const [one, other] = kindsOf(value)
   if (other !== undefined)
-    return [{ file, ...refuted("nothing", `it is both ${one} and ${other}, so two readers can read different things`) }]
-  if (isObject(value["files"]) && isObject(value["manifest"])) return [{ file, ...ofPackJson(value, value["files"], trustedKeys) }]
+    return [
+      {
+        file,
+        ...refuted(
+          "nothing",
+          `it is both ${one} and ${other}, so two readers can read different things`,
+        ),
+      },
+    ]
+  if (isObject(value["files"]) && isObject(value["manifest"]))
+    return [{ file, ...ofPackJson(value, value["files"], trustedKeys) }]
   if (Array.isArray(value["events"])) return ofPage(file, value, value["events"], known)
   return [{ file, ...(ofEntry(value, known) ?? unreadable(kinds)) }]
 }
@@ -113,12 +141,17 @@ function examine(file: string, known: Known): readonly Finding[] {
 const kinds =
   "it is not a receipt of GET …/receipts/{receiptId}, a page read with include=proof, a tlog-proof, an evidence pack or an export"
 
-/** Everything that a reader can take the file for. If one kind is genuine, that says nothing about another. */
+/**
+ * Everything that a reader can take the file for. If one kind is genuine, that says nothing about
+ * another.
+ */
 function kindsOf(value: Shown): readonly string[] {
   return [
     ...(isObject(value["files"]) || isObject(value["manifest"]) ? ["a pack"] : []),
     ...(Array.isArray(value["events"]) ? ["a page"] : []),
-    ...(isObject(value["receipt"]) || isObject(value["entry"]) ? ["an answer about a receipt"] : []),
+    ...(isObject(value["receipt"]) || isObject(value["entry"])
+      ? ["an answer about a receipt"]
+      : []),
     ...(typeof value["hash"] === "string" ? ["an entry"] : []),
     ...(typeof value["eventHash"] === "string" ? ["a receipt"] : []),
   ]
@@ -134,15 +167,21 @@ function genesesIn(path: string): readonly string[] {
   const bytes = attempt(() => readEvidence(path))
   const json = readJson(bytes instanceof Uint8Array ? (fromUtf8(bytes) ?? "") : "")
   const value = json.ok ? json.value : undefined
-  const epochs = isObject(value) && Array.isArray(value["epochs"]) ? (value["epochs"] as readonly unknown[]) : []
-  return epochs.map((epoch) => (isObject(epoch) && typeof epoch["genesis"] === "string" ? epoch["genesis"] : "")).toReversed()
+  const epochs =
+    isObject(value) && Array.isArray(value["epochs"]) ? (value["epochs"] as readonly unknown[]) : []
+  return epochs
+    .map((epoch) =>
+      isObject(epoch) && typeof epoch["genesis"] === "string" ? epoch["genesis"] : "",
+    )
+    .toReversed()
 }
 
 function genesesOf(folder: string): readonly string[] {
   const files = filesBelow(folder)
   const textOf = (path: string): string => fromUtf8(files(path) ?? new Uint8Array()) ?? ""
   const earlier: string[] = []
-  for (let text = ""; (text = textOf(`epochs/${earlier.length + 1}/genesis.json`)) !== "";) earlier.push(text)
+  for (let text = ""; (text = textOf(`epochs/${earlier.length + 1}/genesis.json`)) !== "";)
+    earlier.push(text)
   return [textOf("genesis.json"), ...earlier.toReversed()]
 }
 
@@ -160,7 +199,8 @@ function attempt<T>(read: () => T): T | Found {
     return read()
   } catch (error) {
     // The message of the system names the path, as ours does.
-    if (error instanceof Unreadable || (error instanceof Error && "syscall" in error)) return unreadable(error.message)
+    if (error instanceof Unreadable || (error instanceof Error && "syscall" in error))
+      return unreadable(error.message)
     throw error
   }
 }
@@ -177,26 +217,52 @@ function refuted(what: Finding["what"], reason: string): Found {
   return { what, verdict: "refuted", reason, checks: [], notCovered: [], facts: {} }
 }
 
-// Receipts and entries ------------------------------------------------------------------------------------------------------------------------------------
+// Receipts and entries ----------------------------------------------------------------------------
 
 /** One finding per entry. An empty page has nothing to check. */
-function ofPage(file: string, page: Shown, events: readonly unknown[], known: Known): readonly Finding[] {
+function ofPage(
+  file: string,
+  page: Shown,
+  events: readonly unknown[],
+  known: Known,
+): readonly Finding[] {
   if (events.length === 0) return [{ file, ...unreadable("the page has no entries") }]
   const { derived, notCovered } = ofPageItself(page, events)
-  const wrong = Object.keys(derived).find((name) => page[name] !== undefined && page[name] !== derived[name])
+  const wrong = Object.keys(derived).find(
+    (name) => page[name] !== undefined && page[name] !== derived[name],
+  )
   const entries = events.map((event, at) => {
-    const found = isObject(event) && typeof event["hash"] === "string" ? ofListed(event, known) : unreadable("it is not an entry")
-    return { file: `${file} events[${at}]`, ...found, notCovered: [...found.notCovered, ...notCovered] }
+    const found =
+      isObject(event) && typeof event["hash"] === "string"
+        ? ofListed(event, known)
+        : unreadable("it is not an entry")
+    return {
+      file: `${file} events[${at}]`,
+      ...found,
+      notCovered: [...found.notCovered, ...notCovered],
+    }
   })
   if (wrong !== undefined)
-    return [{ file, ...refuted("page", fault("page", wrong, String(derived[wrong]), JSON.stringify(page[wrong]))) }, ...entries]
+    return [
+      {
+        file,
+        ...refuted(
+          "page",
+          fault("page", wrong, String(derived[wrong]), JSON.stringify(page[wrong])),
+        ),
+      },
+      ...entries,
+    ]
   const misplaced = firstMisplaced(entries, events)
   if (misplaced === undefined) return entries
   const reason = `page does not hold, in events[${misplaced}]: entries must come once each, newest first`
   return [{ file, ...refuted("page", reason) }, ...entries]
 }
 
-/** Indexes must descend within a ledger, and sequences across its epochs, where they are shown. An entry without a record has no place. */
+/**
+ * Indexes must descend within a ledger, and sequences across its epochs, where they are shown. An
+ * entry without a record has no place.
+ */
 function firstMisplaced(entries: readonly Found[], events: readonly unknown[]): number | undefined {
   const lowest = new Map<unknown, number>()
   const descends = (of: unknown, place: unknown): boolean => {
@@ -213,7 +279,10 @@ function firstMisplaced(entries: readonly Found[], events: readonly unknown[]): 
   return at < 0 ? undefined : at
 }
 
-/** Members of a page that its entries determine, and those that nothing covers: no page proves that it is complete. */
+/**
+ * Members of a page that its entries determine, and those that nothing covers: no page proves that
+ * it is complete.
+ */
 function ofPageItself({ events: _, ...page }: Shown, events: readonly unknown[]) {
   const entries = events.map((event) => (isObject(event) ? event : {}))
   const derived: Shown = {
@@ -221,17 +290,26 @@ function ofPageItself({ events: _, ...page }: Shown, events: readonly unknown[])
     nextCursor: entries.at(-1)?.["sequence"],
     verified: entries.every(({ integrity }) => integrity !== "broken"),
   }
-  return { derived, notCovered: Object.keys(page).flatMap((name) => (name in derived ? [] : [`page.${name}`])) }
+  return {
+    derived,
+    notCovered: Object.keys(page).flatMap((name) => (name in derived ? [] : [`page.${name}`])),
+  }
 }
 
 /** An unchecked object from a file. */
 type Shown = Readonly<Record<string, unknown>>
 
-/** Checks the answer about a receipt, an entry of a page, or the bare receipt that a write was answered with. */
+/**
+ * Checks the answer about a receipt, an entry of a page, or the bare receipt that a write was
+ * answered with.
+ */
 function ofEntry(value: Readonly<Record<string, unknown>>, known: Known): Found | undefined {
-  if (isObject(value["receipt"]) || isObject(value["entry"])) return ofReceipt("receipt", verifyReceipt(value, known))
+  if (isObject(value["receipt"]) || isObject(value["entry"]))
+    return ofReceipt("receipt", verifyReceipt(value, known))
   if (typeof value["hash"] === "string") return ofListed(value, known)
-  return typeof value["eventHash"] === "string" ? ofReceipt("receipt", verifyReceipt({ receipt: value }, known)) : undefined
+  return typeof value["eventHash"] === "string"
+    ? ofReceipt("receipt", verifyReceipt({ receipt: value }, known))
+    : undefined
 }
 
 function ofListed({ proof, disclosures, ...entry }: Shown, known: Known): Found {
@@ -243,14 +321,21 @@ function ofReceipt(what: "receipt" | "entry", verdict: Verdict): Found {
   const facts = {
     ...(typeof content?.["action"] === "string" && { action: content["action"] }),
     ...(eventHash !== undefined && { eventHash }),
-    ...(record && { ledger: toHex(record.ledgerId), index: record.index, recorded: timeOf(record.timeMs) }),
+    ...(record && {
+      ledger: toHex(record.ledgerId),
+      index: record.index,
+      recorded: timeOf(record.timeMs),
+    }),
     ...(record?.kind === "key" && announcedBy(content?.["metadata"])),
     ...(withheld > 0 && { withheld }),
     ...(checkpoint && { log: checkpoint.origin, size: checkpoint.size }),
   }
   if (verdict.verdict !== "refuted") return concluded(what, verdict, facts, uncovered)
   const { failure, field, expected, found } = verdict
-  const reason = failure === "lost" ? `${lost}: ${found} is not ${expected}` : fault(failure, field, expected, found)
+  const reason =
+    failure === "lost"
+      ? `${lost}: ${found} is not ${expected}`
+      : fault(failure, field, expected, found)
   return concluded(what, verdict, facts, uncovered, reason)
 }
 
@@ -263,32 +348,52 @@ function concluded(
 ): Found {
   const reason = verdict.verdict === "unconfirmed" ? reasons[verdict.because] : refutation
   const checks = verdict.verdict === "unconfirmed" ? verdict.checks.map(unrefuted) : verdict.checks
-  return { what, verdict: verdict.verdict, ...(reason !== undefined && { reason }), checks, notCovered, facts }
+  return {
+    what,
+    verdict: verdict.verdict,
+    ...(reason !== undefined && { reason }),
+    checks,
+    notCovered,
+    facts,
+  }
 }
 
-function unrefuted({ name, ok }: { readonly name: string; readonly ok: boolean }): Finding["checks"][number] {
+function unrefuted({
+  name,
+  ok,
+}: {
+  readonly name: string
+  readonly ok: boolean
+}): Finding["checks"][number] {
   return { name, ok: ok ? true : null }
 }
 
-const lost = "it was recorded and is lost: the ledger continues without it, and another entry may have its sequence"
+const lost =
+  "it was recorded and is lost: the ledger continues without it, and another entry may have its sequence"
 
-/** The new key that this entry announces. A reader who trusts the signing key, and finds this entry genuine, may trust the new key. */
+/**
+ * The new key that this entry announces. A reader who trusts the signing key, and finds this entry
+ * genuine, may trust the new key.
+ */
 function announcedBy(metadata: unknown): { readonly newKey?: string } {
   const vkey = isObject(metadata) ? metadata["vkey"] : undefined
   return typeof vkey === "string" ? { newKey: vkey } : {}
 }
 
 const reasons = {
-  key_not_trusted: "everything agrees, but no key given with --key has signed it, and anyone can make a key",
+  key_not_trusted:
+    "everything agrees, but no key given with --key has signed it, and anyone can make a key",
   not_sealed: "it was recorded, and no signed checkpoint covers it yet; get it again in a second",
-  proof_missing: "it has no proof to check; get it with GET …/receipts/{receiptId}, or a page with include=proof",
+  proof_missing:
+    "it has no proof to check; get it with GET …/receipts/{receiptId}, or a page with include=proof",
   content_missing: "the record is genuine, and its content is gone, as after its retention",
 } as const
 
 function fault(failure: string, field?: string, expected?: string, found?: string): string {
-  const values = [expected === undefined ? "" : `expected ${expected}`, found === undefined ? "" : `found ${found}`].filter(
-    (one) => one !== "",
-  )
+  const values = [
+    expected === undefined ? "" : `expected ${expected}`,
+    found === undefined ? "" : `found ${found}`,
+  ].filter((one) => one !== "")
   return `${failure} does not hold${field === undefined ? "" : `, in ${field}`}${values.length === 0 ? "" : `: ${values.join(", ")}`}`
 }
 
@@ -297,20 +402,32 @@ function timeOf(timeMs: number): string {
   return Number.isNaN(time.getTime()) ? String(timeMs) : time.toISOString()
 }
 
-// Proofs and packs ----------------------------------------------------------------------------------------------------------------------------------------
+// Proofs and packs --------------------------------------------------------------------------------
 
 function ofProof(text: string, trustedKeys: readonly string[]): Found {
   const proven: VerifiedTlogProof = verifyTlogProof(text, { vkeys: trustedKeys })
   if (proven.ok) {
     const { record, checkpoint } = proven
     const checks = ["record", "checkpoint", "inclusion", "key"].map((name) => ({ name, ok: true }))
-    const facts = { index: record.index, recorded: timeOf(record.timeMs), log: checkpoint.origin, size: checkpoint.size }
+    const facts = {
+      index: record.index,
+      recorded: timeOf(record.timeMs),
+      log: checkpoint.origin,
+      size: checkpoint.size,
+    }
     return { what: "proof", verdict: "genuine", checks, notCovered: [], facts }
   }
   const { failure, expected, found } = proven
   // The file does not contain the key: without it, nothing else can be checked.
   if (failure === "unsigned")
-    return { what: "proof", verdict: "unconfirmed", reason: unsigned, checks: [{ name: "key", ok: null }], notCovered: [], facts: {} }
+    return {
+      what: "proof",
+      verdict: "unconfirmed",
+      reason: unsigned,
+      checks: [{ name: "key", ok: null }],
+      notCovered: [],
+      facts: {},
+    }
   const checks = [{ name: failure, ok: false }]
   return { ...refuted("proof", fault(failure, undefined, expected, found)), checks }
 }
@@ -318,7 +435,11 @@ function ofProof(text: string, trustedKeys: readonly string[]): Found {
 const unsigned = "no key given with --key has signed its checkpoint; give the log's vkey"
 
 /** Refuses a file that is not base64: leaving it out would make another pack. */
-function ofPackJson({ manifest, files: _, ...others }: Shown, files: Shown, trustedKeys: readonly string[]): Found {
+function ofPackJson(
+  { manifest, files: _, ...others }: Shown,
+  files: Shown,
+  trustedKeys: readonly string[],
+): Found {
   const contents = new Map<string, Uint8Array>()
   for (const [path, base64] of Object.entries(files)) {
     const content = typeof base64 === "string" ? fromBase64(base64) : undefined
@@ -326,7 +447,8 @@ function ofPackJson({ manifest, files: _, ...others }: Shown, files: Shown, trus
     contents.set(path, content)
   }
   const named = parseJson(fromUtf8(contents.get("manifest.json") ?? new Uint8Array()) ?? "")
-  if (named === undefined || !equalJson(named, manifest)) return refuted("pack", "manifest does not hold: it is not the one in files")
+  if (named === undefined || !equalJson(named, manifest))
+    return refuted("pack", "manifest does not hold: it is not the one in files")
   return { ...ofPack(verifyPack(contents, { trustedKeys })), notCovered: Object.keys(others) }
 }
 
@@ -361,7 +483,8 @@ function ofExport(folder: string, trustedKeys: readonly string[]): Found {
     ...(withheld > 0 && { withheld }),
     ...(checkpoint && { log: checkpoint.origin, size: checkpoint.size }),
   }
-  if (stranger !== undefined) return refuted("export", `${stranger} does not hold: no export has such a file there`)
+  if (stranger !== undefined)
+    return refuted("export", `${stranger} does not hold: no export has such a file there`)
   if (verdict.verdict !== "refuted") return concluded("export", verdict, facts, unread)
   const { failure, file, sequence } = verdict
   const place = sequence === undefined ? "" : `, entry ${sequence}`
@@ -385,8 +508,15 @@ function checkFolder(folder: string, trustedKeys: readonly string[]) {
   return { verdict, unread, stranger: unread.find((path) => isStranger(path, read, files)) }
 }
 
-/** Whether no export makes this file. An interrupted export leaves `.new` files, and tiles and lines beyond its checkpoint. */
-function isStranger(path: string, read: ReadonlySet<string>, files: (path: string) => Uint8Array | undefined): boolean {
+/**
+ * Whether no export makes this file. An interrupted export leaves `.new` files, and tiles and lines
+ * beyond its checkpoint.
+ */
+function isStranger(
+  path: string,
+  read: ReadonlySet<string>,
+  files: (path: string) => Uint8Array | undefined,
+): boolean {
   if (path.endsWith(".new")) return false
   const [, epoch = "", own = path] = /^(epochs\/[^/]*\/)(.*)$/.exec(path) ?? []
   if (own.startsWith("epochs/") || !read.has(`${epoch}genesis.json`)) return true
@@ -399,12 +529,20 @@ function isStranger(path: string, read: ReadonlySet<string>, files: (path: strin
     const line = parseJson(text)
     return isObject(line) ? Number(line["index"]) : Number.NaN
   })
-  return new Set(indexes).size < indexes.length || indexes.some((index) => Math.floor(index / packGroup) !== Number(group))
+  return (
+    new Set(indexes).size < indexes.length ||
+    indexes.some((index) => Math.floor(index / packGroup) !== Number(group))
+  )
 }
 
-// Output ----------------------------------------------------------------------------------------------------------------------------------------------
+// Output ------------------------------------------------------------------------------------------
 
-const words = { genuine: "genuine", unconfirmed: "not confirmed", refuted: "NOT GENUINE", unreadable: "not readable" } as const
+const words = {
+  genuine: "genuine",
+  unconfirmed: "not confirmed",
+  refuted: "NOT GENUINE",
+  unreadable: "not readable",
+} as const
 
 function textOf({ file, verdict, reason, checks, notCovered, facts }: Finding): string {
   const lines = [

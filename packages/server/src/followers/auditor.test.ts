@@ -58,15 +58,21 @@ function openHouse(): House {
   const ledger = openTestLedger(served.journal, { clock })
   const journal: JournalReader = {
     ...watched.journal,
-    after: async (workspace, sequence, limit) => house.bend(await watched.journal.after(workspace, sequence, limit)),
+    after: async (workspace, sequence, limit) =>
+      house.bend(await watched.journal.after(workspace, sequence, limit)),
     at: async (workspace, sequences) =>
-      (await watched.journal.at(workspace, sequences)).map((entry) => (entry === undefined ? undefined : house.bend([entry])[0])),
+      (await watched.journal.at(workspace, sequences)).map((entry) =>
+        entry === undefined ? undefined : house.bend([entry])[0],
+      ),
   }
   const write = async (id: string, count: number): Promise<void> => {
     const document = testWorkspace(id)
     await ledger.record(
       document,
-      Array.from({ length: count }, (_, place) => ({ ...said, idempotency: { route: "/v1/events", key: `a-key-of-${id}-${place}` } })),
+      Array.from({ length: count }, (_, place) => ({
+        ...said,
+        idempotency: { route: "/v1/events", key: `a-key-of-${id}-${place}` },
+      })),
     )
   }
   const house: House = {
@@ -114,7 +120,8 @@ function openHouse(): House {
         clock.ms = Math.max(clock.ms, auditor.dueMs())
         await auditor.step()
         // Between two rounds it waits for longer than between two steps.
-        if (auditor.dueMs() > clock.ms + roundEveryMs / 2) return summaries.at(-1) ?? assert.fail("nothing was told")
+        if (auditor.dueMs() > clock.ms + roundEveryMs / 2)
+          return summaries.at(-1) ?? assert.fail("nothing was told")
       }
       assert.fail("the round does not end")
     }
@@ -135,9 +142,15 @@ test("a round re-verifies every entry of every workspace, no faster than it may"
     await house.make(id, count)
   const { auditor, round, found, failed } = house.open()
   const summary = await round()
-  assert.deepEqual([summary.round, summary.entries, summary.verified, summary.failed, found, failed], [1, 106, 106, 0, [], []])
+  assert.deepEqual(
+    [summary.round, summary.entries, summary.verified, summary.failed, found, failed],
+    [1, 106, 106, 0, [], []],
+  )
   const tookMs = house.clock.ms
-  assert.ok(tookMs >= ((106 - 2 * (perSecond / 5)) * 1000) / perSecond, `106 entries took ${tookMs} ms`)
+  assert.ok(
+    tookMs >= ((106 - 2 * (perSecond / 5)) * 1000) / perSecond,
+    `106 entries took ${tookMs} ms`,
+  )
   assert.ok(auditor.dueMs() >= roundEveryMs, "a small ledger is left in peace until the next round")
   assert.equal((await round()).verified, 212)
   for (const id of ["one", "two", "three"]) await expectChain(house.journal, id)
@@ -148,11 +161,18 @@ test("what is not re-verified in a round was known to hold when the round before
   await house.make("one", 30)
   const { auditor, summaries, round } = house.open()
   await auditor.step()
-  assert.equal(summaries[0]?.sinceMs, Date.parse("2026-01-01T00:00:00Z"), "before the first round: since there is a workspace")
+  assert.equal(
+    summaries[0]?.sinceMs,
+    Date.parse("2026-01-01T00:00:00Z"),
+    "before the first round: since there is a workspace",
+  )
   const first = await round()
   assert.equal(first.sinceMs, startMs)
   const second = await round()
-  assert.equal(summaries.find((summary) => summary.round === 2 && summary.entries < 30)?.sinceMs, startMs)
+  assert.equal(
+    summaries.find((summary) => summary.round === 2 && summary.entries < 30)?.sinceMs,
+    startMs,
+  )
   assert.equal(second.sinceMs, startMs + roundEveryMs)
   await expectChain(house.journal, "one")
 })
@@ -161,25 +181,57 @@ type Bend = (entry: Stored) => Stored | undefined
 
 /** What may happen to entry 17 of 30, and what is said of it. */
 const damages: Readonly<Record<string, readonly [bend: Bend, sequence: number, says: RegExp]>> = {
-  "a byte of the record": [(entry) => ({ ...entry, record: flipped(entry.record, 5) }), 17, /entry 17/],
-  "a byte of the link": [(entry) => ({ ...entry, record: flipped(entry.record, 60) }), 17, /entry 17: the record/],
+  "a byte of the record": [
+    (entry) => ({ ...entry, record: flipped(entry.record, 5) }),
+    17,
+    /entry 17/,
+  ],
+  "a byte of the link": [
+    (entry) => ({ ...entry, record: flipped(entry.record, 60) }),
+    17,
+    /entry 17: the record/,
+  ],
   "the record's time, which only the next entry and the tree know": [
     (entry) => ({ ...entry, record: flipped(entry.record, 15) }),
     18,
     /entry 1[78]: the record/,
   ],
-  "a byte of the body": [(entry) => ({ ...entry, body: flipped(entry.body, 9) }), 17, /entry 17: the body has another hash/],
-  "a byte of the salt": [(entry) => ({ ...entry, bodySalt: flipped(entry.bodySalt, 3) }), 17, /entry 17: the body has another hash/],
+  "a byte of the body": [
+    (entry) => ({ ...entry, body: flipped(entry.body, 9) }),
+    17,
+    /entry 17: the body has another hash/,
+  ],
+  "a byte of the salt": [
+    (entry) => ({ ...entry, bodySalt: flipped(entry.bodySalt, 3) }),
+    17,
+    /entry 17: the body has another hash/,
+  ],
   "no body": [(entry) => ({ ...entry, body: undefined }), 17, /entry 17: the body is not there/],
   "a letter of what is sealed": [
     (entry) => ({ ...entry, disclosures: entry.disclosures.replace(/^W/, "X") }),
     17,
     /entry 17: what is sealed in it does not fit/,
   ],
-  "nothing of what is sealed": [(entry) => ({ ...entry, disclosures: "" }), 17, /entry 17: \d of what is sealed in it is not there/],
-  "another receipt beside it": [(entry) => ({ ...entry, receipt: "rcp_0" }), 17, /entry 17: it is filed under another receipt/],
-  "no key beside it": [(entry) => ({ ...entry, idem: undefined }), 17, /entry 17: it is filed under another idempotency key/],
-  "nothing at all": [() => undefined, 17, /entry 18: the record says index 17|entry 17: it is not there/],
+  "nothing of what is sealed": [
+    (entry) => ({ ...entry, disclosures: "" }),
+    17,
+    /entry 17: \d of what is sealed in it is not there/,
+  ],
+  "another receipt beside it": [
+    (entry) => ({ ...entry, receipt: "rcp_0" }),
+    17,
+    /entry 17: it is filed under another receipt/,
+  ],
+  "no key beside it": [
+    (entry) => ({ ...entry, idem: undefined }),
+    17,
+    /entry 17: it is filed under another idempotency key/,
+  ],
+  "nothing at all": [
+    () => undefined,
+    17,
+    /entry 18: the record says index 17|entry 17: it is not there/,
+  ],
 }
 
 function flipped(bytes: Uint8Array | undefined, at: number): Uint8Array {
@@ -195,19 +247,27 @@ for (const [what, [bend, sequence, says]] of Object.entries(damages)) {
     const { found, round } = house.open()
     assert.equal((await round()).failed, 0, "the canary: nothing is wrong yet")
     house.bend = (entries) =>
-      entries.flatMap((entry) => (entry.workspace === "acme" && entry.sequence === 17 ? (bend(entry) ?? []) : [entry]))
+      entries.flatMap((entry) =>
+        entry.workspace === "acme" && entry.sequence === 17 ? (bend(entry) ?? []) : [entry],
+      )
     const summary = await round()
     assert.deepEqual([found.length, found[0]?.workspace], [1, "acme"])
     assert.ok([17, sequence].includes(found[0]?.sequence ?? 0), `entry ${found[0]?.sequence}`)
     assert.match(found[0]?.detail ?? "", says)
     assert.equal(summary.failed, 1)
-    assert.ok(summary.entries >= 60 + 16 - 10 && summary.entries < 90, "the others were re-verified")
+    assert.ok(
+      summary.entries >= 60 + 16 - 10 && summary.entries < 90,
+      "the others were re-verified",
+    )
     await round()
     assert.equal(found.length, 1, "what is known is left alone")
 
     const again = house.open()
     await again.auditor.step()
-    assert.deepEqual([again.found.length, again.found[0]?.sequence, again.found[0]?.foundMs], [1, found[0]?.sequence, found[0]?.foundMs])
+    assert.deepEqual(
+      [again.found.length, again.found[0]?.sequence, again.found[0]?.foundMs],
+      [1, found[0]?.sequence, found[0]?.foundMs],
+    )
     house.bend = (entries) => entries
     const mended = house.open()
     assert.equal((await mended.round()).entries, 90, "what was mended is re-verified again")
@@ -222,7 +282,10 @@ test("who says that an entry is broken has it looked at, and is not believed", a
   for (const sequence of [1, 17, 30, 31, 99]) await auditor.look("acme", sequence)
   await auditor.look("nobody", 1)
   assert.deepEqual([found, failed], [[], []])
-  house.bend = (entries) => entries.map((entry) => (entry.sequence === 17 ? { ...entry, body: flipped(entry.body, 9) } : entry))
+  house.bend = (entries) =>
+    entries.map((entry) =>
+      entry.sequence === 17 ? { ...entry, body: flipped(entry.body, 9) } : entry,
+    )
   await auditor.look("acme", 18)
   assert.deepEqual(found, [], "its neighbour holds")
   for (let read = 0; read < 3; read++) await auditor.look("acme", 17)
@@ -269,7 +332,10 @@ test("a restart goes on where the round was", async () => {
   const second = house.open()
   const summary = await second.round()
   assert.equal(summary.entries, 140)
-  assert.ok(summary.verified <= 140 - done && summary.verified > 0, `${summary.verified} after the restart, ${done} before`)
+  assert.ok(
+    summary.verified <= 140 - done && summary.verified > 0,
+    `${summary.verified} after the restart, ${done} before`,
+  )
   assert.deepEqual([first.found, second.found], [[], []])
   await expectChain(house.journal, "one")
 })

@@ -1,12 +1,21 @@
-// Reads again, for ever and at a bounded rate, all that is kept, and holds it against the chain: what rots on a disk, or is changed behind
-// the service's back, is found before somebody asks for it. A round takes every workspace, the newest first, from its first entry to where
-// it ended when its turn came; the entry, its record, its body, what is sealed in it, and the tree that was signed.
+// Reads again, for ever and at a bounded rate, all that is kept, and holds it against the chain:
+// what rots on a disk, or is changed behind the service's back, is found before somebody asks for
+// it. A round takes every workspace, the newest first, from its first entry to where it ended when
+// its turn came; the entry, its record, its body, what is sealed in it, and the tree that was
+// signed.
 
 import type { Clock } from "../clock.ts"
 import type { Limits } from "../limits.ts"
 import type { Heads } from "../store/heads.ts"
 import type { Audit, Document, Finding, Leases } from "../store/store.ts"
-import { emptyTree, resumeRounds, type Round, type Rounds, type RoundsParts, type Walking } from "./audit-rounds.ts"
+import {
+  emptyTree,
+  resumeRounds,
+  type Round,
+  type Rounds,
+  type RoundsParts,
+  type Walking,
+} from "./audit-rounds.ts"
 import { IntegrityError } from "./checkpointer.ts"
 import { lookAt } from "./recheck-entry.ts"
 import { detailOf } from "./loop.ts"
@@ -33,7 +42,9 @@ export interface Auditor {
   dueMs(): number
   /** Re-verifies some milliseconds' worth; never rejects. */
   step(): Promise<void>
-  /** Looks at one entry out of turn: who read it found it broken, which is no reason to believe it. */
+  /**
+   * Looks at one entry out of turn: who read it found it broken, which is no reason to believe it.
+   */
   look(workspace: string, sequence: number): Promise<void>
   /** Keeps how far it has come. */
   save(): Promise<void>
@@ -66,9 +77,15 @@ const summariseEveryMs = 1000
 /** A disk that failed once is asked again, and not all the time. */
 const retryAfterMs = 1000
 
-export function createAuditor(parts: AuditorParts, { found, failed, summarise }: AuditListener): Auditor {
+export function createAuditor(
+  parts: AuditorParts,
+  { found, failed, summarise }: AuditListener,
+): Auditor {
   const { journal, leases, clock, limits } = parts
-  const entriesPerStep = Math.min(Math.ceil(limits.auditEntriesPerSecond / stepsPerSecond), entriesPerStepMax)
+  const entriesPerStep = Math.min(
+    Math.ceil(limits.auditEntriesPerSecond / stepsPerSecond),
+    entriesPerStepMax,
+  )
   /** Undefined before the first step. */
   let rounds: Rounds | undefined
   let walking: Walking | undefined
@@ -86,7 +103,9 @@ export function createAuditor(parts: AuditorParts, { found, failed, summarise }:
         const begun = await begin()
         const spent = await walkSome(begun, entriesPerStep)
         const pauseMs = (spent * 1000) / limits.auditEntriesPerSecond
-        dueMs = clock.elapsed() + (begun.isComplete ? Math.max(pauseMs, sleepMs(begun.round, clock, limits)) : pauseMs)
+        dueMs =
+          clock.elapsed() +
+          (begun.isComplete ? Math.max(pauseMs, sleepMs(begun.round, clock, limits)) : pauseMs)
         if (startedMs - savedMs >= saveEveryMs) await save()
       } catch (error) {
         dueMs = clock.elapsed() + retryAfterMs
@@ -128,7 +147,10 @@ export function createAuditor(parts: AuditorParts, { found, failed, summarise }:
   }
 
   /** Goes on with a workspace that was being re-verified in this round, or begins it. */
-  async function openNext(begun: Rounds, document: Document<"workspace">): Promise<Walking | undefined> {
+  async function openNext(
+    begun: Rounds,
+    document: Document<"workspace">,
+  ): Promise<Walking | undefined> {
     const { id } = document
     if (begun.findings.has(id) || !(await leases.hold(id))) return undefined
     const kept = await begun.positionOf(id)
@@ -168,7 +190,12 @@ export function createAuditor(parts: AuditorParts, { found, failed, summarise }:
     } catch (error) {
       const detail = detailOf(error)
       if (error instanceof IntegrityError)
-        await note(begun, { workspace, sequence: reached(walk) + (isOfTree(detail) ? 0 : 1), detail, foundMs: clock.now() })
+        await note(begun, {
+          workspace,
+          sequence: reached(walk) + (isOfTree(detail) ? 0 : 1),
+          detail,
+          foundMs: clock.now(),
+        })
       else cannotRead(workspace, `re-verifying entry ${reached(walk) + 1}: ${detail}`)
       return entriesPerWorkspace
     }
@@ -191,30 +218,51 @@ export function createAuditor(parts: AuditorParts, { found, failed, summarise }:
     const sinceMs = isComplete ? round.startedMs : round.sinceMs
     const left = walking === undefined ? 0 : walking.walk.end - reached(walking.walk)
     summarisedMs = clock.elapsed()
-    summarise({ round: round.round, entries, verified, failed: findings.size, unread, sinceMs, left })
+    summarise({
+      round: round.round,
+      entries,
+      verified,
+      failed: findings.size,
+      unread,
+      sinceMs,
+      left,
+    })
   }
 
   async function save(): Promise<void> {
     savedMs = clock.elapsed()
     // Where another process has come further, this one leaves it to that.
-    if (rounds !== undefined && walking !== undefined && !(await rounds.keep(walking))) walking = undefined
+    if (rounds !== undefined && walking !== undefined && !(await rounds.keep(walking)))
+      walking = undefined
   }
 }
 
 /** What is found where somebody says that an entry is broken. */
-async function findAt(parts: AuditorParts, workspace: string, sequence: number): Promise<Finding | undefined> {
+async function findAt(
+  parts: AuditorParts,
+  workspace: string,
+  sequence: number,
+): Promise<Finding | undefined> {
   const document = await parts.registry.get("workspace", workspace, workspace)
   const detail = document && (await lookAt(parts, document, sequence))
-  return detail === undefined ? undefined : { workspace, sequence, detail, foundMs: parts.clock.now() }
+  return detail === undefined
+    ? undefined
+    : { workspace, sequence, detail, foundMs: parts.clock.now() }
 }
 
 /** A workspace that cannot be read is left for the next round. */
-async function open({ journal, heads }: AuditorParts, document: Document<"workspace">, before: Audit | undefined): Promise<Walk | Error> {
+async function open(
+  { journal, heads }: AuditorParts,
+  document: Document<"workspace">,
+  before: Audit | undefined,
+): Promise<Walk | Error> {
   try {
     // What was signed is asked first: of the journal, at least as much is there then.
     const signed = await heads.get(document.value.origin)
     const isBegun = before !== undefined && before.tree.size > 0
-    const begun = isBegun ? await openWalk(journal, document, signed, before.tree, before.epoch) : undefined
+    const begun = isBegun
+      ? await openWalk(journal, document, signed, before.tree, before.epoch)
+      : undefined
     const walk = begun ?? (await openWalk(journal, document, signed, emptyTree))
     return walk ?? new Error("it cannot be read from its beginning")
   } catch (error) {
@@ -223,6 +271,10 @@ async function open({ journal, heads }: AuditorParts, document: Document<"worksp
 }
 
 /** Until the next round begins; a clock that was set does not stop it. */
-function sleepMs({ startedMs }: Round, clock: Clock, { auditRoundEveryMs }: AuditorParts["limits"]): number {
+function sleepMs(
+  { startedMs }: Round,
+  clock: Clock,
+  { auditRoundEveryMs }: AuditorParts["limits"],
+): number {
   return Math.max(0, Math.min(auditRoundEveryMs, startedMs + auditRoundEveryMs - clock.now()))
 }

@@ -1,7 +1,21 @@
 import assert from "node:assert/strict"
-import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, sign, verify } from "node:crypto"
+import {
+  createHash,
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  sign,
+  verify,
+} from "node:crypto"
 import test from "node:test"
-import { createVkey, encodeRecord, formatVkey, nodeInTile, verifyInclusion, type Signer } from "@tallystick/proof"
+import {
+  createVkey,
+  encodeRecord,
+  formatVkey,
+  nodeInTile,
+  verifyInclusion,
+  type Signer,
+} from "@tallystick/proof"
 import type { Clock } from "../clock.ts"
 import { firstKeyring, seal } from "../secrets/keyring.ts"
 import type { Draft } from "../ledger/ledger.ts"
@@ -26,14 +40,22 @@ const origin = "ledger.example/ledgers/abc"
 const { privateKey, publicKey } = generateKeyPairSync("ed25519")
 const rawPublicKey = publicKey.export({ format: "der", type: "spki" }).subarray(-32)
 const seed = privateKey.export({ format: "der", type: "pkcs8" }).subarray(-32)
-const signer: Signer = { name: origin, publicKey: rawPublicKey, sign: (message) => sign(null, message, privateKey) }
+const signer: Signer = {
+  name: origin,
+  publicKey: rawPublicKey,
+  sign: (message) => sign(null, message, privateKey),
+}
 
-/** A workspace with `entries` entries, over a store in memory, and what is needed to follow it again and again. */
+/**
+ * A workspace with `entries` entries, over a store in memory, and what is needed to follow it again
+ * and again.
+ */
 async function openHouse(entries: number) {
   const { served, watched } = openMemory()
   const ledger = openTestLedger(served.journal, { clock })
   const acme = testWorkspace("acme", { origin })
-  const said = (at: number): Draft => testEvent({ target: { id: `t${at}`, type: "thing" }, metadata: { at } })
+  const said = (at: number): Draft =>
+    testEvent({ target: { id: `t${at}`, type: "thing" }, metadata: { at } })
   const add = (count: number) =>
     ledger.record(
       acme,
@@ -47,7 +69,11 @@ async function openHouse(entries: number) {
     index: watched.index,
     acme,
     add,
-    checkpointer: (heads: Heads, journal: JournalReader = watched.journal, index: Index = watched.index) =>
+    checkpointer: (
+      heads: Heads,
+      journal: JournalReader = watched.journal,
+      index: Index = watched.index,
+    ) =>
       createCheckpointer({
         journal,
         index,
@@ -86,7 +112,11 @@ function naiveRoot(leaves: readonly string[]): string {
   if (leaves.length === 1) return leaves[0] ?? ""
   let half = 1
   while (half * 2 < leaves.length) half *= 2
-  return sha256("\x01", Buffer.from(naiveRoot(leaves.slice(0, half)), "hex"), Buffer.from(naiveRoot(leaves.slice(half)), "hex"))
+  return sha256(
+    "\x01",
+    Buffer.from(naiveRoot(leaves.slice(0, half)), "hex"),
+    Buffer.from(naiveRoot(leaves.slice(half)), "hex"),
+  )
 }
 
 /** Reads the note as its specification says, with the platform's Ed25519. */
@@ -104,7 +134,11 @@ function expectSigned(checkpoint: Checkpoint | undefined, leaves: readonly strin
       .split(" ")[2] ?? "",
     "base64",
   )
-  const keyId = createHash("sha256").update(`${origin}\n\x01`).update(rawPublicKey).digest().subarray(0, 4)
+  const keyId = createHash("sha256")
+    .update(`${origin}\n\x01`)
+    .update(rawPublicKey)
+    .digest()
+    .subarray(0, 4)
   assert.deepEqual(signature.subarray(0, 4), keyId)
   assert.ok(verify(null, Buffer.from(text), publicKey, signature.subarray(4)))
 }
@@ -128,9 +162,15 @@ test("a checkpointer goes on where the last one stopped, also within a batch, an
   const heads = memoryHeads()
   for (let restart = 0; restart < 40; restart++) {
     const checkpointer = house.checkpointer(heads)
-    await followOnce(house.journal, [checkpointer], "acme", { ...limits, followEntriesMax: 1 + ((restart * 7) % 31) })
+    await followOnce(house.journal, [checkpointer], "acme", {
+      ...limits,
+      followEntriesMax: 1 + ((restart * 7) % 31),
+    })
     if (restart % 3 === 0) await checkpointer.sign("acme")
-    assert.equal(await house.checkpointer(heads).position("acme"), await checkpointer.position("acme"))
+    assert.equal(
+      await house.checkpointer(heads).position("acme"),
+      await checkpointer.position("acme"),
+    )
   }
   const last = house.checkpointer(heads)
   await followAll(house.journal, last)
@@ -144,18 +184,34 @@ test("a checkpointer goes on where the last one stopped, also within a batch, an
     [1, 0, 2],
   ] as const) {
     const expected = Array.from({ length: width }, (_, place) =>
-      naiveRoot(hashes.slice((tile * 256 + place) * 256 ** level, (tile * 256 + place + 1) * 256 ** level)),
+      naiveRoot(
+        hashes.slice((tile * 256 + place) * 256 ** level, (tile * 256 + place + 1) * 256 ** level),
+      ),
     )
-    assert.equal(Buffer.from(await readTile(kept, acmeLog, level, tile, 256)).toString("hex"), expected.join(""), `tile ${level}/${tile}`)
+    assert.equal(
+      Buffer.from(await readTile(kept, acmeLog, level, tile, 256)).toString("hex"),
+      expected.join(""),
+      `tile ${level}/${tile}`,
+    )
   }
   // From a leaf and its neighbours up to the root, as RFC 9162 does it.
   for (const index of [0, 1, 255, 256, 511, 512, 598, 599]) {
-    const proof = await proofOf(kept, 600, Buffer.from(naiveRoot(hashes), "hex"), index, Buffer.from(hashes[index] ?? "", "hex"))
+    const proof = await proofOf(
+      kept,
+      600,
+      Buffer.from(naiveRoot(hashes), "hex"),
+      index,
+      Buffer.from(hashes[index] ?? "", "hex"),
+    )
     let [node, at, end] = [hashes[index] ?? "", index, 599]
     for (const sibling of proof.map((hash) => Buffer.from(hash).toString("hex"))) {
       const [left, right] = at % 2 === 1 || at === end ? [sibling, node] : [node, sibling]
       if (at === end) while (at % 2 === 0 && at > 0) [at, end] = [at >> 1, end >> 1]
-      node = createHash("sha256").update("\x01").update(left, "hex").update(right, "hex").digest("hex")
+      node = createHash("sha256")
+        .update("\x01")
+        .update(left, "hex")
+        .update(right, "hex")
+        .digest("hex")
       ;[at, end] = [at >> 1, end >> 1]
     }
     assert.equal(node, naiveRoot(hashes), `leaf ${index}`)
@@ -171,12 +227,24 @@ test("a tree of more than 65,536 leaves has a tile of level 2, and proofs that n
   const bodyHash = createHash("sha256").update("ALB1").update(salt).update(body).digest()
   let previousHash = ledgerId
   const entries = Array.from({ length: size }, (_, index) => {
-    const record = encodeRecord({ kind: "event", index, timeMs: 0, ledgerId, previousHash, bodyHash })
+    const record = encodeRecord({
+      kind: "event",
+      index,
+      timeMs: 0,
+      ledgerId,
+      previousHash,
+      bodyHash,
+    })
     previousHash = sha256(Buffer.concat([Buffer.alloc(1), record]))
     return { record, receipt: `${index}`, idem: undefined, bodySalt: salt, body, disclosures: "" }
   })
   const from = { sequence: 0, hash: ledgerId, timeMs: 0 }
-  await served.journal.append({ workspace: "acme", from, entries, changes: [{ ...acme, version: 0 }, keyOf()] })
+  await served.journal.append({
+    workspace: "acme",
+    from,
+    entries,
+    changes: [{ ...acme, version: 0 }, keyOf()],
+  })
   const { journal, index } = watched
   const checkpointer = createCheckpointer({
     ...watched,
@@ -186,22 +254,51 @@ test("a tree of more than 65,536 leaves has a tile of level 2, and proofs that n
     rootAt: () => assert.fail("nothing was signed before"),
     clock,
   })
-  while (!(await followOnce(journal, [checkpointer], "acme", { ...defaultLimits, followEntriesMax: 9000 })).caughtUp) continue
+  while (
+    !(
+      await followOnce(journal, [checkpointer], "acme", {
+        ...defaultLimits,
+        followEntriesMax: 9000,
+      })
+    ).caughtUp
+  )
+    continue
   const { root } = (await checkpointer.sign("acme")) ?? assert.fail("nothing was signed")
   const [first, second] = await index.tiles("acme", 1, [
     { level: 1, tile: 0 },
     { level: 2, tile: 0 },
   ])
-  assert.deepEqual(Buffer.from(second ?? []), Buffer.from(nodeInTile(first ?? new Uint8Array(), 0, 256)))
+  assert.deepEqual(
+    Buffer.from(second ?? []),
+    Buffer.from(nodeInTile(first ?? new Uint8Array(), 0, 256)),
+  )
   for (const at of [0, 65_535, 65_536, size - 1]) {
     const leaf = sha256(Buffer.concat([Buffer.alloc(1), entries[at]?.record ?? salt]))
-    assert.ok(verifyInclusion(leaf, at, size, await proofOf({ journal, index }, size, root, at, leaf), root), `leaf ${at}`)
+    assert.ok(
+      verifyInclusion(
+        leaf,
+        at,
+        size,
+        await proofOf({ journal, index }, size, root, at, leaf),
+        root,
+      ),
+      `leaf ${at}`,
+    )
   }
 })
 
-async function proofOf(kept: Kept, size: number, root: Uint8Array, index: number, leaf: Uint8Array): Promise<readonly Uint8Array[]> {
+async function proofOf(
+  kept: Kept,
+  size: number,
+  root: Uint8Array,
+  index: number,
+  leaf: Uint8Array,
+): Promise<readonly Uint8Array[]> {
   const leavesOf = (tile: number) => readTile(kept, acmeLog, 0, tile, 256)
-  return (await proveLeaf(kept, acmeLog, { size, root }, index, leaf, leavesOf)) ?? assert.fail(`leaf ${index} does not lead to the root`)
+  return (
+    (await proveLeaf(kept, acmeLog, { size, root }, index, leaf, leavesOf)) ??
+    assert.fail(`leaf ${index} does not lead to the root`)
+  )
 }
 
 const flip = (bytes: Uint8Array | undefined, at: number): Uint8Array => {
@@ -211,13 +308,18 @@ const flip = (bytes: Uint8Array | undefined, at: number): Uint8Array => {
 }
 
 const tampering: readonly (readonly [what: string, bend: (entry: Stored) => Stored])[] = [
-  ...[0, 4, 5, 6, 13, 14, 21, 22, 53, 54, 85, 86, 117].map((at): [string, (entry: Stored) => Stored] => [
-    `byte ${at} of the record`,
-    (entry) => ({ ...entry, record: flip(entry.record, at) }),
-  ]),
+  ...[0, 4, 5, 6, 13, 14, 21, 22, 53, 54, 85, 86, 117].map(
+    (at): [string, (entry: Stored) => Stored] => [
+      `byte ${at} of the record`,
+      (entry) => ({ ...entry, record: flip(entry.record, at) }),
+    ],
+  ),
   ["the record's length", (entry) => ({ ...entry, record: entry.record.subarray(1) })],
   ["the first byte of the body", (entry) => ({ ...entry, body: flip(entry.body, 0) })],
-  ["the last byte of the body", (entry) => ({ ...entry, body: flip(entry.body, (entry.body?.length ?? 1) - 1) })],
+  [
+    "the last byte of the body",
+    (entry) => ({ ...entry, body: flip(entry.body, (entry.body?.length ?? 1) - 1) }),
+  ],
   ["a byte of the salt", (entry) => ({ ...entry, bodySalt: flip(entry.bodySalt, 9) })],
   ["a body that is gone", (entry) => ({ ...entry, body: undefined })],
 ]
@@ -225,10 +327,14 @@ for (const [what, bend] of tampering) {
   test(`nothing is signed over an entry of which ${what} was changed`, async () => {
     const house = await openHouse(20)
     const heads = memoryHeads()
-    // Storage gives the ninth entry back other than it was kept; the tenth shows it where the ninth alone cannot.
+    // Storage gives the ninth entry back other than it was kept; the tenth shows it where the ninth
+    // alone cannot.
     const journal: JournalReader = {
       ...house.journal,
-      after: async (...asked) => (await house.journal.after(...asked)).map((entry) => (entry.sequence === 9 ? bend(entry) : entry)),
+      after: async (...asked) =>
+        (await house.journal.after(...asked)).map((entry) =>
+          entry.sequence === 9 ? bend(entry) : entry,
+        ),
     }
     const checkpointer = house.checkpointer(heads, journal)
     await followOnce(journal, [checkpointer], "acme", limits)
@@ -251,11 +357,17 @@ test("an entry that is missing, or stands in another's place, is not followed", 
   const house = await openHouse(10)
   const bends: ((entries: readonly Stored[]) => Stored[])[] = [
     (entries) => entries.filter(({ sequence }) => sequence !== 3),
-    (entries) => entries.map((entry) => (entry.sequence === 3 ? { ...(entries[3] ?? entry), sequence: 3 } : entry)),
+    (entries) =>
+      entries.map((entry) =>
+        entry.sequence === 3 ? { ...(entries[3] ?? entry), sequence: 3 } : entry,
+      ),
     (entries) => entries.toReversed(),
   ]
   for (const bend of bends) {
-    const journal: JournalReader = { ...house.journal, after: async (...asked) => bend(await house.journal.after(...asked)) }
+    const journal: JournalReader = {
+      ...house.journal,
+      after: async (...asked) => bend(await house.journal.after(...asked)),
+    }
     const heads = memoryHeads()
     const checkpointer = house.checkpointer(heads, journal)
     await assert.rejects(followOnce(journal, [checkpointer], "acme", limits))
@@ -270,12 +382,16 @@ test("when the index cannot keep the tree, the one in memory is given up with it
   let failing = false
   const index: Index = {
     ...house.index,
-    growTree: (...asked) => (failing ? Promise.reject(new Error("the disk is full")) : house.index.growTree(...asked)),
+    growTree: (...asked) =>
+      failing ? Promise.reject(new Error("the disk is full")) : house.index.growTree(...asked),
   }
   const checkpointer = house.checkpointer(memoryHeads(), house.journal, index)
   await followOnce(house.journal, [checkpointer], "acme", limits)
   failing = true
-  await assert.rejects(followOnce(house.journal, [checkpointer], "acme", limits), /the disk is full/)
+  await assert.rejects(
+    followOnce(house.journal, [checkpointer], "acme", limits),
+    /the disk is full/,
+  )
   assert.equal(await checkpointer.position("acme"), 7)
   failing = false
   await followAll(house.journal, checkpointer)
@@ -288,9 +404,20 @@ test("what is signed is noted outside the data first, and in the index last", as
   const steps: string[] = []
   const checkpointer = createCheckpointer({
     ...house,
-    index: { ...house.index, putCheckpoint: (...asked) => (steps.push(`index ${asked[3].size}`), house.index.putCheckpoint(...asked)) },
-    heads: { ...heads, advance: (name, head) => (steps.push(`heads ${head.size}`), heads.advance(name, head)) },
-    signersOf: async () => [{ ...signer, sign: (message) => (steps.push("signature"), signer.sign(message)) }],
+    index: {
+      ...house.index,
+      putCheckpoint: (...asked) => (
+        steps.push(`index ${asked[3].size}`),
+        house.index.putCheckpoint(...asked)
+      ),
+    },
+    heads: {
+      ...heads,
+      advance: (name, head) => (steps.push(`heads ${head.size}`), heads.advance(name, head)),
+    },
+    signersOf: async () => [
+      { ...signer, sign: (message) => (steps.push("signature"), signer.sign(message)) },
+    ],
     isGenuine: () => assert.fail("nothing was signed before"),
     rootAt: () => assert.fail("nothing was signed before"),
     clock,
@@ -328,7 +455,11 @@ test("an index that was deleted is made again to the same tree, which is signed 
   const { index } = openMemory().watched
   const again = house.checkpointer(heads, house.journal, index)
   await followOnce(house.journal, [again], "acme", limits)
-  assert.equal(await again.sign("acme"), undefined, "a smaller tree than the signed one is not signed")
+  assert.equal(
+    await again.sign("acme"),
+    undefined,
+    "a smaller tree than the signed one is not signed",
+  )
   await followAll(house.journal, again)
   assert.deepEqual(await again.sign("acme"), signed)
   expectSigned(signed, (await expectChain(house.journal, "acme")).hashes)
@@ -339,10 +470,14 @@ test("a history that differs from what was signed is not signed, wherever the di
   const { hashes } = await expectChain(house.journal, "acme")
   const signedElsewhere = async (size: number) => {
     const heads = memoryHeads()
-    await heads.advance(origin, { size, root: createHash("sha256").update("another history").digest() })
+    await heads.advance(origin, {
+      size,
+      root: createHash("sha256").update("another history").digest(),
+    })
     return heads
   }
-  const refused = (error: unknown) => error instanceof IntegrityError && /signed/.test(error.message)
+  const refused = (error: unknown) =>
+    error instanceof IntegrityError && /signed/.test(error.message)
   // The signed size is passed while the tree is made again.
   for (const size of [1, 7, 13, 20]) {
     const { index } = openMemory().watched
@@ -370,7 +505,10 @@ test("a history that differs from what was signed is not signed, wherever the di
   }
   // The same history, signed earlier, goes on.
   const honest = memoryHeads()
-  await honest.advance(origin, { size: 13, root: Buffer.from(naiveRoot(hashes.slice(0, 13)), "hex") })
+  await honest.advance(origin, {
+    size: 13,
+    root: Buffer.from(naiveRoot(hashes.slice(0, 13)), "hex"),
+  })
   const checkpointer = house.checkpointer(honest)
   await followAll(house.journal, checkpointer)
   expectSigned(await checkpointer.sign("acme"), (await expectChain(house.journal, "acme")).hashes)
@@ -382,11 +520,17 @@ test("two followers at different places are each given what they have not taken,
   const follower = (name: "slow" | "quick", from: number) => ({
     name,
     position: async () => from + taken[name].length,
-    take: async (_: string, entries: readonly Stored[]) => void taken[name].push(...entries.map(({ sequence }) => sequence)),
+    take: async (_: string, entries: readonly Stored[]) =>
+      void taken[name].push(...entries.map(({ sequence }) => sequence)),
   })
   const followers = [follower("slow", 0), follower("quick", 5)]
   const first = await followOnce(house.journal, followers, "acme", limits)
-  assert.deepEqual(first, { position: 7, positions: { slow: 7, quick: 7 }, end: 20, caughtUp: false })
+  assert.deepEqual(first, {
+    position: 7,
+    positions: { slow: 7, quick: 7 },
+    end: 20,
+    caughtUp: false,
+  })
   assert.deepEqual(taken, { slow: [1, 2, 3, 4, 5, 6, 7], quick: [6, 7] })
   while (!(await followOnce(house.journal, followers, "acme", limits)).caughtUp) continue
   assert.deepEqual(
@@ -400,7 +544,11 @@ test("a workspace's key signs for it, is unsealed by the service's secret alone,
   const house = await openHouse(1)
   const { registry, journal } = house
   const [epoch] = epochsOf(house.acme)
-  const [made] = await createSigners({ registry, journal, keyring: testKeyring, clock })(epoch, 1, 0)
+  const [made] = await createSigners({ registry, journal, keyring: testKeyring, clock })(
+    epoch,
+    1,
+    0,
+  )
   assert.ok(made !== undefined)
   assert.equal(made.name, origin)
   assert.ok(
@@ -411,9 +559,19 @@ test("a workspace's key signs for it, is unsealed by the service's secret alone,
       made.sign(Buffer.from("x")),
     ),
   )
-  await assert.rejects(createSigners({ registry, journal, keyring: firstKeyring(Buffer.alloc(32, 4)), clock })(epoch, 1, 0))
   await assert.rejects(
-    createSigners({ registry, journal, keyring: testKeyring, clock })({ ...epoch, workspace: "other" }, 1, 0),
+    createSigners({ registry, journal, keyring: firstKeyring(Buffer.alloc(32, 4)), clock })(
+      epoch,
+      1,
+      0,
+    ),
+  )
+  await assert.rejects(
+    createSigners({ registry, journal, keyring: testKeyring, clock })(
+      { ...epoch, workspace: "other" },
+      1,
+      0,
+    ),
     /no key to sign with/,
   )
   const wrong = createCheckpointer({
@@ -449,5 +607,8 @@ test("of two that follow one workspace, the one that is overtaken goes on from w
   assert.equal((await one.sign("acme"))?.size, 15)
   await assert.rejects(other.take("acme", more), /has come further/)
   assert.equal((await other.sign("acme"))?.size, 15)
-  expectSigned(await house.index.checkpoint("acme", 1), (await expectChain(house.journal, "acme")).hashes)
+  expectSigned(
+    await house.index.checkpoint("acme", 1),
+    (await expectChain(house.journal, "acme")).hashes,
+  )
 })

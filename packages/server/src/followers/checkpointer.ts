@@ -1,5 +1,6 @@
-// Grows each workspace's tree from what storage gives back, every byte of it hashed again, and signs it. What was signed is never
-// taken back: the signed size and root are noted outside the data first, and neither there nor in the index can they shrink or differ.
+// Grows each workspace's tree from what storage gives back, every byte of it hashed again, and
+// signs it. What was signed is never taken back: the signed size and root are noted outside the
+// data first, and neither there nor in the index can they shrink or differ.
 
 import { strict as assert } from "node:assert"
 import {
@@ -19,12 +20,24 @@ import { sha256 } from "../runtime/sha256.ts"
 import { takeEntry, type ChainEntry } from "../store/check-entry.ts"
 import { epochsOf, type Epoch, type Log } from "../store/epochs.ts"
 import type { Heads, SignedHead } from "../store/heads.ts"
-import type { Checkpoint, Document, Index, JournalReader, Registry, Stored, TileGrowth, Tree } from "../store/store.ts"
+import type {
+  Checkpoint,
+  Document,
+  Index,
+  JournalReader,
+  Registry,
+  Stored,
+  TileGrowth,
+  Tree,
+} from "../store/store.ts"
 import { readTile } from "../store/tree-reads.ts"
 import type { Follower } from "./follow.ts"
 import type { SignersOf } from "./signer.ts"
 
-/** Storage gave back something that is not what was chained. Nothing more of that workspace may be signed. */
+/**
+ * Storage gave back something that is not what was chained. Nothing more of that workspace may be
+ * signed.
+ */
 export class IntegrityError extends Error {
   override readonly name = "IntegrityError"
   /** The first entry that does not hold; the first of all where nobody knows. */
@@ -37,7 +50,10 @@ export class IntegrityError extends Error {
 }
 
 export interface Checkpointer extends Follower {
-  /** Signs the tree as far as it has grown; the checkpoint that stands afterwards, none for an empty tree. */
+  /**
+   * Signs the tree as far as it has grown; the checkpoint that stands afterwards, none for an empty
+   * tree.
+   */
   sign(workspace: string): Promise<Checkpoint | undefined>
   /** When the first entry that no checkpoint covers was recorded. */
   unsignedSinceMs(workspace: string): number | undefined
@@ -61,7 +77,10 @@ export interface CheckpointerParts {
 interface Growing {
   readonly epoch: Epoch
   readonly chain: Chain
-  /** The index has the last tile of level 0 from its first hash on: that of an older version has none. */
+  /**
+   * The index has the last tile of level 0 from its first hash on: that of an older version has
+   * none.
+   */
   hasLeaves: boolean
   readonly frontier: Frontier
   unsignedSinceMs: number | undefined
@@ -75,7 +94,10 @@ export function createCheckpointer(parts: CheckpointerParts): Checkpointer {
   const { journal, index, registry, heads, signersOf, isGenuine, rootAt, clock } = parts
   const trees = new Map<string, Growing>()
 
-  /** The tree that grows: the newest epoch's, but where the index is made anew, which begins with the oldest. */
+  /**
+   * The tree that grows: the newest epoch's, but where the index is made anew, which begins with
+   * the oldest.
+   */
   async function treeOf(workspace: string): Promise<Growing> {
     const known = trees.get(workspace)
     if (known !== undefined) return known
@@ -96,8 +118,13 @@ export function createCheckpointer(parts: CheckpointerParts): Checkpointer {
     const { workspace, before, ledgerId } = epoch
     assert(ledgerId.length === hashBytes, "a chain belongs to a workspace")
     const signed = await signedOf(epoch)
-    // Signed under another copy of the data: what is here now is then another history, which may have grown beyond that one.
-    if (signed !== undefined && signed.size <= size && !equalBytes(await rootAt(epoch, signed.size), signed.root))
+    // Signed under another copy of the data: what is here now is then another history, which may
+    // have grown beyond that one.
+    if (
+      signed !== undefined &&
+      signed.size <= size &&
+      !equalBytes(await rootAt(epoch, signed.size), signed.root)
+    )
       throw notSigned(signed.size)
     const last = size === 0 ? undefined : await journal.records(workspace, before + size, 1)
     return {
@@ -113,27 +140,44 @@ export function createCheckpointer(parts: CheckpointerParts): Checkpointer {
   /** What the last tile of level 0 has of the tree so far, if the index lacks it. */
   async function missingLeaves({ epoch, frontier, hasLeaves }: Growing): Promise<Uint8Array> {
     const [tile, width] = [Math.floor(frontier.size / tileWidth), frontier.size % tileWidth]
-    const [kept] = hasLeaves || width === 0 ? [] : await index.tiles(epoch.workspace, epoch.number, [{ level: 0, tile }])
+    const [kept] =
+      hasLeaves || width === 0
+        ? []
+        : await index.tiles(epoch.workspace, epoch.number, [{ level: 0, tile }])
     if (kept === undefined || kept.length >= width * hashBytes) return new Uint8Array()
     const leaves = await readTile({ journal, index }, epoch, 0, tile, width)
-    if (leaves.length < width * hashBytes) throw new IntegrityError(`not all of the ${frontier.size} entries of the tree are there`)
+    if (leaves.length < width * hashBytes)
+      throw new IntegrityError(`not all of the ${frontier.size} entries of the tree are there`)
     return leaves
   }
 
-  /** The one that the index has: what was signed there before this process began, if nobody has put another in its place. */
-  async function keptCheckpoint({ workspace, number, origin }: Epoch): Promise<Checkpoint | undefined> {
+  /**
+   * The one that the index has: what was signed there before this process began, if nobody has put
+   * another in its place.
+   */
+  async function keptCheckpoint({
+    workspace,
+    number,
+    origin,
+  }: Epoch): Promise<Checkpoint | undefined> {
     const kept = await index.checkpoint(workspace, number)
     const document = kept && (await registry.get("workspace", workspace, workspace))
     if (kept === undefined || document === undefined) return undefined
     const signed = await heads.get(origin)
     const isSigned = signed?.size === kept.size ? equalBytes(signed.root, kept.root) : true
-    if (!isSigned || !(await isGenuine(document, kept))) throw new IntegrityError(`the checkpoint of size ${kept.size} ${forgedWords}`)
+    if (!isSigned || !(await isGenuine(document, kept)))
+      throw new IntegrityError(`the checkpoint of size ${kept.size} ${forgedWords}`)
     return kept
   }
 
-  /** What a tree must be when it has this size. Of a former epoch, what was signed and is lost is not asked for any more. */
+  /**
+   * What a tree must be when it has this size. Of a former epoch, what was signed and is lost is
+   * not asked for any more.
+   */
   async function signedOf({ origin, end, before, root }: Epoch): Promise<SignedHead | undefined> {
-    return end === undefined || root === undefined ? heads.get(origin) : { size: end - before, root }
+    return end === undefined || root === undefined
+      ? heads.get(origin)
+      : { size: end - before, root }
   }
 
   async function grow(workspace: string, tree: Growing, entries: readonly Stored[]): Promise<void> {
@@ -144,9 +188,16 @@ export function createCheckpointer(parts: CheckpointerParts): Checkpointer {
       const { timeMs } = takeOrBreak(tree.chain, tree.epoch.before, entry)
       tree.frontier.append(tree.chain.previousHash, tiles.completed)
       tree.unsignedSinceMs ??= timeMs
-      if (tree.frontier.size === signed?.size && !equalBytes(tree.frontier.root(), signed.root)) throw notSigned(signed.size)
+      if (tree.frontier.size === signed?.size && !equalBytes(tree.frontier.root(), signed.root))
+        throw notSigned(signed.size)
     }
-    const grown = await index.growTree(workspace, tree.epoch.number, fromSize, tree.frontier.save(), tiles.growth())
+    const grown = await index.growTree(
+      workspace,
+      tree.epoch.number,
+      fromSize,
+      tree.frontier.save(),
+      tiles.growth(),
+    )
     if (!grown) throw overtaken()
     tree.hasLeaves = true
     // Complete: the next epoch's is the one that grows.
@@ -187,9 +238,11 @@ export function createCheckpointer(parts: CheckpointerParts): Checkpointer {
       // A rebuilt tree is signed again once it has reached what was signed before.
       if (signed !== undefined && signed.size > size) return before
       const root = tree.frontier.root()
-      if (!(await heads.advance(origin, { size, root }))) throw new IntegrityError(`another tree of size ${size} was signed`)
+      if (!(await heads.advance(origin, { size, root })))
+        throw new IntegrityError(`another tree of size ${size} was signed`)
       const signers = await signersOf(tree.epoch, size, before?.size ?? 0)
-      for (const signer of signers) assert.equal(signer.name, origin, "a ledger's key has its origin's name")
+      for (const signer of signers)
+        assert.equal(signer.name, origin, "a ledger's key has its origin's name")
       const note = signNote(formatCheckpoint({ origin, size, root }), ...signers)
       const checkpoint = { size, root, note, signedMs: clock.now() }
       if (!(await index.putCheckpoint(workspace, number, before?.size ?? 0, checkpoint))) {
@@ -206,7 +259,10 @@ export function createCheckpointer(parts: CheckpointerParts): Checkpointer {
 /** What is said of a checkpoint that was put in a genuine one's place. */
 export const forgedWords = "that is kept is not the one that was signed"
 
-/** What was lost is only time: the tree in memory is forgotten, and read again where the other has brought it. */
+/**
+ * What was lost is only time: the tree in memory is forgotten, and read again where the other has
+ * brought it.
+ */
 function overtaken(): Error {
   return new Error("another process follows this workspace, and has come further; it is read again")
 }
@@ -233,9 +289,15 @@ interface TilesGrowing {
   readonly growth: () => readonly TileGrowth[]
 }
 
-/** Collects what tiles gain: the complete subtrees of every eighth level, and what the index lacks of the last tile of level 0. */
+/**
+ * Collects what tiles gain: the complete subtrees of every eighth level, and what the index lacks
+ * of the last tile of level 0.
+ */
 function createTileGrowth(size: number, leaves: Uint8Array): TilesGrowing {
-  const growing = new Map<string, { level: number; tile: number; offset: number; hashes: Uint8Array[] }>()
+  const growing = new Map<
+    string,
+    { level: number; tile: number; offset: number; hashes: Uint8Array[] }
+  >()
   const tile = Math.floor(size / tileWidth)
   if (leaves.length > 0) growing.set(`0/${tile}`, { level: 0, tile, offset: 0, hashes: [leaves] })
   return {
@@ -244,9 +306,21 @@ function createTileGrowth(size: number, leaves: Uint8Array): TilesGrowing {
       const tile = Math.floor(n / tileWidth)
       const key = `${level / levelsPerTile}/${tile}`
       const known = growing.get(key)
-      if (known === undefined) growing.set(key, { level: level / levelsPerTile, tile, offset: n % tileWidth, hashes: [hash] })
+      if (known === undefined)
+        growing.set(key, {
+          level: level / levelsPerTile,
+          tile,
+          offset: n % tileWidth,
+          hashes: [hash],
+        })
       else known.hashes.push(hash)
     },
-    growth: () => [...growing.values()].map(({ level, tile, offset, hashes }) => ({ level, tile, offset, hashes: concat(...hashes) })),
+    growth: () =>
+      [...growing.values()].map(({ level, tile, offset, hashes }) => ({
+        level,
+        tile,
+        offset,
+        hashes: concat(...hashes),
+      })),
   }
 }

@@ -14,29 +14,63 @@ const content: Content = {
   workspaceId: "acme",
   projectId: "core",
   action: "billing.invoice.approve",
-  actor: { id: "usr_1", type: "user", email: "ada@example.com", name: "Ada", desk: { floor: 3, tags: ["x", "y"] } },
-  target: { id: "inv_9", type: "invoice", name: "Invoice 9", email: "billing@example.com", note: "late" },
+  actor: {
+    id: "usr_1",
+    type: "user",
+    email: "ada@example.com",
+    name: "Ada",
+    desk: { floor: 3, tags: ["x", "y"] },
+  },
+  target: {
+    id: "inv_9",
+    type: "invoice",
+    name: "Invoice 9",
+    email: "billing@example.com",
+    note: "late",
+  },
   occurredAt: "2026-01-31T09:30:00.1234567+01:00",
   receivedAt: "2026-01-31T09:30:00.000Z",
   source: "api",
   userVisible: true,
   lane: "data",
-  metadata: { amount: 12.5, paid: true, none: null, deep: { list: ["a", { b: 1 }], empty: {} }, ssn: "123" },
+  metadata: {
+    amount: 12.5,
+    paid: true,
+    none: null,
+    deep: { list: ["a", { b: 1 }], empty: {} },
+    ssn: "123",
+  },
   keyId: "key",
   context: { traceId: "trace-1", requestId: "request-1" },
 }
 
-function stored(kind: Kind, personalKeys: readonly string[], changes: Partial<Content> = {}): Stored {
-  const sealed = seal(kind, { ...content, ...changes }, "i".repeat(22), { personalKeys, random: pooledRandom() })
+function stored(
+  kind: Kind,
+  personalKeys: readonly string[],
+  changes: Partial<Content> = {},
+): Stored {
+  const sealed = seal(kind, { ...content, ...changes }, "i".repeat(22), {
+    personalKeys,
+    random: pooledRandom(),
+  })
   const hash = new Uint8Array(32)
-  const record = encodeRecord({ kind, index: 6, timeMs: 5, ledgerId: hash, previousHash: hash, bodyHash: sealed.bodyHash })
+  const record = encodeRecord({
+    kind,
+    index: 6,
+    timeMs: 5,
+    ledgerId: hash,
+    previousHash: hash,
+    bodyHash: sealed.bodyHash,
+  })
   return { ...sealed, workspace: "acme", sequence: 7, record }
 }
 
 /** A line for each field: its names, its value, and a mark if it is text. */
 function linesOf(entry: Stored, owner: Owner): readonly string[] {
   return filedOf(entry)
-    .fields[owner].map(({ names, value, isText }) => `${names.join("+")}=${value}${isText ? " (text)" : ""}`)
+    .fields[owner].map(
+      ({ names, value, isText }) => `${names.join("+")}=${value}${isText ? " (text)" : ""}`,
+    )
     .toSorted()
 }
 
@@ -58,7 +92,14 @@ const openMetadata = [
   "metadata.deep.list=a (text)",
   "metadata.paid=true (text)",
 ]
-const ofActor = ["=3 (text)", "=x (text)", "=y (text)", "actor+email=ada@example.com (text)", "actor+name=Ada (text)", "trace=trace-1"]
+const ofActor = [
+  "=3 (text)",
+  "=x (text)",
+  "=y (text)",
+  "actor+email=ada@example.com (text)",
+  "actor+name=Ada (text)",
+  "trace=trace-1",
+]
 const ofTarget = ["=late (text)", "target+email=billing@example.com (text)"]
 
 test("what is filed is what the entry says, each field its owner's", () => {
@@ -77,7 +118,10 @@ test("what is filed is what the entry says, each field its owner's", () => {
   })
   assert.deepEqual(linesOf(entry, "nobody"), [...always, "kind=event", ...openMetadata].toSorted())
   assert.deepEqual(linesOf(entry, "actor"), [...ofActor, "metadata.ssn=123 (text)"].toSorted())
-  assert.deepEqual(linesOf(entry, "target"), [...ofTarget, "target+name=Invoice 9 (text)"].toSorted())
+  assert.deepEqual(
+    linesOf(entry, "target"),
+    [...ofTarget, "target+name=Invoice 9 (text)"].toSorted(),
+  )
 })
 
 test("sealed metadata is the actor's, whole or in part; the name of a policy is nobody's", () => {
@@ -127,7 +171,10 @@ test("an entry that cannot be read is filed with what is known of it, and so is 
   ]
   for (const change of broken) {
     const filed = filedOf({ ...entry, ...change })
-    assert.deepEqual([filed.sequence, filed.projectId, filed.isSystem, filed.userVisible, filed.occurredMs], [7, "", false, false, 5])
+    assert.deepEqual(
+      [filed.sequence, filed.projectId, filed.isSystem, filed.userVisible, filed.occurredMs],
+      [7, "", false, false, 5],
+    )
     assert.deepEqual(filed.fields, {
       nobody: [
         { names: ["receipt"], value: "rcp_1", isText: true },

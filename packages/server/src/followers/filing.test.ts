@@ -27,11 +27,19 @@ function openHouse(
   const store = openMemory()
   const sleepers: (() => void)[] = []
   let elapsedMs = 0
-  const clock: Clock = { now: () => 0, elapsed: () => elapsedMs, sleep: () => new Promise((wake) => sleepers.push(wake)) }
+  const clock: Clock = {
+    now: () => 0,
+    elapsed: () => elapsedMs,
+    sleep: () => new Promise((wake) => sleepers.push(wake)),
+  }
   const reports: FilingReport[] = []
   const { journal, search, leases } = store.filing
   const loop = startFiling({
-    store: { journal: bend.journal?.(journal) ?? journal, search: bend.search?.(search) ?? search, leases: bend.leases ?? leases },
+    store: {
+      journal: bend.journal?.(journal) ?? journal,
+      search: bend.search?.(search) ?? search,
+      leases: bend.leases ?? leases,
+    },
     clock,
     limits: { ...defaultLimits, fileEntriesMax: 10 },
     report: (report) => reports.push(report),
@@ -69,8 +77,11 @@ test("all who are poked are filed, in steps, each workspace in turn", async () =
   for (const workspace of ["a", "b", "c"]) await write(house.served, workspace, names(12))
   house.loop.poke(["a", "b", "c", "empty"])
   await settled()
-  for (const workspace of ["a", "b", "c"]) assert.equal(await house.served.search.position(workspace), 12)
-  const steps = house.reports.map((report) => (report.kind === "filed" ? report.positions : assert.fail(report.detail)))
+  for (const workspace of ["a", "b", "c"])
+    assert.equal(await house.served.search.position(workspace), 12)
+  const steps = house.reports.map((report) =>
+    report.kind === "filed" ? report.positions : assert.fail(report.detail),
+  )
   assert.deepEqual(steps.slice(0, 3), [[["a", 10, 12]], [["b", 10, 12]], [["c", 10, 12]]])
   assert.deepEqual(steps.slice(3).flat(), [
     ["a", 12, 12],
@@ -83,7 +94,11 @@ test("all who are poked are filed, in steps, each workspace in turn", async () =
 test("what fails is reported, refused to those who wait, and tried again", async () => {
   let failing = true
   const house = openHouse({
-    search: (it) => ({ ...it, fileAll: (batches) => (failing ? Promise.reject(new Error("the disk is full")) : it.fileAll(batches)) }),
+    search: (it) => ({
+      ...it,
+      fileAll: (batches) =>
+        failing ? Promise.reject(new Error("the disk is full")) : it.fileAll(batches),
+    }),
   })
   await write(house.served, "acme", names(3))
   await assert.rejects(house.loop.catchUp("acme"), /the disk is full/)
@@ -110,7 +125,9 @@ test("a workspace that cannot be read does not hold up the others", async () => 
     journal: (it) => ({
       ...it,
       after: (workspace, ...rest) =>
-        failing && workspace === "bad" ? Promise.reject(new Error("unreadable")) : it.after(workspace, ...rest),
+        failing && workspace === "bad"
+          ? Promise.reject(new Error("unreadable"))
+          : it.after(workspace, ...rest),
     }),
   })
   for (const workspace of ["bad", "good"]) await write(house.served, workspace, names(3))
@@ -133,7 +150,10 @@ test("entries that are gone from the journal are found as missing, and a journal
   const house = openHouse({
     journal: (it) => ({
       ...it,
-      after: async (...asked) => (await it.after(...asked)).filter(({ sequence }) => sequence !== 4 && sequence !== 5 && sequence !== 12),
+      after: async (...asked) =>
+        (await it.after(...asked)).filter(
+          ({ sequence }) => sequence !== 4 && sequence !== 5 && sequence !== 12,
+        ),
     }),
   })
   await write(house.served, "acme", names(12))
@@ -169,14 +189,20 @@ test("a stop refuses those who wait, and all who come later", async () => {
 test("a workspace that another process follows is left to it, until somebody here waits", async () => {
   const ours = new Set<string>()
   const house = openHouse({
-    leases: { hold: async (workspace) => ours.has(workspace), take: async (workspace) => void ours.add(workspace) },
+    leases: {
+      hold: async (workspace) => ours.has(workspace),
+      take: async (workspace) => void ours.add(workspace),
+    },
   })
   for (const workspace of ["acme", "other"]) await write(house.served, workspace, names(3))
   house.loop.poke(["acme", "other"])
   await settled()
   assert.deepEqual([await house.served.search.position("acme"), house.reports], [0, []])
   assert.equal(await house.loop.catchUp("acme"), 3)
-  assert.deepEqual([await house.served.search.position("acme"), await house.served.search.position("other")], [3, 0])
+  assert.deepEqual(
+    [await house.served.search.position("acme"), await house.served.search.position("other")],
+    [3, 0],
+  )
   await house.loop.close()
   await expectChain(house.served.journal, "acme")
 })

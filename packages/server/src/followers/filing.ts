@@ -1,5 +1,6 @@
-// Makes entries findable: gathers what has been written since, from every workspace in turn, and files it in one step.
-// Steps are large when there is much to do and small when somebody waits. What fails is tried again; nothing is ever skipped.
+// Makes entries findable: gathers what has been written since, from every workspace in turn, and
+// files it in one step. Steps are large when there is much to do and small when somebody waits.
+// What fails is tried again; nothing is ever skipped.
 
 import { strict as assert } from "node:assert"
 import type { Clock } from "../clock.ts"
@@ -10,13 +11,19 @@ import type { FilingStore, JournalReader } from "../store/store.ts"
 import { detailOf, startLoop } from "./loop.ts"
 
 export type FilingReport =
-  | { readonly kind: "filed"; readonly positions: readonly (readonly [workspace: string, position: number, end: number])[] }
+  | {
+      readonly kind: "filed"
+      readonly positions: readonly (readonly [workspace: string, position: number, end: number])[]
+    }
   | { readonly kind: "failed"; readonly detail: string }
 
 export interface Filing {
   /** These workspaces have new entries, or may have. */
   poke(workspaces: readonly string[]): void
-  /** Resolves, to where the workspace's journal ends now, when all of it can be found; rejects when it cannot be filed. */
+  /**
+   * Resolves, to where the workspace's journal ends now, when all of it can be found; rejects when
+   * it cannot be filed.
+   */
   catchUp(workspace: string): Promise<number>
   close(): Promise<void>
 }
@@ -37,12 +44,20 @@ interface Step extends Batch {
   readonly end: number
 }
 
-/** Of bodies in one step: entries are counted, but a thousand of the largest would be a quarter of a gigabyte. */
+/**
+ * Of bodies in one step: entries are counted, but a thousand of the largest would be a quarter of a
+ * gigabyte.
+ */
 const stepBytesMax = 8 * 1024 * 1024
 /** Entries that may be missing in a row. A number beyond is no place in a chain. */
 const holeMax = 1000
 
-export function startFiling({ store: { journal, search, leases }, clock, limits, report }: FilingParts): Filing {
+export function startFiling({
+  store: { journal, search, leases },
+  clock,
+  limits,
+  report,
+}: FilingParts): Filing {
   /** How far workspaces are filed, as far as it is known. */
   const positions = new Map<string, number>()
   const step = (): Promise<void> => fileSome().catch(() => undefined)
@@ -67,11 +82,15 @@ export function startFiling({ store: { journal, search, leases }, clock, limits,
       await fileSome(workspace)
       const before = position
       position = await positionOf(workspace)
-      if (position === before) throw new Error("the journal cannot be read, or ends before its head")
+      if (position === before)
+        throw new Error("the journal cannot be read, or ends before its head")
     }
   }
 
-  /** Files what follows in the workspaces that have stood in line longest; the one that somebody waits for comes first. */
+  /**
+   * Files what follows in the workspaces that have stood in line longest; the one that somebody
+   * waits for comes first.
+   */
   async function fileSome(first?: string): Promise<void> {
     const steps = await gather(first === undefined ? [] : [first])
     if (steps.length === 0) return
@@ -85,7 +104,10 @@ export function startFiling({ store: { journal, search, leases }, clock, limits,
       throw error
     }
     for (const { workspace, last } of steps) positions.set(workspace, last)
-    report({ kind: "filed", positions: steps.map(({ workspace, last, end }) => [workspace, last, end]) })
+    report({
+      kind: "filed",
+      positions: steps.map(({ workspace, last, end }) => [workspace, last, end]),
+    })
   }
 
   async function gather(first: readonly string[]): Promise<readonly Step[]> {
@@ -123,7 +145,12 @@ export function startFiling({ store: { journal, search, leases }, clock, limits,
 }
 
 /** What follows a position. */
-async function nextStep(journal: JournalReader, workspace: string, position: number, limit: number): Promise<Step | undefined> {
+async function nextStep(
+  journal: JournalReader,
+  workspace: string,
+  position: number,
+  limit: number,
+): Promise<Step | undefined> {
   const end = (await journal.head(workspace))?.sequence ?? 0
   const stored = await journal.after(workspace, position, limit)
   let last = position
@@ -134,5 +161,12 @@ async function nextStep(journal: JournalReader, workspace: string, position: num
     bytes += (body?.length ?? 0) + disclosures.length
   }
   if (last === position) return undefined
-  return { workspace, entries: filedAfter(position, stored), last, bytes, count: stored.length, end: Math.max(last, end) }
+  return {
+    workspace,
+    entries: filedAfter(position, stored),
+    last,
+    bytes,
+    count: stored.length,
+    end: Math.max(last, end),
+  }
 }

@@ -1,4 +1,5 @@
-// Follows the journal: each follower from its own position, all of them from one read, a batch at a time, every workspace in turn.
+// Follows the journal: each follower from its own position, all of them from one read, a batch at a
+// time, every workspace in turn.
 
 import { strict as assert } from "node:assert"
 import type { Limits } from "../limits.ts"
@@ -8,7 +9,10 @@ export interface Follower {
   readonly name: string
   /** The last entry of a workspace that was taken. */
   position(workspace: string): Promise<number>
-  /** Takes the entries that follow the position. Idempotent up to a crash: what was half taken is given again. */
+  /**
+   * Takes the entries that follow the position. Idempotent up to a crash: what was half taken is
+   * given again.
+   */
   take(workspace: string, entries: readonly Stored[]): Promise<void>
 }
 
@@ -41,7 +45,9 @@ export async function followOnce(
   const position = from + entries.length
   return {
     position,
-    positions: Object.fromEntries(followers.map(({ name }, at) => [name, Math.max(positions[at] ?? 0, position)])),
+    positions: Object.fromEntries(
+      followers.map(({ name }, at) => [name, Math.max(positions[at] ?? 0, position)]),
+    ),
     end: Math.max(end, position),
     caughtUp: entries.length === 0,
   }

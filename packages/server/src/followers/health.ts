@@ -1,4 +1,5 @@
-// Handles what the followers report: counts it and logs it. A broken chain is also recorded, in the ledger of the workspace `instance`.
+// Handles what the followers report: counts it and logs it. A broken chain is also recorded, in the
+// ledger of the workspace `instance`.
 
 import type { Logger } from "pino"
 import { systemClock, type Clock } from "../clock.ts"
@@ -19,7 +20,12 @@ export interface IntegrityFailure {
 /** The metrics that the followers move. */
 export interface FollowerMetrics {
   /** A follower has taken a chain to this sequence; it ended at `end` then. */
-  readonly followed: (follower: (typeof followers)[number], workspace: string, sequence: number, end: number) => void
+  readonly followed: (
+    follower: (typeof followers)[number],
+    workspace: string,
+    sequence: number,
+    end: number,
+  ) => void
   readonly signed: (workspace: string, size: number, lagMs: number) => void
   readonly audited: (summary: AuditSummary) => void
   readonly integrityFailure: () => void
@@ -42,17 +48,29 @@ type Recording = (seen: IntegrityFailure) => Promise<void>
 
 const recordAgainAfterMs = 5000
 
-export function createSeen(metrics: FollowerMetrics, log: Logger, signed: (checkpoint: Checkpoint) => void): Seen {
+export function createSeen(
+  metrics: FollowerMetrics,
+  log: Logger,
+  signed: (checkpoint: Checkpoint) => void,
+): Seen {
   const broken = new Map<string, number>()
   const recorder = createRecorder(log)
   let audit: AuditSummary | undefined
 
-  function breaks({ workspace, detail, from, finding }: Sighting & { readonly kind: "broken" }): void {
+  function breaks({
+    workspace,
+    detail,
+    from,
+    finding,
+  }: Sighting & { readonly kind: "broken" }): void {
     // The auditor and the checkpointer may both find it.
     if (broken.has(workspace)) return
     broken.set(workspace, from)
     metrics.integrityFailure()
-    log.error({ workspace, detail }, "the chain does not hold together; this workspace is not written to or signed any more")
+    log.error(
+      { workspace, detail },
+      "the chain does not hold together; this workspace is not written to or signed any more",
+    )
     recorder.add({ workspace, detail, sequence: finding?.sequence, foundMs: finding?.foundMs })
   }
 
@@ -65,7 +83,12 @@ export function createSeen(metrics: FollowerMetrics, log: Logger, signed: (check
       switch (sighting.kind) {
         case "followed":
           for (const follower of ["indexer", "checkpointer"] as const)
-            metrics.followed(follower, sighting.workspace, sighting.positions[follower] ?? 0, sighting.end)
+            metrics.followed(
+              follower,
+              sighting.workspace,
+              sighting.positions[follower] ?? 0,
+              sighting.end,
+            )
           break
         case "signed":
           signed(sighting.checkpoint)
@@ -76,7 +99,10 @@ export function createSeen(metrics: FollowerMetrics, log: Logger, signed: (check
           metrics.audited(audit)
           break
         case "failed":
-          log.error({ workspace: sighting.workspace, detail: sighting.detail }, "following failed; it goes on by itself")
+          log.error(
+            { workspace: sighting.workspace, detail: sighting.detail },
+            "following failed; it goes on by itself",
+          )
           break
         case "broken":
           breaks(sighting)
@@ -97,7 +123,8 @@ export function createSuspicions(
   const reportedMs = new Map<string, number>()
   return (workspace, sequence) => {
     const nowMs = elapsed()
-    if (isKnown(workspace) || nowMs - (reportedMs.get(workspace) ?? -Infinity) < lookAgainAfterMs) return
+    if (isKnown(workspace) || nowMs - (reportedMs.get(workspace) ?? -Infinity) < lookAgainAfterMs)
+      return
     reportedMs.set(workspace, nowMs)
     report(workspace, sequence)
   }
@@ -118,7 +145,10 @@ function createRecorder(log: Logger) {
           await how(seen)
           unrecorded.delete(seen)
         } catch (error) {
-          log.error({ workspace: seen.workspace, err: error }, "a broken chain could not be recorded; it is tried again")
+          log.error(
+            { workspace: seen.workspace, err: error },
+            "a broken chain could not be recorded; it is tried again",
+          )
         }
       }
       if (unrecorded.size > 0) await systemClock.sleep(recordAgainAfterMs)
@@ -148,7 +178,12 @@ function createRecorder(log: Logger) {
 export function reportsOf(metrics: FollowerMetrics, log: Logger): (report: FilingReport) => void {
   return (report) => {
     if (report.kind === "filed")
-      for (const [workspace, position, end] of report.positions) metrics.followed("filing", workspace, position, end)
-    else log.error({ detail: report.detail }, "new entries cannot be found; it is tried again in a second")
+      for (const [workspace, position, end] of report.positions)
+        metrics.followed("filing", workspace, position, end)
+    else
+      log.error(
+        { detail: report.detail },
+        "new entries cannot be found; it is tried again in a second",
+      )
   }
 }

@@ -1,5 +1,6 @@
-// The loop that every follower runs in. Workspaces that have something new wait in line; errands that somebody waits for come first; what
-// failed is tried again after a second; and the loop sleeps while there is nothing to do.
+// The loop that every follower runs in. Workspaces that have something new wait in line; errands
+// that somebody waits for come first; what failed is tried again after a second; and the loop
+// sleeps while there is nothing to do.
 
 import type { Clock } from "../clock.ts"
 import type { Leases } from "../store/store.ts"
@@ -8,7 +9,10 @@ export interface Loop {
   readonly line: Line
   /** These workspaces have something new, or may have. */
   poke(workspaces: readonly string[]): void
-  /** Does this before what waits in line, once this process follows the workspace. Rejects once the loop has stopped. */
+  /**
+   * Does this before what waits in line, once this process follows the workspace. Rejects once the
+   * loop has stopped.
+   */
   ask<T>(workspace: string, errand: () => Promise<T>): Promise<T>
   isClosing(): boolean
   /** Does what it was asked, and ends. */
@@ -24,7 +28,10 @@ export interface Line {
   isEmpty(): boolean
   /** Before what is new is read: what is written from then on is told of again. */
   leave(workspace: string): void
-  /** These failed, and stand in line again after a while; until then nothing that is told of them puts them there. */
+  /**
+   * These failed, and stand in line again after a while; until then nothing that is told of them
+   * puts them there.
+   */
   retry(workspaces: Iterable<string>): void
   /** Puts back those whose time has come; says when the next one's comes. */
   putBack(): number
@@ -119,7 +126,8 @@ function createLine(leases: Leases, clock: Clock): Line {
       }
     },
     putBack() {
-      for (const [workspace, atMs] of retries) if (atMs <= clock.elapsed() && retries.delete(workspace)) inLine.add(workspace)
+      for (const [workspace, atMs] of retries)
+        if (atMs <= clock.elapsed() && retries.delete(workspace)) inLine.add(workspace)
       return inLine.size > 0 ? clock.elapsed() : earliest(retries)
     },
   }

@@ -1,4 +1,5 @@
-// One entry, looked at out of turn: somebody who read it found it broken, or it was found so before.
+// One entry, looked at out of turn: somebody who read it found it broken, or it was found so
+// before.
 
 import { equalBytes, eventHash, parseRecord, recordBytes, tileWidth } from "@tallystick/proof"
 import { sha256 } from "../runtime/sha256.ts"
@@ -15,32 +16,56 @@ export interface LookParts extends Pick<CheckpointerParts, "isGenuine"> {
 
 const hashBytes = 32
 
-/** What does not hold at an entry of a workspace, as a sentence; undefined when it holds, or nobody has ever said that there is one. */
-export async function lookAt(parts: LookParts, document: Document<"workspace">, sequence: number): Promise<string | undefined> {
+/**
+ * What does not hold at an entry of a workspace, as a sentence; undefined when it holds, or nobody
+ * has ever said that there is one.
+ */
+export async function lookAt(
+  parts: LookParts,
+  document: Document<"workspace">,
+  sequence: number,
+): Promise<string | undefined> {
   const epoch = epochAt(epochsOf(document), sequence)
   const tree = await treeOf(parts, document, epoch)
   if (tree === "forged") return `the checkpoint ${forgedWords}`
   const index = sequence - 1 - epoch.before
-  const [before, entry, next] = await parts.journal.at(document.id, [sequence - 1, sequence, sequence + 1])
+  const [before, entry, next] = await parts.journal.at(document.id, [
+    sequence - 1,
+    sequence,
+    sequence + 1,
+  ])
   const isSigned = tree !== undefined && index < tree.size
   // A search that knows of more than there is is wrong itself.
-  if (entry === undefined) return isSigned || next !== undefined ? `entry ${sequence}: it is not there` : undefined
+  if (entry === undefined)
+    return isSigned || next !== undefined ? `entry ${sequence}: it is not there` : undefined
   const { ledgerId } = epoch
-  const previousHash = index === 0 ? ledgerId : ((await leafAt(parts, epoch, tree, index - 1)) ?? hashOf(before))
+  const previousHash =
+    index === 0 ? ledgerId : ((await leafAt(parts, epoch, tree, index - 1)) ?? hashOf(before))
   if (previousHash === undefined) return `entry ${sequence - 1}: it is not there`
-  for (const checked of [checkEntry(entry, { ledgerId, index, previousHash }), checkContents(entry)])
+  for (const checked of [
+    checkEntry(entry, { ledgerId, index, previousHash }),
+    checkContents(entry),
+  ])
     if (typeof checked === "string") return `entry ${sequence}: ${checked}`
   const hash = eventHash(entry.record, sha256)
   if (isSigned) {
     const leaf = await leafAt(parts, epoch, tree, index)
-    if (leaf === undefined) return `entry ${sequence}: nothing in the index leads from it to the root that was signed`
-    return equalBytes(leaf, hash) ? undefined : `entry ${sequence}: it is not the one that was signed`
+    if (leaf === undefined)
+      return `entry ${sequence}: nothing in the index leads from it to the root that was signed`
+    return equalBytes(leaf, hash)
+      ? undefined
+      : `entry ${sequence}: it is not the one that was signed`
   }
   const link = next && parseRecord(next.record)?.previousHash
-  return link === undefined || equalBytes(link, hash) ? undefined : `entry ${sequence}: the entry behind it follows another one`
+  return link === undefined || equalBytes(link, hash)
+    ? undefined
+    : `entry ${sequence}: the entry behind it follows another one`
 }
 
-/** What was signed of the newest epoch, or was kept of a former one: the tree of that is whole once something of the newest is signed. */
+/**
+ * What was signed of the newest epoch, or was kept of a former one: the tree of that is whole once
+ * something of the newest is signed.
+ */
 async function treeOf(
   { index, isGenuine }: LookParts,
   document: Document<"workspace">,
@@ -53,7 +78,12 @@ async function treeOf(
   return end === undefined || root === undefined ? checkpoint : { size: end - before, root }
 }
 
-async function leafAt(parts: LookParts, epoch: Epoch, tree: SignedTree | undefined, index: number): Promise<Uint8Array | undefined> {
+async function leafAt(
+  parts: LookParts,
+  epoch: Epoch,
+  tree: SignedTree | undefined,
+  index: number,
+): Promise<Uint8Array | undefined> {
   if (tree === undefined || index >= tree.size) return undefined
   const leaves = await readLeaves(parts, epoch, tree, Math.floor(index / tileWidth))
   const at = (index % tileWidth) * hashBytes

@@ -1,4 +1,5 @@
-// Signs a workspace's notes with the keys that its registry holds. A key is unsealed here, in the thread that signs, and nowhere else.
+// Signs a workspace's notes with the keys that its registry holds. A key is unsealed here, in the
+// thread that signs, and nowhere else.
 
 import { createPrivateKey, sign, type KeyObject } from "node:crypto"
 import { parseVkey, type Signer } from "@tallystick/proof"
@@ -8,8 +9,15 @@ import type { Epoch } from "../store/epochs.ts"
 import { logKeys, type LogKey } from "../store/log-keys.ts"
 import type { JournalReader, Registry } from "../store/store.ts"
 
-/** Who signs a tree of this size, when the one that was signed before had that size. The first of them is the log's key now. */
-export type SignersOf = (epoch: Epoch, size: number, sizeBefore: number) => Promise<readonly Signer[]>
+/**
+ * Who signs a tree of this size, when the one that was signed before had that size. The first of
+ * them is the log's key now.
+ */
+export type SignersOf = (
+  epoch: Epoch,
+  size: number,
+  sizeBefore: number,
+) => Promise<readonly Signer[]>
 
 export interface SignerParts {
   readonly registry: Registry
@@ -21,7 +29,10 @@ export interface SignerParts {
 /** What stands before the 32 bytes of a seed in the DER form of an Ed25519 private key. */
 const derPrefix = Buffer.from("302e020100300506032b657004220420", "hex")
 
-/** The newest that is announced in the tree, the one before, and what is not announced in it yet: one at most, which is let be more. */
+/**
+ * The newest that is announced in the tree, the one before, and what is not announced in it yet:
+ * one at most, which is let be more.
+ */
 const lookedAt = 10
 
 export function createSigners({ registry, journal, keyring, clock }: SignerParts): SignersOf {
@@ -33,15 +44,22 @@ export function createSigners({ registry, journal, keyring, clock }: SignerParts
     const vkey = parseVkey(key.vkey)
     if (vkey === undefined) throw new Error(`${key.vkey} is no key to sign with`)
     const privateKey = privateKeyOf(unseal(keyring, "log keys", key.vkey, key.wrapped))
-    const signer: Signer = { name: vkey.name, publicKey: vkey.publicKey, sign: (message) => sign(null, message, privateKey) }
+    const signer: Signer = {
+      name: vkey.name,
+      publicKey: vkey.publicKey,
+      sign: (message) => sign(null, message, privateKey),
+    }
     known.set(key.vkey, signer)
     return signer
   }
 
   return async (epoch, size, sizeBefore) => {
-    const [newest, before] = (await logKeys({ registry, journal }, epoch, lookedAt)).filter(({ fromSize }) => fromSize <= size)
+    const [newest, before] = (await logKeys({ registry, journal }, epoch, lookedAt)).filter(
+      ({ fromSize }) => fromSize <= size,
+    )
     if (newest === undefined) throw new Error(`the log ${epoch.origin} has no key to sign with`)
-    // Whoever trusts the old key alone must find one checkpoint at least that it signed and that has the announcement of the new one.
+    // Whoever trusts the old key alone must find one checkpoint at least that it signed and that
+    // has the announcement of the new one.
     const isFirst = sizeBefore < newest.fromSize
     const overlaps = isFirst || clock.now() < Date.parse(before?.overlapUntil ?? "")
     // Destroyed: its own successor has a successor already, and was announced under its signature.

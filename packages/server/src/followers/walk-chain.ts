@@ -1,7 +1,14 @@
-// One workspace's entries, held one after the other against the chain, what stands beside them against their bodies, and all of them
-// against the tree that was signed.
+// One workspace's entries, held one after the other against the chain, what stands beside them
+// against their bodies, and all of them against the tree that was signed.
 
-import { createChain, createFrontier, equalBytes, recordBytes, type Chain, type Frontier } from "@tallystick/proof"
+import {
+  createChain,
+  createFrontier,
+  equalBytes,
+  recordBytes,
+  type Chain,
+  type Frontier,
+} from "@tallystick/proof"
 import { sha256 } from "../runtime/sha256.ts"
 import { checkContents } from "../store/check-entry.ts"
 import { epochsOf, type Epoch } from "../store/epochs.ts"
@@ -16,7 +23,10 @@ export interface Walk {
   /** Over the entries of that one that were walked. */
   frontier: Frontier
   chain: Chain
-  /** Where it ended when its turn came: a workspace that is written to all the time would have no end. */
+  /**
+   * Where it ended when its turn came: a workspace that is written to all the time would have no
+   * end.
+   */
   readonly end: number
   /** What was signed of the newest epoch by then. */
   readonly signed: SignedHead | undefined
@@ -26,8 +36,8 @@ export interface Walk {
 const bytesPerEntry = 4096
 
 /**
- * Goes on behind the entries of a tree, which is that of the epoch of this number; undefined when the last of them is not there any more.
- * `signed` is what was signed before this.
+ * Goes on behind the entries of a tree, which is that of the epoch of this number; undefined when
+ * the last of them is not there any more. `signed` is what was signed before this.
  */
 export async function openWalk(
   journal: JournalReader,
@@ -42,10 +52,18 @@ export async function openWalk(
     .filter((one) => one.number >= number)
   const end = (await journal.head(workspace))?.sequence ?? 0
   if (epoch === undefined || epoch.before + tree.size > (epoch.end ?? end)) return undefined
-  const last = tree.size === 0 ? undefined : await journal.records(workspace, epoch.before + tree.size, 1)
+  const last =
+    tree.size === 0 ? undefined : await journal.records(workspace, epoch.before + tree.size, 1)
   if (last !== undefined && last.length !== recordBytes) return undefined
   const chain = createChain(epoch.ledgerId, sha256, tree.size, last)
-  return { workspace, epochs: [epoch, ...later], frontier: createFrontier(tree, sha256), chain, end, signed }
+  return {
+    workspace,
+    epochs: [epoch, ...later],
+    frontier: createFrontier(tree, sha256),
+    chain,
+    end,
+    signed,
+  }
 }
 
 /** The sequence of the last entry that was walked. */
@@ -53,7 +71,10 @@ export function reached({ epochs: [{ before }], frontier }: Walk): number {
   return before + frontier.size
 }
 
-/** Walks some entries; says how many, and how many ordinary ones that was worth. Throws an IntegrityError at what does not hold. */
+/**
+ * Walks some entries; says how many, and how many ordinary ones that was worth. Throws an
+ * IntegrityError at what does not hold.
+ */
 export async function walkOn(
   journal: JournalReader,
   walk: Walk,
@@ -65,22 +86,33 @@ export async function walkOn(
   const { before } = epoch
   const wanted = Math.min(Math.max(budget, 1), (epoch.end ?? end) - reached(walk))
   const entries = wanted === 0 ? [] : await journal.after(workspace, reached(walk), wanted)
-  if (wanted > 0 && entries.length === 0) throw new IntegrityError(`entry ${reached(walk) + 1}: it is not there`, reached(walk) + 1)
-  // Of a former epoch only what was kept can be asked for: the next one's genesis says what that was.
-  const signed = epoch.end === undefined || epoch.root === undefined ? walk.signed : { size: epoch.end - before, root: epoch.root }
+  if (wanted > 0 && entries.length === 0)
+    throw new IntegrityError(`entry ${reached(walk) + 1}: it is not there`, reached(walk) + 1)
+  // Of a former epoch only what was kept can be asked for: the next one's genesis says what that
+  // was.
+  const signed =
+    epoch.end === undefined || epoch.root === undefined
+      ? walk.signed
+      : { size: epoch.end - before, root: epoch.root }
   let spent = 0
   for (const entry of entries) {
     takeOrBreak(chain, before, entry)
     const contents = checkContents(entry)
-    if (typeof contents === "string") throw new IntegrityError(`entry ${entry.sequence}: ${contents}`, entry.sequence)
+    if (typeof contents === "string")
+      throw new IntegrityError(`entry ${entry.sequence}: ${contents}`, entry.sequence)
     frontier.append(chain.previousHash)
     if (frontier.size === signed?.size && !equalBytes(frontier.root(), signed.root)) {
       throw new IntegrityError(`the first ${signed.size} entries are not those ${treeWords}`)
     }
-    spent += Math.max(1, Math.ceil(((entry.body?.length ?? 0) + entry.disclosures.length) / bytesPerEntry))
+    spent += Math.max(
+      1,
+      Math.ceil(((entry.body?.length ?? 0) + entry.disclosures.length) / bytesPerEntry),
+    )
   }
   if (reached(walk) === end && signed !== undefined && before + signed.size > end) {
-    throw new IntegrityError(`it ends at entry ${end}, before the last of the ${before + signed.size} ${treeWords}`)
+    throw new IntegrityError(
+      `it ends at entry ${end}, before the last of the ${before + signed.size} ${treeWords}`,
+    )
   }
   return { count: entries.length, spent }
 }

@@ -43,9 +43,15 @@ interface House {
   seen(kind: Sighting["kind"], workspace?: string): number
 }
 
-/** Watches a store in memory with the real indexer; the checkpointer only counts, its own tests show what it signs. */
+/**
+ * Watches a store in memory with the real indexer; the checkpointer only counts, its own tests show
+ * what it signs.
+ */
 function openHouse(
-  bend: { readonly journal?: (journal: JournalReader) => JournalReader; readonly checkpointer?: (it: Checkpointer) => Checkpointer } = {},
+  bend: {
+    readonly journal?: (journal: JournalReader) => JournalReader
+    readonly checkpointer?: (it: Checkpointer) => Checkpointer
+  } = {},
 ): House {
   const { served, watched } = openMemory()
   const clock = new TestClock()
@@ -75,7 +81,9 @@ function openHouse(
     seen: (kind, workspace) =>
       sightings.filter(
         (sighting) =>
-          sighting.kind === kind && (workspace === undefined || (sighting.kind !== "audited" && sighting.workspace === workspace)),
+          sighting.kind === kind &&
+          (workspace === undefined ||
+            (sighting.kind !== "audited" && sighting.workspace === workspace)),
       ).length,
   }
 }
@@ -192,7 +200,8 @@ test("what fails for another reason is reported and tried again, without anybody
   const house = openHouse({
     journal: (journal) => ({
       ...journal,
-      after: (...asked) => (failing ? Promise.reject(new Error("no answer")) : journal.after(...asked)),
+      after: (...asked) =>
+        failing ? Promise.reject(new Error("no answer")) : journal.after(...asked),
     }),
   })
   await house.write("acme", 3)

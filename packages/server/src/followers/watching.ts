@@ -1,5 +1,6 @@
-// Keeps the tree and the index going: a workspace that has new entries is followed, a batch at a time in turn, and signed at most once in a
-// while or when somebody waits for it. A workspace whose chain does not hold together is reported and left alone; the others go on.
+// Keeps the tree and the index going: a workspace that has new entries is followed, a batch at a
+// time in turn, and signed at most once in a while or when somebody waits for it. A workspace whose
+// chain does not hold together is reported and left alone; the others go on.
 
 import type { Clock } from "../clock.ts"
 import type { Limits } from "../limits.ts"
@@ -13,9 +14,20 @@ import { isOfTree } from "./walk-chain.ts"
 export type Sighting =
   | ({ readonly kind: "followed"; readonly workspace: string } & Followed)
   /** A checkpoint was signed; `lagMs` is how long its oldest new entry had waited for it. */
-  | { readonly kind: "signed"; readonly workspace: string; readonly checkpoint: Checkpoint; readonly lagMs: number }
+  | {
+      readonly kind: "signed"
+      readonly workspace: string
+      readonly checkpoint: Checkpoint
+      readonly lagMs: number
+    }
   /** `from`: the first entry that does not hold; the first of all where nobody knows. */
-  | { readonly kind: "broken"; readonly workspace: string; readonly detail: string; readonly from: number; readonly finding?: Finding }
+  | {
+      readonly kind: "broken"
+      readonly workspace: string
+      readonly detail: string
+      readonly from: number
+      readonly finding?: Finding
+    }
   | { readonly kind: "audited"; readonly summary: AuditSummary }
   | { readonly kind: "failed"; readonly workspace: string; readonly detail: string }
 
@@ -44,7 +56,16 @@ export interface WatchingParts {
 /** What a stop still follows of a workspace: a fraction of a second. */
 const lastBlocksMax = 20
 
-export function startWatching({ journal, leases, followers, checkpointer, audit, clock, limits, report }: WatchingParts): Watching {
+export function startWatching({
+  journal,
+  leases,
+  followers,
+  checkpointer,
+  audit,
+  clock,
+  limits,
+  report,
+}: WatchingParts): Watching {
   const all = [checkpointer, ...followers]
   /** When a workspace is due to be signed. */
   const unsigned = new Map<string, number>()
@@ -54,12 +75,19 @@ export function startWatching({ journal, leases, followers, checkpointer, audit,
     found(finding) {
       const { workspace, detail } = finding
       leaveAlone(workspace)
-      report({ kind: "broken", workspace, detail, from: isOfTree(detail) ? 1 : finding.sequence, finding })
+      report({
+        kind: "broken",
+        workspace,
+        detail,
+        from: isOfTree(detail) ? 1 : finding.sequence,
+        finding,
+      })
     },
     failed: (workspace, detail) => report({ kind: "failed", workspace, detail }),
     summarise: (summary) => report({ kind: "audited", summary }),
   })
-  const failed = (workspace: string) => (error: unknown) => report({ kind: "failed", workspace, detail: detailOf(error) })
+  const failed = (workspace: string) => (error: unknown) =>
+    report({ kind: "failed", workspace, detail: detailOf(error) })
   const dueMs = () => Math.min(earliest(unsigned), auditor?.dueMs() ?? Infinity)
   const loop = startLoop({ leases, clock, step, dueMs, finish })
 
@@ -86,13 +114,17 @@ export function startWatching({ journal, leases, followers, checkpointer, audit,
     if (auditor !== undefined && auditor.dueMs() <= clock.elapsed()) await auditor.step()
   }
 
-  /** What was written and not signed is signed now; where there is too much of it, the next start signs the rest. */
+  /**
+   * What was written and not signed is signed now; where there is too much of it, the next start
+   * signs the rest.
+   */
   async function finish(): Promise<void> {
     const endMs = clock.elapsed() + limits.lastSigningMs
     for await (const workspace of loop.line.waiting(unsigned.keys())) {
       if (clock.elapsed() >= endMs) break
       // A ledger that is far behind goes on at the next start as well.
-      for (let blocks = 0; blocks < lastBlocksMax && loop.line.has(workspace); blocks++) await guarded(workspace, () => follow(workspace))
+      for (let blocks = 0; blocks < lastBlocksMax && loop.line.has(workspace); blocks++)
+        await guarded(workspace, () => follow(workspace))
       if (unsigned.has(workspace)) await guarded(workspace, () => sign(workspace))
     }
     await auditor?.save().catch(failed(""))
@@ -102,7 +134,8 @@ export function startWatching({ journal, leases, followers, checkpointer, audit,
     loop.line.leave(workspace)
     const followed = await followOnce(journal, all, workspace, limits)
     if (!followed.caughtUp) loop.poke([workspace])
-    if (!unsigned.has(workspace)) unsigned.set(workspace, (signedAtMs.get(workspace) ?? -Infinity) + limits.checkpointEveryMs)
+    if (!unsigned.has(workspace))
+      unsigned.set(workspace, (signedAtMs.get(workspace) ?? -Infinity) + limits.checkpointEveryMs)
     report({ kind: "followed", workspace, ...followed })
     return followed.caughtUp
   }
@@ -112,7 +145,11 @@ export function startWatching({ journal, leases, followers, checkpointer, audit,
     const checkpoint = await checkpointer.sign(workspace)
     unsigned.delete(workspace)
     signedAtMs.set(workspace, clock.elapsed())
-    if (checkpoint !== undefined && since !== undefined && checkpoint === checkpointer.signedLast(workspace))
+    if (
+      checkpoint !== undefined &&
+      since !== undefined &&
+      checkpoint === checkpointer.signedLast(workspace)
+    )
       report({ kind: "signed", workspace, checkpoint, lagMs: clock.now() - since })
     return checkpoint
   }

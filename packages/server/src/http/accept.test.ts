@@ -3,7 +3,8 @@ import { test } from "node:test"
 import { preferred } from "./accept.ts"
 
 test("HTML goes to whoever would rather have it than JSON, as browsers would", () => {
-  const browser = "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8"
+  const browser =
+    "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8"
   const cases: readonly (readonly [string | undefined, "html" | "json"])[] = [
     [undefined, "json"],
     ["", "json"],
@@ -45,5 +46,6 @@ test("a text is coded for whoever reads the coding", () => {
     ["gzip;q=0, br;q=0, identity", "identity"],
     ["*;q=0.5, gzip;q=1", "gzip"],
   ]
-  for (const [accept, expected] of cases) assert.equal(preferred(accept, ["identity", "br", "gzip"]), expected, String(accept))
+  for (const [accept, expected] of cases)
+    assert.equal(preferred(accept, ["identity", "br", "gzip"]), expected, String(accept))
 })

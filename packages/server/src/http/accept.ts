@@ -1,10 +1,17 @@
 // What a client would rather have, by its Accept or Accept-Encoding.
 
-/** Of some offers the one that the header gives the most weight; among equals the first, and so also for a client that says nothing. */
-export function preferred<Offer extends string>(header: string | undefined, [usual, ...others]: readonly [Offer, ...Offer[]]): Offer {
+/**
+ * Of some offers the one that the header gives the most weight; among equals the first, and so also
+ * for a client that says nothing.
+ */
+export function preferred<Offer extends string>(
+  header: string | undefined,
+  [usual, ...others]: readonly [Offer, ...Offer[]],
+): Offer {
   if (header === undefined) return usual
   const weights = weightsIn(header)
-  const weightOf = (offer: string): number => rangesOf(offer).flatMap((range) => weights.get(range) ?? [])[0] ?? 0
+  const weightOf = (offer: string): number =>
+    rangesOf(offer).flatMap((range) => weights.get(range) ?? [])[0] ?? 0
   return others.reduce((best, offer) => (weightOf(offer) > weightOf(best) ? offer : best), usual)
 }
 

@@ -12,7 +12,9 @@ const limits = { depthMax: 5, stringBytesMax: 100 }
 const check = checkOf(batchEnvelopeOf(4))
 const rules = { limits, itemBytesMax: 300, itemsMax: 4, objectsMax: Infinity, check }
 
-async function outcomeOf(read: () => unknown): Promise<{ readonly value?: unknown; readonly code?: string; readonly detail?: string }> {
+async function outcomeOf(
+  read: () => unknown,
+): Promise<{ readonly value?: unknown; readonly code?: string; readonly detail?: string }> {
   try {
     return { value: await read() }
   } catch (error) {
@@ -20,12 +22,24 @@ async function outcomeOf(read: () => unknown): Promise<{ readonly value?: unknow
     return { code: error.code, detail: error.detail }
   }
 }
-const inPieces = (text: string | Buffer) => outcomeOf(() => readBatch(Buffer.from(text), rules, unpaced))
-const atOnce = (text: string) => outcomeOf(() => check(parseStrict(Buffer.from(text), { ...limits, depthMax: limits.depthMax + 2 })))
+const inPieces = (text: string | Buffer) =>
+  outcomeOf(() => readBatch(Buffer.from(text), rules, unpaced))
+const atOnce = (text: string) =>
+  outcomeOf(() =>
+    check(parseStrict(Buffer.from(text), { ...limits, depthMax: limits.depthMax + 2 })),
+  )
 
 test("read in pieces, a batch is what it is when read at once: the same value, or refused", async () => {
   const blank = fc.constantFrom("", "", "", " ", "\n\t")
-  const name = fc.constantFrom("events", "events", "events", "\\u0065vents", "event", "__proto__", "")
+  const name = fc.constantFrom(
+    "events",
+    "events",
+    "events",
+    "\\u0065vents",
+    "event",
+    "__proto__",
+    "",
+  )
   const good = fc.jsonValue({ maxDepth: 3 }).map((value) => JSON.stringify(value))
   const odd = fc.constantFrom(
     "{}",
@@ -45,25 +59,45 @@ test("read in pieces, a batch is what it is when read at once: the same value, o
   )
   const item = fc.oneof({ weight: 6, arbitrary: good }, { weight: 1, arbitrary: odd })
   const list = fc.oneof(
-    { weight: 9, arbitrary: fc.array(item, { maxLength: 5 }).map((items) => `[${items.join(",")}]`) },
+    {
+      weight: 9,
+      arbitrary: fc.array(item, { maxLength: 5 }).map((items) => `[${items.join(",")}]`),
+    },
     { arbitrary: odd, weight: 1 },
   )
-  const member = fc.tuple(name, blank, list).map(([called, space, value]) => `${space}"${called}"${space}:${space}${value}`)
-  const members = fc.oneof({ weight: 8, arbitrary: fc.tuple(member) }, { weight: 1, arbitrary: fc.array(member, { maxLength: 3 }) })
-  const body = fc.tuple(blank, members, blank).map(([before, all, after]) => `${before}{${all.join(",")}${after}}${after}`)
+  const member = fc
+    .tuple(name, blank, list)
+    .map(([called, space, value]) => `${space}"${called}"${space}:${space}${value}`)
+  const members = fc.oneof(
+    { weight: 8, arbitrary: fc.tuple(member) },
+    { weight: 1, arbitrary: fc.array(member, { maxLength: 3 }) },
+  )
+  const body = fc
+    .tuple(blank, members, blank)
+    .map(([before, all, after]) => `${before}{${all.join(",")}${after}}${after}`)
   const cut = fc
     .tuple(body, fc.nat(), fc.constantFrom("", "x", ",", "]", "}"))
     .map(([text, at, more]) => text.slice(0, at % (text.length + 1)) + more)
   let taken = 0
-  const property = fc.asyncProperty(fc.oneof({ weight: 3, arbitrary: body }, { weight: 1, arbitrary: cut }), async (text) => {
-    const [pieces, once] = [await inPieces(text), await atOnce(text)]
-    const tooLarge = (pieces.value as { events: unknown[] } | undefined)?.events.some((event) => event instanceof LedgerError) === true
-    if (pieces.code === undefined) taken += 1
-    // Of one that is too large only its end was looked for.
-    if (tooLarge) return
-    assert.deepEqual(pieces.value, once.value, text)
-    assert.equal(pieces.code === undefined, once.code === undefined, `${text}: ${pieces.detail ?? ""} ${once.detail ?? ""}`)
-  })
+  const property = fc.asyncProperty(
+    fc.oneof({ weight: 3, arbitrary: body }, { weight: 1, arbitrary: cut }),
+    async (text) => {
+      const [pieces, once] = [await inPieces(text), await atOnce(text)]
+      const tooLarge =
+        (pieces.value as { events: unknown[] } | undefined)?.events.some(
+          (event) => event instanceof LedgerError,
+        ) === true
+      if (pieces.code === undefined) taken += 1
+      // Of one that is too large only its end was looked for.
+      if (tooLarge) return
+      assert.deepEqual(pieces.value, once.value, text)
+      assert.equal(
+        pieces.code === undefined,
+        once.code === undefined,
+        `${text}: ${pieces.detail ?? ""} ${once.detail ?? ""}`,
+      )
+    },
+  )
   await fc.assert(property, { numRuns: 20_000 })
   assert.ok(taken > 2000, `${taken} were taken`)
 })
@@ -72,10 +106,22 @@ test("a refusal names the place, and the first fault ends the reading", async ()
   const garbage = "\u0000".repeat(50)
   const cases: [text: string, code: string, detail: string][] = [
     ['{"events":[{},{"a":{"b":1,"b":2}}]}', "invalid_json", "events[1].a has the member b twice"],
-    ['{"events":[{},{"a":[1e400]}]}', "invalid_json", "events[1].a[0] is a number that would lose digits; send it as a string"],
+    [
+      '{"events":[{},{"a":[1e400]}]}',
+      "invalid_json",
+      "events[1].a[0] is a number that would lose digits; send it as a string",
+    ],
     ['{"events":[{"a":[1,]}]}', "invalid_json", "events[0] is not JSON: see character 9"],
-    [`{"events":[{"a":"${"x".repeat(101)}"}]}`, "invalid_field", "events[0].a must not hold a string longer than 100 bytes"],
-    [`{"events":[${"[".repeat(6)}`, "invalid_json", `events[0]${"[0]".repeat(5)} is nested deeper than 5 levels`],
+    [
+      `{"events":[{"a":"${"x".repeat(101)}"}]}`,
+      "invalid_field",
+      "events[0].a must not hold a string longer than 100 bytes",
+    ],
+    [
+      `{"events":[${"[".repeat(6)}`,
+      "invalid_json",
+      `events[0]${"[0]".repeat(5)} is nested deeper than 5 levels`,
+    ],
     [`{"events":[1,2,3,4,${garbage}`, "invalid_field", "events must be an array of 1 to 4 items"],
     [`{"events":[]${garbage}`, "invalid_field", "events must be an array of 1 to 4 items"],
     [`{"events":{${garbage}`, "invalid_field", "events must be an array of 1 to 4 items"],
@@ -83,16 +129,28 @@ test("a refusal names the place, and the first fault ends the reading", async ()
     [`{"events":[1],"atomic":${garbage}`, "invalid_field", "atomic is not a known field"],
     [`{"events":[1],"events"${garbage}`, "invalid_json", "the body has the member events twice"],
     [`{"__proto__":${garbage}`, "invalid_json", "the body must not have a member named __proto__"],
-    [`{"${"x".repeat(300)}":${garbage}`, "invalid_field", `${"x".repeat(64)}… is not a known field`],
+    [
+      `{"${"x".repeat(300)}":${garbage}`,
+      "invalid_field",
+      `${"x".repeat(64)}… is not a known field`,
+    ],
     [`{}${garbage}`, "invalid_field", "events is required and must be an array of 1 to 4 items"],
     [`[${garbage}`, "invalid_field", "the body must be an object"],
     ['{"events":[1]', "invalid_json", "the body ends before its JSON does"],
     ['{"events":[1]}x', "invalid_json", "the body is not JSON: see byte 15"],
     ['{"events":[1 2]}', "invalid_json", "the body is not JSON: see byte 14"],
   ]
-  for (const [text, code, detail] of cases) assert.deepEqual(await inPieces(text), { code, detail }, text)
-  const notUtf8 = Buffer.concat([Buffer.from('{"events":[1,"'), Buffer.of(0xff), Buffer.from('"]}')])
-  assert.deepEqual(await inPieces(notUtf8), { code: "invalid_json", detail: "events[1] is not valid UTF-8" })
+  for (const [text, code, detail] of cases)
+    assert.deepEqual(await inPieces(text), { code, detail }, text)
+  const notUtf8 = Buffer.concat([
+    Buffer.from('{"events":[1,"'),
+    Buffer.of(0xff),
+    Buffer.from('"]}'),
+  ])
+  assert.deepEqual(await inPieces(notUtf8), {
+    code: "invalid_json",
+    detail: "events[1] is not valid UTF-8",
+  })
 })
 
 test("an event that is too large is refused in its place, measured as it was sent", async () => {
@@ -101,7 +159,10 @@ test("an event that is too large is refused in its place, measured as it was sen
   const [first, refused, last] = (value as { events: unknown[] }).events
   assert.deepEqual([first, last], [{ a: 1 }, 2])
   assert.ok(refused instanceof LedgerError)
-  assert.equal(refused.detail, `events[1] has ${Buffer.byteLength(large)} bytes; at most 300 are allowed`)
+  assert.equal(
+    refused.detail,
+    `events[1] has ${Buffer.byteLength(large)} bytes; at most 300 are allowed`,
+  )
 })
 
 test("others are heard before each event is read, and while the end of one that is too large is looked for", async () => {
@@ -114,16 +175,28 @@ test("others are heard before each event is read, and while the end of one that 
   }
   assert.equal(await heardWhile('{"events":[{},{},{}]}'), 3)
   const pieces = 7
-  assert.equal(await heardWhile(`{"events":["${"x".repeat(pieces * rules.itemBytesMax)}"]}`), pieces)
+  assert.equal(
+    await heardWhile(`{"events":["${"x".repeat(pieces * rules.itemBytesMax)}"]}`),
+    pieces,
+  )
 })
 
 test("a batch has so many objects and arrays at most, those of events that are too large not counted, and none in strings", async () => {
   const outcome = (...events: readonly string[]) =>
-    outcomeOf(() => readBatch(Buffer.from(`{"events":[${events.join(",")}]}`), { ...rules, objectsMax: 12 }, unpaced))
+    outcomeOf(() =>
+      readBatch(
+        Buffer.from(`{"events":[${events.join(",")}]}`),
+        { ...rules, objectsMax: 12 },
+        unpaced,
+      ),
+    )
   const four = '{"a":[{},[]]}'
   const most = [four, four, `{"a":"${"[".repeat(20)}","b":[{},[]]}`]
   assert.equal((await outcome(...most)).code, undefined)
   assert.equal((await outcome(...most, `[${"[],".repeat(rules.itemBytesMax)}0]`)).code, undefined)
   for (const one of ["{}", "[]"])
-    assert.deepEqual(await outcome(...most, one), { code: "payload_too_large", detail: "the batch has more than 12 objects and arrays" })
+    assert.deepEqual(await outcome(...most, one), {
+      code: "payload_too_large",
+      detail: "the batch has more than 12 objects and arrays",
+    })
 })

@@ -1,5 +1,6 @@
-// A batch that is too large to be read at once. Its events are found one by one, by a scanner that only knows where a JSON value ends, and each
-// is read as an event that comes alone; so the thread can hear others in between, and the first fault ends the reading.
+// A batch that is too large to be read at once. Its events are found one by one, by a scanner that
+// only knows where a JSON value ends, and each is read as an event that comes alone; so the thread
+// can hear others in between, and the first fault ends the reading.
 
 import type { JsonObject } from "@tallystick/proof"
 import { LedgerError } from "../error.ts"
@@ -15,8 +16,15 @@ export interface BatchBodyRules {
   readonly check: (envelope: unknown) => unknown
 }
 
-/** `{"events":[…]}`. In the place of an event that is too large stands its refusal: no more was looked at than where it ends. */
-export async function readBatch(bytes: Buffer, rules: BatchBodyRules, pace: Pace): Promise<{ readonly events: readonly unknown[] }> {
+/**
+ * `{"events":[…]}`. In the place of an event that is too large stands its refusal: no more was
+ * looked at than where it ends.
+ */
+export async function readBatch(
+  bytes: Buffer,
+  rules: BatchBodyRules,
+  pace: Pace,
+): Promise<{ readonly events: readonly unknown[] }> {
   const { itemsMax, check } = rules
   const text = new Scanner(bytes)
   const events: unknown[] = []
@@ -30,7 +38,8 @@ export async function readBatch(bytes: Buffer, rules: BatchBodyRules, pace: Pace
   text.at += 1
   if (text.next() === 0x5d) return refuse(check, { events: [] }, text)
   for (;;) {
-    if (events.length === itemsMax) return refuse(check, { events: Array.from({ length: itemsMax + 1 }) }, text)
+    if (events.length === itemsMax)
+      return refuse(check, { events: Array.from({ length: itemsMax + 1 }) }, text)
     events.push(await readItem(text, events.length, rules, pace))
     if (text.next() === 0x5d) break
     text.expect(0x2c)
@@ -51,7 +60,12 @@ function refuse(check: BatchBodyRules["check"], envelope: unknown, text: Scanner
   return text.fail()
 }
 
-async function readItem(text: Scanner, place: number, rules: BatchBodyRules, pace: Pace): Promise<unknown> {
+async function readItem(
+  text: Scanner,
+  place: number,
+  rules: BatchBodyRules,
+  pace: Pace,
+): Promise<unknown> {
   const { limits, itemBytesMax, objectsMax } = rules
   text.next()
   const start = text.at
@@ -62,23 +76,39 @@ async function readItem(text: Scanner, place: number, rules: BatchBodyRules, pac
   text.at = end.at
   const bytes = end.at - start
   if (bytes > itemBytesMax) {
-    return new LedgerError("payload_too_large", `events[${place}] has ${bytes} bytes; at most ${itemBytesMax} are allowed`)
+    return new LedgerError(
+      "payload_too_large",
+      `events[${place}] has ${bytes} bytes; at most ${itemBytesMax} are allowed`,
+    )
   }
   text.objects += end.objects
-  if (text.objects > objectsMax) throw new LedgerError("payload_too_large", `the batch has more than ${objectsMax} objects and arrays`)
+  if (text.objects > objectsMax)
+    throw new LedgerError(
+      "payload_too_large",
+      `the batch has more than ${objectsMax} objects and arrays`,
+    )
   if (pace.isUp()) await pace.next()
   return parseStrict(text.bytes.subarray(start, end.at), limits, ["events", place])
 }
 
-/** An object with the member whose name comes next, behind what came before it, as strictly as any. A name of more than a few letters is cut. */
+/**
+ * An object with the member whose name comes next, behind what came before it, as strictly as any.
+ * A name of more than a few letters is cut.
+ */
 function memberNamed(before: string, text: Scanner, limits: JsonLimits): JsonObject {
   if (text.next() !== 0x22) text.fail()
   const end = new ValueEnd(text.bytes, text.at)
   while (!end.lookOn(text.bytes.length));
   const name = text.bytes.subarray(text.at, end.at)
   text.at = end.at
-  const shown = name.length > nameBytesMax ? Buffer.from(JSON.stringify(name.toString("latin1", 1, nameBytesMax))) : name
-  return parseStrict(Buffer.concat([Buffer.from(before), shown, Buffer.from(":null}")]), limits) as JsonObject // such a text is an object
+  const shown =
+    name.length > nameBytesMax
+      ? Buffer.from(JSON.stringify(name.toString("latin1", 1, nameBytesMax)))
+      : name
+  return parseStrict(
+    Buffer.concat([Buffer.from(before), shown, Buffer.from(":null}")]),
+    limits,
+  ) as JsonObject // such a text is an object
 }
 
 /** Any spelling of `events` is shorter, also with every letter as an escape. */
@@ -110,7 +140,11 @@ class Scanner {
   }
 
   fail(): never {
-    throw invalid(this.at >= this.bytes.length ? "the body ends before its JSON does" : `the body is not JSON: see byte ${this.at + 1}`)
+    throw invalid(
+      this.at >= this.bytes.length
+        ? "the body ends before its JSON does"
+        : `the body is not JSON: see byte ${this.at + 1}`,
+    )
   }
 }
 
@@ -147,7 +181,8 @@ class ValueEnd {
       } else if (byte === 0x7d || byte === 0x5d) {
         if (this.#depth <= 1) return this.#end(this.#depth)
         this.#depth -= 1
-      } else if (this.#depth === 0 && (byte === 0x2c || byte === 0x3a || byte <= 0x20)) return this.#end(0)
+      } else if (this.#depth === 0 && (byte === 0x2c || byte === 0x3a || byte <= 0x20))
+        return this.#end(0)
       this.at += 1
     }
     return stop === this.#bytes.length

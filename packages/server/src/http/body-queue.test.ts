@@ -3,11 +3,14 @@ import test from "node:test"
 import { LedgerError } from "../error.ts"
 import { createTurns } from "./body-queue.ts"
 
-const isOverloaded = (error: unknown): boolean => error instanceof LedgerError && error.code === "overloaded"
+const isOverloaded = (error: unknown): boolean =>
+  error instanceof LedgerError && error.code === "overloaded"
 
 function openTurns() {
   const due: (() => void)[] = []
-  const turns = createTurns({ turnBytesMax: 100, turnsWaitingBytesMax: 300 }, (act) => due.push(act))
+  const turns = createTurns({ turnBytesMax: 100, turnsWaitingBytesMax: 300 }, (act) =>
+    due.push(act),
+  )
   const through: string[] = []
   const refused = new Set<string>()
   const take = (name: string, bytes: number): void => {

@@ -7,7 +7,9 @@ import { readBody, type BodyHold } from "./body.ts"
 
 function openBody(headers: Record<string, string>, bytesMax = 100_000, hold?: BodyHold) {
   const stream = new PassThrough()
-  const raw = Object.assign(stream, { headers: { "content-type": "application/json", ...headers } }) as unknown as IncomingMessage
+  const raw = Object.assign(stream, {
+    headers: { "content-type": "application/json", ...headers },
+  }) as unknown as IncomingMessage
   return { stream, body: readBody(raw, { mayBeAbsent: false, bytesMax, hold, goOn: () => {} }) }
 }
 
@@ -24,7 +26,10 @@ for (const [about, headers] of ways) {
       stream.end()
       const read = await body
       assert.ok(read.equals(sent), `${part}`)
-      assert.ok(read.buffer.byteLength <= 2 * sent.length || part === 50_000, `${read.buffer.byteLength} bytes are held`)
+      assert.ok(
+        read.buffer.byteLength <= 2 * sent.length || part === 50_000,
+        `${read.buffer.byteLength} bytes are held`,
+      )
     }
   })
 }
@@ -33,7 +38,8 @@ test("room is taken for a whole body before it is read, or as it comes, and a re
   const taken: number[] = []
   const hold: BodyHold = {
     take(bytes) {
-      if (taken.reduce((sum, one) => sum + one, bytes) > 10) throw new LedgerError("overloaded", "no room")
+      if (taken.reduce((sum, one) => sum + one, bytes) > 10)
+        throw new LedgerError("overloaded", "no room")
       taken.push(bytes)
     },
     release: () => {},

@@ -1,4 +1,5 @@
-// A request's body, on its way into memory: whole, within its limit, and within what the bodies of all requests may take up together.
+// A request's body, on its way into memory: whole, within its limit, and within what the bodies of
+// all requests may take up together.
 
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http"
 import { LedgerError } from "../error.ts"
@@ -21,7 +22,10 @@ export interface BodyRules {
 /** What stands for a body that is absent. */
 export const none: Buffer = Buffer.alloc(0)
 
-export async function readBody(raw: IncomingMessage, { mayBeAbsent, bytesMax, hold, goOn }: BodyRules): Promise<Buffer> {
+export async function readBody(
+  raw: IncomingMessage,
+  { mayBeAbsent, bytesMax, hold, goOn }: BodyRules,
+): Promise<Buffer> {
   const length = raw.headers["content-length"]
   if ((length === undefined || length === "0") && raw.headers["transfer-encoding"] === undefined) {
     if (mayBeAbsent) return none
@@ -30,7 +34,10 @@ export async function readBody(raw: IncomingMessage, { mayBeAbsent, bytesMax, ho
   checkMediaType(raw.headers)
   const bytes = length === undefined ? undefined : Number(length)
   if (bytes !== undefined && bytes > bytesMax)
-    throw new LedgerError("payload_too_large", `the body has ${length} bytes; at most ${bytesMax} are allowed`)
+    throw new LedgerError(
+      "payload_too_large",
+      `the body has ${length} bytes; at most ${bytesMax} are allowed`,
+    )
   if (bytes !== undefined) hold?.take(bytes)
   goOn()
   return await collect(raw, bytes, bytesMax, hold)
@@ -38,19 +45,33 @@ export async function readBody(raw: IncomingMessage, { mayBeAbsent, bytesMax, ho
 
 function checkMediaType(headers: IncomingHttpHeaders): void {
   if (headers["content-encoding"] !== undefined)
-    throw new LedgerError("unsupported_media_type", "a body with a Content-Encoding is not read; send it as it is")
+    throw new LedgerError(
+      "unsupported_media_type",
+      "a body with a Content-Encoding is not read; send it as it is",
+    )
   const given = headers["content-type"] ?? ""
   if (given === "application/json") return
   const [type = "", ...parameters] = given.toLowerCase().split(";")
-  const charset = parameters.map((parameter) => parameter.trim()).find((parameter) => parameter.startsWith("charset="))
-  const readable = charset === undefined || charset === "charset=utf-8" || charset === 'charset="utf-8"'
+  const charset = parameters
+    .map((parameter) => parameter.trim())
+    .find((parameter) => parameter.startsWith("charset="))
+  const readable =
+    charset === undefined || charset === "charset=utf-8" || charset === 'charset="utf-8"'
   if (type.trim() !== "application/json" || !readable) {
-    throw new LedgerError("unsupported_media_type", "Content-Type must be application/json, in UTF-8 if it names a charset")
+    throw new LedgerError(
+      "unsupported_media_type",
+      "Content-Type must be application/json, in UTF-8 if it names a charset",
+    )
   }
 }
 
 /** `length` is what the headers say; without it, room is taken as the bytes come. */
-function collect(raw: IncomingMessage, length: number | undefined, bytesMax: number, hold: BodyHold | undefined): Promise<Buffer> {
+function collect(
+  raw: IncomingMessage,
+  length: number | undefined,
+  bytesMax: number,
+  hold: BodyHold | undefined,
+): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const body = new Chunks(length)
     let open = true
@@ -60,12 +81,16 @@ function collect(raw: IncomingMessage, length: number | undefined, bytesMax: num
     }
     const add = (chunk: Buffer): void => {
       if (body.bytes + chunk.length > bytesMax)
-        throw new LedgerError("payload_too_large", `the body has more than the ${bytesMax} bytes that are allowed`)
+        throw new LedgerError(
+          "payload_too_large",
+          `the body has more than the ${bytesMax} bytes that are allowed`,
+        )
       if (length === undefined) hold?.take(chunk.length)
       body.add(chunk)
     }
     raw.on("data", (chunk: Buffer) => {
-      // After a refusal the rest is read and forgotten: a connection that is closed with bytes unread is reset, and the client may never see the answer.
+      // After a refusal the rest is read and forgotten: a connection that is closed with bytes
+      // unread is reset, and the client may never see the answer.
       if (!open) return
       try {
         add(chunk)
@@ -75,14 +100,24 @@ function collect(raw: IncomingMessage, length: number | undefined, bytesMax: num
     })
     raw.on("end", () => settle(() => resolve(body.all())))
     const cut = (): void =>
-      settle(() => reject(new LedgerError("bad_request", "the connection was closed before the whole body had arrived")))
+      settle(() =>
+        reject(
+          new LedgerError(
+            "bad_request",
+            "the connection was closed before the whole body had arrived",
+          ),
+        ),
+      )
     raw.on("error", cut)
     raw.on("close", cut)
     if (raw.destroyed) cut()
   })
 }
 
-/** Chunks as one buffer. Most bodies are one chunk, and are left where they are; of others each byte is copied, or tiny chunks would take up a hundredfold. */
+/**
+ * Chunks as one buffer. Most bodies are one chunk, and are left where they are; of others each byte
+ * is copied, or tiny chunks would take up a hundredfold.
+ */
 class Chunks {
   readonly #length: number | undefined
   #first: Buffer | undefined

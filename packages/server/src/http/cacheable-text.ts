@@ -18,8 +18,13 @@ const codings = {
 
 type Coding = keyof typeof codings
 
-/** Answers with a text, compressed once for each coding, and not again to whoever has it. It is made when somebody first asks. */
-export function createCacheableText(make: () => string): (headers: IncomingHttpHeaders) => Promise<Answer> {
+/**
+ * Answers with a text, compressed once for each coding, and not again to whoever has it. It is made
+ * when somebody first asks.
+ */
+export function createCacheableText(
+  make: () => string,
+): (headers: IncomingHttpHeaders) => Promise<Answer> {
   let made: { readonly text: string; readonly hash: string } | undefined
   const coded = new Map<Coding, Promise<Buffer>>()
   return async (headers) => {
@@ -30,7 +35,11 @@ export function createCacheableText(make: () => string): (headers: IncomingHttpH
     if (isKnown(etag, headers["if-none-match"])) return { status: 304, headers: shared }
     const body = coded.get(coding) ?? codings[coding](made.text)
     coded.set(coding, body)
-    return { status: 200, body: await body, headers: coding === "identity" ? shared : { ...shared, "content-encoding": coding } }
+    return {
+      status: 200,
+      body: await body,
+      headers: coding === "identity" ? shared : { ...shared, "content-encoding": coding },
+    }
   }
 }
 

@@ -11,16 +11,28 @@ test("the cookie is bound to a protected host wherever browsers keep such a one"
     "http://localhost",
     "http://[::1]:80",
   ]) {
-    assert.deepEqual([sessionCookie(url).set("v", 60), sessionCookie(url).isSecure], [`__Host-ts=${safe}`, true], url)
+    assert.deepEqual(
+      [sessionCookie(url).set("v", 60), sessionCookie(url).isSecure],
+      [`__Host-ts=${safe}`, true],
+      url,
+    )
   }
-  for (const url of ["http://ledger.example", "http://0.0.0.0:8080", "http://192.168.1.2", "http://127.example.com"]) {
+  for (const url of [
+    "http://ledger.example",
+    "http://0.0.0.0:8080",
+    "http://192.168.1.2",
+    "http://127.example.com",
+  ]) {
     assert.deepEqual(
       [sessionCookie(url).set("v", 60), sessionCookie(url).isSecure],
       ["ts=v; Max-Age=60; Path=/; HttpOnly; SameSite=Lax", false],
       url,
     )
   }
-  assert.equal(sessionCookie("https://a").clear(), "__Host-ts=; Max-Age=0; Path=/; HttpOnly; SameSite=Lax; Secure")
+  assert.equal(
+    sessionCookie("https://a").clear(),
+    "__Host-ts=; Max-Age=0; Path=/; HttpOnly; SameSite=Lax; Secure",
+  )
 })
 
 test("of a Cookie header the one value of the one name is read, as it stands", () => {

@@ -1,5 +1,6 @@
-// The one cookie that the service sets. It is read by hand: what is looked for is a single name with a value of a known grammar, and all
-// that a general parser does beyond that (decoding, quotes, the last of two) would be something to be wrong about.
+// The one cookie that the service sets. It is read by hand: what is looked for is a single name
+// with a value of a known grammar, and all that a general parser does beyond that (decoding,
+// quotes, the last of two) would be something to be wrong about.
 
 import { isLoopback } from "./framing.ts"
 
@@ -13,7 +14,10 @@ export interface SessionCookie {
   readonly isSecure: boolean
 }
 
-/** With the prefix `__Host-` no other host and no plain connection can set it. Browsers take it over https, and from this machine. */
+/**
+ * With the prefix `__Host-` no other host and no plain connection can set it. Browsers take it over
+ * https, and from this machine.
+ */
 export function sessionCookie(publicUrl: string): SessionCookie {
   const { protocol, hostname } = new URL(publicUrl)
   const isSecure = protocol === "https:" || isLoopback(hostname)

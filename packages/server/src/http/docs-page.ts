@@ -1,4 +1,5 @@
-// The reference page: the description, laid out for people. It needs no script, and nothing from anywhere else.
+// The reference page: the description, laid out for people. It needs no script, and nothing from
+// anywhere else.
 
 import { join, pageOf, tag, type Html } from "./html.ts"
 
@@ -101,7 +102,7 @@ ${shapes(document)}
 `
 }
 
-// Endpoints -----------------------------------------------------------------------------------------------------------------------------------------------
+// Endpoints ---------------------------------------------------------------------------------------
 
 interface Operation {
   readonly method: string
@@ -128,7 +129,8 @@ function groupsOf(document: Document): readonly Group[] {
 
 function contents({ name, operations }: Group): Html {
   const items = operations.map(
-    ({ method, path, is }) => tag`<li><a href="#${is.operationId}"><code>${signature(method, path)}</code></a></li>`,
+    ({ method, path, is }) =>
+      tag`<li><a href="#${is.operationId}"><code>${signature(method, path)}</code></a></li>`,
   )
   return tag`<section><h2>${name}</h2><ul>${items}</ul></section>\n`
 }
@@ -160,7 +162,8 @@ ${parameters(is.parameters ?? [])}${request(is.requestBody)}${answers(is.respons
 
 function security(ways: Described["security"]): Html {
   const said = [...Map.groupBy(ways, (way) => Object.keys(way)[0])].map(([scheme, alike]) => {
-    if (scheme === undefined) return ways.length === 1 ? tag`no credential` : tag`none, where it is public`
+    if (scheme === undefined)
+      return ways.length === 1 ? tag`no credential` : tag`none, where it is public`
     const roles = alike.flatMap((way) => way[scheme] ?? []).join(" or ")
     return tag`<a href="#credential-${scheme}">${schemeNames[scheme]}</a>${roles === "" ? "" : ` (${roles})`}`
   })
@@ -196,7 +199,13 @@ ${example("The body", media.example)}`
 function answers(responses: Described["responses"], { components }: Document): Html {
   const all = Object.entries(responses)
     .filter(([status]) => status !== "default")
-    .map(([status, response]) => [status, "$ref" in response ? (components.responses[nameOf(response.$ref)] ?? {}) : response] as const)
+    .map(
+      ([status, response]) =>
+        [
+          status,
+          "$ref" in response ? (components.responses[nameOf(response.$ref)] ?? {}) : response,
+        ] as const,
+    )
   const rows = all.map(([status, response]) => {
     const media = Object.entries(response.content ?? {})
     const codes = Object.keys(media[0]?.[1].examples ?? {})
@@ -209,7 +218,9 @@ function answers(responses: Described["responses"], { components }: Document): H
         : goodAnswer(media)
     return tag`<tr><td>${status}</td><td>${what}</td></tr>\n`
   })
-  const shown = all.flatMap(([, response]) => Object.values(response.content ?? {})).find((media) => media.example !== undefined)
+  const shown = all
+    .flatMap(([, response]) => Object.values(response.content ?? {}))
+    .find((media) => media.example !== undefined)
   return tag`<h4>Answers</h4>
 ${table(["Status", "What"], rows)}
 ${example("The answer", shown?.example)}`
@@ -218,7 +229,9 @@ ${example("The answer", shown?.example)}`
 function goodAnswer(media: readonly (readonly [type: string, media: Media])[]): Html {
   if (media.length === 0) return tag`no body`
   return join(
-    media.map(([type, { schema }]) => (type === "application/json" ? schemaText(schema) : tag`<code>${type}</code>`)),
+    media.map(([type, { schema }]) =>
+      type === "application/json" ? schemaText(schema) : tag`<code>${type}</code>`,
+    ),
     " or ",
   )
 }
@@ -230,7 +243,7 @@ function example(of: string, value: unknown): Html {
     : tag`<pre tabindex="0" role="region" aria-label="${of}, for example"><code>${JSON.stringify(value, null, 2)}</code></pre>\n`
 }
 
-// What endpoints share ------------------------------------------------------------------------------------------------------------------------------------
+// What endpoints share ----------------------------------------------------------------------------
 
 function credentials(document: Document): Html {
   const schemes = Object.entries(document.components.securitySchemes).map(
@@ -244,7 +257,8 @@ ${table(["What", "Where", "Which"], schemes)}</section>
 
 function errors(document: Document): Html {
   const rows = Object.entries(document.components.examples).map(
-    ([code, { value }]) => tag`<tr id="error-${code}"><td><code>${code}</code></td><td>${value.detail}</td></tr>\n`,
+    ([code, { value }]) =>
+      tag`<tr id="error-${code}"><td><code>${code}</code></td><td>${value.detail}</td></tr>\n`,
   )
   return tag`<section aria-labelledby="errors"><h2 id="errors">Errors</h2>
 <p>Every answer that says no is <code>{ "error": code, "detail": sentence }</code>. With a status below 500, and with <code>overloaded</code>,
@@ -275,7 +289,7 @@ function nameOf(reference: string): string {
   return reference.slice(reference.lastIndexOf("/") + 1)
 }
 
-// Shapes in a line ----------------------------------------------------------------------------------------------------------------------------------------
+// Shapes in a line --------------------------------------------------------------------------------
 
 function schemaText(schema: Schema): Html {
   const { $ref: reference, type, items, anyOf, enum: values, const: constant, format } = schema
@@ -290,12 +304,25 @@ function schemaText(schema: Schema): Html {
       values.map((value) => tag`<code>${JSON.stringify(value)}</code>`),
       " or ",
     )}${limits(schema)}`
-  if (type === "array") return tag`array of ${items === undefined ? "anything" : schemaText(items)}${limits(schema)}`
+  if (type === "array")
+    return tag`array of ${items === undefined ? "anything" : schemaText(items)}${limits(schema)}`
   return tag`${type ?? "anything"}${format === undefined ? "" : ` (${format})`}${limits(schema)}`
 }
 
-function limits({ minimum, maximum, minLength, maxLength, minItems, maxItems, default: usual }: Schema): string {
-  const range = (from: number | undefined, to: number | undefined, of: string): readonly string[] => {
+function limits({
+  minimum,
+  maximum,
+  minLength,
+  maxLength,
+  minItems,
+  maxItems,
+  default: usual,
+}: Schema): string {
+  const range = (
+    from: number | undefined,
+    to: number | undefined,
+    of: string,
+  ): readonly string[] => {
     if (from === undefined && to === undefined) return []
     if (to === undefined) return [`${from} or more${of}`]
     return [from === undefined ? `up to ${to}${of}` : `${from} to ${to}${of}`]
@@ -313,7 +340,7 @@ function sentence(description: string | undefined): Html {
   return description !== undefined ? tag`. ${description}` : tag``
 }
 
-// HTML ----------------------------------------------------------------------------------------------------------------------------------------------------
+// HTML --------------------------------------------------------------------------------------------
 
 function table(heads: readonly string[], rows: readonly Html[]): Html {
   return tag`<div class="table"><table>

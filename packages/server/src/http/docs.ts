@@ -9,11 +9,17 @@ import { endpoint, type ServiceEndpoint } from "./service.ts"
 import { OpenApiDocument } from "./shapes/operations.ts"
 import { PlainText } from "./shapes/path.ts"
 
-const info = { title: "Tallystick", description: "An audit ledger: append-only, hash-chained, verifiable without us." }
+const info = {
+  title: "Tallystick",
+  description: "An audit ledger: append-only, hash-chained, verifiable without us.",
+}
 const access = { action: "open", anonymous: true } as const
 
 /** Both describe these two as well. They are made once, when somebody first asks for one. */
-export function docsEndpoints(others: readonly ServiceEndpoint[], version: string): readonly ServiceEndpoint[] {
+export function docsEndpoints(
+  others: readonly ServiceEndpoint[],
+  version: string,
+): readonly ServiceEndpoint[] {
   const description = () => openApi([...others, ...these], { ...info, version })
   const document = createCacheableText(() => JSON.stringify(description()))
   const page = createCacheableText(() => docsPage(description()))
@@ -41,14 +47,23 @@ export function docsEndpoints(others: readonly ServiceEndpoint[], version: strin
       answerType: pageHeaders["content-type"],
       async handle({ incoming }) {
         const answer = await page(incoming.headers)
-        return { ...answer, headers: { ...answer.headers, "content-security-policy": pageHeaders["content-security-policy"] } }
+        return {
+          ...answer,
+          headers: {
+            ...answer.headers,
+            "content-security-policy": pageHeaders["content-security-policy"],
+          },
+        }
       },
     }),
   ]
   return these
 }
 
-/** Whoever opens the service's own address in a browser is led to what it says of itself. A page for people, so the description has nothing of it. */
+/**
+ * Whoever opens the service's own address in a browser is led to what it says of itself. A page for
+ * people, so the description has nothing of it.
+ */
 export function leadToDocs(server: FastifyInstance, publicUrl: string): void {
   const prefix = new URL(publicUrl).pathname.replace(/\/$/, "")
   server.get("/", (_request, reply) => reply.redirect(`${prefix}/docs`))

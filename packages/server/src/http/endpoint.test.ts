@@ -49,7 +49,13 @@ test("a handler is given what was sent, with the types of the shapes", async () 
       handle(call) {
         calls.push(call)
         const { caller, params, query, headers, body } = call
-        const texts: (string | undefined)[] = [caller?.name, params.workspaceId, headers["idempotency-key"], body.actor.email, query.cursor]
+        const texts: (string | undefined)[] = [
+          caller?.name,
+          params.workspaceId,
+          headers["idempotency-key"],
+          body.actor.email,
+          query.cursor,
+        ]
         const limit: number = query.limit
         // @ts-expect-error: what is given is not to be written to
         body.action = ""
@@ -66,8 +72,16 @@ test("a handler is given what was sent, with the types of the shapes", async () 
     traceparent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
     "x-service-server": "",
   }
-  const answer = await house.inject({ method: "POST", url: "/v1/workspaces/a%20b/events?cursor=c+d%2B&limit=7", headers, payload: event })
-  assert.deepEqual([answer.statusCode, answer.json()], [202, { texts: ["ada", "a b", "order-4711-created", null, "c d+"], limit: 7 }])
+  const answer = await house.inject({
+    method: "POST",
+    url: "/v1/workspaces/a%20b/events?cursor=c+d%2B&limit=7",
+    headers,
+    payload: event,
+  })
+  assert.deepEqual(
+    [answer.statusCode, answer.json()],
+    [202, { texts: ["ada", "a b", "order-4711-created", null, "c d+"], limit: 7 }],
+  )
   assert.deepEqual(calls[0]?.body, { ...event, action: "" })
   assert.equal(calls[0]?.bodyBytes, JSON.stringify(event).length)
   assert.deepEqual(calls[0]?.context, { sessionId: "s1", traceparent: headers.traceparent })
@@ -113,7 +127,10 @@ test("who is calling is asked first, before anything that was sent is looked at"
     assert.deepEqual([answer.statusCode, answer.json().error], [403, "insufficient_scope"])
   }
   const { method, params, query, address, requestId } = seen[0] ?? assert.fail()
-  assert.deepEqual([method, { ...params }, { ...query }, address], ["POST", { id: "7" }, { x: "1", y: "ü" }, "127.0.0.1"])
+  assert.deepEqual(
+    [method, { ...params }, { ...query }, address],
+    ["POST", { id: "7" }, { x: "1", y: "ü" }, "127.0.0.1"],
+  )
   assert.ok(requestId.length > 0)
 })
 
@@ -144,8 +161,13 @@ test("a body is JSON in UTF-8, sent as it is, or not read", async () => {
       handle: ({ body }) => ({ status: 200, body: { absent: body === undefined } }),
     }),
   ])
-  const post = async (type: string | undefined, payload: string, more: Record<string, string> = {}) => {
-    const headers: Record<string, string> = type === undefined ? more : { "content-type": type, ...more }
+  const post = async (
+    type: string | undefined,
+    payload: string,
+    more: Record<string, string> = {},
+  ) => {
+    const headers: Record<string, string> =
+      type === undefined ? more : { "content-type": type, ...more }
     const answer = await house.inject({ method: "POST", url: "/must", payload, headers })
     return [answer.statusCode, answer.json<{ error?: string }>().error]
   }
@@ -172,22 +194,54 @@ test("a body is JSON in UTF-8, sent as it is, or not read", async () => {
     assert.deepEqual(await post(type, "{}"), [415, "unsupported_media_type"], String(type))
   }
   for (const coding of ["gzip", "identity", "br"])
-    assert.deepEqual(await post("application/json", "{}", { "content-encoding": coding }), [415, "unsupported_media_type"])
+    assert.deepEqual(await post("application/json", "{}", { "content-encoding": coding }), [
+      415,
+      "unsupported_media_type",
+    ])
   assert.deepEqual(await post("application/json", ""), [400, "invalid_json"])
   assert.deepEqual(await post(undefined, ""), [400, "invalid_json"])
   assert.deepEqual(await post("application/json", "[]"), [400, "invalid_field"])
   assert.deepEqual(await post("application/json", '{"a":1,"a":1}'), [400, "invalid_json"])
-  assert.deepEqual(await post("application/json", `{"a":"${"x".repeat(2000)}"}`), [413, "payload_too_large"])
+  assert.deepEqual(await post("application/json", `{"a":"${"x".repeat(2000)}"}`), [
+    413,
+    "payload_too_large",
+  ])
 
   assert.deepEqual((await house.inject({ method: "POST", url: "/may" })).json(), {})
-  assert.deepEqual((await house.inject({ method: "POST", url: "/may", headers: { "content-type": "application/json" } })).json(), {})
-  assert.deepEqual((await house.inject({ method: "POST", url: "/may", payload: { a: 1 } })).json(), { a: 1 })
+  assert.deepEqual(
+    (
+      await house.inject({
+        method: "POST",
+        url: "/may",
+        headers: { "content-type": "application/json" },
+      })
+    ).json(),
+    {},
+  )
+  assert.deepEqual(
+    (await house.inject({ method: "POST", url: "/may", payload: { a: 1 } })).json(),
+    { a: 1 },
+  )
   assert.equal(
-    (await house.inject({ method: "POST", url: "/may", payload: "x", headers: { "content-type": "text/plain" } })).statusCode,
+    (
+      await house.inject({
+        method: "POST",
+        url: "/may",
+        payload: "x",
+        headers: { "content-type": "text/plain" },
+      })
+    ).statusCode,
     415,
   )
   assert.deepEqual(
-    (await house.inject({ method: "DELETE", url: "/none", payload: "x", headers: { "content-type": "text/plain" } })).json(),
+    (
+      await house.inject({
+        method: "DELETE",
+        url: "/none",
+        payload: "x",
+        headers: { "content-type": "text/plain" },
+      })
+    ).json(),
     { absent: true },
   )
 })
@@ -208,7 +262,11 @@ test("others are heard before a large body is read, before it is worked with, an
       return { status: 204 }
     },
   })
-  const inPieces = { ...administer, path: "/pieces" as const, readInPieces: async () => void said.push("read") }
+  const inPieces = {
+    ...administer,
+    path: "/pieces" as const,
+    readInPieces: async () => void said.push("read"),
+  }
   const house = openHouse([administer, inPieces], undefined, undefined, pace)
   const saidOf = async (url: string, bytes: number): Promise<readonly string[]> => {
     said.length = 0
@@ -218,8 +276,19 @@ test("others are heard before a large body is read, before it is worked with, an
   }
   assert.deepEqual(await saidOf("/administer", 1000), ["worked with"])
   for (const bytes of [1001, pacedBytesMin]) {
-    assert.deepEqual(await saidOf("/administer", bytes), ["others", "others", "worked with", "others"])
-    assert.deepEqual(await saidOf("/pieces", bytes), ["others", "read", "others", "worked with", "others"])
+    assert.deepEqual(await saidOf("/administer", bytes), [
+      "others",
+      "others",
+      "worked with",
+      "others",
+    ])
+    assert.deepEqual(await saidOf("/pieces", bytes), [
+      "others",
+      "read",
+      "others",
+      "worked with",
+      "others",
+    ])
   }
 })
 
@@ -240,7 +309,13 @@ test("a query has one spelling for each value, and nothing that is not known", a
       answers: {},
       handle: (call) => ({ status: 200, body: call.query }),
     }),
-    endpoint({ method: "GET", path: "/bare", access: "anyone", answers: {}, handle: () => ({ status: 200, body: {} }) }),
+    endpoint({
+      method: "GET",
+      path: "/bare",
+      access: "anyone",
+      answers: {},
+      handle: () => ({ status: 200, body: {} }),
+    }),
   ])
   const get = async (url: string) => (await house.inject(url)).json<{ detail?: string }>()
   const usual = { limit: 50, all: false }
@@ -255,13 +330,41 @@ test("a query has one spelling for each value, and nothing that is not known", a
     ["?query=a=b%26c+d%2B%F0%9F%99%82", { ...usual, query: "a=b&c d+🙂" }],
     ["?%6cimit=2", { ...usual, limit: 2 }],
   ]
-  for (const [search, expected] of read) assert.deepEqual(await get(`/list${search}`), expected, search)
+  for (const [search, expected] of read)
+    assert.deepEqual(await get(`/list${search}`), expected, search)
 
   const limit = "limit must be an integer from 1 to 100"
-  for (const text of ["0", "101", "-1", "+1", "1.0", "1e1", "0x10", "%201", "1%20", "", "٣", "01", "9999999999999999999", "null"])
+  for (const text of [
+    "0",
+    "101",
+    "-1",
+    "+1",
+    "1.0",
+    "1e1",
+    "0x10",
+    "%201",
+    "1%20",
+    "",
+    "٣",
+    "01",
+    "9999999999999999999",
+    "null",
+  ])
     assert.equal((await get(`/list?limit=${text}`)).detail, limit, text)
-  for (const text of ["9007199254740992", "9007199254740993", "123456789012345680000", "9".repeat(400), "-1", "007", "1.5"])
-    assert.equal((await get(`/list?cursor=${text}`)).detail, "cursor must be an integer from 0 to 9007199254740991", text)
+  for (const text of [
+    "9007199254740992",
+    "9007199254740993",
+    "123456789012345680000",
+    "9".repeat(400),
+    "-1",
+    "007",
+    "1.5",
+  ])
+    assert.equal(
+      (await get(`/list?cursor=${text}`)).detail,
+      "cursor must be an integer from 0 to 9007199254740991",
+      text,
+    )
   for (const text of ["1", "TRUE", "yes", "", "on"])
     assert.equal((await get(`/list?all=${text}`)).detail, "all must be true or false", text)
   assert.equal((await get("/list?lane=all")).detail, "lane must be one of data, policy")
@@ -291,7 +394,11 @@ test("a path that names nothing is answered as the caller deserves", async () =>
   assert.deepEqual((await house.inject("/things/abc")).json(), { id: "abc" })
   for (const id of ["7", "a%2Fb", "a%00", "%C3%BC", "a".repeat(3000).toUpperCase()]) {
     assert.equal((await house.inject(`/things/${id}`)).statusCode, 401, id)
-    assert.equal((await house.inject({ url: `/things/${id}`, headers: { authorization: "x" } })).statusCode, 404, id)
+    assert.equal(
+      (await house.inject({ url: `/things/${id}`, headers: { authorization: "x" } })).statusCode,
+      404,
+      id,
+    )
   }
 })
 
@@ -307,7 +414,10 @@ test("the rest of a path may be one parameter", async () => {
       handle: (call) => ({ status: 200, body: call.params }),
     }),
   ])
-  assert.deepEqual((await house.inject("/acme/tile/0/x001/234.p/5")).json(), { workspaceId: "acme", tile: "0/x001/234.p/5" })
+  assert.deepEqual((await house.inject("/acme/tile/0/x001/234.p/5")).json(), {
+    workspaceId: "acme",
+    tile: "0/x001/234.p/5",
+  })
 })
 
 test("an answer is sent as it is: an object, a text, bytes, or nothing", async () => {
@@ -326,12 +436,21 @@ test("an answer is sent as it is: an object, a text, bytes, or nothing", async (
     handle: () => ({ status: 200, body: Buffer.from([0, 255]) }),
   })
   const others = Object.entries(answers).map(([path, answer]) =>
-    endpoint({ method: "GET", path: path as `/${string}`, access: "anyone", answers: {}, handle: async () => answer }),
+    endpoint({
+      method: "GET",
+      path: path as `/${string}`,
+      access: "anyone",
+      answers: {},
+      handle: async () => answer,
+    }),
   )
   const house = openHouse([bytes, ...others])
   const get = async (url: string) => {
     const { statusCode, headers, body } = await house.inject(url)
-    assert.deepEqual([headers["referrer-policy"], headers["x-content-type-options"]], ["no-referrer", "nosniff"])
+    assert.deepEqual(
+      [headers["referrer-policy"], headers["x-content-type-options"]],
+      ["no-referrer", "nosniff"],
+    )
     return [statusCode, headers["content-type"], headers["cache-control"], body]
   }
   const json = "application/json; charset=utf-8"
@@ -356,8 +475,21 @@ test("pages of any origin may call what says so, also to be refused; and nothing
       answers: {},
       handle: () => ({ status: 200, body: {} }),
     }),
-    endpoint({ method: "POST", path: "/open", access: "anyone", cors: true, answers: {}, handle: failing }),
-    endpoint({ method: "GET", path: "/closed", access: "anyone", answers: {}, handle: () => ({ status: 200, body: {} }) }),
+    endpoint({
+      method: "POST",
+      path: "/open",
+      access: "anyone",
+      cors: true,
+      answers: {},
+      handle: failing,
+    }),
+    endpoint({
+      method: "GET",
+      path: "/closed",
+      access: "anyone",
+      answers: {},
+      handle: () => ({ status: 200, body: {} }),
+    }),
   ])
   const ask = async (method: "GET" | "POST" | "OPTIONS", url: string) => {
     const { statusCode, headers } = await house.inject({
@@ -366,7 +498,11 @@ test("pages of any origin may call what says so, also to be refused; and nothing
       headers: { origin: "https://page.example", "access-control-request-method": "GET" },
     })
     assert.equal(headers["access-control-allow-credentials"], undefined)
-    return [statusCode, headers["access-control-allow-origin"], headers["access-control-allow-methods"]]
+    return [
+      statusCode,
+      headers["access-control-allow-origin"],
+      headers["access-control-allow-methods"],
+    ]
   }
   assert.deepEqual(await ask("OPTIONS", "/open"), [204, "*", "GET, POST"])
   assert.deepEqual(await ask("GET", "/open"), [200, "*", undefined])
@@ -387,7 +523,8 @@ test("the headers that say where a write comes from are text in UTF-8, and not t
       handle: ({ context }) => ({ status: 200, body: context }),
     }),
   ])
-  const context = async (headers: Record<string, string>) => (await house.inject({ url: "/", headers })).json<Record<string, string>>()
+  const context = async (headers: Record<string, string>) =>
+    (await house.inject({ url: "/", headers })).json<Record<string, string>>()
   const all = {
     "x-service-environment": "prod",
     "x-service-server": "Zürich".replace("ü", "\u00c3\u00bc"),
@@ -406,7 +543,10 @@ test("the headers that say where a write comes from are text in UTF-8, and not t
   })
   assert.deepEqual(await context({}), {})
   for (const value of ["x".repeat(101), "\u00ff", "\u00c3", "\u00c2\u0085"]) {
-    assert.equal((await context({ "x-trace-id": value }))["detail"], "X-Trace-Id must be text in UTF-8 of 100 characters at most")
+    assert.equal(
+      (await context({ "x-trace-id": value }))["detail"],
+      "X-Trace-Id must be text in UTF-8 of 100 characters at most",
+    )
   }
 })
 
@@ -420,12 +560,20 @@ test("a fault in a handler is a fault of ours, however it is thrown", async () =
     },
     () => Promise.reject(new TypeError("rejected")),
   ]
-  const endpoints = faults.map((handle, at) => endpoint({ method: "GET", path: `/${at}`, access: "anyone", answers: {}, handle }))
+  const endpoints = faults.map((handle, at) =>
+    endpoint({ method: "GET", path: `/${at}`, access: "anyone", answers: {}, handle }),
+  )
   const cyclic: { self?: object } = {}
   cyclic.self = cyclic
   const house = openHouse([
     ...endpoints,
-    endpoint({ method: "GET", path: "/3", access: "anyone", answers: {}, handle: () => ({ status: 200, body: cyclic }) }),
+    endpoint({
+      method: "GET",
+      path: "/3",
+      access: "anyone",
+      answers: {},
+      handle: () => ({ status: 200, body: cyclic }),
+    }),
   ])
   for (const at of [0, 1, 2, 3]) {
     const answer = await house.inject(`/${at}`)
@@ -440,11 +588,13 @@ test("a check that is one sentence for one field is also what a batch uses", () 
   })
 })
 
-// The server under test -----------------------------------------------------------------------------------------------------------------------------------
+// The server under test ---------------------------------------------------------------------------
 
 function openHouse(
   endpoints: readonly Endpoint<"anyone" | "known", Caller>[],
-  guard: (incoming: Incoming) => Caller | Promise<Caller> = ({ headers }) => ({ name: headers.authorization?.slice(7) ?? "" }),
+  guard: (incoming: Incoming) => Caller | Promise<Caller> = ({ headers }) => ({
+    name: headers.authorization?.slice(7) ?? "",
+  }),
   unknownResource?: (caller: Caller) => LedgerError,
   pace?: Pace,
 ): FastifyInstance & { logged: object[] } {
@@ -467,8 +617,21 @@ function openHouse(
   }
   const logged: object[] = []
   const log = { error: (fields: object) => void logged.push(fields) }
-  const server = createServer({ limits, clock: systemClock, log, listenHost: "127.0.0.1", publicUrl: "http://localhost:8080" })
-  mount(server, endpoints, { guard, limits, clock: systemClock, log, ...(unknownResource && { unknownResource }), ...(pace && { pace }) })
+  const server = createServer({
+    limits,
+    clock: systemClock,
+    log,
+    listenHost: "127.0.0.1",
+    publicUrl: "http://localhost:8080",
+  })
+  mount(server, endpoints, {
+    guard,
+    limits,
+    clock: systemClock,
+    log,
+    ...(unknownResource && { unknownResource }),
+    ...(pace && { pace }),
+  })
   return Object.assign(server, { logged })
 }
 

@@ -15,7 +15,8 @@ import { sendRefusal, type Log } from "./server.ts"
 import { checkOf, headerName, type Of } from "./shapes/check.ts"
 import { parseQuery, queryCheckOf, type RawQuery } from "./shapes/query.ts"
 
-// An endpoint is a value: what it takes, what it answers, who may call it, and the function that does it. This file turns a list of them into routes.
+// An endpoint is a value: what it takes, what it answers, who may call it, and the function that
+// does it. This file turns a list of them into routes.
 
 /** Who may call is between the endpoint and the guard: `Access` and `Caller` mean nothing here. */
 export interface Endpoint<
@@ -27,7 +28,10 @@ export interface Endpoint<
   B extends TSchema = TSchema,
 > {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE"
-  /** As OpenAPI writes it: `/v1/workspaces/{workspaceId}`. A last `{name*}` takes the rest of the path, slashes included. */
+  /**
+   * As OpenAPI writes it: `/v1/workspaces/{workspaceId}`. A last `{name*}` takes the rest of the
+   * path, slashes included.
+   */
   readonly path: `/${string}`
   readonly access: Access
   /** Whether pages of any origin may call it with a bearer. */
@@ -44,7 +48,9 @@ export interface Endpoint<
   readonly bodyBytesMax?: number
   /** Levels of nesting that its body puts around what `depthMax` bounds. */
   readonly bodyDepthAround?: number
-  /** What the description shows in place of `body`, where the handler checks parts of it by itself. */
+  /**
+   * What the description shows in place of `body`, where the handler checks parts of it by itself.
+   */
   readonly documentedBody?: TSchema
   /** The shapes of its good answers by status; null for no body. */
   readonly answers: Readonly<Record<number, TSchema | null>>
@@ -55,7 +61,13 @@ export interface Endpoint<
   handle(call: Call<Caller, Of<P>, Of<Q>, Of<H>, Of<B>>): Answer | Promise<Answer>
 }
 
-export interface Call<Caller = unknown, Params = unknown, Query = unknown, Headers = unknown, Body = unknown> {
+export interface Call<
+  Caller = unknown,
+  Params = unknown,
+  Query = unknown,
+  Headers = unknown,
+  Body = unknown,
+> {
   readonly caller: Caller
   readonly params: Params
   readonly query: Query
@@ -83,7 +95,10 @@ export interface Context {
 
 export interface Answer {
   readonly status: number
-  /** An object is sent as JSON; a string is sent as it is, and is JSON unless the endpoint says otherwise; a stream is sent as it comes. */
+  /**
+   * An object is sent as JSON; a string is sent as it is, and is JSON unless the endpoint says
+   * otherwise; a stream is sent as it comes.
+   */
   readonly body?: object | string | Buffer | Readable
   /** In lower case; they win over what every answer says. */
   readonly headers?: Readonly<Record<string, string>>
@@ -105,23 +120,42 @@ export interface Incoming {
 
 export interface MountOptions<Access, Caller> {
   /** Says who is calling, or throws why this caller may not. It decides before the body is read. */
-  readonly guard: (incoming: Incoming, endpoint: Endpoint<Access, Caller>) => Caller | Promise<Caller>
+  readonly guard: (
+    incoming: Incoming,
+    endpoint: Endpoint<Access, Caller>,
+  ) => Caller | Promise<Caller>
   /** Holds room for a body until its request is answered. All have room, if absent. */
   readonly hold?: (caller: Caller, incoming: Incoming) => BodyHold
-  /** Says when a body that has arrived is looked at, or throws why it is not. At once, if absent. */
-  readonly turn?: (caller: Caller, endpoint: Endpoint<Access, Caller>, bytes: number) => Promise<void> | undefined
+  /**
+   * Says when a body that has arrived is looked at, or throws why it is not. At once, if absent.
+   */
+  readonly turn?: (
+    caller: Caller,
+    endpoint: Endpoint<Access, Caller>,
+    bytes: number,
+  ) => Promise<void> | undefined
   /** At which large bodies are worked on. All at once, if absent. */
   readonly pace?: Pace
-  /** Begun before an endpoint looks anything up: its refusals that could tell by their time what there is wait for it. Undefined: none could. */
+  /**
+   * Begun before an endpoint looks anything up: its refusals that could tell by their time what
+   * there is wait for it. Undefined: none could.
+   */
   readonly refusalTime?: (endpoint: Endpoint<Access, Caller>) => Promise<void> | undefined
-  /** What to say to a caller for whom the path names nothing that could exist. Not found, if absent. */
+  /**
+   * What to say to a caller for whom the path names nothing that could exist. Not found, if absent.
+   */
   readonly unknownResource?: (caller: Caller, workspaceId?: string) => LedgerError
-  readonly limits: JsonLimits & { readonly eventBytesMax: number; readonly contextCharactersMax: number }
+  readonly limits: JsonLimits & {
+    readonly eventBytesMax: number
+    readonly contextCharactersMax: number
+  }
   readonly clock: Clock
   readonly log: Log
 }
 
-/** Adds a route for each endpoint, and what browsers ask before they call one from another origin. */
+/**
+ * Adds a route for each endpoint, and what browsers ask before they call one from another origin.
+ */
 export function mount<Access, Caller>(
   server: FastifyInstance,
   endpoints: readonly Endpoint<Access, Caller>[],
@@ -134,7 +168,11 @@ export function mount<Access, Caller>(
     if (endpoint.cors) preflights.set(url, [...(preflights.get(url) ?? []), endpoint.method])
   }
   for (const [url, methods] of preflights) {
-    const headers = { ...crossOrigin, ...preflightAnswer, "access-control-allow-methods": methods.join(", ") }
+    const headers = {
+      ...crossOrigin,
+      ...preflightAnswer,
+      "access-control-allow-methods": methods.join(", "),
+    }
     server.options(url, (_request, reply) => void reply.code(204).headers(headers).send())
   }
 }
@@ -144,17 +182,27 @@ function routeOf(path: string): string {
   return path.replace(/\{\w+\*\}$/, "*").replaceAll(/\{(\w+)\}/g, ":$1")
 }
 
-function handlerOf<Access, Caller>(endpoint: Endpoint<Access, Caller>, options: MountOptions<Access, Caller>) {
+function handlerOf<Access, Caller>(
+  endpoint: Endpoint<Access, Caller>,
+  options: MountOptions<Access, Caller>,
+) {
   const { guard, clock, limits, log, pace = unpaced } = options
   const checks = checksOf(endpoint, options)
   const rest = /\{(\w+)\*\}$/.exec(endpoint.path)?.[1]
   const cors = endpoint.cors ? crossOrigin : {}
-  const { bodyMayBeAbsent: mayBeAbsent = false, bodyBytesMax: bytesMax = limits.eventBytesMax } = endpoint
-  const headersOfAnswer = { ...cors, "content-type": endpoint.answerType ?? "application/json; charset=utf-8" }
+  const { bodyMayBeAbsent: mayBeAbsent = false, bodyBytesMax: bytesMax = limits.eventBytesMax } =
+    endpoint
+  const headersOfAnswer = {
+    ...cors,
+    "content-type": endpoint.answerType ?? "application/json; charset=utf-8",
+  }
 
   const readLarge = async (bytes: Buffer): Promise<unknown> => {
     if (pace.isUp()) await pace.next()
-    const body = endpoint.readInPieces === undefined ? checks.body?.(bytes) : await endpoint.readInPieces(bytes, pace)
+    const body =
+      endpoint.readInPieces === undefined
+        ? checks.body?.(bytes)
+        : await endpoint.readInPieces(bytes, pace)
     // Whoever works with it has a piece of time for that.
     if (pace.isUp()) await pace.next()
     return body
@@ -174,15 +222,31 @@ function handlerOf<Access, Caller>(endpoint: Endpoint<Access, Caller>, options: 
     const goOn = (): void => {
       if (request.headers.expect !== undefined) reply.raw.writeContinue()
     }
-    const bytes = checks.body === undefined ? none : await readBody(request.raw, { mayBeAbsent, bytesMax, hold, goOn })
+    const bytes =
+      checks.body === undefined
+        ? none
+        : await readBody(request.raw, { mayBeAbsent, bytesMax, hold, goOn })
     const turn = options.turn?.(caller, endpoint, bytes.length)
     if (turn !== undefined) await turn
     // Of what is larger than one event may be, each part is measured as well.
     const isLarge = bytes.length >= pacedBytesMin || bytes.length > limits.eventBytesMax
     const body = isLarge ? await readLarge(bytes) : checks.body?.(bytes)
     const { requestId, receivedAtMs } = incoming
-    const call = { caller, params, query, headers, body, incoming, bodyBytes: bytes.length, requestId, receivedAtMs, context }
-    return await refusedInTime(options.refusalTime?.(endpoint), () => endpoint.handle({ ...call, pace: isLarge ? pace : unpaced }))
+    const call = {
+      caller,
+      params,
+      query,
+      headers,
+      body,
+      incoming,
+      bodyBytes: bytes.length,
+      requestId,
+      receivedAtMs,
+      context,
+    }
+    return await refusedInTime(options.refusalTime?.(endpoint), () =>
+      endpoint.handle({ ...call, pace: isLarge ? pace : unpaced }),
+    )
   }
 
   const serve = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
@@ -193,7 +257,11 @@ function handlerOf<Access, Caller>(endpoint: Endpoint<Access, Caller>, options: 
       const answer = await answerTo(request, reply, incoming, caller, hold)
       reply.code(answer.status).headers(answer.body === undefined ? cors : headersOfAnswer)
       if (answer.headers !== undefined) reply.headers(answer.headers)
-      reply.send(typeof answer.body === "object" && !isBytes(answer.body) ? JSON.stringify(answer.body) : answer.body)
+      reply.send(
+        typeof answer.body === "object" && !isBytes(answer.body)
+          ? JSON.stringify(answer.body)
+          : answer.body,
+      )
     } finally {
       hold?.release()
     }
@@ -201,14 +269,22 @@ function handlerOf<Access, Caller>(endpoint: Endpoint<Access, Caller>, options: 
 
   return (request: FastifyRequest, reply: FastifyReply): void => {
     serve(request, reply).catch((error: unknown) => {
-      const refusal = refusalOf(error, (fault) => log.error({ err: fault, requestId: request.id }, "a request failed"))
+      const refusal = refusalOf(error, (fault) =>
+        log.error({ err: fault, requestId: request.id }, "a request failed"),
+      )
       sendRefusal(reply.headers(cors), refusal)
     })
   }
 }
 
-/** The time has begun before anything is looked up: begun at the refusal, it would end later where the look-ups took longer. */
-async function refusedInTime(time: Promise<void> | undefined, handle: () => Answer | Promise<Answer>): Promise<Answer> {
+/**
+ * The time has begun before anything is looked up: begun at the refusal, it would end later where
+ * the look-ups took longer.
+ */
+async function refusedInTime(
+  time: Promise<void> | undefined,
+  handle: () => Answer | Promise<Answer>,
+): Promise<Answer> {
   try {
     return await handle()
   } catch (error) {
@@ -262,15 +338,25 @@ class Arrived implements Incoming {
   }
 }
 
-// Checks --------------------------------------------------------------------------------------------------------------------------------------------------
+// Checks ------------------------------------------------------------------------------------------
 
-/** The checks of an endpoint, compiled once. Where it has no shape, nothing may be given; for headers, everything. */
-function checksOf<Access, Caller>(endpoint: Endpoint<Access, Caller>, options: MountOptions<Access, Caller>) {
+/**
+ * The checks of an endpoint, compiled once. Where it has no shape, nothing may be given; for
+ * headers, everything.
+ */
+function checksOf<Access, Caller>(
+  endpoint: Endpoint<Access, Caller>,
+  options: MountOptions<Access, Caller>,
+) {
   const checkParams = endpoint.params && checkOf(endpoint.params, "path parameter")
-  const unknownResource = options.unknownResource ?? (() => new LedgerError("not_found", "there is nothing at this path"))
+  const unknownResource =
+    options.unknownResource ?? (() => new LedgerError("not_found", "there is nothing at this path"))
   const checkHeaders = endpoint.headers && checkOf(endpoint.headers, "header")
   const checkBody = endpoint.body && checkOf(endpoint.body)
-  const jsonLimits = { ...options.limits, depthMax: options.limits.depthMax + (endpoint.bodyDepthAround ?? 0) }
+  const jsonLimits = {
+    ...options.limits,
+    depthMax: options.limits.depthMax + (endpoint.bodyDepthAround ?? 0),
+  }
   return {
     params(given: Incoming["params"], caller: Caller): unknown {
       try {
@@ -282,12 +368,15 @@ function checksOf<Access, Caller>(endpoint: Endpoint<Access, Caller>, options: M
     },
     query: queryCheckOf(endpoint.query ?? Type.Object({})),
     headers: (given: IncomingHttpHeaders): unknown => checkHeaders?.(given),
-    body: checkBody && ((bytes: Buffer): unknown => checkBody(bytes === none ? {} : parseStrict(bytes, jsonLimits))),
+    body:
+      checkBody &&
+      ((bytes: Buffer): unknown => checkBody(bytes === none ? {} : parseStrict(bytes, jsonLimits))),
   }
 }
 
 function contextOf(headers: IncomingHttpHeaders, charactersMax: number): Context {
-  const text = (header: string): string | undefined => contextText(header, headers[header], charactersMax)
+  const text = (header: string): string | undefined =>
+    contextText(header, headers[header], charactersMax)
   const environment = text("x-service-environment")
   const server = text("x-service-server")
   const requestId = text("x-request-id")
@@ -305,8 +394,9 @@ function contextOf(headers: IncomingHttpHeaders, charactersMax: number): Context
 }
 
 /**
- * W3C Trace Context, version 00: trace and parent are not all zeros. A program in between may have made it, so what is malformed is ignored, as
- * the recommendation says, and no write is refused for it.
+ * W3C Trace Context, version 00: trace and parent are not all zeros. A program in between may have
+ * made it, so what is malformed is ignored, as the recommendation says, and no write is refused for
+ * it.
  */
 const traceparentForm = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/
 
@@ -314,12 +404,20 @@ function traceparentOf(value: string | string[] | undefined): string | undefined
   return typeof value === "string" && traceparentForm.test(value) ? value : undefined
 }
 
-function contextText(header: string, value: string | string[] | undefined, charactersMax: number): string | undefined {
+function contextText(
+  header: string,
+  value: string | string[] | undefined,
+  charactersMax: number,
+): string | undefined {
   if (typeof value !== "string" || value === "") return undefined
-  // Node reads headers as Latin-1; what is not ASCII was sent as UTF-8 by anyone who writes clients today.
+  // Node reads headers as Latin-1; what is not ASCII was sent as UTF-8 by anyone who writes clients
+  // today.
   const text = /^[ -~]*$/.test(value) ? value : fromUtf8(value)
   if (text !== undefined && text.length <= charactersMax) return text
-  throw new LedgerError("invalid_field", `${headerName(header)} must be text in UTF-8 of ${charactersMax} characters at most`)
+  throw new LedgerError(
+    "invalid_field",
+    `${headerName(header)} must be text in UTF-8 of ${charactersMax} characters at most`,
+  )
 }
 
 function fromUtf8(latin1: string): string | undefined {
@@ -328,9 +426,12 @@ function fromUtf8(latin1: string): string | undefined {
   return isUtf8(bytes) && !/\p{Cc}/u.test(text) ? text : undefined
 }
 
-// Other origins -------------------------------------------------------------------------------------------------------------------------------------------
+// Other origins -----------------------------------------------------------------------------------
 
-/** Any origin may read the answer. Never with cookies: for those a browser would want its origin named. */
+/**
+ * Any origin may read the answer. Never with cookies: for those a browser would want its origin
+ * named.
+ */
 const crossOrigin = {
   "access-control-allow-origin": "*",
   "access-control-expose-headers": "X-Request-Id, Retry-After, WWW-Authenticate, Ledger-State",

@@ -37,12 +37,19 @@ test("an error is its code and its sentence; 401, 429 and 503 say how to go on",
     assert.equal(body, JSON.stringify({ error: code, detail: "a sentence" }))
     assert.equal(headers["content-type"], "application/json; charset=utf-8")
     assert.equal(headers["www-authenticate"], status === 401 ? "Bearer" : undefined)
-    assert.equal(/^[1-9]\d*$/.test(headers["retry-after"] ?? ""), status === 429 || status === 503, code)
+    assert.equal(
+      /^[1-9]\d*$/.test(headers["retry-after"] ?? ""),
+      status === 429 || status === 503,
+      code,
+    )
   }
 })
 
 test("an error may bring headers, and its own time to come back", () => {
-  const error = new LedgerError("rate_limited", "slow down", { retryAfterSeconds: 17, headers: { "x-quota": "0" } })
+  const error = new LedgerError("rate_limited", "slow down", {
+    retryAfterSeconds: 17,
+    headers: { "x-quota": "0" },
+  })
   const { headers } = refusalOf(error, unreported)
   assert.deepEqual([headers["retry-after"], headers["x-quota"]], ["17", "0"])
 })
@@ -66,7 +73,9 @@ test("what no caller causes is reported whole, and answered without a word of it
 })
 
 test("an error of ours that had a cause is reported too", () => {
-  const error = new LedgerError("ledger_unavailable", "try again", { cause: new Error("EIO at /data/journal.db") })
+  const error = new LedgerError("ledger_unavailable", "try again", {
+    cause: new Error("EIO at /data/journal.db"),
+  })
   const reported: unknown[] = []
   const { status, body } = refusalOf(error, (fault) => reported.push(fault))
   assert.deepEqual([status, body], [503, '{"error":"ledger_unavailable","detail":"try again"}'])
@@ -74,11 +83,16 @@ test("an error of ours that had a cause is reported too", () => {
 })
 
 test("whatever the framework refuses is a refusal of ours, also what our table does not know", () => {
-  const thrown = (code: string, statusCode: number): Error => Object.assign(new Error("Method 'QUERY' must…"), { code, statusCode })
+  const thrown = (code: string, statusCode: number): Error =>
+    Object.assign(new Error("Method 'QUERY' must…"), { code, statusCode })
   const refused = (error: Error): unknown => JSON.parse(refusalOf(error, unreported).body).error
   assert.equal(refused(thrown("FST_ERR_CTP_INVALID_MEDIA_TYPE", 415)), "unsupported_media_type")
   assert.equal(refused(thrown("FST_ERR_ROUTE_MISSING_CONTENT_TYPE", 400)), "bad_request")
   const reported: unknown[] = []
-  assert.equal(refusalOf(thrown("FST_ERR_REP_INVALID_PAYLOAD_TYPE", 500), (fault) => reported.push(fault)).status, 500)
+  assert.equal(
+    refusalOf(thrown("FST_ERR_REP_INVALID_PAYLOAD_TYPE", 500), (fault) => reported.push(fault))
+      .status,
+    500,
+  )
   assert.equal(reported.length, 1, "what it finds wrong with us is a fault")
 })

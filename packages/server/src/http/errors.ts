@@ -11,8 +11,9 @@ export interface Refusal {
 }
 
 /**
- * Turns whatever was thrown into an answer. What no caller can cause is a fault of ours: it goes to `report`, whole, and its answer says nothing about it.
- * So does a refusal that has a cause, because somebody must find out why the disk is full.
+ * Turns whatever was thrown into an answer. What no caller can cause is a fault of ours: it goes to
+ * `report`, whole, and its answer says nothing about it. So does a refusal that has a cause,
+ * because somebody must find out why the disk is full.
  */
 export function refusalOf(thrown: unknown, report: (fault: unknown) => void): Refusal {
   const error = thrown instanceof LedgerError ? thrown : fromFramework(thrown)
@@ -21,14 +22,23 @@ export function refusalOf(thrown: unknown, report: (fault: unknown) => void): Re
     return refusal(error)
   }
   report(thrown)
-  return refusal(new LedgerError("internal_error", "something went wrong on our side; repeat the request with the same Idempotency-Key"))
+  return refusal(
+    new LedgerError(
+      "internal_error",
+      "something went wrong on our side; repeat the request with the same Idempotency-Key",
+    ),
+  )
 }
 
 function refusal(error: LedgerError): Refusal {
   const status = statusOf[error.code]
-  const headers: Record<string, string> = { "content-type": "application/json; charset=utf-8", ...error.headers }
+  const headers: Record<string, string> = {
+    "content-type": "application/json; charset=utf-8",
+    ...error.headers,
+  }
   if (status === 401) headers["www-authenticate"] ??= "Bearer"
-  if (status === 429 || status === 503) headers["retry-after"] = String(error.retryAfterSeconds ?? retryAfterSeconds[error.code] ?? 1)
+  if (status === 429 || status === 503)
+    headers["retry-after"] = String(error.retryAfterSeconds ?? retryAfterSeconds[error.code] ?? 1)
   return { status, code: error.code, detail: error.detail, headers, body: problemJson(error) }
 }
 
@@ -38,22 +48,42 @@ export function problemJson({ code, detail, receipt }: LedgerError): string {
   return receipt === undefined ? problem : `${problem.slice(0, -1)},"receipt":${receipt}}`
 }
 
-/** When to come back if the error does not say: soon for what passes by itself, later for what needs a person. */
-const retryAfterSeconds: Partial<Record<ErrorCode, number>> = { storage_full: 30, integrity_failure: 60, read_only: 60, shutting_down: 5 }
+/**
+ * When to come back if the error does not say: soon for what passes by itself, later for what needs
+ * a person.
+ */
+const retryAfterSeconds: Partial<Record<ErrorCode, number>> = {
+  storage_full: 30,
+  integrity_failure: 60,
+  read_only: 60,
+  shutting_down: 5,
+}
 
 /** What Fastify itself refuses, in our words: its own would echo the request. */
 const ofFramework: ReadonlyMap<string, readonly [ErrorCode, string]> = new Map([
-  ["FST_ERR_BAD_URL", ["bad_request", "the path has a percent escape that is malformed or not UTF-8"]],
+  [
+    "FST_ERR_BAD_URL",
+    ["bad_request", "the path has a percent escape that is malformed or not UTF-8"],
+  ],
   ["FST_ERR_MAX_PARAM_LENGTH", ["not_found", "there is nothing at this path"]],
-  ["FST_ERR_CTP_INVALID_MEDIA_TYPE", ["unsupported_media_type", "Content-Type must be application/json"]],
+  [
+    "FST_ERR_CTP_INVALID_MEDIA_TYPE",
+    ["unsupported_media_type", "Content-Type must be application/json"],
+  ],
 ])
 
-/** Whatever else it finds wrong with a request: a newer version may have rules that this table does not know. */
+/**
+ * Whatever else it finds wrong with a request: a newer version may have rules that this table does
+ * not know.
+ */
 const otherwise = ["bad_request", "the request is not one that this service takes"] as const
 
 function fromFramework(thrown: unknown): LedgerError | undefined {
-  if (!(thrown instanceof Error) || !("code" in thrown) || typeof thrown.code !== "string") return undefined
+  if (!(thrown instanceof Error) || !("code" in thrown) || typeof thrown.code !== "string")
+    return undefined
   const status = "statusCode" in thrown ? Number(thrown.statusCode) : 500
-  const known = ofFramework.get(thrown.code) ?? (thrown.code.startsWith("FST_") && status >= 400 && status < 500 ? otherwise : undefined)
+  const known =
+    ofFramework.get(thrown.code) ??
+    (thrown.code.startsWith("FST_") && status >= 400 && status < 500 ? otherwise : undefined)
   return known && new LedgerError(known[0], known[1], { cause: thrown })
 }

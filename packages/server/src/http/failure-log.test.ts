@@ -7,7 +7,12 @@ test("the first failures of a minute are written, the others are counted and tol
   const due: (() => void)[] = []
   let counted = 0
   const clock = { sleep: () => new Promise<void>((resolve) => due.push(resolve)) }
-  const log = limitFailures({ error: (fields, message) => void lines.push({ ...fields, message }) }, clock, 3, () => (counted += 1))
+  const log = limitFailures(
+    { error: (fields, message) => void lines.push({ ...fields, message }) },
+    clock,
+    3,
+    () => (counted += 1),
+  )
   const fail = (from: number, to: number): void => {
     for (let id = from; id <= to; id++) log.error({ id }, "a request failed")
   }
@@ -20,9 +25,18 @@ test("the first failures of a minute are written, the others are counted and tol
   const whole = [1, 2, 3].map((id) => ({ id, message: "a request failed" }))
   assert.deepEqual(lines.splice(0), whole)
   await minute()
-  assert.deepEqual(lines.splice(0), [{ failures: 997, message: "further requests failed in the last minute, which this log leaves out" }])
+  assert.deepEqual(lines.splice(0), [
+    {
+      failures: 997,
+      message: "further requests failed in the last minute, which this log leaves out",
+    },
+  ])
   fail(1, 3)
   await minute()
-  assert.deepEqual(lines.splice(0), whole, "a minute in which all were written needs no further line")
+  assert.deepEqual(
+    lines.splice(0),
+    whole,
+    "a minute in which all were written needs no further line",
+  )
   assert.equal(counted, 1003)
 })

@@ -2,7 +2,8 @@ import type { IncomingMessage } from "node:http"
 import { LedgerError, type ErrorCode } from "../error.ts"
 import { headerName } from "./shapes/check.ts"
 
-// What is checked of a request before anyone asks what it wants: the things that two programs in a row might read differently, and the name it was sent to.
+// What is checked of a request before anyone asks what it wants: the things that two programs in a
+// row might read differently, and the name it was sent to.
 
 export interface FramingLimits {
   readonly uriBytesMax: number
@@ -11,12 +12,20 @@ export interface FramingLimits {
 /** Decides whether a Host header may be answered. */
 export type HostRule = (host: string) => boolean
 
-/** Throws what is wrong with a request's line and headers. On every request, so the usual one costs a few comparisons. */
-export function checkFraming(request: IncomingMessage, mayAnswer: HostRule, limits: FramingLimits): void {
+/**
+ * Throws what is wrong with a request's line and headers. On every request, so the usual one costs
+ * a few comparisons.
+ */
+export function checkFraming(
+  request: IncomingMessage,
+  mayAnswer: HostRule,
+  limits: FramingLimits,
+): void {
   const { headers, rawHeaders } = request
   checkEnd(request)
   checkTarget(request.url ?? "", headers.host, limits)
-  // Node folds repeated headers into one member, so there are fewer members than headers if, and only if, one was repeated.
+  // Node folds repeated headers into one member, so there are fewer members than headers if, and
+  // only if, one was repeated.
   if (Object.keys(headers).length * 2 !== rawHeaders.length) checkRepeated(rawHeaders)
   checkHost(headers.host, request.httpVersion, mayAnswer)
   if (headers.expect !== undefined && headers.expect.toLowerCase() !== "100-continue")
@@ -24,13 +33,15 @@ export function checkFraming(request: IncomingMessage, mayAnswer: HostRule, limi
 }
 
 /**
- * Where such a request ends is not known, so the connection ends with it, and the answer says so, or the client would send the next one into it. First of
- * all, for that reason: whatever else is wrong would be answered without saying it.
+ * Where such a request ends is not known, so the connection ends with it, and the answer says so,
+ * or the client would send the next one into it. First of all, for that reason: whatever else is
+ * wrong would be answered without saying it.
  */
 function checkEnd({ httpVersion, headers }: IncomingMessage): void {
   const close = { headers: { connection: "close" } }
   // Node's parser also takes the versions 0.9 and 2.0, in which a request would end elsewhere.
-  if (httpVersion !== "1.1" && httpVersion !== "1.0") throw new LedgerError("bad_request", "the request is not HTTP/1.1", close)
+  if (httpVersion !== "1.1" && httpVersion !== "1.0")
+    throw new LedgerError("bad_request", "the request is not HTTP/1.1", close)
   const coding = headers["transfer-encoding"]
   if (coding !== undefined && coding.toLowerCase() !== "chunked")
     throw new LedgerError("bad_request", "Transfer-Encoding must be chunked", close)
@@ -38,15 +49,28 @@ function checkEnd({ httpVersion, headers }: IncomingMessage): void {
 
 function checkTarget(target: string, host: string | undefined, limits: FramingLimits): void {
   if (target.length > limits.uriBytesMax) {
-    throw new LedgerError("uri_too_long", `the request target has ${target.length} bytes; at most ${limits.uriBytesMax} are allowed`)
+    throw new LedgerError(
+      "uri_too_long",
+      `the request target has ${target.length} bytes; at most ${limits.uriBytesMax} are allowed`,
+    )
   }
-  if (/[^!-~]|#/.test(target)) throw new LedgerError("bad_request", "the request target contains a character that must be percent-encoded")
+  if (/[^!-~]|#/.test(target))
+    throw new LedgerError(
+      "bad_request",
+      "the request target contains a character that must be percent-encoded",
+    )
   if (target.includes("%") && !isDecodable(target)) {
-    throw new LedgerError("bad_request", "the request target has a percent escape that is malformed or not UTF-8")
+    throw new LedgerError(
+      "bad_request",
+      "the request target has a percent escape that is malformed or not UTF-8",
+    )
   }
   // A target with a host of its own overrules the Host header, so the two must not differ.
   if (!target.startsWith("/") && URL.parse(target)?.host !== host?.toLowerCase()) {
-    throw new LedgerError("bad_request", "the request target must be a path, or begin with the address that the Host header names")
+    throw new LedgerError(
+      "bad_request",
+      "the request target must be a path, or begin with the address that the Host header names",
+    )
   }
 }
 
@@ -61,7 +85,8 @@ function isDecodable(target: string): boolean {
 
 function checkHost(host: string | undefined, httpVersion: string, mayAnswer: HostRule): void {
   if (host === undefined && httpVersion === "1.0") return
-  if (host === undefined || host === "") throw new LedgerError("bad_request", "the Host header is missing")
+  if (host === undefined || host === "")
+    throw new LedgerError("bad_request", "the Host header is missing")
   if (!mayAnswer(host))
     throw new LedgerError(
       "bad_request",
@@ -94,14 +119,16 @@ function checkRepeated(rawHeaders: readonly string[]): void {
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const name = (rawHeaders[index] as string).toLowerCase() // names and values alternate
     const code = single.get(name)
-    if (code !== undefined && seen.has(name)) throw new LedgerError(code, `${headerName(name)} must be sent only once`)
+    if (code !== undefined && seen.has(name))
+      throw new LedgerError(code, `${headerName(name)} must be sent only once`)
     seen.add(name)
   }
 }
 
 /**
- * On a loopback address, only requests that name it or the public address are answered: any web page can make a browser look its own name up to
- * 127.0.0.1, and then talk to this service as if it were that page's server. Elsewhere every name is answered, because we cannot know all of them.
+ * On a loopback address, only requests that name it or the public address are answered: any web
+ * page can make a browser look its own name up to 127.0.0.1, and then talk to this service as if it
+ * were that page's server. Elsewhere every name is answered, because we cannot know all of them.
  */
 export function hostRule(listenHost: string, publicUrl: string): HostRule {
   if (!isLoopback(listenHost)) return () => true
@@ -110,7 +137,8 @@ export function hostRule(listenHost: string, publicUrl: string): HostRule {
   return (host) => {
     if (host === last) return true
     const name = URL.parse(`http://${host}`)?.hostname
-    if (name === undefined || /[/?#@\\]/.test(host) || !(name === publicHost || isLoopback(name))) return false
+    if (name === undefined || /[/?#@\\]/.test(host) || !(name === publicHost || isLoopback(name)))
+      return false
     last = host
     return true
   }
@@ -118,5 +146,10 @@ export function hostRule(listenHost: string, publicUrl: string): HostRule {
 
 export function isLoopback(host: string): boolean {
   const name = host.replace(/^\[|\]$/g, "").toLowerCase()
-  return name === "localhost" || name.endsWith(".localhost") || name === "::1" || /^127(?:\.\d{1,3}){3}$/.test(name)
+  return (
+    name === "localhost" ||
+    name.endsWith(".localhost") ||
+    name === "::1" ||
+    /^127(?:\.\d{1,3}){3}$/.test(name)
+  )
 }

@@ -36,7 +36,10 @@ ${body}</body>
 }
 
 /** What is put into it is escaped, unless it was made by this as well. */
-export function tag(texts: TemplateStringsArray, ...values: readonly (Html | readonly Html[] | string | number | undefined)[]): Html {
+export function tag(
+  texts: TemplateStringsArray,
+  ...values: readonly (Html | readonly Html[] | string | number | undefined)[]
+): Html {
   const htmlOf = (value: (typeof values)[number]): string => {
     if (value === undefined) return ""
     if (typeof value === "string" || typeof value === "number") return escaped(String(value))
@@ -49,7 +52,13 @@ export function join(parts: readonly Html[], between: string): Html {
   return { html: parts.map(({ html }) => html).join(between) }
 }
 
-const entities: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" }
+const entities: Readonly<Record<string, string>> = {
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+  '"': "&quot;",
+  "'": "&#39;",
+}
 
 function escaped(text: string): string {
   return text.replace(/[&<>"']/g, (character) => entities[character] ?? "")

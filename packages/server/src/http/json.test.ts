@@ -94,7 +94,8 @@ test("what docs/format.md takes passes, with the value that JSON.parse gives", (
     '"\\uD83D\\uDE42"',
     '"\\ud7ff\\ue000\\u0001"',
   )
-  for (const text of texts) assert.deepEqual(parseStrict(Buffer.from(text), limits), JSON.parse(text), text)
+  for (const text of texts)
+    assert.deepEqual(parseStrict(Buffer.from(text), limits), JSON.parse(text), text)
 })
 
 test("32 levels pass and 33 do not, however many brackets follow", () => {
@@ -102,7 +103,10 @@ test("32 levels pass and 33 do not, however many brackets follow", () => {
   assert.deepEqual(parseStrict(Buffer.from(nested(32)), limits), JSON.parse(nested(32)))
   assert.match(refused(nested(33)).detail, /is nested deeper than 32 levels$/)
   assert.match(refused("[".repeat(8_000_000)).detail, /is nested deeper than 32 levels$/)
-  assert.equal(refused('{"a":'.repeat(33)).detail, `${Array(32).fill("a").join(".")} is nested deeper than 32 levels`)
+  assert.equal(
+    refused('{"a":'.repeat(33)).detail,
+    `${Array(32).fill("a").join(".")} is nested deeper than 32 levels`,
+  )
 })
 
 test("a string may have 64 KiB in UTF-8, however it is written; one byte more is an invalid field", () => {
@@ -111,10 +115,16 @@ test("a string may have 64 KiB in UTF-8, however it is written; one byte more is
     for (const written of [JSON.stringify({ a: text }), escaped({ a: text })]) {
       assert.deepEqual(parseStrict(Buffer.from(written), limits), { a: text })
       const error = refused(written.replace(/"}$/, 'y"}'))
-      assert.deepEqual([error.code, error.detail], ["invalid_field", "a must not hold a string longer than 65536 bytes"])
+      assert.deepEqual(
+        [error.code, error.detail],
+        ["invalid_field", "a must not hold a string longer than 65536 bytes"],
+      )
     }
   }
-  assert.equal(refused(JSON.stringify({ a: { ["k".repeat(65_537)]: 1 } })).detail, "a must not hold a string longer than 65536 bytes")
+  assert.equal(
+    refused(JSON.stringify({ a: { ["k".repeat(65_537)]: 1 } })).detail,
+    "a must not hold a string longer than 65536 bytes",
+  )
 })
 
 test("a sentence never repeats long input", () => {
@@ -167,10 +177,28 @@ test("a reader that shares nothing with ours agrees about every text, and about 
 })
 
 test("a name with an escape is read right, whatever names were read before", () => {
-  const names = ["b", "ü", "\n", '"', "\\", "\\u", "\\u0", "a\\", "a\n", 'a"', "bc", "bcd", "_sd\n", "_sd\\"]
+  const names = [
+    "b",
+    "ü",
+    "\n",
+    '"',
+    "\\",
+    "\\u",
+    "\\u0",
+    "a\\",
+    "a\n",
+    'a"',
+    "bc",
+    "bcd",
+    "_sd\n",
+    "_sd\\",
+  ]
   const written = names.flatMap((name) => [
     JSON.stringify(name),
-    JSON.stringify(name).replace(/^"[a-zü]/, (start) => `"\\u${start.charCodeAt(1).toString(16).padStart(4, "0")}`),
+    JSON.stringify(name).replace(
+      /^"[a-zü]/,
+      (start) => `"\\u${start.charCodeAt(1).toString(16).padStart(4, "0")}`,
+    ),
   ])
   for (const before of written) {
     for (const after of written) {
@@ -178,7 +206,11 @@ test("a name with an escape is read right, whatever names were read before", () 
       const first = `"${written.indexOf(before)}x${written.indexOf(after)}"`
       parseStrict(Buffer.from(`{${first}:1,${before}:1}`), limits)
       const value = parseStrict(Buffer.from(`{${first}:1,${after}:1}`), limits)
-      assert.deepEqual(Object.keys(value as object)[1], JSON.parse(after), `${after} after ${before}`)
+      assert.deepEqual(
+        Object.keys(value as object)[1],
+        JSON.parse(after),
+        `${after} after ${before}`,
+      )
     }
   }
 })
@@ -186,12 +218,16 @@ test("a name with an escape is read right, whatever names were read before", () 
 test("any value, written by JSON.stringify, comes back the same", () => {
   const names = fc
     .string({ unit: "grapheme" })
-    .filter((name) => !["__proto__", "_sd", "_sd_alg", "..."].includes(name) && !name.includes("\0"))
+    .filter(
+      (name) => !["__proto__", "_sd", "_sd_alg", "..."].includes(name) && !name.includes("\0"),
+    )
   const { value } = fc.letrec((tie) => ({
     value: fc.oneof(
       { depthSize: "small" },
       fc.constantFrom(null, true, false),
-      fc.double({ noNaN: true, noDefaultInfinity: true }).filter((double) => isPortable(String(double))),
+      fc
+        .double({ noNaN: true, noDefaultInfinity: true })
+        .filter((double) => isPortable(String(double))),
       fc.integer(),
       names,
       fc.array(tie("value"), { maxLength: 4 }),
@@ -207,8 +243,15 @@ test("any value, written by JSON.stringify, comes back the same", () => {
 })
 
 test("a number passes if its decimal value is that of the double's shortest form, and this is no large integer", () => {
-  const digits = fc.string({ unit: fc.constantFrom(..."0123456789".split("")), minLength: 1, maxLength: 22 })
-  const exponents = fc.option(fc.oneof(fc.integer({ min: -30, max: 30 }), fc.integer({ min: -345, max: 320 })), { nil: undefined })
+  const digits = fc.string({
+    unit: fc.constantFrom(..."0123456789".split("")),
+    minLength: 1,
+    maxLength: 22,
+  })
+  const exponents = fc.option(
+    fc.oneof(fc.integer({ min: -30, max: 30 }), fc.integer({ min: -345, max: 320 })),
+    { nil: undefined },
+  )
   const property = fc.property(
     fc.boolean(),
     digits,
@@ -218,13 +261,17 @@ test("a number passes if its decimal value is that of the double's shortest form
       const plain = whole.replace(/^0+(?=\d)/, "")
       const number = `${negative ? "-" : ""}${plain}${fraction === undefined ? "" : `.${fraction}`}${exponent === undefined ? "" : `e${exponent}`}`
       assert.equal(numberFault(number) === undefined, isPortable(number), number)
-      assert.equal(verdict(Buffer.from(number), limits).code === undefined, isPortable(number), number)
+      assert.equal(
+        verdict(Buffer.from(number), limits).code === undefined,
+        isPortable(number),
+        number,
+      )
     },
   )
   fc.assert(property, { numRuns: 20_000 })
 })
 
-// The oracle: character by character, with exact arithmetic, and with nothing taken from json.ts ----------------------------------------------------------
+// The oracle: character by character, with exact arithmetic, and with nothing taken from json.ts -----
 
 interface Verdict {
   readonly code?: string
@@ -240,7 +287,9 @@ function verdict(bytes: Buffer, within: JsonLimits): Verdict {
   }
 }
 
-const simpleEscapes = new Map(Object.entries({ '"': '"', "\\": "\\", "/": "/", b: "\b", f: "\f", n: "\n", r: "\r", t: "\t" }))
+const simpleEscapes = new Map(
+  Object.entries({ '"': '"', "\\": "\\", "/": "/", b: "\b", f: "\f", n: "\n", r: "\r", t: "\t" }),
+)
 
 function oracle(text: string, { depthMax, stringBytesMax }: JsonLimits): Verdict {
   let at = 0
@@ -291,7 +340,12 @@ function oracle(text: string, { depthMax, stringBytesMax }: JsonLimits): Verdict
         if (members.length > 0) eat(",")
         blank()
         const name = start === "{" ? string() : String(members.length)
-        if (start === "{" && (members.some(([other]) => other === name) || ["__proto__", "_sd", "_sd_alg", "..."].includes(name))) refuse()
+        if (
+          start === "{" &&
+          (members.some(([other]) => other === name) ||
+            ["__proto__", "_sd", "_sd_alg", "..."].includes(name))
+        )
+          refuse()
         if (start === "{") eat(":")
         members.push([name, value(depth + 1)])
       }
@@ -323,7 +377,10 @@ function oracle(text: string, { depthMax, stringBytesMax }: JsonLimits): Verdict
   }
 }
 
-/** Whether a number loses nothing as a double, and is written by RFC 8785 in a form that every parser reads alike. */
+/**
+ * Whether a number loses nothing as a double, and is written by RFC 8785 in a form that every
+ * parser reads alike.
+ */
 function isPortable(number: string): boolean {
   const canonical = String(Number(number))
   if (!sameDecimal(number, canonical)) return false
@@ -385,12 +442,38 @@ function texts(): fc.Arbitrary<string> {
     "éééééééééé\\n",
   )
   const string = fc
-    .array(fc.oneof({ weight: 25, arbitrary: piece }, { weight: 1, arbitrary: odd }), { maxLength: 4 })
+    .array(fc.oneof({ weight: 25, arbitrary: piece }, { weight: 1, arbitrary: odd }), {
+      maxLength: 4,
+    })
     .map((pieces) => `"${pieces.join("")}"`)
   const name = fc.oneof(
-    { weight: 8, arbitrary: fc.constantFrom('"a"', '"b"', '"\\u0061"', '"c"', '"d"', '"e"', '""', '"1"', '"toString"') },
+    {
+      weight: 8,
+      arbitrary: fc.constantFrom(
+        '"a"',
+        '"b"',
+        '"\\u0061"',
+        '"c"',
+        '"d"',
+        '"e"',
+        '""',
+        '"1"',
+        '"toString"',
+      ),
+    },
     { weight: 3, arbitrary: string },
-    { weight: 1, arbitrary: fc.constantFrom('"__proto__"', '"_sd"', '"_sd_alg"', '"..."', '"\\u002e.."', '"_s\\u0064"', '"_sdx"') },
+    {
+      weight: 1,
+      arbitrary: fc.constantFrom(
+        '"__proto__"',
+        '"_sd"',
+        '"_sd_alg"',
+        '"..."',
+        '"\\u002e.."',
+        '"_s\\u0064"',
+        '"_sdx"',
+      ),
+    },
   )
   const number = fc.constantFrom(
     "0",
@@ -414,7 +497,10 @@ function texts(): fc.Arbitrary<string> {
     "1e-5",
   )
   const word = fc.constantFrom("true", "false", "null", "tru", "")
-  const separators = fc.oneof({ weight: 30, arbitrary: fc.constant(",") }, { weight: 1, arbitrary: fc.constantFrom("", ",,", ":", "]") })
+  const separators = fc.oneof(
+    { weight: 30, arbitrary: fc.constant(",") },
+    { weight: 1, arbitrary: fc.constantFrom("", ",,", ":", "]") },
+  )
   const { value } = fc.letrec<{ value: string }>((tie) => ({
     value: fc.oneof(
       { maxDepth: 5, depthSize: "medium" },
@@ -436,7 +522,9 @@ function texts(): fc.Arbitrary<string> {
         arbitrary: fc
           .tuple(
             fc.array(
-              fc.tuple(space, name, space, tie("value"), space).map(([a, n, b, v, c]) => `${a}${n}${b}:${v}${c}`),
+              fc
+                .tuple(space, name, space, tie("value"), space)
+                .map(([a, n, b, v, c]) => `${a}${n}${b}:${v}${c}`),
               { maxLength: 4 },
             ),
             separators,
@@ -446,15 +534,24 @@ function texts(): fc.Arbitrary<string> {
     ),
   }))
   const cut = fc
-    .tuple(value, fc.nat(), fc.constantFrom('"', "{", "}", "[", "]", ":", ",", "\\", "\u0001", "9", ""))
+    .tuple(
+      value,
+      fc.nat(),
+      fc.constantFrom('"', "{", "}", "[", "]", ":", ",", "\\", "\u0001", "9", ""),
+    )
     .map(([text, place, insert]) => {
       const at = place % (text.length + 1)
       return text.slice(0, at) + insert + text.slice(at + 1)
     })
-  return fc.oneof({ weight: 3, arbitrary: value }, { weight: 1, arbitrary: cut }).map((text) => text.toWellFormed())
+  return fc
+    .oneof({ weight: 3, arbitrary: value }, { weight: 1, arbitrary: cut })
+    .map((text) => text.toWellFormed())
 }
 
 /** JSON in which everything is written as an escape. */
 function escaped(value: unknown): string {
-  return JSON.stringify(value).replaceAll(/[^ -~]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`)
+  return JSON.stringify(value).replaceAll(
+    /[^ -~]/g,
+    (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  )
 }

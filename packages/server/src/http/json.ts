@@ -2,15 +2,19 @@ import { isUtf8 } from "node:buffer"
 import type { Json } from "@tallystick/proof"
 import { LedgerError } from "../error.ts"
 
-// JSON as the ledger takes it in. JSON.parse alone lets through what two parsers read differently: a member given twice, a lone surrogate, a number that
-// no double holds. What is hashed must mean one thing, so all of these are refused (docs/api.md, "Errors"; docs/format.md, 2.6).
+// JSON as the ledger takes it in. JSON.parse alone lets through what two parsers read differently:
+// a member given twice, a lone surrogate, a number that no double holds. What is hashed must mean
+// one thing, so all of these are refused (docs/api.md, "Errors"; docs/format.md, 2.6).
 //
-// On the hot path there are three passes: one over the bytes, which counts colons and looks at numbers, escapes, lengths and depth; JSON.parse; and one
-// over the value, which counts members and looks at their names. As many colons as members: no name was given twice. Whatever looks odd to the first or the
-// third pass is read by `Reader`, slowly, with a path to everything: it alone words refusals.
+// On the hot path there are three passes: one over the bytes, which counts colons and looks at
+// numbers, escapes, lengths and depth; JSON.parse; and one over the value, which counts members and
+// looks at their names. As many colons as members: no name was given twice. Whatever looks odd to
+// the first or the third pass is read by `Reader`, slowly, with a path to everything: it alone
+// words refusals.
 //
-// A member's name with an escape in it is odd, because V8 gets it wrong (nodejs/node#63785, also in Node 26.10): after JSON.parse('{"a":1,"\\\\":1}'), the text
-// {"a":1,"\u0062":1} has a member `\` and no `b`. One workspace's names could so change another's.
+// A member's name with an escape in it is odd, because V8 gets it wrong (nodejs/node#63785, also in
+// Node 26.10): after JSON.parse('{"a":1,"\\\\":1}'), the text {"a":1,"\u0062":1} has a member `\`
+// and no `b`. One workspace's names could so change another's.
 
 /** Json that is still being made. */
 type Made = null | boolean | number | string | Made[] | { [name: string]: Made }
@@ -25,19 +29,26 @@ export interface JsonLimits {
 const forbiddenNames: ReadonlySet<string> = new Set(["__proto__", "_sd", "_sd_alg", "..."])
 
 /**
- * The value of a JSON text, or a LedgerError `invalid_json`, or `invalid_field` for a string that is too long. `within` is where the text lies in
- * the body, if it is not all of it.
+ * The value of a JSON text, or a LedgerError `invalid_json`, or `invalid_field` for a string that
+ * is too long. `within` is where the text lies in the body, if it is not all of it.
  */
-export function parseStrict(bytes: Buffer, limits: JsonLimits, within: readonly (string | number)[] = []): Json {
+export function parseStrict(
+  bytes: Buffer,
+  limits: JsonLimits,
+  within: readonly (string | number)[] = [],
+): Json {
   if (bytes.length === 0) throw invalid(`${placeOf(within)} is empty; it must be JSON`)
-  if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) throw invalid(`${placeOf(within)} must not begin with a byte order mark`)
+  if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf)
+    throw invalid(`${placeOf(within)} must not begin with a byte order mark`)
   if (!isUtf8(bytes)) throw invalid(`${placeOf(within)} is not valid UTF-8`)
   const text = bytes.toString()
   const colons = scan(bytes, limits)
   // Also before JSON.parse because eight million open brackets would cost it hundreds of megabytes.
   if (colons === odd) return new Reader(text, limits, within).read()
   const value = parse(text)
-  return value !== undefined && countMembers(value) === colons ? value : new Reader(text, limits, within).read()
+  return value !== undefined && countMembers(value) === colons
+    ? value
+    : new Reader(text, limits, within).read()
 }
 
 function parse(text: string): Made | undefined {
@@ -52,11 +63,14 @@ export function invalid(detail: string): LedgerError {
   return new LedgerError("invalid_json", detail)
 }
 
-// The first pass ------------------------------------------------------------------------------------------------------------------------------------------
+// The first pass ----------------------------------------------------------------------------------
 
 const odd = -1
 
-/** Counts the colons outside strings of what may or may not be JSON; `odd` if anything needs a closer look. Never the other way: what it counts is fine. */
+/**
+ * Counts the colons outside strings of what may or may not be JSON; `odd` if anything needs a
+ * closer look. Never the other way: what it counts is fine.
+ */
 function scan(bytes: Buffer, limits: JsonLimits): number {
   const end = bytes.length
   const { depthMax, stringBytesMax } = limits
@@ -76,7 +90,8 @@ function scan(bytes: Buffer, limits: JsonLimits): number {
           at += bytes[at + 1] === 0x75 ? unicodeEscapeLength(bytes, at) : 2
         } else at += 1
       }
-      // An escape is longer than what it stands for, so this looks at some that are not too long, and misses none.
+      // An escape is longer than what it stands for, so this looks at some that are not too long,
+      // and misses none.
       if (at > end || at - start > stringBytesMax) return odd
       at += 1
     } else if (byte === 0x3a) {
@@ -89,27 +104,45 @@ function scan(bytes: Buffer, limits: JsonLimits): number {
     } else if (byte === 0x2d || (byte >= 0x30 && byte <= 0x39)) {
       const start = at - 1
       let inner = 0
-      while (at < end && (((inner = bytes[at] as number) >= 0x30 && inner <= 0x39) || inner === 0x2e)) at += 1
+      while (
+        at < end &&
+        (((inner = bytes[at] as number) >= 0x30 && inner <= 0x39) || inner === 0x2e)
+      )
+        at += 1
       const exponent = at < end && (inner | 0x20) === 0x65
       if (exponent) while (at < end && isOfNumber(bytes[at] as number)) at += 1
-      if ((exponent || at - start > exactCharacters) && numberFault(bytes.toString("latin1", start, at)) !== undefined) return odd
+      if (
+        (exponent || at - start > exactCharacters) &&
+        numberFault(bytes.toString("latin1", start, at)) !== undefined
+      )
+        return odd
     }
   }
   return colons
 }
 
-/** The bytes to step over at a `\u`: one escape, or a pair of surrogates. Past the end of everything, which is odd, for NUL and for half a pair. */
+/**
+ * The bytes to step over at a `\u`: one escape, or a pair of surrogates. Past the end of
+ * everything, which is odd, for NUL and for half a pair.
+ */
 function unicodeEscapeLength(bytes: Buffer, at: number): number {
   const first = bytes[at + 2]
-  if (first === 0x30) return bytes[at + 3] === 0x30 && bytes[at + 4] === 0x30 && bytes[at + 5] === 0x30 ? Infinity : 6
+  if (first === 0x30)
+    return bytes[at + 3] === 0x30 && bytes[at + 4] === 0x30 && bytes[at + 5] === 0x30 ? Infinity : 6
   if (first !== 0x64 && first !== 0x44) return 6
   const half = surrogateHalf(bytes[at + 3])
   if (half === 0) return 6
-  const another = bytes[at + 6] === 0x5c && bytes[at + 7] === 0x75 && (bytes[at + 8] === 0x64 || bytes[at + 8] === 0x44)
+  const another =
+    bytes[at + 6] === 0x5c &&
+    bytes[at + 7] === 0x75 &&
+    (bytes[at + 8] === 0x64 || bytes[at + 8] === 0x44)
   return half === 1 && another && surrogateHalf(bytes[at + 9]) === 2 ? 12 : Infinity
 }
 
-/** Of the second hex digit after a d: 0 for no surrogate (0 to 7), 1 for a high one (8 to b), 2 for a low one (c to f). */
+/**
+ * Of the second hex digit after a d: 0 for no surrogate (0 to 7), 1 for a high one (8 to b), 2 for
+ * a low one (c to f).
+ */
 function surrogateHalf(digit: number | undefined): 0 | 1 | 2 {
   if (digit === undefined || digit < 0x38) return 0
   if (digit <= 0x39) return 1
@@ -118,12 +151,21 @@ function surrogateHalf(digit: number | undefined): 0 | 1 | 2 {
 }
 
 function isOfNumber(byte: number): boolean {
-  return (byte >= 0x30 && byte <= 0x39) || byte === 0x2b || byte === 0x2d || byte === 0x2e || (byte | 0x20) === 0x65
+  return (
+    (byte >= 0x30 && byte <= 0x39) ||
+    byte === 0x2b ||
+    byte === 0x2d ||
+    byte === 0x2e ||
+    (byte | 0x20) === 0x65
+  )
 }
 
-// The third pass ------------------------------------------------------------------------------------------------------------------------------------------
+// The third pass ----------------------------------------------------------------------------------
 
-/** The members of all objects in a value; NaN, which equals nothing, if one has a forbidden name. As deep as the first pass let the text be. */
+/**
+ * The members of all objects in a value; NaN, which equals nothing, if one has a forbidden name. As
+ * deep as the first pass let the text be.
+ */
 function countMembers(value: Made): number {
   if (typeof value !== "object" || value === null) return 0
   let count = 0
@@ -140,18 +182,30 @@ function countMembers(value: Made): number {
   return count
 }
 
-// Numbers -------------------------------------------------------------------------------------------------------------------------------------------------
+// Numbers -----------------------------------------------------------------------------------------
 
-/** A decimal of at most this many characters before its exponent has at most 15 digits, and is the shortest form of the double that it parses to… */
+/**
+ * A decimal of at most this many characters before its exponent has at most 15 digits, and is the
+ * shortest form of the double that it parses to…
+ */
 const exactCharacters = 15
 
-/** …if its exponent is at most this far from zero, because doubles near their largest and smallest are spaced otherwise. */
+/**
+ * …if its exponent is at most this far from zero, because doubles near their largest and smallest
+ * are spaced otherwise.
+ */
 const exactExponent = 290
 
-/** From here on a double has a canonical form with an exponent, which no parser takes for an integer. */
+/**
+ * From here on a double has a canonical form with an exponent, which no parser takes for an
+ * integer.
+ */
 const exponentFrom = 1e21
 
-/** Why a JSON number is refused; undefined if all parsers read the same from it and from its canonical form. */
+/**
+ * Why a JSON number is refused; undefined if all parsers read the same from it and from its
+ * canonical form.
+ */
 export function numberFault(number: string): string | undefined {
   const double = Number(number)
   const size = Math.abs(double)
@@ -160,16 +214,27 @@ export function numberFault(number: string): string | undefined {
   return "is an integer beyond 9007199254740991, which not every parser reads alike; send it as a string"
 }
 
-/** Whether a JSON number has the decimal value of the shortest form of the double that it parses to. */
+/**
+ * Whether a JSON number has the decimal value of the shortest form of the double that it parses to.
+ */
 function isExact(number: string, double: number): boolean {
   const letter = number.search(/[eE]/)
   const characters = letter === -1 ? number.length : letter
-  if (characters <= exactCharacters && (letter === -1 || Math.abs(Number(number.slice(letter + 1))) <= exactExponent)) return true
+  if (
+    characters <= exactCharacters &&
+    (letter === -1 || Math.abs(Number(number.slice(letter + 1))) <= exactExponent)
+  )
+    return true
   const shortest = String(double)
-  return shortest === number || (Number.isFinite(double) && decimalOf(shortest) === decimalOf(number))
+  return (
+    shortest === number || (Number.isFinite(double) && decimalOf(shortest) === decimalOf(number))
+  )
 }
 
-/** One text per decimal value: its digits without zeros on either side, and the power of ten of the last one. Zero has no digits and no sign. */
+/**
+ * One text per decimal value: its digits without zeros on either side, and the power of ten of the
+ * last one. Zero has no digits and no sign.
+ */
 function decimalOf(number: string): string {
   const [mantissa = "", exponent = "0"] = number.toLowerCase().split("e")
   const negative = mantissa.startsWith("-")
@@ -183,9 +248,12 @@ function decimalOf(number: string): string {
   return `${negative ? "-" : ""}${digits.slice(first, last)}e${Number(exponent) - fraction.length + digits.length - last}`
 }
 
-// The slow reader -----------------------------------------------------------------------------------------------------------------------------------------
+// The slow reader ---------------------------------------------------------------------------------
 
-/** Reads a whole text into a value, or throws for the first thing in it that is refused, saying where. Linear, and no deeper than `depthMax`. */
+/**
+ * Reads a whole text into a value, or throws for the first thing in it that is refused, saying
+ * where. Linear, and no deeper than `depthMax`.
+ */
 class Reader {
   readonly #text: string
   readonly #limits: JsonLimits
@@ -224,8 +292,10 @@ class Reader {
       if (!first) this.#expect(0x2c)
       if (this.#next() !== 0x22) this.#fail()
       const name = this.#string()
-      if (forbiddenNames.has(name)) throw invalid(`${this.#where()} must not have a member named ${name}`)
-      if (Object.hasOwn(object, name)) throw invalid(`${this.#where()} has the member ${memberName(name)} twice`)
+      if (forbiddenNames.has(name))
+        throw invalid(`${this.#where()} must not have a member named ${name}`)
+      if (Object.hasOwn(object, name))
+        throw invalid(`${this.#where()} has the member ${memberName(name)} twice`)
       this.#expect(0x3a)
       this.#path.push(name)
       object[name] = this.#value()
@@ -260,14 +330,18 @@ class Reader {
     while (at !== -1 && this.#isEscaped(at)) at = this.#text.indexOf('"', at + 1)
     const token = at === -1 ? undefined : this.#text.slice(start, at + 1)
     // Most have neither an escape nor a control character, and stand for themselves.
-    const string = token === undefined ? undefined : unusual.test(token) ? decode(token) : token.slice(1, -1)
+    const string =
+      token === undefined ? undefined : unusual.test(token) ? decode(token) : token.slice(1, -1)
     if (string === undefined) return this.#fail(at === -1 ? this.#text.length : start)
     this.#at = at + 1
     if (string.includes("\0")) throw invalid(`${this.#where()} contains the character U+0000`)
     if (!string.isWellFormed()) throw invalid(`${this.#where()} contains half of a surrogate pair`)
     const { stringBytesMax } = this.#limits
     if (string.length * 3 > stringBytesMax && Buffer.byteLength(string) > stringBytesMax) {
-      throw new LedgerError("invalid_field", `${this.#where()} must not hold a string longer than ${stringBytesMax} bytes`)
+      throw new LedgerError(
+        "invalid_field",
+        `${this.#where()} must not hold a string longer than ${stringBytesMax} bytes`,
+      )
     }
     return string
   }
@@ -315,7 +389,11 @@ class Reader {
 
   #fail(at = this.#at): never {
     const place = placeOf(this.#path.slice(0, this.#within))
-    throw invalid(at >= this.#text.length ? `${place} ends before its JSON does` : `${place} is not JSON: see character ${at + 1}`)
+    throw invalid(
+      at >= this.#text.length
+        ? `${place} ends before its JSON does`
+        : `${place} is not JSON: see character ${at + 1}`,
+    )
   }
 }
 
@@ -330,7 +408,7 @@ function decode(token: string): string | undefined {
   }
 }
 
-// Where something is --------------------------------------------------------------------------------------------------------------------------------------
+// Where something is ------------------------------------------------------------------------------
 
 const pathCharactersMax = 200
 
@@ -338,18 +416,23 @@ function placeOf(path: readonly (string | number)[]): string {
   return path.length === 0 ? "the body" : memberPath(path)
 }
 
-/** `metadata.items[3].price`: where a member is, for a sentence. Never long, whatever the input is. */
+/**
+ * `metadata.items[3].price`: where a member is, for a sentence. Never long, whatever the input is.
+ */
 export function memberPath(path: readonly (string | number)[]): string {
   let text = ""
   for (const step of path) {
     if (typeof step === "number") text += `[${step}]`
-    else if (/^[A-Za-z_$][\w$-]*$/.test(step)) text += `${text === "" ? "" : "."}${memberName(step)}`
+    else if (/^[A-Za-z_$][\w$-]*$/.test(step))
+      text += `${text === "" ? "" : "."}${memberName(step)}`
     else text += `[${memberName(step)}]`
   }
   return text.length > pathCharactersMax ? `${text.slice(0, pathCharactersMax)}…` : text
 }
 
-/** A member's name, for a sentence: in quotation marks unless it is plain, and cut if it is long. */
+/**
+ * A member's name, for a sentence: in quotation marks unless it is plain, and cut if it is long.
+ */
 export function memberName(name: string): string {
   const short = name.length > 64 ? `${name.slice(0, 64)}…` : name
   return /^[\w$.-]+…?$/.test(short) ? short : JSON.stringify(short)

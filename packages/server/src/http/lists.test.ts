@@ -6,7 +6,10 @@ import { createLists } from "./lists.ts"
 const lists = createLists(Buffer.alloc(32, 1))
 
 test("a page is full however many items out of sight stand between those in sight, and no more than a hundred are read at once", async () => {
-  const all = Array.from({ length: 1000 }, (_, at) => ({ created: 1000 - at, id: "a name with spaces" }))
+  const all = Array.from({ length: 1000 }, (_, at) => ({
+    created: 1000 - at,
+    id: "a name with spaces",
+  }))
   const reads: number[] = []
   const read = async (before: ListPlace | undefined, limit: number) => {
     reads.push(limit)
@@ -15,7 +18,13 @@ test("a page is full however many items out of sight stand between those in sigh
   }
   const sees = ({ created }: ListPlace) => created % 300 === 0
   const page = async (cursor?: string) => {
-    const { items, nextCursor } = await lists.page("packs", { cursor, limit: 2 }, new AbortController().signal, read, sees)
+    const { items, nextCursor } = await lists.page(
+      "packs",
+      { cursor, limit: 2 },
+      new AbortController().signal,
+      read,
+      sees,
+    )
     return { seen: items.map(({ created }) => created), nextCursor }
   }
   const first = await page()
@@ -24,7 +33,10 @@ test("a page is full however many items out of sight stand between those in sigh
   assert.ok(reads.every((limit) => limit <= 100))
 })
 
-/** Ten thousand items, and how often they were read; the client leaves while they are read for the `leavesAt`th time. */
+/**
+ * Ten thousand items, and how often they were read; the client leaves while they are read for the
+ * `leavesAt`th time.
+ */
 function tenThousand(leavesAt: number) {
   const client = new AbortController()
   let reads = 0
@@ -32,7 +44,9 @@ function tenThousand(leavesAt: number) {
     reads += 1
     if (reads === leavesAt) client.abort(new Error("the client left"))
     const first = Math.min((before?.created ?? Infinity) - 1, 10_000)
-    return Promise.resolve(Array.from({ length: Math.min(limit, first) }, (_, at) => ({ created: first - at, id: "" })))
+    return Promise.resolve(
+      Array.from({ length: Math.min(limit, first) }, (_, at) => ({ created: first - at, id: "" })),
+    )
   }
   return { read, signal: client.signal, reads: () => reads }
 }
@@ -40,10 +54,16 @@ function tenThousand(leavesAt: number) {
 test("a list of which little is in sight reads on until it has a page, and no longer than its client is there", async () => {
   const sees = ({ created }: ListPlace) => created === 1
   const whole = tenThousand(Infinity)
-  assert.deepEqual((await lists.page("packs", { limit: 10 }, whole.signal, whole.read, sees)).items, [{ created: 1, id: "" }])
+  assert.deepEqual(
+    (await lists.page("packs", { limit: 10 }, whole.signal, whole.read, sees)).items,
+    [{ created: 1, id: "" }],
+  )
   assert.equal(whole.reads(), 101)
   const left = tenThousand(3)
-  await assert.rejects(lists.page("packs", { limit: 10 }, left.signal, left.read, sees), /the client left/)
+  await assert.rejects(
+    lists.page("packs", { limit: 10 }, left.signal, left.read, sees),
+    /the client left/,
+  )
   assert.equal(left.reads(), 3)
 })
 

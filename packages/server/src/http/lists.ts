@@ -1,5 +1,6 @@
-// Lists: newest first, by a cursor that only we can read. What it holds says when somebody made something, so it is sealed, to its list: nobody
-// learns from it what others do, and it opens no other list.
+// Lists: newest first, by a cursor that only we can read. What it holds says when somebody made
+// something, so it is sealed, to its list: nobody learns from it what others do, and it opens no
+// other list.
 
 import { LedgerError } from "../error.ts"
 import type { ListPlace } from "../store/store.ts"
@@ -19,8 +20,10 @@ type Read<T> = (before: ListPlace | undefined, limit: number) => Promise<readonl
 
 export interface Lists {
   /**
-   * A page of the list of this name; it has fewer than `limit` where they are large. With `sees` it has only what passes, as if there were nothing else: whoever reaches a part cannot count the
-   * rest by pages that come out short. Nothing more is read once the signal is aborted; the page is then refused with its reason.
+   * A page of the list of this name; it has fewer than `limit` where they are large. With `sees` it
+   * has only what passes, as if there were nothing else: whoever reaches a part cannot count the
+   * rest by pages that come out short. Nothing more is read once the signal is aborted; the page is
+   * then refused with its reason.
    */
   page<T extends ListPlace>(
     list: string,
@@ -45,7 +48,10 @@ export function createLists(secret: Uint8Array): Lists {
         .split(" ")
       return { created: Number(created), id: id.join(" ") }
     } catch {
-      throw new LedgerError("invalid_field", "cursor must be the nextCursor of another page of this list")
+      throw new LedgerError(
+        "invalid_field",
+        "cursor must be the nextCursor of another page of this list",
+      )
     }
   }
 
@@ -56,12 +62,15 @@ export function createLists(secret: Uint8Array): Lists {
         return readAll(before, most)
       }
       const from = cursor === undefined ? undefined : placeOf(list, cursor)
-      // One more than the page holds, to know whether another follows. Where they are large, fewer are read at once.
-      const found = sees === undefined ? await read(from, limit + 1) : await seen(limit + 1, from, read, sees)
+      // One more than the page holds, to know whether another follows. Where they are large, fewer
+      // are read at once.
+      const found =
+        sees === undefined ? await read(from, limit + 1) : await seen(limit + 1, from, read, sees)
       const items = found.slice(0, limit)
       const last = items.at(-1)
       if (last === undefined) return { items, nextCursor: null }
-      const hasMore = found.length > limit || (sees === undefined && (await read(last, 1)).length > 0)
+      const hasMore =
+        found.length > limit || (sees === undefined && (await read(last, 1)).length > 0)
       return { items, nextCursor: hasMore ? cursorOf(list, last) : null }
     },
   }

@@ -67,7 +67,10 @@ export function createMetrics(gauges: Gauges): Metrics {
   }
 }
 
-function describeService(registry: Registry, { version, queued, diskFreeBytes, diskReserveBytes }: Gauges): void {
+function describeService(
+  registry: Registry,
+  { version, queued, diskFreeBytes, diskReserveBytes }: Gauges,
+): void {
   const registers = [registry]
   new Gauge({
     name: "tallystick_build_info",
@@ -91,12 +94,16 @@ function describeService(registry: Registry, { version, queued, diskFreeBytes, d
       this.set(await diskFreeBytes())
     },
   })
-  new Gauge({ name: "tallystick_disk_reserve_bytes", help: "Writes are refused when less than this is left on the disk", registers }).set(
-    diskReserveBytes,
-  )
+  new Gauge({
+    name: "tallystick_disk_reserve_bytes",
+    help: "Writes are refused when less than this is left on the disk",
+    registers,
+  }).set(diskReserveBytes)
 }
 
-function countWrites(registry: Registry): Pick<Metrics, "commit" | "entry" | "replay" | "failedLogin"> {
+function countWrites(
+  registry: Registry,
+): Pick<Metrics, "commit" | "entry" | "replay" | "failedLogin"> {
   const registers = [registry]
   const commits = new Histogram({
     name: "tallystick_commit_duration_seconds",
@@ -116,7 +123,11 @@ function countWrites(registry: Registry): Pick<Metrics, "commit" | "entry" | "re
     labelNames: ["lane"],
     registers,
   })
-  const replays = new Counter({ name: "tallystick_replays_total", help: "Writes answered with the receipt of an earlier one", registers })
+  const replays = new Counter({
+    name: "tallystick_replays_total",
+    help: "Writes answered with the receipt of an earlier one",
+    registers,
+  })
   const failedLogins = new Counter({
     name: "tallystick_failed_logins_total",
     help: "Passwords and set-up tokens that were wrong",
@@ -133,9 +144,15 @@ function countWrites(registry: Registry): Pick<Metrics, "commit" | "entry" | "re
   }
 }
 
-function countFollowing(registry: Registry, clock: Clock, auditorLeft: () => number): Pick<Metrics, "advanced" | "followed" | "signed"> {
+function countFollowing(
+  registry: Registry,
+  clock: Clock,
+  auditorLeft: () => number,
+): Pick<Metrics, "advanced" | "followed" | "signed"> {
   const registers = [registry]
-  const behind = new Map(followers.map((follower) => [follower, new Map<string, { end: number; taken: number }>()]))
+  const behind = new Map(
+    followers.map((follower) => [follower, new Map<string, { end: number; taken: number }>()]),
+  )
   /** Workspaces with entries that no checkpoint covers: up to which, and since when. */
   const uncovered = new Map<string, { sequence: number; sinceMs: number }>()
   new Gauge({
@@ -198,10 +215,21 @@ function countFollowing(registry: Registry, clock: Clock, auditorLeft: () => num
   }
 }
 
-function countAudit(registry: Registry, clock: Clock): Pick<Metrics, "audited" | "integrityFailure"> & { readonly left: () => number } {
+function countAudit(
+  registry: Registry,
+  clock: Clock,
+): Pick<Metrics, "audited" | "integrityFailure"> & { readonly left: () => number } {
   const registers = [registry]
-  const failures = new Counter({ name: "tallystick_integrity_failures_total", help: "Chains found not to hold together", registers })
-  const verified = new Counter({ name: "tallystick_audit_verified_entries_total", help: "Entries that were re-verified", registers })
+  const failures = new Counter({
+    name: "tallystick_integrity_failures_total",
+    help: "Chains found not to hold together",
+    registers,
+  })
+  const verified = new Counter({
+    name: "tallystick_audit_verified_entries_total",
+    help: "Entries that were re-verified",
+    registers,
+  })
   const failed = new Gauge({
     name: "tallystick_audit_failed_entries",
     help: "Entries that are known not to hold: the first of each workspace that has one",
@@ -212,7 +240,11 @@ function countAudit(registry: Registry, clock: Clock): Pick<Metrics, "audited" |
     help: "Workspaces that could not be read to their end in the present round of re-verifying",
     registers,
   })
-  const round = new Gauge({ name: "tallystick_audit_round", help: "Which round of re-verifying all entries this is", registers })
+  const round = new Gauge({
+    name: "tallystick_audit_round",
+    help: "Which round of re-verifying all entries this is",
+    registers,
+  })
   const entries = new Gauge({
     name: "tallystick_audit_round_entries",
     help: "Entries that were re-verified in the present round",

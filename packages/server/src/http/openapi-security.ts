@@ -20,7 +20,8 @@ export const securitySchemes = {
     type: "apiKey",
     in: "query",
     name: "token",
-    description: "A scoped token of the type that is named, where a browser cannot send it as a bearer, which is better.",
+    description:
+      "A scoped token of the type that is named, where a browser cannot send it as a bearer, which is better.",
   },
   session: {
     type: "apiKey",
@@ -36,7 +37,12 @@ type Way = Readonly<Partial<Record<keyof typeof securitySchemes, readonly string
 
 /** Any of these is enough. The empty one is nobody, who may see what is public. */
 export function securityOf({ access }: Pick<ServiceEndpoint, "access">): readonly Way[] {
-  const { action, anonymous, queryToken, tokens = queryToken === undefined ? [] : [queryToken] } = access
+  const {
+    action,
+    anonymous,
+    queryToken,
+    tokens = queryToken === undefined ? [] : [queryToken],
+  } = access
   return [
     ...waysOf[action],
     ...tokens.map((type) => ({ scopedToken: [type] })),
@@ -47,7 +53,12 @@ export function securityOf({ access }: Pick<ServiceEndpoint, "access">): readonl
 
 const waysOf: Readonly<Record<Action, readonly Way[]>> = {
   write: [{ apiKey: ["write"] }],
-  read: [{ apiKey: ["read"] }, { apiKey: ["admin"] }, { session: ["viewer"] }, { session: ["admin"] }],
+  read: [
+    { apiKey: ["read"] },
+    { apiKey: ["admin"] },
+    { session: ["viewer"] },
+    { session: ["admin"] },
+  ],
   administer: [{ apiKey: ["admin"] }, { session: ["admin"] }],
   preside: [{ apiKey: ["instance"] }, { session: ["instance"] }],
   redeem: [],

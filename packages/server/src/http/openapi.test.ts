@@ -12,7 +12,13 @@ import { Receipt } from "./shapes/receipt.ts"
 
 const handle = () => ({ status: 200 })
 
-const about = (operation: string) => ({ operation, tag: "Service", summary: operation, description: `What ${operation} does.` }) as const
+const about = (operation: string) =>
+  ({
+    operation,
+    tag: "Service",
+    summary: operation,
+    description: `What ${operation} does.`,
+  }) as const
 
 const endpoints = [
   endpoint({
@@ -98,7 +104,9 @@ test("the same endpoints give the same document, and it is JSON through and thro
 })
 
 test("every path, method and path parameter stands in it", () => {
-  const paths = Object.entries(document["paths"] ?? {}).map(([path, methods]) => `${Object.keys(methods).join(" ")} ${path}`)
+  const paths = Object.entries(document["paths"] ?? {}).map(
+    ([path, methods]) => `${Object.keys(methods).join(" ")} ${path}`,
+  )
   assert.deepEqual(paths, [
     "post /v1/events",
     "post /v1/events/batch",
@@ -122,7 +130,9 @@ test("every path, method and path parameter stands in it", () => {
 
 test("every reference leads somewhere, and nothing of ours is left in a schema", () => {
   const text = JSON.stringify(document)
-  const references = [...text.matchAll(/"\$ref":"#\/components\/schemas\/(\w+)"/g)].map(([, name]) => name ?? "")
+  const references = [...text.matchAll(/"\$ref":"#\/components\/schemas\/(\w+)"/g)].map(
+    ([, name]) => name ?? "",
+  )
   assert.ok(references.includes("Receipt") && references.includes("AuditEvent"))
   for (const name of references) assert.ok(document["components"]?.["schemas"]?.[name], name)
   assert.doesNotMatch(text, /"(rule|docs|~\w+)":/)
@@ -130,32 +140,55 @@ test("every reference leads somewhere, and nothing of ours is left in a schema",
 
 test("what an event must look like is said completely", () => {
   const event = document["components"]?.["schemas"]?.["AuditEvent"] ?? assert.fail()
-  assert.deepEqual(event["required"], ["workspaceId", "projectId", "action", "actor", "target", "occurredAt", "source"])
+  assert.deepEqual(event["required"], [
+    "workspaceId",
+    "projectId",
+    "action",
+    "actor",
+    "target",
+    "occurredAt",
+    "source",
+  ])
   assert.deepEqual(event["additionalProperties"], false)
-  assert.deepEqual(event["properties"]?.["source"], { type: "string", enum: ["api", "automation", "dashboard", "system"] })
-  const { description, examples: _, ...occurredAt } = event["properties"]?.["occurredAt"] ?? assert.fail()
+  assert.deepEqual(event["properties"]?.["source"], {
+    type: "string",
+    enum: ["api", "automation", "dashboard", "system"],
+  })
+  const {
+    description,
+    examples: _,
+    ...occurredAt
+  } = event["properties"]?.["occurredAt"] ?? assert.fail()
   assert.deepEqual(occurredAt, { type: "string", format: "date-time" })
   assert.match(text(description), /^Must be a date and time that exists/)
 })
 
 test("a batch shows its items, although they are checked one by one", () => {
-  const body = operation("/v1/events/batch", "post")["requestBody"]?.["content"]?.["application/json"]
+  const body = operation("/v1/events/batch", "post")["requestBody"]?.["content"]?.[
+    "application/json"
+  ]
   assert.deepEqual(body?.["schema"], { $ref: "#/components/schemas/Batch" })
-  assert.deepEqual(document["components"]?.["schemas"]?.["Batch"]?.["properties"]?.["events"]?.["items"], {
-    $ref: "#/components/schemas/BatchItem",
-  })
+  assert.deepEqual(
+    document["components"]?.["schemas"]?.["Batch"]?.["properties"]?.["events"]?.["items"],
+    {
+      $ref: "#/components/schemas/BatchItem",
+    },
+  )
 })
 
 test("headers and queries are parameters; what has a default need not be given; what must not be given is absent", () => {
-  const names = (path: string, place: string) => parameters(operation(path, "post"), place).map(({ name, required }) => [name, required])
+  const names = (path: string, place: string) =>
+    parameters(operation(path, "post"), place).map(({ name, required }) => [name, required])
   assert.deepEqual(names("/v1/events", "header")[0], ["Idempotency-Key", true])
-  assert.ok(names("/v1/events", "header").some(([name, required]) => text(name) === "X-Trace-Id" && !required))
+  assert.ok(
+    names("/v1/events", "header").some(
+      ([name, required]) => text(name) === "X-Trace-Id" && !required,
+    ),
+  )
   assert.ok(names("/v1/events/batch", "header").every(([name]) => text(name) !== "Idempotency-Key"))
-  const query = parameters(operation("/v1/workspaces", "get"), "query").map(({ name, required, schema }) => [
-    name,
-    required,
-    schema?.["default"],
-  ])
+  const query = parameters(operation("/v1/workspaces", "get"), "query").map(
+    ({ name, required, schema }) => [name, required, schema?.["default"]],
+  )
   assert.deepEqual(query, [
     ["limit", false, 50],
     ["cursor", false, undefined],
@@ -164,24 +197,36 @@ test("headers and queries are parameters; what has a default need not be given; 
 
 test("security, bodies and answers are as the endpoint says", () => {
   assert.deepEqual(operation("/v1/events", "post")["security"], [{ apiKey: ["write"] }])
-  const ofReaders = [{ apiKey: ["read"] }, { apiKey: ["admin"] }, { session: ["viewer"] }, { session: ["admin"] }]
-  assert.deepEqual(operation("/v1/workspaces/{workspaceId}/receipts/{receiptId}", "get")["security"], [
-    ...ofReaders,
-    { scopedToken: ["receipt"] },
-    { scopedToken: ["evidence"] },
-    {},
+  const ofReaders = [
+    { apiKey: ["read"] },
+    { apiKey: ["admin"] },
+    { session: ["viewer"] },
+    { session: ["admin"] },
+  ]
+  assert.deepEqual(
+    operation("/v1/workspaces/{workspaceId}/receipts/{receiptId}", "get")["security"],
+    [...ofReaders, { scopedToken: ["receipt"] }, { scopedToken: ["evidence"] }, {}],
+  )
+  assert.deepEqual(operation("/v1/workspaces", "get")["security"], [
+    { apiKey: ["instance"] },
+    { session: ["instance"] },
   ])
-  assert.deepEqual(operation("/v1/workspaces", "get")["security"], [{ apiKey: ["instance"] }, { session: ["instance"] }])
   for (const [, { security }] of operations())
     for (const way of security as unknown as object[])
-      for (const scheme of Object.keys(way)) assert.ok(document["components"]?.["securitySchemes"]?.[scheme], scheme)
+      for (const scheme of Object.keys(way))
+        assert.ok(document["components"]?.["securitySchemes"]?.[scheme], scheme)
   assert.equal(operation("/v1/events", "post")["requestBody"]?.["required"], true)
   assert.equal(operation("/v1/tokens", "post")["requestBody"]?.["required"], false)
-  assert.deepEqual(operation("/v1/workspaces/{workspaceId}/receipts/{receiptId}", "delete")["responses"]?.["204"], {
-    description: "No Content",
-    headers: { "X-Request-Id": { $ref: "#/components/headers/X-Request-Id" } },
-  })
-  const tile = operation("/v1/workspaces/{workspaceId}/tlog/tile/{tile}", "get")["responses"]?.["200"]
+  assert.deepEqual(
+    operation("/v1/workspaces/{workspaceId}/receipts/{receiptId}", "delete")["responses"]?.["204"],
+    {
+      description: "No Content",
+      headers: { "X-Request-Id": { $ref: "#/components/headers/X-Request-Id" } },
+    },
+  )
+  const tile = operation("/v1/workspaces/{workspaceId}/tlog/tile/{tile}", "get")["responses"]?.[
+    "200"
+  ]
   assert.deepEqual(Object.keys(tile?.["content"] ?? {}), ["application/octet-stream"])
 })
 
@@ -191,7 +236,22 @@ test("every status that an endpoint can answer with is a Problem, and names its 
     const name = text(write[status]?.["$ref"]).replace("#/components/responses/", "")
     return document["components"]?.["responses"]?.[name] ?? assert.fail(status)
   }
-  const refused = ["400", "401", "403", "404", "408", "413", "414", "415", "417", "422", "429", "431", "500", "503"]
+  const refused = [
+    "400",
+    "401",
+    "403",
+    "404",
+    "408",
+    "413",
+    "414",
+    "415",
+    "417",
+    "422",
+    "429",
+    "431",
+    "500",
+    "503",
+  ]
   assert.deepEqual(Object.keys(write), ["202", ...refused, "default"])
   for (const status of refused) {
     const content = answered(status)["content"]?.["application/json"] ?? assert.fail(status)

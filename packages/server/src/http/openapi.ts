@@ -19,7 +19,10 @@ interface Part {
   [name: string]: unknown
 }
 
-/** The OpenAPI 3.1 document of a list of endpoints. Shapes with a title become components. The same list gives the same document. */
+/**
+ * The OpenAPI 3.1 document of a list of endpoints. Shapes with a title become components. The same
+ * list gives the same document.
+ */
 export function openApi(endpoints: readonly ServiceEndpoint[], info: Description): object {
   const made: Made = { schemas: new Map(), responses: new Map() }
   const paths: Record<string, Part> = {}
@@ -33,12 +36,18 @@ export function openApi(endpoints: readonly ServiceEndpoint[], info: Description
     openapi: "3.1.0",
     info: { ...info, license: { name: "Apache-2.0", identifier: "Apache-2.0" } },
     servers: [{ url: "/", description: "The service that answers this." }],
-    tags: Object.entries(tags).flatMap(([name, description]) => (used.has(name) ? [{ name, description }] : [])),
+    tags: Object.entries(tags).flatMap(([name, description]) =>
+      used.has(name) ? [{ name, description }] : [],
+    ),
     paths,
     components: {
       schemas: inOrder(made.schemas),
       responses: inOrder(made.responses),
-      examples: Object.fromEntries([...codes].toSorted().map((code) => [code, { value: { error: code, detail: details[code] } }])),
+      examples: Object.fromEntries(
+        [...codes]
+          .toSorted()
+          .map((code) => [code, { value: { error: code, detail: details[code] } }]),
+      ),
       headers,
       securitySchemes,
     },
@@ -70,28 +79,47 @@ function operationOf(endpoint: ServiceEndpoint, made: Made): Part {
     tags: [endpoint.tag],
     security: securityOf(endpoint),
     ...(parameters.length > 0 && { parameters }),
-    ...(body && { requestBody: { required: endpoint.bodyMayBeAbsent !== true, content: { "application/json": mediaOf(body, schemas) } } }),
+    ...(body && {
+      requestBody: {
+        required: endpoint.bodyMayBeAbsent !== true,
+        content: { "application/json": mediaOf(body, schemas) },
+      },
+    }),
     responses: responsesOf(endpoint, made),
   }
 }
 
-function parametersOf(place: "path" | "query" | "header", shape: TSchema | undefined, schemas: Map<string, Part>): Part[] {
+function parametersOf(
+  place: "path" | "query" | "header",
+  shape: TSchema | undefined,
+  schemas: Map<string, Part>,
+): Part[] {
   const { required = [] } = (shape ?? {}) as { required?: string[] } // shapes of objects
   return Object.entries(propertiesOf(shape)).flatMap(([name, property]) => {
     const { description, ...schema } = schemaOf(property, schemas)
     // A header that must not be sent is no parameter.
     if ("not" in schema) return []
     const needed = place === "path" || (required.includes(name) && !("default" in schema))
-    const named = { name: place === "header" ? headerName(name) : name, in: place, required: needed }
+    const named = {
+      name: place === "header" ? headerName(name) : name,
+      in: place,
+      required: needed,
+    }
     return [{ ...named, ...(description !== undefined && { description }), schema }]
   })
 }
 
-// Answers -------------------------------------------------------------------------------------------------------------------------------------------------
+// Answers -----------------------------------------------------------------------------------------
 
 const headers = {
-  "X-Request-Id": { description: "The request's own, or one that was made for it. It stands in the log.", schema: { type: "string" } },
-  "Retry-After": { description: "Seconds until it is worth coming back.", schema: { type: "integer", minimum: 1 } },
+  "X-Request-Id": {
+    description: "The request's own, or one that was made for it. It stands in the log.",
+    schema: { type: "string" },
+  },
+  "Retry-After": {
+    description: "Seconds until it is worth coming back.",
+    schema: { type: "integer", minimum: 1 },
+  },
   "Idempotency-Replayed": {
     description: "The key had been used before, by the same request, and this is its receipt.",
     schema: { type: "string", const: "true" },
@@ -109,14 +137,21 @@ function responsesOf(endpoint: ServiceEndpoint, made: Made): Part {
   const isReplayed = refusalsOf(endpoint).includes("idempotency_key_reused")
   for (const [status, shape] of Object.entries(endpoint.answers)) {
     const also = other && { [other.type]: mediaOf(other.shape, schemas) }
-    const content = shape && { content: { [type.split(";", 1)[0] ?? type]: mediaOf(shape, schemas), ...also } }
-    const said = headersNamed("X-Request-Id", ...(isReplayed ? (["Idempotency-Replayed"] as const) : []))
+    const content = shape && {
+      content: { [type.split(";", 1)[0] ?? type]: mediaOf(shape, schemas), ...also },
+    }
+    const said = headersNamed(
+      "X-Request-Id",
+      ...(isReplayed ? (["Idempotency-Replayed"] as const) : []),
+    )
     responses[status] = { description: statusPhrase(status) ?? status, headers: said, ...content }
   }
   for (const [status, codes] of refusalsByStatus(endpoint)) {
     const shape = endpoint.answers[status]
     const refused = (answer?: Part): Part => problemOf(status, codes, answer, schemas)
-    responses[status] = shape ? refused(schemaOf(shape, schemas)) : shared(`${status}.${codes.join(".")}`, refused, made)
+    responses[status] = shape
+      ? refused(schemaOf(shape, schemas))
+      : shared(`${status}.${codes.join(".")}`, refused, made)
   }
   responses["default"] = shared("default", () => otherProblem(schemas), made)
   return responses
@@ -128,19 +163,32 @@ function shared(name: string, make: () => Part, { responses }: Made): Part {
 }
 
 function otherProblem(schemas: Map<string, Part>): Part {
-  return { description: "Any other error.", content: { "application/json": { schema: schemaOf(Problem, schemas) } } }
+  return {
+    description: "Any other error.",
+    content: { "application/json": { schema: schemaOf(Problem, schemas) } },
+  }
 }
 
 /** `answer` is what the endpoint itself answers with this status, beside problems. */
-function problemOf(status: number, codes: readonly ErrorCode[], answer: Part | undefined, schemas: Map<string, Part>): Part {
+function problemOf(
+  status: number,
+  codes: readonly ErrorCode[],
+  answer: Part | undefined,
+  schemas: Map<string, Part>,
+): Part {
   const problem = schemaOf(Problem, schemas)
   return {
     description: codes.join(", "),
-    headers: headersNamed("X-Request-Id", ...(status === 429 || status === 503 ? (["Retry-After"] as const) : [])),
+    headers: headersNamed(
+      "X-Request-Id",
+      ...(status === 429 || status === 503 ? (["Retry-After"] as const) : []),
+    ),
     content: {
       "application/json": {
         schema: answer === undefined ? problem : { anyOf: [answer, problem] },
-        examples: Object.fromEntries(codes.map((code) => [code, { $ref: `#/components/examples/${code}` }])),
+        examples: Object.fromEntries(
+          codes.map((code) => [code, { $ref: `#/components/examples/${code}` }]),
+        ),
       },
     },
   }
@@ -151,9 +199,12 @@ function mediaOf(shape: TSchema, schemas: Map<string, Part>): Part {
   return { schema: schemaOf(shape, schemas), ...(example === undefined ? {} : { example }) }
 }
 
-// Shapes --------------------------------------------------------------------------------------------------------------------------------------------------
+// Shapes ------------------------------------------------------------------------------------------
 
-/** A shape as the document shows it: without our own keywords, and with a reference in place of each shape that has a title. */
+/**
+ * A shape as the document shows it: without our own keywords, and with a reference in place of each
+ * shape that has a title.
+ */
 function schemaOf(shape: TSchema, schemas: Map<string, Part>): Part {
   const { title, ...rest } = shape as Part
   if (typeof title !== "string") return plain(rest, schemas)
@@ -167,10 +218,17 @@ function schemaOf(shape: TSchema, schemas: Map<string, Part>): Part {
 function plain(shape: Part, schemas: Map<string, Part>): Part {
   const { rule, docs, properties, items, anyOf, ...rest } = shape
   // Generators of clients make an enumeration of what they are told the type of.
-  const schema: Part = { ...("enum" in rest && { type: "string" }), ...rest, ...(docs as Part | undefined) } // `docs` holds keywords, as we use it
-  if (typeof rule === "string") schema["description"] ??= `${rule.charAt(0).toUpperCase()}${rule.slice(1)}.`
+  const schema: Part = {
+    ...("enum" in rest && { type: "string" }),
+    ...rest,
+    ...(docs as Part | undefined),
+  } // `docs` holds keywords, as we use it
+  if (typeof rule === "string")
+    schema["description"] ??= `${rule.charAt(0).toUpperCase()}${rule.slice(1)}.`
   if (properties)
-    schema["properties"] = Object.fromEntries(Object.entries(properties).map(([name, of]) => [name, schemaOf(of as TSchema, schemas)]))
+    schema["properties"] = Object.fromEntries(
+      Object.entries(properties).map(([name, of]) => [name, schemaOf(of as TSchema, schemas)]),
+    )
   if (items) schema["items"] = schemaOf(items, schemas)
   if (anyOf) schema["anyOf"] = (anyOf as TSchema[]).map((choice) => schemaOf(choice, schemas))
   return schema

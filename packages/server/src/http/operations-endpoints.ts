@@ -1,4 +1,5 @@
-// What operators and their machines ask: whether the process lives, whether it can append, what it has counted, what bounds it.
+// What operators and their machines ask: whether the process lives, whether it can append, what it
+// has counted, what bounds it.
 
 import { LedgerError } from "../error.ts"
 import type { Answer } from "./endpoint.ts"
@@ -36,7 +37,8 @@ export function opsEndpoints(service: Service): readonly ServiceEndpoint[] {
       operation: "getReadiness",
       tag: "Service",
       summary: "Whether the ledger can append",
-      description: "200 if the ledger can append, else 503 with the reason. `?verbose` lists every check.",
+      description:
+        "200 if the ledger can append, else 503 with the reason. `?verbose` lists every check.",
       access: unmetered,
       query: ReadinessQuery,
       answers: { 200: Readiness, 503: Readiness },
@@ -71,28 +73,43 @@ export function opsEndpoints(service: Service): readonly ServiceEndpoint[] {
 async function readiness(service: Service, verbose: boolean): Promise<Answer> {
   const checks = [writableCheck(service), await storageCheck(service), queueCheck(service)]
   const failed = checks.find(({ ok }) => !ok)
-  // One workspace's broken chain is for its operator to see, and no reason to send the others' writers away.
+  // One workspace's broken chain is for its operator to see, and no reason to send the others'
+  // writers away.
   checks.push(chainsCheck(service), auditCheck(service))
   const body = {
     ready: failed === undefined,
     ...(failed?.detail === undefined ? {} : { reason: failed.detail }),
     ...(verbose ? { checks } : {}),
   }
-  return { status: failed === undefined ? 200 : 503, body, ...(failed === undefined ? {} : { headers: { "retry-after": "1" } }) }
+  return {
+    status: failed === undefined ? 200 : 503,
+    body,
+    ...(failed === undefined ? {} : { headers: { "retry-after": "1" } }),
+  }
 }
 
 function writableCheck({ halted }: Service): Check {
   const reason = halted()
-  return reason === undefined ? { name: "writable", ok: true } : { name: "writable", ok: false, detail: reason.detail }
+  return reason === undefined
+    ? { name: "writable", ok: true }
+    : { name: "writable", ok: false, detail: reason.detail }
 }
 
 async function storageCheck({ store, clock, limits }: Service): Promise<Check> {
   try {
     const late = clock.sleep(limits.readyWithinMs).then(() => "late" as const)
     if ((await Promise.race([store.ready(), late])) !== "late") return { name: "storage", ok: true }
-    return { name: "storage", ok: false, detail: `the storage has not answered for ${limits.readyWithinMs} milliseconds` }
+    return {
+      name: "storage",
+      ok: false,
+      detail: `the storage has not answered for ${limits.readyWithinMs} milliseconds`,
+    }
   } catch (error) {
-    return { name: "storage", ok: false, detail: error instanceof LedgerError ? error.detail : "the storage does not answer" }
+    return {
+      name: "storage",
+      ok: false,
+      detail: error instanceof LedgerError ? error.detail : "the storage does not answer",
+    }
   }
 }
 
@@ -100,7 +117,11 @@ function chainsCheck({ brokenWorkspaces }: Service): Check {
   const broken = brokenWorkspaces()
   return broken === 0
     ? { name: "chains", ok: true }
-    : { name: "chains", ok: false, detail: `workspaces whose chain does not hold together: ${broken}` }
+    : {
+        name: "chains",
+        ok: false,
+        detail: `workspaces whose chain does not hold together: ${broken}`,
+      }
 }
 
 function auditCheck({ audit, clock }: Service): Check {

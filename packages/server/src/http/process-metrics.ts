@@ -1,4 +1,5 @@
-// What the process takes of its machine, under the names that Prometheus' clients for Node use, so that dashboards made for these show it.
+// What the process takes of its machine, under the names that Prometheus' clients for Node use, so
+// that dashboards made for these show it.
 
 import { readdir, readFile } from "node:fs/promises"
 import { monitorEventLoopDelay } from "node:perf_hooks"
@@ -12,10 +13,24 @@ export function describeProcess(registry: Registry, clock: Clock): void {
   countProcessorTime(registry)
   const gauge = gaugesOf(registry)
   const startedAt = clock.now() / 1000 - process.uptime()
-  gauge("process_start_time_seconds", "When the process started, in seconds since 1970", () => startedAt)
-  gauge("process_resident_memory_bytes", "Resident memory of the process", () => process.memoryUsage.rss())
-  gauge("nodejs_heap_size_total_bytes", "Heap of the main thread, all of it", () => process.memoryUsage().heapTotal)
-  gauge("nodejs_heap_size_used_bytes", "Heap of the main thread that is used", () => process.memoryUsage().heapUsed)
+  gauge(
+    "process_start_time_seconds",
+    "When the process started, in seconds since 1970",
+    () => startedAt,
+  )
+  gauge("process_resident_memory_bytes", "Resident memory of the process", () =>
+    process.memoryUsage.rss(),
+  )
+  gauge(
+    "nodejs_heap_size_total_bytes",
+    "Heap of the main thread, all of it",
+    () => process.memoryUsage().heapTotal,
+  )
+  gauge(
+    "nodejs_heap_size_used_bytes",
+    "Heap of the main thread that is used",
+    () => process.memoryUsage().heapUsed,
+  )
   gauge(
     "nodejs_external_memory_bytes",
     "Memory outside the heap that objects of the main thread hold",
@@ -57,9 +72,21 @@ function countProcessorTime(registry: Registry): void {
       },
     })
   }
-  counter("process_cpu_user_seconds_total", "Processor time of the program itself, in all threads", ({ user }) => user)
-  counter("process_cpu_system_seconds_total", "Processor time of the system for the program, in all threads", ({ system }) => system)
-  counter("process_cpu_seconds_total", "Processor time of both kinds, in all threads", ({ user, system }) => user + system)
+  counter(
+    "process_cpu_user_seconds_total",
+    "Processor time of the program itself, in all threads",
+    ({ user }) => user,
+  )
+  counter(
+    "process_cpu_system_seconds_total",
+    "Processor time of the system for the program, in all threads",
+    ({ system }) => system,
+  )
+  counter(
+    "process_cpu_seconds_total",
+    "Processor time of both kinds, in all threads",
+    ({ user, system }) => user + system,
+  )
 }
 
 /** How late the main thread's event loop comes to what is due. Each scrape begins anew. */
@@ -77,15 +104,21 @@ function describeDelays(gauge: AddGauge, clock: Clock): void {
   }
   for (const [name, nanoseconds] of Object.entries(measured)) {
     const help = `Delay of the main thread's event loop since the scrape before: ${name}`
-    gauge(`nodejs_eventloop_lag_${name}_seconds`, help, () => (delays.count === 0 ? 0 : nanoseconds() / 1e9))
+    gauge(`nodejs_eventloop_lag_${name}_seconds`, help, () =>
+      delays.count === 0 ? 0 : nanoseconds() / 1e9,
+    )
   }
   // The registry asks in this order: the others have read by now.
-  gauge("nodejs_eventloop_lag_seconds", "How long the main thread's event loop took to its next turn, at the scrape", async () => {
-    delays.reset()
-    const askedMs = clock.elapsed()
-    await new Promise((resolve) => setImmediate(resolve))
-    return (clock.elapsed() - askedMs) / 1000
-  })
+  gauge(
+    "nodejs_eventloop_lag_seconds",
+    "How long the main thread's event loop took to its next turn, at the scrape",
+    async () => {
+      delays.reset()
+      const askedMs = clock.elapsed()
+      await new Promise((resolve) => setImmediate(resolve))
+      return (clock.elapsed() - askedMs) / 1000
+    },
+  )
 }
 
 async function openDescriptors(): Promise<number> {

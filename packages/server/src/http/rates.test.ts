@@ -5,8 +5,18 @@ import { LedgerError } from "../error.ts"
 import { createRate, networkOf } from "./rates.ts"
 
 function openRate(perMinute: number, addressesMax = 100) {
-  const clock: Clock & { atMs: number } = { atMs: 0, now: () => 0, elapsed: () => clock.atMs, sleep: async () => {} }
-  const rate = createRate(clock, { perMinute, bucketsMax: addressesMax, bucketOf: networkOf, of: "things" })
+  const clock: Clock & { atMs: number } = {
+    atMs: 0,
+    now: () => 0,
+    elapsed: () => clock.atMs,
+    sleep: async () => {},
+  }
+  const rate = createRate(clock, {
+    perMinute,
+    bucketsMax: addressesMax,
+    bucketOf: networkOf,
+    of: "things",
+  })
   /** 0 when it may, otherwise the seconds to wait. */
   const take = (address: string): number => {
     try {

@@ -1,4 +1,5 @@
-// How often an address or a key may do something: a bucket for each, which holds what may be done at once and fills again over a minute.
+// How often an address or a key may do something: a bucket for each, which holds what may be done
+// at once and fills again over a minute.
 
 import { isIPv4, isIPv6 } from "node:net"
 import type { Clock } from "../clock.ts"
@@ -27,7 +28,10 @@ interface Bucket {
   atMs: number
 }
 
-export function createRate(clock: Clock, { perMinute, bucketsMax, bucketOf, of }: RateOptions): Rate {
+export function createRate(
+  clock: Clock,
+  { perMinute, bucketsMax, bucketOf, of }: RateOptions,
+): Rate {
   /** A name that is not here has a full bucket. */
   const buckets = createLru<Bucket>(bucketsMax)
   const perMs = perMinute / 60_000
@@ -46,9 +50,13 @@ export function createRate(clock: Clock, { perMinute, bucketsMax, bucketOf, of }
       const bucket = fill(bucketOf(name))
       if (bucket.left < 1) {
         const retryAfterSeconds = Math.max(1, Math.ceil((1 - bucket.left) / perMs / 1000))
-        throw new LedgerError("rate_limited", `there were too many ${of}; ${perMinute} a minute are allowed`, {
-          retryAfterSeconds,
-        })
+        throw new LedgerError(
+          "rate_limited",
+          `there were too many ${of}; ${perMinute} a minute are allowed`,
+          {
+            retryAfterSeconds,
+          },
+        )
       }
       bucket.left -= 1
     },
@@ -59,7 +67,10 @@ export function createRate(clock: Clock, { perMinute, bucketsMax, bucketOf, of }
   }
 }
 
-/** What is counted as one: an IPv4 address, and of IPv6 the network of 64 bits, all of which one subscriber has. */
+/**
+ * What is counted as one: an IPv4 address, and of IPv6 the network of 64 bits, all of which one
+ * subscriber has.
+ */
 export function networkOf(named: string): string {
   // Some proxies add the port to the address.
   const [, inner, bare] = /^(?:\[([^\]]*)\]|([^:]*))(?::\d+)?$/.exec(named) ?? []
@@ -77,10 +88,17 @@ export function networkOf(named: string): string {
     .join(":")
 }
 
-/** The eight groups of a valid IPv6 address, of which `::` leaves some out and an IPv4 address at the end is two. */
+/**
+ * The eight groups of a valid IPv6 address, of which `::` leaves some out and an IPv4 address at
+ * the end is two.
+ */
 function groupsOf(address: string): readonly number[] {
-  const hex = address.replace(/(\d+)\.(\d+)\.(\d+)\.(\d+)$/, (_, a: string, b: string, c: string, d: string) =>
-    [Number(a) * 256 + Number(b), Number(c) * 256 + Number(d)].map((group) => group.toString(16)).join(":"),
+  const hex = address.replace(
+    /(\d+)\.(\d+)\.(\d+)\.(\d+)$/,
+    (_, a: string, b: string, c: string, d: string) =>
+      [Number(a) * 256 + Number(b), Number(c) * 256 + Number(d)]
+        .map((group) => group.toString(16))
+        .join(":"),
   )
   const [head = [], tail = []] = hex
     .split("::")

@@ -20,7 +20,10 @@ export function refusalPage({ status, code, detail }: Refusal, target: string): 
   )
 }
 
-/** Relative, because a proxy may have taken away a prefix that the browser still has. `/v1/limits` is two steps down, and one step up again. */
+/**
+ * Relative, because a proxy may have taken away a prefix that the browser still has. `/v1/limits`
+ * is two steps down, and one step up again.
+ */
 function rootFrom(target: string): string {
   const [path = ""] = target.split("?", 1)
   return "../".repeat(Math.max(path.split("/").length - 2, 0)) || "./"

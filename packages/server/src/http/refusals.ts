@@ -1,9 +1,13 @@
-// Which errors an endpoint can answer with, as the description says. Every black-box test holds the answers that it gets against it.
+// Which errors an endpoint can answer with, as the description says. Every black-box test holds the
+// answers that it gets against it.
 
 import { statusOf, type ErrorCode } from "../error.ts"
 import { namesWorkspace, propertiesOf, type ServiceEndpoint } from "./service.ts"
 
-/** Of any request: its framing, a credential that is none, a server that is closing, and a fault of ours. */
+/**
+ * Of any request: its framing, a credential that is none, a server that is closing, and a fault of
+ * ours.
+ */
 const always: readonly ErrorCode[] = [
   "invalid_field",
   "bad_request",
@@ -21,7 +25,12 @@ const always: readonly ErrorCode[] = [
 ]
 
 /** Of what is recorded. */
-export const ofChanges: readonly ErrorCode[] = ["overloaded", "storage_full", "read_only", "integrity_failure"]
+export const ofChanges: readonly ErrorCode[] = [
+  "overloaded",
+  "storage_full",
+  "read_only",
+  "integrity_failure",
+]
 
 export function refusalsOf(endpoint: ServiceEndpoint): readonly ErrorCode[] {
   const { method, access, headers, body, refuses = [] } = endpoint
@@ -48,7 +57,9 @@ export function refusalsOf(endpoint: ServiceEndpoint): readonly ErrorCode[] {
 }
 
 /** Of each status, its codes; statuses ascend. */
-export function refusalsByStatus(endpoint: ServiceEndpoint): readonly (readonly [status: number, codes: readonly ErrorCode[]])[] {
+export function refusalsByStatus(
+  endpoint: ServiceEndpoint,
+): readonly (readonly [status: number, codes: readonly ErrorCode[]])[] {
   const byStatus = Map.groupBy(refusalsOf(endpoint), (code) => statusOf[code])
   return [...byStatus].toSorted(([a], [b]) => a - b)
 }
@@ -67,7 +78,8 @@ export const details: Readonly<Record<ErrorCode, string>> = {
   workspace_forbidden: "the credential belongs to another workspace",
   project_forbidden: "the credential does not reach this project",
   activity_disabled: "activity links are off for this project",
-  csrf_failed: "a change with a session must come from the service's own pages, and say so in Sec-Fetch-Site or Origin",
+  csrf_failed:
+    "a change with a session must come from the service's own pages, and say so in Sec-Fetch-Site or Origin",
   not_found: "there is no such thing, or not in your reach",
   method_not_allowed: "this path takes GET, HEAD",
   request_timeout: "the request took too long to arrive",
@@ -77,13 +89,17 @@ export const details: Readonly<Record<ErrorCode, string>> = {
   unsupported_media_type: "Content-Type must be application/json, in UTF-8 if it names a charset",
   expectation_failed: "the only expectation that is met is 100-continue",
   idempotency_key_reused: "this Idempotency-Key was used for another request",
-  rate_limited: "there were too many reads without a credential from this address; 600 a minute are allowed",
+  rate_limited:
+    "there were too many reads without a credential from this address; 600 a minute are allowed",
   headers_too_large: "the headers have more than 16384 bytes",
-  internal_error: "something went wrong on our side; repeat the request with the same Idempotency-Key",
+  internal_error:
+    "something went wrong on our side; repeat the request with the same Idempotency-Key",
   overloaded: "too many events wait for storage; nothing was recorded",
   storage_full: "the disk is nearly full; nothing was recorded",
-  ledger_unavailable: "the storage does not answer; repeat the request with the same Idempotency-Key",
-  integrity_failure: "an entry of this workspace does not hold together; nothing is recorded until somebody has looked",
+  ledger_unavailable:
+    "the storage does not answer; repeat the request with the same Idempotency-Key",
+  integrity_failure:
+    "an entry of this workspace does not hold together; nothing is recorded until somebody has looked",
   read_only: "the data is older than what was signed; nothing is recorded",
   shutting_down: "this server is shutting down; nothing was recorded",
 }

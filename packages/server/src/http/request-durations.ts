@@ -1,5 +1,6 @@
-// How long requests took, by route, method and status, as a Prometheus histogram. It is counted in plain arrays and written as text when
-// somebody asks: the library's histogram finds its series anew at every observation, and that is done at every request.
+// How long requests took, by route, method and status, as a Prometheus histogram. It is counted in
+// plain arrays and written as text when somebody asks: the library's histogram finds its series
+// anew at every observation, and that is done at every request.
 
 export interface Durations {
   readonly observe: (route: string, method: string, status: number, durationMs: number) => void
@@ -13,7 +14,11 @@ interface Series {
   sum: number
 }
 
-export function createDurations(name: string, help: string, bucketsSeconds: readonly number[]): Durations {
+export function createDurations(
+  name: string,
+  help: string,
+  bucketsSeconds: readonly number[],
+): Durations {
   const all: Series[] = []
   const byRoute = new Map<string, Map<string, Series[]>>()
 
@@ -25,7 +30,11 @@ export function createDurations(name: string, help: string, bucketsSeconds: read
     const known = byStatus[status]
     if (known !== undefined) return known
     const labels = `route="${escaped(route)}",method="${escaped(method)}",status="${status}"`
-    const series = { labels, counts: Array.from({ length: bucketsSeconds.length + 1 }, () => 0), sum: 0 }
+    const series = {
+      labels,
+      counts: Array.from({ length: bucketsSeconds.length + 1 }, () => 0),
+      sum: 0,
+    }
     byStatus[status] = series
     all.push(series)
     return series
@@ -36,11 +45,15 @@ export function createDurations(name: string, help: string, bucketsSeconds: read
       const series = seriesOf(route, method, status)
       const seconds = durationMs / 1000
       let bucket = 0
-      while (bucket < bucketsSeconds.length && seconds > (bucketsSeconds[bucket] ?? Infinity)) bucket++
+      while (bucket < bucketsSeconds.length && seconds > (bucketsSeconds[bucket] ?? Infinity))
+        bucket++
       series.counts[bucket] = (series.counts[bucket] ?? 0) + 1
       series.sum += seconds
     },
-    text: () => [`# HELP ${name} ${help}`, `# TYPE ${name} histogram`, ...all.flatMap(linesOf), ""].join("\n"),
+    text: () =>
+      [`# HELP ${name} ${help}`, `# TYPE ${name} histogram`, ...all.flatMap(linesOf), ""].join(
+        "\n",
+      ),
   }
 
   function linesOf({ labels, counts, sum }: Series): string[] {

@@ -21,29 +21,77 @@ test("what is not sound is refused before anyone is asked, in our own words", as
     ["GET /ok HTTP/1.1\r\nHost:\r\n\r\n", "bad_request", /^the Host header is missing$/],
     [get("/ok", "Host: localhost"), "bad_request", /^Host must be sent only once$/],
     [get("/ok", "host: evil.example"), "bad_request", /^Host must be sent only once$/],
-    [get("/ok", "Authorization: Bearer a", "authorization: Bearer a"), "ambiguous_credentials", /^Authorization must be sent only once$/],
-    [get("/ok", "Content-Type: a/b", "Content-Type: a/b"), "bad_request", /^Content-Type must be sent only once$/],
+    [
+      get("/ok", "Authorization: Bearer a", "authorization: Bearer a"),
+      "ambiguous_credentials",
+      /^Authorization must be sent only once$/,
+    ],
+    [
+      get("/ok", "Content-Type: a/b", "Content-Type: a/b"),
+      "bad_request",
+      /^Content-Type must be sent only once$/,
+    ],
     [
       get("/ok", "Idempotency-Key: aaaaaaaaaaaa", "Idempotency-Key: aaaaaaaaaaaa"),
       "invalid_field",
       /^Idempotency-Key must be sent only once$/,
     ],
-    [get("/ok", "X-Request-Id: a", "X-Request-Id: b"), "bad_request", /^X-Request-Id must be sent only once$/],
-    [get("/ok", "X-Trace-Id: a", "X-Trace-Id: b"), "bad_request", /^X-Trace-Id must be sent only once$/],
-    [get("/nothing", "Authorization: Bearer a", "Authorization: Bearer b"), "ambiguous_credentials", /only once/],
-    [get("/ok", "Content-Length: 1", "Content-Length: 2"), "bad_request", /^the request is not valid HTTP\/1.1$/],
-    [get("/ok", "Content-Length: 1", "Transfer-Encoding: chunked"), "bad_request", /^the request is not valid HTTP\/1.1$/],
-    [get("/ok", "Transfer-Encoding: gzip, chunked"), "bad_request", /^Transfer-Encoding must be chunked$/],
-    [get("/ok", "Transfer-Encoding: identity"), "bad_request", /^Transfer-Encoding must be chunked$/],
+    [
+      get("/ok", "X-Request-Id: a", "X-Request-Id: b"),
+      "bad_request",
+      /^X-Request-Id must be sent only once$/,
+    ],
+    [
+      get("/ok", "X-Trace-Id: a", "X-Trace-Id: b"),
+      "bad_request",
+      /^X-Trace-Id must be sent only once$/,
+    ],
+    [
+      get("/nothing", "Authorization: Bearer a", "Authorization: Bearer b"),
+      "ambiguous_credentials",
+      /only once/,
+    ],
+    [
+      get("/ok", "Content-Length: 1", "Content-Length: 2"),
+      "bad_request",
+      /^the request is not valid HTTP\/1.1$/,
+    ],
+    [
+      get("/ok", "Content-Length: 1", "Transfer-Encoding: chunked"),
+      "bad_request",
+      /^the request is not valid HTTP\/1.1$/,
+    ],
+    [
+      get("/ok", "Transfer-Encoding: gzip, chunked"),
+      "bad_request",
+      /^Transfer-Encoding must be chunked$/,
+    ],
+    [
+      get("/ok", "Transfer-Encoding: identity"),
+      "bad_request",
+      /^Transfer-Encoding must be chunked$/,
+    ],
     // Whatever else is wrong with it: that its end is not known is what its answer must say.
-    [get("/ok%", "Transfer-Encoding: identity"), "bad_request", /^Transfer-Encoding must be chunked$/],
+    [
+      get("/ok%", "Transfer-Encoding: identity"),
+      "bad_request",
+      /^Transfer-Encoding must be chunked$/,
+    ],
     [
       get("/ok", "Content-Type: a/b", "Content-Type: a/b", "Transfer-Encoding: identity"),
       "bad_request",
       /^Transfer-Encoding must be chunked$/,
     ],
-    [get("/ok", "Expect: a-miracle", "Transfer-Encoding: identity"), "bad_request", /^Transfer-Encoding must be chunked$/],
-    ["GET /ok% HTTP/2.0\r\nHost: localhost\r\n\r\n", "bad_request", /^the request is not HTTP\/1.1$/],
+    [
+      get("/ok", "Expect: a-miracle", "Transfer-Encoding: identity"),
+      "bad_request",
+      /^Transfer-Encoding must be chunked$/,
+    ],
+    [
+      "GET /ok% HTTP/2.0\r\nHost: localhost\r\n\r\n",
+      "bad_request",
+      /^the request is not HTTP\/1.1$/,
+    ],
     [get("/ok", "Expect: a-miracle"), "expectation_failed", /100-continue/],
     [get("/ok", "Expect: 100-continue, a-miracle"), "expectation_failed", /100-continue/],
     [get("/ok", "Bad Name: x"), "bad_request", /not valid HTTP/],
@@ -58,7 +106,11 @@ test("what is not sound is refused before anyone is asked, in our own words", as
     [get("/nothing?a=%"), "bad_request", /percent escape/],
     [get("/ok#part"), "bad_request", /must be percent-encoded/],
     [get("/\u00fcber"), "bad_request", /./],
-    [get(`/ok?${"x".repeat(8192)}`), "uri_too_long", /^the request target has 8196 bytes; at most 8192 are allowed$/],
+    [
+      get(`/ok?${"x".repeat(8192)}`),
+      "uri_too_long",
+      /^the request target has 8196 bytes; at most 8192 are allowed$/,
+    ],
     [get(`/ok?${"x".repeat(30_000)}`), "uri_too_long", /more than 8192 bytes/],
     [
       get("/ok", ...Array.from({ length: 20 }, (_, at) => `X-${at}: ${"x".repeat(1000)}`)),
@@ -74,7 +126,11 @@ test("what is not sound is refused before anyone is asked, in our own words", as
     ["\x16\x03\x01\x02\x00\x01\x00\x01", "bad_request", /not valid HTTP/],
     ["PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "bad_request", /./],
     ["get /ok HTTP/1.1\r\nHost: localhost\r\n\r\n", "bad_request", /not valid HTTP/],
-    ["CONNECT example.com:443 HTTP/1.1\r\nHost: localhost\r\n\r\n", "method_not_allowed", /no proxy/],
+    [
+      "CONNECT example.com:443 HTTP/1.1\r\nHost: localhost\r\n\r\n",
+      "method_not_allowed",
+      /no proxy/,
+    ],
     [get("/nothing"), "not_found", /^there is nothing at this path$/],
     [get("/ok/"), "not_found", /^there is nothing at this path$/],
     [get("/OK"), "not_found", /^there is nothing at this path$/],
@@ -97,8 +153,10 @@ test("what is not sound is refused before anyone is asked, in our own words", as
     assert.equal(answer.headers["cache-control"], "no-store", shown)
     assert.equal(Number(answer.headers["content-length"]), Buffer.byteLength(answer.body), shown)
     assert.equal("allow" in answer.headers, code === "method_not_allowed", shown)
-    // After a body whose end is not known there is no second request, and nobody must wait for its answer.
-    if (/Transfer-Encoding must|is not HTTP/.test(String(sentence))) assert.equal(answer.headers["connection"], "close", shown)
+    // After a body whose end is not known there is no second request, and nobody must wait for its
+    // answer.
+    if (/Transfer-Encoding must|is not HTTP/.test(String(sentence)))
+      assert.equal(answer.headers["connection"], "close", shown)
   }
   assert.deepEqual(house.logged, [])
 })
@@ -125,7 +183,8 @@ test("what is sound passes, however it is written", async () => {
     "GET /ok HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n",
     "\r\nGET /ok HTTP/1.1\r\nHost: localhost\r\n\r\n",
   ]
-  for (const request of requests) assert.equal((await house.send(request)).body, '{"ok":true}', request)
+  for (const request of requests)
+    assert.equal((await house.send(request)).body, '{"ok":true}', request)
 })
 
 test("on loopback, a name that only a web page would use is refused", async () => {
@@ -154,9 +213,16 @@ test("a request's id is the client's if that is sane, and one of a kind if it is
   await using house = await openServer()
   const idFor = async (sent: string): Promise<string | undefined> =>
     (await house.send(`GET /ok HTTP/1.1\r\nHost: localhost\r\n${sent}\r\n`)).headers["x-request-id"]
-  for (const sane of ["a", "req-7/a+b=c@d:e.f_g", "x".repeat(128)]) assert.equal(await idFor(`X-Request-Id: ${sane}\r\n`), sane)
+  for (const sane of ["a", "req-7/a+b=c@d:e.f_g", "x".repeat(128)])
+    assert.equal(await idFor(`X-Request-Id: ${sane}\r\n`), sane)
   const own = new Set<string | undefined>()
-  for (const sent of ["", "X-Request-Id:\r\n", `X-Request-Id: ${"x".repeat(129)}\r\n`, "X-Request-Id: a b\r\n", "X-Request-Id: <a>\r\n"])
+  for (const sent of [
+    "",
+    "X-Request-Id:\r\n",
+    `X-Request-Id: ${"x".repeat(129)}\r\n`,
+    "X-Request-Id: a b\r\n",
+    "X-Request-Id: <a>\r\n",
+  ])
     own.add(await idFor(sent))
   assert.equal(own.size, 5)
   for (const id of own) assert.match(id ?? "", /^[\w-]{9,}$/)
@@ -164,15 +230,25 @@ test("a request's id is the client's if that is sane, and one of a kind if it is
 
 test("every method that HTTP knows is answered on every kind of path, with a body and without, and nothing of it is logged", async () => {
   await using house = await openServer()
-  const bodies = ["", "Content-Type: application/json\r\nContent-Length: 2\r\n", "Content-Type: ;\r\nTransfer-Encoding: chunked\r\n"]
+  const bodies = [
+    "",
+    "Content-Type: application/json\r\nContent-Length: 2\r\n",
+    "Content-Type: ;\r\nTransfer-Encoding: chunked\r\n",
+  ]
   for (const method of METHODS.filter((known) => known !== "CONNECT")) {
     for (const [at, type] of bodies.entries()) {
       const of = (path: string): Promise<RawAnswer> =>
-        house.send(`${method} ${path} HTTP/1.1\r\nHost: localhost\r\n${type}\r\n${["", "{}", "2\r\n{}\r\n0\r\n\r\n"][at]}`)
+        house.send(
+          `${method} ${path} HTTP/1.1\r\nHost: localhost\r\n${type}\r\n${["", "{}", "2\r\n{}\r\n0\r\n\r\n"][at]}`,
+        )
       const shown = `${method} with body ${at}`
-      const [fixed, param, nothing, unreadable] = await Promise.all(["/echo", "/things/a", "/nothing", "/%"].map(of))
-      if (method !== "POST") assert.deepEqual([fixed?.status, fixed?.headers["allow"]], [405, "POST"], shown)
-      if (method !== "GET" && method !== "HEAD") assert.deepEqual([param?.status, param?.headers["allow"]], [405, "GET, HEAD"], shown)
+      const [fixed, param, nothing, unreadable] = await Promise.all(
+        ["/echo", "/things/a", "/nothing", "/%"].map(of),
+      )
+      if (method !== "POST")
+        assert.deepEqual([fixed?.status, fixed?.headers["allow"]], [405, "POST"], shown)
+      if (method !== "GET" && method !== "HEAD")
+        assert.deepEqual([param?.status, param?.headers["allow"]], [405, "GET, HEAD"], shown)
       assert.equal(nothing?.status, 404, shown)
       assert.equal(unreadable?.status, 400, shown)
       for (const answer of [fixed, param, nothing]) assert.ok((answer?.status ?? 500) < 500, shown)
@@ -207,7 +283,8 @@ test("HEAD says what GET would, without the body", async () => {
   const got = await house.send("GET /ok HTTP/1.1\r\nHost: localhost\r\n\r\n")
   const head = await house.send("HEAD /ok HTTP/1.1\r\nHost: localhost\r\n\r\n")
   assert.deepEqual([head.status, head.body], [200, ""])
-  for (const name of ["content-length", "content-type", "cache-control"]) assert.equal(head.headers[name], got.headers[name])
+  for (const name of ["content-length", "content-type", "cache-control"])
+    assert.equal(head.headers[name], got.headers[name])
   assert.equal((await house.send("HEAD /nothing HTTP/1.1\r\nHost: localhost\r\n\r\n")).status, 404)
 })
 
@@ -220,7 +297,11 @@ test("headers that do not come, and bodies that do not, are given up", async () 
   ]
   for (const request of slow) {
     const answer = await house.send(request, { end: false })
-    assert.deepEqual([answer.status, answer.json["error"], answer.headers["connection"]], [408, "request_timeout", "close"], request)
+    assert.deepEqual(
+      [answer.status, answer.json["error"], answer.headers["connection"]],
+      [408, "request_timeout", "close"],
+      request,
+    )
   }
   assert.deepEqual(house.echoed, [])
   assert.deepEqual(house.logged, [])
@@ -245,7 +326,11 @@ test("a connection beyond the limit is closed, and those that are there are serv
     await received.closed
     assert.match(received.text, /^HTTP\/1.1 200 /)
   }
-  assert.equal((await house.send("GET /ok HTTP/1.1\r\nHost: localhost\r\n\r\n")).status, 200, "there is room again")
+  assert.equal(
+    (await house.send("GET /ok HTTP/1.1\r\nHost: localhost\r\n\r\n")).status,
+    200,
+    "there is room again",
+  )
 })
 
 test("a client that takes nothing of its answer is let go", async () => {
@@ -253,7 +338,8 @@ test("a client that takes nothing of its answer is let go", async () => {
   const socket = await house.dial()
   socket.write("GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n")
   const server = house.server.server
-  const connections = async (): Promise<number> => new Promise((resolve) => server.getConnections((_error, count) => resolve(count)))
+  const connections = async (): Promise<number> =>
+    new Promise((resolve) => server.getConnections((_error, count) => resolve(count)))
   // A machine may be too busy for any time of ours; the runner ends what waits in vain.
   for (const count of [1, 0]) while ((await connections()) !== count) await delay(5)
   socket.destroy()
@@ -263,7 +349,9 @@ test("a client that goes away in the middle of its body leaves no trace", async 
   await using house = await openServer()
   for (const length of ["Content-Length: 99", "Transfer-Encoding: chunked"]) {
     const socket = await house.dial()
-    socket.write(`POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n${length}\r\n\r\n`)
+    socket.write(
+      `POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n${length}\r\n\r\n`,
+    )
     await delay(20)
     socket.resetAndDestroy()
   }
@@ -300,13 +388,18 @@ test("a chunk that is none is refused, and what came before it is not acted on",
 
 test("garbage after a whole request never looks like that request's answer", async () => {
   await using house = await openServer()
-  const whole = 'POST /slow HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{"ms":80}'
-  for (const garbage of ["garbage\r\n\r\n", "GET /ok HTTP/1.1\r\nHost: localhost\r\nContent-Length: x\r\n\r\n"]) {
+  const whole =
+    'POST /slow HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{"ms":80}'
+  for (const garbage of [
+    "garbage\r\n\r\n",
+    "GET /ok HTTP/1.1\r\nHost: localhost\r\nContent-Length: x\r\n\r\n",
+  ]) {
     const { text } = await house.send(whole + garbage, { end: false })
     assert.match(text, /^HTTP\/1.1 202 /)
     assert.equal(text.match(/HTTP\/1.1 /g)?.length, 1, text)
   }
-  // With another whole request between: its answer is as good as lost, and again nothing is denied that happened.
+  // With another whole request between: its answer is as good as lost, and again nothing is denied
+  // that happened.
   const { text } = await house.send(`${whole}${whole}garbage\r\n\r\n`, { end: false })
   assert.doesNotMatch(text, /HTTP\/1.1 400/)
 })
@@ -321,7 +414,8 @@ test("requests that do not wait are answered in their order", async () => {
 
 test("requests that do not wait are at work up to a limit, the others are refused in their place; then it goes on", async () => {
   await using house = await openServer()
-  const slow = 'POST /slow HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 10\r\n\r\n{"ms":300}'
+  const slow =
+    'POST /slow HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 10\r\n\r\n{"ms":300}'
   const socket = await house.dial()
   const received = collect(socket)
   socket.write(slow.repeat(100))
@@ -343,8 +437,12 @@ test("requests that do not wait are at work up to a limit, the others are refuse
 
 test("a client that asks first is told to go on only if its body is wanted", async () => {
   await using house = await openServer()
-  const head = "POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nExpect: 100-continue\r\nConnection: close\r\n"
-  const refusals = [`${head}Authorization: none\r\nContent-Length: 2\r\n\r\n`, `${head}Content-Length: 9999\r\n\r\n`]
+  const head =
+    "POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nExpect: 100-continue\r\nConnection: close\r\n"
+  const refusals = [
+    `${head}Authorization: none\r\nContent-Length: 2\r\n\r\n`,
+    `${head}Content-Length: 9999\r\n\r\n`,
+  ]
   for (const [at, status] of [401, 413].entries()) {
     const { text } = await house.send(refusals[at] ?? "", { end: false })
     assert.match(text, new RegExp(`^HTTP/1.1 ${status} `))
@@ -363,10 +461,18 @@ test("a body that is too large is refused with its limit and its size, and the r
   await using house = await openServer()
   const head = "POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
   const known = await house.send(`${head}Content-Length: 3000000\r\n\r\n${"x".repeat(3_000_000)}`)
-  assert.deepEqual([known.status, known.json["detail"]], [413, "the body has 3000000 bytes; at most 1000 are allowed"])
+  assert.deepEqual(
+    [known.status, known.json["detail"]],
+    [413, "the body has 3000000 bytes; at most 1000 are allowed"],
+  )
   const chunk = `${(50_000).toString(16)}\r\n${"x".repeat(50_000)}\r\n`
-  const unknown = await house.send(`${head}Transfer-Encoding: chunked\r\n\r\n${chunk.repeat(40)}0\r\n\r\n`)
-  assert.deepEqual([unknown.status, unknown.json["detail"]], [413, "the body has more than the 1000 bytes that are allowed"])
+  const unknown = await house.send(
+    `${head}Transfer-Encoding: chunked\r\n\r\n${chunk.repeat(40)}0\r\n\r\n`,
+  )
+  assert.deepEqual(
+    [unknown.status, unknown.json["detail"]],
+    [413, "the body has more than the 1000 bytes that are allowed"],
+  )
   const fits = await house.send(`${head}Content-Length: 1000\r\n\r\n"${"x".repeat(998)}"`)
   assert.equal(fits.status, 202)
   assert.equal(house.echoed.length, 1)
@@ -379,7 +485,12 @@ test("a connection serves on after a refusal", async () => {
   const { text } = await house.send(
     `${post("{")}${post(`"${"x".repeat(1500)}"`)}GET /nothing HTTP/1.1\r\nHost: localhost\r\n\r\n${post("{}")}`,
   )
-  assert.deepEqual(text.match(/HTTP\/1.1 \d+/g), ["HTTP/1.1 400", "HTTP/1.1 413", "HTTP/1.1 404", "HTTP/1.1 202"])
+  assert.deepEqual(text.match(/HTTP\/1.1 \d+/g), [
+    "HTTP/1.1 400",
+    "HTTP/1.1 413",
+    "HTTP/1.1 404",
+    "HTTP/1.1 202",
+  ])
 })
 
 test("closing finishes what has begun, refuses what has not, and does not wait for idle connections", async () => {
@@ -387,7 +498,9 @@ test("closing finishes what has begun, refuses what has not, and does not wait f
   const idle = await house.dial()
   const busy = await house.dial()
   const received = collect(busy)
-  busy.write('POST /slow HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 10\r\n\r\n{"ms":300}')
+  busy.write(
+    'POST /slow HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 10\r\n\r\n{"ms":300}',
+  )
   await delay(50)
   const start = performance.now()
   const closing = house.server.close()
@@ -407,7 +520,9 @@ test("what does not finish in time is cut off when the server closes", async () 
   const house = await openServer({ limits: { drainTimeoutMs: 200 } })
   const socket = await house.dial()
   const received = collect(socket)
-  socket.write('POST /slow HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 12\r\n\r\n{"ms":60000} ')
+  socket.write(
+    'POST /slow HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 12\r\n\r\n{"ms":60000} ',
+  )
   await delay(50)
   const start = performance.now()
   await house.server.close()
@@ -418,7 +533,9 @@ test("what does not finish in time is cut off when the server closes", async () 
 
 test("what goes wrong inside is told to the log and not to the client", async () => {
   await using house = await openServer()
-  const answer = await house.send("GET /broken HTTP/1.1\r\nHost: localhost\r\nX-Request-Id: seven\r\n\r\n")
+  const answer = await house.send(
+    "GET /broken HTTP/1.1\r\nHost: localhost\r\nX-Request-Id: seven\r\n\r\n",
+  )
   assert.deepEqual([answer.status, answer.json["error"]], [500, "internal_error"])
   assert.doesNotMatch(answer.text, /hunter2/)
   assert.equal(house.logged.length, 1)
@@ -426,7 +543,7 @@ test("what goes wrong inside is told to the log and not to the client", async ()
   assert.equal((house.logged[0] as { requestId: string }).requestId, "seven")
 })
 
-// The server under test -----------------------------------------------------------------------------------------------------------------------------------
+// The server under test ---------------------------------------------------------------------------
 
 const usualLimits = {
   uriBytesMax: 8192,
@@ -451,11 +568,16 @@ interface House extends AsyncDisposable {
   readonly logged: object[]
   readonly echoed: unknown[]
   dial(): Promise<Socket>
-  /** Sends bytes and returns what came back when the connection closed. `end: false` leaves closing to the server. */
+  /**
+   * Sends bytes and returns what came back when the connection closed. `end: false` leaves closing
+   * to the server.
+   */
   send(bytes: string, options?: { end: boolean }): Promise<RawAnswer>
 }
 
-async function openServer(options: { limits?: Partial<ServerLimits>; listenHost?: string } = {}): Promise<House> {
+async function openServer(
+  options: { limits?: Partial<ServerLimits>; listenHost?: string } = {},
+): Promise<House> {
   const limits = { ...usualLimits, ...options.limits }
   const logged: object[] = []
   const echoed: unknown[] = []
@@ -539,7 +661,10 @@ async function openServer(options: { limits?: Partial<ServerLimits>; listenHost?
 }
 
 function collect(socket: Socket): { text: string; closed: Promise<void> } {
-  const received = { text: "", closed: new Promise<void>((resolve) => socket.once("close", () => resolve())) }
+  const received = {
+    text: "",
+    closed: new Promise<void>((resolve) => socket.once("close", () => resolve())),
+  }
   socket.setEncoding("utf8")
   socket.on("data", (chunk: string) => (received.text += chunk))
   // A reset after the answer is the server's way of hanging up on somebody who still talks.
@@ -561,8 +686,13 @@ function parseAnswer(text: string): RawAnswer {
   const [line = "", ...lines] = head.split("\r\n")
   const body = rest.join("\r\n\r\n")
   const headers = Object.fromEntries(
-    lines.map((header) => [header.slice(0, header.indexOf(":")).toLowerCase(), header.slice(header.indexOf(":") + 2)]),
+    lines.map((header) => [
+      header.slice(0, header.indexOf(":")).toLowerCase(),
+      header.slice(header.indexOf(":") + 2),
+    ]),
   )
-  const json = body.startsWith("{") ? (JSON.parse(body.slice(0, Number(headers["content-length"]))) as Record<string, unknown>) : {}
+  const json = body.startsWith("{")
+    ? (JSON.parse(body.slice(0, Number(headers["content-length"]))) as Record<string, unknown>)
+    : {}
   return { status: Number(line.split(" ")[1]), headers, body, json, text }
 }

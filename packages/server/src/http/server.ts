@@ -13,7 +13,8 @@ import { cutSlowReaders, type ReaderLimits } from "./slow-readers.ts"
 import { checkFraming, hostRule, type FramingLimits } from "./framing.ts"
 import { statusPhrase } from "./status-phrases.ts"
 
-// A Fastify that answers everything in our own words, also what Node or Fastify would refuse in theirs before any of our code is asked.
+// A Fastify that answers everything in our own words, also what Node or Fastify would refuse in
+// theirs before any of our code is asked.
 
 export interface ServerLimits extends FramingLimits, ReaderLimits {
   readonly headersBytesMax: number
@@ -21,13 +22,22 @@ export interface ServerLimits extends FramingLimits, ReaderLimits {
   readonly headersTimeoutMs: number
   /** For the whole request to arrive, its headers included. */
   readonly bodyTimeoutMs: number
-  /** For a connection to lie idle between requests. Longer than a load balancer's, which must not send into a connection that is being closed. */
+  /**
+   * For a connection to lie idle between requests. Longer than a load balancer's, which must not
+   * send into a connection that is being closed.
+   */
   readonly keepAliveTimeoutMs: number
   /** Open at once; one that comes on top is closed. */
   readonly connectionsMax: number
-  /** Requests of one connection that are at work or answered behind another, because its client did not wait; more are refused. */
+  /**
+   * Requests of one connection that are at work or answered behind another, because its client did
+   * not wait; more are refused.
+   */
   readonly pipelinedMax: number
-  /** For nothing to move on a connection within a request: a client that takes nothing of its answer, say. */
+  /**
+   * For nothing to move on a connection within a request: a client that takes nothing of its
+   * answer, say.
+   */
   readonly stillTimeoutMs: number
   /** For requests that have begun to be finished once the server closes; then they are cut off. */
   readonly drainTimeoutMs: number
@@ -47,7 +57,10 @@ export interface ServerOptions {
   readonly trustProxy?: boolean | string | string[]
 }
 
-/** A server without routes. Hooks and routes may be added until it is ready; they see only requests whose framing is sound. */
+/**
+ * A server without routes. Hooks and routes may be added until it is ready; they see only requests
+ * whose framing is sound.
+ */
 export function createServer(options: ServerOptions): FastifyInstance {
   const { limits, log } = options
   const mayAnswer = hostRule(options.listenHost, options.publicUrl)
@@ -56,7 +69,9 @@ export function createServer(options: ServerOptions): FastifyInstance {
   const refuse = (reply: FastifyReply, thrown: unknown): void => {
     sendRefusal(
       reply,
-      refusalOf(thrown, (fault) => log.error({ err: fault, requestId: reply.request.id }, "a request failed")),
+      refusalOf(thrown, (fault) =>
+        log.error({ err: fault, requestId: reply.request.id }, "a request failed"),
+      ),
     )
   }
   const server = fastify({
@@ -64,8 +79,11 @@ export function createServer(options: ServerOptions): FastifyInstance {
     genReqId: (raw) => sane(raw.headers["x-request-id"]) ?? ids(),
     trustProxy: options.trustProxy ?? false,
     clientErrorHandler: (error, socket) => connections.refuse(error, socket),
-    // Requests are checked, and answers written, by endpoint.ts. Without these Fastify would load two compilers that nobody asks.
-    schemaController: { compilersFactory: { buildValidator: noCompiler, buildSerializer: noCompiler } },
+    // Requests are checked, and answers written, by endpoint.ts. Without these Fastify would load
+    // two compilers that nobody asks.
+    schemaController: {
+      compilersFactory: { buildValidator: noCompiler, buildSerializer: noCompiler },
+    },
     // Only for what the router cannot read; no hook runs for it.
     frameworkErrors(error, request, reply) {
       reply.headers(everyAnswer).header("x-request-id", request.id)
@@ -79,7 +97,8 @@ export function createServer(options: ServerOptions): FastifyInstance {
     checkFraming(request.raw, mayAnswer, limits)
     connections.checkOpen()
     connections.checkWaiting(request.raw.socket)
-    // Fastify would first look at the body that comes with it, and has rules of its own for some methods, such as QUERY.
+    // Fastify would first look at the body that comes with it, and has rules of its own for some
+    // methods, such as QUERY.
     if (request.is404) throw nothingHere(server, request.raw)
     connections.afterAnswer(before, request.raw, done)
   })
@@ -95,14 +114,22 @@ function noCompiler(): never {
   throw new Error("no route has a schema of Fastify's")
 }
 
-/** What every answer says unless it says otherwise: answers may depend on a credential, and their address may be a secret. */
-const everyAnswer = { "cache-control": "no-store", "referrer-policy": "no-referrer", "x-content-type-options": "nosniff" } as const
+/**
+ * What every answer says unless it says otherwise: answers may depend on a credential, and their
+ * address may be a secret.
+ */
+const everyAnswer = {
+  "cache-control": "no-store",
+  "referrer-policy": "no-referrer",
+  "x-content-type-options": "nosniff",
+} as const
 
 /** As a page to a browser, and as JSON to everybody else. */
 export function sendRefusal(reply: FastifyReply, refusal: Refusal): void {
   const { accept } = reply.request.headers
   reply.code(refusal.status).headers(refusal.headers).header("vary", "Accept")
-  if (preferred(accept, ["application/json", "text/html"]) === "application/json") return void reply.send(refusal.body)
+  if (preferred(accept, ["application/json", "text/html"]) === "application/json")
+    return void reply.send(refusal.body)
   reply.headers(pageHeaders).send(refusalPage(refusal, reply.request.raw.url ?? "/"))
 }
 
@@ -128,14 +155,16 @@ function listenerOptions(limits: ServerLimits) {
       maxHeaderSize: limits.headersBytesMax,
       headersTimeout: limits.headersTimeoutMs,
       requestTimeout: limits.bodyTimeoutMs,
-      connectionsCheckingInterval: Math.ceil(Math.min(limits.headersTimeoutMs, limits.bodyTimeoutMs) / 10),
+      connectionsCheckingInterval: Math.ceil(
+        Math.min(limits.headersTimeoutMs, limits.bodyTimeoutMs) / 10,
+      ),
       // Node would answer without a body; checkFraming does it instead.
       requireHostHeader: false,
     },
   } as const
 }
 
-// Request ids ---------------------------------------------------------------------------------------------------------------------------------------------
+// Request ids -------------------------------------------------------------------------------------
 
 function requestIds(): () => string {
   const run = randomBytes(6).toString("base64url")
@@ -148,7 +177,7 @@ function sane(id: string | string[] | undefined): string | undefined {
   return typeof id === "string" && /^[A-Za-z0-9._:/+=@-]{1,128}$/.test(id) ? id : undefined
 }
 
-// Nothing at this path ------------------------------------------------------------------------------------------------------------------------------------
+// Nothing at this path ----------------------------------------------------------------------------
 
 const methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"] as const
 
@@ -156,12 +185,17 @@ function nothingHere(server: FastifyInstance, raw: IncomingMessage): LedgerError
   const url = raw.url ?? "/"
   const allowed = methods.filter((method) => server.findRoute({ method, url }) !== null).join(", ")
   if (allowed === "") return new LedgerError("not_found", "there is nothing at this path")
-  return new LedgerError("method_not_allowed", `this path takes ${allowed}`, { headers: { allow: allowed } })
+  return new LedgerError("method_not_allowed", `this path takes ${allowed}`, {
+    headers: { allow: allowed },
+  })
 }
 
-// Connections ---------------------------------------------------------------------------------------------------------------------------------------------
+// Connections -------------------------------------------------------------------------------------
 
-/** The answer last begun on a connection. On the socket itself: a weak map with an entry for each costs the garbage collector 4 µs a request. */
+/**
+ * The answer last begun on a connection. On the socket itself: a weak map with an entry for each
+ * costs the garbage collector 4 µs a request.
+ */
 const lastAnswer = Symbol("last answer")
 
 /** How many answers wait behind others on a connection, because its client did not wait. */
@@ -172,7 +206,10 @@ interface Watched {
   [waiting]?: number
 }
 
-/** What the server does below requests: to bytes that never became one, and to connections when it closes. */
+/**
+ * What the server does below requests: to bytes that never became one, and to connections when it
+ * closes.
+ */
 class Connections {
   readonly #options: ServerOptions
   readonly #nextId: () => string
@@ -198,14 +235,24 @@ class Connections {
     return before
   }
 
-  /** Goes on when the answer before this one was taken: what is read for a client that does not take it would only lie in our memory. */
-  afterAnswer(before: ServerResponse | undefined, { method }: IncomingMessage, go: () => void): void {
+  /**
+   * Goes on when the answer before this one was taken: what is read for a client that does not take
+   * it would only lie in our memory.
+   */
+  afterAnswer(
+    before: ServerResponse | undefined,
+    { method }: IncomingMessage,
+    go: () => void,
+  ): void {
     if (before === undefined || (method !== "GET" && method !== "HEAD")) return go()
     // It closes as well when the client has left, for whom nothing needs to be made.
     before.once("close", () => before.writableFinished && go())
   }
 
-  /** Answers are sent in order, so whoever asks on and on without waiting has all of them at work or in memory. */
+  /**
+   * Answers are sent in order, so whoever asks on and on without waiting has all of them at work or
+   * in memory.
+   */
   checkWaiting(socket: Socket & Watched): void {
     const { pipelinedMax } = this.#options.limits
     if ((socket[waiting] ?? 0) > pipelinedMax)
@@ -216,7 +263,8 @@ class Connections {
   }
 
   checkOpen(): void {
-    if (this.#draining) throw new LedgerError("shutting_down", "this server is shutting down; nothing was recorded")
+    if (this.#draining)
+      throw new LedgerError("shutting_down", "this server is shutting down; nothing was recorded")
   }
 
   attach(server: FastifyInstance): void {
@@ -229,7 +277,12 @@ class Connections {
     listener.on("checkExpectation", (request, answer) => server.routing(request, answer))
     listener.on("connect", (_request, socket) => {
       socket.on("error", () => socket.destroy()) // Node has let go of it, and an error that nobody hears ends the process.
-      this.#write(socket, new LedgerError("method_not_allowed", "this is no proxy", { headers: { allow: methods.join(", ") } }))
+      this.#write(
+        socket,
+        new LedgerError("method_not_allowed", "this is no proxy", {
+          headers: { allow: methods.join(", ") },
+        }),
+      )
     })
     server.addHook("preClose", (done) => {
       this.#drain(server)
@@ -242,22 +295,36 @@ class Connections {
     if (this.#refused.has(socket)) return
     if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy()
     const last = socket[lastAnswer]
-    if (last === undefined || (last.writableFinished && last.req.complete)) return this.#write(socket, this.#problem(error))
-    // A whole request is at work, and these bytes come after it. Whatever is written now would be taken for its answer, and might deny what was recorded.
-    if (last.req.complete && !last.writableFinished) return void last.once("close", () => socket.destroy())
+    if (last === undefined || (last.writableFinished && last.req.complete))
+      return this.#write(socket, this.#problem(error))
+    // A whole request is at work, and these bytes come after it. Whatever is written now would be
+    // taken for its answer, and might deny what was recorded.
+    if (last.req.complete && !last.writableFinished)
+      return void last.once("close", () => socket.destroy())
     if (last.headersSent || this.#pipelined.has(last)) return void socket.destroy()
     this.#write(socket, this.#problem(error))
   }
 
   #problem(error: { code?: string; rawPacket?: unknown }): LedgerError {
     const { headersBytesMax, uriBytesMax } = this.#options.limits
-    if (error.code === "ERR_HTTP_REQUEST_TIMEOUT") return new LedgerError("request_timeout", "the request took too long to arrive")
-    if (error.code !== "HPE_HEADER_OVERFLOW") return new LedgerError("bad_request", "the request is not valid HTTP/1.1")
-    const line = error.rawPacket instanceof Uint8Array ? (Buffer.from(error.rawPacket).toString("latin1").split("\n", 1)[0] ?? "") : ""
+    if (error.code === "ERR_HTTP_REQUEST_TIMEOUT")
+      return new LedgerError("request_timeout", "the request took too long to arrive")
+    if (error.code !== "HPE_HEADER_OVERFLOW")
+      return new LedgerError("bad_request", "the request is not valid HTTP/1.1")
+    const line =
+      error.rawPacket instanceof Uint8Array
+        ? (Buffer.from(error.rawPacket).toString("latin1").split("\n", 1)[0] ?? "")
+        : ""
     if (line.length > uriBytesMax && /^[A-Z]+ \//.test(line)) {
-      return new LedgerError("uri_too_long", `the request target has more than ${uriBytesMax} bytes`)
+      return new LedgerError(
+        "uri_too_long",
+        `the request target has more than ${uriBytesMax} bytes`,
+      )
     }
-    return new LedgerError("headers_too_large", `the headers have more than ${headersBytesMax} bytes`)
+    return new LedgerError(
+      "headers_too_large",
+      `the headers have more than ${headersBytesMax} bytes`,
+    )
   }
 
   #refusal(error: LedgerError): Pick<Refusal, "status" | "headers" | "body"> {
@@ -265,7 +332,12 @@ class Connections {
     return {
       status,
       body,
-      headers: { ...everyAnswer, ...headers, "x-request-id": this.#nextId(), "content-length": String(Buffer.byteLength(body)) },
+      headers: {
+        ...everyAnswer,
+        ...headers,
+        "x-request-id": this.#nextId(),
+        "content-length": String(Buffer.byteLength(body)),
+      },
     }
   }
 
@@ -278,19 +350,26 @@ class Connections {
       `date: ${new Date(this.#options.clock.now()).toUTCString()}`,
     ]
     for (const [name, value] of Object.entries(headers)) lines.push(`${name}: ${value}`)
-    // Ended, not destroyed: a connection that is destroyed with bytes unread is reset, and the client may never see the answer.
+    // Ended, not destroyed: a connection that is destroyed with bytes unread is reset, and the
+    // client may never see the answer.
     socket.end(`${lines.join("\r\n")}\r\n\r\n${body}`)
     void this.#options.clock.sleep(lingerMs).then(() => socket.destroy())
   }
 
-  /** Lets requests that have begun finish, gives no connection another one, and cuts off what is left in the end. */
+  /**
+   * Lets requests that have begun finish, gives no connection another one, and cuts off what is
+   * left in the end.
+   */
   #drain(server: FastifyInstance): void {
     this.#draining = true
     const listener = server.server
-    // Node closes connections that are idle now. Those that become idle later must not wait for a request that would be refused.
+    // Node closes connections that are idle now. Those that become idle later must not wait for a
+    // request that would be refused.
     listener.keepAliveTimeout = 1
     listener.keepAliveTimeoutBuffer = 0
-    void this.#options.clock.sleep(this.#options.limits.drainTimeoutMs).then(() => listener.closeAllConnections())
+    void this.#options.clock
+      .sleep(this.#options.limits.drainTimeoutMs)
+      .then(() => listener.closeAllConnections())
   }
 }
 

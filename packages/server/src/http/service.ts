@@ -63,10 +63,15 @@ export interface Service {
   readonly accounts: Accounts
   readonly sessions: Sessions
   /**
-   * By address: reads without a credential, and passwords and set-up tokens that are wrong. By API key, if there is a quota: its requests.
-   * By scoped token: downloads of evidence packs.
+   * By address: reads without a credential, and passwords and set-up tokens that are wrong. By API
+   * key, if there is a quota: its requests. By scoped token: downloads of evidence packs.
    */
-  readonly rates: { readonly reads: Rate; readonly logins: Rate; readonly keys: Rate | undefined; readonly downloads: Rate }
+  readonly rates: {
+    readonly reads: Rate
+    readonly logins: Rate
+    readonly keys: Rate | undefined
+    readonly downloads: Rate
+  }
   /** Who may try a password now. */
   readonly signIns: SignIns
   readonly lists: Lists
@@ -95,7 +100,10 @@ export interface About {
   /** Without a full stop. */
   readonly summary: string
   readonly description: string
-  /** Errors that its handler answers with, beside those that follow from its method, access and shapes (`refusals.ts`). */
+  /**
+   * Errors that its handler answers with, beside those that follow from its method, access and
+   * shapes (`refusals.ts`).
+   */
   readonly refuses?: readonly ErrorCode[]
 }
 
@@ -110,7 +118,9 @@ type CallerOf<A extends Access> = A extends { readonly anonymous: true }
       ? TokenPrincipal<Extract<Type, TokenType>>
       : Principal
 
-export type TokenPrincipal<Type extends TokenType> = Extract<Principal, { kind: "token" }> & { readonly bound: { readonly type: Type } }
+export type TokenPrincipal<Type extends TokenType> = Extract<Principal, { kind: "token" }> & {
+  readonly bound: { readonly type: Type }
+}
 
 /** The types of its caller, params, query, headers and body come from its access and its shapes. */
 export function endpoint<
@@ -135,19 +145,28 @@ export function propertiesOf(shape: TSchema | undefined): Readonly<Record<string
 }
 
 /** The workspace, if it may be changed now. */
-export async function changeable(service: Service, workspace: string): Promise<Document<"workspace">> {
+export async function changeable(
+  service: Service,
+  workspace: string,
+): Promise<Document<"workspace">> {
   permitWriting(service, workspace)
   return service.workspaces.get(workspace)
 }
 
 /** Refuses what the caller may not do. `tokens` are the scoped tokens that may do it as well. */
-export function permit(caller: Caller, action: Action, workspace?: string, tokens?: readonly TokenType[]): asserts caller is Principal {
+export function permit(
+  caller: Caller,
+  action: Action,
+  workspace?: string,
+  tokens?: readonly TokenType[],
+): asserts caller is Principal {
   const code = refusal(caller, action, workspace, tokens)
   if (code !== undefined) throw new LedgerError(code, sentences[code])
 }
 
 export function permitProject(caller: Principal, projectId: string): void {
-  if (!mayTouch(caller, projectId)) throw new LedgerError("project_forbidden", sentences.project_forbidden)
+  if (!mayTouch(caller, projectId))
+    throw new LedgerError("project_forbidden", sentences.project_forbidden)
 }
 
 /** A change is refused while the ledger must not grow. */

@@ -8,14 +8,21 @@ import { createSignIns } from "./sign-ins.ts"
 const clock: Clock = { now: () => 0, elapsed: () => 0, sleep: () => new Promise(() => {}) }
 
 function openSignIns(waiting = 8) {
-  const signIns = createSignIns(clock, { ...defaultLimits, passwordsWaitingMax: waiting, rateAddressesMax: 100 })
+  const signIns = createSignIns(clock, {
+    ...defaultLimits,
+    passwordsWaitingMax: waiting,
+    rateAddressesMax: 100,
+  })
   const under: { readonly name: string; readonly end: (isRight: boolean) => void }[] = []
   const outcomes = new Map<string, string>()
   const soon = () => new Promise((resolve) => setImmediate(resolve))
   const attempt = (address: string, name: string, signal = new AbortController().signal): void => {
     const work = () =>
       new Promise<void>((resolve, reject) => {
-        under.push({ name, end: (isRight) => (isRight ? resolve() : reject(new LedgerError("login_failed", "no"))) })
+        under.push({
+          name,
+          end: (isRight) => (isRight ? resolve() : reject(new LedgerError("login_failed", "no"))),
+        })
       })
     signIns.run({ address, name, signal }, work).then(
       () => outcomes.set(name, "in"),
@@ -48,7 +55,11 @@ test("a network from which somebody signed in has its own places, however many s
   attempt("203.0.113.1", "with a session")
   while (under().length > 0) await end(false)
   assert.equal(outcomes.get("with a session"), "login_failed", "it was looked at")
-  assert.equal([...outcomes.values()].filter((code) => code === "overloaded").length, 91, "of the strangers one and eight who wait were")
+  assert.equal(
+    [...outcomes.values()].filter((code) => code === "overloaded").length,
+    91,
+    "of the strangers one and eight who wait were",
+  )
 })
 
 test("strangers share their places by network, and one name does not fill them", async () => {
@@ -58,7 +69,11 @@ test("strangers share their places by network, and one name does not fill them",
   await end(false)
   assert.deepEqual(under().length, 1)
   await end(false)
-  assert.equal(outcomes.get("other") ?? under()[0], outcomes.has("other") ? "login_failed" : "other", "its turn comes next but one")
+  assert.equal(
+    outcomes.get("other") ?? under()[0],
+    outcomes.has("other") ? "login_failed" : "other",
+    "its turn comes next but one",
+  )
   while (under().length > 0) await end(false)
   for (let at = 0; at < 20; at++) attempt(`198.51.100.${at}`, "victim@example.com")
   attempt("203.0.113.9", "another")

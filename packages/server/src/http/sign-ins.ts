@@ -1,5 +1,6 @@
-// Who may try a password now. Each try takes a core for a tenth of a second, so a flood of them from many addresses would fill all places. Networks
-// from which somebody has signed in have places of their own; all others share theirs. What is asked is only where a try comes from and what it
+// Who may try a password now. Each try takes a core for a tenth of a second, so a flood of them
+// from many addresses would fill all places. Networks from which somebody has signed in have places
+// of their own; all others share theirs. What is asked is only where a try comes from and what it
 // names, never whether there is such an account: so neither an answer nor its time tells that.
 
 import type { Clock } from "../clock.ts"
@@ -18,17 +19,31 @@ export interface SignIn {
 }
 
 export interface SignIns {
-  /** Does the work when its turn has come, or throws `overloaded`. Where it succeeds, its network is known from then on. */
+  /**
+   * Does the work when its turn has come, or throws `overloaded`. Where it succeeds, its network is
+   * known from then on.
+   */
   run<T>(signIn: SignIn, work: () => Promise<T>): Promise<T>
   /** Somebody who has signed in uses this address. */
   know(address: string): void
 }
 
 export function createSignIns(clock: Clock, limits: Limits): SignIns {
-  const { passwordsAtOnceMax, passwordsWaitingMax: waitingMax, passwordWaitMs: waitMs, rateAddressesMax } = limits
+  const {
+    passwordsAtOnceMax,
+    passwordsWaitingMax: waitingMax,
+    passwordWaitMs: waitMs,
+    rateAddressesMax,
+  } = limits
   const forStrangers = Math.max(1, Math.floor(passwordsAtOnceMax / 2))
   const placesOf = (atOnceMax: number) =>
-    createAdmission(clock, { atOnceMax, perWorkspaceMax: atOnceMax, waitingMax, waitMs, of: "passwords to check" })
+    createAdmission(clock, {
+      atOnceMax,
+      perWorkspaceMax: atOnceMax,
+      waitingMax,
+      waitMs,
+      of: "passwords to check",
+    })
   const strangers = placesOf(forStrangers)
   const known = placesOf(Math.max(1, passwordsAtOnceMax - forStrangers))
   const names = createNames(Math.max(1, Math.floor(waitingMax / 4)))
@@ -54,7 +69,10 @@ function createNames(atOnceMax: number) {
     async run<T>(name: string, work: () => Promise<T>): Promise<T> {
       const before = atOnce.get(name) ?? 0
       if (before >= atOnceMax)
-        throw new LedgerError("overloaded", "there are more passwords to check than can be in time; ask again in a moment")
+        throw new LedgerError(
+          "overloaded",
+          "there are more passwords to check than can be in time; ask again in a moment",
+        )
       atOnce.set(name, before + 1)
       try {
         return await work()

@@ -3,8 +3,14 @@ import test from "node:test"
 import { tooSlow } from "./slow-readers.ts"
 
 const limits = { stillTimeoutMs: 1000, answerBytesPerSecondMin: 100, unreadBytesMax: 5000 }
-const reader = (name: string, bytes: number, sinceMs: number) => ({ name, bytes, taken: 0, sinceMs })
-const names = (all: readonly ReturnType<typeof reader>[], nowMs: number) => tooSlow(all, nowMs, limits).map(({ name }) => name)
+const reader = (name: string, bytes: number, sinceMs: number) => ({
+  name,
+  bytes,
+  taken: 0,
+  sinceMs,
+})
+const names = (all: readonly ReturnType<typeof reader>[], nowMs: number) =>
+  tooSlow(all, nowMs, limits).map(({ name }) => name)
 
 test("a reader has a time for what lies there, and more of it for more", () => {
   const readers = [reader("small", 100, 0), reader("large", 1000, 0), reader("new", 100, 1500)]

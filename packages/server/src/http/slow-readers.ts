@@ -1,14 +1,20 @@
-// Clients that ask and do not take their answers, which then lie in our memory. One that takes nothing at all is cut off by Node, after
-// `stillTimeoutMs`; here are those that take a byte now and then, and those that are too many.
+// Clients that ask and do not take their answers, which then lie in our memory. One that takes
+// nothing at all is cut off by Node, after `stillTimeoutMs`; here are those that take a byte now
+// and then, and those that are too many.
 
 import type { Server, Socket } from "node:net"
 import type { Clock } from "../clock.ts"
 
 export interface ReaderLimits {
   readonly stillTimeoutMs: number
-  /** What lies there for a client must be taken at this pace, once it was given `stillTimeoutMs`. */
+  /**
+   * What lies there for a client must be taken at this pace, once it was given `stillTimeoutMs`.
+   */
   readonly answerBytesPerSecondMin: number
-  /** Of all answers together. Above it the clients that have waited longest to take something are cut off. */
+  /**
+   * Of all answers together. Above it the clients that have waited longest to take something are
+   * cut off.
+   */
   readonly unreadBytesMax: number
 }
 
@@ -39,27 +45,45 @@ export function cutSlowReaders(server: Server, clock: Clock, limits: ReaderLimit
     while (!closed) {
       await clock.sleep(lookEveryMs)
       unread = unreadOf(open, unread, clock.elapsed())
-      for (const { socket } of tooSlow([...unread.values()], clock.elapsed(), limits)) socket.destroy()
+      for (const { socket } of tooSlow([...unread.values()], clock.elapsed(), limits))
+        socket.destroy()
     }
   }
   void look()
 }
 
-function unreadOf(open: ReadonlySet<Socket>, before: ReadonlyMap<Socket, Unread>, nowMs: number): ReadonlyMap<Socket, Unread> {
+function unreadOf(
+  open: ReadonlySet<Socket>,
+  before: ReadonlyMap<Socket, Unread>,
+  nowMs: number,
+): ReadonlyMap<Socket, Unread> {
   const unread = new Map<Socket, Unread>()
   for (const socket of open) {
     const bytes = socket.writableLength
     if (bytes === 0) continue
-    // Of one large write it is known only when all of it was taken; so the time for it goes by its size.
+    // Of one large write it is known only when all of it was taken; so the time for it goes by its
+    // size.
     const taken = socket.bytesWritten - bytes
     const known = before.get(socket)
-    unread.set(socket, { socket, bytes, taken, sinceMs: known?.taken === taken ? known.sinceMs : nowMs })
+    unread.set(socket, {
+      socket,
+      bytes,
+      taken,
+      sinceMs: known?.taken === taken ? known.sinceMs : nowMs,
+    })
   }
   return unread
 }
 
-/** Those to let go of: each that is too slow by itself; then the slowest, until the others' answers are not too much. */
-export function tooSlow<T extends Omit<Unread, "socket">>(all: readonly T[], nowMs: number, limits: ReaderLimits): readonly T[] {
+/**
+ * Those to let go of: each that is too slow by itself; then the slowest, until the others' answers
+ * are not too much.
+ */
+export function tooSlow<T extends Omit<Unread, "socket">>(
+  all: readonly T[],
+  nowMs: number,
+  limits: ReaderLimits,
+): readonly T[] {
   const { stillTimeoutMs, answerBytesPerSecondMin, unreadBytesMax } = limits
   let bytes = all.reduce((sum, one) => sum + one.bytes, 0)
   return all

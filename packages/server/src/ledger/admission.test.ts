@@ -3,7 +3,8 @@ import test from "node:test"
 import { LedgerError } from "../error.ts"
 import { createRoom } from "./admission.ts"
 
-const isOverloaded = (error: unknown): boolean => error instanceof LedgerError && error.code === "overloaded"
+const isOverloaded = (error: unknown): boolean =>
+  error instanceof LedgerError && error.code === "overloaded"
 
 test("one that sends without end has most of the room, and there is some for each who comes next", () => {
   const room = createRoom({ queuedEventsMax: 5000 })

@@ -1,5 +1,6 @@
-// How much may wait to be written. Whoever would exceed it is refused at once, and a workspace may have four times what is still free:
-// one alone has most of the room, and however much some send, there is a place left for whoever comes next.
+// How much may wait to be written. Whoever would exceed it is refused at once, and a workspace may
+// have four times what is still free: one alone has most of the room, and however much some send,
+// there is a place left for whoever comes next.
 
 import { LedgerError } from "../error.ts"
 import type { Limits } from "../limits.ts"
@@ -11,8 +12,9 @@ export interface Room {
   take(workspace: string, entries: number): void
   giveBack(workspace: string, entries: number): void
   /**
-   * Throws what `take` would throw, before work is done for them. Once a workspace was refused it stays so until something has been
-   * written: what comes meanwhile would most likely be refused as well, only later.
+   * Throws what `take` would throw, before work is done for them. Once a workspace was refused it
+   * stays so until something has been written: what comes meanwhile would most likely be refused as
+   * well, only later.
    */
   check(workspace: string, entries: number): void
   /** Something has been written. */
@@ -36,7 +38,10 @@ export function createRoom({ queuedEventsMax }: Pick<Limits, "queuedEventsMax">)
     if (all > 0) refused.add(workspace)
     const mine = entriesOf.get(workspace) ?? 0
     const limit = `the limit is ${queuedEventsMax}, and no workspace may have all of it`
-    throw new LedgerError("overloaded", `${all} events wait to be written, ${mine} of this workspace; ${limit}; nothing was recorded`)
+    throw new LedgerError(
+      "overloaded",
+      `${all} events wait to be written, ${mine} of this workspace; ${limit}; nothing was recorded`,
+    )
   }
   const count = (workspace: string, entries: number): void => {
     const mine = (entriesOf.get(workspace) ?? 0) + entries

@@ -1,4 +1,5 @@
-// A consent becomes an entry about its subject: who agreed to which version of which project's policy, how, and where.
+// A consent becomes an entry about its subject: who agreed to which version of which project's
+// policy, how, and where.
 
 import type { JsonObject } from "@tallystick/proof"
 import { isoTime } from "../clock.ts"
@@ -13,13 +14,20 @@ export interface Consent {
   readonly metadata: JsonObject
 }
 
-export function consentSaid({ subject, mode, policyVersion, surface, projectId, metadata }: Consent, receivedAtMs: number): Draft {
+export function consentSaid(
+  { subject, mode, policyVersion, surface, projectId, metadata }: Consent,
+  receivedAtMs: number,
+): Draft {
   return {
     kind: "consent",
     projectId,
     action: "policy.consent.record",
     actor: { ...subject, type: "subject" },
-    target: { id: `${projectId}:${policyVersion}`, type: "policy", name: `Policy version ${policyVersion}` },
+    target: {
+      id: `${projectId}:${policyVersion}`,
+      type: "policy",
+      name: `Policy version ${policyVersion}`,
+    },
     occurredAt: isoTime(receivedAtMs),
     source: "api",
     userVisible: true,

@@ -24,11 +24,28 @@ test("what a body says of a key is the formula of the format", () => {
   const secret = randomBytes(32)
   for (const key of ["order-4711-created", "!".repeat(12), "~".repeat(255)]) {
     for (const route of ["/v1/events", "/v1/consents"] as const) {
-      const preimage = Buffer.concat([Buffer.from("ALK1"), secret, Buffer.from(route), Buffer.of(0x0a), Buffer.from(key)])
-      assert.equal(idemOf(secret, route, key), createHash("sha256").update(preimage).digest().subarray(0, 16).toString("base64url"))
+      const preimage = Buffer.concat([
+        Buffer.from("ALK1"),
+        secret,
+        Buffer.from(route),
+        Buffer.of(0x0a),
+        Buffer.from(key),
+      ])
+      assert.equal(
+        idemOf(secret, route, key),
+        createHash("sha256").update(preimage).digest().subarray(0, 16).toString("base64url"),
+      )
     }
-    assert.notEqual(idemOf(secret, "/v1/events", key), idemOf(secret, "/v1/consents", key), "each route has its own keys")
-    assert.notEqual(idemOf(secret, "/v1/events", key), idemOf(randomBytes(32), "/v1/events", key), "and each ledger")
+    assert.notEqual(
+      idemOf(secret, "/v1/events", key),
+      idemOf(secret, "/v1/consents", key),
+      "each route has its own keys",
+    )
+    assert.notEqual(
+      idemOf(secret, "/v1/events", key),
+      idemOf(randomBytes(32), "/v1/events", key),
+      "and each ledger",
+    )
   }
 })
 
@@ -67,5 +84,9 @@ test("what belongs to the sending, and the order of members, make no other reque
     metadata: { lines: [{ b: 2, a: 1 }], amount: 1 },
   }
   assert.equal(sameRequest("event", recorded, sentAgain), true)
-  assert.equal(sameRequest("consent", recorded, { ...sentAgain, occurredAt: sentAgain.receivedAt }), true, "we date a consent")
+  assert.equal(
+    sameRequest("consent", recorded, { ...sentAgain, occurredAt: sentAgain.receivedAt }),
+    true,
+    "we date a consent",
+  )
 })

@@ -1,11 +1,15 @@
-// What an entry's body says of the idempotency key: enough to find the entry by the key and to check that index from the bodies,
-// nothing that a reader of the body could guess a key by. And when two requests with one key are the same request.
+// What an entry's body says of the idempotency key: enough to find the entry by the key and to
+// check that index from the bodies, nothing that a reader of the body could guess a key by. And
+// when two requests with one key are the same request.
 
 import { hash } from "node:crypto"
 import { equalJson, fieldsWith, type Json, type Kind } from "@tallystick/proof"
 import type { Content } from "../store/opened-entry.ts"
 
-/** The key spaces of a workspace. A batch shares that of single events; the last is the service's own, which no caller reaches. */
+/**
+ * The key spaces of a workspace. A batch shares that of single events; the last is the service's
+ * own, which no caller reaches.
+ */
 export type Route = "/v1/events" | "/v1/consents" | "integrity"
 
 const tag = "ALK1"
@@ -20,10 +24,15 @@ export function idemOf(secret: Uint8Array, route: Route, key: string): string {
   at += preimage.latin1Write(route, at)
   preimage[at] = 0x0a
   preimage.latin1Write(key, at + 1)
-  return Buffer.from(hash("sha256", preimage, "latin1").slice(0, keptBytes), "latin1").toString("base64url")
+  return Buffer.from(hash("sha256", preimage, "latin1").slice(0, keptBytes), "latin1").toString(
+    "base64url",
+  )
 }
 
-/** Whether what was recorded is what is asked again, whatever the order of members, and after defaults. */
+/**
+ * Whether what was recorded is what is asked again, whatever the order of members, and after
+ * defaults.
+ */
 export type SameRequest = (kind: Kind, recorded: Content, asked: Content) => boolean
 
 const writerFields = fieldsWith("from", "writer")

@@ -8,8 +8,10 @@ const digits = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
 test("an id is ten digits of time and 26 of chance", () => {
   const makeId = createIds(pooledRandom())
-  for (const prefix of ["evt", "rcp", "pol", "pack"] as const) assert.match(makeId(prefix, 1), new RegExp(`^${prefix}_[${digits}]{36}$`))
-  const timeOf = (id: string) => Array.from(id.slice(4, 14)).reduce((time, digit) => time * 32 + digits.indexOf(digit), 0)
+  for (const prefix of ["evt", "rcp", "pol", "pack"] as const)
+    assert.match(makeId(prefix, 1), new RegExp(`^${prefix}_[${digits}]{36}$`))
+  const timeOf = (id: string) =>
+    Array.from(id.slice(4, 14)).reduce((time, digit) => time * 32 + digits.indexOf(digit), 0)
   fc.assert(
     fc.property(
       fc.maxSafeInteger().filter((timeMs) => timeMs >= 0 && timeMs < 32 ** 10),
@@ -34,7 +36,8 @@ test("all 130 bits of chance count, and none is used twice", () => {
   const makeId = createIds(pooledRandom())
   const ids = Array.from({ length: 20_000 }, () => makeId("rcp", 5).slice(14))
   assert.equal(new Set(ids).size, ids.length)
-  for (let place = 0; place < 26; place++) assert.equal(new Set(ids.map((id) => id[place])).size, 32, `digit ${place}`)
+  for (let place = 0; place < 26; place++)
+    assert.equal(new Set(ids.map((id) => id[place])).size, 32, `digit ${place}`)
 
   // Each bit of the 17 bytes but the last six shows in the text.
   const bytes = new Uint8Array(17)

@@ -1,5 +1,6 @@
-// Ids: ten characters of time, then 130 random bits in 26, in Crockford's base 32. They sort by the time they were made, so that an
-// index over them grows at its right edge; and nobody guesses one, because a receipt id is all it takes to see a public receipt.
+// Ids: ten characters of time, then 130 random bits in 26, in Crockford's base 32. They sort by the
+// time they were made, so that an index over them grows at its right edge; and nobody guesses one,
+// because a receipt id is all it takes to see a public receipt.
 
 import type { Random } from "./random.ts"
 
@@ -7,7 +8,10 @@ const alphabet = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 const timeCharacters = 10
 const randomBytes = 17
 
-const pairs: readonly string[] = Array.from({ length: 1024 }, (_, bits) => `${alphabet[bits >>> 5]}${alphabet[bits & 31]}`)
+const pairs: readonly string[] = Array.from(
+  { length: 1024 },
+  (_, bits) => `${alphabet[bits >>> 5]}${alphabet[bits & 31]}`,
+)
 
 export type MakeId = (prefix: "evt" | "rcp" | "pol" | "pack", timeMs: number) => string
 

@@ -5,7 +5,8 @@ import { laneOf } from "./lane.ts"
 
 // The table of docs/api.md, "Writing", as it stands there.
 const table: Readonly<Record<Exclude<Lane, "operations">, string>> = {
-  security: "auth login session mfa password access permission role key token secret security user.role",
+  security:
+    "auth login session mfa password access permission role key token secret security user.role",
   data: "data record file document export import report invoice customer payment",
   policy: "policy consent terms privacy retention",
 }
@@ -22,7 +23,11 @@ test("a built-in prefix decides, as whole segments from the start, whatever the 
   }
 })
 
-const cases: readonly (readonly [action: string, rules: readonly (readonly [prefix: string, lane: Lane])[], lane: Lane])[] = [
+const cases: readonly (readonly [
+  action: string,
+  rules: readonly (readonly [prefix: string, lane: Lane])[],
+  lane: Lane,
+])[] = [
   ["billing.invoice.approve", [], "operations"],
   ["user.role.change", [], "security"],
   ["user.roles.change", [], "operations"],

@@ -5,7 +5,8 @@ import type { Lane, WorkspaceSettings } from "../store/documents.ts"
 export type LaneRules = WorkspaceSettings["laneRules"]
 
 const builtIn: Readonly<Record<Exclude<Lane, "operations">, string>> = {
-  security: "auth login session mfa password access permission role key token secret security user.role",
+  security:
+    "auth login session mfa password access permission role key token secret security user.role",
   data: "data record file document export import report invoice customer payment",
   policy: "policy consent terms privacy retention",
 }
@@ -17,15 +18,26 @@ const builtInLanes: ReadonlyMap<string, Lane> = new Map(
   ),
 )
 
-/** A workspace's own rules come first, whatever their length; then the built-in ones; what no rule names is operations. */
+/**
+ * A workspace's own rules come first, whatever their length; then the built-in ones; what no rule
+ * names is operations.
+ */
 export function laneOf(action: string, rules: LaneRules): Lane {
   const lowered = action.toLowerCase()
   const own =
-    rules.length === 0 ? undefined : longest(lowered, (prefix) => rules.find((rule) => rule.prefix.toLowerCase() === prefix)?.lane)
+    rules.length === 0
+      ? undefined
+      : longest(
+          lowered,
+          (prefix) => rules.find((rule) => rule.prefix.toLowerCase() === prefix)?.lane,
+        )
   return own ?? longest(lowered, (prefix) => builtInLanes.get(prefix)) ?? "operations"
 }
 
-function longest(action: string, laneOfPrefix: (prefix: string) => Lane | undefined): Lane | undefined {
+function longest(
+  action: string,
+  laneOfPrefix: (prefix: string) => Lane | undefined,
+): Lane | undefined {
   for (let end = action.length; end > 0; end = action.lastIndexOf(".", end - 1)) {
     const lane = laneOfPrefix(action.slice(0, end))
     if (lane !== undefined) return lane

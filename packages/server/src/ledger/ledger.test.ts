@@ -33,7 +33,11 @@ const order = testEvent({
   context: { requestId: "one" },
   receivedAtMs,
 })
-const withKey = (key: string, more: Partial<Draft> = {}): Draft => ({ ...order, ...more, idempotency: { route: "/v1/events", key } })
+const withKey = (key: string, more: Partial<Draft> = {}): Draft => ({
+  ...order,
+  ...more,
+  idempotency: { route: "/v1/events", key },
+})
 const receiptOf = (one: Recorded | undefined) =>
   one === undefined || one.kind === "reused"
     ? assert.fail("it was not recorded")
@@ -42,10 +46,18 @@ const receiptOf = (one: Recorded | undefined) =>
 test("a used key returns the first receipt, byte for byte, whoever asks and however often", async () => {
   const { served, ledger } = openLedger()
   const acme = workspaceNamed("acme")
-  const write = (more?: Partial<Draft>) => ledger.record(acme, [withKey("order-4711-created", more)])
+  const write = (more?: Partial<Draft>) =>
+    ledger.record(acme, [withKey("order-4711-created", more)])
   const [first, again] = await Promise.all([write(), write()])
-  const later = await write({ keyId: "another key", context: { requestId: "two" }, receivedAtMs: receivedAtMs + 1000 })
-  assert.deepEqual([first[0]?.kind, again[0]?.kind, later[0]?.kind], ["recorded", "replayed", "replayed"])
+  const later = await write({
+    keyId: "another key",
+    context: { requestId: "two" },
+    receivedAtMs: receivedAtMs + 1000,
+  })
+  assert.deepEqual(
+    [first[0]?.kind, again[0]?.kind, later[0]?.kind],
+    ["recorded", "replayed", "replayed"],
+  )
   assert.equal(receiptOf(again[0]), receiptOf(first[0]))
   assert.equal(receiptOf(later[0]), receiptOf(first[0]))
   assert.equal((await expectChain(served.journal, "acme")).size, 1)
@@ -55,7 +67,9 @@ test("a used key with another request records nothing and names the original", a
   const { served, ledger } = openLedger()
   const acme = workspaceNamed("acme")
   const [first] = await ledger.record(acme, [withKey("order-4711-created")])
-  const [other] = await ledger.record(acme, [withKey("order-4711-created", { metadata: { amount: 2 } })])
+  const [other] = await ledger.record(acme, [
+    withKey("order-4711-created", { metadata: { amount: 2 } }),
+  ])
   assert.ok(first?.kind === "recorded" && other?.kind === "reused")
   assert.equal(other.original.content.receipt, first.opened.content.receipt)
   assert.equal((await expectChain(served.journal, "acme")).size, 1)
@@ -64,7 +78,11 @@ test("a used key with another request records nothing and names the original", a
 test("events and consents have keys of their own, and so has each workspace", async () => {
   const { served, ledger } = openLedger()
   const kinds = async (workspace: string, route: "/v1/events" | "/v1/consents") =>
-    (await ledger.record(workspaceNamed(workspace), [{ ...order, idempotency: { route, key: "the-same-key" } }]))[0]?.kind
+    (
+      await ledger.record(workspaceNamed(workspace), [
+        { ...order, idempotency: { route, key: "the-same-key" } },
+      ])
+    )[0]?.kind
   assert.deepEqual(
     [
       await kinds("acme", "/v1/events"),
@@ -76,9 +94,19 @@ test("events and consents have keys of their own, and so has each workspace", as
   )
   const [stored] = await served.journal.at("acme", [1])
   const idemSecret = new Uint8Array(
-    hkdfSync("sha256", testKeyring.secret, createHash("sha256").update("acme").digest(), "tallystick idempotency", 32),
+    hkdfSync(
+      "sha256",
+      testKeyring.secret,
+      createHash("sha256").update("acme").digest(),
+      "tallystick idempotency",
+      32,
+    ),
   )
-  const digest = createHash("sha256").update("ALK1").update(idemSecret).update("/v1/events\nthe-same-key").digest()
+  const digest = createHash("sha256")
+    .update("ALK1")
+    .update(idemSecret)
+    .update("/v1/events\nthe-same-key")
+    .digest()
   assert.equal(stored?.idem, digest.subarray(0, 16).toString("base64url"))
   await expectChain(served.journal, "acme")
   await expectChain(served.journal, "other")
@@ -109,7 +137,9 @@ test("others are heard before each event is sealed, before each is answered, and
   const acme = workspaceNamed("acme")
   let heard = 0
   const pace: Pace = { isUp: () => true, next: async () => void heard++ }
-  const all = ["first-of-all-keys", "second-of-all-keys", "third-of-all-keys"].map((key) => withKey(key))
+  const all = ["first-of-all-keys", "second-of-all-keys", "third-of-all-keys"].map((key) =>
+    withKey(key),
+  )
   const heardWhile = async (said: readonly Draft[]): Promise<number> => {
     heard = 0
     await ledger.record(acme, said, [], pace)
@@ -125,11 +155,16 @@ test("an original that cannot be read is said to be so, and is not taken for ano
   const { served, ledger } = openLedger((journal) => ({
     ...journal,
     at: async (workspace, sequences) =>
-      (await journal.at(workspace, sequences)).map((entry) => (tampered && entry !== undefined ? { ...entry, disclosures: "" } : entry)),
+      (await journal.at(workspace, sequences)).map((entry) =>
+        tampered && entry !== undefined ? { ...entry, disclosures: "" } : entry,
+      ),
   }))
   const acme = workspaceNamed("acme")
   await ledger.record(acme, [withKey("order-4711-created")])
-  const holed: Journal = { ...served.journal, at: async (_, sequences) => sequences.map(() => undefined) }
+  const holed: Journal = {
+    ...served.journal,
+    at: async (_, sequences) => sequences.map(() => undefined),
+  }
   const blind = openTestLedger(holed, { clock })
   await assert.rejects(
     blind.record(acme, [withKey("order-4711-created")]),

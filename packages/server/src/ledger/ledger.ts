@@ -1,8 +1,15 @@
-// The write side: makes an entry of what a caller says, has it sealed and placed, and answers with what was recorded, now or before.
+// The write side: makes an entry of what a caller says, has it sealed and placed, and answers with
+// what was recorded, now or before.
 
 import type { Kind } from "@tallystick/proof"
 import { isoTime, type Clock } from "../clock.ts"
-import { disclosuresOf, openEntry, type Complete, type Content, type Opened } from "../store/opened-entry.ts"
+import {
+  disclosuresOf,
+  openEntry,
+  type Complete,
+  type Content,
+  type Opened,
+} from "../store/opened-entry.ts"
 import { LedgerError } from "../error.ts"
 import { idempotencySecret, type Keyring } from "../secrets/keyring.ts"
 import type { Limits } from "../limits.ts"
@@ -18,7 +25,10 @@ import { seal, type Sealed } from "./seal.ts"
 import { createSequencer, type Sequencer, type SequencerReport } from "./sequencer.ts"
 
 /** What is to be recorded, as its caller says it and after its defaults. */
-export interface Draft extends Omit<Content, "id" | "receipt" | "workspaceId" | "lane" | "receivedAt" | "clockAhead"> {
+export interface Draft extends Omit<
+  Content,
+  "id" | "receipt" | "workspaceId" | "lane" | "receivedAt" | "clockAhead"
+> {
   readonly kind: Kind
   readonly receivedAtMs: number
   readonly idempotency?: Idempotency
@@ -38,8 +48,16 @@ export type Recorded =
   | { readonly kind: "reused"; readonly original: Opened }
 
 export interface Ledger {
-  /** Records all that is said, each under its own key; the changes commit with the entries. `pace` has others run in between. */
-  record(workspace: Document<"workspace">, said: readonly Draft[], changes?: readonly Change[], pace?: Pace): Promise<readonly Recorded[]>
+  /**
+   * Records all that is said, each under its own key; the changes commit with the entries. `pace`
+   * has others run in between.
+   */
+  record(
+    workspace: Document<"workspace">,
+    said: readonly Draft[],
+    changes?: readonly Change[],
+    pace?: Pace,
+  ): Promise<readonly Recorded[]>
   /** Whether something is recorded under this key, so that nothing else ever will be. */
   knows(workspace: Document<"workspace">, idempotency: Idempotency): Promise<boolean>
   readonly makeId: MakeId
@@ -92,28 +110,47 @@ export function createLedger({
         if (pace.isUp()) await pace.next()
         // There is a content and a place for everything that was said.
         const [content, place] = [contents[at] as Content, placed[at] as Placed]
-        if (place.kind === "placed") recorded.push({ kind: "recorded", opened: { kind, link: place.link, content } })
+        if (place.kind === "placed")
+          recorded.push({ kind: "recorded", opened: { kind, link: place.link, content } })
         else recorded.push(await recordedBefore(kind, content, originals.get(place.sequence), pace))
       }
       return recorded
     },
-    knows: async (workspace, idempotency) => (await journal.byKey(workspace.id, idemIn(chainOf(workspace), idempotency))) !== undefined,
+    knows: async (workspace, idempotency) =>
+      (await journal.byKey(workspace.id, idemIn(chainOf(workspace), idempotency))) !== undefined,
   }
 
-  async function originalsOf({ workspace }: Chain, placed: readonly Placed[]): Promise<ReadonlyMap<number, Stored>> {
+  async function originalsOf(
+    { workspace }: Chain,
+    placed: readonly Placed[],
+  ): Promise<ReadonlyMap<number, Stored>> {
     const sequences = placed.flatMap((one) => (one.kind === "used" ? [one.sequence] : []))
     const entries = sequences.length === 0 ? [] : await journal.at(workspace, sequences)
-    return new Map(entries.flatMap((entry) => (entry === undefined ? [] : [[entry.sequence, entry]])))
+    return new Map(
+      entries.flatMap((entry) => (entry === undefined ? [] : [[entry.sequence, entry]])),
+    )
   }
 
-  async function recordedBefore(kind: Kind, content: Content, entry: Stored | undefined, pace: Pace): Promise<Recorded> {
+  async function recordedBefore(
+    kind: Kind,
+    content: Content,
+    entry: Stored | undefined,
+    pace: Pace,
+  ): Promise<Recorded> {
     const original = entry && openEntry(entry, disclosuresOf(entry))
-    if (original === undefined) throw new LedgerError("integrity_failure", "the entry that this key belongs to cannot be read")
+    if (original === undefined)
+      throw new LedgerError(
+        "integrity_failure",
+        "the entry that this key belongs to cannot be read",
+      )
     if (pace.isUp()) await pace.next()
     if (!same(kind, original.content, content)) return { kind: "reused", original }
     // They are equal, so of each only one stays in memory: 8 MiB of small parts take hundreds.
     const { actor, target, metadata } = content
-    return { kind: "replayed", opened: { ...original, content: { ...original.content, actor, target, metadata } } }
+    return {
+      kind: "replayed",
+      opened: { ...original, content: { ...original.content, actor, target, metadata } },
+    }
   }
 }
 
@@ -125,13 +162,22 @@ function sealOne(
   random: Random,
 ): Sealed {
   const idem = idempotency === undefined ? undefined : idemIn(chain, idempotency)
-  // What the service itself says is about no customer, and must stay readable: a ledger's genesis and its keys above all.
+  // What the service itself says is about no customer, and must stay readable: a ledger's genesis
+  // and its keys above all.
   const personalKeys = kind === "event" || kind === "consent" ? value.personalKeys : []
   return seal(kind, content, idem, { personalKeys, random })
 }
 
-/** What is said, with its ids, its lane, and the time at which it came. By hand, because every event passes; the type names every field. */
-function contentOf({ id, value }: Document<"workspace">, said: Draft, makeId: MakeId, clockAheadMs: number): Complete<Content> {
+/**
+ * What is said, with its ids, its lane, and the time at which it came. By hand, because every event
+ * passes; the type names every field.
+ */
+function contentOf(
+  { id, value }: Document<"workspace">,
+  said: Draft,
+  makeId: MakeId,
+  clockAheadMs: number,
+): Complete<Content> {
   const { action, occurredAt, receivedAtMs } = said
   return {
     id: makeId("evt", receivedAtMs),
@@ -148,7 +194,8 @@ function contentOf({ id, value }: Document<"workspace">, said: Draft, makeId: Ma
     lane: laneOf(action, value.laneRules),
     metadata: said.metadata,
     policyVersion: said.policyVersion,
-    clockAhead: Date.parse(occurredAt.toUpperCase()) - receivedAtMs > clockAheadMs ? true : undefined,
+    clockAhead:
+      Date.parse(occurredAt.toUpperCase()) - receivedAtMs > clockAheadMs ? true : undefined,
     keyId: said.keyId,
     context: said.context,
   }
@@ -172,9 +219,15 @@ function chains(keyring: Keyring): (workspace: Document<"workspace">) => KeyedCh
     const epochs = epochsOf(workspace)
     const [{ ledgerId, before }] = epochs
     if (ledgerId.length === 0) throw new Error(`the ledgerId of workspace ${id} is not a hash`)
-    // Made with the first ledger for ever: what was recorded under a key is found by it whatever the ledger goes on from.
+    // Made with the first ledger for ever: what was recorded under a key is found by it whatever
+    // the ledger goes on from.
     const first = epochs.at(-1) ?? epochs[0]
-    const chain = { workspace: id, ledgerId, before, idemSecret: idempotencySecret(keyring, first.ledgerId, value.idempotency) }
+    const chain = {
+      workspace: id,
+      ledgerId,
+      before,
+      idemSecret: idempotencySecret(keyring, first.ledgerId, value.idempotency),
+    }
     known.set(value.ledgerId, chain)
     return chain
   }

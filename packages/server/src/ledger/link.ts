@@ -16,7 +16,10 @@ export interface Gathered {
   readonly links: readonly Link[]
 }
 
-/** Links all that a workspace's submissions have waiting. Times do not go back, whatever the clock says. */
+/**
+ * Links all that a workspace's submissions have waiting. Times do not go back, whatever the clock
+ * says.
+ */
 export function linkAll(submissions: readonly Submission[], from: Head, timeMs: number): Gathered {
   const taken: Waiting[] = []
   const entries: Linked[] = []
@@ -30,12 +33,17 @@ export function linkAll(submissions: readonly Submission[], from: Head, timeMs: 
     for (const one of submission.waiting) {
       const { receipt, idem, bodySalt, body, disclosures } = one.sealed
       if (idem !== undefined) {
-        // The second of two with one key waits for the first: the journal then says what became of it.
+        // The second of two with one key waits for the first: the journal then says what became of
+        // it.
         if (keys.has(idem)) continue
         keys.add(idem)
       }
       const { record, link } = linkOne(head, chain, one.sealed, recordedMs)
-      assert.equal(link.sequence, from.sequence + entries.length + 1, "an entry follows the one before it")
+      assert.equal(
+        link.sequence,
+        from.sequence + entries.length + 1,
+        "an entry follows the one before it",
+      )
       taken.push(one)
       links.push(link)
       entries.push({ record, receipt, idem, bodySalt, body, disclosures })
@@ -43,15 +51,38 @@ export function linkAll(submissions: readonly Submission[], from: Head, timeMs: 
     }
   }
   const changes = submissions.flatMap((submission) => submission.changes)
-  return { submissions, taken, links, group: { workspace: chain.workspace, from, entries, changes } }
+  return {
+    submissions,
+    taken,
+    links,
+    group: { workspace: chain.workspace, from, entries, changes },
+  }
 }
 
-function linkOne(head: Head, { ledgerId, before }: Chain, { kind, bodyHash }: Sealed, timeMs: number): { record: Uint8Array; link: Link } {
-  // The hash of a leaf is over a zero byte and the record, so they are made side by side; every byte of both is written here.
+function linkOne(
+  head: Head,
+  { ledgerId, before }: Chain,
+  { kind, bodyHash }: Sealed,
+  timeMs: number,
+): { record: Uint8Array; link: Link } {
+  // The hash of a leaf is over a zero byte and the record, so they are made side by side; every
+  // byte of both is written here.
   const leaf = Buffer.allocUnsafe(1 + recordBytes)
   leaf[0] = 0
   const previousHash = head.sequence === before ? ledgerId : head.hash
-  writeRecord(leaf, 1, { kind, index: head.sequence - before, timeMs, ledgerId, previousHash, bodyHash })
-  const link = { sequence: head.sequence + 1, timeMs, hash: Buffer.from(hash("sha256", leaf, "latin1"), "latin1"), previousHash }
+  writeRecord(leaf, 1, {
+    kind,
+    index: head.sequence - before,
+    timeMs,
+    ledgerId,
+    previousHash,
+    bodyHash,
+  })
+  const link = {
+    sequence: head.sequence + 1,
+    timeMs,
+    hash: Buffer.from(hash("sha256", leaf, "latin1"), "latin1"),
+    previousHash,
+  }
   return { record: leaf.subarray(1), link }
 }

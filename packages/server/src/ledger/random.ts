@@ -1,4 +1,5 @@
-// Random bytes by argument: production takes them from the platform's generator a pool at a time, a test from a seed.
+// Random bytes by argument: production takes them from the platform's generator a pool at a time, a
+// test from a seed.
 
 import { randomFillSync } from "node:crypto"
 
@@ -7,7 +8,10 @@ export type Random = (into: Uint8Array) => void
 
 const poolBytes = 65_536
 
-/** One call to the generator serves a thousand small ones. What was handed out is copied and never handed out again. */
+/**
+ * One call to the generator serves a thousand small ones. What was handed out is copied and never
+ * handed out again.
+ */
 export function pooledRandom(): Random {
   const pool = Buffer.alloc(poolBytes)
   let used = poolBytes

@@ -20,22 +20,32 @@ async function chainOf(entries: number): Promise<JournalReader> {
 }
 
 /** The journal, with one entry read back otherwise. */
-function tampered(journal: JournalReader, sequence: number, change: (entry: Stored) => Stored | undefined): JournalReader {
+function tampered(
+  journal: JournalReader,
+  sequence: number,
+  change: (entry: Stored) => Stored | undefined,
+): JournalReader {
   return {
     ...journal,
     after: async (...asked) =>
-      (await journal.after(...asked)).flatMap((entry) => (entry.sequence === sequence ? (change(entry) ?? []) : entry)),
+      (await journal.after(...asked)).flatMap((entry) =>
+        entry.sequence === sequence ? (change(entry) ?? []) : entry,
+      ),
   }
 }
 
 test("a chain that holds is found to hold, however much of it is looked at", async () => {
   const journal = await chainOf(5)
-  for (const entries of [1, 2, 4, 5, 100]) assert.equal(await recheck(journal, acme, entries), undefined)
+  for (const entries of [1, 2, 4, 5, 100])
+    assert.equal(await recheck(journal, acme, entries), undefined)
 })
 
 test("entries that come in small portions are all looked at", async () => {
   const journal = await chainOf(5)
-  const slow = { ...journal, after: (workspace: string, sequence: number) => journal.after(workspace, sequence, 2) }
+  const slow = {
+    ...journal,
+    after: (workspace: string, sequence: number) => journal.after(workspace, sequence, 2),
+  }
   assert.equal(await recheck(slow, acme, 5), undefined)
   const changed = tampered(slow, 5, (entry) => ({ ...entry, body: Buffer.from("{}") }))
   assert.match((await recheck(changed, acme, 5)) ?? "", /entry 5 of workspace acme/)
@@ -50,14 +60,41 @@ function movedInTime(record: Uint8Array, byMs: bigint): Uint8Array {
 test("a changed body, a changed record, a hole and a missing end are each found", async () => {
   const journal = await chainOf(5)
   const changes: readonly [string, number, (entry: Stored) => Stored | undefined, RegExp][] = [
-    ["body", 4, (entry) => ({ ...entry, body: entry.body?.map((byte, at) => (at === 20 ? byte ^ 1 : byte)) }), /entry 4/],
-    ["record", 4, (entry) => ({ ...entry, record: entry.record.map((byte, at) => (at === 60 ? byte ^ 1 : byte)) }), /entry 4/],
-    ["later time, which only the next link covers", 4, (entry) => ({ ...entry, record: movedInTime(entry.record, 1000n) }), /entry 5/],
-    ["earlier time", 4, (entry) => ({ ...entry, record: movedInTime(entry.record, -1000n) }), /entry 4.*older/],
+    [
+      "body",
+      4,
+      (entry) => ({ ...entry, body: entry.body?.map((byte, at) => (at === 20 ? byte ^ 1 : byte)) }),
+      /entry 4/,
+    ],
+    [
+      "record",
+      4,
+      (entry) => ({
+        ...entry,
+        record: entry.record.map((byte, at) => (at === 60 ? byte ^ 1 : byte)),
+      }),
+      /entry 4/,
+    ],
+    [
+      "later time, which only the next link covers",
+      4,
+      (entry) => ({ ...entry, record: movedInTime(entry.record, 1000n) }),
+      /entry 5/,
+    ],
+    [
+      "earlier time",
+      4,
+      (entry) => ({ ...entry, record: movedInTime(entry.record, -1000n) }),
+      /entry 4.*older/,
+    ],
     ["hole", 4, () => undefined, /entry 4/],
     ["end", 5, () => undefined, /ends at entry 4, its head is entry 5/],
   ]
   for (const [name, sequence, change, sentence] of changes) {
-    assert.match((await recheck(tampered(journal, sequence, change), acme, 3)) ?? "nothing was found", sentence, name)
+    assert.match(
+      (await recheck(tampered(journal, sequence, change), acme, 3)) ?? "nothing was found",
+      sentence,
+      name,
+    )
   }
 })

@@ -1,4 +1,5 @@
-// Before anything is added to a chain, its end is hashed again: an entry that does not hold must not be built upon.
+// Before anything is added to a chain, its end is hashed again: an entry that does not hold must
+// not be built upon.
 
 import { createChain } from "@tallystick/proof"
 import { sha256 } from "../runtime/sha256.ts"
@@ -6,7 +7,10 @@ import { takeEntry } from "../store/check-entry.ts"
 import { epochAt, epochsOf } from "../store/epochs.ts"
 import type { Document, JournalReader } from "../store/store.ts"
 
-/** The last entries of a workspace, each against its record, its body and the entry before it. Returns what is wrong, as a sentence. */
+/**
+ * The last entries of a workspace, each against its record, its body and the entry before it.
+ * Returns what is wrong, as a sentence.
+ */
 export async function recheck(
   journal: JournalReader,
   workspace: Document<"workspace">,
@@ -14,22 +18,30 @@ export async function recheck(
   held: (sequence: number, hash: Uint8Array) => void = () => {},
 ): Promise<string | undefined> {
   const head = await journal.head(workspace.id)
-  if (head === undefined) return `workspace ${workspace.id} has no entries, though the first one is made with it`
+  if (head === undefined)
+    return `workspace ${workspace.id} has no entries, though the first one is made with it`
   const first = Math.max(head.sequence - entries, 0)
   const epochs = epochsOf(workspace)
   const last = first === 0 ? undefined : await journal.records(workspace.id, first, 1)
   let epoch = epochAt(epochs, first + 1)
-  let chain = createChain(epoch.ledgerId, sha256, first - epoch.before, first === epoch.before ? undefined : last)
+  let chain = createChain(
+    epoch.ledgerId,
+    sha256,
+    first - epoch.before,
+    first === epoch.before ? undefined : last,
+  )
   for (let at = first; at < head.sequence;) {
     const batch = await journal.after(workspace.id, at, entries)
-    if (batch.length === 0) return `workspace ${workspace.id} ends at entry ${at}, its head is entry ${head.sequence}`
+    if (batch.length === 0)
+      return `workspace ${workspace.id} ends at entry ${at}, its head is entry ${head.sequence}`
     for (const entry of batch) {
       if (at === epoch.end) {
         epoch = epochAt(epochs, at + 1)
         chain = createChain(epoch.ledgerId, sha256)
       }
       const taken = takeEntry(chain, epoch.before, entry)
-      if (typeof taken === "string") return `entry ${at + 1} of workspace ${workspace.id} is not what was recorded: ${taken}`
+      if (typeof taken === "string")
+        return `entry ${at + 1} of workspace ${workspace.id} is not what was recorded: ${taken}`
       at = entry.sequence
       held(at, chain.previousHash)
     }

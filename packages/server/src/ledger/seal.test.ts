@@ -21,10 +21,33 @@ const reserved = ["_sd", "_sd_alg", "...", "__proto__"]
 const text = fc.oneof(
   fc.string({ unit: "grapheme" }),
   fc.string({ unit: "binary", maxLength: 8 }),
-  fc.constantFrom("", "\u2028\u0000\u007f", '"_sd":', '\\"_sd":["', "\\ud800", "\u{1f600}é\ufb33", "ａ".repeat(1500)),
+  fc.constantFrom(
+    "",
+    "\u2028\u0000\u007f",
+    '"_sd":',
+    '\\"_sd":["',
+    "\\ud800",
+    "\u{1f600}é\ufb33",
+    "ａ".repeat(1500),
+  ),
 )
 const name = fc
-  .oneof(fc.constantFrom("0", "10", "9", "A", "other", "metadata", "toString", "é", "\u{1f600}", "\ufb33", "a~b"), text)
+  .oneof(
+    fc.constantFrom(
+      "0",
+      "10",
+      "9",
+      "A",
+      "other",
+      "metadata",
+      "toString",
+      "é",
+      "\u{1f600}",
+      "\ufb33",
+      "a~b",
+    ),
+    text,
+  )
   .filter((member) => !reserved.includes(member))
 const { value } = fc.letrec<{ value: Json }>((tie) => ({
   value: fc.oneof(
@@ -36,7 +59,9 @@ const { value } = fc.letrec<{ value: Json }>((tie) => ({
     fc.dictionary(name, tie("value"), { maxKeys: 4, noNullPrototype: true }) as fc.Arbitrary<Json>,
   ),
 }))
-const members = fc.dictionary(name, value, { maxKeys: 5, noNullPrototype: true }).map((object): JsonObject => json(object))
+const members = fc
+  .dictionary(name, value, { maxKeys: 5, noNullPrototype: true })
+  .map((object): JsonObject => json(object))
 const party = fc
   .record({
     further: members,
@@ -44,7 +69,14 @@ const party = fc
     id: text,
     type: text,
   })
-  .map(({ further: { id: _, type: __, email: ___, name: ____, ...further }, own, id, type }): Party => ({ ...further, ...own, id, type }))
+  .map(
+    ({
+      further: { id: _, type: __, email: ___, name: ____, ...further },
+      own,
+      id,
+      type,
+    }): Party => ({ ...further, ...own, id, type }),
+  )
 const said = fc.record({
   kind: fc.constantFrom<Kind>("event", "consent", "admin", "policy"),
   actor: party,
@@ -62,7 +94,10 @@ const said = fc.record({
       policyVersion: fc.integer({ min: 1 }),
       clockAhead: fc.constant(true as const),
       keyId: text,
-      context: fc.record({ requestId: text, server: text }, { requiredKeys: ["requestId"], noNullPrototype: true }),
+      context: fc.record(
+        { requestId: text, server: text },
+        { requiredKeys: ["requestId"], noNullPrototype: true },
+      ),
     },
     { requiredKeys: [], noNullPrototype: true },
   ),
@@ -83,7 +118,14 @@ const fixed = {
 
 function storedOf(kind: Kind, sealed: Sealed): Stored {
   const zero = new Uint8Array(32)
-  const record = encodeRecord({ kind, index: 6, timeMs: 7, ledgerId: zero, previousHash: zero, bodyHash: sealed.bodyHash })
+  const record = encodeRecord({
+    kind,
+    index: 6,
+    timeMs: 7,
+    ledgerId: zero,
+    previousHash: zero,
+    bodyHash: sealed.bodyHash,
+  })
   return { workspace: "acme", sequence: 7, record, ...sealed }
 }
 
@@ -98,7 +140,8 @@ function claimsOf(object: JsonObject, disclosures: readonly string[]): JsonObjec
   )
   return Object.fromEntries(
     digests.map((digest) => {
-      const [salt, claim, disclosed] = known.get(digest) ?? assert.fail("a digest has no disclosure")
+      const [salt, claim, disclosed] =
+        known.get(digest) ?? assert.fail("a digest has no disclosure")
       assert.equal(Buffer.from(salt, "base64url").length, 16)
       return [claim, disclosed]
     }),
@@ -124,8 +167,15 @@ test("what is sealed opens to what was said, and the body is what an independent
       assert.equal(opened?.kind, kind)
 
       const body = Buffer.from(sealed.body).toString("utf8")
-      assert.equal(sha256("ALB1", sealed.bodySalt, sealed.body).toString("hex"), Buffer.from(sealed.bodyHash).toString("hex"))
-      const parsed = JSON.parse(body) as JsonObject & { actor: JsonObject; target: JsonObject; metadata?: JsonObject }
+      assert.equal(
+        sha256("ALB1", sealed.bodySalt, sealed.body).toString("hex"),
+        Buffer.from(sealed.bodyHash).toString("hex"),
+      )
+      const parsed = JSON.parse(body) as JsonObject & {
+        actor: JsonObject
+        target: JsonObject
+        metadata?: JsonObject
+      }
       const disclosures = sealed.disclosures === "" ? [] : sealed.disclosures.split("~")
       for (const disclosure of disclosures) {
         const parts = Buffer.from(disclosure, "base64url").toString("utf8")
@@ -142,14 +192,25 @@ test("what is sealed opens to what was said, and the body is what an independent
         return { shown, hidden }
       }
       const sdOf = (hidden: object, object: JsonObject | undefined) =>
-        Object.keys(hidden).length > 0 ? { _sd: [...((object?.["_sd"] ?? []) as string[])].sort() } : {}
+        Object.keys(hidden).length > 0
+          ? { _sd: [...((object?.["_sd"] ?? []) as string[])].sort() }
+          : {}
       const parties = { actor: split(actor, false), target: split(target, kind !== "event") }
       const hiddenMembers =
-        personal === "all" ? {} : Object.fromEntries(Object.entries(metadata).filter(([key]) => personalKeys.includes(key)))
-      const shownMembers = Object.fromEntries(Object.entries(metadata).filter(([key]) => !personalKeys.includes(key)))
+        personal === "all"
+          ? {}
+          : Object.fromEntries(
+              Object.entries(metadata).filter(([key]) => personalKeys.includes(key)),
+            )
+      const shownMembers = Object.fromEntries(
+        Object.entries(metadata).filter(([key]) => !personalKeys.includes(key)),
+      )
       const { keyId, context: said, ...open } = rest
       const context = { ...said, ...(keyId === undefined ? {} : { keyId }) }
-      const top = { ...(personal === "all" ? { metadata } : {}), ...(Object.keys(context).length === 0 ? {} : { context }) }
+      const top = {
+        ...(personal === "all" ? { metadata } : {}),
+        ...(Object.keys(context).length === 0 ? {} : { context }),
+      }
       assert.deepEqual(claimsOf(parsed.actor, disclosures), parties.actor.hidden)
       assert.deepEqual(claimsOf(parsed.target, disclosures), parties.target.hidden)
       assert.deepEqual(claimsOf(parsed.metadata ?? {}, disclosures), hiddenMembers)
@@ -162,7 +223,9 @@ test("what is sealed opens to what was said, and the body is what an independent
         ...(idem === undefined ? {} : { idem }),
         actor: { ...parties.actor.shown, ...sdOf(parties.actor.hidden, parsed.actor) },
         target: { ...parties.target.shown, ...sdOf(parties.target.hidden, parsed.target) },
-        ...(personal === "all" ? {} : { metadata: { ...shownMembers, ...sdOf(hiddenMembers, parsed.metadata) } }),
+        ...(personal === "all"
+          ? {}
+          : { metadata: { ...shownMembers, ...sdOf(hiddenMembers, parsed.metadata) } }),
         ...sdOf(top, parsed),
         ...(disclosures.length > 0 ? { _sd_alg: "sha-256" } : {}),
       }
@@ -173,7 +236,9 @@ test("what is sealed opens to what was said, and the body is what an independent
 })
 
 test("the digests of the format's vector come out of the same salts", () => {
-  const vectors = JSON.parse(readFileSync(join(import.meta.dirname, "../../../../test/vectors/format-vectors.json"), "utf8"))
+  const vectors = JSON.parse(
+    readFileSync(join(import.meta.dirname, "../../../../test/vectors/format-vectors.json"), "utf8"),
+  )
   const [event] = vectors.ledger.events
   let next = 0
   const counting = (into: Uint8Array) => {
@@ -188,11 +253,19 @@ test("the digests of the format's vector come out of the same salts", () => {
   const first = Buffer.from(JSON.stringify(event), "utf8").toString()
   const named = /"(WyJFQkVTRXhRVkZoY1lHUm9iSEIwZUh3[\w-]+)"/.exec(first)?.[1] ?? ""
   const target = JSON.parse(Buffer.from(named, "base64url").toString()) as [string, string, string]
-  const sealed = seal("event", { ...content, target: { ...content.target, name: target[2] } }, undefined, {
-    personalKeys: [],
-    random: counting,
-  })
-  assert.equal(sealed.disclosures, `WyJBQUVDQXdRRkJnY0lDUW9MREEwT0R3IiwiZW1haWwiLCJhZGFAZXhhbXBsZS5jb20iXQ~${named}`)
+  const sealed = seal(
+    "event",
+    { ...content, target: { ...content.target, name: target[2] } },
+    undefined,
+    {
+      personalKeys: [],
+      random: counting,
+    },
+  )
+  assert.equal(
+    sealed.disclosures,
+    `WyJBQUVDQXdRRkJnY0lDUW9MREEwT0R3IiwiZW1haWwiLCJhZGFAZXhhbXBsZS5jb20iXQ~${named}`,
+  )
   const body = Buffer.from(sealed.body).toString()
   assert.ok(body.includes('"_sd":["ZFYwRgO6POM3-Jp1fm2zmXqGjDI0BWvTwfbFd8K1-AI"]'))
   assert.ok(body.includes('"_sd":["6pQciW8vKQg5UZ8M-USI6bwkcMNv9Fl-a9nwBT2MBts"]'))
@@ -204,12 +277,18 @@ test("no salt is used twice, also where an entry needs many", () => {
   const random = pooledRandom()
   const salts = new Set<string>()
   for (let count = 0; count < 100; count++) {
-    const sealed = seal("event", { ...fixed, actor: { id: "a", type: "user" }, target: { id: "t", type: "thing" }, metadata }, undefined, {
-      personalKeys: Object.keys(metadata),
-      random,
-    })
+    const sealed = seal(
+      "event",
+      { ...fixed, actor: { id: "a", type: "user" }, target: { id: "t", type: "thing" }, metadata },
+      undefined,
+      {
+        personalKeys: Object.keys(metadata),
+        random,
+      },
+    )
     salts.add(Buffer.from(sealed.bodySalt).toString("base64url"))
-    for (const disclosure of sealed.disclosures.split("~")) salts.add(JSON.parse(Buffer.from(disclosure, "base64url").toString())[0])
+    for (const disclosure of sealed.disclosures.split("~"))
+      salts.add(JSON.parse(Buffer.from(disclosure, "base64url").toString())[0])
   }
   assert.equal(salts.size, 100 * 301)
 })
@@ -233,16 +312,30 @@ test("as deep as a request may be, an entry can be sealed and opened again", () 
 test("a disclosure that was changed, or is of another entry, opens nothing", () => {
   const random = pooledRandom()
   const make = (email: string) =>
-    seal("event", { ...fixed, actor: { id: "a", type: "user", email }, target: { id: "t", type: "thing" }, metadata: {} }, undefined, {
-      personalKeys: [],
-      random,
-    })
+    seal(
+      "event",
+      {
+        ...fixed,
+        actor: { id: "a", type: "user", email },
+        target: { id: "t", type: "thing" },
+        metadata: {},
+      },
+      undefined,
+      {
+        personalKeys: [],
+        random,
+      },
+    )
   const [mine, other] = [make("ada@example.com"), make("bob@example.com")]
   assert.notEqual(openEntry(storedOf("event", mine), [mine.disclosures]), undefined)
   assert.equal(openEntry(storedOf("event", mine), [other.disclosures]), undefined)
   assert.equal(openEntry(storedOf("event", mine), [mine.disclosures, mine.disclosures]), undefined)
   assert.equal(openEntry(storedOf("event", mine), [`${mine.disclosures.slice(0, -1)}A`]), undefined)
-  assert.equal("email" in (openEntry(storedOf("event", mine), [])?.content.actor ?? {}), false, "withheld is absent")
+  assert.equal(
+    "email" in (openEntry(storedOf("event", mine), [])?.content.actor ?? {}),
+    false,
+    "withheld is absent",
+  )
 })
 
 test("a body names the hash whenever a member is sealed, wherever the digests come to stand", () => {
@@ -254,7 +347,11 @@ test("a body names the hash whenever a member is sealed, wherever the digests co
       target: { id: "t", type: "thing" },
       metadata: { [open]: 1, secret: 2 },
     }
-    const body = JSON.parse(Buffer.from(seal("event", content, undefined, { personalKeys: ["secret"], random }).body).toString())
+    const body = JSON.parse(
+      Buffer.from(
+        seal("event", content, undefined, { personalKeys: ["secret"], random }).body,
+      ).toString(),
+    )
     assert.equal(body["_sd_alg"], "sha-256", open)
   }
   // What only looks like it is none.
@@ -265,18 +362,32 @@ test("a body names the hash whenever a member is sealed, wherever the digests co
     metadata: { 'a"_sd': '"_sd":["' },
   }
   assert.equal(
-    "_sd_alg" in JSON.parse(Buffer.from(seal("event", innocent, undefined, { personalKeys: ["b"], random }).body).toString()),
+    "_sd_alg" in
+      JSON.parse(
+        Buffer.from(
+          seal("event", innocent, undefined, { personalKeys: ["b"], random }).body,
+        ).toString(),
+      ),
     false,
   )
 })
 
 test("the key is read where older versions kept it: in clear, beside the context", () => {
-  const parties = { actor: { id: "usr_1", type: "user" }, target: { id: "inv_1", type: "invoice" }, metadata: {} }
+  const parties = {
+    actor: { id: "usr_1", type: "user" },
+    target: { id: "inv_1", type: "invoice" },
+    metadata: {},
+  }
   for (const context of [undefined, { requestId: "r-1" }]) {
     const content = { ...fixed, ...parties, ...(context && { context }) }
     const sealed = seal("event", content, undefined, { personalKeys: [], random: pooledRandom() })
-    const body = Buffer.from(Buffer.from(sealed.body).toString().replace('"lane"', '"keyId":"0123456789abc","lane"'))
+    const body = Buffer.from(
+      Buffer.from(sealed.body).toString().replace('"lane"', '"keyId":"0123456789abc","lane"'),
+    )
     const stored = storedOf("event", { ...sealed, body })
-    assert.deepEqual(openEntry(stored, disclosuresOf(stored))?.content, { ...content, keyId: "0123456789abc" })
+    assert.deepEqual(openEntry(stored, disclosuresOf(stored))?.content, {
+      ...content,
+      keyId: "0123456789abc",
+    })
   }
 })

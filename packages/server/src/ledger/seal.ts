@@ -1,9 +1,17 @@
-// Turns what an entry says into the bytes that are hashed and kept: personal fields become RFC 9901 disclosures, all else becomes
-// the public body in RFC 8785 form. By hand and by template, because every event passes through here; `openEntry` is the inverse,
-// and a test holds the two together and holds the template against a canonicalizer that is not ours.
+// Turns what an entry says into the bytes that are hashed and kept: personal fields become RFC 9901
+// disclosures, all else becomes the public body in RFC 8785 form. By hand and by template, because
+// every event passes through here; `openEntry` is the inverse, and a test holds the two together
+// and holds the template against a canonicalizer that is not ours.
 
 import { hash } from "node:crypto"
-import { canonicalize, entryFields, fieldsWith, type FieldWith, type JsonObject, type Kind } from "@tallystick/proof"
+import {
+  canonicalize,
+  entryFields,
+  fieldsWith,
+  type FieldWith,
+  type JsonObject,
+  type Kind,
+} from "@tallystick/proof"
 import { hasFurther, provenanceJson, type Content, type Party } from "../store/opened-entry.ts"
 import type { Random } from "./random.ts"
 
@@ -33,7 +41,12 @@ const bodyAt = bodyTag.length + saltBytes
 const salts = Buffer.alloc(4 * saltBytes)
 let scratch = Buffer.alloc(4096)
 
-export function seal(kind: Kind, content: Content, idem: string | undefined, { personalKeys, random }: SealOptions): Sealed {
+export function seal(
+  kind: Kind,
+  content: Content,
+  idem: string | undefined,
+  { personalKeys, random }: SealOptions,
+): Sealed {
   let disclosures = ""
   let used = salts.length
   // Each salt is used once. Most entries need no more than four, and get them with one call.
@@ -47,7 +60,9 @@ export function seal(kind: Kind, content: Content, idem: string | undefined, { p
   }
   const conceal = (claim: string, valueJson: string): string => {
     const salt = nextSalt()
-    const disclosure = base64UrlOf(`["${salts.base64urlSlice(salt, salt + saltBytes)}",${JSON.stringify(claim)},${valueJson}]`)
+    const disclosure = base64UrlOf(
+      `["${salts.base64urlSlice(salt, salt + saltBytes)}",${JSON.stringify(claim)},${valueJson}]`,
+    )
     disclosures = disclosures === "" ? disclosure : `${disclosures}~${disclosure}`
     return hash("sha256", disclosure, "base64url")
   }
@@ -95,14 +110,26 @@ type Plain = "word" | "text" | "value"
 
 /** All that a body may have in clear, in canonical order. */
 const members: readonly (Member<Plain, FieldWith<"form", Plain>> | Member<"made", keyof Made>)[] = [
-  ...fieldsWith("form", "word", "text", "value").map((name) => memberOf(entryFields[name].form, name)),
-  ...([...fieldsWith("form", "object"), "idem", "v"] as const).map((name) => memberOf("made", name)),
+  ...fieldsWith("form", "word", "text", "value").map((name) =>
+    memberOf(entryFields[name].form, name),
+  ),
+  ...([...fieldsWith("form", "object"), "idem", "v"] as const).map((name) =>
+    memberOf("made", name),
+  ),
 ].sort((one, other) => (one.name < other.name ? -1 : 1))
 
-function memberOf<Form extends string, Name extends string>(form: Form, name: Name): Member<Form, Name> {
+function memberOf<Form extends string, Name extends string>(
+  form: Form,
+  name: Name,
+): Member<Form, Name> {
   const quote = form === "word" ? '"' : ""
   // The last one is in every body, so what comes before it ends with a comma.
-  return { form, name, before: `"${name}":${quote}`, after: name === "workspaceId" ? `${quote}}` : `${quote},` }
+  return {
+    form,
+    name,
+    before: `"${name}":${quote}`,
+    after: name === "workspaceId" ? `${quote}}` : `${quote},`,
+  }
 }
 
 function bodyJson(
@@ -124,7 +151,10 @@ function bodyJson(
     v: "1",
   }
   const { context, keyId } = content
-  const hidden: Hidden = { context: context === undefined && keyId === undefined ? undefined : provenanceJson(context, keyId) }
+  const hidden: Hidden = {
+    context:
+      context === undefined && keyId === undefined ? undefined : provenanceJson(context, keyId),
+  }
   for (const name of sealedFields) {
     const json = hidden[name]
     if (json !== undefined) digests.push(conceal(name, json))
@@ -132,12 +162,16 @@ function bodyJson(
   let body = `{${sdMember(digests)}${anySealed() ? '"_sd_alg":"sha-256",' : ""}`
   for (const { form, name, before, after } of members) {
     const value = form === "made" ? made[name] : content[name]
-    if (value !== undefined) body += before + (form === "text" ? JSON.stringify(value) : value) + after
+    if (value !== undefined)
+      body += before + (form === "text" ? JSON.stringify(value) : value) + after
   }
   return body
 }
 
-/** Everything but id and type is sealed: e-mail and name as claims of their own, all further members together as one. */
+/**
+ * Everything but id and type is sealed: e-mail and name as claims of their own, all further members
+ * together as one.
+ */
 function sealedParty(party: Party, nameStays: boolean, conceal: Conceal): string {
   const { id, type, email, name } = party
   const digests: string[] = []
@@ -148,15 +182,27 @@ function sealedParty(party: Party, nameStays: boolean, conceal: Conceal): string
   return `{${sdMember(digests)}"id":${JSON.stringify(id)},${named}"type":${JSON.stringify(type)}}`
 }
 
-/** Canonical. An object of the further members alone would cost as much again as their text: a party may have 30,000. */
+/**
+ * Canonical. An object of the further members alone would cost as much again as their text: a party
+ * may have 30,000.
+ */
 function furtherJson(party: Party): string {
-  const names = Object.keys(party).filter((name) => name !== "id" && name !== "type" && name !== "email" && name !== "name")
-  const members = names.sort().map((name) => `${JSON.stringify(name)}:${canonicalize(party[name] ?? null)}`)
+  const names = Object.keys(party).filter(
+    (name) => name !== "id" && name !== "type" && name !== "email" && name !== "name",
+  )
+  const members = names
+    .sort()
+    .map((name) => `${JSON.stringify(name)}:${canonicalize(party[name] ?? null)}`)
   return `{${members.join(",")}}`
 }
 
 /** Undefined when the whole of it is sealed, its digest then among those of the top level. */
-function sealedMetadata(metadata: JsonObject, personalKeys: readonly string[], conceal: Conceal, topDigests: string[]): string | undefined {
+function sealedMetadata(
+  metadata: JsonObject,
+  personalKeys: readonly string[],
+  conceal: Conceal,
+  topDigests: string[],
+): string | undefined {
   if (personalKeys.length === 0) return canonicalize(metadata)
   if (personalKeys.includes("*")) {
     topDigests.push(conceal("metadata", canonicalize(metadata)))

@@ -14,13 +14,19 @@ import { hasCode } from "./test-ledger.ts"
 import { createSequencer } from "./sequencer.ts"
 
 const sha256 = (text: string | Uint8Array) => createHash("sha256").update(text).digest()
-const chainOf = (workspace: string): Chain => ({ workspace, ledgerId: sha256(workspace), before: 0 })
+const chainOf = (workspace: string): Chain => ({
+  workspace,
+  ledgerId: sha256(workspace),
+  before: 0,
+})
 
 /** An entry by the name of its key; one whose name begins with "-" has none. */
 let made = 0
 function sealed(workspace: string, name: string): Sealed {
   const [receipt, idem] = [`rcp_${++made}`, name.startsWith("-") ? undefined : name]
-  const body = Buffer.from(JSON.stringify({ ...(idem === undefined ? {} : { idem }), receipt, workspaceId: workspace }))
+  const body = Buffer.from(
+    JSON.stringify({ ...(idem === undefined ? {} : { idem }), receipt, workspaceId: workspace }),
+  )
   const bodySalt = Buffer.alloc(16, 7)
   return {
     kind: "event",
@@ -38,7 +44,12 @@ function project(id: string, version: number): Change {
     kind: "project",
     id,
     version,
-    value: { name: `version ${version + 1}`, receipts: "private", activityLinks: false, createdAt: "" },
+    value: {
+      name: `version ${version + 1}`,
+      receipts: "private",
+      activityLinks: false,
+      createdAt: "",
+    },
   }
 }
 
@@ -48,26 +59,48 @@ interface House {
   /** Every commit, as the entries' keys by workspace. */
   readonly commits: Map<string, readonly (string | undefined)[]>[]
   readonly clock: Clock & { nowMs: number }
-  submit(workspace: string, names: readonly string[], changes?: readonly Change[]): Promise<readonly Placed[]>
+  submit(
+    workspace: string,
+    names: readonly string[],
+    changes?: readonly Change[],
+  ): Promise<readonly Placed[]>
   waiting(): number
   drained(): Promise<void>
 }
 
 type Commit = (groups: readonly Group[]) => Promise<readonly Outcome[]>
 
-/** A sequencer over the memory store, whose groups share commits as those of files do; `around` stands between the two, for the disk. */
-function openHouse(around: (commit: Commit) => Commit = (commit) => commit, changed: Partial<Limits> = {}): House {
+/**
+ * A sequencer over the memory store, whose groups share commits as those of files do; `around`
+ * stands between the two, for the disk.
+ */
+function openHouse(
+  around: (commit: Commit) => Commit = (commit) => commit,
+  changed: Partial<Limits> = {},
+): House {
   const { served } = openMemory()
   const limits = { ...defaultLimits, ...changed }
   const commits: House["commits"] = []
-  const commit = around((groups) => Promise.all(groups.map((group) => served.journal.append(group))))
+  const commit = around((groups) =>
+    Promise.all(groups.map((group) => served.journal.append(group))),
+  )
   const append = shareCommits(limits, (groups) => {
-    commits.push(new Map(groups.map(({ workspace, entries }) => [workspace, entries.map(({ idem }) => idem)])))
+    commits.push(
+      new Map(groups.map(({ workspace, entries }) => [workspace, entries.map(({ idem }) => idem)])),
+    )
     return commit(groups)
   })
   const journal: Journal = { ...served.journal, append }
-  const clock = { nowMs: 1000, now: () => clock.nowMs, elapsed: () => clock.nowMs, sleep: async () => {} }
-  const sequencer = createSequencer(journal, clock, limits, { commit: () => {}, advanced: () => {} })
+  const clock = {
+    nowMs: 1000,
+    now: () => clock.nowMs,
+    elapsed: () => clock.nowMs,
+    sleep: async () => {},
+  }
+  const sequencer = createSequencer(journal, clock, limits, {
+    commit: () => {},
+    advanced: () => {},
+  })
   return {
     journal: served.journal,
     registry: served.registry,
@@ -115,7 +148,8 @@ function gate() {
   }
 }
 
-const sequences = (placed: readonly Placed[]) => placed.map((one) => (one.kind === "placed" ? one.link.sequence : -one.sequence))
+const sequences = (placed: readonly Placed[]) =>
+  placed.map((one) => (one.kind === "placed" ? one.link.sequence : -one.sequence))
 
 test("entries get their places in the order given, and what was answered is what was kept", async () => {
   const house = openHouse()
@@ -128,7 +162,9 @@ test("entries get their places in the order given, and what was answered is what
   assert.deepEqual(placed.map(sequences), [[1, 2], [3], [1], [4]])
   assert.equal(house.commits.length, 1, "one turn of the event loop, one commit")
   const { hashes } = await expectChain(house.journal, "acme")
-  const links = [placed[0], placed[1], placed[3]].flat().map((one) => (one?.kind === "placed" ? one.link : assert.fail()))
+  const links = [placed[0], placed[1], placed[3]]
+    .flat()
+    .map((one) => (one?.kind === "placed" ? one.link : assert.fail()))
   assert.deepEqual(
     links.map(({ hash }) => Buffer.from(hash).toString("hex")),
     hashes,
@@ -174,7 +210,8 @@ test("lines whose groups were answered together share the next commit as well", 
     house.commits.map((commit) => [...commit.keys()].join("")),
     ["abcd", "abcd", "abcd"],
   )
-  for (const workspace of workspaces) assert.equal((await expectChain(house.journal, workspace)).size, 3)
+  for (const workspace of workspaces)
+    assert.equal((await expectChain(house.journal, workspace)).size, 3)
 })
 
 test("where groups share nothing, no workspace waits for another's, and one that fails is unknown alone", async () => {
@@ -188,17 +225,28 @@ test("where groups share nothing, no workspace waits for another's, and one that
     return outcome
   }
   const heads: string[] = []
-  const head: Journal["head"] = (workspace) => (heads.push(workspace), served.journal.head(workspace))
+  const head: Journal["head"] = (workspace) => (
+    heads.push(workspace),
+    served.journal.head(workspace)
+  )
   const clock = { now: () => 1, elapsed: () => 1, sleep: async () => {} }
-  const sequencer = createSequencer({ ...served.journal, append, head }, clock, defaultLimits, { commit: () => {}, advanced: () => {} })
-  const submit = (workspace: string, name: string) => sequencer.submit(chainOf(workspace), [sealed(workspace, name)])
+  const sequencer = createSequencer({ ...served.journal, append, head }, clock, defaultLimits, {
+    commit: () => {},
+    advanced: () => {},
+  })
+  const submit = (workspace: string, name: string) =>
+    sequencer.submit(chainOf(workspace), [sealed(workspace, name)])
   const waiting = submit("slow", "a")
   await assert.rejects(submit("failing", "a"), hasCode("ledger_unavailable"))
   assert.deepEqual(sequences(await submit("good", "a")), [1])
   assert.deepEqual(sequences(await submit("good", "b")), [2])
   fails = false
   assert.deepEqual(sequences(await submit("failing", "a")), [-1])
-  assert.deepEqual(heads, ["slow", "failing", "good", "failing"], "the one that failed is asked for its head again, and no other")
+  assert.deepEqual(
+    heads,
+    ["slow", "failing", "good", "failing"],
+    "the one that failed is asked for its head again, and no other",
+  )
   slow.resolve()
   assert.deepEqual(sequences(await waiting), [1])
   assert.equal(sequencer.room.entries(), 0)
@@ -209,8 +257,13 @@ test("where groups share nothing, no workspace waits for another's, and one that
 test("workspaces are served in turn: one with a long queue does not keep the others waiting", async () => {
   const house = openHouse(undefined, { commitEntriesMax: 4 })
   const order: string[] = []
-  const note = (workspace: string, name: string) => house.submit(workspace, [name]).then(() => order.push(workspace))
-  await Promise.all([...Array.from({ length: 12 }, (_, at) => note("long", `l${at}`)), note("short", "s"), note("brief", "b")])
+  const note = (workspace: string, name: string) =>
+    house.submit(workspace, [name]).then(() => order.push(workspace))
+  await Promise.all([
+    ...Array.from({ length: 12 }, (_, at) => note("long", `l${at}`)),
+    note("short", "s"),
+    note("brief", "b"),
+  ])
   assert.deepEqual(
     house.commits[0],
     new Map([
@@ -223,7 +276,12 @@ test("workspaces are served in turn: one with a long queue does not keep the oth
 
   // Whoever did not fit goes first next time.
   const crowded = openHouse(undefined, { commitEntriesMax: 2 })
-  await Promise.all(["a", "b", "c", "d"].flatMap((workspace) => [crowded.submit(workspace, ["1"]), crowded.submit(workspace, ["2"])]))
+  await Promise.all(
+    ["a", "b", "c", "d"].flatMap((workspace) => [
+      crowded.submit(workspace, ["1"]),
+      crowded.submit(workspace, ["2"]),
+    ]),
+  )
   assert.deepEqual(
     crowded.commits.map((commit) => [...commit.keys()].join("")),
     ["ab", "cd", "ab", "cd"],
@@ -233,7 +291,11 @@ test("workspaces are served in turn: one with a long queue does not keep the oth
 
 test("a commit is bounded by entries and by bytes, and a submission is never divided", async () => {
   const house = openHouse(undefined, { commitEntriesMax: 5, commitBytesMax: 100_000 })
-  await Promise.all([house.submit("acme", ["a", "b", "c"]), house.submit("acme", ["d", "e", "f"]), house.submit("acme", ["g"])])
+  await Promise.all([
+    house.submit("acme", ["a", "b", "c"]),
+    house.submit("acme", ["d", "e", "f"]),
+    house.submit("acme", ["g"]),
+  ])
   assert.deepEqual(
     house.commits.map((commit) => commit.get("acme")?.length),
     [6, 1],
@@ -296,7 +358,8 @@ test("a duplicate that comes while the first is being written waits for it", asy
 })
 
 test("new entries are kept while a stream of replays never ends", async () => {
-  // While each commit is under way the next replay comes in, so there is one whenever a commit is gathered.
+  // While each commit is under way the next replay comes in, so there is one whenever a commit is
+  // gathered.
   let streaming = false
   let kept = false
   const replays: Promise<unknown>[] = []
@@ -320,11 +383,18 @@ test("when another program has moved the head, entries are linked again to the n
     if (times-- > 0) await other.submit(chainOf("acme"), [sealed("acme", "-theirs")])
     return commit(groups)
   })
-  const other = createSequencer(house.journal, house.clock, defaultLimits, { commit: () => {}, advanced: () => {} })
+  const other = createSequencer(house.journal, house.clock, defaultLimits, {
+    commit: () => {},
+    advanced: () => {},
+  })
   await house.submit("acme", ["a"])
   times = 3
   const sent = [house.submit("acme", ["b"]), house.submit("acme", ["c"])]
-  assert.deepEqual((await Promise.all(sent)).map(sequences), [[5], [6]], "in the order in which they came")
+  assert.deepEqual(
+    (await Promise.all(sent)).map(sequences),
+    [[5], [6]],
+    "in the order in which they came",
+  )
   // One that moves each time is given up, as unknown, and the key is free.
   times = Infinity
   await assert.rejects(house.submit("acme", ["d"]), hasCode("ledger_unavailable"))
@@ -379,7 +449,11 @@ for (const [when, stores] of [
     for (const one of sent) await assert.rejects(one, hasCode("ledger_unavailable"))
     assert.equal(house.waiting(), 0)
     const before = house.commits.length
-    assert.deepEqual(sequences(await house.submit("acme", ["d"])), [stores ? 4 : 2], "linked to the head that storage has")
+    assert.deepEqual(
+      sequences(await house.submit("acme", ["d"])),
+      [stores ? 4 : 2],
+      "linked to the head that storage has",
+    )
     assert.equal(house.commits.length, before + 1, "and to no other first")
     assert.deepEqual(sequences(await house.submit("acme", ["b", "c"])), stores ? [-2, -3] : [3, 4])
     assert.deepEqual(sequences(await house.submit("other", ["x"])), stores ? [-1] : [1])
@@ -393,11 +467,18 @@ test("a head that cannot be read is an unknown answer, and is asked for again", 
   let failing = true
   const journal: Journal = {
     ...served.journal,
-    head: (workspace) => (failing ? Promise.reject(new Error("no answer")) : served.journal.head(workspace)),
+    head: (workspace) =>
+      failing ? Promise.reject(new Error("no answer")) : served.journal.head(workspace),
   }
   const clock = { now: () => 1, elapsed: () => 1, sleep: async () => {} }
-  const sequencer = createSequencer(journal, clock, defaultLimits, { commit: () => {}, advanced: () => {} })
-  await assert.rejects(sequencer.submit(chainOf("acme"), [sealed("acme", "a")]), hasCode("ledger_unavailable"))
+  const sequencer = createSequencer(journal, clock, defaultLimits, {
+    commit: () => {},
+    advanced: () => {},
+  })
+  await assert.rejects(
+    sequencer.submit(chainOf("acme"), [sealed("acme", "a")]),
+    hasCode("ledger_unavailable"),
+  )
   failing = false
   assert.deepEqual(sequences(await sequencer.submit(chainOf("acme"), [sealed("acme", "a")])), [1])
   await expectChain(served.journal, "acme")
@@ -410,9 +491,13 @@ test("changes commit with their entries, once, whatever it takes to get there", 
     return planned === undefined ? commit(groups) : groups.map(() => planned)
   })
   await house.submit("acme", ["k"])
-  // Moved, then refused for another's replay, then with a duplicate of its own that waits for the next commit.
+  // Moved, then refused for another's replay, then with a duplicate of its own that waits for the
+  // next commit.
   outcomes.push({ kind: "moved" })
-  await Promise.all([house.submit("acme", ["k"]), house.submit("acme", ["p", "p"], [project("p", 0)])])
+  await Promise.all([
+    house.submit("acme", ["k"]),
+    house.submit("acme", ["p", "p"], [project("p", 0)]),
+  ])
   assert.equal((await house.registry.get("project", "acme", "p"))?.version, 1)
   await house.submit("acme", ["q"], [project("p", 1)])
   assert.equal((await house.registry.get("project", "acme", "p"))?.version, 2)
@@ -422,8 +507,12 @@ test("changes commit with their entries, once, whatever it takes to get there", 
 test("of two that change one document at the same moment one is refused, and nobody else is", async () => {
   const { served } = openMemory()
   const clock = { now: () => 1, elapsed: () => 1, sleep: async () => {} }
-  const sequencer = createSequencer(served.journal, clock, defaultLimits, { commit: () => {}, advanced: () => {} })
-  const submit = (name: string, changes: readonly Change[] = []) => sequencer.submit(chainOf("acme"), [sealed("acme", name)], changes)
+  const sequencer = createSequencer(served.journal, clock, defaultLimits, {
+    commit: () => {},
+    advanced: () => {},
+  })
+  const submit = (name: string, changes: readonly Change[] = []) =>
+    sequencer.submit(chainOf("acme"), [sealed("acme", name)], changes)
   const sent = await Promise.allSettled([
     submit("a"),
     submit("b", [project("p", 0)]),

@@ -1,8 +1,10 @@
-// Gives entries their place in the chain. Each workspace has a line of its own: gather a group, link it, append it. While one group is
-// appended the next one gathers, and no workspace waits for another's line to empty.
+// Gives entries their place in the chain. Each workspace has a line of its own: gather a group,
+// link it, append it. While one group is appended the next one gathers, and no workspace waits for
+// another's line to empty.
 //
-// A line has one group under way at a time, linked to the head that storage confirmed. After an error that head is forgotten and asked
-// for again, because an append that failed may have happened.
+// A line has one group under way at a time, linked to the head that storage confirmed. After an
+// error that head is forgotten and asked for again, because an append that failed may have
+// happened.
 
 import { strict as assert } from "node:assert"
 import type { Clock } from "../clock.ts"
@@ -16,10 +18,15 @@ import type { Sealed } from "./seal.ts"
 
 export interface Sequencer {
   /**
-   * Resolves when every entry is on stable storage, or was found to be there already; in the order given. The changes commit with the
-   * entries, or neither does. A `LedgerError` that says so means that nothing was recorded; `ledger_unavailable` that nobody knows.
+   * Resolves when every entry is on stable storage, or was found to be there already; in the order
+   * given. The changes commit with the entries, or neither does. A `LedgerError` that says so means
+   * that nothing was recorded; `ledger_unavailable` that nobody knows.
    */
-  submit(chain: Chain, entries: readonly Sealed[], changes?: readonly Change[]): Promise<readonly Placed[]>
+  submit(
+    chain: Chain,
+    entries: readonly Sealed[],
+    changes?: readonly Change[],
+  ): Promise<readonly Placed[]>
   /** Where what waits is counted: full, it refuses. */
   readonly room: Room
   /** Resolves when nothing waits. */
@@ -40,7 +47,12 @@ interface Line {
   isBusy: boolean
 }
 
-export function createSequencer(journal: Journal, clock: Clock, limits: Limits, report: SequencerReport): Sequencer {
+export function createSequencer(
+  journal: Journal,
+  clock: Clock,
+  limits: Limits,
+  report: SequencerReport,
+): Sequencer {
   const lines = new Map<string, Line>()
   const heads = new Map<string, Head>()
   const idle: (() => void)[] = []
@@ -59,19 +71,30 @@ export function createSequencer(journal: Journal, clock: Clock, limits: Limits, 
         const { workspace } = chain
         // What throws here rejects the promise.
         room.take(workspace, entries.length)
-        const submission: Submission = { chain, changes, placed: [], waiting: [], again: false, relinks: 0, resolve, reject }
+        const submission: Submission = {
+          chain,
+          changes,
+          placed: [],
+          waiting: [],
+          again: false,
+          relinks: 0,
+          resolve,
+          reject,
+        }
         submission.waiting = entries.map((sealed, place) => ({ sealed, place, submission }))
         const line = lines.get(workspace) ?? { workspace, waiting: [], isBusy: false }
         lines.set(workspace, line)
         line.waiting.push(submission)
         start(line)
       }),
-    drained: () => (lines.size === 0 ? Promise.resolve() : new Promise((resolve) => idle.push(resolve))),
+    drained: () =>
+      lines.size === 0 ? Promise.resolve() : new Promise((resolve) => idle.push(resolve)),
   }
 
   /**
-   * Starts a line in the next turn of the event loop. The requests that arrived in this turn share its group; after an append the answers
-   * leave, and the requests at the door come in, before the next group is closed: larger groups cost less each.
+   * Starts a line in the next turn of the event loop. The requests that arrived in this turn share
+   * its group; after an append the answers leave, and the requests at the door come in, before the
+   * next group is closed: larger groups cost less each.
    */
   function start(line: Line): void {
     if (line.isBusy) return
@@ -103,19 +126,24 @@ export function createSequencer(journal: Journal, clock: Clock, limits: Limits, 
       settle(gathered, outcome)
     } catch (error) {
       heads.delete(chain.workspace)
-      for (const submission of submissions) if (submission.waiting.length > 0) fail(submission, error)
+      for (const submission of submissions)
+        if (submission.waiting.length > 0) fail(submission, error)
     }
   }
 
   async function headOf({ workspace, ledgerId }: Chain): Promise<Head> {
-    return heads.get(workspace) ?? (await journal.head(workspace)) ?? { sequence: 0, hash: ledgerId, timeMs: 0 }
+    return (
+      heads.get(workspace) ??
+      (await journal.head(workspace)) ?? { sequence: 0, hash: ledgerId, timeMs: 0 }
+    )
   }
 
   function settle({ submissions, taken, links, group }: Gathered, outcome: Outcome): void {
     switch (outcome.kind) {
       case "done":
         heads.set(group.workspace, links.at(-1) ?? group.from)
-        for (const [at, one] of taken.entries()) one.submission.placed[one.place] = { kind: "placed", link: the(links[at]) }
+        for (const [at, one] of taken.entries())
+          one.submission.placed[one.place] = { kind: "placed", link: the(links[at]) }
         for (const submission of submissions) submission.changes = []
         report.advanced(group.workspace, group.from.sequence + links.length)
         break
@@ -136,7 +164,10 @@ export function createSequencer(journal: Journal, clock: Clock, limits: Limits, 
     for (const submission of submissions.toReversed()) goOn(submission, outcome)
   }
 
-  /** Answers a submission whose entries all have their place; one that has some left goes first next time. */
+  /**
+   * Answers a submission whose entries all have their place; one that has some left goes first next
+   * time.
+   */
   function goOn(submission: Submission, outcome: Outcome): void {
     if (submission.waiting.length === 0) return
     const left = submission.waiting.filter(({ place }) => submission.placed[place] === undefined)
@@ -148,13 +179,16 @@ export function createSequencer(journal: Journal, clock: Clock, limits: Limits, 
     }
     submission.again = true
     if (outcome.kind === "moved") submission.relinks += 1
-    if (submission.relinks > limits.relinksMax) fail(submission, new Error("the head moved each time entries were linked to it"))
+    if (submission.relinks > limits.relinksMax)
+      fail(submission, new Error("the head moved each time entries were linked to it"))
     else the(lines.get(submission.chain.workspace)).waiting.unshift(submission)
   }
 
   function fail(submission: Submission, error: unknown): void {
-    // What is refused outright was not recorded; but if a part of it was in an earlier commit, the whole is not known.
-    const refused = error instanceof LedgerError && !submission.placed.some((placed) => placed?.kind === "placed")
+    // What is refused outright was not recorded; but if a part of it was in an earlier commit, the
+    // whole is not known.
+    const refused =
+      error instanceof LedgerError && !submission.placed.some((placed) => placed?.kind === "placed")
     leave(submission).reject(refused ? error : unknown(error))
   }
 

@@ -1,7 +1,9 @@
-// The write side under a disk with faults, many clients, another program on the same data and a clock that goes back, held against a
-// model that a reader can keep in his head: a map from each key to what was first recorded under it.
+// The write side under a disk with faults, many clients, another program on the same data and a
+// clock that goes back, held against a model that a reader can keep in his head: a map from each
+// key to what was first recorded under it.
 //
-// Everything that is left to chance comes from the seed, so a failure is repeated by SEED=<seed> npm test -- <this file>.
+// Everything that is left to chance comes from the seed, so a failure is repeated by SEED=<seed>
+// npm test -- <this file>.
 
 import assert from "node:assert/strict"
 import { createHash } from "node:crypto"
@@ -35,7 +37,16 @@ interface Work {
   theirs: number
 }
 
-const noWork: Work = { recorded: 0, replayed: 0, reused: 0, refused: 0, unknown: 0, conflicts: 0, changes: 0, theirs: 0 }
+const noWork: Work = {
+  recorded: 0,
+  replayed: 0,
+  reused: 0,
+  refused: 0,
+  unknown: 0,
+  conflicts: 0,
+  changes: 0,
+  theirs: 0,
+}
 
 interface Canary {
   readonly journal?: (journal: Journal) => Journal
@@ -49,14 +60,20 @@ test("whatever the disk does, each key has one entry, what was acknowledged is k
     for (const kind of Object.keys(done) as (keyof Work)[]) done[kind] += work[kind]
   }
   for (const [kind, count] of Object.entries(done))
-    assert.ok(seeds.length === 1 || count >= seeds.length / 4, `${kind} happened ${count} times only: ${JSON.stringify(done)}`)
+    assert.ok(
+      seeds.length === 1 || count >= seeds.length / 4,
+      `${kind} happened ${count} times only: ${JSON.stringify(done)}`,
+    )
 })
 
 const canaries: readonly (readonly [fault: string, canary: Canary])[] = [
   ["a head that is believed across an error", { journal: believeHeads }],
   [
     "a comparison that ignores a field",
-    { same: (kind, recorded, asked) => sameRequest(kind, { ...recorded, occurredAt: "" }, { ...asked, occurredAt: "" }) },
+    {
+      same: (kind, recorded, asked) =>
+        sameRequest(kind, { ...recorded, occurredAt: "" }, { ...asked, occurredAt: "" }),
+    },
   ],
   ["an answer before the entry is stored", { journal: answerFirst }],
 ]
@@ -68,7 +85,10 @@ for (const [fault, canary] of canaries) {
   })
 }
 
-/** Remembers the head that each append leads to, and answers with that, whatever became of the append. */
+/**
+ * Remembers the head that each append leads to, and answers with that, whatever became of the
+ * append.
+ */
 function believeHeads(journal: Journal): Journal {
   const believed = new Map<string, Head>()
   return {
@@ -78,7 +98,11 @@ function believeHeads(journal: Journal): Journal {
       const { workspace, entries, from } = group
       const last = entries.at(-1)?.record ?? new Uint8Array()
       const hash = createHash("sha256").update("\0").update(last).digest()
-      believed.set(workspace, { sequence: from.sequence + entries.length, hash, timeMs: from.timeMs })
+      believed.set(workspace, {
+        sequence: from.sequence + entries.length,
+        hash,
+        timeMs: from.timeMs,
+      })
       return journal.append(group)
     },
   }
@@ -97,11 +121,16 @@ function answerFirst(journal: Journal): Journal {
   }
 }
 
-async function simulate(seed: number, { journal: bend = (journal) => journal, same = sameRequest }: Canary = {}): Promise<Work> {
+async function simulate(
+  seed: number,
+  { journal: bend = (journal) => journal, same = sameRequest }: Canary = {},
+): Promise<Work> {
   try {
     return await run(seed, bend, same)
   } catch (cause) {
-    throw new Error(`seed ${seed}: ${cause instanceof Error ? cause.message : String(cause)}`, { cause })
+    throw new Error(`seed ${seed}: ${cause instanceof Error ? cause.message : String(cause)}`, {
+      cause,
+    })
   }
 }
 
@@ -110,7 +139,11 @@ interface Known {
   readonly receipt: string
 }
 
-async function run(seed: number, bend: (journal: Journal) => Journal, same: SameRequest): Promise<Work> {
+async function run(
+  seed: number,
+  bend: (journal: Journal) => Journal,
+  same: SameRequest,
+): Promise<Work> {
   const chance = chances(seed)
   const work = { ...noWork }
   const { served } = openMemory()
@@ -137,7 +170,8 @@ async function run(seed: number, bend: (journal: Journal) => Journal, same: Same
       const workspace = chance.of(workspaces)
       if (chance.happens(0.15)) {
         work.changes += 1
-        if (await count(ledger, served.registry, workspace, work)) acknowledged.set(workspace.id, (acknowledged.get(workspace.id) ?? 0) + 1)
+        if (await count(ledger, served.registry, workspace, work))
+          acknowledged.set(workspace.id, (acknowledged.get(workspace.id) ?? 0) + 1)
       } else {
         const own = chance.happens(0.3)
         const items = Array.from({ length: 1 + chance.below(4) }, (_, at) => ({
@@ -155,24 +189,37 @@ async function run(seed: number, bend: (journal: Journal) => Journal, same: Same
   for (const workspace of workspaces) await expectModel(workspace)
   return work
 
-  /** Sends until there is an answer, as a client must; one that gives up does so only when nothing was recorded. */
+  /**
+   * Sends until there is an answer, as a client must; one that gives up does so only when nothing
+   * was recorded.
+   */
   async function write(
     to: Ledger,
     workspace: Document<"workspace">,
     items: readonly { key: string; variant: number }[],
     givesUp: boolean,
   ): Promise<void> {
-    const said = items.map(({ key, variant }) => ({ ...saidOf({ key }, variant), idempotency: { route: "/v1/events" as const, key } }))
+    const said = items.map(({ key, variant }) => ({
+      ...saidOf({ key }, variant),
+      idempotency: { route: "/v1/events" as const, key },
+    }))
     let doubtful = false
     for (let attempt = 0; attempt < triesMax; attempt++) {
       const answer = await to.record(workspace, said).catch((error: unknown) => error)
       if (Array.isArray(answer)) {
         for (const [at, { key, variant }] of items.entries())
-          learn(`${workspace.id} ${key}`, variant, answer[at] as Awaited<ReturnType<Ledger["record"]>>[number])
+          learn(
+            `${workspace.id} ${key}`,
+            variant,
+            answer[at] as Awaited<ReturnType<Ledger["record"]>>[number],
+          )
         return
       }
       if (!(answer instanceof LedgerError)) throw answer
-      assert.ok(["overloaded", "storage_full", "ledger_unavailable"].includes(answer.code), answer.code)
+      assert.ok(
+        ["overloaded", "storage_full", "ledger_unavailable"].includes(answer.code),
+        answer.code,
+      )
       if (answer.code === "ledger_unavailable") {
         doubtful = true
         work.unknown += 1
@@ -189,17 +236,23 @@ async function run(seed: number, bend: (journal: Journal) => Journal, same: Same
   }
 
   /** Whoever is told first of a key tells the truth for all who are told later. */
-  function learn(key: string, asked: number, told: Awaited<ReturnType<Ledger["record"]>>[number]): void {
+  function learn(
+    key: string,
+    asked: number,
+    told: Awaited<ReturnType<Ledger["record"]>>[number],
+  ): void {
     work[told.kind] += 1
     const content = (told.kind === "reused" ? told.original : told.opened).content
     const variant = variantOf(content)
-    if (told.kind === "reused") assert.notEqual(variant, asked, `${key}: the same request was called another`)
+    if (told.kind === "reused")
+      assert.notEqual(variant, asked, `${key}: the same request was called another`)
     else assert.equal(variant, asked, `${key}: another request was called the same`)
     const known = model.get(key)
     // The one who recorded it may hear of it after others who were told what he recorded.
     if (told.kind === "recorded") assert.ok(!toldRecorded.has(key), `${key}: recorded twice`)
     if (told.kind === "recorded") toldRecorded.add(key)
-    if (known !== undefined) assert.deepEqual({ variant, receipt: content.receipt }, known, `${key}: two answers differ`)
+    if (known !== undefined)
+      assert.deepEqual({ variant, receipt: content.receipt }, known, `${key}: two answers differ`)
     model.set(key, { variant, receipt: content.receipt })
   }
 
@@ -207,18 +260,27 @@ async function run(seed: number, bend: (journal: Journal) => Journal, same: Same
     const found = new Map<string, Known>()
     let counter = 0
     for (const stored of await served.journal.after(workspace.id, 0, 10_000)) {
-      const { content } = openEntry(stored, disclosuresOf(stored)) ?? assert.fail("an entry cannot be opened")
+      const { content } =
+        openEntry(stored, disclosuresOf(stored)) ?? assert.fail("an entry cannot be opened")
       const { key, counted } = content.metadata
-      if (counted !== undefined) assert.equal(counted, ++counter, "changes and their entries are in one order")
+      if (counted !== undefined)
+        assert.equal(counted, ++counter, "changes and their entries are in one order")
       if (typeof key !== "string") continue
       assert.ok(!found.has(key), `${key} has two entries`)
       found.set(key, { variant: variantOf(content), receipt: content.receipt })
     }
     for (const [key, known] of model)
       if (key.startsWith(`${workspace.id} `))
-        assert.deepEqual(found.get(key.slice(workspace.id.length + 1)), known, `${key} is not what was acknowledged`)
+        assert.deepEqual(
+          found.get(key.slice(workspace.id.length + 1)),
+          known,
+          `${key} is not what was acknowledged`,
+        )
     for (const key of found.keys())
-      assert.ok(model.has(`${workspace.id} ${key}`), `${key} is there, and its client was told that it is not`)
+      assert.ok(
+        model.has(`${workspace.id} ${key}`),
+        `${key} is there, and its client was told that it is not`,
+      )
     for (const key of notRecorded) assert.ok(!model.has(key), `${key} was refused, and is there`)
     assert.equal(
       (await served.registry.get("project", workspace.id, "counter"))?.version ?? 0,
@@ -230,8 +292,16 @@ async function run(seed: number, bend: (journal: Journal) => Journal, same: Same
   }
 }
 
-/** Moves a document from the version that is there; true when that was acknowledged. Without a key nobody may try again. */
-async function count(ledger: Ledger, registry: Registry, workspace: Document<"workspace">, work: Work): Promise<boolean> {
+/**
+ * Moves a document from the version that is there; true when that was acknowledged. Without a key
+ * nobody may try again.
+ */
+async function count(
+  ledger: Ledger,
+  registry: Registry,
+  workspace: Document<"workspace">,
+  work: Work,
+): Promise<boolean> {
   const version = (await registry.get("project", workspace.id, "counter"))?.version ?? 0
   const change: Change = {
     kind: "project",
@@ -239,7 +309,9 @@ async function count(ledger: Ledger, registry: Registry, workspace: Document<"wo
     version,
     value: { name: `${version + 1}`, receipts: "private", activityLinks: false, createdAt: "" },
   }
-  const answer = await ledger.record(workspace, [saidOf({ counted: version + 1 }, 0)], [change]).catch((error: unknown) => error)
+  const answer = await ledger
+    .record(workspace, [saidOf({ counted: version + 1 }, 0)], [change])
+    .catch((error: unknown) => error)
   if (Array.isArray(answer)) return true
   if (!(answer instanceof LedgerError)) throw answer
   if (answer.code === "conflict") work.conflicts += 1
@@ -260,8 +332,9 @@ function variantOf({ actor, occurredAt }: Content): number {
 }
 
 /**
- * Stands for the disk and for another program on it. An append may be refused before it begins, fail before it stores, fail after it
- * has stored, or find that the other program wrote first; a head may not be readable; each takes its time.
+ * Stands for the disk and for another program on it. An append may be refused before it begins,
+ * fail before it stores, fail after it has stored, or find that the other program wrote first; a
+ * head may not be readable; each takes its time.
  */
 function faultyDisk(journal: Journal, chance: Chance, interfere: () => Promise<void>): Journal {
   return {
@@ -300,13 +373,21 @@ function chances(seed: number): Chance {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
   }
   const below = (end: number) => Math.floor(next() * end)
-  return { below, happens: (probability) => next() < probability, of: <T>(items: readonly T[]) => items[below(items.length)] as T }
+  return {
+    below,
+    happens: (probability) => next() < probability,
+    of: <T>(items: readonly T[]) => items[below(items.length)] as T,
+  }
 }
 
 function wanderingClock(chance: Chance): Clock {
   let nowMs = 1_800_000_000_000
   let elapsedMs = 0
-  return { now: () => (nowMs += chance.below(20) - 8), elapsed: () => ++elapsedMs, sleep: async () => {} }
+  return {
+    now: () => (nowMs += chance.below(20) - 8),
+    elapsed: () => ++elapsedMs,
+    sleep: async () => {},
+  }
 }
 
 async function turns(count: number): Promise<void> {

@@ -6,7 +6,9 @@ import type { Change } from "../store/store.ts"
 import type { Sealed } from "./seal.ts"
 
 /** What became of an entry: it has its place, or an earlier one has its key. */
-export type Placed = { readonly kind: "placed"; readonly link: Link } | { readonly kind: "used"; readonly sequence: number }
+export type Placed =
+  | { readonly kind: "placed"; readonly link: Link }
+  | { readonly kind: "used"; readonly sequence: number }
 
 export interface Chain {
   readonly workspace: string
@@ -36,8 +38,9 @@ export interface Waiting {
 }
 
 /**
- * Takes submissions from the front of a line until they are enough for a group; one is never divided. Lines that start at once have as much
- * together as one has alone, so that they can share a commit.
+ * Takes submissions from the front of a line until they are enough for a group; one is never
+ * divided. Lines that start at once have as much together as one has alone, so that they can share
+ * a commit.
  */
 export function takeGroup(
   line: Submission[],
@@ -46,7 +49,8 @@ export function takeGroup(
 ): readonly Submission[] {
   let [count, entries, bytes] = [0, 0, 0]
   for (const { waiting, again } of line) {
-    // Those that were refused for a companion's sake go without newcomers, who could have them refused again, and so on for ever.
+    // Those that were refused for a companion's sake go without newcomers, who could have them
+    // refused again, and so on for ever.
     if (count > 0 && line[0]?.again === true && !again) break
     count += 1
     entries += waiting.length

@@ -15,7 +15,10 @@ const clock: Clock = { now: () => Date.UTC(2026, 0, 2), elapsed: () => 0, sleep:
 export const testKeyring = firstKeyring(new Uint8Array(32))
 
 /** A workspace's document, with a ledgerId of its own. */
-export function testWorkspace(id = "acme", changes: Partial<WorkspaceDocument> = {}): Document<"workspace"> {
+export function testWorkspace(
+  id = "acme",
+  changes: Partial<WorkspaceDocument> = {},
+): Document<"workspace"> {
   const value: WorkspaceDocument = {
     name: id,
     createdAt: "2026-01-01T00:00:00.000Z",
@@ -52,8 +55,16 @@ export function testEvent(changes: Partial<Draft> = {}): Draft {
 
 export function openTestLedger(journal: Journal, parts: Partial<LedgerParts> = {}): Ledger {
   const report = { commit: () => {}, advanced: () => {} }
-  return createLedger({ journal, clock, limits: defaultLimits, keyring: testKeyring, report, ...parts })
+  return createLedger({
+    journal,
+    clock,
+    limits: defaultLimits,
+    keyring: testKeyring,
+    report,
+    ...parts,
+  })
 }
 
 /** For `assert.rejects`: a refusal with this code. */
-export const hasCode = (expected: ErrorCode) => (error: unknown) => error instanceof LedgerError && error.code === expected
+export const hasCode = (expected: ErrorCode) => (error: unknown) =>
+  error instanceof LedgerError && error.code === expected

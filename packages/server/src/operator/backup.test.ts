@@ -1,5 +1,14 @@
 import assert from "node:assert/strict"
-import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
+import {
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
@@ -27,7 +36,11 @@ test.afterEach(() => {
 })
 
 const genesis = '{"v":1}'
-const workspace = testWorkspace("acme", { genesis, ledgerId: toHex(ledgerId(genesis, sha256)), origin: "example.com/ledgers/acme" })
+const workspace = testWorkspace("acme", {
+  genesis,
+  ledgerId: toHex(ledgerId(genesis, sha256)),
+  origin: "example.com/ledgers/acme",
+})
 const document = workspace.value
 
 interface House extends AsyncDisposable {
@@ -44,13 +57,24 @@ interface House extends AsyncDisposable {
 
 const secrets = { secret: new Uint8Array(32), previous: undefined }
 
-async function openHouse(data = join(mkdtempSync(join(tmpdir(), "tallystick-")), "data"), headsPath = `${data}.heads`): Promise<House> {
+async function openHouse(
+  data = join(mkdtempSync(join(tmpdir(), "tallystick-")), "data"),
+  headsPath = `${data}.heads`,
+): Promise<House> {
   const folder = join(data, "..")
   folders.add(folder)
-  const store = await openStore({ data, limits: { ...defaultLimits, diskReserveBytes: 0 } }, (cause) => assert.fail(cause))
+  const store = await openStore(
+    { data, limits: { ...defaultLimits, diskReserveBytes: 0 } },
+    (cause) => assert.fail(cause),
+  )
   const ledger = openTestLedger(store.journal)
   const isNew = (await store.journal.head("acme")) === undefined
-  if (isNew) await ledger.record(workspace, [said(0)], [{ kind: "workspace", id: "acme", version: 0, value: document }])
+  if (isNew)
+    await ledger.record(
+      workspace,
+      [said(0)],
+      [{ kind: "workspace", id: "acme", version: 0, value: document }],
+    )
   let closed: Promise<void> | undefined
   const close = () => (closed ??= store.close())
   const target = join(folder, "copy")
@@ -67,12 +91,16 @@ async function openHouse(data = join(mkdtempSync(join(tmpdir(), "tallystick-")),
     },
     async sign(size) {
       const heads = await openHeads(headsPath)
-      await heads.advance(document.origin, { size, root: rootOf(await store.journal.records("acme", 1, size)) })
+      await heads.advance(document.origin, {
+        size,
+        root: rootOf(await store.journal.records("acme", 1, size)),
+      })
       heads.close()
     },
     close,
     [Symbol.asyncDispose]: close,
-    backUp: (withSecrets = true) => backUp({ data, headsPath, target, withSecrets, progress: never }),
+    backUp: (withSecrets = true) =>
+      backUp({ data, headsPath, target, withSecrets, progress: never }),
   }
 }
 
@@ -87,7 +115,8 @@ function said(at: number): Draft {
 
 function rootOf(records: Uint8Array): Uint8Array {
   const tree = createFrontier(undefined, sha256)
-  for (let at = 0; at < records.length; at += recordBytes) tree.append(eventHash(records.subarray(at, at + recordBytes), sha256))
+  for (let at = 0; at < records.length; at += recordBytes)
+    tree.append(eventHash(records.subarray(at, at + recordBytes), sha256))
   return tree.root()
 }
 
@@ -117,7 +146,10 @@ test("a copy is of one moment, however much is written meanwhile, and is told fr
   })
   await writing
   assert.ok(copied.entries >= 2001 && copied.workspaces === 1)
-  assert.ok(((await house.store.journal.head("acme"))?.sequence ?? 0) > copied.entries, "nothing was written meanwhile")
+  assert.ok(
+    ((await house.store.journal.head("acme"))?.sequence ?? 0) > copied.entries,
+    "nothing was written meanwhile",
+  )
   assert.deepEqual(copied.secrets, ["secret"])
   assert.deepEqual(readdirSync(house.target).toSorted(), ["index.db", "journal.db", "secret"])
   assert.equal(statSync(join(house.target, "secret")).mode & 0o777, 0o600)
@@ -164,9 +196,18 @@ test("what does not hold together, or is not what was signed, is not believed, a
   const good = join(house.data, "..", "good")
   cpSync(house.data, good, { recursive: true })
   const spoilt: readonly (readonly [what: RegExp, sql: string])[] = [
-    [/entry 10 of workspace acme is not what was recorded/, "UPDATE bodies SET salted = zeroblob(64) WHERE n = 10"],
-    [/entry 10 of workspace acme is not what was recorded/, "UPDATE entries SET record = zeroblob(118) WHERE sequence = 10"],
-    [/entry 11 of workspace acme is not what was recorded/, "DELETE FROM entries WHERE sequence = 11"],
+    [
+      /entry 10 of workspace acme is not what was recorded/,
+      "UPDATE bodies SET salted = zeroblob(64) WHERE n = 10",
+    ],
+    [
+      /entry 10 of workspace acme is not what was recorded/,
+      "UPDATE entries SET record = zeroblob(118) WHERE sequence = 10",
+    ],
+    [
+      /entry 11 of workspace acme is not what was recorded/,
+      "DELETE FROM entries WHERE sequence = 11",
+    ],
     [/ends at entry 20, and 31 were signed/, "DELETE FROM entries WHERE sequence > 20"],
   ]
   for (const [what, sql] of spoilt) {
@@ -174,7 +215,9 @@ test("what does not hold together, or is not what was signed, is not believed, a
     cpSync(good, house.data, { recursive: true })
     {
       using journal = new DatabaseSync(join(house.data, "journal.db"))
-      const triggers = journal.prepare("SELECT name FROM sqlite_schema WHERE type = 'trigger'").all()
+      const triggers = journal
+        .prepare("SELECT name FROM sqlite_schema WHERE type = 'trigger'")
+        .all()
       for (const { name } of triggers) journal.exec(`DROP TRIGGER ${String(name)}`)
       assert.ok(journal.prepare(sql).run().changes > 0)
     }
@@ -182,7 +225,13 @@ test("what does not hold together, or is not what was signed, is not believed, a
     assert.deepEqual(readdirSync(join(house.data, "..")).toSorted(), ["data", "data.heads", "good"])
   }
   await assert.rejects(
-    backUp({ data: join(house.data, "none"), headsPath: house.headsPath, target: house.target, withSecrets: true, progress: never }),
+    backUp({
+      data: join(house.data, "none"),
+      headsPath: house.headsPath,
+      target: house.target,
+      withSecrets: true,
+      progress: never,
+    }),
     /there is no ledger in/,
   )
   writeFileSync(join(house.data, "journal.db"), "this is no database".repeat(1000))
@@ -196,7 +245,14 @@ test("a copy goes on as it is only from exactly what was signed, and otherwise a
   await house.backUp()
   const { target, headsPath } = house
   const ask = (data: string, path: string, isTrial = false): Promise<Resumed> =>
-    resume({ data, headsPath: path, secrets, limits: { ...defaultLimits, diskReserveBytes: 0 }, isTrial, progress: never })
+    resume({
+      data,
+      headsPath: path,
+      secrets,
+      limits: { ...defaultLimits, diskReserveBytes: 0 },
+      isTrial,
+      progress: never,
+    })
   await assert.rejects(ask(house.data, headsPath), /another tallystick is using/)
   await house.close()
   assert.deepEqual(await ask(house.data, headsPath), { kind: "needless" })
@@ -209,9 +265,17 @@ test("a copy goes on as it is only from exactly what was signed, and otherwise a
   const [line = ""] = readFileSync(headsPath, "utf8").split("\n")
   const [origin = "", , root = ""] = line.split(" ")
   const anything = Buffer.alloc(32, 7)
-  const lossy: readonly (readonly [path: string, reason: RegExp, lost: readonly [number, Uint8Array] | undefined])[] = [
+  const lossy: readonly (readonly [
+    path: string,
+    reason: RegExp,
+    lost: readonly [number, Uint8Array] | undefined,
+  ])[] = [
     [headsOf("none", []), /the heads file does not list workspace acme/, undefined],
-    [headsOf("ahead", [`${origin} 32 ${root}`]), /ends at entry 31, and 32 were signed/, [32, Buffer.from(root, "base64")]],
+    [
+      headsOf("ahead", [`${origin} 32 ${root}`]),
+      /ends at entry 31, and 32 were signed/,
+      [32, Buffer.from(root, "base64")],
+    ],
     [
       headsOf("older", [`${origin} 30 ${Buffer.from(rootAt(target, 30)).toString("base64")}`]),
       /has 31 entries, and the heads file lists 30/,
@@ -227,7 +291,10 @@ test("a copy goes on as it is only from exactly what was signed, and otherwise a
     const copy = `${path}-copy`
     cpSync(target, copy, { recursive: true })
     const trial = await ask(copy, path, true)
-    assert.ok(trial.kind === "resumed" && reason.test(trial.workspaces[0]?.because ?? ""), JSON.stringify(trial))
+    assert.ok(
+      trial.kind === "resumed" && reason.test(trial.workspaces[0]?.because ?? ""),
+      JSON.stringify(trial),
+    )
     const made = await ask(copy, path)
     assert.ok(made.kind === "resumed")
     assert.deepEqual(
@@ -242,28 +309,53 @@ test("a copy goes on as it is only from exactly what was signed, and otherwise a
     const found = await again.store.registry.get("workspace", "acme", "acme")
     assert.ok(found !== undefined)
     const { continues } = JSON.parse(found.value.genesis) as { continues: Record<string, unknown> } // what resume has just written
-    const [lostSize, lostRoot] = lost === undefined ? [null, null] : [lost[0], Buffer.from(lost[1]).toString("hex")]
-    const kept = { ledgerId: document.ledgerId, origin, size: 31, root: Buffer.from(rootAt(target, 31)).toString("hex") }
+    const [lostSize, lostRoot] =
+      lost === undefined ? [null, null] : [lost[0], Buffer.from(lost[1]).toString("hex")]
+    const kept = {
+      ledgerId: document.ledgerId,
+      origin,
+      size: 31,
+      root: Buffer.from(rootAt(target, 31)).toString("hex"),
+    }
     assert.deepEqual(continues, { ...kept, lostSize, lostRoot })
     await again.write(5, found)
     const chain = await expectChain(again.store.journal, "acme")
-    assert.deepEqual([chain.size, chain.epochs, chain.ledgerId], [31 + 1 + 5, [0, 31], found.value.ledgerId])
+    assert.deepEqual(
+      [chain.size, chain.epochs, chain.ledgerId],
+      [31 + 1 + 5, [0, 31], found.value.ledgerId],
+    )
     await again.close()
   }
 
-  // No copy of ours, as a disk that was put back: what is behind goes on as an epoch; what is ahead was only not signed yet.
+  // No copy of ours, as a disk that was put back: what is behind goes on as an epoch; what is ahead
+  // was only not signed yet.
   const putBack = `${house.data}-put-back`
   cpSync(house.data, putBack, { recursive: true })
-  assert.deepEqual(await ask(putBack, headsOf("older-still", [`${origin} 30 ${Buffer.from(rootAt(target, 30)).toString("base64")}`])), {
-    kind: "needless",
-  })
+  assert.deepEqual(
+    await ask(
+      putBack,
+      headsOf("older-still", [
+        `${origin} 30 ${Buffer.from(rootAt(target, 30)).toString("base64")}`,
+      ]),
+    ),
+    {
+      kind: "needless",
+    },
+  )
   const behind = await ask(putBack, headsOf("behind", [`${origin} 40 ${root}`]))
   assert.ok(behind.kind === "resumed" && behind.workspaces[0]?.epoch === 2, JSON.stringify(behind))
 
-  const strange = headsOf("strange", [line, `example.com/ledgers/later 4 ${anything.toString("base64")}`])
+  const strange = headsOf("strange", [
+    line,
+    `example.com/ledgers/later 4 ${anything.toString("base64")}`,
+  ])
   const resumed = await ask(target, strange)
   const whole = { workspace: "acme", entries: 31, because: undefined, epoch: 1, origin }
-  assert.deepEqual(resumed, { kind: "resumed", workspaces: [whole], strangers: ["example.com/ledgers/later"] })
+  assert.deepEqual(resumed, {
+    kind: "resumed",
+    workspaces: [whole],
+    strangers: ["example.com/ledgers/later"],
+  })
   assert.deepEqual(await ask(target, headsPath), { kind: "needless" })
 
   await using again = await openHouse(target)
@@ -287,14 +379,22 @@ test("what does not hold together goes on in no way, and a new epoch needs the s
     isTrial: false,
     progress: never,
   }
-  await assert.rejects(resume({ ...options, secrets: { ...secrets, secret: undefined } }), /set TALLYSTICK_SECRET/)
+  await assert.rejects(
+    resume({ ...options, secrets: { ...secrets, secret: undefined } }),
+    /set TALLYSTICK_SECRET/,
+  )
   using journal = new DatabaseSync(join(target, "journal.db"))
-  for (const { name } of journal.prepare("SELECT name FROM sqlite_schema WHERE type = 'trigger'").all())
+  for (const { name } of journal
+    .prepare("SELECT name FROM sqlite_schema WHERE type = 'trigger'")
+    .all())
     journal.exec(`DROP TRIGGER ${String(name)}`)
   journal.exec("UPDATE bodies SET salted = zeroblob(40) WHERE n = 2")
   journal.close()
   const refused = await resume({ ...options, secrets })
-  assert.match(refused.kind === "refused" ? refused.reasons.join() : "", /entry 2 of workspace acme is not what was recorded/)
+  assert.match(
+    refused.kind === "refused" ? refused.reasons.join() : "",
+    /entry 2 of workspace acme is not what was recorded/,
+  )
 })
 
 function rootAt(folder: string, size: number): Uint8Array {

@@ -1,4 +1,5 @@
-// Copies a ledger into a new folder, also while the service runs, and accepts the copy only after it has hashed every entry again.
+// Copies a ledger into a new folder, also while the service runs, and accepts the copy only after
+// it has hashed every entry again.
 
 import { randomBytes } from "node:crypto"
 import { copyFileSync, existsSync, mkdirSync, renameSync, rmSync } from "node:fs"
@@ -37,9 +38,16 @@ export interface BackedUp {
 
 const secretFiles = ["secret", "root-key"]
 
-export async function backUp({ data, headsPath, target, withSecrets, progress }: BackupOptions): Promise<BackedUp> {
+export async function backUp({
+  data,
+  headsPath,
+  target,
+  withSecrets,
+  progress,
+}: BackupOptions): Promise<BackedUp> {
   const path = resolve(target)
-  if (existsSync(path)) throw new StartError(`${target} exists already; a backup never overwrites anything`)
+  if (existsSync(path))
+    throw new StartError(`${target} exists already; a backup never overwrites anything`)
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
   const fresh = `${path}.${randomBytes(8).toString("hex")}`
   mkdirSync(fresh, { mode: 0o700 })
@@ -50,11 +58,18 @@ export async function backUp({ data, headsPath, target, withSecrets, progress }:
     const checked = await check(fresh, copied, heads, progress)
     const secrets = withSecrets ? copySecrets(data, fresh) : []
     syncPath(fresh)
-    if (existsSync(path)) throw new StartError(`another process has made ${target} meanwhile; a backup never overwrites anything`)
+    if (existsSync(path))
+      throw new StartError(
+        `another process has made ${target} meanwhile; a backup never overwrites anything`,
+      )
     renameSync(fresh, path)
     syncPath(dirname(path))
     await signed(headsPath, checked)
-    return { workspaces: checked.length, entries: checked.reduce((sum, { entries }) => sum + entries, 0), secrets }
+    return {
+      workspaces: checked.length,
+      entries: checked.reduce((sum, { entries }) => sum + entries, 0),
+      secrets,
+    }
   } catch (error) {
     rmSync(fresh, { recursive: true, force: true })
     throw error
@@ -62,7 +77,11 @@ export async function backUp({ data, headsPath, target, withSecrets, progress }:
 }
 
 /** Makes the copy. Returns the head of every workspace at its beginning. */
-async function copy(data: string, fresh: string, progress: BackupOptions["progress"]): Promise<ReadonlyMap<string, Head | undefined>> {
+async function copy(
+  data: string,
+  fresh: string,
+  progress: BackupOptions["progress"],
+): Promise<ReadonlyMap<string, Head | undefined>> {
   const snapshot = openSnapshot(data)
   try {
     const heads = await headsOf(snapshot)
@@ -73,7 +92,10 @@ async function copy(data: string, fresh: string, progress: BackupOptions["progre
   }
 }
 
-async function headsOf({ journal, registry }: Snapshot): Promise<ReadonlyMap<string, Head | undefined>> {
+async function headsOf({
+  journal,
+  registry,
+}: Snapshot): Promise<ReadonlyMap<string, Head | undefined>> {
   const heads = new Map<string, Head | undefined>()
   for (const { id } of await allWorkspaces(registry)) heads.set(id, await journal.head(id))
   return heads
@@ -89,17 +111,30 @@ async function check(
   const snapshot = openSnapshot(fresh)
   try {
     const workspaces = await allWorkspaces(snapshot.registry)
-    if (workspaces.length !== copied.size) throw unlike(`${workspaces.length} workspaces of ${copied.size}`)
+    if (workspaces.length !== copied.size)
+      throw unlike(`${workspaces.length} workspaces of ${copied.size}`)
     const all: Rehashed[] = []
     for (const workspace of workspaces) {
-      const one = await rehash(snapshot.journal, workspace, signed.get(workspace.value.origin), (id, done) =>
-        progress({ kind: "hashed", workspace: id, done }),
+      const one = await rehash(
+        snapshot.journal,
+        workspace,
+        signed.get(workspace.value.origin),
+        (id, done) => progress({ kind: "hashed", workspace: id, done }),
       )
       const head = copied.get(workspace.id)
       const wrong = one.broken ?? lossOf(one)
-      if (wrong !== undefined) throw new StartError(`${wrong}; no backup was made. Restore an older backup, or look at the disk`)
-      if (head?.sequence !== one.entries || one.hash === undefined || !equalBytes(head.hash, one.hash))
-        throw unlike(`${one.entries} entries of workspace ${one.workspace}, which had ${head?.sequence ?? 0}`)
+      if (wrong !== undefined)
+        throw new StartError(
+          `${wrong}; no backup was made. Restore an older backup, or look at the disk`,
+        )
+      if (
+        head?.sequence !== one.entries ||
+        one.hash === undefined ||
+        !equalBytes(head.hash, one.hash)
+      )
+        throw unlike(
+          `${one.entries} entries of workspace ${one.workspace}, which had ${head?.sequence ?? 0}`,
+        )
       all.push(one)
     }
     return all
@@ -109,8 +144,9 @@ async function check(
 }
 
 /**
- * Waits until everything that was copied is signed, which a running service does within a second. A heads file that is copied after this
- * covers the whole copy, which `resume` needs to continue in the same epoch. Gives up after three seconds if no service runs.
+ * Waits until everything that was copied is signed, which a running service does within a second. A
+ * heads file that is copied after this covers the whole copy, which `resume` needs to continue in
+ * the same epoch. Gives up after three seconds if no service runs.
  */
 async function signed(headsPath: string, copied: readonly Rehashed[]): Promise<void> {
   const endMs = systemClock.elapsed() + signWaitMs
@@ -124,7 +160,9 @@ async function signed(headsPath: string, copied: readonly Rehashed[]): Promise<v
 const signWaitMs = 3000
 
 function unlike(what: string): StartError {
-  return new StartError(`the copy has ${what}: it differs from the original, and was removed. Look at the disk`)
+  return new StartError(
+    `the copy has ${what}: it differs from the original, and was removed. Look at the disk`,
+  )
 }
 
 function copySecrets(data: string, fresh: string): readonly string[] {

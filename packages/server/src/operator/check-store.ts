@@ -16,10 +16,17 @@ export interface CheckedStore {
   readonly missing: readonly string[]
 }
 
-/** How many entries a start checks in all workspaces together. In each, it checks at most the last `recheckEntries`. */
+/**
+ * How many entries a start checks in all workspaces together. In each, it checks at most the last
+ * `recheckEntries`.
+ */
 const recheckTotal = 20_000
 
-export async function checkStore(store: Store, headsPath: string, limits: Limits): Promise<CheckedStore> {
+export async function checkStore(
+  store: Store,
+  headsPath: string,
+  limits: Limits,
+): Promise<CheckedStore> {
   const workspaces = await allWorkspaces(store.registry)
   const heads = await readHeads(headsPath)
   const missing = missingOf(heads, workspaces)
@@ -33,8 +40,13 @@ export async function checkStore(store: Store, headsPath: string, limits: Limits
 }
 
 /** Origins in the heads file that no epoch of these workspaces has. */
-export function missingOf(heads: ReadonlyMap<string, SignedHead>, workspaces: readonly Document<"workspace">[]): readonly string[] {
-  const known = new Set(workspaces.flatMap((workspace) => epochsOf(workspace).map(({ origin }) => origin)))
+export function missingOf(
+  heads: ReadonlyMap<string, SignedHead>,
+  workspaces: readonly Document<"workspace">[],
+): readonly string[] {
+  const known = new Set(
+    workspaces.flatMap((workspace) => epochsOf(workspace).map(({ origin }) => origin)),
+  )
   return [...heads.keys()].filter((origin) => !known.has(origin))
 }
 
@@ -42,15 +54,25 @@ export function allWorkspaces(registry: Registry): Promise<readonly Document<"wo
   return Array.fromAsync(every(registry, "workspace", undefined))
 }
 
-async function recheckAll(store: Store, workspaces: readonly Document<"workspace">[], entriesMax: number): Promise<void> {
+async function recheckAll(
+  store: Store,
+  workspaces: readonly Document<"workspace">[],
+  entriesMax: number,
+): Promise<void> {
   const entries = Math.max(1, Math.min(entriesMax, Math.floor(recheckTotal / workspaces.length)))
   for (const workspace of workspaces) {
     const wrong = await recheck(store.journal, workspace, entries)
-    if (wrong !== undefined) throw new StartError(`${wrong}; the service does not add entries to it. Restore a backup, or look at the disk`)
+    if (wrong !== undefined)
+      throw new StartError(
+        `${wrong}; the service does not add entries to it. Restore a backup, or look at the disk`,
+      )
   }
 }
 
-/** Data that ends before what was signed is read-only: writing to it would make a second history under the same name. */
+/**
+ * Data that ends before what was signed is read-only: writing to it would make a second history
+ * under the same name.
+ */
 async function behindHeads(
   store: Store,
   workspaces: readonly Document<"workspace">[],

@@ -1,7 +1,16 @@
-// Writes a ledger as a folder of plain files, which is also a tlog (docs/format.md), so that anyone can check it without us. Files that exist are
-// kept: an interrupted export continues, and a later one adds new entries. The checkpoint is written last, after everything that it covers.
+// Writes a ledger as a folder of plain files, which is also a tlog (docs/format.md), so that anyone
+// can check it without us. Files that exist are kept: an interrupted export continues, and a later
+// one adds new entries. The checkpoint is written last, after everything that it covers.
 
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmdirSync, rmSync } from "node:fs"
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+} from "node:fs"
 import { dirname, join } from "node:path"
 import {
   bodiesPath,
@@ -44,25 +53,39 @@ export interface ExportOptions {
   readonly data: string
   readonly workspace: string
   readonly folder: string
-  /** Called before anything is written, with the number of entries, and whether the data is the copy of a backup. */
+  /**
+   * Called before anything is written, with the number of entries, and whether the data is the copy
+   * of a backup.
+   */
   readonly announce: (entries: number, isCopy: boolean) => Promise<void>
   readonly progress: (done: number) => void
 }
 
 /** Writes the ledger as it is now, up to its last checkpoint. The service may run. */
-export async function exportLedger({ data, workspace, folder, announce, progress }: ExportOptions): Promise<Exported> {
+export async function exportLedger({
+  data,
+  workspace,
+  folder,
+  announce,
+  progress,
+}: ExportOptions): Promise<Exported> {
   const whole = openWhole(data, { alone: false })
   try {
     const document = await whole.registry.get("workspace", workspace, workspace)
-    if (document === undefined) throw new StartError(`there is no workspace ${workspace} in ${data}`)
+    if (document === undefined)
+      throw new StartError(`there is no workspace ${workspace} in ${data}`)
     const [epoch, ...former] = epochsOf(document)
     const checkpoint = whole.index?.checkpoint(epoch.workspace, epoch.number)
-    if (checkpoint === undefined) throw new StartError(`workspace ${workspace} has no checkpoint yet; start the service, and it signs one`)
+    if (checkpoint === undefined)
+      throw new StartError(
+        `workspace ${workspace} has no checkpoint yet; start the service, and it signs one`,
+      )
     // Throws, before the export is announced, if the folder holds something else.
     const files = openFolder(folder, epoch, checkpoint.size)
     await announce(epoch.before + checkpoint.size, whole.isCopy)
     let added = 0
-    for (const one of former.toReversed()) added += await exportFormer(whole, one, join(folder, epochPath(one.number, "")), progress)
+    for (const one of former.toReversed())
+      added += await exportFormer(whole, one, join(folder, epochPath(one.number, "")), progress)
     const vkey = await vkeyOf(whole.registry, epoch, checkpoint.note)
     added += writeEntries(whole, epoch, checkpoint, files, progress)
     signOff(files, vkey, checkpoint.note)
@@ -73,14 +96,23 @@ export async function exportLedger({ data, workspace, folder, announce, progress
   }
 }
 
-/** Writes an epoch that ended. Its last checkpoint may cover fewer entries: both sizes get their partial tiles. */
-async function exportFormer(whole: Whole, epoch: Epoch, folder: string, progress: (done: number) => void): Promise<number> {
+/**
+ * Writes an epoch that ended. Its last checkpoint may cover fewer entries: both sizes get their
+ * partial tiles.
+ */
+async function exportFormer(
+  whole: Whole,
+  epoch: Epoch,
+  folder: string,
+  progress: (done: number) => void,
+): Promise<number> {
   const { end = 0, before, root = new Uint8Array(), checkpoint } = epoch
   const size = end - before
   // The vkey is written last, and an ended epoch never grows.
   if (existsSync(join(folder, packPaths.vkey))) return 0
   const files = openFolder(folder, epoch, size)
-  if (checkpoint !== undefined && checkpoint.size < size) writeEntries(whole, epoch, checkpoint, files, () => {})
+  if (checkpoint !== undefined && checkpoint.size < size)
+    writeEntries(whole, epoch, checkpoint, files, () => {})
   const added = writeEntries(whole, epoch, { size, root }, files, progress)
   if (checkpoint !== undefined) files.put(packPaths.checkpoint, Buffer.from(checkpoint.note))
   signOff(files, await vkeyOf(whole.registry, epoch, checkpoint?.note))
@@ -139,10 +171,12 @@ function writeEntries(
 }
 
 function broken(sequence: number): StartError {
-  return new StartError(`entry ${sequence} is not what was recorded; run tallystick fsck for details. The folder has the entries before it`)
+  return new StartError(
+    `entry ${sequence} is not what was recorded; run tallystick fsck for details. The folder has the entries before it`,
+  )
 }
 
-// The folder ----------------------------------------------------------------------------------------------------------------------------------------------
+// The folder --------------------------------------------------------------------------------------
 
 interface Folder {
   put(path: string, content: Uint8Array): void
@@ -152,10 +186,15 @@ interface Folder {
   dropPartials(size: number): void
 }
 
-function openFolder(folder: string, { before, geneses: [genesis = ""] }: Epoch, size: number): Folder {
+function openFolder(
+  folder: string,
+  { before, geneses: [genesis = ""] }: Epoch,
+  size: number,
+): Folder {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const at = (path: string): string => join(folder, path)
-  const read = (path: string): Buffer | undefined => (existsSync(at(path)) ? readFileSync(at(path)) : undefined)
+  const read = (path: string): Buffer | undefined =>
+    existsSync(at(path)) ? readFileSync(at(path)) : undefined
   const put = (path: string, content: Uint8Array): void => {
     mkdirSync(dirname(at(path)), { recursive: true, mode: 0o700 })
     // Every file is synced, because a checkpoint on the disk must never cover entries that are not.
@@ -163,9 +202,11 @@ function openFolder(folder: string, { before, geneses: [genesis = ""] }: Epoch, 
     renameSync(`${at(path)}.new`, at(path))
   }
   const found = read(packPaths.genesis)?.toString("utf8")
-  if (found !== undefined && found !== genesis) throw new StartError(`${folder} is an export of another ledger; name another folder`)
+  if (found !== undefined && found !== genesis)
+    throw new StartError(`${folder} is an export of another ledger; name another folder`)
   const isBegun = readdirSync(folder).every((name) => name === `${packPaths.genesis}.new`)
-  if (found === undefined && !isBegun) throw new StartError(`${folder} holds something else; an export never overwrites anything`)
+  if (found === undefined && !isBegun)
+    throw new StartError(`${folder} holds something else; an export never overwrites anything`)
   const note = read(packPaths.checkpoint)?.toString("utf8") ?? ""
   const had = parseCheckpoint(note.slice(0, note.lastIndexOf("\n\n") + 1))?.size ?? 0
   if (had > size)
@@ -180,7 +221,9 @@ function openFolder(folder: string, { before, geneses: [genesis = ""] }: Epoch, 
       const width = entries.length
       const known = read(tilePath(0, group))
       if (known !== undefined && !equalBytes(known.subarray(0, hashes.length), hashes))
-        throw new StartError(`${at(tilePath(0, group))} has other hashes than the data: it belongs to another history, or was changed`)
+        throw new StartError(
+          `${at(tilePath(0, group))} has other hashes than the data: it belongs to another history, or was changed`,
+        )
       // A full tile is written after the other files of its group, so those exist too.
       if (known !== undefined && width === tileWidth) return 0
       put(bodiesPath(group), linesOf(entries.map((entry) => bodyLine(entry, before))))
@@ -201,7 +244,8 @@ function dropPartials(folder: string, size: number): void {
     const isPast = tile !== undefined && tile.width < tileWidth && !isAtEdge(tile, size)
     if (!isPast && !path.endsWith(".new")) continue
     rmSync(join(folder, path))
-    if (isPast && readdirSync(join(folder, dirname(path))).length === 0) rmdirSync(join(folder, dirname(path)))
+    if (isPast && readdirSync(join(folder, dirname(path))).length === 0)
+      rmdirSync(join(folder, dirname(path)))
   }
 }
 
@@ -210,14 +254,19 @@ function isAtEdge({ level, index, width }: Tile, size: number): boolean {
   return index === Math.floor(hashes / tileWidth) && width === hashes % tileWidth
 }
 
-function bodyLine({ sequence, body = new Uint8Array(), bodySalt = new Uint8Array() }: Stored, before: number): string {
+function bodyLine(
+  { sequence, body = new Uint8Array(), bodySalt = new Uint8Array() }: Stored,
+  before: number,
+): string {
   const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString("utf8")
   return formatBodyLine({ index: sequence - 1 - before, salt: bodySalt, body: text })
 }
 
 function disclosureLine(entry: Stored, before: number): string | undefined {
   const disclosures = disclosuresOf(entry)
-  return disclosures.length === 0 ? undefined : formatDisclosureLine({ index: entry.sequence - 1 - before, disclosures })
+  return disclosures.length === 0
+    ? undefined
+    : formatDisclosureLine({ index: entry.sequence - 1 - before, disclosures })
 }
 
 function linesOf(lines: readonly string[]): Uint8Array {

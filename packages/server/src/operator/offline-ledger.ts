@@ -20,15 +20,33 @@ export interface OfflineOptions {
   readonly host: string
 }
 
-export function offlineOptionsOf({ data, heads, limits, publicUrl, host, port }: Config): OfflineOptions {
-  return { data, headsPath: heads, limits, host: new URL(publicUrl ?? httpUrl(host, port)).hostname }
+export function offlineOptionsOf({
+  data,
+  heads,
+  limits,
+  publicUrl,
+  host,
+  port,
+}: Config): OfflineOptions {
+  return {
+    data,
+    headsPath: heads,
+    limits,
+    host: new URL(publicUrl ?? httpUrl(host, port)).hostname,
+  }
 }
 
 /** The data can be read only. */
 export class ReadOnlyError extends StartError {}
 
-/** Runs `act` on data that may be written to. Throws a StartError if a service uses the data, and a ReadOnlyError if it is read-only. */
-export async function withOfflineStore<T>(options: OfflineOptions, act: (store: Store) => Promise<T>): Promise<T> {
+/**
+ * Runs `act` on data that may be written to. Throws a StartError if a service uses the data, and a
+ * ReadOnlyError if it is read-only.
+ */
+export async function withOfflineStore<T>(
+  options: OfflineOptions,
+  act: (store: Store) => Promise<T>,
+): Promise<T> {
   const store = await openOffline(options)
   try {
     removeUnplaced(options.data)
@@ -40,8 +58,12 @@ export async function withOfflineStore<T>(options: OfflineOptions, act: (store: 
   }
 }
 
-export async function openOffline({ data, limits }: Pick<OfflineOptions, "data" | "limits">): Promise<Store> {
-  // When a thread of the store ends, the outcome of the last write is unknown: the process must end too.
+export async function openOffline({
+  data,
+  limits,
+}: Pick<OfflineOptions, "data" | "limits">): Promise<Store> {
+  // When a thread of the store ends, the outcome of the last write is unknown: the process must end
+  // too.
   const onDeath = (cause: Error): void => {
     throw cause
   }
@@ -50,7 +72,13 @@ export async function openOffline({ data, limits }: Pick<OfflineOptions, "data" 
 
 /** A ledger that seals what it makes under the keyring's newest secret. */
 export function offlineLedger(limits: Limits, { journal }: Store, keyring: Keyring): Ledger {
-  return createLedger({ journal, clock: systemClock, limits, keyring, report: { commit: () => {}, advanced: () => {} } })
+  return createLedger({
+    journal,
+    clock: systemClock,
+    limits,
+    keyring,
+    report: { commit: () => {}, advanced: () => {} },
+  })
 }
 
 interface Administration {
@@ -58,7 +86,20 @@ interface Administration {
   readonly workspaces: Workspaces
 }
 
-export function administrationOf({ limits, host }: OfflineOptions, store: Store, keyring: Keyring): Administration {
+export function administrationOf(
+  { limits, host }: OfflineOptions,
+  store: Store,
+  keyring: Keyring,
+): Administration {
   const ledger = offlineLedger(limits, store, keyring)
-  return { ledger, workspaces: createWorkspaces({ registry: store.registry, ledger, clock: systemClock, keyring, host }) }
+  return {
+    ledger,
+    workspaces: createWorkspaces({
+      registry: store.registry,
+      ledger,
+      clock: systemClock,
+      keyring,
+      host,
+    }),
+  }
 }

@@ -22,7 +22,10 @@ export interface Rehashed {
   /** The first fault in the chain, as a sentence. */
   readonly broken: string | undefined
   readonly signed: SignedHead | undefined
-  /** The entries against those that were signed: `ahead` has more, `behind` has fewer, `apart` has others. */
+  /**
+   * The entries against those that were signed: `ahead` has more, `behind` has fewer, `apart` has
+   * others.
+   */
   readonly standing: "equal" | "ahead" | "behind" | "apart"
   /** Whether the entries begin with those of the given checkpoint. */
   readonly isUnderCheckpoint: boolean
@@ -49,23 +52,47 @@ export async function rehash(
     last = hash
     if (sequence === epoch.end && epoch.root !== undefined && !equalBytes(tree.root(), epoch.root))
       unlike ??= `the entries of workspace ${workspace.id} up to entry ${sequence} are not those that the next epoch goes on from`
-    if (epoch.end === undefined && tree.size === signed?.size) isSame = equalBytes(tree.root(), signed.root)
-    if (epoch.end === undefined && tree.size === checkpoint?.size) isUnderCheckpoint = equalBytes(tree.root(), checkpoint.root)
+    if (epoch.end === undefined && tree.size === signed?.size)
+      isSame = equalBytes(tree.root(), signed.root)
+    if (epoch.end === undefined && tree.size === checkpoint?.size)
+      isUnderCheckpoint = equalBytes(tree.root(), checkpoint.root)
     if (sequence % entriesPerStep === 0) progress(workspace.id, sequence)
   })
   const size = signed?.size ?? 0
-  const standing = !isSame ? "apart" : tree.size < size ? "behind" : tree.size > size ? "ahead" : "equal"
+  const standing = !isSame
+    ? "apart"
+    : tree.size < size
+      ? "behind"
+      : tree.size > size
+        ? "ahead"
+        : "equal"
   const root = tree.root()
-  const found = { size: tree.size, root, hash: last, broken: broken ?? unlike, signed, standing, isUnderCheckpoint } as const
+  const found = {
+    size: tree.size,
+    root,
+    hash: last,
+    broken: broken ?? unlike,
+    signed,
+    standing,
+    isUnderCheckpoint,
+  } as const
   return { workspace: workspace.id, origin, before, entries: before + tree.size, ...found }
 }
 
 const entriesPerStep = 10_000
 
 /** What is missing or different from what was signed, as a sentence. */
-export function lossOf({ workspace, before, entries, signed, standing }: Rehashed): string | undefined {
+export function lossOf({
+  workspace,
+  before,
+  entries,
+  signed,
+  standing,
+}: Rehashed): string | undefined {
   const end = before + (signed?.size ?? 0)
-  if (standing === "behind") return `workspace ${workspace} ends at entry ${entries}, and ${end} were signed`
-  if (standing === "apart") return `the first ${end} entries of workspace ${workspace} are not those that were signed`
+  if (standing === "behind")
+    return `workspace ${workspace} ends at entry ${entries}, and ${end} were signed`
+  if (standing === "apart")
+    return `the first ${end} entries of workspace ${workspace} are not those that were signed`
   return undefined
 }

@@ -29,10 +29,18 @@ interface Serving {
 
 async function openServing(folder = mkdtempSync(join(tmpdir(), "tallystick-"))): Promise<Serving> {
   folders.add(folder)
-  const store = await openStore({ data: folder, limits: { ...defaultLimits, diskReserveBytes: 0 } }, (cause) => assert.fail(cause))
+  const store = await openStore(
+    { data: folder, limits: { ...defaultLimits, diskReserveBytes: 0 } },
+    (cause) => assert.fail(cause),
+  )
   const ledger = openTestLedger(store.journal)
   const isNew = (await store.journal.head("acme")) === undefined
-  if (isNew) await ledger.record(workspace, [said(0)], [{ kind: "workspace", id: "acme", version: 0, value: workspace.value }])
+  if (isNew)
+    await ledger.record(
+      workspace,
+      [said(0)],
+      [{ kind: "workspace", id: "acme", version: 0, value: workspace.value }],
+    )
   return {
     folder,
     store,
@@ -64,7 +72,12 @@ async function answersOf({ search, index }: Store) {
     all: await search.find("acme", { system: "without" }, 1e9, 1000),
     desk: await search.find("acme", { system: "without", projectIds: ["desk"] }, 1e9, 1000),
     text: await search.find("acme", { system: "without", query: { terms } }, 1e9, 1000),
-    person: await search.find("acme", { system: "without", subject: { id: "usr_3", types: ["user"] } }, 1e9, 1000),
+    person: await search.find(
+      "acme",
+      { system: "without", subject: { id: "usr_3", types: ["user"] } },
+      1e9,
+      1000,
+    ),
   }
 }
 
@@ -77,7 +90,12 @@ test("whatever is derived is made again, with the same answers and nobody else i
   )
   await serving.store.close()
   const seen: Progress[] = []
-  assert.deepEqual(await reindex(serving.folder, { ...limits, fileEntriesMax: 250 }, (progress) => seen.push(progress)), [])
+  assert.deepEqual(
+    await reindex(serving.folder, { ...limits, fileEntriesMax: 250 }, (progress) =>
+      seen.push(progress),
+    ),
+    [],
+  )
   assert.deepEqual(seen, [
     { workspace: "acme", done: 250, entries: 601 },
     { workspace: "acme", done: 500, entries: 601 },
@@ -92,7 +110,13 @@ test("whatever is derived is made again, with the same answers and nobody else i
   }
   const before = await answers()
   assert.deepEqual(
-    [before.position, before.tree?.size, before.all?.total, before.desk?.total, before.person?.total],
+    [
+      before.position,
+      before.tree?.size,
+      before.all?.total,
+      before.desk?.total,
+      before.person?.total,
+    ],
     [[601, 601], 601, 601, 300, 120],
   )
   assert.ok((before.text?.total ?? 0) > 100)

@@ -1,5 +1,6 @@
-// Rebuilds everything derived from the journal: the index with its trees, and the search. Nothing is signed here. The next start signs, after it
-// has compared the trees with what was signed before.
+// Rebuilds everything derived from the journal: the index with its trees, and the search. Nothing
+// is signed here. The next start signs, after it has compared the trees with what was signed
+// before.
 
 import { strict as assert } from "node:assert"
 import { systemClock } from "../clock.ts"
@@ -21,7 +22,11 @@ export interface Progress {
 }
 
 /** Returns a sentence for each workspace with a broken chain. Its tree ends before the break. */
-export async function reindex(data: string, limits: Limits, progress: (progress: Progress) => void): Promise<readonly string[]> {
+export async function reindex(
+  data: string,
+  limits: Limits,
+  progress: (progress: Progress) => void,
+): Promise<readonly string[]> {
   const store = openAnew(data)
   try {
     const troubles: string[] = []
@@ -54,10 +59,13 @@ async function reindexOne(
     clock: systemClock,
     limits,
     report(said) {
-      if (said.kind === "filed") for (const [, done] of said.positions) progress({ workspace, done, entries })
+      if (said.kind === "filed")
+        for (const [, done] of said.positions) progress({ workspace, done, entries })
     },
   })
-  await filing.catchUp(workspace).catch((error: unknown) => troubles.push(`${workspace}: ${String(error)}`))
+  await filing
+    .catchUp(workspace)
+    .catch((error: unknown) => troubles.push(`${workspace}: ${String(error)}`))
   await filing.close()
   return troubles
 }
@@ -66,5 +74,14 @@ async function reindexOne(
 function treeOf({ journal, index, registry }: WatchedStore) {
   const never = () => assert.fail("a reindexed tree is not signed")
   const heads = { get: async () => undefined, advance: never, close: () => {} }
-  return createCheckpointer({ journal, index, registry, heads, signersOf: never, isGenuine: never, rootAt: never, clock: systemClock })
+  return createCheckpointer({
+    journal,
+    index,
+    registry,
+    heads,
+    signersOf: never,
+    isGenuine: never,
+    rootAt: never,
+    clock: systemClock,
+  })
 }

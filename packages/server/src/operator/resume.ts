@@ -1,6 +1,7 @@
-// Lets a copy of a ledger, or data that is older than what was signed, take new entries. A workspace with exactly what was signed continues in the
-// same epoch: it is the same history. Any other workspace would make a second history under the same name, so it continues in a new epoch, under
-// another name, whose genesis says where it continues from.
+// Lets a copy of a ledger, or data that is older than what was signed, take new entries. A
+// workspace with exactly what was signed continues in the same epoch: it is the same history. Any
+// other workspace would make a second history under the same name, so it continues in a new epoch,
+// under another name, whose genesis says where it continues from.
 
 import { strict as assert } from "node:assert"
 import { allWorkspaces, missingOf } from "./check-store.ts"
@@ -31,7 +32,11 @@ export interface ResumeOptions {
 }
 
 export type Resumed =
-  | { readonly kind: "resumed"; readonly workspaces: readonly WentOn[]; readonly strangers: readonly string[] }
+  | {
+      readonly kind: "resumed"
+      readonly workspaces: readonly WentOn[]
+      readonly strangers: readonly string[]
+    }
   /** The data is not a copy, and nothing that was signed is missing. */
   | { readonly kind: "needless" }
   /** The data does not hold together; nothing was changed. */
@@ -69,7 +74,10 @@ export async function resume(options: ResumeOptions): Promise<Resumed> {
   const ending = plans.filter(({ because }) => because !== undefined)
   if (!isCopy && ending.length === 0) return { kind: "needless" }
   const heads = await readHeads(headsPath)
-  const opened = isTrial || ending.length === 0 ? new Map<string, string>() : await openEpochs(options, keyring, ending)
+  const opened =
+    isTrial || ending.length === 0
+      ? new Map<string, string>()
+      : await openEpochs(options, keyring, ending)
   // Comes last: until every workspace can continue, a service that starts must change nothing.
   if (!isTrial) await takeOffMark(data)
   return {
@@ -86,23 +94,41 @@ export async function resume(options: ResumeOptions): Promise<Resumed> {
   }
 }
 
-async function look({ data, headsPath, secrets: { secret, previous }, progress }: ResumeOptions): Promise<Looked> {
+async function look({
+  data,
+  headsPath,
+  secrets: { secret, previous },
+  progress,
+}: ResumeOptions): Promise<Looked> {
   const store = openStopped(data)
   // `store` holds the lock.
   const whole = openWhole(data, { alone: false })
   const { index } = whole
   try {
-    const keyring = secret === undefined ? undefined : await openKeyring(store.registry, { secret, previous })
+    const keyring =
+      secret === undefined ? undefined : await openKeyring(store.registry, { secret, previous })
     const heads = await readHeads(headsPath)
     const plans: Planned[] = []
     for (const document of await allWorkspaces(store.registry)) {
       const [{ workspace, number, origin, before }] = epochsOf(document)
       const checkpoint = index?.checkpoint(workspace, number)
       const found = await rehash(store.journal, document, heads.get(origin), progress, checkpoint)
-      if (Math.max(before + (index?.tree(workspace, number)?.size ?? 0), index?.position(document.id) ?? 0) > found.entries)
-        throw new StartError(`index.db in ${data} has entries that journal.db does not have; run tallystick reindex, then this again`)
+      if (
+        Math.max(
+          before + (index?.tree(workspace, number)?.size ?? 0),
+          index?.position(document.id) ?? 0,
+        ) > found.entries
+      )
+        throw new StartError(
+          `index.db in ${data} has entries that journal.db does not have; run tallystick reindex, then this again`,
+        )
       const because = lossOf(found) ?? (store.isCopy ? doubtOf(found) : undefined)
-      plans.push({ document, found, checkpoint: found.isUnderCheckpoint ? checkpoint : undefined, because })
+      plans.push({
+        document,
+        found,
+        checkpoint: found.isUnderCheckpoint ? checkpoint : undefined,
+        because,
+      })
     }
     return { plans, isCopy: store.isCopy, keyring }
   } finally {
@@ -111,22 +137,31 @@ async function look({ data, headsPath, secrets: { secret, previous }, progress }
   }
 }
 
-/** A copy may continue only from exactly what was signed last. If nobody knows what that was, entries may be missing. */
+/**
+ * A copy may continue only from exactly what was signed last. If nobody knows what that was,
+ * entries may be missing.
+ */
 function doubtOf({ workspace, before, entries, signed, standing }: Rehashed): string | undefined {
-  if (signed === undefined) return `the heads file does not list workspace ${workspace}, so what was signed last is unknown`
+  if (signed === undefined)
+    return `the heads file does not list workspace ${workspace}, so what was signed last is unknown`
   return standing === "equal"
     ? undefined
     : `workspace ${workspace} has ${entries} entries, and the heads file lists ${before + signed.size}, so what was signed last is unknown`
 }
 
-/** Opens new epochs, and returns their origins by workspace. The heads file gets the first entry of each, so that it recognises this data. */
+/**
+ * Opens new epochs, and returns their origins by workspace. The heads file gets the first entry of
+ * each, so that it recognises this data.
+ */
 async function openEpochs(
   { data, headsPath, limits }: ResumeOptions,
   keyring: Keyring | undefined,
   ending: readonly Planned[],
 ): Promise<Map<string, string>> {
   if (keyring === undefined)
-    throw new StartError("a new epoch needs a new key, which needs the secret that this data was made with: set TALLYSTICK_SECRET")
+    throw new StartError(
+      "a new epoch needs a new key, which needs the secret that this data was made with: set TALLYSTICK_SECRET",
+    )
   const opened = new Map<string, string>()
   const store = await openOffline({ data, limits })
   const heads = await openHeads(headsPath)
@@ -136,12 +171,16 @@ async function openEpochs(
       const { size, root, standing, signed } = found
       // Data that is ahead of the heads file has lost nothing that the file lists.
       const lost = standing === "ahead" ? undefined : signed
-      const { origin, head } = await openEpoch({ registry: store.registry, ledger, clock: systemClock, keyring }, document, {
-        size,
-        root,
-        checkpoint,
-        lost,
-      })
+      const { origin, head } = await openEpoch(
+        { registry: store.registry, ledger, clock: systemClock, keyring },
+        document,
+        {
+          size,
+          root,
+          checkpoint,
+          lost,
+        },
+      )
       assert(await heads.advance(origin, head), "a new origin has signed nothing yet")
       opened.set(document.id, origin)
     }

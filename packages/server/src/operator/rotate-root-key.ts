@@ -1,5 +1,5 @@
-// Replaces the instance key. The data does not contain the key itself: the entry records that it was replaced, and whether tokens made with the
-// old key stay valid.
+// Replaces the instance key. The data does not contain the key itself: the entry records that it
+// was replaced, and whether tokens made with the old key stay valid.
 
 import { isoTime, systemClock } from "../clock.ts"
 import { StartError } from "../error.ts"
@@ -9,13 +9,20 @@ import type { Registry } from "../store/store.ts"
 import { adminDraft, recordPlanned } from "../workspace/admin-entries.ts"
 import { instanceWorkspace } from "../workspace/permissions.ts"
 import { instanceOf, makeInstance } from "../workspace/open-session.ts"
-import { keptKeyring, keyringChange, openKeyring, type GivenSecrets } from "../workspace/stored-keyring.ts"
+import {
+  keptKeyring,
+  keyringChange,
+  openKeyring,
+  type GivenSecrets,
+} from "../workspace/stored-keyring.ts"
 import { administrationOf, withOfflineStore, type OfflineOptions } from "./offline-ledger.ts"
 import { assertKeysWithTokens, keysWithTokens, type KeepingKey } from "./instance-key-tokens.ts"
 
 export interface RotateRootKeyOptions extends OfflineOptions {
   readonly secrets: GivenSecrets
-  /** The old instance key, whose tokens stay valid. Undefined: tokens of all old instance keys end. */
+  /**
+   * The old instance key, whose tokens stay valid. Undefined: tokens of all old instance keys end.
+   */
   readonly previous: KeepingKey | undefined
   /** The configured instance keys, which are valid from now on. */
   readonly given: readonly string[]
@@ -28,27 +35,47 @@ export async function rotateRootKey(options: RotateRootKeyOptions): Promise<void
   await withOfflineStore(options, async (store) => {
     const { registry } = store
     const keyring = await openKeyring(registry, options.secrets)
-    if (keyring.before !== undefined) throw new StartError("a rotation of the secret is not finished: run `tallystick secret rotate` first")
+    if (keyring.before !== undefined)
+      throw new StartError(
+        "a rotation of the secret is not finished: run `tallystick secret rotate` first",
+      )
     const { previous, given } = options
-    await (previous === undefined ? assertNew(registry, keyring, given) : assertKeysWithTokens(registry, keyring, [previous]))
+    await (previous === undefined
+      ? assertNew(registry, keyring, given)
+      : assertKeysWithTokens(registry, keyring, [previous]))
     const { ledger, workspaces } = administrationOf(options, store, keyring)
     await makeInstance(registry, workspaces)
     const instanceKeys =
-      previous === undefined ? [] : [...new Set([...keyring.instanceKeys, instanceKeyName(keyring.secret, previous.rootKey)])]
+      previous === undefined
+        ? []
+        : [...new Set([...keyring.instanceKeys, instanceKeyName(keyring.secret, previous.rootKey)])]
     const formerNames = previous === undefined ? {} : keyring.formerNames
     await recordPlanned(ledger, await instanceOf(workspaces), async () => {
       const nowMs = systemClock.now()
       const kept = await keptKeyring(registry)
-      const { change, recorded } = keyringChange({ ...keyring, instanceKeys, formerNames }, kept, kept?.value.endedAt ?? isoTime(nowMs))
+      const { change, recorded } = keyringChange(
+        { ...keyring, instanceKeys, formerNames },
+        kept,
+        kept?.value.endedAt ?? isoTime(nowMs),
+      )
       const about = { tokens: previous === undefined ? "revoked" : "kept", ...recorded }
       const target = { id: instanceWorkspace, type: "instance_key" }
-      return { said: [adminDraft({ kind: "instance" }, "security.instance_key.rotate", target, about, nowMs)], changes: [change] }
+      return {
+        said: [
+          adminDraft({ kind: "instance" }, "security.instance_key.rotate", target, about, nowMs),
+        ],
+        changes: [change],
+      }
     })
   })
 }
 
 /** Refuses a configured key that has live tokens: they would stay valid, whatever is recorded. */
-async function assertNew(registry: Registry, keyring: Keyring, given: readonly string[]): Promise<void> {
+async function assertNew(
+  registry: Registry,
+  keyring: Keyring,
+  given: readonly string[],
+): Promise<void> {
   const known = new Set([...(await keysWithTokens(registry, keyring)), ...keyring.instanceKeys])
   if (given.some((key) => known.has(instanceKeyName(keyring.secret, key))))
     throw new StartError(

@@ -1,12 +1,19 @@
-// Replaces the secret: seals everything again, one workspace at a time, and puts what must outlive the old secret into the keyring. An interrupted
-// rotation continues when it runs again. Meanwhile the service starts if it has both secrets.
+// Replaces the secret: seals everything again, one workspace at a time, and puts what must outlive
+// the old secret into the keyring. An interrupted rotation continues when it runs again. Meanwhile
+// the service starts if it has both secrets.
 
 import { strict as assert } from "node:assert"
 import { equalBytes, type JsonObject } from "@tallystick/proof"
 import { allWorkspaces } from "./check-store.ts"
 import { isoTime, systemClock } from "../clock.ts"
 import { StartError } from "../error.ts"
-import { generationOf, idempotencyAnew, nextKeyring, sealAnew, type Keyring } from "../secrets/keyring.ts"
+import {
+  generationOf,
+  idempotencyAnew,
+  nextKeyring,
+  sealAnew,
+  type Keyring,
+} from "../secrets/keyring.ts"
 import type { Ledger } from "../ledger/ledger.ts"
 import { deriveKey } from "../secrets/crypto.ts"
 import { epochsOf } from "../store/epochs.ts"
@@ -54,7 +61,9 @@ export async function rotateSecret(options: RotateSecretOptions): Promise<Secret
   if (!wasOver) {
     keep([secret, previous])
     progress("both secrets are kept")
-    await withOfflineStore(options, async (store) => resealAll(options, store, await begun(options, store, keyring)))
+    await withOfflineStore(options, async (store) =>
+      resealAll(options, store, await begun(options, store, keyring)),
+    )
     rewriteDocuments(data)
     progress("everything sealed before is overwritten")
     await withOfflineStore(options, (store) => end(options, store))
@@ -70,9 +79,15 @@ async function look({ data, secret, previous, rootKeys }: RotateSecretOptions): 
   try {
     const keyring = await openKeyring(store.registry, { secret, previous })
     if (keyring.before !== undefined) return keyring
-    if (!equalBytes(keyring.secret, secret)) await assertKeysWithTokens(store.registry, keyring, rootKeys)
-    // The two settings are swapped, perhaps. Without this check, nobody would notice that nothing was rotated.
-    else if (!equalBytes(previous, secret) && !isFormer(keyring, previous) && (await anyLogKey(store.registry)) !== undefined)
+    if (!equalBytes(keyring.secret, secret))
+      await assertKeysWithTokens(store.registry, keyring, rootKeys)
+    // The two settings are swapped, perhaps. Without this check, nobody would notice that nothing
+    // was rotated.
+    else if (
+      !equalBytes(previous, secret) &&
+      !isFormer(keyring, previous) &&
+      (await anyLogKey(store.registry)) !== undefined
+    )
       throw new StartError(
         "TALLYSTICK_SECRET is the secret of this data already, and TALLYSTICK_SECRET_PREVIOUS never was: to rotate, set TALLYSTICK_SECRET to the new secret and TALLYSTICK_SECRET_PREVIOUS to the current one",
       )
@@ -87,8 +102,15 @@ function isFormer({ peppers }: Keyring, secret: Uint8Array): boolean {
   return peppers.some((one) => equalBytes(one, pepper))
 }
 
-/** Begins the rotation and returns the keyring of the new generation, under whose secret everything is sealed from now on. */
-async function begun(options: RotateSecretOptions, store: Store, keyring: Keyring): Promise<Keyring> {
+/**
+ * Begins the rotation and returns the keyring of the new generation, under whose secret everything
+ * is sealed from now on.
+ */
+async function begun(
+  options: RotateSecretOptions,
+  store: Store,
+  keyring: Keyring,
+): Promise<Keyring> {
   if (keyring.before !== undefined) return keyring
   const { registry } = store
   const { ledger, workspaces } = administrationOf(options, store, keyring)
@@ -106,12 +128,19 @@ async function begun(options: RotateSecretOptions, store: Store, keyring: Keyrin
 /** Workspaces or accounts at once: they share a commit. */
 const atOnce = 32
 
-async function resealAll(options: RotateSecretOptions, store: Store, keyring: Keyring): Promise<void> {
+async function resealAll(
+  options: RotateSecretOptions,
+  store: Store,
+  keyring: Keyring,
+): Promise<void> {
   const { registry } = store
   const { ledger, workspaces } = administrationOf(options, store, keyring)
   const instance = await instanceOf(workspaces)
   const all = await allWorkspaces(registry)
-  const accounts = await Array.fromAsync(every(registry, "member", instanceWorkspace), ({ id }) => id)
+  const accounts = await Array.fromAsync(
+    every(registry, "member", instanceWorkspace),
+    ({ id }) => id,
+  )
   await eachOf(
     all,
     (workspace) => reseal(registry, ledger, workspace, keyring),
@@ -124,7 +153,11 @@ async function resealAll(options: RotateSecretOptions, store: Store, keyring: Ke
   )
 }
 
-async function eachOf<T>(all: readonly T[], act: (one: T) => Promise<void>, progress: (done: number) => void): Promise<void> {
+async function eachOf<T>(
+  all: readonly T[],
+  act: (one: T) => Promise<void>,
+  progress: (done: number) => void,
+): Promise<void> {
   let done = 0
   for (let at = 0; at < all.length; at += atOnce) {
     await Promise.all(
@@ -137,13 +170,23 @@ async function eachOf<T>(all: readonly T[], act: (one: T) => Promise<void>, prog
 }
 
 /** Seals again everything of one workspace, in one commit. */
-async function reseal(registry: Registry, ledger: Ledger, { id }: Document<"workspace">, keyring: Keyring): Promise<void> {
+async function reseal(
+  registry: Registry,
+  ledger: Ledger,
+  { id }: Document<"workspace">,
+  keyring: Keyring,
+): Promise<void> {
   const workspace = await registry.get("workspace", id, id)
   assert(workspace !== undefined, "nobody removes a workspace")
   await recordPlanned(ledger, workspace, async () => {
     const keys = await registry.list("log-key", id, undefined, logKeysMax)
-    const changes: readonly Change[] = [...keys.flatMap((key) => keyAnew(keyring, key)), ...idempotencyChange(keyring, workspace)]
-    return changes.length === 0 ? undefined : { said: [said("reseal", { generation: keyring.generation })], changes }
+    const changes: readonly Change[] = [
+      ...keys.flatMap((key) => keyAnew(keyring, key)),
+      ...idempotencyChange(keyring, workspace),
+    ]
+    return changes.length === 0
+      ? undefined
+      : { said: [said("reseal", { generation: keyring.generation })], changes }
   })
 }
 
@@ -159,9 +202,18 @@ async function resealPassword(
     const account = await registry.get("member", instanceWorkspace, id)
     const anew = account === undefined ? undefined : passwordAnew(keyring, account.value)
     if (account === undefined || anew === undefined) return undefined
-    const recorded = { before: commitmentTo(account.value.password), commitment: commitmentTo(anew.password) }
+    const recorded = {
+      before: commitmentTo(account.value.password),
+      commitment: commitmentTo(anew.password),
+    }
     const target = targetOf(id, account.value)
-    const said = adminDraft({ kind: "instance" }, "security.password.reseal", target, recorded, systemClock.now())
+    const said = adminDraft(
+      { kind: "instance" },
+      "security.password.reseal",
+      target,
+      recorded,
+      systemClock.now(),
+    )
     return { said: [said], changes: [{ ...account, value: { ...account.value, ...anew } }] }
   })
 }
@@ -176,10 +228,15 @@ function idempotencyChange(keyring: Keyring, workspace: Document<"workspace">): 
   const epochs = epochsOf(workspace)
   const { ledgerId } = epochs.at(-1) ?? epochs[0]
   const idempotency = idempotencyAnew(keyring, ledgerId, workspace.value.idempotency)
-  return idempotency === undefined ? [] : [{ ...workspace, value: { ...workspace.value, idempotency } }]
+  return idempotency === undefined
+    ? []
+    : [{ ...workspace, value: { ...workspace.value, idempotency } }]
 }
 
-/** Overwrites everything sealed under the old secret, even in free parts of pages: a backup copies whole pages. */
+/**
+ * Overwrites everything sealed under the old secret, even in free parts of pages: a backup copies
+ * whole pages.
+ */
 function rewriteDocuments(data: string): void {
   const store = openStopped(data)
   store.rewriteDocuments()
@@ -193,7 +250,11 @@ async function end(options: RotateSecretOptions, store: Store): Promise<void> {
   await assertResealed(registry, keyring)
   const { ledger, workspaces } = administrationOf(options, store, keyring)
   await recordPlanned(ledger, await instanceOf(workspaces), async () => {
-    const { change, recorded } = keyringChange(keyring, await keptKeyring(registry), isoTime(systemClock.now()))
+    const { change, recorded } = keyringChange(
+      keyring,
+      await keptKeyring(registry),
+      isoTime(systemClock.now()),
+    )
     return { said: [said("retire", { ...recorded })], changes: [change] }
   })
 }
@@ -202,17 +263,29 @@ async function end(options: RotateSecretOptions, store: Store): Promise<void> {
 async function assertResealed(registry: Registry, keyring: Keyring): Promise<void> {
   for (const { id, value } of await allWorkspaces(registry)) {
     const keys = await registry.list("log-key", id, undefined, logKeysMax)
-    const sealed = [value.idempotency ?? "", ...keys.flatMap((key) => (key.value.wrapped === "" ? [] : [key.value.wrapped]))]
+    const sealed = [
+      value.idempotency ?? "",
+      ...keys.flatMap((key) => (key.value.wrapped === "" ? [] : [key.value.wrapped])),
+    ]
     assert(
       sealed.every((one) => generationOf(one) === keyring.generation),
       `something of workspace ${id} is sealed under the secret before`,
     )
   }
   for await (const { id, value } of every(registry, "member", instanceWorkspace))
-    assert(passwordAnew(keyring, value) === undefined, `the password of account ${id} is sealed under the secret before`)
+    assert(
+      passwordAnew(keyring, value) === undefined,
+      `the password of account ${id} is sealed under the secret before`,
+    )
 }
 
 /** `rotate` begins a rotation, `reseal` is for one workspace, `retire` ends it. */
 function said(act: "rotate" | "reseal" | "retire", about: JsonObject) {
-  return adminDraft({ kind: "instance" }, `security.secret.${act}`, { id: instanceWorkspace, type: "secret" }, about, systemClock.now())
+  return adminDraft(
+    { kind: "instance" },
+    `security.secret.${act}`,
+    { id: instanceWorkspace, type: "secret" },
+    about,
+    systemClock.now(),
+  )
 }

@@ -1,4 +1,5 @@
-// The secret and the instance key: configured, or made at the first start and kept in the data folder, readable by its owner alone.
+// The secret and the instance key: configured, or made at the first start and kept in the data
+// folder, readable by its owner alone.
 
 import { randomBytes } from "node:crypto"
 import { existsSync, linkSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs"
@@ -27,7 +28,13 @@ export function keepSecrets(config: Given): Secrets {
   const { secret, previous } = knownSecrets(config)
   const { previousRootKey } = config
   const newRootKeyPath = isNew ? rootKeyPath(config) : undefined
-  return { secret: present(secret), previous, rootKey: present(knownRootKey(config)), previousRootKey, newRootKeyPath }
+  return {
+    secret: present(secret),
+    previous,
+    rootKey: present(knownRootKey(config)),
+    previousRootKey,
+    newRootKeyPath,
+  }
 }
 
 export interface KnownSecrets {
@@ -35,23 +42,34 @@ export interface KnownSecrets {
   readonly previous: Uint8Array | undefined
 }
 
-/** The secrets of the configuration or the data folder. During a rotation the file has the old secret in a second line. */
+/**
+ * The secrets of the configuration or the data folder. During a rotation the file has the old
+ * secret in a second line.
+ */
 export function knownSecrets(config: Given): KnownSecrets {
   const path = secretPath(config)
-  if (config.secret !== undefined || !existsSync(path)) return { secret: config.secret, previous: config.previousSecret }
+  if (config.secret !== undefined || !existsSync(path))
+    return { secret: config.secret, previous: config.previousSecret }
   const [secret, before] = readFileSync(path, "utf8").trim().split("\n")
-  return { secret: secretOf(secret, path), previous: config.previousSecret ?? secretOf(before, path) }
+  return {
+    secret: secretOf(secret, path),
+    previous: config.previousSecret ?? secretOf(before, path),
+  }
 }
 
 export function requiredSecrets(config: Given): KnownSecrets & { readonly secret: Uint8Array } {
   const { secret, previous } = knownSecrets(config)
-  if (secret === undefined) throw new StartError(`TALLYSTICK_SECRET is not set, and there is no ${secretPath(config)}`)
+  if (secret === undefined)
+    throw new StartError(`TALLYSTICK_SECRET is not set, and there is no ${secretPath(config)}`)
   return { secret, previous }
 }
 
 /** Replaces the secrets in the file, the newest first. They are on the disk when it returns. */
 export function replaceSecrets(config: Given, secrets: readonly Uint8Array[]): void {
-  replaceFile(secretPath(config), `${secrets.map((one) => Buffer.from(one).toString("hex")).join("\n")}\n`)
+  replaceFile(
+    secretPath(config),
+    `${secrets.map((one) => Buffer.from(one).toString("hex")).join("\n")}\n`,
+  )
 }
 
 export function replaceRootKey(config: Given, rootKey: string): void {
@@ -69,7 +87,10 @@ export function makeSecret(): string {
 /** The instance key of the configuration or the data folder. */
 export function knownRootKey(config: Given): string | undefined {
   const path = rootKeyPath(config)
-  return config.rootKey ?? (existsSync(path) ? rootKeyOf(readFileSync(path, "utf8").trim(), path) : undefined)
+  return (
+    config.rootKey ??
+    (existsSync(path) ? rootKeyOf(readFileSync(path, "utf8").trim(), path) : undefined)
+  )
 }
 
 export function rootKeyPath({ data }: Given): string {
@@ -85,7 +106,10 @@ function keep(path: string, make: () => string): boolean {
   return !existsSync(path) && place(path, make())
 }
 
-/** Makes the file, unless another process was faster. It appears complete or not at all: a crash must not leave half a secret. */
+/**
+ * Makes the file, unless another process was faster. It appears complete or not at all: a crash
+ * must not leave half a secret.
+ */
 function place(path: string, text: string): boolean {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
   // Two processes that start at once each write a file of their own.
@@ -99,7 +123,9 @@ function place(path: string, text: string): boolean {
 
 /** Removes what a kill left behind, perhaps an old secret. The caller holds the folder's lock. */
 export function removeUnplaced(data: string): void {
-  const unplaced = readdirSync(data).filter((name) => /^(secret|root-key)\.([0-9a-f]{16}|new)$/.test(name))
+  const unplaced = readdirSync(data).filter((name) =>
+    /^(secret|root-key)\.([0-9a-f]{16}|new)$/.test(name),
+  )
   for (const name of unplaced) rmSync(join(data, name), { force: true })
 }
 

@@ -1,5 +1,5 @@
-// Builds a page of entries, part by part: reads rows, verifies them and shows what the reader may see. Other requests run in between. A page ends before
-// it exceeds its budget of bytes.
+// Builds a page of entries, part by part: reads rows, verifies them and shows what the reader may
+// see. Other requests run in between. A page ends before it exceeds its budget of bytes.
 
 import { disclosuresFor, type Content, type Sight } from "../store/opened-entry.ts"
 import type { Pace } from "../runtime/pace.ts"
@@ -9,7 +9,14 @@ import { vkeyOf } from "../store/log-keys.ts"
 import type { Wanted } from "../store/search.ts"
 import { bytesOf } from "../store/stored-bytes.ts"
 import type { Checkpoint, Document, Store, Stored } from "../store/store.ts"
-import { findEntries, findIncluded, showEntry, showProof, type Found, type Source } from "./verified-entries.ts"
+import {
+  findEntries,
+  findIncluded,
+  showEntry,
+  showProof,
+  type Found,
+  type Source,
+} from "./verified-entries.ts"
 
 export interface PageSource {
   readonly store: Source & Pick<Store, "registry">
@@ -57,9 +64,15 @@ export async function buildPage(
       const vkey = isProven ? await vkeyFor(found.epoch, found.proven.checkpoint) : undefined
       if (pace.isUp()) await pace.next()
       const event = Buffer.from(
-        showRow(found, workspace, found.opened === undefined ? "none" : sightOf(found.opened.content, wanted), vkey),
+        showRow(
+          found,
+          workspace,
+          found.opened === undefined ? "none" : sightOf(found.opened.content, wanted),
+          vkey,
+        ),
       )
-      // Bytes that are read count too. A reader who may see little must not cause unlimited reading.
+      // Bytes that are read count too. A reader who may see little must not cause unlimited
+      // reading.
       const size = Math.max(event.length, bytesOf(found.stored))
       if (events.length > 0 && bytes + size > limits.pageBytesMax) return { events, verified }
       events.push(event)
@@ -71,11 +84,17 @@ export async function buildPage(
 }
 
 /**
- * What a reader may see is checked on the entry as well, because the search could be wrong. A person sees only their own sealed fields, and none
- * of an entry that is not about them.
+ * What a reader may see is checked on the entry as well, because the search could be wrong. A
+ * person sees only their own sealed fields, and none of an entry that is not about them.
  */
-function sightOf({ actor, target, projectId }: Content, { projectIds, system, subject }: Wanted): Sight {
-  const isWithin = projectId === systemProject ? system !== "without" : projectIds === undefined || projectIds.includes(projectId)
+function sightOf(
+  { actor, target, projectId }: Content,
+  { projectIds, system, subject }: Wanted,
+): Sight {
+  const isWithin =
+    projectId === systemProject
+      ? system !== "without"
+      : projectIds === undefined || projectIds.includes(projectId)
   if (!isWithin) return "none"
   if (subject === undefined) return "all"
   const isActor = actor.id === subject.id && subject.types.includes(actor.type)
@@ -95,12 +114,20 @@ async function readRows(
 
 /** An entry that the search knows and the journal lacks is shown as broken, at its place. */
 function missing(workspace: string, sequence: number): Stored {
-  const nothing = { receipt: "", idem: undefined, bodySalt: undefined, body: undefined, disclosures: "" }
+  const nothing = {
+    receipt: "",
+    idem: undefined,
+    bodySalt: undefined,
+    body: undefined,
+    disclosures: "",
+  }
   return { workspace, sequence, record: new Uint8Array(), ...nothing }
 }
 
 /** Looks up the key of each epoch once per page. */
-function vkeysOf(registry: Store["registry"]): (epoch: Epoch, checkpoint: Checkpoint | undefined) => Promise<string> {
+function vkeysOf(
+  registry: Store["registry"],
+): (epoch: Epoch, checkpoint: Checkpoint | undefined) => Promise<string> {
   const known = new Map<number, string>()
   return async (epoch, checkpoint) => {
     const vkey = known.get(epoch.number) ?? (await vkeyOf(registry, epoch, checkpoint?.note))
@@ -110,7 +137,12 @@ function vkeysOf(registry: Store["registry"]): (epoch: Epoch, checkpoint: Checkp
 }
 
 /** Adds the proof if there is a key. */
-function showRow(found: Found, workspace: Document<"workspace">, sight: Sight, vkey: string | undefined): string {
+function showRow(
+  found: Found,
+  workspace: Document<"workspace">,
+  sight: Sight,
+  vkey: string | undefined,
+): string {
   const entry = showEntry(found, workspace, sight)
   if (vkey === undefined) return entry
   return `${entry.slice(0, -1)},"proof":${showProof(found, vkey)},"disclosures":${JSON.stringify(disclosuresFor(found.stored, sight))}}`

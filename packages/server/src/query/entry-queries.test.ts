@@ -29,16 +29,35 @@ const limits: AdmissionLimits & QueryParts["limits"] = {
 
 /** So little is recorded here that all of it is looked through. */
 function findOf({ search }: Store): Find {
-  return createFind({ search, clock: systemClock, limits: defaultLimits, file: () => assert.fail("nothing has to be filed first") })
+  return createFind({
+    search,
+    clock: systemClock,
+    limits: defaultLimits,
+    file: () => assert.fail("nothing has to be filed first"),
+  })
 }
 
-function queriesOf(served: Store, changes: Partial<QueryParts["limits"]> = {}, pace: Pace = unpaced): Queries {
+function queriesOf(
+  served: Store,
+  changes: Partial<QueryParts["limits"]> = {},
+  pace: Pace = unpaced,
+): Queries {
   // Nothing is signed here.
   const leaves = createLeaves(served, { verifiedTilesMax: 1 })
-  const checkpoints = createCheckpoints({ store: served, leaves, isGenuine: () => assert.fail("there is no checkpoint") })
+  const checkpoints = createCheckpoints({
+    store: served,
+    leaves,
+    isGenuine: () => assert.fail("there is no checkpoint"),
+  })
   const store = { ...served, leaves, checkpoints, haltedFrom: () => undefined, suspect: () => {} }
   const reading = createAdmission(systemClock, { ...limits, of: "pages" })
-  return createQueries({ store, find: findOf(served), reading, pace, limits: { ...limits, ...changes } })
+  return createQueries({
+    store,
+    find: findOf(served),
+    reading,
+    pace,
+    limits: { ...limits, ...changes },
+  })
 }
 
 /** A workspace whose entries are nothing but their times. */
@@ -51,12 +70,28 @@ async function openTimes() {
     const from = { sequence: times.length, hash: previousHash, timeMs: times.at(-1) ?? 0 }
     const entries = timesMs.map((timeMs, place): Linked => {
       const index = times.length + place
-      const record = encodeRecord({ kind: "event", index, timeMs, ledgerId, previousHash, bodyHash: Buffer.alloc(32) })
+      const record = encodeRecord({
+        kind: "event",
+        index,
+        timeMs,
+        ledgerId,
+        previousHash,
+        bodyHash: Buffer.alloc(32),
+      })
       previousHash = createHash("sha256").update("\0").update(record).digest()
       const receipt = `rcp_${String(index).padStart(36, "0")}`
-      return { record, receipt, idem: undefined, bodySalt: Buffer.alloc(16), body: Buffer.from(bodies[place] ?? "{}"), disclosures: "" }
+      return {
+        record,
+        receipt,
+        idem: undefined,
+        bodySalt: Buffer.alloc(16),
+        body: Buffer.from(bodies[place] ?? "{}"),
+        disclosures: "",
+      }
     })
-    assert.deepEqual(await served.journal.append({ workspace: "acme", from, entries }), { kind: "done" })
+    assert.deepEqual(await served.journal.append({ workspace: "acme", from, entries }), {
+      kind: "done",
+    })
     await filing.search.file(
       "acme",
       timesMs.map((timeMs, place) => filedAt(times.length + place + 1, timeMs)),
@@ -69,11 +104,25 @@ async function openTimes() {
 
 function filedAt(sequence: number, occurredMs: number): Filed {
   const nobody = { id: "", type: "" }
-  const what = { projectId: "core", isSystem: false, lane: "operations", userVisible: false } as const
-  return { sequence, ...what, occurredMs, occurredNs: 0, actor: nobody, target: nobody, fields: { nobody: [], actor: [], target: [] } }
+  const what = {
+    projectId: "core",
+    isSystem: false,
+    lane: "operations",
+    userVisible: false,
+  } as const
+  return {
+    sequence,
+    ...what,
+    occurredMs,
+    occurredNs: 0,
+    actor: nobody,
+    target: nobody,
+    fields: { nobody: [], actor: [], target: [] },
+  }
 }
 
-const workspaceOf = (hotDays: number) => testWorkspace("acme", { ledgerId: ledgerId.toString("hex"), hotDays })
+const workspaceOf = (hotDays: number) =>
+  testWorkspace("acme", { ledgerId: ledgerId.toString("hex"), hotDays })
 
 const request = (storage: PageRequest["storage"]): PageRequest => ({
   wanted: { system: "without" },
@@ -96,14 +145,25 @@ test("the archive ends where the days do, to the millisecond, as time goes on an
   let split = 0
   for (let round = 0; round < 400; round++) {
     if (chance(3) === 0) hotDays = chance(6)
-    // Most entries are a while apart, some of one millisecond; and the clock stands often just where one of them leaves.
-    if (chance(2) === 0) await append(Array.from({ length: chance(12) }, () => (nowMs += chance(4) * chance(dayMs / 8))))
+    // Most entries are a while apart, some of one millisecond; and the clock stands often just
+    // where one of them leaves.
+    if (chance(2) === 0)
+      await append(
+        Array.from({ length: chance(12) }, () => (nowMs += chance(4) * chance(dayMs / 8))),
+      )
     const edge = (times[chance(times.length)] ?? nowMs) + hotDays * dayMs + chance(3) - 1
-    nowMs = Math.max(nowMs, chance(4) === 0 && edge < nowMs + 5 * dayMs ? edge : nowMs + chance(dayMs / 2))
+    nowMs = Math.max(
+      nowMs,
+      chance(4) === 0 && edge < nowMs + 5 * dayMs ? edge : nowMs + chance(dayMs / 2),
+    )
     const archived = times.filter((timeMs) => timeMs < nowMs - hotDays * dayMs).length
     const totals = { hot: times.length - archived, archive: archived, all: times.length }
     for (const storage of ["hot", "archive", "all"] as const) {
-      const { total, events, nextCursor } = await queries.page(workspaceOf(hotDays), request(storage), nowMs)
+      const { total, events, nextCursor } = await queries.page(
+        workspaceOf(hotDays),
+        request(storage),
+        nowMs,
+      )
       const last = storage === "archive" ? 1 : storage === "hot" ? archived + 1 : 1
       assert.deepEqual(
         [total, events.length, nextCursor],
@@ -113,7 +173,10 @@ test("the archive ends where the days do, to the millisecond, as time goes on an
     }
     if (archived > 0 && archived < times.length) split += 1
   }
-  assert.ok(times.length > 500 && split > 100, `there was something on both sides ${split} times of ${times.length} entries, seed ${seed}`)
+  assert.ok(
+    times.length > 500 && split > 100,
+    `there was something on both sides ${split} times of ${times.length} entries, seed ${seed}`,
+  )
 })
 
 test("what the search knows of and the journal does not have is broken at its place, and so is what followed it", async () => {
@@ -154,13 +217,18 @@ test("a page ends before its budget, after one entry at least, and paging shows 
     for (let cursor = 0, hasMore = true; hasMore;) {
       const page = await queries.page(workspaceOf(90), { ...request("all"), limit: 4, cursor }, 0)
       const bytes = page.events.reduce((sum, event) => sum + event.length, 0)
-      assert.ok(page.events.length === 1 || (page.events.length > 1 && bytes <= pageBytesMax), `${bytes} of ${pageBytesMax} bytes`)
-      for (const event of page.events) seen.push((JSON.parse(Buffer.from(event).toString()) as { sequence: number }).sequence)
+      assert.ok(
+        page.events.length === 1 || (page.events.length > 1 && bytes <= pageBytesMax),
+        `${bytes} of ${pageBytesMax} bytes`,
+      )
+      for (const event of page.events)
+        seen.push((JSON.parse(Buffer.from(event).toString()) as { sequence: number }).sequence)
       assert.deepEqual([page.total, page.nextCursor], [sizes.length, seen.at(-1)])
       ;({ nextCursor: cursor, hasMore } = page)
     }
     assert.deepEqual(seen, [9, 8, 7, 6, 5, 4, 3, 2, 1], `${pageBytesMax} bytes`)
-    // An entry that did not fit any more, or a part of the budget's size, is all that is read in vain.
+    // An entry that did not fit any more, or a part of the budget's size, is all that is read in
+    // vain.
     assert.ok(
       read <= (pageBytesMax === 100_000 ? sizes.length : 2 * sizes.length),
       `${read} rows were read for pages of ${pageBytesMax} bytes`,
@@ -180,7 +248,11 @@ test("a page that nobody waits for any more is not built on", async () => {
       if (++looked === 3) leaving.abort(reason)
     },
   }
-  const page = queriesOf(served, {}, pace).page(workspaceOf(90), { ...request("all"), signal: leaving.signal }, 0)
+  const page = queriesOf(served, {}, pace).page(
+    workspaceOf(90),
+    { ...request("all"), signal: leaving.signal },
+    0,
+  )
   await assert.rejects(page, reason)
   assert.equal(looked, 3)
 })

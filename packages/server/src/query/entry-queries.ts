@@ -1,4 +1,5 @@
-// Queries for entries. The search only says where entries are. They are read from the journal and verified (`build-page.ts`).
+// Queries for entries. The search only says where entries are. They are read from the journal and
+// verified (`build-page.ts`).
 
 import { parseRecord } from "@tallystick/proof"
 import type { Admission } from "../runtime/fair-queue.ts"
@@ -52,11 +53,25 @@ export function createQueries({ find, reading, ...source }: QueryParts): Queries
       const { wanted, signal } = reader
       const bounds = storage === "all" ? {} : boundsOf(storage, await hotFrom(workspace, nowMs))
       const before = cursor === 0 ? Number.MAX_SAFE_INTEGER : cursor
-      const { sequences, total, hasMore } = await find(workspace.id, { ...wanted, ...bounds }, before, limit, signal)
-      if (sequences.length === 0) return { events: [], verified: true, total, nextCursor: 0, hasMore }
-      const shown = await reading.run(workspace.id, signal, () => buildPage(source, workspace, sequences, reader, nowMs))
+      const { sequences, total, hasMore } = await find(
+        workspace.id,
+        { ...wanted, ...bounds },
+        before,
+        limit,
+        signal,
+      )
+      if (sequences.length === 0)
+        return { events: [], verified: true, total, nextCursor: 0, hasMore }
+      const shown = await reading.run(workspace.id, signal, () =>
+        buildPage(source, workspace, sequences, reader, nowMs),
+      )
       const { length } = shown.events
-      return { ...shown, total, nextCursor: sequences[length - 1] ?? 0, hasMore: hasMore || length < sequences.length }
+      return {
+        ...shown,
+        total,
+        nextCursor: sequences[length - 1] ?? 0,
+        hasMore: hasMore || length < sequences.length,
+      }
     },
 
     async all(workspace, { wanted, storage, signal }, most, nowMs) {
@@ -67,32 +82,46 @@ export function createQueries({ find, reading, ...source }: QueryParts): Queries
         if (hits.total > most) return { sequences: [], total: hits.total }
         sequences.push(...hits.sequences)
         before = hits.sequences.at(-1) ?? 0
-        if (!hits.hasMore || before === 0) return { sequences: sequences.toReversed(), total: sequences.length }
+        if (!hits.hasMore || before === 0)
+          return { sequences: sequences.toReversed(), total: sequences.length }
       }
     },
   }
 }
 
-function boundsOf(storage: "hot" | "archive", hotFrom: number): Pick<Wanted, "firstSequence" | "lastSequence"> {
+function boundsOf(
+  storage: "hot" | "archive",
+  hotFrom: number,
+): Pick<Wanted, "firstSequence" | "lastSequence"> {
   return storage === "hot" ? { firstSequence: hotFrom } : { lastSequence: hotFrom - 1 }
 }
 
 /**
- * The first sequence that is not in the archive yet. Times never decrease along a chain, so a binary search finds it. The result holds until the
- * time of its record, which never changes, is old enough: nothing is read until then.
+ * The first sequence that is not in the archive yet. Times never decrease along a chain, so a
+ * binary search finds it. The result holds until the time of its record, which never changes, is
+ * old enough: nothing is read until then.
  */
-function createArchiveEnds({ journal }: Pick<Store, "journal">): (workspace: Document<"workspace">, nowMs: number) => Promise<number> {
-  const ends = new Map<string, { readonly hotDays: number; readonly hotFrom: number; readonly timeMs: number }>()
+function createArchiveEnds({
+  journal,
+}: Pick<Store, "journal">): (workspace: Document<"workspace">, nowMs: number) => Promise<number> {
+  const ends = new Map<
+    string,
+    { readonly hotDays: number; readonly hotFrom: number; readonly timeMs: number }
+  >()
 
   return async (workspace, nowMs) => {
     const { hotDays } = workspace.value
     const last = ends.get(workspace.id)
     const archivedBeforeMs = archivedBefore(workspace, nowMs)
     if (last?.hotDays === hotDays && last.timeMs >= archivedBeforeMs) return last.hotFrom
-    /** Of the last record that was read and is hot; where there is none yet, it is looked for each time. */
+    /**
+     * Of the last record that was read and is hot; where there is none yet, it is looked for each
+     * time.
+     */
     let hotMs = -Infinity
     const isArchived = async (sequence: number): Promise<boolean> => {
-      const timeMs = parseRecord(await journal.records(workspace.id, sequence, 1))?.timeMs ?? -Infinity
+      const timeMs =
+        parseRecord(await journal.records(workspace.id, sequence, 1))?.timeMs ?? -Infinity
       const isHot = timeMs >= archivedBeforeMs
       if (isHot) hotMs = timeMs
       return timeMs !== -Infinity && !isHot

@@ -1,9 +1,18 @@
-// An evidence pack as one stream. A ZIP contains each file's size and checksum before its content, and the manifest contains the hashes of files after it.
-// So every file is made twice: once to measure it, once to send it.
+// An evidence pack as one stream. A ZIP contains each file's size and checksum before its content,
+// and the manifest contains the hashes of files after it. So every file is made twice: once to
+// measure it, once to send it.
 
 import { createHash } from "node:crypto"
 import { crc32 } from "node:zlib"
-import { formatManifest, isListed, packPaths, zipBytes, zipDirectory, zipFileHeader, type ZipFile } from "@tallystick/proof"
+import {
+  formatManifest,
+  isListed,
+  packPaths,
+  zipBytes,
+  zipDirectory,
+  zipFileHeader,
+  type ZipFile,
+} from "@tallystick/proof"
 import { LedgerError } from "../error.ts"
 import type { PackFile } from "./pack-files.ts"
 
@@ -18,7 +27,11 @@ export interface Manifest {
 }
 
 /** Makes every file once and measures it. Refuses more than `bytesMax` in total. */
-export async function measure(files: readonly PackFile[], bytesMax: number, signal?: AbortSignal): Promise<readonly Measured[]> {
+export async function measure(
+  files: readonly PackFile[],
+  bytesMax: number,
+  signal?: AbortSignal,
+): Promise<readonly Measured[]> {
   const measured: Measured[] = []
   let bytes = 0
   for (const file of files) {
@@ -31,7 +44,10 @@ export async function measure(files: readonly PackFile[], bytesMax: number, sign
       crc = crc32(chunk, crc)
       size += chunk.length
       if (bytes + size > bytesMax)
-        throw new LedgerError("payload_too_large", `the pack has more than the ${bytesMax} bytes that are allowed`)
+        throw new LedgerError(
+          "payload_too_large",
+          `the pack has more than the ${bytesMax} bytes that are allowed`,
+        )
     }
     bytes += size
     measured.push({ ...file, name: file.path, size, crc, hash: hashing.digest("hex") })
@@ -40,7 +56,9 @@ export async function measure(files: readonly PackFile[], bytesMax: number, sign
 }
 
 export function manifestOf(files: readonly Measured[]): Manifest {
-  const text = formatManifest(new Map(files.flatMap(({ path, hash }) => (isListed(path) ? [[path, hash]] : []))))
+  const text = formatManifest(
+    new Map(files.flatMap(({ path, hash }) => (isListed(path) ? [[path, hash]] : []))),
+  )
   return { text, packHash: createHash("sha256").update(text).digest("hex") }
 }
 
@@ -105,7 +123,8 @@ async function* checked(file: Measured): AsyncGenerator<Buffer> {
     sent += chunk.length
     yield chunk
   }
-  if (sent !== file.size || found !== file.crc) throw new Error(`${file.path} is not what it was a moment ago`)
+  if (sent !== file.size || found !== file.crc)
+    throw new Error(`${file.path} is not what it was a moment ago`)
 }
 
 const blockBytes = 64 * 1024

@@ -1,4 +1,5 @@
-// Reads the entries of an evidence pack from the journal and verifies them. A broken entry goes into no pack.
+// Reads the entries of an evidence pack from the journal and verifies them. A broken entry goes
+// into no pack.
 
 import { eventHash, toHex, type JsonObject, type RecordFields } from "@tallystick/proof"
 import { LedgerError } from "../error.ts"
@@ -47,16 +48,31 @@ export async function* readEntries(
   }
 }
 
-function readEntry(stored: Stored | undefined, sequence: number, { ledgerId, before }: Epoch): Read {
+function readEntry(
+  stored: Stored | undefined,
+  sequence: number,
+  { ledgerId, before }: Epoch,
+): Read {
   const { body: bytes, bodySalt: salt } = stored ?? {}
   if (stored === undefined || bytes === undefined || salt === undefined) throw broken(sequence)
   const record = checkEntry(stored, { ledgerId, index: sequence - 1 - before })
   const body = checkContents(stored)
   if (typeof record === "string" || typeof body === "string") throw broken(sequence)
   const bodyText = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("utf8")
-  return { stored, record, eventHash: toHex(eventHash(stored.record, sha256)), sequence, salt, bodyText, body }
+  return {
+    stored,
+    record,
+    eventHash: toHex(eventHash(stored.record, sha256)),
+    sequence,
+    salt,
+    bodyText,
+    body,
+  }
 }
 
 export function broken(sequence: number): LedgerError {
-  return new LedgerError("integrity_failure", `entry ${sequence} does not hold together, so no evidence can be given of it`)
+  return new LedgerError(
+    "integrity_failure",
+    `entry ${sequence} does not hold together, so no evidence can be given of it`,
+  )
 }

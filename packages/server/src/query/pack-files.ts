@@ -1,5 +1,6 @@
-// The files of an evidence pack. They are not stored. The pack's document names its entries and the checkpoint that proves them; from these and the journal
-// the same files are made again, piece by piece. `@tallystick/proof` defines their formats.
+// The files of an evidence pack. They are not stored. The pack's document names its entries and the
+// checkpoint that proves them; from these and the journal the same files are made again, piece by
+// piece. `@tallystick/proof` defines their formats.
 
 import {
   bodiesPath,
@@ -40,7 +41,10 @@ export interface PackSource extends Kept {
 }
 
 /** Determines every byte of a pack except its seal. */
-export interface PackContent extends Pick<PackDocument, "title" | "createdAt" | "sequences" | "policies" | "checkpoint" | "form"> {
+export interface PackContent extends Pick<
+  PackDocument,
+  "title" | "createdAt" | "sequences" | "policies" | "checkpoint" | "form"
+> {
   readonly packId: string
 }
 
@@ -58,17 +62,28 @@ interface Surveyed {
 }
 
 /** All files except the manifest and the seal, in no order. */
-export async function packFiles(source: PackSource, workspace: Document<"workspace">, content: PackContent): Promise<readonly PackFile[]> {
+export async function packFiles(
+  source: PackSource,
+  workspace: Document<"workspace">,
+  content: PackContent,
+): Promise<readonly PackFile[]> {
   const { sequences, checkpoint, form = 1 } = content
   const surveyed: Surveyed[] = []
   for await (const batch of readEntries(source, workspace, sequences)) {
-    for (const { sequence, stored } of batch) surveyed.push({ sequence, receipt: stored.receipt, isSealed: stored.disclosures !== "" })
+    for (const { sequence, stored } of batch)
+      surveyed.push({ sequence, receipt: stored.receipt, isSealed: stored.disclosures !== "" })
   }
-  const lines = (path: string, of: readonly number[], lineOf: (read: Read) => string, header = ""): PackFile => ({
+  const lines = (
+    path: string,
+    of: readonly number[],
+    lineOf: (read: Read) => string,
+    header = "",
+  ): PackFile => ({
     path,
     async *chunks() {
       if (header !== "") yield Buffer.from(header)
-      for await (const batch of readEntries(source, workspace, of)) yield Buffer.from(batch.map(lineOf).join(""))
+      for await (const batch of readEntries(source, workspace, of))
+        yield Buffer.from(batch.map(lineOf).join(""))
     },
   })
   const epoch = epochFor(workspace, checkpoint)
@@ -92,7 +107,8 @@ export async function packFiles(source: PackSource, workspace: Document<"workspa
 /** A pack belongs to one epoch, which may have ended since. */
 function epochFor(workspace: Document<"workspace">, checkpoint: string): Epoch {
   const epoch = epochNamed(epochsOf(workspace), checkpoint)
-  if (epoch === undefined) throw new Error(`the checkpoint of a pack of ${workspace.id} is of another ledger`)
+  if (epoch === undefined)
+    throw new Error(`the checkpoint of a pack of ${workspace.id} is of another ledger`)
   return epoch
 }
 
@@ -104,7 +120,12 @@ export async function sealFiles(
 ): Promise<readonly PackFile[]> {
   for await (const [read] of readEntries(source, workspace, [seal.sequence])) {
     if (read === undefined) break
-    const text = await proofText(source, epochFor(workspace, seal.checkpoint), seal.checkpoint, read)
+    const text = await proofText(
+      source,
+      epochFor(workspace, seal.checkpoint),
+      seal.checkpoint,
+      read,
+    )
     return [fixed(packPaths.seal, bodyLineOf(read)), fixed(packPaths.sealProof, text)]
   }
   throw broken(seal.sequence)
@@ -154,7 +175,8 @@ function proofFiles(
       const texts: string[] = []
       const sequences = ordered.slice(from, from + batch).map(({ sequence }) => sequence)
       for await (const reads of readEntries(source, workspace, sequences))
-        for (const read of reads) texts.push(await proofText(source, epoch, checkpoint, read, inclusions))
+        for (const read of reads)
+          texts.push(await proofText(source, epoch, checkpoint, read, inclusions))
       held = { from, texts }
     }
     return held.texts[at - from] ?? ""
@@ -175,10 +197,17 @@ async function proofText(
   inclusions = createInclusions(source, epoch),
 ): Promise<string> {
   const signed = parseCheckpoint(parseNote(checkpoint)?.text ?? "")
-  if (signed?.origin !== epoch.origin || index >= signed.size || sequence !== epoch.before + index + 1)
+  if (
+    signed?.origin !== epoch.origin ||
+    index >= signed.size ||
+    sequence !== epoch.before + index + 1
+  )
     throw new Error(`the checkpoint of a pack of ${epoch.workspace} does not cover it`)
   const hashes = await inclusions.prove(index, signed.size)
-  if (!verifyInclusion(Buffer.from(eventHash, "hex"), index, signed.size, hashes, signed.root, sha256)) throw broken(sequence)
+  if (
+    !verifyInclusion(Buffer.from(eventHash, "hex"), index, signed.size, hashes, signed.root, sha256)
+  )
+    throw broken(sequence)
   return formatTlogProof({ extra: stored.record, index, hashes, checkpoint })
 }
 
@@ -192,7 +221,10 @@ async function policyFiles(
       const policy = await registry.get("policy", id, policyDocumentId(projectId, version))
       if (policy === undefined) throw new Error(`a policy that a pack of ${id} has is not there`)
       const { policyId, publishedAt, sectionHash, sections } = policy.value
-      return fixed(policyPath(projectId, version), formatPolicy({ id: policyId, projectId, version, publishedAt, sectionHash, sections }))
+      return fixed(
+        policyPath(projectId, version),
+        formatPolicy({ id: policyId, projectId, version, publishedAt, sectionHash, sections }),
+      )
     }),
   )
 }

@@ -11,7 +11,8 @@ const acme: Log = { workspace: "acme", number: 1, before: 0, end: undefined }
 
 /** A tree over records that are nothing but numbers, and how often its tiles were read. */
 function openTree(size: number) {
-  const record = (index: number): Buffer => Buffer.alloc(118, createHash("sha256").update(`${index}`).digest())
+  const record = (index: number): Buffer =>
+    Buffer.alloc(118, createHash("sha256").update(`${index}`).digest())
   const level1: Uint8Array[] = []
   const leaves: Uint8Array[] = []
   const roots: Uint8Array[] = []
@@ -28,11 +29,16 @@ function openTree(size: number) {
   const journal = {
     async records(_workspace: string, sequence: number, count: number) {
       reads.push(`${sequence}`)
-      return Buffer.concat(Array.from({ length: Math.min(count, size - sequence + 1) }, (_, at) => record(sequence - 1 + at)))
+      return Buffer.concat(
+        Array.from({ length: Math.min(count, size - sequence + 1) }, (_, at) =>
+          record(sequence - 1 + at),
+        ),
+      )
     },
   } as unknown as JournalReader // the one question that proofs ask
   const index = {
-    tiles: async (_workspace: string, _epoch: number, tiles: readonly unknown[]) => tiles.map(() => Buffer.concat(level1)),
+    tiles: async (_workspace: string, _epoch: number, tiles: readonly unknown[]) =>
+      tiles.map(() => Buffer.concat(level1)),
   } as unknown as IndexReader // likewise
   return { kept: { journal, index }, reads, leaves, roots }
 }
@@ -44,7 +50,10 @@ test("every proof of a tree, in any order, leads to its root", async () => {
     for (let at = 0; at < 40; at++) {
       const index = (at * 7919) % size
       const [leaf, root] = [leaves[index] ?? assert.fail(), roots[size - 1] ?? assert.fail()]
-      assert.ok(verifyInclusion(leaf, index, size, await inclusions.prove(index, size), root, sha256), `${index} of ${size}`)
+      assert.ok(
+        verifyInclusion(leaf, index, size, await inclusions.prove(index, size), root, sha256),
+        `${index} of ${size}`,
+      )
     }
   }
 })

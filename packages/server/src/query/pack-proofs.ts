@@ -1,4 +1,5 @@
-// Inclusion proofs for many entries. Neighbours share most siblings, so each tile is read once and each of its nodes hashed once.
+// Inclusion proofs for many entries. Neighbours share most siblings, so each tile is read once and
+// each of its nodes hashed once.
 
 import { inclusionNodes, inclusionProof, nodeHash, tileOf, tileWidth } from "@tallystick/proof"
 import { createLru } from "../runtime/lru-cache.ts"
@@ -31,7 +32,8 @@ export function createInclusions(kept: Kept, log: Log): Inclusions {
       for (const { level, n } of inclusionNodes(index, size)) {
         const { level: tileLevel, index: tile, start, count } = tileOf(level, n)
         const node = (await tileAt(tileLevel, tile))[Math.log2(count)]?.[start / count]
-        if (node === undefined) throw new Error(`the tree of ${log.workspace} lacks a node below its size`)
+        if (node === undefined)
+          throw new Error(`the tree of ${log.workspace} lacks a node below its size`)
         nodes.set(`${level}/${n}`, node)
       }
       return inclusionProof(index, size, (level, n) => the(nodes.get(`${level}/${n}`)), sha256)
@@ -44,10 +46,16 @@ type Pyramid = readonly (readonly Uint8Array[])[]
 
 function pyramidOf(tile: Uint8Array): Pyramid {
   const rows: Uint8Array[][] = [
-    Array.from({ length: tile.length / hashBytes }, (_, at) => tile.slice(at * hashBytes, (at + 1) * hashBytes)),
+    Array.from({ length: tile.length / hashBytes }, (_, at) =>
+      tile.slice(at * hashBytes, (at + 1) * hashBytes),
+    ),
   ]
   for (let below = rows[0] ?? []; below.length > 1; below = rows.at(-1) ?? []) {
-    rows.push(Array.from({ length: Math.floor(below.length / 2) }, (_, at) => nodeHash(the(below[2 * at]), the(below[2 * at + 1]), sha256)))
+    rows.push(
+      Array.from({ length: Math.floor(below.length / 2) }, (_, at) =>
+        nodeHash(the(below[2 * at]), the(below[2 * at + 1]), sha256),
+      ),
+    )
   }
   return rows
 }

@@ -4,7 +4,11 @@ import test from "node:test"
 import { packReadme } from "./pack-readme.ts"
 
 test("the text never changes: the hash of every pack that was made is over it", () => {
-  const acme = { workspace: "acme", origin: "ledger.example/ledgers/1", ledgerId: new Uint8Array(32) }
+  const acme = {
+    workspace: "acme",
+    origin: "ledger.example/ledgers/1",
+    ledgerId: new Uint8Array(32),
+  }
   const content = {
     packId: "pack_1",
     title: 'a "title"\n',
@@ -14,10 +18,14 @@ test("the text never changes: the hash of every pack that was made is over it", 
     checkpoint: "",
   }
   const text = packReadme(acme, content)
-  assert.ok(text.includes('title      "a \\"title\\"\\n"\n') && text.includes("entries    2\n"), text)
+  assert.ok(
+    text.includes('title      "a \\"title\\"\\n"\n') && text.includes("entries    2\n"),
+    text,
+  )
   const hashOf = (form: string) => createHash("sha256").update(form).digest("hex")
   assert.equal(hashOf(text), "79126a507d81c8d2447d10f0b18609f00d6cbefb4505a530da36f700112c7972")
   const second = packReadme(acme, { ...content, form: 2 })
   assert.equal(hashOf(second), "2a09fd16b9488e54ad7755e9a26ea436043034d815848777aa7f4d778924eeca")
-  for (const named of ["= + - @ or '", "tab", "line feed", "carriage return", "＝ ＋ － or ＠"]) assert.ok(second.includes(named), named)
+  for (const named of ["= + - @ or '", "tab", "line feed", "carriage return", "＝ ＋ － or ＠"])
+    assert.ok(second.includes(named), named)
 })

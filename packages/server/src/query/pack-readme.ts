@@ -1,4 +1,5 @@
-// The README of an evidence pack. A pack's hash covers it, so the text must not change for existing packs: another text needs another form of pack.
+// The README of an evidence pack. A pack's hash covers it, so the text must not change for existing
+// packs: another text needs another form of pack.
 
 import { toHex } from "@tallystick/proof"
 import type { PackDocument } from "../store/documents.ts"

@@ -6,10 +6,15 @@ import type { Finder, Hits, Wanted } from "../store/search.ts"
 import { createFind } from "./search-scheduling.ts"
 
 const list: Wanted = { system: "without" }
-const search: Wanted = { ...list, query: { terms: [{ kind: "text", not: false, words: ["word"], isPrefix: true }] } }
+const search: Wanted = {
+  ...list,
+  query: { terms: [{ kind: "text", not: false, words: ["word"], isPrefix: true }] },
+}
 const hits: Hits = { sequences: [1], hasMore: false, total: 1 }
 
-/** A finder whose searches take three steps each, and a list one; each step ends when it is told to. */
+/**
+ * A finder whose searches take three steps each, and a list one; each step ends when it is told to.
+ */
 function openFinder({ isFiled = true }: { readonly isFiled?: boolean } = {}) {
   const steps: string[] = []
   const under: { readonly name: string; readonly end: () => void }[] = []
@@ -32,11 +37,17 @@ function openFinder({ isFiled = true }: { readonly isFiled?: boolean } = {}) {
   const clock: Clock = {
     now: () => 0,
     elapsed: () => elapsedMs,
-    sleep: (delayMs) => new Promise((wake) => sleeping.push({ untilMs: elapsedMs + delayMs, wake })),
+    sleep: (delayMs) =>
+      new Promise((wake) => sleeping.push({ untilMs: elapsedMs + delayMs, wake })),
   }
   const limits = { searchTimeoutMs: 2000, searchesWaitingMax: 200 }
   const filed: string[] = []
-  const find = createFind({ search: finder, clock, limits, file: async (workspace) => void filed.push(workspace) })
+  const find = createFind({
+    search: finder,
+    clock,
+    limits,
+    file: async (workspace) => void filed.push(workspace),
+  })
   const soon = () => new Promise((resolve) => setImmediate(resolve))
 
   /** `number` stands for the search in what is told of it. */
@@ -44,7 +55,8 @@ function openFinder({ isFiled = true }: { readonly isFiled?: boolean } = {}) {
     const name = `${workspace} ${number}`
     find(workspace, wanted, number, 1, signal).then(
       () => outcomes.push(`${name} done`),
-      (error: unknown) => outcomes.push(`${name} ${error instanceof LedgerError ? error.code : String(error)}`),
+      (error: unknown) =>
+        outcomes.push(`${name} ${error instanceof LedgerError ? error.code : String(error)}`),
     )
   }
   const endStep = async (): Promise<void> => {
@@ -53,7 +65,10 @@ function openFinder({ isFiled = true }: { readonly isFiled?: boolean } = {}) {
   }
   const pass = async (delayMs: number): Promise<void> => {
     elapsedMs += delayMs
-    for (const { wake } of sleeping.splice(0).filter((one) => one.untilMs <= elapsedMs || !sleeping.push(one))) wake()
+    for (const { wake } of sleeping
+      .splice(0)
+      .filter((one) => one.untilMs <= elapsedMs || !sleeping.push(one)))
+      wake()
     await soon()
   }
   return { steps, filed, outcomes, ask, endStep, pass, under: () => under.map(({ name }) => name) }
@@ -67,7 +82,9 @@ test("searches take turns between workspaces, step by step, and lists wait for n
   await endStep()
   assert.deepEqual(under(), ["acme 2", "acme 1"], "the list is answered at once, beside a search")
   while (!outcomes.includes("acme 1 done")) await endStep()
-  const turns = steps.filter((name) => name !== "acme 2").map((name) => (name === "acme 1" ? "acme" : "greedy"))
+  const turns = steps
+    .filter((name) => name !== "acme 2")
+    .map((name) => (name === "acme 1" ? "acme" : "greedy"))
   assert.equal(
     turns.join(" "),
     "greedy acme greedy acme greedy acme greedy",
@@ -89,7 +106,10 @@ test("a search whose client left costs no further step, whether it had begun or 
   assert.deepEqual(under(), ["acme 1"])
   while (under().length > 0) await endStep()
   assert.deepEqual(steps, ["greedy 0", "greedy 1", "acme 1", "acme 1", "acme 1"])
-  assert.deepEqual([outcomes.length, outcomes.filter((outcome) => outcome.endsWith("bad_request")).length], [151, 150])
+  assert.deepEqual(
+    [outcomes.length, outcomes.filter((outcome) => outcome.endsWith("bad_request")).length],
+    [151, 150],
+  )
   const late = AbortSignal.abort(new LedgerError("bad_request", "gone"))
   for (const wanted of [search, list]) ask("acme", 2, wanted, late)
   await endStep()

@@ -1,5 +1,6 @@
-// Schedules searches for requests. Workspaces take turns. A search ends when its client disconnects, and is refused when it takes too long. Lists have a
-// queue of their own, so they never wait for a search.
+// Schedules searches for requests. Workspaces take turns. A search ends when its client
+// disconnects, and is refused when it takes too long. Lists have a queue of their own, so they
+// never wait for a search.
 
 import { createAdmission } from "../runtime/fair-queue.ts"
 import type { Clock } from "../clock.ts"
@@ -7,13 +8,22 @@ import { LedgerError } from "../error.ts"
 import type { Limits } from "../limits.ts"
 import { isSearch, type Finder, type Hits, type Turn, type Wanted } from "../store/search.ts"
 
-export type Find = (workspace: string, wanted: Wanted, before: number, limit: number, signal: AbortSignal | undefined) => Promise<Hits>
+export type Find = (
+  workspace: string,
+  wanted: Wanted,
+  before: number,
+  limit: number,
+  signal: AbortSignal | undefined,
+) => Promise<Hits>
 
 export interface FindingParts {
   readonly search: Finder
   readonly clock: Clock
   readonly limits: Pick<Limits, "searchTimeoutMs" | "searchesWaitingMax">
-  /** Resolves when the search index covers all entries of a workspace. Rejects with a LedgerError if that takes too long. */
+  /**
+   * Resolves when the search index covers all entries of a workspace. Rejects with a LedgerError if
+   * that takes too long.
+   */
   readonly file: (workspace: string) => Promise<void>
 }
 
@@ -23,13 +33,22 @@ const listsAtOnce = 4
 export function createFind({ search, clock, limits, file }: FindingParts): Find {
   const { searchTimeoutMs, searchesWaitingMax: waitingMax } = limits
   const admissionOf = (of: string, atOnceMax: number) =>
-    createAdmission(clock, { of, atOnceMax, perWorkspaceMax: atOnceMax, waitingMax, waitMs: searchTimeoutMs })
+    createAdmission(clock, {
+      of,
+      atOnceMax,
+      perWorkspaceMax: atOnceMax,
+      waitingMax,
+      waitMs: searchTimeoutMs,
+    })
   const lists = admissionOf("lists", listsAtOnce)
   // One at a time: they share one thread.
   const searches = admissionOf("searches", 1)
 
-  const findOnce = (...[workspace, wanted, before, limit, signal]: Parameters<Find>): Promise<Hits | undefined> => {
-    if (!isSearch(wanted)) return lists.run(workspace, signal, () => search.find(workspace, wanted, before, limit))
+  const findOnce = (
+    ...[workspace, wanted, before, limit, signal]: Parameters<Find>
+  ): Promise<Hits | undefined> => {
+    if (!isSearch(wanted))
+      return lists.run(workspace, signal, () => search.find(workspace, wanted, before, limit))
     return withinTime(clock, searchTimeoutMs, signal, (ended) => {
       const turn: Turn = (step) => searches.run(workspace, ended, step)
       return search.find(workspace, wanted, before, limit, turn)
@@ -43,12 +62,18 @@ export function createFind({ search, clock, limits, file }: FindingParts): Find 
     await file(workspace)
     const again = await findOnce(...asked)
     if (again === undefined)
-      throw new LedgerError("ledger_unavailable", "new entries arrive faster than they can be indexed; ask again in a moment")
+      throw new LedgerError(
+        "ledger_unavailable",
+        "new entries arrive faster than they can be indexed; ask again in a moment",
+      )
     return again
   }
 }
 
-/** Resolves in time or rejects with `overloaded`. On a timeout or a disconnect, the signal tells the work to stop. */
+/**
+ * Resolves in time or rejects with `overloaded`. On a timeout or a disconnect, the signal tells the
+ * work to stop.
+ */
 async function withinTime<T>(
   clock: Clock,
   timeoutMs: number,
@@ -64,7 +89,11 @@ async function withinTime<T>(
   }
   const leave = (): void => end(departure?.reason)
   departure?.addEventListener("abort", leave)
-  void clock.sleep(timeoutMs).then(() => end(new LedgerError("overloaded", `the search takes more than ${timeoutMs} ms; ${advice}`)))
+  void clock
+    .sleep(timeoutMs)
+    .then(() =>
+      end(new LedgerError("overloaded", `the search takes more than ${timeoutMs} ms; ${advice}`)),
+    )
   try {
     return await Promise.race([work(ended.signal), cut])
   } finally {

@@ -1,9 +1,12 @@
-// Finds the tree that entries are verified against. Somebody who can write the files can store any checkpoint, but cannot sign it. So a checkpoint
-// counts only if one of the service's keys signed it. Verified checkpoints are remembered in memory, where an edit of the files does not reach.
+// Finds the tree that entries are verified against. Somebody who can write the files can store any
+// checkpoint, but cannot sign it. So a checkpoint counts only if one of the service's keys signed
+// it. Verified checkpoints are remembered in memory, where an edit of the files does not reach.
 //
-// A key is the service's own if its seed unseals: it is sealed under the secret and bound to the key's name, which is the log's. The keys of a former
-// epoch are destroyed. The genesis of the next epoch proves what survived of it, and every record of that epoch contains the hash of its genesis. So
-// the epochs in a workspace's document are compared with the geneses, and the newest genesis with the newest signed tree.
+// A key is the service's own if its seed unseals: it is sealed under the secret and bound to the
+// key's name, which is the log's. The keys of a former epoch are destroyed. The genesis of the next
+// epoch proves what survived of it, and every record of that epoch contains the hash of its
+// genesis. So the epochs in a workspace's document are compared with the geneses, and the newest
+// genesis with the newest signed tree.
 
 import { createPublicKey, verify } from "node:crypto"
 import {
@@ -33,15 +36,24 @@ import { createLru } from "../runtime/lru-cache.ts"
 export interface Proven {
   /** The newest checkpoint. An entry that it covers is `verified`. */
   readonly checkpoint: Checkpoint | undefined
-  /** A proven tree. For a former epoch it may be larger than the checkpoint's: everything that survived. */
+  /**
+   * A proven tree. For a former epoch it may be larger than the checkpoint's: everything that
+   * survived.
+   */
   readonly tree: SignedTree | undefined
-  /** The stored checkpoint has no valid signature, or is of another ledger: all entries count as broken. */
+  /**
+   * The stored checkpoint has no valid signature, or is of another ledger: all entries count as
+   * broken.
+   */
   readonly isForged: boolean
 }
 
 export interface Checkpoints {
   of(workspace: Document<"workspace">, epoch: Epoch): Promise<Proven>
-  /** The newest checkpoint of an epoch, to hand out. Throws `integrity_failure` if the stored one is forged. */
+  /**
+   * The newest checkpoint of an epoch, to hand out. Throws `integrity_failure` if the stored one is
+   * forged.
+   */
   newest(workspace: Document<"workspace">, epoch: Epoch): Promise<Checkpoint | undefined>
   /** Remembers a checkpoint that this process has just signed. */
   signed(checkpoint: Checkpoint): void
@@ -54,7 +66,10 @@ export interface CheckpointParts {
 }
 
 /** Whether a stored checkpoint of the newest epoch was signed for it. */
-export type IsGenuine = (workspace: Document<"workspace">, checkpoint: Checkpoint) => Promise<boolean>
+export type IsGenuine = (
+  workspace: Document<"workspace">,
+  checkpoint: Checkpoint,
+) => Promise<boolean>
 
 /** Remembered checkpoints, about a kilobyte each. */
 const logsMax = 10_000
@@ -66,7 +81,10 @@ export function createCheckpoints({ store, leaves, isGenuine }: CheckpointParts)
   const formers = createLru<Promise<Proven>>(logsMax)
 
   /** Undefined if there is no checkpoint yet; `forged` if the stored one has no valid signature. */
-  async function current(workspace: Document<"workspace">, epoch: Epoch): Promise<Checkpoint | "forged" | undefined> {
+  async function current(
+    workspace: Document<"workspace">,
+    epoch: Epoch,
+  ): Promise<Checkpoint | "forged" | undefined> {
     const kept = await index.checkpoint(epoch.workspace, epoch.number)
     const before = known.get(epoch.origin)
     if (kept === undefined || (before !== undefined && kept.size <= before.size)) return before
@@ -84,13 +102,16 @@ export function createCheckpoints({ store, leaves, isGenuine }: CheckpointParts)
     const epochs = epochsOf(workspace)
     const [newest] = epochs
     const signed = await current(workspace, newest)
-    // Nothing of the newest epoch is signed in its first second, or while the index is rebuilt. So nothing proves what it continues.
+    // Nothing of the newest epoch is signed in its first second, or while the index is rebuilt. So
+    // nothing proves what it continues.
     if (signed === undefined) return none
-    if (signed === "forged" || !isAsBorn(workspace, epochs) || !(await isLedgerOf(newest, signed))) return forged
+    if (signed === "forged" || !isAsBorn(workspace, epochs) || !(await isLedgerOf(newest, signed)))
+      return forged
     const { end = 0, before, root, checkpoint } = epoch
     if (root === undefined) return forged
     const tree = { size: end - before, root }
-    const isOfIt = checkpoint !== undefined && (await isPrefix({ journal, index }, epoch, checkpoint, tree))
+    const isOfIt =
+      checkpoint !== undefined && (await isPrefix({ journal, index }, epoch, checkpoint, tree))
     return { tree, checkpoint: isOfIt ? checkpoint : undefined, isForged: false }
   }
 
@@ -122,25 +143,43 @@ export function createCheckpoints({ store, leaves, isGenuine }: CheckpointParts)
     of,
     async newest(workspace, epoch) {
       const { checkpoint, isForged } = await of(workspace, epoch)
-      if (isForged) throw new LedgerError("integrity_failure", "this log's stored checkpoint was not signed by its key")
+      if (isForged)
+        throw new LedgerError(
+          "integrity_failure",
+          "this log's stored checkpoint was not signed by its key",
+        )
       return checkpoint
     },
-    signed: (checkpoint) => remember(checkpoint.note.slice(0, checkpoint.note.indexOf("\n")), checkpoint),
+    signed: (checkpoint) =>
+      remember(checkpoint.note.slice(0, checkpoint.note.indexOf("\n")), checkpoint),
   }
 }
 
 /** `isOurs`: whether this service made a key. Only the service can seal a seed. */
-export function createIsGenuine(registry: Pick<Registry, "get">, isOurs: (key: LogKeyDocument) => boolean): IsGenuine {
+export function createIsGenuine(
+  registry: Pick<Registry, "get">,
+  isOurs: (key: LogKeyDocument) => boolean,
+): IsGenuine {
   return async (workspace, { size, root, note }) => {
     const epochs = epochsOf(workspace)
     const [{ origin }] = epochs
     const parsed = parseNote(note)
     const says = parseCheckpoint(parsed?.text ?? "")
-    if (parsed === undefined || says?.origin !== origin || says.size !== size || !equalBytes(says.root, root)) return false
+    if (
+      parsed === undefined ||
+      says?.origin !== origin ||
+      says.size !== size ||
+      !equalBytes(says.root, root)
+    )
+      return false
     if (!isAsBorn(workspace, epochs)) return false
     const lines = parsed.signatures.filter(({ name }) => name === origin)
-    const keys = await Promise.all(lines.map(({ keyId }) => registry.get("log-key", workspace.id, toHex(keyId))))
-    const ours = keys.flatMap((key) => (key !== undefined && isOurs(key.value) ? (parseVkey(key.value.vkey) ?? []) : []))
+    const keys = await Promise.all(
+      lines.map(({ keyId }) => registry.get("log-key", workspace.id, toHex(keyId))),
+    )
+    const ours = keys.flatMap((key) =>
+      key !== undefined && isOurs(key.value) ? (parseVkey(key.value.vkey) ?? []) : [],
+    )
     return openNote(note, ours, verifyQuickly).ok
   }
 }
@@ -160,7 +199,9 @@ function isAsBorn(workspace: Document<"workspace">, epochs: readonly [Epoch, ...
       born.genesis.workspaceId === workspace.id &&
       born.earlierEntries === before &&
       equalBytes(born.ledgerId, ledgerId) &&
-      (at === 0 || (next?.size === (end ?? 0) - before && equalBytes(fromHex(next.root) ?? new Uint8Array(), root ?? new Uint8Array())))
+      (at === 0 ||
+        (next?.size === (end ?? 0) - before &&
+          equalBytes(fromHex(next.root) ?? new Uint8Array(), root ?? new Uint8Array())))
     )
   })
 }
@@ -170,4 +211,13 @@ const derPrefix = Buffer.from("302a300506032b6570032100", "hex")
 
 /** The platform's check is ten times as fast as the portable one. */
 const verifyQuickly: Verify = (signature, message, publicKey) =>
-  verify(null, message, createPublicKey({ key: Buffer.from(concat(derPrefix, publicKey)), format: "der", type: "spki" }), signature)
+  verify(
+    null,
+    message,
+    createPublicKey({
+      key: Buffer.from(concat(derPrefix, publicKey)),
+      format: "der",
+      type: "spki",
+    }),
+    signature,
+  )

@@ -19,16 +19,36 @@ test("an entry is hot until its days are over, and archived a millisecond later"
   await openTestLedger(served.journal, { clock }).record(acme, [testEvent()])
   const [stored] = await served.journal.at("acme", [1])
   const leaves = createLeaves(served, defaultLimits)
-  const checkpoints = createCheckpoints({ store: served, leaves, isGenuine: () => assert.fail("nothing is signed") })
-  const source = { ...served, leaves, checkpoints, haltedFrom: () => undefined, suspect: () => assert.fail("nothing is broken") }
+  const checkpoints = createCheckpoints({
+    store: served,
+    leaves,
+    isGenuine: () => assert.fail("nothing is signed"),
+  })
+  const source = {
+    ...served,
+    leaves,
+    checkpoints,
+    haltedFrom: () => undefined,
+    suspect: () => assert.fail("nothing is broken"),
+  }
   for (const [afterMs, expected] of [
     [0, "hot"],
     [3 * 86_400_000 - 1, "hot"],
     [3 * 86_400_000, "hot"],
     [3 * 86_400_000 + 1, "archive"],
   ] as const) {
-    const { present, integrity } = await findReceipt(source, acme, stored ?? assert.fail(), recordedMs + afterMs, unpaced)
-    assert.deepEqual([present.storageClass, integrity], [expected, "pending"], `${afterMs} ms later`)
+    const { present, integrity } = await findReceipt(
+      source,
+      acme,
+      stored ?? assert.fail(),
+      recordedMs + afterMs,
+      unpaced,
+    )
+    assert.deepEqual(
+      [present.storageClass, integrity],
+      [expected, "pending"],
+      `${afterMs} ms later`,
+    )
   }
   await expectChain(served.journal, "acme")
 })

@@ -1,5 +1,6 @@
-// Verifies stored entries before they are shown. Each is hashed again and compared with its leaf in the signed tree, or with its neighbours if no
-// signed tree covers it yet. An entry that fails is shown as broken.
+// Verifies stored entries before they are shown. Each is hashed again and compared with its leaf in
+// the signed tree, or with its neighbours if no signed tree covers it yet. An entry that fails is
+// shown as broken.
 
 import {
   equalBytes,
@@ -42,7 +43,9 @@ export interface Found {
   readonly integrity: Integrity
   readonly present: Present
   /** The hashes that lead to the checkpoint's root; absent while no checkpoint covers the entry. */
-  readonly inclusion: { readonly checkpoint: Checkpoint; readonly hashes: readonly Uint8Array[] } | undefined
+  readonly inclusion:
+    | { readonly checkpoint: Checkpoint; readonly hashes: readonly Uint8Array[] }
+    | undefined
 }
 
 /** What entries are verified against, and where broken ones are reported. */
@@ -57,8 +60,9 @@ export interface Source extends Pick<Store, "journal" | "index" | "search"> {
 const dayMs = 86_400_000
 
 /**
- * Verifies entries of a workspace, one after another: the first of these sequences, as many as `read` returns. The search position and the
- * checkpoints are asked for at the same time as the entries, so that they share a message.
+ * Verifies entries of a workspace, one after another: the first of these sequences, as many as
+ * `read` returns. The search position and the checkpoints are asked for at the same time as the
+ * entries, so that they share a message.
  */
 export async function* findEntries(
   source: Source,
@@ -77,7 +81,12 @@ export async function* findEntries(
   ])
   const placed = entries.map((stored): Placed => {
     const epoch = epochAt(epochs, stored.sequence)
-    return { epoch, proven: proven[epochs.indexOf(epoch)] ?? none, stored, index: stored.sequence - 1 - epoch.before }
+    return {
+      epoch,
+      proven: proven[epochs.indexOf(epoch)] ?? none,
+      stored,
+      index: stored.sequence - 1 - epoch.before,
+    }
   })
   const recordAt = await readNeighbours(source.journal, workspace.id, placed)
   // One after another, so that reads of the tree alternate with those of other requests.
@@ -87,7 +96,10 @@ export async function* findEntries(
     const opened = openEntry(stored, disclosuresOf(stored))
     const integrity = await integrityOf(source, place, opened, recordAt)
     if (integrity === "broken") source.suspect(workspace.id, stored.sequence)
-    const storageClass = opened !== undefined && opened.link.timeMs < archivedBefore(workspace, nowMs) ? "archive" : "hot"
+    const storageClass =
+      opened !== undefined && opened.link.timeMs < archivedBefore(workspace, nowMs)
+        ? "archive"
+        : "hot"
     const present: Present = { queued: position < stored.sequence, storageClass }
     yield { epoch, proven, stored, opened, inclusion: undefined, integrity, present }
   }
@@ -101,12 +113,22 @@ export async function findReceipt(
   nowMs: number,
   pace: Pace,
 ): Promise<Found> {
-  for await (const found of findEntries(source, workspace, [stored.sequence], () => [stored], nowMs, pace))
+  for await (const found of findEntries(
+    source,
+    workspace,
+    [stored.sequence],
+    () => [stored],
+    nowMs,
+    pace,
+  ))
     return findIncluded(source, found)
   throw new Error("one entry has one finding")
 }
 
-/** Adds the hashes that lead from a verified entry to the checkpoint. Without them the entry is broken. */
+/**
+ * Adds the hashes that lead from a verified entry to the checkpoint. Without them the entry is
+ * broken.
+ */
 export async function findIncluded(source: Source, found: Found): Promise<Found> {
   const { epoch, stored, opened, integrity } = found
   const { checkpoint, tree } = found.proven
@@ -133,9 +155,17 @@ async function integrityOf(
   opened: Opened | undefined,
   recordAt: (sequence: number) => Uint8Array | undefined,
 ): Promise<Integrity> {
-  if (opened === undefined || isForged || typeof checkEntry(stored, { ledgerId: epoch.ledgerId, index }) === "string") return "broken"
+  if (
+    opened === undefined ||
+    isForged ||
+    typeof checkEntry(stored, { ledgerId: epoch.ledgerId, index }) === "string"
+  )
+    return "broken"
   const { hash, previousHash, sequence } = opened.link
-  const leafBefore = index > 0 && tree !== undefined && index <= tree.size ? await leaves.at(epoch, tree, index - 1) : undefined
+  const leafBefore =
+    index > 0 && tree !== undefined && index <= tree.size
+      ? await leaves.at(epoch, tree, index - 1)
+      : undefined
   if (tree !== undefined && index < tree.size) {
     if (!(await isLeaf(leaves, epoch, tree, index, hash))) return "broken"
     // The tree has the hash of the entry before, even if that entry is damaged.
@@ -145,7 +175,10 @@ async function integrityOf(
   if (sequence >= (haltedFrom(stored.workspace) ?? Infinity)) return "broken"
   const before = index === 0 ? epoch.ledgerId : (leafBefore ?? hashOf(recordAt(sequence - 1)))
   const next = parseRecord(recordAt(sequence + 1) ?? new Uint8Array())
-  const isLinked = before !== undefined && equalBytes(previousHash, before) && (next === undefined || equalBytes(next.previousHash, hash))
+  const isLinked =
+    before !== undefined &&
+    equalBytes(previousHash, before) &&
+    (next === undefined || equalBytes(next.previousHash, hash))
   return isLinked ? "pending" : "broken"
 }
 
@@ -155,7 +188,9 @@ async function readNeighbours(
   workspace: string,
   placed: readonly Placed[],
 ): Promise<(sequence: number) => Uint8Array | undefined> {
-  const known = new Map<number, Uint8Array | undefined>(placed.map(({ stored: { sequence, record } }) => [sequence, record]))
+  const known = new Map<number, Uint8Array | undefined>(
+    placed.map(({ stored: { sequence, record } }) => [sequence, record]),
+  )
   const around = placed.flatMap(({ stored: { sequence }, proven: { tree }, index }) =>
     index < (tree?.size ?? 0) ? [] : [sequence - 1, sequence + 1],
   )
@@ -183,7 +218,13 @@ export interface Shown {
 }
 
 /** The public form of a receipt. Without `clear`, sealed fields and the context are withheld. */
-export function showReceipt(found: Found, workspace: Document<"workspace">, vkey: string, publicUrl: string, clear: boolean): Shown {
+export function showReceipt(
+  found: Found,
+  workspace: Document<"workspace">,
+  vkey: string,
+  publicUrl: string,
+  clear: boolean,
+): Shown {
   const { stored, integrity, present } = found
   const sight = clear ? "all" : "none"
   return {
@@ -218,7 +259,12 @@ export function showProof(found: Found, vkey: string): string {
 export function tlogProofOf({ epoch, stored, inclusion }: Found): string | undefined {
   if (inclusion === undefined) return undefined
   const { checkpoint, hashes } = inclusion
-  return formatTlogProof({ extra: stored.record, index: stored.sequence - 1 - epoch.before, hashes, checkpoint: checkpoint.note })
+  return formatTlogProof({
+    extra: stored.record,
+    index: stored.sequence - 1 - epoch.before,
+    hashes,
+    checkpoint: checkpoint.note,
+  })
 }
 
 function viewOf({ stored, opened }: Found, workspaceId: string, sight: Sight): Opened {
@@ -228,9 +274,14 @@ function viewOf({ stored, opened }: Found, workspaceId: string, sight: Sight): O
   if (seen === undefined) return unreadable(stored, workspaceId)
   const { context, keyId, ...content } = seen.content
   const withEmail = (party: Content["actor"], inClear: Content["actor"]) =>
-    party["email"] === undefined && typeof inClear["email"] === "string" ? { ...party, email: maskEmail(inClear["email"]) } : party
+    party["email"] === undefined && typeof inClear["email"] === "string"
+      ? { ...party, email: maskEmail(inClear["email"]) }
+      : party
   // The context of a request belongs to the actor.
-  const circumstances = sight === "actor" ? { ...(context && { context }), ...(keyId === undefined ? {} : { keyId }) } : {}
+  const circumstances =
+    sight === "actor"
+      ? { ...(context && { context }), ...(keyId === undefined ? {} : { keyId }) }
+      : {}
   return {
     ...seen,
     content: {
@@ -265,7 +316,12 @@ function unreadable({ sequence, record, receipt }: Stored, workspaceId: string):
   const hash = record.length === recordBytes ? eventHash(record, sha256) : nothing
   return {
     kind: fields?.kind ?? "event",
-    link: { sequence, timeMs: fields?.timeMs ?? 0, hash, previousHash: fields?.previousHash ?? nothing },
+    link: {
+      sequence,
+      timeMs: fields?.timeMs ?? 0,
+      hash,
+      previousHash: fields?.previousHash ?? nothing,
+    },
     content,
   }
 }

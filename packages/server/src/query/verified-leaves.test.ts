@@ -11,25 +11,39 @@ const log: Log = { workspace: "acme", number: 1, before: 0, end: undefined }
 const leafOf = (at: number): Uint8Array => createHash("sha256").update(`leaf ${at}`).digest()
 const sizes = [1, 2, 255, 256, 257, 511, 512, 700, 1000, 3000]
 
-/** An index with the tiles of a tree, which grows by turns, and how often it is asked for a tile. */
+/**
+ * An index with the tiles of a tree, which grows by turns, and how often it is asked for a tile.
+ */
 async function openTree() {
   const { watched, served } = openMemory()
   const tree = createFrontier(undefined, sha256)
   let asked = 0
   const grow = async (size: number): Promise<{ size: number; root: Uint8Array }> => {
     const from = tree.size
-    const tiles = new Map<string, { level: number; tile: number; offset: number; hashes: Uint8Array }>()
+    const tiles = new Map<
+      string,
+      { level: number; tile: number; offset: number; hashes: Uint8Array }
+    >()
     while (tree.size < size)
       tree.append(leafOf(tree.size), (level, n, hash) => {
         if (level % 8 !== 0) return
         const [tile, offset] = [Math.floor(n / 256), n % 256]
-        const known = tiles.get(`${level} ${tile}`) ?? { level: level / 8, tile, offset, hashes: new Uint8Array() }
+        const known = tiles.get(`${level} ${tile}`) ?? {
+          level: level / 8,
+          tile,
+          offset,
+          hashes: new Uint8Array(),
+        }
         tiles.set(`${level} ${tile}`, { ...known, hashes: concat(known.hashes, hash) })
       })
-    assert.ok(await watched.index.growTree("acme", 1, from, { size, hashes: [] }, [...tiles.values()]))
+    assert.ok(
+      await watched.index.growTree("acme", 1, from, { size, hashes: [] }, [...tiles.values()]),
+    )
     return { size, root: tree.root() }
   }
-  const kept = { leaves: (...given: Parameters<typeof served.leaves>) => (asked++, served.leaves(...given)) }
+  const kept = {
+    leaves: (...given: Parameters<typeof served.leaves>) => (asked++, served.leaves(...given)),
+  }
   return { watched, kept, grow, asked: () => asked }
 }
 
@@ -39,7 +53,11 @@ test("a leaf is given as the signed tree has it, each tile is read once, and the
   for (const size of sizes) {
     const tree = await grow(size)
     for (const at of [0, size - 1, Math.floor(size / 2), 255, 256].filter((one) => one < size))
-      assert.deepEqual(Buffer.from((await leaves.at(log, tree, at)) ?? []), Buffer.from(leafOf(at)), `leaf ${at} of ${size}`)
+      assert.deepEqual(
+        Buffer.from((await leaves.at(log, tree, at)) ?? []),
+        Buffer.from(leafOf(at)),
+        `leaf ${at} of ${size}`,
+      )
     const before = asked()
     await Promise.all(Array.from({ length: size }, (_, at) => leaves.at(log, tree, at)))
     const tiles = Math.ceil(size / 256)
@@ -61,7 +79,9 @@ test("no more tiles are remembered than may be, and no leaf of another tree or t
   const [tile = new Uint8Array()] = await watched.index.tiles("acme", 1, [{ level: 0, tile: 1 }])
   const hashes = Uint8Array.from(tile)
   hashes[40] = (hashes[40] ?? 0) ^ 1
-  await watched.index.growTree("acme", 1, 1000, { size: 1000, hashes: [] }, [{ level: 0, tile: 1, offset: 0, hashes }])
+  await watched.index.growTree("acme", 1, 1000, { size: 1000, hashes: [] }, [
+    { level: 0, tile: 1, offset: 0, hashes },
+  ])
   const fresh = createLeaves(kept, { verifiedTilesMax: 2 })
   assert.equal(await fresh.at(log, tree, 300), undefined, "a bit of a neighbour is another")
   assert.deepEqual(Buffer.from((await fresh.at(log, tree, 5)) ?? []), Buffer.from(leafOf(5)))

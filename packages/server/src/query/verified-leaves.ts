@@ -1,5 +1,6 @@
-// The leaves of signed trees, in tiles of 256. Each tile is verified against the signed root once and then remembered: signed leaves never change. After
-// that, verifying an entry takes one hash and one comparison.
+// The leaves of signed trees, in tiles of 256. Each tile is verified against the signed root once
+// and then remembered: signed leaves never change. After that, verifying an entry takes one hash
+// and one comparison.
 
 import { equalBytes, tileWidth } from "@tallystick/proof"
 import type { Limits } from "../limits.ts"
@@ -9,19 +10,29 @@ import type { SignedTree } from "../store/tree-reads.ts"
 import { createLru } from "../runtime/lru-cache.ts"
 
 export interface Leaves {
-  /** The concatenated leaves of a tile, at least as many as the tree has; undefined if they do not lead to the root. */
+  /**
+   * The concatenated leaves of a tile, at least as many as the tree has; undefined if they do not
+   * lead to the root.
+   */
   tile(log: Log, tree: SignedTree, tile: number): Promise<Uint8Array | undefined>
   at(log: Log, tree: SignedTree, index: number): Promise<Uint8Array | undefined>
 }
 
 const hashBytes = 32
 
-export function createLeaves({ leaves: read }: Pick<Store, "leaves">, { verifiedTilesMax }: Pick<Limits, "verifiedTilesMax">): Leaves {
+export function createLeaves(
+  { leaves: read }: Pick<Store, "leaves">,
+  { verifiedTilesMax }: Pick<Limits, "verifiedTilesMax">,
+): Leaves {
   const tiles = createLru<Uint8Array>(verifiedTilesMax)
   /** Concurrent requests for a tile share one read. */
   const reading = new Map<string, Promise<Uint8Array | undefined>>()
 
-  async function readTile(log: Log, tree: SignedTree, tile: number): Promise<Uint8Array | undefined> {
+  async function readTile(
+    log: Log,
+    tree: SignedTree,
+    tile: number,
+  ): Promise<Uint8Array | undefined> {
     const leaves = await read(log, tree, tile)
     if (leaves !== undefined) tiles.set(`${log.workspace}/${log.number} ${tile}`, leaves)
     return leaves
@@ -30,7 +41,11 @@ export function createLeaves({ leaves: read }: Pick<Store, "leaves">, { verified
   async function tile(log: Log, tree: SignedTree, at: number): Promise<Uint8Array | undefined> {
     const known = tiles.get(`${log.workspace}/${log.number} ${at}`)
     // The last tile of a growing tree is read again when the tree has more leaves in it.
-    if (known !== undefined && known.length >= Math.min(tileWidth, tree.size - at * tileWidth) * hashBytes) return known
+    if (
+      known !== undefined &&
+      known.length >= Math.min(tileWidth, tree.size - at * tileWidth) * hashBytes
+    )
+      return known
     const key = `${log.workspace}/${log.number} ${at} ${tree.size}`
     const shared = reading.get(key) ?? readTile(log, tree, at).finally(() => reading.delete(key))
     reading.set(key, shared)
@@ -48,7 +63,13 @@ export function createLeaves({ leaves: read }: Pick<Store, "leaves">, { verified
   }
 }
 
-export async function isLeaf(leaves: Leaves, log: Log, tree: SignedTree, index: number, hash: Uint8Array): Promise<boolean> {
+export async function isLeaf(
+  leaves: Leaves,
+  log: Log,
+  tree: SignedTree,
+  index: number,
+  hash: Uint8Array,
+): Promise<boolean> {
   const leaf = await leaves.at(log, tree, index)
   return leaf !== undefined && equalBytes(leaf, hash)
 }

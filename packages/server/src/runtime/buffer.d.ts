@@ -1,4 +1,5 @@
-// Methods of Buffer that its published types leave out. They skip the check of an encoding's name, a fifth of the cost of a short write.
+// Methods of Buffer that its published types leave out. They skip the check of an encoding's name,
+// a fifth of the cost of a short write.
 
 interface Buffer {
   latin1Slice(start: number, end: number): string

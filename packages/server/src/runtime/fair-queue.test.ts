@@ -13,7 +13,8 @@ function openWork(changes: Partial<AdmissionLimits> = {}) {
   const clock: Clock = {
     now: () => 0,
     elapsed: () => elapsedMs,
-    sleep: (delayMs) => new Promise((wake) => sleeping.push({ untilMs: elapsedMs + delayMs, wake })),
+    sleep: (delayMs) =>
+      new Promise((wake) => sleeping.push({ untilMs: elapsedMs + delayMs, wake })),
   }
   const admission = createAdmission(clock, { ...limits, ...changes, of: "things" })
   const under = new Map<string, () => void>()
@@ -30,7 +31,8 @@ function openWork(changes: Partial<AdmissionLimits> = {}) {
       })
     admission.run(name.replace(/ .*/, ""), signal, work).then(
       (outcome) => outcomes.set(name, outcome),
-      (error: unknown) => outcomes.set(name, error instanceof LedgerError ? error.code : String(error)),
+      (error: unknown) =>
+        outcomes.set(name, error instanceof LedgerError ? error.code : String(error)),
     )
   }
   const end = async (name: string): Promise<void> => {
@@ -40,7 +42,10 @@ function openWork(changes: Partial<AdmissionLimits> = {}) {
   }
   const pass = async (delayMs: number): Promise<void> => {
     elapsedMs += delayMs
-    for (const { wake } of sleeping.splice(0).filter((one) => one.untilMs <= elapsedMs || !sleeping.push(one))) wake()
+    for (const { wake } of sleeping
+      .splice(0)
+      .filter((one) => one.untilMs <= elapsedMs || !sleeping.push(one)))
+      wake()
     await soon()
   }
   return { began, outcomes, soon, ask, end, pass, under: () => [...under.keys()] }
@@ -49,11 +54,23 @@ function openWork(changes: Partial<AdmissionLimits> = {}) {
 test("so much is under way in all and of one workspace, and workspaces take turns however many each of them asks for", async () => {
   const { ask, end, under, began } = openWork()
   for (let at = 1; at <= 20; at++) ask(`greedy ${at}`)
-  assert.deepEqual(under(), ["greedy 1", "greedy 2"], "its own share, though there is room for three")
+  assert.deepEqual(
+    under(),
+    ["greedy 1", "greedy 2"],
+    "its own share, though there is room for three",
+  )
   for (const name of ["acme 1", "acme 2", "beta 1"]) ask(name)
   assert.deepEqual(under(), ["greedy 1", "greedy 2", "acme 1"])
   for (const name of ["greedy 1", "acme 1", "greedy 2", "greedy 3"]) await end(name)
-  assert.deepEqual(began, ["greedy 1", "greedy 2", "acme 1", "acme 2", "beta 1", "greedy 3", "greedy 4"])
+  assert.deepEqual(began, [
+    "greedy 1",
+    "greedy 2",
+    "acme 1",
+    "acme 2",
+    "beta 1",
+    "greedy 3",
+    "greedy 4",
+  ])
   while (under().length > 0) await end(under()[0] ?? "")
   assert.equal(began.length, 23, "everything had its turn")
   assert.deepEqual(
@@ -76,8 +93,15 @@ test("who comes while another's work is under way is next, however many of the o
 
 test("work that fails gives its place back, and the failure is the asker's", async () => {
   const { elapsed, sleep, now } = { elapsed: () => 0, sleep: async () => {}, now: () => 0 }
-  const admission = createAdmission({ elapsed, sleep, now }, { ...limits, atOnceMax: 1, of: "things" })
-  for (let at = 0; at < 3; at++) await assert.rejects(() => admission.run("acme", undefined, () => Promise.reject(new Error("no"))), /no/)
+  const admission = createAdmission(
+    { elapsed, sleep, now },
+    { ...limits, atOnceMax: 1, of: "things" },
+  )
+  for (let at = 0; at < 3; at++)
+    await assert.rejects(
+      () => admission.run("acme", undefined, () => Promise.reject(new Error("no"))),
+      /no/,
+    )
   assert.equal(await admission.run("acme", undefined, async () => "yes"), "yes")
 })
 

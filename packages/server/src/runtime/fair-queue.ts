@@ -1,5 +1,5 @@
-// Admission control: limits how much work of one kind runs at once, and lets workspaces take turns. Work that waits too long is refused.
-// Work whose client disconnects while it waits is dropped.
+// Admission control: limits how much work of one kind runs at once, and lets workspaces take turns.
+// Work that waits too long is refused. Work whose client disconnects while it waits is dropped.
 
 import type { Clock } from "../clock.ts"
 import { LedgerError } from "../error.ts"
@@ -8,7 +8,9 @@ export interface AdmissionLimits {
   /** Work that runs at once: in total, and for one workspace. */
   readonly atOnceMax: number
   readonly perWorkspaceMax: number
-  /** Work that waits, in total. Beyond this, the workspace with the longest queue loses its newest. */
+  /**
+   * Work that waits, in total. Beyond this, the workspace with the longest queue loses its newest.
+   */
   readonly waitingMax: number
   readonly waitMs: number
 }
@@ -20,11 +22,15 @@ export interface AdmissionOptions extends AdmissionLimits {
 
 export interface Admission {
   /**
-   * Does the work when it is the workspace's turn. Rejects with `overloaded` if the wait is too long, and with the signal's reason if the
-   * signal is aborted first; the work has not begun then. The signal does not stop work that has begun.
+   * Does the work when it is the workspace's turn. Rejects with `overloaded` if the wait is too
+   * long, and with the signal's reason if the signal is aborted first; the work has not begun then.
+   * The signal does not stop work that has begun.
    */
   run<T>(workspace: string, signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T>
-  /** Like `run`, for work that outlives a promise. Resolves with a function that the caller calls once when the work ends. */
+  /**
+   * Like `run`, for work that outlives a promise. Resolves with a function that the caller calls
+   * once when the work ends.
+   */
   begin(workspace: string, signal: AbortSignal | undefined): Promise<() => void>
 }
 
@@ -41,7 +47,8 @@ export function createAdmission(clock: Clock, options: AdmissionOptions): Admiss
   const running = new Map<string, number>()
   let runningInAll = 0
 
-  const mayBegin = (workspace: string): boolean => runningInAll < atOnceMax && (running.get(workspace) ?? 0) < perWorkspaceMax
+  const mayBegin = (workspace: string): boolean =>
+    runningInAll < atOnceMax && (running.get(workspace) ?? 0) < perWorkspaceMax
   const count = (workspace: string): void => {
     runningInAll += 1
     running.set(workspace, (running.get(workspace) ?? 0) + 1)
@@ -51,7 +58,8 @@ export function createAdmission(clock: Clock, options: AdmissionOptions): Admiss
     const left = (running.get(workspace) ?? 0) - 1
     if (left > 0) running.set(workspace, left)
     else running.delete(workspace)
-    // A workspace goes to the back when its work ends. One that arrived while the work ran has not been served yet and goes first.
+    // A workspace goes to the back when its work ends. One that arrived while the work ran has not
+    // been served yet and goes first.
     line.goBehind(workspace)
     for (let next = line.next(mayBegin); next !== undefined; next = line.next(mayBegin)) {
       count(next.workspace)
@@ -87,7 +95,10 @@ export function createAdmission(clock: Clock, options: AdmissionOptions): Admiss
 
 interface Line {
   wait(workspace: string, signal: AbortSignal | undefined): Promise<void>
-  /** Removes and returns the first entry of the next workspace that may begin. That workspace then goes to the back. */
+  /**
+   * Removes and returns the first entry of the next workspace that may begin. That workspace then
+   * goes to the back.
+   */
   next(mayBegin: (workspace: string) => boolean): Waiting | undefined
   goBehind(workspace: string): void
 }
@@ -106,7 +117,12 @@ function createLine(clock: Clock, { waitingMax, waitMs, of }: AdmissionOptions):
   }
   const refuse = (one: Waiting): void => {
     leave(one)
-    one.refuse(new LedgerError("overloaded", `there are more ${of} than can be answered in time; ask again in a moment`))
+    one.refuse(
+      new LedgerError(
+        "overloaded",
+        `there are more ${of} than can be answered in time; ask again in a moment`,
+      ),
+    )
   }
   const enter = (one: Waiting): void => {
     waiting.add(one)
@@ -132,7 +148,12 @@ function createLine(clock: Clock, { waitingMax, waitMs, of }: AdmissionOptions):
   return {
     wait(workspace, signal) {
       const { promise, resolve, reject } = Promise.withResolvers<void>()
-      const one: Waiting = { workspace, untilMs: clock.elapsed() + waitMs, begin: resolve, refuse: reject }
+      const one: Waiting = {
+        workspace,
+        untilMs: clock.elapsed() + waitMs,
+        begin: resolve,
+        refuse: reject,
+      }
       const depart = (): void => {
         leave(one)
         reject(signal?.reason as Error) // callers abort with an Error
@@ -159,7 +180,10 @@ function moveToEnd<T>(queues: Map<string, T>, workspace: string): void {
   if (queue !== undefined && queues.delete(workspace)) queues.set(workspace, queue)
 }
 
-/** Of several with the same length, the one whose turn is last: the longest wait is not lost to a newcomer. */
+/**
+ * Of several with the same length, the one whose turn is last: the longest wait is not lost to a
+ * newcomer.
+ */
 function longest(queues: ReadonlyMap<string, ReadonlySet<Waiting>>): ReadonlySet<Waiting> {
   let found: ReadonlySet<Waiting> = new Set()
   for (const queue of queues.values()) if (queue.size >= found.size) found = queue

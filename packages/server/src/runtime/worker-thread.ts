@@ -1,5 +1,5 @@
-// Remote calls to a worker thread. Questions that are asked at once are one message. Each answer is one, so that the first of several does not wait for
-// the last. A thread may also send reports.
+// Remote calls to a worker thread. Questions that are asked at once are one message. Each answer is
+// one, so that the first of several does not wait for the last. A thread may also send reports.
 
 import { flushCompileCache } from "node:module"
 import { parentPort, Worker, workerData, type Transferable } from "node:worker_threads"
@@ -9,7 +9,11 @@ import { LedgerError, type ErrorCode } from "../error.ts"
 export type Questions = Readonly<Record<string, (given: never) => unknown>>
 
 export interface Thread<Q extends Questions> {
-  ask<K extends keyof Q & string>(question: K, given: Parameters<Q[K]>[0], transfer?: Transferable[]): Promise<Awaited<ReturnType<Q[K]>>>
+  ask<K extends keyof Q & string>(
+    question: K,
+    given: Parameters<Q[K]>[0],
+    transfer?: Transferable[],
+  ): Promise<Awaited<ReturnType<Q[K]>>>
   /** Resolves when the thread has answered everything that it was asked, and has ended. */
   close(): Promise<void>
 }
@@ -35,7 +39,12 @@ type Told<R = unknown> =
   | { readonly kind: "ready" }
   | { readonly kind: "answer"; readonly id: number; readonly answer: unknown }
   | { readonly kind: "error"; readonly id: number; readonly error: unknown }
-  | { readonly kind: "refusal"; readonly id: number; readonly code: ErrorCode; readonly detail: string }
+  | {
+      readonly kind: "refusal"
+      readonly id: number
+      readonly code: ErrorCode
+      readonly detail: string
+    }
   | { readonly kind: "report"; readonly report: R }
 
 const closeQuestion = "close"
@@ -49,8 +58,15 @@ export async function startThread<Q extends Questions, R = never>(
   given: unknown,
   listener: ThreadListener<R>,
 ): Promise<Thread<Q>> {
-  const worker = new Worker(module, { workerData: { module, given } satisfies Started, execArgv: [], resourceLimits })
-  const waiting = new Map<number, { readonly resolve: (answer: unknown) => void; readonly reject: (error: unknown) => void }>()
+  const worker = new Worker(module, {
+    workerData: { module, given } satisfies Started,
+    execArgv: [],
+    resourceLimits,
+  })
+  const waiting = new Map<
+    number,
+    { readonly resolve: (answer: unknown) => void; readonly reject: (error: unknown) => void }
+  >()
   let asked = 0
   let closing = false
   let ended: Error | undefined
@@ -79,11 +95,17 @@ export async function startThread<Q extends Questions, R = never>(
     worker.once("error", reject)
   })
   worker.on("message", hear)
-  worker.on("error", (error) => die(error instanceof Error ? error : new Error("a thread has failed", { cause: error })))
+  worker.on("error", (error) =>
+    die(error instanceof Error ? error : new Error("a thread has failed", { cause: error })),
+  )
   worker.on("exit", () => die(new Error(`the thread of ${module} has ended`)))
 
   const send = createOutbox(worker, (id, error) => hear({ kind: "error", id, error }))
-  const post = (question: string, value: unknown, transfer: Transferable[] = []): Promise<unknown> =>
+  const post = (
+    question: string,
+    value: unknown,
+    transfer: Transferable[] = [],
+  ): Promise<unknown> =>
     new Promise((resolve, reject) => {
       if (ended !== undefined) {
         reject(ended)
@@ -133,8 +155,13 @@ export function givenToThread<T>(module: string): T | undefined {
   return started?.module === module ? (started.given as T) : undefined
 }
 
-/** The thread's side: answers questions until it is closed. Returns a function that sends a report. */
-export function answer<Q extends Questions, R = never>(questions: Q, close: () => void | Promise<void>): (report: R) => void {
+/**
+ * The thread's side: answers questions until it is closed. Returns a function that sends a report.
+ */
+export function answer<Q extends Questions, R = never>(
+  questions: Q,
+  close: () => void | Promise<void>,
+): (report: R) => void {
   const port = parentPort
   if (port === null) throw new Error("this module runs as a thread")
   const tell = (told: Told<R>) => port.postMessage(told)
@@ -145,7 +172,8 @@ export function answer<Q extends Questions, R = never>(questions: Q, close: () =
       tell({ kind: "answer", id, answer: answered instanceof Promise ? await answered : answered })
     } catch (error) {
       // Of a LedgerError only the message would survive the copy between threads.
-      if (error instanceof LedgerError) tell({ kind: "refusal", id, code: error.code, detail: error.detail })
+      if (error instanceof LedgerError)
+        tell({ kind: "refusal", id, code: error.code, detail: error.detail })
       else tell({ kind: "error", id, error })
     }
     if (question === closeQuestion) port.close()

@@ -9,10 +9,13 @@ test("what an instance key was called under any secret since lives as long as th
   // Each is good for a while: one is the new one of a rotation first, and the former one later.
   const good = [["one"], ["two", "one"], ["two"]]
   let keyring = firstKeyring(first)
-  for (const [at, secret] of others.entries()) keyring = nextKeyring(keyring, secret, good[at] ?? [])
+  for (const [at, secret] of others.entries())
+    keyring = nextKeyring(keyring, secret, good[at] ?? [])
   const living = (rootKeys: readonly string[], instanceKeys: readonly string[] = []) => {
     const names = livingNames({ ...keyring, instanceKeys }, rootKeys)
-    return ["one", "two"].map((key) => secrets.map((secret) => names.has(instanceKeyName(secret, key))))
+    return ["one", "two"].map((key) =>
+      secrets.map((secret) => names.has(instanceKeyName(secret, key))),
+    )
   }
   const [no, yes] = [false, true]
   assert.deepEqual(living(["two"]), [
@@ -23,5 +26,9 @@ test("what an instance key was called under any secret since lives as long as th
   // It was not good at the last rotation, which could not tell what it is called now.
   assert.deepEqual(living(["one"])[0], [no, no, no, yes])
   const third = secrets[2] ?? assert.fail()
-  assert.deepEqual(living(["two"], [instanceKeyName(third, "one")])[0], [yes, yes, yes, no], "it was rotated under the third")
+  assert.deepEqual(
+    living(["two"], [instanceKeyName(third, "one")])[0],
+    [yes, yes, yes, no],
+    "it was rotated under the third",
+  )
 })

@@ -1,5 +1,6 @@
-// The keys of the service across rotations of the secret. Each secret is a generation, counted from 1. New data is sealed under the newest secret.
-// Keys that must never change outlive their secret in here. A keyring is plain data, so that threads can receive it.
+// The keys of the service across rotations of the secret. Each secret is a generation, counted from
+// 1. New data is sealed under the newest secret. Keys that must never change outlive their secret
+// in here. A keyring is plain data, so that threads can receive it.
 
 import { deriveKey, unwrap, wrap } from "./crypto.ts"
 
@@ -15,7 +16,10 @@ export interface Keyring {
   readonly memberIds: Uint8Array
   /** Names of former instance keys whose tokens stay valid. */
   readonly instanceKeys: readonly string[]
-  /** Name of an instance key under an old secret, to its name now: tokens made under either name live equally long. */
+  /**
+   * Name of an instance key under an old secret, to its name now: tokens made under either name
+   * live equally long.
+   */
   readonly formerNames: Readonly<Record<string, string>>
 }
 
@@ -35,10 +39,24 @@ export function firstKeyring(secret: Uint8Array): Keyring {
 
 type Secrets = Pick<Keyring, "generation" | "secret" | "before">
 
-/** The keyring of the next generation. Instance keys stay the same; their names change with the secret. */
-export function nextKeyring(keyring: Keyring, secret: Uint8Array, rootKeys: readonly string[]): Keyring {
-  const names = new Map(rootKeys.map((rootKey) => [instanceKeyName(keyring.secret, rootKey), instanceKeyName(secret, rootKey)]))
-  const former = Object.entries(keyring.formerNames).map(([name, since]) => [name, names.get(since) ?? since] as const)
+/**
+ * The keyring of the next generation. Instance keys stay the same; their names change with the
+ * secret.
+ */
+export function nextKeyring(
+  keyring: Keyring,
+  secret: Uint8Array,
+  rootKeys: readonly string[],
+): Keyring {
+  const names = new Map(
+    rootKeys.map((rootKey) => [
+      instanceKeyName(keyring.secret, rootKey),
+      instanceKeyName(secret, rootKey),
+    ]),
+  )
+  const former = Object.entries(keyring.formerNames).map(
+    ([name, since]) => [name, names.get(since) ?? since] as const,
+  )
   return {
     ...keyring,
     generation: keyring.generation + 1,
@@ -52,20 +70,40 @@ export function nextKeyring(keyring: Keyring, secret: Uint8Array, rootKeys: read
 /** Kinds of sealed data. Each has a key of its own. */
 type Sealing = "log keys" | "keyring"
 
-/** Seals under the newest secret, bound to a name. The result begins with the number of its generation, except for the first. */
-export function seal({ generation, secret }: Secrets, sealing: Sealing, name: string, bytes: Uint8Array): string {
+/**
+ * Seals under the newest secret, bound to a name. The result begins with the number of its
+ * generation, except for the first.
+ */
+export function seal(
+  { generation, secret }: Secrets,
+  sealing: Sealing,
+  name: string,
+  bytes: Uint8Array,
+): string {
   return numbered(generation, wrap(deriveKey(secret, sealing), name, bytes))
 }
 
 /** Throws if no secret of the keyring has sealed it under this name. */
-export function unseal(keyring: Secrets, sealing: Sealing, name: string, sealed: string): Uint8Array {
+export function unseal(
+  keyring: Secrets,
+  sealing: Sealing,
+  name: string,
+  sealed: string,
+): Uint8Array {
   const { generation, text } = partsOf(sealed)
   return unwrap(deriveKey(secretOf(keyring, generation), sealing), name, text)
 }
 
 /** Seals the same bytes under the newest secret. Undefined if they are already. */
-export function sealAnew(keyring: Keyring, sealing: Sealing, name: string, sealed: string): string | undefined {
-  return generationOf(sealed) === keyring.generation ? undefined : seal(keyring, sealing, name, unseal(keyring, sealing, name, sealed))
+export function sealAnew(
+  keyring: Keyring,
+  sealing: Sealing,
+  name: string,
+  sealed: string,
+): string | undefined {
+  return generationOf(sealed) === keyring.generation
+    ? undefined
+    : seal(keyring, sealing, name, unseal(keyring, sealing, name, sealed))
 }
 
 /** The generation that sealed this text, or that made this MAC. */
@@ -78,21 +116,36 @@ export function numbered(generation: number, text: string): string {
   return generation === 1 ? text : `${generation}.${text}`
 }
 
-/** The key of `idem` in a workspace whose first ledger has this id. It never changes: it is derived from the first secret, or stored as `kept`. */
-export function idempotencySecret(keyring: Keyring, ledgerId: Uint8Array, kept: string | undefined): Uint8Array {
+/**
+ * The key of `idem` in a workspace whose first ledger has this id. It never changes: it is derived
+ * from the first secret, or stored as `kept`.
+ */
+export function idempotencySecret(
+  keyring: Keyring,
+  ledgerId: Uint8Array,
+  kept: string | undefined,
+): Uint8Array {
   return kept === undefined
     ? deriveKey(secretOf(keyring, 1), "idempotency", ledgerId)
     : unseal(keyring, "keyring", idempotencyName(ledgerId), kept)
 }
 
 /** The idempotency key, sealed under the newest secret for storage. Undefined if it is already. */
-export function idempotencyAnew(keyring: Keyring, ledgerId: Uint8Array, kept: string | undefined): string | undefined {
+export function idempotencyAnew(
+  keyring: Keyring,
+  ledgerId: Uint8Array,
+  kept: string | undefined,
+): string | undefined {
   return kept !== undefined && generationOf(kept) === keyring.generation
     ? undefined
     : sealIdempotency(keyring, ledgerId, idempotencySecret(keyring, ledgerId, kept))
 }
 
-export function sealIdempotency(keyring: Keyring, ledgerId: Uint8Array, secret: Uint8Array): string {
+export function sealIdempotency(
+  keyring: Keyring,
+  ledgerId: Uint8Array,
+  secret: Uint8Array,
+): string {
   return seal(keyring, "keyring", idempotencyName(ledgerId), secret)
 }
 
@@ -107,8 +160,12 @@ export function instanceKeyName(secret: Uint8Array, rootKey: string): string {
 
 /** Names of all instance keys whose tokens are valid, given the valid instance keys. */
 export function livingNames(keyring: Keyring, rootKeys: readonly string[]): ReadonlySet<string> {
-  const living = new Set([...rootKeys.map((rootKey) => instanceKeyName(keyring.secret, rootKey)), ...keyring.instanceKeys])
-  for (const [name, since] of Object.entries(keyring.formerNames)) if (living.has(since)) living.add(name)
+  const living = new Set([
+    ...rootKeys.map((rootKey) => instanceKeyName(keyring.secret, rootKey)),
+    ...keyring.instanceKeys,
+  ])
+  for (const [name, since] of Object.entries(keyring.formerNames))
+    if (living.has(since)) living.add(name)
   return living
 }
 

@@ -49,7 +49,10 @@ test("what is remembered is bounded by what it takes in memory, not by how many 
   for (const many of [texts, tinyParts]) {
     const { served } = openMemory()
     let reads = 0
-    const cached = cacheRegistry({ ...served.registry, get: (...asked) => (reads++, served.registry.get(...asked)) })
+    const cached = cacheRegistry({
+      ...served.registry,
+      get: (...asked) => (reads++, served.registry.get(...asked)),
+    })
     const policies = Array.from({ length: 16 }, (_, at) => policy(`core:${at}`, many))
     await write(served, "acme", ["a"], [project("p", 0, "small"), ...policies])
     const readsOf = async (kind: "policy" | "project", id: string) => {
@@ -58,10 +61,28 @@ test("what is remembered is bounded by what it takes in memory, not by how many 
       return reads - before
     }
     const [first = assert.fail(), second = assert.fail()] = policies
-    assert.deepEqual([await readsOf("project", "p"), await readsOf("policy", first.id), await readsOf("policy", second.id)], [1, 1, 1])
-    assert.deepEqual([await readsOf("project", "p"), await readsOf("policy", first.id), await readsOf("policy", second.id)], [0, 0, 0])
+    assert.deepEqual(
+      [
+        await readsOf("project", "p"),
+        await readsOf("policy", first.id),
+        await readsOf("policy", second.id),
+      ],
+      [1, 1, 1],
+    )
+    assert.deepEqual(
+      [
+        await readsOf("project", "p"),
+        await readsOf("policy", first.id),
+        await readsOf("policy", second.id),
+      ],
+      [0, 0, 0],
+    )
     for (const { id } of policies) await readsOf("policy", id)
-    assert.deepEqual([await readsOf("policy", first.id), await readsOf("project", "p")], [1, 1], "it was forgotten, to make room")
+    assert.deepEqual(
+      [await readsOf("policy", first.id), await readsOf("project", "p")],
+      [1, 1],
+      "it was forgotten, to make room",
+    )
     assert.equal(await readsOf("policy", first.id), 0, "and is remembered again")
     await expectChain(served.journal, "acme")
   }
@@ -71,7 +92,12 @@ test("an answer that was asked for before a change is not remembered after it", 
   const { served } = openMemory()
   const { entries } = entriesAfter("acme", genesisOf("acme"), ["a"])
   const made = project("p", 0, "one")
-  await served.journal.append({ workspace: "acme", from: genesisOf("acme"), entries, changes: [made] })
+  await served.journal.append({
+    workspace: "acme",
+    from: genesisOf("acme"),
+    entries,
+    changes: [made],
+  })
   let answerLate = () => {}
   const late = new Promise<void>((resolve) => (answerLate = resolve))
   const cached = cacheRegistry({
@@ -95,6 +121,13 @@ test("an answer that was asked for before a change is not remembered after it", 
 function policy(id: string, many: readonly unknown[]): Change {
   // Of a policy's sections the registry knows no more than that they are JSON.
   const sections = [{ many }] as unknown as PolicyDocument["sections"]
-  const value = { policyId: id, projectId: "core", version: 1, publishedAt: "2026-01-01T00:00:00Z", sectionHash: "", sections }
+  const value = {
+    policyId: id,
+    projectId: "core",
+    version: 1,
+    publishedAt: "2026-01-01T00:00:00Z",
+    sectionHash: "",
+    sections,
+  }
   return { kind: "policy", id, version: 0, value }
 }

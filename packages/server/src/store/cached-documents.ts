@@ -1,11 +1,15 @@
-// Keeps the documents that requests ask for again and again. With SQLite no answer is ever out of date: one process has the data to itself, and
-// a change is forgotten here before its append is answered. An engine that several processes share must bound how long one may be, or ask
-// again. Which workspace a credential is of never changes, and may be remembered by any of them.
+// Keeps the documents that requests ask for again and again. With SQLite no answer is ever out of
+// date: one process has the data to itself, and a change is forgotten here before its append is
+// answered. An engine that several processes share must bound how long one may be, or ask again.
+// Which workspace a credential is of never changes, and may be remembered by any of them.
 
 import type { DocumentKind } from "./documents.ts"
 import type { Change, Document, Registry } from "./store.ts"
 
-/** Beyond this everything is forgotten and read again: a bound, not a policy. Some forty thousand credentials, or sixty of the largest policies. */
+/**
+ * Beyond this everything is forgotten and read again: a bound, not a policy. Some forty thousand
+ * credentials, or sixty of the largest policies.
+ */
 const bytesMax = 64 * 1024 * 1024
 
 export interface CachedRegistry extends Registry {
@@ -52,9 +56,14 @@ export function cacheRegistry(registry: Registry): CachedRegistry {
   return {
     // A document's kind is the one that was asked for, so its value has that kind's type.
     get: <K extends DocumentKind>(kind: K, workspace: string, id: string) =>
-      remember(nameOf(kind, workspace, id), () => registry.get(kind, workspace, id)) as Promise<Document<K> | undefined>,
+      remember(nameOf(kind, workspace, id), () => registry.get(kind, workspace, id)) as Promise<
+        Document<K> | undefined
+      >,
     // This one is a workspace's id.
-    workspaceOf: (kind, id) => remember(`${kind}/${id}`, () => registry.workspaceOf(kind, id)) as Promise<string | undefined>,
+    workspaceOf: (kind, id) =>
+      remember(`${kind}/${id}`, () => registry.workspaceOf(kind, id)) as Promise<
+        string | undefined
+      >,
     list: (kind, workspace, before, limit) => registry.list(kind, workspace, before, limit),
     count: (kind, workspace) => registry.count(kind, workspace),
     forget(workspace, changes) {

@@ -1,5 +1,6 @@
-// What every reader asks of a kept entry: whether it stands in its place in the chain, whether its body is the one that its record commits
-// to, and whether all that is kept with it fits that body. What is wrong is said in words that follow "entry 7: ".
+// What every reader asks of a kept entry: whether it stands in its place in the chain, whether its
+// body is the one that its record commits to, and whether all that is kept with it fits that body.
+// What is wrong is said in words that follow "entry 7: ".
 
 import {
   commitsTo,
@@ -21,10 +22,14 @@ import type { Stored } from "./store.ts"
 /** What a chain is made of. */
 export type ChainEntry = Pick<Stored, "sequence" | "record" | "body" | "bodySalt">
 
-/** The fields of the next entry of a chain, which then goes on behind it; or what is wrong. `before`: the entries of earlier epochs. */
+/**
+ * The fields of the next entry of a chain, which then goes on behind it; or what is wrong.
+ * `before`: the entries of earlier epochs.
+ */
 export function takeEntry(chain: Chain, before: number, entry: ChainEntry): RecordFields | string {
   const { sequence, record } = entry
-  if (sequence !== before + chain.index + 1) return `it is not there; the next one that is kept is entry ${sequence}`
+  if (sequence !== before + chain.index + 1)
+    return `it is not there; the next one that is kept is entry ${sequence}`
   const fields = chain.take(record)
   if (typeof fields === "string") return placeWords(fields, record, chain)
   return bodyFault(fields, entry) ?? fields
@@ -38,7 +43,10 @@ export function checkEntry(entry: ChainEntry, place: Place): RecordFields | stri
   return bodyFault(fields, entry) ?? fields
 }
 
-/** What the body says, without what is sealed in it, if all that is kept with it fits it; or what is wrong. */
+/**
+ * What the body says, without what is sealed in it, if all that is kept with it fits it; or what is
+ * wrong.
+ */
 export function checkContents(entry: Stored): JsonObject | string {
   const { workspace, receipt, idem } = entry
   const body = entry.body === undefined ? "canonical" : parseBody(entry.body, workspace)
@@ -48,7 +56,9 @@ export function checkContents(entry: Stored): JsonObject | string {
   const opened = openBody(body, disclosuresOf(entry), sha256)
   if (!opened.ok) return `what is sealed in it does not fit: ${opened.reason}`
   // Nothing is erased yet, so what is sealed is there.
-  return opened.withheld > 0 ? `${opened.withheld} of what is sealed in it is not there, and no entry says that it was erased` : body
+  return opened.withheld > 0
+    ? `${opened.withheld} of what is sealed in it is not there, and no entry says that it was erased`
+    : body
 }
 
 const bodyWords: Readonly<Record<BodyFault, string>> = {
@@ -58,11 +68,16 @@ const bodyWords: Readonly<Record<BodyFault, string>> = {
 }
 
 function bodyFault(fields: RecordFields, { body, bodySalt }: ChainEntry): string | undefined {
-  if (body === undefined || bodySalt === undefined) return "the body is not there, and no entry says that it was removed"
+  if (body === undefined || bodySalt === undefined)
+    return "the body is not there, and no entry says that it was removed"
   return commitsTo(fields, bodySalt, body, sha256) ? undefined : "the body has another hash"
 }
 
-function placeWords(fault: ReturnType<typeof placeFault> | "record", record: Uint8Array, { previousHash }: Place): string {
+function placeWords(
+  fault: ReturnType<typeof placeFault> | "record",
+  record: Uint8Array,
+  { previousHash }: Place,
+): string {
   const fields = parseRecord(record)
   const [index, link] = [fields?.index ?? 0, fields?.previousHash ?? new Uint8Array()]
   switch (fault) {

@@ -2,8 +2,14 @@
 
 import type { Change } from "./store.ts"
 
-/** The place of the first change that is not of the version which it would find, those before it being made; -1 when there is none. */
-export function conflictIn(changes: readonly Change[], versionOf: (change: Change) => number): number {
+/**
+ * The place of the first change that is not of the version which it would find, those before it
+ * being made; -1 when there is none.
+ */
+export function conflictIn(
+  changes: readonly Change[],
+  versionOf: (change: Change) => number,
+): number {
   if (changes.length === 0) return -1
   const versions = new Map<string, number>()
   return changes.findIndex((change) => {

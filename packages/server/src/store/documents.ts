@@ -1,4 +1,5 @@
-// What the registry keeps, one type for each kind of document. A new kind is a line in `Documents`, for every driver.
+// What the registry keeps, one type for each kind of document. A new kind is a line in `Documents`,
+// for every driver.
 
 import type { JsonObject, PackForm } from "@tallystick/proof"
 
@@ -87,10 +88,16 @@ export interface ApiKeyDocument {
 /** A key that signs a workspace's checkpoints. Its id is the note key id in hex. */
 export interface LogKeyDocument {
   readonly vkey: string
-  /** The private seed, sealed by AES-256-GCM under a key made from the service's secret: nonce, ciphertext, tag, in base64. Empty once destroyed. */
+  /**
+   * The private seed, sealed by AES-256-GCM under a key made from the service's secret: nonce,
+   * ciphertext, tag, in base64. Empty once destroyed.
+   */
   readonly wrapped: string
   readonly createdAt: string
-  /** The last entry before the key was put down: the first of kind 05 behind it announces the key. Absent: the workspace's first key. */
+  /**
+   * The last entry before the key was put down: the first of kind 05 behind it announces the key.
+   * Absent: the workspace's first key.
+   */
   readonly announcedAfter?: number
   /** Its successor was announced; it signs beside that one until then. */
   readonly overlapUntil?: string
@@ -104,7 +111,10 @@ export type TokenBound =
   | { readonly type: "activity"; readonly projectId: string; readonly subject: Subject }
   | { readonly type: "evidence"; readonly packId: string }
 
-/** A person, as a writer of events names one: an id, and the types of actor or target that it may stand beside. */
+/**
+ * A person, as a writer of events names one: an id, and the types of actor or target that it may
+ * stand beside.
+ */
 export interface Subject {
   readonly id: string
   readonly types: readonly string[]
@@ -119,10 +129,15 @@ export interface TokenDocument {
   readonly expiresAt: string
   readonly revokedAt?: string
   /** `mac` tells which instance key it was. */
-  readonly minter: { readonly kind: "instance"; readonly mac: string } | { readonly kind: "api-key" | "member"; readonly id: string }
+  readonly minter:
+    | { readonly kind: "instance"; readonly mac: string }
+    | { readonly kind: "api-key" | "member"; readonly id: string }
 }
 
-/** A published version of a project's policy. Its id is `<projectId>:<version>`; it is never changed. */
+/**
+ * A published version of a project's policy. Its id is `<projectId>:<version>`; it is never
+ * changed.
+ */
 export interface PolicyDocument {
   readonly policyId: string
   readonly projectId: string
@@ -146,7 +161,9 @@ export interface PackDocument {
   readonly sequences: readonly number[]
   /** The projects that they belong to. */
   readonly projectIds: readonly string[]
-  /** The published policies that its entries name, as far as they were published when it was made. */
+  /**
+   * The published policies that its entries name, as far as they were published when it was made.
+   */
   readonly policies: readonly { readonly projectId: string; readonly version: number }[]
   /** The signed checkpoint that every proof in it leads to. */
   readonly checkpoint: string
@@ -163,18 +180,25 @@ export interface ListedPack extends Omit<PackDocument, "sequences" | "policies">
 }
 
 /**
- * An account: a person who can sign in, as one realm knows them. The realm is the workspace whose admin made it, or the instance; the id is made of both, and of
- * the e-mail. All accounts live in the workspace `instance`.
+ * An account: a person who can sign in, as one realm knows them. The realm is the workspace whose
+ * admin made it, or the instance; the id is made of both, and of the e-mail. All accounts live in
+ * the workspace `instance`.
  */
 export interface MemberDocument {
   readonly email: string
   readonly name?: string
   /** What Argon2id makes of it under a key that is not in the database, bound to this account. */
   readonly password: string
-  /** Where a sign-in looks for it: the same for all accounts with this e-mail and password. Older accounts have none. */
+  /**
+   * Where a sign-in looks for it: the same for all accounts with this e-mail and password. Older
+   * accounts have none.
+   */
   readonly login?: string
   readonly createdAt: string
-  /** The only workspaces that the member can belong to. Whether it still does, the membership there says. */
+  /**
+   * The only workspaces that the member can belong to. Whether it still does, the membership there
+   * says.
+   */
   readonly workspaces: readonly string[]
   /** The ids of the sessions that may still be open, oldest first. */
   readonly sessions: readonly string[]
@@ -182,7 +206,10 @@ export interface MemberDocument {
   readonly resetId?: string
 }
 
-/** What a member is in the workspace of the document. Its id is the member's, also while nobody has signed in by that name yet. */
+/**
+ * What a member is in the workspace of the document. Its id is the member's, also while nobody has
+ * signed in by that name yet.
+ */
 export interface MembershipDocument {
   readonly email: string
   readonly name?: string
@@ -195,7 +222,10 @@ export interface MembershipDocument {
   readonly setupId?: string
 }
 
-/** A session of the accounts that one password opened; it lives in the workspace `instance`, and is removed when it ends. */
+/**
+ * A session of the accounts that one password opened; it lives in the workspace `instance`, and is
+ * removed when it ends.
+ */
 export interface SessionDocument {
   readonly memberIds: readonly string[]
   readonly mac: string
@@ -203,7 +233,10 @@ export interface SessionDocument {
   readonly expiresAt: string
 }
 
-/** A set-up token: for joining the workspace of the document, or, in the workspace `instance`, for a new password. Removed when it is used. */
+/**
+ * A set-up token: for joining the workspace of the document, or, in the workspace `instance`, for a
+ * new password. Removed when it is used.
+ */
 export interface SetupDocument {
   readonly memberId: string
   readonly purpose: "join" | "password"
@@ -211,12 +244,18 @@ export interface SetupDocument {
   readonly expiresAt: string
 }
 
-/** What outlives the secrets that the data has had. There is one, in the workspace `instance`, and none while the first secret holds. */
+/**
+ * What outlives the secrets that the data has had. There is one, in the workspace `instance`, and
+ * none while the first secret holds.
+ */
 export interface KeyringDocument {
   /** Of the secret that it is sealed under, counted from 1. */
   readonly generation: number
   readonly sealed: string
-  /** When the rotation to this generation ended; absent while something may still be sealed under the secret before. */
+  /**
+   * When the rotation to this generation ended; absent while something may still be sealed under
+   * the secret before.
+   */
   readonly endedAt?: string
 }
 
@@ -243,7 +282,10 @@ export interface Listed<K extends DocumentKind = DocumentKind> extends Omit<Docu
 
 export type ListedIn<K extends DocumentKind> = K extends "workspace" ? undefined : string
 
-/** Puts a document of the group's workspace, or removes it (`value` null), if it is still at `version`; 0 means that it must not exist. */
+/**
+ * Puts a document of the group's workspace, or removes it (`value` null), if it is still at
+ * `version`; 0 means that it must not exist.
+ */
 export type Change = {
   readonly [K in DocumentKind]: {
     readonly kind: K

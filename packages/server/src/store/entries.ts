@@ -9,7 +9,9 @@ export interface Head {
   readonly timeMs: number
 }
 
-/** An entry as it is kept: the record for ever, what it commits to for as long as it may be kept. */
+/**
+ * An entry as it is kept: the record for ever, what it commits to for as long as it may be kept.
+ */
 export interface Stored {
   readonly workspace: string
   readonly sequence: number
@@ -19,7 +21,9 @@ export interface Stored {
   readonly idem: string | undefined
   readonly bodySalt: Uint8Array | undefined
   readonly body: Uint8Array | undefined
-  /** RFC 9901 disclosures joined by "~", which none of them contains; empty when nothing is sealed. */
+  /**
+   * RFC 9901 disclosures joined by "~", which none of them contains; empty when nothing is sealed.
+   */
   readonly disclosures: string
 }
 
@@ -44,7 +48,13 @@ export interface Group {
 export type Outcome =
   | { readonly kind: "done" }
   | { readonly kind: "moved" }
-  /** Keys that earlier entries have used: the place in the group, and the sequence of the earlier entry. */
-  | { readonly kind: "used"; readonly keys: readonly { readonly place: number; readonly sequence: number }[] }
+  /**
+   * Keys that earlier entries have used: the place in the group, and the sequence of the earlier
+   * entry.
+   */
+  | {
+      readonly kind: "used"
+      readonly keys: readonly { readonly place: number; readonly sequence: number }[]
+    }
   /** A document is not at the version that the change at this place of the group replaces. */
   | { readonly kind: "conflict"; readonly place: number }

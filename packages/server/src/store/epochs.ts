@@ -1,9 +1,11 @@
-// The epochs of a workspace's ledger. It has one, until data is restored of which the end is lost: what is written from then on is a ledger
-// of its own, with another origin and another key, which goes on from what was kept of the one before. Sequences count through all of them;
-// the leaves of each one's tree are counted from 0.
+// The epochs of a workspace's ledger. It has one, until data is restored of which the end is lost:
+// what is written from then on is a ledger of its own, with another origin and another key, which
+// goes on from what was kept of the one before. Sequences count through all of them; the leaves of
+// each one's tree are counted from 0.
 //
-// A former epoch never grows, and is never signed again. What its last checkpoint does not cover stays `pending`: nothing that its own key
-// has signed proves it, and the next epoch's genesis, which every later checkpoint covers, commits to the root over all that was kept.
+// A former epoch never grows, and is never signed again. What its last checkpoint does not cover
+// stays `pending`: nothing that its own key has signed proves it, and the next epoch's genesis,
+// which every later checkpoint covers, commits to the root over all that was kept.
 
 import { fromHex, parseCheckpoint, parseNote } from "@tallystick/proof"
 import type { FormerEpoch } from "./documents.ts"
@@ -31,17 +33,33 @@ export interface Epoch extends Log {
   readonly checkpoint: Checkpoint | undefined
 }
 
-/** The current one and those before it, newest first: the one that is asked for is nearly always the first. */
+/**
+ * The current one and those before it, newest first: the one that is asked for is nearly always the
+ * first.
+ */
 export function epochsOf({ id, value }: Document<"workspace">): readonly [Epoch, ...Epoch[]] {
   const { former = [] } = value
   const ended: Epoch[] = []
   let before = 0
   for (const one of former) {
     const end = before + one.size
-    ended.unshift({ ...epochOf(id, one, before, ended), end, root: hashOf(one.root), checkpoint: checkpointOf(one) })
+    ended.unshift({
+      ...epochOf(id, one, before, ended),
+      end,
+      root: hashOf(one.root),
+      checkpoint: checkpointOf(one),
+    })
     before = end
   }
-  return [{ ...epochOf(id, value, before, ended), end: undefined, root: undefined, checkpoint: undefined }, ...ended]
+  return [
+    {
+      ...epochOf(id, value, before, ended),
+      end: undefined,
+      root: undefined,
+      checkpoint: undefined,
+    },
+    ...ended,
+  ]
 }
 
 /** The one that an entry is of. */
@@ -55,7 +73,12 @@ export function epochNamed(epochs: readonly Epoch[], note: string): Epoch | unde
   return epochs.find((epoch) => epoch.origin === origin)
 }
 
-function epochOf(workspace: string, { genesis, ledgerId, origin }: Born, before: number, earlier: readonly Epoch[]) {
+function epochOf(
+  workspace: string,
+  { genesis, ledgerId, origin }: Born,
+  before: number,
+  earlier: readonly Epoch[],
+) {
   return {
     workspace,
     number: earlier.length + 1,

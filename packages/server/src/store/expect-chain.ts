@@ -1,5 +1,6 @@
-// A test aid: computes a chain again from what the journal gives back, by code that shares nothing with the code that wrote it. It has
-// the format by heart: its own offsets, its own canonical form, the platform's SHA-256. Every test that writes ends with it.
+// A test aid: computes a chain again from what the journal gives back, by code that shares nothing
+// with the code that wrote it. It has the format by heart: its own offsets, its own canonical form,
+// the platform's SHA-256. Every test that writes ends with it.
 
 import { strict as assert } from "node:assert"
 import { createHash } from "node:crypto"
@@ -8,7 +9,10 @@ import type { JournalReader, Stored } from "./store.ts"
 /** What was recomputed, so that a test can compare it with what it was promised. */
 export interface ExpectedChain {
   readonly size: number
-  /** The hash of every entry, in order: the leaves of the workspace's tree, or of one tree for each epoch. */
+  /**
+   * The hash of every entry, in order: the leaves of the workspace's tree, or of one tree for each
+   * epoch.
+   */
   readonly hashes: readonly string[]
   /** Of the newest epoch. */
   readonly ledgerId: string | undefined
@@ -18,8 +22,14 @@ export interface ExpectedChain {
 
 const pageEntries = 1000
 
-/** Fails unless the workspace's entries are one chain without a gap, and each holds together with its body and its disclosures. */
-export async function expectChain(journal: Pick<JournalReader, "head" | "after">, workspace: string): Promise<ExpectedChain> {
+/**
+ * Fails unless the workspace's entries are one chain without a gap, and each holds together with
+ * its body and its disclosures.
+ */
+export async function expectChain(
+  journal: Pick<JournalReader, "head" | "after">,
+  workspace: string,
+): Promise<ExpectedChain> {
   const hashes: string[] = []
   const seen = { receipts: new Set<string>(), keys: new Set<string>() }
   const epochs: number[] = []
@@ -38,7 +48,8 @@ export async function expectChain(journal: Pick<JournalReader, "head" | "after">
       assert.equal(record[5], 0, say("no flag is set"))
       const index = Number(record.readBigUInt64BE(6))
       if (index === 0) {
-        if (ledgerId !== undefined) expectGoingOn(entry, { ledgerId, hashes: hashes.slice(epochs.at(-1) ?? 0) }, say)
+        if (ledgerId !== undefined)
+          expectGoingOn(entry, { ledgerId, hashes: hashes.slice(epochs.at(-1) ?? 0) }, say)
         epochs.push(hashes.length)
         ledgerId = record.toString("hex", 22, 54)
       }
@@ -58,7 +69,11 @@ export async function expectChain(journal: Pick<JournalReader, "head" | "after">
   const head = await journal.head(workspace)
   assert.equal(head?.sequence ?? 0, hashes.length, `${workspace}: the head is the last entry`)
   if (head !== undefined) {
-    assert.equal(Buffer.from(head.hash).toString("hex"), hashes.at(-1), `${workspace}: the head has the last entry's hash`)
+    assert.equal(
+      Buffer.from(head.hash).toString("hex"),
+      hashes.at(-1),
+      `${workspace}: the head has the last entry's hash`,
+    )
     assert.equal(BigInt(head.timeMs), timeMs, `${workspace}: the head has the last entry's time`)
   }
   return { size: hashes.length, hashes, ledgerId, epochs }
@@ -75,7 +90,11 @@ function expectGoingOn(
   const continues = membersOf(membersOf(membersOf(metadata)["genesis"])["continues"])
   assert.equal(continues["ledgerId"], ledgerId, say("it goes on from the ledger before it"))
   assert.equal(continues["size"], hashes.length, say("it goes on from all that was kept"))
-  assert.equal(continues["root"], rootOf(hashes).toString("hex"), say("it goes on from what was kept"))
+  assert.equal(
+    continues["root"],
+    rootOf(hashes).toString("hex"),
+    say("it goes on from what was kept"),
+  )
 }
 
 /** RFC 6962, section 2.1. */
@@ -88,7 +107,12 @@ function rootOf(leaves: readonly string[]): Buffer {
 }
 
 /** `ledgerId`: of the ledger that it is the first entry of. */
-function expectBody(entry: Stored, bodyHash: string, ledgerId: string | undefined, say: (what: string) => string): void {
+function expectBody(
+  entry: Stored,
+  bodyHash: string,
+  ledgerId: string | undefined,
+  say: (what: string) => string,
+): void {
   const { body, bodySalt, receipt, idem, workspace, disclosures } = entry
   assert.ok(body !== undefined && bodySalt?.length === 16, say("it has a body and a salt"))
   assert.equal(
@@ -113,20 +137,39 @@ function expectBody(entry: Stored, bodyHash: string, ledgerId: string | undefine
   expectDisclosures(said, disclosures === "" ? [] : disclosures.split("~"), say)
 }
 
-/** Each disclosure has its digest in the body, each digest its disclosure: nothing was lost, nothing slipped in. */
-function expectDisclosures(said: Members, disclosures: readonly string[], say: (what: string) => string): void {
+/**
+ * Each disclosure has its digest in the body, each digest its disclosure: nothing was lost, nothing
+ * slipped in.
+ */
+function expectDisclosures(
+  said: Members,
+  disclosures: readonly string[],
+  say: (what: string) => string,
+): void {
   const expected = digestsIn(said)
   const salts = new Set<unknown>()
   const found = disclosures.map((disclosure) => {
     const parts: unknown = JSON.parse(Buffer.from(disclosure, "base64url").toString("utf8"))
     assert.ok(Array.isArray(parts) && parts.length === 3, say("a disclosure has three parts"))
-    assert.equal(Buffer.from(canonicalText(parts)).toString("base64url"), disclosure, say("a disclosure is in canonical form"))
+    assert.equal(
+      Buffer.from(canonicalText(parts)).toString("base64url"),
+      disclosure,
+      say("a disclosure is in canonical form"),
+    )
     salts.add(parts[0])
     return createHash("sha256").update(disclosure, "ascii").digest("base64url")
   })
-  assert.deepEqual(found.toSorted(), expected.toSorted(), say("disclosures and digests are the same"))
+  assert.deepEqual(
+    found.toSorted(),
+    expected.toSorted(),
+    say("disclosures and digests are the same"),
+  )
   assert.equal(salts.size, disclosures.length, say("no salt is used twice"))
-  assert.equal(said["_sd_alg"], expected.length === 0 ? undefined : "sha-256", say("a body with sealed members names the hash"))
+  assert.equal(
+    said["_sd_alg"],
+    expected.length === 0 ? undefined : "sha-256",
+    say("a body with sealed members names the hash"),
+  )
 }
 
 function digestsIn(value: unknown): string[] {
@@ -134,14 +177,20 @@ function digestsIn(value: unknown): string[] {
   const own = Object.hasOwn(value, "_sd") ? membersOf(value)["_sd"] : undefined
   if (own !== undefined)
     assert.ok(
-      Array.isArray(own) && own.length > 0 && canonicalText(own) === canonicalText(own.map(String).toSorted()),
+      Array.isArray(own) &&
+        own.length > 0 &&
+        canonicalText(own) === canonicalText(own.map(String).toSorted()),
       "digests are sorted",
     )
   const digests = Array.isArray(own) ? own.map(String) : []
   return [...digests, ...Object.values(value).flatMap((member) => digestsIn(member))]
 }
 
-function expectOnce(seen: { receipts: Set<string>; keys: Set<string> }, { receipt, idem }: Stored, say: (what: string) => string): void {
+function expectOnce(
+  seen: { receipts: Set<string>; keys: Set<string> },
+  { receipt, idem }: Stored,
+  say: (what: string) => string,
+): void {
   assert.ok(!seen.receipts.has(receipt), say("a receipt is used once"))
   seen.receipts.add(receipt)
   if (idem === undefined) return
@@ -156,7 +205,10 @@ function membersOf(value: unknown): Members {
   return value as Members
 }
 
-/** RFC 8785 in five lines: names sorted by their UTF-16 units, everything else as JSON.stringify writes it. */
+/**
+ * RFC 8785 in five lines: names sorted by their UTF-16 units, everything else as JSON.stringify
+ * writes it.
+ */
 function canonicalText(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalText).join(",")}]`
   if (typeof value !== "object" || value === null) return JSON.stringify(value)

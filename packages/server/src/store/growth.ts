@@ -1,5 +1,5 @@
-// Tells which workspaces have grown, where one process does all the writing. Who listens is told at its own pace: what grows meanwhile is told
-// together.
+// Tells which workspaces have grown, where one process does all the writing. Who listens is told at
+// its own pace: what grows meanwhile is told together.
 
 import { every } from "./all-documents.ts"
 import type { Leases, Registry, Store } from "./store.ts"

@@ -1,7 +1,16 @@
 import assert from "node:assert/strict"
 import { spawnSync } from "node:child_process"
 import { createHash } from "node:crypto"
-import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs"
+import {
+  appendFileSync,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import test, { type TestContext } from "node:test"
@@ -9,7 +18,8 @@ import { memoryHeads, openHeads, readHeads, type Heads, type SignedHead } from "
 
 const rootOf = (name: string) => createHash("sha256").update(name).digest()
 const headOf = (size: number, name = `root ${size}`): SignedHead => ({ size, root: rootOf(name) })
-const lineOf = (origin: string, { size, root }: SignedHead) => `${origin} ${size} ${Buffer.from(root).toString("base64")}\n`
+const lineOf = (origin: string, { size, root }: SignedHead) =>
+  `${origin} ${size} ${Buffer.from(root).toString("base64")}\n`
 
 function freshPath(t: TestContext): string {
   const folder = mkdtempSync(join(tmpdir(), "tallystick-"))
@@ -21,7 +31,11 @@ async function expectForward(heads: Heads): Promise<void> {
   assert.equal(await heads.get("a.example/1"), undefined)
   assert.equal(await heads.advance("a.example/1", headOf(5)), true)
   assert.equal(await heads.advance("a.example/1", headOf(4)), false, "never back")
-  assert.equal(await heads.advance("a.example/1", headOf(5, "another")), false, "never another tree of the same size")
+  assert.equal(
+    await heads.advance("a.example/1", headOf(5, "another")),
+    false,
+    "never another tree of the same size",
+  )
   assert.equal(await heads.advance("a.example/1", headOf(5)), true, "the same again is no change")
   assert.equal(await heads.advance("a.example/2", headOf(1)), true, "each origin for itself")
   assert.equal(await heads.advance("a.example/1", headOf(9)), true)
@@ -36,11 +50,21 @@ test("what was signed only moves forward, in a file as in memory", async (t) => 
   await expectForward(heads)
   heads.close()
   const again = await openHeads(path)
-  assert.deepEqual({ ...(await again.get("a.example/1")), root: Buffer.from((await again.get("a.example/1"))?.root ?? []) }, headOf(9))
+  assert.deepEqual(
+    {
+      ...(await again.get("a.example/1")),
+      root: Buffer.from((await again.get("a.example/1"))?.root ?? []),
+    },
+    headOf(9),
+  )
   assert.equal(await again.advance("a.example/1", headOf(8)), false)
   again.close()
   // What a person sees with cat, and what another program may read.
-  const expected = [lineOf("a.example/1", headOf(5)), lineOf("a.example/2", headOf(1)), lineOf("a.example/1", headOf(9))]
+  const expected = [
+    lineOf("a.example/1", headOf(5)),
+    lineOf("a.example/2", headOf(1)),
+    lineOf("a.example/1", headOf(9)),
+  ]
   assert.equal(readFileSync(path, "utf8"), expected.join(""))
   assert.equal(statSync(path).mode & 0o777, 0o600)
 })
@@ -72,7 +96,11 @@ test("a line that was not cut but makes no sense stops the start", async (t) => 
   ]) {
     for (const text of [bad, good + bad, bad + good]) {
       writeFileSync(path, text)
-      await assert.rejects(openHeads(path), /has a line that is not "<origin> <size> <root>"/, JSON.stringify(text))
+      await assert.rejects(
+        openHeads(path),
+        /has a line that is not "<origin> <size> <root>"/,
+        JSON.stringify(text),
+      )
       assert.equal(readFileSync(path, "utf8"), text, "and is left for a person to look at")
     }
   }
@@ -100,7 +128,8 @@ test(
   { skip: process.platform !== "linux" },
   async (t) => {
     const path = freshPath(t)
-    // The limit on the size of files stands for a full disk: 1024 bytes may be written, the rest not, until the limit is lifted.
+    // The limit on the size of files stands for a full disk: 1024 bytes may be written, the rest
+    // not, until the limit is lifted.
     const program = `
     import { execFileSync } from "node:child_process"
     import { openHeads } from ${JSON.stringify(join(import.meta.dirname, "heads.ts"))}
@@ -113,7 +142,9 @@ test(
     execFileSync("prlimit", ["--pid", String(process.pid), "--fsize=unlimited"])
     console.log(JSON.stringify([...atLimit, await advance()]))`
     const command = `trap "" XFSZ; ulimit -S -f 1; exec "$0" --input-type=module -e "$1" "$2"`
-    const { stdout, stderr } = spawnSync("bash", ["-c", command, process.execPath, program, path], { encoding: "utf8" })
+    const { stdout, stderr } = spawnSync("bash", ["-c", command, process.execPath, program, path], {
+      encoding: "utf8",
+    })
     const [size, refused, known, next] = JSON.parse(stdout || `["${stderr}"]`)
     assert.ok(size > 10 && size < 30, `${size} lines fit into 1024 bytes`)
     assert.deepEqual([refused, known, next], ["refused", size, size + 1])

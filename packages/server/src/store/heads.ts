@@ -1,9 +1,19 @@
-// The last signed size and root of each ledger, kept outside the data: a copy of the data that is older than what was signed must not
-// be signed again from there, and only something that did not travel with the copy can know.
+// The last signed size and root of each ledger, kept outside the data: a copy of the data that is
+// older than what was signed must not be signed again from there, and only something that did not
+// travel with the copy can know.
 //
 //   <origin> <size> <root in base64>\n     appended and synced before each signature; the last line of an origin counts
 
-import { closeSync, existsSync, fdatasyncSync, fstatSync, ftruncateSync, openSync, readFileSync, writeFileSync } from "node:fs"
+import {
+  closeSync,
+  existsSync,
+  fdatasyncSync,
+  fstatSync,
+  ftruncateSync,
+  openSync,
+  readFileSync,
+  writeFileSync,
+} from "node:fs"
 import { dirname } from "node:path"
 import { equalBytes, fromBase64, toBase64 } from "@tallystick/proof"
 import { replaceFile, syncPath } from "../runtime/durable-file.ts"
@@ -16,7 +26,10 @@ export interface SignedHead {
 
 export interface Heads {
   get(origin: string): Promise<SignedHead | undefined>
-  /** On the disk when it resolves to true. False, and no change, when a larger tree or another one of this size was signed. */
+  /**
+   * On the disk when it resolves to true. False, and no change, when a larger tree or another one
+   * of this size was signed.
+   */
   advance(origin: string, head: SignedHead): Promise<boolean>
   close(): void
 }
@@ -24,16 +37,21 @@ export interface Heads {
 /** Superseded lines that may stand in the file before it is written anew at the next start. */
 const staleLinesMax = 10_000
 
-/** Of one process. Nothing comes between the comparison and the sync, because each is one call that the thread waits for. */
+/**
+ * Of one process. Nothing comes between the comparison and the sync, because each is one call that
+ * the thread waits for.
+ */
 export async function openHeads(path: string): Promise<Heads> {
   const { heads, lines, cut } = readLines(path)
-  if (cut || lines > heads.size + staleLinesMax) replaceFile(path, [...heads].map(([origin, head]) => lineOf(origin, head)).join(""))
+  if (cut || lines > heads.size + staleLinesMax)
+    replaceFile(path, [...heads].map(([origin, head]) => lineOf(origin, head)).join(""))
   const file = openSync(path, "a", 0o600)
   // Its name, if the file is new.
   syncPath(dirname(path))
   let good = fstatSync(file).size
   const append = (line: string): void => {
-    // A full disk may have taken a part of the last line that was tried: each one begins where the last good one ends.
+    // A full disk may have taken a part of the last line that was tried: each one begins where the
+    // last good one ends.
     ftruncateSync(file, good)
     writeFileSync(file, line)
     fdatasyncSync(file)
@@ -51,12 +69,17 @@ export function memoryHeads(): Heads {
 }
 
 /** `keep` throws unless the line is on the disk. */
-function headsOf(heads: Map<string, SignedHead>, keep: (line: string) => void, close: () => void): Heads {
+function headsOf(
+  heads: Map<string, SignedHead>,
+  keep: (line: string) => void,
+  close: () => void,
+): Heads {
   return {
     get: async (origin) => heads.get(origin),
     async advance(origin, head) {
       const before = heads.get(origin)
-      if (before !== undefined && before.size >= head.size) return before.size === head.size && equalBytes(before.root, head.root)
+      if (before !== undefined && before.size >= head.size)
+        return before.size === head.size && equalBytes(before.root, head.root)
       keep(lineOf(origin, head))
       heads.set(origin, head)
       return true
@@ -70,10 +93,15 @@ export async function readHeads(path: string): Promise<ReadonlyMap<string, Signe
   return readLines(path).heads
 }
 
-function readLines(path: string): { readonly heads: Map<string, SignedHead>; readonly lines: number; readonly cut: boolean } {
+function readLines(path: string): {
+  readonly heads: Map<string, SignedHead>
+  readonly lines: number
+  readonly cut: boolean
+} {
   const heads = new Map<string, SignedHead>()
   const lines = existsSync(path) ? readFileSync(path, "utf8").split("\n") : [""]
-  // What follows the last newline was cut by a crash before it was synced, so nothing was signed on it.
+  // What follows the last newline was cut by a crash before it was synced, so nothing was signed on
+  // it.
   const cut = lines.pop() !== ""
   for (const line of lines) {
     const [, origin, size, rootText] = /^(\S+) (\d+) (\S+)$/.exec(line) ?? []

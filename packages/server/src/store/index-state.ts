@@ -1,4 +1,5 @@
-// What the index keeps of a workspace: its tree, what was signed of it, and how far the auditor has come.
+// What the index keeps of a workspace: its tree, what was signed of it, and how far the auditor has
+// come.
 
 /** The right edge of a workspace's tree: the roots of its complete subtrees, largest first. */
 export interface Tree {

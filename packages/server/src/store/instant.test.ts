@@ -15,7 +15,8 @@ test("a time is what it says, to the nanosecond and in its zone", () => {
     ["9999-12-31T23:59:59.999999999Z", "9999-12-31T23:59:59.999Z", 999_999],
     ["2024-02-29T00:00:00Z", "2024-02-29T00:00:00.000Z", 0],
   ]
-  for (const [text, utc, ns] of rows) assert.deepEqual(instantOf(text), { ms: Date.parse(utc), ns }, text)
+  for (const [text, utc, ns] of rows)
+    assert.deepEqual(instantOf(text), { ms: Date.parse(utc), ns }, text)
 })
 
 test("what is no time is none", () => {

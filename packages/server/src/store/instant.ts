@@ -1,4 +1,5 @@
-// A point in time with nanoseconds, as callers may write it. JavaScript dates have milliseconds only.
+// A point in time with nanoseconds, as callers may write it. JavaScript dates have milliseconds
+// only.
 
 export interface Instant {
   /** Milliseconds since 1970. */
@@ -11,11 +12,20 @@ export interface Instant {
 export function instantOf(text: string): Instant | undefined {
   const parts = form.exec(text)
   if (parts === null) return undefined
-  const [, year, month, day, hour, minute, second, fraction = "", zone = "", zoneHour, zoneMinute] = parts
+  const [, year, month, day, hour, minute, second, fraction = "", zone = "", zoneHour, zoneMinute] =
+    parts
   // Date.UTC takes the years 0 to 99 for 1900 to 1999. The calendar repeats every 400 years.
   const localMs =
-    Date.UTC(Number(year) + 400, Number(month) - 1, Number(day), Number(hour), Number(minute), Number(second)) - fourCenturiesMs
-  const offsetMs = zone === "Z" || zone === "z" ? 0 : (Number(zoneHour) * 60 + Number(zoneMinute)) * 60_000
+    Date.UTC(
+      Number(year) + 400,
+      Number(month) - 1,
+      Number(day),
+      Number(hour),
+      Number(minute),
+      Number(second),
+    ) - fourCenturiesMs
+  const offsetMs =
+    zone === "Z" || zone === "z" ? 0 : (Number(zoneHour) * 60 + Number(zoneMinute)) * 60_000
   const digits = fraction.padEnd(9, "0")
   return {
     ms: localMs + Number(digits.slice(0, 3)) - (zone.startsWith("-") ? -offsetMs : offsetMs),
@@ -23,5 +33,6 @@ export function instantOf(text: string): Instant | undefined {
   }
 }
 
-const form = /^(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?(Z|z|[+-](\d\d):(\d\d))$/
+const form =
+  /^(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?(Z|z|[+-](\d\d):(\d\d))$/
 const fourCenturiesMs = 146_097 * 86_400_000

@@ -1,5 +1,5 @@
-// What a search means: plain filters over one entry after another. Every index is held against it, and what is not in an index yet is looked
-// through by it.
+// What a search means: plain filters over one entry after another. Every index is held against it,
+// and what is not in an index yet is looked through by it.
 
 import { wordsOf, type FieldTerm, type Term, type TextTerm } from "@tallystick/client/grammar"
 import type { Field, Filed, Instant, Owner, Wanted } from "./search.ts"
@@ -19,17 +19,41 @@ interface Words {
 
 export function findableOf(filed: Filed): Findable {
   const { nobody, actor, target } = filed.fields
-  return { filed, fields: { nobody: nobody.map(wordsIn), actor: actor.map(wordsIn), target: target.map(wordsIn) } }
+  return {
+    filed,
+    fields: { nobody: nobody.map(wordsIn), actor: actor.map(wordsIn), target: target.map(wordsIn) },
+  }
 }
 
 function wordsIn(field: Field): Words {
-  return { field, value: field.value.toLowerCase(), words: field.isText ? wordsOf(field.value) : [] }
+  return {
+    field,
+    value: field.value.toLowerCase(),
+    words: field.isText ? wordsOf(field.value) : [],
+  }
 }
 
 export function matches({ filed: entry, fields: owned }: Findable, wanted: Wanted): boolean {
-  const { projectIds, system, lane, userVisible, from, to, firstSequence = 0, lastSequence = Infinity, query, subject } = wanted
-  const asActor = subject !== undefined && subject.id === entry.actor.id && subject.types.includes(entry.actor.type)
-  const asTarget = subject !== undefined && subject.id === entry.target.id && subject.types.includes(entry.target.type)
+  const {
+    projectIds,
+    system,
+    lane,
+    userVisible,
+    from,
+    to,
+    firstSequence = 0,
+    lastSequence = Infinity,
+    query,
+    subject,
+  } = wanted
+  const asActor =
+    subject !== undefined &&
+    subject.id === entry.actor.id &&
+    subject.types.includes(entry.actor.type)
+  const asTarget =
+    subject !== undefined &&
+    subject.id === entry.target.id &&
+    subject.types.includes(entry.target.type)
   return (
     (system === "with" || entry.isSystem === (system === "only")) &&
     (projectIds === undefined || entry.isSystem || projectIds.includes(entry.projectId)) &&
@@ -61,21 +85,31 @@ function holds(terms: readonly Term[], fields: readonly Words[]): boolean {
       ? !fields.some((field) => meets(field, term))
       : terms
           .filter(
-            (other) => other === term || (!other.not && other.kind === "field" && term.kind === "field" && other.field === term.field),
+            (other) =>
+              other === term ||
+              (!other.not &&
+                other.kind === "field" &&
+                term.kind === "field" &&
+                other.field === term.field),
           )
           .some((other) => fields.some((field) => meets(field, other))),
   )
 }
 
 function meets({ field, value, words }: Words, term: Term): boolean {
-  return term.kind === "text" ? field.isText && hasWords(words, term) : field.names.includes(term.field) && hasValue(value, term)
+  return term.kind === "text"
+    ? field.isText && hasWords(words, term)
+    : field.names.includes(term.field) && hasValue(value, term)
 }
 
 function hasWords(words: readonly string[], { words: wanted, isPrefix }: TextTerm): boolean {
   return words.some((_, at) =>
     wanted.every((word, place) => {
       const found = words[at + place]
-      return found !== undefined && (isPrefix && place === wanted.length - 1 ? found.startsWith(word) : found === word)
+      return (
+        found !== undefined &&
+        (isPrefix && place === wanted.length - 1 ? found.startsWith(word) : found === word)
+      )
     }),
   )
 }

@@ -20,7 +20,10 @@ export function createMemorySearch(): Search {
     },
     file: (workspace, entries) => search.fileAll([{ workspace, entries }]),
     async fileAll(batches) {
-      const made = batches.map(({ workspace, entries }) => ({ workspace, entries: [...entries].map(findableOf) }))
+      const made = batches.map(({ workspace, entries }) => ({
+        workspace,
+        entries: [...entries].map(findableOf),
+      }))
       for (const { workspace, entries } of made) {
         const before = filedIn(workspace)
         for (const [
@@ -31,7 +34,8 @@ export function createMemorySearch(): Search {
         ] of entries.entries())
           assert.equal(sequence, before.length + place + 1, "a search is filled without a gap")
       }
-      for (const { workspace, entries } of made) kept.set(workspace, [...filedIn(workspace), ...entries])
+      for (const { workspace, entries } of made)
+        kept.set(workspace, [...filedIn(workspace), ...entries])
     },
   }
   return search

@@ -1,4 +1,5 @@
-// The reference driver: what every other must do, in the plainest way. It forgets when the process ends, so it serves tests alone.
+// The reference driver: what every other must do, in the plainest way. It forgets when the process
+// ends, so it serves tests alone.
 
 import { strict as assert } from "node:assert"
 import { concat, equalBytes, eventHash, parseRecord } from "@tallystick/proof"
@@ -53,17 +54,28 @@ export function openMemory(): MemoryStore {
   const documents = new Map<string, Document>()
   const audits = new Map<string, Audit>()
 
-  const chainOf = (workspace: string): Chain => put(chains, workspace, () => ({ entries: [], byKey: new Map(), byReceipt: new Map() }))
-  const entryOf = (workspace: string) => (sequence: number) => chainOf(workspace).entries[sequence - 1]
+  const chainOf = (workspace: string): Chain =>
+    put(chains, workspace, () => ({ entries: [], byKey: new Map(), byReceipt: new Map() }))
+  const entryOf = (workspace: string) => (sequence: number) =>
+    chainOf(workspace).entries[sequence - 1]
   const derivedOf = (workspace: string, epoch: number): Derived =>
-    put(derived, `${workspace}/${epoch}`, () => ({ tree: undefined, checkpoint: undefined, tiles: new Map() }))
+    put(derived, `${workspace}/${epoch}`, () => ({
+      tree: undefined,
+      checkpoint: undefined,
+      tiles: new Map(),
+    }))
 
   const journal: Store["journal"] = {
     head: async (workspace) => headOf(chainOf(workspace)),
-    at: async (workspace, sequences, bytesMax = Infinity) => [...upToBytes(sequences.map(entryOf(workspace)), bytesMax)],
-    recordsAt: async (workspace, sequences) => sequences.map((sequence) => entryOf(workspace)(sequence)?.record),
-    after: async (workspace, sequence, limit) => chainOf(workspace).entries.slice(sequence, sequence + limit),
-    records: async (workspace, sequence, count) => recordsOf(chainOf(workspace).entries.slice(sequence - 1, sequence - 1 + count)),
+    at: async (workspace, sequences, bytesMax = Infinity) => [
+      ...upToBytes(sequences.map(entryOf(workspace)), bytesMax),
+    ],
+    recordsAt: async (workspace, sequences) =>
+      sequences.map((sequence) => entryOf(workspace)(sequence)?.record),
+    after: async (workspace, sequence, limit) =>
+      chainOf(workspace).entries.slice(sequence, sequence + limit),
+    records: async (workspace, sequence, count) =>
+      recordsOf(chainOf(workspace).entries.slice(sequence - 1, sequence - 1 + count)),
     async byReceipt(workspace, receipt) {
       const sequence = chainOf(workspace).byReceipt.get(receipt)
       return sequence === undefined ? undefined : chainOf(workspace).entries[sequence - 1]
@@ -79,13 +91,24 @@ export function openMemory(): MemoryStore {
       return sequence === undefined ? [] : [{ place, sequence }]
     })
     if (keys.length > 0) return { kind: "used", keys }
-    const conflict = conflictIn(changes, ({ kind, id }) => documents.get(keyOf(kind, workspace, id))?.version ?? 0)
+    const conflict = conflictIn(
+      changes,
+      ({ kind, id }) => documents.get(keyOf(kind, workspace, id))?.version ?? 0,
+    )
     if (conflict >= 0) return { kind: "conflict", place: conflict }
     const head = headOf(chain)
-    if (head === undefined ? from.sequence !== 0 : head.sequence !== from.sequence || !equalBytes(head.hash, from.hash))
+    if (
+      head === undefined
+        ? from.sequence !== 0
+        : head.sequence !== from.sequence || !equalBytes(head.hash, from.hash)
+    )
       return { kind: "moved" }
     for (const entry of entries) {
-      const sequence = chain.entries.push({ ...entry, workspace, sequence: chain.entries.length + 1 })
+      const sequence = chain.entries.push({
+        ...entry,
+        workspace,
+        sequence: chain.entries.length + 1,
+      })
       chain.byReceipt.set(entry.receipt, sequence)
       if (entry.idem !== undefined) chain.byKey.set(entry.idem, sequence)
     }
@@ -99,9 +122,19 @@ export function openMemory(): MemoryStore {
     const before = documents.get(key)
     if (value === null) documents.delete(key)
     else {
-      const others = documents.values().filter((one) => one.kind === kind && one.workspace === workspace)
-      const created = before?.created ?? others.reduce((latest, one) => Math.max(latest, one.created + 1), timeMs)
-      documents.set(key, { kind, workspace, id, value, version: (before?.version ?? 0) + 1, created })
+      const others = documents
+        .values()
+        .filter((one) => one.kind === kind && one.workspace === workspace)
+      const created =
+        before?.created ?? others.reduce((latest, one) => Math.max(latest, one.created + 1), timeMs)
+      documents.set(key, {
+        kind,
+        workspace,
+        id,
+        value,
+        version: (before?.version ?? 0) + 1,
+        created,
+      })
     }
   }
 
@@ -111,11 +144,18 @@ export function openMemory(): MemoryStore {
     position: async (workspace) => positions.get(workspace) ?? 0,
     tree: async (workspace, epoch) => derivedOf(workspace, epoch).tree,
     tiles: async (workspace, epoch, tiles) =>
-      tiles.map(({ level, tile }) => derivedOf(workspace, epoch).tiles.get(`${level}/${tile}`) ?? new Uint8Array()),
+      tiles.map(
+        ({ level, tile }) =>
+          derivedOf(workspace, epoch).tiles.get(`${level}/${tile}`) ?? new Uint8Array(),
+      ),
     checkpoint: async (workspace, epoch) => derivedOf(workspace, epoch).checkpoint,
     async add(workspace, entries) {
       for (const { sequence } of entries) {
-        assert.equal(sequence, (positions.get(workspace) ?? 0) + 1, "the index is filled without a gap")
+        assert.equal(
+          sequence,
+          (positions.get(workspace) ?? 0) + 1,
+          "the index is filled without a gap",
+        )
         positions.set(workspace, sequence)
       }
     },
@@ -123,7 +163,8 @@ export function openMemory(): MemoryStore {
       const place = derivedOf(workspace, epoch)
       if ((place.tree?.size ?? 0) !== fromSize) return false
       const tiles = growth.map(({ level, tile, offset, hashes }): [string, Uint8Array] => {
-        const before = place.tiles.get(`${level}/${tile}`)?.subarray(0, offset * 32) ?? new Uint8Array()
+        const before =
+          place.tiles.get(`${level}/${tile}`)?.subarray(0, offset * 32) ?? new Uint8Array()
         assert.equal(before.length, offset * 32, "a tile has no hole")
         return [`${level}/${tile}`, concat(before, hashes)]
       })
@@ -139,25 +180,39 @@ export function openMemory(): MemoryStore {
     },
     audit: async (workspace) => audits.get(workspace),
     putAudit: async (workspace, audit) =>
-      (audits.get(workspace)?.version ?? 0) === audit.version - 1 && audits.set(workspace, audit).has(workspace),
+      (audits.get(workspace)?.version ?? 0) === audit.version - 1 &&
+      audits.set(workspace, audit).has(workspace),
   }
 
   const search = createMemorySearch()
   const unfiled = createUnfiled({
     last: (workspace) => chainOf(workspace).entries.length,
-    after: (workspace, sequence, limit) => chainOf(workspace).entries.slice(sequence, sequence + limit),
+    after: (workspace, sequence, limit) =>
+      chainOf(workspace).entries.slice(sequence, sequence + limit),
   })
   const finder: Store["search"] = {
     position: (workspace) => search.position(workspace),
     async find(workspace, wanted, before, limit, turn = (step) => step()) {
-      const [position, hits] = await turn(() => Promise.all([search.position(workspace), search.find(workspace, wanted, before, limit)]))
+      const [position, hits] = await turn(() =>
+        Promise.all([search.position(workspace), search.find(workspace, wanted, before, limit)]),
+      )
       const fresh = unfiled(workspace, position, wanted)
       return fresh === undefined ? undefined : joined(hits, fresh, before, limit)
     },
   }
   const leaves: Store["leaves"] = (...asked) => readLeaves({ journal, index }, ...asked)
   return {
-    served: { journal, index, leaves, search: finder, registry, grown: growth.grown, readOnly: undefined, ready: nothing, close: nothing },
+    served: {
+      journal,
+      index,
+      leaves,
+      search: finder,
+      registry,
+      grown: growth.grown,
+      readOnly: undefined,
+      ready: nothing,
+      close: nothing,
+    },
     watched: { journal, leases: ownLeases, index, registry, close: nothing },
     filing: { journal, leases: ownLeases, search, close: nothing },
   }
@@ -167,16 +222,21 @@ function registryOf(documents: ReadonlyMap<string, Document>): Store["registry"]
   return {
     // A document's kind is the one that was asked for, so its value has that kind's type.
     get: async (kind, workspace, id) => documents.get(keyOf(kind, workspace, id)) as never,
-    workspaceOf: async (kind, id) => documents.values().find((one) => one.kind === kind && one.id === id)?.workspace,
+    workspaceOf: async (kind, id) =>
+      documents.values().find((one) => one.kind === kind && one.id === id)?.workspace,
     list: async (kind, workspace, before, limit) =>
       [...documents.values()]
-        .filter((one) => one.kind === kind && (workspace === undefined || one.workspace === workspace))
+        .filter(
+          (one) => one.kind === kind && (workspace === undefined || one.workspace === workspace),
+        )
         .filter((one) => before === undefined || isBehind(one, before))
         .toSorted((a, b) => (isBehind(a, b) ? 1 : -1))
         .slice(0, limit)
         .map(listed) as never,
     count: async (kind, workspace) =>
-      documents.values().reduce((sum, one) => sum + (one.kind === kind && one.workspace === workspace ? 1 : 0), 0),
+      documents
+        .values()
+        .reduce((sum, one) => sum + (one.kind === kind && one.workspace === workspace ? 1 : 0), 0),
   }
 }
 
@@ -190,7 +250,11 @@ function recordsOf(entries: readonly Stored[]): Uint8Array {
 function headOf({ entries }: Chain): Head | undefined {
   const last = entries.at(-1)
   if (last === undefined) return undefined
-  return { sequence: last.sequence, hash: eventHash(last.record, sha256), timeMs: parseRecord(last.record)?.timeMs ?? 0 }
+  return {
+    sequence: last.sequence,
+    hash: eventHash(last.record, sha256),
+    timeMs: parseRecord(last.record)?.timeMs ?? 0,
+  }
 }
 
 function keyOf(kind: DocumentKind, workspace: string, id: string): string {

@@ -1,6 +1,12 @@
-// Where a configuration becomes a store: the one place that chooses the engine. A driver is one folder beside this file, and one line here.
+// Where a configuration becomes a store: the one place that chooses the engine. A driver is one
+// folder beside this file, and one line here.
 
-import { openSqlite, openSqliteFiling, openSqliteWatched, type StoreConfig } from "./sqlite/open-sqlite.ts"
+import {
+  openSqlite,
+  openSqliteFiling,
+  openSqliteWatched,
+  type StoreConfig,
+} from "./sqlite/open-sqlite.ts"
 import type { FilingStore, Store, WatchedStore } from "./store.ts"
 
 export function openStore(config: StoreConfig, onDeath: (cause: Error) => void): Promise<Store> {

@@ -21,7 +21,15 @@ test("a receipt has every field that the table says it has", () => {
     metadata: {},
     policyVersion: 3,
   }
-  const link = { sequence: 1, timeMs: 0, hash: new Uint8Array(32), previousHash: new Uint8Array(32) }
-  const receipt = JSON.parse(receiptJson({ kind: "event", link, content }, justRecorded, "https://ledger.example"))
-  for (const name of fieldsWith("shown", "receipt and entry")) assert.equal(receipt[name], content[name], name)
+  const link = {
+    sequence: 1,
+    timeMs: 0,
+    hash: new Uint8Array(32),
+    previousHash: new Uint8Array(32),
+  }
+  const receipt = JSON.parse(
+    receiptJson({ kind: "event", link, content }, justRecorded, "https://ledger.example"),
+  )
+  for (const name of fieldsWith("shown", "receipt and entry"))
+    assert.equal(receipt[name], content[name], name)
 })

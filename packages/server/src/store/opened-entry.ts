@@ -1,5 +1,6 @@
-// An entry in clear, and the two forms that the API shows: the receipt for its writer, and the ledger entry for readers. Both depend on stored
-// data only, so a receipt can be made again, byte for byte, at any time.
+// An entry in clear, and the two forms that the API shows: the receipt for its writer, and the
+// ledger entry for readers. Both depend on stored data only, so a receipt can be made again, byte
+// for byte, at any time.
 
 import {
   canonicalize,
@@ -29,7 +30,10 @@ export interface Party {
   readonly [more: string]: Json
 }
 
-/** What a request says of the circumstances it was made in; sealed, and shown as part of `provenance`. */
+/**
+ * What a request says of the circumstances it was made in; sealed, and shown as part of
+ * `provenance`.
+ */
 export interface Context {
   readonly environment?: string
   readonly server?: string
@@ -57,14 +61,21 @@ export interface Content extends OrUndefined<RepeatedFields> {
 }
 
 /** What is optional may also be there as undefined, so that all contents have one form. */
-type OrUndefined<Fields> = { readonly [Name in keyof Fields]: object extends Pick<Fields, Name> ? Fields[Name] | undefined : Fields[Name] }
+type OrUndefined<Fields> = {
+  readonly [Name in keyof Fields]: object extends Pick<Fields, Name>
+    ? Fields[Name] | undefined
+    : Fields[Name]
+}
 
 /** For a literal that must name every field, also those that are absent. */
 export type Complete<Fields> = { readonly [Name in keyof Required<Fields>]: Fields[Name] }
 
-/** Compiles only if the table of fields, this type and the events of the API have the same names. */
+/**
+ * Compiles only if the table of fields, this type and the events of the API have the same names.
+ */
 type Alike<A, B> = [A, B] extends [B, A] ? true : never
-const _: [Alike<keyof Content, EntryField>, Alike<keyof AuditEvent, FieldWith<"from", "writer">>] = [true, true]
+const _: [Alike<keyof Content, EntryField>, Alike<keyof AuditEvent, FieldWith<"from", "writer">>] =
+  [true, true]
 
 /** The place of an entry in its chain. */
 export interface Link {
@@ -108,18 +119,26 @@ export function disclosuresOf(stored: Stored): readonly string[] {
   return stored.disclosures === "" ? [] : stored.disclosures.split("~")
 }
 
-/** What a reader sees of what is sealed: all of it, nothing, or what belongs to one of the two parties. */
+/**
+ * What a reader sees of what is sealed: all of it, nothing, or what belongs to one of the two
+ * parties.
+ */
 export type Sight = "all" | "none" | "actor" | "target"
 
-/** The disclosures that a reader may have. Sealed members of the target belong to the target; all others belong to the actor. */
+/**
+ * The disclosures that a reader may have. Sealed members of the target belong to the target; all
+ * others belong to the actor.
+ */
 export function disclosuresFor(stored: Stored, sight: Sight): readonly string[] {
   if (sight === "none") return []
   const all = disclosuresOf(stored)
   if (sight === "all" || all.length === 0) return all
-  const body = stored.body === undefined ? undefined : parseJson(Buffer.from(stored.body).toString("utf8"))
+  const body =
+    stored.body === undefined ? undefined : parseJson(Buffer.from(stored.body).toString("utf8"))
   const target = isJsonObject(body) ? body["target"] : undefined
   const digests = isJsonObject(target) ? target["_sd"] : undefined
-  const isTargets = (disclosure: string) => Array.isArray(digests) && digests.includes(digestOf(disclosure))
+  const isTargets = (disclosure: string) =>
+    Array.isArray(digests) && digests.includes(digestOf(disclosure))
   return all.filter((disclosure) => isTargets(disclosure) === (sight === "target"))
 }
 
@@ -128,30 +147,54 @@ function digestOf(disclosure: string): string {
 }
 
 function openContent(body: Uint8Array, disclosures: readonly string[]): Content | undefined {
-  const parsed = parseJson(Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString("utf8"))
+  const parsed = parseJson(
+    Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString("utf8"),
+  )
   const opened = isJsonObject(parsed) ? openBody(parsed, disclosures, sha256) : undefined
   if (opened === undefined || !opened.ok) return undefined
   const { v: _, idem: __, actor, target, metadata = {}, context, ...rest } = opened.value
   if (!isJsonObject(actor) || !isJsonObject(target) || !isJsonObject(metadata)) return undefined
   // The body was made by `seal` from a Content, and its hash says that it is still that.
-  return { ...rest, ...spreadContext(context), actor: spreadOther(actor), target: spreadOther(target), metadata } as unknown as Content
+  return {
+    ...rest,
+    ...spreadContext(context),
+    actor: spreadOther(actor),
+    target: spreadOther(target),
+    metadata,
+  } as unknown as Content
 }
 
-/** Members of a party that the format does not name are sealed as one claim. Here they are members again. */
+/**
+ * Members of a party that the format does not name are sealed as one claim. Here they are members
+ * again.
+ */
 function spreadOther({ other, ...party }: JsonObject): JsonObject {
   return isJsonObject(other) ? Object.assign(other, party) : party
 }
 
-/** The id of the writing key is sealed in the context. In entries of older versions it is in clear, next to the context. */
+/**
+ * The id of the writing key is sealed in the context. In entries of older versions it is in clear,
+ * next to the context.
+ */
 function spreadContext(sealed: Json | undefined): JsonObject {
   if (!isJsonObject(sealed)) return {}
   const { keyId, ...context } = sealed
-  return { ...(Object.keys(context).length === 0 ? {} : { context }), ...(keyId === undefined ? {} : { keyId }) }
+  return {
+    ...(Object.keys(context).length === 0 ? {} : { context }),
+    ...(keyId === undefined ? {} : { keyId }),
+  }
 }
 
-export function receiptJson({ link, content }: Opened, present: Present, publicUrl: string): string {
+export function receiptJson(
+  { link, content }: Opened,
+  present: Present,
+  publicUrl: string,
+): string {
   const { context, keyId, policyVersion } = content
-  const provenance = context === undefined && keyId === undefined ? "" : `,"provenance":${provenanceJson(context, keyId)}`
+  const provenance =
+    context === undefined && keyId === undefined
+      ? ""
+      : `,"provenance":${provenanceJson(context, keyId)}`
   return (
     `{"accepted":true,"eventId":"${content.id}","receipt":"${content.receipt}","eventHash":"${toHex(link.hash)}",` +
     `"previousHash":"${toHex(link.previousHash)}","timestamp":"${isoTime(link.timeMs)}",` +
@@ -165,7 +208,11 @@ export type Integrity = "verified" | "pending" | "erased" | "expired" | "broken"
 
 const writerFields = fieldsWith("from", "writer")
 
-export function entryJson({ kind, link, content }: Opened, present: Present, integrity: Integrity): string {
+export function entryJson(
+  { kind, link, content }: Opened,
+  present: Present,
+  integrity: Integrity,
+): string {
   const { context, keyId } = content
   const others: Complete<Omit<Entry, FieldWith<"from", "writer">>> = {
     id: content.id,
@@ -179,7 +226,10 @@ export function entryJson({ kind, link, content }: Opened, present: Present, int
     kind,
     timestamp: isoTime(link.timeMs),
     receivedAt: content.receivedAt,
-    provenance: context === undefined && keyId === undefined ? undefined : { ...context, ...(keyId === undefined ? {} : { keyId }) },
+    provenance:
+      context === undefined && keyId === undefined
+        ? undefined
+        : { ...context, ...(keyId === undefined ? {} : { keyId }) },
     policyVersion: content.policyVersion,
     clockAhead: content.clockAhead,
   }
@@ -188,7 +238,10 @@ export function entryJson({ kind, link, content }: Opened, present: Present, int
   return JSON.stringify(Object.assign(said, others))
 }
 
-export function receiptUrl(publicUrl: string, { workspaceId, receipt }: Pick<Content, "workspaceId" | "receipt">): string {
+export function receiptUrl(
+  publicUrl: string,
+  { workspaceId, receipt }: Pick<Content, "workspaceId" | "receipt">,
+): string {
   return `${publicUrl}/v1/workspaces/${workspaceId}/receipts/${receipt}`
 }
 
@@ -210,6 +263,7 @@ export function partyJson(party: Party): string {
 
 /** Whether a party has members that the format does not name. */
 export function hasFurther(party: Party): boolean {
-  for (const member in party) if (member !== "id" && member !== "type" && member !== "email" && member !== "name") return true
+  for (const member in party)
+    if (member !== "id" && member !== "type" && member !== "email" && member !== "name") return true
   return false
 }

@@ -1,5 +1,5 @@
-// What can be searched: derived from the journal, like the index, and written by one program alone. A search says where, never what:
-// its sequences are read from the journal and hashed again.
+// What can be searched: derived from the journal, like the index, and written by one program alone.
+// A search says where, never what: its sequences are read from the journal and hashed again.
 
 import type { Query } from "@tallystick/client/grammar"
 import type { Instant } from "./instant.ts"
@@ -9,25 +9,37 @@ export type { Instant }
 
 /** A value that a search can find an entry by. */
 export interface Field {
-  /** The names under which the whole value, or its start, is compared: `action`, `actor`, `email`, `metadata.order`. */
+  /**
+   * The names under which the whole value, or its start, is compared: `action`, `actor`, `email`,
+   * `metadata.order`.
+   */
   readonly names: readonly string[]
   readonly value: string
   /** Whether a term without a field may match its words. */
   readonly isText: boolean
 }
 
-/** Whose secret a field is: nobody's, the actor's, or the target's. A reader finds by a field what the same reader is shown in clear. */
+/**
+ * Whose secret a field is: nobody's, the actor's, or the target's. A reader finds by a field what
+ * the same reader is shown in clear.
+ */
 export type Owner = "nobody" | "actor" | "target"
 
 /** What a search knows of an entry. */
 export interface Filed {
   readonly sequence: number
   readonly projectId: string
-  /** Written by the service about itself: kind `admin` and what else belongs to the project `system`. */
+  /**
+   * Written by the service about itself: kind `admin` and what else belongs to the project
+   * `system`.
+   */
   readonly isSystem: boolean
   readonly lane: Lane
   readonly userVisible: boolean
-  /** When the writer says that it happened: milliseconds since 1970, and the nanoseconds beyond them. */
+  /**
+   * When the writer says that it happened: milliseconds since 1970, and the nanoseconds beyond
+   * them.
+   */
   readonly occurredMs: number
   readonly occurredNs: number
   readonly actor: { readonly id: string; readonly type: string }
@@ -35,9 +47,15 @@ export interface Filed {
   readonly fields: Readonly<Record<Owner, readonly Field[]>>
 }
 
-/** What is looked for. All that is given must hold. No value of its query is longer than 512 UTF-16 units. */
+/**
+ * What is looked for. All that is given must hold. No value of its query is longer than 512 UTF-16
+ * units.
+ */
 export interface Wanted {
-  /** The projects that may be seen or were asked for; absent: all of them. Says nothing of the service's own entries. */
+  /**
+   * The projects that may be seen or were asked for; absent: all of them. Says nothing of the
+   * service's own entries.
+   */
   readonly projectIds?: readonly string[]
   readonly system: "without" | "with" | "only"
   readonly lane?: Lane
@@ -50,8 +68,8 @@ export interface Wanted {
   readonly lastSequence?: number
   readonly query?: Query
   /**
-   * Only what is visible to this person: entries with `userVisible` whose actor or target is the subject. Its own sealed fields can be found by,
-   * those of the other party cannot.
+   * Only what is visible to this person: entries with `userVisible` whose actor or target is the
+   * subject. Its own sealed fields can be found by, those of the other party cannot.
    */
   readonly subject?: Subject
 }
@@ -84,10 +102,17 @@ export interface Finder {
   /** Entries up to and including this sequence are filed. */
   position(workspace: string): Promise<number>
   /**
-   * As `SearchReader.find`, in as many turns as it needs, each of a bounded time. Undefined: more waits to be filed than is looked through one
-   * by one. Rejects with `invalid_field` when the query would take too long.
+   * As `SearchReader.find`, in as many turns as it needs, each of a bounded time. Undefined: more
+   * waits to be filed than is looked through one by one. Rejects with `invalid_field` when the
+   * query would take too long.
    */
-  find(workspace: string, wanted: Wanted, before: number, limit: number, turn?: Turn): Promise<Hits | undefined>
+  find(
+    workspace: string,
+    wanted: Wanted,
+    before: number,
+    limit: number,
+    turn?: Turn,
+  ): Promise<Hits | undefined>
 }
 
 export interface Batch {
@@ -97,7 +122,10 @@ export interface Batch {
 }
 
 export interface Search extends SearchReader {
-  /** Makes entries findable and moves the position to the last of them, in one step. They follow the position without a gap. */
+  /**
+   * Makes entries findable and moves the position to the last of them, in one step. They follow the
+   * position without a gap.
+   */
   file(workspace: string, entries: readonly Filed[]): Promise<void>
   /** The same for several workspaces, each named once, in one step. */
   fileAll(batches: readonly Batch[]): Promise<void>

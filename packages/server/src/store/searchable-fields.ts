@@ -1,11 +1,21 @@
-// What of an entry can be searched, and who may find by it: whoever is shown a field in clear. What stands in the public body is
-// nobody's secret; of the sealed rest, the target's own members are the target's, and everything else is the actor's.
+// What of an entry can be searched, and who may find by it: whoever is shown a field in clear. What
+// stands in the public body is nobody's secret; of the sealed rest, the target's own members are
+// the target's, and everything else is the actor's.
 //
-// Entries are opened here by hand, and not by `openEntry`, because every entry passes through, and this is a third of its cost. Nothing
-// is believed of what comes out: what a search finds is read again and verified.
+// Entries are opened here by hand, and not by `openEntry`, because every entry passes through, and
+// this is a third of its cost. Nothing is believed of what comes out: what a search finds is read
+// again and verified.
 
 import { hash } from "node:crypto"
-import { fieldsWith, isJsonObject, parseJson, parseRecord, type Json, type JsonObject, type Kind } from "@tallystick/proof"
+import {
+  fieldsWith,
+  isJsonObject,
+  parseJson,
+  parseRecord,
+  type Json,
+  type JsonObject,
+  type Kind,
+} from "@tallystick/proof"
 import { disclosuresOf } from "./opened-entry.ts"
 import { instantOf } from "./instant.ts"
 import type { Lane } from "./documents.ts"
@@ -26,7 +36,10 @@ interface Claims {
 export const systemProject = "system"
 const contextOwner = "actor"
 
-/** An entry of which nothing can be read is filed all the same: it is counted, and shown where nobody asks for what it may have said. */
+/**
+ * An entry of which nothing can be read is filed all the same: it is counted, and shown where
+ * nobody asks for what it may have said.
+ */
 export function filedOf(stored: Stored): Filed {
   const body = stored.body === undefined ? undefined : parseJson(textOf(stored.body))
   return (isJsonObject(body) ? readable(stored, body) : undefined) ?? unreadable(stored)
@@ -38,7 +51,8 @@ function readable(stored: Stored, body: JsonObject): Filed | undefined {
   const instant = said === undefined ? undefined : instantOf(said.occurredAt)
   const kind = parseRecord(stored.record)?.kind
   const claims = claimsOf(body, disclosuresOf(stored))
-  if (said === undefined || instant === undefined || kind === undefined || claims === undefined) return undefined
+  if (said === undefined || instant === undefined || kind === undefined || claims === undefined)
+    return undefined
   if (!isParty(actor) || !isParty(target) || !isJsonObject(metadata)) return undefined
 
   const { id, receipt, projectId, source, lane } = said
@@ -54,7 +68,8 @@ function readable(stored: Stored, body: JsonObject): Filed | undefined {
     exact("source", source),
     exact("kind", kind),
   ]
-  for (const name of freeTexts) if (typeof body[name] === "string") nobody.push(text(name, body[name]))
+  for (const name of freeTexts)
+    if (typeof body[name] === "string") nobody.push(text(name, body[name]))
   const fields: Fields = { nobody, actor: [], target: [] }
   addParty(fields, "actor", actor, claims.actor)
   addParty(fields, "target", target, claims.target)
@@ -62,7 +77,8 @@ function readable(stored: Stored, body: JsonObject): Filed | undefined {
   addMembers(fields.actor, "metadata", claims.metadata)
   addMembers(fields.actor, "metadata", claims.top["metadata"] ?? {})
   const { context } = claims.top
-  if (isJsonObject(context) && typeof context["traceId"] === "string") fields[contextOwner].push(exact("trace", context["traceId"]))
+  if (isJsonObject(context) && typeof context["traceId"] === "string")
+    fields[contextOwner].push(exact("trace", context["traceId"]))
   return {
     sequence: stored.sequence,
     projectId,
@@ -78,7 +94,10 @@ function readable(stored: Stored, body: JsonObject): Filed | undefined {
   }
 }
 
-/** What follows a position. What is gone from the journal will be missed by whoever looks, so it is found like all else. */
+/**
+ * What follows a position. What is gone from the journal will be missed by whoever looks, so it is
+ * found like all else.
+ */
 export function* filedAfter(position: number, entries: readonly Stored[]): Generator<Filed> {
   let sequence = position + 1
   for (const stored of entries) {
@@ -122,7 +141,10 @@ function saidOf(body: JsonObject): Record<(typeof texts)[number], string> | unde
   return body as Record<(typeof texts)[number], string>
 }
 
-/** Puts each disclosed claim beside the members of the object that lists its digest; undefined when one has no place. */
+/**
+ * Puts each disclosed claim beside the members of the object that lists its digest; undefined when
+ * one has no place.
+ */
 function claimsOf(body: JsonObject, disclosures: readonly string[]): Claims | undefined {
   const claims: Claims = { top: {}, actor: {}, target: {}, metadata: {} }
   for (const disclosure of disclosures) {
@@ -161,10 +183,17 @@ function isParty(value: Json | undefined): value is OpenParty {
   return isJsonObject(value) && typeof value["id"] === "string" && typeof value["type"] === "string"
 }
 
-function addParty(fields: Fields, party: "actor" | "target", open: JsonObject, sealed: Record<string, Json>): void {
+function addParty(
+  fields: Fields,
+  party: "actor" | "target",
+  open: JsonObject,
+  sealed: Record<string, Json>,
+): void {
   for (const member of ["name", "email"] as const) {
-    if (typeof open[member] === "string") fields.nobody.push({ names: [party, member], value: open[member], isText: true })
-    if (typeof sealed[member] === "string") fields[party].push({ names: [party, member], value: sealed[member], isText: true })
+    if (typeof open[member] === "string")
+      fields.nobody.push({ names: [party, member], value: open[member], isText: true })
+    if (typeof sealed[member] === "string")
+      fields[party].push({ names: [party, member], value: sealed[member], isText: true })
   }
   if (isJsonObject(sealed["other"])) addLeaves(fields[party], [], sealed["other"])
 }
@@ -177,8 +206,15 @@ function addMembers(fields: Field[], path: string, object: Json): void {
   }
 }
 
-/** Every scalar is a field; those of an array stand under the array's own name. Without a name it is text alone. */
-function addLeaves(fields: Field[], names: readonly string[], value: JsonObject | readonly Json[]): void {
+/**
+ * Every scalar is a field; those of an array stand under the array's own name. Without a name it is
+ * text alone.
+ */
+function addLeaves(
+  fields: Field[],
+  names: readonly string[],
+  value: JsonObject | readonly Json[],
+): void {
   for (const [name, member] of Object.entries(value))
     addValue(fields, Array.isArray(value) ? names : names.map((path) => `${path}.${name}`), member)
 }

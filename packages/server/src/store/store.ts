@@ -1,14 +1,22 @@
-// Where things are kept, split by guarantee. Interfaces only: memory.ts is the reference, sqlite/ is the default.
+// Where things are kept, split by guarantee. Interfaces only: memory.ts is the reference, sqlite/
+// is the default.
 //
 //   Journal   the truth. Entries in the order of their chain; append and read, no update, no delete.
 //   Index     derived. Whoever loses it can rebuild it from the journal; whoever corrupts it can hide, never forge.
 //   Search    derived likewise: what entries can be found by (search.ts).
 //   Registry  small documents that people administer. It changes only together with the entries that record the change.
 //
-// There is no order across workspaces. Each write is of one workspace, and moves on from the position that it names, so any number of
-// processes may share the data.
+// There is no order across workspaces. Each write is of one workspace, and moves on from the
+// position that it names, so any number of processes may share the data.
 
-import type { CredentialDocumentKind, Document, DocumentKind, Listed, ListedIn, ListPlace } from "./documents.ts"
+import type {
+  CredentialDocumentKind,
+  Document,
+  DocumentKind,
+  Listed,
+  ListedIn,
+  ListPlace,
+} from "./documents.ts"
 import type { Group, Head, Outcome, Stored } from "./entries.ts"
 import type { Log } from "./epochs.ts"
 import type { Audit, Checkpoint, TileGrowth, TileName, Tree } from "./index-state.ts"
@@ -22,16 +30,32 @@ export type { Audit, Checkpoint, Finding, TileGrowth, TileName, Tree } from "./i
 export interface JournalReader {
   head(workspace: string): Promise<Head | undefined>
   /**
-   * One element for each sequence asked for; undefined where nothing is kept. With `bytesMax` it ends, after one at least, before bodies
-   * and disclosures are more than that.
+   * One element for each sequence asked for; undefined where nothing is kept. With `bytesMax` it
+   * ends, after one at least, before bodies and disclosures are more than that.
    */
-  at(workspace: string, sequences: readonly number[], bytesMax?: number): Promise<readonly (Stored | undefined)[]>
-  /** What follows a sequence, in order: up to `limit`, fewer where entries are large, none only where the chain ends. Followers live on this. */
+  at(
+    workspace: string,
+    sequences: readonly number[],
+    bytesMax?: number,
+  ): Promise<readonly (Stored | undefined)[]>
+  /**
+   * What follows a sequence, in order: up to `limit`, fewer where entries are large, none only
+   * where the chain ends. Followers live on this.
+   */
   after(workspace: string, sequence: number, limit: number): Promise<readonly Stored[]>
-  /** The records from one sequence on, end to end, 118 bytes each: fewer than `count` where the chain ends or has a hole. */
+  /**
+   * The records from one sequence on, end to end, 118 bytes each: fewer than `count` where the
+   * chain ends or has a hole.
+   */
   records(workspace: string, sequence: number, count: number): Promise<Uint8Array>
-  /** The record of each sequence asked for, without what it commits to; undefined where nothing is kept. */
-  recordsAt(workspace: string, sequences: readonly number[]): Promise<readonly (Uint8Array | undefined)[]>
+  /**
+   * The record of each sequence asked for, without what it commits to; undefined where nothing is
+   * kept.
+   */
+  recordsAt(
+    workspace: string,
+    sequences: readonly number[],
+  ): Promise<readonly (Uint8Array | undefined)[]>
 }
 
 export interface Journal extends JournalReader {
@@ -39,9 +63,10 @@ export interface Journal extends JournalReader {
   /** The sequence of the entry that has this key. */
   byKey(workspace: string, idem: string): Promise<number | undefined>
   /**
-   * Adds a group's entries right after its `from`, all or none, with the registry changes that they record; on stable storage when it
-   * returns. Which groups share a transaction is the engine's choice. A rejection means that the outcome is unknown, for this group: read
-   * the head again before going on. A `LedgerError` means that nothing was recorded.
+   * Adds a group's entries right after its `from`, all or none, with the registry changes that they
+   * record; on stable storage when it returns. Which groups share a transaction is the engine's
+   * choice. A rejection means that the outcome is unknown, for this group: read the head again
+   * before going on. A `LedgerError` means that nothing was recorded.
    */
   append(group: Group): Promise<Outcome>
 }
@@ -50,42 +75,91 @@ export interface IndexReader {
   /** Entries up to and including this sequence can be found. */
   position(workspace: string): Promise<number>
   tree(workspace: string, epoch: number): Promise<Tree | undefined>
-  /** The hashes kept of a tile, end to end; empty when there are none. Of level 0, an index of an older version may lack them. */
-  tiles(workspace: string, epoch: number, tiles: readonly TileName[]): Promise<readonly Uint8Array[]>
+  /**
+   * The hashes kept of a tile, end to end; empty when there are none. Of level 0, an index of an
+   * older version may lack them.
+   */
+  tiles(
+    workspace: string,
+    epoch: number,
+    tiles: readonly TileName[],
+  ): Promise<readonly Uint8Array[]>
   checkpoint(workspace: string, epoch: number): Promise<Checkpoint | undefined>
 }
 
 export interface Index extends IndexReader {
-  /** Makes entries findable and moves the position to the last of them, in one step. They follow the position without a gap. */
+  /**
+   * Makes entries findable and moves the position to the last of them, in one step. They follow the
+   * position without a gap.
+   */
   add(workspace: string, entries: readonly Stored[]): Promise<void>
-  /** Moves the tree from one size to a later state; false, and no change, when it is not at that size. */
-  growTree(workspace: string, epoch: number, fromSize: number, tree: Tree, tiles: readonly TileGrowth[]): Promise<boolean>
-  /** Replaces the checkpoint of one size by a later one; false, and no change, when another one stands there. */
-  putCheckpoint(workspace: string, epoch: number, fromSize: number, checkpoint: Checkpoint): Promise<boolean>
+  /**
+   * Moves the tree from one size to a later state; false, and no change, when it is not at that
+   * size.
+   */
+  growTree(
+    workspace: string,
+    epoch: number,
+    fromSize: number,
+    tree: Tree,
+    tiles: readonly TileGrowth[],
+  ): Promise<boolean>
+  /**
+   * Replaces the checkpoint of one size by a later one; false, and no change, when another one
+   * stands there.
+   */
+  putCheckpoint(
+    workspace: string,
+    epoch: number,
+    fromSize: number,
+    checkpoint: Checkpoint,
+  ): Promise<boolean>
   audit(workspace: string): Promise<Audit | undefined>
-  /** Replaces the one of the version before; false, and no change, when another one stands there. */
+  /**
+   * Replaces the one of the version before; false, and no change, when another one stands there.
+   */
   putAudit(workspace: string, audit: Audit): Promise<boolean>
 }
 
-/** A change by this process is seen at once. What an engine remembers beyond that says how long it may be out of date (cached-documents.ts). */
+/**
+ * A change by this process is seen at once. What an engine remembers beyond that says how long it
+ * may be out of date (cached-documents.ts).
+ */
 export interface Registry {
-  get<K extends DocumentKind>(kind: K, workspace: string, id: string): Promise<Document<K> | undefined>
-  /** Which workspace a credential is of: all else is looked up by workspace and id. It never changes. */
+  get<K extends DocumentKind>(
+    kind: K,
+    workspace: string,
+    id: string,
+  ): Promise<Document<K> | undefined>
+  /**
+   * Which workspace a credential is of: all else is looked up by workspace and id. It never
+   * changes.
+   */
   workspaceOf(kind: CredentialDocumentKind, id: string): Promise<string | undefined>
   /**
-   * Newest first, those behind `before`: up to `limit`, fewer where they are large, none only where the list ends. Workspaces are listed
-   * without one, all else of one.
+   * Newest first, those behind `before`: up to `limit`, fewer where they are large, none only where
+   * the list ends. Workspaces are listed without one, all else of one.
    */
-  list<K extends DocumentKind>(kind: K, workspace: ListedIn<K>, before: ListPlace | undefined, limit: number): Promise<readonly Listed<K>[]>
+  list<K extends DocumentKind>(
+    kind: K,
+    workspace: ListedIn<K>,
+    before: ListPlace | undefined,
+    limit: number,
+  ): Promise<readonly Listed<K>[]>
   /** How many of a kind a workspace has. */
   count(kind: DocumentKind, workspace: string): Promise<number>
 }
 
-/** Who follows a workspace: one process of all that share the data. What two of them do at once is still right, because positions move by compare and swap. */
+/**
+ * Who follows a workspace: one process of all that share the data. What two of them do at once is
+ * still right, because positions move by compare and swap.
+ */
 export interface Leases {
   /** Whether this process follows the workspace now; asked before each step. */
   hold(workspace: string): Promise<boolean>
-  /** Takes it over, once another has ended its step: somebody waits here for what following brings. */
+  /**
+   * Takes it over, once another has ended its step: somebody waits here for what following brings.
+   */
   take(workspace: string): Promise<void>
 }
 
@@ -93,18 +167,24 @@ export interface Leases {
 export interface Store {
   readonly journal: Journal
   readonly index: IndexReader
-  /** The hashes of the leaves that a tile of level 0 has in a signed tree; undefined when what is kept does not lead to its root. */
+  /**
+   * The hashes of the leaves that a tile of level 0 has in a signed tree; undefined when what is
+   * kept does not lead to its root.
+   */
   leaves(log: Log, tree: SignedTree, tile: number): Promise<Uint8Array | undefined>
   readonly search: Finder
   readonly registry: Registry
   /**
-   * The workspaces that have grown, whichever process wrote to them: all that there are, and then those that have grown since this was asked
-   * last. Ends, with what is left to tell, when it is told to.
+   * The workspaces that have grown, whichever process wrote to them: all that there are, and then
+   * those that have grown since this was asked last. Ends, with what is left to tell, when it is
+   * told to.
    */
   readonly grown: (end: AbortSignal) => AsyncIterable<readonly string[]>
   /** Why nothing may be written to it, and what to do; undefined where something may. */
   readonly readOnly: string | undefined
-  /** Rejects with a sentence when nothing could be appended now; a cheap question, asked by /readyz. */
+  /**
+   * Rejects with a sentence when nothing could be appended now; a cheap question, asked by /readyz.
+   */
   ready(): Promise<void>
   close(): Promise<void>
 }

@@ -1,5 +1,6 @@
-// The tree as proofs and tiles need it. The hashes of its leaves are those of the records; the index keeps them too, as tiles of level 0:
-// what was signed is then known also of a record that is not as it was.
+// The tree as proofs and tiles need it. The hashes of its leaves are those of the records; the
+// index keeps them too, as tiles of level 0: what was signed is then known also of a record that is
+// not as it was.
 
 import {
   AssertionError,
@@ -39,7 +40,10 @@ type TileReader = (level: number, tile: number) => Promise<Uint8Array>
 
 const hashBytes = 32
 
-/** The siblings of a leaf, made of leaves that are known to be of the tree and of the index's tiles; undefined when they do not lead to its root. */
+/**
+ * The siblings of a leaf, made of leaves that are known to be of the tree and of the index's tiles;
+ * undefined when they do not lead to its root.
+ */
 export async function proveLeaf(
   kept: Pick<Kept, "index">,
   log: Log,
@@ -53,11 +57,21 @@ export async function proveLeaf(
     level > 0 ? keptTile(level, tile) : ((await leavesOf(tile)) ?? new Uint8Array()),
   )
   const hashes = within(() => inclusionProof(index, size, nodes, sha256))
-  return hashes !== undefined && verifyInclusion(leaf, index, size, hashes, root, sha256) ? hashes : undefined
+  return hashes !== undefined && verifyInclusion(leaf, index, size, hashes, root, sha256)
+    ? hashes
+    : undefined
 }
 
-/** The hashes of all leaves that one tile of level 0 has in a signed tree, end to end; undefined when nothing leads to its root. */
-export async function readLeaves(kept: Kept, log: Log, { size, root }: SignedTree, tile: number): Promise<Uint8Array | undefined> {
+/**
+ * The hashes of all leaves that one tile of level 0 has in a signed tree, end to end; undefined
+ * when nothing leads to its root.
+ */
+export async function readLeaves(
+  kept: Kept,
+  log: Log,
+  { size, root }: SignedTree,
+  tile: number,
+): Promise<Uint8Array | undefined> {
   const first = tile * tileWidth
   const width = Math.min(tileWidth, size - first)
   // The kept hashes first: they say what was signed also of a record that is not as it was.
@@ -65,21 +79,36 @@ export async function readLeaves(kept: Kept, log: Log, { size, root }: SignedTre
     const leaves = (await read(0, tile)).subarray(0, width * hashBytes)
     if (width <= 0 || leaves.length < width * hashBytes) continue
     // What is compared is what was read: the file may be another by now.
-    const nodes = await readNodes(inclusionNodes(first, size), async (level, n) => (level === 0 && n === tile ? leaves : read(level, n)))
+    const nodes = await readNodes(inclusionNodes(first, size), async (level, n) =>
+      level === 0 && n === tile ? leaves : read(level, n),
+    )
     // The siblings of the tile's first leaf are made of all the others.
     const hashes = within(() => inclusionProof(first, size, nodes, sha256))
-    if (hashes !== undefined && verifyInclusion(leaves.subarray(0, hashBytes), first, size, hashes, root, sha256)) return leaves
+    if (
+      hashes !== undefined &&
+      verifyInclusion(leaves.subarray(0, hashBytes), first, size, hashes, root, sha256)
+    )
+      return leaves
   }
   return undefined
 }
 
 /** Whether a tree is the beginning of a larger one. */
-export async function isPrefix(kept: Kept, log: Log, first: SignedTree, whole: SignedTree): Promise<boolean> {
+export async function isPrefix(
+  kept: Kept,
+  log: Log,
+  first: SignedTree,
+  whole: SignedTree,
+): Promise<boolean> {
   if (first.size > whole.size) return false
   for (const read of [keptTiles(kept, log), madeTiles(kept, log)]) {
     const nodes = await readNodes(consistencyNodes(first.size, whole.size), read)
     const hashes = within(() => consistencyProof(first.size, whole.size, nodes, sha256))
-    if (hashes !== undefined && verifyConsistency(first.size, first.root, whole.size, whole.root, hashes, sha256)) return true
+    if (
+      hashes !== undefined &&
+      verifyConsistency(first.size, first.root, whole.size, whole.root, hashes, sha256)
+    )
+      return true
   }
   return false
 }
@@ -89,15 +118,25 @@ export async function readRoot(kept: Kept, log: Log, size: number): Promise<Uint
   return rootOf(size, await readNodes(rootNodes(size), madeTiles(kept, log)), sha256)
 }
 
-/** The first `width` hashes of a tile, end to end; fewer where the tree has fewer. Those of level 0 are made of the records. */
-export async function readTile(kept: Kept, log: Log, level: number, tile: number, width: number): Promise<Uint8Array> {
+/**
+ * The first `width` hashes of a tile, end to end; fewer where the tree has fewer. Those of level 0
+ * are made of the records.
+ */
+export async function readTile(
+  kept: Kept,
+  log: Log,
+  level: number,
+  tile: number,
+  width: number,
+): Promise<Uint8Array> {
   if (level === 0) return hashesOf(await readRecords(kept.journal, log, tile, width))
   return (await keptTiles(kept, log)(level, tile)).subarray(0, width * hashBytes)
 }
 
 /** As the index keeps them. */
 function keptTiles({ index }: Pick<Kept, "index">, log: Log): TileReader {
-  return async (level, tile) => (await index.tiles(log.workspace, log.number, [{ level, tile }]))[0] ?? new Uint8Array()
+  return async (level, tile) =>
+    (await index.tiles(log.workspace, log.number, [{ level, tile }]))[0] ?? new Uint8Array()
 }
 
 /** Those of level 0 made of the records. */
@@ -105,7 +144,10 @@ function madeTiles(kept: Kept, log: Log): TileReader {
   return (level, tile) => readTile(kept, log, level, tile, tileWidth)
 }
 
-/** The records of the first `width` leaves of a tile, end to end: those of the next epoch are not of this tree. */
+/**
+ * The records of the first `width` leaves of a tile, end to end: those of the next epoch are not of
+ * this tree.
+ */
 export function readRecords(
   journal: Kept["journal"],
   { workspace, before, end = Infinity }: Log,
@@ -118,13 +160,27 @@ export function readRecords(
 
 /** Reads the tiles in which these nodes are found, and answers for them. */
 async function readNodes(nodes: readonly Subtree[], read: TileReader): Promise<NodeReader> {
-  const wanted = new Map(nodes.map(({ level, n }) => tileOf(level, n)).map((slice) => [`${slice.level}/${slice.index}`, slice]))
+  const wanted = new Map(
+    nodes
+      .map(({ level, n }) => tileOf(level, n))
+      .map((slice) => [`${slice.level}/${slice.index}`, slice]),
+  )
   const tiles = new Map(
-    await Promise.all([...wanted].map(async ([key, { level, index }]): Promise<[string, Uint8Array]> => [key, await read(level, index)])),
+    await Promise.all(
+      [...wanted].map(async ([key, { level, index }]): Promise<[string, Uint8Array]> => [
+        key,
+        await read(level, index),
+      ]),
+    ),
   )
   return (level, n) => {
     const slice = tileOf(level, n)
-    return nodeInTile(tiles.get(`${slice.level}/${slice.index}`) ?? new Uint8Array(), slice.start, slice.count, sha256)
+    return nodeInTile(
+      tiles.get(`${slice.level}/${slice.index}`) ?? new Uint8Array(),
+      slice.start,
+      slice.count,
+      sha256,
+    )
   }
 }
 

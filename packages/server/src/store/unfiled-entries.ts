@@ -1,5 +1,6 @@
-// What has been recorded and is not filed yet, read from the journal and looked through one by one: whoever searches finds what was written
-// a moment ago, and waits for no index. What is read is kept until it is filed.
+// What has been recorded and is not filed yet, read from the journal and looked through one by one:
+// whoever searches finds what was written a moment ago, and waits for no index. What is read is
+// kept until it is filed.
 
 import { filedAfter } from "./searchable-fields.ts"
 import { findableOf, matches, type Findable } from "./matching.ts"
@@ -8,7 +9,10 @@ import type { Stored } from "./store.ts"
 
 /** Looked through in a few milliseconds; what a busy writer leaves unfiled is less. */
 const entriesMax = 4000
-/** Of bodies and disclosures, of which several times as much is made: thousands of the largest would be gigabytes. */
+/**
+ * Of bodies and disclosures, of which several times as much is made: thousands of the largest would
+ * be gigabytes.
+ */
 const bytesMax = 4 * 1024 * 1024
 /** Workspaces whose entries are kept from one search to the next. */
 const workspacesMax = 4
@@ -19,7 +23,11 @@ interface Kept {
 }
 
 /** Newest first; undefined: they are too many. */
-export type Unfiled = (workspace: string, position: number, wanted: Wanted) => readonly number[] | undefined
+export type Unfiled = (
+  workspace: string,
+  position: number,
+  wanted: Wanted,
+) => readonly number[] | undefined
 
 export interface Recorded {
   /** The last sequence; 0 of a workspace without entries. */
@@ -33,7 +41,9 @@ export function createUnfiled(recorded: Recorded): Unfiled {
   return (workspace, position, wanted) => {
     const end = recorded.last(workspace)
     if (end - position > entriesMax) return undefined
-    const entries = (known.get(workspace) ?? []).filter(({ findable }) => findable.filed.sequence > position)
+    const entries = (known.get(workspace) ?? []).filter(
+      ({ findable }) => findable.filed.sequence > position,
+    )
     known.delete(workspace)
     // What was read begins where it was filed up to then, and that may have begun anew.
     if (entries[0]?.findable.filed.sequence !== position + 1) entries.length = 0
@@ -41,7 +51,12 @@ export function createUnfiled(recorded: Recorded): Unfiled {
     for (let last = position + entries.length; last < end; last = position + entries.length) {
       const read = recorded.after(workspace, last, end - last)
       if (read.length === 0) break
-      const sizes = new Map(read.map(({ sequence, body, disclosures }) => [sequence, (body?.length ?? 0) + disclosures.length]))
+      const sizes = new Map(
+        read.map(({ sequence, body, disclosures }) => [
+          sequence,
+          (body?.length ?? 0) + disclosures.length,
+        ]),
+      )
       for (const filed of filedAfter(last, read)) {
         const own = sizes.get(filed.sequence) ?? 0
         entries.push({ findable: findableOf(filed), bytes: own })
@@ -58,13 +73,26 @@ export function createUnfiled(recorded: Recorded): Unfiled {
 }
 
 /** A page of what is filed, with what is not before it. */
-export function joined({ sequences, hasMore, total }: Hits, unfiled: readonly number[], before: number, limit: number): Hits {
+export function joined(
+  { sequences, hasMore, total }: Hits,
+  unfiled: readonly number[],
+  before: number,
+  limit: number,
+): Hits {
   const all = [...unfiled.filter((sequence) => sequence < before), ...sequences]
-  return { sequences: all.slice(0, limit), hasMore: hasMore || all.length > limit, total: total + unfiled.length }
+  return {
+    sequences: all.slice(0, limit),
+    hasMore: hasMore || all.length > limit,
+    total: total + unfiled.length,
+  }
 }
 
 /** The workspace that was not searched longest makes room. */
-function remember(known: Map<string, readonly Kept[]>, workspace: string, entries: readonly Kept[]): void {
+function remember(
+  known: Map<string, readonly Kept[]>,
+  workspace: string,
+  entries: readonly Kept[],
+): void {
   if (entries.length === 0) return
   known.set(workspace, entries)
   if (known.size <= workspacesMax) return

@@ -30,9 +30,17 @@ async function openHouse(findWaitMs: number): Promise<House> {
   const folder = mkdtempSync(join(tmpdir(), "tallystick-"))
   closing.push(() => rmSync(folder, { recursive: true, force: true }))
   const onDeath = (cause: Error): never => assert.fail(cause)
-  const store = await openStore({ data: folder, limits: { ...defaultLimits, diskReserveBytes: 0 } }, onDeath)
+  const store = await openStore(
+    { data: folder, limits: { ...defaultLimits, diskReserveBytes: 0 } },
+    onDeath,
+  )
   closing.push(() => store.close())
-  const filing = await fileBeside({ data: folder, limits: { ...defaultLimits, findWaitMs } }, store, () => {}, onDeath)
+  const filing = await fileBeside(
+    { data: folder, limits: { ...defaultLimits, findWaitMs } },
+    store,
+    () => {},
+    onDeath,
+  )
   closing.push(() => filing.close())
   let written = 0
   return {
@@ -49,10 +57,15 @@ async function openHouse(findWaitMs: number): Promise<House> {
 
 test("what was written before a search is found by it, filed or not", async () => {
   const house = await openHouse(10_000)
-  const find = (written: number) => house.store.search.find("acme", { system: "with" }, written + 1, 1)
+  const find = (written: number) =>
+    house.store.search.find("acme", { system: "with" }, written + 1, 1)
   for (const count of [1, 700, 3, 1]) {
     const written = await house.write(count)
-    assert.deepEqual(await find(written), { sequences: [written], hasMore: written > 1, total: written })
+    assert.deepEqual(await find(written), {
+      sequences: [written],
+      hasMore: written > 1,
+      total: written,
+    })
   }
   // Too many to be looked through one by one, unless they are filed by now.
   const written = await house.write(20_000)
@@ -70,7 +83,8 @@ test("what nobody asks for can be found a moment later", async () => {
   const house = await openHouse(10_000)
   for (const count of [2, 2]) {
     const written = await house.write(count)
-    while ((await house.store.search.position("acme")) < written) await new Promise((resolve) => setTimeout(resolve, 10))
+    while ((await house.store.search.position("acme")) < written)
+      await new Promise((resolve) => setTimeout(resolve, 10))
   }
   await expectChain(house.store.journal, "acme")
 })
@@ -82,11 +96,15 @@ test("who would have to wait too long is told to come back, and then it is found
     using other = new DatabaseSync(join(house.folder, "search.db"))
     other.exec("BEGIN IMMEDIATE")
     await house.write(5)
-    await assert.rejects(house.filing.catchUp("acme"), (error) => error instanceof LedgerError && error.code === "ledger_unavailable")
+    await assert.rejects(
+      house.filing.catchUp("acme"),
+      (error) => error instanceof LedgerError && error.code === "ledger_unavailable",
+    )
     assert.equal(await house.store.search.position("acme"), 0)
     other.exec("ROLLBACK")
   }
-  while ((await house.store.search.position("acme")) < 5) await new Promise((resolve) => setTimeout(resolve, 10))
+  while ((await house.store.search.position("acme")) < 5)
+    await new Promise((resolve) => setTimeout(resolve, 10))
   await house.filing.catchUp("acme")
   await expectChain(house.store.journal, "acme")
 })

@@ -1,5 +1,6 @@
-// The third program: files entries, in a thread of its own beside the one that serves. It is in no hurry: the system gives it what the
-// others leave, and whoever searches looks through what is not filed yet.
+// The third program: files entries, in a thread of its own beside the one that serves. It is in no
+// hurry: the system gives it what the others leave, and whoever searches looks through what is not
+// filed yet.
 
 import { setPriority } from "node:os"
 import { systemClock } from "../clock.ts"
@@ -17,7 +18,10 @@ export interface FilingOptions {
 }
 
 export interface FilingBeside {
-  /** Resolves when everything that was recorded until now is filed; a LedgerError if that takes too long. */
+  /**
+   * Resolves when everything that was recorded until now is filed; a LedgerError if that takes too
+   * long.
+   */
   catchUp(workspace: string): Promise<void>
   close(): Promise<void>
 }
@@ -27,7 +31,10 @@ type FilingQuestions = {
   catchUp(workspace: string): Promise<number>
 }
 
-/** What the system is asked to give the thread's processor time: less than to all others, and still some. */
+/**
+ * What the system is asked to give the thread's processor time: less than to all others, and still
+ * some.
+ */
 const niceness = 10
 
 /** `onDeath` hears of an end that nobody asked for. */
@@ -40,7 +47,13 @@ export async function fileBeside(
   // Few large steps cost less than many small ones.
   const { fileEveryMs, findWaitMs } = options.limits
   const listener = { onReport, onDeath }
-  const thread = await followBeside<FilingQuestions, FilingReport>(import.meta.filename, options, store, fileEveryMs, listener)
+  const thread = await followBeside<FilingQuestions, FilingReport>(
+    import.meta.filename,
+    options,
+    store,
+    fileEveryMs,
+    listener,
+  )
   return {
     async catchUp(workspace) {
       const position = await Promise.race([
@@ -48,7 +61,10 @@ export async function fileBeside(
         systemClock.sleep(findWaitMs).then(() => undefined),
       ])
       if (position === undefined)
-        throw new LedgerError("ledger_unavailable", "what was recorded last cannot be found yet; ask again in a moment")
+        throw new LedgerError(
+          "ledger_unavailable",
+          "what was recorded last cannot be found yet; ask again in a moment",
+        )
     },
     close: () => thread.close(),
   }
@@ -58,9 +74,17 @@ const options = givenToThread<FilingOptions>(import.meta.filename)
 if (options !== undefined) {
   beNice()
   const store = openFiling(options.data)
-  const filing = startFiling({ store, clock: systemClock, limits: options.limits, report: (said) => report(said) })
+  const filing = startFiling({
+    store,
+    clock: systemClock,
+    limits: options.limits,
+    report: (said) => report(said),
+  })
   const report = answer<FilingQuestions, FilingReport>(
-    { poke: (workspaces) => filing.poke(workspaces), catchUp: (workspace) => filing.catchUp(workspace) },
+    {
+      poke: (workspaces) => filing.poke(workspaces),
+      catchUp: (workspace) => filing.catchUp(workspace),
+    },
     async () => {
       await filing.close()
       await store.close()
@@ -68,7 +92,10 @@ if (options !== undefined) {
   )
 }
 
-/** On Linux this is the calling thread's own; where it is the whole process's, all of it would stand back. */
+/**
+ * On Linux this is the calling thread's own; where it is the whole process's, all of it would stand
+ * back.
+ */
 function beNice(): void {
   if (process.platform !== "linux") return
   try {

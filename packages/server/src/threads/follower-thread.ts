@@ -2,7 +2,12 @@
 
 import { systemClock } from "../clock.ts"
 import type { Store } from "../store/store.ts"
-import { startThread, type Questions, type Thread, type ThreadListener } from "../runtime/worker-thread.ts"
+import {
+  startThread,
+  type Questions,
+  type Thread,
+  type ThreadListener,
+} from "../runtime/worker-thread.ts"
 
 export type FollowQuestions = Questions & { poke(workspaces: readonly string[]): void }
 

@@ -1,5 +1,5 @@
-// The second program: follows the journal beside the one that serves, in a thread of its own where the store has files to share, in
-// the same thread where it has not.
+// The second program: follows the journal beside the one that serves, in a thread of its own where
+// the store has files to share, in the same thread where it has not.
 
 import { systemClock, type Clock } from "../clock.ts"
 import { followBeside } from "./follower-thread.ts"
@@ -47,9 +47,28 @@ export function watchHere(
   const rootAt = (log: Log, size: number) => readRoot({ journal, index }, log, size)
   const signersOf = createSigners({ registry, journal, keyring, clock })
   const isGenuine = createIsGenuine(registry, keysOf(keyring))
-  const checkpointer = createCheckpointer({ journal, index, registry, heads, signersOf, isGenuine, rootAt, clock })
-  const audit = (listener: AuditListener) => createAuditor({ journal, leases, index, registry, heads, isGenuine, clock, limits }, listener)
-  return startWatching({ journal, leases, followers: [createIndexer(index)], checkpointer, audit, clock, limits, report })
+  const checkpointer = createCheckpointer({
+    journal,
+    index,
+    registry,
+    heads,
+    signersOf,
+    isGenuine,
+    rootAt,
+    clock,
+  })
+  const audit = (listener: AuditListener) =>
+    createAuditor({ journal, leases, index, registry, heads, isGenuine, clock, limits }, listener)
+  return startWatching({
+    journal,
+    leases,
+    followers: [createIndexer(index)],
+    checkpointer,
+    audit,
+    clock,
+    limits,
+    report,
+  })
 }
 
 /** Follows in a thread of its own. `onDeath` hears of an end that nobody asked for. */
@@ -60,10 +79,17 @@ export async function watchBeside(
   onDeath: (cause: Error) => void,
 ): Promise<WatchingBeside> {
   const listener = { onReport, onDeath }
-  const thread = await followBeside<WatchQuestions, Sighting>(import.meta.filename, options, store, options.limits.pokeEveryMs, listener)
+  const thread = await followBeside<WatchQuestions, Sighting>(
+    import.meta.filename,
+    options,
+    store,
+    options.limits.pokeEveryMs,
+    listener,
+  )
   return {
     // A thread that has ended says so by itself.
-    suspect: (workspace, sequence) => void thread.ask("suspect", [workspace, sequence]).catch(() => undefined),
+    suspect: (workspace, sequence) =>
+      void thread.ask("suspect", [workspace, sequence]).catch(() => undefined),
     seal: (workspace) => thread.ask("seal", workspace),
     close: () => thread.close(),
   }
@@ -74,7 +100,9 @@ if (options !== undefined) {
   const { data, headsPath, keyring, limits } = options
   const store = openWatched(data)
   const heads = await openHeads(headsPath)
-  const watching = watchHere(store, heads, keyring, systemClock, limits, (sighting) => report(sighting))
+  const watching = watchHere(store, heads, keyring, systemClock, limits, (sighting) =>
+    report(sighting),
+  )
   const report = answer<WatchQuestions, Sighting>(
     {
       poke: (workspaces) => watching.poke(workspaces),

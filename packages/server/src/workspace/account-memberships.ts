@@ -1,4 +1,5 @@
-// Adds an existing account to another workspace. The account keeps its id, its realm and its password.
+// Adds an existing account to another workspace. The account keeps its id, its realm and its
+// password.
 
 import { isoTime } from "../clock.ts"
 import { LedgerError } from "../error.ts"
@@ -21,23 +22,47 @@ export interface JoiningParts extends Omit<AdminParts, "keyring"> {
   readonly get: (id: string) => Promise<Document<"member">>
 }
 
-export function createJoining({ registry, ledger, clock, workspaces, idOf, get }: JoiningParts): Joining {
+export function createJoining({
+  registry,
+  ledger,
+  clock,
+  workspaces,
+  idOf,
+  get,
+}: JoiningParts): Joining {
   return {
     async join(by, workspace, id, role) {
       // Before the first account there may be no instance workspace.
       await get(id)
-      // The account changes first, as for an accepted invitation. If the process ends before the membership exists, a repeat completes it.
+      // The account changes first, as for an accepted invitation. If the process ends before the
+      // membership exists, a repeat completes it.
       await recordPlanned(ledger, await instanceOf(workspaces), async () => {
         const before = await accountFor(workspace.id, id)
-        const said = adminDraft(by, "security.account.join", targetOf(id, before.value), { workspaceId: workspace.id }, clock.now())
+        const said = adminDraft(
+          by,
+          "security.account.join",
+          targetOf(id, before.value),
+          { workspaceId: workspace.id },
+          clock.now(),
+        )
         const joined = [...new Set([...before.value.workspaces, workspace.id])]
-        return { said: [said], changes: [{ ...before, value: { ...before.value, workspaces: joined } }] }
+        return {
+          said: [said],
+          changes: [{ ...before, value: { ...before.value, workspaces: joined } }],
+        }
       })
       await recordPlanned(ledger, workspace, async () => {
         const { email, name } = (await accountFor(workspace.id, id)).value
         const nowMs = clock.now()
         const at = isoTime(nowMs)
-        const value = { email, ...(name === undefined ? {} : { name }), role, createdAt: at, createdBy: nameOf(by), joinedAt: at }
+        const value = {
+          email,
+          ...(name === undefined ? {} : { name }),
+          role,
+          createdAt: at,
+          createdBy: nameOf(by),
+          joinedAt: at,
+        }
         const said = adminDraft(by, "security.member.add", targetOf(id, value), { role }, nowMs)
         return { said: [said], changes: [{ kind: "membership", id, version: 0, value }] }
       })
@@ -48,8 +73,12 @@ export function createJoining({ registry, ledger, clock, workspaces, idOf, get }
   async function accountFor(workspace: string, id: string): Promise<Document<"member">> {
     const account = await get(id)
     // An account without a workspace is being removed, or its removal was interrupted.
-    if ((await rolesOf(registry, account)).length === 0) throw new LedgerError("not_found", "there is no such account")
-    await assertNoneIsHere(registry, workspace, [id, ...idsHere(idOf, account.value.email, workspace)])
+    if ((await rolesOf(registry, account)).length === 0)
+      throw new LedgerError("not_found", "there is no such account")
+    await assertNoneIsHere(registry, workspace, [
+      id,
+      ...idsHere(idOf, account.value.email, workspace),
+    ])
     return account
   }
 }

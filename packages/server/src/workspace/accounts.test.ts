@@ -23,7 +23,8 @@ function openHouse(changes: Partial<Limits> = {}) {
   const house = openTestHouse({
     limits: changes,
     append() {
-      if (broken.appends > 0 && --broken.appends === 0) throw new Error("the disk is gone for a moment")
+      if (broken.appends > 0 && --broken.appends === 0)
+        throw new Error("the disk is gone for a moment")
     },
   })
   const { journal, registry, clock, workspaces } = house
@@ -52,18 +53,37 @@ function openHouse(changes: Partial<Limits> = {}) {
       const entries = (await journal.after(workspace, 0, 1000)).map(
         (entry) => openEntry(entry, disclosuresOf(entry)) ?? assert.fail("it cannot be opened"),
       )
-      return entries.map(({ kind, content: { action, actor, target } }) => [kind, action, actor["email"] ?? actor.type, target.type])
+      return entries.map(({ kind, content: { action, actor, target } }) => [
+        kind,
+        action,
+        actor["email"] ?? actor.type,
+        target.type,
+      ])
     },
     async kept() {
       const kinds = ["member", "membership", "session", "setup"] as const
       const all = await registry.list("workspace", undefined, undefined, 100)
-      const counted = kinds.map(async (kind) => [kind, await Promise.all(all.map(({ id }) => registry.count(kind, id)))] as const)
-      return Object.fromEntries((await Promise.all(counted)).map(([kind, counts]) => [kind, counts.reduce((sum, one) => sum + one, 0)]))
+      const counted = kinds.map(
+        async (kind) =>
+          [kind, await Promise.all(all.map(({ id }) => registry.count(kind, id)))] as const,
+      )
+      return Object.fromEntries(
+        (await Promise.all(counted)).map(([kind, counts]) => [
+          kind,
+          counts.reduce((sum, one) => sum + one, 0),
+        ]),
+      )
     },
   }
 }
 
-const adminOf = (workspace: string): Principal => ({ kind: "api-key", id: "admin", workspace, scopes: ["admin"], projectIds: undefined })
+const adminOf = (workspace: string): Principal => ({
+  kind: "api-key",
+  id: "admin",
+  workspace,
+  scopes: ["admin"],
+  projectIds: undefined,
+})
 const firstOf = async (accounts: Accounts, email = "ada@example.com") => {
   const token = (await accounts.offerFirst()) ?? assert.fail("there is no token")
   return accounts.setUp({ token, email, password })
@@ -98,7 +118,10 @@ test("every act on an account is recorded in the ledger of the instance, every a
   const { token: offered } = await house.accounts.offerPassword(by, document.id)
   await house.accounts.setUp({ token: offered, password })
   await house.accounts.signOut(
-    (await sessions.recognise((await house.accounts.signIn("BOB@example.com", password)).token, undefined)) ?? assert.fail(),
+    (await sessions.recognise(
+      (await house.accounts.signIn("BOB@example.com", password)).token,
+      undefined,
+    )) ?? assert.fail(),
   )
   await house.members.remove(by, acme, document.id)
   await house.members.remove(by, acme, document.id)
@@ -123,8 +146,11 @@ test("every act on an account is recorded in the ledger of the instance, every a
     ["admin", "security.member.remove", a, "member"],
   ])
   for (const workspace of ["instance", "acme"]) await expectChain(house.journal, workspace)
-  // Names and e-mails are sealed, ids cannot be found out by trying, and of secrets nothing is kept.
-  const bodies = (await Promise.all(["instance", "acme"].map((id) => house.journal.after(id, 0, 1000)))).flat()
+  // Names and e-mails are sealed, ids cannot be found out by trying, and of secrets nothing is
+  // kept.
+  const bodies = (
+    await Promise.all(["instance", "acme"].map((id) => house.journal.after(id, 0, 1000)))
+  ).flat()
   const text = bodies.map(({ body }) => Buffer.from(body ?? []).toString()).join("\n")
   for (const clear of [
     "example.com",
@@ -133,7 +159,10 @@ test("every act on an account is recorded in the ledger of the instance, every a
   ]) {
     assert.ok(!text.includes(clear), `an entry shows ${clear}`)
   }
-  assert.notEqual(memberIds(testKeyring.memberIds)(a, "instance"), memberIds(Buffer.alloc(32, 4))(a, "instance"))
+  assert.notEqual(
+    memberIds(testKeyring.memberIds)(a, "instance"),
+    memberIds(Buffer.alloc(32, 4))(a, "instance"),
+  )
   assert.equal(memberIds(testKeyring.memberIds)("ADA@Example.com", "instance"), ada.members[0].id)
 })
 
@@ -141,7 +170,8 @@ test("a session ends when it is not used for half a day, and after a week howeve
   const house = openHouse()
   const { token } = await firstOf(house.accounts)
   const sessions = house.openSessions()
-  const isOpen = async (): Promise<boolean> => (await sessions.recognise(token, undefined)) !== undefined
+  const isOpen = async (): Promise<boolean> =>
+    (await sessions.recognise(token, undefined)) !== undefined
   house.clock.nowMs += 12 * hour - 1
   assert.equal(await isOpen(), true)
   house.clock.nowMs += 12 * hour - 1
@@ -204,13 +234,25 @@ test("only an admin of the instance ends the first token; whoever has an account
   const { accounts } = house
   const acme = await house.workspaces.create(instance, { id: "acme" })
   const early = (await accounts.offerFirst()) ?? assert.fail("there is no token")
-  const realm = await house.members.invite(adminOf("acme"), acme, { email: "x@example.com", role: "viewer" })
+  const realm = await house.members.invite(adminOf("acme"), acme, {
+    email: "x@example.com",
+    role: "viewer",
+  })
   await accounts.setUp({ token: realm.token, password })
-  const bob = await house.members.invite(instance, acme, { email: "bob@example.com", role: "viewer" })
+  const bob = await house.members.invite(instance, acme, {
+    email: "bob@example.com",
+    role: "viewer",
+  })
   await accounts.setUp({ token: bob.token, password })
   const late = (await accounts.offerFirst()) ?? assert.fail("there is no token")
-  await assert.rejects(accounts.setUp({ token: early, email: "ada@example.com", password }), hasCode("unauthorized"))
-  await assert.rejects(accounts.setUp({ token: late, email: "bob@example.com", password: "not the one of bob" }), hasCode("login_failed"))
+  await assert.rejects(
+    accounts.setUp({ token: early, email: "ada@example.com", password }),
+    hasCode("unauthorized"),
+  )
+  await assert.rejects(
+    accounts.setUp({ token: late, email: "bob@example.com", password: "not the one of bob" }),
+    hasCode("login_failed"),
+  )
   const { members } = await accounts.setUp({ token: late, email: "bob@example.com", password })
   assert.deepEqual([members.length, members[0].id], [1, bob.document.id])
   assert.deepEqual(await accounts.workspacesOf(members[0]), [
@@ -226,7 +268,10 @@ test("a joining that is cut short at any write is done again with the same token
     const house = openHouse()
     const acme = await house.workspaces.create(instance, { id: "acme" })
     await firstOf(house.accounts)
-    const { token, document } = await house.members.invite(instance, acme, { email: "bob@example.com", role: "viewer" })
+    const { token, document } = await house.members.invite(instance, acme, {
+      email: "bob@example.com",
+      role: "viewer",
+    })
     house.breakWrite(write)
     await assert.rejects(house.accounts.setUp({ token, password }), hasCode("ledger_unavailable"))
     assert.equal((await house.members.get("acme", document.id)).value.joinedAt, undefined)
@@ -246,9 +291,17 @@ test("an account that is added to a workspace stays what it is, both ledgers rec
     const ada = await firstOf(house.accounts)
     const sessions = house.openSessions()
     const by = (await sessions.recognise(ada.token, "other")) ?? assert.fail("nobody is signed in")
-    const { token, document } = await house.members.invite(adminOf("acme"), acme, { email: "bob@example.com", name: "Bob", role: "viewer" })
+    const { token, document } = await house.members.invite(adminOf("acme"), acme, {
+      email: "bob@example.com",
+      name: "Bob",
+      role: "viewer",
+    })
     const { id } = document
-    await assert.rejects(house.accounts.join(by, other, id, "admin"), hasCode("not_found"), "nobody has taken the invitation up")
+    await assert.rejects(
+      house.accounts.join(by, other, id, "admin"),
+      hasCode("not_found"),
+      "nobody has taken the invitation up",
+    )
     const bob = await house.accounts.setUp({ token, password })
     const kept = (await house.accounts.get(id)).value
 
@@ -257,22 +310,36 @@ test("an account that is added to a workspace stays what it is, both ledgers rec
     assert.equal((await sessions.recognise(bob.token, "other"))?.role, undefined)
     await house.accounts.join(by, other, id, "admin")
     assert.equal((await sessions.recognise(bob.token, "other"))?.role, "admin")
-    assert.deepEqual((await house.accounts.get(id)).value, { ...kept, workspaces: ["acme", "other"] })
+    assert.deepEqual((await house.accounts.get(id)).value, {
+      ...kept,
+      workspaces: ["acme", "other"],
+    })
     const { value } = await house.members.get("other", id)
     assert.deepEqual(
       [value.email, value.name, value.createdBy, value.joinedAt],
       ["bob@example.com", "Bob", ada.members[0].id, value.createdAt],
     )
     const [a, times] = ["ada@example.com", write]
-    assert.deepEqual((await house.acts("instance")).slice(-times), Array(times).fill(["admin", "security.account.join", a, "member"]))
-    assert.deepEqual((await house.acts("other")).slice(-1), [["admin", "security.member.add", a, "member"]])
+    assert.deepEqual(
+      (await house.acts("instance")).slice(-times),
+      Array(times).fill(["admin", "security.account.join", a, "member"]),
+    )
+    assert.deepEqual((await house.acts("other")).slice(-1), [
+      ["admin", "security.member.add", a, "member"],
+    ])
     await assert.rejects(house.accounts.join(by, other, id, "viewer"), hasCode("conflict"))
 
-    // It leaves where it was made, and the process ends before anybody looks whether it belongs somewhere.
+    // It leaves where it was made, and the process ends before anybody looks whether it belongs
+    // somewhere.
     await house.members.remove(instance, acme, id)
     await house.members.remove(instance, other, id)
-    await assert.rejects(house.accounts.join(by, acme, id, "admin"), hasCode("not_found"), "it is nobody's")
-    for (const workspace of ["instance", "acme", "other"]) await expectChain(house.journal, workspace)
+    await assert.rejects(
+      house.accounts.join(by, acme, id, "admin"),
+      hasCode("not_found"),
+      "it is nobody's",
+    )
+    for (const workspace of ["instance", "acme", "other"])
+      await expectChain(house.journal, workspace)
   }
 })
 
@@ -281,23 +348,43 @@ test("an account of an older version signs in as before, is bound then, and stan
   const acme = await house.workspaces.create(instance, { id: "acme" })
   await firstOf(house.accounts)
   // As it was kept: a hash with a salt of its own, which nothing binds to its account.
-  const given = { nonce: Buffer.alloc(16, 5), tagLength: 32, memory: 32768, passes: 2, parallelism: 1, secret: testKeyring.passwords }
-  const [salt, tag] = [given.nonce, argon2Sync("argon2id", { ...given, message: password })].map((bytes) =>
-    bytes.toString("base64").replace(/=+$/, ""),
+  const given = {
+    nonce: Buffer.alloc(16, 5),
+    tagLength: 32,
+    memory: 32768,
+    passes: 2,
+    parallelism: 1,
+    secret: testKeyring.passwords,
+  }
+  const [salt, tag] = [given.nonce, argon2Sync("argon2id", { ...given, message: password })].map(
+    (bytes) => bytes.toString("base64").replace(/=+$/, ""),
   )
   const id = memberIds(testKeyring.memberIds)("bob@example.com", "instance")
   const kept = `$argon2id$v=19$m=32768,t=2,p=1$${salt}$${tag}`
   const about = { email: "bob@example.com", createdAt: "2026-01-01T00:00:00.000Z" }
   const change = { id, version: 0 } as const
   await house.record("instance", [
-    { ...change, kind: "member", value: { ...about, password: kept, workspaces: ["instance"], sessions: [] } },
-    { ...change, kind: "membership", value: { ...about, role: "viewer", createdBy: "instance", joinedAt: about.createdAt } },
+    {
+      ...change,
+      kind: "member",
+      value: { ...about, password: kept, workspaces: ["instance"], sessions: [] },
+    },
+    {
+      ...change,
+      kind: "membership",
+      value: { ...about, role: "viewer", createdBy: "instance", joinedAt: about.createdAt },
+    },
   ])
-  // In another realm the same e-mail has another account, also made while the former one was never used.
+  // In another realm the same e-mail has another account, also made while the former one was never
+  // used.
   const accounts = house.openAccounts()
-  const { token, document } = await house.members.invite(adminOf("acme"), acme, { email: "Bob@example.com", role: "viewer" })
+  const { token, document } = await house.members.invite(adminOf("acme"), acme, {
+    email: "Bob@example.com",
+    role: "viewer",
+  })
   await accounts.setUp({ token, password: "in another realm" })
-  const idsOf = async (from: Accounts, secret: string) => (await from.signIn("bob@example.com", secret)).members.map((member) => member.id)
+  const idsOf = async (from: Accounts, secret: string) =>
+    (await from.signIn("bob@example.com", secret)).members.map((member) => member.id)
   assert.deepEqual(await idsOf(accounts, "in another realm"), [document.id])
   await assert.rejects(idsOf(accounts, "wrong horse battery"), hasCode("login_failed"))
   assert.deepEqual(await idsOf(accounts, password), [id])
@@ -309,7 +396,11 @@ test("an account of an older version signs in as before, is bound then, and stan
     assert.deepEqual(await idsOf(from, "in another realm"), [document.id])
   }
   assert.equal((await accounts.get(id)).value.password, bound.password, "it is bound once")
-  assert.equal((await house.acts("instance")).filter(([, action]) => action === "security.password.bind").length, 1)
+  assert.equal(
+    (await house.acts("instance")).filter(([, action]) => action === "security.password.bind")
+      .length,
+    1,
+  )
   for (const workspace of ["instance", "acme"]) await expectChain(house.journal, workspace)
 })
 
@@ -318,14 +409,31 @@ test("of many accounts with one password a sign-in opens as many as a request ca
   await firstOf(house.accounts)
   const email = "bob@example.com"
   const idOf = memberIds(testKeyring.memberIds)
-  const stretched = await createPasswords(testKeyring.passwords).stretch(password, settingsOf.person(idOf(email, "instance")))
+  const stretched = await createPasswords(testKeyring.passwords).stretch(
+    password,
+    settingsOf.person(idOf(email, "instance")),
+  )
   const about = { email, createdAt: "2026-01-01T00:00:00.000Z" }
-  const realms = Array.from({ length: accountsAtOnceMax + 1 }, (_, at) => ({ workspace: `realm-${at}`, id: idOf(email, `realm-${at}`) }))
+  const realms = Array.from({ length: accountsAtOnceMax + 1 }, (_, at) => ({
+    workspace: `realm-${at}`,
+    id: idOf(email, `realm-${at}`),
+  }))
   for (const { workspace, id } of realms) {
-    const value = { ...about, password: stretched.keep(id), login: stretched.login, workspaces: [workspace], sessions: [] }
+    const value = {
+      ...about,
+      password: stretched.keep(id),
+      login: stretched.login,
+      workspaces: [workspace],
+      sessions: [],
+    }
     await house.workspaces.create(instance, { id: workspace })
     await house.record("instance", [{ kind: "member", id, version: 0, value }])
-    const membership = { ...about, role: "viewer", createdBy: "x", joinedAt: about.createdAt } as const
+    const membership = {
+      ...about,
+      role: "viewer",
+      createdBy: "x",
+      joinedAt: about.createdAt,
+    } as const
     await house.record(workspace, [{ kind: "membership", id, version: 0, value: membership }])
   }
   const { members } = await house.openAccounts().signIn(email, password)
@@ -341,7 +449,8 @@ test("an account that belongs nowhere goes; what was left half way is made anew,
   const acme = await house.workspaces.create(instance, { id: "acme" })
   await firstOf(house.accounts)
   const sessions = house.openSessions()
-  const invite = () => house.members.invite(instance, acme, { email: "bob@example.com", role: "viewer" })
+  const invite = () =>
+    house.members.invite(instance, acme, { email: "bob@example.com", role: "viewer" })
   const { token, document } = await invite()
   const bob = await house.accounts.setUp({ token, password })
   await house.accounts.offerPassword(instance, document.id)
@@ -366,15 +475,25 @@ test("of many sign-ins, sign-outs and password changes at once each counts, and 
   const house = openHouse({ sessionsMax: 5 })
   await firstOf(house.accounts)
   const sessions = house.openSessions()
-  const opened = await Promise.all(Array.from({ length: 12 }, () => house.accounts.signIn("ada@example.com", password)))
+  const opened = await Promise.all(
+    Array.from({ length: 12 }, () => house.accounts.signIn("ada@example.com", password)),
+  )
   const open = async () =>
-    (await Promise.all(opened.map(({ token }) => sessions.recognise(token, undefined)))).filter((one) => one !== undefined)
+    (await Promise.all(opened.map(({ token }) => sessions.recognise(token, undefined)))).filter(
+      (one) => one !== undefined,
+    )
   assert.equal((await open()).length, 5)
   const [one, two, three] = await open()
   const changes = await Promise.allSettled(
-    [one, two, three].map((by) => house.accounts.changePassword(by ?? assert.fail(), password, "another long password")),
+    [one, two, three].map((by) =>
+      house.accounts.changePassword(by ?? assert.fail(), password, "another long password"),
+    ),
   )
-  assert.equal(changes.filter(({ status }) => status === "fulfilled").length, 1, "the second finds another password")
+  assert.equal(
+    changes.filter(({ status }) => status === "fulfilled").length,
+    1,
+    "the second finds another password",
+  )
   assert.equal((await open()).length, 1)
   const [last = assert.fail()] = await open()
   await Promise.all([1, 2, 3].map(() => house.accounts.signOut(last)))

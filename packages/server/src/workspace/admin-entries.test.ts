@@ -23,12 +23,24 @@ async function openHouse() {
     keyring,
     report: { commit: () => {}, advanced: () => {} },
   })
-  const workspaces = createWorkspaces({ registry, ledger, clock: systemClock, keyring, host: "ledger.example" })
+  const workspaces = createWorkspaces({
+    registry,
+    ledger,
+    clock: systemClock,
+    keyring,
+    host: "ledger.example",
+  })
   return { journal, registry, ledger, acme: await workspaces.create(instance, { id: "acme" }) }
 }
 
-const said = () => adminDraft(instance, "test.project.put", { id: "core", type: "project" }, {}, systemClock.now())
-const value = { name: "Core", receipts: "private", activityLinks: false, createdAt: "2026-01-02T03:04:05.678Z" } as const
+const said = () =>
+  adminDraft(instance, "test.project.put", { id: "core", type: "project" }, {}, systemClock.now())
+const value = {
+  name: "Core",
+  receipts: "private",
+  activityLinks: false,
+  createdAt: "2026-01-02T03:04:05.678Z",
+} as const
 
 test("a plan that creates what is already there, without checking for it, fails instead of being planned for ever", async () => {
   const { journal, ledger, acme } = await openHouse()
@@ -43,9 +55,16 @@ test("plans that check for a document may lose as many races as there are others
   const { journal, registry, ledger, acme } = await openHouse()
   const put = (id: string) =>
     recordPlanned(ledger, acme, async () => {
-      const [core, here] = [await registry.get("project", acme.id, "core"), await registry.get("project", acme.id, id)]
-      const created: Change[] = here === undefined ? [{ kind: "project", id, version: 0, value }] : []
-      return { said: [said()], changes: [{ kind: "project", id: "core", version: core?.version ?? 0, value }, ...created] }
+      const [core, here] = [
+        await registry.get("project", acme.id, "core"),
+        await registry.get("project", acme.id, id),
+      ]
+      const created: Change[] =
+        here === undefined ? [{ kind: "project", id, version: 0, value }] : []
+      return {
+        said: [said()],
+        changes: [{ kind: "project", id: "core", version: core?.version ?? 0, value }, ...created],
+      }
     })
   const before = (await registry.get("project", acme.id, "core"))?.version ?? 0
   const done = await Promise.all(Array.from({ length: 12 }, (_, at) => put(`other-${at % 3}`)))

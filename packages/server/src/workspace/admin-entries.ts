@@ -1,4 +1,5 @@
-// Every administrative change is recorded as an entry, and both commit together. Only the service writes entries of this kind.
+// Every administrative change is recorded as an entry, and both commit together. Only the service
+// writes entries of this kind.
 
 import { strict as assert } from "node:assert"
 import type { JsonObject } from "@tallystick/proof"
@@ -19,7 +20,13 @@ export interface AdminParts {
   readonly keyring: Keyring
 }
 
-export function adminDraft(by: Principal, action: string, target: Party, metadata: JsonObject, nowMs: number): Draft {
+export function adminDraft(
+  by: Principal,
+  action: string,
+  target: Party,
+  metadata: JsonObject,
+  nowMs: number,
+): Draft {
   return {
     kind: "admin",
     projectId: systemProject,
@@ -61,8 +68,9 @@ export interface Act {
 type Committed<A> = A extends Act ? A & { readonly entries: readonly [Opened, ...Opened[]] } : A
 
 /**
- * Plans a change from the current documents and records it. If another change wins the race, it plans again; one change wins each race, so this ends.
- * A plan may return undefined if there is nothing to do. A plan that creates a document must check first that it is not there.
+ * Plans a change from the current documents and records it. If another change wins the race, it
+ * plans again; one change wins each race, so this ends. A plan may return undefined if there is
+ * nothing to do. A plan that creates a document must check first that it is not there.
  */
 export async function recordPlanned<A extends Act | undefined>(
   ledger: Ledger,
@@ -80,10 +88,14 @@ export async function recordPlanned<A extends Act | undefined>(
       if (!isConflict(error)) throw error
     }
   }
-  assert.fail("a plan lost every race: it creates a document that is already there, without checking for it")
+  assert.fail(
+    "a plan lost every race: it creates a document that is already there, without checking for it",
+  )
 }
 
-/** Fewer submissions than this can wait at once, so a plan that reads what it changes wins earlier. */
+/**
+ * Fewer submissions than this can wait at once, so a plan that reads what it changes wins earlier.
+ */
 const racesMax = 10_000
 
 /** Records entries without an idempotency key, and returns them. */
@@ -93,8 +105,13 @@ export async function recordAct(
   { said, changes }: Act,
 ): Promise<readonly [Opened, ...Opened[]]> {
   const recorded = await ledger.record(workspace, said, changes)
-  const [first, ...others] = recorded.flatMap((one) => (one.kind === "recorded" ? [one.opened] : []))
-  assert(first !== undefined && others.length === said.length - 1, "an entry without an idempotency key is always recorded")
+  const [first, ...others] = recorded.flatMap((one) =>
+    one.kind === "recorded" ? [one.opened] : [],
+  )
+  assert(
+    first !== undefined && others.length === said.length - 1,
+    "an entry without an idempotency key is always recorded",
+  )
   return [first, ...others]
 }
 

@@ -1,5 +1,6 @@
-// Revokes an API key together with everything made with it. A stolen key with the scope `admin` may have created keys and members, which may have
-// created others. Scoped tokens need no revocation here: they end with their maker.
+// Revokes an API key together with everything made with it. A stolen key with the scope `admin` may
+// have created keys and members, which may have created others. Scoped tokens need no revocation
+// here: they end with their maker.
 
 import { every } from "../store/all-documents.ts"
 import type { Document } from "../store/store.ts"
@@ -17,7 +18,10 @@ export interface MadeByKey {
 
 export interface Cascade {
   madeBy(workspace: string, keyId: string): Promise<MadeByKey>
-  /** Revokes a key and everything that it has made, in one commit if one can hold it. Returns what it revoked, without the key itself. */
+  /**
+   * Revokes a key and everything that it has made, in one commit if one can hold it. Returns what
+   * it revoked, without the key itself.
+   */
   revoke(by: Principal, workspace: Document<"workspace">, keyId: string): Promise<MadeByKey>
 }
 
@@ -28,20 +32,28 @@ export function createCascade({ registry, ledger, clock }: Omit<AdminParts, "key
   return {
     madeBy,
     async revoke(by, workspace, keyId) {
-      const ended = { keys: new Map<string, Document<"api-key">>(), members: new Map<string, Document<"membership">>() }
+      const ended = {
+        keys: new Map<string, Document<"api-key">>(),
+        members: new Map<string, Document<"membership">>(),
+      }
       // Requests that were running during one commit may have made more: the next round finds it.
       for (;;) {
         const plan = await recordPlanned(ledger, workspace, async () => {
           const key = await registry.get("api-key", workspace.id, keyId)
           const { keys, members } = await madeBy(workspace.id, keyId)
           const nowMs = clock.now()
-          const ending = [...(key === undefined ? [] : [key]), ...keys].filter(isUnrevoked).slice(0, entriesAtOnce)
+          const ending = [...(key === undefined ? [] : [key]), ...keys]
+            .filter(isUnrevoked)
+            .slice(0, entriesAtOnce)
           const leaving = members.slice(0, entriesAtOnce - ending.length)
-          const removals = await Promise.all(leaving.map((one) => removalActOf(registry, by, one, nowMs)))
+          const removals = await Promise.all(
+            leaving.map((one) => removalActOf(registry, by, one, nowMs)),
+          )
           const acts = [...ending.map((one) => revocationOf(by, one, nowMs)), ...removals]
           return acts.length === 0 ? undefined : { ...joined(acts), ending, leaving }
         })
-        if (plan === undefined) return { keys: [...ended.keys.values()], members: [...ended.members.values()] }
+        if (plan === undefined)
+          return { keys: [...ended.keys.values()], members: [...ended.members.values()] }
         for (const one of plan.ending) if (one.id !== keyId) ended.keys.set(one.id, one)
         for (const one of plan.leaving) ended.members.set(one.id, one)
       }
@@ -51,10 +63,17 @@ export function createCascade({ registry, ledger, clock }: Omit<AdminParts, "key
   async function madeBy(workspace: string, keyId: string): Promise<MadeByKey> {
     const key = await registry.get("api-key", workspace, keyId)
     if (key?.value.scopes.includes("admin") !== true) return { keys: [], members: [] }
-    const keys = Map.groupBy(await Array.fromAsync(every(registry, "api-key", workspace)), ({ value }) => value.createdBy)
-    const members = Map.groupBy(await Array.fromAsync(every(registry, "membership", workspace)), ({ value }) => value.createdBy)
+    const keys = Map.groupBy(
+      await Array.fromAsync(every(registry, "api-key", workspace)),
+      ({ value }) => value.createdBy,
+    )
+    const members = Map.groupBy(
+      await Array.fromAsync(every(registry, "membership", workspace)),
+      ({ value }) => value.createdBy,
+    )
     const made = new Map<string, Document<"api-key"> | Document<"membership">>()
-    // A loop over a set also visits members added meanwhile. A revoked key may have made a live one.
+    // A loop over a set also visits members added meanwhile. A revoked key may have made a live
+    // one.
     const makers = new Set([keyId])
     for (const maker of makers) {
       for (const one of [...(keys.get(maker) ?? []), ...(members.get(maker) ?? [])]) {

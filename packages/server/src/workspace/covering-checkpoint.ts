@@ -16,8 +16,9 @@ export interface SigningParts {
 }
 
 /**
- * The note of a checkpoint that covers an entry; signs one if there is none. Throws `ledger_unavailable` if that takes too long, `conflict` if the
- * entry belongs to a former epoch, which is not signed any more, and `integrity_failure` if the stored checkpoint is forged.
+ * The note of a checkpoint that covers an entry; signs one if there is none. Throws
+ * `ledger_unavailable` if that takes too long, `conflict` if the entry belongs to a former epoch,
+ * which is not signed any more, and `integrity_failure` if the stored checkpoint is forged.
  */
 export async function signedFor(
   { checkpoints, clock, limits, seal }: SigningParts,
@@ -29,10 +30,16 @@ export async function signedFor(
   const before = await checkpoints.newest(workspace, epoch)
   if (before !== undefined && before.size >= size) return before.note
   if (epoch.end !== undefined)
-    throw new LedgerError("conflict", `no kept checkpoint of epoch ${epoch.number} covers entry ${sequence}, and none will be signed`)
+    throw new LedgerError(
+      "conflict",
+      `no kept checkpoint of epoch ${epoch.number} covers entry ${sequence}, and none will be signed`,
+    )
   await Promise.race([seal(workspace.id), clock.sleep(limits.proofWaitMs)])
   const checkpoint = await checkpoints.newest(workspace, epoch)
   if (checkpoint === undefined || checkpoint.size < size)
-    throw new LedgerError("ledger_unavailable", `no signed checkpoint covers entry ${sequence} yet; repeat the request`)
+    throw new LedgerError(
+      "ledger_unavailable",
+      `no signed checkpoint covers entry ${sequence} yet; repeat the request`,
+    )
   return checkpoint.note
 }

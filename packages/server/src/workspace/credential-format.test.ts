@@ -25,8 +25,12 @@ test("a credential has one length and one form, and says what it is", () => {
       assert.match(text, new RegExp(`^ts${kind}_[0-9A-Za-z]{13}_[0-9A-Za-z]{49}$`))
       assert.equal(text.slice(0, -6), `ts${kind}_${made.id}_${made.secret}`)
       assert.deepEqual(parseCredential(text), { kind, id: made.id })
-      // The last six are the CRC-32 of all before, in base 62: who searches texts for leaked credentials can tell a real one.
-      const check = Array.from(text.slice(-6)).reduce((value, digit) => value * 62 + alphabet.indexOf(digit), 0)
+      // The last six are the CRC-32 of all before, in base 62: who searches texts for leaked
+      // credentials can tell a real one.
+      const check = Array.from(text.slice(-6)).reduce(
+        (value, digit) => value * 62 + alphabet.indexOf(digit),
+        0,
+      )
       assert.equal(check, crc32(text.slice(0, -6)))
     }
   }
@@ -56,26 +60,40 @@ test("what is kept of a credential is the platform's HMAC of its text, time afte
     for (let count = 0; count < 20; count++) {
       const text = formatCredential(makeCredential("k", random))
       assert.equal(macOf(text), createHmac("sha256", pepper).update(text).digest("hex"))
-      assert.equal(macOf(text, "bound é"), createHmac("sha256", pepper).update(`${text}bound é`).digest("hex"))
+      assert.equal(
+        macOf(text, "bound é"),
+        createHmac("sha256", pepper).update(`${text}bound é`).digest("hex"),
+      )
     }
   }
 })
 
 test("texts are the same or not, whatever their lengths and letters", () => {
   assert.deepEqual(
-    [sameText("a", "a"), sameText("a", "b"), sameText("a", "aa"), sameText("", ""), sameText("é", "e"), sameText("é", "é")],
+    [
+      sameText("a", "a"),
+      sameText("a", "b"),
+      sameText("a", "aa"),
+      sameText("", ""),
+      sameText("é", "e"),
+      sameText("é", "é"),
+    ],
     [true, false, false, true, false, true],
   )
 })
 
 test("random text has each letter with the same chance", () => {
   const counts = new Map<string, number>()
-  for (const character of randomText(62_000, random)) counts.set(character, (counts.get(character) ?? 0) + 1)
+  for (const character of randomText(62_000, random))
+    counts.set(character, (counts.get(character) ?? 0) + 1)
   assert.equal(counts.size, 62)
-  // A thousand each are expected; bytes taken modulo 62 would give some a quarter more. Five deviations are one miss in 30,000 runs of all 62.
-  for (const [character, count] of counts) assert.ok(Math.abs(count - 1000) < 165, `${character} came ${count} times`)
+  // A thousand each are expected; bytes taken modulo 62 would give some a quarter more. Five
+  // deviations are one miss in 30,000 runs of all 62.
+  for (const [character, count] of counts)
+    assert.ok(Math.abs(count - 1000) < 165, `${character} came ${count} times`)
   // Bytes from 248 on would favour the first letters, and are thrown away.
   let given = 0
-  const biased = (into: Uint8Array) => into.forEach((_, at) => (into[at] = [255, 248, 247, 61][given++ % 4] ?? 0))
+  const biased = (into: Uint8Array) =>
+    into.forEach((_, at) => (into[at] = [255, 248, 247, 61][given++ % 4] ?? 0))
   assert.equal(randomText(4, biased), "zzzz")
 })

@@ -1,5 +1,6 @@
-// The format of every secret that the service hands out: ts<kind>_<id>_<secret><check>. The id finds the document, and the whole text is compared.
-// The check lets scanners for leaked secrets recognise one. The database keeps a keyed hash only; the key (the pepper) is not in the database.
+// The format of every secret that the service hands out: ts<kind>_<id>_<secret><check>. The id
+// finds the document, and the whole text is compared. The check lets scanners for leaked secrets
+// recognise one. The database keeps a keyed hash only; the key (the pepper) is not in the database.
 
 import { strict as assert } from "node:assert"
 import { hash, timingSafeEqual } from "node:crypto"
@@ -29,7 +30,11 @@ const idStart = 4
 const textCharacters = 2 + 1 + 1 + idCharacters + 1 + secretCharacters + checkCharacters
 
 export function makeCredential(kind: CredentialKind, random: Random): Credential {
-  return { kind, id: randomText(idCharacters, random), secret: randomText(secretCharacters, random) }
+  return {
+    kind,
+    id: randomText(idCharacters, random),
+    secret: randomText(secretCharacters, random),
+  }
 }
 
 export function formatCredential({ kind, id, secret }: Credential): string {
@@ -37,28 +42,42 @@ export function formatCredential({ kind, id, secret }: Credential): string {
   return text + checkOf(text)
 }
 
-/** Reads kind and id. Does not verify the check: the MAC covers the whole text, so a forged credential has a wrong MAC anyway. */
+/**
+ * Reads kind and id. Does not verify the check: the MAC covers the whole text, so a forged
+ * credential has a wrong MAC anyway.
+ */
 export function parseCredential(text: string): Pick<Credential, "kind" | "id"> | undefined {
   const kind = kinds.find((known) => known === text[2])
   const idEnd = idStart + idCharacters
-  const formed = text.length === textCharacters && text.startsWith("ts") && text[idStart - 1] === "_" && text[idEnd] === "_"
+  const formed =
+    text.length === textCharacters &&
+    text.startsWith("ts") &&
+    text[idStart - 1] === "_" &&
+    text[idEnd] === "_"
   return formed && kind !== undefined ? { kind, id: text.slice(idStart, idEnd) } : undefined
 }
 
 /**
- * The stored form of a credential: HMAC-SHA-256 under a pepper, over its text and what it is bound to, with the pepper's generation. An edit in the
- * database of what it is bound to makes the credential invalid.
+ * The stored form of a credential: HMAC-SHA-256 under a pepper, over its text and what it is bound
+ * to, with the pepper's generation. An edit in the database of what it is bound to makes the
+ * credential invalid.
  */
 export type MacOf = (text: string, bound?: string) => string
 
 export interface Macs {
   /** Under the newest pepper. */
   readonly of: MacOf
-  /** Whether a credential matches its stored form. Takes the same time, and is false, if there is none. */
+  /**
+   * Whether a credential matches its stored form. Takes the same time, and is false, if there is
+   * none.
+   */
   fits(text: string, kept: string | undefined, bound?: string): boolean
 }
 
-/** Peppers of all generations, oldest first: a credential is checked under the pepper that it was made under. */
+/**
+ * Peppers of all generations, oldest first: a credential is checked under the pepper that it was
+ * made under.
+ */
 export function createMacs(peppers: readonly Uint8Array[]): Macs {
   const macs = peppers.map((pepper, at): MacOf => {
     const macOf = createMac(pepper)
@@ -76,8 +95,9 @@ export function createMacs(peppers: readonly Uint8Array[]): Macs {
 }
 
 /**
- * HMAC by its definition, H(key ^ opad, H(key ^ ipad, text)), from two one-shot hashes: every request has its credential checked, and
- * the platform's HMAC object costs three times as much. A test holds it against that object.
+ * HMAC by its definition, H(key ^ opad, H(key ^ ipad, text)), from two one-shot hashes: every
+ * request has its credential checked, and the platform's HMAC object costs three times as much. A
+ * test holds it against that object.
  */
 export function createMac(pepper: Uint8Array): MacOf {
   const inner = padded(pepper, 0x36)
@@ -110,8 +130,9 @@ export function boundOf(workspace: string, { mac: _, ...rest }: Bound): string {
 type Bound = (Omit<SessionDocument, "mac"> | Omit<SetupDocument, "mac">) & { readonly mac?: string }
 
 /**
- * What the entry that makes a credential or a password says of what is kept of it, so that another one in its place is noticed. It helps nobody to guess: what
- * is kept is a MAC of a random secret, or holds a random salt that stands in no entry.
+ * What the entry that makes a credential or a password says of what is kept of it, so that another
+ * one in its place is noticed. It helps nobody to guess: what is kept is a MAC of a random secret,
+ * or holds a random salt that stands in no entry.
  */
 export function commitmentTo(kept: string): string {
   return hash("sha256", `tallystick commitment\n${kept}`)
@@ -123,20 +144,29 @@ export function sameText(a: string, b: string): boolean {
   return left.length === right.length && timingSafeEqual(left, right)
 }
 
-/** Characters that are each one of 62 with the same chance: bytes that would favour some are thrown away. */
+/**
+ * Characters that are each one of 62 with the same chance: bytes that would favour some are thrown
+ * away.
+ */
 export function randomText(characters: number, random: Random): string {
   const bytes = new Uint8Array(characters * 2)
   let text = ""
   while (text.length < characters) {
     random(bytes)
-    for (const byte of bytes) if (byte < alphabet.length * 4 && text.length < characters) text += alphabet.charAt(byte % alphabet.length)
+    for (const byte of bytes)
+      if (byte < alphabet.length * 4 && text.length < characters)
+        text += alphabet.charAt(byte % alphabet.length)
   }
   return text
 }
 
 function checkOf(text: string): string {
   let check = ""
-  for (let rest = crc32(text); check.length < checkCharacters; rest = Math.floor(rest / alphabet.length)) {
+  for (
+    let rest = crc32(text);
+    check.length < checkCharacters;
+    rest = Math.floor(rest / alphabet.length)
+  ) {
     check = alphabet.charAt(rest % alphabet.length) + check
   }
   return check

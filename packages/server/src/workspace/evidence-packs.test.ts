@@ -31,14 +31,23 @@ interface Bend {
   readonly journal?: (journal: Store["journal"]) => Store["journal"]
 }
 
-/** A workspace with some entries over a store in memory, signed by the real checkpointer when it is asked to. */
+/**
+ * A workspace with some entries over a store in memory, signed by the real checkpointer when it is
+ * asked to.
+ */
 async function openHouse(count: number, bend: Bend = {}) {
-  const { served, watched, clock, parts, workspaces } = openTestHouse(bend.limits === undefined ? {} : { limits: bend.limits })
+  const { served, watched, clock, parts, workspaces } = openTestHouse(
+    bend.limits === undefined ? {} : { limits: bend.limits },
+  )
   const { journal, index, registry } = served
   const { ledger, limits, keyring } = parts
   const acme = await workspaces.create(instance, { id: "acme" })
   const isGenuine = createIsGenuine(registry, keysOf(keyring))
-  const checkpoints = createCheckpoints({ store: served, leaves: createLeaves(served, limits), isGenuine })
+  const checkpoints = createCheckpoints({
+    store: served,
+    leaves: createLeaves(served, limits),
+    isGenuine,
+  })
   const checkpointer = createCheckpointer({
     ...watched,
     isGenuine,
@@ -84,22 +93,42 @@ async function openHouse(count: number, bend: Bend = {}) {
     registry,
     write,
     policies: createPolicies(parts),
-    make: (sequences: readonly number[]) => packs.create(instance, acme, { title: "Evidence", find: async () => sequences }),
+    make: (sequences: readonly number[]) =>
+      packs.create(instance, acme, { title: "Evidence", find: async () => sequences }),
     /** A pack as it is put down: an older version of the program may have done so. */
     async record(id: string, value: Omit<PackDocument, "packHash">) {
       const files = await packFiles({ ...served, pace: unpaced }, acme, { packId: id, ...value })
       const { packHash } = manifestOf(await measure(files, limits.packBytesMax))
-      const said = { packId: id, title: value.title, receiptCount: value.sequences.length, packHash }
-      const act = adminDraft(instance, "evidence.pack.create", { id, type: "evidence_pack" }, said, clock.now())
-      await ledger.record(acme, [act], [{ kind: "pack", id, version: 0, value: { ...value, packHash } }])
+      const said = {
+        packId: id,
+        title: value.title,
+        receiptCount: value.sequences.length,
+        packHash,
+      }
+      const act = adminDraft(
+        instance,
+        "evidence.pack.create",
+        { id, type: "evidence_pack" },
+        said,
+        clock.now(),
+      )
+      await ledger.record(
+        acme,
+        [act],
+        [{ kind: "pack", id, version: 0, value: { ...value, packHash } }],
+      )
       return (await registry.get("pack", "acme", id)) ?? assert.fail()
     },
-    download: async (pack: Document<"pack">) => bytesOf(await packs.download(instance, acme, pack, "zip")),
+    download: async (pack: Document<"pack">) =>
+      bytesOf(await packs.download(instance, acme, pack, "zip")),
     verified: (bytes: Uint8Array): PackVerdict => verifyPack(bytes, { trustedKeys }),
     /** What the service has said of itself, by its last word. */
     async acts() {
       const stored = await journal.after("acme", 0, 10_000)
-      return stored.flatMap((entry) => /^evidence\.pack\.(\w+)$/.exec(openEntry(entry, [])?.content.action ?? "")?.[1] ?? [])
+      return stored.flatMap(
+        (entry) =>
+          /^evidence\.pack\.(\w+)$/.exec(openEntry(entry, [])?.content.action ?? "")?.[1] ?? [],
+      )
     },
     finish: () => expectChain(journal, "acme"),
   }
@@ -125,7 +154,10 @@ test("a pack is the same bytes whenever it is asked for, however the ledger has 
     verdict.entries?.map(({ sequence }) => sequence),
     sequences,
   )
-  assert.deepEqual([verdict.packId, verdict.packHash, verdict.withheld], [pack.id, pack.value.packHash, 0])
+  assert.deepEqual(
+    [verdict.packId, verdict.packHash, verdict.withheld],
+    [pack.id, pack.value.packHash, 0],
+  )
   await house.write(300)
   const again = (await house.packs.find("acme", pack.id)) ?? assert.fail()
   assert.deepEqual(await house.download(again), first)
@@ -144,8 +176,18 @@ test("a pack of the first form, which says none, is made as it always was", asyn
     const table = Buffer.from(readZip(bytes)?.get("entries.csv") ?? assert.fail()).toString()
     return { verdict, form, packHash, cell: /"('+=1)"/.exec(table)?.[1] }
   }
-  assert.deepEqual(await look(made), { verdict: "genuine", form, packHash: made.value.packHash, cell: "''=1" })
-  assert.deepEqual(await look(former), { verdict: "genuine", form: 1, packHash: former.value.packHash, cell: "'=1" })
+  assert.deepEqual(await look(made), {
+    verdict: "genuine",
+    form,
+    packHash: made.value.packHash,
+    cell: "''=1",
+  })
+  assert.deepEqual(await look(former), {
+    verdict: "genuine",
+    form: 1,
+    packHash: former.value.packHash,
+    cell: "'=1",
+  })
   await house.finish()
 })
 
@@ -158,12 +200,22 @@ test("a pack whose seal was cut off is sealed by its first download, once, whoev
   const pack = await house.make([3, 4])
   assert.equal(pack.value.seal, undefined)
   assert.deepEqual(await house.acts(), ["create"])
-  const packed = await Promise.all([house.download(pack), house.download(pack), house.download(pack)])
+  const packed = await Promise.all([
+    house.download(pack),
+    house.download(pack),
+    house.download(pack),
+  ])
   const sealed = await house.packs.find("acme", pack.id)
   assert.equal(sealed?.version, 2)
   for (const bytes of packed) assert.deepEqual(bytes, packed[0])
   assert.equal(house.verified(packed[0] ?? assert.fail()).verdict, "genuine")
-  assert.deepEqual((await house.acts()).toSorted(), ["create", "download", "download", "download", "seal"])
+  assert.deepEqual((await house.acts()).toSorted(), [
+    "create",
+    "download",
+    "download",
+    "download",
+    "seal",
+  ])
   await house.finish()
 })
 
@@ -209,15 +261,24 @@ test("a changed entry goes into no pack, and out of none", async () => {
 test("a policy comes into a pack if it was published when the pack was made, and not later", async () => {
   const house = await openHouse(5)
   const before = await house.make([3])
-  await house.policies.publish(instance, house.acme, { projectId: "core", sections: [{ id: "1", title: "Use", body: "text" }] })
+  await house.policies.publish(instance, house.acme, {
+    projectId: "core",
+    sections: [{ id: "1", title: "Use", body: "text" }],
+  })
   const after = await house.make([3])
-  assert.deepEqual([before.value.policies, after.value.policies], [[], [{ projectId: "core", version: 1 }]])
-  for (const pack of [before, after]) assert.equal(house.verified(await house.download(pack)).verdict, "genuine")
+  assert.deepEqual(
+    [before.value.policies, after.value.policies],
+    [[], [{ projectId: "core", version: 1 }]],
+  )
+  for (const pack of [before, after])
+    assert.equal(house.verified(await house.download(pack)).verdict, "genuine")
   await house.finish()
 })
 
 test("too many at once, and too much in one, are refused before anything is recorded", async () => {
-  const house = await openHouse(50, { limits: { packsAtOnceMax: 2, packsWaitingMax: 0, packBytesMax: 60_000 } })
+  const house = await openHouse(50, {
+    limits: { packsAtOnceMax: 2, packsWaitingMax: 0, packBytesMax: 60_000 },
+  })
   await assert.rejects(house.make(range(3, 48)), hasCode("payload_too_large"))
   const made = await Promise.allSettled([house.make([3]), house.make([4]), house.make([5])])
   assert.deepEqual(
@@ -228,8 +289,14 @@ test("too many at once, and too much in one, are refused before anything is reco
   const pack = await house.make([6])
   assert.equal((await house.acts()).filter((act) => act === "create").length, 3)
   const left = AbortSignal.abort(new LedgerError("bad_request", "left"))
-  await assert.rejects(house.packs.download(instance, house.acme, pack, "zip", left), hasCode("bad_request"))
-  assert.ok(!(await house.acts()).includes("download"), "what nobody waits for any more is not given out")
+  await assert.rejects(
+    house.packs.download(instance, house.acme, pack, "zip", left),
+    hasCode("bad_request"),
+  )
+  assert.ok(
+    !(await house.acts()).includes("download"),
+    "what nobody waits for any more is not given out",
+  )
   await house.finish()
 })
 
@@ -239,7 +306,8 @@ test("a pack that is being sent keeps its place until its content is closed, for
     limits: { packsAtOnceMax: 1, packsSentOfWorkspaceMax: 1 },
     journal: (journal) => ({
       ...journal,
-      at: (...asked) => (failures-- === 1 ? Promise.reject(new Error("cannot be read")) : journal.at(...asked)),
+      at: (...asked) =>
+        failures-- === 1 ? Promise.reject(new Error("cannot be read")) : journal.at(...asked),
     }),
   })
   const pack = await house.make(range(3, 30))
@@ -256,15 +324,22 @@ test("a pack that is being sent keeps its place until its content is closed, for
     },
     () => leaving.abort(new LedgerError("bad_request", "left")),
   ]
-  const ask = (signal?: AbortSignal) => house.packs.download(instance, house.acme, pack, "zip", signal)
+  const ask = (signal?: AbortSignal) =>
+    house.packs.download(instance, house.acme, pack, "zip", signal)
   let held = await ask()
   for (const [at, close] of reasons.entries()) {
     let isSent = false
-    const next = ask(at === reasons.length - 2 ? leaving.signal : undefined).finally(() => (isSent = true))
+    const next = ask(at === reasons.length - 2 ? leaving.signal : undefined).finally(
+      () => (isSent = true),
+    )
     // Packs are made one after another: whatever could be made before this one has been made.
     await house.make([3])
     assert.ok(!isSent)
-    assert.equal((await house.acts()).filter((act) => act === "download").length, at + 1, "what waits is not made")
+    assert.equal(
+      (await house.acts()).filter((act) => act === "download").length,
+      at + 1,
+      "what waits is not made",
+    )
     await close(held)
     held = await next
   }

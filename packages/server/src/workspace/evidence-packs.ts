@@ -1,8 +1,17 @@
-// Evidence packs: selected entries with their proofs, for somebody outside. Making a pack and each download are recorded as entries. The entry of its
-// making contains the pack's hash, so the ledger proves what was given out.
+// Evidence packs: selected entries with their proofs, for somebody outside. Making a pack and each
+// download are recorded as entries. The entry of its making contains the pack's hash, so the ledger
+// proves what was given out.
 
 import { Readable } from "node:stream"
-import { canonicalize, packAction, packForm, parseCheckpoint, parseNote, parseRecord, type JsonObject } from "@tallystick/proof"
+import {
+  canonicalize,
+  packAction,
+  packForm,
+  parseCheckpoint,
+  parseNote,
+  parseRecord,
+  type JsonObject,
+} from "@tallystick/proof"
 import { createAdmission, type Admission } from "../runtime/fair-queue.ts"
 import { isoTime, type Clock } from "../clock.ts"
 import { openEntry } from "../store/opened-entry.ts"
@@ -10,7 +19,15 @@ import { LedgerError } from "../error.ts"
 import type { Ledger, Draft } from "../ledger/ledger.ts"
 import type { Limits } from "../limits.ts"
 import type { Pace } from "../runtime/pace.ts"
-import { inOrder, jsonOf, manifestFile, manifestOf, measure, zipOf, type Archive } from "../query/pack-archive.ts"
+import {
+  inOrder,
+  jsonOf,
+  manifestFile,
+  manifestOf,
+  measure,
+  zipOf,
+  type Archive,
+} from "../query/pack-archive.ts"
 import type { Checkpoints } from "../query/verified-checkpoints.ts"
 import { readEntries } from "../query/pack-entries.ts"
 import { packFiles, sealFiles, type PackSource } from "../query/pack-files.ts"
@@ -38,9 +55,18 @@ export type PackFormat = "zip" | "json"
 
 export interface Packs {
   /** Records nothing if the signal is aborted before the pack is complete. */
-  create(by: Principal, workspace: Document<"workspace">, request: PackRequest, signal?: AbortSignal): Promise<Document<"pack">>
+  create(
+    by: Principal,
+    workspace: Document<"workspace">,
+    request: PackRequest,
+    signal?: AbortSignal,
+  ): Promise<Document<"pack">>
   find(workspace: string, id: string): Promise<Document<"pack"> | undefined>
-  list(workspace: string, before: ListPlace | undefined, limit: number): Promise<readonly Listed<"pack">[]>
+  list(
+    workspace: string,
+    before: ListPlace | undefined,
+    limit: number,
+  ): Promise<readonly Listed<"pack">[]>
   /** Makes the pack again and records the download. */
   download(
     by: Principal,
@@ -81,44 +107,84 @@ export function createPacks(parts: PackParts): Packs {
         const packId = ledger.makeId("pack", nowMs)
         const of = await survey(source, workspace, sequences)
         // The entries themselves are checked, whichever way they were found.
-        if (!of.projectIds.every((projectId) => mayTouch(by, projectId))) throw new Error("a pack was asked for that its maker may not see")
-        const surveyed = { ...of, title, createdAt: isoTime(nowMs), sequences, checkpoint, form: packForm }
+        if (!of.projectIds.every((projectId) => mayTouch(by, projectId)))
+          throw new Error("a pack was asked for that its maker may not see")
+        const surveyed = {
+          ...of,
+          title,
+          createdAt: isoTime(nowMs),
+          sequences,
+          checkpoint,
+          form: packForm,
+        }
         const { packHash } = manifestOf(
-          await measure(await packFiles(source, workspace, { packId, ...surveyed }), limits.packBytesMax, signal),
+          await measure(
+            await packFiles(source, workspace, { packId, ...surveyed }),
+            limits.packBytesMax,
+            signal,
+          ),
         )
         // A commitment only: an entry could not hold a long list of projects.
         const projects = commitmentTo(canonicalize(of.projectIds))
         const metadata = { receiptCount: sequences.length, packHash, projects, form: packForm }
         const said = packSaid(by, packAction, packId, title, metadata, nowMs)
         const value: PackDocument = { ...surveyed, packHash }
-        const [{ link }] = await recordAct(ledger, workspace, { said: [said], changes: [{ kind: "pack", id: packId, version: 0, value }] })
+        const [{ link }] = await recordAct(ledger, workspace, {
+          said: [said],
+          changes: [{ kind: "pack", id: packId, version: 0, value }],
+        })
         const made = await packOf(parts, workspace.id, packId)
-        // The pack is recorded, so a failure now must not look like a refusal. The first download seals the pack if this fails.
+        // The pack is recorded, so a failure now must not look like a refusal. The first download
+        // seals the pack if this fails.
         return sealPack(parts, by, workspace, made.id, link.sequence).catch(() => made)
       }),
 
     download: (by, workspace, pack, format, signal) => {
       const make = async (): Promise<Archive> => {
         const { value } =
-          pack.value.seal === undefined ? await sealPack(parts, by, workspace, pack.id, await creationOf(parts, workspace, pack)) : pack
+          pack.value.seal === undefined
+            ? await sealPack(
+                parts,
+                by,
+                workspace,
+                pack.id,
+                await creationOf(parts, workspace, pack),
+              )
+            : pack
         if (value.seal === undefined) throw new Error("a pack that was sealed has a seal")
-        const made = await measure(await packFiles(source, workspace, { packId: pack.id, ...value }), limits.packBytesMax, signal)
+        const made = await measure(
+          await packFiles(source, workspace, { packId: pack.id, ...value }),
+          limits.packBytesMax,
+          signal,
+        )
         const manifest = manifestOf(made)
         if (manifest.packHash !== value.packHash)
-          throw new LedgerError("integrity_failure", "what this pack is made of is not what it was when it was made")
-        const others = await measure([manifestFile(manifest), ...(await sealFiles(source, workspace, value.seal))], limits.packBytesMax)
+          throw new LedgerError(
+            "integrity_failure",
+            "what this pack is made of is not what it was when it was made",
+          )
+        const others = await measure(
+          [manifestFile(manifest), ...(await sealFiles(source, workspace, value.seal))],
+          limits.packBytesMax,
+        )
         const { title, packHash } = value
-        await ledger.record(workspace, [packSaid(by, "evidence.pack.download", pack.id, title, { packHash, format }, clock.now())])
+        await ledger.record(workspace, [
+          packSaid(by, "evidence.pack.download", pack.id, title, { packHash, format }, clock.now()),
+        ])
         const files = inOrder([...made, ...others])
         return format === "zip" ? zipOf(files) : jsonOf(files, manifest)
       }
-      // The place for sending comes first: slow clients of a workspace must not occupy places for making.
+      // The place for sending comes first: slow clients of a workspace must not occupy places for
+      // making.
       return sent(sending, workspace.id, signal, () => making.run(workspace.id, signal, make))
     },
   }
 }
 
-function linesFor(clock: Clock, limits: Limits): { readonly making: Admission; readonly sending: Admission } {
+function linesFor(
+  clock: Clock,
+  limits: Limits,
+): { readonly making: Admission; readonly sending: Admission } {
   const waits = { waitingMax: limits.packsWaitingMax, waitMs: limits.packWaitMs }
   const making = createAdmission(clock, {
     ...waits,
@@ -135,8 +201,16 @@ function linesFor(clock: Clock, limits: Limits): { readonly making: Admission; r
   return { making, sending }
 }
 
-/** Makes an archive when there is a place for sending. The place is free again when the content is closed: at its end, on an error or a disconnect. */
-async function sent(sending: Admission, workspace: string, signal: AbortSignal | undefined, make: () => Promise<Archive>): Promise<Packed> {
+/**
+ * Makes an archive when there is a place for sending. The place is free again when the content is
+ * closed: at its end, on an error or a disconnect.
+ */
+async function sent(
+  sending: Admission,
+  workspace: string,
+  signal: AbortSignal | undefined,
+  make: () => Promise<Archive>,
+): Promise<Packed> {
   const end = await sending.begin(workspace, signal)
   try {
     const { bytes, chunks } = await make()
@@ -155,15 +229,19 @@ async function sent(sending: Admission, workspace: string, signal: AbortSignal |
   }
 }
 
-async function packOf({ store: { registry } }: PackParts, workspace: string, id: string): Promise<Document<"pack">> {
+async function packOf(
+  { store: { registry } }: PackParts,
+  workspace: string,
+  id: string,
+): Promise<Document<"pack">> {
   const found = await registry.get("pack", workspace, id)
   if (found === undefined) throw new Error("a pack that was just recorded is not there")
   return found
 }
 
 /**
- * Stores the checkpoint that proves the pack's own entry. The checkpoint comes after that entry, and a document changes only together with an entry,
- * so there is a second entry.
+ * Stores the checkpoint that proves the pack's own entry. The checkpoint comes after that entry,
+ * and a document changes only together with an entry, so there is a second entry.
  */
 async function sealPack(
   parts: PackParts,
@@ -178,13 +256,26 @@ async function sealPack(
     const { id, version, value } = await packOf(parts, workspace.id, packId)
     // Another request has sealed it.
     if (value.seal !== undefined) return undefined
-    const said = packSaid(by, "evidence.pack.seal", id, value.title, { packHash: value.packHash, sequence }, clock.now())
-    return { said: [said], changes: [{ kind: "pack", id, version, value: { ...value, seal: { sequence, checkpoint } } }] }
+    const said = packSaid(
+      by,
+      "evidence.pack.seal",
+      id,
+      value.title,
+      { packHash: value.packHash, sequence },
+      clock.now(),
+    )
+    return {
+      said: [said],
+      changes: [{ kind: "pack", id, version, value: { ...value, seal: { sequence, checkpoint } } }],
+    }
   })
   return packOf(parts, workspace.id, packId)
 }
 
-/** Packs contain entries of the current epoch only, like the entry that records them: one key must have signed everything in a pack. */
+/**
+ * Packs contain entries of the current epoch only, like the entry that records them: one key must
+ * have signed everything in a pack.
+ */
 function refuseFormer(workspace: Document<"workspace">, sequences: readonly number[]): void {
   const [{ before, number }] = epochsOf(workspace)
   if ((sequences[0] ?? 0) > before) return
@@ -194,7 +285,9 @@ function refuseFormer(workspace: Document<"workspace">, sequences: readonly numb
   )
 }
 
-/** The projects of the entries, and the policies that they name, as far as those are published now. */
+/**
+ * The projects of the entries, and the policies that they name, as far as those are published now.
+ */
 async function survey(
   source: PackSource,
   workspace: Document<"workspace">,
@@ -207,11 +300,14 @@ async function survey(
       const { projectId, policyVersion: version } = body
       if (typeof projectId !== "string") continue
       projectIds.add(projectId)
-      if (typeof version === "number") named.set(policyDocumentId(projectId, version), { projectId, version })
+      if (typeof version === "number")
+        named.set(policyDocumentId(projectId, version), { projectId, version })
     }
   }
   const published = await Promise.all(
-    [...named].map(async ([id, policy]) => ((await source.registry.get("policy", workspace.id, id)) === undefined ? [] : [policy])),
+    [...named].map(async ([id, policy]) =>
+      (await source.registry.get("policy", workspace.id, id)) === undefined ? [] : [policy],
+    ),
   )
   return { projectIds: [...projectIds].toSorted(), policies: published.flat() }
 }
@@ -236,6 +332,19 @@ async function creationOf(
   }
 }
 
-function packSaid(by: Principal, action: string, packId: string, title: string, metadata: JsonObject, nowMs: number): Draft {
-  return adminDraft(by, action, { id: packId, type: "evidence_pack", name: title }, { packId, title, ...metadata }, nowMs)
+function packSaid(
+  by: Principal,
+  action: string,
+  packId: string,
+  title: string,
+  metadata: JsonObject,
+  nowMs: number,
+): Draft {
+  return adminDraft(
+    by,
+    action,
+    { id: packId, type: "evidence_pack", name: title },
+    { packId, title, ...metadata },
+    nowMs,
+  )
 }

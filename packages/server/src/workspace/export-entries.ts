@@ -11,5 +11,7 @@ export async function recordExport(
   entries: number,
 ): Promise<void> {
   const target = { id: workspace.id, type: "workspace", name: workspace.value.name }
-  await ledger.record(workspace, [adminDraft(by, "workspace.export", target, { entries }, clock.now())])
+  await ledger.record(workspace, [
+    adminDraft(by, "workspace.export", target, { entries }, clock.now()),
+  ])
 }

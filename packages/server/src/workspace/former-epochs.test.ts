@@ -17,7 +17,10 @@ import { instance, openTestHouse } from "./test-house.ts"
 import { createCheckpoints, createIsGenuine } from "../query/verified-checkpoints.ts"
 import { createLeaves } from "../query/verified-leaves.ts"
 
-/** A workspace of two epochs, both signed; nothing of what was checked before is remembered by a new `checkpoints()`. */
+/**
+ * A workspace of two epochs, both signed; nothing of what was checked before is remembered by a new
+ * `checkpoints()`.
+ */
 async function openHouse() {
   const { served, watched, parts, workspaces } = openTestHouse()
   const { journal, index, registry } = served
@@ -25,20 +28,36 @@ async function openHouse() {
   const isGenuine = createIsGenuine(registry, keysOf(parts.keyring))
   const heads = memoryHeads()
   const sign = async () => {
-    const rootAt: Parameters<typeof createCheckpointer>[0]["rootAt"] = (log, size) => readRoot({ journal, index }, log, size)
+    const rootAt: Parameters<typeof createCheckpointer>[0]["rootAt"] = (log, size) =>
+      readRoot({ journal, index }, log, size)
     const signersOf = createSigners({ ...parts, journal })
-    const checkpointer = createCheckpointer({ ...watched, heads, signersOf, isGenuine, rootAt, clock })
-    while (!(await followOnce(watched.journal, [checkpointer], "acme", defaultLimits)).caughtUp) continue
+    const checkpointer = createCheckpointer({
+      ...watched,
+      heads,
+      signersOf,
+      isGenuine,
+      rootAt,
+      clock,
+    })
+    while (!(await followOnce(watched.journal, [checkpointer], "acme", defaultLimits)).caughtUp)
+      continue
     return (await checkpointer.sign("acme")) ?? assert.fail("nothing was signed")
   }
   const document = async () => (await registry.get("workspace", "acme", "acme")) ?? assert.fail()
   await workspaces.create(instance, { id: "acme" })
   const checkpoint = await sign()
   const kept = createFrontier(undefined, sha256)
-  for (const { record } of await journal.after("acme", 0, 1000)) kept.append(eventHash(record, sha256))
-  await openEpoch(parts, await document(), { size: kept.size, root: kept.root(), checkpoint, lost: undefined })
+  for (const { record } of await journal.after("acme", 0, 1000))
+    kept.append(eventHash(record, sha256))
+  await openEpoch(parts, await document(), {
+    size: kept.size,
+    root: kept.root(),
+    checkpoint,
+    lost: undefined,
+  })
   await sign()
-  const checkpoints = () => createCheckpoints({ store: served, leaves: createLeaves(served, defaultLimits), isGenuine })
+  const checkpoints = () =>
+    createCheckpoints({ store: served, leaves: createLeaves(served, defaultLimits), isGenuine })
   return { journal, document, checkpoints, kept, checkpoint }
 }
 
@@ -49,7 +68,10 @@ test("a former epoch is what the newest signed tree says of it, whatever the wor
   assert.ok(former !== undefined)
   assert.equal((await checkpoints().of(genuine, newest)).checkpoint?.size, 1)
   const proven = await checkpoints().of(genuine, former)
-  assert.deepEqual([proven.isForged, proven.tree?.size, proven.checkpoint?.note], [false, kept.size, checkpoint.note])
+  assert.deepEqual(
+    [proven.isForged, proven.tree?.size, proven.checkpoint?.note],
+    [false, kept.size, checkpoint.note],
+  )
   assert.deepEqual(Buffer.from(proven.tree?.root ?? []), Buffer.from(kept.root()))
 
   const [first] = genuine.value.former ?? []
@@ -69,12 +91,25 @@ test("a former epoch is what the newest signed tree says of it, whatever the wor
     const epochs = epochsOf(workspace)
     for (const epoch of epochs) {
       const { checkpoint: covering, isForged } = await checkpoints().of(workspace, epoch)
-      assert.ok(isForged || covering === undefined, `${what}: epoch ${epoch.number} of ${epochs.length}`)
+      assert.ok(
+        isForged || covering === undefined,
+        `${what}: epoch ${epoch.number} of ${epochs.length}`,
+      )
     }
   }
-  const other = checkpoint.note.replace(/\n[^\n]+\n\n/, `\n${Buffer.alloc(32, 1).toString("base64")}\n\n`)
-  const forged = { ...genuine, value: { ...genuine.value, former: [{ ...first, checkpoint: { note: other, signedMs: 0 } }] } }
+  const other = checkpoint.note.replace(
+    /\n[^\n]+\n\n/,
+    `\n${Buffer.alloc(32, 1).toString("base64")}\n\n`,
+  )
+  const forged = {
+    ...genuine,
+    value: { ...genuine.value, former: [{ ...first, checkpoint: { note: other, signedMs: 0 } }] },
+  }
   const [, before] = epochsOf(forged)
-  assert.equal((await checkpoints().of(forged, before ?? former)).checkpoint, undefined, "its last checkpoint is of another tree")
+  assert.equal(
+    (await checkpoints().of(forged, before ?? former)).checkpoint,
+    undefined,
+    "its last checkpoint is of another tree",
+  )
   await expectChain(journal, "acme")
 })

@@ -1,4 +1,5 @@
-// A broken chain is recorded in the workspace `instance`, because the service no longer writes to the broken one.
+// A broken chain is recorded in the workspace `instance`, because the service no longer writes to
+// the broken one.
 
 import type { IntegrityFailure } from "../followers/health.ts"
 import { adminDraft, type AdminParts } from "./admin-entries.ts"
@@ -10,7 +11,10 @@ export interface IntegrityParts extends Omit<AdminParts, "keyring"> {
   readonly workspaces: Workspaces
 }
 
-/** Records a failure once, however often it is found again: the time of the first finding is part of its key. */
+/**
+ * Records a failure once, however often it is found again: the time of the first finding is part of
+ * its key.
+ */
 export function createRecordIntegrityFailure({
   registry,
   ledger,
@@ -22,8 +26,18 @@ export function createRecordIntegrityFailure({
     if (workspace === instanceWorkspace) return
     await makeInstance(registry, workspaces)
     const instance = await instanceOf(workspaces)
-    const metadata = { workspaceId: workspace, detail, ...(sequence === undefined ? {} : { sequence }) }
-    const said = adminDraft({ kind: "instance" }, "security.integrity.fail", { id: workspace, type: "workspace" }, metadata, clock.now())
+    const metadata = {
+      workspaceId: workspace,
+      detail,
+      ...(sequence === undefined ? {} : { sequence }),
+    }
+    const said = adminDraft(
+      { kind: "instance" },
+      "security.integrity.fail",
+      { id: workspace, type: "workspace" },
+      metadata,
+      clock.now(),
+    )
     const key = `${workspace} ${sequence ?? 0} ${foundMs ?? 0} ${sequence === undefined ? detail : ""}`
     await ledger.record(instance, [{ ...said, idempotency: { route: "integrity", key } }])
   }

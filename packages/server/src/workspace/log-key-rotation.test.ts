@@ -33,7 +33,11 @@ async function openHouse() {
     await watched.index.putCheckpoint("acme", 1, before, { size, root, note, signedMs: 0 })
   }
   const isGenuine = createIsGenuine(registry, keysOf(parts.keyring))
-  const checkpoints = createCheckpoints({ store: served, leaves: createLeaves(served, defaultLimits), isGenuine })
+  const checkpoints = createCheckpoints({
+    store: served,
+    leaves: createLeaves(served, defaultLimits),
+    isGenuine,
+  })
   const rotating = createLogKeys({ ...parts, journal, checkpoints, seal })
   return {
     journal,
@@ -44,7 +48,8 @@ async function openHouse() {
   }
 }
 
-const publicKeyOf = (vkey: string): string => Buffer.from(parseVkey(vkey)?.publicKey ?? []).toString("base64")
+const publicKeyOf = (vkey: string): string =>
+  Buffer.from(parseVkey(vkey)?.publicKey ?? []).toString("base64")
 
 test("whoever trusts a key is given a tree that it signed together with the next one, however quickly they follow each other", async () => {
   const house = await openHouse()
@@ -71,7 +76,10 @@ test("while nothing is signed no key is destroyed that has not announced its suc
   const house = await openHouse()
   house.stopSigning()
   await house.rotate()
-  await assert.rejects(house.rotate(), (error) => error instanceof LedgerError && error.code === "ledger_unavailable")
+  await assert.rejects(
+    house.rotate(),
+    (error) => error instanceof LedgerError && error.code === "ledger_unavailable",
+  )
   assert.deepEqual(
     (await house.keys()).map(({ wrapped }) => wrapped !== ""),
     [true, true],
@@ -82,6 +90,9 @@ test("while nothing is signed no key is destroyed that has not announced its suc
 test("a log has as many keys as are listed, and no more", async () => {
   const house = await openHouse()
   for (let keys = 1; keys < logKeysMax; keys++) await house.rotate()
-  await assert.rejects(house.rotate(), (error) => error instanceof LedgerError && error.code === "conflict")
+  await assert.rejects(
+    house.rotate(),
+    (error) => error instanceof LedgerError && error.code === "conflict",
+  )
   assert.equal((await house.keys()).length, logKeysMax)
 })

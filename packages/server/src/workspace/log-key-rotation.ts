@@ -1,5 +1,6 @@
-// Rotates the key that signs a workspace's log. An entry of kind 05 announces the new key. Both keys sign for a while, so a verifier that
-// trusts the old key learns of the new one from the log itself.
+// Rotates the key that signs a workspace's log. An entry of kind 05 announces the new key. Both
+// keys sign for a while, so a verifier that trusts the old key learns of the new one from the log
+// itself.
 
 import { createVkey, ed25519PublicKey, formatVkey, toHex } from "@tallystick/proof"
 import { isoTime } from "../clock.ts"
@@ -37,18 +38,31 @@ export function createLogKeys(parts: LogKeyParts): LogKeys {
   const { registry, journal, ledger, clock, keyring, limits } = parts
   return {
     async rotate(by, workspace) {
-      // Two rotations at once both change the current key: the commit refuses one of them, and it plans again.
+      // Two rotations at once both change the current key: the commit refuses one of them, and it
+      // plans again.
       const { vkey, entries } = await recordPlanned(ledger, workspace, async () => {
         const { id, value } = workspace
         const keys = await registry.list("log-key", id, undefined, logKeysMax)
         // The keys of former epochs were destroyed when this epoch was opened.
-        const [current, ...older] = keys.filter((key) => key.value.vkey.startsWith(`${value.origin}+`))
-        if (older.length + 1 >= logKeysMax) throw new LedgerError("conflict", `this log has had ${logKeysMax} keys, and can have no other`)
+        const [current, ...older] = keys.filter((key) =>
+          key.value.vkey.startsWith(`${value.origin}+`),
+        )
+        if (older.length + 1 >= logKeysMax)
+          throw new LedgerError(
+            "conflict",
+            `this log has had ${logKeysMax} keys, and can have no other`,
+          )
         const head = await journal.head(id)
-        if (current === undefined || head === undefined) throw new Error(`workspace ${id} has no key that another could follow`)
-        if (older.length > 0) await signedFor(parts, workspace, await announcedAt(workspace, current))
+        if (current === undefined || head === undefined)
+          throw new Error(`workspace ${id} has no key that another could follow`)
+        if (older.length > 0)
+          await signedFor(parts, workspace, await announcedAt(workspace, current))
         const nowMs = clock.now()
-        const made = { origin: value.origin, createdAt: isoTime(nowMs), announcedAfter: head.sequence }
+        const made = {
+          origin: value.origin,
+          createdAt: isoTime(nowMs),
+          announcedAfter: head.sequence,
+        }
         const { vkey, change: fresh } = makeLogKey(keyring, ledger.random, made)
         const overlapUntil = isoTime(nowMs + limits.keyOverlapMs)
         const leaving: Change = { ...current, value: { ...current.value, overlapUntil } }
@@ -59,28 +73,38 @@ export function createLogKeys(parts: LogKeyParts): LogKeys {
           { vkey, previousVkey: current.value.vkey },
           nowMs,
         )
-        return { vkey, said: [{ ...said, kind: "key" as const }], changes: [fresh, leaving, ...destroyed(older)] }
+        return {
+          vkey,
+          said: [{ ...said, kind: "key" as const }],
+          changes: [fresh, leaving, ...destroyed(older)],
+        }
       })
       return { vkey, announced: entries[0] }
     },
   }
 
   /**
-   * The entry that announces the current key. The key before it is about to be destroyed, so a tree that both have signed must cover this entry
-   * first: a verifier may trust the older key only.
+   * The entry that announces the current key. The key before it is about to be destroyed, so a tree
+   * that both have signed must cover this entry first: a verifier may trust the older key only.
    */
-  async function announcedAt(workspace: Document<"workspace">, { value }: Document<"log-key">): Promise<number> {
+  async function announcedAt(
+    workspace: Document<"workspace">,
+    { value }: Document<"log-key">,
+  ): Promise<number> {
     const [epoch] = epochsOf(workspace)
     const known = await logKeys({ registry, journal }, epoch, lookedBackAt)
     const announced = known.find(({ vkey }) => vkey === value.vkey)
-    if (announced === undefined) throw new Error(`the key ${value.vkey} has no entry that announces it`)
+    if (announced === undefined)
+      throw new Error(`the key ${value.vkey} has no entry that announces it`)
     return epoch.before + announced.fromSize
   }
 }
 
 /** Deletes the private halves of these keys: nothing is signed under them again. */
 export function destroyed(keys: readonly Document<"log-key">[]): readonly Change[] {
-  return keys.filter(({ value }) => value.wrapped !== "").map((key) => ({ ...key, value: { ...key.value, wrapped: "" } }))
+  return keys
+    .filter(({ value }) => value.wrapped !== "")
+    .map((key) => ({ ...key, value: { ...key.value, wrapped: "" } }))
 }
 
 type LogKeyChange = Extract<Change, { readonly kind: "log-key" }>

@@ -1,6 +1,8 @@
-// Finds the accounts that an e-mail and a password may open. One e-mail can have many accounts, made by people who need not trust each other. A
-// sign-in hashes e-mail and password once and uses the result as the index key, so only someone who knows an account's password reaches it. The
-// index is in memory, built from the accounts' documents. It finds candidates; it does not prove that a password is right.
+// Finds the accounts that an e-mail and a password may open. One e-mail can have many accounts,
+// made by people who need not trust each other. A sign-in hashes e-mail and password once and uses
+// the result as the index key, so only someone who knows an account's password reaches it. The
+// index is in memory, built from the accounts' documents. It finds candidates; it does not prove
+// that a password is right.
 
 import type { Keyring } from "../secrets/keyring.ts"
 import type { MemberDocument } from "../store/documents.ts"
@@ -11,7 +13,10 @@ import { isUnbound, settingsOf, type Passwords, type Stretched } from "./passwor
 import { openPassword, sealPassword } from "./sealed-passwords.ts"
 
 export interface Logins {
-  /** Hashes a password once, with the settings that all accounts of the e-mail share: the same work for no, one or many accounts. */
+  /**
+   * Hashes a password once, with the settings that all accounts of the e-mail share: the same work
+   * for no, one or many accounts.
+   */
   stretch(email: string, password: string): Promise<Stretched>
   /** Accounts that may have this password, oldest first. */
   accountsOf(stretched: Stretched): readonly string[]
@@ -21,10 +26,18 @@ export interface Logins {
   isUnbound(kept: string): boolean
 }
 
-/** Accounts with the same e-mail and password that one sign-in opens. For more realms, a person needs another password. */
+/**
+ * Accounts with the same e-mail and password that one sign-in opens. For more realms, a person
+ * needs another password.
+ */
 export const accountsAtOnceMax = 20
 
-export function createLogins(registry: Registry, passwords: Passwords, keyring: Keyring, personOf: (email: string) => string): Logins {
+export function createLogins(
+  registry: Registry,
+  passwords: Passwords,
+  keyring: Keyring,
+  personOf: (email: string) => string,
+): Logins {
   const accounts = new Map<string, Set<string>>()
   /** Settings of e-mails whose accounts an older version made, with a random salt. */
   const former = new Map<string, string>()
@@ -45,22 +58,30 @@ export function createLogins(registry: Registry, passwords: Passwords, keyring: 
     async stretch(email, password) {
       await load()
       const person = personOf(email)
-      const stretched = await passwords.stretch(password, former.get(person) ?? settingsOf.person(person))
+      const stretched = await passwords.stretch(
+        password,
+        former.get(person) ?? settingsOf.person(person),
+      )
       return { ...stretched, fits: (id, kept) => stretched.fits(id, openPassword(keyring, kept)) }
     },
     isUnbound: (kept) => isUnbound(openPassword(keyring, kept)),
     accountsOf: ({ login }) => [...(accounts.get(login) ?? [])],
     keep(stretched, id) {
       const { login } = stretched
-      // Before the commit: a superfluous candidate is rejected later, but a missing one would be locked out.
+      // Before the commit: a superfluous candidate is rejected later, but a missing one would be
+      // locked out.
       add(login, id)
-      return { password: sealPassword(keyring, stretched.keep(id)), login: sealPassword(keyring, login) }
+      return {
+        password: sealPassword(keyring, stretched.keep(id)),
+        login: sealPassword(keyring, login),
+      }
     },
   }
 
   async function read(): Promise<void> {
     const members: (readonly [string, MemberDocument])[] = []
-    for await (const { id, value } of every(registry, "member", instanceWorkspace)) members.push([id, value])
+    for await (const { id, value } of every(registry, "member", instanceWorkspace))
+      members.push([id, value])
     for (const [id, { email, ...kept }] of members.toReversed()) {
       const password = openPassword(keyring, kept.password)
       const login = kept.login === undefined ? undefined : openPassword(keyring, kept.login)

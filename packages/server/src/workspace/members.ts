@@ -1,5 +1,6 @@
-// Members of workspaces and their roles. An invitation gives no rights until the invited person accepts it by its link, with a password of their
-// own. An account belongs to the realm that made it: a workspace or the instance. The same e-mail in two realms is two accounts, so nobody can
+// Members of workspaces and their roles. An invitation gives no rights until the invited person
+// accepts it by its link, with a password of their own. An account belongs to the realm that made
+// it: a workspace or the instance. The same e-mail in two realms is two accounts, so nobody can
 // take over another's e-mail, and an invitation reveals nothing about other realms.
 
 import { createHmac } from "node:crypto"
@@ -12,7 +13,15 @@ import { every } from "../store/all-documents.ts"
 import type { Change, Document, ListPlace, Registry } from "../store/store.ts"
 import { adminDraft, nameOf, recordPlanned, type Act, type AdminParts } from "./admin-entries.ts"
 import { instanceWorkspace, type Principal } from "./permissions.ts"
-import { boundOf, commitmentTo, createMacs, formatCredential, makeCredential, randomText, type MacOf } from "./credential-format.ts"
+import {
+  boundOf,
+  commitmentTo,
+  createMacs,
+  formatCredential,
+  makeCredential,
+  randomText,
+  type MacOf,
+} from "./credential-format.ts"
 
 export interface Invitation {
   readonly email: string
@@ -34,8 +43,17 @@ export interface Members {
   isOfWorkspace(membership: Document<"membership">): boolean
   /** Refuses with `not_found`. */
   get(workspace: string, id: string): Promise<Document<"membership">>
-  list(workspace: string, before: ListPlace | undefined, limit: number): Promise<readonly Document<"membership">[]>
-  changeRole(by: Principal, workspace: Document<"workspace">, id: string, role: Role): Promise<Document<"membership">>
+  list(
+    workspace: string,
+    before: ListPlace | undefined,
+    limit: number,
+  ): Promise<readonly Document<"membership">[]>
+  changeRole(
+    by: Principal,
+    workspace: Document<"workspace">,
+    id: string,
+    role: Role,
+  ): Promise<Document<"membership">>
   /** Does nothing if there is no such member. */
   remove(by: Principal, workspace: Document<"workspace">, id: string): Promise<void>
 }
@@ -49,7 +67,13 @@ export function createMembers({ registry, ledger, clock, keyring, limits }: Memb
   const idOf = memberIds(keyring.memberIds)
 
   const newSetup = (workspace: string, memberId: string, nowMs: number) =>
-    makeSetup(macs.of, ledger.random, { workspace, memberId, purpose: "join", nowMs, lifeMs: limits.setupLifeMs })
+    makeSetup(macs.of, ledger.random, {
+      workspace,
+      memberId,
+      purpose: "join",
+      nowMs,
+      lifeMs: limits.setupLifeMs,
+    })
   const get = async (workspace: string, id: string): Promise<Document<"membership">> => {
     const found = await registry.get("membership", workspace, id)
     if (found === undefined) throw new LedgerError("not_found", "there is no such member")
@@ -69,9 +93,26 @@ export function createMembers({ registry, ledger, clock, keyring, limits }: Memb
         const nowMs = clock.now()
         const setup = newSetup(workspace.id, id, nowMs)
         const named = name === undefined ? {} : { name }
-        const value = { email, ...named, role, createdAt: isoTime(nowMs), createdBy: nameOf(by), setupId: setup.id }
-        const said = adminDraft(by, "security.member.invite", targetOf(id, value), { role, ...setup.recorded }, nowMs)
-        return { said: [said], changes: [{ kind: "membership", id, version: 0, value }, setup.change], ...setup }
+        const value = {
+          email,
+          ...named,
+          role,
+          createdAt: isoTime(nowMs),
+          createdBy: nameOf(by),
+          setupId: setup.id,
+        }
+        const said = adminDraft(
+          by,
+          "security.member.invite",
+          targetOf(id, value),
+          { role, ...setup.recorded },
+          nowMs,
+        )
+        return {
+          said: [said],
+          changes: [{ kind: "membership", id, version: 0, value }, setup.change],
+          ...setup,
+        }
       })
       return { token, document: await get(workspace.id, id) }
     },
@@ -79,12 +120,23 @@ export function createMembers({ registry, ledger, clock, keyring, limits }: Memb
     async inviteAgain(by, workspace, id) {
       const { token } = await recordPlanned(ledger, workspace, async () => {
         const before = await get(workspace.id, id)
-        if (before.value.joinedAt !== undefined) throw new LedgerError("conflict", "this member has taken up the invitation")
+        if (before.value.joinedAt !== undefined)
+          throw new LedgerError("conflict", "this member has taken up the invitation")
         const nowMs = clock.now()
         const setup = newSetup(workspace.id, id, nowMs)
         const value = { ...before.value, setupId: setup.id }
-        const said = adminDraft(by, "security.member.invite", targetOf(id, value), { role: value.role, ...setup.recorded }, nowMs)
-        return { said: [said], changes: [put(before, value), ...(await setupRemoval(registry, before)), setup.change], ...setup }
+        const said = adminDraft(
+          by,
+          "security.member.invite",
+          targetOf(id, value),
+          { role: value.role, ...setup.recorded },
+          nowMs,
+        )
+        return {
+          said: [said],
+          changes: [put(before, value), ...(await setupRemoval(registry, before)), setup.change],
+          ...setup,
+        }
       })
       return { token, document: await get(workspace.id, id) }
     },
@@ -94,8 +146,17 @@ export function createMembers({ registry, ledger, clock, keyring, limits }: Memb
         const before = await get(workspace.id, id)
         if (before.value.role === role) return undefined
         const value = { ...before.value, role }
-        const said = adminDraft(by, "security.member.update", targetOf(id, value), { role, before: before.value.role }, clock.now())
-        return { said: [said], changes: [put(before, value), ...(await heldByAnother(registry, before))] }
+        const said = adminDraft(
+          by,
+          "security.member.update",
+          targetOf(id, value),
+          { role, before: before.value.role },
+          clock.now(),
+        )
+        return {
+          said: [said],
+          changes: [put(before, value), ...(await heldByAnother(registry, before))],
+        }
       })
       return get(workspace.id, id)
     },
@@ -112,46 +173,85 @@ export function createMembers({ registry, ledger, clock, keyring, limits }: Memb
 }
 
 /**
- * The instance always has an admin who can sign in. An admin who leaves commits together with an empty change of another admin's document. The
- * commit fails if that admin is gone, so the last two cannot leave at the same time.
+ * The instance always has an admin who can sign in. An admin who leaves commits together with an
+ * empty change of another admin's document. The commit fails if that admin is gone, so the last two
+ * cannot leave at the same time.
  */
-async function heldByAnother(registry: Registry, leaver: Document<"membership">): Promise<readonly Change[]> {
+async function heldByAnother(
+  registry: Registry,
+  leaver: Document<"membership">,
+): Promise<readonly Change[]> {
   if (leaver.workspace !== instanceWorkspace || !isAdmin(leaver)) return []
   for await (const other of every(registry, "membership", instanceWorkspace))
     if (other.id !== leaver.id && isAdmin(other)) return [put(other, other.value)]
-  throw new LedgerError("conflict", "this is the last admin of the instance; make another one first")
+  throw new LedgerError(
+    "conflict",
+    "this is the last admin of the instance; make another one first",
+  )
 }
 
-/** The ids that an e-mail may have in a workspace: in the instance's realm, and in the workspace's. */
-export function idsHere(idOf: (email: string, realm: string) => string, email: string, workspace: string): readonly string[] {
+/**
+ * The ids that an e-mail may have in a workspace: in the instance's realm, and in the workspace's.
+ */
+export function idsHere(
+  idOf: (email: string, realm: string) => string,
+  email: string,
+  workspace: string,
+): readonly string[] {
   return [idOf(email, instanceWorkspace), idOf(email, workspace)]
 }
 
-export async function assertNoneIsHere(registry: Registry, workspace: string, ids: readonly string[]): Promise<void> {
+export async function assertNoneIsHere(
+  registry: Registry,
+  workspace: string,
+  ids: readonly string[],
+): Promise<void> {
   const found = await Promise.all(ids.map((id) => registry.get("membership", workspace, id)))
   if (found.some((one) => one !== undefined))
-    throw new LedgerError("conflict", "this e-mail belongs to a member of the workspace, or to one who is invited")
+    throw new LedgerError(
+      "conflict",
+      "this e-mail belongs to a member of the workspace, or to one who is invited",
+    )
 }
 
 /** If the member administers the instance, the caller must make sure that another admin remains. */
-export async function removalActOf(registry: Registry, by: Principal, before: Document<"membership">, nowMs: number): Promise<Act> {
-  const said = adminDraft(by, "security.member.remove", targetOf(before.id, before.value), { role: before.value.role }, nowMs)
+export async function removalActOf(
+  registry: Registry,
+  by: Principal,
+  before: Document<"membership">,
+  nowMs: number,
+): Promise<Act> {
+  const said = adminDraft(
+    by,
+    "security.member.remove",
+    targetOf(before.id, before.value),
+    { role: before.value.role },
+    nowMs,
+  )
   return { said: [said], changes: [put(before, null), ...(await setupRemoval(registry, before))] }
 }
 
-async function setupRemoval(registry: Registry, { workspace, value: { setupId } }: Document<"membership">): Promise<readonly Change[]> {
+async function setupRemoval(
+  registry: Registry,
+  { workspace, value: { setupId } }: Document<"membership">,
+): Promise<readonly Change[]> {
   const setup = setupId === undefined ? undefined : await registry.get("setup", workspace, setupId)
-  return setup === undefined ? [] : [{ kind: "setup", id: setup.id, version: setup.version, value: null }]
+  return setup === undefined
+    ? []
+    : [{ kind: "setup", id: setup.id, version: setup.version, value: null }]
 }
 
 /** The realm of a new account: the instance if one of its admins makes it, else the workspace. */
 function realmOf(by: Principal, workspace: string): string {
-  return by.kind === "instance" || (by.kind === "member" && by.presides) ? instanceWorkspace : workspace
+  return by.kind === "instance" || (by.kind === "member" && by.presides)
+    ? instanceWorkspace
+    : workspace
 }
 
 /** Whether the instance has an admin who can sign in. */
 export async function hasAdmin(registry: Registry): Promise<boolean> {
-  for await (const one of every(registry, "membership", instanceWorkspace)) if (isAdmin(one)) return true
+  for await (const one of every(registry, "membership", instanceWorkspace))
+    if (isAdmin(one)) return true
   return false
 }
 
@@ -169,8 +269,9 @@ export function targetOf(id: string, { email }: { readonly email: string }) {
 }
 
 /**
- * The id of an e-mail in a realm, whether or not an account exists, so an invitation reveals nothing about other realms. The id is in entries for
- * ever, so it is a keyed hash: nobody can find the e-mail by guessing.
+ * The id of an e-mail in a realm, whether or not an account exists, so an invitation reveals
+ * nothing about other realms. The id is in entries for ever, so it is a keyed hash: nobody can find
+ * the e-mail by guessing.
  */
 export function memberIds(key: Uint8Array): (email: string, realm: string) => string {
   return (email, realm) => {
@@ -184,8 +285,14 @@ export function memberIds(key: Uint8Array): (email: string, realm: string) => st
 
 const idCharacters = 13
 
-/** A member's role in a workspace; undefined without membership, or while the invitation is pending. */
-export async function roleOf(registry: Registry, workspace: string, id: string): Promise<Role | undefined> {
+/**
+ * A member's role in a workspace; undefined without membership, or while the invitation is pending.
+ */
+export async function roleOf(
+  registry: Registry,
+  workspace: string,
+  id: string,
+): Promise<Role | undefined> {
   const membership = await registry.get("membership", workspace, id)
   return membership?.value.joinedAt === undefined ? undefined : membership.value.role
 }
@@ -196,17 +303,34 @@ export async function rolesOf(
   { id, value }: Document<"member">,
 ): Promise<readonly { readonly id: string; readonly role: Role }[]> {
   const roles = await Promise.all(
-    value.workspaces.map(async (workspace) => ({ id: workspace, role: await roleOf(registry, workspace, id) })),
+    value.workspaces.map(async (workspace) => ({
+      id: workspace,
+      role: await roleOf(registry, workspace, id),
+    })),
   )
-  return roles.flatMap(({ id: workspace, role }) => (role === undefined ? [] : [{ id: workspace, role }]))
+  return roles.flatMap(({ id: workspace, role }) =>
+    role === undefined ? [] : [{ id: workspace, role }],
+  )
 }
 
-/** Whether a member has belonged to a workspace, or administered the instance, without interruption since a time. */
-export async function belongedSince(registry: Registry, workspace: string, id: string, since: string): Promise<boolean> {
+/**
+ * Whether a member has belonged to a workspace, or administered the instance, without interruption
+ * since a time.
+ */
+export async function belongedSince(
+  registry: Registry,
+  workspace: string,
+  id: string,
+  since: string,
+): Promise<boolean> {
   const here = await registry.get("membership", workspace, id)
   if (here?.value.joinedAt !== undefined && here.value.joinedAt <= since) return true
   const above = await registry.get("membership", instanceWorkspace, id)
-  return above?.value.role === "admin" && above.value.joinedAt !== undefined && above.value.joinedAt <= since
+  return (
+    above?.value.role === "admin" &&
+    above.value.joinedAt !== undefined &&
+    above.value.joinedAt <= since
+  )
 }
 
 export interface NewSetup {
@@ -214,7 +338,11 @@ export interface NewSetup {
   readonly token: string
   readonly expiresAt: string
   /** What its entry records about it. */
-  readonly recorded: { readonly setupId: string; readonly expiresAt: string; readonly commitment: string }
+  readonly recorded: {
+    readonly setupId: string
+    readonly expiresAt: string
+    readonly commitment: string
+  }
   readonly change: Change
 }
 
@@ -222,7 +350,11 @@ export interface NewSetup {
 export function makeSetup(
   macOf: MacOf,
   random: Ledger["random"],
-  about: Pick<SetupDocument, "memberId" | "purpose"> & { readonly workspace: string; readonly nowMs: number; readonly lifeMs: number },
+  about: Pick<SetupDocument, "memberId" | "purpose"> & {
+    readonly workspace: string
+    readonly nowMs: number
+    readonly lifeMs: number
+  },
 ): NewSetup {
   const { workspace, memberId, purpose, nowMs, lifeMs } = about
   const credential = makeCredential("x", random)
@@ -231,5 +363,11 @@ export function makeSetup(
   const bound = { memberId, purpose, expiresAt }
   const value = { ...bound, mac: macOf(token, boundOf(workspace, bound)) }
   const recorded = { setupId: credential.id, expiresAt, commitment: commitmentTo(value.mac) }
-  return { id: credential.id, token, expiresAt, recorded, change: { kind: "setup", id: credential.id, version: 0, value } }
+  return {
+    id: credential.id,
+    token,
+    expiresAt,
+    recorded,
+    change: { kind: "setup", id: credential.id, version: 0, value },
+  }
 }

@@ -14,13 +14,22 @@ test("the keys of a former epoch are gone with the commit that opens the next on
   for (let epochs = 2; epochs <= 4; epochs++) {
     const before = (await registry.get("workspace", "acme", "acme")) ?? assert.fail()
     const kept = createFrontier(undefined, sha256)
-    for (const { record } of await journal.after("acme", epochsOf(before)[0].before, 1000)) kept.append(eventHash(record, sha256))
-    const { origin } = await openEpoch(parts, before, { size: kept.size, root: kept.root(), checkpoint: undefined, lost: undefined })
+    for (const { record } of await journal.after("acme", epochsOf(before)[0].before, 1000))
+      kept.append(eventHash(record, sha256))
+    const { origin } = await openEpoch(parts, before, {
+      size: kept.size,
+      root: kept.root(),
+      checkpoint: undefined,
+      lost: undefined,
+    })
     const keys = await registry.list("log-key", "acme", undefined, 100)
     assert.equal(keys.length, epochs)
     const [newest, ...former] = keys.map(({ value }) => value)
     assert.equal(parseVkey(newest?.vkey ?? "")?.name, origin)
-    assert.equal(unseal(parts.keyring, "log keys", newest?.vkey ?? "", newest?.wrapped ?? "").length, 32)
+    assert.equal(
+      unseal(parts.keyring, "log keys", newest?.vkey ?? "", newest?.wrapped ?? "").length,
+      32,
+    )
     for (const { vkey, wrapped } of former) assert.equal(wrapped, "", vkey)
   }
   const workspace = (await registry.get("workspace", "acme", "acme")) ?? assert.fail()

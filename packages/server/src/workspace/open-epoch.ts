@@ -1,5 +1,7 @@
-// Opens a new epoch of a workspace: its ledger continues from the entries that survived, as a ledger with a genesis, origin and key of its own. The
-// genesis names what it continues. Signatures of the former epoch stay valid. Its keys are destroyed, so nothing is signed under its name again.
+// Opens a new epoch of a workspace: its ledger continues from the entries that survived, as a
+// ledger with a genesis, origin and key of its own. The genesis names what it continues. Signatures
+// of the former epoch stay valid. Its keys are destroyed, so nothing is signed under its name
+// again.
 
 import { canonicalize, ledgerId, toHex } from "@tallystick/proof"
 import { isoTime } from "../clock.ts"
@@ -55,7 +57,13 @@ export async function openEpoch(
   const text = canonicalize(genesis)
   const { origin } = genesis
   const former = [...(before.former ?? []), ended]
-  const value = { ...before, genesis: text, ledgerId: toHex(ledgerId(text, sha256)), origin, former }
+  const value = {
+    ...before,
+    genesis: text,
+    ledgerId: toHex(ledgerId(text, sha256)),
+    origin,
+    former,
+  }
   const { change, vkey } = makeLogKey(keyring, ledger.random, { origin, createdAt })
   const said = adminDraft(
     { kind: "instance" },
@@ -66,7 +74,10 @@ export async function openEpoch(
   )
   const opened = { ...workspace, value }
   const keys = await registry.list("log-key", id, undefined, keysMax)
-  const [{ link }] = await recordAct(ledger, opened, { said: [said], changes: [opened, change, ...destroyed(keys)] })
+  const [{ link }] = await recordAct(ledger, opened, {
+    said: [said],
+    changes: [opened, change, ...destroyed(keys)],
+  })
   return { origin, head: { size: 1, root: link.hash } }
 }
 

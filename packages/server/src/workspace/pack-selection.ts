@@ -1,4 +1,5 @@
-// Finds the entries of an evidence pack from receipt ids. The requester must be allowed to read each of them.
+// Finds the entries of an evidence pack from receipt ids. The requester must be allowed to read
+// each of them.
 
 import { openEntry } from "../store/opened-entry.ts"
 import { LedgerError } from "../error.ts"
@@ -24,15 +25,23 @@ export async function sequencesOf(
 ): Promise<readonly number[]> {
   const sequences: number[] = []
   for (let from = 0; from < receiptIds.length; from += atOnce) {
-    const found = await Promise.all(receiptIds.slice(from, from + atOnce).map((receipt) => journal.byReceipt(workspace, receipt)))
+    const found = await Promise.all(
+      receiptIds.slice(from, from + atOnce).map((receipt) => journal.byReceipt(workspace, receipt)),
+    )
     for (const [place, stored] of found.entries()) {
       if (pace.isUp()) await pace.next()
       const project = stored && openEntry(stored, [])?.content.projectId
       // A credential without a project limit learns that an entry is broken when the pack is made.
       if (stored === undefined || !mayTouch(by, project))
-        throw new LedgerError("not_found", `receiptIds[${from + place}] is the id of no receipt, or of none in your reach`)
+        throw new LedgerError(
+          "not_found",
+          `receiptIds[${from + place}] is the id of no receipt, or of none in your reach`,
+        )
       if (projectId !== undefined && project !== projectId)
-        throw new LedgerError("invalid_field", `receiptIds[${from + place}] must be a receipt of the project that projectId names`)
+        throw new LedgerError(
+          "invalid_field",
+          `receiptIds[${from + place}] must be a receipt of the project that projectId names`,
+        )
       sequences.push(stored.sequence)
     }
   }

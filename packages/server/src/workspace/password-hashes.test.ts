@@ -11,7 +11,9 @@ test("what is kept is Argon2id of the password under the key, with a salt of the
   const stretched = await createPasswords(key).stretch("correct horse battery", settings)
   const kept = stretched.keep("ada")
   const [, nonce = "", tag] =
-    /^\$argon2id\$v=19\$m=32768,t=2,p=1\$MDEyMzQ1Njc4OWFiYw\$([A-Za-z0-9+/]{22})\$([A-Za-z0-9+/]{43})$/.exec(kept) ?? []
+    /^\$argon2id\$v=19\$m=32768,t=2,p=1\$MDEyMzQ1Njc4OWFiYw\$([A-Za-z0-9+/]{22})\$([A-Za-z0-9+/]{43})$/.exec(
+      kept,
+    ) ?? []
   const given = {
     message: "correct horse battery",
     nonce: Buffer.from("0123456789abc"),
@@ -20,10 +22,15 @@ test("what is kept is Argon2id of the password under the key, with a salt of the
     passes: 2,
     parallelism: 1,
   }
-  const bound = (made: Buffer) => createHmac("sha256", made).update(`account ada ${nonce}`).digest("base64").replace("=", "")
+  const bound = (made: Buffer) =>
+    createHmac("sha256", made).update(`account ada ${nonce}`).digest("base64").replace("=", "")
   assert.equal(bound(argon2Sync("argon2id", { ...given, secret: key })), tag)
   assert.notEqual(bound(argon2Sync("argon2id", given)), tag)
-  assert.notEqual(kept, stretched.keep("ada"), "each has a nonce of its own, so equal passwords do not show")
+  assert.notEqual(
+    kept,
+    stretched.keep("ada"),
+    "each has a nonce of its own, so equal passwords do not show",
+  )
 })
 
 test("a password is checked, however it is composed, only under its key, and only in its account", async () => {
@@ -33,7 +40,12 @@ test("a password is checked, however it is composed, only under its key, and onl
   const kept = stretched.keep("ada")
   const same = await passwords.stretch(composed.normalize("NFD"), settings)
   assert.deepEqual(
-    [same.login === stretched.login, same.fits("ada", kept), same.fits("eve", kept), isUnbound(kept)],
+    [
+      same.login === stretched.login,
+      same.fits("ada", kept),
+      same.fits("eve", kept),
+      isUnbound(kept),
+    ],
     [true, true, false, false],
   )
   const others = await Promise.all([
@@ -42,21 +54,36 @@ test("a password is checked, however it is composed, only under its key, and onl
     createPasswords(Buffer.alloc(32, 8)).stretch(composed, settings),
     passwords.stretch(composed, settingsOf.person("another-person")),
   ])
-  for (const other of others) assert.deepEqual([other.login === stretched.login, other.fits("ada", kept)], [false, false])
+  for (const other of others)
+    assert.deepEqual([other.login === stretched.login, other.fits("ada", kept)], [false, false])
   for (const nonsense of ["", "$2b$10$abc", `${kept}$x`])
     assert.deepEqual([stretched.fits("ada", nonsense), settingsOf.kept(nonsense)], [false, ""])
 })
 
 test("what an older version kept is checked under its own salt and cost, until it is bound", async () => {
   const nonce = Buffer.alloc(16, 1)
-  const given = { message: "an older password", nonce, secret: key, tagLength: 32, memory: 1024, passes: 1, parallelism: 1 }
+  const given = {
+    message: "an older password",
+    nonce,
+    secret: key,
+    tagLength: 32,
+    memory: 1024,
+    passes: 1,
+    parallelism: 1,
+  }
   const text = (bytes: Buffer) => bytes.toString("base64").replace(/=+$/, "")
   const kept = `$argon2id$v=19$m=1024,t=1,p=1$${text(nonce)}$${text(argon2Sync("argon2id", given))}`
   const passwords = createPasswords(key)
   const right = await passwords.stretch("an older password", settingsOf.kept(kept))
   const wrong = await passwords.stretch("another password", settingsOf.kept(kept))
-  assert.deepEqual([right.fits("ada", kept), wrong.fits("ada", kept), isUnbound(kept)], [true, false, true])
+  assert.deepEqual(
+    [right.fits("ada", kept), wrong.fits("ada", kept), isUnbound(kept)],
+    [true, false, true],
+  )
   assert.equal(settingsOf.formerLogin(kept), right.login)
   const bound = right.keep("ada")
-  assert.deepEqual([right.fits("ada", bound), right.fits("eve", bound), settingsOf.kept(bound)], [true, false, settingsOf.kept(kept)])
+  assert.deepEqual(
+    [right.fits("ada", bound), right.fits("eve", bound), settingsOf.kept(bound)],
+    [true, false, settingsOf.kept(kept)],
+  )
 })

@@ -1,11 +1,15 @@
-// Password hashes: Argon2id under a key that is not in the database, so a stolen database alone does not allow guessing.
+// Password hashes: Argon2id under a key that is not in the database, so a stolen database alone
+// does not allow guessing.
 
 import { argon2, createHmac, randomBytes } from "node:crypto"
 import { promisify } from "node:util"
 import { sameText } from "./credential-format.ts"
 
 export interface Passwords {
-  /** The slow hash. It is computed once per sign-in, whether the e-mail has no, one or many accounts. `settings` depend on the e-mail. */
+  /**
+   * The slow hash. It is computed once per sign-in, whether the e-mail has no, one or many
+   * accounts. `settings` depend on the e-mail.
+   */
   stretch(password: string, settings: string): Promise<Stretched>
 }
 
@@ -25,20 +29,28 @@ interface Cost {
 }
 
 /**
- * OWASP lists 19 MiB with two passes and 46 MiB with one as equal. This is more than either: 32 MiB with two passes, about 0.13 s of one core. One lane,
- * because other requests need the other cores. A hash with another cost carries that cost, and all accounts of its e-mail are checked with it.
+ * OWASP lists 19 MiB with two passes and 46 MiB with one as equal. This is more than either: 32 MiB
+ * with two passes, about 0.13 s of one core. One lane, because other requests need the other cores.
+ * A hash with another cost carries that cost, and all accounts of its e-mail are checked with it.
  */
 const cost: Cost = { memory: 32 * 1024, passes: 2, parallelism: 1 }
 const tagBytes = 32
 const nonceBytes = 16
 
-/** `$argon2id$v=19$m=…,t=…,p=…$salt` are the settings. The Argon2id output follows (older versions), or a nonce and a tag (see `tagOf`). */
-const form = /^(\$argon2id\$v=19\$m=\d+,t=\d+,p=\d+\$[A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)(?:\$([A-Za-z0-9+/]+))?$/
+/**
+ * `$argon2id$v=19$m=…,t=…,p=…$salt` are the settings. The Argon2id output follows (older versions),
+ * or a nonce and a tag (see `tagOf`).
+ */
+const form =
+  /^(\$argon2id\$v=19\$m=\d+,t=\d+,p=\d+\$[A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)(?:\$([A-Za-z0-9+/]+))?$/
 const settingsForm = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([A-Za-z0-9+/]+)$/
 const derive = promisify(argon2)
 
 export const settingsOf = {
-  /** The salt is the person's id, a keyed hash of the e-mail: one hash then serves all accounts of an e-mail. */
+  /**
+   * The salt is the person's id, a keyed hash of the e-mail: one hash then serves all accounts of
+   * an e-mail.
+   */
   person: (person: string): string =>
     `$argon2id$v=19$m=${cost.memory},t=${cost.passes},p=${cost.parallelism}$${base64(Buffer.from(person))}`,
   /** Empty for a malformed hash, which then matches no password. */
@@ -75,7 +87,8 @@ export function createPasswords(key: Uint8Array): Passwords {
         },
         fits(memberId, kept) {
           const { settings: keptUnder, first, tag } = partsOf(kept)
-          const [expected, made] = tag === undefined ? [first, stretched] : [tag, tagOf(stretched, memberId, first)]
+          const [expected, made] =
+            tag === undefined ? [first, stretched] : [tag, tagOf(stretched, memberId, first)]
           return keptUnder === settings && sameText(expected, base64(made))
         },
       }
@@ -83,7 +96,10 @@ export function createPasswords(key: Uint8Array): Passwords {
   }
 }
 
-/** Binds the Argon2id output to one account. Copied into another account's document, it matches nothing. */
+/**
+ * Binds the Argon2id output to one account. Copied into another account's document, it matches
+ * nothing.
+ */
 function tagOf(stretched: Uint8Array, memberId: string, nonce: string): Buffer {
   return createHmac("sha256", stretched).update(`account ${memberId} ${nonce}`).digest()
 }
@@ -92,7 +108,11 @@ function loginOf(stretched: Uint8Array): string {
   return createHmac("sha256", stretched).update("login").digest("base64url")
 }
 
-function partsOf(kept: string): { readonly settings: string; readonly first: string; readonly tag: string | undefined } {
+function partsOf(kept: string): {
+  readonly settings: string
+  readonly first: string
+  readonly tag: string | undefined
+} {
   const [, settings = "", first = "", tag] = form.exec(kept) ?? []
   return { settings, first, tag }
 }

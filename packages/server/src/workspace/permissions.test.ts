@@ -1,7 +1,15 @@
 import assert from "node:assert/strict"
 import test from "node:test"
 import type { Scope, TokenBound } from "../store/documents.ts"
-import { isForeign, mayTouch, refusal, type Action, type Principal, type Refusal, type TokenType } from "./permissions.ts"
+import {
+  isForeign,
+  mayTouch,
+  refusal,
+  type Action,
+  type Principal,
+  type Refusal,
+  type TokenType,
+} from "./permissions.ts"
 
 const key = (scopes: readonly Scope[], projectIds?: readonly string[]): Principal => ({
   kind: "api-key",
@@ -11,7 +19,12 @@ const key = (scopes: readonly Scope[], projectIds?: readonly string[]): Principa
   projectIds,
 })
 
-const token = (bound: TokenBound): Principal => ({ kind: "token", id: "0123456789abc", workspace: "acme", bound })
+const token = (bound: TokenBound): Principal => ({
+  kind: "token",
+  id: "0123456789abc",
+  workspace: "acme",
+  bound,
+})
 
 const principals = {
   none: undefined,
@@ -23,7 +36,11 @@ const principals = {
   "write+admin": key(["write", "admin"]),
   "receipt t.": token({ type: "receipt", receipt: "rcp_1" }),
   "policy t.": token({ type: "policy", projectId: "core" }),
-  "activity t.": token({ type: "activity", projectId: "core", subject: { id: "usr_1", types: ["user"] } }),
+  "activity t.": token({
+    type: "activity",
+    projectId: "core",
+    subject: { id: "usr_1", types: ["user"] },
+  }),
   "evidence t.": token({ type: "evidence", packId: "pack_1" }),
 } as const satisfies Record<string, Principal | undefined>
 
@@ -37,7 +54,12 @@ const yes = undefined
 const table: Readonly<
   Record<
     Exclude<Action, "open">,
-    Readonly<Record<keyof typeof principals, readonly [own: Refusal | undefined, other: Refusal | undefined]>>
+    Readonly<
+      Record<
+        keyof typeof principals,
+        readonly [own: Refusal | undefined, other: Refusal | undefined]
+      >
+    >
   >
 > = {
   write: {
@@ -121,7 +143,8 @@ const table: Readonly<
 }
 
 test("what is open to anyone is open to every credential", () => {
-  for (const principal of Object.values(principals)) assert.equal(refusal(principal, "open", "acme"), yes)
+  for (const principal of Object.values(principals))
+    assert.equal(refusal(principal, "open", "acme"), yes)
 })
 
 for (const [action, row] of Object.entries(table)) {
@@ -131,7 +154,11 @@ for (const [action, row] of Object.entries(table)) {
       const principal = principals[name as keyof typeof principals]
       assert.equal(refusal(principal, action as Action, "acme"), own)
       assert.equal(refusal(principal, action as Action, "other"), other)
-      assert.equal(refusal(principal, action as Action), own, "where no workspace is named, the scope alone decides")
+      assert.equal(
+        refusal(principal, action as Action),
+        own,
+        "where no workspace is named, the scope alone decides",
+      )
     })
   }
 }
@@ -140,26 +167,46 @@ test("a token may do what its type is let in for, at home, and nothing else", ()
   const types: readonly TokenType[] = ["receipt", "policy", "activity", "evidence"]
   for (const type of types) {
     for (const action of ["read", "redeem"] as const) {
-      for (const other of types) assert.equal(refusal(principals[`${type} t.`], action, "acme", [other]), type === other ? yes : scope)
+      for (const other of types)
+        assert.equal(
+          refusal(principals[`${type} t.`], action, "acme", [other]),
+          type === other ? yes : scope,
+        )
       assert.equal(refusal(principals[`${type} t.`], action, "other", types), foreign)
     }
   }
-  assert.equal(refusal(principals.write, "read", "acme", types), scope, "letting tokens in lets no key in")
+  assert.equal(
+    refusal(principals.write, "read", "acme", types),
+    scope,
+    "letting tokens in lets no key in",
+  )
   assert.equal(refusal(undefined, "redeem", "acme", types), anonymous)
-  assert.equal(mayTouch(principals["policy t."], "core"), false, "a token reaches what it is bound to, not a project")
+  assert.equal(
+    mayTouch(principals["policy t."], "core"),
+    false,
+    "a token reaches what it is bound to, not a project",
+  )
 })
 
 test("every credential but the instance key belongs to one workspace", () => {
   for (const [name, principal] of Object.entries(principals)) {
     if (principal === undefined) continue
-    assert.deepEqual([isForeign(principal, "acme"), isForeign(principal, "other")], [false, name !== "instance"], name)
+    assert.deepEqual(
+      [isForeign(principal, "acme"), isForeign(principal, "other")],
+      [false, name !== "instance"],
+      name,
+    )
   }
 })
 
-// A member is looked up for the workspace that a request names, so each cell is a principal of its own: in a workspace that it is a viewer of, one that
-// it administers, one that it is nothing in; and for an admin of the instance, in any.
+// A member is looked up for the workspace that a request names, so each cell is a principal of its
+// own: in a workspace that it is a viewer of, one that it administers, one that it is nothing in;
+// and for an admin of the instance, in any.
 const memberTable: Readonly<
-  Record<Exclude<Action, "open">, Readonly<Record<"viewer" | "admin" | "nothing" | "presides", Refusal | undefined>>>
+  Record<
+    Exclude<Action, "open">,
+    Readonly<Record<"viewer" | "admin" | "nothing" | "presides", Refusal | undefined>>
+  >
 > = {
   write: { viewer: anonymous, admin: anonymous, nothing: anonymous, presides: anonymous },
   read: { viewer: yes, admin: yes, nothing: foreign, presides: yes },
@@ -169,7 +216,13 @@ const memberTable: Readonly<
   account: { viewer: yes, admin: yes, nothing: yes, presides: yes },
 }
 
-const person = { kind: "member", id: "0123456789abc", email: "ada@example.com", sessionId: "abc0123456789", workspace: "acme" } as const
+const person = {
+  kind: "member",
+  id: "0123456789abc",
+  email: "ada@example.com",
+  sessionId: "abc0123456789",
+  workspace: "acme",
+} as const
 const members = {
   viewer: { ...person, role: "viewer", presides: false },
   admin: { ...person, role: "admin", presides: false },
@@ -181,24 +234,39 @@ for (const [action, row] of Object.entries(memberTable)) {
   test(`${action} in a session: ${JSON.stringify(row)}`, () => {
     for (const [name, expected] of Object.entries(row)) {
       // Object.entries forgets that the names are the table's.
-      assert.equal(refusal(members[name as keyof typeof members], action as Action, "acme"), expected, name)
+      assert.equal(
+        refusal(members[name as keyof typeof members], action as Action, "acme"),
+        expected,
+        name,
+      )
     }
   })
 }
 
 test("a role holds in its workspace only, and where none is named it is nothing", () => {
   assert.equal(refusal(members.admin, "read", "other"), foreign)
-  for (const action of ["read", "administer", "preside"] as const) assert.equal(refusal(members.nothing, action), scope)
+  for (const action of ["read", "administer", "preside"] as const)
+    assert.equal(refusal(members.nothing, action), scope)
   assert.equal(refusal(members.presides, "administer", "other"), yes)
   assert.deepEqual(
-    [isForeign(members.viewer, "acme"), isForeign(members.nothing, "acme"), isForeign(members.presides, "other")],
+    [
+      isForeign(members.viewer, "acme"),
+      isForeign(members.nothing, "acme"),
+      isForeign(members.presides, "other"),
+    ],
     [false, true, false],
   )
   assert.equal(mayTouch(members.viewer, "anything"), true)
 })
 
 test("in the workspace of the instance no key administers, because whoever is made an admin there presides", () => {
-  const admin: Principal = { kind: "api-key", id: "0123456789abc", workspace: "instance", scopes: ["admin"], projectIds: undefined }
+  const admin: Principal = {
+    kind: "api-key",
+    id: "0123456789abc",
+    workspace: "instance",
+    scopes: ["admin"],
+    projectIds: undefined,
+  }
   assert.equal(refusal(admin, "administer", "instance"), scope)
   assert.equal(refusal(admin, "read", "instance"), yes)
   assert.equal(refusal({ kind: "instance" }, "administer", "instance"), yes)
@@ -206,13 +274,21 @@ test("in the workspace of the instance no key administers, because whoever is ma
 })
 
 test("a key without a scope may do nothing", () => {
-  for (const action of Object.keys(table) as Action[]) assert.equal(refusal(key([]), action, "acme"), scope)
+  for (const action of Object.keys(table) as Action[])
+    assert.equal(refusal(key([]), action, "acme"), scope)
 })
 
 test("a key with a list of projects may touch those, and one without a list all", () => {
   assert.deepEqual(
-    [mayTouch(key(["read"], ["core"]), "core"), mayTouch(key(["read"], ["core"]), "other"), mayTouch(key(["read"], []), "core")],
+    [
+      mayTouch(key(["read"], ["core"]), "core"),
+      mayTouch(key(["read"], ["core"]), "other"),
+      mayTouch(key(["read"], []), "core"),
+    ],
     [true, false, false],
   )
-  assert.deepEqual([mayTouch(key(["read"]), "anything"), mayTouch({ kind: "instance" }, "anything")], [true, true])
+  assert.deepEqual(
+    [mayTouch(key(["read"]), "anything"), mayTouch({ kind: "instance" }, "anything")],
+    [true, true],
+  )
 })

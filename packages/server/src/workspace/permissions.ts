@@ -4,8 +4,8 @@ import type { ErrorCode } from "../error.ts"
 import type { Role, Scope, TokenBound } from "../store/documents.ts"
 
 /**
- * The workspace of the instance itself. Its ledger records changes that concern no other workspace. Its admins have the rights of the instance
- * key.
+ * The workspace of the instance itself. Its ledger records changes that concern no other workspace.
+ * Its admins have the rights of the instance key.
  */
 export const instanceWorkspace = "instance"
 
@@ -21,7 +21,12 @@ export type Principal =
       readonly projectIds: readonly string[] | undefined
     }
   /** A scoped token. */
-  | { readonly kind: "token"; readonly id: string; readonly workspace: string; readonly bound: TokenBound }
+  | {
+      readonly kind: "token"
+      readonly id: string
+      readonly workspace: string
+      readonly bound: TokenBound
+    }
   | MemberPrincipal
 
 /** A person who is signed in, for one request. */
@@ -30,7 +35,10 @@ export interface MemberPrincipal {
   readonly id: string
   readonly email: string
   readonly sessionId: string
-  /** The workspace that the request names, and the member's role there; undefined without membership. */
+  /**
+   * The workspace that the request names, and the member's role there; undefined without
+   * membership.
+   */
   readonly workspace: string | undefined
   readonly role: Role | undefined
   /** An admin of the instance, who has an admin's rights in every workspace. */
@@ -44,7 +52,10 @@ export type Action =
   | "administer"
   /** Create and list workspaces. */
   | "preside"
-  /** Only with a scoped token: it names the person whose activity is shown, as no other credential does. */
+  /**
+   * Only with a scoped token: it names the person whose activity is shown, as no other credential
+   * does.
+   */
   | "redeem"
   /** Concerns only the member who is signed in. */
   | "account"
@@ -59,9 +70,14 @@ export interface Access {
   readonly anonymous?: true
   /** Machines that watch the service ask often: requests do not count against the address. */
   readonly unmetered?: true
-  /** A credential of another workspace counts as none, so what is public is public to its holder too. */
+  /**
+   * A credential of another workspace counts as none, so what is public is public to its holder
+   * too.
+   */
   readonly foreignAsNone?: true
-  /** Scoped tokens that are accepted as well. The endpoint shows a token only what it is bound to. */
+  /**
+   * Scoped tokens that are accepted as well. The endpoint shows a token only what it is bound to.
+   */
   readonly tokens?: readonly TokenType[]
   /** The token type that the query parameter `token` accepts, for links that a browser opens. */
   readonly queryToken?: TokenType
@@ -78,9 +94,15 @@ const scopesFor: Readonly<Record<Action, readonly Scope[]>> = {
   open: [],
 }
 
-export type Refusal = Extract<ErrorCode, "unauthorized" | "insufficient_scope" | "workspace_forbidden" | "project_forbidden">
+export type Refusal = Extract<
+  ErrorCode,
+  "unauthorized" | "insufficient_scope" | "workspace_forbidden" | "project_forbidden"
+>
 
-/** Undefined means allowed. The workspace is the one in the path or the body. `tokens` are the token types that the endpoint accepts. */
+/**
+ * Undefined means allowed. The workspace is the one in the path or the body. `tokens` are the token
+ * types that the endpoint accepts.
+ */
 export function refusal(
   principal: Principal | undefined,
   action: Action,
@@ -89,23 +111,32 @@ export function refusal(
 ): Refusal | undefined {
   if (action === "open") return undefined
   if (principal === undefined) return "unauthorized"
-  if (principal.kind === "instance") return action === "redeem" || action === "account" ? "insufficient_scope" : undefined
+  if (principal.kind === "instance")
+    return action === "redeem" || action === "account" ? "insufficient_scope" : undefined
   if (principal.kind === "member") return memberRefusal(principal, action, workspace)
   if (workspace !== undefined && isForeign(principal, workspace)) return "workspace_forbidden"
   // A token opens only what it is bound to. The endpoint checks that.
-  if (principal.kind === "token") return tokens.includes(principal.bound.type) ? undefined : "insufficient_scope"
-  // Admins of this workspace have the rights of the instance key, so an API key must not be able to make one.
+  if (principal.kind === "token")
+    return tokens.includes(principal.bound.type) ? undefined : "insufficient_scope"
+  // Admins of this workspace have the rights of the instance key, so an API key must not be able to
+  // make one.
   if (action === "administer" && workspace === instanceWorkspace) return "insufficient_scope"
   return hasScope(principal.scopes, action) ? undefined : "insufficient_scope"
 }
 
-function memberRefusal(member: MemberPrincipal, action: Action, workspace: string | undefined): Refusal | undefined {
+function memberRefusal(
+  member: MemberPrincipal,
+  action: Action,
+  workspace: string | undefined,
+): Refusal | undefined {
   // Programs write events, people do not: a session counts as no credential.
   if (action === "write") return "unauthorized"
   if (action === "redeem") return "insufficient_scope"
   if (action === "account" || member.presides) return undefined
   if (workspace !== undefined && isForeign(member, workspace)) return "workspace_forbidden"
-  return hasScope(member.role === undefined ? [] : [scopeOf[member.role]], action) ? undefined : "insufficient_scope"
+  return hasScope(member.role === undefined ? [] : [scopeOf[member.role]], action)
+    ? undefined
+    : "insufficient_scope"
 }
 
 /** The scope that corresponds to a role. */
@@ -118,7 +149,10 @@ function hasScope(scopes: readonly Scope[], action: Action): boolean {
 /** Whether a credential belongs to another workspace. */
 export function isForeign(principal: Principal, workspace: string): boolean {
   if (principal.kind === "instance") return false
-  if (principal.kind === "member") return !principal.presides && (principal.role === undefined || principal.workspace !== workspace)
+  if (principal.kind === "member")
+    return (
+      !principal.presides && (principal.role === undefined || principal.workspace !== workspace)
+    )
   return principal.workspace !== workspace
 }
 
@@ -127,9 +161,15 @@ export function reachOf(principal: Principal): readonly string[] | undefined {
   return principal.kind === "api-key" ? principal.projectIds : undefined
 }
 
-/** Whether a credential may read a project. An unreadable entry has no project, and only credentials without a limit may see it. */
+/**
+ * Whether a credential may read a project. An unreadable entry has no project, and only credentials
+ * without a limit may see it.
+ */
 export function mayTouch(principal: Principal, projectId: string | undefined): boolean {
   if (principal.kind === "instance" || principal.kind === "member") return true
   if (principal.kind !== "api-key") return false
-  return principal.projectIds === undefined || (projectId !== undefined && principal.projectIds.includes(projectId))
+  return (
+    principal.projectIds === undefined ||
+    (projectId !== undefined && principal.projectIds.includes(projectId))
+  )
 }

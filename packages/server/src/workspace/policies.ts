@@ -17,10 +17,23 @@ export interface PolicyRequest {
 }
 
 export interface Policies {
-  publish(by: Principal, workspace: Document<"workspace">, request: PolicyRequest): Promise<Document<"policy">>
-  find(workspace: string, projectId: string, version: number | "latest"): Promise<Document<"policy"> | undefined>
+  publish(
+    by: Principal,
+    workspace: Document<"workspace">,
+    request: PolicyRequest,
+  ): Promise<Document<"policy">>
+  find(
+    workspace: string,
+    projectId: string,
+    version: number | "latest",
+  ): Promise<Document<"policy"> | undefined>
   /** The versions below `before`, newest first; fewer than `limit` where they are large. */
-  list(workspace: string, projectId: string, before: number | undefined, limit: number): Promise<readonly Document<"policy">[]>
+  list(
+    workspace: string,
+    projectId: string,
+    before: number | undefined,
+    limit: number,
+  ): Promise<readonly Document<"policy">[]>
 }
 
 /** The most text that one page of a list reads. The list itself shows no text. */
@@ -42,7 +55,11 @@ export function createPolicies({ registry, ledger, clock }: Omit<AdminParts, "ke
         if (project === undefined) throw new LedgerError("not_found", "there is no such project")
         const version = (project.value.policyVersion ?? 0) + 1
         if (expected !== undefined && expected !== version) throw otherVersion(version)
-        if (version > versionMax) throw new LedgerError("conflict", "this project has published every version that there can be")
+        if (version > versionMax)
+          throw new LedgerError(
+            "conflict",
+            "this project has published every version that there can be",
+          )
         const nowMs = clock.now()
         const value: PolicyDocument = {
           policyId: ledger.makeId("pol", nowMs),
@@ -56,7 +73,12 @@ export function createPolicies({ registry, ledger, clock }: Omit<AdminParts, "ke
           value,
           said: [{ ...publishSaid(by, value, nowMs), kind: "policy" as const }],
           changes: [
-            { kind: "project", id: projectId, version: project.version, value: { ...project.value, policyVersion: version } },
+            {
+              kind: "project",
+              id: projectId,
+              version: project.version,
+              value: { ...project.value, policyVersion: version },
+            },
             { kind: "policy", id: policyDocumentId(projectId, version), version: 0, value },
           ],
         }
@@ -73,7 +95,10 @@ export function createPolicies({ registry, ledger, clock }: Omit<AdminParts, "ke
 
     async list(workspace, projectId, before = Infinity, limit) {
       const first = Math.min(before - 1, await newestOf(workspace, projectId))
-      const versions = Array.from({ length: Math.max(Math.min(limit, first), 0) }, (_, at) => first - at)
+      const versions = Array.from(
+        { length: Math.max(Math.min(limit, first), 0) },
+        (_, at) => first - at,
+      )
       const found: Document<"policy">[] = []
       let bytes = 0
       for (const version of versions) {
@@ -87,11 +112,28 @@ export function createPolicies({ registry, ledger, clock }: Omit<AdminParts, "ke
   }
 }
 
-function publishSaid(by: Principal, { policyId, projectId, version, sectionHash }: PolicyDocument, nowMs: number) {
-  const target = { id: policyDocumentId(projectId, version), type: "policy", name: `Policy version ${version}` }
-  return adminDraft(by, "policy.version.publish", target, { policyId, projectId, version, sectionHash }, nowMs)
+function publishSaid(
+  by: Principal,
+  { policyId, projectId, version, sectionHash }: PolicyDocument,
+  nowMs: number,
+) {
+  const target = {
+    id: policyDocumentId(projectId, version),
+    type: "policy",
+    name: `Policy version ${version}`,
+  }
+  return adminDraft(
+    by,
+    "policy.version.publish",
+    target,
+    { policyId, projectId, version, sectionHash },
+    nowMs,
+  )
 }
 
 function otherVersion(next: number): LedgerError {
-  return new LedgerError("conflict", `version must be ${next}, the one after the newest that is published`)
+  return new LedgerError(
+    "conflict",
+    `version must be ${next}, the one after the newest that is published`,
+  )
 }

@@ -47,18 +47,42 @@ async function openHouse() {
     }),
     /** A key of acme's, as the principal that it speaks for. */
     async keyOf(expiresInSeconds?: number): Promise<Extract<Principal, { kind: "api-key" }>> {
-      const { document } = await keys.create(instance, acme, { name: "reader", scopes: ["read"], expiresInSeconds })
-      return { kind: "api-key", id: document.id, workspace: "acme", scopes: ["read"], projectIds: undefined }
+      const { document } = await keys.create(instance, acme, {
+        name: "reader",
+        scopes: ["read"],
+        expiresInSeconds,
+      })
+      return {
+        kind: "api-key",
+        id: document.id,
+        workspace: "acme",
+        scopes: ["read"],
+        projectIds: undefined,
+      }
     },
     /** Puts or removes what a member is in a workspace. */
     async join(workspaceId: string, id: string, value: MembershipDocument | null): Promise<void> {
       const version = (await registry.get("membership", workspaceId, id))?.version ?? 0
-      const said = adminDraft(instance, "security.member.update", { id, type: "member" }, {}, clock.now())
-      await parts.ledger.record(await workspaces.get(workspaceId), [said], [{ kind: "membership", id, version, value }])
+      const said = adminDraft(
+        instance,
+        "security.member.update",
+        { id, type: "member" },
+        {},
+        clock.now(),
+      )
+      await parts.ledger.record(
+        await workspaces.get(workspaceId),
+        [said],
+        [{ kind: "membership", id, version, value }],
+      )
     },
     async acts() {
       const stored = await journal.after("acme", 0, 1000)
-      const contents = stored.map((entry) => openEntry(entry, disclosuresOf(entry))?.content ?? assert.fail("an entry cannot be opened"))
+      const contents = stored.map(
+        (entry) =>
+          openEntry(entry, disclosuresOf(entry))?.content ??
+          assert.fail("an entry cannot be opened"),
+      )
       return contents.filter(({ action }) => action.startsWith("security.token."))
     },
   }
@@ -69,10 +93,19 @@ test("a token of each type is known by its whole text alone, and speaks for what
   for (const bound of bounds) {
     const { token, document } = await house.tokens.create(instance, house.acme, bound, {})
     assert.ok(token.startsWith(`ts${tokenLetters[bound.type]}_${document.id}_`))
-    assert.deepEqual(await house.authenticate(token), { kind: "token", id: document.id, workspace: "acme", bound })
+    assert.deepEqual(await house.authenticate(token), {
+      kind: "token",
+      id: document.id,
+      workspace: "acme",
+      bound,
+    })
     const others = ["k", "r", "p", "a", "e", "s", "x"].filter((letter) => letter !== token[2])
-    const wrong = [...others.map((letter) => `ts${letter}${token.slice(3)}`), `${token.slice(0, -1)}${token.endsWith("0") ? "1" : "0"}`]
-    for (const text of wrong) await assert.rejects(house.authenticate(text), hasCode("unauthorized"), text)
+    const wrong = [
+      ...others.map((letter) => `ts${letter}${token.slice(3)}`),
+      `${token.slice(0, -1)}${token.endsWith("0") ? "1" : "0"}`,
+    ]
+    for (const text of wrong)
+      await assert.rejects(house.authenticate(text), hasCode("unauthorized"), text)
   }
   await expectChain(house.journal, "acme")
 })
@@ -90,7 +123,9 @@ test("a token lives as long as its type does, or as it was asked to, to the mill
     bounds.flatMap((bound) =>
       [undefined, 60].map(async (expiresInSeconds) => ({
         ...(await house.tokens.create(instance, house.acme, bound, { expiresInSeconds })),
-        endMs: house.clock.nowMs + (expiresInSeconds === undefined ? lives[bound.type] : expiresInSeconds * second),
+        endMs:
+          house.clock.nowMs +
+          (expiresInSeconds === undefined ? lives[bound.type] : expiresInSeconds * second),
       })),
     ),
   )
@@ -100,7 +135,11 @@ test("a token lives as long as its type does, or as it was asked to, to the mill
     assert.equal((await house.authenticate(token)).kind, "token")
     house.clock.nowMs = endMs
     await assert.rejects(house.authenticate(token), hasCode("token_expired"))
-    await assert.rejects(house.authenticate(`${token.slice(0, -6)}000000`), hasCode("unauthorized"), "only after the secret was right")
+    await assert.rejects(
+      house.authenticate(`${token.slice(0, -6)}000000`),
+      hasCode("unauthorized"),
+      "only after the secret was right",
+    )
     assert.equal(await house.tokens.stateOf(document), "expired")
   }
   await expectChain(house.journal, "acme")
@@ -109,11 +148,24 @@ test("a token lives as long as its type does, or as it was asked to, to the mill
 test("a token does not outlive the expiry of the key that made it", async () => {
   const house = await openHouse()
   const { nowMs } = house.clock
-  const [short, long, endless] = [await house.keyOf(3600), await house.keyOf(365 * 86_400), await house.keyOf()]
+  const [short, long, endless] = [
+    await house.keyOf(3600),
+    await house.keyOf(365 * 86_400),
+    await house.keyOf(),
+  ]
   const endOf = async (by: Principal, expiresInSeconds?: number) =>
-    Date.parse((await house.tokens.create(by, house.acme, receipt, { expiresInSeconds })).document.value.expiresAt) - nowMs
-  assert.deepEqual([await endOf(short), await endOf(short, 60), await endOf(short, 7200)], [3600 * second, 60 * second, 3600 * second])
-  assert.deepEqual([await endOf(long), await endOf(endless), await endOf(instance)], [7 * day, 7 * day, 7 * day])
+    Date.parse(
+      (await house.tokens.create(by, house.acme, receipt, { expiresInSeconds })).document.value
+        .expiresAt,
+    ) - nowMs
+  assert.deepEqual(
+    [await endOf(short), await endOf(short, 60), await endOf(short, 7200)],
+    [3600 * second, 60 * second, 3600 * second],
+  )
+  assert.deepEqual(
+    [await endOf(long), await endOf(endless), await endOf(instance)],
+    [7 * day, 7 * day, 7 * day],
+  )
   await expectChain(house.journal, "acme")
 })
 
@@ -124,13 +176,19 @@ test("a token dies with the key that made it, and with no other", async () => {
   const [ofOne, ofOther, ofInstance] = [await make(one), await make(other), await make(instance)]
   await house.keys.revoke(instance, house.acme, one.id)
   await assert.rejects(house.authenticate(ofOne.token), hasCode("token_revoked"))
-  assert.deepEqual(await Promise.all([ofOne, ofOther, ofInstance].map(({ document }) => house.tokens.stateOf(document))), [
-    "revoked",
-    "live",
-    "live",
-  ])
-  for (const { token } of [ofOther, ofInstance]) assert.equal((await house.authenticate(token)).kind, "token")
-  await assert.rejects(house.authenticate((await make(one)).token), hasCode("token_revoked"), "made at the moment of its end")
+  assert.deepEqual(
+    await Promise.all(
+      [ofOne, ofOther, ofInstance].map(({ document }) => house.tokens.stateOf(document)),
+    ),
+    ["revoked", "live", "live"],
+  )
+  for (const { token } of [ofOther, ofInstance])
+    assert.equal((await house.authenticate(token)).kind, "token")
+  await assert.rejects(
+    house.authenticate((await make(one)).token),
+    hasCode("token_revoked"),
+    "made at the moment of its end",
+  )
   await expectChain(house.journal, "acme")
 })
 
@@ -139,7 +197,10 @@ test("a token that the instance key made dies when there is another instance key
   const { token } = await house.tokens.create(instance, house.acme, receipt, {})
   const ofKey = await house.tokens.create(await house.keyOf(), house.acme, receipt, {})
   const [, id = ""] = /^tsr_([^_]+)_/.exec(token) ?? []
-  assert.equal((await house.withKey("the first key of the instance").recognise(id, token))?.kind, "token")
+  assert.equal(
+    (await house.withKey("the first key of the instance").recognise(id, token))?.kind,
+    "token",
+  )
   const after = house.withKey("the second key of the instance")
   await assert.rejects(async () => after.recognise(id, token), hasCode("token_revoked"))
   assert.equal(await after.stateOf(ofKey.document), "live")
@@ -160,7 +221,13 @@ test("a token that was made in a session dies when its member leaves, and stays 
   }
   const since = (): MembershipDocument => {
     const joinedAt = new Date(house.clock.nowMs).toISOString()
-    return { email: ada.email, role: "viewer", createdAt: joinedAt, createdBy: "instance", joinedAt }
+    return {
+      email: ada.email,
+      role: "viewer",
+      createdAt: joinedAt,
+      createdBy: "instance",
+      joinedAt,
+    }
   }
   const make = () => house.tokens.create(ada, house.acme, receipt, {})
   const stranger = await make()
@@ -185,26 +252,48 @@ test("a token that was made in a session dies when its member leaves, and stays 
 test("revoking says more than expiring, is recorded once however many do it, and no secret is kept", async () => {
   const house = await openHouse()
   const key = await house.keyOf()
-  const { token, document } = await house.tokens.create(key, house.acme, bounds[2] ?? receipt, { note: "for Ada" })
+  const { token, document } = await house.tokens.create(key, house.acme, bounds[2] ?? receipt, {
+    note: "for Ada",
+  })
   await Promise.all([1, 2, 3].map(() => house.tokens.revoke(key, house.acme, document.id)))
   await house.tokens.revoke(instance, house.acme, document.id)
   await house.tokens.revoke(instance, house.acme, "0000000000000")
   house.clock.nowMs += 2 * day
   await assert.rejects(house.authenticate(token), hasCode("token_revoked"))
 
-  const bound = { type: "activity", projectId: "core", subject: { id: "usr_1", types: ["user", "customer"] } }
+  const bound = {
+    type: "activity",
+    projectId: "core",
+    subject: { id: "usr_1", types: ["user", "customer"] },
+  }
   const target = { id: document.id, type: "token", note: "for Ada" }
   assert.deepEqual(
-    (await house.acts()).map(({ action, actor, target: at, metadata, projectId }) => ({ action, by: actor.id, at, metadata, projectId })),
+    (await house.acts()).map(({ action, actor, target: at, metadata, projectId }) => ({
+      action,
+      by: actor.id,
+      at,
+      metadata,
+      projectId,
+    })),
     [
       {
         action: "security.token.create",
         by: key.id,
         at: target,
-        metadata: { ...bound, expiresAt: "2026-01-03T00:00:00.000Z", commitment: commitmentTo(document.value.mac) },
+        metadata: {
+          ...bound,
+          expiresAt: "2026-01-03T00:00:00.000Z",
+          commitment: commitmentTo(document.value.mac),
+        },
         projectId: "system",
       },
-      { action: "security.token.revoke", by: key.id, at: target, metadata: bound, projectId: "system" },
+      {
+        action: "security.token.revoke",
+        by: key.id,
+        at: target,
+        metadata: bound,
+        projectId: "system",
+      },
     ],
   )
   const listed = await house.tokens.list("acme", undefined, 10)
@@ -220,7 +309,10 @@ test("revoking says more than expiring, is recorded once however many do it, and
 test("a token makes no token", async () => {
   const house = await openHouse()
   const { token } = await house.tokens.create(instance, house.acme, receipt, {})
-  await assert.rejects(house.tokens.create(await house.authenticate(token), house.acme, receipt, {}), /mint nothing/)
+  await assert.rejects(
+    house.tokens.create(await house.authenticate(token), house.acme, receipt, {}),
+    /mint nothing/,
+  )
   assert.equal((await house.acts()).length, 1)
   await expectChain(house.journal, "acme")
 })

@@ -1,5 +1,6 @@
-// Scoped tokens: each gives read access to one thing for a limited time, and never outlives its maker. Tokens cannot create tokens. Documents of ended
-// tokens stay: an old link answers that it has expired, and administrators see what was handed out.
+// Scoped tokens: each gives read access to one thing for a limited time, and never outlives its
+// maker. Tokens cannot create tokens. Documents of ended tokens stay: an old link answers that it
+// has expired, and administrators see what was handed out.
 
 import type { JsonObject } from "@tallystick/proof"
 import { isoTime } from "../clock.ts"
@@ -9,7 +10,13 @@ import type { TokenBound, TokenDocument } from "../store/documents.ts"
 import type { Document, ListPlace, Registry } from "../store/store.ts"
 import { adminDraft, recordPlanned, type AdminParts } from "./admin-entries.ts"
 import type { Principal, TokenType } from "./permissions.ts"
-import { commitmentTo, createMacs, formatCredential, makeCredential, type CredentialKind } from "./credential-format.ts"
+import {
+  commitmentTo,
+  createMacs,
+  formatCredential,
+  makeCredential,
+  type CredentialKind,
+} from "./credential-format.ts"
 import { keptCredential, type Recognise } from "./credential-lookup.ts"
 import { belongedSince } from "./members.ts"
 
@@ -20,14 +27,21 @@ export interface TokenRequest {
 
 export interface Tokens {
   readonly recognise: Recognise
-  /** The caller checks that `by` may see what the token is bound to. The token expires with its maker, if that is earlier. */
+  /**
+   * The caller checks that `by` may see what the token is bound to. The token expires with its
+   * maker, if that is earlier.
+   */
   create(
     by: Principal,
     workspace: Document<"workspace">,
     bound: TokenBound,
     request: TokenRequest,
   ): Promise<{ readonly token: string; readonly document: Document<"token"> }>
-  list(workspace: string, before: ListPlace | undefined, limit: number): Promise<readonly Document<"token">[]>
+  list(
+    workspace: string,
+    before: ListPlace | undefined,
+    limit: number,
+  ): Promise<readonly Document<"token">[]>
   stateOf(document: Document<"token">): Promise<TokenState>
   /** Revokes a token for ever. Does nothing if it is revoked already or does not exist. */
   revoke(by: Principal, workspace: Document<"workspace">, id: string): Promise<void>
@@ -42,12 +56,22 @@ export interface TokenParts extends AdminParts {
 export type TokenState = "live" | "revoked" | "expired"
 
 /** The letter of each type in the format of credentials. */
-export const tokenLetters = { receipt: "r", policy: "p", activity: "a", evidence: "e" } as const satisfies Record<TokenType, CredentialKind>
+export const tokenLetters = {
+  receipt: "r",
+  policy: "p",
+  activity: "a",
+  evidence: "e",
+} as const satisfies Record<TokenType, CredentialKind>
 
 const day = 86_400
 
-/** In seconds. A link to one's own activity is opened at once; a link to a receipt is sent to somebody. */
-export const tokenLives: Readonly<Record<TokenType, { readonly usual: number; readonly longest: number }>> = {
+/**
+ * In seconds. A link to one's own activity is opened at once; a link to a receipt is sent to
+ * somebody.
+ */
+export const tokenLives: Readonly<
+  Record<TokenType, { readonly usual: number; readonly longest: number }>
+> = {
   receipt: { usual: 7 * day, longest: 90 * day },
   policy: { usual: 30 * day, longest: 365 * day },
   activity: { usual: day, longest: 30 * day },
@@ -56,7 +80,8 @@ export const tokenLives: Readonly<Record<TokenType, { readonly usual: number; re
 
 export function createTokens({ registry, ledger, clock, keyring, rootKeys }: TokenParts): Tokens {
   const macs = createMacs(keyring.peppers)
-  // A new instance key ends the tokens of the former one, unless it was rotated with the choice to keep them.
+  // A new instance key ends the tokens of the former one, unless it was rotated with the choice to
+  // keep them.
   const instanceMac = instanceKeyName(keyring.secret, rootKeys[0])
   const living = livingNames(keyring, rootKeys)
 
@@ -67,7 +92,8 @@ export function createTokens({ registry, ledger, clock, keyring, rootKeys }: Tok
       const found = await keptCredential(registry, "token", id)
       if (found === undefined || !macs.fits(text, found.value.mac)) return undefined
       const state = await stateOf(found)
-      if (state === "revoked") throw new LedgerError("token_revoked", "this token, or whoever made it, was revoked")
+      if (state === "revoked")
+        throw new LedgerError("token_revoked", "this token, or whoever made it, was revoked")
       if (state === "expired") throw new LedgerError("token_expired", "this token has expired")
       return { kind: "token", id, workspace: found.workspace, bound: found.value.bound }
     },
@@ -77,14 +103,37 @@ export function createTokens({ registry, ledger, clock, keyring, rootKeys }: Tok
       const credential = makeCredential(tokenLetters[bound.type], ledger.random)
       const token = formatCredential(credential)
       const minter = minterOf(by, instanceMac)
-      const expiresAt = isoTime(Math.min(nowMs + expiresInSeconds * 1000, await endOf(registry, workspace.id, minter)))
-      const bounds = { bound, ...(note === undefined ? {} : { note }), createdAt: isoTime(nowMs), expiresAt, minter }
+      const expiresAt = isoTime(
+        Math.min(nowMs + expiresInSeconds * 1000, await endOf(registry, workspace.id, minter)),
+      )
+      const bounds = {
+        bound,
+        ...(note === undefined ? {} : { note }),
+        createdAt: isoTime(nowMs),
+        expiresAt,
+        minter,
+      }
       const value: TokenDocument = { ...bounds, mac: macs.of(token) }
       // The instance key that made the token decides whether it lives.
       const minted = minter.kind === "instance" ? { minter: commitmentTo(minter.mac) } : {}
-      const recorded = { ...boundJson(bound), expiresAt, ...minted, commitment: commitmentTo(value.mac) }
-      const said = adminDraft(by, "security.token.create", targetOf(credential.id, note), recorded, nowMs)
-      await ledger.record(workspace, [said], [{ kind: "token", id: credential.id, version: 0, value }])
+      const recorded = {
+        ...boundJson(bound),
+        expiresAt,
+        ...minted,
+        commitment: commitmentTo(value.mac),
+      }
+      const said = adminDraft(
+        by,
+        "security.token.create",
+        targetOf(credential.id, note),
+        recorded,
+        nowMs,
+      )
+      await ledger.record(
+        workspace,
+        [said],
+        [{ kind: "token", id: credential.id, version: 0, value }],
+      )
       const document = await registry.get("token", workspace.id, credential.id)
       if (document === undefined) throw new Error("a token that was just recorded is not there")
       return { token, document }
@@ -97,7 +146,13 @@ export function createTokens({ registry, ledger, clock, keyring, rootKeys }: Tok
         const found = await registry.get("token", workspace.id, id)
         if (found === undefined || found.value.revokedAt !== undefined) return undefined
         const nowMs = clock.now()
-        const said = adminDraft(by, "security.token.revoke", targetOf(id, found.value.note), boundJson(found.value.bound), nowMs)
+        const said = adminDraft(
+          by,
+          "security.token.revoke",
+          targetOf(id, found.value.note),
+          boundJson(found.value.bound),
+          nowMs,
+        )
         const value = { ...found.value, revokedAt: isoTime(nowMs) }
         return { said: [said], changes: [{ kind: "token", id, version: found.version, value }] }
       })
@@ -109,7 +164,10 @@ export function createTokens({ registry, ledger, clock, keyring, rootKeys }: Tok
     return Date.parse(value.expiresAt) <= clock.now() ? "expired" : "live"
   }
 
-  async function minterLives(workspace: string, { minter, createdAt }: TokenDocument): Promise<boolean> {
+  async function minterLives(
+    workspace: string,
+    { minter, createdAt }: TokenDocument,
+  ): Promise<boolean> {
     switch (minter.kind) {
       case "instance":
         return living.has(minter.mac)
@@ -125,8 +183,13 @@ export function createTokens({ registry, ledger, clock, keyring, rootKeys }: Tok
 }
 
 /** When the maker of a token expires, in milliseconds. */
-async function endOf(registry: Registry, workspace: string, minter: TokenDocument["minter"]): Promise<number> {
-  const key = minter.kind === "api-key" ? await registry.get("api-key", workspace, minter.id) : undefined
+async function endOf(
+  registry: Registry,
+  workspace: string,
+  minter: TokenDocument["minter"],
+): Promise<number> {
+  const key =
+    minter.kind === "api-key" ? await registry.get("api-key", workspace, minter.id) : undefined
   return key?.value.expiresAt === undefined ? Infinity : Date.parse(key.value.expiresAt)
 }
 
@@ -143,7 +206,10 @@ function minterOf(by: Principal, instanceMac: string): TokenDocument["minter"] {
   }
 }
 
-/** A token as the target of an entry. Its note may name a person, and the service's entries do not seal names: so the note has a field of its own. */
+/**
+ * A token as the target of an entry. Its note may name a person, and the service's entries do not
+ * seal names: so the note has a field of its own.
+ */
 function targetOf(id: string, note: string | undefined) {
   return { id, type: "token", ...(note === undefined ? {} : { note }) }
 }

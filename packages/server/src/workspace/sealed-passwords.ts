@@ -1,5 +1,6 @@
-// Seals password hashes after the first rotation of the secret. Hashes are keyed with the first secret for ever, so somebody with that secret and the
-// database could guess passwords. Sealing the hashes under the newest secret prevents that.
+// Seals password hashes after the first rotation of the secret. Hashes are keyed with the first
+// secret for ever, so somebody with that secret and the database could guess passwords. Sealing the
+// hashes under the newest secret prevents that.
 
 import { utf8 } from "@tallystick/proof"
 import { generationOf, seal, unseal, type Keyring } from "../secrets/keyring.ts"
@@ -13,10 +14,17 @@ export function sealPassword(keyring: Keyring, text: string): string {
   return keyring.generation === 1 ? text : seal(keyring, "keyring", name, utf8(text))
 }
 
-/** Empty if the stored text is not valid; it then matches no password. Unsealed text is invalid once all hashes are sealed. */
+/**
+ * Empty if the stored text is not valid; it then matches no password. Unsealed text is invalid once
+ * all hashes are sealed.
+ */
 export function openPassword(keyring: Keyring, kept: string): string {
   const generation = generationOf(kept)
-  if (generation !== keyring.generation && (keyring.before === undefined || generation !== keyring.generation - 1)) return ""
+  if (
+    generation !== keyring.generation &&
+    (keyring.before === undefined || generation !== keyring.generation - 1)
+  )
+    return ""
   try {
     return generation === 1 ? kept : Buffer.from(unseal(keyring, "keyring", name, kept)).toString()
   } catch {
@@ -25,9 +33,14 @@ export function openPassword(keyring: Keyring, kept: string): string {
 }
 
 /** Reseals under the newest secret; undefined if it is sealed so already, or invalid. */
-export function passwordAnew(keyring: Keyring, { password, login }: KeptPassword): KeptPassword | undefined {
+export function passwordAnew(
+  keyring: Keyring,
+  { password, login }: KeptPassword,
+): KeptPassword | undefined {
   const opened = openPassword(keyring, password)
   if (opened === "" || generationOf(password) === keyring.generation) return undefined
   const anew = { password: sealPassword(keyring, opened) }
-  return login === undefined ? anew : { ...anew, login: sealPassword(keyring, openPassword(keyring, login)) }
+  return login === undefined
+    ? anew
+    : { ...anew, login: sealPassword(keyring, openPassword(keyring, login)) }
 }

@@ -21,31 +21,56 @@ const instanceKeys = ["a former instance key"]
 /** The keyring of the next generation. */
 function after(keyring: Keyring, secret: Uint8Array): Keyring {
   const peppers = [...keyring.peppers, deriveKey(secret, "token pepper")]
-  return { ...keyring, generation: keyring.generation + 1, secret, before: keyring.secret, peppers, instanceKeys }
+  return {
+    ...keyring,
+    generation: keyring.generation + 1,
+    secret,
+    before: keyring.secret,
+    peppers,
+    instanceKeys,
+  }
 }
 
 /** A registry that keeps one key that signs, and maybe a keyring. */
-function registryOf(sealedBy: Keyring, kept?: { readonly keyring: Keyring; readonly endedAt?: string }): Registry {
+function registryOf(
+  sealedBy: Keyring,
+  kept?: { readonly keyring: Keyring; readonly endedAt?: string },
+): Registry {
   const vkey = "ledger.example/ledgers/a+00000000+AQ=="
-  const logKey = { kind: "log-key", workspace: "acme", id: "00000000", version: 1, created: 1 } as const
+  const logKey = {
+    kind: "log-key",
+    workspace: "acme",
+    id: "00000000",
+    version: 1,
+    created: 1,
+  } as const
   const value = { vkey, wrapped: seal(sealedBy, "log keys", vkey, seed), createdAt: "" }
-  const change = kept === undefined ? undefined : keyringChange(kept.keyring, undefined, kept.endedAt).change
+  const change =
+    kept === undefined ? undefined : keyringChange(kept.keyring, undefined, kept.endedAt).change
   return {
     // Documents of the kinds that are asked for here.
-    get: async () => (change === undefined ? undefined : { ...change, version: 1, created: 2 }) as never,
+    get: async () =>
+      (change === undefined ? undefined : { ...change, version: 1, created: 2 }) as never,
     workspaceOf: async () => undefined,
     list: async () => [{ ...logKey, value } satisfies Document<"log-key">] as never,
     count: async () => 0,
   }
 }
 
-const refused = (text: RegExp) => (error: unknown) => error instanceof StartError && text.test(error.message)
+const refused = (text: RegExp) => (error: unknown) =>
+  error instanceof StartError && text.test(error.message)
 
 test("data that has had one secret is opened by it, also while another one waits to take its place", async () => {
   const registry = registryOf(firstKeyring(first))
   assert.deepEqual(await openKeyring(registry, { secret: first }), firstKeyring(first))
-  assert.deepEqual(await openKeyring(registry, { secret: second, previous: first }), firstKeyring(first))
-  await assert.rejects(openKeyring(registry, { secret: second }), refused(/is not the secret that this data was made with/))
+  assert.deepEqual(
+    await openKeyring(registry, { secret: second, previous: first }),
+    firstKeyring(first),
+  )
+  await assert.rejects(
+    openKeyring(registry, { secret: second }),
+    refused(/is not the secret that this data was made with/),
+  )
   await assert.rejects(
     openKeyring(registry, { secret: second, previous: other }),
     refused(/is not the secret that this data was made with/),
@@ -60,29 +85,54 @@ test("while a secret is rotated both are needed, in whichever place, and either 
     { secret: first, previous: second },
   ])
     assert.deepEqual(await openKeyring(registry, given), keyring)
-  await assert.rejects(openKeyring(registry, { secret: second }), refused(/set TALLYSTICK_SECRET_PREVIOUS to the one before/))
-  await assert.rejects(openKeyring(registry, { secret: second, previous: other }), refused(/set TALLYSTICK_SECRET_PREVIOUS/))
-  await assert.rejects(openKeyring(registry, { secret: first }), refused(/set TALLYSTICK_SECRET to the new one/))
+  await assert.rejects(
+    openKeyring(registry, { secret: second }),
+    refused(/set TALLYSTICK_SECRET_PREVIOUS to the one before/),
+  )
+  await assert.rejects(
+    openKeyring(registry, { secret: second, previous: other }),
+    refused(/set TALLYSTICK_SECRET_PREVIOUS/),
+  )
+  await assert.rejects(
+    openKeyring(registry, { secret: first }),
+    refused(/set TALLYSTICK_SECRET to the new one/),
+  )
 })
 
 test("once it is rotated the new secret is enough, and the one before opens nothing", async () => {
   const keyring = after(after(firstKeyring(first), second), third)
   const registry = registryOf(keyring, { keyring, endedAt: "2026-01-01T00:00:00.000Z" })
-  assert.deepEqual(await openKeyring(registry, { secret: third }), { ...keyring, before: undefined })
-  assert.deepEqual(await openKeyring(registry, { secret: third, previous: second }), { ...keyring, before: undefined })
+  assert.deepEqual(await openKeyring(registry, { secret: third }), {
+    ...keyring,
+    before: undefined,
+  })
+  assert.deepEqual(await openKeyring(registry, { secret: third, previous: second }), {
+    ...keyring,
+    before: undefined,
+  })
   for (const former of [first, second])
-    await assert.rejects(openKeyring(registry, { secret: former }), refused(/was rotated: its last rotation ended at 2026-01-01/))
+    await assert.rejects(
+      openKeyring(registry, { secret: former }),
+      refused(/was rotated: its last rotation ended at 2026-01-01/),
+    )
 })
 
 test("what is sealed says under which secret, and is bound to its name and to its secret", () => {
   const old = firstKeyring(first)
   const keyring = after(old, second)
   const [before, now] = [seal(old, "keyring", "a", seed), seal(keyring, "keyring", "a", seed)]
-  for (const sealed of [before, now]) assert.deepEqual(new Uint8Array(unseal(keyring, "keyring", "a", sealed)), seed)
+  for (const sealed of [before, now])
+    assert.deepEqual(new Uint8Array(unseal(keyring, "keyring", "a", sealed)), seed)
   assert.throws(() => unseal(keyring, "keyring", "b", now))
   assert.throws(() => unseal(keyring, "log keys", "a", now))
-  assert.throws(() => unseal({ ...keyring, before: undefined }, "keyring", "a", before), /generation 1 is no longer known/)
-  assert.throws(() => unseal(keyring, "keyring", "a", now.slice(2)), "the number is not for whoever writes the file to choose")
+  assert.throws(
+    () => unseal({ ...keyring, before: undefined }, "keyring", "a", before),
+    /generation 1 is no longer known/,
+  )
+  assert.throws(
+    () => unseal(keyring, "keyring", "a", now.slice(2)),
+    "the number is not for whoever writes the file to choose",
+  )
 })
 
 test("a credential is known by the pepper that it was made under, and a new one is made under the newest", () => {

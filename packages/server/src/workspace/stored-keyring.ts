@@ -1,5 +1,5 @@
-// The keyring document: what the service still needs of former secrets. It is in the workspace `instance`, sealed under the newest secret. It does not
-// exist before the first rotation.
+// The keyring document: what the service still needs of former secrets. It is in the workspace
+// `instance`, sealed under the newest secret. It does not exist before the first rotation.
 
 import { equalBytes, utf8 } from "@tallystick/proof"
 import { StartError } from "../error.ts"
@@ -29,15 +29,21 @@ interface Kept {
   readonly formerNames?: Readonly<Record<string, string>>
 }
 
-/** Throws a StartError that names the missing secret. Before a rotation begins, the data still has the previous secret. */
+/**
+ * Throws a StartError that names the missing secret. Before a rotation begins, the data still has
+ * the previous secret.
+ */
 export async function openKeyring(registry: Registry, given: GivenSecrets): Promise<Keyring> {
   const document = await keptKeyring(registry)
   const { secret, previous } = given
-  const candidates = previous === undefined || equalBytes(previous, secret) ? [secret] : [secret, previous]
+  const candidates =
+    previous === undefined || equalBytes(previous, secret) ? [secret] : [secret, previous]
   if (document === undefined) return firstKeyring(await firstSecret(registry, candidates))
   const { generation, endedAt } = document.value
   const isOver = endedAt !== undefined
-  const opened = candidates.map((one) => openedBy(document, one)).find((keyring) => keyring !== undefined)
+  const opened = candidates
+    .map((one) => openedBy(document, one))
+    .find((keyring) => keyring !== undefined)
   if (opened === undefined && generation === 1) throw anotherSecret()
   if (opened === undefined)
     throw new StartError(
@@ -47,7 +53,9 @@ export async function openKeyring(registry: Registry, given: GivenSecrets): Prom
     )
   if (isOver) return opened
   const pepperBefore = opened.peppers[generation - 2]
-  const before = candidates.find((one) => pepperBefore !== undefined && equalBytes(deriveKey(one, "token pepper"), pepperBefore))
+  const before = candidates.find(
+    (one) => pepperBefore !== undefined && equalBytes(deriveKey(one, "token pepper"), pepperBefore),
+  )
   if (before === undefined)
     throw new StartError(
       "the secret of this data is being rotated: set TALLYSTICK_SECRET_PREVIOUS to the one before TALLYSTICK_SECRET as well, until `tallystick secret rotate` has ended",
@@ -65,8 +73,15 @@ export interface KeyringChange {
   readonly recorded: { readonly generation: number; readonly commitment: string }
 }
 
-/** Replaces the stored keyring. `endedAt` says that nothing is sealed under the previous secret any more. */
-export function keyringChange(keyring: Keyring, replaced: Document<"keyring"> | undefined, endedAt: string | undefined): KeyringChange {
+/**
+ * Replaces the stored keyring. `endedAt` says that nothing is sealed under the previous secret any
+ * more.
+ */
+export function keyringChange(
+  keyring: Keyring,
+  replaced: Document<"keyring"> | undefined,
+  endedAt: string | undefined,
+): KeyringChange {
   const text = (bytes: Uint8Array) => Buffer.from(bytes).toString("base64")
   const { generation, peppers, passwords, memberIds, instanceKeys, formerNames } = keyring
   const kept: Kept = {
@@ -84,8 +99,14 @@ export function keyringChange(keyring: Keyring, replaced: Document<"keyring"> | 
   }
 }
 
-/** With a wrong secret no API key would be known, nothing could be signed and, worst, a repeated write would be recorded twice. */
-async function firstSecret(registry: Registry, candidates: readonly Uint8Array[]): Promise<Uint8Array> {
+/**
+ * With a wrong secret no API key would be known, nothing could be signed and, worst, a repeated
+ * write would be recorded twice.
+ */
+async function firstSecret(
+  registry: Registry,
+  candidates: readonly Uint8Array[],
+): Promise<Uint8Array> {
   const key = await anyLogKey(registry)
   const found = candidates.find((one) => key === undefined || canSign(firstKeyring(one), key))
   if (found === undefined) throw anotherSecret()
@@ -93,7 +114,9 @@ async function firstSecret(registry: Registry, candidates: readonly Uint8Array[]
 }
 
 /** A key that signs for one of the workspaces; undefined where nothing was sealed yet. */
-export async function anyLogKey(registry: Pick<Registry, "list">): Promise<Document<"log-key"> | undefined> {
+export async function anyLogKey(
+  registry: Pick<Registry, "list">,
+): Promise<Document<"log-key"> | undefined> {
   const [workspace] = await registry.list("workspace", undefined, undefined, 1)
   return workspace && (await registry.list("log-key", workspace.id, undefined, 1))[0]
 }
@@ -103,7 +126,10 @@ function anotherSecret(): StartError {
 }
 
 /** Whether this keyring can unseal a signing key. */
-export function canSign(keyring: Keyring, { value: { vkey, wrapped } }: Document<"log-key">): boolean {
+export function canSign(
+  keyring: Keyring,
+  { value: { vkey, wrapped } }: Document<"log-key">,
+): boolean {
   try {
     unseal(keyring, "log keys", vkey, wrapped)
     return true
@@ -112,11 +138,25 @@ export function canSign(keyring: Keyring, { value: { vkey, wrapped } }: Document
   }
 }
 
-function openedBy({ value: { generation, sealed } }: Document<"keyring">, secret: Uint8Array): Keyring | undefined {
+function openedBy(
+  { value: { generation, sealed } }: Document<"keyring">,
+  secret: Uint8Array,
+): Keyring | undefined {
   try {
-    const bytes = unseal({ generation, secret, before: undefined }, "keyring", nameOf(generation), sealed)
+    const bytes = unseal(
+      { generation, secret, before: undefined },
+      "keyring",
+      nameOf(generation),
+      sealed,
+    )
     // The seal is valid, so this program wrote it.
-    const { peppers, passwords, memberIds, instanceKeys, formerNames = {} } = JSON.parse(Buffer.from(bytes).toString()) as Kept
+    const {
+      peppers,
+      passwords,
+      memberIds,
+      instanceKeys,
+      formerNames = {},
+    } = JSON.parse(Buffer.from(bytes).toString()) as Kept
     const former = peppers.map(bytesOf)
     return {
       generation,

@@ -18,7 +18,11 @@ interface Bend {
   readonly append?: () => void
 }
 
-export function openTestHouse({ limits: changes, registry: bend = (registry) => registry, append = () => {} }: Bend = {}) {
+export function openTestHouse({
+  limits: changes,
+  registry: bend = (registry) => registry,
+  append = () => {},
+}: Bend = {}) {
   const { served, watched } = openMemory()
   /** Stands still unless it is moved. */
   const clock: Clock & { nowMs: number } = {
@@ -27,7 +31,8 @@ export function openTestHouse({ limits: changes, registry: bend = (registry) => 
     elapsed: () => 0,
     sleep: () => new Promise((resolve) => void setImmediate(resolve)),
   }
-  // As the SQLite driver does it: documents are remembered, and forgotten when a change of theirs was kept.
+  // As the SQLite driver does it: documents are remembered, and forgotten when a change of theirs
+  // was kept.
   const registry = cacheRegistry(bend(served.registry))
   const journal: Journal = {
     ...served.journal,
@@ -39,7 +44,21 @@ export function openTestHouse({ limits: changes, registry: bend = (registry) => 
     },
   }
   const limits = { ...defaultLimits, ...changes }
-  const parts = { registry, ledger: openTestLedger(journal, { clock, limits }), clock, keyring: testKeyring, limits }
+  const parts = {
+    registry,
+    ledger: openTestLedger(journal, { clock, limits }),
+    clock,
+    keyring: testKeyring,
+    limits,
+  }
   const workspaces = createWorkspaces({ ...parts, host: "ledger.example" })
-  return { served: { ...served, journal, registry }, watched, journal, registry, clock, parts, workspaces }
+  return {
+    served: { ...served, journal, registry },
+    watched,
+    journal,
+    registry,
+    clock,
+    parts,
+    workspaces,
+  }
 }

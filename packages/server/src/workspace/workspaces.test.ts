@@ -12,7 +12,13 @@ import { createKeys } from "./api-keys.ts"
 import { createProjects } from "./projects.ts"
 import { instance, openTestHouse } from "./test-house.ts"
 
-const someKey: Principal = { kind: "api-key", id: "0123456789abc", workspace: "acme", scopes: ["admin"], projectIds: undefined }
+const someKey: Principal = {
+  kind: "api-key",
+  id: "0123456789abc",
+  workspace: "acme",
+  scopes: ["admin"],
+  projectIds: undefined,
+}
 const rootKey = "a-root-key-of-more-than-32-characters"
 
 function openHouse() {
@@ -35,7 +41,10 @@ function openHouse() {
     /** The workspace's entries in clear, in order. */
     async entries(workspace: string) {
       const stored = await journal.after(workspace, 0, 1000)
-      return stored.map((entry) => openEntry(entry, disclosuresOf(entry)) ?? assert.fail("an entry cannot be opened"))
+      return stored.map(
+        (entry) =>
+          openEntry(entry, disclosuresOf(entry)) ?? assert.fail("an entry cannot be opened"),
+      )
     },
   }
 }
@@ -65,7 +74,13 @@ test("a workspace begins with its genesis, its signing key and a first project, 
 
   const entries = await house.entries("acme")
   assert.deepEqual(
-    entries.map(({ kind, content }) => [kind, content.action, content.projectId, content.source, content.actor.type]),
+    entries.map(({ kind, content }) => [
+      kind,
+      content.action,
+      content.projectId,
+      content.source,
+      content.actor.type,
+    ]),
     [
       ["admin", "workspace.create", "system", "system", "instance"],
       ["admin", "project.create", "system", "system", "instance"],
@@ -75,16 +90,26 @@ test("a workspace begins with its genesis, its signing key and a first project, 
   assert.equal(Buffer.from(entries[0]?.link.previousHash ?? []).toString("hex"), ledgerId)
   assert.equal((await house.projects.find("acme", "core"))?.value.receipts, "private")
 
-  // The key that entry 1 names is the one that signs, and nothing that was recorded or kept shows it.
+  // The key that entry 1 names is the one that signs, and nothing that was recorded or kept shows
+  // it.
   const vkey = entries[0]?.content.metadata["vkey"] as string
   const [, name, keyId, typed] = /^([^+]+)\+([^+]+)\+(.+)$/.exec(vkey) ?? []
   const raw = Buffer.from(typed ?? "", "base64").subarray(1)
   assert.equal(name, origin)
-  assert.equal(createHash("sha256").update(`${origin}\n\x01`).update(raw).digest("hex").slice(0, 8), keyId)
+  assert.equal(
+    createHash("sha256").update(`${origin}\n\x01`).update(raw).digest("hex").slice(0, 8),
+    keyId,
+  )
   const [epoch] = epochsOf(await house.workspaces.get("acme"))
   const [signer] = await createSigners({ ...house, keyring: testKeyring })(epoch, 1, 0)
-  const spki = createPublicKey({ key: Buffer.concat([Buffer.from("302a300506032b6570032100", "hex"), raw]), format: "der", type: "spki" })
-  assert.ok(verify(null, Buffer.from("text"), spki, signer?.sign(Buffer.from("text")) ?? Buffer.of()))
+  const spki = createPublicKey({
+    key: Buffer.concat([Buffer.from("302a300506032b6570032100", "hex"), raw]),
+    format: "der",
+    type: "spki",
+  })
+  assert.ok(
+    verify(null, Buffer.from("text"), spki, signer?.sign(Buffer.from("text")) ?? Buffer.of()),
+  )
   const { ledgerId: recomputed } = await expectChain(house.journal, "acme")
   assert.equal(recomputed, ledgerId)
 })
@@ -101,9 +126,14 @@ test("genesis and key stand in clear in entry 1, also where all metadata is pers
 
 test("of many who create one workspace at the same moment one succeeds, and the ledger is his", async () => {
   const house = openHouse()
-  const made = await Promise.allSettled([1, 2, 3, 4].map((at) => house.workspaces.create(instance, { id: "acme", name: `number ${at}` })))
+  const made = await Promise.allSettled(
+    [1, 2, 3, 4].map((at) =>
+      house.workspaces.create(instance, { id: "acme", name: `number ${at}` }),
+    ),
+  )
   assert.equal(made.filter(({ status }) => status === "fulfilled").length, 1)
-  for (const one of made) if (one.status === "rejected") assert.ok(hasCode("conflict")(one.reason), String(one.reason))
+  for (const one of made)
+    if (one.status === "rejected") assert.ok(hasCode("conflict")(one.reason), String(one.reason))
   await assert.rejects(house.workspaces.create(instance, { id: "acme" }), hasCode("conflict"))
   const { ledgerId, size } = await expectChain(house.journal, "acme")
   assert.equal(size, 2)
@@ -120,8 +150,13 @@ test("each change of a setting is recorded, also when two are made at once, and 
     house.workspaces.change(instance, "acme", { name: "Acme", transparency: "public" }),
   ])
   const { value, version } = await house.workspaces.get("acme")
-  assert.deepEqual([value.hotDays, value.personalKeys, value.name, value.transparency, version], [1, ["ssn"], "Acme", "public", 4])
-  const changes = (await house.entries("acme")).slice(2).map(({ content }) => [content.action, content.actor.id, content.metadata])
+  assert.deepEqual(
+    [value.hotDays, value.personalKeys, value.name, value.transparency, version],
+    [1, ["ssn"], "Acme", "public", 4],
+  )
+  const changes = (await house.entries("acme"))
+    .slice(2)
+    .map(({ content }) => [content.action, content.actor.id, content.metadata])
   assert.deepEqual(
     new Set(changes.map((change) => JSON.stringify(change))),
     new Set([
@@ -130,7 +165,10 @@ test("each change of a setting is recorded, also when two are made at once, and 
       JSON.stringify(["workspace.update", "instance", { name: "Acme", transparency: "public" }]),
     ]),
   )
-  await assert.rejects(house.workspaces.change(instance, "other", { hotDays: 1 }), hasCode("not_found"))
+  await assert.rejects(
+    house.workspaces.change(instance, "other", { hotDays: 1 }),
+    hasCode("not_found"),
+  )
   await expectChain(house.journal, "acme")
 })
 
@@ -153,7 +191,12 @@ test("projects are created once, changed with a record, and made for an event th
   const house = openHouse()
   const acme = await house.workspaces.create(instance, { id: "acme" })
   const shop = await house.projects.create(instance, acme, { id: "shop", receipts: "public" })
-  assert.deepEqual(shop.value, { name: "shop", receipts: "public", activityLinks: false, createdAt: "2026-01-02T00:00:00.000Z" })
+  assert.deepEqual(shop.value, {
+    name: "shop",
+    receipts: "public",
+    activityLinks: false,
+    createdAt: "2026-01-02T00:00:00.000Z",
+  })
   await assert.rejects(house.projects.create(instance, acme, { id: "shop" }), hasCode("conflict"))
   await Promise.all([
     house.projects.change(instance, acme, "shop", { name: "Shop" }),
@@ -168,18 +211,25 @@ test("projects are created once, changed with a record, and made for an event th
 
   // Many events with one new project at once: it is made once, and none of them fails.
   const write = { route: "/v1/events", key: "a-key-that-nothing-has" } as const
-  await Promise.all(Array.from({ length: 10 }, () => house.projects.ensure(someKey, acme, "fresh", write)))
+  await Promise.all(
+    Array.from({ length: 10 }, () => house.projects.ensure(someKey, acme, "fresh", write)),
+  )
   await house.projects.ensure(someKey, acme, "fresh", write)
   assert.equal((await house.projects.find("acme", "fresh"))?.version, 1)
   const closed = await house.workspaces.change(instance, "acme", { projects: "closed" })
   await house.projects.ensure(someKey, closed, "fresh", write)
-  await assert.rejects(house.projects.ensure(someKey, closed, "unknown", write), hasCode("not_found"))
+  await assert.rejects(
+    house.projects.ensure(someKey, closed, "unknown", write),
+    hasCode("not_found"),
+  )
   const page = await house.projects.list("acme", undefined, 10)
   assert.deepEqual(
     page.map(({ id }) => id),
     ["fresh", "shop", "core"],
   )
-  const acts = (await house.entries("acme")).map(({ content }) => `${content.action} ${content.target.id}`)
+  const acts = (await house.entries("acme")).map(
+    ({ content }) => `${content.action} ${content.target.id}`,
+  )
   assert.deepEqual(acts, [
     "workspace.create acme",
     "project.create core",
@@ -195,15 +245,23 @@ test("projects are created once, changed with a record, and made for an event th
 test("projects of a workspace are counted once, whatever is asked for beyond the most that it may have", async () => {
   const house = openHouse()
   const acme = await house.workspaces.create(instance, { id: "acme" })
-  const ensure = (id: string) => house.projects.ensure(someKey, acme, id, { route: "/v1/events", key: `key of an event of ${id}` })
+  const ensure = (id: string) =>
+    house.projects.ensure(someKey, acme, id, {
+      route: "/v1/events",
+      key: `key of an event of ${id}`,
+    })
   await Promise.all([ensure("second"), ensure("third")])
-  for (const id of ["fourth", "fifth", "sixth"]) await assert.rejects(ensure(id), hasCode("invalid_field"))
+  for (const id of ["fourth", "fifth", "sixth"])
+    await assert.rejects(ensure(id), hasCode("invalid_field"))
   await ensure("third")
   assert.equal(house.counted(), 1)
   const { value } = acme
   const larger = { ...acme, value: { ...value, projectsMax: 4 } }
   await house.projects.create(instance, larger, { id: "fourth" })
-  await assert.rejects(house.projects.create(instance, larger, { id: "fifth" }), hasCode("invalid_field"))
+  await assert.rejects(
+    house.projects.create(instance, larger, { id: "fifth" }),
+    hasCode("invalid_field"),
+  )
   assert.equal((await house.projects.list("acme", undefined, 10)).length, 4)
   assert.equal(house.counted(), 1)
   await expectChain(house.journal, "acme")
@@ -218,9 +276,18 @@ test("a key is shown once, is known by its secret alone, and ends by its expiry 
     projectIds: ["core"],
     expiresInSeconds: 60,
   })
-  const expected = { kind: "api-key", id: document.id, workspace: "acme", scopes: ["write", "read"], projectIds: ["core"] }
+  const expected = {
+    kind: "api-key",
+    id: document.id,
+    workspace: "acme",
+    scopes: ["write", "read"],
+    projectIds: ["core"],
+  }
   assert.deepEqual(await house.authenticate(key), expected)
-  const { key: lasting, document: other } = await house.keys.create(someKey, acme, { name: "desk", scopes: ["admin"] })
+  const { key: lasting, document: other } = await house.keys.create(someKey, acme, {
+    name: "desk",
+    scopes: ["admin"],
+  })
   assert.deepEqual(await house.authenticate(lasting), {
     kind: "api-key",
     id: other.id,
@@ -234,7 +301,10 @@ test("a key is shown once, is known by its secret alone, and ends by its expiry 
   )
 
   // Of another kind, of another key's secret, mistyped, or no credential at all: one answer.
-  const { key: stranger } = await openHouse().keys.create(instance, acme, { name: "stranger", scopes: ["admin"] })
+  const { key: stranger } = await openHouse().keys.create(instance, acme, {
+    name: "stranger",
+    scopes: ["admin"],
+  })
   for (const wrong of [
     stranger,
     `${key.slice(0, -1)}${key.endsWith("0") ? 1 : 0}`,
@@ -257,9 +327,15 @@ test("a key is shown once, is known by its secret alone, and ends by its expiry 
   await house.keys.revoke(instance, acme, "0000000000000")
   await assert.rejects(house.authenticate(lasting), hasCode("token_revoked"))
   await house.keys.revoke(instance, acme, document.id)
-  await assert.rejects(house.authenticate(key), hasCode("token_revoked"), "revoked says more than expired")
+  await assert.rejects(
+    house.authenticate(key),
+    hasCode("token_revoked"),
+    "revoked says more than expired",
+  )
 
-  const acts = (await house.entries("acme")).slice(2).map(({ content }) => [content.action, content.actor.id, content.target.id])
+  const acts = (await house.entries("acme"))
+    .slice(2)
+    .map(({ content }) => [content.action, content.actor.id, content.target.id])
   assert.deepEqual(acts, [
     ["security.key.create", "instance", document.id],
     ["security.key.create", "0123456789abc", other.id],
@@ -272,6 +348,7 @@ test("a key is shown once, is known by its secret alone, and ends by its expiry 
     await house.keys.list("acme", undefined, 10),
     await house.registry.list("log-key", "acme", undefined, 10),
   ])
-  for (const shown of [key, lasting]) assert.ok(!kept.includes(shown.slice(18, -6)), "a secret was kept")
+  for (const shown of [key, lasting])
+    assert.ok(!kept.includes(shown.slice(18, -6)), "a secret was kept")
   await expectChain(house.journal, "acme")
 })

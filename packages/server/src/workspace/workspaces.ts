@@ -1,4 +1,5 @@
-// Workspaces: each has its own ledger, with an origin and a signing key that its first entry records.
+// Workspaces: each has its own ledger, with an origin and a signing key that its first entry
+// records.
 
 import { canonicalize, ledgerId, toBase64Url, toHex, type JsonObject } from "@tallystick/proof"
 import { isoTime } from "../clock.ts"
@@ -25,7 +26,11 @@ export interface Workspaces {
   /** Refuses with `not_found`. */
   get(id: string): Promise<Document<"workspace">>
   list(before: ListPlace | undefined, limit: number): Promise<readonly Document<"workspace">[]>
-  change(by: Principal, id: string, request: Omit<WorkspaceRequest, "id">): Promise<Document<"workspace">>
+  change(
+    by: Principal,
+    id: string,
+    request: Omit<WorkspaceRequest, "id">,
+  ): Promise<Document<"workspace">>
 }
 
 export interface WorkspaceParts extends AdminParts {
@@ -46,7 +51,13 @@ const defaultSettings: WorkspaceSettings = {
   laneRules: [],
 }
 
-export function createWorkspaces({ registry, ledger, clock, keyring, host }: WorkspaceParts): Workspaces {
+export function createWorkspaces({
+  registry,
+  ledger,
+  clock,
+  keyring,
+  host,
+}: WorkspaceParts): Workspaces {
   const inTurn = createOneAtATime()
 
   const get = async (id: string): Promise<Document<"workspace">> => {
@@ -59,23 +70,40 @@ export function createWorkspaces({ registry, ledger, clock, keyring, host }: Wor
     get,
     list: (before, limit) => registry.list("workspace", undefined, before, limit),
 
-    // Each creation brings a ledger of its own, and a commit takes one: the second waits and finds the first.
+    // Each creation brings a ledger of its own, and a commit takes one: the second waits and finds
+    // the first.
     create: (by, request) => inTurn(request.id, () => createAlone(by, request)),
 
     async change(by, id, request) {
       const { name, ...settings } = request
       await recordPlanned(ledger, await get(id), async () => {
         const before = await get(id)
-        const value = { ...before.value, ...definedOf(settings), ...(name === undefined ? {} : { name }) }
+        const value = {
+          ...before.value,
+          ...definedOf(settings),
+          ...(name === undefined ? {} : { name }),
+        }
         const target = { id, type: "workspace", name: value.name }
-        const said = adminDraft(by, "workspace.update", target, { ...definedOf(request) } as JsonObject, clock.now())
-        return { said: [said], changes: [{ kind: "workspace", id, version: before.version, value }] }
+        const said = adminDraft(
+          by,
+          "workspace.update",
+          target,
+          { ...definedOf(request) } as JsonObject,
+          clock.now(),
+        )
+        return {
+          said: [said],
+          changes: [{ kind: "workspace", id, version: before.version, value }],
+        }
       })
       return get(id)
     },
   }
 
-  async function createAlone(by: Principal, { id, name, ...settings }: WorkspaceRequest): Promise<Document<"workspace">> {
+  async function createAlone(
+    by: Principal,
+    { id, name, ...settings }: WorkspaceRequest,
+  ): Promise<Document<"workspace">> {
     if ((await registry.get("workspace", id, id)) !== undefined) throw taken()
     const nowMs = clock.now()
     const createdAt = isoTime(nowMs)
@@ -92,7 +120,14 @@ export function createWorkspaces({ registry, ledger, clock, keyring, host }: Wor
       origin,
       ...keptIdempotency(keyring, ledger.random, made),
     }
-    const document: Document<"workspace"> = { kind: "workspace", workspace: id, id, version: 1, created: 0, value }
+    const document: Document<"workspace"> = {
+      kind: "workspace",
+      workspace: id,
+      id,
+      version: 1,
+      created: 0,
+      value,
+    }
     const { change: keyChange, vkey } = makeLogKey(keyring, ledger.random, { origin, createdAt })
     const project = newProject(by, { id: firstProject }, nowMs)
     const created = adminDraft(
@@ -103,7 +138,11 @@ export function createWorkspaces({ registry, ledger, clock, keyring, host }: Wor
       nowMs,
     )
     try {
-      await ledger.record(document, [created, project.said], [{ ...document, version: 0 }, keyChange, project.change])
+      await ledger.record(
+        document,
+        [created, project.said],
+        [{ ...document, version: 0 }, keyChange, project.change],
+      )
     } catch (error) {
       throw isConflict(error) ? taken() : error
     }
@@ -111,8 +150,15 @@ export function createWorkspaces({ registry, ledger, clock, keyring, host }: Wor
   }
 }
 
-/** The first secret derives this key again at any time. A later secret may be rotated away, so the key is stored. */
-function keptIdempotency(keyring: Keyring, random: Random, of: Uint8Array): Pick<WorkspaceDocument, "idempotency"> {
+/**
+ * The first secret derives this key again at any time. A later secret may be rotated away, so the
+ * key is stored.
+ */
+function keptIdempotency(
+  keyring: Keyring,
+  random: Random,
+  of: Uint8Array,
+): Pick<WorkspaceDocument, "idempotency"> {
   if (keyring.generation === 1) return {}
   const fresh = new Uint8Array(32)
   random(fresh)
@@ -128,7 +174,16 @@ export function makeGenesis(random: Random, host: string, workspaceId: string, c
 }
 
 export function settingsOf(value: WorkspaceDocument): WorkspaceSettings & JsonObject {
-  const { policyVisibility, projects, transparency, hotDays, requirePublishedPolicy, personalKeys, laneRules, projectsMax } = value
+  const {
+    policyVisibility,
+    projects,
+    transparency,
+    hotDays,
+    requirePublishedPolicy,
+    personalKeys,
+    laneRules,
+    projectsMax,
+  } = value
   const rules = laneRules.map(({ prefix, lane }) => ({ prefix, lane }))
   const all = {
     policyVisibility,
@@ -149,5 +204,7 @@ function taken(): LedgerError {
 /** Without undefined members, which would overwrite others in a spread. */
 function definedOf<T extends object>(value: T): Partial<T> {
   // The result has members of `value` only.
-  return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined)) as Partial<T>
+  return Object.fromEntries(
+    Object.entries(value).filter(([, member]) => member !== undefined),
+  ) as Partial<T>
 }

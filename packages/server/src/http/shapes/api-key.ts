@@ -23,8 +23,14 @@ export const NewApiKey = shapeOf<WireNewApiKey>()(
     Type.Object(
       {
         name: Label,
-        scopes: Type.Array(Type.Enum(scopes), { minItems: 1, maxItems: scopes.length, uniqueItems: true }),
-        projectIds: Type.Optional(Type.Array(ProjectId, { minItems: 1, maxItems: 1000, uniqueItems: true })),
+        scopes: Type.Array(Type.Enum(scopes), {
+          minItems: 1,
+          maxItems: scopes.length,
+          uniqueItems: true,
+        }),
+        projectIds: Type.Optional(
+          Type.Array(ProjectId, { minItems: 1, maxItems: 1000, uniqueItems: true }),
+        ),
         expiresInSeconds: Type.Optional(Type.Integer({ minimum: 60, maximum: lifeSecondsMax })),
       },
       { title: "NewApiKey", additionalProperties: false },
@@ -46,12 +52,21 @@ const fields = {
   revokedAt: Type.Optional(Time),
 }
 
-const exampleKey: WireApiKey = { keyId: sample.id, workspaceId: "acme", name: "billing", scopes: ["write"], createdAt: sample.time }
+const exampleKey: WireApiKey = {
+  keyId: sample.id,
+  workspaceId: "acme",
+  name: "billing",
+  scopes: ["write"],
+  createdAt: sample.time,
+}
 
 export const ApiKey = shapeOf<WireApiKey>()(Type.Object(fields, { title: "ApiKey" }), exampleKey)
 
 export const CreatedApiKey = shapeOf<WireCreatedApiKey>()(
-  Type.Object({ key: Type.String({ docs: { pattern: "^tsk_[0-9A-Za-z]{13}_[0-9A-Za-z]{49}$" } }), ...fields }, { title: "CreatedApiKey" }),
+  Type.Object(
+    { key: Type.String({ docs: { pattern: "^tsk_[0-9A-Za-z]{13}_[0-9A-Za-z]{49}$" } }), ...fields },
+    { title: "CreatedApiKey" },
+  ),
   { key: sample.secret("k"), ...exampleKey },
 )
 
@@ -60,9 +75,14 @@ export const ApiKeyList = shapeOf<WireApiKeyList>()(
   { apiKeys: [exampleKey], nextCursor: null },
 )
 
-export const RevokeQuery = shapeOf<WireRevokeQuery>()(Type.Object({ cascade: Type.Boolean({ default: false }) }))
+export const RevokeQuery = shapeOf<WireRevokeQuery>()(
+  Type.Object({ cascade: Type.Boolean({ default: false }) }),
+)
 
 export const MadeByKey = shapeOf<WireMadeByKey>()(
-  Type.Object({ revoked: Type.Boolean(), apiKeys: Type.Array(ApiKey), members: Type.Array(Member) }, { title: "MadeByKey" }),
+  Type.Object(
+    { revoked: Type.Boolean(), apiKeys: Type.Array(ApiKey), members: Type.Array(Member) },
+    { title: "MadeByKey" },
+  ),
   { revoked: true, apiKeys: [exampleKey], members: [] },
 )

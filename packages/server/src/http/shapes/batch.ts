@@ -1,5 +1,9 @@
 import { Type } from "./type.ts"
-import type { Batch as WireBatch, BatchAnswer as WireBatchAnswer, BatchItem as WireBatchItem } from "@tallystick/client/wire"
+import type {
+  Batch as WireBatch,
+  BatchAnswer as WireBatchAnswer,
+  BatchItem as WireBatchItem,
+} from "@tallystick/client/wire"
 import { LedgerError } from "../../error.ts"
 import { checkOf, shapeOf } from "./check.ts"
 import { contextHeaders, eventFields, exampleEvent } from "./event.ts"
@@ -8,31 +12,49 @@ import { Problem } from "./problem.ts"
 import { exampleReceipt, Receipt } from "./receipt.ts"
 
 export const BatchItem = shapeOf<WireBatchItem>()(
-  Type.Object({ idempotencyKey: IdempotencyKey, ...eventFields }, { title: "BatchItem", additionalProperties: false }),
+  Type.Object(
+    { idempotencyKey: IdempotencyKey, ...eventFields },
+    { title: "BatchItem", additionalProperties: false },
+  ),
 )
 
 /** What the API's description shows. */
 export function batchOf(eventsMax: number) {
   return shapeOf<WireBatch>()(
-    Type.Object({ events: Type.Array(BatchItem, { minItems: 1, maxItems: eventsMax }) }, { title: "Batch", additionalProperties: false }),
+    Type.Object(
+      { events: Type.Array(BatchItem, { minItems: 1, maxItems: eventsMax }) },
+      { title: "Batch", additionalProperties: false },
+    ),
     { events: [{ idempotencyKey: "invoice-9-approved", ...exampleEvent }] },
   )
 }
 
-/** What is refused as a whole. The items are looked at one by one, because a bad one must not cost the good ones. */
+/**
+ * What is refused as a whole. The items are looked at one by one, because a bad one must not cost
+ * the good ones.
+ */
 export function batchEnvelopeOf(eventsMax: number) {
   const events = Type.Array(Type.Unknown(), { minItems: 1, maxItems: eventsMax })
   return Type.Object({ events }, { title: "Batch", additionalProperties: false })
 }
 
 export const BatchHeaders = Type.Object({
-  "idempotency-key": Type.Optional(Type.Never({ rule: "must not be sent with a batch: each of its events has a key of its own" })),
+  "idempotency-key": Type.Optional(
+    Type.Never({ rule: "must not be sent with a batch: each of its events has a key of its own" }),
+  ),
   ...contextHeaders,
 })
 
 export const BatchAnswer = shapeOf<WireBatchAnswer>()(
   Type.Object(
-    { results: Type.Array(Type.Union([Type.Object({ receipt: Receipt, replayed: Type.Optional(Type.Boolean()) }), Problem])) },
+    {
+      results: Type.Array(
+        Type.Union([
+          Type.Object({ receipt: Receipt, replayed: Type.Optional(Type.Boolean()) }),
+          Problem,
+        ]),
+      ),
+    },
     { title: "BatchAnswer" },
   ),
   { results: [{ receipt: exampleReceipt }] },
@@ -40,7 +62,10 @@ export const BatchAnswer = shapeOf<WireBatchAnswer>()(
 
 const checkShape = checkOf(BatchItem)
 
-/** Gives back what is an event with its key, and throws for what is not, or why it was not read; `index` is its place in the batch. */
+/**
+ * Gives back what is an event with its key, and throws for what is not, or why it was not read;
+ * `index` is its place in the batch.
+ */
 export function checkItem(value: unknown, index: number): WireBatchItem {
   if (value instanceof LedgerError) throw value
   return checkShape(value, ["events", index])

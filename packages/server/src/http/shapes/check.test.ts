@@ -69,9 +69,12 @@ test("what docs/api.md describes passes, and comes back as it was", () => {
 })
 
 test("what is wrong with an event is said in one sentence, which names the field and the rule", () => {
-  const id = "must be 1 to 64 letters, digits, dots, underscores and hyphens, and begin with a letter or a digit"
-  const action = "action must be a dotted name of two segments or more, each of letters, digits, _ and -, and of 200 characters at most"
-  const time = "occurredAt must be a date and time that exists, such as 2026-01-31T09:30:00Z or 2026-01-31T10:30:00.250+01:00"
+  const id =
+    "must be 1 to 64 letters, digits, dots, underscores and hyphens, and begin with a letter or a digit"
+  const action =
+    "action must be a dotted name of two segments or more, each of letters, digits, _ and -, and of 200 characters at most"
+  const time =
+    "occurredAt must be a date and time that exists, such as 2026-01-31T09:30:00Z or 2026-01-31T10:30:00.250+01:00"
   const cases: [change: object | null | string | unknown[], detail: string][] = [
     [[], "the body must be an object"],
     ["x", "the body must be an object"],
@@ -101,7 +104,10 @@ test("what is wrong with an event is said in one sentence, which names the field
     [{ occurredAt: "2026-02-30T00:00:00Z" }, time],
     [{ occurredAt: 1769851800000 }, time],
     [{ source: "API" }, "source must be one of api, automation, dashboard, system"],
-    [{ source: undefined }, "source is required and must be one of api, automation, dashboard, system"],
+    [
+      { source: undefined },
+      "source is required and must be one of api, automation, dashboard, system",
+    ],
     [{ metadata: [] }, "metadata must be an object"],
     [{ metadata: null }, "metadata must be an object"],
     [{ metadata: { relatedReceiptIds: receiptId } }, "metadata.relatedReceiptIds must be an array"],
@@ -113,20 +119,52 @@ test("what is wrong with an event is said in one sentence, which names the field
   ]
   for (const [change, detail] of cases) {
     const value: unknown =
-      typeof change === "object" && !Array.isArray(change) ? JSON.parse(JSON.stringify({ ...event, ...change })) : change
+      typeof change === "object" && !Array.isArray(change)
+        ? JSON.parse(JSON.stringify({ ...event, ...change }))
+        : change
     assert.throws(() => checkEvent(value), refusal(detail))
   }
 })
 
 test("the rules of the other bodies are said as well", () => {
   const cases: [shape: TSchema, value: object, change: object, detail: string][] = [
-    [Consent, consent, { metadata: { mode: "implicit" } }, "metadata.mode must not be given: the consent itself says it"],
-    [Consent, consent, { metadata: { policyVersion: 3 } }, "metadata.policyVersion must not be given: the consent itself says it"],
-    [Consent, consent, { policyVersion: 0 }, "policyVersion must be an integer from 1 to 2147483647"],
-    [Consent, consent, { policyVersion: 2 ** 31 }, "policyVersion must be an integer from 1 to 2147483647"],
-    [Consent, consent, { policyVersion: "3" }, "policyVersion must be an integer from 1 to 2147483647"],
+    [
+      Consent,
+      consent,
+      { metadata: { mode: "implicit" } },
+      "metadata.mode must not be given: the consent itself says it",
+    ],
+    [
+      Consent,
+      consent,
+      { metadata: { policyVersion: 3 } },
+      "metadata.policyVersion must not be given: the consent itself says it",
+    ],
+    [
+      Consent,
+      consent,
+      { policyVersion: 0 },
+      "policyVersion must be an integer from 1 to 2147483647",
+    ],
+    [
+      Consent,
+      consent,
+      { policyVersion: 2 ** 31 },
+      "policyVersion must be an integer from 1 to 2147483647",
+    ],
+    [
+      Consent,
+      consent,
+      { policyVersion: "3" },
+      "policyVersion must be an integer from 1 to 2147483647",
+    ],
     [Consent, consent, { mode: "tacit" }, "mode must be one of explicit, implicit"],
-    [Consent, consent, { subject: { id: "1" } }, "subject.email is required and must be a non-empty string"],
+    [
+      Consent,
+      consent,
+      { subject: { id: "1" } },
+      "subject.email is required and must be a non-empty string",
+    ],
     [NewWorkspace, workspace, { hotDays: -1 }, "hotDays must be an integer from 0 to 36500"],
     [NewWorkspace, workspace, { hotDays: 1.5 }, "hotDays must be an integer from 0 to 36500"],
     [
@@ -141,23 +179,53 @@ test("the rules of the other bodies are said as well", () => {
       { laneRules: [{ prefix: "a", lane: "money" }] },
       "laneRules[0].lane must be one of security, data, policy, operations",
     ],
-    [NewWorkspace, workspace, { laneRules: [{ prefix: "a", lane: "data", x: 1 }] }, "laneRules[0].x is not a known field"],
-    [NewWorkspace, workspace, { personalKeys: ["a", "a"] }, "personalKeys must not name anything twice"],
+    [
+      NewWorkspace,
+      workspace,
+      { laneRules: [{ prefix: "a", lane: "data", x: 1 }] },
+      "laneRules[0].x is not a known field",
+    ],
+    [
+      NewWorkspace,
+      workspace,
+      { personalKeys: ["a", "a"] },
+      "personalKeys must not name anything twice",
+    ],
     [NewWorkspace, workspace, { name: "" }, "name must be a non-empty string"],
     [NewWorkspace, workspace, { name: "🙂".repeat(201) }, "name must be 1 to 200 characters"],
     [NewApiKey, apiKey, { scopes: [] }, "scopes must be an array of 1 to 3 items"],
     [NewApiKey, apiKey, { scopes: ["read", "read"] }, "scopes must not name anything twice"],
     [NewApiKey, apiKey, { scopes: ["root"] }, "scopes[0] must be one of write, read, admin"],
-    [NewApiKey, apiKey, { scopes: ["admin"] }, "the body must not have the scope admin together with projectIds"],
+    [
+      NewApiKey,
+      apiKey,
+      { scopes: ["admin"] },
+      "the body must not have the scope admin together with projectIds",
+    ],
     [
       NewApiKey,
       apiKey,
       { projectIds: ["all"] },
       "projectIds[0] must be 1 to 64 letters, digits, dots, underscores and hyphens, and begin with a letter or a digit; all and system are reserved",
     ],
-    [NewApiKey, apiKey, { expiresInSeconds: 59 }, "expiresInSeconds must be an integer from 60 to 3153600000"],
-    [batchEnvelopeOf(1000), { events: [1] }, { events: [] }, "events must be an array of 1 to 1000 items"],
-    [batchEnvelopeOf(1000), { events: [1] }, { events: Array(1001).fill(1) }, "events must be an array of 1 to 1000 items"],
+    [
+      NewApiKey,
+      apiKey,
+      { expiresInSeconds: 59 },
+      "expiresInSeconds must be an integer from 60 to 3153600000",
+    ],
+    [
+      batchEnvelopeOf(1000),
+      { events: [1] },
+      { events: [] },
+      "events must be an array of 1 to 1000 items",
+    ],
+    [
+      batchEnvelopeOf(1000),
+      { events: [1] },
+      { events: Array(1001).fill(1) },
+      "events must be an array of 1 to 1000 items",
+    ],
     [batchEnvelopeOf(1000), { events: [1] }, { event: 1 }, "event is not a known field"],
   ]
   for (const [shape, value, change, detail] of cases) {
@@ -170,11 +238,21 @@ test("the rules of the other bodies are said as well", () => {
 test("an event of a batch is checked by itself, and its place stands in the sentence", () => {
   const item = { idempotencyKey: "order-4711-created", ...event }
   assert.equal(checkItem(item, 3), item)
-  const refusedItem = (change: object, detail: string): void => assert.throws(() => checkItem({ ...item, ...change }, 3), refusal(detail))
+  const refusedItem = (change: object, detail: string): void =>
+    assert.throws(() => checkItem({ ...item, ...change }, 3), refusal(detail))
   refusedItem({ actor: { id: "", type: "user" } }, "events[3].actor.id must be a non-empty string")
-  refusedItem({ idempotencyKey: "eleven-char" }, "events[3].idempotencyKey must be 12 to 255 characters from ! to ~, without spaces")
-  refusedItem({ idempotencyKey: "with a space" }, "events[3].idempotencyKey must be 12 to 255 characters from ! to ~, without spaces")
-  refusedItem({ idempotencyKey: "x".repeat(256) }, "events[3].idempotencyKey must be 12 to 255 characters from ! to ~, without spaces")
+  refusedItem(
+    { idempotencyKey: "eleven-char" },
+    "events[3].idempotencyKey must be 12 to 255 characters from ! to ~, without spaces",
+  )
+  refusedItem(
+    { idempotencyKey: "with a space" },
+    "events[3].idempotencyKey must be 12 to 255 characters from ! to ~, without spaces",
+  )
+  refusedItem(
+    { idempotencyKey: "x".repeat(256) },
+    "events[3].idempotencyKey must be 12 to 255 characters from ! to ~, without spaces",
+  )
   refusedItem({ metdata: {} }, "events[3].metdata is not a known field")
   assert.throws(() => checkItem(7, 3), refusal("events[3] must be an object"))
 })
@@ -203,22 +281,27 @@ test("what passes is what passes TypeBox's own check", () => {
 })
 
 test("a shape with a rule that nobody checks is refused", () => {
-  assert.throws(() => checkOf(Type.Object({ at: Type.String({ format: "date" }) })), /the keyword format, which nobody checks/)
+  assert.throws(
+    () => checkOf(Type.Object({ at: Type.String({ format: "date" }) })),
+    /the keyword format, which nobody checks/,
+  )
 })
 
 test("a shape that differs from its wire type does not compile", () => {
   type Plain = Pick<Problem, "error" | "detail">
-  const same = shapeOf<Plain>()(Type.Object({ error: Type.String(), detail: Type.String() }))
+  const shape = shapeOf<Plain>()
+  const [error, detail] = [Type.String(), Type.String()]
+  const same = shape(Type.Object({ error, detail }))
   // @ts-expect-error: a member less
-  const less = shapeOf<Plain>()(Type.Object({ error: Type.String() }))
+  const less = shape(Type.Object({ error }))
   // @ts-expect-error: a member more
-  const more = shapeOf<Plain>()(Type.Object({ error: Type.String(), detail: Type.String(), status: Type.Optional(Type.Integer()) }))
+  const more = shape(Type.Object({ error, detail, status: Type.Optional(Type.Integer()) }))
   // @ts-expect-error: another type
-  const other = shapeOf<Plain>()(Type.Object({ error: Type.String(), detail: Type.Union([Type.String(), Type.Null()]) }))
+  const other = shape(Type.Object({ error, detail: Type.Union([Type.String(), Type.Null()]) }))
   // @ts-expect-error: one that may be absent
-  const absent = shapeOf<Plain>()(Type.Object({ error: Type.String(), detail: Type.Optional(Type.String()) }))
+  const absent = shape(Type.Object({ error, detail: Type.Optional(Type.String()) }))
   // @ts-expect-error: fewer values
-  const fewer = shapeOf<Plain>()(Type.Object({ error: Type.Enum(["x"]), detail: Type.String() }))
+  const fewer = shape(Type.Object({ error: Type.Enum(["x"]), detail }))
   assert.equal(new Set([same, less, more, other, absent, fewer]).size, 6)
 })
 
@@ -274,7 +357,8 @@ function changed(value: unknown, [where, what, replacement]: Change): unknown {
   if (place === undefined) return structuredClone(replacement)
   const [holder, name] = place
   if (what === "remove" && !Array.isArray(holder)) delete holder[name]
-  else if (what === "add" && !Array.isArray(holder)) holder[`${name}x`] = structuredClone(replacement)
+  else if (what === "add" && !Array.isArray(holder))
+    holder[`${name}x`] = structuredClone(replacement)
   else holder[name] = structuredClone(replacement)
   return value
 }

@@ -2,8 +2,9 @@ import type { Static, TSchema, TUnsafe } from "typebox"
 import { LedgerError } from "../../error.ts"
 import { memberName, memberPath } from "../json.ts"
 
-// A shape says once what a value looks like: TypeScript takes its type from it, requests are checked by it, and the API's description shows it.
-// Two keywords are our own: `rule` is the end of a sentence that begins with the field's path, and `docs` is what only the description shows.
+// A shape says once what a value looks like: TypeScript takes its type from it, requests are
+// checked by it, and the API's description shows it. Two keywords are our own: `rule` is the end of
+// a sentence that begins with the field's path, and `docs` is what only the description shows.
 
 /** A shape whose type is `Type`, all of it readonly. */
 export type Shape<Type = unknown> = TUnsafe<Type>
@@ -19,21 +20,28 @@ type ReadonlyDeep<T> = T extends string
       ? { readonly [Key in keyof T]: ReadonlyDeep<T[Key]> }
       : T
 
-/** True only if two types are the same to the compiler: it compares two conditional types by identity, not by assignability. */
+/**
+ * True only if two types are the same to the compiler: it compares two conditional types by
+ * identity, not by assignability.
+ */
 type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
 
 /** A type without its index signature, which a shape has no word for. */
 type Named<T> = { [Key in keyof T as string extends Key ? never : Key]: T[Key] }
 
 /**
- * Takes a shape only if it says exactly what a wire type says: `shapeOf<Receipt>()(Type.Object(…))`. What differs makes the call fail to compile. The
- * example, which the description shows, is as it could really be.
+ * Takes a shape only if it says exactly what a wire type says:
+ * `shapeOf<Receipt>()(Type.Object(…))`. What differs makes the call fail to compile. The example,
+ * which the description shows, is as it could really be.
  */
 export function shapeOf<Wire>() {
   return <S extends TSchema>(
-    shape: Same<Of<S>, Named<Wire>> extends true ? S : { differs: [shape: Of<S>, wire: Named<Wire>] },
+    shape: Same<Of<S>, Named<Wire>> extends true
+      ? S
+      : { differs: [shape: Of<S>, wire: Named<Wire>] },
     example?: Wire,
-  ): Shape<Wire> & { readonly "~example": Wire } => Object.defineProperty(shape, "~example", { value: example }) as never // The condition has just shown shape and type to be the same.
+  ): Shape<Wire> & { readonly "~example": Wire } =>
+    Object.defineProperty(shape, "~example", { value: example }) as never // The condition has just shown shape and type to be the same.
 }
 
 export function exampleOf(shape: TSchema): unknown {
@@ -44,15 +52,22 @@ export function exampleOf(shape: TSchema): unknown {
 type Place = "field" | "header" | "query parameter" | "path parameter"
 
 /**
- * Returns a function that gives back what passes the shape, typed, and throws `invalid_field` for what does not, with one sentence for the first thing wrong.
- * `at` is where the value lies within the request, if that is not its root.
+ * Returns a function that gives back what passes the shape, typed, and throws `invalid_field` for
+ * what does not, with one sentence for the first thing wrong. `at` is where the value lies within
+ * the request, if that is not its root.
  */
-export function checkOf<S extends TSchema>(shape: S, place: Place = "field"): (value: unknown, at?: Path) => Of<S> {
+export function checkOf<S extends TSchema>(
+  shape: S,
+  place: Place = "field",
+): (value: unknown, at?: Path) => Of<S> {
   const faultIn = faultsOf(shape, place)
   return (value, at = []) => {
     const fault = faultIn(value)
     if (fault === undefined) return value as Of<S> // The shape has just said so.
-    throw new LedgerError("invalid_field", `${where([...at, ...fault.at.toReversed()], place)} ${fault.says}`)
+    throw new LedgerError(
+      "invalid_field",
+      `${where([...at, ...fault.at.toReversed()], place)} ${fault.says}`,
+    )
   }
 }
 
@@ -104,12 +119,15 @@ const keywords = new Set(
 /** Reads a shape once, so that a value costs its comparisons and no more. */
 function faultsOf(shape: TSchema, place: Place): FaultIn {
   const unread = Object.keys(shape).find((keyword) => !keywords.has(keyword))
-  if (unread !== undefined) throw new Error(`a shape has the keyword ${unread}, which nobody checks`)
+  if (unread !== undefined)
+    throw new Error(`a shape has the keyword ${unread}, which nobody checks`)
   const rules = shape as Rules // All shapes are such objects.
   const faultIn = byType(rules, place)
   const [refinement] = rules["~refine"] ?? []
   if (refinement === undefined) return faultIn
-  return (value) => faultIn(value) ?? (refinement.check(value) ? undefined : faultOf(rules.rule ?? refinement.error(value)))
+  return (value) =>
+    faultIn(value) ??
+    (refinement.check(value) ? undefined : faultOf(rules.rule ?? refinement.error(value)))
 }
 
 function byType(rules: Rules, place: Place): FaultIn {
@@ -124,7 +142,12 @@ function faultOf(says: string): Fault {
 }
 
 function objectFaults(rules: Rules, place: Place): FaultIn {
-  const { rule = "must be an object", properties = {}, required = [], additionalProperties = true } = rules
+  const {
+    rule = "must be an object",
+    properties = {},
+    required = [],
+    additionalProperties = true,
+  } = rules
   const names = new Set(Object.keys(properties))
   const members = Object.entries(properties).map(([name, shape]) => ({
     name,
@@ -135,7 +158,8 @@ function objectFaults(rules: Rules, place: Place): FaultIn {
     if (typeof value !== "object" || value === null || Array.isArray(value)) return faultOf(rule)
     const given = value as Readonly<Record<string, unknown>> // an object, and no array
     if (!additionalProperties) {
-      for (const name of Object.keys(given)) if (!names.has(name)) return { at: [name], says: `is not a known ${place}` }
+      for (const name of Object.keys(given))
+        if (!names.has(name)) return { at: [name], says: `is not a known ${place}` }
     }
     for (const { name, faultIn, absent } of members) {
       const member = Object.hasOwn(given, name) ? given[name] : undefined
@@ -156,13 +180,17 @@ function arrayFaults(rules: Rules, place: Place): FaultIn {
   const { minItems = 0, maxItems = Infinity, items, uniqueItems = false } = rules
   const faultIn = items === undefined ? () => undefined : faultsOf(items, place)
   return (value) => {
-    if (!Array.isArray(value) || value.length < minItems || value.length > maxItems) return faultOf(ruleOf(rules, value))
+    if (!Array.isArray(value) || value.length < minItems || value.length > maxItems)
+      return faultOf(ruleOf(rules, value))
     for (const [index, item] of value.entries()) {
       const fault = faultIn(item)
       if (fault !== undefined) return within(fault, index)
     }
-    // Sets hold values, not what is in objects: only arrays of strings and numbers are told to be unique.
-    return uniqueItems && new Set(value).size < value.length ? faultOf("must not name anything twice") : undefined
+    // Sets hold values, not what is in objects: only arrays of strings and numbers are told to be
+    // unique.
+    return uniqueItems && new Set(value).size < value.length
+      ? faultOf("must not name anything twice")
+      : undefined
   }
 }
 
@@ -177,25 +205,38 @@ function passesOf(rules: Rules, place: Place): (value: unknown) => boolean {
   }
   if (rules.type === "boolean") return (value) => typeof value === "boolean"
   if (rules.type === "null") return (value) => value === null
-  if (rules.type === "integer") return (value) => Number.isInteger(value) && (value as number) >= minimum && (value as number) <= maximum // a number
+  if (rules.type === "integer")
+    return (value) =>
+      Number.isInteger(value) && (value as number) >= minimum && (value as number) <= maximum // a number
   return rules.type === "string" ? textPasses(rules) : () => true
 }
 
-function textPasses({ minLength = 0, maxLength = Infinity, pattern }: Rules): (value: unknown) => boolean {
+function textPasses({
+  minLength = 0,
+  maxLength = Infinity,
+  pattern,
+}: Rules): (value: unknown) => boolean {
   const expression = pattern === undefined ? undefined : new RegExp(pattern, "u")
   return (value) => {
     if (typeof value !== "string") return false
-    // In code points, as JSON Schema counts. They are at most as many as the units, and at least half as many.
+    // In code points, as JSON Schema counts. They are at most as many as the units, and at least
+    // half as many.
     const { length } = value
-    const isLong = length > maxLength && (length > 2 * maxLength || Array.from(value).length > maxLength)
-    const isShort = length < 2 * minLength && (length < minLength || Array.from(value).length < minLength)
+    const isLong =
+      length > maxLength && (length > 2 * maxLength || Array.from(value).length > maxLength)
+    const isShort =
+      length < 2 * minLength && (length < minLength || Array.from(value).length < minLength)
     return !isLong && !isShort && (expression === undefined || expression.test(value))
   }
 }
 
 /** The end of a sentence: what a value must be. */
 function ruleOf(rules: Rules, value: unknown): string {
-  if ((value === undefined || value === "" || typeof value !== "string") && rules.type === "string" && rules.minLength === 1)
+  if (
+    (value === undefined || value === "" || typeof value !== "string") &&
+    rules.type === "string" &&
+    rules.minLength === 1
+  )
     return "must be a non-empty string"
   if (rules.rule !== undefined) return rules.rule
   if (rules.enum !== undefined) return `must be one of ${rules.enum.join(", ")}`
@@ -216,7 +257,11 @@ function range(minimum: number | undefined, maximum: number | undefined): string
 
 function where(at: Path, place: Place): string {
   if (at.length === 0) return "the body"
-  return place === "header" ? headerName(String(at[0])) : at.length === 1 && typeof at[0] === "string" ? memberName(at[0]) : memberPath(at)
+  return place === "header"
+    ? headerName(String(at[0]))
+    : at.length === 1 && typeof at[0] === "string"
+      ? memberName(at[0])
+      : memberPath(at)
 }
 
 /** `idempotency-key` as it is written: `Idempotency-Key`. */

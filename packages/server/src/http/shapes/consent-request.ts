@@ -27,7 +27,9 @@ const Metadata = shapeOf<ConsentMetadata>()(
   ),
 )
 
-const Subject = shapeOf<WireSubject>()(Type.Object({ id: NonEmpty, email: NonEmpty }, { additionalProperties: false }))
+const Subject = shapeOf<WireSubject>()(
+  Type.Object({ id: NonEmpty, email: NonEmpty }, { additionalProperties: false }),
+)
 
 export const Consent = shapeOf<WireConsent>()(
   Type.Object(
@@ -42,9 +44,18 @@ export const Consent = shapeOf<WireConsent>()(
     },
     { title: "Consent", additionalProperties: false },
   ),
-  { workspaceId: "acme", subject: { id: "usr_1", email: sample.email }, mode: "explicit", policyVersion: 3, surface: "sign-up form" },
+  {
+    workspaceId: "acme",
+    subject: { id: "usr_1", email: sample.email },
+    mode: "explicit",
+    policyVersion: 3,
+    surface: "sign-up form",
+  },
 )
 
-export const ConsentAnswer = shapeOf<WireConsentAnswer>()(Type.Object({ receipt: Receipt }, { title: "ConsentAnswer" }), {
-  receipt: { ...exampleReceipt, lane: "policy", policyVersion: 3 },
-})
+export const ConsentAnswer = shapeOf<WireConsentAnswer>()(
+  Type.Object({ receipt: Receipt }, { title: "ConsentAnswer" }),
+  {
+    receipt: { ...exampleReceipt, lane: "policy", policyVersion: 3 },
+  },
+)

@@ -67,7 +67,10 @@ export const exampleEntry = {
   provenance: exampleReceipt.provenance,
 } as const satisfies WireEntry
 
-export const Entry = shapeOf<WireEntry>()(Type.Object(entryFields, { title: "Entry" }), exampleEntry)
+export const Entry = shapeOf<WireEntry>()(
+  Type.Object(entryFields, { title: "Entry" }),
+  exampleEntry,
+)
 
 const exampleProof: WireEntryProof = {
   record: "QUxSMQ==",
@@ -103,14 +106,28 @@ export const ReceiptAnswer = shapeOf<WireReceiptAnswer>()(
     },
     { title: "ReceiptAnswer" },
   ),
-  { receipt: { ...exampleReceipt, queued: false }, entry: exampleEntry, verified: true, proof: exampleProof, disclosures: [] },
+  {
+    receipt: { ...exampleReceipt, queued: false },
+    entry: exampleEntry,
+    verified: true,
+    proof: exampleProof,
+    disclosures: [],
+  },
 )
 
 const size = Type.Integer({ minimum: 0 })
 
 export const LogKeys = shapeOf<WireLogKeys>()(
   Type.Object(
-    { keys: Type.Array(Type.Object({ vkey: Type.String(), fromSize: size, toSize: Type.Union([size, Type.Null()]) })) },
+    {
+      keys: Type.Array(
+        Type.Object({
+          vkey: Type.String(),
+          fromSize: size,
+          toSize: Type.Union([size, Type.Null()]),
+        }),
+      ),
+    },
     { title: "LogKeys" },
   ),
   { keys: [{ vkey: sample.vkey, fromSize: 0, toSize: null }] },
@@ -132,10 +149,24 @@ export const Epochs = shapeOf<WireEpochs>()(
     },
     { title: "Epochs" },
   ),
-  { epochs: [{ epoch: 1, origin: sample.origin, ledgerId: sample.previousHash, genesis: '{"v":1}', earlierEntries: 0, size: null }] },
+  {
+    epochs: [
+      {
+        epoch: 1,
+        origin: sample.origin,
+        ledgerId: sample.previousHash,
+        genesis: '{"v":1}',
+        earlierEntries: 0,
+        size: null,
+      },
+    ],
+  },
 )
 
 export const LogKeyRotated = shapeOf<WireLogKeyRotated>()(
-  Type.Object({ vkey: Type.String(), fromSize: size, receiptId: ReceiptId }, { title: "LogKeyRotated" }),
+  Type.Object(
+    { vkey: Type.String(), fromSize: size, receiptId: ReceiptId },
+    { title: "LogKeyRotated" },
+  ),
   { vkey: sample.vkey, fromSize: 1042, receiptId: sample.receipt },
 )

@@ -1,14 +1,44 @@
 import { Type } from "./type.ts"
-import type { Kind, Integrity, Lane, Open, Role, Scope, Source, StorageClass } from "@tallystick/client/wire"
+import type {
+  Kind,
+  Integrity,
+  Lane,
+  Open,
+  Role,
+  Scope,
+  Source,
+  StorageClass,
+} from "@tallystick/client/wire"
 import type { Shape } from "./check.ts"
 
-// Enumerations: closed where a caller writes them, open where we answer with them, so that a later version may add a value.
+// Enumerations: closed where a caller writes them, open where we answer with them, so that a later
+// version may add a value.
 
 export const lanes = ["security", "data", "policy", "operations"] as const satisfies readonly Lane[]
-export const sources = ["api", "automation", "dashboard", "system"] as const satisfies readonly Source[]
+export const sources = [
+  "api",
+  "automation",
+  "dashboard",
+  "system",
+] as const satisfies readonly Source[]
 export const storageClasses = ["hot", "archive"] as const satisfies readonly StorageClass[]
-export const kinds = ["event", "consent", "policy", "erasure", "key", "anchor", "retention", "admin"] as const satisfies readonly Kind[]
-export const integrities = ["verified", "pending", "erased", "expired", "broken"] as const satisfies readonly Integrity[]
+export const kinds = [
+  "event",
+  "consent",
+  "policy",
+  "erasure",
+  "key",
+  "anchor",
+  "retention",
+  "admin",
+] as const satisfies readonly Kind[]
+export const integrities = [
+  "verified",
+  "pending",
+  "erased",
+  "expired",
+  "broken",
+] as const satisfies readonly Integrity[]
 export const scopes = ["write", "read", "admin"] as const satisfies readonly Scope[]
 export const roles = ["viewer", "admin"] as const satisfies readonly Role[]
 export const visibilities = ["public", "private"] as const
@@ -16,6 +46,11 @@ export const visibilities = ["public", "private"] as const
 /** Of an answer: one of these today. */
 export function open<Known extends string>(known: readonly Known[]): Shape<Open<Known>> {
   return Type.Unsafe<Open<Known>>(
-    Type.String({ docs: { description: `One of ${known.join(", ")}. A later version may add others.`, examples: [...known] } }),
+    Type.String({
+      docs: {
+        description: `One of ${known.join(", ")}. A later version may add others.`,
+        examples: [...known],
+      },
+    }),
   )
 }

@@ -1,5 +1,10 @@
 import { Type } from "./type.ts"
-import type { Actor as WireActor, AuditEvent, Metadata as WireMetadata, Target as WireTarget } from "@tallystick/client/wire"
+import type {
+  Actor as WireActor,
+  AuditEvent,
+  Metadata as WireMetadata,
+  Target as WireTarget,
+} from "@tallystick/client/wire"
 import { checkOf, shapeOf } from "./check.ts"
 import { IdempotencyKey, ProjectId, ReceiptId, WorkspaceId } from "./id.ts"
 import { sources } from "./enumeration.ts"
@@ -19,11 +24,17 @@ export const Action = Type.String({
 /** It may have members of its writer's own. */
 export const extensible = { additionalProperties: true }
 
-export const Actor = shapeOf<WireActor>()(Type.Object({ id: NonEmpty, type: NonEmpty, email: Type.Optional(Type.String()) }, extensible))
-export const Target = shapeOf<WireTarget>()(Type.Object({ id: NonEmpty, type: NonEmpty, name: Type.Optional(Type.String()) }, extensible))
+export const Actor = shapeOf<WireActor>()(
+  Type.Object({ id: NonEmpty, type: NonEmpty, email: Type.Optional(Type.String()) }, extensible),
+)
+export const Target = shapeOf<WireTarget>()(
+  Type.Object({ id: NonEmpty, type: NonEmpty, name: Type.Optional(Type.String()) }, extensible),
+)
 
 export const RelatedReceiptIds = Type.Array(ReceiptId)
-const Metadata = shapeOf<WireMetadata>()(Type.Object({ relatedReceiptIds: Type.Optional(RelatedReceiptIds) }, extensible))
+const Metadata = shapeOf<WireMetadata>()(
+  Type.Object({ relatedReceiptIds: Type.Optional(RelatedReceiptIds) }, extensible),
+)
 
 /** Those fields of an event that an entry has in the same shape. */
 export const repeatedShapes = {
@@ -55,7 +66,10 @@ export const exampleEvent = {
   userVisible: true,
 } as const satisfies Required<AuditEvent>
 
-export const Event = shapeOf<AuditEvent>()(Type.Object(eventFields, { title: "AuditEvent", additionalProperties: false }), exampleEvent)
+export const Event = shapeOf<AuditEvent>()(
+  Type.Object(eventFields, { title: "AuditEvent", additionalProperties: false }),
+  exampleEvent,
+)
 
 /** Gives back what is an event, and throws `invalid_field` for what is not. */
 export const checkEvent = checkOf(Event)

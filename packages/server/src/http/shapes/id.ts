@@ -3,12 +3,18 @@ import { Type } from "./type.ts"
 // The names of things: those that their creators choose, and those that the service makes.
 
 const name = "[A-Za-z0-9][A-Za-z0-9._-]{0,63}"
-const nameRule = "must be 1 to 64 letters, digits, dots, underscores and hyphens, and begin with a letter or a digit"
+const nameRule =
+  "must be 1 to 64 letters, digits, dots, underscores and hyphens, and begin with a letter or a digit"
 
 /** 36 upper-case characters of Crockford's base 32: ten of time, 26 of chance. */
 const made = "[0-9A-HJKMNP-TV-Z]{36}"
 
-export const WorkspaceId = Type.String({ minLength: 1, pattern: `^${name}$`, rule: nameRule, docs: { examples: ["acme"] } })
+export const WorkspaceId = Type.String({
+  minLength: 1,
+  pattern: `^${name}$`,
+  rule: nameRule,
+  docs: { examples: ["acme"] },
+})
 
 /** A project that a caller names; `all` and `system` mean something else. */
 export const ProjectId = Type.String({
@@ -45,13 +51,22 @@ export const PackId = Type.String({
 })
 
 /** The part of an API key that is no secret. */
-export const KeyId = Type.String({ pattern: "^[0-9A-Za-z]{13}$", rule: "must be the id of an API key: 13 letters and digits" })
+export const KeyId = Type.String({
+  pattern: "^[0-9A-Za-z]{13}$",
+  rule: "must be the id of an API key: 13 letters and digits",
+})
 
 /** The part of a scoped token that is no secret. */
-export const TokenId = Type.String({ pattern: "^[0-9A-Za-z]{13}$", rule: "must be the id of a token: 13 letters and digits" })
+export const TokenId = Type.String({
+  pattern: "^[0-9A-Za-z]{13}$",
+  rule: "must be the id of a token: 13 letters and digits",
+})
 
 /** Whoever has an e-mail, in every workspace. */
-export const MemberId = Type.String({ pattern: "^[0-9A-Za-z]{13}$", rule: "must be the id of a member: 13 letters and digits" })
+export const MemberId = Type.String({
+  pattern: "^[0-9A-Za-z]{13}$",
+  rule: "must be the id of a member: 13 letters and digits",
+})
 
 /** What makes repeating a write safe; compared as it is. */
 export const IdempotencyKey = Type.String({
@@ -64,4 +79,8 @@ export const IdempotencyKey = Type.String({
 export const Hash = Type.String({ pattern: "^[0-9a-f]{64}$" })
 
 /** A name for people. */
-export const Label = Type.String({ minLength: 1, maxLength: 200, rule: "must be 1 to 200 characters" })
+export const Label = Type.String({
+  minLength: 1,
+  maxLength: 200,
+  rule: "must be 1 to 200 characters",
+})

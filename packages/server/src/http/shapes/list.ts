@@ -5,7 +5,9 @@ import { shapeOf } from "./check.ts"
 /** The parameters of every list; some have more. */
 export const listFields = {
   limit: Type.Integer({ minimum: 1, maximum: 100, default: 50 }),
-  cursor: Type.Optional(Type.String({ minLength: 1, maxLength: 512, rule: "must be the nextCursor of another page" })),
+  cursor: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 512, rule: "must be the nextCursor of another page" }),
+  ),
 }
 
 export const ListQuery = shapeOf<WireListQuery>()(Type.Object(listFields))

@@ -24,7 +24,10 @@ export const Email = Type.String({
 })
 
 export const NewMember = shapeOf<WireNewMember>()(
-  Type.Object({ email: Email, name: Type.Optional(Label), role: Type.Enum(roles) }, { title: "NewMember", additionalProperties: false }),
+  Type.Object(
+    { email: Email, name: Type.Optional(Label), role: Type.Enum(roles) },
+    { title: "NewMember", additionalProperties: false },
+  ),
   { email: sample.email, role: "viewer" },
 )
 

@@ -38,7 +38,9 @@ export function newPackOf(receiptsMax: number) {
         {
           title: Label,
           projectId: Type.Optional(ProjectId),
-          receiptIds: Type.Optional(Type.Array(ReceiptId, { minItems: 1, maxItems: receiptsMax, uniqueItems: true })),
+          receiptIds: Type.Optional(
+            Type.Array(ReceiptId, { minItems: 1, maxItems: receiptsMax, uniqueItems: true }),
+          ),
           filter: Type.Optional(PackFilter),
         },
         { title: "NewPack", additionalProperties: false },
@@ -76,14 +78,23 @@ export const Pack = shapeOf<WirePack>()(
   examplePack,
 )
 
-export const PackList = shapeOf<WirePackList>()(Type.Object({ packs: Type.Array(Pack), nextCursor: NextCursor }, { title: "PackList" }), {
-  packs: [examplePack],
-  nextCursor: null,
-})
+export const PackList = shapeOf<WirePackList>()(
+  Type.Object({ packs: Type.Array(Pack), nextCursor: NextCursor }, { title: "PackList" }),
+  {
+    packs: [examplePack],
+    nextCursor: null,
+  },
+)
 
 export const DownloadQuery = Type.Object({ format: Type.Enum(["zip", "json"], { default: "zip" }) })
 
 export const PackDownload = shapeOf<WirePackDownload>()(
-  Type.Object({ manifest: Type.Record(Type.String(), Hash), files: Type.Record(Type.String(), Type.String()) }, { title: "PackDownload" }),
+  Type.Object(
+    {
+      manifest: Type.Record(Type.String(), Hash),
+      files: Type.Record(Type.String(), Type.String()),
+    },
+    { title: "PackDownload" },
+  ),
   { manifest: { "README.txt": sample.hash }, files: { "README.txt": "RXZpZGVuY2U=" } },
 )

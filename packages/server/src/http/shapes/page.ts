@@ -38,18 +38,31 @@ export const EventsQuery = shapeOf<WireEventsQuery>()(
     to: Type.Optional(Time),
     cursor: Cursor,
     limit: Limit,
-    includeSystem: Type.Boolean({ default: false, docs: { description: "Show the entries of administrative acts and keys as well" } }),
+    includeSystem: Type.Boolean({
+      default: false,
+      docs: { description: "Show the entries of administrative acts and keys as well" },
+    }),
     include: Include,
   }),
 )
 
 export const ActivityQuery = shapeOf<WireActivityQuery>()(
-  Type.Object({ token: Type.Optional(Type.String()), query: Type.Optional(Search), cursor: Cursor, limit: Limit, include: Include }),
+  Type.Object({
+    token: Type.Optional(Type.String()),
+    query: Type.Optional(Search),
+    cursor: Cursor,
+    limit: Limit,
+    include: Include,
+  }),
 )
 
 const ListedEntry = shapeOf<WireListedEntry>()(
   Type.Object(
-    { ...entryFields, proof: Type.Optional(EntryProof), disclosures: Type.Optional(Type.Array(Type.String())) },
+    {
+      ...entryFields,
+      proof: Type.Optional(EntryProof),
+      disclosures: Type.Optional(Type.Array(Type.String())),
+    },
     { title: "ListedEntry" },
   ),
 )
@@ -60,13 +73,28 @@ const pageFields = {
   returned: count,
   total: count,
   nextCursor: count,
-  hasMore: Type.Boolean({ docs: { description: "Also when the page has fewer entries than `limit`: it ended at its budget of bytes" } }),
+  hasMore: Type.Boolean({
+    docs: {
+      description:
+        "Also when the page has fewer entries than `limit`: it ended at its budget of bytes",
+    },
+  }),
   verified: Type.Boolean(),
 }
 
-const examplePage: WireEventsPage = { events: [exampleEntry], returned: 1, total: 1, nextCursor: 4, hasMore: false, verified: true }
+const examplePage: WireEventsPage = {
+  events: [exampleEntry],
+  returned: 1,
+  total: 1,
+  nextCursor: 4,
+  hasMore: false,
+  verified: true,
+}
 
-export const EventsPage = shapeOf<WireEventsPage>()(Type.Object(pageFields, { title: "EventsPage" }), examplePage)
+export const EventsPage = shapeOf<WireEventsPage>()(
+  Type.Object(pageFields, { title: "EventsPage" }),
+  examplePage,
+)
 
 export const ActivityPage = shapeOf<WireActivityPage>()(
   Type.Object(
@@ -80,5 +108,12 @@ export const ActivityPage = shapeOf<WireActivityPage>()(
     },
     { title: "ActivityPage" },
   ),
-  { ...examplePage, workspaceId: "acme", projectId: "core", subject: "usr_1", query: null, policyVersion: 3 },
+  {
+    ...examplePage,
+    workspaceId: "acme",
+    projectId: "core",
+    subject: "usr_1",
+    query: null,
+    policyVersion: 3,
+  },
 )

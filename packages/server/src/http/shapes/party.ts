@@ -10,15 +10,29 @@ const own = Type.Optional(Type.Unsafe<string>({}))
 
 // In answers. What is withheld from its reader is absent.
 export const ShownActor = shapeOf<WireParty>()(
-  Type.Object({ id: Type.String(), type: text, email: text, name: own }, { title: "Actor", ...extensible }),
+  Type.Object(
+    { id: Type.String(), type: text, email: text, name: own },
+    { title: "Actor", ...extensible },
+  ),
 )
 export const ShownTarget = shapeOf<WireParty>()(
-  Type.Object({ id: Type.String(), type: text, email: own, name: text }, { title: "Target", ...extensible }),
+  Type.Object(
+    { id: Type.String(), type: text, email: own, name: text },
+    { title: "Target", ...extensible },
+  ),
 )
 
 export const Provenance = shapeOf<WireProvenance>()(
   Type.Object(
-    { environment: text, server: text, requestId: text, sessionId: text, traceId: text, traceparent: text, keyId: text },
+    {
+      environment: text,
+      server: text,
+      requestId: text,
+      sessionId: text,
+      traceId: text,
+      traceparent: text,
+      keyId: text,
+    },
     { title: "Provenance" },
   ),
 )

@@ -5,7 +5,10 @@ import { KeyId, MemberId, PackId, ReceiptId, TokenId, WorkspaceId } from "./id.t
 
 export const WorkspaceParams = Type.Object({ workspaceId: WorkspaceId })
 export const ReceiptParams = Type.Object({ workspaceId: WorkspaceId, receiptId: ReceiptId })
-export const ProjectParams = Type.Object({ workspaceId: WorkspaceId, projectId: Type.String({ minLength: 1, maxLength: 64 }) })
+export const ProjectParams = Type.Object({
+  workspaceId: WorkspaceId,
+  projectId: Type.String({ minLength: 1, maxLength: 64 }),
+})
 export const KeyParams = Type.Object({ workspaceId: WorkspaceId, keyId: KeyId })
 export const TokenParams = Type.Object({ workspaceId: WorkspaceId, tokenId: TokenId })
 export const MemberParams = Type.Object({ workspaceId: WorkspaceId, memberId: MemberId })
@@ -14,7 +17,11 @@ const Tile = Type.String({ docs: { examples: ["0/000", "0/x001/234.p/17", "entri
 const EpochNumber = Type.String({ docs: { examples: ["1"] } })
 export const TileParams = Type.Object({ workspaceId: WorkspaceId, tile: Tile })
 export const EpochParams = Type.Object({ workspaceId: WorkspaceId, epoch: EpochNumber })
-export const EpochTileParams = Type.Object({ workspaceId: WorkspaceId, epoch: EpochNumber, tile: Tile })
+export const EpochTileParams = Type.Object({
+  workspaceId: WorkspaceId,
+  epoch: EpochNumber,
+  tile: Tile,
+})
 
 // Answers that are not JSON.
 

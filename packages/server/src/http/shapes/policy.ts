@@ -20,10 +20,15 @@ export const usualProject = "core"
 const NonEmpty = Type.String({ minLength: 1 })
 
 const PolicySection = shapeOf<WirePolicySection>()(
-  Type.Object({ id: NonEmpty, title: NonEmpty, body: Type.String() }, { title: "PolicySection", ...extensible }),
+  Type.Object(
+    { id: NonEmpty, title: NonEmpty, body: Type.String() },
+    { title: "PolicySection", ...extensible },
+  ),
 )
 
-const exampleSections = [{ id: "purpose", title: "Purpose", body: "We record who approves an invoice." }]
+const exampleSections = [
+  { id: "purpose", title: "Purpose", body: "We record who approves an invoice." },
+]
 
 export const NewPolicy = shapeOf<WireNewPolicy>()(
   Type.Object(
@@ -39,7 +44,10 @@ export const NewPolicy = shapeOf<WireNewPolicy>()(
 
 export const PolicyParams = Type.Object({
   workspaceId: WorkspaceId,
-  version: Type.String({ pattern: "^(?:latest|[1-9][0-9]{0,9})$", docs: { examples: ["1", "latest"] } }),
+  version: Type.String({
+    pattern: "^(?:latest|[1-9][0-9]{0,9})$",
+    docs: { examples: ["1", "latest"] },
+  }),
 })
 
 const ofProject = Type.String({ ...ProjectId, default: usualProject })
@@ -47,7 +55,12 @@ const ofProject = Type.String({ ...ProjectId, default: usualProject })
 export const PolicyQuery = Type.Object({
   projectId: ofProject,
   token: Type.Optional(
-    Type.String({ minLength: 1, docs: { description: "A policy token, where a browser cannot send it as a bearer, which is better." } }),
+    Type.String({
+      minLength: 1,
+      docs: {
+        description: "A policy token, where a browser cannot send it as a bearer, which is better.",
+      },
+    }),
   ),
 })
 
@@ -62,7 +75,9 @@ const fields = {
   sectionHash: Hash,
 }
 
-const Policy = shapeOf<WirePolicy>()(Type.Object({ ...fields, sections: Type.Array(PolicySection) }, { title: "Policy" }))
+const Policy = shapeOf<WirePolicy>()(
+  Type.Object({ ...fields, sections: Type.Array(PolicySection) }, { title: "Policy" }),
+)
 
 const exampleVersion = {
   id: "pol_01KB8JQ5T9QKX4M3W2P7N6V5B4C3D2F1G0HJ",
@@ -73,11 +88,20 @@ const exampleVersion = {
   sectionHash: sample.hash,
 }
 
-export const PolicyAnswer = shapeOf<WirePolicyAnswer>()(Type.Object({ policy: Policy }, { title: "PolicyAnswer" }), {
-  policy: { ...exampleVersion, sections: exampleSections },
-})
+export const PolicyAnswer = shapeOf<WirePolicyAnswer>()(
+  Type.Object({ policy: Policy }, { title: "PolicyAnswer" }),
+  {
+    policy: { ...exampleVersion, sections: exampleSections },
+  },
+)
 
 export const PolicyList = shapeOf<WirePolicyList>()(
-  Type.Object({ policies: Type.Array(Type.Object(fields, { title: "PolicyVersion" })), nextCursor: NextCursor }, { title: "PolicyList" }),
+  Type.Object(
+    {
+      policies: Type.Array(Type.Object(fields, { title: "PolicyVersion" })),
+      nextCursor: NextCursor,
+    },
+    { title: "PolicyList" },
+  ),
   { policies: [exampleVersion], nextCursor: null },
 )

@@ -8,9 +8,14 @@ export const Problem = shapeOf<WireProblem>()(
   Type.Object(
     {
       error: Type.String({
-        docs: { description: "What went wrong, for programs. A later version may add codes.", examples: Object.keys(statusOf) },
+        docs: {
+          description: "What went wrong, for programs. A later version may add codes.",
+          examples: Object.keys(statusOf),
+        },
       }),
-      detail: Type.String({ docs: { description: "One sentence for people, which names the field and the rule." } }),
+      detail: Type.String({
+        docs: { description: "One sentence for people, which names the field and the rule." },
+      }),
       receipt: Type.Optional(Receipt),
     },
     { title: "Problem" },

@@ -18,16 +18,25 @@ const changes = {
   activityLinks: Type.Optional(Type.Boolean()),
 }
 
-export const ProjectChange = shapeOf<WireProjectChange>()(Type.Object(changes, { title: "ProjectChange", additionalProperties: false }), {
-  receipts: "public",
-})
+export const ProjectChange = shapeOf<WireProjectChange>()(
+  Type.Object(changes, { title: "ProjectChange", additionalProperties: false }),
+  {
+    receipts: "public",
+  },
+)
 
 export const NewProject = shapeOf<WireNewProject>()(
   Type.Object({ id: ProjectId, ...changes }, { title: "NewProject", additionalProperties: false }),
   { id: "core", activityLinks: true },
 )
 
-const exampleProject: WireProject = { id: "core", workspaceId: "acme", createdAt: sample.time, receipts: "private", activityLinks: true }
+const exampleProject: WireProject = {
+  id: "core",
+  workspaceId: "acme",
+  createdAt: sample.time,
+  receipts: "private",
+  activityLinks: true,
+}
 
 export const Project = shapeOf<WireProject>()(
   Type.Object(

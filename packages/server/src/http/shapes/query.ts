@@ -17,7 +17,8 @@ export function parseQuery(target: string): RawQuery {
     if (pair === "") continue
     const equals = pair.indexOf("=")
     const name = decode(equals === -1 ? pair : pair.slice(0, equals))
-    if (name in query) throw new LedgerError("invalid_field", `${memberName(name)} must be given only once`)
+    if (name in query)
+      throw new LedgerError("invalid_field", `${memberName(name)} must be given only once`)
     query[name] = equals === -1 ? "" : decode(pair.slice(equals + 1))
   }
   return query
@@ -33,11 +34,14 @@ interface Parameter {
 }
 
 /**
- * Makes a check of query parameters. They arrive as text: integers and booleans are read by a grammar of one spelling per value, so that a filter never means
- * something else than it looks like, and what is absent gets the default of its shape.
+ * Makes a check of query parameters. They arrive as text: integers and booleans are read by a
+ * grammar of one spelling per value, so that a filter never means something else than it looks
+ * like, and what is absent gets the default of its shape.
  */
 export function queryCheckOf<S extends TSchema>(shape: S): (query: RawQuery) => Of<S> {
-  const parameters = Object.entries((shape as { properties?: Record<string, Parameter> }).properties ?? {}) // every query's shape is an object
+  const parameters = Object.entries(
+    (shape as { properties?: Record<string, Parameter> }).properties ?? {},
+  ) // every query's shape is an object
   const check = checkOf(closed(shape, parameters), "query parameter")
   return (query) => {
     const read: Record<string, unknown> = { ...query }
@@ -55,8 +59,13 @@ export function queryCheckOf<S extends TSchema>(shape: S): (query: RawQuery) => 
   }
 }
 
-/** The same shape, refusing what it does not name, and integers that a number cannot hold exactly. */
-function closed<S extends TSchema>(shape: S, parameters: readonly (readonly [string, Parameter])[]): S {
+/**
+ * The same shape, refusing what it does not name, and integers that a number cannot hold exactly.
+ */
+function closed<S extends TSchema>(
+  shape: S,
+  parameters: readonly (readonly [string, Parameter])[],
+): S {
   const properties = parameters.map(([name, parameter]): [string, Parameter] => [
     name,
     parameter.type === "integer" ? { ...exact, ...parameter } : parameter,

@@ -1,4 +1,5 @@
-// What the examples of several shapes have in common. The secrets have the right form, and open nothing.
+// What the examples of several shapes have in common. The secrets have the right form, and open
+// nothing.
 
 export const sample = {
   url: "https://ledger.example.com",

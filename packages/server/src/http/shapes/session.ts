@@ -14,8 +14,15 @@ import { sample } from "./sample.ts"
 
 const passwordMax = 256
 
-/** Long enough to need no rules about what is in it, and short enough to be hashed in no time that matters. */
-const NewPassword = Type.String({ minLength: 12, maxLength: passwordMax, rule: `must be 12 to ${passwordMax} characters` })
+/**
+ * Long enough to need no rules about what is in it, and short enough to be hashed in no time that
+ * matters.
+ */
+const NewPassword = Type.String({
+  minLength: 12,
+  maxLength: passwordMax,
+  rule: `must be 12 to ${passwordMax} characters`,
+})
 
 /** What is given to be compared: a rule about it would be a hint. */
 const Given = Type.String({ minLength: 1, maxLength: passwordMax })
@@ -34,23 +41,43 @@ export const Setup = shapeOf<WireSetup>()(
 )
 
 export const Login = shapeOf<WireLogin>()(
-  Type.Object({ email: Type.String({ minLength: 1, maxLength: 254 }), password: Given }, { title: "Login", additionalProperties: false }),
+  Type.Object(
+    { email: Type.String({ minLength: 1, maxLength: 254 }), password: Given },
+    { title: "Login", additionalProperties: false },
+  ),
   { email: sample.email, password: sample.password },
 )
 
 export const PasswordChange = shapeOf<WirePasswordChange>()(
-  Type.Object({ old: Given, new: NewPassword }, { title: "PasswordChange", additionalProperties: false }),
+  Type.Object(
+    { old: Given, new: NewPassword },
+    { title: "PasswordChange", additionalProperties: false },
+  ),
   { old: sample.password, new: "a longer horse than before" },
 )
 
 const Account = shapeOf<WireAccount>()(
   Type.Object(
-    { id: MemberId, email: Type.String(), name: Type.Optional(Type.String()), instanceAdmin: Type.Boolean() },
+    {
+      id: MemberId,
+      email: Type.String(),
+      name: Type.Optional(Type.String()),
+      instanceAdmin: Type.Boolean(),
+    },
     { title: "Account" },
   ),
 )
 
 export const Session = shapeOf<WireSession>()(
-  Type.Object({ member: Account, workspaces: Type.Array(Type.Object({ id: WorkspaceId, role: open(roles) })) }, { title: "Session" }),
-  { member: { id: sample.id, email: sample.email, instanceAdmin: false }, workspaces: [{ id: "acme", role: "viewer" }] },
+  Type.Object(
+    {
+      member: Account,
+      workspaces: Type.Array(Type.Object({ id: WorkspaceId, role: open(roles) })),
+    },
+    { title: "Session" },
+  ),
+  {
+    member: { id: sample.id, email: sample.email, instanceAdmin: false },
+    workspaces: [{ id: "acme", role: "viewer" }],
+  },
 )

@@ -53,7 +53,8 @@ test("what is no time, or no date that exists, does not", () => {
 })
 
 test("times agree with a grammar and a calendar that are not ours", () => {
-  const two = (max: number) => fc.integer({ min: 0, max }).map((number) => String(number).padStart(2, "0"))
+  const two = (max: number) =>
+    fc.integer({ min: 0, max }).map((number) => String(number).padStart(2, "0"))
   const date = fc
     .tuple(
       fc.integer({ min: 0, max: 9999 }).map((year) => String(year).padStart(4, "0")),
@@ -64,11 +65,15 @@ test("times agree with a grammar and a calendar that are not ours", () => {
   const clock = fc.tuple(two(24), two(60), two(60)).map((parts) => parts.join(":"))
   const fraction = fc.oneof(
     fc.constant(""),
-    fc.string({ unit: fc.constantFrom(..."0123456789".split("")), maxLength: 10 }).map((digits) => `.${digits}`),
+    fc
+      .string({ unit: fc.constantFrom(..."0123456789".split("")), maxLength: 10 })
+      .map((digits) => `.${digits}`),
   )
   const zone = fc.oneof(
     fc.constantFrom("Z", "z"),
-    fc.tuple(fc.constantFrom("+", "-"), two(24), two(60)).map(([sign, hours, minutes]) => `${sign}${hours}:${minutes}`),
+    fc
+      .tuple(fc.constantFrom("+", "-"), two(24), two(60))
+      .map(([sign, hours, minutes]) => `${sign}${hours}:${minutes}`),
   )
   const property = fc.property(
     date,
@@ -76,11 +81,18 @@ test("times agree with a grammar and a calendar that are not ours", () => {
     clock,
     fraction,
     zone,
-    fc.option(fc.tuple(fc.nat(), fc.constantFrom(..."0:-TZ+. x".split(""))), { freq: 4, nil: undefined }),
+    fc.option(fc.tuple(fc.nat(), fc.constantFrom(..."0:-TZ+. x".split(""))), {
+      freq: 4,
+      nil: undefined,
+    }),
     (...parts) => {
       const [day, t, hours, part, offset, change] = parts
       let time = day + t + hours + part + offset
-      if (change !== undefined) time = time.slice(0, change[0] % time.length) + change[1] + time.slice((change[0] % time.length) + 1)
+      if (change !== undefined)
+        time =
+          time.slice(0, change[0] % time.length) +
+          change[1] +
+          time.slice((change[0] % time.length) + 1)
       assert.equal(isTime(time), oracle(time), time)
       if (isTime(time)) assert.equal(timeMs(time), Date.parse(time.toUpperCase()), time)
     },
@@ -89,7 +101,8 @@ test("times agree with a grammar and a calendar that are not ours", () => {
 })
 
 function oracle(time: string): boolean {
-  const grammar = /^\d{4}-\d\d-\d\d[Tt]([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,9})?([Zz]|[+-]([01]\d|2[0-3]):[0-5]\d)$/
+  const grammar =
+    /^\d{4}-\d\d-\d\d[Tt]([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,9})?([Zz]|[+-]([01]\d|2[0-3]):[0-5]\d)$/
   if (!grammar.test(time)) return false
   const [year = 0, month = 0, day = 0] = time.slice(0, 10).split("-").map(Number)
   const date = new Date(0)

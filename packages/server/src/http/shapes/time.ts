@@ -1,6 +1,7 @@
 import { Type } from "./type.ts"
 
-// `YYYY-MM-DDThh:mm:ss[.1–9 digits](Z|±hh:mm)`, in upper or lower case, and a date that exists. By hand, because Date takes 30 February for 2 March.
+// `YYYY-MM-DDThh:mm:ss[.1–9 digits](Z|±hh:mm)`, in upper or lower case, and a date that exists. By
+// hand, because Date takes 30 February for 2 March.
 
 const daysOfMonth = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
 
@@ -10,9 +11,17 @@ export function isTime(text: string): boolean {
   const month = two(text, 5)
   const day = two(text, 8)
   // A pair that is not two digits is NaN, and no comparison with NaN holds.
-  if (!(year >= 0 && month >= 1 && month <= 12 && day >= 1 && day <= daysIn(year, month))) return false
+  if (!(year >= 0 && month >= 1 && month <= 12 && day >= 1 && day <= daysIn(year, month)))
+    return false
   if (!(two(text, 11) <= 23 && two(text, 14) <= 59 && two(text, 17) <= 59)) return false
-  if (text[4] !== "-" || text[7] !== "-" || (text[10] !== "T" && text[10] !== "t") || text[13] !== ":" || text[16] !== ":") return false
+  if (
+    text[4] !== "-" ||
+    text[7] !== "-" ||
+    (text[10] !== "T" && text[10] !== "t") ||
+    text[13] !== ":" ||
+    text[16] !== ":"
+  )
+    return false
   return isZone(text, endOfFraction(text))
 }
 
@@ -41,7 +50,10 @@ function daysIn(year: number, month: number): number {
   return leap ? 29 : (daysOfMonth[month - 1] as number) // month is 1 to 12
 }
 
-/** Where the zone begins: after the seconds, or after the fraction; NaN for a point without one to nine digits. */
+/**
+ * Where the zone begins: after the seconds, or after the fraction; NaN for a point without one to
+ * nine digits.
+ */
 function endOfFraction(text: string): number {
   if (text[19] !== ".") return 19
   let at = 20
@@ -53,7 +65,11 @@ function isZone(text: string, at: number): boolean {
   const sign = text[at]
   if (sign === "Z" || sign === "z") return text.length === at + 1
   return (
-    (sign === "+" || sign === "-") && text.length === at + 6 && text[at + 3] === ":" && two(text, at + 1) <= 23 && two(text, at + 4) <= 59
+    (sign === "+" || sign === "-") &&
+    text.length === at + 6 &&
+    text[at + 3] === ":" &&
+    two(text, at + 1) <= 23 &&
+    two(text, at + 4) <= 59
   )
 }
 

@@ -20,13 +20,17 @@ import { PolicyVersion } from "./policy-version.ts"
 import { Time } from "./time.ts"
 import { sample } from "./sample.ts"
 
-// Of new tokens -------------------------------------------------------------------------------------------------------------------------------------------
+// Of new tokens -----------------------------------------------------------------------------------
 
 const secondsMin = 60
 
 function requestFields(type: TokenType) {
   const { usual, longest } = tokenLives[type]
-  const life = Type.Integer({ minimum: secondsMin, maximum: longest, docs: { description: `Absent: ${usual}.` } })
+  const life = Type.Integer({
+    minimum: secondsMin,
+    maximum: longest,
+    docs: { description: `Absent: ${usual}.` },
+  })
   return { expiresInSeconds: Type.Optional(life), note: Type.Optional(Label) }
 }
 
@@ -36,11 +40,16 @@ const Subject = Type.Union(
   [
     text,
     Type.Object(
-      { id: text, types: Type.Optional(Type.Array(text, { minItems: 1, maxItems: 20, uniqueItems: true })) },
+      {
+        id: text,
+        types: Type.Optional(Type.Array(text, { minItems: 1, maxItems: 20, uniqueItems: true })),
+      },
       { additionalProperties: false },
     ),
   ],
-  { rule: "must be a non-empty string, or an object of a non-empty id and, at will, 1 to 20 different types" },
+  {
+    rule: "must be a non-empty string, or an object of a non-empty id and, at will, 1 to 20 different types",
+  },
 )
 
 export const NewReceiptToken = shapeOf<WireNewToken>()(
@@ -49,13 +58,20 @@ export const NewReceiptToken = shapeOf<WireNewToken>()(
 )
 
 export const NewEvidenceToken = shapeOf<WireNewToken>()(
-  Type.Object(requestFields("evidence"), { title: "NewEvidenceToken", additionalProperties: false }),
+  Type.Object(requestFields("evidence"), {
+    title: "NewEvidenceToken",
+    additionalProperties: false,
+  }),
   { expiresInSeconds: 604_800 },
 )
 
 export const NewPolicyToken = shapeOf<WireNewPolicyToken>()(
   Type.Object(
-    { projectId: Type.Optional(ProjectId), version: Type.Optional(PolicyVersion), ...requestFields("policy") },
+    {
+      projectId: Type.Optional(ProjectId),
+      version: Type.Optional(PolicyVersion),
+      ...requestFields("policy"),
+    },
     { title: "NewPolicyToken", additionalProperties: false },
   ),
   { projectId: "core", version: 3 },
@@ -69,7 +85,7 @@ export const NewActivityToken = shapeOf<WireNewActivityToken>()(
   { projectId: "core", subject: "usr_1", expiresInSeconds: 3600 },
 )
 
-// Of answers ----------------------------------------------------------------------------------------------------------------------------------------------
+// Of answers --------------------------------------------------------------------------------------
 
 const types = ["receipt", "policy", "activity", "evidence"] as const satisfies readonly TokenType[]
 
@@ -84,11 +100,21 @@ const fields = {
 
 const ShownSubject = Type.Object({ id: Type.String(), types: Type.Array(Type.String()) })
 const version = Type.Optional(PolicyVersion)
-const page = Type.String({ docs: { format: "uri", description: "A page for people, with the token in its fragment." } })
-const address = Type.String({ docs: { format: "uri", description: "What a program calls with the token as its bearer." } })
-const secret = (type: TokenType) => Type.String({ docs: { pattern: `^ts${tokenLetters[type]}_[0-9A-Za-z]{13}_[0-9A-Za-z]{49}$` } })
+const page = Type.String({
+  docs: { format: "uri", description: "A page for people, with the token in its fragment." },
+})
+const address = Type.String({
+  docs: { format: "uri", description: "What a program calls with the token as its bearer." },
+})
+const secret = (type: TokenType) =>
+  Type.String({ docs: { pattern: `^ts${tokenLetters[type]}_[0-9A-Za-z]{13}_[0-9A-Za-z]{49}$` } })
 
-const ofExample = { tokenId: sample.id, workspaceId: "acme", createdAt: sample.time, expiresAt: sample.later }
+const ofExample = {
+  tokenId: sample.id,
+  workspaceId: "acme",
+  createdAt: sample.time,
+  expiresAt: sample.later,
+}
 
 /** `path` is where the token is used, within the workspace. */
 const createdExample = <T extends TokenType>(type: T, path: string) => ({
@@ -100,7 +126,13 @@ const createdExample = <T extends TokenType>(type: T, path: string) => ({
 
 export const CreatedReceiptToken = shapeOf<WireCreatedReceiptToken>()(
   Type.Object(
-    { token: secret("receipt"), ...fields, apiUrl: address, receipt: ReceiptId, verificationUrl: page },
+    {
+      token: secret("receipt"),
+      ...fields,
+      apiUrl: address,
+      receipt: ReceiptId,
+      verificationUrl: page,
+    },
     { title: "CreatedReceiptToken" },
   ),
   {
@@ -112,7 +144,14 @@ export const CreatedReceiptToken = shapeOf<WireCreatedReceiptToken>()(
 
 export const CreatedPolicyToken = shapeOf<WireCreatedPolicyToken>()(
   Type.Object(
-    { token: secret("policy"), ...fields, apiUrl: address, projectId: Type.String(), version, policyUrl: page },
+    {
+      token: secret("policy"),
+      ...fields,
+      apiUrl: address,
+      projectId: Type.String(),
+      version,
+      policyUrl: page,
+    },
     { title: "CreatedPolicyToken" },
   ),
   {
@@ -148,7 +187,14 @@ export const CreatedEvidenceToken = shapeOf<WireCreatedEvidenceToken>()(
 
 export const CreatedActivityToken = shapeOf<WireCreatedActivityToken>()(
   Type.Object(
-    { token: secret("activity"), ...fields, apiUrl: address, projectId: Type.String(), subject: ShownSubject, activityUrl: page },
+    {
+      token: secret("activity"),
+      ...fields,
+      apiUrl: address,
+      projectId: Type.String(),
+      subject: ShownSubject,
+      activityUrl: page,
+    },
     { title: "CreatedActivityToken" },
   ),
   {
@@ -178,7 +224,10 @@ export const Token = shapeOf<WireToken>()(
       subject: Type.Optional(ShownSubject),
       revokedAt: Type.Optional(Time),
       state: open(["live", "revoked", "expired"]),
-      mintedBy: Type.Object({ type: open(["instance", "api_key", "member"]), id: Type.Optional(Type.String()) }),
+      mintedBy: Type.Object({
+        type: open(["instance", "api_key", "member"]),
+        id: Type.Optional(Type.String()),
+      }),
     },
     { title: "Token" },
   ),

@@ -33,6 +33,9 @@ test("each builder returns what TypeBox's returns", () => {
   assert.equal(JSON.stringify(ours), JSON.stringify(theirs))
   for (const name of ["even", "last"] as const) {
     const [refinement] = ours.properties[name]["~refine"]
-    assert.deepEqual([refinement?.check(2), refinement?.check(3), refinement?.error(3)], [true, false, "must be even"])
+    assert.deepEqual(
+      [refinement?.check(2), refinement?.check(3), refinement?.error(3)],
+      [true, false, "must be even"],
+    )
   }
 })

@@ -1,6 +1,13 @@
 import { Type } from "./type.ts"
-import type { LaneRule as WireLaneRule, NewWorkspace as WireNewWorkspace, Workspace as WireWorkspace } from "@tallystick/client/wire"
-import type { WorkspaceChange as WireWorkspaceChange, WorkspaceList as WireWorkspaceList } from "@tallystick/client/wire"
+import type {
+  LaneRule as WireLaneRule,
+  NewWorkspace as WireNewWorkspace,
+  Workspace as WireWorkspace,
+} from "@tallystick/client/wire"
+import type {
+  WorkspaceChange as WireWorkspaceChange,
+  WorkspaceList as WireWorkspaceList,
+} from "@tallystick/client/wire"
 import { shapeOf } from "./check.ts"
 import { Hash, Label, WorkspaceId } from "./id.ts"
 import { NextCursor } from "./list.ts"
@@ -13,10 +20,16 @@ const openings = ["open", "closed"] as const
 /** A hundred years: after that nothing is hot anyway. */
 const HotDays = Type.Integer({ minimum: 0, maximum: 36_500 })
 
-/** Beyond this a list of them is no list any more; what one key reaches is a thousand at most anyway. */
+/**
+ * Beyond this a list of them is no list any more; what one key reaches is a thousand at most
+ * anyway.
+ */
 const ProjectsMax = Type.Integer({ minimum: 1, maximum: 100_000 })
 
-const PersonalKeys = Type.Array(Type.String({ minLength: 1, maxLength: 200 }), { maxItems: 100, uniqueItems: true })
+const PersonalKeys = Type.Array(Type.String({ minLength: 1, maxLength: 200 }), {
+  maxItems: 100,
+  uniqueItems: true,
+})
 
 const LaneRule = shapeOf<WireLaneRule>()(
   Type.Object(
@@ -51,7 +64,10 @@ export const WorkspaceChange = shapeOf<WireWorkspaceChange>()(
 )
 
 export const NewWorkspace = shapeOf<WireNewWorkspace>()(
-  Type.Object({ id: WorkspaceId, ...changes }, { title: "NewWorkspace", additionalProperties: false }),
+  Type.Object(
+    { id: WorkspaceId, ...changes },
+    { title: "NewWorkspace", additionalProperties: false },
+  ),
   { id: "acme", name: "Acme", hotDays: 30 },
 )
 
@@ -94,6 +110,9 @@ export const Workspace = shapeOf<WireWorkspace>()(
 )
 
 export const WorkspaceList = shapeOf<WireWorkspaceList>()(
-  Type.Object({ workspaces: Type.Array(Workspace), nextCursor: NextCursor }, { title: "WorkspaceList" }),
+  Type.Object(
+    { workspaces: Type.Array(Workspace), nextCursor: NextCursor },
+    { title: "WorkspaceList" },
+  ),
   { workspaces: [exampleWorkspace], nextCursor: null },
 )

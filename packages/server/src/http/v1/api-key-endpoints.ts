@@ -39,8 +39,11 @@ export function apiKeyEndpoints(service: Service): readonly ServiceEndpoint[] {
       answers: { 200: ApiKeyList },
       async handle({ params, query, incoming: { signal } }) {
         const { id } = await service.workspaces.get(params.workspaceId)
-        const { items, nextCursor } = await service.lists.page(`${id}/api-keys`, query, signal, (before, limit) =>
-          service.keys.list(id, before, limit),
+        const { items, nextCursor } = await service.lists.page(
+          `${id}/api-keys`,
+          query,
+          signal,
+          (before, limit) => service.keys.list(id, before, limit),
         )
         return { status: 200, body: { apiKeys: items.map(keyJson), nextCursor } }
       },
@@ -66,7 +69,10 @@ export function apiKeyEndpoints(service: Service): readonly ServiceEndpoint[] {
         if (cascade && service.halted(instanceWorkspace) === undefined)
           for (const { id } of members) await service.accounts.removeIfNowhere(caller, id)
         if (keys.length + members.length === 0) return { status: 204 }
-        return { status: 200, body: { revoked: cascade, apiKeys: keys.map(keyJson), members: members.map(memberJson) } }
+        return {
+          status: 200,
+          body: { revoked: cascade, apiKeys: keys.map(keyJson), members: members.map(memberJson) },
+        }
       },
     }),
   ]

@@ -15,7 +15,8 @@ export function consentEndpoints(service: Service): readonly ServiceEndpoint[] {
       operation: "recordConsent",
       tag: "Writing",
       summary: "Record a consent",
-      description: "Records that a person agreed to a version of a policy, as an entry that the person can see in their activity.",
+      description:
+        "Records that a person agreed to a version of a policy, as an entry that the person can see in their activity.",
       access: { action: "write" },
       headers: WriteHeaders,
       body: Consent,
@@ -27,9 +28,14 @@ export function consentEndpoints(service: Service): readonly ServiceEndpoint[] {
         const idempotency = { route: "/v1/consents", key: headers["idempotency-key"] } as const
         // Before the project is made: what is refused leaves nothing behind.
         if (workspace.value.requirePublishedPolicy) {
-          const newest = (await service.projects.find(workspaceId, projectId))?.value.policyVersion ?? 0
+          const newest =
+            (await service.projects.find(workspaceId, projectId))?.value.policyVersion ?? 0
           // What was recorded before there was this rule may be sent again.
-          if (consent.policyVersion > newest && !(await service.ledger.knows(workspace, idempotency))) throw unpublished(newest)
+          if (
+            consent.policyVersion > newest &&
+            !(await service.ledger.knows(workspace, idempotency))
+          )
+            throw unpublished(newest)
         }
         await service.projects.ensure(caller, workspace, projectId, idempotency)
         const said = {
@@ -39,7 +45,8 @@ export function consentEndpoints(service: Service): readonly ServiceEndpoint[] {
           idempotency,
         } as const
         const [recorded] = await service.ledger.record(workspace, [said], [], pace)
-        if (recorded === undefined) throw new Error("the ledger answers for everything that it was given")
+        if (recorded === undefined)
+          throw new Error("the ledger answers for everything that it was given")
         if (pace.isUp()) await pace.next()
         return receiptAnswer(service, caller, recorded, (receipt) => `{"receipt":${receipt}}`)
       },
@@ -50,5 +57,8 @@ export function consentEndpoints(service: Service): readonly ServiceEndpoint[] {
 /** Versions count without a gap, so all up to the newest are published. */
 function unpublished(newest: number): LedgerError {
   const which = newest === 0 ? "none is published yet" : `the newest is ${newest}`
-  return new LedgerError("invalid_field", `policyVersion must be a published version of the project's policy: ${which}`)
+  return new LedgerError(
+    "invalid_field",
+    `policyVersion must be a published version of the project's policy: ${which}`,
+  )
 }

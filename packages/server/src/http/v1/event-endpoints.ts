@@ -9,7 +9,14 @@ import type { Document } from "../../store/store.ts"
 import { mayTouch, type Principal } from "../../workspace/permissions.ts"
 import type { Answer, Call, Context } from "../endpoint.ts"
 import { problemJson } from "../errors.ts"
-import { endpoint, permit, permitProject, permitWriting, type Service, type ServiceEndpoint } from "../service.ts"
+import {
+  endpoint,
+  permit,
+  permitProject,
+  permitWriting,
+  type Service,
+  type ServiceEndpoint,
+} from "../service.ts"
 import { readBatch } from "../batch-body.ts"
 import { checkOf } from "../shapes/check.ts"
 import { batchEnvelopeOf, batchOf, BatchAnswer, BatchHeaders, checkItem } from "../shapes/batch.ts"
@@ -67,7 +74,8 @@ export function eventEndpoints(service: Service): readonly ServiceEndpoint[] {
       answers: { 202: BatchAnswer },
       async handle(call) {
         // Refused before its events are looked at one by one.
-        if (call.caller?.kind === "api-key") service.ledger.sequencer.room.check(call.caller.workspace, call.body.events.length)
+        if (call.caller?.kind === "api-key")
+          service.ledger.sequencer.room.check(call.caller.workspace, call.body.events.length)
         const results: string[] = []
         const admitted = new Map<string, Gathered>()
         for (const [place, value] of call.body.events.entries()) {
@@ -82,7 +90,10 @@ export function eventEndpoints(service: Service): readonly ServiceEndpoint[] {
           const all = items.map(({ said }) => said)
           const writing = service.ledger.record(workspace, all, [], call.pace)
           const recorded = await writing.catch((error: unknown) => {
-            throw error instanceof LedgerError && results.some((result) => result.startsWith('{"receipt"')) ? halfRecorded() : error
+            throw error instanceof LedgerError &&
+              results.some((result) => result.startsWith('{"receipt"'))
+              ? halfRecorded()
+              : error
           })
           for (const [at, one] of recorded.entries()) {
             if (call.pace.isUp()) await call.pace.next()
@@ -95,9 +106,15 @@ export function eventEndpoints(service: Service): readonly ServiceEndpoint[] {
   ]
 }
 
-/** No refusal may be given of a batch of which one workspace's events are recorded: a refusal says that nothing was. */
+/**
+ * No refusal may be given of a batch of which one workspace's events are recorded: a refusal says
+ * that nothing was.
+ */
 function halfRecorded(): LedgerError {
-  return new LedgerError("ledger_unavailable", "some events of this batch were recorded and some were not; repeat it as it is")
+  return new LedgerError(
+    "ledger_unavailable",
+    "some events of this batch were recorded and some were not; repeat it as it is",
+  )
 }
 
 /** What a batch has for one workspace; usually there is one. */
@@ -110,17 +127,29 @@ interface Gathered {
 
 type WriteCall = Pick<Call<Principal | undefined>, "caller" | "context" | "receivedAtMs">
 
-async function admitItem(service: Service, call: WriteCall, value: unknown, place: number, admitted: Map<string, Gathered>): Promise<void> {
+async function admitItem(
+  service: Service,
+  call: WriteCall,
+  value: unknown,
+  place: number,
+  admitted: Map<string, Gathered>,
+): Promise<void> {
   const event = checkItem(value, place)
   const known = admitted.get(event.workspaceId)
   if (known?.projects.has(event.projectId)) {
-    known.items.push({ place, said: saidOf(call, event, event.idempotencyKey, known.projects.get(event.projectId)) })
+    known.items.push({
+      place,
+      said: saidOf(call, event, event.idempotencyKey, known.projects.get(event.projectId)),
+    })
     return
   }
   const { workspace, project } = await admit(service, call.caller, event, event.idempotencyKey)
   const group: Gathered = known ?? { workspace, projects: new Map(), items: [] }
   if (project !== undefined) group.projects.set(event.projectId, project.value.policyVersion)
-  group.items.push({ place, said: saidOf(call, event, event.idempotencyKey, project?.value.policyVersion) })
+  group.items.push({
+    place,
+    said: saidOf(call, event, event.idempotencyKey, project?.value.policyVersion),
+  })
   admitted.set(event.workspaceId, group)
 }
 
@@ -143,7 +172,10 @@ interface Admitted {
   readonly project: Document<"project"> | undefined
 }
 
-/** Workspace and project of a write, if the caller may write to them; the project is made if need be. */
+/**
+ * Workspace and project of a write, if the caller may write to them; the project is made if need
+ * be.
+ */
 async function admit(
   service: Service,
   caller: Principal | undefined,
@@ -152,17 +184,30 @@ async function admit(
 ): Promise<Admitted> {
   permitWrite(service, caller, workspaceId, projectId)
   const workspace = await service.workspaces.get(workspaceId)
-  return { workspace, project: await service.projects.ensure(caller, workspace, projectId, { route: "/v1/events", key }) }
+  return {
+    workspace,
+    project: await service.projects.ensure(caller, workspace, projectId, {
+      route: "/v1/events",
+      key,
+    }),
+  }
 }
 
 /**
- * `newestPolicy` is the newest version that was published for the project when the request came. It is no part of what makes two requests the same, so a
- * write that is repeated after the next publication is still a replay.
+ * `newestPolicy` is the newest version that was published for the project when the request came. It
+ * is no part of what makes two requests the same, so a write that is repeated after the next
+ * publication is still a replay.
  */
-function saidOf({ caller, context, receivedAtMs }: WriteCall, event: AuditEvent, key: string, newestPolicy: number | undefined): Draft {
+function saidOf(
+  { caller, context, receivedAtMs }: WriteCall,
+  event: AuditEvent,
+  key: string,
+  newestPolicy: number | undefined,
+): Draft {
   const { actor, target, metadata = {}, userVisible = false } = event
   const named = metadata["policyVersion"]
-  const policyVersion = typeof named === "number" && Number.isSafeInteger(named) && named >= 1 ? named : newestPolicy
+  const policyVersion =
+    typeof named === "number" && Number.isSafeInteger(named) && named >= 1 ? named : newestPolicy
   return {
     ...event,
     kind: "event",
@@ -179,10 +224,16 @@ function saidOf({ caller, context, receivedAtMs }: WriteCall, event: AuditEvent,
 }
 
 /** By which key and in which circumstances something was written. */
-export function sender(caller: Principal | undefined, context: Context): Pick<Draft, "keyId" | "context"> {
+export function sender(
+  caller: Principal | undefined,
+  context: Context,
+): Pick<Draft, "keyId" | "context"> {
   let any = false
   for (const _ in context) any = true
-  return { keyId: caller?.kind === "api-key" ? caller.id : undefined, context: any ? context : undefined }
+  return {
+    keyId: caller?.kind === "api-key" ? caller.id : undefined,
+    context: any ? context : undefined,
+  }
 }
 
 /** The receipt of a write, now or before; `wrap` is what stands around it. */
@@ -193,10 +244,16 @@ export function receiptAnswer(
   wrap: (receipt: string) => string = (json) => json,
 ): Answer {
   const body = wrap(receiptOf(service, caller, recorded))
-  return recorded.kind === "replayed" ? { status: 202, body, headers: { "idempotency-replayed": "true" } } : { status: 202, body }
+  return recorded.kind === "replayed"
+    ? { status: 202, body, headers: { "idempotency-replayed": "true" } }
+    : { status: 202, body }
 }
 
-function receiptOf({ metrics, publicUrl }: Service, caller: Principal | undefined, recorded: Recorded): string {
+function receiptOf(
+  { metrics, publicUrl }: Service,
+  caller: Principal | undefined,
+  recorded: Recorded,
+): string {
   if (recorded.kind === "reused") throw reusedKey(caller, recorded.original, publicUrl)
   if (recorded.kind === "replayed") metrics.replay()
   else metrics.entry(recorded.opened.content.lane)
@@ -212,11 +269,18 @@ function resultJson(service: Service, caller: Principal | undefined, recorded: R
 }
 
 /** Whoever may write to the project of the original is given its receipt. */
-function reusedKey(caller: Principal | undefined, original: Opened, publicUrl: string): LedgerError {
+function reusedKey(
+  caller: Principal | undefined,
+  original: Opened,
+  publicUrl: string,
+): LedgerError {
   const reused = "this Idempotency-Key was used for another request"
-  if (caller === undefined || !mayTouch(caller, original.content.projectId)) return new LedgerError("idempotency_key_reused", reused)
+  if (caller === undefined || !mayTouch(caller, original.content.projectId))
+    return new LedgerError("idempotency_key_reused", reused)
   const detail = `${reused}; its receipt is ${original.content.receipt}`
-  return new LedgerError("idempotency_key_reused", detail, { receipt: receiptJson(original, justRecorded, publicUrl) })
+  return new LedgerError("idempotency_key_reused", detail, {
+    receipt: receiptJson(original, justRecorded, publicUrl),
+  })
 }
 
 /** A bad item of a batch is answered in its place; what is no caller's doing fails the whole. */

@@ -1,4 +1,5 @@
-// That a workspace is exported. The command writes the files by itself, from the data folder; here it has that recorded first.
+// That a workspace is exported. The command writes the files by itself, from the data folder; here
+// it has that recorded first.
 
 import { recordExport } from "../../workspace/export-entries.ts"
 import { changeable, endpoint, type Service, type ServiceEndpoint } from "../service.ts"
@@ -13,7 +14,8 @@ export function exportEndpoints(service: Service): readonly ServiceEndpoint[] {
       operation: "recordExport",
       tag: "Workspaces",
       summary: "Record an export",
-      description: "Records in the workspace's own ledger that it is exported. `tallystick export` asks this before it writes the files.",
+      description:
+        "Records in the workspace's own ledger that it is exported. `tallystick export` asks this before it writes the files.",
       access: { action: "preside" },
       params: WorkspaceParams,
       body: NewExport,

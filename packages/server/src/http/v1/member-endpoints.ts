@@ -3,13 +3,30 @@
 import type { Member as WireMember } from "@tallystick/client/wire"
 import type { Document } from "../../store/store.ts"
 import { instanceWorkspace } from "../../workspace/permissions.ts"
-import { changeable, endpoint, permit, permitWriting, type Service, type ServiceEndpoint } from "../service.ts"
+import {
+  changeable,
+  endpoint,
+  permit,
+  permitWriting,
+  type Service,
+  type ServiceEndpoint,
+} from "../service.ts"
 import { ListQuery } from "../shapes/list.ts"
-import { InvitedMember, Member, MemberChange, MemberList, NewMember, Nothing } from "../shapes/member.ts"
+import {
+  InvitedMember,
+  Member,
+  MemberChange,
+  MemberList,
+  NewMember,
+  Nothing,
+} from "../shapes/member.ts"
 import { MemberParams, WorkspaceParams } from "../shapes/path.ts"
 
 /** What all of them have in common. */
-const ofMembers = { access: { action: "administer" }, path: "/v1/workspaces/{workspaceId}/members" } as const
+const ofMembers = {
+  access: { action: "administer" },
+  path: "/v1/workspaces/{workspaceId}/members",
+} as const
 const ofMember = {
   access: { action: "administer" },
   path: "/v1/workspaces/{workspaceId}/members/{memberId}",
@@ -24,14 +41,18 @@ export function memberEndpoints(service: Service): readonly ServiceEndpoint[] {
       operation: "inviteMember",
       tag: "Members",
       summary: "Invite a member",
-      description: "The answer is the only one that shows the address at which the member sets up the account. It is good for a day, once.",
+      description:
+        "The answer is the only one that shows the address at which the member sets up the account. It is good for a day, once.",
       params: WorkspaceParams,
       body: NewMember,
       answers: { 201: InvitedMember },
       async handle({ caller, params, body }) {
         const workspace = await changeable(service, params.workspaceId)
         const { document, token } = await service.members.invite(caller, workspace, body)
-        return { status: 201, body: { member: memberJson(document), setupUrl: setupUrl(service.publicUrl, token) } }
+        return {
+          status: 201,
+          body: { member: memberJson(document), setupUrl: setupUrl(service.publicUrl, token) },
+        }
       },
     }),
     endpoint({
@@ -46,8 +67,11 @@ export function memberEndpoints(service: Service): readonly ServiceEndpoint[] {
       answers: { 200: MemberList },
       async handle({ params, query, incoming: { signal } }) {
         const { id } = await service.workspaces.get(params.workspaceId)
-        const { items, nextCursor } = await service.lists.page(`${id}/members`, query, signal, (before, limit) =>
-          service.members.list(id, before, limit),
+        const { items, nextCursor } = await service.lists.page(
+          `${id}/members`,
+          query,
+          signal,
+          (before, limit) => service.members.list(id, before, limit),
         )
         return { status: 200, body: { members: items.map(memberJson), nextCursor } }
       },
@@ -59,7 +83,8 @@ export function memberEndpoints(service: Service): readonly ServiceEndpoint[] {
       operation: "addMember",
       tag: "Members",
       summary: "Add an account",
-      description: "Makes an account a member of this workspace, whichever workspace it belongs to.",
+      description:
+        "Makes an account a member of this workspace, whichever workspace it belongs to.",
       body: MemberChange,
       answers: { 201: Member },
       async handle({ caller, params: { workspaceId, memberId }, body }) {
@@ -80,7 +105,12 @@ export function memberEndpoints(service: Service): readonly ServiceEndpoint[] {
       answers: { 200: Member },
       async handle({ caller, params: { workspaceId, memberId }, body }) {
         const workspace = await changeable(service, workspaceId)
-        return { status: 200, body: memberJson(await service.members.changeRole(caller, workspace, memberId, body.role)) }
+        return {
+          status: 200,
+          body: memberJson(
+            await service.members.changeRole(caller, workspace, memberId, body.role),
+          ),
+        }
       },
     }),
     endpoint({
@@ -93,7 +123,8 @@ export function memberEndpoints(service: Service): readonly ServiceEndpoint[] {
       answers: { 204: null },
       async handle({ caller, params: { workspaceId, memberId } }) {
         await service.members.remove(caller, await changeable(service, workspaceId), memberId)
-        if (service.halted(instanceWorkspace) === undefined) await service.accounts.removeIfNowhere(caller, memberId)
+        if (service.halted(instanceWorkspace) === undefined)
+          await service.accounts.removeIfNowhere(caller, memberId)
         return { status: 204 }
       },
     }),
@@ -113,13 +144,17 @@ export function memberEndpoints(service: Service): readonly ServiceEndpoint[] {
         const workspace = await service.workspaces.get(workspaceId)
         const member = await service.members.get(workspaceId, memberId)
         const isInvited = member.value.joinedAt === undefined
-        // An account of the instance is not the workspace's: whoever could set its password would be that member in all other workspaces too.
+        // An account of the instance is not the workspace's: whoever could set its password would
+        // be that member in all other workspaces too.
         if (!isInvited || !service.members.isOfWorkspace(member)) permit(caller, "preside")
         permitWriting(service, isInvited ? workspaceId : instanceWorkspace)
         const { token } = isInvited
           ? await service.members.inviteAgain(caller, workspace, memberId)
           : await service.accounts.offerPassword(caller, memberId)
-        return { status: 201, body: { member: memberJson(member), setupUrl: setupUrl(service.publicUrl, token) } }
+        return {
+          status: 201,
+          body: { member: memberJson(member), setupUrl: setupUrl(service.publicUrl, token) },
+        }
       },
     }),
   ]
@@ -133,5 +168,13 @@ function setupUrl(publicUrl: string, token: string): string {
 export function memberJson({ id, workspace, value }: Document<"membership">): WireMember {
   const { email, name, role, createdAt, joinedAt } = value
   const named = name === undefined ? {} : { name }
-  return { id, workspaceId: workspace, email, ...named, role, createdAt, ...(joinedAt === undefined ? {} : { joinedAt }) }
+  return {
+    id,
+    workspaceId: workspace,
+    email,
+    ...named,
+    role,
+    createdAt,
+    ...(joinedAt === undefined ? {} : { joinedAt }),
+  }
 }

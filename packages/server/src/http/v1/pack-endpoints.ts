@@ -6,7 +6,14 @@ import { LedgerError } from "../../error.ts"
 import type { Document, Listed, ListPlace } from "../../store/store.ts"
 import { mayTouch, reachOf, type Principal } from "../../workspace/permissions.ts"
 import { sequencesOf } from "../../workspace/pack-selection.ts"
-import { changeable, endpoint, permitProject, permitWriting, type Service, type ServiceEndpoint } from "../service.ts"
+import {
+  changeable,
+  endpoint,
+  permitProject,
+  permitWriting,
+  type Service,
+  type ServiceEndpoint,
+} from "../service.ts"
 import { ofChanges } from "../refusals.ts"
 import { ListQuery } from "../shapes/list.ts"
 import { DownloadQuery, newPackOf, Pack, PackDownload, PackList } from "../shapes/pack.ts"
@@ -32,15 +39,29 @@ export function packEndpoints(service: Service): readonly ServiceEndpoint[] {
       body: newPackOf(packReceiptsMax),
       bodyBytesMax: Math.max(eventBytesMax, packReceiptsMax * idBytes),
       answers: { 201: Pack },
-      async handle({ caller, params: { workspaceId }, body: { title, projectId, receiptIds, filter = {} }, incoming: { signal } }) {
+      async handle({
+        caller,
+        params: { workspaceId },
+        body: { title, projectId, receiptIds, filter = {} },
+        incoming: { signal },
+      }) {
         const workspace = await changeable(service, workspaceId)
         if (projectId !== undefined) permitProject(caller, projectId)
         const { store, pace } = service
         const find = () =>
           receiptIds === undefined
             ? matchesOf(service, caller, workspace, filter, projectId, signal)
-            : sequencesOf({ journal: store.journal, pace }, caller, workspaceId, receiptIds, projectId)
-        return { status: 201, body: packJson(await service.packs.create(caller, workspace, { title, find }, signal)) }
+            : sequencesOf(
+                { journal: store.journal, pace },
+                caller,
+                workspaceId,
+                receiptIds,
+                projectId,
+              )
+        return {
+          status: 201,
+          body: packJson(await service.packs.create(caller, workspace, { title, find }, signal)),
+        }
       },
     }),
     endpoint({
@@ -56,9 +77,19 @@ export function packEndpoints(service: Service): readonly ServiceEndpoint[] {
       answers: { 200: PackList },
       async handle({ caller, params: { workspaceId }, query, incoming: { signal } }) {
         const { id } = await service.workspaces.get(workspaceId)
-        const read = (before: ListPlace | undefined, limit: number) => service.packs.list(id, before, limit)
-        const sees = reachOf(caller) === undefined ? undefined : (pack: Listed<"pack">) => reaches(caller, pack)
-        const { items, nextCursor } = await service.lists.page(`${id}/packs`, query, signal, read, sees)
+        const read = (before: ListPlace | undefined, limit: number) =>
+          service.packs.list(id, before, limit)
+        const sees =
+          reachOf(caller) === undefined
+            ? undefined
+            : (pack: Listed<"pack">) => reaches(caller, pack)
+        const { items, nextCursor } = await service.lists.page(
+          `${id}/packs`,
+          query,
+          signal,
+          read,
+          sees,
+        )
         return { status: 200, body: { packs: items.map(packJson), nextCursor } }
       },
     }),
@@ -92,22 +123,40 @@ export function packEndpoints(service: Service): readonly ServiceEndpoint[] {
       answers: { 200: Bytes },
       answerType: "application/zip",
       alsoAnswers: { type: "application/json", shape: PackDownload },
-      async handle({ caller, params: { workspaceId, packId }, query: { format }, incoming: { method, signal } }) {
+      async handle({
+        caller,
+        params: { workspaceId, packId },
+        query: { format },
+        incoming: { method, signal },
+      }) {
         const workspace = await service.workspaces.get(workspaceId)
         const pack = await packFor(service, caller, workspaceId, packId)
         permitWriting(service, workspaceId)
         const headers =
           format === "zip"
-            ? { "content-type": "application/zip", "content-disposition": `attachment; filename="${packId}.zip"` }
+            ? {
+                "content-type": "application/zip",
+                "content-disposition": `attachment; filename="${packId}.zip"`,
+              }
             : { "content-type": "application/json; charset=utf-8" }
-        // Nothing is given out, so nothing is made or recorded. Its size is known only once it is made: a stream has none.
+        // Nothing is given out, so nothing is made or recorded. Its size is known only once it is
+        // made: a stream has none.
         if (method === "HEAD") return { status: 200, body: Readable.from([]), headers }
         if (caller.kind === "token") service.rates.downloads.take(caller.id)
-        const { bytes, content } = await service.packs.download(caller, workspace, pack, format, signal)
+        const { bytes, content } = await service.packs.download(
+          caller,
+          workspace,
+          pack,
+          format,
+          signal,
+        )
         return {
           status: 200,
           body: content,
-          headers: { ...headers, ...(bytes === undefined ? {} : { "content-length": String(bytes) }) },
+          headers: {
+            ...headers,
+            ...(bytes === undefined ? {} : { "content-length": String(bytes) }),
+          },
         }
       },
     }),
@@ -124,7 +173,10 @@ async function matchesOf(
   signal: AbortSignal,
 ): Promise<readonly number[]> {
   if (projectId !== undefined && filter.projectId !== undefined && filter.projectId !== projectId)
-    throw new LedgerError("invalid_field", "filter.projectId must be the project that projectId names")
+    throw new LedgerError(
+      "invalid_field",
+      "filter.projectId must be the project that projectId names",
+    )
   const wanted = wantedOf(
     caller,
     { ...filter, projectId: filter.projectId ?? projectId ?? "all", includeArchive, includeSystem },
@@ -132,15 +184,36 @@ async function matchesOf(
   )
   const request = { wanted, storage: storage ?? (includeArchive ? "all" : "hot"), signal } as const
   const most = service.limits.packReceiptsMax
-  const { sequences, total } = await service.queries.all(workspace, request, most, service.clock.now())
-  if (total === 0) throw new LedgerError("invalid_field", "filter must match one entry at least, and matches none")
-  if (total > most) throw new LedgerError("invalid_field", `filter must match ${most} entries at most, and matches ${total}`)
+  const { sequences, total } = await service.queries.all(
+    workspace,
+    request,
+    most,
+    service.clock.now(),
+  )
+  if (total === 0)
+    throw new LedgerError("invalid_field", "filter must match one entry at least, and matches none")
+  if (total > most)
+    throw new LedgerError(
+      "invalid_field",
+      `filter must match ${most} entries at most, and matches ${total}`,
+    )
   return sequences
 }
 
-/** A pack that the caller may see; what is out of reach is told apart from what is not there by nobody. */
-async function packFor(service: Service, caller: Principal, workspaceId: string, packId: string): Promise<Document<"pack">> {
-  if (caller.kind === "token" && !(caller.bound.type === "evidence" && caller.bound.packId === packId))
+/**
+ * A pack that the caller may see; what is out of reach is told apart from what is not there by
+ * nobody.
+ */
+async function packFor(
+  service: Service,
+  caller: Principal,
+  workspaceId: string,
+  packId: string,
+): Promise<Document<"pack">> {
+  if (
+    caller.kind === "token" &&
+    !(caller.bound.type === "evidence" && caller.bound.packId === packId)
+  )
     throw new LedgerError("insufficient_scope", "the token is for another evidence pack")
   const pack = await service.packs.find(workspaceId, packId)
   if (pack === undefined || !(caller.kind === "token" || reaches(caller, pack)))
@@ -148,12 +221,23 @@ async function packFor(service: Service, caller: Principal, workspaceId: string,
   return pack
 }
 
-function reaches(caller: Principal, { value: { projectIds } }: Document<"pack"> | Listed<"pack">): boolean {
+function reaches(
+  caller: Principal,
+  { value: { projectIds } }: Document<"pack"> | Listed<"pack">,
+): boolean {
   return projectIds.every((projectId) => mayTouch(caller, projectId))
 }
 
 function packJson({ id, workspace, value }: Document<"pack"> | Listed<"pack">): WirePack {
   const { title, projectIds, packHash, createdAt } = value
   const receiptCount = "sequences" in value ? value.sequences.length : value.receiptCount
-  return { packId: id, workspaceId: workspace, title, receiptCount, projectIds, packHash, createdAt }
+  return {
+    packId: id,
+    workspaceId: workspace,
+    title,
+    receiptCount,
+    projectIds,
+    packHash,
+    createdAt,
+  }
 }

@@ -15,14 +15,18 @@ export function projectEndpoints(service: Service): readonly ServiceEndpoint[] {
       operation: "createProject",
       tag: "Workspaces",
       summary: "Create a project",
-      description: "A project groups entries, and says whether its receipts are public and whether it has activity links.",
+      description:
+        "A project groups entries, and says whether its receipts are public and whether it has activity links.",
       access: { action: "administer" },
       params: WorkspaceParams,
       body: NewProject,
       answers: { 201: Project },
       async handle({ caller, params, body }) {
         const workspace = await changeable(service, params.workspaceId)
-        return { status: 201, body: projectJson(await service.projects.create(caller, workspace, body)) }
+        return {
+          status: 201,
+          body: projectJson(await service.projects.create(caller, workspace, body)),
+        }
       },
     }),
     endpoint({
@@ -39,8 +43,11 @@ export function projectEndpoints(service: Service): readonly ServiceEndpoint[] {
       async handle({ caller, params, query, incoming: { signal } }) {
         const { id } = await service.workspaces.get(params.workspaceId)
         const reach = reachOf(caller)
-        const { items, nextCursor } = await service.lists.page(`${id}/projects`, query, signal, (before, limit) =>
-          service.projects.list(id, before, limit, reach),
+        const { items, nextCursor } = await service.lists.page(
+          `${id}/projects`,
+          query,
+          signal,
+          (before, limit) => service.projects.list(id, before, limit, reach),
         )
         return { status: 200, body: { projects: items.map(projectJson), nextCursor } }
       },
@@ -57,7 +64,9 @@ export function projectEndpoints(service: Service): readonly ServiceEndpoint[] {
       answers: { 200: Project },
       async handle({ caller, params: { workspaceId, projectId } }) {
         const workspace = await service.workspaces.get(workspaceId)
-        const project = mayTouch(caller, projectId) ? await service.projects.find(workspace.id, projectId) : undefined
+        const project = mayTouch(caller, projectId)
+          ? await service.projects.find(workspace.id, projectId)
+          : undefined
         if (project === undefined) throw new LedgerError("not_found", "there is no such project")
         return { status: 200, body: projectJson(project) }
       },
@@ -75,12 +84,19 @@ export function projectEndpoints(service: Service): readonly ServiceEndpoint[] {
       answers: { 200: Project },
       async handle({ caller, params: { workspaceId, projectId }, body }) {
         const workspace = await changeable(service, workspaceId)
-        return { status: 200, body: projectJson(await service.projects.change(caller, workspace, projectId, body)) }
+        return {
+          status: 200,
+          body: projectJson(await service.projects.change(caller, workspace, projectId, body)),
+        }
       },
     }),
   ]
 }
 
-function projectJson({ id, workspace, value: { name, receipts, activityLinks, createdAt } }: Document<"project">): WireProject {
+function projectJson({
+  id,
+  workspace,
+  value: { name, receipts, activityLinks, createdAt },
+}: Document<"project">): WireProject {
   return { id, workspaceId: workspace, name, createdAt, receipts, activityLinks }
 }

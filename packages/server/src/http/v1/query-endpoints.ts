@@ -51,7 +51,8 @@ export function queryEndpoints(service: Service): readonly ServiceEndpoint[] {
       operation: "listActivity",
       tag: "Reading",
       summary: "List a person's activity",
-      description: "The entries that the person of an activity token may see, newest first. What is sealed of other people is withheld.",
+      description:
+        "The entries that the person of an activity token may see, newest first. What is sealed of other people is withheld.",
       refuses: ["activity_disabled", "overloaded"],
       access: { action: "redeem", tokens: ["activity"], queryToken: "activity" },
       cors: true,
@@ -62,11 +63,17 @@ export function queryEndpoints(service: Service): readonly ServiceEndpoint[] {
         const { projectId, subject } = caller.bound
         const workspace = await service.workspaces.get(workspaceId)
         const project = await service.projects.find(workspaceId, projectId)
-        if (project?.value.activityLinks !== true) throw new LedgerError("activity_disabled", "this project has no activity links now")
+        if (project?.value.activityLinks !== true)
+          throw new LedgerError("activity_disabled", "this project has no activity links now")
         const page = await service.queries.page(
           workspace,
           {
-            wanted: { projectIds: [projectId], system: "without", subject, ...searchOf(asked.query) },
+            wanted: {
+              projectIds: [projectId],
+              system: "without",
+              subject,
+              ...searchOf(asked.query),
+            },
             storage: "all",
             cursor: asked.cursor,
             limit: asked.limit,
@@ -88,13 +95,21 @@ export function queryEndpoints(service: Service): readonly ServiceEndpoint[] {
   ]
 }
 
-/** What a query asks for, within the reach of the caller. `at` is where its parameters lie, if they are none. */
-export function wantedOf(caller: Principal, asked: Omit<WireEventsQuery, "cursor" | "limit" | "include">, at = ""): Wanted {
+/**
+ * What a query asks for, within the reach of the caller. `at` is where its parameters lie, if they
+ * are none.
+ */
+export function wantedOf(
+  caller: Principal,
+  asked: Omit<WireEventsQuery, "cursor" | "limit" | "include">,
+  at = "",
+): Wanted {
   const { projectId, query, lane, userVisible, from, to, includeSystem } = asked
   if (projectId !== "all") permitProject(caller, projectId)
   if (includeSystem) permitProject(caller, systemProject)
   const reach = reachOf(caller)
-  const projectIds = projectId === "all" ? reach : projectId === systemProject ? undefined : [projectId]
+  const projectIds =
+    projectId === "all" ? reach : projectId === systemProject ? undefined : [projectId]
   return {
     system: projectId === systemProject ? "only" : includeSystem ? "with" : "without",
     ...(projectIds === undefined ? {} : { projectIds }),
@@ -119,8 +134,18 @@ function searchOf(text: string | undefined, at = ""): { readonly query?: Query }
 }
 
 /** In bytes: to make one text of large entries and bytes of that again would hold the thread up. */
-function pageJson({ events, total, nextCursor, hasMore, verified }: EntryPage, about: object): Buffer {
-  const rest = JSON.stringify({ returned: events.length, total, nextCursor, hasMore, verified, ...about })
+function pageJson(
+  { events, total, nextCursor, hasMore, verified }: EntryPage,
+  about: object,
+): Buffer {
+  const rest = JSON.stringify({
+    returned: events.length,
+    total,
+    nextCursor,
+    hasMore,
+    verified,
+    ...about,
+  })
   const joined = events.flatMap((event, place) => (place === 0 ? [event] : [comma, event]))
   return Buffer.concat([Buffer.from('{"events":['), ...joined, Buffer.from(`],${rest.slice(1)}`)])
 }

@@ -1,4 +1,5 @@
-// Verifying a receipt. Whoever has the id of a receipt of a public project may see it, with what is sealed withheld.
+// Verifying a receipt. Whoever has the id of a receipt of a public project may see it, with what is
+// sealed withheld.
 
 import { openEntry } from "../../store/opened-entry.ts"
 import { LedgerError } from "../../error.ts"
@@ -15,7 +16,12 @@ import { ReceiptAnswer } from "../shapes/entry.ts"
 import { PlainText, ReceiptParams } from "../shapes/path.ts"
 
 /** Who is shown what is asked once the entry was found. */
-const ofReceipt = { action: "read", anonymous: true, foreignAsNone: true, tokens: ["receipt", "evidence"] } as const
+const ofReceipt = {
+  action: "read",
+  anonymous: true,
+  foreignAsNone: true,
+  tokens: ["receipt", "evidence"],
+} as const
 
 export function receiptEndpoints(service: Service): readonly ServiceEndpoint[] {
   return [
@@ -34,8 +40,18 @@ export function receiptEndpoints(service: Service): readonly ServiceEndpoint[] {
       answers: { 200: ReceiptAnswer },
       async handle({ caller, params, incoming }) {
         const { workspace, found, clear } = await look(service, caller, params, incoming.signal)
-        const vkey = await vkeyOf(service.store.registry, found.epoch, found.inclusion?.checkpoint.note)
-        const { receipt, entry, verified, proof, disclosures } = showReceipt(found, workspace, vkey, service.publicUrl, clear)
+        const vkey = await vkeyOf(
+          service.store.registry,
+          found.epoch,
+          found.inclusion?.checkpoint.note,
+        )
+        const { receipt, entry, verified, proof, disclosures } = showReceipt(
+          found,
+          workspace,
+          vkey,
+          service.publicUrl,
+          clear,
+        )
         const body = `{"receipt":${receipt},"entry":${entry},"verified":${verified},"proof":${proof},"disclosures":${JSON.stringify(disclosures)}}`
         return forEveryone(caller, { status: 200, body })
       },
@@ -46,7 +62,8 @@ export function receiptEndpoints(service: Service): readonly ServiceEndpoint[] {
       operation: "getReceiptProof",
       tag: "Receipts",
       summary: "Get the proof of a receipt",
-      description: "A c2sp.org/tlog-proof, which verifies without the service. If no checkpoint covers the entry yet, one is signed first.",
+      description:
+        "A c2sp.org/tlog-proof, which verifies without the service. If no checkpoint covers the entry yet, one is signed first.",
       refuses: ["overloaded", "integrity_failure"],
       access: ofReceipt,
       cors: true,
@@ -55,11 +72,15 @@ export function receiptEndpoints(service: Service): readonly ServiceEndpoint[] {
       answerType: "text/plain; charset=utf-8",
       async handle({ caller, params, incoming }) {
         const { workspace, found } = await look(service, caller, params, incoming.signal)
-        const sealed = found.integrity === "pending" && found.epoch.end === undefined ? await sealedNow(service, workspace, found) : found
+        const sealed =
+          found.integrity === "pending" && found.epoch.end === undefined
+            ? await sealedNow(service, workspace, found)
+            : found
         if (sealed.integrity === "broken") throw unproven()
         if (sealed.inclusion === undefined && sealed.epoch.end !== undefined) throw neverSealed()
         const text = tlogProofOf(sealed)
-        if (text === undefined) throw new LedgerError("ledger_unavailable", "no signed checkpoint covers this entry yet")
+        if (text === undefined)
+          throw new LedgerError("ledger_unavailable", "no signed checkpoint covers this entry yet")
         return forEveryone(caller, { status: 200, body: text })
       },
     }),
@@ -74,8 +95,9 @@ interface Looked {
 }
 
 /**
- * What is private is, to whoever may not see it, as if it were not there; and what is not there is as if it were private. The same is looked up for
- * both, and nothing is verified for whoever is refused.
+ * What is private is, to whoever may not see it, as if it were not there; and what is not there is
+ * as if it were private. The same is looked up for both, and nothing is verified for whoever is
+ * refused.
  */
 async function look(
   service: Service,
@@ -92,7 +114,8 @@ async function look(
     if (workspace === undefined || stored === undefined) throw unseen(caller, workspaceId)
     const projectId = openEntry(stored, [])?.content.projectId
     const clear = await mayRead(service, caller, stored, projectId, workspaceId)
-    const project = projectId === undefined ? undefined : await service.projects.find(workspaceId, projectId)
+    const project =
+      projectId === undefined ? undefined : await service.projects.find(workspaceId, projectId)
     if (!clear && project?.value.receipts !== "public") throw unseen(caller, workspaceId)
     const found = await findReceipt(source, workspace, stored, clock.now(), pace)
     // What an entry says of its project counts for strangers only if it is what was recorded.
@@ -109,18 +132,35 @@ async function mayRead(
   projectId: string | undefined,
   workspaceId: string,
 ): Promise<boolean> {
-  if (caller?.kind === "token") return caller.workspace === workspaceId && opensEntry(store, caller.workspace, caller.bound, stored)
-  // Also of an entry that does not hold together, as long as it can be read, a key sees that its own is broken, and nothing of anybody else's.
-  return caller !== undefined && refusal(caller, "read", workspaceId) === undefined && mayTouch(caller, projectId)
+  if (caller?.kind === "token")
+    return (
+      caller.workspace === workspaceId && opensEntry(store, caller.workspace, caller.bound, stored)
+    )
+  // Also of an entry that does not hold together, as long as it can be read, a key sees that its
+  // own is broken, and nothing of anybody else's.
+  return (
+    caller !== undefined &&
+    refusal(caller, "read", workspaceId) === undefined &&
+    mayTouch(caller, projectId)
+  )
 }
 
 /** A token for a receipt opens that one, and a token for a pack what is in the pack. */
-async function opensEntry({ registry }: Store, workspaceId: string, bound: TokenBound, { receipt, sequence }: Stored): Promise<boolean> {
+async function opensEntry(
+  { registry }: Store,
+  workspaceId: string,
+  bound: TokenBound,
+  { receipt, sequence }: Stored,
+): Promise<boolean> {
   switch (bound.type) {
     case "receipt":
       return bound.receipt === receipt
     case "evidence":
-      return (await registry.get("pack", workspaceId, bound.packId))?.value.sequences.includes(sequence) === true
+      return (
+        (await registry.get("pack", workspaceId, bound.packId))?.value.sequences.includes(
+          sequence,
+        ) === true
+      )
     case "policy":
     case "activity":
       return false
@@ -133,7 +173,10 @@ function unseen(caller: Caller, workspaceId: string): LedgerError {
 }
 
 function unproven(): LedgerError {
-  return new LedgerError("integrity_failure", "this entry does not hold together, so there is no proof of it; its operator has been told")
+  return new LedgerError(
+    "integrity_failure",
+    "this entry does not hold together, so there is no proof of it; its operator has been told",
+  )
 }
 
 function neverSealed(): LedgerError {

@@ -8,7 +8,13 @@ import type { Opened } from "../../workspace/open-session.ts"
 import { instanceWorkspace } from "../../workspace/permissions.ts"
 import { sessionCookie } from "../cookie.ts"
 import type { Answer, Incoming } from "../endpoint.ts"
-import { endpoint, permitWriting, sentences, type Service, type ServiceEndpoint } from "../service.ts"
+import {
+  endpoint,
+  permitWriting,
+  sentences,
+  type Service,
+  type ServiceEndpoint,
+} from "../service.ts"
 import { Login, PasswordChange, Session, Setup } from "../shapes/session.ts"
 
 /** Whoever signs in has no credential yet. */
@@ -31,14 +37,17 @@ export function sessionEndpoints(service: Service): readonly ServiceEndpoint[] {
       operation: "setUpAccount",
       tag: "Members",
       summary: "Set up an account",
-      description: "Sets up an account or accepts an invitation with a one-time token, and signs in. The session is a cookie.",
+      description:
+        "Sets up an account or accepts an invitation with a one-time token, and signs in. The session is a cookie.",
       refuses: ["login_failed", "not_found"],
       access: anyone,
       body: Setup,
       bodyBytesMax,
       answers: { 200: Session },
       async handle({ body, incoming }) {
-        return opened(await attempt(service, incoming, body.token, () => service.accounts.setUp(body)))
+        return opened(
+          await attempt(service, incoming, body.token, () => service.accounts.setUp(body)),
+        )
       },
     }),
     endpoint({
@@ -54,7 +63,11 @@ export function sessionEndpoints(service: Service): readonly ServiceEndpoint[] {
       bodyBytesMax,
       answers: { 200: Session },
       async handle({ body: { email, password }, incoming }) {
-        return opened(await attempt(service, incoming, email.toLowerCase(), () => service.accounts.signIn(email, password)))
+        return opened(
+          await attempt(service, incoming, email.toLowerCase(), () =>
+            service.accounts.signIn(email, password),
+          ),
+        )
       },
     }),
     endpoint({
@@ -110,7 +123,9 @@ export function sessionEndpoints(service: Service): readonly ServiceEndpoint[] {
       bodyBytesMax,
       answers: { 204: null },
       async handle({ caller, body, incoming }) {
-        await attempt(service, incoming, caller.id, () => service.accounts.changePassword(caller, body.old, body.new))
+        await attempt(service, incoming, caller.id, () =>
+          service.accounts.changePassword(caller, body.old, body.new),
+        )
         return { status: 204 }
       },
     }),
@@ -120,8 +135,16 @@ export function sessionEndpoints(service: Service): readonly ServiceEndpoint[] {
 /** What tells that somebody guesses. */
 const wrong: readonly ErrorCode[] = ["login_failed", "unauthorized", "token_expired"]
 
-/** Lets an address try a password or a set-up token, as often as it may be wrong. It counts beforehand, so that many at once are not more than one by one. */
-async function attempt<T>(service: Service, { address, signal }: Incoming, name: string, act: () => Promise<T>): Promise<T> {
+/**
+ * Lets an address try a password or a set-up token, as often as it may be wrong. It counts
+ * beforehand, so that many at once are not more than one by one.
+ */
+async function attempt<T>(
+  service: Service,
+  { address, signal }: Incoming,
+  name: string,
+  act: () => Promise<T>,
+): Promise<T> {
   permitWriting(service, instanceWorkspace)
   const { logins } = service.rates
   logins.take(address)
@@ -137,12 +160,17 @@ async function attempt<T>(service: Service, { address, signal }: Incoming, name:
 }
 
 /** Of several accounts the first is shown, and all workspaces that any of them belongs to. */
-async function sessionJson({ accounts }: Service, members: readonly Document<"member">[]): Promise<WireSession> {
+async function sessionJson(
+  { accounts }: Service,
+  members: readonly Document<"member">[],
+): Promise<WireSession> {
   const [first] = members
   if (first === undefined) throw new LedgerError("unauthorized", sentences.unauthorized)
   const { email, name } = first.value
   const roles = new Map<string, Role>()
-  for (const { id, role } of (await Promise.all(members.map((member) => accounts.workspacesOf(member)))).flat())
+  for (const { id, role } of (
+    await Promise.all(members.map((member) => accounts.workspacesOf(member)))
+  ).flat())
     if (role === "admin" || !roles.has(id)) roles.set(id, role)
   const instanceAdmin = roles.get(instanceWorkspace) === "admin"
   return {

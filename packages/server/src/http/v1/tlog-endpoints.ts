@@ -1,6 +1,15 @@
-// A workspace's log as C2SP tlog-tiles, for verifiers and witnesses that are not ours. What does not exist is 404, and nothing else.
+// A workspace's log as C2SP tlog-tiles, for verifiers and witnesses that are not ours. What does
+// not exist is 404, and nothing else.
 
-import { bundle, hashBytes, parseTilePath, recordBytes, tileWidth, toHex, type Tile } from "@tallystick/proof"
+import {
+  bundle,
+  hashBytes,
+  parseTilePath,
+  recordBytes,
+  tileWidth,
+  toHex,
+  type Tile,
+} from "@tallystick/proof"
 import { LedgerError } from "../../error.ts"
 import { readRecords, readTile } from "../../store/tree-reads.ts"
 import { epochsOf, type Epoch } from "../../store/epochs.ts"
@@ -8,10 +17,24 @@ import { logKeys, vkeyOf } from "../../store/log-keys.ts"
 import type { Document } from "../../store/store.ts"
 import { unknownResource } from "../authenticate.ts"
 import type { Incoming } from "../endpoint.ts"
-import { changeable, endpoint, permit, type Caller, type Service, type ServiceEndpoint } from "../service.ts"
+import {
+  changeable,
+  endpoint,
+  permit,
+  type Caller,
+  type Service,
+  type ServiceEndpoint,
+} from "../service.ts"
 import { Epochs, LogKeyRotated, LogKeys } from "../shapes/entry.ts"
 import { Nothing } from "../shapes/member.ts"
-import { Bytes, EpochParams, EpochTileParams, PlainText, TileParams, WorkspaceParams } from "../shapes/path.ts"
+import {
+  Bytes,
+  EpochParams,
+  EpochTileParams,
+  PlainText,
+  TileParams,
+  WorkspaceParams,
+} from "../shapes/path.ts"
 
 /** What every endpoint of a log has in common. */
 const ofLog = { method: "GET", access: { action: "read", anonymous: true }, cors: true } as const
@@ -29,7 +52,8 @@ export function tlogEndpoints(service: Service): readonly ServiceEndpoint[] {
       operation: "listEpochs",
       tag: "Log",
       summary: "List the epochs of a log",
-      description: "This ledger and those that it continues after a restore: what each began with, and how many entries it kept.",
+      description:
+        "This ledger and those that it continues after a restore: what each began with, and how many entries it kept.",
       params: WorkspaceParams,
       answers: { 200: Epochs },
       async handle({ caller, params }) {
@@ -55,8 +79,18 @@ export function tlogEndpoints(service: Service): readonly ServiceEndpoint[] {
         const [{ before }] = epochsOf(workspace)
         const { vkey, announced } = await service.logKeys.rotate(caller, workspace)
         // What is answered can be looked at at once, under a checkpoint that both keys have signed.
-        await Promise.race([service.seal(params.workspaceId), service.clock.sleep(service.limits.proofWaitMs)])
-        return { status: 201, body: { vkey, fromSize: announced.link.sequence - before, receiptId: announced.content.receipt } }
+        await Promise.race([
+          service.seal(params.workspaceId),
+          service.clock.sleep(service.limits.proofWaitMs),
+        ])
+        return {
+          status: 201,
+          body: {
+            vkey,
+            fromSize: announced.link.sequence - before,
+            receiptId: announced.content.receipt,
+          },
+        }
       },
     }),
   ]
@@ -78,7 +112,8 @@ function checkpointEndpoints(service: Service): readonly ServiceEndpoint[] {
       summary: "Get the newest checkpoint",
       description: "The newest signed checkpoint, as a c2sp.org/tlog-checkpoint.",
       params: WorkspaceParams,
-      handle: async ({ caller, params }) => answer(await logFor(service, caller, params), caller === undefined ? noCache : {}),
+      handle: async ({ caller, params }) =>
+        answer(await logFor(service, caller, params), caller === undefined ? noCache : {}),
     }),
     endpoint({
       ...ofText,
@@ -86,9 +121,11 @@ function checkpointEndpoints(service: Service): readonly ServiceEndpoint[] {
       operation: "getEpochCheckpoint",
       tag: "Log",
       summary: "Get the last checkpoint of an epoch",
-      description: "The last signed checkpoint of an epoch. Of a former epoch, the last that was kept.",
+      description:
+        "The last signed checkpoint of an epoch. Of a former epoch, the last that was kept.",
       params: EpochParams,
-      handle: async ({ caller, params }) => answer(await logFor(service, caller, params), caller === undefined ? noCache : {}),
+      handle: async ({ caller, params }) =>
+        answer(await logFor(service, caller, params), caller === undefined ? noCache : {}),
     }),
   ]
 }
@@ -99,7 +136,8 @@ function keyEndpoints(service: Service): readonly ServiceEndpoint[] {
     const checkpoint = await service.source.checkpoints.newest(workspace, epoch)
     return { status: 200, body: `${await vkeyOf(registry, epoch, checkpoint?.note)}\n` } as const
   }
-  const keys = async ({ epoch }: NamedLog) => ({ status: 200, body: { keys: await keysOf(service, epoch) } }) as const
+  const keys = async ({ epoch }: NamedLog) =>
+    ({ status: 200, body: { keys: await keysOf(service, epoch) } }) as const
   const ofText = { ...ofLog, answers: { 200: PlainText }, answerType: plainText } as const
   return [
     endpoint({
@@ -108,7 +146,8 @@ function keyEndpoints(service: Service): readonly ServiceEndpoint[] {
       operation: "getLogKey",
       tag: "Log",
       summary: "Get the key of a log",
-      description: "The key that signs checkpoints now, as a verifier key of a signed note. Keep it, to check what it signs later.",
+      description:
+        "The key that signs checkpoints now, as a verifier key of a signed note. Keep it, to check what it signs later.",
       params: WorkspaceParams,
       handle: async ({ caller, params }) => vkey(await logFor(service, caller, params)),
     }),
@@ -128,7 +167,8 @@ function keyEndpoints(service: Service): readonly ServiceEndpoint[] {
       operation: "listLogKeys",
       tag: "Log",
       summary: "List the keys of a log",
-      description: "Every key that has signed checkpoints, newest first, and the sizes of the log for which it signed.",
+      description:
+        "Every key that has signed checkpoints, newest first, and the sizes of the log for which it signed.",
       params: WorkspaceParams,
       answers: { 200: LogKeys },
       handle: async ({ caller, params }) => keys(await logFor(service, caller, params)),
@@ -139,7 +179,8 @@ function keyEndpoints(service: Service): readonly ServiceEndpoint[] {
       operation: "listEpochKeys",
       tag: "Log",
       summary: "List the keys of an epoch",
-      description: "Every key that has signed checkpoints of an epoch, and the sizes for which it signed.",
+      description:
+        "Every key that has signed checkpoints of an epoch, and the sizes for which it signed.",
       params: EpochParams,
       answers: { 200: LogKeys },
       handle: async ({ caller, params }) => keys(await logFor(service, caller, params)),
@@ -148,19 +189,35 @@ function keyEndpoints(service: Service): readonly ServiceEndpoint[] {
 }
 
 function tileEndpoints(service: Service): readonly ServiceEndpoint[] {
-  const answer = async (caller: Caller, { workspace, epoch }: NamedLog, path: string, { signal }: Incoming) => {
+  const answer = async (
+    caller: Caller,
+    { workspace, epoch }: NamedLog,
+    path: string,
+    { signal }: Incoming,
+  ) => {
     const tile = parseTilePath(`tile/${path}`)
-    // All that was kept of a former epoch, also what its last checkpoint does not cover: the next one commits to it.
-    const size = epoch.end === undefined ? (await service.source.checkpoints.newest(workspace, epoch))?.size : epoch.end - epoch.before
+    // All that was kept of a former epoch, also what its last checkpoint does not cover: the next
+    // one commits to it.
+    const size =
+      epoch.end === undefined
+        ? (await service.source.checkpoints.newest(workspace, epoch))?.size
+        : epoch.end - epoch.before
     if (tile === undefined || !exists(tile, size ?? 0)) throw noResource()
-    const headers = caller === undefined ? { "cache-control": "public, max-age=31536000, immutable" } : {}
+    const headers =
+      caller === undefined ? { "cache-control": "public, max-age=31536000, immutable" } : {}
     return {
       status: 200,
-      body: await service.reading.run(epoch.workspace, signal, () => tileBytes(service, epoch, tile)),
+      body: await service.reading.run(epoch.workspace, signal, () =>
+        tileBytes(service, epoch, tile),
+      ),
       headers,
     } as const
   }
-  const ofTile = { ...ofLog, answers: { 200: Bytes }, answerType: "application/octet-stream" } as const
+  const ofTile = {
+    ...ofLog,
+    answers: { 200: Bytes },
+    answerType: "application/octet-stream",
+  } as const
   return [
     endpoint({
       ...ofTile,
@@ -172,7 +229,8 @@ function tileEndpoints(service: Service): readonly ServiceEndpoint[] {
         "Hashes of the tree, such as `0/000`, or a bundle of records, such as `entries/000`, as c2sp.org/tlog-tiles. The parameter takes the rest of the path, slashes included.",
       refuses: ["overloaded"],
       params: TileParams,
-      handle: async ({ caller, params, incoming }) => answer(caller, await logFor(service, caller, params), params.tile, incoming),
+      handle: async ({ caller, params, incoming }) =>
+        answer(caller, await logFor(service, caller, params), params.tile, incoming),
     }),
     endpoint({
       ...ofTile,
@@ -180,15 +238,21 @@ function tileEndpoints(service: Service): readonly ServiceEndpoint[] {
       operation: "getEpochTile",
       tag: "Log",
       summary: "Get a tile of an epoch",
-      description: "Hashes of an epoch's tree, or a bundle of its records. The parameter takes the rest of the path, slashes included.",
+      description:
+        "Hashes of an epoch's tree, or a bundle of its records. The parameter takes the rest of the path, slashes included.",
       refuses: ["overloaded"],
       params: EpochTileParams,
-      handle: async ({ caller, params, incoming }) => answer(caller, await logFor(service, caller, params), params.tile, incoming),
+      handle: async ({ caller, params, incoming }) =>
+        answer(caller, await logFor(service, caller, params), params.tile, incoming),
     }),
   ]
 }
 
-async function workspaceFor({ store }: Service, caller: Caller, id: string): Promise<Document<"workspace">> {
+async function workspaceFor(
+  { store }: Service,
+  caller: Caller,
+  id: string,
+): Promise<Document<"workspace">> {
   const workspace = await store.registry.get("workspace", id, id)
   if (workspace?.value.transparency === "public") return workspace
   permit(caller, "read", id)
@@ -209,7 +273,8 @@ async function logFor(
 ): Promise<NamedLog> {
   const workspace = await workspaceFor(service, caller, workspaceId)
   const epochs = epochsOf(workspace)
-  const found = epoch === undefined ? epochs[0] : epochs.find(({ number }) => String(number) === epoch)
+  const found =
+    epoch === undefined ? epochs[0] : epochs.find(({ number }) => String(number) === epoch)
   if (found === undefined) throw noResource()
   return { workspace, epoch: found }
 }
@@ -235,7 +300,11 @@ function exists({ level, index, width }: Tile, size: number): boolean {
   return index * tileWidth + width <= hashes
 }
 
-async function tileBytes({ store }: Service, epoch: Epoch, { level, index, width }: Tile): Promise<Buffer> {
+async function tileBytes(
+  { store }: Service,
+  epoch: Epoch,
+  { level, index, width }: Tile,
+): Promise<Buffer> {
   if (level !== "entries") {
     const hashes = await readTile(store, epoch, level, index, width)
     // That of a former epoch is being made anew.
@@ -244,11 +313,19 @@ async function tileBytes({ store }: Service, epoch: Epoch, { level, index, width
   }
   const records = await readRecords(store.journal, epoch, index, width)
   return Buffer.from(
-    bundle(Array.from({ length: records.length / recordBytes }, (_, at) => records.subarray(at * recordBytes, (at + 1) * recordBytes))),
+    bundle(
+      Array.from({ length: records.length / recordBytes }, (_, at) =>
+        records.subarray(at * recordBytes, (at + 1) * recordBytes),
+      ),
+    ),
   )
 }
 
 async function keysOf({ store }: Service, epoch: Epoch) {
   const keys = (await logKeys(store, epoch)).toReversed()
-  return keys.map(({ vkey, fromSize }, at) => ({ vkey, fromSize, toSize: keys[at + 1]?.fromSize ?? null }))
+  return keys.map(({ vkey, fromSize }, at) => ({
+    vkey,
+    fromSize,
+    toSize: keys[at + 1]?.fromSize ?? null,
+  }))
 }

@@ -1,4 +1,5 @@
-// Scoped tokens: whoever may read a thing may hand out a token that opens that thing alone. Administrators list and end them.
+// Scoped tokens: whoever may read a thing may hand out a token that opens that thing alone.
+// Administrators list and end them.
 
 import type { Token as WireToken } from "@tallystick/client/wire"
 import { openEntry } from "../../store/opened-entry.ts"
@@ -8,7 +9,13 @@ import type { Document } from "../../store/store.ts"
 import { mayTouch, type Principal } from "../../workspace/permissions.ts"
 import type { TokenRequest, TokenState } from "../../workspace/scoped-tokens.ts"
 import type { Answer } from "../endpoint.ts"
-import { changeable, endpoint, permitProject, type Service, type ServiceEndpoint } from "../service.ts"
+import {
+  changeable,
+  endpoint,
+  permitProject,
+  type Service,
+  type ServiceEndpoint,
+} from "../service.ts"
 import { ListQuery } from "../shapes/list.ts"
 import { PackParams, ReceiptParams, TokenParams, WorkspaceParams } from "../shapes/path.ts"
 import { usualProject } from "../shapes/policy.ts"
@@ -25,7 +32,13 @@ import {
 } from "../shapes/token.ts"
 
 export function tokenEndpoints(service: Service): readonly ServiceEndpoint[] {
-  return [receiptToken(service), policyToken(service), evidenceToken(service), activityToken(service), ...administration(service)]
+  return [
+    receiptToken(service),
+    policyToken(service),
+    evidenceToken(service),
+    activityToken(service),
+    ...administration(service),
+  ]
 }
 
 function receiptToken(service: Service): ServiceEndpoint {
@@ -45,10 +58,19 @@ function receiptToken(service: Service): ServiceEndpoint {
       const workspace = await changeable(service, workspaceId)
       const stored = await service.store.journal.byReceipt(workspaceId, receipt)
       const projectId = stored && openEntry(stored, [])?.content.projectId
-      if (stored === undefined || !mayTouch(caller, projectId)) throw new LedgerError("not_found", "there is no such receipt")
-      return mint(service, caller, workspace, { type: "receipt", receipt }, body, `receipts/${receipt}`, ({ token }) => ({
-        verificationUrl: `${service.publicUrl}/r/${workspaceId}/${receipt}#t=${token}`,
-      }))
+      if (stored === undefined || !mayTouch(caller, projectId))
+        throw new LedgerError("not_found", "there is no such receipt")
+      return mint(
+        service,
+        caller,
+        workspace,
+        { type: "receipt", receipt },
+        body,
+        `receipts/${receipt}`,
+        ({ token }) => ({
+          verificationUrl: `${service.publicUrl}/r/${workspaceId}/${receipt}#t=${token}`,
+        }),
+      )
     },
   })
 }
@@ -60,7 +82,8 @@ function policyToken(service: Service): ServiceEndpoint {
     operation: "createPolicyToken",
     tag: "Tokens",
     summary: "Create a policy token",
-    description: "A token that opens the policy of a project, or one version of it. The answer is the only one that shows it.",
+    description:
+      "A token that opens the policy of a project, or one version of it. The answer is the only one that shows it.",
     access: { action: "read" },
     params: WorkspaceParams,
     body: NewPolicyToken,
@@ -70,13 +93,28 @@ function policyToken(service: Service): ServiceEndpoint {
       const { projectId = usualProject, version } = body
       const workspace = await changeable(service, workspaceId)
       await projectFor(service, caller, workspaceId, projectId)
-      if (version !== undefined && (await service.policies.find(workspaceId, projectId, version)) === undefined)
+      if (
+        version !== undefined &&
+        (await service.policies.find(workspaceId, projectId, version)) === undefined
+      )
         throw new LedgerError("not_found", "this version of the policy was not published")
-      const bound = { type: "policy", projectId, ...(version === undefined ? {} : { version }) } as const
+      const bound = {
+        type: "policy",
+        projectId,
+        ...(version === undefined ? {} : { version }),
+      } as const
       const named = `${version ?? "latest"}${projectId === usualProject ? "" : `?projectId=${projectId}`}`
-      return mint(service, caller, workspace, bound, body, `published-policy/${named}`, ({ token }) => ({
-        policyUrl: `${service.publicUrl}/p/${workspaceId}/${named}#t=${token}`,
-      }))
+      return mint(
+        service,
+        caller,
+        workspace,
+        bound,
+        body,
+        `published-policy/${named}`,
+        ({ token }) => ({
+          policyUrl: `${service.publicUrl}/p/${workspaceId}/${named}#t=${token}`,
+        }),
+      )
     },
   })
 }
@@ -88,7 +126,8 @@ function evidenceToken(service: Service): ServiceEndpoint {
     operation: "createPackToken",
     tag: "Tokens",
     summary: "Create an evidence token",
-    description: "A token that downloads this evidence pack and verifies the receipts in it. The answer is the only one that shows it.",
+    description:
+      "A token that downloads this evidence pack and verifies the receipts in it. The answer is the only one that shows it.",
     access: { action: "read" },
     params: PackParams,
     body: NewEvidenceToken,
@@ -97,7 +136,10 @@ function evidenceToken(service: Service): ServiceEndpoint {
     async handle({ caller, params: { workspaceId, packId }, body }) {
       const workspace = await changeable(service, workspaceId)
       const pack = await service.store.registry.get("pack", workspaceId, packId)
-      if (pack === undefined || !pack.value.projectIds.every((projectId) => mayTouch(caller, projectId)))
+      if (
+        pack === undefined ||
+        !pack.value.projectIds.every((projectId) => mayTouch(caller, projectId))
+      )
         throw new LedgerError("not_found", "there is no such evidence pack")
       return mint(
         service,
@@ -134,8 +176,13 @@ function activityToken(service: Service): ServiceEndpoint {
     async handle({ caller, params: { workspaceId }, body }) {
       const workspace = await changeable(service, workspaceId)
       const project = await projectFor(service, caller, workspaceId, body.projectId)
-      if (!project.value.activityLinks) throw new LedgerError("activity_disabled", "activity links are off for this project")
-      const bound = { type: "activity", projectId: project.id, subject: subjectOf(body.subject) } as const
+      if (!project.value.activityLinks)
+        throw new LedgerError("activity_disabled", "activity links are off for this project")
+      const bound = {
+        type: "activity",
+        projectId: project.id,
+        subject: subjectOf(body.subject),
+      } as const
       return mint(service, caller, workspace, bound, body, "activity", ({ token }) => ({
         activityUrl: `${service.publicUrl}/a/${workspaceId}#t=${token}`,
       }))
@@ -158,10 +205,15 @@ function administration(service: Service): readonly ServiceEndpoint[] {
       answers: { 200: TokenList },
       async handle({ params, query, incoming: { signal } }) {
         const { id } = await service.workspaces.get(params.workspaceId)
-        const { items, nextCursor } = await service.lists.page(`${id}/tokens`, query, signal, (before, limit) =>
-          service.tokens.list(id, before, limit),
+        const { items, nextCursor } = await service.lists.page(
+          `${id}/tokens`,
+          query,
+          signal,
+          (before, limit) => service.tokens.list(id, before, limit),
         )
-        const tokens = await Promise.all(items.map(async (item) => tokenJson(item, await service.tokens.stateOf(item))))
+        const tokens = await Promise.all(
+          items.map(async (item) => tokenJson(item, await service.tokens.stateOf(item))),
+        )
         return { status: 200, body: { tokens, nextCursor } }
       },
     }),
@@ -176,21 +228,33 @@ function administration(service: Service): readonly ServiceEndpoint[] {
       params: TokenParams,
       answers: { 204: null },
       async handle({ caller, params }) {
-        await service.tokens.revoke(caller, await changeable(service, params.workspaceId), params.tokenId)
+        await service.tokens.revoke(
+          caller,
+          await changeable(service, params.workspaceId),
+          params.tokenId,
+        )
         return { status: 204 }
       },
     }),
   ]
 }
 
-async function projectFor(service: Service, by: Principal, workspaceId: string, projectId: string): Promise<Document<"project">> {
+async function projectFor(
+  service: Service,
+  by: Principal,
+  workspaceId: string,
+  projectId: string,
+): Promise<Document<"project">> {
   permitProject(by, projectId)
   const project = await service.projects.find(workspaceId, projectId)
   if (project === undefined) throw new LedgerError("not_found", "there is no such project")
   return project
 }
 
-/** `path` is where a program uses the token, within the workspace; `further` is what the answer has beside that. */
+/**
+ * `path` is where a program uses the token, within the workspace; `further` is what the answer has
+ * beside that.
+ */
 async function mint(
   service: Service,
   by: Principal,
@@ -202,16 +266,35 @@ async function mint(
 ): Promise<Answer> {
   const { token, document } = await service.tokens.create(by, workspace, bound, request)
   const apiUrl = `${service.publicUrl}/v1/workspaces/${workspace.id}/${path}`
-  return { status: 201, body: { token, ...fieldsOf(document), apiUrl, ...further({ token, apiUrl }) } }
+  return {
+    status: 201,
+    body: { token, ...fieldsOf(document), apiUrl, ...further({ token, apiUrl }) },
+  }
 }
 
-function fieldsOf({ id, workspace, value: { bound, note, createdAt, expiresAt } }: Document<"token">) {
-  return { tokenId: id, workspaceId: workspace, ...bound, ...(note === undefined ? {} : { note }), createdAt, expiresAt }
+function fieldsOf({
+  id,
+  workspace,
+  value: { bound, note, createdAt, expiresAt },
+}: Document<"token">) {
+  return {
+    tokenId: id,
+    workspaceId: workspace,
+    ...bound,
+    ...(note === undefined ? {} : { note }),
+    createdAt,
+    expiresAt,
+  }
 }
 
 function tokenJson(document: Document<"token">, state: TokenState): WireToken {
   const { minter, revokedAt } = document.value
-  return { ...fieldsOf(document), ...(revokedAt === undefined ? {} : { revokedAt }), state, mintedBy: minterJson(minter) }
+  return {
+    ...fieldsOf(document),
+    ...(revokedAt === undefined ? {} : { revokedAt }),
+    state,
+    mintedBy: minterJson(minter),
+  }
 }
 
 function minterJson(minter: TokenDocument["minter"]): WireToken["mintedBy"] {
@@ -228,6 +311,10 @@ function minterJson(minter: TokenDocument["minter"]): WireToken["mintedBy"] {
 /** What writers of events call a person, as far as we can guess. */
 const personTypes = ["user", "subject", "person", "member", "customer", "account"]
 
-function subjectOf(given: string | { readonly id: string; readonly types?: readonly string[] }): Subject {
-  return typeof given === "string" ? { id: given, types: personTypes } : { id: given.id, types: given.types ?? personTypes }
+function subjectOf(
+  given: string | { readonly id: string; readonly types?: readonly string[] },
+): Subject {
+  return typeof given === "string"
+    ? { id: given, types: personTypes }
+    : { id: given.id, types: given.types ?? personTypes }
 }

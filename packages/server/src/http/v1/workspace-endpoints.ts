@@ -24,8 +24,14 @@ export function workspaceEndpoints(service: Service): readonly ServiceEndpoint[]
       async handle({ caller, body }) {
         permitWriting(service)
         if (body.id === instanceWorkspace)
-          throw new LedgerError("conflict", "the workspace instance is the service's own, and is made with the first member")
-        return { status: 201, body: workspaceJson(service.limits, await service.workspaces.create(caller, body)) }
+          throw new LedgerError(
+            "conflict",
+            "the workspace instance is the service's own, and is made with the first member",
+          )
+        return {
+          status: 201,
+          body: workspaceJson(service.limits, await service.workspaces.create(caller, body)),
+        }
       },
     }),
     endpoint({
@@ -39,10 +45,19 @@ export function workspaceEndpoints(service: Service): readonly ServiceEndpoint[]
       query: ListQuery,
       answers: { 200: WorkspaceList },
       async handle({ query, incoming: { signal } }) {
-        const { items, nextCursor } = await service.lists.page("workspaces", query, signal, (before, limit) =>
-          service.workspaces.list(before, limit),
+        const { items, nextCursor } = await service.lists.page(
+          "workspaces",
+          query,
+          signal,
+          (before, limit) => service.workspaces.list(before, limit),
         )
-        return { status: 200, body: { workspaces: items.map((item) => workspaceJson(service.limits, item)), nextCursor } }
+        return {
+          status: 200,
+          body: {
+            workspaces: items.map((item) => workspaceJson(service.limits, item)),
+            nextCursor,
+          },
+        }
       },
     }),
     endpoint({
@@ -56,7 +71,10 @@ export function workspaceEndpoints(service: Service): readonly ServiceEndpoint[]
       params: WorkspaceParams,
       answers: { 200: Workspace },
       async handle({ params }) {
-        return { status: 200, body: workspaceJson(service.limits, await service.workspaces.get(params.workspaceId)) }
+        return {
+          status: 200,
+          body: workspaceJson(service.limits, await service.workspaces.get(params.workspaceId)),
+        }
       },
     }),
     endpoint({
@@ -65,20 +83,30 @@ export function workspaceEndpoints(service: Service): readonly ServiceEndpoint[]
       operation: "updateWorkspace",
       tag: "Workspaces",
       summary: "Change a workspace",
-      description: "Changes the settings that are given, and leaves the others. What is recorded stays as it was.",
+      description:
+        "Changes the settings that are given, and leaves the others. What is recorded stays as it was.",
       access: { action: "administer" },
       params: WorkspaceParams,
       body: WorkspaceChange,
       answers: { 200: Workspace },
       async handle({ caller, params, body }) {
         permitWriting(service, params.workspaceId)
-        return { status: 200, body: workspaceJson(service.limits, await service.workspaces.change(caller, params.workspaceId, body)) }
+        return {
+          status: 200,
+          body: workspaceJson(
+            service.limits,
+            await service.workspaces.change(caller, params.workspaceId, body),
+          ),
+        }
       },
     }),
   ]
 }
 
-function workspaceJson({ projectsMax }: Limits, { id, value }: Document<"workspace">): WireWorkspace {
+function workspaceJson(
+  { projectsMax }: Limits,
+  { id, value }: Document<"workspace">,
+): WireWorkspace {
   const { name, createdAt, ledgerId, origin } = value
   return { id, name, createdAt, ledgerId, origin, projectsMax, ...settingsOf(value) }
 }

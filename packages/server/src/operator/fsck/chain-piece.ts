@@ -1,5 +1,6 @@
-// Checks one piece of a chain from its bytes alone: each record, its link, the hash of its body, and the piece's part of the tree. The first entry is
-// compared with the stored record before it, which the piece before checks.
+// Checks one piece of a chain from its bytes alone: each record, its link, the hash of its body,
+// and the piece's part of the tree. The first entry is compared with the stored record before it,
+// which the piece before checks.
 
 import {
   bodySaltBytes,
@@ -18,7 +19,10 @@ import { sha256 } from "../../runtime/sha256.ts"
 import { takeEntry, type ChainEntry } from "../../store/check-entry.ts"
 import type { LinkedRows, Whole } from "../../store/sqlite/whole-ledger.ts"
 
-/** Entries of a piece: a power of two, so that each piece is one subtree. It takes some ten milliseconds. */
+/**
+ * Entries of a piece: a power of two, so that each piece is one subtree. It takes some ten
+ * milliseconds.
+ */
 export const pieceEntries = 4096
 /** Levels of the tree within a piece. */
 export const pieceLevels = Math.log2(pieceEntries)
@@ -66,7 +70,11 @@ export function walkPiece(whole: Whole, piece: Piece): WalkedPiece {
   }
   let wrong: string | undefined
   while (wrong === undefined && chain.index < upTo) {
-    const rows = whole.linked(workspace, before + chain.index, Math.min(entriesPerRead, upTo - chain.index))
+    const rows = whole.linked(
+      workspace,
+      before + chain.index,
+      Math.min(entriesPerRead, upTo - chain.index),
+    )
     if (rows.sequences.length === 0) wrong = "it is not there, nor is any behind it"
     for (const entry of entriesOf(rows)) {
       const taken = takeEntry(chain, before, entry)
@@ -74,16 +82,28 @@ export function walkPiece(whole: Whole, piece: Piece): WalkedPiece {
         wrong = taken
         break
       }
-      if (taken.kind === "key" || chain.index === 1) vkeys.push(...announced(whole, workspace, entry.sequence))
+      if (taken.kind === "key" || chain.index === 1)
+        vkeys.push(...announced(whole, workspace, entry.sequence))
       tree.append(chain.previousHash, completed)
       if (counts.includes(tree.size)) edges.push(tree.save())
     }
   }
-  return { entries: tree.size, wrong, edges: [...edges, tree.save()], subtrees: Buffer.concat(subtrees), vkeys }
+  return {
+    entries: tree.size,
+    wrong,
+    edges: [...edges, tree.save()],
+    subtrees: Buffer.concat(subtrees),
+    vkeys,
+  }
 }
 
 function chainAfter(whole: Whole, { workspace, ledger, before, after }: Piece): Chain {
-  return createChain(ledger, sha256, after, after === 0 ? undefined : whole.linked(workspace, before + after - 1, 1).records)
+  return createChain(
+    ledger,
+    sha256,
+    after,
+    after === 0 ? undefined : whole.linked(workspace, before + after - 1, 1).records,
+  )
 }
 
 function* entriesOf({ sequences, records, lengths, salted }: LinkedRows): Generator<ChainEntry> {

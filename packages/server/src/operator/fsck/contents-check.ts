@@ -1,4 +1,5 @@
-// Checks what hashes alone do not cover: the form of bodies, their disclosures, receipts and idempotency keys, and the index.
+// Checks what hashes alone do not cover: the form of bodies, their disclosures, receipts and
+// idempotency keys, and the index.
 
 import { levelWidth, tileWidth } from "@tallystick/proof"
 import type { Fault } from "./fault.ts"
@@ -43,7 +44,8 @@ export function walkContents(whole: Whole, { workspace, after, upTo }: Contents)
       // The chain pass reports a missing body.
       if (entry.body === undefined) continue
       const body = checkContents(entry)
-      if (typeof body === "string") return { upTo: at, acts, fault: { workspace, sequence: entry.sequence, what: body } }
+      if (typeof body === "string")
+        return { upTo: at, acts, fault: { workspace, sequence: entry.sequence, what: body } }
       const act = actOf(entry, body)
       if (act !== undefined) acts.push(act)
     }
@@ -55,7 +57,10 @@ export function walkContents(whole: Whole, { workspace, after, upTo }: Contents)
 const names = { receipt: "receipt", idem: "idempotency key" } as const
 
 /** `sequence` is the first entry that repeats a receipt or an idempotency key. */
-export function repeatedFault(asked: Repeated | undefined, sequence: number | undefined): readonly Fault[] {
+export function repeatedFault(
+  asked: Repeated | undefined,
+  sequence: number | undefined,
+): readonly Fault[] {
   if (asked === undefined || sequence === undefined) return []
   const { workspace, what } = asked
   return [{ workspace, sequence, what: `an entry before it has the same ${names[what]}` }]
@@ -77,9 +82,20 @@ function checkTiles({ index }: Whole, { workspace, number, before }: Epoch): rea
   return []
 }
 
-/** The index of keys and receipts is one for all workspaces: reports a faulty part of it, if it concerns one of these workspaces. */
-export function keyedFaults({ run, wrong, isWhole }: Keyed, ids: ReadonlySet<string>): readonly Fault[] {
+/**
+ * The index of keys and receipts is one for all workspaces: reports a faulty part of it, if it
+ * concerns one of these workspaces.
+ */
+export function keyedFaults(
+  { run, wrong, isWhole }: Keyed,
+  ids: ReadonlySet<string>,
+): readonly Fault[] {
   if (wrong?.place !== undefined && !ids.has(wrong.place.workspace)) return []
-  if (wrong !== undefined) return [{ ...wrong.place, what: `part ${run} of the index of ${wrong.what} does not lead to it` }]
-  return isWhole ? [] : [{ what: `part ${run} of the index of keys and receipts says of itself what is not so` }]
+  if (wrong !== undefined)
+    return [
+      { ...wrong.place, what: `part ${run} of the index of ${wrong.what} does not lead to it` },
+    ]
+  return isWhole
+    ? []
+    : [{ what: `part ${run} of the index of keys and receipts says of itself what is not so` }]
 }

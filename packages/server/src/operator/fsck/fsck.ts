@@ -1,9 +1,15 @@
-// Derives everything again from the stored bytes and reports what differs. It trusts neither the index nor the registry, only hashes and what a key
-// announced in the chain has signed.
+// Derives everything again from the stored bytes and reports what differs. It trusts neither the
+// index nor the registry, only hashes and what a key announced in the chain has signed.
 
 import { equalBytes, parseCheckpoint, readLineage, toHex } from "@tallystick/proof"
 import { allWorkspaces } from "../check-store.ts"
-import { checkIndexed, keyedFaults, repeatedFault, type Contents, type Repeated } from "./contents-check.ts"
+import {
+  checkIndexed,
+  keyedFaults,
+  repeatedFault,
+  type Contents,
+  type Repeated,
+} from "./contents-check.ts"
 import { walkChain, type Watched } from "./chain-check.ts"
 import { openWorkers, type Workers } from "./workers.ts"
 import type { Fault } from "./fault.ts"
@@ -31,16 +37,27 @@ export interface FsckOptions {
   readonly progress: (pass: Pass, workspace: string, done: number) => void
 }
 
-/** `chain`: records, links, bodies, the tree and everything signed. `contents`: the form of bodies, and the registry. `index`: derived data. */
+/**
+ * `chain`: records, links, bodies, the tree and everything signed. `contents`: the form of bodies,
+ * and the registry. `index`: derived data.
+ */
 export type Pass = (typeof passes)[number]
 export const passes = ["chain", "contents", "index"] as const
 
 export interface Fscked {
-  readonly workspaces: readonly { readonly workspace: string; readonly entries: number; readonly root: string }[]
+  readonly workspaces: readonly {
+    readonly workspace: string
+    readonly entries: number
+    readonly root: string
+  }[]
   readonly faults: readonly Fault[]
   /** Credentials and packs of older versions, which cannot be checked completely. */
   readonly uncommitted: number
-  readonly timings: readonly { readonly pass: Pass; readonly entries: number; readonly ms: number }[]
+  readonly timings: readonly {
+    readonly pass: Pass
+    readonly entries: number
+    readonly ms: number
+  }[]
 }
 
 export async function fsck(options: FsckOptions): Promise<Fscked> {
@@ -48,7 +65,11 @@ export async function fsck(options: FsckOptions): Promise<Fscked> {
   try {
     const chosen = await chosenOf(whole, options)
     // Starting a thread takes longer than checking a small ledger.
-    const workers = await openWorkers(options.data, whole, whole.count() > 2 * pieceEntries ? options.threads : 0)
+    const workers = await openWorkers(
+      options.data,
+      whole,
+      whole.count() > 2 * pieceEntries ? options.threads : 0,
+    )
     try {
       return await fsckWhole(whole, workers, chosen, options)
     } finally {
@@ -65,16 +86,23 @@ interface Chosen {
   readonly faults: readonly Fault[]
 }
 
-/** The workspaces to check. Throws for one that never existed, and reports one whose entries remain without a document. */
+/**
+ * The workspaces to check. Throws for one that never existed, and reports one whose entries remain
+ * without a document.
+ */
 async function chosenOf(whole: Whole, { data, workspaces: asked }: FsckOptions): Promise<Chosen> {
   const known = await allWorkspaces(whole.registry)
   const ids = new Set(known.map(({ id }) => id))
   const lost = whole.workspaces().filter((id) => !ids.has(id))
-  for (const id of asked ?? []) if (!ids.has(id) && !lost.includes(id)) throw new StartError(`there is no workspace ${id} in ${data}`)
+  for (const id of asked ?? [])
+    if (!ids.has(id) && !lost.includes(id))
+      throw new StartError(`there is no workspace ${id} in ${data}`)
   return {
     known,
     chosen: known.filter(({ id }) => asked?.includes(id) ?? true),
-    faults: lost.filter((id) => asked?.includes(id) ?? true).map((workspace) => ({ workspace, what: unknown })),
+    faults: lost
+      .filter((id) => asked?.includes(id) ?? true)
+      .map((workspace) => ({ workspace, what: unknown })),
   }
 }
 
@@ -87,14 +115,27 @@ interface Found {
   readonly uncommitted?: number
 }
 
-async function fsckWhole(whole: Whole, workers: Workers, { known, chosen, faults: lost }: Chosen, options: FsckOptions): Promise<Fscked> {
+async function fsckWhole(
+  whole: Whole,
+  workers: Workers,
+  { known, chosen, faults: lost }: Chosen,
+  options: FsckOptions,
+): Promise<Fscked> {
   const { headsPath, workspaces, checkpoints, passes: asked, progress } = options
-  const { watched, faults } = watchedOf(known, await readHeads(headsPath), checkpoints, workspaces === undefined)
+  const { watched, faults } = watchedOf(
+    known,
+    await readHeads(headsPath),
+    checkpoints,
+    workspaces === undefined,
+  )
   faults.push(...lost)
   const walked: Fscked["workspaces"][number][] = []
   const timings: Fscked["timings"][number][] = []
   let uncommitted = 0
-  const timed = async (pass: Pass, act: (workspace: Document<"workspace">) => Promise<Found>): Promise<void> => {
+  const timed = async (
+    pass: Pass,
+    act: (workspace: Document<"workspace">) => Promise<Found>,
+  ): Promise<void> => {
     if (!asked.includes(pass)) return
     const started = performance.now()
     let entries = 0
@@ -104,16 +145,27 @@ async function fsckWhole(whole: Whole, workers: Workers, { known, chosen, faults
       uncommitted += found.uncommitted ?? 0
       faults.push(...found.faults)
     }
-    if (pass === "index") faults.push(...(await checkNames(whole, workers, chosen)), ...(await checkStrays(workers, workspaces)))
+    if (pass === "index")
+      faults.push(
+        ...(await checkNames(whole, workers, chosen)),
+        ...(await checkStrays(workers, workspaces)),
+      )
     timings.push({ pass, entries, ms: performance.now() - started })
   }
   await timed("chain", async (workspace) => {
-    const found = await walkEpochs(workers, whole, workspace, watched, (done) => progress("chain", workspace.id, done))
+    const found = await walkEpochs(workers, whole, workspace, watched, (done) =>
+      progress("chain", workspace.id, done),
+    )
     walked.push({ workspace: workspace.id, entries: found.entries, root: toHex(found.root) })
     return { entries: found.entries, faults: [...genesisFaults(workspace), ...found.faults] }
   })
-  await timed("contents", (workspace) => checkAllContents(whole, workers, workspace, (done) => progress("contents", workspace.id, done)))
-  await timed("index", async (workspace) => ({ entries: whole.last(workspace.id), faults: checkIndexed(whole, workspace) }))
+  await timed("contents", (workspace) =>
+    checkAllContents(whole, workers, workspace, (done) => progress("contents", workspace.id, done)),
+  )
+  await timed("index", async (workspace) => ({
+    entries: whole.last(workspace.id),
+    faults: checkIndexed(whole, workspace),
+  }))
   return { workspaces: walked, faults: faults.toSorted(byPlace), uncommitted, timings }
 }
 
@@ -135,18 +187,24 @@ async function checkAllContents(
 }
 
 function* stepsOf(workspace: string, last: number): Generator<Contents> {
-  for (let after = 0; after < last; after += pieceEntries) yield { workspace, after, upTo: Math.min(after + pieceEntries, last) }
+  for (let after = 0; after < last; after += pieceEntries)
+    yield { workspace, after, upTo: Math.min(after + pieceEntries, last) }
 }
 
 /** Receipts and idempotency keys, which stand for one entry each, and their index. */
-async function checkNames(whole: Whole, workers: Workers, chosen: readonly Document<"workspace">[]): Promise<readonly Fault[]> {
+async function checkNames(
+  whole: Whole,
+  workers: Workers,
+  chosen: readonly Document<"workspace">[],
+): Promise<readonly Fault[]> {
   const faults: Fault[] = []
   const names = chosen.flatMap(({ id }): Repeated[] => [
     { workspace: id, what: "receipt" },
     { workspace: id, what: "idem" },
   ])
   let at = 0
-  for await (const sequence of workers.each("repeated", names)) faults.push(...repeatedFault(names[at++], sequence))
+  for await (const sequence of workers.each("repeated", names))
+    faults.push(...repeatedFault(names[at++], sequence))
   const ids = new Set(chosen.map(({ id }) => id))
   for await (const keyed of workers.each("keyed", whole.index?.runs() ?? []))
     if (keyed !== undefined) faults.push(...keyedFaults(keyed, ids))
@@ -154,14 +212,24 @@ async function checkNames(whole: Whole, workers: Workers, chosen: readonly Docum
 }
 
 /** Orphans, which belong to no entry: those of the chosen workspaces, and those of none. */
-async function checkStrays(workers: Workers, workspaces: readonly string[] | undefined): Promise<readonly Fault[]> {
+async function checkStrays(
+  workers: Workers,
+  workspaces: readonly string[] | undefined,
+): Promise<readonly Fault[]> {
   const faults: Fault[] = []
   for await (const strays of workers.each("strays", ["search", "journal", "index"]))
-    faults.push(...strays.filter(({ workspace }) => workspace === undefined || (workspaces?.includes(workspace) ?? true)))
+    faults.push(
+      ...strays.filter(
+        ({ workspace }) => workspace === undefined || (workspaces?.includes(workspace) ?? true),
+      ),
+    )
   return faults
 }
 
-/** Checks the epochs of a workspace, the oldest first. After a broken one, nothing can be said about the next. */
+/**
+ * Checks the epochs of a workspace, the oldest first. After a broken one, nothing can be said about
+ * the next.
+ */
 async function walkEpochs(
   workers: Workers,
   whole: Whole,
@@ -182,20 +250,37 @@ async function walkEpochs(
   return { entries, root, faults }
 }
 
-/** The genesis comes from the registry, which anyone who can write the file can change: it must be the one that the records name. */
+/**
+ * The genesis comes from the registry, which anyone who can write the file can change: it must be
+ * the one that the records name.
+ */
 function genesisFaults(workspace: Document<"workspace">): readonly Fault[] {
   const epochs = epochsOf(workspace)
   const lineage = readLineage(epochs[0].geneses, sha256)
   const holds = epochs.every(({ origin, ledgerId }, at) => {
     const born = lineage?.[at]
-    return born?.genesis.origin === origin && born.genesis.workspaceId === workspace.id && equalBytes(born.ledgerId, ledgerId)
+    return (
+      born?.genesis.origin === origin &&
+      born.genesis.workspaceId === workspace.id &&
+      equalBytes(born.ledgerId, ledgerId)
+    )
   })
   // The genesis of the next epoch says how much of an epoch was kept.
   const goesOn = epochs.every(({ before, end, root }, at) => {
     const successor = lineage?.[at - 1]?.genesis.continues
-    return end === undefined || (successor?.size === end - before && root !== undefined && successor.root === toHex(root))
+    return (
+      end === undefined ||
+      (successor?.size === end - before && root !== undefined && successor.root === toHex(root))
+    )
   })
-  return holds && goesOn ? [] : [{ workspace: workspace.id, what: "the genesis that the registry has is not that of its ledger" }]
+  return holds && goesOn
+    ? []
+    : [
+        {
+          workspace: workspace.id,
+          what: "the genesis that the registry has is not that of its ledger",
+        },
+      ]
 }
 
 function watchedOf(
@@ -221,27 +306,42 @@ function watchedOf(
   for (const note of checkpoints) {
     const { origin, size, root } = parseNoteText(note)
     const list = watched.get(origin)
-    if (list === undefined) faults.push({ what: `the given checkpoint is of the log ${origin}, and no workspace here has it` })
+    if (list === undefined)
+      faults.push({
+        what: `the given checkpoint is of the log ${origin}, and no workspace here has it`,
+      })
     else list.push({ size, root, by: "the given checkpoint", note })
   }
   return { watched, faults }
 }
 
 /** Throws for a file that is not a checkpoint: that is a wrong file, not a changed ledger. */
-function parseNoteText(note: string): { readonly origin: string; readonly size: number; readonly root: Uint8Array } {
+function parseNoteText(note: string): {
+  readonly origin: string
+  readonly size: number
+  readonly root: Uint8Array
+} {
   const checkpoint = parseCheckpoint(note.slice(0, note.lastIndexOf("\n\n") + 1))
-  if (checkpoint === undefined) throw new StartError("the file given with --checkpoint is not a checkpoint")
+  if (checkpoint === undefined)
+    throw new StartError("the file given with --checkpoint is not a checkpoint")
   return checkpoint
 }
 
 function byPlace(one: Fault, other: Fault): number {
-  return (one.workspace ?? "").localeCompare(other.workspace ?? "") || (one.sequence ?? 0) - (other.sequence ?? 0)
+  return (
+    (one.workspace ?? "").localeCompare(other.workspace ?? "") ||
+    (one.sequence ?? 0) - (other.sequence ?? 0)
+  )
 }
 
 /** One sentence for people: where the fault is, and what it is. */
 export function sentenceOf({ workspace, sequence, upTo, what }: Fault): string {
-  const entries = upTo === undefined || upTo === sequence ? `entry ${sequence}` : `entries ${sequence} to ${upTo}`
-  return [workspace === undefined ? undefined : `workspace ${workspace}`, sequence === undefined ? undefined : entries]
+  const entries =
+    upTo === undefined || upTo === sequence ? `entry ${sequence}` : `entries ${sequence} to ${upTo}`
+  return [
+    workspace === undefined ? undefined : `workspace ${workspace}`,
+    sequence === undefined ? undefined : entries,
+  ]
     .filter((part) => part !== undefined)
     .join(", ")
     .concat(workspace === undefined && sequence === undefined ? what : `: ${what}`)

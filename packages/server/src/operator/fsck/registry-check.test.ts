@@ -13,7 +13,13 @@ const key: Document<"api-key"> = {
   ...base,
   kind: "api-key",
   id: "key",
-  value: { name: "a key", scopes: ["read"], mac, createdAt: "2026-01-01T00:00:00.000Z", createdBy: "instance" },
+  value: {
+    name: "a key",
+    scopes: ["read"],
+    mac,
+    createdAt: "2026-01-01T00:00:00.000Z",
+    createdBy: "instance",
+  },
 }
 const setup: Document<"setup"> = {
   ...base,
@@ -25,11 +31,23 @@ const membership: Document<"membership"> = {
   ...base,
   kind: "membership",
   id: "ada",
-  value: { email: "ada@example.com", role: "viewer", createdAt: "2026-01-01T00:00:00.000Z", createdBy: "instance", setupId: "setup" },
+  value: {
+    email: "ada@example.com",
+    role: "viewer",
+    createdAt: "2026-01-01T00:00:00.000Z",
+    createdBy: "instance",
+    setupId: "setup",
+  },
 }
 
 const at = { by: "instance", occurredAt: "2026-01-01T00:00:00.000Z" } as const
-const created: RecordedAct = { ...at, sequence: 3, action: "security.key.create", id: "key", metadata: { scopes: ["read"] } }
+const created: RecordedAct = {
+  ...at,
+  sequence: 3,
+  action: "security.key.create",
+  id: "key",
+  metadata: { scopes: ["read"] },
+}
 const invited: RecordedAct = {
   ...at,
   sequence: 4,
@@ -80,11 +98,19 @@ test("a member who was added without an invitation is what the act says, since t
     ...membership,
     value: { ...about, joinedAt: at.occurredAt, ...changes },
   })
-  const faultsOf = async (document: Document<"membership">) => (await compare([added], [document])).faults.map(({ what }) => what)
+  const faultsOf = async (document: Document<"membership">) =>
+    (await compare([added], [document])).faults.map(({ what }) => what)
   assert.deepEqual(await faultsOf(joined({})), [])
-  const changed = { role: "admin", email: "eve@example.com", joinedAt: "2025-01-01T00:00:00.000Z", createdBy: "ada" } as const
+  const changed = {
+    role: "admin",
+    email: "eve@example.com",
+    joinedAt: "2025-01-01T00:00:00.000Z",
+    createdBy: "ada",
+  } as const
   for (const [name, value] of Object.entries(changed))
-    assert.deepEqual(await faultsOf(joined({ [name]: value })), [`member ada is not as it was recorded: ${name}`])
+    assert.deepEqual(await faultsOf(joined({ [name]: value })), [
+      `member ada is not as it was recorded: ${name}`,
+    ])
 })
 
 test("a session that is there although its end is recorded is a fault; one that goes on is none", async () => {
@@ -96,8 +122,18 @@ test("a session that is there although its end is recorded is a fault; one that 
     id: "session",
     value: { memberIds, mac, createdAt: at.occurredAt, expiresAt },
   }
-  const opened = { ...at, sequence: 5, action: "security.session.create", id: "session", metadata: { memberIds, expiresAt, commitment } }
-  const said = (action: string, id: string, metadata: RecordedAct["metadata"] = {}): RecordedAct => ({
+  const opened = {
+    ...at,
+    sequence: 5,
+    action: "security.session.create",
+    id: "session",
+    metadata: { memberIds, expiresAt, commitment },
+  }
+  const said = (
+    action: string,
+    id: string,
+    metadata: RecordedAct["metadata"] = {},
+  ): RecordedAct => ({
     ...at,
     sequence: 6,
     action: `security.${action}`,
@@ -115,9 +151,16 @@ test("a session that is there although its end is recorded is a fault; one that 
   assert.deepEqual(await faultsAfter(said("session.end", "another")), [])
   assert.deepEqual(await faultsAfter(said("password.replace", "ada")), ended)
   assert.deepEqual(await faultsAfter(said("password.replace", "grace")), [])
-  assert.deepEqual(await faultsAfter(said("password.change", "ada", { sessionId: "another" })), ended)
+  assert.deepEqual(
+    await faultsAfter(said("password.change", "ada", { sessionId: "another" })),
+    ended,
+  )
   assert.deepEqual(await faultsAfter(said("password.change", "ada", { sessionId: "session" })), [])
-  assert.deepEqual(await faultsAfter(said("password.change", "ada")), [], "an older act does not say which one goes on")
+  assert.deepEqual(
+    await faultsAfter(said("password.change", "ada")),
+    [],
+    "an older act does not say which one goes on",
+  )
   const removed = said("account.remove", "ada")
   assert.deepEqual(await faultsAfter(removed), [], "it speaks for another account as well")
   assert.deepEqual(await faultsAfter(removed, said("password.replace", "ada")), [])
@@ -127,12 +170,19 @@ test("a session that is there although its end is recorded is a fault; one that 
 async function compare(acts: readonly RecordedAct[], documents: readonly Document[]) {
   const registry: Pick<Registry, "list"> = {
     // Documents of the kind that is asked for.
-    list: async (kind, _, before) => documents.filter((one) => one.kind === kind && before === undefined) as never,
+    list: async (kind, _, before) =>
+      documents.filter((one) => one.kind === kind && before === undefined) as never,
   }
   const registered = await beginRegistered(registry, "acme")
   for (const act of [createdWorkspace, ...acts]) take(registered, act)
   return compareRegistry(registry, workspace, registered)
 }
 
-const createdWorkspace: RecordedAct = { ...at, sequence: 1, action: "workspace.create", id: "acme", metadata: { hotDays: 90 } }
+const createdWorkspace: RecordedAct = {
+  ...at,
+  sequence: 1,
+  action: "workspace.create",
+  id: "acme",
+  metadata: { hotDays: 90 },
+}
 const workspace = testWorkspace()

@@ -1,6 +1,8 @@
-// Compares the registry with the entries that record its changes. No hash covers a document: anyone who can write the file could add a key or raise a
-// role without touching the chain. But every such change is an act, and the acts make the registry again (registry-replay.ts). They commit to
-// credentials without containing them. Acts of older versions lack the commitment; those credentials are counted.
+// Compares the registry with the entries that record its changes. No hash covers a document: anyone
+// who can write the file could add a key or raise a role without touching the chain. But every such
+// change is an act, and the acts make the registry again (registry-replay.ts). They commit to
+// credentials without containing them. Acts of older versions lack the commitment; those
+// credentials are counted.
 
 import { canonicalize, equalJson, toHex, utf8, type Json, type JsonObject } from "@tallystick/proof"
 import { sha256 } from "../../runtime/sha256.ts"
@@ -9,7 +11,15 @@ import { every } from "../../store/all-documents.ts"
 import type { Document, Listed, Registry } from "../../store/store.ts"
 import { commitmentTo } from "../../workspace/credential-format.ts"
 import type { Fault } from "./fault.ts"
-import { keyOf, looked, partsOf, setupOf, type Looked, type Made, type Registered } from "./registry-replay.ts"
+import {
+  keyOf,
+  looked,
+  partsOf,
+  setupOf,
+  type Looked,
+  type Made,
+  type Registered,
+} from "./registry-replay.ts"
 
 const nouns: Readonly<Record<Looked, string>> = {
   workspace: "the workspace",
@@ -25,14 +35,22 @@ const nouns: Readonly<Record<Looked, string>> = {
   keyring: "the",
 }
 
-export async function beginRegistered(registry: Pick<Registry, "list">, workspace: string): Promise<Registered> {
-  const sessions = new Set(await Array.fromAsync(every(registry, "session", workspace), ({ id }) => id))
+export async function beginRegistered(
+  registry: Pick<Registry, "list">,
+  workspace: string,
+): Promise<Registered> {
+  const sessions = new Set(
+    await Array.fromAsync(every(registry, "session", workspace), ({ id }) => id),
+  )
   return { made: new Map(), sessions, speaking: new Map() }
 }
 
 export interface Compared {
   readonly faults: readonly Fault[]
-  /** Credentials and packs of older versions, whose acts do not commit to everything that they stand for. */
+  /**
+   * Credentials and packs of older versions, whose acts do not commit to everything that they stand
+   * for.
+   */
   readonly uncommitted: number
 }
 
@@ -45,15 +63,19 @@ export async function compareRegistry(
   const faults: Fault[] = []
   let uncommitted = 0
   for (const kind of looked) {
-    for await (const document of kind === "workspace" ? [workspace] : every(registry, kind, workspace.id)) {
+    for await (const document of kind === "workspace"
+      ? [workspace]
+      : every(registry, kind, workspace.id)) {
       const place = placeOf(document)
       const key = keyOf(kind, place)
       const found = made.get(key)
       made.delete(key)
-      if (found === undefined) faults.push({ workspace: workspace.id, what: `no entry records ${nouns[kind]} ${place}` })
+      if (found === undefined)
+        faults.push({ workspace: workspace.id, what: `no entry records ${nouns[kind]} ${place}` })
       else {
         const member = otherMember(found, document)
-        if (committedIn(document).some((name) => found.members[name] === undefined)) uncommitted += 1
+        if (committedIn(document).some((name) => found.members[name] === undefined))
+          uncommitted += 1
         if (member !== undefined)
           faults.push({
             workspace: workspace.id,
@@ -65,7 +87,11 @@ export async function compareRegistry(
   }
   for (const [key, { sequence }] of made) {
     const [kind, id] = partsOf(key)
-    faults.push({ workspace: workspace.id, sequence, what: `${nouns[kind]} ${id}, which it records, is not there` })
+    faults.push({
+      workspace: workspace.id,
+      sequence,
+      what: `${nouns[kind]} ${id}, which it records, is not there`,
+    })
   }
   return { faults, uncommitted }
 }
@@ -78,7 +104,9 @@ function placeOf({ id, value }: Listed): string {
 function committedIn({ value }: Listed): readonly string[] {
   if ("packHash" in value) return ["projects"]
   if ("revokedAt" in value || !("mac" in value || "password" in value)) return []
-  return "minter" in value && value.minter.kind === "instance" ? ["commitment", "minter"] : ["commitment"]
+  return "minter" in value && value.minter.kind === "instance"
+    ? ["commitment", "minter"]
+    : ["commitment"]
 }
 
 /** The first member that differs from what the acts made. */
@@ -99,11 +127,21 @@ function otherMember({ members }: Made, { id, value }: Listed): string | undefin
   })
   if (other !== undefined) return other[0]
   // The act of a policy has only the hash of its text.
-  return "sections" in value && toHex(sha256(utf8(canonicalize(value.sections)))) !== value.sectionHash ? "text" : undefined
+  return "sections" in value &&
+    toHex(sha256(utf8(canonicalize(value.sections)))) !== value.sectionHash
+    ? "text"
+    : undefined
 }
 
 function derived(value: Listed["value"]): Readonly<Record<string, Json>> {
-  const recognisedBy = "mac" in value ? value.mac : "password" in value ? value.password : "sealed" in value ? value.sealed : undefined
+  const recognisedBy =
+    "mac" in value
+      ? value.mac
+      : "password" in value
+        ? value.password
+        : "sealed" in value
+          ? value.sealed
+          : undefined
   return {
     ...(recognisedBy === undefined ? {} : { commitment: commitmentTo(recognisedBy) }),
     ...("minter" in value ? minterOf(value.minter) : {}),
@@ -112,5 +150,7 @@ function derived(value: Listed["value"]): Readonly<Record<string, Json>> {
 }
 
 function minterOf(minter: TokenDocument["minter"]): Readonly<Record<string, Json>> {
-  return minter.kind === "instance" ? { createdBy: "instance", minter: commitmentTo(minter.mac) } : { createdBy: minter.id }
+  return minter.kind === "instance"
+    ? { createdBy: "instance", minter: commitmentTo(minter.mac) }
+    : { createdBy: minter.id }
 }

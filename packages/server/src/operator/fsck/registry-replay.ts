@@ -1,6 +1,14 @@
-// Rebuilds the registry from administrative entries: each change of the registry is recorded, so all of them in order make it again.
+// Rebuilds the registry from administrative entries: each change of the registry is recorded, so
+// all of them in order make it again.
 
-import { isJsonObject, openBody, packAction, parseRecord, type Json, type JsonObject } from "@tallystick/proof"
+import {
+  isJsonObject,
+  openBody,
+  packAction,
+  parseRecord,
+  type Json,
+  type JsonObject,
+} from "@tallystick/proof"
 import { disclosuresOf } from "../../store/opened-entry.ts"
 import { sha256 } from "../../runtime/sha256.ts"
 import type { DocumentKind, SetupDocument } from "../../store/documents.ts"
@@ -20,7 +28,9 @@ export interface RecordedAct {
   readonly metadata: JsonObject
 }
 
-/** The act that an entry records. Undefined for entries of callers, whatever their action is named. */
+/**
+ * The act that an entry records. Undefined for entries of callers, whatever their action is named.
+ */
 export function actOf(entry: Stored, body: JsonObject): RecordedAct | undefined {
   const { projectId, action, actor, target, occurredAt, metadata = {} } = body
   // Callers cannot write to this project. Checking it first saves parsing most records.
@@ -28,11 +38,26 @@ export function actOf(entry: Stored, body: JsonObject): RecordedAct | undefined 
   const kind = parseRecord(entry.record)?.kind
   if (kind !== "admin" && kind !== "policy") return undefined
   const [id, by] = [target, actor].map((party) => (isJsonObject(party) ? party["id"] : undefined))
-  if (typeof action !== "string" || typeof id !== "string" || typeof by !== "string" || !isJsonObject(metadata)) return undefined
+  if (
+    typeof action !== "string" ||
+    typeof id !== "string" ||
+    typeof by !== "string" ||
+    !isJsonObject(metadata)
+  )
+    return undefined
   if (typeof occurredAt !== "string") return undefined
   const opened = openBody(body, disclosuresOf(entry), sha256)
-  const email = opened.ok && isJsonObject(opened.value["target"]) ? opened.value["target"]["email"] : undefined
-  return { sequence: entry.sequence, action, id, by, occurredAt, ...(typeof email === "string" ? { email } : {}), metadata }
+  const email =
+    opened.ok && isJsonObject(opened.value["target"]) ? opened.value["target"]["email"] : undefined
+  return {
+    sequence: entry.sequence,
+    action,
+    id,
+    by,
+    occurredAt,
+    ...(typeof email === "string" ? { email } : {}),
+    metadata,
+  }
 }
 
 export const looked = [
@@ -50,7 +75,10 @@ export const looked = [
 ] as const satisfies readonly DocumentKind[]
 export type Looked = (typeof looked)[number]
 
-/** A document as the acts made it: members that it must have, or must not have if undefined, and the last act about it. */
+/**
+ * A document as the acts made it: members that it must have, or must not have if undefined, and the
+ * last act about it.
+ */
 export interface Made {
   readonly sequence: number
   readonly members: Readonly<Record<string, Json | undefined>>
@@ -59,13 +87,19 @@ export interface Made {
 /** The registry of a workspace as the acts so far made it. */
 export interface Registered {
   readonly made: Map<string, Made>
-  /** Stored sessions. Others are ignored: there are as many as sign-ins, and expired ones end without an act. */
+  /**
+   * Stored sessions. Others are ignored: there are as many as sign-ins, and expired ones end
+   * without an act.
+   */
   readonly sessions: ReadonlySet<string>
   /** Accounts of each session. */
   readonly speaking: Map<string, Set<string>>
 }
 
-/** Applies the next act. Acts that change no document are not kept: there are as many as sign-ins and downloads. */
+/**
+ * Applies the next act. Acts that change no document are not kept: there are as many as sign-ins
+ * and downloads.
+ */
 export function take(registered: Registered, act: RecordedAct): void {
   const { made } = registered
   const { sequence, metadata, id } = act
@@ -91,17 +125,26 @@ interface Making {
   readonly committed: Made["members"]
 }
 
-function takeThing({ put, committed }: Making, { action, by, occurredAt, metadata }: RecordedAct): void {
+function takeThing(
+  { put, committed }: Making,
+  { action, by, occurredAt, metadata }: RecordedAct,
+): void {
   switch (action) {
     case "workspace.create":
     case "workspace.update": {
       const { genesis: _, vkey: __, name: ___, ...settings } = metadata
       // A setting that the first act does not mention must be absent.
-      return put("workspace", action === "workspace.create" ? { projectsMax: undefined, ...settings } : settings)
+      return put(
+        "workspace",
+        action === "workspace.create" ? { projectsMax: undefined, ...settings } : settings,
+      )
     }
     case "project.create":
     case "project.update":
-      return put("project", { receipts: metadata["receipts"], activityLinks: metadata["activityLinks"] })
+      return put("project", {
+        receipts: metadata["receipts"],
+        activityLinks: metadata["activityLinks"],
+      })
     case "policy.version.publish": {
       const { policyId, projectId, version, sectionHash } = metadata
       if (typeof projectId === "string") put("project", { policyVersion: version }, projectId)
@@ -122,7 +165,15 @@ function takeThing({ put, committed }: Making, { action, by, occurredAt, metadat
     case "security.token.create": {
       const { expiresAt, commitment: _, minter, ...bound } = metadata
       const minted = minter === undefined ? {} : { minter }
-      return put("token", { bound, expiresAt, createdAt: occurredAt, createdBy: by, isRevoked: false, ...minted, ...committed })
+      return put("token", {
+        bound,
+        expiresAt,
+        createdAt: occurredAt,
+        createdBy: by,
+        isRevoked: false,
+        ...minted,
+        ...committed,
+      })
     }
     case "security.token.revoke":
       return put("token", { isRevoked: true })
@@ -131,12 +182,18 @@ function takeThing({ put, committed }: Making, { action, by, occurredAt, metadat
     case "security.instance_key.rotate":
       return put("keyring", { generation: metadata["generation"], ...committed }, "keyring")
     case packAction:
-      return put("pack", { packHash: metadata["packHash"], ...("projects" in metadata ? { projects: metadata["projects"] } : {}) })
+      return put("pack", {
+        packHash: metadata["packHash"],
+        ...("projects" in metadata ? { projects: metadata["projects"] } : {}),
+      })
   }
 }
 
 /** Applies acts about accounts and members. */
-function takePerson({ put, remove, found, committed }: Making, { action, id, by, occurredAt, email, metadata }: RecordedAct): void {
+function takePerson(
+  { put, remove, found, committed }: Making,
+  { action, id, by, occurredAt, email, metadata }: RecordedAct,
+): void {
   const emailed = email === undefined ? {} : { email }
   const putSetup = (purpose: SetupDocument["purpose"]): void => {
     const named = "setupId" in metadata ? { id: metadata["setupId"] } : {}
@@ -166,7 +223,8 @@ function takePerson({ put, remove, found, committed }: Making, { action, id, by,
       remove("setup", setupOf(id, "join"))
       return remove("membership")
     case "security.member.create":
-      // The first account is a member of the instance at once. Others join with an act of their own.
+      // The first account is a member of the instance at once. Others join with an act of their
+      // own.
       if (metadata["first"] === true) putJoined()
       remove("setup", setupOf(id, "password"))
       return put("member", { ...emailed, ...committed })
@@ -178,9 +236,12 @@ function takePerson({ put, remove, found, committed }: Making, { action, id, by,
       return put("member", committed)
     case "security.password.bind":
     case "security.password.reseal": {
-      // The act must replace the recorded password. Otherwise somebody changed it in the database before.
+      // The act must replace the recorded password. Otherwise somebody changed it in the database
+      // before.
       const before = found("member")?.["commitment"]
-      return before === undefined || before === metadata["before"] ? put("member", committed) : undefined
+      return before === undefined || before === metadata["before"]
+        ? put("member", committed)
+        : undefined
     }
     case "security.account.remove":
       remove("setup", setupOf(id, "password"))
@@ -199,8 +260,18 @@ function takeSession(
     case "security.session.create": {
       if (!sessions.has(id)) return
       const { memberIds, expiresAt } = metadata
-      speaking.set(id, new Set(Array.isArray(memberIds) ? memberIds.filter((one) => typeof one === "string") : [by]))
-      return put("session", { ...(memberIds === undefined ? { memberId: by } : { memberIds }), expiresAt, isEnded: false, ...committed })
+      speaking.set(
+        id,
+        new Set(
+          Array.isArray(memberIds) ? memberIds.filter((one) => typeof one === "string") : [by],
+        ),
+      )
+      return put("session", {
+        ...(memberIds === undefined ? { memberId: by } : { memberIds }),
+        expiresAt,
+        isEnded: false,
+        ...committed,
+      })
     }
     case "security.session.end":
       return speaking.has(id) ? end(id) : undefined
@@ -209,13 +280,15 @@ function takeSession(
       const kept = metadata["sessionId"]
       // Acts of older versions do not name the session of the change, which stayed valid.
       if (action === "security.password.change" && kept === undefined) return
-      for (const [session, members] of speaking) if (session !== kept && members.has(id)) end(session)
+      for (const [session, members] of speaking)
+        if (session !== kept && members.has(id)) end(session)
       return
     }
     case "security.account.remove":
     case "security.member.create":
       // A session of several accounts continues for the others.
-      for (const [session, members] of speaking) if (members.delete(id) && members.size === 0) end(session)
+      for (const [session, members] of speaking)
+        if (members.delete(id) && members.size === 0) end(session)
   }
 }
 

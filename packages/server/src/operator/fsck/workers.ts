@@ -1,7 +1,12 @@
-// Does the work of fsck in this thread, or in a pool of threads with connections of their own. Questions are independent of each other; answers come
-// in the order of the questions.
+// Does the work of fsck in this thread, or in a pool of threads with connections of their own.
+// Questions are independent of each other; answers come in the order of the questions.
 
-import { walkContents, type CheckedContents, type Contents, type Repeated } from "./contents-check.ts"
+import {
+  walkContents,
+  type CheckedContents,
+  type Contents,
+  type Repeated,
+} from "./contents-check.ts"
 import { walkPiece, type Piece, type WalkedPiece } from "./chain-piece.ts"
 import { openWhole } from "../../store/sqlite/whole-ledger.ts"
 import type { Kept, Keyed, Whole } from "../../store/sqlite/whole-ledger.ts"
@@ -19,7 +24,10 @@ type Work = {
 
 export interface Workers {
   /** Yields the answers in order, and works some questions ahead. The caller may stop early. */
-  each<K extends keyof Work>(question: K, given: Iterable<Parameters<Work[K]>[0]>): AsyncIterable<ReturnType<Work[K]>>
+  each<K extends keyof Work>(
+    question: K,
+    given: Iterable<Parameters<Work[K]>[0]>,
+  ): AsyncIterable<ReturnType<Work[K]>>
   close(): Promise<void>
 }
 
@@ -29,14 +37,20 @@ const askedAhead = 2
 /** With 0 threads, this thread does the work. */
 export async function openWorkers(data: string, whole: Whole, threads: number): Promise<Workers> {
   const pool: Thread<AnsweredWork>[] = []
-  const close = async (): Promise<void> => void (await Promise.all(pool.map((thread) => thread.close())))
+  const close = async (): Promise<void> =>
+    void (await Promise.all(pool.map((thread) => thread.close())))
   // A question to a dead thread rejects.
   const onDeath = (): void => {}
   for (let count = 0; count < threads; count++)
-    pool.push(await startThread<AnsweredWork>(import.meta.filename, { data } satisfies Given, { onDeath }))
+    pool.push(
+      await startThread<AnsweredWork>(import.meta.filename, { data } satisfies Given, { onDeath }),
+    )
   const own = workOn(whole)
   let asked = 0
-  const ask = async <K extends keyof Work>(question: K, given: Parameters<Work[K]>[0]): Promise<ReturnType<Work[K]>> => {
+  const ask = async <K extends keyof Work>(
+    question: K,
+    given: Parameters<Work[K]>[0],
+  ): Promise<ReturnType<Work[K]>> => {
     const thread = pool[asked++ % Math.max(threads, 1)]
     // TypeScript cannot relate `given` to `question`.
     if (thread === undefined) return own[question](given as never) as ReturnType<Work[K]>
@@ -44,7 +58,11 @@ export async function openWorkers(data: string, whole: Whole, threads: number): 
     if ("unreadable" in told) throw new UnreadableError(told.unreadable)
     return told.found
   }
-  return { each: (question, given) => inOrder(given, (one) => ask(question, one), Math.max(threads * askedAhead, 1)), close }
+  return {
+    each: (question, given) =>
+      inOrder(given, (one) => ask(question, one), Math.max(threads * askedAhead, 1)),
+    close,
+  }
 }
 
 /** SQLite cannot read the data. */
@@ -52,7 +70,11 @@ export class UnreadableError extends Error {
   override readonly name = "UnreadableError"
 }
 
-async function* inOrder<G, A>(given: Iterable<G>, ask: (one: G) => Promise<A>, ahead: number): AsyncGenerator<A> {
+async function* inOrder<G, A>(
+  given: Iterable<G>,
+  ask: (one: G) => Promise<A>,
+  ahead: number,
+): AsyncGenerator<A> {
   const asked: Promise<A>[] = []
   for (const one of given) {
     const awaited = ask(one)
@@ -65,14 +87,16 @@ async function* inOrder<G, A>(given: Iterable<G>, ask: (one: G) => Promise<A>, a
   for (const rest of asked) yield await rest
 }
 
-// In a thread ---------------------------------------------------------------------------------------------------------------------------------------------
+// In a thread -------------------------------------------------------------------------------------
 
 interface Given {
   readonly data: string
 }
 
 /** Errors lose their code between threads, so an unreadable page is an answer. */
-type AnsweredWork = { readonly [K in keyof Work]: (given: Parameters<Work[K]>[0]) => Answered<ReturnType<Work[K]>> }
+type AnsweredWork = {
+  readonly [K in keyof Work]: (given: Parameters<Work[K]>[0]) => Answered<ReturnType<Work[K]>>
+}
 type Answered<A> = { readonly found: A } | { readonly unreadable: string }
 
 function workOn(whole: Whole): Work {

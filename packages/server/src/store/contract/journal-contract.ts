@@ -1,10 +1,21 @@
-// The tests that every driver's journal must pass, told at the level of store.ts: a driver's own test calls this, and adds what is its own.
+// The tests that every driver's journal must pass, told at the level of store.ts: a driver's own
+// test calls this, and adds what is its own.
 
 import { strict as assert } from "node:assert"
 import { expectChain } from "../expect-chain.ts"
 import type { Head } from "../store.ts"
 import { storiesOf, type Open, type OpenedStore, type Story } from "./stories.ts"
-import { digest, entriesAfter, genesisOf, keyNamed, plain, project, receiptNamed, usedOf, write } from "./written-entries.ts"
+import {
+  digest,
+  entriesAfter,
+  genesisOf,
+  keyNamed,
+  plain,
+  project,
+  receiptNamed,
+  usedOf,
+  write,
+} from "./written-entries.ts"
 
 export function journalContract(name: string, open: Open): void {
   const story = storiesOf(name, open)
@@ -21,108 +32,165 @@ export function journalContract(name: string, open: Open): void {
     await served.ready()
   })
 
-  story("what was appended is given back, byte for byte, however it is asked for", async ({ served, watched }) => {
-    const { entries, head } = entriesAfter("acme", genesisOf("acme"), ["a", "-b", "c"])
-    const sealed = entries.map((entry, place) => (place === 2 ? { ...entry, disclosures: "WyJh~WyJi" } : entry))
-    assert.deepEqual(await served.journal.append({ workspace: "acme", from: genesisOf("acme"), entries: sealed }), { kind: "done" })
-
-    const expected = sealed.map((entry, place) => plain({ ...entry, workspace: "acme", sequence: place + 1 }))
-    for (const journal of [served.journal, watched.journal]) {
-      const found = await journal.head("acme")
-      assert.deepEqual({ ...found, hash: Buffer.from(found?.hash ?? []) }, { ...head, hash: Buffer.from(head.hash) })
-      assert.deepEqual((await journal.at("acme", [3, 9, 1])).map(plain), [expected[2], undefined, expected[0]])
-      assert.deepEqual((await journal.at("acme", [0, -1])).map(plain), [undefined, undefined])
-      const hex = (await journal.recordsAt("acme", [3, 9, 1])).map((record) => record && Buffer.from(record).toString("hex"))
-      assert.deepEqual(
-        hex,
-        [sealed[2], undefined, sealed[0]].map((entry) => entry && Buffer.from(entry.record).toString("hex")),
+  story(
+    "what was appended is given back, byte for byte, however it is asked for",
+    async ({ served, watched }) => {
+      const { entries, head } = entriesAfter("acme", genesisOf("acme"), ["a", "-b", "c"])
+      const sealed = entries.map((entry, place) =>
+        place === 2 ? { ...entry, disclosures: "WyJh~WyJi" } : entry,
       )
-      assert.deepEqual(await journal.recordsAt("none", [1]), [undefined])
-      const sizes = sealed.map(({ body, disclosures }) => body.length + disclosures.length)
-      const inAll = sizes.reduce((sum, size) => sum + size, 0)
-      for (const [bytesMax, count] of [
-        [inAll, 4],
-        [inAll - 1, 3],
-        [sizes[2] ?? 0, 2],
-        [0, 1],
-      ] as const)
-        assert.equal((await journal.at("acme", [3, 9, 1, 2], bytesMax)).length, count, `${bytesMax} of ${inAll} bytes`)
-      assert.deepEqual((await journal.after("acme", 0, 10)).map(plain), expected)
-      assert.deepEqual((await journal.after("acme", 1, 1)).map(plain), [expected[1]])
-      assert.deepEqual(await journal.after("acme", 3, 10), [])
-      const records = Buffer.from(await journal.records("acme", 2, 10))
-      assert.equal(records.toString("hex"), Buffer.concat(sealed.slice(1).map(({ record }) => record)).toString("hex"))
-      assert.equal((await journal.records("acme", 1, 2)).length, 2 * 118)
-      assert.deepEqual(await journal.after("other", 0, 10), [])
-    }
-    assert.deepEqual(plain(await served.journal.byReceipt("acme", receiptNamed("-b"))), expected[1])
-    assert.equal(await served.journal.byReceipt("acme", receiptNamed("z")), undefined)
-    assert.equal(await served.journal.byReceipt("other", receiptNamed("a")), undefined)
-    assert.equal(await served.journal.byReceipt("acme", receiptNamed("a").slice(0, 20)), undefined)
-    const byKey = (workspace: string, name: string) => served.journal.byKey(workspace, keyNamed(name))
-    assert.deepEqual([await byKey("acme", "a"), await byKey("acme", "z"), await byKey("other", "a")], [1, undefined, undefined])
-  })
+      assert.deepEqual(
+        await served.journal.append({
+          workspace: "acme",
+          from: genesisOf("acme"),
+          entries: sealed,
+        }),
+        { kind: "done" },
+      )
 
-  story("of several groups that are appended at once each is kept whole or not at all", async ({ served, watched }) => {
-    for (const workspace of ["moved", "used", "conflict"])
-      await write(served, workspace, [`${workspace} first`], [project("p", 0, "first")])
-    const group = async (workspace: string, names: readonly string[], version: number) => {
-      const from = (await served.journal.head(workspace)) ?? genesisOf(workspace)
-      return {
-        workspace,
-        from,
-        entries: entriesAfter(workspace, from, names).entries,
-        changes: [project("p", version, "second")],
+      const expected = sealed.map((entry, place) =>
+        plain({ ...entry, workspace: "acme", sequence: place + 1 }),
+      )
+      for (const journal of [served.journal, watched.journal]) {
+        const found = await journal.head("acme")
+        assert.deepEqual(
+          { ...found, hash: Buffer.from(found?.hash ?? []) },
+          { ...head, hash: Buffer.from(head.hash) },
+        )
+        assert.deepEqual((await journal.at("acme", [3, 9, 1])).map(plain), [
+          expected[2],
+          undefined,
+          expected[0],
+        ])
+        assert.deepEqual((await journal.at("acme", [0, -1])).map(plain), [undefined, undefined])
+        const hex = (await journal.recordsAt("acme", [3, 9, 1])).map(
+          (record) => record && Buffer.from(record).toString("hex"),
+        )
+        assert.deepEqual(
+          hex,
+          [sealed[2], undefined, sealed[0]].map(
+            (entry) => entry && Buffer.from(entry.record).toString("hex"),
+          ),
+        )
+        assert.deepEqual(await journal.recordsAt("none", [1]), [undefined])
+        const sizes = sealed.map(({ body, disclosures }) => body.length + disclosures.length)
+        const inAll = sizes.reduce((sum, size) => sum + size, 0)
+        for (const [bytesMax, count] of [
+          [inAll, 4],
+          [inAll - 1, 3],
+          [sizes[2] ?? 0, 2],
+          [0, 1],
+        ] as const)
+          assert.equal(
+            (await journal.at("acme", [3, 9, 1, 2], bytesMax)).length,
+            count,
+            `${bytesMax} of ${inAll} bytes`,
+          )
+        assert.deepEqual((await journal.after("acme", 0, 10)).map(plain), expected)
+        assert.deepEqual((await journal.after("acme", 1, 1)).map(plain), [expected[1]])
+        assert.deepEqual(await journal.after("acme", 3, 10), [])
+        const records = Buffer.from(await journal.records("acme", 2, 10))
+        assert.equal(
+          records.toString("hex"),
+          Buffer.concat(sealed.slice(1).map(({ record }) => record)).toString("hex"),
+        )
+        assert.equal((await journal.records("acme", 1, 2)).length, 2 * 118)
+        assert.deepEqual(await journal.after("other", 0, 10), [])
       }
-    }
-    const stale = { ...(await group("moved", ["m"], 1)), from: genesisOf("moved") }
-    const groups = [
-      stale,
-      await group("used", ["u", "used first", "v"], 1),
-      await group("conflict", ["c"], 7),
-      await group("done", ["d", "e"], 0),
-    ]
-    assert.deepEqual(await Promise.all(groups.map((one) => served.journal.append(one))), [
-      { kind: "moved" },
-      { kind: "used", keys: [{ place: 1, sequence: 1 }] },
-      { kind: "conflict", place: 0 },
-      { kind: "done" },
-    ])
-    for (const workspace of ["moved", "used", "conflict"]) {
-      assert.equal((await expectChain(watched.journal, workspace)).size, 1)
-      assert.equal((await served.registry.get("project", workspace, "p"))?.value.name, "first")
-    }
-    assert.equal((await expectChain(served.journal, "done")).size, 2)
-    assert.equal((await served.registry.get("project", "done", "p"))?.value.name, "second")
-    for (const name of ["m", "u", "v", "c"]) assert.equal(await served.journal.byReceipt(name, receiptNamed(name)), undefined)
-    // What was refused has used no key.
-    await write(served, "used", ["u", "v"])
-  })
+      assert.deepEqual(
+        plain(await served.journal.byReceipt("acme", receiptNamed("-b"))),
+        expected[1],
+      )
+      assert.equal(await served.journal.byReceipt("acme", receiptNamed("z")), undefined)
+      assert.equal(await served.journal.byReceipt("other", receiptNamed("a")), undefined)
+      assert.equal(
+        await served.journal.byReceipt("acme", receiptNamed("a").slice(0, 20)),
+        undefined,
+      )
+      const byKey = (workspace: string, name: string) =>
+        served.journal.byKey(workspace, keyNamed(name))
+      assert.deepEqual(
+        [await byKey("acme", "a"), await byKey("acme", "z"), await byKey("other", "a")],
+        [1, undefined, undefined],
+      )
+    },
+  )
 
-  story("a group is refused unless its head is the head, by number and by hash", async ({ served }) => {
-    const head = await write(served, "acme", ["a", "b"])
-    const ask = async (from: Head) => {
-      const { entries } = entriesAfter("acme", from, ["c"])
-      return (await served.journal.append({ workspace: "acme", from, entries })).kind
-    }
-    assert.equal(await ask(genesisOf("acme")), "moved")
-    assert.equal(await ask({ ...head, sequence: 1 }), "moved")
-    assert.equal(await ask({ ...head, sequence: 3 }), "moved")
-    assert.equal(await ask({ ...head, hash: digest("another entry") }), "moved")
-    const unborn = { ...head, sequence: 5 }
-    const { entries } = entriesAfter("unborn", unborn, ["u"])
-    assert.deepEqual(await served.journal.append({ workspace: "unborn", from: unborn, entries }), { kind: "moved" })
-    assert.equal(await served.journal.head("unborn"), undefined)
+  story(
+    "of several groups that are appended at once each is kept whole or not at all",
+    async ({ served, watched }) => {
+      for (const workspace of ["moved", "used", "conflict"])
+        await write(served, workspace, [`${workspace} first`], [project("p", 0, "first")])
+      const group = async (workspace: string, names: readonly string[], version: number) => {
+        const from = (await served.journal.head(workspace)) ?? genesisOf(workspace)
+        return {
+          workspace,
+          from,
+          entries: entriesAfter(workspace, from, names).entries,
+          changes: [project("p", version, "second")],
+        }
+      }
+      const stale = { ...(await group("moved", ["m"], 1)), from: genesisOf("moved") }
+      const groups = [
+        stale,
+        await group("used", ["u", "used first", "v"], 1),
+        await group("conflict", ["c"], 7),
+        await group("done", ["d", "e"], 0),
+      ]
+      assert.deepEqual(await Promise.all(groups.map((one) => served.journal.append(one))), [
+        { kind: "moved" },
+        { kind: "used", keys: [{ place: 1, sequence: 1 }] },
+        { kind: "conflict", place: 0 },
+        { kind: "done" },
+      ])
+      for (const workspace of ["moved", "used", "conflict"]) {
+        assert.equal((await expectChain(watched.journal, workspace)).size, 1)
+        assert.equal((await served.registry.get("project", workspace, "p"))?.value.name, "first")
+      }
+      assert.equal((await expectChain(served.journal, "done")).size, 2)
+      assert.equal((await served.registry.get("project", "done", "p"))?.value.name, "second")
+      for (const name of ["m", "u", "v", "c"])
+        assert.equal(await served.journal.byReceipt(name, receiptNamed(name)), undefined)
+      // What was refused has used no key.
+      await write(served, "used", ["u", "v"])
+    },
+  )
 
-    // Two that were linked to one head: one of them finds that it has moved, also within one transaction.
-    const rivals = await Promise.all(
-      ["c", "d"].map((name) =>
-        served.journal.append({ workspace: "acme", from: head, entries: entriesAfter("acme", head, [name]).entries }),
-      ),
-    )
-    assert.deepEqual(rivals.map(({ kind }) => kind).toSorted(), ["done", "moved"])
-    assert.equal((await expectChain(served.journal, "acme")).size, 3)
-  })
+  story(
+    "a group is refused unless its head is the head, by number and by hash",
+    async ({ served }) => {
+      const head = await write(served, "acme", ["a", "b"])
+      const ask = async (from: Head) => {
+        const { entries } = entriesAfter("acme", from, ["c"])
+        return (await served.journal.append({ workspace: "acme", from, entries })).kind
+      }
+      assert.equal(await ask(genesisOf("acme")), "moved")
+      assert.equal(await ask({ ...head, sequence: 1 }), "moved")
+      assert.equal(await ask({ ...head, sequence: 3 }), "moved")
+      assert.equal(await ask({ ...head, hash: digest("another entry") }), "moved")
+      const unborn = { ...head, sequence: 5 }
+      const { entries } = entriesAfter("unborn", unborn, ["u"])
+      assert.deepEqual(
+        await served.journal.append({ workspace: "unborn", from: unborn, entries }),
+        { kind: "moved" },
+      )
+      assert.equal(await served.journal.head("unborn"), undefined)
+
+      // Two that were linked to one head: one of them finds that it has moved, also within one
+      // transaction.
+      const rivals = await Promise.all(
+        ["c", "d"].map((name) =>
+          served.journal.append({
+            workspace: "acme",
+            from: head,
+            entries: entriesAfter("acme", head, [name]).entries,
+          }),
+        ),
+      )
+      assert.deepEqual(rivals.map(({ kind }) => kind).toSorted(), ["done", "moved"])
+      assert.equal((await expectChain(served.journal, "acme")).size, 3)
+    },
+  )
 
   keyStories(story)
 }

@@ -4,42 +4,61 @@ import { strict as assert } from "node:assert"
 import { expectChain } from "../expect-chain.ts"
 import type { Change, ListPlace, Outcome, Store } from "../store.ts"
 import { storiesOf, type Open, type OpenedStore } from "./stories.ts"
-import { apiKey, entriesAfter, genesisOf, project, workspaceNamed, write } from "./written-entries.ts"
+import {
+  apiKey,
+  entriesAfter,
+  genesisOf,
+  project,
+  workspaceNamed,
+  write,
+} from "./written-entries.ts"
 
 export function registryContract(name: string, open: Open): void {
   const story = storiesOf(name, open)
 
-  story("a document changes from the version that is named, and is seen changed at once", async ({ served, watched }) => {
-    const registries = [served.registry, watched.registry]
-    for (const registry of registries) {
-      assert.equal(await registry.get("project", "acme", "p"), undefined)
-    }
-    await write(served, "acme", ["a"], [project("p", 0, "one")])
-    for (const registry of registries) {
-      const found = await registry.get("project", "acme", "p")
-      assert.deepEqual([found?.kind, found?.workspace, found?.id, found?.version, found?.value.name], ["project", "acme", "p", 1, "one"])
-      assert.equal(await registry.get("project", "other", "p"), undefined)
-      assert.equal(await registry.get("workspace", "acme", "p"), undefined)
-    }
-    const created = (await served.registry.get("project", "acme", "p"))?.created
-    await write(served, "acme", ["b"], [project("p", 1, "two")])
-    for (const registry of registries) {
-      const found = await registry.get("project", "acme", "p")
-      assert.deepEqual([found?.version, found?.value.name, found?.created], [2, "two", created])
-    }
-    for (const version of [0, 1, 3])
-      assert.deepEqual(await change(served, "acme", [project("p", version, "lost")]), { kind: "conflict", place: 0 })
+  story(
+    "a document changes from the version that is named, and is seen changed at once",
+    async ({ served, watched }) => {
+      const registries = [served.registry, watched.registry]
+      for (const registry of registries) {
+        assert.equal(await registry.get("project", "acme", "p"), undefined)
+      }
+      await write(served, "acme", ["a"], [project("p", 0, "one")])
+      for (const registry of registries) {
+        const found = await registry.get("project", "acme", "p")
+        assert.deepEqual(
+          [found?.kind, found?.workspace, found?.id, found?.version, found?.value.name],
+          ["project", "acme", "p", 1, "one"],
+        )
+        assert.equal(await registry.get("project", "other", "p"), undefined)
+        assert.equal(await registry.get("workspace", "acme", "p"), undefined)
+      }
+      const created = (await served.registry.get("project", "acme", "p"))?.created
+      await write(served, "acme", ["b"], [project("p", 1, "two")])
+      for (const registry of registries) {
+        const found = await registry.get("project", "acme", "p")
+        assert.deepEqual([found?.version, found?.value.name, found?.created], [2, "two", created])
+      }
+      for (const version of [0, 1, 3])
+        assert.deepEqual(await change(served, "acme", [project("p", version, "lost")]), {
+          kind: "conflict",
+          place: 0,
+        })
 
-    await write(served, "acme", ["c"], [project("p", 2, null)])
-    for (const registry of registries) {
-      assert.equal(await registry.get("project", "acme", "p"), undefined)
-    }
-    assert.deepEqual(await change(served, "acme", [project("p", 2, "lost")]), { kind: "conflict", place: 0 })
-    await write(served, "acme", ["d"], [project("p", 0, "anew")])
-    const anew = await served.registry.get("project", "acme", "p")
-    assert.deepEqual([anew?.version, (anew?.created ?? 0) > (created ?? 0)], [1, true])
-    assert.equal((await expectChain(served.journal, "acme")).size, 4)
-  })
+      await write(served, "acme", ["c"], [project("p", 2, null)])
+      for (const registry of registries) {
+        assert.equal(await registry.get("project", "acme", "p"), undefined)
+      }
+      assert.deepEqual(await change(served, "acme", [project("p", 2, "lost")]), {
+        kind: "conflict",
+        place: 0,
+      })
+      await write(served, "acme", ["d"], [project("p", 0, "anew")])
+      const anew = await served.registry.get("project", "acme", "p")
+      assert.deepEqual([anew?.version, (anew?.created ?? 0) > (created ?? 0)], [1, true])
+      assert.equal((await expectChain(served.journal, "acme")).size, 4)
+    },
+  )
 
   story("a credential's id alone says which workspace it is of", async (store) => {
     await write(store.served, "acme", ["a"], [apiKey("k1", 0), project("k3", 0, "no credential")])
@@ -54,25 +73,39 @@ export function registryContract(name: string, open: Open): void {
     return again
   })
 
-  story("of two changes of one document in a group the second is a conflict, and neither is made", async ({ served }) => {
-    const made = [project("q", 0, "q"), project("p", 0, "mine"), project("p", 0, "yours")]
-    assert.deepEqual(await change(served, "acme", made), { kind: "conflict", place: 2 })
-    assert.equal(await served.registry.get("project", "acme", "p"), undefined)
-    assert.equal(await served.registry.get("project", "acme", "q"), undefined)
-    await write(served, "acme", ["a"], made.slice(0, 2))
-    const twice = [project("p", 1, "second"), project("p", 1, "also second")]
-    assert.deepEqual(await change(served, "acme", twice), { kind: "conflict", place: 1 })
-    // One that builds on the other is none.
-    await write(served, "acme", ["b"], [project("p", 1, "second"), project("p", 2, "third"), project("q", 1, null)])
-    const found = await served.registry.get("project", "acme", "p")
-    assert.deepEqual([found?.version, found?.value.name], [3, "third"])
-    assert.equal(await served.registry.get("project", "acme", "q"), undefined)
-    assert.equal((await expectChain(served.journal, "acme")).size, 2)
-  })
+  story(
+    "of two changes of one document in a group the second is a conflict, and neither is made",
+    async ({ served }) => {
+      const made = [project("q", 0, "q"), project("p", 0, "mine"), project("p", 0, "yours")]
+      assert.deepEqual(await change(served, "acme", made), { kind: "conflict", place: 2 })
+      assert.equal(await served.registry.get("project", "acme", "p"), undefined)
+      assert.equal(await served.registry.get("project", "acme", "q"), undefined)
+      await write(served, "acme", ["a"], made.slice(0, 2))
+      const twice = [project("p", 1, "second"), project("p", 1, "also second")]
+      assert.deepEqual(await change(served, "acme", twice), { kind: "conflict", place: 1 })
+      // One that builds on the other is none.
+      await write(
+        served,
+        "acme",
+        ["b"],
+        [project("p", 1, "second"), project("p", 2, "third"), project("q", 1, null)],
+      )
+      const found = await served.registry.get("project", "acme", "p")
+      assert.deepEqual([found?.version, found?.value.name], [3, "third"])
+      assert.equal(await served.registry.get("project", "acme", "q"), undefined)
+      assert.equal((await expectChain(served.journal, "acme")).size, 2)
+    },
+  )
 
   story("a list says how many entries a pack has, and not which", async ({ served }) => {
     const sequences = Array.from({ length: 10_000 }, (_, at) => at + 1)
-    const about = { title: "T", createdAt: "2026-01-01T00:00:00.000Z", projectIds: ["p"], checkpoint: "signed", packHash: "00" }
+    const about = {
+      title: "T",
+      createdAt: "2026-01-01T00:00:00.000Z",
+      projectIds: ["p"],
+      checkpoint: "signed",
+      packHash: "00",
+    }
     const value = { ...about, sequences, policies: [{ projectId: "p", version: 1 }] }
     await write(served, "acme", ["a"], [{ kind: "pack", id: "pack_1", version: 0, value }])
     const [listed] = await served.registry.list("pack", "acme", undefined, 10)
@@ -81,24 +114,41 @@ export function registryContract(name: string, open: Open): void {
     await expectChain(served.journal, "acme")
   })
 
-  story("workspaces are listed by when they were made, and by their ids where that was at once", async (store) => {
-    const { served } = store
-    // Entries of a chain are a millisecond apart, and every chain begins at the same time.
-    await write(served, "late", ["a", "b"])
-    for (const id of ["b", "late", "c", "a"]) await write(served, id, [`made ${id}`], [workspaceNamed(id), project(`of-${id}`, 0, id)])
-    const again = (await store.reopen?.()) ?? store
-    const { registry } = again.served
-    assert.deepEqual(await pagesOf((before) => registry.list("workspace", undefined, before, 1)), ["late", "c", "b", "a"])
-    for (const id of ["late", "a", "b", "c"]) await expectChain(again.served.journal, id)
-    return again
-  })
+  story(
+    "workspaces are listed by when they were made, and by their ids where that was at once",
+    async (store) => {
+      const { served } = store
+      // Entries of a chain are a millisecond apart, and every chain begins at the same time.
+      await write(served, "late", ["a", "b"])
+      for (const id of ["b", "late", "c", "a"])
+        await write(served, id, [`made ${id}`], [workspaceNamed(id), project(`of-${id}`, 0, id)])
+      const again = (await store.reopen?.()) ?? store
+      const { registry } = again.served
+      assert.deepEqual(
+        await pagesOf((before) => registry.list("workspace", undefined, before, 1)),
+        ["late", "c", "b", "a"],
+      )
+      for (const id of ["late", "a", "b", "c"]) await expectChain(again.served.journal, id)
+      return again
+    },
+  )
 
   story("lists go back in the order of creation, page by page", async (store) => {
     for (let count = 1; count <= 7; count++) {
       const workspace = count % 3 === 0 ? "other" : "acme"
-      await write(store.served, workspace, [`${count}`], [project(`p${count}`, 0, "p"), apiKey(`k${count}`, 0)])
+      await write(
+        store.served,
+        workspace,
+        [`${count}`],
+        [project(`p${count}`, 0, "p"), apiKey(`k${count}`, 0)],
+      )
     }
-    await write(store.served, "acme", ["change"], [project("p2", 1, "changed"), project("p4", 1, null)])
+    await write(
+      store.served,
+      "acme",
+      ["change"],
+      [project("p2", 1, "changed"), project("p4", 1, null)],
+    )
     // Of one commit the last is the newest, whatever the names.
     const together = ["q2", "q3", "q1"].map((id) => project(id, 0, "together"))
     await write(store.served, "acme", ["together"], together)
@@ -108,7 +158,9 @@ export function registryContract(name: string, open: Open): void {
     assert.deepEqual(await pages(again, "acme"), ["q1", "q3", "q2", "p7", "p5", "p2", "p1"])
     assert.deepEqual(await pages(again, "other"), ["p6", "p3"])
     assert.deepEqual(await pages(again, "nobody"), [])
-    const counts = ["acme", "other", "nobody"].map((workspace) => again.served.registry.count("project", workspace))
+    const counts = ["acme", "other", "nobody"].map((workspace) =>
+      again.served.registry.count("project", workspace),
+    )
     assert.deepEqual(await Promise.all(counts), [7, 2, 0])
     await expectChain(again.served.journal, "acme")
     await expectChain(again.served.journal, "other")
@@ -117,7 +169,9 @@ export function registryContract(name: string, open: Open): void {
 }
 
 /** The ids of a list that is read page by page, by what the last of each page says of its place. */
-async function pagesOf(read: (before: ListPlace | undefined) => Promise<readonly ListPlace[]>): Promise<readonly string[]> {
+async function pagesOf(
+  read: (before: ListPlace | undefined) => Promise<readonly ListPlace[]>,
+): Promise<readonly string[]> {
   const ids: string[] = []
   for (let before: ListPlace | undefined; ;) {
     const page = await read(before && { created: before.created, id: before.id })
@@ -127,7 +181,11 @@ async function pagesOf(read: (before: ListPlace | undefined) => Promise<readonly
   }
 }
 
-async function change(store: Store, workspace: string, changes: readonly Change[]): Promise<Outcome> {
+async function change(
+  store: Store,
+  workspace: string,
+  changes: readonly Change[],
+): Promise<Outcome> {
   const from = (await store.journal.head(workspace)) ?? genesisOf(workspace)
   const { entries } = entriesAfter(workspace, from, [`change ${from.sequence}`])
   return store.journal.append({ workspace, from, entries, changes })

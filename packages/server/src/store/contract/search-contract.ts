@@ -1,4 +1,5 @@
-// The tests that every driver's search must pass. memory-search.ts says what a search means; a driver is held against it by chance too.
+// The tests that every driver's search must pass. memory-search.ts says what a search means; a
+// driver is held against it by chance too.
 
 import { strict as assert } from "node:assert"
 import { wordsOf, type Query, type Term } from "@tallystick/client/grammar"
@@ -33,7 +34,9 @@ export function searchContract(name: string, open: () => Promise<OpenedSearch>):
 const hourMs = 3_600_000
 const startMs = Date.parse("2026-01-31T09:30:00Z")
 
-type Draft = Partial<Omit<Filed, "sequence" | "fields">> & { readonly fields?: Partial<Record<Owner, readonly Field[]>> }
+type Draft = Partial<Omit<Filed, "sequence" | "fields">> & {
+  readonly fields?: Partial<Record<Owner, readonly Field[]>>
+}
 
 /** Each entry an hour after the one before. */
 function filed(sequence: number, { fields, ...draft }: Draft): Filed {
@@ -53,7 +56,11 @@ function filed(sequence: number, { fields, ...draft }: Draft): Filed {
 }
 
 /** Puts entries into the journal and makes them findable. */
-async function file({ served, filing }: OpenedSearch, workspace: string, drafts: readonly Draft[]): Promise<void> {
+async function file(
+  { served, filing }: OpenedSearch,
+  workspace: string,
+  drafts: readonly Draft[],
+): Promise<void> {
   const position = await filing.search.position(workspace)
   const entries = drafts.map((draft, at) => filed(position + 1 + at, draft))
   await write(
@@ -72,11 +79,18 @@ function exact(names: string, value: string): Field {
   return { names: names.split(" "), value, isText: false }
 }
 
-function words(said: string, options: { readonly not?: boolean; readonly isPrefix?: boolean } = {}): Term {
+function words(
+  said: string,
+  options: { readonly not?: boolean; readonly isPrefix?: boolean } = {},
+): Term {
   return { kind: "text", not: false, isPrefix: false, ...options, words: said.split(" ") }
 }
 
-function named(field: string, value: string, options: { readonly not?: boolean; readonly isPrefix?: boolean } = {}): Term {
+function named(
+  field: string,
+  value: string,
+  options: { readonly not?: boolean; readonly isPrefix?: boolean } = {},
+): Term {
   return { kind: "field", not: false, isPrefix: false, ...options, field, value }
 }
 
@@ -84,7 +98,10 @@ function query(...terms: readonly Term[]): { readonly query: Query } {
   return { query: { terms } }
 }
 
-/** All that is found, newest first, by pages of each size in turn. The total must be the same on each of them. */
+/**
+ * All that is found, newest first, by pages of each size in turn. The total must be the same on
+ * each of them.
+ */
 async function found(
   search: Pick<Finder, "find">,
   workspace: string,
@@ -106,7 +123,12 @@ async function found(
   }
 }
 
-async function expectFound(store: OpenedSearch, workspace: string, wanted: Partial<Wanted>, sequences: readonly number[]): Promise<void> {
+async function expectFound(
+  store: OpenedSearch,
+  workspace: string,
+  wanted: Partial<Wanted>,
+  sequences: readonly number[],
+): Promise<void> {
   for (const search of [store.served.search, store.filing.search])
     assert.deepEqual(await found(search, workspace, wanted), sequences, JSON.stringify(wanted))
 }
@@ -127,7 +149,8 @@ function positionStories(story: Story<OpenedSearch>): void {
     const { search } = store.filing
     await file(store, "acme", [{}, {}, {}])
     await file(store, "other", [{}])
-    for (const sequence of [1, 3, 5]) await assert.rejects(search.file("acme", [filed(sequence, {})]), /without a gap/)
+    for (const sequence of [1, 3, 5])
+      await assert.rejects(search.file("acme", [filed(sequence, {})]), /without a gap/)
     await assert.rejects(
       search.fileAll([
         { workspace: "other", entries: [filed(2, {})] },
@@ -135,7 +158,10 @@ function positionStories(story: Story<OpenedSearch>): void {
       ]),
       /without a gap/,
     )
-    assert.deepEqual([await store.served.search.position("acme"), await search.position("other")], [3, 1])
+    assert.deepEqual(
+      [await store.served.search.position("acme"), await search.position("other")],
+      [3, 1],
+    )
     await expectFound(store, "other", {}, [1])
     const again = (await store.reopen?.()) ?? store
     await file(again, "acme", [{}])
@@ -149,10 +175,15 @@ function positionStories(story: Story<OpenedSearch>): void {
   story("several workspaces are filed in one step, whatever their order", async (store) => {
     const names = ["c", "a", "b"]
     for (const round of [1, 2]) {
-      for (const workspace of names) await write(store.served, workspace, [`-${workspace} ${round}`])
+      for (const workspace of names)
+        await write(store.served, workspace, [`-${workspace} ${round}`])
       const batches = names.toReversed().map((workspace) => ({
         workspace,
-        entries: [filed(round, { fields: { nobody: [text("action", `in ${workspace} in round ${round}`)] } })],
+        entries: [
+          filed(round, {
+            fields: { nobody: [text("action", `in ${workspace} in round ${round}`)] },
+          }),
+        ],
       }))
       await store.filing.search.fileAll(round === 1 ? batches : batches.toReversed())
     }
@@ -167,10 +198,16 @@ function positionStories(story: Story<OpenedSearch>): void {
   story("a total that was told once grows with what is filed later", async (store) => {
     const hit: Draft = { fields: { nobody: [text("action", "said once more")] } }
     await file(store, "acme", [hit, {}, hit])
-    const asked = [query(words("said")), query(words("sai", { isPrefix: true })), query(words("said", { not: true })), {}]
+    const asked = [
+      query(words("said")),
+      query(words("sai", { isPrefix: true })),
+      query(words("said", { not: true })),
+      {},
+    ]
     const totals = async () => {
       const all: number[] = []
-      for (const wanted of asked) all.push((await found(store.served.search, "acme", wanted, [1, 2])).length)
+      for (const wanted of asked)
+        all.push((await found(store.served.search, "acme", wanted, [1, 2])).length)
       return all
     }
     assert.deepEqual(await totals(), [2, 2, 1, 3])
@@ -192,7 +229,8 @@ function filterStories(story: Story<OpenedSearch>): void {
       { projectId: "desk", lane: "security", userVisible: true },
       { projectId: "", lane: "operations" },
     ])
-    // The same filters beside a text that every entry lacks, so that they are asked of the full-text index too.
+    // The same filters beside a text that every entry lacks, so that they are asked of the
+    // full-text index too.
     const rows: readonly (readonly [Partial<Wanted>, readonly number[]])[] = [
       [{}, [5, 4, 2, 1]],
       [{ system: "with" }, [5, 4, 3, 2, 1]],
@@ -213,14 +251,23 @@ function filterStories(story: Story<OpenedSearch>): void {
     ]
     for (const [wanted, sequences] of rows) {
       await expectFound(store, "acme", wanted, sequences)
-      await expectFound(store, "acme", { ...wanted, ...query(words("absent", { not: true })) }, sequences)
+      await expectFound(
+        store,
+        "acme",
+        { ...wanted, ...query(words("absent", { not: true })) },
+        sequences,
+      )
       await expectFound(store, "acme", { ...wanted, ...query(words("absent")) }, [])
     }
     await expectFound(store, "other", {}, [])
   })
 
   story("times bound what is found to the nanosecond, sequences to the entry", async (store) => {
-    const at = (ms: number, ns = 0): Draft => ({ occurredMs: ms, occurredNs: ns, fields: { nobody: [text("action", "timed")] } })
+    const at = (ms: number, ns = 0): Draft => ({
+      occurredMs: ms,
+      occurredNs: ns,
+      fields: { nobody: [text("action", "timed")] },
+    })
     const ancient = Date.parse("0000-01-01T00:00:00Z")
     await file(store, "acme", [
       at(startMs, 5),
@@ -241,9 +288,23 @@ function filterStories(story: Story<OpenedSearch>): void {
       [{ from: instant(startMs), to: instant(startMs) }, []],
       [{ from: instant(startMs + 1), to: instant(startMs) }, []],
       [{ from: instant(ancient), to: instant(0) }, [6, 4]],
-      [{ from: instant(startMs - hourMs), to: instant(startMs + hourMs), firstSequence: 2 }, [5, 3, 2]],
-      [{ from: instant(startMs - hourMs), to: instant(startMs + hourMs), lastSequence: 4 }, [3, 2, 1]],
-      [{ from: instant(startMs - hourMs), to: instant(startMs + 99 * hourMs), firstSequence: 3, lastSequence: 5 }, [5, 3]],
+      [
+        { from: instant(startMs - hourMs), to: instant(startMs + hourMs), firstSequence: 2 },
+        [5, 3, 2],
+      ],
+      [
+        { from: instant(startMs - hourMs), to: instant(startMs + hourMs), lastSequence: 4 },
+        [3, 2, 1],
+      ],
+      [
+        {
+          from: instant(startMs - hourMs),
+          to: instant(startMs + 99 * hourMs),
+          firstSequence: 3,
+          lastSequence: 5,
+        },
+        [5, 3],
+      ],
       [{ firstSequence: 3 }, [7, 6, 5, 4, 3]],
       [{ lastSequence: 2 }, [2, 1]],
       [{ firstSequence: 3, lastSequence: 4 }, [4, 3]],
@@ -253,131 +314,202 @@ function filterStories(story: Story<OpenedSearch>): void {
     ]
     for (const [wanted, sequences] of rows) {
       await expectFound(store, "acme", wanted, sequences)
-      await expectFound(store, "acme", { ...wanted, ...query(words("tim", { isPrefix: true })) }, sequences)
+      await expectFound(
+        store,
+        "acme",
+        { ...wanted, ...query(words("tim", { isPrefix: true })) },
+        sequences,
+      )
       await expectFound(store, "acme", { ...wanted, ...query(words("timed")) }, sequences)
     }
   })
 }
 
 function wordStories(story: Story<OpenedSearch>): void {
-  story("words are found in a row, within one value, and the last one by its start", async (store) => {
-    await file(store, "acme", [
-      { fields: { nobody: [text("action", "billing.invoice.approve"), text("metadata.note", "Größe 42 – ÉTÉ")] } },
-      { fields: { nobody: [text("action", "billing.card"), text("", "approve the invoice")], actor: [text("actor name", "Ada")] } },
-      { fields: { nobody: [exact("type", "approve"), text("", "one"), text("", "two")], target: [text("target", "three")] } },
-    ])
-    const rows: readonly (readonly [readonly Term[], readonly number[]])[] = [
-      [[words("approve")], [2, 1]],
-      [[words("appr")], []],
-      [[words("appr", { isPrefix: true })], [2, 1]],
-      [[words("invoice approve")], [1]],
-      [[words("approve invoice")], []],
-      [[words("billing inv", { isPrefix: true })], [1]],
-      [[words("bill inv", { isPrefix: true })], []],
-      [[words("größe")], [1]],
-      [[words("grosse")], []],
-      [[words("été")], [1]],
-      [[words("4", { isPrefix: true })], [1]],
-      [[words("one two")], []],
-      [[words("two three")], []],
-      [[words("card approve")], []],
-      [[words("ada")], [2]],
-      [[words("approve"), words("card")], [2]],
-      [[words("approve"), words("card", { not: true })], [1]],
-      [[words("approve", { not: true })], [3]],
-      [[words("a", { not: true, isPrefix: true }), words("x", { not: true })], [3]],
-      [
-        [words("billing"), words("three", { not: true })],
-        [2, 1],
-      ],
-      [[], [3, 2, 1]],
-    ]
-    for (const [terms, sequences] of rows) await expectFound(store, "acme", query(...terms), sequences)
-  })
+  story(
+    "words are found in a row, within one value, and the last one by its start",
+    async (store) => {
+      await file(store, "acme", [
+        {
+          fields: {
+            nobody: [
+              text("action", "billing.invoice.approve"),
+              text("metadata.note", "Größe 42 – ÉTÉ"),
+            ],
+          },
+        },
+        {
+          fields: {
+            nobody: [text("action", "billing.card"), text("", "approve the invoice")],
+            actor: [text("actor name", "Ada")],
+          },
+        },
+        {
+          fields: {
+            nobody: [exact("type", "approve"), text("", "one"), text("", "two")],
+            target: [text("target", "three")],
+          },
+        },
+      ])
+      const rows: readonly (readonly [readonly Term[], readonly number[]])[] = [
+        [[words("approve")], [2, 1]],
+        [[words("appr")], []],
+        [[words("appr", { isPrefix: true })], [2, 1]],
+        [[words("invoice approve")], [1]],
+        [[words("approve invoice")], []],
+        [[words("billing inv", { isPrefix: true })], [1]],
+        [[words("bill inv", { isPrefix: true })], []],
+        [[words("größe")], [1]],
+        [[words("grosse")], []],
+        [[words("été")], [1]],
+        [[words("4", { isPrefix: true })], [1]],
+        [[words("one two")], []],
+        [[words("two three")], []],
+        [[words("card approve")], []],
+        [[words("ada")], [2]],
+        [[words("approve"), words("card")], [2]],
+        [[words("approve"), words("card", { not: true })], [1]],
+        [[words("approve", { not: true })], [3]],
+        [[words("a", { not: true, isPrefix: true }), words("x", { not: true })], [3]],
+        [
+          [words("billing"), words("three", { not: true })],
+          [2, 1],
+        ],
+        [[], [3, 2, 1]],
+      ]
+      for (const [terms, sequences] of rows)
+        await expectFound(store, "acme", query(...terms), sequences)
+    },
+  )
 }
 
 function valueStories(story: Story<OpenedSearch>): void {
-  story("a value is found whole or by its start, under each of its names, whatever its case and its characters", async (store) => {
-    const values = [
-      "a b",
-      "a\u00a0b",
-      "a_b",
-      'a"b',
-      "a'b",
-      "a\tb",
-      "A*B",
-      "a b c",
-      "",
-      "\x80",
-      "a\x80gb",
-      "a\x81b",
-      "İx",
-      "😀 x",
-      "a\\b",
-      "a^b",
-      "a\0b",
-    ]
-    await file(
-      store,
-      "acme",
-      values.map((value) => ({ fields: { nobody: [exact("metadata.key one", value)], actor: [text("actor email", `${value}@x`)] } })),
-    )
-    for (const [at, value] of values.entries()) {
-      const same = values.flatMap((other, place) => (other.toLowerCase() === value.toLowerCase() ? [place + 1] : [])).toReversed()
-      for (const field of ["metadata.key", "one"]) await expectFound(store, "acme", query(named(field, value.toUpperCase())), same)
-      for (const field of ["actor", "email"]) await expectFound(store, "acme", query(named(field, `${value}@X`)), same)
-      const starts = values.flatMap((other, place) => (other.toLowerCase().startsWith(value.toLowerCase()) ? [place + 1] : [])).toReversed()
-      await expectFound(store, "acme", query(named("one", value, { isPrefix: true })), starts)
-      await expectFound(store, "acme", query(named("metadata.key one", value)), [])
-      assert.ok(same.includes(at + 1))
-    }
-    await expectFound(
-      store,
-      "acme",
-      query(named("one", "a", { isPrefix: true }), named("one", "a b", { not: true })),
-      [17, 16, 15, 12, 11, 8, 7, 6, 5, 4, 3, 2],
-    )
-    await expectFound(store, "acme", query(named("one", "a b"), named("one", "A*b")), [7, 1])
-    await expectFound(store, "acme", query(named("one", "a b"), named("email", "A*b@x")), [])
-    await expectFound(store, "acme", query(named("email", "A*b@x"), named("one", "a", { isPrefix: true })), [7])
-  })
-
-  story("the names of fields are told apart by their case, also where their values are not", async (store) => {
-    await file(store, "acme", [
-      { fields: { nobody: [exact("metadata.orderId orderId", "A1")] } },
-      { fields: { nobody: [exact("metadata.orderid orderid", "a1")] } },
-    ])
-    for (const isPrefix of [false, true]) {
-      for (const [name, sequences] of [
-        ["orderId", [1]],
-        ["orderid", [2]],
-        ["ORDERID", []],
-      ] as const) {
-        await expectFound(store, "acme", query(named(name, "a1", { isPrefix })), sequences)
-        await expectFound(store, "acme", query(named(`metadata.${name}`, "A1", { isPrefix })), sequences)
-        if (!isPrefix) continue
-        for (const start of ["", "A"]) await expectFound(store, "acme", query(named(name, start, { isPrefix })), sequences)
+  story(
+    "a value is found whole or by its start, under each of its names, whatever its case and its characters",
+    async (store) => {
+      const values = [
+        "a b",
+        "a\u00a0b",
+        "a_b",
+        'a"b',
+        "a'b",
+        "a\tb",
+        "A*B",
+        "a b c",
+        "",
+        "\x80",
+        "a\x80gb",
+        "a\x81b",
+        "İx",
+        "😀 x",
+        "a\\b",
+        "a^b",
+        "a\0b",
+      ]
+      await file(
+        store,
+        "acme",
+        values.map((value) => ({
+          fields: {
+            nobody: [exact("metadata.key one", value)],
+            actor: [text("actor email", `${value}@x`)],
+          },
+        })),
+      )
+      for (const [at, value] of values.entries()) {
+        const same = values
+          .flatMap((other, place) =>
+            other.toLowerCase() === value.toLowerCase() ? [place + 1] : [],
+          )
+          .toReversed()
+        for (const field of ["metadata.key", "one"])
+          await expectFound(store, "acme", query(named(field, value.toUpperCase())), same)
+        for (const field of ["actor", "email"])
+          await expectFound(store, "acme", query(named(field, `${value}@X`)), same)
+        const starts = values
+          .flatMap((other, place) =>
+            other.toLowerCase().startsWith(value.toLowerCase()) ? [place + 1] : [],
+          )
+          .toReversed()
+        await expectFound(store, "acme", query(named("one", value, { isPrefix: true })), starts)
+        await expectFound(store, "acme", query(named("metadata.key one", value)), [])
+        assert.ok(same.includes(at + 1))
       }
-      await expectFound(store, "acme", query(named("Metadata.orderId", "a1", { isPrefix })), [])
-      await expectFound(store, "acme", query(named("orderId", "a1", { isPrefix, not: true }), named("orderid", "a1")), [2])
-    }
-  })
+      await expectFound(
+        store,
+        "acme",
+        query(named("one", "a", { isPrefix: true }), named("one", "a b", { not: true })),
+        [17, 16, 15, 12, 11, 8, 7, 6, 5, 4, 3, 2],
+      )
+      await expectFound(store, "acme", query(named("one", "a b"), named("one", "A*b")), [7, 1])
+      await expectFound(store, "acme", query(named("one", "a b"), named("email", "A*b@x")), [])
+      await expectFound(
+        store,
+        "acme",
+        query(named("email", "A*b@x"), named("one", "a", { isPrefix: true })),
+        [7],
+      )
+    },
+  )
 
-  story("long values are what they are, to the last character that can be asked for", async (store) => {
-    const long = "x".repeat(511)
-    const values = [long, `${long}y`, `${long}yz`, `${long}y z`, `${long}${long}`]
-    await file(
-      store,
-      "acme",
-      values.map((value) => ({ fields: { nobody: [text("metadata.long", value)] } })),
-    )
-    await expectFound(store, "acme", query(named("metadata.long", long)), [1])
-    await expectFound(store, "acme", query(named("metadata.long", `${long}y`)), [2])
-    await expectFound(store, "acme", query(named("metadata.long", `${long}y`, { isPrefix: true })), [4, 3, 2])
-    await expectFound(store, "acme", query(words(`${long}y`)), [4, 2])
-    await expectFound(store, "acme", query(words(`${long}y`, { isPrefix: true })), [4, 3, 2])
-    await expectFound(store, "acme", query(words(long, { isPrefix: true })), [5, 4, 3, 2, 1])
-  })
+  story(
+    "the names of fields are told apart by their case, also where their values are not",
+    async (store) => {
+      await file(store, "acme", [
+        { fields: { nobody: [exact("metadata.orderId orderId", "A1")] } },
+        { fields: { nobody: [exact("metadata.orderid orderid", "a1")] } },
+      ])
+      for (const isPrefix of [false, true]) {
+        for (const [name, sequences] of [
+          ["orderId", [1]],
+          ["orderid", [2]],
+          ["ORDERID", []],
+        ] as const) {
+          await expectFound(store, "acme", query(named(name, "a1", { isPrefix })), sequences)
+          await expectFound(
+            store,
+            "acme",
+            query(named(`metadata.${name}`, "A1", { isPrefix })),
+            sequences,
+          )
+          if (!isPrefix) continue
+          for (const start of ["", "A"])
+            await expectFound(store, "acme", query(named(name, start, { isPrefix })), sequences)
+        }
+        await expectFound(store, "acme", query(named("Metadata.orderId", "a1", { isPrefix })), [])
+        await expectFound(
+          store,
+          "acme",
+          query(named("orderId", "a1", { isPrefix, not: true }), named("orderid", "a1")),
+          [2],
+        )
+      }
+    },
+  )
+
+  story(
+    "long values are what they are, to the last character that can be asked for",
+    async (store) => {
+      const long = "x".repeat(511)
+      const values = [long, `${long}y`, `${long}yz`, `${long}y z`, `${long}${long}`]
+      await file(
+        store,
+        "acme",
+        values.map((value) => ({ fields: { nobody: [text("metadata.long", value)] } })),
+      )
+      await expectFound(store, "acme", query(named("metadata.long", long)), [1])
+      await expectFound(store, "acme", query(named("metadata.long", `${long}y`)), [2])
+      await expectFound(
+        store,
+        "acme",
+        query(named("metadata.long", `${long}y`, { isPrefix: true })),
+        [4, 3, 2],
+      )
+      await expectFound(store, "acme", query(words(`${long}y`)), [4, 2])
+      await expectFound(store, "acme", query(words(`${long}y`, { isPrefix: true })), [4, 3, 2])
+      await expectFound(store, "acme", query(words(long, { isPrefix: true })), [5, 4, 3, 2, 1])
+    },
+  )
 
   story("a start is found however many words or values have it", async (store) => {
     const count = 100
@@ -385,7 +517,12 @@ function valueStories(story: Story<OpenedSearch>): void {
       store,
       "acme",
       Array.from({ length: count }, (_, at) => ({
-        fields: { nobody: [text("metadata.key", `word${at} and and${at % 3} more`), text("id", `evt_${at}`)] },
+        fields: {
+          nobody: [
+            text("metadata.key", `word${at} and and${at % 3} more`),
+            text("id", `evt_${at}`),
+          ],
+        },
       })),
     )
     await file(store, "other", [{ fields: { nobody: [text("action", "word")] } }])
@@ -405,9 +542,19 @@ function valueStories(story: Story<OpenedSearch>): void {
       [[words("word1", { isPrefix: true }), words("word", { isPrefix: true, not: true })], []],
       [[words("wordy", { isPrefix: true })], []],
     ]
-    for (const [terms, sequences] of rows) await expectFound(store, "acme", query(...terms), sequences)
-    const first = await store.served.search.find("acme", { system: "without", ...query(words("word", { isPrefix: true })) }, 50, 10)
-    assert.deepEqual(first, { sequences: [49, 48, 47, 46, 45, 44, 43, 42, 41, 40], hasMore: true, total: count })
+    for (const [terms, sequences] of rows)
+      await expectFound(store, "acme", query(...terms), sequences)
+    const first = await store.served.search.find(
+      "acme",
+      { system: "without", ...query(words("word", { isPrefix: true })) },
+      50,
+      10,
+    )
+    assert.deepEqual(first, {
+      sequences: [49, 48, 47, 46, 45, 44, 43, 42, 41, 40],
+      hasMore: true,
+      total: count,
+    })
   })
 }
 
@@ -417,114 +564,158 @@ function manyStories(story: Story<OpenedSearch>): void {
     await file(
       store,
       "acme",
-      ["p7", "q", "p1999", "p2000"].map((projectId) => ({ projectId, fields: { nobody: [text("action", "said")] } })),
+      ["p7", "q", "p1999", "p2000"].map((projectId) => ({
+        projectId,
+        fields: { nobody: [text("action", "said")] },
+      })),
     )
-    for (const asked of [{ projectIds }, { projectIds, ...query(words("said")) }, { projectIds, ...query(words("unsaid", { not: true })) }])
+    for (const asked of [
+      { projectIds },
+      { projectIds, ...query(words("said")) },
+      { projectIds, ...query(words("unsaid", { not: true })) },
+    ])
       await expectFound(store, "acme", asked, [3, 1])
   })
 
-  story("ids are found by their words, whole and by their start, and never by what only looks like one", async (store) => {
-    const id = "evt_01ABCXYZ"
-    await file(store, "acme", [
-      { fields: { nobody: [text("id", id), text("receipt", "rcp_01ABC")] } },
-      { fields: { nobody: [text("id", "evt_01OTHER"), text("receipt", "rcp_01ABD"), text("metadata.of", id)] } },
-      { fields: { nobody: [text("id", "evt-01ABCXYZ"), text("receipt", "rcp 01ABC")] } },
-      { fields: { nobody: [text("id", "evt_01ABC_X")] } },
-    ])
-    const rows: readonly (readonly [Term, readonly number[]])[] = [
-      [named("id", id.toLowerCase()), [1]],
-      [named("metadata.of", id), [2]],
-      [named("id", "evt_01ABC", { isPrefix: true }), [4, 1]],
-      [named("id", "evt_01ABC"), []],
-      [named("id", "evt_", { isPrefix: true }), [4, 2, 1]],
-      [named("id", "evt", { isPrefix: true }), [4, 3, 2, 1]],
-      [named("id", "ev", { isPrefix: true }), [4, 3, 2, 1]],
-      [named("id", "evt"), []],
-      [named("id", "01abc", { isPrefix: true }), []],
-      [named("id", "", { isPrefix: true }), [4, 3, 2, 1]],
-      [named("id", "_", { isPrefix: true }), []],
-      [named("id", "evt-01", { isPrefix: true }), [3]],
-      [named("id", "evt_01abc_x"), [4]],
-      [named("id", "evt_01abc_", { isPrefix: true }), [4]],
-      [named("receipt", id), []],
-      [named("receipt", "rcp_01abc"), [1]],
-      [named("receipt", "rcp_01AB", { isPrefix: true }), [2, 1]],
-      [words("evt 01abcxyz"), [3, 2, 1]],
-      [words("evt 01abc", { isPrefix: true }), [4, 3, 2, 1]],
-      [words("01abcxyz rcp"), []],
-      [words("01abc"), [4, 3, 1]],
-    ]
-    for (const [term, sequences] of rows) await expectFound(store, "acme", query(term), sequences)
-  })
+  story(
+    "ids are found by their words, whole and by their start, and never by what only looks like one",
+    async (store) => {
+      const id = "evt_01ABCXYZ"
+      await file(store, "acme", [
+        { fields: { nobody: [text("id", id), text("receipt", "rcp_01ABC")] } },
+        {
+          fields: {
+            nobody: [
+              text("id", "evt_01OTHER"),
+              text("receipt", "rcp_01ABD"),
+              text("metadata.of", id),
+            ],
+          },
+        },
+        { fields: { nobody: [text("id", "evt-01ABCXYZ"), text("receipt", "rcp 01ABC")] } },
+        { fields: { nobody: [text("id", "evt_01ABC_X")] } },
+      ])
+      const rows: readonly (readonly [Term, readonly number[]])[] = [
+        [named("id", id.toLowerCase()), [1]],
+        [named("metadata.of", id), [2]],
+        [named("id", "evt_01ABC", { isPrefix: true }), [4, 1]],
+        [named("id", "evt_01ABC"), []],
+        [named("id", "evt_", { isPrefix: true }), [4, 2, 1]],
+        [named("id", "evt", { isPrefix: true }), [4, 3, 2, 1]],
+        [named("id", "ev", { isPrefix: true }), [4, 3, 2, 1]],
+        [named("id", "evt"), []],
+        [named("id", "01abc", { isPrefix: true }), []],
+        [named("id", "", { isPrefix: true }), [4, 3, 2, 1]],
+        [named("id", "_", { isPrefix: true }), []],
+        [named("id", "evt-01", { isPrefix: true }), [3]],
+        [named("id", "evt_01abc_x"), [4]],
+        [named("id", "evt_01abc_", { isPrefix: true }), [4]],
+        [named("receipt", id), []],
+        [named("receipt", "rcp_01abc"), [1]],
+        [named("receipt", "rcp_01AB", { isPrefix: true }), [2, 1]],
+        [words("evt 01abcxyz"), [3, 2, 1]],
+        [words("evt 01abc", { isPrefix: true }), [4, 3, 2, 1]],
+        [words("01abcxyz rcp"), []],
+        [words("01abc"), [4, 3, 1]],
+      ]
+      for (const [term, sequences] of rows) await expectFound(store, "acme", query(term), sequences)
+    },
+  )
 }
 
 function subjectStories(story: Story<OpenedSearch>): void {
-  story("a subject finds what is visible and its own, by what it is shown in clear", async (store) => {
-    const fields = (note: string): NonNullable<Draft["fields"]> => ({
-      nobody: [text("action", `open ${note}`)],
-      actor: [text("actor email", "mine@example.com")],
-      target: [text("target name", "theirs")],
-    })
-    const [ada, bob] = [
-      { id: "ada", type: "user" },
-      { id: "bob", type: "user" },
-    ]
-    await file(store, "acme", [
-      { userVisible: true, actor: ada, target: bob, fields: fields("one") },
-      { userVisible: true, actor: bob, target: ada, fields: fields("two") },
-      { userVisible: true, actor: ada, target: ada, fields: fields("three") },
-      { userVisible: false, actor: ada, target: ada, fields: fields("four") },
-      { userVisible: true, actor: { ...ada, type: "robot" }, target: bob, fields: fields("five") },
-      { userVisible: true, actor: { ...ada, id: "Ada" }, target: bob, fields: fields("six") },
-      { userVisible: true, actor: ada, target: bob, projectId: "desk", fields: fields("seven") },
-      // A project whose id begins with another's.
-      { userVisible: true, actor: ada, target: ada, projectId: "core2", fields: fields("eight") },
-    ])
-    const subject = { id: "ada", types: ["person", "user"] }
-    const core = { subject, projectIds: ["core"] }
-    const rows: readonly (readonly [Partial<Wanted>, readonly number[]])[] = [
-      [core, [3, 2, 1]],
-      [{ subject }, [8, 7, 3, 2, 1]],
-      [{ subject, projectIds: ["core2"] }, [8]],
-      [{ subject, projectIds: ["cor"] }, []],
-      [{ subject, projectIds: ["core", "desk"] }, [7, 3, 2, 1]],
-      [{ subject: { id: "ada", types: ["robot"] }, projectIds: ["core"] }, [5]],
-      [{ subject: { id: "Ada", types: ["user"] }, projectIds: ["core"] }, [6]],
-      [{ subject: { id: "ad", types: ["user"] } }, []],
-      [{ subject: { id: "ada", types: ["us"] } }, []],
-      [{ subject: { id: "ada", types: [] } }, []],
-      [{ ...core, userVisible: false }, []],
-      [{ ...core, userVisible: true, lane: "operations" }, [3, 2, 1]],
-      [{ ...core, system: "only" }, []],
-      [{ ...core, lastSequence: 2 }, [2, 1]],
-      [{ ...core, to: { ms: startMs + hourMs, ns: 0 } }, [1]],
-      [{ ...core, ...query(words("open")) }, [3, 2, 1]],
-      [{ ...core, ...query(words("mine")) }, [3, 1]],
-      [{ ...core, ...query(words("theirs")) }, [3, 2]],
-      [{ ...core, ...query(words("mine"), words("theirs")) }, [3]],
-      [{ ...core, ...query(named("email", "mine@example.com")) }, [3, 1]],
-      [{ ...core, ...query(named("target", "the", { isPrefix: true })) }, [3, 2]],
-      [{ ...core, ...query(words("mine", { not: true })) }, [2]],
-      [{ ...core, ...query(words("theirs", { not: true }), words("open")) }, [1]],
-      [{ ...core, ...query(words("two"), words("absent", { not: true })) }, [2]],
-    ]
-    for (const [wanted, sequences] of rows) await expectFound(store, "acme", wanted, sequences)
-    await expectFound(store, "other", core, [])
-  })
+  story(
+    "a subject finds what is visible and its own, by what it is shown in clear",
+    async (store) => {
+      const fields = (note: string): NonNullable<Draft["fields"]> => ({
+        nobody: [text("action", `open ${note}`)],
+        actor: [text("actor email", "mine@example.com")],
+        target: [text("target name", "theirs")],
+      })
+      const [ada, bob] = [
+        { id: "ada", type: "user" },
+        { id: "bob", type: "user" },
+      ]
+      await file(store, "acme", [
+        { userVisible: true, actor: ada, target: bob, fields: fields("one") },
+        { userVisible: true, actor: bob, target: ada, fields: fields("two") },
+        { userVisible: true, actor: ada, target: ada, fields: fields("three") },
+        { userVisible: false, actor: ada, target: ada, fields: fields("four") },
+        {
+          userVisible: true,
+          actor: { ...ada, type: "robot" },
+          target: bob,
+          fields: fields("five"),
+        },
+        { userVisible: true, actor: { ...ada, id: "Ada" }, target: bob, fields: fields("six") },
+        { userVisible: true, actor: ada, target: bob, projectId: "desk", fields: fields("seven") },
+        // A project whose id begins with another's.
+        { userVisible: true, actor: ada, target: ada, projectId: "core2", fields: fields("eight") },
+      ])
+      const subject = { id: "ada", types: ["person", "user"] }
+      const core = { subject, projectIds: ["core"] }
+      const rows: readonly (readonly [Partial<Wanted>, readonly number[]])[] = [
+        [core, [3, 2, 1]],
+        [{ subject }, [8, 7, 3, 2, 1]],
+        [{ subject, projectIds: ["core2"] }, [8]],
+        [{ subject, projectIds: ["cor"] }, []],
+        [{ subject, projectIds: ["core", "desk"] }, [7, 3, 2, 1]],
+        [{ subject: { id: "ada", types: ["robot"] }, projectIds: ["core"] }, [5]],
+        [{ subject: { id: "Ada", types: ["user"] }, projectIds: ["core"] }, [6]],
+        [{ subject: { id: "ad", types: ["user"] } }, []],
+        [{ subject: { id: "ada", types: ["us"] } }, []],
+        [{ subject: { id: "ada", types: [] } }, []],
+        [{ ...core, userVisible: false }, []],
+        [{ ...core, userVisible: true, lane: "operations" }, [3, 2, 1]],
+        [{ ...core, system: "only" }, []],
+        [{ ...core, lastSequence: 2 }, [2, 1]],
+        [{ ...core, to: { ms: startMs + hourMs, ns: 0 } }, [1]],
+        [{ ...core, ...query(words("open")) }, [3, 2, 1]],
+        [{ ...core, ...query(words("mine")) }, [3, 1]],
+        [{ ...core, ...query(words("theirs")) }, [3, 2]],
+        [{ ...core, ...query(words("mine"), words("theirs")) }, [3]],
+        [{ ...core, ...query(named("email", "mine@example.com")) }, [3, 1]],
+        [{ ...core, ...query(named("target", "the", { isPrefix: true })) }, [3, 2]],
+        [{ ...core, ...query(words("mine", { not: true })) }, [2]],
+        [{ ...core, ...query(words("theirs", { not: true }), words("open")) }, [1]],
+        [{ ...core, ...query(words("two"), words("absent", { not: true })) }, [2]],
+      ]
+      for (const [wanted, sequences] of rows) await expectFound(store, "acme", wanted, sequences)
+      await expectFound(store, "other", core, [])
+    },
+  )
 
-  story("a subject's id and type may be of any length and any characters, and nobody else's is taken for them", async (store) => {
-    const long = "z".repeat(700)
-    const ids = ["a b", "a_b", "a\x81b", "aB", "ab", long, `${long}z`, long.slice(0, 513), "\x82b"]
-    await file(
-      store,
-      "acme",
-      ids.map((id) => ({ userVisible: true, actor: { id, type: `t ${id}` } })),
-    )
-    for (const [at, id] of ids.entries()) {
-      await expectFound(store, "acme", { projectIds: ["core"], subject: { id, types: ["x", `t ${id}`] } }, [at + 1])
-      await expectFound(store, "acme", { subject: { id, types: [`t ${id}`] } }, [at + 1])
-    }
-  })
+  story(
+    "a subject's id and type may be of any length and any characters, and nobody else's is taken for them",
+    async (store) => {
+      const long = "z".repeat(700)
+      const ids = [
+        "a b",
+        "a_b",
+        "a\x81b",
+        "aB",
+        "ab",
+        long,
+        `${long}z`,
+        long.slice(0, 513),
+        "\x82b",
+      ]
+      await file(
+        store,
+        "acme",
+        ids.map((id) => ({ userVisible: true, actor: { id, type: `t ${id}` } })),
+      )
+      for (const [at, id] of ids.entries()) {
+        await expectFound(
+          store,
+          "acme",
+          { projectIds: ["core"], subject: { id, types: ["x", `t ${id}`] } },
+          [at + 1],
+        )
+        await expectFound(store, "acme", { subject: { id, types: [`t ${id}`] } }, [at + 1])
+      }
+    },
+  )
 }
 
 // ---- By chance, against the reference.
@@ -534,10 +725,15 @@ export interface Chances {
 }
 
 /**
- * Files entries by chance and asks by chance, page by page unless there are too many, and compares every answer with the reference. Says
- * how many questions had an answer.
+ * Files entries by chance and asks by chance, page by page unless there are too many, and compares
+ * every answer with the reference. Says how many questions had an answer.
  */
-export async function compareByChance(store: OpenedSearch, chance: Chances, entries: number, questions: number): Promise<number> {
+export async function compareByChance(
+  store: OpenedSearch,
+  chance: Chances,
+  entries: number,
+  questions: number,
+): Promise<number> {
   const reference = createMemorySearch()
   const { search } = store.served
   const workspaces = ["acme", "other"]
@@ -545,7 +741,9 @@ export async function compareByChance(store: OpenedSearch, chance: Chances, entr
   let answered = 0
   for (let round = 1; round <= rounds; round++) {
     for (const workspace of workspaces) {
-      const drafts = Array.from({ length: Math.ceil(entries / rounds) + round }, () => draftBy(chance))
+      const drafts = Array.from({ length: Math.ceil(entries / rounds) + round }, () =>
+        draftBy(chance),
+      )
       const position = await reference.position(workspace)
       await reference.file(
         workspace,
@@ -555,16 +753,27 @@ export async function compareByChance(store: OpenedSearch, chance: Chances, entr
     }
     for (let asked = 0; asked < questions / rounds; asked++) {
       const workspace = one(chance, workspaces)
-      const wanted: Wanted = { system: "without", ...wantedBy(chance, await reference.position(workspace)) }
+      const wanted: Wanted = {
+        system: "without",
+        ...wantedBy(chance, await reference.position(workspace)),
+      }
       const what = `${workspace}: ${JSON.stringify(wanted)}`
       if (entries < 1000) {
         const limits = [1 + chance.below(7), 1 + chance.below(60)]
-        assert.deepEqual(await found(search, workspace, wanted, limits), await found(reference, workspace, wanted, limits), what)
+        assert.deepEqual(
+          await found(search, workspace, wanted, limits),
+          await found(reference, workspace, wanted, limits),
+          what,
+        )
       }
       for (let place = 0; place < 3; place++) {
         const [before, limit] = [chance.below(entries), 1 + chance.below(100)]
         const expected = await reference.find(workspace, wanted, before, limit)
-        assert.deepEqual(await search.find(workspace, wanted, before, limit), expected, `below ${before}, ${what}`)
+        assert.deepEqual(
+          await search.find(workspace, wanted, before, limit),
+          expected,
+          `below ${before}, ${what}`,
+        )
         if (expected.total > 0) answered += 1
       }
     }
@@ -574,7 +783,16 @@ export async function compareByChance(store: OpenedSearch, chance: Chances, entr
 }
 
 const someWords = ["ada", "adam", "Invoice", "invoices", "42", "4", "é", "e\u0301", "x_y", "ÉTÉ"]
-const someNames = ["action", "actor", "target name", "actor email", "metadata.a", "metadata.a.b", "id", ""]
+const someNames = [
+  "action",
+  "actor",
+  "target name",
+  "actor email",
+  "metadata.a",
+  "metadata.a.b",
+  "id",
+  "",
+]
 const somePeople = ["ada", "Ada", "bob", "x y"]
 const someTypes = ["user", "robot"]
 const someProjects = ["core", "Core", "core2", "desk"]
@@ -591,11 +809,16 @@ function some<T>(chance: Chances, most: number, make: () => T): T[] {
 }
 
 function valueBy(chance: Chances): string {
-  return [one(chance, someWords), ...some(chance, 2, () => one(chance, someWords))].join(one(chance, [" ", "_", ".", " - "]))
+  return [one(chance, someWords), ...some(chance, 2, () => one(chance, someWords))].join(
+    one(chance, [" ", "_", ".", " - "]),
+  )
 }
 
 function draftBy(chance: Chances): Draft {
-  const field = () => (chance.below(8) === 0 ? exact("type", one(chance, someTypes)) : text(one(chance, someNames), valueBy(chance)))
+  const field = () =>
+    chance.below(8) === 0
+      ? exact("type", one(chance, someTypes))
+      : text(one(chance, someNames), valueBy(chance))
   const fields = () => some(chance, 2, field)
   const isSystem = chance.below(8) === 0
   return {
@@ -629,8 +852,12 @@ function termBy(chance: Chances): Term {
 }
 
 function wantedBy(chance: Chances, position: number): Partial<Wanted> {
-  const maybe = <T extends object>(times: number, make: () => T): T | object => (chance.below(times) === 0 ? make() : {})
-  const instant = () => ({ ms: startMs + chance.below(8 * hourMs) - 4 * hourMs, ns: chance.below(3) })
+  const maybe = <T extends object>(times: number, make: () => T): T | object =>
+    chance.below(times) === 0 ? make() : {}
+  const instant = () => ({
+    ms: startMs + chance.below(8 * hourMs) - 4 * hourMs,
+    ns: chance.below(3),
+  })
   return {
     system: one(chance, ["without", "without", "with", "only"] as const),
     ...maybe(3, () => ({ projectIds: some(chance, 2, () => one(chance, someProjects)) })),
@@ -640,9 +867,14 @@ function wantedBy(chance: Chances, position: number): Partial<Wanted> {
     ...maybe(4, () => ({ to: instant() })),
     ...maybe(4, () => ({ firstSequence: chance.below(position) })),
     ...maybe(4, () => ({ lastSequence: chance.below(position) })),
-    ...maybe(2, () => ({ query: { terms: [termBy(chance), ...some(chance, 2, () => termBy(chance))] } })),
+    ...maybe(2, () => ({
+      query: { terms: [termBy(chance), ...some(chance, 2, () => termBy(chance))] },
+    })),
     ...maybe(4, () => ({
-      subject: { id: one(chance, somePeople), types: [one(chance, someTypes), ...some(chance, 1, () => one(chance, someTypes))] },
+      subject: {
+        id: one(chance, somePeople),
+        types: [one(chance, someTypes), ...some(chance, 1, () => one(chance, someTypes))],
+      },
     })),
   }
 }

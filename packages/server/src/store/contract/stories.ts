@@ -13,9 +13,15 @@ export interface OpenedStore {
 
 export type Open = () => Promise<OpenedStore>
 
-export type Story<S> = (what: string, tell: (store: S, context: TestContext) => Promise<S | void>) => void
+export type Story<S> = (
+  what: string,
+  tell: (store: S, context: TestContext) => Promise<S | void>,
+) => void
 
-export function storiesOf<S extends { readonly close: () => Promise<void> }>(name: string, open: () => Promise<S>): Story<S> {
+export function storiesOf<S extends { readonly close: () => Promise<void> }>(
+  name: string,
+  open: () => Promise<S>,
+): Story<S> {
   return (what, tell) => {
     test(`${name}: ${what}`, async (context) => {
       const store = await open()

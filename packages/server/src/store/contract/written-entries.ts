@@ -1,4 +1,5 @@
-// Entries for the contracts and for tests to write: a ledger is named after its workspace, a key and a receipt after what a test calls them.
+// Entries for the contracts and for tests to write: a ledger is named after its workspace, a key
+// and a receipt after what a test calls them.
 
 import { strict as assert } from "node:assert"
 import { createHash } from "node:crypto"
@@ -21,13 +22,21 @@ export function receiptNamed(name: string): string {
   return `rcp_${digest(`receipt ${name}`).toString("hex").slice(0, 36).toUpperCase()}`
 }
 
-/** Entries that follow a head, one for each name; an entry whose name begins with "-" has no key. */
-export function entriesAfter(workspace: string, from: Head, names: readonly string[]): { readonly entries: Linked[]; readonly head: Head } {
+/**
+ * Entries that follow a head, one for each name; an entry whose name begins with "-" has no key.
+ */
+export function entriesAfter(
+  workspace: string,
+  from: Head,
+  names: readonly string[],
+): { readonly entries: Linked[]; readonly head: Head } {
   const entries: Linked[] = []
   let head = from
   for (const name of names) {
     const [receipt, idem] = [receiptNamed(name), name.startsWith("-") ? undefined : keyNamed(name)]
-    const body = Buffer.from(`{${idem === undefined ? "" : `"idem":"${idem}",`}"receipt":"${receipt}","workspaceId":"${workspace}"}`)
+    const body = Buffer.from(
+      `{${idem === undefined ? "" : `"idem":"${idem}",`}"receipt":"${receipt}","workspaceId":"${workspace}"}`,
+    )
     const bodySalt = digest(`salt ${name}`).subarray(0, 16)
     const record = encodeRecord({
       kind: "event",
@@ -38,47 +47,89 @@ export function entriesAfter(workspace: string, from: Head, names: readonly stri
       bodyHash: createHash("sha256").update("ALB1").update(bodySalt).update(body).digest(),
     })
     entries.push({ record, receipt, idem, bodySalt, body, disclosures: "" })
-    head = { sequence: head.sequence + 1, hash: createHash("sha256").update("\0").update(record).digest(), timeMs: head.timeMs + 1 }
+    head = {
+      sequence: head.sequence + 1,
+      hash: createHash("sha256").update("\0").update(record).digest(),
+      timeMs: head.timeMs + 1,
+    }
   }
   return { entries, head }
 }
 
 /** Appends to the end of a chain, and fails unless it is done. */
-export async function write(store: Store, workspace: string, names: readonly string[], changes: readonly Change[] = []): Promise<Head> {
+export async function write(
+  store: Store,
+  workspace: string,
+  names: readonly string[],
+  changes: readonly Change[] = [],
+): Promise<Head> {
   const from = (await store.journal.head(workspace)) ?? genesisOf(workspace)
   const { entries, head } = entriesAfter(workspace, from, names)
-  assert.deepEqual(await store.journal.append({ workspace, from, entries, changes }), { kind: "done" })
+  assert.deepEqual(await store.journal.append({ workspace, from, entries, changes }), {
+    kind: "done",
+  })
   return head
 }
 
 /** The change that makes a workspace. */
 export function workspaceNamed(id: string): Change {
-  const settings = { policyVisibility: "private", projects: "open", transparency: "private", hotDays: 90 } as const
-  const more = { requirePublishedPolicy: false, personalKeys: [], laneRules: [], name: id, createdAt: "2026-01-01T00:00:00.000Z" }
+  const settings = {
+    policyVisibility: "private",
+    projects: "open",
+    transparency: "private",
+    hotDays: 90,
+  } as const
+  const more = {
+    requirePublishedPolicy: false,
+    personalKeys: [],
+    laneRules: [],
+    name: id,
+    createdAt: "2026-01-01T00:00:00.000Z",
+  }
   const value = { ...settings, ...more, genesis: "", ledgerId: "", origin: `test/${id}` }
   return { kind: "workspace", id, version: 0, value }
 }
 
-/** Asks which of these keys were used, without writing: a group that has a used key is refused as a whole. */
+/**
+ * Asks which of these keys were used, without writing: a group that has a used key is refused as a
+ * whole.
+ */
 export async function usedOf(
   store: Store,
   workspace: string,
   names: readonly string[],
 ): Promise<readonly [name: string, sequence: number][]> {
   const from = { ...genesisOf(workspace), sequence: 1, hash: digest("no entry has this hash") }
-  const outcome = await store.journal.append({ workspace, from, entries: entriesAfter(workspace, from, names).entries })
+  const outcome = await store.journal.append({
+    workspace,
+    from,
+    entries: entriesAfter(workspace, from, names).entries,
+  })
   assert.ok(outcome.kind === "used" || outcome.kind === "moved")
   const keys = outcome.kind === "used" ? outcome.keys : []
-  return keys.toSorted((a, b) => a.place - b.place).map(({ place, sequence }) => [names[place] ?? "", sequence])
+  return keys
+    .toSorted((a, b) => a.place - b.place)
+    .map(({ place, sequence }) => [names[place] ?? "", sequence])
 }
 
 export function project(id: string, version: number, name: string | null): Change {
-  const value: ProjectDocument = { name: name ?? "", receipts: "private", activityLinks: false, createdAt: "2026-01-01T00:00:00.000Z" }
+  const value: ProjectDocument = {
+    name: name ?? "",
+    receipts: "private",
+    activityLinks: false,
+    createdAt: "2026-01-01T00:00:00.000Z",
+  }
   return { kind: "project", id, version, value: name === null ? null : value }
 }
 
 export function apiKey(id: string, version: number): Change {
-  const value: ApiKeyDocument = { name: id, scopes: ["read"], mac: "00", createdAt: "2026-01-01T00:00:00.000Z", createdBy: "instance" }
+  const value: ApiKeyDocument = {
+    name: id,
+    scopes: ["read"],
+    mac: "00",
+    createdAt: "2026-01-01T00:00:00.000Z",
+    createdBy: "instance",
+  }
   return { kind: "api-key", id, version, value }
 }
 
@@ -89,6 +140,12 @@ export function digest(text: string): Buffer {
 /** A stored entry in a form that compares: a driver may give back any kind of bytes. */
 export function plain(entry: Stored | undefined): unknown {
   if (entry === undefined) return undefined
-  const hex = (bytes: Uint8Array | undefined) => (bytes === undefined ? undefined : Buffer.from(bytes).toString("hex"))
-  return { ...entry, record: hex(entry.record), body: hex(entry.body), bodySalt: hex(entry.bodySalt) }
+  const hex = (bytes: Uint8Array | undefined) =>
+    bytes === undefined ? undefined : Buffer.from(bytes).toString("hex")
+  return {
+    ...entry,
+    record: hex(entry.record),
+    body: hex(entry.body),
+    bodySalt: hex(entry.bodySalt),
+  }
 }

@@ -1,5 +1,5 @@
-// Copies one of the files while others write to it, and knows a copy again: the mark stands in the header of the copied journal, so that
-// it goes wherever the file goes.
+// Copies one of the files while others write to it, and knows a copy again: the mark stands in the
+// header of the copied journal, so that it goes wherever the file goes.
 
 import { backup, DatabaseSync } from "node:sqlite"
 import { syncPath } from "../../runtime/durable-file.ts"
@@ -11,11 +11,16 @@ const pagesPerStep = 4096
 /** "copy"; the header of an original has 0 in this place, which SQLite leaves to applications. */
 const copyMark = 0x636f7079
 
-/** The original may have gone on from here, and a copy that does so too would be a second history under the same name. */
+/**
+ * The original may have gone on from here, and a copy that does so too would be a second history
+ * under the same name.
+ */
 export const copied =
   "the data is a copy that tallystick backup made; it can be read, and not be written to. To go on from it, stop the service and run tallystick resume; the original must never be started again then"
 
-/** Opens a file as it is at this moment, for reading and for copying, whatever others write to it. */
+/**
+ * Opens a file as it is at this moment, for reading and for copying, whatever others write to it.
+ */
 export function openStill(path: string): DatabaseSync {
   try {
     const database = openForReading(path)
@@ -24,22 +29,36 @@ export function openStill(path: string): DatabaseSync {
     return database
   } catch (cause) {
     if (!isDamage(cause)) throw cause
-    throw new StartError(`${path} is not a database, or is damaged; restore a backup, or look at the disk`, { cause })
+    throw new StartError(
+      `${path} is not a database, or is damaged; restore a backup, or look at the disk`,
+      { cause },
+    )
   }
 }
 
-/** Copies a database that was opened so into a new file, with no log beside it; on the disk when it returns. */
-export async function copyDatabase(from: DatabaseSync, path: string, progress: (done: number, pages: number) => void): Promise<void> {
+/**
+ * Copies a database that was opened so into a new file, with no log beside it; on the disk when it
+ * returns.
+ */
+export async function copyDatabase(
+  from: DatabaseSync,
+  path: string,
+  progress: (done: number, pages: number) => void,
+): Promise<void> {
   try {
     await backup(from, path, {
       rate: pagesPerStep,
-      progress: ({ totalPages, remainingPages }) => progress(totalPages - remainingPages, totalPages),
+      progress: ({ totalPages, remainingPages }) =>
+        progress(totalPages - remainingPages, totalPages),
     })
     using copy = new DatabaseSync(path)
     copy.exec("PRAGMA journal_mode = DELETE;")
   } catch (cause) {
     if (errorCode(cause) === 0) throw cause
-    throw new StartError(`${path} could not be made: ${cause instanceof Error ? cause.message : String(cause)}`, { cause })
+    throw new StartError(
+      `${path} could not be made: ${cause instanceof Error ? cause.message : String(cause)}`,
+      { cause },
+    )
   }
   syncPath(path)
 }

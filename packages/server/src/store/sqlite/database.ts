@@ -1,5 +1,5 @@
-// Opens one of our SQLite files the way we rely on it, and asserts that it is so: a setting that silently did not take would lose
-// acknowledged entries at the next power cut.
+// Opens one of our SQLite files the way we rely on it, and asserts that it is so: a setting that
+// silently did not take would lose acknowledged entries at the next power cut.
 
 import { strict as assert } from "node:assert"
 import { readdirSync, readFileSync, statSync } from "node:fs"
@@ -13,29 +13,48 @@ export type Layout = "journal" | "index" | "search"
 /** Below this version a checkpoint racing with a write could corrupt a WAL database. */
 const oldestVersion = [3, 51, 3] as const
 
-/** 8 KiB pages: at our row size they write a fifth less than 4 KiB pages do in large commits, and no more in small ones. */
+/**
+ * 8 KiB pages: at our row size they write a fifth less than 4 KiB pages do in large commits, and no
+ * more in small ones.
+ */
 const pageBytes = 8192
 const busyTimeoutMs = 10_000
 /** SQLite's codes for a file that is damaged, and for one that is no database. */
 const damaged: readonly number[] = [11, 26]
-/** Of each connection, and there are eight. The writer appends, so a few pages are all it touches; readers have the system's cache behind theirs. */
+/**
+ * Of each connection, and there are eight. The writer appends, so a few pages are all it touches;
+ * readers have the system's cache behind theirs.
+ */
 const cacheKiB = 4096
 
-/** Opens a file for its one writer, made or migrated if need be. `full`: a commit is on the disk when it returns. */
+/**
+ * Opens a file for its one writer, made or migrated if need be. `full`: a commit is on the disk
+ * when it returns.
+ */
 export function openForWriting(path: string, layout: Layout, durability: Durability): DatabaseSync {
   const database = openFile(path, { timeout: busyTimeoutMs })
   requireDatabase(database, path)
   requireVersion(database)
-  database.exec(`PRAGMA page_size = ${pageBytes}; PRAGMA auto_vacuum = NONE; PRAGMA journal_mode = WAL;`)
-  // On macOS an fsync reaches the drive and not its platters, unless it is asked for. Elsewhere these two change nothing.
+  database.exec(
+    `PRAGMA page_size = ${pageBytes}; PRAGMA auto_vacuum = NONE; PRAGMA journal_mode = WAL;`,
+  )
+  // On macOS an fsync reaches the drive and not its platters, unless it is asked for. Elsewhere
+  // these two change nothing.
   const reachesTheDisk = durability === "full" ? "ON" : "OFF"
   database.exec(`PRAGMA synchronous = ${durability.toUpperCase()};`)
-  database.exec(`PRAGMA fullfsync = ${reachesTheDisk}; PRAGMA checkpoint_fullfsync = ${reachesTheDisk};`)
-  // What a document held before, such as a sealed key that was destroyed, must not stay in a free part of the file. Entries are never replaced.
+  database.exec(
+    `PRAGMA fullfsync = ${reachesTheDisk}; PRAGMA checkpoint_fullfsync = ${reachesTheDisk};`,
+  )
+  // What a document held before, such as a sealed key that was destroyed, must not stay in a free
+  // part of the file. Entries are never replaced.
   if (layout === "journal") database.exec("PRAGMA secure_delete = ON;")
   settle(database)
   assert.equal(pragma(database, "journal_mode"), "wal", `${layout} must be in WAL mode`)
-  assert.equal(pragma(database, "synchronous"), durability === "full" ? 2 : 1, `${layout} must be opened with synchronous=${durability}`)
+  assert.equal(
+    pragma(database, "synchronous"),
+    durability === "full" ? 2 : 1,
+    `${layout} must be opened with synchronous=${durability}`,
+  )
   migrate(database, layout)
   return database
 }
@@ -60,17 +79,26 @@ export function openForReading(path: string): DatabaseSync {
   return database
 }
 
-/** Opens a file at all. SQLite does not say which one it could not, nor why: it is another account's, most often. */
+/**
+ * Opens a file at all. SQLite does not say which one it could not, nor why: it is another
+ * account's, most often.
+ */
 export function openFile(path: string, options: DatabaseSyncOptions = {}): DatabaseSync {
   try {
     return new DatabaseSync(path, options)
   } catch (cause) {
     if (errorCode(cause) === 0) throw cause
-    throw new StartError(`${path} cannot be opened; look at whose file it is, and at the disk under it`, { cause })
+    throw new StartError(
+      `${path} cannot be opened; look at whose file it is, and at the disk under it`,
+      { cause },
+    )
   }
 }
 
-/** Throws where no ledger is, and likewise, with the system's own sentence, where that cannot be seen for want of a permission. */
+/**
+ * Throws where no ledger is, and likewise, with the system's own sentence, where that cannot be
+ * seen for want of a permission.
+ */
 export function requireLedger(folder: string): void {
   if (statSync(join(folder, "journal.db"), { throwIfNoEntry: false }) === undefined)
     throw new StartError(`there is no ledger in ${folder}: TALLYSTICK_DATA must name its folder`)
@@ -87,7 +115,10 @@ function requireVersion(database: DatabaseSync): void {
   for (const [place, least] of oldestVersion.entries()) {
     const part = parts[place] ?? 0
     if (part > least) return
-    assert(part === least, `SQLite ${oldestVersion.join(".")} or later is needed, this runtime has ${version}`)
+    assert(
+      part === least,
+      `SQLite ${oldestVersion.join(".")} or later is needed, this runtime has ${version}`,
+    )
   }
 }
 
@@ -97,7 +128,10 @@ function requireDatabase(database: DatabaseSync, path: string): void {
     database.exec("PRAGMA schema_version")
   } catch (cause) {
     if (!isDamage(cause)) throw cause
-    throw new StartError(`${path} is not a database, or is damaged; restore a backup, or look at the disk`, { cause })
+    throw new StartError(
+      `${path} is not a database, or is damaged; restore a backup, or look at the disk`,
+      { cause },
+    )
   }
 }
 
@@ -122,7 +156,9 @@ export function schemaOf(database: DatabaseSync, layout: Layout) {
 
 function statementsOf(database: DatabaseSync): ReadonlyMap<string, string> {
   // SQLite's own tables have names that nobody else may use.
-  const rows = database.prepare("SELECT name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\'").all()
+  const rows = database
+    .prepare("SELECT name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\'")
+    .all()
   return new Map(rows.map((row) => [String(row["name"]), String(row["sql"])]))
 }
 

@@ -10,10 +10,15 @@ export function fillRun(journal: ReturnType<typeof journalReads>, index: Databas
   const run = Number(index.prepare("SELECT count(*) AS runs FROM runs").get()?.["runs"] ?? 0)
   if (journal.lastN() < (run + 1) * runEntries) return false
   const made = makeRun(run, journal.keys(run * runEntries, runEntries))
-  const addBucket = index.prepare("INSERT INTO buckets (run, bucket, keys, receipts) VALUES (?, ?, ?, ?)")
-  const addRun = index.prepare("INSERT INTO runs (run, lowest_receipt, highest_receipt, filter) VALUES (?, ?, ?, ?)")
+  const addBucket = index.prepare(
+    "INSERT INTO buckets (run, bucket, keys, receipts) VALUES (?, ?, ?, ?)",
+  )
+  const addRun = index.prepare(
+    "INSERT INTO runs (run, lowest_receipt, highest_receipt, filter) VALUES (?, ?, ?, ?)",
+  )
   within(index, () => {
-    for (const [bucket, keys] of made.keys.entries()) addBucket.run(run, bucket, keys, made.receipts[bucket] ?? "")
+    for (const [bucket, keys] of made.keys.entries())
+      addBucket.run(run, bucket, keys, made.receipts[bucket] ?? "")
     addRun.run(run, made.lowestReceipt, made.highestReceipt, made.filter)
   })
   return true

@@ -1,5 +1,6 @@
-// The threads that find: one searches for words, the other answers lists, so that a broad search delays neither a list nor a look-up. Nothing
-// can interrupt a statement of SQLite, so a search is many short ones, and whose turn is next is decided by whoever asks.
+// The threads that find: one searches for words, the other answers lists, so that a broad search
+// delays neither a list nor a look-up. Nothing can interrupt a statement of SQLite, so a search is
+// many short ones, and whose turn is next is decided by whoever asks.
 
 import { strict as assert } from "node:assert"
 import { join } from "node:path"
@@ -30,10 +31,15 @@ export type FinderQuestions = {
 type Asked = readonly [workspace: string, wanted: Wanted, before: number, limit: number]
 
 /** `lists` and `searches` are the two threads. */
-export function findWith(lists: Thread<FinderQuestions>, searches: Thread<FinderQuestions>): Finder["find"] {
+export function findWith(
+  lists: Thread<FinderQuestions>,
+  searches: Thread<FinderQuestions>,
+): Finder["find"] {
   return async (workspace, wanted, before, limit, turn = atOnce) => {
     const thread = isSearch(wanted) ? searches : lists
-    let answered: Answered = await turn(() => thread.ask("find", [workspace, wanted, before, limit]))
+    let answered: Answered = await turn(() =>
+      thread.ask("find", [workspace, wanted, before, limit]),
+    )
     while (typeof answered === "number") {
       const search: number = answered
       try {

@@ -10,19 +10,31 @@ import { indexReads, logName, type journalReads } from "./reads.ts"
 
 export function createIndex(index: DatabaseSync, journal: ReturnType<typeof journalReads>): Index {
   const reads = indexReads(index)
-  const setPosition = index.prepare("INSERT INTO positions (workspace, sequence) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET sequence = ?2")
-  const addTree = index.prepare("INSERT OR IGNORE INTO trees (workspace, size, hashes) VALUES (?, ?, ?)")
-  const moveTree = index.prepare("UPDATE trees SET size = ?, hashes = ? WHERE workspace = ? AND size = ?")
+  const setPosition = index.prepare(
+    "INSERT INTO positions (workspace, sequence) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET sequence = ?2",
+  )
+  const addTree = index.prepare(
+    "INSERT OR IGNORE INTO trees (workspace, size, hashes) VALUES (?, ?, ?)",
+  )
+  const moveTree = index.prepare(
+    "UPDATE trees SET size = ?, hashes = ? WHERE workspace = ? AND size = ?",
+  )
   const putTile = index.prepare(
     "INSERT INTO tiles (workspace, level, tile, hashes) VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO UPDATE SET hashes = ?4",
   )
-  const addCheckpoint = index.prepare("INSERT OR IGNORE INTO checkpoints (workspace, size, root, note, signed_ms) VALUES (?, ?, ?, ?, ?)")
+  const addCheckpoint = index.prepare(
+    "INSERT OR IGNORE INTO checkpoints (workspace, size, root, note, signed_ms) VALUES (?, ?, ?, ?, ?)",
+  )
   const moveCheckpoint = index.prepare(
     "UPDATE checkpoints SET size = ?, root = ?, note = ?, signed_ms = ? WHERE workspace = ? AND size = ?",
   )
   const audit = index.prepare("SELECT state FROM audits WHERE workspace = ?")
-  const addAudit = index.prepare("INSERT OR IGNORE INTO audits (workspace, version, state) VALUES (?, 1, ?)")
-  const moveAudit = index.prepare("UPDATE audits SET version = version + 1, state = ? WHERE workspace = ? AND version = ? - 1")
+  const addAudit = index.prepare(
+    "INSERT OR IGNORE INTO audits (workspace, version, state) VALUES (?, 1, ?)",
+  )
+  const moveAudit = index.prepare(
+    "UPDATE audits SET version = version + 1, state = ? WHERE workspace = ? AND version = ? - 1",
+  )
 
   return {
     position: async (workspace) => reads.position(workspace),
@@ -32,7 +44,8 @@ export function createIndex(index: DatabaseSync, journal: ReturnType<typeof jour
 
     async add(workspace, entries) {
       const before = reads.position(workspace)
-      for (const [place, { sequence }] of entries.entries()) assert.equal(sequence, before + place + 1, "the index is filled without a gap")
+      for (const [place, { sequence }] of entries.entries())
+        assert.equal(sequence, before + place + 1, "the index is filled without a gap")
       if (entries.length > 0) setPosition.run(workspace, before + entries.length)
       while (fillRun(journal, index)) continue
     },
@@ -41,10 +54,15 @@ export function createIndex(index: DatabaseSync, journal: ReturnType<typeof jour
       within(index, () => {
         const log = logName(workspace, epoch)
         const hashes = concat(...tree.hashes)
-        const moved = fromSize === 0 ? addTree.run(log, tree.size, hashes) : moveTree.run(tree.size, hashes, log, fromSize)
+        const moved =
+          fromSize === 0
+            ? addTree.run(log, tree.size, hashes)
+            : moveTree.run(tree.size, hashes, log, fromSize)
         if (moved.changes !== 1) return false
         for (const { level, tile, offset, hashes: added } of growth) {
-          const before = reads.tiles(workspace, epoch, [{ level, tile }])[0]?.subarray(0, offset * 32) ?? new Uint8Array()
+          const before =
+            reads.tiles(workspace, epoch, [{ level, tile }])[0]?.subarray(0, offset * 32) ??
+            new Uint8Array()
           assert.equal(before.length, offset * 32, "a tile has no hole")
           putTile.run(log, level, tile, concat(before, added))
         }
@@ -54,26 +72,39 @@ export function createIndex(index: DatabaseSync, journal: ReturnType<typeof jour
     async putCheckpoint(workspace, epoch, fromSize, { size, root, note, signedMs }) {
       const log = logName(workspace, epoch)
       const moved =
-        fromSize === 0 ? addCheckpoint.run(log, size, root, note, signedMs) : moveCheckpoint.run(size, root, note, signedMs, log, fromSize)
+        fromSize === 0
+          ? addCheckpoint.run(log, size, root, note, signedMs)
+          : moveCheckpoint.run(size, root, note, signedMs, log, fromSize)
       return moved.changes === 1
     },
 
     audit: async (workspace) => parseAudit(audit.get(workspace)?.["state"]),
     async putAudit(workspace, state) {
       const text = formatAudit(state)
-      const moved = state.version === 1 ? addAudit.run(workspace, text) : moveAudit.run(text, workspace, state.version)
+      const moved =
+        state.version === 1
+          ? addAudit.run(workspace, text)
+          : moveAudit.run(text, workspace, state.version)
       return moved.changes === 1
     },
   }
 }
 
 function formatAudit({ tree, ...state }: Audit): string {
-  return JSON.stringify({ ...state, tree: { size: tree.size, hashes: tree.hashes.map((hash) => toHex(hash)) } })
+  return JSON.stringify({
+    ...state,
+    tree: { size: tree.size, hashes: tree.hashes.map((hash) => toHex(hash)) },
+  })
 }
 
 function parseAudit(state: unknown): Audit | undefined {
   if (typeof state !== "string") return undefined
   // It was written by formatAudit, which leaves everything but the hashes as it is.
-  const { tree, ...rest } = JSON.parse(state) as Omit<Audit, "tree"> & { tree: { size: number; hashes: string[] } }
-  return { ...rest, tree: { size: tree.size, hashes: tree.hashes.flatMap((hash) => fromHex(hash) ?? []) } }
+  const { tree, ...rest } = JSON.parse(state) as Omit<Audit, "tree"> & {
+    tree: { size: number; hashes: string[] }
+  }
+  return {
+    ...rest,
+    tree: { size: tree.size, hashes: tree.hashes.flatMap((hash) => fromHex(hash) ?? []) },
+  }
 }

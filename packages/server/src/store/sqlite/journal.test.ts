@@ -20,7 +20,11 @@ test("when the writer's answer is lost, what it kept is found again, and no docu
   const onDeath = (cause: Error) => assert.fail(cause)
   const limits = { ...defaultLimits, diskReserveBytes: 0 }
   await (await openSqlite({ data: folder, limits }, onDeath)).close()
-  const writer = await startThread<WriterQuestions>(writerModule, { folder, limits } satisfies WriterOptions, { onDeath })
+  const writer = await startThread<WriterQuestions>(
+    writerModule,
+    { folder, limits } satisfies WriterOptions,
+    { onDeath },
+  )
   const reader = await startThread<ReaderQuestions>(readerModule, folder, { onDeath })
   t.after(() => Promise.all([writer.close(), reader.close()]))
 
@@ -34,7 +38,9 @@ test("when the writer's answer is lost, what it kept is found again, and no docu
     close: () => writer.close(),
   }
   const forgotten: Change[] = []
-  const journal = createJournal(lossy, reader, createTail(), limits, ({ changes = [] }) => forgotten.push(...changes))
+  const journal = createJournal(lossy, reader, createTail(), limits, ({ changes = [] }) =>
+    forgotten.push(...changes),
+  )
   const { entries, head } = entriesAfter("acme", genesisOf("acme"), ["a", "b"])
   const change = project("p", 0, "made")
   const first = { workspace: "acme", from: genesisOf("acme"), entries, changes: [change] }
@@ -44,7 +50,11 @@ test("when the writer's answer is lost, what it kept is found again, and no docu
   losing = false
   const outcomes = await Promise.all([
     journal.append(first),
-    journal.append({ workspace: "other", from: genesisOf("other"), entries: entriesAfter("other", genesisOf("other"), ["x"]).entries }),
+    journal.append({
+      workspace: "other",
+      from: genesisOf("other"),
+      entries: entriesAfter("other", genesisOf("other"), ["x"]).entries,
+    }),
   ])
   assert.deepEqual(outcomes[0], {
     kind: "used",
@@ -64,7 +74,9 @@ test("when the writer's answer is lost, what it kept is found again, and no docu
 test("a thread that has ended refuses what it is asked, and does not leave its asker waiting", async (t) => {
   const folder = mkdtempSync(join(tmpdir(), "tallystick-"))
   t.after(() => rmSync(folder, { recursive: true }))
-  const store = await openSqlite({ data: folder, limits: defaultLimits }, (cause) => assert.fail(cause))
+  const store = await openSqlite({ data: folder, limits: defaultLimits }, (cause) =>
+    assert.fail(cause),
+  )
   await store.close()
   const isEnd = ({ cause }: Error) => cause instanceof Error && /has ended/.test(cause.message)
   await assert.rejects(store.journal.head("acme"), isEnd)
@@ -83,7 +95,10 @@ test("when the index cannot be read, memory goes on answering and the index is a
     close: async () => {},
   }
   let n = 65_536
-  const writer = { ask: async () => ({ full: false, groups: [{ firstN: ++n }] }), close: async () => {} }
+  const writer = {
+    ask: async () => ({ full: false, groups: [{ firstN: ++n }] }),
+    close: async () => {},
+  }
   const tail = createTail()
   tail.add({ n, workspace: "acme", sequence: 1, receipt: "rcp_x", idem: "x" })
   // Doubles of the two threads, for what the real ones answer when a disk has a fault.
@@ -97,7 +112,10 @@ test("when the index cannot be read, memory goes on answering and the index is a
   let head = { ...genesisOf("acme"), sequence: 1 }
   for (const [at, settled] of [0, 0, 65_536].entries()) {
     const next = entriesAfter("acme", head, [`e${at}`])
-    assert.deepEqual(await journal.append({ workspace: "acme", from: head, entries: next.entries }), { kind: "done" })
+    assert.deepEqual(
+      await journal.append({ workspace: "acme", from: head, entries: next.entries }),
+      { kind: "done" },
+    )
     await new Promise((resolve) => setImmediate(resolve))
     assert.deepEqual([asked, tail.settledN()], [at + 1, settled])
     head = next.head

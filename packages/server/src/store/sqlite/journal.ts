@@ -1,4 +1,5 @@
-// The journal as the serving program holds it: keys are looked up here, in memory; what is new goes to the writer in one message.
+// The journal as the serving program holds it: keys are looked up here, in memory; what is new goes
+// to the writer in one message.
 
 import { strict as assert } from "node:assert"
 import { parseRecord, toHex } from "@tallystick/proof"
@@ -30,7 +31,8 @@ export function createJournal(
   kept: (group: Group) => void,
 ): Journal {
   const packer = createPacker()
-  // After an error nobody knows what was kept, so the tail is read again before it is trusted again.
+  // After an error nobody knows what was kept, so the tail is read again before it is trusted
+  // again.
   let inDoubt = false
   let settling: Promise<void> | undefined
 
@@ -77,14 +79,21 @@ export function createJournal(
       const used = await usedKeys(reader, tail, groups)
       const fresh = groups.filter((_, place) => used[place]?.length === 0)
       const answer = fresh.length === 0 ? { full: false as const, groups: [] } : await send(fresh)
-      if (answer.full) throw new LedgerError("storage_full", "the disk is nearly full; nothing was recorded, and reading goes on")
+      if (answer.full)
+        throw new LedgerError(
+          "storage_full",
+          "the disk is nearly full; nothing was recorded, and reading goes on",
+        )
       const written = answer.groups.values()
       const outcomes = groups.map((group, place) => {
         const keys = used[place] ?? []
-        return keys.length > 0 ? { kind: "used" as const, keys } : outcomeOf(group, written.next().value)
+        return keys.length > 0
+          ? { kind: "used" as const, keys }
+          : outcomeOf(group, written.next().value)
       })
       const run = tail.due()
-      // Where the index cannot be read now, memory goes on answering, and it is asked again after the next commit.
+      // Where the index cannot be read now, memory goes on answering, and it is asked again after
+      // the next commit.
       if (run !== undefined) settling ??= settleRuns(run).then(settled, settled)
       return outcomes
     }),
@@ -114,12 +123,21 @@ export function createJournal(
     }
   }
 
-  function outcomeOf(group: Group, written: Extract<WriterAnswer, { full: false }>["groups"][number] | undefined): Outcome {
+  function outcomeOf(
+    group: Group,
+    written: Extract<WriterAnswer, { full: false }>["groups"][number] | undefined,
+  ): Outcome {
     assert(written !== undefined, "the writer answers for every group")
     if ("moved" in written) return { kind: "moved" }
     if ("conflict" in written) return { kind: "conflict", place: written.conflict }
     for (const [place, { receipt, idem }] of group.entries.entries()) {
-      tail.add({ n: written.firstN + place, workspace: group.workspace, sequence: group.from.sequence + place + 1, receipt, idem })
+      tail.add({
+        n: written.firstN + place,
+        workspace: group.workspace,
+        sequence: group.from.sequence + place + 1,
+        receipt,
+        idem,
+      })
     }
     kept(group)
     return { kind: "done" }
@@ -131,9 +149,21 @@ function timeOf([first]: readonly Linked[]): number {
   return (first && parseRecord(first.record)?.timeMs) ?? 0
 }
 
-/** For each group the keys that earlier entries have. Most are answered by memory; one question is asked for all the others. */
-async function usedKeys(reader: Thread<ReaderQuestions>, tail: Tail, groups: readonly Keyed[]): Promise<readonly Used[]> {
-  const suspects: { readonly group: number; readonly place: number; readonly run: number; readonly idem: string }[] = []
+/**
+ * For each group the keys that earlier entries have. Most are answered by memory; one question is
+ * asked for all the others.
+ */
+async function usedKeys(
+  reader: Thread<ReaderQuestions>,
+  tail: Tail,
+  groups: readonly Keyed[],
+): Promise<readonly Used[]> {
+  const suspects: {
+    readonly group: number
+    readonly place: number
+    readonly run: number
+    readonly idem: string
+  }[] = []
   const used = groups.map(({ workspace, entries }, group) => {
     const known: { place: number; sequence: number }[] = []
     for (const [place, { idem }] of entries.entries()) {
@@ -148,7 +178,8 @@ async function usedKeys(reader: Thread<ReaderQuestions>, tail: Tail, groups: rea
   const places: readonly (Place | undefined)[] = await reader.ask("used", suspects)
   for (const [at, { group, place, idem }] of suspects.entries()) {
     const found = places[at]
-    if (found?.idem === idem && found.workspace === groups[group]?.workspace) used[group]?.push({ place, sequence: found.sequence })
+    if (found?.idem === idem && found.workspace === groups[group]?.workspace)
+      used[group]?.push({ place, sequence: found.sequence })
   }
   return used
 }

@@ -1,11 +1,22 @@
 import assert from "node:assert/strict"
 import { createHash } from "node:crypto"
 import test from "node:test"
-import { bucketOf, findInBucket, makeRun, mayHold, probe, runEntries, runOf, type KeyRow } from "./key-runs.ts"
+import {
+  bucketOf,
+  findInBucket,
+  makeRun,
+  mayHold,
+  probe,
+  runEntries,
+  runOf,
+  type KeyRow,
+} from "./key-runs.ts"
 import { createTail } from "./recent-keys.ts"
 
-const idemOf = (name: string) => createHash("sha256").update(`key ${name}`).digest("base64url").slice(0, 22)
-const receiptOf = (name: string) => `rcp_${createHash("sha256").update(`receipt ${name}`).digest("hex").slice(0, 36)}`
+const idemOf = (name: string) =>
+  createHash("sha256").update(`key ${name}`).digest("base64url").slice(0, 22)
+const receiptOf = (name: string) =>
+  `rcp_${createHash("sha256").update(`receipt ${name}`).digest("hex").slice(0, 36)}`
 
 function rowsOf(run: number, count: number): KeyRow[] {
   return Array.from({ length: count }, (_, place) => {
@@ -20,7 +31,8 @@ test("a run finds each of its keys and receipts, and none that it does not have"
   for (const { n, idem, receipt } of rows) {
     assert.equal(findInBucket(3, run.receipts[bucketOf(receipt)] ?? "", receipt), n)
     if (idem !== undefined) assert.equal(findInBucket(3, run.keys[bucketOf(idem)] ?? "", idem), n)
-    if (idem !== undefined) assert.ok(mayHold(run.filter, probe(idem)), "a filter never forgets a key")
+    if (idem !== undefined)
+      assert.ok(mayHold(run.filter, probe(idem)), "a filter never forgets a key")
     const other = idemOf(`other ${n}`)
     assert.equal(findInBucket(3, run.keys[bucketOf(other)] ?? "", other), undefined)
   }
@@ -44,7 +56,8 @@ test("the filter of a full run lets through as few others as it promises", () =>
     rowsOf(0, runEntries).map((row) => ({ ...row, idem: idemOf(`${row.n}`) })),
   )
   let passed = 0
-  for (let count = 0; count < 50_000; count++) if (mayHold(run.filter, probe(idemOf(`other ${count}`)))) passed++
+  for (let count = 0; count < 50_000; count++)
+    if (mayHold(run.filter, probe(idemOf(`other ${count}`)))) passed++
   assert.ok(passed < 60, `6 of 10,000 are promised; ${passed} of 50,000 passed`)
 })
 
@@ -56,7 +69,13 @@ test("a run takes its own entries only", () => {
 test("the tail knows what follows the last settled run, and asks for a run as soon as it is complete", () => {
   const tail = createTail()
   const add = (n: number) =>
-    tail.add({ n, workspace: n % 2 === 0 ? "even" : "odd", sequence: Math.ceil(n / 2), receipt: receiptOf(`${n}`), idem: idemOf(`${n}`) })
+    tail.add({
+      n,
+      workspace: n % 2 === 0 ? "even" : "odd",
+      sequence: Math.ceil(n / 2),
+      receipt: receiptOf(`${n}`),
+      idem: idemOf(`${n}`),
+    })
   assert.deepEqual([tail.lastN(), tail.settledN(), tail.due()], [0, 0, undefined])
   for (const n of [1, 2, runEntries]) add(n)
   assert.equal(tail.due(), undefined)
@@ -68,7 +87,10 @@ test("the tail knows what follows the last settled run, and asks for a run as so
   assert.equal(tail.byReceipt("odd", receiptOf("2")), undefined)
   const { filter } = makeRun(0, [{ n: 1, idem: idemOf("1"), receipt: receiptOf("1") }])
   tail.settle(0, filter)
-  assert.deepEqual([tail.due(), tail.settledN(), tail.lastN()], [undefined, runEntries, runEntries + 1])
+  assert.deepEqual(
+    [tail.due(), tail.settledN(), tail.lastN()],
+    [undefined, runEntries, runEntries + 1],
+  )
   assert.deepEqual(tail.find("odd", idemOf("1")), { runs: [0] }, "the index is to be asked")
   assert.deepEqual(tail.find("odd", idemOf("2")), { runs: [] }, "the filter says that it is new")
   assert.deepEqual(tail.find("odd", idemOf(`${runEntries + 1}`)), { sequence: runEntries / 2 + 1 })

@@ -1,10 +1,13 @@
-// How an idempotency key or a receipt finds its entry, without making a commit write to pages all over a tree of random keys.
+// How an idempotency key or a receipt finds its entry, without making a commit write to pages all
+// over a tree of random keys.
 //
-// Entries are counted by `n` across all workspaces. Each 65,536 of them are a *run*: once complete, its keys and receipts are put
-// into 256 buckets, each a row of fixed-width pieces (the key, then the entry's place in the run as four hex digits), and its keys
-// into a filter that says "certainly not here" for all but 6 of 10,000 keys. What follows the last complete run is the *tail*, kept
-// in memory and read again at start. Filters and tail together answer exactly; a bucket is read only for a key that is there, or
-// seems to be. Filling a run touches 257 rows, whatever the size of the ledger.
+// Entries are counted by `n` across all workspaces. Each 65,536 of them are a *run*: once complete,
+// its keys and receipts are put into 256 buckets, each a row of fixed-width pieces (the key, then
+// the entry's place in the run as four hex digits), and its keys into a filter that says "certainly
+// not here" for all but 6 of 10,000 keys. What follows the last complete run is the *tail*, kept in
+// memory and read again at start. Filters and tail together answer exactly; a bucket is read only
+// for a key that is there, or seems to be. Filling a run touches 257 rows, whatever the size of the
+// ledger.
 
 import { strict as assert } from "node:assert"
 
@@ -58,14 +61,20 @@ export function makeRun(run: number, rows: Iterable<KeyRow>): Run {
   return { filter, keys, receipts, lowestReceipt, highestReceipt }
 }
 
-/** Where a key's bits stand in every filter. Keys are digests already, so two spreads of their characters are as good as many hashes. */
+/**
+ * Where a key's bits stand in every filter. Keys are digests already, so two spreads of their
+ * characters are as good as many hashes.
+ */
 export interface Probe {
   readonly start: number
   readonly step: number
 }
 
 export function probe(idem: string): Probe {
-  return { start: spread(idem, 0, 11, 0x811c9dc5) >>> 4, step: (spread(idem, 11, idem.length, 0x9e3779b9) >>> 4) | 1 }
+  return {
+    start: spread(idem, 0, 11, 0x811c9dc5) >>> 4,
+    step: (spread(idem, 11, idem.length, 0x9e3779b9) >>> 4) | 1,
+  }
 }
 
 /** False when the run certainly holds no such key. */
@@ -93,6 +102,7 @@ export function findInBucket(run: number, bucket: string, key: string): number |
 
 function spread(text: string, from: number, to: number, seed: number): number {
   let mixed = seed
-  for (let at = Math.max(from, 0); at < to; at++) mixed = Math.imul(mixed ^ text.charCodeAt(at), 0x01000193)
+  for (let at = Math.max(from, 0); at < to; at++)
+    mixed = Math.imul(mixed ^ text.charCodeAt(at), 0x01000193)
   return mixed ^ (mixed >>> 15)
 }

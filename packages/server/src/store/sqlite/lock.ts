@@ -1,4 +1,5 @@
-// One program at a time on a data folder. The lock is one that the operating system drops when the process ends, however it ends.
+// One program at a time on a data folder. The lock is one that the operating system drops when the
+// process ends, however it ends.
 
 import { existsSync } from "node:fs"
 import { join } from "node:path"
@@ -15,13 +16,18 @@ const busy = 5
 export function lockFolder(folder: string): Lock {
   const lock = openFile(join(folder, "lock"))
   try {
-    lock.exec("PRAGMA busy_timeout = 0; PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; CREATE TABLE IF NOT EXISTS held (by TEXT);")
+    lock.exec(
+      "PRAGMA busy_timeout = 0; PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; CREATE TABLE IF NOT EXISTS held (by TEXT);",
+    )
   } catch (cause) {
     lock.close()
     if (errorCode(cause) !== busy) throw cause
-    throw new StartError(`another tallystick is using the data folder ${folder}; stop it first, or give this one a folder of its own`, {
-      cause,
-    })
+    throw new StartError(
+      `another tallystick is using the data folder ${folder}; stop it first, or give this one a folder of its own`,
+      {
+        cause,
+      },
+    )
   }
   return { release: () => lock.close() }
 }

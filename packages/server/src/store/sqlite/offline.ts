@@ -8,7 +8,13 @@ import { copyDatabase, isMarked, markCopy, openStill, takeOffMark } from "./copy
 import { isDamage, openForWriting, requireLedger } from "./database.ts"
 import { rewriteDocuments } from "./sqlite-documents.ts"
 import { lockFolder } from "./lock.ts"
-import { openSqliteFiling, openSqliteWatched, prepare, readerOf, registryOf } from "./open-sqlite.ts"
+import {
+  openSqliteFiling,
+  openSqliteWatched,
+  prepare,
+  readerOf,
+  registryOf,
+} from "./open-sqlite.ts"
 import { journalReads } from "./reads.ts"
 import { removeDatabase } from "./search-file.ts"
 
@@ -19,7 +25,10 @@ export interface DerivedStore {
   close(): Promise<void>
 }
 
-/** What a program holds that only looks: what is kept, as it was when it was opened, whoever writes meanwhile. */
+/**
+ * What a program holds that only looks: what is kept, as it was when it was opened, whoever writes
+ * meanwhile.
+ */
 export interface Snapshot {
   readonly journal: JournalReader
   readonly registry: Registry
@@ -39,7 +48,10 @@ export interface StoppedStore {
   close(): Promise<void>
 }
 
-/** For a program that makes everything derived again, while no other uses the folder: what was derived before is removed first. */
+/**
+ * For a program that makes everything derived again, while no other uses the folder: what was
+ * derived before is removed first.
+ */
 export function openAnew(folder: string): DerivedStore {
   requireLedger(folder)
   const lock = lockFolder(folder)
@@ -63,7 +75,10 @@ export function openAnew(folder: string): DerivedStore {
   }
 }
 
-/** For a program that looks at what is kept at this moment, and may copy it, while others use the folder. */
+/**
+ * For a program that looks at what is kept at this moment, and may copy it, while others use the
+ * folder.
+ */
 export function openSnapshot(folder: string): Snapshot {
   requireLedger(folder)
   // First the index, so that it knows of nothing that the journal does not have.
@@ -75,7 +90,8 @@ export function openSnapshot(folder: string): Snapshot {
     async copyTo(target, progress) {
       await copyDatabase(journal, join(target, "journal.db"), progress)
       markCopy(join(target, "journal.db"))
-      // It could be made again, but for the signatures: with it a copy can prove what it holds while it is only read.
+      // It could be made again, but for the signatures: with it a copy can prove what it holds
+      // while it is only read.
       if (index !== undefined) await copyDatabase(index, join(target, "index.db"), () => {})
     },
     async close() {

@@ -1,5 +1,5 @@
-// The SQLite driver, put together: for the program that serves (threads of a writer, a reader and a finder), and for those that watch
-// and file (their own connections, each in its own thread).
+// The SQLite driver, put together: for the program that serves (threads of a writer, a reader and a
+// finder), and for those that watch and file (their own connections, each in its own thread).
 
 import { mkdirSync } from "node:fs"
 import { join } from "node:path"
@@ -26,8 +26,14 @@ import { writerModule, type WriterOptions, type WriterQuestions } from "./writer
 
 export type StoreConfig = Pick<Config, "data" | "limits">
 
-/** `onDeath`: a storage thread has died. Nothing can be said of what it was doing, and the process must end. */
-export async function openSqlite(config: StoreConfig, onDeath: (cause: Error) => void): Promise<Store> {
+/**
+ * `onDeath`: a storage thread has died. Nothing can be said of what it was doing, and the process
+ * must end.
+ */
+export async function openSqlite(
+  config: StoreConfig,
+  onDeath: (cause: Error) => void,
+): Promise<Store> {
   mkdirSync(config.data, { recursive: true, mode: 0o700 })
   const lock = lockFolder(config.data)
   try {
@@ -38,11 +44,17 @@ export async function openSqlite(config: StoreConfig, onDeath: (cause: Error) =>
   }
 }
 
-async function openLocked({ data: folder, limits }: StoreConfig, onDeath: (cause: Error) => void, lock: Lock): Promise<Store> {
+async function openLocked(
+  { data: folder, limits }: StoreConfig,
+  onDeath: (cause: Error) => void,
+  lock: Lock,
+): Promise<Store> {
   const { tail, isCopy } = prepare(folder)
   const finding = { folder, limits } satisfies FinderOptions
   const [writer, reader, ...finders] = await Promise.all([
-    startThread<WriterQuestions>(writerModule, { folder, limits } satisfies WriterOptions, { onDeath }),
+    startThread<WriterQuestions>(writerModule, { folder, limits } satisfies WriterOptions, {
+      onDeath,
+    }),
     startThread<ReaderQuestions>(readerModule, folder, { onDeath }).then(reading),
     startThread<FinderQuestions>(finderModule, finding, { onDeath }).then(reading),
     startThread<FinderQuestions>(finderModule, finding, { onDeath }).then(reading),
@@ -51,7 +63,8 @@ async function openLocked({ data: folder, limits }: StoreConfig, onDeath: (cause
     // The reader answers with a document of the kind that it was asked for.
     get: (kind, workspace, id) => reader.ask("get", [kind, workspace, id]) as never,
     workspaceOf: (kind, id) => reader.ask("workspaceOf", [kind, id]),
-    list: (kind, workspace, before, limit) => reader.ask("list", [kind, workspace, before, limit]) as never,
+    list: (kind, workspace, before, limit) =>
+      reader.ask("list", [kind, workspace, before, limit]) as never,
     count: (kind, workspace) => reader.ask("count", [kind, workspace]),
   })
   const growth = createGrowth(registry)
@@ -68,7 +81,8 @@ async function openLocked({ data: folder, limits }: StoreConfig, onDeath: (cause
       tiles: (...asked) => reader.ask("tiles", asked),
       checkpoint: (...asked) => reader.ask("checkpoint", asked),
     },
-    leaves: ({ workspace, number, before, end }, tree, tile) => reader.ask("leaves", [{ workspace, number, before, end }, tree, tile]),
+    leaves: ({ workspace, number, before, end }, tree, tile) =>
+      reader.ask("leaves", [{ workspace, number, before, end }, tree, tile]),
     search: {
       position: (workspace) => reader.ask("filedPosition", workspace),
       find: findWith(...finders),
@@ -81,21 +95,29 @@ async function openLocked({ data: folder, limits }: StoreConfig, onDeath: (cause
     async close() {
       for (const finder of finders) await finder.close()
       await reader.close()
-      // The last to close a file may write to it, so that all of it is in the one file then, with no log beside it.
+      // The last to close a file may write to it, so that all of it is in the one file then, with
+      // no log beside it.
       await writer.close()
       lock.release()
     },
   }
 }
 
-/** A thread that only reads fails when its files cannot be read: whoever asked may ask again, and the log says why. */
+/**
+ * A thread that only reads fails when its files cannot be read: whoever asked may ask again, and
+ * the log says why.
+ */
 function reading<Q extends Questions>(thread: Thread<Q>): Thread<Q> {
   return {
     ...thread,
     ask: (...asked) =>
       thread.ask(...asked).catch((cause: unknown) => {
         if (cause instanceof LedgerError) throw cause
-        throw new LedgerError("ledger_unavailable", "what is stored cannot be read at this moment; repeat the request", { cause })
+        throw new LedgerError(
+          "ledger_unavailable",
+          "what is stored cannot be read at this moment; repeat the request",
+          { cause },
+        )
       }),
   }
 }
@@ -149,12 +171,16 @@ export function registryOf(journal: DatabaseSync): Registry {
     // A document's kind is the one that was asked for, so its value has that kind's type.
     get: async (kind, workspace, id) => documents.get(kind, workspace, id) as never,
     workspaceOf: async (kind, id) => documents.workspaceOf(kind, id),
-    list: async (kind, workspace, before, limit) => documents.list(kind, workspace, before, limit) as never,
+    list: async (kind, workspace, before, limit) =>
+      documents.list(kind, workspace, before, limit) as never,
     count: async (kind, workspace) => documents.count(kind, workspace),
   }
 }
 
-/** Makes or migrates the three files, fills the index with the runs that are due, and reads the tail. */
+/**
+ * Makes or migrates the three files, fills the index with the runs that are due, and reads the
+ * tail.
+ */
 export function prepare(folder: string): { readonly tail: Tail; readonly isCopy: boolean } {
   openForWriting(join(folder, "journal.db"), "journal", "full").close()
   using index = openForWriting(join(folder, "index.db"), "index", "normal")
@@ -164,9 +190,12 @@ export function prepare(folder: string): { readonly tail: Tail; readonly isCopy:
   while (fillRun(reads, index)) continue
   const tail = createTail()
   for (const { run, filter } of indexReads(index).filters(0)) tail.settle(run, filter)
-  // An older journal beside a newer index: keys that are used from now on would be lost in runs that are taken for complete.
+  // An older journal beside a newer index: keys that are used from now on would be lost in runs
+  // that are taken for complete.
   if (tail.settledN() > reads.lastN())
-    throw new Error(`index.db in ${folder} is of a later journal than journal.db; remove it, and it is made again`)
+    throw new Error(
+      `index.db in ${folder} is of a later journal than journal.db; remove it, and it is made again`,
+    )
   for (const place of reads.places(tail.settledN(), Number.MAX_SAFE_INTEGER)) tail.add(place)
   return { tail, isCopy: isMarked(journal) }
 }

@@ -1,5 +1,6 @@
-// How entries cross to the writer's thread: all of a commit in one buffer that both threads see, because a message with an object for
-// each entry costs more than the entry's own hashing, and memory that is made for each commit and handed over as much as the message.
+// How entries cross to the writer's thread: all of a commit in one buffer that both threads see,
+// because a message with an object for each entry costs more than the entry's own hashing, and
+// memory that is made for each commit and handed over as much as the message.
 //
 //   entry = u32 body length | u32 disclosures length | u8 receipt length | u8 idem length (0: none)
 //           | record[118] | salt[16] | body | disclosures | receipt | idem
@@ -34,7 +35,10 @@ export function createPacker(): Packer {
     pack(entries) {
       let bytes = 0
       for (const entry of entries) bytes += packedBytes(entry)
-      const memory = bytes > usualBytes ? new SharedArrayBuffer(bytes) : (free.pop() ?? new SharedArrayBuffer(usualBytes))
+      const memory =
+        bytes > usualBytes
+          ? new SharedArrayBuffer(bytes)
+          : (free.pop() ?? new SharedArrayBuffer(usualBytes))
       const buffer = Buffer.from(memory, 0, bytes)
       let at = 0
       for (const entry of entries) at = packOne(buffer, at, entry)
@@ -47,7 +51,12 @@ export function createPacker(): Packer {
 }
 
 /** Calls `each` with the entries in order. What it is given is a view: it must not be kept. */
-export function unpack(packed: Uint8Array, start: number, count: number, each: (entry: Unpacked, place: number) => void): number {
+export function unpack(
+  packed: Uint8Array,
+  start: number,
+  count: number,
+  each: (entry: Unpacked, place: number) => void,
+): number {
   const buffer = Buffer.from(packed.buffer, packed.byteOffset, packed.byteLength)
   let at = start
   for (let place = 0; place < count; place++) {
@@ -73,7 +82,13 @@ export function unpack(packed: Uint8Array, start: number, count: number, each: (
 
 function packedBytes(entry: Linked): number {
   return (
-    prefixBytes + recordBytes + saltBytes + entry.body.length + entry.disclosures.length + entry.receipt.length + (entry.idem?.length ?? 0)
+    prefixBytes +
+    recordBytes +
+    saltBytes +
+    entry.body.length +
+    entry.disclosures.length +
+    entry.receipt.length +
+    (entry.idem?.length ?? 0)
   )
 }
 

@@ -1,4 +1,5 @@
-// The reader's thread: answers everything that the serving program asks of the files, so that a long scan never stalls a request.
+// The reader's thread: answers everything that the serving program asks of the files, so that a
+// long scan never stalls a request.
 
 import { join } from "node:path"
 import { openForReading } from "./database.ts"
@@ -17,11 +18,19 @@ if (folder !== undefined) {
   const journal = openForReading(join(folder, "journal.db"))
   const index = openForReading(join(folder, "index.db"))
   const search = openForReading(join(folder, "search.db"))
-  answer<ReaderQuestions>(questions(journalReads(journal), documentReads(journal), indexReads(index), filedWorkspaces(search)), () => {
-    journal.close()
-    index.close()
-    search.close()
-  })
+  answer<ReaderQuestions>(
+    questions(
+      journalReads(journal),
+      documentReads(journal),
+      indexReads(index),
+      filedWorkspaces(search),
+    ),
+    () => {
+      journal.close()
+      index.close()
+      search.close()
+    },
+  )
 }
 
 type JournalReads = ReturnType<typeof journalReads>
@@ -29,40 +38,60 @@ type DocumentReads = ReturnType<typeof documentReads>
 type IndexReads = ReturnType<typeof indexReads>
 
 /** A question takes one thing, so that it is one message. */
-function questions(journal: JournalReads, documents: DocumentReads, index: IndexReads, filed: ReturnType<typeof filedWorkspaces>) {
+function questions(
+  journal: JournalReads,
+  documents: DocumentReads,
+  index: IndexReads,
+  filed: ReturnType<typeof filedWorkspaces>,
+) {
   const kept: Kept = {
     journal: { records: async (...asked) => journal.records(...asked) },
     index: { tiles: async (...asked) => index.tiles(...asked) },
   }
   return {
     head: (workspace: string) => journal.head(workspace),
-    at: ([workspace, sequences, bytesMax]: Parameters<JournalReads["at"]>) => journal.at(workspace, sequences, bytesMax),
-    after: ([workspace, sequence, limit]: Parameters<JournalReads["after"]>) => journal.after(workspace, sequence, limit),
-    records: ([workspace, sequence, count]: Parameters<JournalReads["records"]>) => journal.records(workspace, sequence, count),
-    recordsAt: ([workspace, sequences]: Parameters<JournalReads["recordsAt"]>) => journal.recordsAt(workspace, sequences),
+    at: ([workspace, sequences, bytesMax]: Parameters<JournalReads["at"]>) =>
+      journal.at(workspace, sequences, bytesMax),
+    after: ([workspace, sequence, limit]: Parameters<JournalReads["after"]>) =>
+      journal.after(workspace, sequence, limit),
+    records: ([workspace, sequence, count]: Parameters<JournalReads["records"]>) =>
+      journal.records(workspace, sequence, count),
+    recordsAt: ([workspace, sequences]: Parameters<JournalReads["recordsAt"]>) =>
+      journal.recordsAt(workspace, sequences),
     places: ([afterN, limit]: Parameters<JournalReads["places"]>) => journal.places(afterN, limit),
     byReceipt([workspace, receipt]: readonly [string, string]) {
       const n = index.entryOfReceipt(receipt)
       const place = n === undefined ? undefined : journal.place(n)
-      return place?.workspace === workspace && place.receipt === receipt ? journal.at(workspace, [place.sequence])[0] : undefined
+      return place?.workspace === workspace && place.receipt === receipt
+        ? journal.at(workspace, [place.sequence])[0]
+        : undefined
     },
     /** The entries that have these keys, of runs that may hold them. */
-    used: (suspects: readonly { readonly run: number; readonly idem: string }[]): (Place | undefined)[] =>
+    used: (
+      suspects: readonly { readonly run: number; readonly idem: string }[],
+    ): (Place | undefined)[] =>
       suspects.map(({ run, idem }) => {
         const n = index.entryOfKey(run, idem)
         return n === undefined ? undefined : journal.place(n)
       }),
     filters: (fromRun: number) => index.filters(fromRun),
-    get: ([kind, workspace, id]: Parameters<DocumentReads["get"]>) => documents.get(kind, workspace, id),
-    workspaceOf: ([kind, id]: Parameters<DocumentReads["workspaceOf"]>) => documents.workspaceOf(kind, id),
-    list: ([kind, workspace, before, limit]: Parameters<DocumentReads["list"]>) => documents.list(kind, workspace, before, limit),
-    count: ([kind, workspace]: Parameters<DocumentReads["count"]>) => documents.count(kind, workspace),
+    get: ([kind, workspace, id]: Parameters<DocumentReads["get"]>) =>
+      documents.get(kind, workspace, id),
+    workspaceOf: ([kind, id]: Parameters<DocumentReads["workspaceOf"]>) =>
+      documents.workspaceOf(kind, id),
+    list: ([kind, workspace, before, limit]: Parameters<DocumentReads["list"]>) =>
+      documents.list(kind, workspace, before, limit),
+    count: ([kind, workspace]: Parameters<DocumentReads["count"]>) =>
+      documents.count(kind, workspace),
     position: (workspace: string) => index.position(workspace),
     filedPosition: (workspace: string) => filed(workspace)?.position ?? 0,
     tree: ([workspace, epoch]: Parameters<IndexReads["tree"]>) => index.tree(workspace, epoch),
-    tiles: ([workspace, epoch, tiles]: Parameters<IndexReads["tiles"]>) => index.tiles(workspace, epoch, tiles),
-    checkpoint: ([workspace, epoch]: Parameters<IndexReads["checkpoint"]>) => index.checkpoint(workspace, epoch),
+    tiles: ([workspace, epoch, tiles]: Parameters<IndexReads["tiles"]>) =>
+      index.tiles(workspace, epoch, tiles),
+    checkpoint: ([workspace, epoch]: Parameters<IndexReads["checkpoint"]>) =>
+      index.checkpoint(workspace, epoch),
     // Here and not where pages are made: a tile that was not looked at yet is hundreds of hashes.
-    leaves: ([log, tree, tile]: readonly [Log, SignedTree, number]) => readLeaves(kept, log, tree, tile),
+    leaves: ([log, tree, tile]: readonly [Log, SignedTree, number]) =>
+      readLeaves(kept, log, tree, tile),
   }
 }

@@ -1,4 +1,5 @@
-// What can be asked of the two files, one statement for each question. The reader's thread and the watching program ask alike.
+// What can be asked of the two files, one statement for each question. The reader's thread and the
+// watching program ask alike.
 
 import type { DatabaseSync, StatementSync } from "node:sqlite"
 import { eventHash, parseJson, parseRecord, recordBytes } from "@tallystick/proof"
@@ -21,9 +22,13 @@ const afterBytesMax = 8 * 1024 * 1024
 /** Reads of the journal. Statements are made once; a workspace's number never changes. */
 export function journalReads(journal: DatabaseSync) {
   const numberOf = workspaceNumbers(journal)
-  const lastOf = journal.prepare("SELECT sequence, record FROM entries WHERE workspace = ? ORDER BY sequence DESC LIMIT 1")
+  const lastOf = journal.prepare(
+    "SELECT sequence, record FROM entries WHERE workspace = ? ORDER BY sequence DESC LIMIT 1",
+  )
   const one = journal.prepare(`SELECT ${storedColumns} WHERE e.workspace = ? AND e.sequence = ?`)
-  const following = journal.prepare(`SELECT ${storedColumns} WHERE e.workspace = ? AND e.sequence > ? ORDER BY e.sequence LIMIT ?`)
+  const following = journal.prepare(
+    `SELECT ${storedColumns} WHERE e.workspace = ? AND e.sequence > ? ORDER BY e.sequence LIMIT ?`,
+  )
   const record = journal.prepare("SELECT record FROM entries WHERE workspace = ? AND sequence = ?")
   const recordsFrom = journal.prepare(
     "SELECT sequence, record FROM entries WHERE workspace = ? AND sequence >= ? ORDER BY sequence LIMIT ?",
@@ -35,7 +40,11 @@ export function journalReads(journal: DatabaseSync) {
       const row = number === undefined ? undefined : lastOf.get(number)
       return row === undefined ? undefined : headOf(row)
     },
-    at(workspace: string, sequences: readonly number[], bytesMax = Number.POSITIVE_INFINITY): (Stored | undefined)[] {
+    at(
+      workspace: string,
+      sequences: readonly number[],
+      bytesMax = Number.POSITIVE_INFINITY,
+    ): (Stored | undefined)[] {
       const number = numberOf(workspace)
       if (number === undefined) return sequences.map(() => undefined)
       const read = (sequence: number): Stored | undefined => {
@@ -58,7 +67,9 @@ export function journalReads(journal: DatabaseSync) {
     },
     records(workspace: string, sequence: number, count: number): Uint8Array {
       const number = numberOf(workspace)
-      return number === undefined ? new Uint8Array() : joinRecords(recordsFrom.all(number, sequence, count), sequence)
+      return number === undefined
+        ? new Uint8Array()
+        : joinRecords(recordsFrom.all(number, sequence, count), sequence)
     },
     recordsAt(workspace: string, sequences: readonly number[]): (Uint8Array | undefined)[] {
       const number = numberOf(workspace)
@@ -77,7 +88,9 @@ function placeReads(journal: DatabaseSync) {
     "SELECT w.id, e.sequence, e.receipt, e.idem FROM entries e JOIN workspaces w ON w.number = e.workspace WHERE e.n = ?",
   )
   const lastN = journal.prepare("SELECT max(n) AS n FROM entries")
-  const keysFrom = journal.prepare("SELECT n, idem, receipt FROM entries WHERE n > ? ORDER BY n LIMIT ?")
+  const keysFrom = journal.prepare(
+    "SELECT n, idem, receipt FROM entries WHERE n > ? ORDER BY n LIMIT ?",
+  )
   const placesFrom = journal.prepare(
     "SELECT e.n, w.id, e.sequence, e.idem, e.receipt FROM entries e JOIN workspaces w ON w.number = e.workspace WHERE e.n > ? ORDER BY e.n LIMIT ?",
   )
@@ -94,9 +107,11 @@ function placeReads(journal: DatabaseSync) {
     lastN: (): number => Number(lastN.get()?.["n"] ?? 0),
     /** To be read at once: a run of them is tens of megabytes if it is held. */
     keys(afterN: number, limit: number): Iterable<KeyRow> {
-      return keysFrom
-        .iterate(afterN, limit)
-        .map((row) => ({ n: Number(row["n"]), idem: optionalText(row["idem"]), receipt: String(row["receipt"]) }))
+      return keysFrom.iterate(afterN, limit).map((row) => ({
+        n: Number(row["n"]),
+        idem: optionalText(row["idem"]),
+        receipt: String(row["receipt"]),
+      }))
     },
   }
 }
@@ -109,7 +124,10 @@ export interface Place {
   readonly idem: string | undefined
 }
 
-/** Of documents that are listed with one question: a hundred of the largest would be some fifty megabytes. */
+/**
+ * Of documents that are listed with one question: a hundred of the largest would be some fifty
+ * megabytes.
+ */
 const listBytesMax = 1024 * 1024
 
 const newest: ListPlace = { created: Number.MAX_SAFE_INTEGER, id: "" }
@@ -124,15 +142,28 @@ export function documentReads(journal: DatabaseSync) {
     json_set(json_remove(value, '$.sequences', '$.policies'), '$.receiptCount', json_array_length(value, '$.sequences')) ELSE value END AS value`
   const listed = `created, kind, workspace, id, version, ${listedValue} FROM documents`
   const behind = "(created, id) < (?, ?) ORDER BY created DESC, id DESC LIMIT ?"
-  const ofWorkspace = journal.prepare(`SELECT ${listed} WHERE kind = ? AND workspace = ? AND ${behind}`)
+  const ofWorkspace = journal.prepare(
+    `SELECT ${listed} WHERE kind = ? AND workspace = ? AND ${behind}`,
+  )
   const ofAll = journal.prepare(`SELECT ${listed} WHERE kind = ? AND ${behind}`)
-  const count = journal.prepare("SELECT count(*) AS count FROM documents WHERE kind = ? AND workspace = ?")
+  const count = journal.prepare(
+    "SELECT count(*) AS count FROM documents WHERE kind = ? AND workspace = ?",
+  )
   return {
-    get: (kind: DocumentKind, workspace: string, id: string) => documentOf(one.get(kind, workspace, id)),
-    workspaceOf: (kind: CredentialDocumentKind, id: string) => optionalText(byId.get(kind, id)?.["workspace"]),
-    list(kind: DocumentKind, workspace: string | undefined, { created, id }: ListPlace = newest, limit: number): Document[] {
+    get: (kind: DocumentKind, workspace: string, id: string) =>
+      documentOf(one.get(kind, workspace, id)),
+    workspaceOf: (kind: CredentialDocumentKind, id: string) =>
+      optionalText(byId.get(kind, id)?.["workspace"]),
+    list(
+      kind: DocumentKind,
+      workspace: string | undefined,
+      { created, id }: ListPlace = newest,
+      limit: number,
+    ): Document[] {
       const rows =
-        workspace === undefined ? ofAll.iterate(kind, created, id, limit) : ofWorkspace.iterate(kind, workspace, created, id, limit)
+        workspace === undefined
+          ? ofAll.iterate(kind, created, id, limit)
+          : ofWorkspace.iterate(kind, workspace, created, id, limit)
       const documents: Document[] = []
       let bytes = 0
       for (const row of rows) {
@@ -143,11 +174,15 @@ export function documentReads(journal: DatabaseSync) {
       }
       return documents
     },
-    count: (kind: DocumentKind, workspace: string): number => Number(count.get(kind, workspace)?.["count"]),
+    count: (kind: DocumentKind, workspace: string): number =>
+      Number(count.get(kind, workspace)?.["count"]),
   }
 }
 
-/** What an epoch's tree is kept under: of the first, the workspace's id. No workspace has an id such as the others'. */
+/**
+ * What an epoch's tree is kept under: of the first, the workspace's id. No workspace has an id such
+ * as the others'.
+ */
 export function logName(workspace: string, epoch: number): string {
   return epoch === 1 ? workspace : `${workspace}/${epoch}`
 }
@@ -156,28 +191,49 @@ export function logName(workspace: string, epoch: number): string {
 export function indexReads(index: DatabaseSync) {
   const position = index.prepare("SELECT sequence FROM positions WHERE workspace = ?")
   const tree = index.prepare("SELECT size, hashes FROM trees WHERE workspace = ?")
-  const tile = index.prepare("SELECT hashes FROM tiles WHERE workspace = ? AND level = ? AND tile = ?")
-  const checkpoint = index.prepare("SELECT size, root, note, signed_ms FROM checkpoints WHERE workspace = ?")
+  const tile = index.prepare(
+    "SELECT hashes FROM tiles WHERE workspace = ? AND level = ? AND tile = ?",
+  )
+  const checkpoint = index.prepare(
+    "SELECT size, root, note, signed_ms FROM checkpoints WHERE workspace = ?",
+  )
   const filters = index.prepare("SELECT run, filter FROM runs WHERE run >= ? ORDER BY run")
-  const runsOfReceipt = index.prepare("SELECT run FROM runs WHERE lowest_receipt <= ?1 AND highest_receipt >= ?1")
+  const runsOfReceipt = index.prepare(
+    "SELECT run FROM runs WHERE lowest_receipt <= ?1 AND highest_receipt >= ?1",
+  )
   const keysOf = index.prepare("SELECT keys FROM buckets WHERE run = ? AND bucket = ?")
   const receiptsOf = index.prepare("SELECT receipts FROM buckets WHERE run = ? AND bucket = ?")
   return {
     position: (workspace: string): number => Number(position.get(workspace)?.["sequence"] ?? 0),
     tree(workspace: string, epoch: number): Tree | undefined {
       const row = tree.get(logName(workspace, epoch))
-      return row === undefined ? undefined : { size: Number(row["size"]), hashes: splitHashes(bytes(row["hashes"])) }
+      return row === undefined
+        ? undefined
+        : { size: Number(row["size"]), hashes: splitHashes(bytes(row["hashes"])) }
     },
     tiles: (workspace: string, epoch: number, tiles: readonly TileName[]): Uint8Array[] =>
-      tiles.map((wanted) => bytes(tile.get(logName(workspace, epoch), wanted.level, wanted.tile)?.["hashes"] ?? new Uint8Array())),
+      tiles.map((wanted) =>
+        bytes(
+          tile.get(logName(workspace, epoch), wanted.level, wanted.tile)?.["hashes"] ??
+            new Uint8Array(),
+        ),
+      ),
     checkpoint(workspace: string, epoch: number): Checkpoint | undefined {
       const row = checkpoint.get(logName(workspace, epoch))
       if (row === undefined) return undefined
-      return { size: Number(row["size"]), root: bytes(row["root"]), note: String(row["note"]), signedMs: Number(row["signed_ms"]) }
+      return {
+        size: Number(row["size"]),
+        root: bytes(row["root"]),
+        note: String(row["note"]),
+        signedMs: Number(row["signed_ms"]),
+      }
     },
     filters: (fromRun: number): { run: number; filter: Uint8Array }[] =>
-      filters.all(fromRun).map((row) => ({ run: Number(row["run"]), filter: bytes(row["filter"]) })),
-    entryOfKey: (run: number, idem: string): number | undefined => findInBucket(run, bucketText(keysOf, run, idem), idem),
+      filters
+        .all(fromRun)
+        .map((row) => ({ run: Number(row["run"]), filter: bytes(row["filter"]) })),
+    entryOfKey: (run: number, idem: string): number | undefined =>
+      findInBucket(run, bucketText(keysOf, run, idem), idem),
     entryOfReceipt(receipt: string): number | undefined {
       for (const row of runsOfReceipt.all(receipt)) {
         const run = Number(row["run"])
@@ -204,10 +260,17 @@ export function workspaceNumbers(journal: DatabaseSync): (workspace: string) => 
   }
 }
 
-/** What the last row of a chain says of its head. A record that cannot be parsed still has a hash; its time is then not known. */
+/**
+ * What the last row of a chain says of its head. A record that cannot be parsed still has a hash;
+ * its time is then not known.
+ */
 export function headOf(row: Row): Head {
   const record = bytes(row["record"])
-  return { sequence: Number(row["sequence"]), hash: eventHash(record, sha256), timeMs: parseRecord(record)?.timeMs ?? 0 }
+  return {
+    sequence: Number(row["sequence"]),
+    hash: eventHash(record, sha256),
+    timeMs: parseRecord(record)?.timeMs ?? 0,
+  }
 }
 
 function storedOf(workspace: string, row: Row): Stored {
@@ -252,7 +315,8 @@ function joinRecords(rows: readonly Row[], first: number): Uint8Array {
   for (const [place, row] of rows.entries()) {
     const record = bytes(row["record"])
     // What has another length is no record, and leaves a hole.
-    if (Number(row["sequence"]) !== first + place || record.length !== recordBytes) return joined.slice(0, place * recordBytes)
+    if (Number(row["sequence"]) !== first + place || record.length !== recordBytes)
+      return joined.slice(0, place * recordBytes)
     joined.set(record, place * recordBytes)
   }
   return joined
@@ -263,11 +327,14 @@ function bucketText(select: StatementSync, run: number, key: string): string {
 }
 
 function splitHashes(joined: Uint8Array): Uint8Array[] {
-  return Array.from({ length: joined.length / 32 }, (_, place) => joined.slice(place * 32, place * 32 + 32))
+  return Array.from({ length: joined.length / 32 }, (_, place) =>
+    joined.slice(place * 32, place * 32 + 32),
+  )
 }
 
 function bytes(value: unknown): Uint8Array {
-  if (!(value instanceof Uint8Array)) throw new Error("a column that holds bytes holds something else")
+  if (!(value instanceof Uint8Array))
+    throw new Error("a column that holds bytes holds something else")
   return value
 }
 

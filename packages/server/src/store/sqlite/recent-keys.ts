@@ -1,5 +1,6 @@
-// What the serving program knows of keys and receipts without asking a file: all entries after the last complete run, and a filter
-// for each run before. Exact, because every entry passes through here when it is kept, and the tail is read again at start.
+// What the serving program knows of keys and receipts without asking a file: all entries after the
+// last complete run, and a filter for each run before. Exact, because every entry passes through
+// here when it is kept, and the tail is read again at start.
 
 import { strict as assert } from "node:assert"
 import type { Place } from "./reads.ts"
@@ -8,19 +9,30 @@ import { mayHold, probe, runEntries, runOf } from "./key-runs.ts"
 export interface Tail {
   /** An entry was kept. */
   add(place: Place): void
-  /** The sequence of the entry that has this key; or the runs that may hold it, none of them if it is certainly new. */
-  find(workspace: string, idem: string): { readonly sequence: number } | { readonly runs: readonly number[] }
+  /**
+   * The sequence of the entry that has this key; or the runs that may hold it, none of them if it
+   * is certainly new.
+   */
+  find(
+    workspace: string,
+    idem: string,
+  ): { readonly sequence: number } | { readonly runs: readonly number[] }
   byReceipt(workspace: string, receipt: string): number | undefined
   /** A run is in the index now: its filter takes the place of its keys. */
   settle(run: number, filter: Uint8Array): void
   /** The first run whose filter is not known yet, when one is complete. */
   due(): number | undefined
-  /** The last entry that has passed through here, and the last of those that a filter stands for. */
+  /**
+   * The last entry that has passed through here, and the last of those that a filter stands for.
+   */
   lastN(): number
   settledN(): number
 }
 
-/** The entries of a run that is not in the index yet. Columns and not objects, which the collector would visit one by one. */
+/**
+ * The entries of a run that is not in the index yet. Columns and not objects, which the collector
+ * would visit one by one.
+ */
 interface Unsettled {
   readonly keys: Map<string, number>
   readonly receipts: string[]
@@ -40,15 +52,26 @@ export function createTail(): Tail {
   const runAt = (run: number): Unsettled => {
     const known = unsettled.get(run)
     if (known !== undefined) return known
-    const fresh = { keys: new Map(), receipts: [], byReceipt: new Map(), workspaces: [], sequences: new Float64Array(runEntries) }
+    const fresh = {
+      keys: new Map(),
+      receipts: [],
+      byReceipt: new Map(),
+      workspaces: [],
+      sequences: new Float64Array(runEntries),
+    }
     unsettled.set(run, fresh)
     return fresh
   }
 
-  const lookUp = (which: "keys" | "byReceipt", workspace: string, key: string): number | undefined => {
+  const lookUp = (
+    which: "keys" | "byReceipt",
+    workspace: string,
+    key: string,
+  ): number | undefined => {
     for (const run of unsettled.values()) {
       if (which === "byReceipt")
-        for (let at = run.byReceipt.size; at < run.receipts.length; at++) run.byReceipt.set(run.receipts[at] ?? "", at)
+        for (let at = run.byReceipt.size; at < run.receipts.length; at++)
+          run.byReceipt.set(run.receipts[at] ?? "", at)
       const at = run[which].get(key)
       if (at !== undefined && run.workspaces[at] === workspace) return run.sequences[at]
     }

@@ -33,7 +33,10 @@ export interface Combinations {
   settle(isKept: boolean): void
 }
 
-/** In place of a project, where a combination is of all of them. No project can be called so; what cannot be read has none. */
+/**
+ * In place of a project, where a combination is of all of them. No project can be called so; what
+ * cannot be read has none.
+ */
 export const anyProject = "*"
 
 export function createCombinations(database: DatabaseSync): Combinations {
@@ -44,15 +47,23 @@ export function createCombinations(database: DatabaseSync): Combinations {
     `INSERT INTO combinations (workspace, project, lane, is_visible, is_system, entries, first_sequence, last_sequence)
      VALUES (?, ?, ?, ?, ?, 0, ?, 0)`,
   )
-  const setCombination = database.prepare("UPDATE combinations SET entries = ?, last_sequence = ? WHERE number = ?")
-  const addBlock = database.prepare("INSERT INTO blocks (combination, block, before) VALUES (?, ?, ?)")
+  const setCombination = database.prepare(
+    "UPDATE combinations SET entries = ?, last_sequence = ? WHERE number = ?",
+  )
+  const addBlock = database.prepare(
+    "INSERT INTO blocks (combination, block, before) VALUES (?, ?, ?)",
+  )
   const addHour = database.prepare(
     `INSERT INTO hours (combination, hour, entries, first_sequence, last_sequence) VALUES (?1, ?2, ?3, ?4, ?5)
      ON CONFLICT DO UPDATE SET entries = entries + ?3, last_sequence = ?5`,
   )
   const known = new Map<string, Combination>()
   const hours = new Map<string, Hour>()
-  const look = (workspace: number, project: string, { lane, userVisible, isSystem, sequence }: Filed): Combination => {
+  const look = (
+    workspace: number,
+    project: string,
+    { lane, userVisible, isSystem, sequence }: Filed,
+  ): Combination => {
     const key = `${workspace} ${project} ${lane} ${userVisible} ${isSystem}`
     const seen = known.get(key)
     if (seen !== undefined) return seen
@@ -62,7 +73,13 @@ export function createCombinations(database: DatabaseSync): Combinations {
       row === undefined
         ? [Number(add.run(...named, sequence).lastInsertRowid), 0, 0]
         : [Number(row["number"]), Number(row["entries"]), Number(row["last_sequence"])]
-    const combination = { number, entries, last, block: entries === 0 ? -1 : blockOf(last), isChanged: false }
+    const combination = {
+      number,
+      entries,
+      last,
+      block: entries === 0 ? -1 : blockOf(last),
+      isChanged: false,
+    }
     known.set(key, combination)
     return combination
   }
@@ -85,10 +102,12 @@ export function createCombinations(database: DatabaseSync): Combinations {
     }),
     write() {
       for (const combination of known.values()) {
-        if (combination.isChanged) setCombination.run(combination.entries, combination.last, combination.number)
+        if (combination.isChanged)
+          setCombination.run(combination.entries, combination.last, combination.number)
         combination.isChanged = false
       }
-      for (const { combination, hour, entries, first, last } of hours.values()) addHour.run(combination, hour, entries, first, last)
+      for (const { combination, hour, entries, first, last } of hours.values())
+        addHour.run(combination, hour, entries, first, last)
     },
     settle(isKept) {
       hours.clear()
@@ -97,7 +116,12 @@ export function createCombinations(database: DatabaseSync): Combinations {
   }
 }
 
-function countHour(hours: Map<string, Hour>, combination: number, hour: number, sequence: number): void {
+function countHour(
+  hours: Map<string, Hour>,
+  combination: number,
+  hour: number,
+  sequence: number,
+): void {
   const key = `${combination} ${hour}`
   const seen = hours.get(key)
   if (seen === undefined) {

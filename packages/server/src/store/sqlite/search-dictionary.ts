@@ -1,4 +1,5 @@
-// What the full-text index knows of its own tokens: which there are, and how large their lists are, before anybody walks them.
+// What the full-text index knows of its own tokens: which there are, and how large their lists are,
+// before anybody walks them.
 
 import type { DatabaseSync } from "node:sqlite"
 
@@ -8,7 +9,10 @@ export interface Dictionary {
   has(token: string): boolean
   /** All tokens that begin so; undefined when they are too many to be asked for one by one. */
   beginning(token: string): readonly string[] | undefined
-  /** How large the lists of these tokens are, to some pages: no posting is read. What is named twice is walked twice. */
+  /**
+   * How large the lists of these tokens are, to some pages: no posting is read. What is named twice
+   * is walked twice.
+   */
   listBytes(ranges: readonly TokenRange[]): number
 }
 
@@ -18,7 +22,10 @@ export interface TokenRange {
   readonly isStart: boolean
 }
 
-/** Tokens that are asked for in place of a prefix. To find them out takes some ten microseconds each. */
+/**
+ * Tokens that are asked for in place of a prefix. To find them out takes some ten microseconds
+ * each.
+ */
 const expandedMax = 32
 
 export function createDictionary(database: DatabaseSync): Dictionary {
@@ -30,7 +37,8 @@ export function createDictionary(database: DatabaseSync): Dictionary {
   }
   return {
     // The column is written from a list of names.
-    sharedNames: (field) => lists.all(field).map(({ names }) => JSON.parse(String(names)) as string[]),
+    sharedNames: (field) =>
+      lists.all(field).map(({ names }) => JSON.parse(String(names)) as string[]),
     has(given) {
       const token = folded(given)
       return following(token) === token
@@ -39,7 +47,11 @@ export function createDictionary(database: DatabaseSync): Dictionary {
       const start = folded(given)
       const tokens: string[] = []
       // No token has a character as low as that which leads from one to the next.
-      for (let token = following(start); token?.startsWith(start) === true; token = following(`${token}\x01`)) {
+      for (
+        let token = following(start);
+        token?.startsWith(start) === true;
+        token = following(`${token}\x01`)
+      ) {
         if (tokens.length === expandedMax) return undefined
         tokens.push(token)
       }
@@ -49,7 +61,10 @@ export function createDictionary(database: DatabaseSync): Dictionary {
   }
 }
 
-/** The index has its tokens without capitals, and a name may have some: what is asked for is folded as it was. */
+/**
+ * The index has its tokens without capitals, and a name may have some: what is asked for is folded
+ * as it was.
+ */
 function folded(token: string): string {
   return token.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase())
 }
@@ -57,9 +72,13 @@ function folded(token: string): string {
 /** As the index was made (`migrations/search-001.sql`). */
 const leafBytes = 8000
 
-/** Leaf pages are numbered in the order of their tokens, and `search_idx` says which token each begins with. */
+/**
+ * Leaf pages are numbered in the order of their tokens, and `search_idx` says which token each
+ * begins with.
+ */
 function createSizes(database: DatabaseSync): (ranges: readonly TokenRange[]) => number {
-  // A leaf in the middle of a long list has no row, so the list goes on up to the next leaf that has one, or to the segment's last.
+  // A leaf in the middle of a long list has no row, so the list goes on up to the next leaf that
+  // has one, or to the segment's last.
   const leaves = database.prepare(
     `WITH RECURSIVE segments (id) AS (
        SELECT min(segid) FROM search_idx

@@ -1,4 +1,5 @@
-// The search file as a whole: whether it belongs to the journal that it lies beside, and making it again if not.
+// The search file as a whole: whether it belongs to the journal that it lies beside, and making it
+// again if not.
 
 import { rmSync } from "node:fs"
 import type { DatabaseSync } from "node:sqlite"
@@ -8,7 +9,10 @@ import { isDamage, openForWriting } from "./database.ts"
 import type { journalReads } from "./reads.ts"
 import { filedWorkspaces } from "./search-reads.ts"
 
-/** Makes or migrates the file. One that is damaged, or knows of entries that the journal does not have, is removed and begun anew. */
+/**
+ * Makes or migrates the file. One that is damaged, or knows of entries that the journal does not
+ * have, is removed and begun anew.
+ */
 export function prepareSearch(path: string, journal: ReturnType<typeof journalReads>): void {
   if (isUsable(path, journal)) return
   removeDatabase(path)
@@ -29,7 +33,10 @@ function isUsable(path: string, journal: ReturnType<typeof journalReads>): boole
   }
 }
 
-/** The last entry of each workspace that was filed must be the one that the journal has in its place. */
+/**
+ * The last entry of each workspace that was filed must be the one that the journal has in its
+ * place.
+ */
 function belongsTo(search: DatabaseSync, journal: ReturnType<typeof journalReads>): boolean {
   const workspaceOf = filedWorkspaces(search)
   for (const { id } of search.prepare("SELECT id FROM workspaces").iterate()) {

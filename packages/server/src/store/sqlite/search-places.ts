@@ -1,9 +1,13 @@
-// Where an entry stands in the search file: its workspace's number and its sequence in one integer, so that each workspace's entries lie
-// together and in their order, in every table and in every list of the full-text index.
+// Where an entry stands in the search file: its workspace's number and its sequence in one integer,
+// so that each workspace's entries lie together and in their order, in every table and in every
+// list of the full-text index.
 
 import { strict as assert } from "node:assert"
 
-/** A ledger of so many entries would be terabytes; and beside it there is room for two million workspaces in an exact number. */
+/**
+ * A ledger of so many entries would be terabytes; and beside it there is room for two million
+ * workspaces in an exact number.
+ */
 const sequences = 2 ** 32
 const workspaces = 2 ** 21
 

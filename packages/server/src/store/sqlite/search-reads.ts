@@ -11,13 +11,16 @@ export interface FiledWorkspace {
   readonly hash: Uint8Array
 }
 
-export function filedWorkspaces(database: DatabaseSync): (workspace: string) => FiledWorkspace | undefined {
+export function filedWorkspaces(
+  database: DatabaseSync,
+): (workspace: string) => FiledWorkspace | undefined {
   const one = database.prepare("SELECT number, position, hash FROM workspaces WHERE id = ?")
   return (workspace) => {
     const row = one.get(workspace)
     if (row === undefined) return undefined
     const { hash } = row
-    if (!(hash instanceof Uint8Array)) throw new Error("a column that holds bytes holds something else")
+    if (!(hash instanceof Uint8Array))
+      throw new Error("a column that holds bytes holds something else")
     return { number: Number(row["number"]), position: Number(row["position"]), hash }
   }
 }
@@ -49,7 +52,10 @@ export function searchReads(database: DatabaseSync, listBytesMax: number) {
 
   return {
     position: (workspace: string): number => workspaceOf(workspace)?.position ?? 0,
-    /** Each step at one moment, so that the total is that of the page, and of what is filed up to the position. */
+    /**
+     * Each step at one moment, so that the total is that of the page, and of what is filed up to
+     * the position.
+     */
     *findFiled(workspace: string, wanted: Wanted, before: number, limit: number): Steps<FiledHits> {
       const steps = findIn(workspace, wanted, before, limit)
       for (;;) {
@@ -65,14 +71,28 @@ export function searchReads(database: DatabaseSync, listBytesMax: number) {
     },
   }
 
-  function* findIn(workspace: string, wanted: Wanted, before: number, limit: number): Steps<FiledHits> {
+  function* findIn(
+    workspace: string,
+    wanted: Wanted,
+    before: number,
+    limit: number,
+  ): Steps<FiledHits> {
     const { number, position } = workspaceOf(workspace) ?? { number: 0, position: 0 }
-    const bounds = { first: Math.max(wanted.firstSequence ?? 1, 1), last: Math.min(wanted.lastSequence ?? position, position) }
+    const bounds = {
+      first: Math.max(wanted.firstSequence ?? 1, 1),
+      last: Math.min(wanted.lastSequence ?? position, position),
+    }
     if (bounds.first > bounds.last || isImpossible(wanted)) return { position, hits: nothing }
     // One more than the page holds, to know whether there is one.
     const asked = [number, wanted, bounds, Math.min(before, position + 1), limit + 1] as const
-    const { sequences, total } = wanted.subject === undefined && !isSearch(wanted) ? filters.find(...asked) : yield* texts.find(...asked)
-    return { position, hits: { sequences: sequences.slice(0, limit), hasMore: sequences.length > limit, total } }
+    const { sequences, total } =
+      wanted.subject === undefined && !isSearch(wanted)
+        ? filters.find(...asked)
+        : yield* texts.find(...asked)
+    return {
+      position,
+      hits: { sequences: sequences.slice(0, limit), hasMore: sequences.length > limit, total },
+    }
   }
 }
 
@@ -80,5 +100,8 @@ const nothing: Hits = { sequences: [], hasMore: false, total: 0 }
 
 /** Nobody is in no project, and nobody is a person of no type. */
 function isImpossible({ projectIds, system, subject }: Wanted): boolean {
-  return (projectIds?.length === 0 && (system === "without" || subject !== undefined)) || subject?.types.length === 0
+  return (
+    (projectIds?.length === 0 && (system === "without" || subject !== undefined)) ||
+    subject?.types.length === 0
+  )
 }

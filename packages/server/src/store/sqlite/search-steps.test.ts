@@ -13,23 +13,34 @@ import { openSqlite } from "./open-sqlite.ts"
 import { placeOf } from "./search-places.ts"
 import { partyToken, wordToken } from "./search-tokens.ts"
 
-// What a search may cost in one step, held against an index that is written here directly: to file as many entries takes minutes.
+// What a search may cost in one step, held against an index that is written here directly: to file
+// as many entries takes minutes.
 
 const closing: (() => Promise<void> | void)[] = []
 test.afterEach(async () => {
   for (const close of closing.splice(0).toReversed()) await close()
 })
 
-/** A store whose index says of a workspace's entries that each has these tokens; the journal has none of them. */
-async function openIndex(entries: number, tokens: string, searchListBytesMax = defaultLimits.searchListBytesMax): Promise<Store> {
+/**
+ * A store whose index says of a workspace's entries that each has these tokens; the journal has
+ * none of them.
+ */
+async function openIndex(
+  entries: number,
+  tokens: string,
+  searchListBytesMax = defaultLimits.searchListBytesMax,
+): Promise<Store> {
   const folder = mkdtempSync(join(tmpdir(), "tallystick-"))
   closing.push(() => rmSync(folder, { recursive: true, force: true }))
-  const store = await openSqlite({ data: folder, limits: { ...defaultLimits, diskReserveBytes: 0, searchListBytesMax } }, (cause) =>
-    assert.fail(cause),
+  const store = await openSqlite(
+    { data: folder, limits: { ...defaultLimits, diskReserveBytes: 0, searchListBytesMax } },
+    (cause) => assert.fail(cause),
   )
   closing.push(() => store.close())
   using index = new DatabaseSync(join(folder, "search.db"))
-  index.prepare("INSERT INTO workspaces (number, id, position, hash) VALUES (?, 'acme', ?, x'')").run(number, entries)
+  index
+    .prepare("INSERT INTO workspaces (number, id, position, hash) VALUES (?, 'acme', ?, x'')")
+    .run(number, entries)
   index
     .prepare(
       `WITH RECURSIVE entries (sequence) AS (SELECT 1 UNION ALL SELECT sequence + 1 FROM entries WHERE sequence < ?)
@@ -42,7 +53,10 @@ async function openIndex(entries: number, tokens: string, searchListBytesMax = d
 const number = 1
 const all = `'${number}#o ${wordToken(number, "each")}'`
 
-function word(said: string, options: { readonly not?: boolean; readonly isPrefix?: boolean } = {}): Term {
+function word(
+  said: string,
+  options: { readonly not?: boolean; readonly isPrefix?: boolean } = {},
+): Term {
   return { kind: "text", not: false, isPrefix: false, ...options, words: [said] }
 }
 
@@ -57,9 +71,13 @@ async function turnsOf(search: Finder, asked: Wanted, before: number, limit: num
 test("a search of a large index is many steps, and what they find together is what one would", async () => {
   const entries = 400_000
   // Every 50,000th is rare.
-  const { search } = await openIndex(entries, `${all} || iif(sequence % 50000 = 0, ' ${wordToken(number, "rare")}', '')`)
+  const { search } = await openIndex(
+    entries,
+    `${all} || iif(sequence % 50000 = 0, ' ${wordToken(number, "rare")}', '')`,
+  )
   const rare = Array.from({ length: 8 }, (_, at) => (8 - at) * 50_000)
-  const newest = (count: number, from = entries) => Array.from({ length: count }, (_, at) => from - at)
+  const newest = (count: number, from = entries) =>
+    Array.from({ length: count }, (_, at) => from - at)
 
   const broad = await turnsOf(search, wanted(word("each")), entries + 1, 3)
   assert.deepEqual(broad.hits, { sequences: newest(3), hasMore: true, total: entries })
@@ -70,8 +88,17 @@ test("a search of a large index is many steps, and what they find together is wh
     [{ sequences: newest(3, 999), hasMore: true, total: entries }, 1],
     "the total is remembered",
   )
-  const without = await turnsOf(search, wanted(word("each"), word("rare", { not: true })), entries + 1, 3)
-  assert.deepEqual(without.hits, { sequences: newest(3, entries - 1), hasMore: true, total: entries - 8 })
+  const without = await turnsOf(
+    search,
+    wanted(word("each"), word("rare", { not: true })),
+    entries + 1,
+    3,
+  )
+  assert.deepEqual(without.hits, {
+    sequences: newest(3, entries - 1),
+    hasMore: true,
+    total: entries - 8,
+  })
 
   for (const asked of [wanted(word("rare")), wanted(word("each"), word("rare"))]) {
     for (const [before, limit] of [
@@ -84,7 +111,11 @@ test("a search of a large index is many steps, and what they find together is wh
     ] as const) {
       const below = rare.filter((sequence) => sequence < before)
       const { hits, turns } = await turnsOf(search, asked, before, limit)
-      assert.deepEqual(hits, { sequences: below.slice(0, limit), hasMore: below.length > limit, total: 8 }, `below ${before}`)
+      assert.deepEqual(
+        hits,
+        { sequences: below.slice(0, limit), hasMore: below.length > limit, total: 8 },
+        `below ${before}`,
+      )
       assert.ok(turns() <= 8)
     }
   }
@@ -97,7 +128,9 @@ test("a search that is ended between two steps takes no other, and what it has c
     if (left-- === 0) throw new LedgerError("overloaded", "enough")
     return step()
   }
-  await assert.rejects(search.find("acme", wanted(word("each")), 600_001, 1, turn), { code: "overloaded" })
+  await assert.rejects(search.find("acme", wanted(word("each")), 600_001, 1, turn), {
+    code: "overloaded",
+  })
   const { hits, turns } = await turnsOf(search, wanted(word("each")), 600_001, 1)
   assert.equal(hits?.total, 600_000)
   const other = await turnsOf(search, wanted(word("each"), word("else", { not: true })), 600_001, 1)
@@ -118,11 +151,24 @@ test("starts that too many entries have are refused before they are gathered, an
   })
   assert.equal((await find(wanted(word("w400", { isPrefix: true }))))?.total, 11)
   assert.equal((await find(wanted(word("w77"))))?.total, 1)
-  assert.equal((await find(wanted(word("v", { isPrefix: true }))))?.total, 5000, "a start of few words is these words")
+  assert.equal(
+    (await find(wanted(word("v", { isPrefix: true }))))?.total,
+    5000,
+    "a start of few words is these words",
+  )
 
-  const about = (id: string, type = "user"): Wanted => ({ ...wanted(start), projectIds: ["core"], subject: { id, types: [type] } })
+  const about = (id: string, type = "user"): Wanted => ({
+    ...wanted(start),
+    projectIds: ["core"],
+    subject: { id, types: [type] },
+  })
   await assert.rejects(find(about("ada")), { code: "invalid_field" })
-  for (const nobody of [about("nobody"), about("ad"), about("ada", "robot"), { ...about("ada"), projectIds: ["cor"] }])
+  for (const nobody of [
+    about("nobody"),
+    about("ad"),
+    about("ada", "robot"),
+    { ...about("ada"), projectIds: ["cor"] },
+  ])
     assert.deepEqual(await find(nobody), { sequences: [], hasMore: false, total: 0 })
 })
 
@@ -136,9 +182,22 @@ test("a start that is gathered three times is measured three times: for a person
     partyToken(number, "actor", "core", bob),
     partyToken(number, "target", "core", bob),
   ]
-  const { search } = await openIndex(5000, `'${number}#o ${tokens.join(" ")} ${number}:w' || sequence`, 200_000)
+  const { search } = await openIndex(
+    5000,
+    `'${number}#o ${tokens.join(" ")} ${number}:w' || sequence`,
+    200_000,
+  )
   const find = (id: string) =>
-    search.find("acme", { ...wanted(word("w", { isPrefix: true })), projectIds: ["core"], subject: { id, types: ["user"] } }, 5001, 10)
+    search.find(
+      "acme",
+      {
+        ...wanted(word("w", { isPrefix: true })),
+        projectIds: ["core"],
+        subject: { id, types: ["user"] },
+      },
+      5001,
+      10,
+    )
   assert.equal((await find("ada"))?.total, 5000)
   await assert.rejects(find("bob"), { code: "invalid_field" })
 })

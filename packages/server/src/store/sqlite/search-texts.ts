@@ -1,5 +1,5 @@
-// Pages and totals of what has a text or a subject. The full-text index gives places in order. A total is counted once: what is filed
-// later can only be added to it.
+// Pages and totals of what has a text or a subject. The full-text index gives places in order. A
+// total is counted once: what is filed later can only be added to it.
 
 import { hash } from "node:crypto"
 import type { DatabaseSync } from "node:sqlite"
@@ -10,9 +10,15 @@ import { timesOf, type Bounds } from "./search-filters.ts"
 import { matchOf } from "./search-match.ts"
 import { placeOf, sequenceOf } from "./search-places.ts"
 
-/** How far below a page's edge is looked in the same pass that counts: a text that every fortieth entry has fills the largest page. */
+/**
+ * How far below a page's edge is looked in the same pass that counts: a text that every fortieth
+ * entry has fills the largest page.
+ */
 const windowSequences = 4096
-/** Looked through in one step: some ten milliseconds where every entry has all that is asked for. Nothing can interrupt a step. */
+/**
+ * Looked through in one step: some ten milliseconds where every entry has all that is asked for.
+ * Nothing can interrupt a step.
+ */
 const stepSequences = 2 ** 17
 /** Totals that are remembered: a few hundred bytes each. */
 const totalsMax = 512
@@ -28,8 +34,17 @@ export function createTexts(database: DatabaseSync, listBytesMax: number) {
   const run = createStatements(database)
 
   return {
-    /** Newest first, at most `limit`. Between two steps others may have their turn: what stands up to `bounds.last` does not change. */
-    *find(number: number, wanted: Wanted, bounds: Bounds, before: number, limit: number): Generator<undefined, Found> {
+    /**
+     * Newest first, at most `limit`. Between two steps others may have their turn: what stands up
+     * to `bounds.last` does not change.
+     */
+    *find(
+      number: number,
+      wanted: Wanted,
+      bounds: Bounds,
+      before: number,
+      limit: number,
+    ): Generator<undefined, Found> {
       const match = matchOf(number, wanted, dictionary)
       if (match === undefined) return { sequences: [], total: 0 }
       if (match.isGathered && dictionary.listBytes(match.ranges) > listBytesMax) throw tooBroad()
@@ -47,7 +62,11 @@ export function createTexts(database: DatabaseSync, listBytesMax: number) {
       if (match.isGathered && counted.upTo < bounds.last) {
         isTurnOver(stepSequences)
         const page = { first: Math.max(bounds.first, before - windowSequences), last: open }
-        const { entries, sequences } = run.countAndPage(ask, { first: counted.upTo + 1, last: bounds.last }, page)
+        const { entries, sequences } = run.countAndPage(
+          ask,
+          { first: counted.upTo + 1, last: bounds.last },
+          page,
+        )
         count(bounds.last, entries)
         found.push(...sequences.slice(0, limit))
         open = Math.min(open, page.first - 1)
@@ -99,7 +118,8 @@ interface Ask {
 }
 
 function createStatements(database: DatabaseSync) {
-  const plain = "FROM search AS s WHERE search MATCH ?1 AND s.rowid >= CAST(?2 AS INTEGER) AND s.rowid <= CAST(?3 AS INTEGER)"
+  const plain =
+    "FROM search AS s WHERE search MATCH ?1 AND s.rowid >= CAST(?2 AS INTEGER) AND s.rowid <= CAST(?3 AS INTEGER)"
   const timed = `FROM search AS s CROSS JOIN filed AS f ON f.place = s.rowid WHERE search MATCH ?1 AND s.rowid >= CAST(?2 AS INTEGER) AND s.rowid <= CAST(?3 AS INTEGER)
     AND (f.occurred_ms, f.occurred_ns) >= (?4, ?5) AND (f.occurred_ms, f.occurred_ns) < (?6, ?7)`
   const pair = (make: (from: string, at: number) => string) => ({
@@ -107,16 +127,23 @@ function createStatements(database: DatabaseSync) {
     timed: database.prepare(make(timed, 8)),
   })
   const counts = pair((from) => `SELECT count(*) AS entries ${from}`)
-  const pages = pair((from, at) => `SELECT s.rowid AS place ${from} ORDER BY s.rowid DESC LIMIT ?${at}`)
+  const pages = pair(
+    (from, at) => `SELECT s.rowid AS place ${from} ORDER BY s.rowid DESC LIMIT ?${at}`,
+  )
   // One pass for both, because what begins with a prefix is gathered anew by every pass.
   const together = pair(
     (from, at) => `SELECT count(*) FILTER (WHERE s.rowid BETWEEN ?${at} AND ?${at + 1}) AS entries,
       json_group_array(s.rowid) FILTER (WHERE s.rowid BETWEEN ?${at + 2} AND ?${at + 3}) AS places ${from}`,
   )
-  const given = ({ number, wanted, expression }: Ask, { first, last }: Bounds): [which: "plain" | "timed", given: (string | number)[]] => {
+  const given = (
+    { number, wanted, expression }: Ask,
+    { first, last }: Bounds,
+  ): [which: "plain" | "timed", given: (string | number)[]] => {
     const times = timesOf(wanted)
     const asked = [expression, placeOf(number, first), placeOf(number, last)]
-    return times === undefined ? ["plain", asked] : ["timed", [...asked, times.from.ms, times.from.ns, times.to.ms, times.to.ns]]
+    return times === undefined
+      ? ["plain", asked]
+      : ["timed", [...asked, times.from.ms, times.from.ns, times.to.ms, times.to.ns]]
   }
 
   return {
@@ -128,14 +155,26 @@ function createStatements(database: DatabaseSync) {
       const [which, asked] = given(ask, bounds)
       return pages[which].all(...asked, limit).map(({ place }) => sequenceOf(Number(place)))
     },
-    countAndPage(ask: Ask, counting: Bounds, page: Bounds): { readonly entries: number; readonly sequences: number[] } {
+    countAndPage(
+      ask: Ask,
+      counting: Bounds,
+      page: Bounds,
+    ): { readonly entries: number; readonly sequences: number[] } {
       const { number } = ask
-      const [which, asked] = given(ask, { first: Math.min(counting.first, page.first), last: Math.max(counting.last, page.last) })
-      const edges = [counting.first, counting.last, page.first, page.last].map((sequence) => placeOf(number, Math.max(sequence, 0)))
+      const [which, asked] = given(ask, {
+        first: Math.min(counting.first, page.first),
+        last: Math.max(counting.last, page.last),
+      })
+      const edges = [counting.first, counting.last, page.first, page.last].map((sequence) =>
+        placeOf(number, Math.max(sequence, 0)),
+      )
       const row = together[which].get(...asked, ...edges)
       // A list of places is what the statement makes.
       const places = JSON.parse(String(row?.["places"])) as number[]
-      return { entries: Number(row?.["entries"]), sequences: places.map(sequenceOf).toSorted((a, b) => b - a) }
+      return {
+        entries: Number(row?.["entries"]),
+        sequences: places.map(sequenceOf).toSorted((a, b) => b - a),
+      }
     },
   }
 }

@@ -1,5 +1,5 @@
-// The tokens that the full-text index is made of. Each begins with its workspace's number, so that what one tenant asks never walks
-// through what another has written.
+// The tokens that the full-text index is made of. Each begins with its workspace's number, so that
+// what one tenant asks never walks through what another has written.
 //
 //   <number>:<word>                      a word of a value
 //   <number>=<names><delimiter><value>   a whole value under its name, or under all of its names
@@ -7,17 +7,22 @@
 //                                        a and t, the actor and the target of a visible entry in its project
 //   .                                    the end of a value that has no name, so that no phrase runs over it
 //
-// A value's words stand in their order, and the token of the whole value after them. Words are letters and digits alone. Of other
-// texts, what would end a token, or be folded where case counts, is written as characters that nobody writes.
+// A value's words stand in their order, and the token of the whole value after them. Words are
+// letters and digits alone. Of other texts, what would end a token, or be folded where case counts,
+// is written as characters that nobody writes.
 
 import { hash } from "node:crypto"
 import { wordsOf } from "@tallystick/client/grammar"
 import type { Field, Filed, Owner } from "../search.ts"
 
-/** One unit more than a query can ask for, so that what is cut here is neither equal to nor the start of anything asked for. */
+/**
+ * One unit more than a query can ask for, so that what is cut here is neither equal to nor the
+ * start of anything asked for.
+ */
 const unitsMax = 513
 
-// One-byte characters, so that texts of such characters stay texts of one byte each while they are put together.
+// One-byte characters, so that texts of such characters stay texts of one byte each while they are
+// put together.
 const escape = "\x80"
 const delimiter = "\x81"
 const upper = "\x82"
@@ -25,24 +30,44 @@ const end = "."
 
 const special = /[\0-\x20"'\x7F-\x82]/g
 const specialOrUpper = /[\0-\x20"'A-Z\x7F-\x82]/g
-/** Each of the special characters, by its place here, is written as the character at the same place below, behind `escape`. */
+/**
+ * Each of the special characters, by its place here, is written as the character at the same place
+ * below, behind `escape`.
+ */
 const specials = `${String.fromCharCode(...Array(0x21).keys())}"'\x7F${escape}${delimiter}${upper}`
 const written = "abcdefghijklmnopqrstuvwxyz0123456789!#$"
 
-/** Members that are two words joined by a line, and different in every entry: they have a column of their own, where their words say all. */
+/**
+ * Members that are two words joined by a line, and different in every entry: they have a column of
+ * their own, where their words say all.
+ */
 export type IdColumn = "id" | "receipt"
 const idForm = /^([a-z0-9]+)_([a-z0-9]+)$/
 
 export type Columns = Record<Owner | IdColumn, string>
 
 /** What is written of an entry. `share` is told each list of names that stand under one token. */
-export function columnsOf(number: number, filed: Filed, share: (names: readonly string[]) => void): Columns {
+export function columnsOf(
+  number: number,
+  filed: Filed,
+  share: (names: readonly string[]) => void,
+): Columns {
   const { nobody, actor, target } = filed.fields
-  const columns: Columns = { nobody: filterTokens(number, filed), actor: "", target: "", id: "", receipt: "" }
+  const columns: Columns = {
+    nobody: filterTokens(number, filed),
+    actor: "",
+    target: "",
+    id: "",
+    receipt: "",
+  }
   for (const field of nobody) {
     const column = idColumnOf(field)
-    const words = column === undefined || columns[column] !== "" ? undefined : idWords(field.value.toLowerCase())
-    if (column === undefined || words === undefined) columns.nobody += fieldTokens(number, field, share)
+    const words =
+      column === undefined || columns[column] !== ""
+        ? undefined
+        : idWords(field.value.toLowerCase())
+    if (column === undefined || words === undefined)
+      columns.nobody += fieldTokens(number, field, share)
     else for (const word of words) columns[column] += ` ${wordToken(number, word)}`
   }
   for (const field of actor) columns.actor += fieldTokens(number, field, share)
@@ -50,20 +75,30 @@ export function columnsOf(number: number, filed: Filed, share: (names: readonly 
   return columns
 }
 
-function filterTokens(number: number, { isSystem, userVisible, lane, projectId, actor, target }: Filed): string {
+function filterTokens(
+  number: number,
+  { isSystem, userVisible, lane, projectId, actor, target }: Filed,
+): string {
   const ordinary = `${ownToken(number, isSystem)} ${laneToken(number, lane)} ${projectToken(number, projectId)}`
   if (!userVisible) return ordinary
   const parties = `${partyToken(number, "actor", projectId, actor)} ${partyToken(number, "target", projectId, target)}`
   return `${ordinary} ${visibleToken(number)} ${parties}`
 }
 
-function fieldTokens(number: number, { names, value, isText }: Field, share: (names: readonly string[]) => void): string {
+function fieldTokens(
+  number: number,
+  { names, value, isText }: Field,
+  share: (names: readonly string[]) => void,
+): string {
   if (names.length > 1) share(names)
   const whole = names.length === 0 ? end : valueToken(number, names, value)
   return isText ? `${wordTokens(number, value)} ${whole}` : ` ${whole}`
 }
 
-/** A value's words. Those of a plain text by hand, because every value of every entry passes through here. */
+/**
+ * A value's words. Those of a plain text by hand, because every value of every entry passes through
+ * here.
+ */
 function wordTokens(number: number, value: string): string {
   let tokens = ""
   const lowered = value.toLowerCase()
@@ -86,7 +121,11 @@ function wordTokens(number: number, value: string): string {
 }
 
 function isLetterOrDigit(code: number): boolean {
-  return (code >= 0x61 && code <= 0x7a) || (code >= 0x30 && code <= 0x39) || (code >= 0x41 && code <= 0x5a)
+  return (
+    (code >= 0x61 && code <= 0x7a) ||
+    (code >= 0x30 && code <= 0x39) ||
+    (code >= 0x41 && code <= 0x5a)
+  )
 }
 
 export function wordToken(number: number, word: string): string {
@@ -140,7 +179,9 @@ export function idWords(lowered: string): readonly string[] | undefined {
 function nameOf(name: string): string {
   const known = escapedNames.get(name)
   if (known !== undefined) return known
-  const made = (name.length > unitsMax ? name.slice(0, unitsMax) : name).replace(specialOrUpper, privately) + delimiter
+  const made =
+    (name.length > unitsMax ? name.slice(0, unitsMax) : name).replace(specialOrUpper, privately) +
+    delimiter
   if (escapedNames.size >= namesMax) escapedNames.clear()
   escapedNames.set(name, made)
   return made
@@ -153,17 +194,30 @@ function escaped(text: string): string {
   return isPlain(text, false) ? text : text.replace(special, privately)
 }
 
-/** Case counts, and so does every character. What is too long for a token ends with its hash, and so is longer than what is not. */
+/**
+ * Case counts, and so does every character. What is too long for a token ends with its hash, and so
+ * is longer than what is not.
+ */
 function inItsCase(text: string): string {
-  const short = text.length > unitsMax ? text.slice(0, unitsMax) + hash("sha256", text, "hex") : text
+  const short =
+    text.length > unitsMax ? text.slice(0, unitsMax) + hash("sha256", text, "hex") : text
   return isPlain(short, true) ? short : short.replace(specialOrUpper, privately)
 }
 
-/** Whether a text has nothing that must be written otherwise: quicker than to look for it with a pattern. */
+/**
+ * Whether a text has nothing that must be written otherwise: quicker than to look for it with a
+ * pattern.
+ */
 function isPlain(text: string, inItsCase: boolean): boolean {
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at)
-    if (code <= 0x20 || code === 0x22 || code === 0x27 || (code >= 0x7f && code <= 0x82) || (inItsCase && code >= 0x41 && code <= 0x5a))
+    if (
+      code <= 0x20 ||
+      code === 0x22 ||
+      code === 0x27 ||
+      (code >= 0x7f && code <= 0x82) ||
+      (inItsCase && code >= 0x41 && code <= 0x5a)
+    )
       return false
   }
   return true

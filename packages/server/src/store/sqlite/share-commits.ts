@@ -1,5 +1,6 @@
-// Which groups share a transaction: all that wait, in the order in which they came, so that one fsync answers them all. A workspace has one
-// group here at a time, so whoever was served goes behind those who were not.
+// Which groups share a transaction: all that wait, in the order in which they came, so that one
+// fsync answers them all. A workspace has one group here at a time, so whoever was served goes
+// behind those who were not.
 
 import { strict as assert } from "node:assert"
 import type { Limits } from "../../limits.ts"
@@ -14,8 +15,14 @@ interface Waiting {
   readonly reject: (error: unknown) => void
 }
 
-/** Appends groups one by one by commits of several. A commit that fails is unknown for each of its groups. */
-export function shareCommits(limits: CommitLimits, commit: (groups: readonly Group[]) => Promise<readonly Outcome[]>): Journal["append"] {
+/**
+ * Appends groups one by one by commits of several. A commit that fails is unknown for each of its
+ * groups.
+ */
+export function shareCommits(
+  limits: CommitLimits,
+  commit: (groups: readonly Group[]) => Promise<readonly Outcome[]>,
+): Journal["append"] {
   const waiting: Waiting[] = []
   let isRunning = false
 
@@ -38,7 +45,8 @@ export function shareCommits(limits: CommitLimits, commit: (groups: readonly Gro
       } catch (error) {
         for (const { reject } of shared) reject(error)
       }
-      // Whoever was answered appends again in the next turn, and shares the next commit: larger commits cost less each.
+      // Whoever was answered appends again in the next turn, and shares the next commit: larger
+      // commits cost less each.
       await new Promise((resolve) => process.nextTick(() => setImmediate(resolve)))
     }
     isRunning = false
@@ -46,7 +54,10 @@ export function shareCommits(limits: CommitLimits, commit: (groups: readonly Gro
 }
 
 /** From the front, until they are enough for a commit. */
-function take(waiting: Waiting[], { commitEntriesMax, commitBytesMax }: CommitLimits): readonly Waiting[] {
+function take(
+  waiting: Waiting[],
+  { commitEntriesMax, commitBytesMax }: CommitLimits,
+): readonly Waiting[] {
   let [count, entries, bytes] = [0, 0, 0]
   for (const { group } of waiting) {
     count += 1

@@ -11,16 +11,22 @@ test("what documents held before is left in the file, and is not any more once t
   t.after(() => rmSync(folder, { recursive: true, force: true }))
   const path = join(folder, "journal.db")
   const journal = openForWriting(path, "journal", "full")
-  const add = journal.prepare("INSERT INTO documents (kind, workspace, id, version, value) VALUES ('log-key', ?, ?, 1, ?)")
+  const add = journal.prepare(
+    "INSERT INTO documents (kind, workspace, id, version, value) VALUES ('log-key', ?, ?, 1, ?)",
+  )
   const replace = journal.prepare("UPDATE documents SET version = 2, value = ? WHERE id = ?")
-  for (let count = 0; count < 600; count++) add.run(`ws-${count % 7}`, `id-${count}`, `former ${"x".repeat(count % 500)}`)
-  for (let count = 599; count >= 0; count -= 2) replace.run(`newest ${"y".repeat((count * 7) % 900)}`, `id-${count}`)
-  for (let count = 0; count < 600; count += 2) replace.run(`newest ${"z".repeat((count * 3) % 200)}`, `id-${count}`)
+  for (let count = 0; count < 600; count++)
+    add.run(`ws-${count % 7}`, `id-${count}`, `former ${"x".repeat(count % 500)}`)
+  for (let count = 599; count >= 0; count -= 2)
+    replace.run(`newest ${"y".repeat((count * 7) % 900)}`, `id-${count}`)
+  for (let count = 0; count < 600; count += 2)
+    replace.run(`newest ${"z".repeat((count * 3) % 200)}`, `id-${count}`)
   journal.exec("DELETE FROM documents WHERE serial > 590")
   const all = () => journal.prepare("SELECT * FROM documents ORDER BY serial").all()
   const schema = () => journal.prepare("SELECT * FROM sqlite_schema ORDER BY name").all().length
   const [before, statements] = [all(), schema()]
-  const isLeft = () => ["", "-wal"].some((ending) => readFileSync(path + ending, "latin1").includes("former "))
+  const isLeft = () =>
+    ["", "-wal"].some((ending) => readFileSync(path + ending, "latin1").includes("former "))
   journal.exec("PRAGMA wal_checkpoint(TRUNCATE)")
   assert.ok(isLeft(), "there was nothing to take away")
 

@@ -21,7 +21,10 @@ function freshFolder(): string {
 }
 
 async function openFolder(folder: string): Promise<OpenedSearch> {
-  const served = await openSqlite({ data: folder, limits: { ...defaultLimits, diskReserveBytes: 0 } }, (cause) => assert.fail(cause))
+  const served = await openSqlite(
+    { data: folder, limits: { ...defaultLimits, diskReserveBytes: 0 } },
+    (cause) => assert.fail(cause),
+  )
   const filing = openSqliteFiling(folder)
   const store: OpenedSearch = {
     served,
@@ -62,7 +65,10 @@ for (const [entries, questions, leastAnswered] of [
   })
 }
 
-const asked = { system: "without", query: { terms: [{ kind: "text", not: false, words: ["word"], isPrefix: true }] } } as const
+const asked = {
+  system: "without",
+  query: { terms: [{ kind: "text", not: false, words: ["word"], isPrefix: true }] },
+} as const
 
 function entry(sequence: number): Filed {
   const party = { id: "ada", type: "user" }
@@ -76,7 +82,11 @@ function entry(sequence: number): Filed {
     occurredNs: 0,
     actor: party,
     target: party,
-    fields: { nobody: [{ names: ["action"], value: `word ${sequence}`, isText: true }], actor: [], target: [] },
+    fields: {
+      nobody: [{ names: ["action"], value: `word ${sequence}`, isText: true }],
+      actor: [],
+      target: [],
+    },
   }
 }
 
@@ -97,8 +107,12 @@ async function positionAfterStart(folder: string): Promise<number> {
   const position = await store.served.search.position("acme")
   const hits = await store.served.search.find("acme", asked, 99, 10)
   assert.equal(hits?.total, position, "what is filed is found, and nothing else")
-  for (let sequence = position + 1; sequence <= 2; sequence++) await store.filing.search.file("acme", [entry(sequence)])
-  assert.equal((await store.served.search.find("acme", asked, 99, 10))?.total, Math.max(position, 2))
+  for (let sequence = position + 1; sequence <= 2; sequence++)
+    await store.filing.search.file("acme", [entry(sequence)])
+  assert.equal(
+    (await store.served.search.find("acme", asked, 99, 10))?.total,
+    Math.max(position, 2),
+  )
   await expectChain(store.served.journal, "acme")
   await store.close()
   return position
@@ -141,7 +155,11 @@ test("what could not be filed whole is not filed at all, and is filed when it ca
     { workspace: "acme", entries: [entry(2)] },
   ])
   for (const wanted of [asked, { system: "without" }] as const)
-    assert.deepEqual(await store.served.search.find("acme", wanted, 99, 10), { sequences: [2, 1], hasMore: false, total: 2 })
+    assert.deepEqual(await store.served.search.find("acme", wanted, 99, 10), {
+      sequences: [2, 1],
+      hasMore: false,
+      total: 2,
+    })
   assert.equal((await store.served.search.find("other", asked, 99, 10))?.total, 1)
   await store.close()
 })
@@ -153,7 +171,11 @@ test("a list costs the same however many projects there are", async (context) =>
   for (const [workspace, count] of Object.entries(projects)) {
     const names = Array.from({ length: entries }, (_, at) => `${workspace} ${at}`)
     await write(store.served, workspace, names)
-    const filed = names.map((_, at) => ({ ...entry(at + 1), projectId: `p${at % count}`, occurredMs: at * 1000 }))
+    const filed = names.map((_, at) => ({
+      ...entry(at + 1),
+      projectId: `p${at % count}`,
+      occurredMs: at * 1000,
+    }))
     await store.filing.search.file(workspace, filed)
   }
   const lists: Readonly<Record<string, Wanted>> = {
@@ -171,11 +193,16 @@ test("a list costs the same however many projects there are", async (context) =>
         const started = performance.now()
         const hits = await store.served.search.find(workspace, wanted, Number.MAX_SAFE_INTEGER, 20)
         took[workspace].push(performance.now() - started)
-        assert.equal(hits?.sequences.length, wanted.projectIds === undefined || workspace === "one" ? 20 : 1)
+        assert.equal(
+          hits?.sequences.length,
+          wanted.projectIds === undefined || workspace === "one" ? 20 : 1,
+        )
       }
     }
     const [one, many] = [middle(took.one), middle(took.many)]
-    context.diagnostic(`${name}: ${one.toFixed(2)} ms of one project, ${many.toFixed(2)} ms of ${entries}`)
+    context.diagnostic(
+      `${name}: ${one.toFixed(2)} ms of one project, ${many.toFixed(2)} ms of ${entries}`,
+    )
     assert.ok(many < one * 2.5, `${name}: ${many} ms of ${entries} projects, ${one} ms of one`)
   }
   for (const workspace of Object.keys(projects)) await expectChain(store.served.journal, workspace)

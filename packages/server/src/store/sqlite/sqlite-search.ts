@@ -12,23 +12,39 @@ import { placeOf } from "./search-places.ts"
 import { allOf, filedWorkspaces, searchReads } from "./search-reads.ts"
 import { columnsOf } from "./search-tokens.ts"
 
-export function createSearch(database: DatabaseSync, journal: ReturnType<typeof journalReads>): Search {
+export function createSearch(
+  database: DatabaseSync,
+  journal: ReturnType<typeof journalReads>,
+): Search {
   const reads = searchReads(database, Infinity)
   const workspaceOf = filedWorkspaces(database)
-  const addWorkspace = database.prepare("INSERT INTO workspaces (id, position, hash) VALUES (?, 0, x'')")
-  const setPosition = database.prepare("UPDATE workspaces SET position = ?, hash = ? WHERE number = ?")
-  const addText = database.prepare("INSERT INTO search (rowid, nobody, actor, target, id, receipt) VALUES (?, ?, ?, ?, ?, ?)")
-  const addFiled = database.prepare("INSERT INTO filed (place, combination, class, occurred_ms, occurred_ns) VALUES (?, ?, ?, ?, ?)")
+  const addWorkspace = database.prepare(
+    "INSERT INTO workspaces (id, position, hash) VALUES (?, 0, x'')",
+  )
+  const setPosition = database.prepare(
+    "UPDATE workspaces SET position = ?, hash = ? WHERE number = ?",
+  )
+  const addText = database.prepare(
+    "INSERT INTO search (rowid, nobody, actor, target, id, receipt) VALUES (?, ?, ?, ?, ?, ?)",
+  )
+  const addFiled = database.prepare(
+    "INSERT INTO filed (place, combination, class, occurred_ms, occurred_ns) VALUES (?, ?, ?, ?, ?)",
+  )
   const combinations = createCombinations(database)
   const share = createSharing(database)
 
   const numbered = ({ workspace, entries }: Batch) => {
-    const { number, position } = workspaceOf(workspace) ?? { number: Number(addWorkspace.run(workspace).lastInsertRowid), position: 0 }
+    const { number, position } = workspaceOf(workspace) ?? {
+      number: Number(addWorkspace.run(workspace).lastInsertRowid),
+      position: 0,
+    }
     return { workspace, entries, number, position }
   }
   const fileOne = (number: number, entry: Filed): void => {
     const place = placeOf(number, entry.sequence)
-    const { nobody, actor, target, id, receipt } = columnsOf(number, entry, (names) => share.told(names))
+    const { nobody, actor, target, id, receipt } = columnsOf(number, entry, (names) =>
+      share.told(names),
+    )
     addText.run(place, nobody, actor, target, id, receipt)
     const { combination, class: ofAll } = combinations.count(number, entry)
     addFiled.run(place, combination, ofAll, entry.occurredMs, entry.occurredNs)
@@ -42,13 +58,15 @@ export function createSearch(database: DatabaseSync, journal: ReturnType<typeof 
 
   const search: Search = {
     position: async (workspace) => reads.position(workspace),
-    find: async (workspace, wanted, before, limit) => allOf(reads.findFiled(workspace, wanted, before, limit)).hits,
+    find: async (workspace, wanted, before, limit) =>
+      allOf(reads.findFiled(workspace, wanted, before, limit)).hits,
     file: (workspace, entries) => search.fileAll([{ workspace, entries }]),
     async fileAll(batches) {
       let isKept = false
       try {
         within(database, () => {
-          // The full-text index gathers what comes in the order of places, and writes it away whenever one comes before the last.
+          // The full-text index gathers what comes in the order of places, and writes it away
+          // whenever one comes before the last.
           const ordered = batches.map(numbered).toSorted((a, b) => a.number - b.number)
           for (const { workspace, entries, number, position } of ordered) {
             let last = position
@@ -83,7 +101,8 @@ function createSharing(database: DatabaseSync) {
       if (!written.has(key)) fresh.set(key, names)
     },
     write(): void {
-      for (const names of fresh.values()) for (const name of names) add.run(name, JSON.stringify(names))
+      for (const names of fresh.values())
+        for (const name of names) add.run(name, JSON.stringify(names))
     },
     settle(isKept: boolean): void {
       if (isKept) for (const key of fresh.keys()) written.add(key)

@@ -13,7 +13,14 @@ import { indexContract } from "../contract/index-contract.ts"
 import { journalContract } from "../contract/journal-contract.ts"
 import { registryContract } from "../contract/registry-contract.ts"
 import type { OpenedStore } from "../contract/stories.ts"
-import { entriesAfter, genesisOf, project, receiptNamed, usedOf, write } from "../contract/written-entries.ts"
+import {
+  entriesAfter,
+  genesisOf,
+  project,
+  receiptNamed,
+  usedOf,
+  write,
+} from "../contract/written-entries.ts"
 import { expectChain } from "../expect-chain.ts"
 import type { ListPlace } from "../store.ts"
 import { openForWriting } from "./database.ts"
@@ -24,14 +31,16 @@ import { bucketOf, runEntries } from "./key-runs.ts"
 const openStores = new Set<OpenedStore>()
 const folders = new Set<string>()
 
-// This file is two programs: the tests, and the one that a test kills, which appends until it is killed.
+// This file is two programs: the tests, and the one that a test kills, which appends until it is
+// killed.
 const [, , role, folderOfRole = ""] = process.argv
 if (role === "append for ever") await appendForEver(folderOfRole)
 else tests()
 
 async function openFolder(folder: string, reserveBytes = 0): Promise<OpenedStore> {
-  const served = await openSqlite({ data: folder, limits: { ...defaultLimits, diskReserveBytes: reserveBytes } }, (cause) =>
-    assert.fail(cause),
+  const served = await openSqlite(
+    { data: folder, limits: { ...defaultLimits, diskReserveBytes: reserveBytes } },
+    (cause) => assert.fail(cause),
   )
   const watched = openSqliteWatched(folder)
   const store: OpenedStore = {
@@ -64,7 +73,8 @@ function tests(): void {
     folders.clear()
   })
 
-  for (const contract of [journalContract, registryContract, indexContract]) contract("sqlite", () => openFolder(freshFolder()))
+  for (const contract of [journalContract, registryContract, indexContract])
+    contract("sqlite", () => openFolder(freshFolder()))
 
   test("large entries are read a few at a time, and all of them", async () => {
     const folder = freshFolder()
@@ -108,13 +118,18 @@ function tests(): void {
   test("every key and receipt is known exactly, before, while and after runs of entries move into the index", async () => {
     const folder = freshFolder()
     let store = await openFolder(folder)
-    // The first of its bucket, and in the bucket of its own beginning: what begins like a receipt must not be taken for it.
+    // The first of its bucket, and in the bucket of its own beginning: what begins like a receipt
+    // must not be taken for it.
     const beginning = "rcp_ZZZZZZZZZZZZZZZZ"
-    const ends = Array.from({ length: 10_000 }, (_, at) => `${beginning}0000${String(at).padStart(16, "0")}`)
+    const ends = Array.from(
+      { length: 10_000 },
+      (_, at) => `${beginning}0000${String(at).padStart(16, "0")}`,
+    )
     const x = ends.find((receipt) => bucketOf(receipt) === bucketOf(beginning)) ?? ""
     await write(store.served, "acme", [x])
     await store.close()
-    // Almost two runs of entries that are nothing but a key and a receipt, and then some that are real, over the edge.
+    // Almost two runs of entries that are nothing but a key and a receipt, and then some that are
+    // real, over the edge.
     const fillers = 2 * runEntries - 150
     fill(folder, fillers, 2)
     store = await openFolder(folder)
@@ -133,22 +148,40 @@ function tests(): void {
         [[x, 1], ...names.map((name, place): [string, number] => [name, place + 2])],
         when,
       )
-      const { entries } = entriesAfter("filler", genesisOf("filler"), ["new", ...sample.map(String)])
+      const { entries } = entriesAfter("filler", genesisOf("filler"), [
+        "new",
+        ...sample.map(String),
+      ])
       const keyed = entries.map((entry, place) =>
         place === 0 ? entry : { ...entry, idem: sample[place - 1]?.toString(16).padStart(22, "0") },
       )
-      const outcome = await store.served.journal.append({ workspace: "filler", from: genesisOf("filler"), entries: keyed })
+      const outcome = await store.served.journal.append({
+        workspace: "filler",
+        from: genesisOf("filler"),
+        entries: keyed,
+      })
       assert.ok(outcome.kind === "used", when)
-      const found = outcome.keys.toSorted((a, b) => a.place - b.place).map(({ sequence }) => sequence)
+      const found = outcome.keys
+        .toSorted((a, b) => a.place - b.place)
+        .map(({ sequence }) => sequence)
       assert.deepEqual(found, sample, when)
       assert.deepEqual(await usedOf(store.served, "other", names), [], when)
       for (const value of sample) {
         const receipt = `rcp_${value.toString(16).toUpperCase().padStart(36, "0")}`
-        assert.equal((await store.served.journal.byReceipt("filler", receipt))?.sequence, value, when)
+        assert.equal(
+          (await store.served.journal.byReceipt("filler", receipt))?.sequence,
+          value,
+          when,
+        )
         assert.equal(await store.served.journal.byReceipt("acme", receipt), undefined, when)
       }
       for (const [place, name] of names.entries()) {
-        if (place % 10 === 0) assert.equal((await store.served.journal.byReceipt("acme", receiptNamed(name)))?.sequence, place + 2, when)
+        if (place % 10 === 0)
+          assert.equal(
+            (await store.served.journal.byReceipt("acme", receiptNamed(name)))?.sequence,
+            place + 2,
+            when,
+          )
       }
     }
     const runs = () => {
@@ -158,9 +191,13 @@ function tests(): void {
     assert.equal(runs(), 1)
     await expectExact("one run in the index, one in memory")
 
-    // Something is in the way of the second run, and then it is not: what was begun is taken back, and memory goes on answering.
+    // Something is in the way of the second run, and then it is not: what was begun is taken back,
+    // and memory goes on answering.
     alter(folder, "index.db", "INSERT INTO buckets VALUES (1, 200, '', '')")
-    await assert.rejects(store.watched.index.add("acme", await store.watched.journal.after("acme", 0, 1)), /UNIQUE/)
+    await assert.rejects(
+      store.watched.index.add("acme", await store.watched.journal.after("acme", 0, 1)),
+      /UNIQUE/,
+    )
     await expectExact("a run that could not be put into the index")
     alter(folder, "index.db", "DELETE FROM buckets WHERE run = 1")
     await store.watched.index.add("acme", await store.watched.journal.after("acme", 1, 1))
@@ -172,7 +209,8 @@ function tests(): void {
     store = (await store.reopen?.()) ?? store
     await expectExact("opened again")
     await store.close()
-    for (const file of ["index.db", "index.db-wal", "index.db-shm"]) rmSync(join(folder, file), { force: true })
+    for (const file of ["index.db", "index.db-wal", "index.db-shm"])
+      rmSync(join(folder, file), { force: true })
     store = await openFolder(folder)
     assert.equal(runs(), 2)
     assert.equal(await store.served.index.position("acme"), 0)
@@ -212,34 +250,53 @@ function tests(): void {
     const store = await openFolder(folder)
     await write(store.served, "acme", ["a"])
     await store.close()
-    alter(folder, "index.db", "INSERT INTO runs (run, lowest_receipt, highest_receipt, filter) VALUES (0, 'a', 'b', x'00')")
-    await assert.rejects(openFolder(folder), /index\.db .* is of a later journal than journal\.db; remove it, and it is made again/)
+    alter(
+      folder,
+      "index.db",
+      "INSERT INTO runs (run, lowest_receipt, highest_receipt, filter) VALUES (0, 'a', 'b', x'00')",
+    )
+    await assert.rejects(
+      openFolder(folder),
+      /index\.db .* is of a later journal than journal\.db; remove it, and it is made again/,
+    )
   })
 
   test("what was acknowledged is there after kill -9, once, and the chain holds", async () => {
     const folder = freshFolder()
     let acknowledged = 0
     for (const kills of [1, 2, 3]) {
-      const child = spawn(process.execPath, [import.meta.filename, "append for ever", folder], { stdio: ["ignore", "pipe", "inherit"] })
+      const child = spawn(process.execPath, [import.meta.filename, "append for ever", folder], {
+        stdio: ["ignore", "pipe", "inherit"],
+      })
       // Killed with a commit under way: the child goes on while its last word is read.
       const enough = acknowledged + 10 * kills
       for await (const line of createInterface({ input: child.stdout })) {
         acknowledged = Math.max(acknowledged, Number(line))
         if (acknowledged >= enough) child.kill("SIGKILL")
       }
-      const [, signal] = child.exitCode === null && child.signalCode === null ? await once(child, "exit") : [null, child.signalCode]
+      const [, signal] =
+        child.exitCode === null && child.signalCode === null
+          ? await once(child, "exit")
+          : [null, child.signalCode]
       assert.equal(signal, "SIGKILL")
 
       const store = await openFolder(folder)
       const { size } = await expectChain(store.served.journal, "acme")
-      assert.ok(size >= acknowledged && acknowledged >= enough, `${acknowledged} were acknowledged, ${size} are there`)
+      assert.ok(
+        size >= acknowledged && acknowledged >= enough,
+        `${acknowledged} were acknowledged, ${size} are there`,
+      )
       const names = Array.from({ length: size }, (_, place) => `e${place}`)
       assert.deepEqual(
         await usedOf(store.served, "acme", ["new", ...names]),
         names.map((name, place) => [name, place + 1]),
       )
       const counter = await store.served.registry.get("project", "acme", "counter")
-      assert.equal(counter?.value.name, `${size}`, "the document that each commit changes is that of the last commit")
+      assert.equal(
+        counter?.value.name,
+        `${size}`,
+        "the document that each commit changes is that of the last commit",
+      )
       await store.close()
     }
   })
@@ -257,16 +314,22 @@ function tests(): void {
       changes: [project("p", workspace === "acme" ? 1 : 0, "after")],
     })
     const groups = [group("before"), group("acme", head, ["b", "c", "d"]), group("behind")]
-    const appendAll = () => Promise.allSettled(groups.map((one) => store.served.journal.append(one)))
-    for (const _ of [1, 2]) for (const one of await appendAll()) assert.ok(one.status === "rejected" && /a fault/.test(String(one.reason)))
-    for (const workspace of ["before", "behind"]) assert.equal(await store.served.journal.head(workspace), undefined)
+    const appendAll = () =>
+      Promise.allSettled(groups.map((one) => store.served.journal.append(one)))
+    for (const _ of [1, 2])
+      for (const one of await appendAll())
+        assert.ok(one.status === "rejected" && /a fault/.test(String(one.reason)))
+    for (const workspace of ["before", "behind"])
+      assert.equal(await store.served.journal.head(workspace), undefined)
     assert.equal((await expectChain(store.served.journal, "acme")).size, 1)
     assert.deepEqual(await usedOf(store.served, "acme", ["a", "b", "c", "d"]), [["a", 1]])
     assert.equal((await store.served.registry.get("project", "acme", "p"))?.value.name, "before")
 
     alter(folder, "journal.db", "DROP TRIGGER fault")
-    for (const one of await appendAll()) assert.ok(one.status === "fulfilled" && one.value.kind === "done")
-    for (const workspace of ["before", "acme", "behind"]) await expectChain(store.served.journal, workspace)
+    for (const one of await appendAll())
+      assert.ok(one.status === "fulfilled" && one.value.kind === "done")
+    for (const workspace of ["before", "acme", "behind"])
+      await expectChain(store.served.journal, workspace)
     assert.equal((await store.served.registry.get("project", "acme", "p"))?.value.name, "after")
   })
 
@@ -280,7 +343,8 @@ function tests(): void {
       "CREATE TRIGGER fault BEFORE INSERT ON entries BEGIN SELECT raise(ABORT, 'a fault'); END; PRAGMA user_version = 99",
     )
     await assert.rejects(write(store.served, "acme", ["b"]), /a fault/)
-    for (const _ of [1, 2]) await assert.rejects(write(store.served, "acme", ["b"]), /newer version/)
+    for (const _ of [1, 2])
+      await assert.rejects(write(store.served, "acme", ["b"]), /newer version/)
     alter(folder, "journal.db", "DROP TRIGGER fault; PRAGMA user_version = 3")
     await write(store.served, "acme", ["b"])
     assert.equal((await expectChain(store.served.journal, "acme")).size, 2)
@@ -299,7 +363,8 @@ function tests(): void {
        PRAGMA user_version = 2`,
     )
     const { served } = await openFolder(folder)
-    const idsBehind = async (before?: ListPlace) => (await served.registry.list("project", "acme", before, 2)).map(({ id }) => id)
+    const idsBehind = async (before?: ListPlace) =>
+      (await served.registry.list("project", "acme", before, 2)).map(({ id }) => id)
     assert.deepEqual(await idsBehind(), ["a", "c"])
     await write(served, "acme", ["d"], [project("d", 0, "d")])
     assert.deepEqual(await idsBehind(), ["d", "a"])
@@ -327,7 +392,9 @@ function tests(): void {
     const store = await openFolder(folder)
     const refused = /another tallystick is using the data folder .*; stop it first/
     await assert.rejects(openFolder(folder), refused)
-    const child = spawn(process.execPath, [import.meta.filename, "append for ever", folder], { stdio: ["ignore", "ignore", "pipe"] })
+    const child = spawn(process.execPath, [import.meta.filename, "append for ever", folder], {
+      stdio: ["ignore", "ignore", "pipe"],
+    })
     let said = ""
     for await (const chunk of child.stderr) said += String(chunk)
     assert.match(said, refused)
@@ -340,7 +407,11 @@ function tests(): void {
     const folder = freshFolder()
     const store = await openFolder(folder)
     await write(store.served, "acme", ["a"])
-    for (const statement of ["UPDATE entries SET idem = NULL", "DELETE FROM entries", "UPDATE bodies SET salted = zeroblob(16)"]) {
+    for (const statement of [
+      "UPDATE entries SET idem = NULL",
+      "DELETE FROM entries",
+      "UPDATE bodies SET salted = zeroblob(16)",
+    ]) {
       assert.throws(() => alter(folder, "journal.db", statement), /is never (changed|removed)/)
     }
     await expectChain(store.served.journal, "acme")
@@ -350,16 +421,31 @@ function tests(): void {
     const folder = freshFolder()
     const journal = openForWriting(join(folder, "journal.db"), "journal", "full")
     const index = openForWriting(join(folder, "index.db"), "index", "normal")
-    const setting = (database: DatabaseSync, name: string) => Object.values(database.prepare(`PRAGMA ${name}`).get() ?? {})[0]
+    const setting = (database: DatabaseSync, name: string) =>
+      Object.values(database.prepare(`PRAGMA ${name}`).get() ?? {})[0]
     assert.deepEqual(
-      [setting(journal, "journal_mode"), setting(journal, "synchronous"), setting(journal, "busy_timeout")],
+      [
+        setting(journal, "journal_mode"),
+        setting(journal, "synchronous"),
+        setting(journal, "busy_timeout"),
+      ],
       ["wal", 2, 10_000],
     )
-    assert.deepEqual([setting(index, "journal_mode"), setting(index, "synchronous"), setting(index, "busy_timeout")], ["wal", 1, 10_000])
+    assert.deepEqual(
+      [
+        setting(index, "journal_mode"),
+        setting(index, "synchronous"),
+        setting(index, "busy_timeout"),
+      ],
+      ["wal", 1, 10_000],
+    )
     journal.close()
     index.close()
     // A database in memory cannot have a write-ahead log.
-    assert.throws(() => openForWriting(":memory:", "journal", "full"), /journal must be in WAL mode/)
+    assert.throws(
+      () => openForWriting(":memory:", "journal", "full"),
+      /journal must be in WAL mode/,
+    )
   })
 
   test("a file of a newer version is refused and left as it was", async () => {
@@ -374,7 +460,9 @@ function tests(): void {
       alter(folder, `${file}.db`, `PRAGMA user_version = ${known + 1}`)
       await assert.rejects(
         openFolder(folder),
-        new RegExp(`the ${file} file was written by a newer version of tallystick \\(layout ${known + 1}, this one knows ${known}\\)`),
+        new RegExp(
+          `the ${file} file was written by a newer version of tallystick \\(layout ${known + 1}, this one knows ${known}\\)`,
+        ),
       )
       alter(folder, `${file}.db`, `PRAGMA user_version = ${known}`)
     }
@@ -383,7 +471,10 @@ function tests(): void {
   })
 }
 
-/** Entries that are nothing but a key and a receipt, of a workspace of their own: `count` of them, the first of which is the n-th of all. */
+/**
+ * Entries that are nothing but a key and a receipt, of a workspace of their own: `count` of them,
+ * the first of which is the n-th of all.
+ */
 function fill(folder: string, count: number, firstN: number): void {
   alter(folder, "journal.db", `INSERT INTO workspaces (number, id) VALUES (7, 'filler')`)
   alter(
@@ -401,14 +492,22 @@ function alter(folder: string, file: string, statement: string): void {
   database.exec(statement)
 }
 
-/** Commits of one to three entries, each of which also counts in a document; says what is on the disk after each. */
+/**
+ * Commits of one to three entries, each of which also counts in a document; says what is on the
+ * disk after each.
+ */
 async function appendForEver(folder: string): Promise<void> {
   const { served } = await openFolder(folder)
   for (;;) {
     const head = (await served.journal.head("acme")) ?? genesisOf("acme")
-    const names = Array.from({ length: 1 + (head.sequence % 3) }, (_, place) => `e${head.sequence + place}`)
+    const names = Array.from(
+      { length: 1 + (head.sequence % 3) },
+      (_, place) => `e${head.sequence + place}`,
+    )
     const version = (await served.registry.get("project", "acme", "counter"))?.version ?? 0
-    const { sequence } = await write(served, "acme", names, [project("counter", version, `${head.sequence + names.length}`)])
+    const { sequence } = await write(served, "acme", names, [
+      project("counter", version, `${head.sequence + names.length}`),
+    ])
     writeSync(1, `${sequence}\n`)
   }
 }

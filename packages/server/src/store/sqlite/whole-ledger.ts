@@ -1,4 +1,5 @@
-// All that a ledger keeps, for a program that derives everything again from it: as it was when it was opened, and read in large steps.
+// All that a ledger keeps, for a program that derives everything again from it: as it was when it
+// was opened, and read in large steps.
 
 import { existsSync } from "node:fs"
 import { join } from "node:path"
@@ -14,7 +15,10 @@ import { bucketOf, makeRun, runEntries } from "./key-runs.ts"
 import { filedWorkspaces } from "./search-reads.ts"
 import { indexStrays, journalStrays, searchStrays, type Stray } from "./orphans.ts"
 
-/** What a program holds that derives everything again, and believes nothing that is derived: what is kept, as it was when it was opened. */
+/**
+ * What a program holds that derives everything again, and believes nothing that is derived: what is
+ * kept, as it was when it was opened.
+ */
 export interface Whole {
   readonly registry: Registry
   readonly isCopy: boolean
@@ -28,7 +32,10 @@ export interface Whole {
   last(workspace: string): number
   /** What follows a sequence, in order; only the chain says whether anything is missing. */
   entries(workspace: string, after: number, limit: number): readonly Stored[]
-  /** The same of them as the chain is made of, end to end: as rows they would cost as much as their hashing. */
+  /**
+   * The same of them as the chain is made of, end to end: as rows they would cost as much as their
+   * hashing.
+   */
   linked(workspace: string, after: number, limit: number): LinkedRows
   /** The first entry that has the receipt, or the idempotency key, of an entry before it. */
   repeated(workspace: string, what: "receipt" | "idem"): number | undefined
@@ -56,7 +63,10 @@ export interface KeptIndex {
   tree(workspace: string, epoch: number): Tree | undefined
   checkpoint(workspace: string, epoch: number): Checkpoint | undefined
   tile(workspace: string, epoch: number, level: number, tile: number): Uint8Array
-  tiles(workspace: string, epoch: number): Iterable<{ readonly level: number; readonly tile: number; readonly hashes: Uint8Array }>
+  tiles(
+    workspace: string,
+    epoch: number,
+  ): Iterable<{ readonly level: number; readonly tile: number; readonly hashes: Uint8Array }>
   /** The pieces that the index of keys and receipts has. */
   runs(): readonly number[]
   /** One of them, made again and compared. */
@@ -65,11 +75,17 @@ export interface KeptIndex {
 
 export type Kept = "journal" | "index" | "search"
 
-/** A piece of the index of keys and receipts: what is wrong in it first, and of which entry, if it is one's. */
+/**
+ * A piece of the index of keys and receipts: what is wrong in it first, and of which entry, if it
+ * is one's.
+ */
 export interface Keyed {
   readonly run: number
   readonly wrong:
-    | { readonly what: "keys" | "receipts"; readonly place: { readonly workspace: string; readonly sequence: number } | undefined }
+    | {
+        readonly what: "keys" | "receipts"
+        readonly place: { readonly workspace: string; readonly sequence: number } | undefined
+      }
     | undefined
   /** Whether what is said of the piece as a whole is right. */
   readonly isWhole: boolean
@@ -78,7 +94,9 @@ export interface Keyed {
 const saltBytes = 16
 const placeDigits = 4
 
-/** `alone`: nobody may serve meanwhile. Otherwise it is as it was at this moment, whoever writes. */
+/**
+ * `alone`: nobody may serve meanwhile. Otherwise it is as it was at this moment, whoever writes.
+ */
 export function openWhole(folder: string, { alone }: { readonly alone: boolean }): Whole {
   requireLedger(folder)
   const lock = alone ? lockFolder(folder) : undefined
@@ -113,7 +131,9 @@ export function openWhole(folder: string, { alone }: { readonly alone: boolean }
   }
 }
 
-function readsOf(journal: DatabaseSync): Pick<Whole, "workspaces" | "count" | "last" | "entries" | "linked" | "repeated" | "registry"> {
+function readsOf(
+  journal: DatabaseSync,
+): Pick<Whole, "workspaces" | "count" | "last" | "entries" | "linked" | "repeated" | "registry"> {
   const numberOf = workspaceNumbers(journal)
   const documents = documentReads(journal)
   const ids = journal.prepare("SELECT id FROM workspaces ORDER BY number")
@@ -124,7 +144,8 @@ function readsOf(journal: DatabaseSync): Pick<Whole, "workspaces" | "count" | "l
   )
   // A row as an object costs twice as much as one that is a list.
   following.setReturnArrays(true)
-  // Read row by row, each would be two pieces of memory of its own. What is joined is ordered by the subquery; the walk looks whether it is.
+  // Read row by row, each would be two pieces of memory of its own. What is joined is ordered by
+  // the subquery; the walk looks whether it is.
   const joined = journal.prepare(
     `SELECT '[' || group_concat(sequence) || ']', CAST(group_concat(record, '') AS BLOB),
             '[' || group_concat(ifnull(length(salted), -1)) || ']', CAST(group_concat(salted, '') AS BLOB)
@@ -144,9 +165,12 @@ function readsOf(journal: DatabaseSync): Pick<Whole, "workspaces" | "count" | "l
     workspaces: () => ids.all().map((row) => String(row["id"])),
     entries: (workspace, after, limit) =>
       // As the statement selects them, when it gives lists.
-      following.all(numberOf(workspace) ?? -1, after, limit).map((row) => storedOf(workspace, row as unknown as Columns)),
+      following
+        .all(numberOf(workspace) ?? -1, after, limit)
+        .map((row) => storedOf(workspace, row as unknown as Columns)),
     // As the statement selects them, likewise; nothing is joined of no rows.
-    linked: (workspace, after, limit) => rowsOf(joined.get(numberOf(workspace) ?? -1, after, limit) as unknown as JoinedColumns),
+    linked: (workspace, after, limit) =>
+      rowsOf(joined.get(numberOf(workspace) ?? -1, after, limit) as unknown as JoinedColumns),
     count: () => Number(count.get()?.["n"] ?? 0),
     last: (workspace) => Number(last.get(numberOf(workspace) ?? -1)?.["sequence"] ?? 0),
     repeated(workspace, what) {
@@ -157,7 +181,8 @@ function readsOf(journal: DatabaseSync): Pick<Whole, "workspaces" | "count" | "l
       // A document's kind is the one that was asked for, so its value has that kind's type.
       get: async (kind, workspace, id) => documents.get(kind, workspace, id) as never,
       workspaceOf: async (kind, id) => documents.workspaceOf(kind, id),
-      list: async (kind, workspace, before, limit) => documents.list(kind, workspace, before, limit) as never,
+      list: async (kind, workspace, before, limit) =>
+        documents.list(kind, workspace, before, limit) as never,
       count: async (kind, workspace) => documents.count(kind, workspace),
     },
   }
@@ -179,9 +204,19 @@ function integersOf(text: string | null): readonly number[] {
   return text === null ? [] : (JSON.parse(text) as number[])
 }
 
-type Columns = readonly [number, Uint8Array, string, string | null, Uint8Array | null, string | null]
+type Columns = readonly [
+  number,
+  Uint8Array,
+  string,
+  string | null,
+  Uint8Array | null,
+  string | null,
+]
 
-function storedOf(workspace: string, [sequence, record, receipt, idem, salted, sealed]: Columns): Stored {
+function storedOf(
+  workspace: string,
+  [sequence, record, receipt, idem, salted, sealed]: Columns,
+): Stored {
   return {
     workspace,
     sequence,
@@ -215,21 +250,32 @@ function filedIn(search: DatabaseSync | undefined): (workspace: string) => numbe
 
 function indexOf(index: DatabaseSync, journal: DatabaseSync): KeptIndex {
   const reads = indexReads(index)
-  const tiles = index.prepare("SELECT level, tile, hashes FROM tiles WHERE workspace = ? ORDER BY level, tile")
+  const tiles = index.prepare(
+    "SELECT level, tile, hashes FROM tiles WHERE workspace = ? ORDER BY level, tile",
+  )
   const runs = index.prepare("SELECT run FROM runs ORDER BY run")
-  const kept = index.prepare("SELECT lowest_receipt, highest_receipt, filter FROM runs WHERE run = ?")
-  const buckets = index.prepare("SELECT bucket, keys, receipts FROM buckets WHERE run = ? ORDER BY bucket")
+  const kept = index.prepare(
+    "SELECT lowest_receipt, highest_receipt, filter FROM runs WHERE run = ?",
+  )
+  const buckets = index.prepare(
+    "SELECT bucket, keys, receipts FROM buckets WHERE run = ? ORDER BY bucket",
+  )
   const entries = journalReads(journal)
 
   return {
     position: reads.position,
     tree: (...asked) => reads.tree(...asked),
     checkpoint: (...asked) => reads.checkpoint(...asked),
-    tile: (workspace, epoch, level, tile) => reads.tiles(workspace, epoch, [{ level, tile }])[0] ?? new Uint8Array(),
+    tile: (workspace, epoch, level, tile) =>
+      reads.tiles(workspace, epoch, [{ level, tile }])[0] ?? new Uint8Array(),
     *tiles(workspace, epoch) {
       for (const row of tiles.iterate(logName(workspace, epoch))) {
         const { level, tile, hashes } = row
-        yield { level: Number(level), tile: Number(tile), hashes: hashes instanceof Uint8Array ? hashes : new Uint8Array() }
+        yield {
+          level: Number(level),
+          tile: Number(tile),
+          hashes: hashes instanceof Uint8Array ? hashes : new Uint8Array(),
+        }
       }
     },
     runs: () => runs.all().map((row) => Number(row["run"])),
@@ -256,8 +302,17 @@ function indexOf(index: DatabaseSync, journal: DatabaseSync): KeptIndex {
     return undefined
   }
 
-  /** Which entry's piece of a bucket is not as it should be; the first that is not there, where all that is there is right. */
-  function placeWhereUnlike(run: number, what: "keys" | "receipts", expected: string, found: string, bucket: number): number | undefined {
+  /**
+   * Which entry's piece of a bucket is not as it should be; the first that is not there, where all
+   * that is there is right.
+   */
+  function placeWhereUnlike(
+    run: number,
+    what: "keys" | "receipts",
+    expected: string,
+    found: string,
+    bucket: number,
+  ): number | undefined {
     let at = 0
     while (at < expected.length && expected[at] === found[at]) at++
     let start = 0

@@ -1,4 +1,5 @@
-// The writer's thread: the one connection that changes the journal. All that waits becomes one transaction, and so one fsync.
+// The writer's thread: the one connection that changes the journal. All that waits becomes one
+// transaction, and so one fsync.
 
 import { statfsSync } from "node:fs"
 import { join } from "node:path"
@@ -16,13 +17,18 @@ export const writerModule = import.meta.filename
 
 export interface WriterOptions {
   readonly folder: string
-  /** Appends are refused, before they begin, when less than the reserve would be left on the disk. */
+  /**
+   * Appends are refused, before they begin, when less than the reserve would be left on the disk.
+   */
   readonly limits: Pick<Limits, "diskReserveBytes">
 }
 
 export interface PackedGroup {
   readonly workspace: string
-  /** The head as text: a hash in bytes may be a window onto a large buffer, and all of that would be copied to this thread. */
+  /**
+   * The head as text: a hash in bytes may be a window onto a large buffer, and all of that would be
+   * copied to this thread.
+   */
   readonly fromSequence: number
   readonly fromHash: string
   readonly count: number
@@ -32,7 +38,10 @@ export interface PackedGroup {
 }
 
 export type WriterQuestions = {
-  append(given: { readonly packed: Uint8Array; readonly groups: readonly PackedGroup[] }): WriterAnswer
+  append(given: {
+    readonly packed: Uint8Array
+    readonly groups: readonly PackedGroup[]
+  }): WriterAnswer
 }
 
 /** For each group its outcome, and for those that are done the `n` of the first entry. */
@@ -40,7 +49,11 @@ export type WriterAnswer =
   | { readonly full: true }
   | {
       readonly full: false
-      readonly groups: readonly ({ readonly firstN: number } | { readonly moved: true } | { readonly conflict: number })[]
+      readonly groups: readonly (
+        | { readonly firstN: number }
+        | { readonly moved: true }
+        | { readonly conflict: number }
+      )[]
     }
 
 /** SQLite's extended codes for an fsync of a file or of its folder that failed. */
@@ -64,9 +77,11 @@ if (options !== undefined) {
           hasFailed = false
           return { full: false, groups: written }
         } catch (error) {
-          // What the disk holds is unknown after a failed fsync, and asking again would be told "done": only a new process may look.
+          // What the disk holds is unknown after a failed fsync, and asking again would be told
+          // "done": only a new process may look.
           if (failedSync.includes(errorCode(error))) process.exit(1)
-          // Nothing is known of the transaction: the next one starts from what a fresh connection finds.
+          // Nothing is known of the transaction: the next one starts from what a fresh connection
+          // finds.
           hasFailed = true
           writer?.close()
           writer = undefined
@@ -79,7 +94,10 @@ if (options !== undefined) {
 }
 
 interface Writer {
-  append(packed: Uint8Array, groups: readonly PackedGroup[]): ({ firstN: number } | { moved: true } | { conflict: number })[]
+  append(
+    packed: Uint8Array,
+    groups: readonly PackedGroup[],
+  ): ({ firstN: number } | { moved: true } | { conflict: number })[]
   /** A commit, synced like any other, that changes nothing. */
   writeSame(): void
   close(): void
@@ -90,9 +108,13 @@ function openWriter(folder: string): Writer {
   journal.exec(`PRAGMA wal_autocheckpoint = ${wholeWalPages}`)
   const begin = journal.prepare("BEGIN IMMEDIATE")
   const commit = journal.prepare("COMMIT")
-  const lastOf = journal.prepare("SELECT sequence, record FROM entries WHERE workspace = ? ORDER BY sequence DESC LIMIT 1")
+  const lastOf = journal.prepare(
+    "SELECT sequence, record FROM entries WHERE workspace = ? ORDER BY sequence DESC LIMIT 1",
+  )
   const addWorkspace = journal.prepare("INSERT INTO workspaces (id) VALUES (?)")
-  const addEntry = journal.prepare("INSERT INTO entries (n, workspace, sequence, record, receipt, idem) VALUES (?, ?, ?, ?, ?, ?)")
+  const addEntry = journal.prepare(
+    "INSERT INTO entries (n, workspace, sequence, record, receipt, idem) VALUES (?, ?, ?, ?, ?, ?)",
+  )
   const addBody = journal.prepare("INSERT INTO bodies (n, salted) VALUES (?, ?)")
   const addDisclosures = journal.prepare("INSERT INTO disclosures (n, sealed) VALUES (?, ?)")
   const documents = documentWrites(journal)
@@ -113,8 +135,15 @@ function openWriter(folder: string): Writer {
       const outcomes = groups.map((group) => {
         const { workspace, fromSequence, count, timeMs, changes } = group
         const conflict = conflictIn(changes, (change) => documents.version(workspace, change))
-        const number = numberOf(workspace) ?? (fromSequence === 0 ? Number(addWorkspace.run(workspace).lastInsertRowid) : 0)
-        const outcome = conflict >= 0 ? { conflict } : isAt(number, group) ? { firstN: n + 1 } : { moved: true as const }
+        const number =
+          numberOf(workspace) ??
+          (fromSequence === 0 ? Number(addWorkspace.run(workspace).lastInsertRowid) : 0)
+        const outcome =
+          conflict >= 0
+            ? { conflict }
+            : isAt(number, group)
+              ? { firstN: n + 1 }
+              : { moved: true as const }
         at = unpack(packed, at, count, (entry, place) => {
           if (!("firstN" in outcome)) return
           n += 1
@@ -122,7 +151,8 @@ function openWriter(folder: string): Writer {
           addBody.run(n, entry.saltedBody)
           if (entry.disclosures !== "") addDisclosures.run(n, entry.disclosures)
         })
-        if ("firstN" in outcome) for (const change of changes) documents.apply(workspace, change, timeMs)
+        if ("firstN" in outcome)
+          for (const change of changes) documents.apply(workspace, change, timeMs)
         return outcome
       })
       commit.run()
@@ -137,15 +167,22 @@ function openWriter(folder: string): Writer {
 }
 
 function documentWrites(journal: DatabaseSync) {
-  const version = journal.prepare("SELECT version FROM documents WHERE kind = ? AND workspace = ? AND id = ?")
+  const version = journal.prepare(
+    "SELECT version FROM documents WHERE kind = ? AND workspace = ? AND id = ?",
+  )
   const add = journal.prepare(
     `INSERT INTO documents (kind, workspace, id, version, value, created) VALUES (?1, ?2, ?3, 1, ?4, max(?5,
        (SELECT ifnull(max(created), -1) + 1 FROM documents WHERE kind = ?1 AND workspace = ?2)))`,
   )
-  const replace = journal.prepare("UPDATE documents SET version = version + 1, value = ? WHERE kind = ? AND workspace = ? AND id = ?")
-  const remove = journal.prepare("DELETE FROM documents WHERE kind = ? AND workspace = ? AND id = ?")
+  const replace = journal.prepare(
+    "UPDATE documents SET version = version + 1, value = ? WHERE kind = ? AND workspace = ? AND id = ?",
+  )
+  const remove = journal.prepare(
+    "DELETE FROM documents WHERE kind = ? AND workspace = ? AND id = ?",
+  )
   return {
-    version: (workspace: string, { kind, id }: Change): number => Number(version.get(kind, workspace, id)?.["version"] ?? 0),
+    version: (workspace: string, { kind, id }: Change): number =>
+      Number(version.get(kind, workspace, id)?.["version"] ?? 0),
     apply(workspace: string, { kind, id, version: replaced, value }: Change, timeMs: number): void {
       if (value === null) remove.run(kind, workspace, id)
       else if (replaced === 0) add.run(kind, workspace, id, JSON.stringify(value), timeMs)
