@@ -4,9 +4,9 @@ import { encodeRecord, type Kind } from "@tallystick/proof"
 import { disclosuresOf, type Content } from "../store/opened-entry.ts"
 import { pooledRandom } from "../ledger/random.ts"
 import { seal } from "../ledger/seal.ts"
-import type { Owner } from "../store/search.ts"
+import type { Owner } from "../store/search/search.ts"
 import type { Stored } from "../store/store.ts"
-import { filedOf } from "../store/searchable-fields.ts"
+import { filedOf } from "../store/search/searchable-fields.ts"
 
 const content: Content = {
   id: "evt_1",

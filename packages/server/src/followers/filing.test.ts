@@ -5,7 +5,7 @@ import { defaultLimits } from "../limits.ts"
 import { write } from "../store/contract/written-entries.ts"
 import { expectChain } from "../store/expect-chain.ts"
 import { openMemory, type MemoryStore } from "../store/memory.ts"
-import type { Search } from "../store/search.ts"
+import type { Search } from "../store/search/search.ts"
 import type { JournalReader, Leases } from "../store/store.ts"
 import { startFiling, type FilingReport } from "./filing.ts"
 

@@ -5,8 +5,8 @@
 import { strict as assert } from "node:assert"
 import type { Clock } from "../clock.ts"
 import type { Limits } from "../limits.ts"
-import { filedAfter } from "../store/searchable-fields.ts"
-import type { Batch } from "../store/search.ts"
+import { filedAfter } from "../store/search/searchable-fields.ts"
+import type { Batch } from "../store/search/search.ts"
 import type { FilingStore, JournalReader } from "../store/store.ts"
 import { detailOf, startLoop } from "./loop.ts"
 

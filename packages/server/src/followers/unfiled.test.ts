@@ -4,9 +4,9 @@ import { encodeRecord } from "@tallystick/proof"
 import type { Content } from "../store/opened-entry.ts"
 import { pooledRandom } from "../ledger/random.ts"
 import { seal } from "../ledger/seal.ts"
-import type { Hits, Wanted } from "../store/search.ts"
+import type { Hits, Wanted } from "../store/search/search.ts"
 import type { Stored } from "../store/store.ts"
-import { createUnfiled, joined } from "../store/unfiled-entries.ts"
+import { createUnfiled, joined } from "../store/search/unfiled-entries.ts"
 
 const random = pooledRandom()
 const zeros = new Uint8Array(32)

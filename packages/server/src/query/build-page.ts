@@ -4,9 +4,9 @@
 import { disclosuresFor, type Content, type Sight } from "../store/opened-entry.ts"
 import type { Pace } from "../runtime/pace.ts"
 import type { Epoch } from "../store/epochs.ts"
-import { systemProject } from "../store/searchable-fields.ts"
+import { systemProject } from "../store/search/searchable-fields.ts"
 import { vkeyOf } from "../store/log-keys.ts"
-import type { Wanted } from "../store/search.ts"
+import type { Wanted } from "../store/search/search.ts"
 import { bytesOf } from "../store/stored-bytes.ts"
 import type { Checkpoint, Document, Store, Stored } from "../store/store.ts"
 import {

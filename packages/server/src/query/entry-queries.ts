@@ -4,7 +4,7 @@
 import { parseRecord } from "@tallystick/proof"
 import type { Admission } from "../runtime/fair-queue.ts"
 import type { Document, Store } from "../store/store.ts"
-import type { Wanted } from "../store/search.ts"
+import type { Wanted } from "../store/search/search.ts"
 import type { Find } from "./search-scheduling.ts"
 import { buildPage, type PageSource, type Reader, type Shown } from "./build-page.ts"
 import { archivedBefore } from "./verified-entries.ts"

@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import test from "node:test"
 import type { Clock } from "../clock.ts"
 import { LedgerError } from "../error.ts"
-import type { Finder, Hits, Wanted } from "../store/search.ts"
+import type { Finder, Hits, Wanted } from "../store/search/search.ts"
 import { createFind } from "./search-scheduling.ts"
 
 const list: Wanted = { system: "without" }

@@ -6,7 +6,7 @@ import { createAdmission } from "../runtime/fair-queue.ts"
 import type { Clock } from "../clock.ts"
 import { LedgerError } from "../error.ts"
 import type { Limits } from "../limits.ts"
-import { isSearch, type Finder, type Hits, type Turn, type Wanted } from "../store/search.ts"
+import { isSearch, type Finder, type Hits, type Turn, type Wanted } from "../store/search/search.ts"
 
 export type Find = (
   workspace: string,

@@ -7,9 +7,9 @@ import { sha256 } from "../runtime/sha256.ts"
 import { conflictIn } from "./conflict.ts"
 import type { DocumentKind } from "./documents.ts"
 import { createGrowth, ownLeases } from "./growth.ts"
-import { createMemorySearch } from "./memory-search.ts"
+import { createMemorySearch } from "./search/memory-search.ts"
 import { readLeaves } from "./tree-reads.ts"
-import { createUnfiled, joined } from "./unfiled-entries.ts"
+import { createUnfiled, joined } from "./search/unfiled-entries.ts"
 import type {
   Audit,
   Change,

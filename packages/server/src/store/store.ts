@@ -3,7 +3,7 @@
 //
 //   Journal   the truth. Entries in the order of their chain; append and read, no update, no delete.
 //   Index     derived. Whoever loses it can rebuild it from the journal; whoever corrupts it can hide, never forge.
-//   Search    derived likewise: what entries can be found by (search.ts).
+//   Search    derived likewise: what entries can be found by (search/search.ts).
 //   Registry  small documents that people administer. It changes only together with the entries that record the change.
 //
 // There is no order across workspaces. Each write is of one workspace, and moves on from the
@@ -20,7 +20,7 @@ import type {
 import type { Group, Head, Outcome, Stored } from "./entries.ts"
 import type { Log } from "./epochs.ts"
 import type { Audit, Checkpoint, TileGrowth, TileName, Tree } from "./index-state.ts"
-import type { Finder, Search } from "./search.ts"
+import type { Finder, Search } from "./search/search.ts"
 import type { SignedTree } from "./tree-reads.ts"
 
 export type { Change, Document, Listed, ListPlace } from "./documents.ts"

@@ -8,7 +8,7 @@ import type { Opened, Party } from "../store/opened-entry.ts"
 import { LedgerError } from "../error.ts"
 import type { Ledger, Draft } from "../ledger/ledger.ts"
 import type { Keyring } from "../secrets/keyring.ts"
-import { systemProject } from "../store/searchable-fields.ts"
+import { systemProject } from "../store/search/searchable-fields.ts"
 import type { Change, Document, Registry } from "../store/store.ts"
 import type { Principal } from "./permissions.ts"
 

@@ -12,7 +12,7 @@ import {
 import { disclosuresOf } from "../../store/opened-entry.ts"
 import { sha256 } from "../../runtime/sha256.ts"
 import type { DocumentKind, SetupDocument } from "../../store/documents.ts"
-import { systemProject } from "../../store/searchable-fields.ts"
+import { systemProject } from "../../store/search/searchable-fields.ts"
 import type { Stored } from "../../store/store.ts"
 
 /** An administrative entry, which the service itself writes. */

@@ -7,8 +7,8 @@ import { storiesOf, type Story } from "./stories.ts"
 import { write } from "./written-entries.ts"
 import type { Lane } from "../documents.ts"
 import { expectChain } from "../expect-chain.ts"
-import { createMemorySearch } from "../memory-search.ts"
-import type { Field, Filed, Finder, Owner, Wanted } from "../search.ts"
+import { createMemorySearch } from "../search/memory-search.ts"
+import type { Field, Filed, Finder, Owner, Wanted } from "../search/search.ts"
 import type { FilingStore, Store } from "../store.ts"
 
 export interface OpenedSearch {

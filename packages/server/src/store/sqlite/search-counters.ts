@@ -1,7 +1,7 @@
 // The counters of what is filed, gathered while a transaction goes on and written once at its end.
 
 import type { DatabaseSync } from "node:sqlite"
-import type { Filed } from "../search.ts"
+import type { Filed } from "../search/search.ts"
 import { blockOf, hourOf } from "./search-places.ts"
 
 interface Combination {

@@ -4,8 +4,8 @@
 // classes, of which a workspace has sixteen at most, however many projects it has.
 
 import type { DatabaseSync } from "node:sqlite"
-import { systemProject } from "../searchable-fields.ts"
-import type { Instant, Wanted } from "../search.ts"
+import { systemProject } from "../search/searchable-fields.ts"
+import type { Instant, Wanted } from "../search/search.ts"
 import { anyProject } from "./search-counters.ts"
 import { blockOf, blockSequences, hourMs, hourOf, placeOf, sequenceOf } from "./search-places.ts"
 

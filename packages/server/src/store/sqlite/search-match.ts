@@ -2,7 +2,7 @@
 
 import type { FieldTerm, Query, TextTerm } from "@tallystick/client/grammar"
 import type { Subject } from "../documents.ts"
-import type { Wanted } from "../search.ts"
+import type { Wanted } from "../search/search.ts"
 import type { Dictionary, TokenRange } from "./search-dictionary.ts"
 import {
   idColumnOf,

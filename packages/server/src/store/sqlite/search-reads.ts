@@ -1,7 +1,7 @@
 // What can be asked of the search file. The searching thread and the program that files ask alike.
 
 import type { DatabaseSync } from "node:sqlite"
-import { isSearch, type Hits, type Wanted } from "../search.ts"
+import { isSearch, type Hits, type Wanted } from "../search/search.ts"
 import { createFilters } from "./search-filters.ts"
 import { createTexts } from "./search-texts.ts"
 

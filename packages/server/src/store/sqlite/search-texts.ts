@@ -4,7 +4,7 @@
 import { hash } from "node:crypto"
 import type { DatabaseSync } from "node:sqlite"
 import { LedgerError } from "../../error.ts"
-import type { Wanted } from "../search.ts"
+import type { Wanted } from "../search/search.ts"
 import { createDictionary } from "./search-dictionary.ts"
 import { timesOf, type Bounds } from "./search-filters.ts"
 import { matchOf } from "./search-match.ts"

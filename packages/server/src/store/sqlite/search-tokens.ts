@@ -13,7 +13,7 @@
 
 import { hash } from "node:crypto"
 import { wordsOf } from "@tallystick/client/grammar"
-import type { Field, Filed, Owner } from "../search.ts"
+import type { Field, Filed, Owner } from "../search/search.ts"
 
 /**
  * One unit more than a query can ask for, so that what is cut here is neither equal to nor the

@@ -6,7 +6,7 @@ import test from "node:test"
 import { defaultLimits } from "../../limits.ts"
 import { write } from "../contract/written-entries.ts"
 import { expectChain } from "../expect-chain.ts"
-import type { Filed, Wanted } from "../search.ts"
+import type { Filed, Wanted } from "../search/search.ts"
 import { compareByChance, searchContract, type OpenedSearch } from "../contract/search-contract.ts"
 import { openSqlite, openSqliteFiling } from "./open-sqlite.ts"
 

@@ -2,8 +2,8 @@
 // A search says where, never what: its sequences are read from the journal and hashed again.
 
 import type { Query } from "@tallystick/client/grammar"
-import type { Instant } from "./instant.ts"
-import type { Lane, Subject } from "./documents.ts"
+import type { Instant } from "../instant.ts"
+import type { Lane, Subject } from "../documents.ts"
 
 export type { Instant }
 

@@ -5,7 +5,7 @@
 import { filedAfter } from "./searchable-fields.ts"
 import { findableOf, matches, type Findable } from "./matching.ts"
 import type { Hits, Wanted } from "./search.ts"
-import type { Stored } from "./store.ts"
+import type { Stored } from "../store.ts"
 
 /** Looked through in a few milliseconds; what a busy writer leaves unfiled is less. */
 const entriesMax = 4000

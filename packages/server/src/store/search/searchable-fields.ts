@@ -16,11 +16,11 @@ import {
   type JsonObject,
   type Kind,
 } from "@tallystick/proof"
-import { disclosuresOf } from "./opened-entry.ts"
-import { instantOf } from "./instant.ts"
-import type { Lane } from "./documents.ts"
+import { disclosuresOf } from "../opened-entry.ts"
+import { instantOf } from "../instant.ts"
+import type { Lane } from "../documents.ts"
 import type { Field, Filed, Owner } from "./search.ts"
-import type { Stored } from "./store.ts"
+import type { Stored } from "../store.ts"
 
 type Fields = Record<Owner, Field[]>
 
