@@ -33,12 +33,12 @@ import { createPace } from "./runtime/pace.ts"
 import { createCheckpoints, createIsGenuine } from "./query/verified-checkpoints.ts"
 import { createFind, type Find } from "./query/search-scheduling.ts"
 import { createLeaves } from "./query/verified-leaves.ts"
-import type { Source } from "./query/verified-entries.ts"
+import type { VerificationSource } from "./query/verified-entries.ts"
 import { createQueries } from "./query/entry-queries.ts"
 import { keysOf } from "./store/log-keys.ts"
 import { openStore } from "./store/open.ts"
 import type { Store } from "./store/store.ts"
-import { createAccounts, type AccountParts } from "./workspace/accounts.ts"
+import { createAccounts } from "./workspace/accounts.ts"
 import { createCascade } from "./workspace/cascading-revocation.ts"
 import { createAuthenticate } from "./workspace/credential-lookup.ts"
 import { createKeys } from "./workspace/api-keys.ts"
@@ -52,7 +52,7 @@ import { createSessions } from "./workspace/sessions.ts"
 import { createTokens } from "./workspace/scoped-tokens.ts"
 import { createWorkspaces, type WorkspaceParts } from "./workspace/workspaces.ts"
 import { createRecordIntegrityFailure } from "./workspace/integrity-entries.ts"
-import { createSeen, createSuspicions, reportsOf, type Seen } from "./followers/health.ts"
+import { createHealth, createSuspicions, reportsOf, type Health } from "./followers/health.ts"
 import { watchBeside, type WatchingBeside } from "./threads/watching-thread.ts"
 
 export interface Running {
@@ -152,8 +152,8 @@ async function start(
     leaves,
     isGenuine: createIsGenuine(store.registry, keysOf(keyring)),
   })
-  const seen = createSeen(metrics, log, (checkpoint) => checkpoints.signed(checkpoint))
-  const watching = await watch(config, store, keyring, options, seen.see, readOnly)
+  const health = createHealth(metrics, log, (checkpoint) => checkpoints.signed(checkpoint))
+  const watching = await watch(config, store, keyring, options, health.see, readOnly)
   const filing = await fileBeside(
     { data: config.data, limits },
     store,
@@ -161,17 +161,16 @@ async function start(
     options.onFatal,
   )
   const ledger = ledgerOf(store, keyring, options, limits, metrics)
-  const source = sourceOf(store, { checkpoints, leaves }, seen, watching)
-  const parts = { registry: store.registry, ledger, clock: systemClock, keyring }
+  const source = sourceOf(store, { checkpoints, leaves }, health, watching)
+  const parts = { registry: store.registry, ledger, clock: systemClock, keyring, limits }
   const shared = sharedOf(limits)
   const service: Service = {
     store,
     ...shared,
     ledger,
-    ...administered(
+    ...createAdministration(
       {
         ...parts,
-        limits,
         keyRequestsPerMinute: config.keyRequestsPerMinute,
         host: new URL(address.url).hostname,
       },
@@ -188,7 +187,6 @@ async function start(
       ...parts,
       journal: store.journal,
       checkpoints,
-      limits,
       seal: (workspace) => watching.seal(workspace),
     }),
     packs: createPacks({
@@ -196,14 +194,13 @@ async function start(
       ...shared,
       store,
       checkpoints,
-      limits,
       seal: (workspace) => watching.seal(workspace),
     }),
     clock: systemClock,
     limits,
     metrics,
     seal: (workspace) => watching.seal(workspace),
-    ...standing(seen, readOnly),
+    ...ledgerStateOf(health, readOnly),
     get publicUrl() {
       return address.url
     },
@@ -211,14 +208,14 @@ async function start(
   const server = await listen(config, service, log, version, readOnly !== undefined)
   const listensOn = httpUrl(config.host, portOf(server) ?? config.port)
   if (config.publicUrl === undefined) address.url = listensOn
-  seen.recordWith(createRecordIntegrityFailure({ ...parts, workspaces: service.workspaces }))
+  health.recordWith(createRecordIntegrityFailure({ ...parts, workspaces: service.workspaces }))
   return {
     url: address.url,
     listensOn,
     service,
     async close() {
       await server.close()
-      seen.close()
+      health.close()
       await ledger.sequencer.drained()
       await Promise.all([watching.close(), filing.close()])
       await store.close()
@@ -246,10 +243,10 @@ function ledgerOf(
 /** What entries that are read are held against. */
 function sourceOf(
   { journal, index, search }: Store,
-  trusted: Pick<Source, "checkpoints" | "leaves">,
-  { broken }: Seen,
+  trusted: Pick<VerificationSource, "checkpoints" | "leaves">,
+  { broken }: Health,
   watching: WatchingBeside,
-): Source {
+): VerificationSource {
   const report = (workspace: string, sequence: number) => watching.suspect(workspace, sequence)
   const suspect = createSuspicions(systemClock, (workspace) => broken.has(workspace), report)
   return {
@@ -331,9 +328,8 @@ function cannotListen(cause: unknown, { host, port }: Config): unknown {
 }
 
 /** What people administer, whom their credentials speak for, and how often strangers may try. */
-function administered(
-  parts: Omit<AccountParts, "workspaces"> &
-    WorkspaceParts & { readonly limits: Limits; readonly keyRequestsPerMinute: number | undefined },
+function createAdministration(
+  parts: WorkspaceParts & { readonly keyRequestsPerMinute: number | undefined },
   rootKeys: RootKeys,
 ) {
   const workspaces = createWorkspaces(parts)
@@ -462,14 +458,15 @@ async function freeBytes(folder: string): Promise<number> {
 }
 
 /** What is known of the chains, and what may not be written for it. */
-function standing(
-  seen: Seen,
+function ledgerStateOf(
+  health: Health,
   readOnly: string | undefined,
 ): Pick<Service, "brokenWorkspaces" | "audit" | "halted"> {
   return {
-    brokenWorkspaces: () => seen.broken.size,
-    audit: () => seen.audit(),
-    halted: (workspace) => haltOf(readOnly, workspace !== undefined && seen.broken.has(workspace)),
+    brokenWorkspaces: () => health.broken.size,
+    audit: () => health.audit(),
+    halted: (workspace) =>
+      haltOf(readOnly, workspace !== undefined && health.broken.has(workspace)),
   }
 }
 

@@ -6,7 +6,7 @@ import { configOf, type Terminal } from "./terminal.ts"
 
 type Name = keyof typeof settings
 
-interface Shown {
+interface SettingRow {
   readonly name: string
   readonly value: string
   readonly from: "default" | "environment" | "file"
@@ -39,29 +39,29 @@ export function showConfig(terminal: Terminal, json: boolean): void {
   terminal.say(json ? `${JSON.stringify(all, null, 2)}\n` : tableOf(all))
 }
 
-function explain(terminal: Terminal): readonly Shown[] {
+function explain(terminal: Terminal): readonly SettingRow[] {
   const environment = withoutInjected(terminal.environment)
   const config = configOf(terminal)
-  const sourceOf = (name: string): Shown["from"] =>
+  const sourceOf = (name: string): SettingRow["from"] =>
     environment[name] !== undefined
       ? "environment"
       : environment[`${name}_FILE`] !== undefined
         ? "file"
         : "default"
   return [
-    ...Object.entries(shown).map(([name, valueOf]): Shown => ({
+    ...Object.entries(shown).map(([name, valueOf]): SettingRow => ({
       name,
       value: valueOf(config),
       from: sourceOf(name),
     })),
-    ...Object.entries(config.limits).map(([limit, value]): Shown => {
+    ...Object.entries(config.limits).map(([limit, value]): SettingRow => {
       const name = limitVariable(limit)
       return { name, value: String(value), from: sourceOf(name) }
     }),
   ]
 }
 
-function tableOf(all: readonly Shown[]): string {
+function tableOf(all: readonly SettingRow[]): string {
   const width = Math.max(...all.map(({ name }) => name.length))
   return all
     .map(({ name, value, from }) => `${name.padEnd(width)}  ${from.padEnd(11)}  ${value}\n`)

@@ -32,7 +32,7 @@ import { canSign, openKeyring, type GivenSecrets } from "../workspace/stored-key
 import { addressOf } from "./keys-command.ts"
 import { configOf, counted, type Terminal } from "./terminal.ts"
 
-interface Look {
+interface CheckResult {
   readonly name: string
   readonly state: "ok" | "warn" | "bad"
   readonly found: string
@@ -42,31 +42,31 @@ interface Look {
 
 /** Returns the exit code: 1 if anything is bad. */
 export async function runDoctor(terminal: Terminal, json: boolean): Promise<number> {
-  const looks = await lookAtAll(terminal)
+  const looks = await checkAll(terminal)
   terminal.say(json ? `${JSON.stringify(looks, null, 2)}\n` : looks.map(lineOf).join(""))
   return looks.some(({ state }) => state === "bad") ? 1 : 0
 }
 
-async function lookAtAll(terminal: Terminal): Promise<readonly Look[]> {
-  const versions = [lookAtNode(), lookAtSqlite()]
+async function checkAll(terminal: Terminal): Promise<readonly CheckResult[]> {
+  const versions = [checkNode(), checkSqlite()]
   const config = triedConfig(terminal)
   if (!("data" in config)) return [...versions, config]
   return [
     ...versions,
-    lookAtAddress(config),
-    ...(await tried("data", () => lookAtFolder(config))),
-    ...(await tried("disk", () => lookAtDisk(config))),
-    ...(await tried("ledger", () => lookAtLedger(config))),
-    lookAtTimeService(),
-    await lookAtService(config),
+    checkAddress(config),
+    ...(await tried("data", () => checkFolder(config))),
+    ...(await tried("disk", () => checkDisk(config))),
+    ...(await tried("ledger", () => checkLedger(config))),
+    checkTimeService(),
+    await checkService(config),
   ]
 }
 
 /** A check that fails to run is bad; the other checks still run. */
 async function tried(
   name: string,
-  look: () => Look | readonly Look[] | Promise<Look | readonly Look[]>,
-): Promise<readonly Look[]> {
+  look: () => CheckResult | readonly CheckResult[] | Promise<CheckResult | readonly CheckResult[]>,
+): Promise<readonly CheckResult[]> {
   try {
     return [await look()].flat()
   } catch (error) {
@@ -85,14 +85,14 @@ function statsOf(path: string): Stats | undefined {
   return statSync(path, { throwIfNoEntry: false })
 }
 
-const ok = (name: string, found: string): Look => ({ name, state: "ok", found })
-const warn = (name: string, found: string, advice: string): Look => ({
+const ok = (name: string, found: string): CheckResult => ({ name, state: "ok", found })
+const warn = (name: string, found: string, advice: string): CheckResult => ({
   name,
   state: "warn",
   found,
   advice,
 })
-const bad = (name: string, found: string, advice: string): Look => ({
+const bad = (name: string, found: string, advice: string): CheckResult => ({
   name,
   state: "bad",
   found,
@@ -104,14 +104,14 @@ const bad = (name: string, found: string, advice: string): Look => ({
 const oldestNode = "24.15.0"
 const oldestSqlite = "3.51.3"
 
-function lookAtNode(): Look {
+function checkNode(): CheckResult {
   const { node } = process.versions
   return isAtLeast(node, oldestNode)
     ? ok("node", node)
     : bad("node", node, `install Node ${oldestNode} or later`)
 }
 
-function lookAtSqlite(): Look {
+function checkSqlite(): CheckResult {
   const version = process.versions["sqlite"] ?? "none"
   return isAtLeast(version, oldestSqlite)
     ? ok("sqlite", version)
@@ -128,7 +128,7 @@ function isAtLeast(version: string, oldest: string): boolean {
 
 // Configuration and files -------------------------------------------------------------------------
 
-function triedConfig(terminal: Terminal): Config | Look {
+function triedConfig(terminal: Terminal): Config | CheckResult {
   try {
     return configOf(terminal)
   } catch (error) {
@@ -141,7 +141,7 @@ function triedConfig(terminal: Terminal): Config | Look {
   }
 }
 
-function lookAtAddress({ host, publicUrl, trustProxy }: Config): Look {
+function checkAddress({ host, publicUrl, trustProxy }: Config): CheckResult {
   const isOpen = !["127.0.0.1", "::1", "localhost"].includes(host)
   if (isOpen && publicUrl?.startsWith("https:") !== true)
     return warn(
@@ -158,7 +158,7 @@ function lookAtAddress({ host, publicUrl, trustProxy }: Config): Look {
   return ok("configuration", `${publicUrl ?? "no public address"}, listening on ${host}`)
 }
 
-function lookAtFolder({ data, heads }: Config): readonly Look[] {
+function checkFolder({ data, heads }: Config): readonly CheckResult[] {
   const folder = statsOf(data)
   if (folder?.isDirectory() === false)
     return [bad("data", `${data} is not a folder`, "set TALLYSTICK_DATA to the ledger's folder")]
@@ -188,7 +188,7 @@ function lookAtFolder({ data, heads }: Config): readonly Look[] {
 
 const absent = "does not exist"
 
-function privacyOf(name: string, path: string, mode: string): Look {
+function privacyOf(name: string, path: string, mode: string): CheckResult {
   const stats = statsOf(path)
   if (stats === undefined) return ok(name, absent)
   const { mode: bits, uid } = stats
@@ -205,7 +205,7 @@ function privacyOf(name: string, path: string, mode: string): Look {
     : bad(name, `${path} is open to other accounts, mode ${shownMode}`, `chmod ${mode} ${path}`)
 }
 
-function notYet(look: Look): Look {
+function notYet(look: CheckResult): CheckResult {
   return look.found === absent
     ? warn(
         look.name,
@@ -221,7 +221,7 @@ function notYet(look: Look): Look {
 const roomyReserves = 16
 const slowSyncMs = 100
 
-function lookAtDisk({ data, limits }: Config): Look {
+function checkDisk({ data, limits }: Config): CheckResult {
   if (statsOf(data)?.isDirectory() !== true)
     return ok("disk", "not checked: there is no data folder")
   const { bavail, bsize } = statfsSync(data)
@@ -272,7 +272,7 @@ function trySync(path: string): number | string {
 
 // The ledger --------------------------------------------------------------------------------------
 
-async function lookAtLedger(config: Config): Promise<readonly Look[]> {
+async function checkLedger(config: Config): Promise<readonly CheckResult[]> {
   if (statsOf(join(config.data, "journal.db")) === undefined) {
     if ((await readHeads(config.heads)).size === 0)
       return [warn("ledger", `${config.data} holds no ledger`, "the first start creates one")]
@@ -289,10 +289,10 @@ async function lookAtLedger(config: Config): Promise<readonly Look[]> {
   try {
     const workspaces = await allWorkspaces(snapshot.registry)
     return [
-      ...(await tried("keys", () => lookAtKeys(config, snapshot, workspaces))),
-      ...(await tried("chains", () => lookAtChains(config, snapshot, workspaces))),
-      ...(await tried("checkpoints", () => lookAtHeads(config, snapshot, workspaces))),
-      ...(await tried("clock", () => lookAtClock(snapshot, workspaces))),
+      ...(await tried("keys", () => checkKeys(config, snapshot, workspaces))),
+      ...(await tried("chains", () => checkChains(config, snapshot, workspaces))),
+      ...(await tried("checkpoints", () => checkHeads(config, snapshot, workspaces))),
+      ...(await tried("clock", () => checkClock(snapshot, workspaces))),
     ]
   } finally {
     await snapshot.close()
@@ -300,11 +300,11 @@ async function lookAtLedger(config: Config): Promise<readonly Look[]> {
 }
 
 /** The secret must open the newest key of every workspace, or nothing can be signed. */
-async function lookAtKeys(
+async function checkKeys(
   config: Config,
   { registry }: Snapshot,
   workspaces: readonly Document<"workspace">[],
-): Promise<Look> {
+): Promise<CheckResult> {
   const { secret, previous } = knownSecrets(config)
   const advice =
     "bring the secret back that this data was made with: without it the service cannot sign and knows no key"
@@ -345,11 +345,11 @@ async function keyringOf(
   }
 }
 
-async function lookAtChains(
+async function checkChains(
   { limits }: Config,
   { journal }: Snapshot,
   workspaces: readonly Document<"workspace">[],
-): Promise<Look> {
+): Promise<CheckResult> {
   for (const workspace of workspaces) {
     const wrong = await recheck(journal, workspace, limits.recheckEntries)
     if (wrong !== undefined)
@@ -365,11 +365,11 @@ async function lookAtChains(
   )
 }
 
-async function lookAtHeads(
+async function checkHeads(
   { heads: path }: Config,
   { journal }: Snapshot,
   workspaces: readonly Document<"workspace">[],
-): Promise<Look> {
+): Promise<CheckResult> {
   const heads = await readHeads(path)
   let signed = 0
   let hashed = 0
@@ -440,10 +440,10 @@ async function rootOf(
 
 const clockBackMs = 1000
 
-async function lookAtClock(
+async function checkClock(
   { journal }: Snapshot,
   workspaces: readonly Document<"workspace">[],
-): Promise<Look> {
+): Promise<CheckResult> {
   const nowMs = systemClock.now()
   let lastMs = 0
   for (const { id } of workspaces) lastMs = Math.max(lastMs, (await journal.head(id))?.timeMs ?? 0)
@@ -465,7 +465,7 @@ async function lookAtClock(
  */
 const synchronised = "/run/systemd/timesync/synchronized"
 
-function lookAtTimeService(): Look {
+function checkTimeService(): CheckResult {
   return existsSync(synchronised)
     ? ok("time service", "the clock was set by systemd-timesyncd")
     : warn(
@@ -479,7 +479,7 @@ function lookAtTimeService(): Look {
 
 const answersWithinMs = 5000
 
-async function lookAtService(config: Config): Promise<Look> {
+async function checkService(config: Config): Promise<CheckResult> {
   if (config.port === 0)
     return warn("service", "not checked: TALLYSTICK_PORT is 0", "request its /readyz yourself")
   const url = addressOf(config)
@@ -504,7 +504,7 @@ async function lookAtService(config: Config): Promise<Look> {
 
 const nameColumns = 14
 
-function lineOf({ name, state, found, advice }: Look): string {
+function lineOf({ name, state, found, advice }: CheckResult): string {
   const line = `${state.padEnd(4)}  ${name.padEnd(nameColumns)} ${found}\n`
   return advice === undefined ? line : `${line}${" ".repeat(nameColumns + 7)}→ ${advice}\n`
 }

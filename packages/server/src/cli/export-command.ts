@@ -1,7 +1,6 @@
 // `tallystick export`: writes a ledger into a folder of plain files that anyone can check. The
 // service may run.
 
-import { systemClock } from "../clock.ts"
 import type { Config } from "../config.ts"
 import { exportLedger } from "../operator/export.ts"
 import {
@@ -55,17 +54,10 @@ async function isRecorded(config: Config, id: string, entries: number): Promise<
   const options = offlineOptionsOf(config)
   try {
     await withOfflineStore(options, async (store) => {
-      const { ledger, workspaces } = administrationOf(
-        options,
-        store,
-        await openKeyring(store.registry, secrets),
-      )
-      await recordExport(
-        { ledger, clock: systemClock },
-        { kind: "instance" },
-        await workspaces.get(id),
-        entries,
-      )
+      const keyring = await openKeyring(store.registry, secrets)
+      const administration = administrationOf(options, store, keyring)
+      const workspace = await administration.workspaces.get(id)
+      await recordExport(administration, { kind: "instance" }, workspace, entries)
     })
     return true
   } catch (error) {

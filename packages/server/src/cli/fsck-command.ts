@@ -3,7 +3,7 @@
 
 import { readFileSync } from "node:fs"
 import { availableParallelism } from "node:os"
-import { fsck, sentenceOf, type Fscked, type Pass } from "../operator/fsck/fsck.ts"
+import { fsck, sentenceOf, type FsckResult, type Pass } from "../operator/fsck/fsck.ts"
 import { UnreadableError } from "../operator/fsck/workers.ts"
 import { printable } from "./printable.ts"
 import { configOf, counted, type Terminal } from "./terminal.ts"
@@ -53,7 +53,7 @@ export async function runFsck(
 }
 
 function tell(
-  { workspaces, faults, uncommitted, timings }: Fscked,
+  { workspaces, faults, uncommitted, timings }: FsckResult,
   { say, remark }: Terminal,
 ): void {
   for (const fault of faults) remark(`tallystick: ${printable(sentenceOf(fault))}\n`)
@@ -74,8 +74,8 @@ function tell(
   )
 }
 
-function jsonOf({ workspaces, faults, uncommitted, timings }: Fscked) {
-  const perSecond = ({ entries, ms }: Fscked["timings"][number]) =>
+function jsonOf({ workspaces, faults, uncommitted, timings }: FsckResult) {
+  const perSecond = ({ entries, ms }: FsckResult["timings"][number]) =>
     Math.round(entries / Math.max(ms / 1000, 0.001))
   return {
     good: faults.length === 0,

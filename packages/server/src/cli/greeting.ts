@@ -19,7 +19,7 @@ export async function greet(
   { url, listensOn, service }: Running,
   { demo, newRootKeyPath, say }: Greeting,
 ): Promise<void> {
-  const isEmpty = (await service.workspaces.list(undefined, 1)).length === 0
+  const [anyWorkspace] = await service.store.registry.list("workspace", undefined, undefined, 1)
   say(`tallystick listens on ${listensOn}\n`)
   if (url !== listensOn) say(`Its public address is ${url}\n`)
   say(`Documentation of the API: ${url}/docs\n`)
@@ -27,7 +27,7 @@ export async function greet(
   if (service.halted() !== undefined) return
   const token = await service.accounts.offerFirst()
   const commands = [
-    ...(demo && isEmpty ? [await demonstration(url, service)] : []),
+    ...(demo && anyWorkspace === undefined ? [await demonstration(url, service)] : []),
     ...(token === undefined ? [] : [firstAdmin(url, token)]),
   ]
   if (commands.length > 0) say(`\n${commands.join("\n\n")}\n\n`)

@@ -1,6 +1,6 @@
 // `tallystick resume`: lets a restored copy take new entries. The service must be stopped.
 
-import { resume, type WentOn } from "../operator/resume.ts"
+import { resume, type ResumedWorkspace } from "../operator/resume.ts"
 import { knownSecrets } from "../operator/secret-files.ts"
 import { configOf, type Terminal } from "./terminal.ts"
 
@@ -52,7 +52,7 @@ export async function runResume(
 }
 
 function sentenceOf(
-  { workspace, entries, because, epoch, origin }: WentOn,
+  { workspace, entries, because, epoch, origin }: ResumedWorkspace,
   check: boolean,
 ): string {
   if (because === undefined)

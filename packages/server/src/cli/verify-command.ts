@@ -145,7 +145,7 @@ const kinds =
  * Everything that a reader can take the file for. If one kind is genuine, that says nothing about
  * another.
  */
-function kindsOf(value: Shown): readonly string[] {
+function kindsOf(value: JsonMembers): readonly string[] {
   return [
     ...(isObject(value["files"]) || isObject(value["manifest"]) ? ["a pack"] : []),
     ...(Array.isArray(value["events"]) ? ["a page"] : []),
@@ -222,7 +222,7 @@ function refuted(what: Finding["what"], reason: string): Found {
 /** One finding per entry. An empty page has nothing to check. */
 function ofPage(
   file: string,
-  page: Shown,
+  page: JsonMembers,
   events: readonly unknown[],
   known: Known,
 ): readonly Finding[] {
@@ -283,9 +283,9 @@ function firstMisplaced(entries: readonly Found[], events: readonly unknown[]): 
  * Members of a page that its entries determine, and those that nothing covers: no page proves that
  * it is complete.
  */
-function ofPageItself({ events: _, ...page }: Shown, events: readonly unknown[]) {
+function ofPageItself({ events: _, ...page }: JsonMembers, events: readonly unknown[]) {
   const entries = events.map((event) => (isObject(event) ? event : {}))
-  const derived: Shown = {
+  const derived: JsonMembers = {
     returned: events.length,
     nextCursor: entries.at(-1)?.["sequence"],
     verified: entries.every(({ integrity }) => integrity !== "broken"),
@@ -297,7 +297,7 @@ function ofPageItself({ events: _, ...page }: Shown, events: readonly unknown[])
 }
 
 /** An unchecked object from a file. */
-type Shown = Readonly<Record<string, unknown>>
+type JsonMembers = Readonly<Record<string, unknown>>
 
 /**
  * Checks the answer about a receipt, an entry of a page, or the bare receipt that a write was
@@ -312,7 +312,7 @@ function ofEntry(value: Readonly<Record<string, unknown>>, known: Known): Found 
     : undefined
 }
 
-function ofListed({ proof, disclosures, ...entry }: Shown, known: Known): Found {
+function ofListed({ proof, disclosures, ...entry }: JsonMembers, known: Known): Found {
   return ofReceipt("entry", verifyReceipt({ entry, proof, disclosures }, known))
 }
 
@@ -436,8 +436,8 @@ const unsigned = "no key given with --key has signed its checkpoint; give the lo
 
 /** Refuses a file that is not base64: leaving it out would make another pack. */
 function ofPackJson(
-  { manifest, files: _, ...others }: Shown,
-  files: Shown,
+  { manifest, files: _, ...others }: JsonMembers,
+  files: JsonMembers,
   trustedKeys: readonly string[],
 ): Found {
   const contents = new Map<string, Uint8Array>()

@@ -4,7 +4,7 @@
 import type { Clock } from "../clock.ts"
 import { every } from "../store/all-documents.ts"
 import type { Audit, Document, Finding, Index, Registry, Tree } from "../store/store.ts"
-import { lookAt, type LookParts } from "./recheck-entry.ts"
+import { recheckEntry, type RecheckParts } from "./recheck-entry.ts"
 import { isOfTree, reached, type Walk } from "./walk-chain.ts"
 
 export type Round = Pick<Audit, "round" | "startedMs" | "sinceMs">
@@ -13,13 +13,13 @@ export type Round = Pick<Audit, "round" | "startedMs" | "sinceMs">
  * A workspace that is being re-verified, what is kept of that, and how many of its entries are
  * counted.
  */
-export interface Walking {
+export interface WorkspaceAudit {
   readonly walk: Walk
   kept: Audit | undefined
   entries: number
 }
 
-export interface RoundsParts extends LookParts {
+export interface RoundsParts extends RecheckParts {
   readonly index: Pick<Index, "audit" | "putAudit" | "tiles" | "checkpoint">
   readonly registry: Registry
   readonly clock: Clock
@@ -40,7 +40,7 @@ export interface Rounds {
   /** How far this round had come in a workspace; "over" when nothing is left to do there. */
   positionOf(workspace: string): Promise<Audit | "over" | undefined>
   /** False when another process has come further. */
-  keep(walked: Walking): Promise<boolean>
+  keep(walked: WorkspaceAudit): Promise<boolean>
   /**
    * It counts at once, and is kept when this resolves. `counted`: entries of the workspace that
    * were re-verified, if it was its turn.
@@ -122,7 +122,7 @@ function createRounds(
       const audit = await index.audit(workspace)
       return audit?.finding === undefined && isOver(audit, rounds.round.round) ? "over" : audit
     },
-    keep(walked: Walking) {
+    keep(walked: WorkspaceAudit) {
       const { walk, kept, entries } = walked
       const isDone = reached(walk) === walk.end
       const tree = isDone ? emptyTree : walk.frontier.save()
@@ -162,14 +162,14 @@ function isOver(audit: Audit | undefined, round: number): boolean {
 }
 
 async function lookAgain(
-  parts: LookParts,
+  parts: RecheckParts,
   document: Document<"workspace">,
   finding: Finding,
 ): Promise<Finding | undefined> {
   // Of a tree that was signed differently no single entry can tell that it was put right.
   const detail = isOfTree(finding.detail)
     ? finding.detail
-    : await lookAt(parts, document, finding.sequence)
+    : await recheckEntry(parts, document, finding.sequence)
   return detail === undefined ? undefined : { ...finding, detail }
 }
 

@@ -14,10 +14,10 @@ import {
   type Round,
   type Rounds,
   type RoundsParts,
-  type Walking,
+  type WorkspaceAudit,
 } from "./audit-rounds.ts"
 import { IntegrityError } from "./checkpointer.ts"
-import { lookAt } from "./recheck-entry.ts"
+import { recheckEntry } from "./recheck-entry.ts"
 import { detailOf } from "./loop.ts"
 import { isOfTree, openWalk, reached, walkOn, type Walk } from "./walk-chain.ts"
 
@@ -88,7 +88,7 @@ export function createAuditor(
   )
   /** Undefined before the first step. */
   let rounds: Rounds | undefined
-  let walking: Walking | undefined
+  let walking: WorkspaceAudit | undefined
   let verified = 0
   let unread = 0
   let dueMs = 0
@@ -150,7 +150,7 @@ export function createAuditor(
   async function openNext(
     begun: Rounds,
     document: Document<"workspace">,
-  ): Promise<Walking | undefined> {
+  ): Promise<WorkspaceAudit | undefined> {
     const { id } = document
     if (begun.findings.has(id) || !(await leases.hold(id))) return undefined
     const kept = await begun.positionOf(id)
@@ -174,7 +174,11 @@ export function createAuditor(
   }
 
   /** Whatever is wrong with one workspace, the others have their turn. */
-  async function walkGuarded(begun: Rounds, walked: Walking, budget: number): Promise<number> {
+  async function walkGuarded(
+    begun: Rounds,
+    walked: WorkspaceAudit,
+    budget: number,
+  ): Promise<number> {
     const { walk } = walked
     const { workspace, end } = walk
     try {
@@ -244,7 +248,7 @@ async function findAt(
   sequence: number,
 ): Promise<Finding | undefined> {
   const document = await parts.registry.get("workspace", workspace, workspace)
-  const detail = document && (await lookAt(parts, document, sequence))
+  const detail = document && (await recheckEntry(parts, document, sequence))
   return detail === undefined
     ? undefined
     : { workspace, sequence, detail, foundMs: parts.clock.now() }

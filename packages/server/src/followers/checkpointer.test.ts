@@ -22,7 +22,7 @@ import type { Draft } from "../ledger/ledger.ts"
 import { openTestLedger, testEvent, testKeyring, testWorkspace } from "../ledger/test-ledger.ts"
 import { defaultLimits } from "../limits.ts"
 import { sha256 } from "../runtime/sha256.ts"
-import { proveLeaf, readRoot, readTile, type Kept } from "../store/tree-reads.ts"
+import { proveLeaf, readRoot, readTile, type TreeStore } from "../store/tree-reads.ts"
 import type { Change } from "../store/store.ts"
 import { epochsOf, type Log } from "../store/epochs.ts"
 import { expectChain } from "../store/expect-chain.ts"
@@ -288,7 +288,7 @@ test("a tree of more than 65,536 leaves has a tile of level 2, and proofs that n
 })
 
 async function proofOf(
-  kept: Kept,
+  kept: TreeStore,
   size: number,
   root: Uint8Array,
   index: number,

@@ -16,7 +16,7 @@ export interface Follower {
   take(workspace: string, entries: readonly Stored[]): Promise<void>
 }
 
-export interface Followed {
+export interface FollowStep {
   /** How far the slowest has come, and each of them. */
   readonly position: number
   readonly positions: Readonly<Record<string, number>>
@@ -31,7 +31,7 @@ export async function followOnce(
   followers: readonly Follower[],
   workspace: string,
   limits: Limits,
-): Promise<Followed> {
+): Promise<FollowStep> {
   const positions = await Promise.all(followers.map((follower) => follower.position(workspace)))
   const from = Math.min(...positions)
   const end = (await journal.head(workspace))?.sequence ?? 0

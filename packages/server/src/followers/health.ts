@@ -33,7 +33,7 @@ export interface FollowerMetrics {
 
 export const followers = ["indexer", "checkpointer", "filing"] as const
 
-export interface Seen {
+export interface Health {
   /** Workspaces with a broken chain, each with its first broken entry. */
   readonly broken: ReadonlyMap<string, number>
   /** How far the auditor has come. */
@@ -48,11 +48,11 @@ type Recording = (seen: IntegrityFailure) => Promise<void>
 
 const recordAgainAfterMs = 5000
 
-export function createSeen(
+export function createHealth(
   metrics: FollowerMetrics,
   log: Logger,
   signed: (checkpoint: Checkpoint) => void,
-): Seen {
+): Health {
   const broken = new Map<string, number>()
   const recorder = createRecorder(log)
   let audit: AuditSummary | undefined

@@ -9,7 +9,7 @@ import type { Document, Index, JournalReader, Stored } from "../store/store.ts"
 import { readLeaves, type SignedTree } from "../store/tree-reads.ts"
 import { forgedWords, type CheckpointerParts } from "./checkpointer.ts"
 
-export interface LookParts extends Pick<CheckpointerParts, "isGenuine"> {
+export interface RecheckParts extends Pick<CheckpointerParts, "isGenuine"> {
   readonly journal: JournalReader
   readonly index: Pick<Index, "tiles" | "checkpoint">
 }
@@ -20,8 +20,8 @@ const hashBytes = 32
  * What does not hold at an entry of a workspace, as a sentence; undefined when it holds, or nobody
  * has ever said that there is one.
  */
-export async function lookAt(
-  parts: LookParts,
+export async function recheckEntry(
+  parts: RecheckParts,
   document: Document<"workspace">,
   sequence: number,
 ): Promise<string | undefined> {
@@ -67,7 +67,7 @@ export async function lookAt(
  * something of the newest is signed.
  */
 async function treeOf(
-  { index, isGenuine }: LookParts,
+  { index, isGenuine }: RecheckParts,
   document: Document<"workspace">,
   { before, end, root }: Epoch,
 ): Promise<SignedTree | "forged" | undefined> {
@@ -79,7 +79,7 @@ async function treeOf(
 }
 
 async function leafAt(
-  parts: LookParts,
+  parts: RecheckParts,
   epoch: Epoch,
   tree: SignedTree | undefined,
   index: number,

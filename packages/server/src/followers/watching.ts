@@ -7,12 +7,12 @@ import type { Limits } from "../limits.ts"
 import type { Checkpoint, Finding, JournalReader, Leases } from "../store/store.ts"
 import type { AuditListener, AuditSummary, Auditor } from "./auditor.ts"
 import { type Checkpointer, IntegrityError } from "./checkpointer.ts"
-import { followOnce, type Followed, type Follower } from "./follow.ts"
+import { followOnce, type FollowStep, type Follower } from "./follow.ts"
 import { detailOf, earliest, startLoop, turn } from "./loop.ts"
 import { isOfTree } from "./walk-chain.ts"
 
 export type Sighting =
-  | ({ readonly kind: "followed"; readonly workspace: string } & Followed)
+  | ({ readonly kind: "followed"; readonly workspace: string } & FollowStep)
   /** A checkpoint was signed; `lagMs` is how long its oldest new entry had waited for it. */
   | {
       readonly kind: "signed"

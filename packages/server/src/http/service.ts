@@ -8,7 +8,7 @@ import type { AuditSummary } from "../followers/auditor.ts"
 import type { Ledger } from "../ledger/ledger.ts"
 import type { Limits } from "../limits.ts"
 import type { Pace } from "../runtime/pace.ts"
-import type { Source } from "../query/verified-entries.ts"
+import type { VerificationSource } from "../query/verified-entries.ts"
 import type { Queries } from "../query/entry-queries.ts"
 import type { Document, Store } from "../store/store.ts"
 import {
@@ -55,7 +55,7 @@ export interface Service {
   /** How all that is long shares the thread. */
   readonly pace: Pace
   /** What an entry that is read is held against. */
-  readonly source: Source
+  readonly source: VerificationSource
   readonly keys: Keys
   readonly cascade: Cascade
   readonly tokens: Tokens

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict"
 import test from "node:test"
-import { consentSaid } from "./consent.ts"
+import { consentDraft } from "./consent.ts"
 import { laneOf } from "./lane.ts"
 
 test("a consent is an entry about its subject, in the lane of policies, dated by us", () => {
-  const said = consentSaid(
+  const said = consentDraft(
     {
       subject: { id: "usr_1", email: "ada@example.com" },
       mode: "explicit",

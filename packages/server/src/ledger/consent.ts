@@ -14,7 +14,7 @@ export interface Consent {
   readonly metadata: JsonObject
 }
 
-export function consentSaid(
+export function consentDraft(
   { subject, mode, policyVersion, surface, projectId, metadata }: Consent,
   receivedAtMs: number,
 ): Draft {

@@ -8,7 +8,7 @@ import type { Pace } from "../runtime/pace.ts"
 import { expectChain } from "../store/expect-chain.ts"
 import { openMemory } from "../store/memory.ts"
 import type { Document, Journal } from "../store/store.ts"
-import type { Recorded, Draft } from "./ledger.ts"
+import type { RecordOutcome, Draft } from "./ledger.ts"
 import { openTestLedger, testEvent, testKeyring, testWorkspace } from "./test-ledger.ts"
 
 const receivedAtMs = Date.UTC(2026, 0, 2, 3, 4, 5, 6)
@@ -38,7 +38,7 @@ const withKey = (key: string, more: Partial<Draft> = {}): Draft => ({
   ...more,
   idempotency: { route: "/v1/events", key },
 })
-const receiptOf = (one: Recorded | undefined) =>
+const receiptOf = (one: RecordOutcome | undefined) =>
   one === undefined || one.kind === "reused"
     ? assert.fail("it was not recorded")
     : receiptJson(one.opened, justRecorded, "https://ledger.example")

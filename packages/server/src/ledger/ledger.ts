@@ -8,7 +8,7 @@ import {
   openEntry,
   type Complete,
   type Content,
-  type Opened,
+  type OpenedEntry,
 } from "../store/opened-entry.ts"
 import { LedgerError } from "../error.ts"
 import { idempotencySecret, type Keyring } from "../secrets/keyring.ts"
@@ -21,7 +21,7 @@ import { createIds, type MakeId } from "./ids.ts"
 import { laneOf } from "./lane.ts"
 import type { Chain, Placed } from "./submissions.ts"
 import { pooledRandom, type Random } from "./random.ts"
-import { seal, type Sealed } from "./seal.ts"
+import { seal, type SealedEntry } from "./seal.ts"
 import { createSequencer, type Sequencer, type SequencerReport } from "./sequencer.ts"
 
 /** What is to be recorded, as its caller says it and after its defaults. */
@@ -40,12 +40,12 @@ export interface Idempotency {
   readonly key: string
 }
 
-export type Recorded =
-  | { readonly kind: "recorded"; readonly opened: Opened }
+export type RecordOutcome =
+  | { readonly kind: "recorded"; readonly opened: OpenedEntry }
   /** The same request was recorded before: this is its entry. */
-  | { readonly kind: "replayed"; readonly opened: Opened }
+  | { readonly kind: "replayed"; readonly opened: OpenedEntry }
   /** Another request was recorded under this key. */
-  | { readonly kind: "reused"; readonly original: Opened }
+  | { readonly kind: "reused"; readonly original: OpenedEntry }
 
 export interface Ledger {
   /**
@@ -57,7 +57,7 @@ export interface Ledger {
     said: readonly Draft[],
     changes?: readonly Change[],
     pace?: Pace,
-  ): Promise<readonly Recorded[]>
+  ): Promise<readonly RecordOutcome[]>
   /** Whether something is recorded under this key, so that nothing else ever will be. */
   knows(workspace: Document<"workspace">, idempotency: Idempotency): Promise<boolean>
   readonly makeId: MakeId
@@ -96,7 +96,7 @@ export function createLedger({
       sequencer.room.check(workspace.id, said.length)
       const chain = chainOf(workspace)
       const contents: Content[] = []
-      const sealed: Sealed[] = []
+      const sealed: SealedEntry[] = []
       for (const one of said) {
         if (pace.isUp()) await pace.next()
         const content = contentOf(workspace, one, makeId, limits.clockAheadMs)
@@ -105,7 +105,7 @@ export function createLedger({
       }
       const placed = await sequencer.submit(chain, sealed, changes)
       const originals = await originalsOf(chain, placed)
-      const recorded: Recorded[] = []
+      const recorded: RecordOutcome[] = []
       for (const [at, { kind }] of said.entries()) {
         if (pace.isUp()) await pace.next()
         // There is a content and a place for everything that was said.
@@ -136,7 +136,7 @@ export function createLedger({
     content: Content,
     entry: Stored | undefined,
     pace: Pace,
-  ): Promise<Recorded> {
+  ): Promise<RecordOutcome> {
     const original = entry && openEntry(entry, disclosuresOf(entry))
     if (original === undefined)
       throw new LedgerError(
@@ -160,7 +160,7 @@ function sealOne(
   { kind, idempotency }: Draft,
   content: Content,
   random: Random,
-): Sealed {
+): SealedEntry {
   const idem = idempotency === undefined ? undefined : idemIn(chain, idempotency)
   // What the service itself says is about no customer, and must stay readable: a ledger's genesis
   // and its keys above all.

@@ -6,10 +6,10 @@ import { equalBytes, recordBytes, writeRecord } from "@tallystick/proof"
 import type { Link } from "../store/opened-entry.ts"
 import type { Group, Head, Linked } from "../store/store.ts"
 import type { Chain, Submission, Waiting } from "./submissions.ts"
-import type { Sealed } from "./seal.ts"
+import type { SealedEntry } from "./seal.ts"
 
 /** A group, and whose entries are in it. */
-export interface Gathered {
+export interface LinkedGroup {
   readonly submissions: readonly Submission[]
   readonly taken: readonly Waiting[]
   readonly group: Group
@@ -20,7 +20,11 @@ export interface Gathered {
  * Links all that a workspace's submissions have waiting. Times do not go back, whatever the clock
  * says.
  */
-export function linkAll(submissions: readonly Submission[], from: Head, timeMs: number): Gathered {
+export function linkAll(
+  submissions: readonly Submission[],
+  from: Head,
+  timeMs: number,
+): LinkedGroup {
   const taken: Waiting[] = []
   const entries: Linked[] = []
   const links: Link[] = []
@@ -62,7 +66,7 @@ export function linkAll(submissions: readonly Submission[], from: Head, timeMs: 
 function linkOne(
   head: Head,
   { ledgerId, before }: Chain,
-  { kind, bodyHash }: Sealed,
+  { kind, bodyHash }: SealedEntry,
   timeMs: number,
 ): { record: Uint8Array; link: Link } {
   // The hash of a leaf is over a zero byte and the record, so they are made side by side; every

@@ -9,7 +9,7 @@ import { encodeRecord, type Json, type JsonObject, type Kind } from "@tallystick
 import { disclosuresOf, openEntry, type Content, type Party } from "../store/opened-entry.ts"
 import type { Stored } from "../store/store.ts"
 import { pooledRandom } from "./random.ts"
-import { seal, type Sealed } from "./seal.ts"
+import { seal, type SealedEntry } from "./seal.ts"
 
 const sha256 = (...parts: readonly (string | Uint8Array)[]) =>
   parts.reduce((hash, part) => hash.update(part), createHash("sha256")).digest()
@@ -116,7 +116,7 @@ const fixed = {
   lane: "operations",
 } as const
 
-function storedOf(kind: Kind, sealed: Sealed): Stored {
+function storedOf(kind: Kind, sealed: SealedEntry): Stored {
   const zero = new Uint8Array(32)
   const record = encodeRecord({
     kind,

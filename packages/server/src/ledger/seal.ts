@@ -16,7 +16,7 @@ import { hasFurther, provenanceJson, type Content, type Party } from "../store/o
 import type { Random } from "./random.ts"
 
 /** An entry that waits for its place in the chain. */
-export interface Sealed {
+export interface SealedEntry {
   readonly kind: Kind
   readonly receipt: string
   readonly idem: string | undefined
@@ -46,7 +46,7 @@ export function seal(
   content: Content,
   idem: string | undefined,
   { personalKeys, random }: SealOptions,
-): Sealed {
+): SealedEntry {
   let disclosures = ""
   let used = salts.length
   // Each salt is used once. Most entries need no more than four, and get them with one call.

@@ -8,7 +8,7 @@ import { expectChain } from "../store/expect-chain.ts"
 import { openMemory } from "../store/memory.ts"
 import { shareCommits } from "../store/sqlite/share-commits.ts"
 import type { Change, Group, Journal, Outcome, Registry } from "../store/store.ts"
-import type { Sealed } from "./seal.ts"
+import type { SealedEntry } from "./seal.ts"
 import type { Chain, Placed } from "./submissions.ts"
 import { hasCode } from "./test-ledger.ts"
 import { createSequencer } from "./sequencer.ts"
@@ -22,7 +22,7 @@ const chainOf = (workspace: string): Chain => ({
 
 /** An entry by the name of its key; one whose name begins with "-" has none. */
 let made = 0
-function sealed(workspace: string, name: string): Sealed {
+function sealed(workspace: string, name: string): SealedEntry {
   const [receipt, idem] = [`rcp_${++made}`, name.startsWith("-") ? undefined : name]
   const body = Buffer.from(
     JSON.stringify({ ...(idem === undefined ? {} : { idem }), receipt, workspaceId: workspace }),

@@ -11,10 +11,10 @@ import type { Clock } from "../clock.ts"
 import { LedgerError } from "../error.ts"
 import type { Limits } from "../limits.ts"
 import type { Change, Head, Journal, Outcome } from "../store/store.ts"
-import { linkAll, type Gathered } from "./link.ts"
+import { linkAll, type LinkedGroup } from "./link.ts"
 import { takeGroup, type Chain, type Placed, type Submission } from "./submissions.ts"
 import { createRoom, type Room } from "./admission.ts"
-import type { Sealed } from "./seal.ts"
+import type { SealedEntry } from "./seal.ts"
 
 export interface Sequencer {
   /**
@@ -24,7 +24,7 @@ export interface Sequencer {
    */
   submit(
     chain: Chain,
-    entries: readonly Sealed[],
+    entries: readonly SealedEntry[],
     changes?: readonly Change[],
   ): Promise<readonly Placed[]>
   /** Where what waits is counted: full, it refuses. */
@@ -138,7 +138,7 @@ export function createSequencer(
     )
   }
 
-  function settle({ submissions, taken, links, group }: Gathered, outcome: Outcome): void {
+  function settle({ submissions, taken, links, group }: LinkedGroup, outcome: Outcome): void {
     switch (outcome.kind) {
       case "done":
         heads.set(group.workspace, links.at(-1) ?? group.from)

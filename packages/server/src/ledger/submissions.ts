@@ -3,7 +3,7 @@
 import type { Link } from "../store/opened-entry.ts"
 import type { Limits } from "../limits.ts"
 import type { Change } from "../store/store.ts"
-import type { Sealed } from "./seal.ts"
+import type { SealedEntry } from "./seal.ts"
 
 /** What became of an entry: it has its place, or an earlier one has its key. */
 export type Placed =
@@ -32,7 +32,7 @@ export interface Submission {
 }
 
 export interface Waiting {
-  readonly sealed: Sealed
+  readonly sealed: SealedEntry
   readonly place: number
   readonly submission: Submission
 }

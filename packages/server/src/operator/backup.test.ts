@@ -14,11 +14,11 @@ import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import test from "node:test"
 import { createFrontier, eventHash, ledgerId, recordBytes, toHex } from "@tallystick/proof"
-import { backUp, type BackedUp } from "./backup.ts"
+import { backUp, type BackupResult } from "./backup.ts"
 import type { Draft } from "../ledger/ledger.ts"
 import { openTestLedger, testEvent, testWorkspace } from "../ledger/test-ledger.ts"
 import { defaultLimits } from "../limits.ts"
-import { resume, type Resumed } from "./resume.ts"
+import { resume, type ResumeResult } from "./resume.ts"
 import { sha256 } from "../runtime/sha256.ts"
 import { expectChain } from "../store/expect-chain.ts"
 import { openHeads } from "../store/heads.ts"
@@ -52,7 +52,7 @@ interface House extends AsyncDisposable {
   /** Notes these first entries as signed. */
   sign(size: number): Promise<void>
   close(): Promise<void>
-  backUp(withSecrets?: boolean): Promise<BackedUp>
+  backUp(withSecrets?: boolean): Promise<BackupResult>
 }
 
 const secrets = { secret: new Uint8Array(32), previous: undefined }
@@ -244,7 +244,7 @@ test("a copy goes on as it is only from exactly what was signed, and otherwise a
   await house.sign(31)
   await house.backUp()
   const { target, headsPath } = house
-  const ask = (data: string, path: string, isTrial = false): Promise<Resumed> =>
+  const ask = (data: string, path: string, isTrial = false): Promise<ResumeResult> =>
     resume({
       data,
       headsPath: path,

@@ -9,7 +9,7 @@ import { delay, systemClock } from "../clock.ts"
 import { allWorkspaces } from "./check-store.ts"
 import { syncPath } from "../runtime/durable-file.ts"
 import { StartError } from "../error.ts"
-import { lossOf, rehash, type Rehashed } from "./rehash-chain.ts"
+import { lossOf, rehash, type RehashResult } from "./rehash-chain.ts"
 import { readHeads, type SignedHead } from "../store/heads.ts"
 import { openSnapshot } from "../store/sqlite/offline.ts"
 import type { Head } from "../store/store.ts"
@@ -29,7 +29,7 @@ export type BackupProgress =
   | { readonly kind: "copied"; readonly done: number; readonly pages: number }
   | { readonly kind: "hashed"; readonly workspace: string; readonly done: number }
 
-export interface BackedUp {
+export interface BackupResult {
   readonly workspaces: number
   readonly entries: number
   /** Names of the secret files in the copy. */
@@ -44,7 +44,7 @@ export async function backUp({
   target,
   withSecrets,
   progress,
-}: BackupOptions): Promise<BackedUp> {
+}: BackupOptions): Promise<BackupResult> {
   const path = resolve(target)
   if (existsSync(path))
     throw new StartError(`${target} exists already; a backup never overwrites anything`)
@@ -107,13 +107,13 @@ async function check(
   copied: ReadonlyMap<string, Head | undefined>,
   signed: ReadonlyMap<string, SignedHead>,
   progress: BackupOptions["progress"],
-): Promise<readonly Rehashed[]> {
+): Promise<readonly RehashResult[]> {
   const snapshot = openSnapshot(fresh)
   try {
     const workspaces = await allWorkspaces(snapshot.registry)
     if (workspaces.length !== copied.size)
       throw unlike(`${workspaces.length} workspaces of ${copied.size}`)
-    const all: Rehashed[] = []
+    const all: RehashResult[] = []
     for (const workspace of workspaces) {
       const one = await rehash(
         snapshot.journal,
@@ -148,7 +148,7 @@ async function check(
  * heads file that is copied after this covers the whole copy, which `resume` needs to continue in
  * the same epoch. Gives up after three seconds if no service runs.
  */
-async function signed(headsPath: string, copied: readonly Rehashed[]): Promise<void> {
+async function signed(headsPath: string, copied: readonly RehashResult[]): Promise<void> {
   const endMs = systemClock.elapsed() + signWaitMs
   while (systemClock.elapsed() < endMs) {
     const heads = await readHeads(headsPath)

@@ -42,7 +42,7 @@ import { openWhole } from "../store/sqlite/whole-ledger.ts"
 import type { Stored } from "../store/store.ts"
 import type { Whole } from "../store/sqlite/whole-ledger.ts"
 
-export interface Exported {
+export interface ExportResult {
   /** Entries that the checkpoint covers. */
   readonly entries: number
   /** Entries that were not in the folder before. */
@@ -68,7 +68,7 @@ export async function exportLedger({
   folder,
   announce,
   progress,
-}: ExportOptions): Promise<Exported> {
+}: ExportOptions): Promise<ExportResult> {
   const whole = openWhole(data, { alone: false })
   try {
     const document = await whole.registry.get("workspace", workspace, workspace)

@@ -8,6 +8,7 @@ import type { Limits } from "../limits.ts"
 import type { Keyring } from "../secrets/keyring.ts"
 import { openStore } from "../store/open.ts"
 import type { Store } from "../store/store.ts"
+import type { AdminParts } from "../workspace/admin-entries.ts"
 import { createWorkspaces, type Workspaces } from "../workspace/workspaces.ts"
 import { checkStore } from "./check-store.ts"
 import { removeUnplaced } from "./secret-files.ts"
@@ -81,8 +82,7 @@ export function offlineLedger(limits: Limits, { journal }: Store, keyring: Keyri
   })
 }
 
-interface Administration {
-  readonly ledger: Ledger
+interface Administration extends AdminParts {
   readonly workspaces: Workspaces
 }
 
@@ -92,14 +92,6 @@ export function administrationOf(
   keyring: Keyring,
 ): Administration {
   const ledger = offlineLedger(limits, store, keyring)
-  return {
-    ledger,
-    workspaces: createWorkspaces({
-      registry: store.registry,
-      ledger,
-      clock: systemClock,
-      keyring,
-      host,
-    }),
-  }
+  const parts = { registry: store.registry, ledger, clock: systemClock, keyring, limits }
+  return { ...parts, workspaces: createWorkspaces({ ...parts, host }) }
 }

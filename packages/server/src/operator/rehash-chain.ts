@@ -7,9 +7,9 @@ import { epochAt, epochsOf } from "../store/epochs.ts"
 import type { SignedHead } from "../store/heads.ts"
 import type { Document, JournalReader } from "../store/store.ts"
 
-export interface Rehashed {
+export interface RehashResult {
   readonly workspace: string
-  /** Origin of the newest epoch. Size, root, signed and standing are of this epoch too. */
+  /** Origin of the newest epoch. Size, root, signed head and comparison belong to this epoch too. */
   readonly origin: string
   /** Entries of earlier epochs. */
   readonly before: number
@@ -26,7 +26,7 @@ export interface Rehashed {
    * The entries against those that were signed: `ahead` has more, `behind` has fewer, `apart` has
    * others.
    */
-  readonly standing: "equal" | "ahead" | "behind" | "apart"
+  readonly againstSigned: "equal" | "ahead" | "behind" | "apart"
   /** Whether the entries begin with those of the given checkpoint. */
   readonly isUnderCheckpoint: boolean
 }
@@ -37,7 +37,7 @@ export async function rehash(
   signed: SignedHead | undefined,
   progress: (workspace: string, done: number) => void,
   checkpoint?: SignedHead,
-): Promise<Rehashed> {
+): Promise<RehashResult> {
   const epochs = epochsOf(workspace)
   const [{ origin, before }] = epochs
   let tree = createFrontier(undefined, sha256)
@@ -59,7 +59,7 @@ export async function rehash(
     if (sequence % entriesPerStep === 0) progress(workspace.id, sequence)
   })
   const size = signed?.size ?? 0
-  const standing = !isSame
+  const againstSigned = !isSame
     ? "apart"
     : tree.size < size
       ? "behind"
@@ -73,7 +73,7 @@ export async function rehash(
     hash: last,
     broken: broken ?? unlike,
     signed,
-    standing,
+    againstSigned,
     isUnderCheckpoint,
   } as const
   return { workspace: workspace.id, origin, before, entries: before + tree.size, ...found }
@@ -87,12 +87,12 @@ export function lossOf({
   before,
   entries,
   signed,
-  standing,
-}: Rehashed): string | undefined {
+  againstSigned,
+}: RehashResult): string | undefined {
   const end = before + (signed?.size ?? 0)
-  if (standing === "behind")
+  if (againstSigned === "behind")
     return `workspace ${workspace} ends at entry ${entries}, and ${end} were signed`
-  if (standing === "apart")
+  if (againstSigned === "apart")
     return `the first ${end} entries of workspace ${workspace} are not those that were signed`
   return undefined
 }

@@ -11,7 +11,7 @@ import type { KnownSecrets } from "./secret-files.ts"
 import type { Keyring } from "../secrets/keyring.ts"
 import type { Limits } from "../limits.ts"
 import { offlineLedger, openOffline } from "./offline-ledger.ts"
-import { lossOf, rehash, type Rehashed } from "./rehash-chain.ts"
+import { lossOf, rehash, type RehashResult } from "./rehash-chain.ts"
 import { epochsOf } from "../store/epochs.ts"
 import { openHeads, readHeads } from "../store/heads.ts"
 import { openStopped } from "../store/sqlite/offline.ts"
@@ -31,10 +31,10 @@ export interface ResumeOptions {
   readonly progress: (workspace: string, done: number) => void
 }
 
-export type Resumed =
+export type ResumeResult =
   | {
       readonly kind: "resumed"
-      readonly workspaces: readonly WentOn[]
+      readonly workspaces: readonly ResumedWorkspace[]
       readonly strangers: readonly string[]
     }
   /** The data is not a copy, and nothing that was signed is missing. */
@@ -42,7 +42,7 @@ export type Resumed =
   /** The data does not hold together; nothing was changed. */
   | { readonly kind: "refused"; readonly reasons: readonly string[] }
 
-export interface WentOn {
+export interface ResumedWorkspace {
   readonly workspace: string
   readonly entries: number
   /** Why a new epoch is needed. Undefined if the workspace continues in the same epoch. */
@@ -52,21 +52,21 @@ export interface WentOn {
   readonly origin: string | undefined
 }
 
-interface Looked {
+interface ResumePlan {
   /** Undefined if the secret is unknown. */
   readonly keyring: Keyring | undefined
-  readonly plans: readonly Planned[]
+  readonly plans: readonly WorkspacePlan[]
   readonly isCopy: boolean
 }
 
-interface Planned {
+interface WorkspacePlan {
   readonly document: Document<"workspace">
-  readonly found: Rehashed
+  readonly found: RehashResult
   readonly checkpoint: Checkpoint | undefined
   readonly because: string | undefined
 }
 
-export async function resume(options: ResumeOptions): Promise<Resumed> {
+export async function resume(options: ResumeOptions): Promise<ResumeResult> {
   const { data, headsPath, isTrial } = options
   const { plans, isCopy, keyring } = await look(options)
   const reasons = plans.flatMap(({ found }) => found.broken ?? [])
@@ -99,7 +99,7 @@ async function look({
   headsPath,
   secrets: { secret, previous },
   progress,
-}: ResumeOptions): Promise<Looked> {
+}: ResumeOptions): Promise<ResumePlan> {
   const store = openStopped(data)
   // `store` holds the lock.
   const whole = openWhole(data, { alone: false })
@@ -108,7 +108,7 @@ async function look({
     const keyring =
       secret === undefined ? undefined : await openKeyring(store.registry, { secret, previous })
     const heads = await readHeads(headsPath)
-    const plans: Planned[] = []
+    const plans: WorkspacePlan[] = []
     for (const document of await allWorkspaces(store.registry)) {
       const [{ workspace, number, origin, before }] = epochsOf(document)
       const checkpoint = index?.checkpoint(workspace, number)
@@ -141,10 +141,16 @@ async function look({
  * A copy may continue only from exactly what was signed last. If nobody knows what that was,
  * entries may be missing.
  */
-function doubtOf({ workspace, before, entries, signed, standing }: Rehashed): string | undefined {
+function doubtOf({
+  workspace,
+  before,
+  entries,
+  signed,
+  againstSigned,
+}: RehashResult): string | undefined {
   if (signed === undefined)
     return `the heads file does not list workspace ${workspace}, so what was signed last is unknown`
-  return standing === "equal"
+  return againstSigned === "equal"
     ? undefined
     : `workspace ${workspace} has ${entries} entries, and the heads file lists ${before + signed.size}, so what was signed last is unknown`
 }
@@ -156,7 +162,7 @@ function doubtOf({ workspace, before, entries, signed, standing }: Rehashed): st
 async function openEpochs(
   { data, headsPath, limits }: ResumeOptions,
   keyring: Keyring | undefined,
-  ending: readonly Planned[],
+  ending: readonly WorkspacePlan[],
 ): Promise<Map<string, string>> {
   if (keyring === undefined)
     throw new StartError(
@@ -168,9 +174,9 @@ async function openEpochs(
   try {
     const ledger = offlineLedger(limits, store, keyring)
     for (const { document, found, checkpoint } of ending) {
-      const { size, root, standing, signed } = found
+      const { size, root, againstSigned, signed } = found
       // Data that is ahead of the heads file has lost nothing that the file lists.
-      const lost = standing === "ahead" ? undefined : signed
+      const lost = againstSigned === "ahead" ? undefined : signed
       const { origin, head } = await openEpoch(
         { registry: store.registry, ledger, clock: systemClock, keyring },
         document,

@@ -1,14 +1,14 @@
 // Replaces the instance key. The data does not contain the key itself: the entry records that it
 // was replaced, and whether tokens made with the old key stay valid.
 
-import { isoTime, systemClock } from "../clock.ts"
+import { isoTime } from "../clock.ts"
 import { StartError } from "../error.ts"
 import { instanceKeyName, type Keyring } from "../secrets/keyring.ts"
 import { openStopped } from "../store/sqlite/offline.ts"
 import type { Registry } from "../store/store.ts"
-import { adminDraft, recordPlanned } from "../workspace/admin-entries.ts"
+import { recordPlanned } from "../workspace/admin-entries.ts"
 import { instanceWorkspace } from "../workspace/permissions.ts"
-import { instanceOf, makeInstance } from "../workspace/open-session.ts"
+import { makeInstance } from "../workspace/open-session.ts"
 import {
   keptKeyring,
   keyringChange,
@@ -43,29 +43,24 @@ export async function rotateRootKey(options: RotateRootKeyOptions): Promise<void
     await (previous === undefined
       ? assertNew(registry, keyring, given)
       : assertKeysWithTokens(registry, keyring, [previous]))
-    const { ledger, workspaces } = administrationOf(options, store, keyring)
+    const administration = administrationOf(options, store, keyring)
+    const { workspaces } = administration
     await makeInstance(registry, workspaces)
-    const instanceKeys =
+    const names = previous === undefined ? [] : [instanceKeyName(keyring.secret, previous.rootKey)]
+    const next =
       previous === undefined
-        ? []
-        : [...new Set([...keyring.instanceKeys, instanceKeyName(keyring.secret, previous.rootKey)])]
-    const formerNames = previous === undefined ? {} : keyring.formerNames
-    await recordPlanned(ledger, await instanceOf(workspaces), async () => {
-      const nowMs = systemClock.now()
+        ? { ...keyring, instanceKeys: [], formerNames: {} }
+        : { ...keyring, instanceKeys: [...new Set([...keyring.instanceKeys, ...names])] }
+    await recordPlanned(administration, await workspaces.get(instanceWorkspace), async (nowMs) => {
       const kept = await keptKeyring(registry)
-      const { change, recorded } = keyringChange(
-        { ...keyring, instanceKeys, formerNames },
-        kept,
-        kept?.value.endedAt ?? isoTime(nowMs),
-      )
-      const about = { tokens: previous === undefined ? "revoked" : "kept", ...recorded }
-      const target = { id: instanceWorkspace, type: "instance_key" }
+      const { change, recorded } = keyringChange(next, kept, kept?.value.endedAt ?? isoTime(nowMs))
       return {
-        said: [
-          adminDraft({ kind: "instance" }, "security.instance_key.rotate", target, about, nowMs),
-        ],
+        by: { kind: "instance" },
+        action: "security.instance_key.rotate",
+        target: { id: instanceWorkspace, type: "instance_key" },
+        metadata: { tokens: previous === undefined ? "revoked" : "kept", ...recorded },
         changes: [change],
-      }
+      } as const
     })
   })
 }

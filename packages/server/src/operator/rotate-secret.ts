@@ -5,7 +5,7 @@
 import { strict as assert } from "node:assert"
 import { equalBytes, type JsonObject } from "@tallystick/proof"
 import { allWorkspaces } from "./check-store.ts"
-import { isoTime, systemClock } from "../clock.ts"
+import { isoTime } from "../clock.ts"
 import { StartError } from "../error.ts"
 import {
   generationOf,
@@ -14,19 +14,26 @@ import {
   sealAnew,
   type Keyring,
 } from "../secrets/keyring.ts"
-import type { Ledger } from "../ledger/ledger.ts"
 import { deriveKey } from "../secrets/crypto.ts"
 import { epochsOf } from "../store/epochs.ts"
 import { logKeysMax } from "../store/log-keys.ts"
 import { every } from "../store/all-documents.ts"
 import { openStopped } from "../store/sqlite/offline.ts"
+import { changed } from "../store/documents.ts"
 import type { Change, Document, Registry, Store } from "../store/store.ts"
-import { adminDraft, recordPlanned } from "../workspace/admin-entries.ts"
+import { recordPlanned, type Act, type AdminParts } from "../workspace/admin-entries.ts"
 import { instanceWorkspace } from "../workspace/permissions.ts"
 import { commitmentTo } from "../workspace/credential-format.ts"
 import { targetOf } from "../workspace/members.ts"
-import { instanceOf, makeInstance } from "../workspace/open-session.ts"
-import { anyLogKey, keptKeyring, keyringChange, openKeyring } from "../workspace/stored-keyring.ts"
+import { makeInstance } from "../workspace/open-session.ts"
+import { required } from "../workspace/required-document.ts"
+import {
+  anyLogKey,
+  keptKeyring,
+  keyringChange,
+  openKeyring,
+  type KeyringChange,
+} from "../workspace/stored-keyring.ts"
 import { passwordAnew } from "../workspace/sealed-passwords.ts"
 import { administrationOf, withOfflineStore, type OfflineOptions } from "./offline-ledger.ts"
 import { assertKeysWithTokens, type KeepingKey } from "./instance-key-tokens.ts"
@@ -43,13 +50,13 @@ export interface RotateSecretOptions extends OfflineOptions {
   readonly progress: (step: string) => void
 }
 
-export interface SecretRotated {
+export interface RotationResult {
   readonly generation: number
   /** The rotation was finished before; nothing was changed. */
   readonly wasOver: boolean
 }
 
-export async function rotateSecret(options: RotateSecretOptions): Promise<SecretRotated> {
+export async function rotateSecret(options: RotateSecretOptions): Promise<RotationResult> {
   const { data, secret, previous, keep, progress } = options
   const keyring = await look(options)
   const isNewest = equalBytes(keyring.secret, secret)
@@ -112,15 +119,14 @@ async function begun(
   keyring: Keyring,
 ): Promise<Keyring> {
   if (keyring.before !== undefined) return keyring
-  const { registry } = store
-  const { ledger, workspaces } = administrationOf(options, store, keyring)
+  const administration = administrationOf(options, store, keyring)
+  const { registry, workspaces } = administration
   await makeInstance(registry, workspaces)
   const rootKeys = options.rootKeys.map(({ rootKey }) => rootKey)
   const next = nextKeyring(keyring, options.secret, rootKeys)
-  await recordPlanned(ledger, await instanceOf(workspaces), async () => {
-    const { change, recorded } = keyringChange(next, await keptKeyring(registry), undefined)
-    return { said: [said("rotate", { ...recorded })], changes: [change] }
-  })
+  await recordPlanned(administration, await workspaces.get(instanceWorkspace), async () =>
+    keyringAct("rotate", keyringChange(next, await keptKeyring(registry), undefined)),
+  )
   options.progress(`generation ${next.generation} has begun`)
   return next
 }
@@ -133,9 +139,8 @@ async function resealAll(
   store: Store,
   keyring: Keyring,
 ): Promise<void> {
-  const { registry } = store
-  const { ledger, workspaces } = administrationOf(options, store, keyring)
-  const instance = await instanceOf(workspaces)
+  const administration = administrationOf(options, store, keyring)
+  const { registry, workspaces } = administration
   const all = await allWorkspaces(registry)
   const accounts = await Array.fromAsync(
     every(registry, "member", instanceWorkspace),
@@ -143,12 +148,13 @@ async function resealAll(
   )
   await eachOf(
     all,
-    (workspace) => reseal(registry, ledger, workspace, keyring),
+    ({ id }) => reseal(administration, id),
     (done) => options.progress(`${done} of ${all.length} workspaces`),
   )
+  const instance = await workspaces.get(instanceWorkspace)
   await eachOf(
     accounts,
-    (id) => resealPassword(registry, ledger, instance, id, keyring),
+    (id) => resealPassword(administration, instance, id),
     (done) => options.progress(`${done} of ${accounts.length} passwords`),
   )
 }
@@ -170,67 +176,55 @@ async function eachOf<T>(
 }
 
 /** Seals again everything of one workspace, in one commit. */
-async function reseal(
-  registry: Registry,
-  ledger: Ledger,
-  { id }: Document<"workspace">,
-  keyring: Keyring,
-): Promise<void> {
-  const workspace = await registry.get("workspace", id, id)
-  assert(workspace !== undefined, "nobody removes a workspace")
-  await recordPlanned(ledger, workspace, async () => {
+async function reseal(parts: AdminParts, id: string): Promise<void> {
+  const { registry, keyring } = parts
+  const workspace = await required(registry, "workspace", id, id)
+  await recordPlanned(parts, workspace, async () => {
     const keys = await registry.list("log-key", id, undefined, logKeysMax)
-    const changes: readonly Change[] = [
+    const changes = [
       ...keys.flatMap((key) => keyAnew(keyring, key)),
       ...idempotencyChange(keyring, workspace),
     ]
-    return changes.length === 0
-      ? undefined
-      : { said: [said("reseal", { generation: keyring.generation })], changes }
+    const { generation } = keyring
+    return changes.length === 0 ? undefined : secretAct("reseal", { generation }, changes)
   })
 }
 
 /** The entry commits to the new sealed password, like every entry that replaces one. */
 async function resealPassword(
-  registry: Registry,
-  ledger: Ledger,
+  parts: AdminParts,
   instance: Document<"workspace">,
   id: string,
-  keyring: Keyring,
 ): Promise<void> {
-  await recordPlanned(ledger, instance, async () => {
+  const { registry, keyring } = parts
+  await recordPlanned(parts, instance, async () => {
     const account = await registry.get("member", instanceWorkspace, id)
     const anew = account === undefined ? undefined : passwordAnew(keyring, account.value)
     if (account === undefined || anew === undefined) return undefined
-    const recorded = {
-      before: commitmentTo(account.value.password),
-      commitment: commitmentTo(anew.password),
-    }
-    const target = targetOf(id, account.value)
-    const said = adminDraft(
-      { kind: "instance" },
-      "security.password.reseal",
-      target,
-      recorded,
-      systemClock.now(),
-    )
-    return { said: [said], changes: [{ ...account, value: { ...account.value, ...anew } }] }
+    return {
+      by: { kind: "instance" },
+      action: "security.password.reseal",
+      target: targetOf(id, account.value),
+      metadata: {
+        before: commitmentTo(account.value.password),
+        commitment: commitmentTo(anew.password),
+      },
+      changes: [changed(account, { ...account.value, ...anew })],
+    } as const
   })
 }
 
 function keyAnew(keyring: Keyring, key: Document<"log-key">): readonly Change[] {
   const { vkey, wrapped: before } = key.value
   const wrapped = before === "" ? undefined : sealAnew(keyring, "log keys", vkey, before)
-  return wrapped === undefined ? [] : [{ ...key, value: { ...key.value, wrapped } }]
+  return wrapped === undefined ? [] : [changed(key, { ...key.value, wrapped })]
 }
 
 function idempotencyChange(keyring: Keyring, workspace: Document<"workspace">): readonly Change[] {
   const epochs = epochsOf(workspace)
   const { ledgerId } = epochs.at(-1) ?? epochs[0]
   const idempotency = idempotencyAnew(keyring, ledgerId, workspace.value.idempotency)
-  return idempotency === undefined
-    ? []
-    : [{ ...workspace, value: { ...workspace.value, idempotency } }]
+  return idempotency === undefined ? [] : [changed(workspace, { ...workspace.value, idempotency })]
 }
 
 /**
@@ -248,15 +242,11 @@ async function end(options: RotateSecretOptions, store: Store): Promise<void> {
   const { secret, previous } = options
   const keyring = await openKeyring(registry, { secret, previous })
   await assertResealed(registry, keyring)
-  const { ledger, workspaces } = administrationOf(options, store, keyring)
-  await recordPlanned(ledger, await instanceOf(workspaces), async () => {
-    const { change, recorded } = keyringChange(
-      keyring,
-      await keptKeyring(registry),
-      isoTime(systemClock.now()),
-    )
-    return { said: [said("retire", { ...recorded })], changes: [change] }
-  })
+  const administration = administrationOf(options, store, keyring)
+  const instance = await administration.workspaces.get(instanceWorkspace)
+  await recordPlanned(administration, instance, async (nowMs) =>
+    keyringAct("retire", keyringChange(keyring, await keptKeyring(registry), isoTime(nowMs))),
+  )
 }
 
 /** The last check before the old secret is thrown away. */
@@ -279,13 +269,21 @@ async function assertResealed(registry: Registry, keyring: Keyring): Promise<voi
     )
 }
 
+function keyringAct(action: "rotate" | "retire", { change, recorded }: KeyringChange) {
+  return secretAct(action, { ...recorded }, [change])
+}
+
 /** `rotate` begins a rotation, `reseal` is for one workspace, `retire` ends it. */
-function said(act: "rotate" | "reseal" | "retire", about: JsonObject) {
-  return adminDraft(
-    { kind: "instance" },
-    `security.secret.${act}`,
-    { id: instanceWorkspace, type: "secret" },
-    about,
-    systemClock.now(),
-  )
+function secretAct(
+  action: "rotate" | "reseal" | "retire",
+  metadata: JsonObject,
+  changes: readonly Change[],
+): Act {
+  return {
+    by: { kind: "instance" },
+    action: `security.secret.${action}`,
+    target: { id: instanceWorkspace, type: "secret" },
+    metadata,
+    changes,
+  }
 }

@@ -14,12 +14,12 @@ import {
   findIncluded,
   showEntry,
   showProof,
-  type Found,
-  type Source,
+  type VerifiedEntry,
+  type VerificationSource,
 } from "./verified-entries.ts"
 
 export interface PageSource {
-  readonly store: Source & Pick<Store, "registry">
+  readonly store: VerificationSource & Pick<Store, "registry">
   readonly limits: { readonly pageBytesMax: number }
   readonly pace: Pace
 }
@@ -33,7 +33,7 @@ export interface Reader {
   readonly signal?: AbortSignal
 }
 
-export interface Shown {
+export interface BuiltPage {
   /** JSON objects. Fewer than requested if they are large. */
   readonly events: readonly Uint8Array[]
   readonly verified: boolean
@@ -48,7 +48,7 @@ export async function buildPage(
   sequences: readonly number[],
   { isProven, wanted, signal }: Reader,
   nowMs: number,
-): Promise<Shown> {
+): Promise<BuiltPage> {
   const { store, limits, pace } = source
   const events: Uint8Array[] = []
   let bytes = 0
@@ -103,7 +103,7 @@ function sightOf(
 }
 
 async function readRows(
-  journal: Source["journal"],
+  journal: VerificationSource["journal"],
   workspace: string,
   sequences: readonly number[],
   bytesMax: number,
@@ -138,7 +138,7 @@ function vkeysOf(
 
 /** Adds the proof if there is a key. */
 function showRow(
-  found: Found,
+  found: VerifiedEntry,
   workspace: Document<"workspace">,
   sight: Sight,
   vkey: string | undefined,

@@ -6,7 +6,7 @@ import type { Admission } from "../runtime/fair-queue.ts"
 import type { Document, Store } from "../store/store.ts"
 import type { Wanted } from "../store/search/search.ts"
 import type { Find } from "./search-scheduling.ts"
-import { buildPage, type PageSource, type Reader, type Shown } from "./build-page.ts"
+import { buildPage, type PageSource, type Reader, type BuiltPage } from "./build-page.ts"
 import { archivedBefore } from "./verified-entries.ts"
 
 export interface PageRequest extends Reader {
@@ -18,7 +18,7 @@ export interface PageRequest extends Reader {
   readonly limit: number
 }
 
-export interface EntryPage extends Shown {
+export interface EntryPage extends BuiltPage {
   readonly total: number
   readonly nextCursor: number
   readonly hasMore: boolean

@@ -16,7 +16,7 @@ import {
 import { LedgerError } from "../error.ts"
 import type { PackFile } from "./pack-files.ts"
 
-export interface Measured extends PackFile, ZipFile {
+export interface MeasuredFile extends PackFile, ZipFile {
   /** SHA-256, in hex. */
   readonly hash: string
 }
@@ -31,8 +31,8 @@ export async function measure(
   files: readonly PackFile[],
   bytesMax: number,
   signal?: AbortSignal,
-): Promise<readonly Measured[]> {
-  const measured: Measured[] = []
+): Promise<readonly MeasuredFile[]> {
+  const measured: MeasuredFile[] = []
   let bytes = 0
   for (const file of files) {
     const hashing = createHash("sha256")
@@ -55,7 +55,7 @@ export async function measure(
   return measured
 }
 
-export function manifestOf(files: readonly Measured[]): Manifest {
+export function manifestOf(files: readonly MeasuredFile[]): Manifest {
   const text = formatManifest(
     new Map(files.flatMap(({ path, hash }) => (isListed(path) ? [[path, hash]] : []))),
   )
@@ -72,7 +72,7 @@ export function manifestFile({ text }: Manifest): PackFile {
 }
 
 /** In the order of an archive. */
-export function inOrder(files: readonly Measured[]): readonly Measured[] {
+export function inOrder(files: readonly MeasuredFile[]): readonly MeasuredFile[] {
   return files.toSorted((a, b) => (a.path < b.path ? -1 : 1))
 }
 
@@ -82,7 +82,7 @@ export interface Archive {
 }
 
 /** The files must be in order. */
-export function zipOf(files: readonly Measured[]): Archive {
+export function zipOf(files: readonly MeasuredFile[]): Archive {
   async function* pieces(): AsyncGenerator<Uint8Array> {
     for (const file of files) {
       yield zipFileHeader(file)
@@ -94,7 +94,7 @@ export function zipOf(files: readonly Measured[]): Archive {
 }
 
 /** `{ manifest, files: { path: base64 } }`. The files must be in order. */
-export function jsonOf(files: readonly Measured[], manifest: Manifest): Archive {
+export function jsonOf(files: readonly MeasuredFile[], manifest: Manifest): Archive {
   async function* pieces(): AsyncGenerator<Uint8Array> {
     yield Buffer.from(`{"manifest":${manifest.text},"files":{`)
     for (const [at, file] of files.entries()) {
@@ -115,7 +115,7 @@ export function jsonOf(files: readonly Measured[], manifest: Manifest): Archive 
 }
 
 /** A file's content. It must be what was measured, because the announced size is already sent. */
-async function* checked(file: Measured): AsyncGenerator<Buffer> {
+async function* checked(file: MeasuredFile): AsyncGenerator<Buffer> {
   let sent = 0
   let found = 0
   for await (const chunk of file.chunks()) {

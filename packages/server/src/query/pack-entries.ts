@@ -9,7 +9,7 @@ import { checkContents, checkEntry } from "../store/check-entry.ts"
 import { epochAt, epochsOf, type Epoch } from "../store/epochs.ts"
 import type { Document, JournalReader, Stored } from "../store/store.ts"
 
-export interface Read {
+export interface PackEntry {
   readonly stored: Stored
   readonly record: RecordFields
   /** In hex. */
@@ -34,7 +34,7 @@ export async function* readEntries(
   { journal, pace }: EntrySource,
   workspace: Document<"workspace">,
   sequences: readonly number[],
-): AsyncGenerator<readonly Read[]> {
+): AsyncGenerator<readonly PackEntry[]> {
   const epochs = epochsOf(workspace)
   for (let at = 0; at < sequences.length;) {
     const batch = sequences.slice(at, at + batchEntries)
@@ -52,7 +52,7 @@ function readEntry(
   stored: Stored | undefined,
   sequence: number,
   { ledgerId, before }: Epoch,
-): Read {
+): PackEntry {
   const { body: bytes, bodySalt: salt } = stored ?? {}
   if (stored === undefined || bytes === undefined || salt === undefined) throw broken(sequence)
   const record = checkEntry(stored, { ledgerId, index: sequence - 1 - before })

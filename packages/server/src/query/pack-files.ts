@@ -29,12 +29,12 @@ import { policyDocumentId, type PackDocument } from "../store/documents.ts"
 import { epochNamed, epochsOf, type Epoch } from "../store/epochs.ts"
 import { vkeyOf } from "../store/log-keys.ts"
 import type { Document, JournalReader, Registry } from "../store/store.ts"
-import { broken, readEntries, type Read } from "./pack-entries.ts"
+import { broken, readEntries, type PackEntry } from "./pack-entries.ts"
 import { createInclusions } from "./pack-proofs.ts"
 import { packReadme } from "./pack-readme.ts"
-import type { Kept } from "../store/tree-reads.ts"
+import type { TreeStore } from "../store/tree-reads.ts"
 
-export interface PackSource extends Kept {
+export interface PackSource extends TreeStore {
   readonly journal: JournalReader
   readonly registry: Registry
   readonly pace: Pace
@@ -55,7 +55,7 @@ export interface PackFile {
 }
 
 /** What must be known of an entry to list its files. */
-interface Surveyed {
+interface ListedEntry {
   readonly sequence: number
   readonly receipt: string
   readonly isSealed: boolean
@@ -68,7 +68,7 @@ export async function packFiles(
   content: PackContent,
 ): Promise<readonly PackFile[]> {
   const { sequences, checkpoint, form = 1 } = content
-  const surveyed: Surveyed[] = []
+  const surveyed: ListedEntry[] = []
   for await (const batch of readEntries(source, workspace, sequences)) {
     for (const { sequence, stored } of batch)
       surveyed.push({ sequence, receipt: stored.receipt, isSealed: stored.disclosures !== "" })
@@ -76,7 +76,7 @@ export async function packFiles(
   const lines = (
     path: string,
     of: readonly number[],
-    lineOf: (read: Read) => string,
+    lineOf: (read: PackEntry) => string,
     header = "",
   ): PackFile => ({
     path,
@@ -133,12 +133,12 @@ export async function sealFiles(
 
 /** The bodies in groups, and the disclosures of each group if there are any. */
 function groupFiles(
-  surveyed: readonly Surveyed[],
-  lines: (path: string, of: readonly number[], lineOf: (read: Read) => string) => PackFile,
+  surveyed: readonly ListedEntry[],
+  lines: (path: string, of: readonly number[], lineOf: (read: PackEntry) => string) => PackFile,
 ): readonly PackFile[] {
   return Array.from({ length: Math.ceil(surveyed.length / packGroup) }, (_, group) => {
     const members = surveyed.slice(group * packGroup, (group + 1) * packGroup)
-    const sequencesOf = (some: readonly Surveyed[]) => some.map(({ sequence }) => sequence)
+    const sequencesOf = (some: readonly ListedEntry[]) => some.map(({ sequence }) => sequence)
     const sealed = sequencesOf(members.filter(({ isSealed }) => isSealed))
     return [
       lines(bodiesPath(group), sequencesOf(members), (read) => `${bodyLineOf(read)}\n`),
@@ -147,12 +147,12 @@ function groupFiles(
   }).flat()
 }
 
-function bodyLineOf({ record: { index }, salt, bodyText }: Read): string {
+function bodyLineOf({ record: { index }, salt, bodyText }: PackEntry): string {
   return formatBodyLine({ index, salt, body: bodyText })
 }
 
 /** Empty if the disclosures were erased since the files were listed. */
-function disclosureLineOf({ record: { index }, stored }: Read): string {
+function disclosureLineOf({ record: { index }, stored }: PackEntry): string {
   const disclosures = disclosuresOf(stored)
   return disclosures.length === 0 ? "" : `${formatDisclosureLine({ index, disclosures })}\n`
 }
@@ -163,7 +163,7 @@ function proofFiles(
   workspace: Document<"workspace">,
   epoch: Epoch,
   { checkpoint }: PackContent,
-  surveyed: readonly Surveyed[],
+  surveyed: readonly ListedEntry[],
 ): readonly PackFile[] {
   const batch = 32
   const ordered = surveyed.toSorted((a, b) => (a.receipt < b.receipt ? -1 : 1))
@@ -193,7 +193,7 @@ async function proofText(
   source: PackSource,
   epoch: Epoch,
   checkpoint: string,
-  { stored, record: { index }, eventHash, sequence }: Read,
+  { stored, record: { index }, eventHash, sequence }: PackEntry,
   inclusions = createInclusions(source, epoch),
 ): Promise<string> {
   const signed = parseCheckpoint(parseNote(checkpoint)?.text ?? "")

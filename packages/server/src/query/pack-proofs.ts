@@ -5,7 +5,7 @@ import { inclusionNodes, inclusionProof, nodeHash, tileOf, tileWidth } from "@ta
 import { createLru } from "../runtime/lru-cache.ts"
 import { sha256 } from "../runtime/sha256.ts"
 import type { Log } from "../store/epochs.ts"
-import { readTile, type Kept } from "../store/tree-reads.ts"
+import { readTile, type TreeStore } from "../store/tree-reads.ts"
 
 export interface Inclusions {
   /** The siblings that prove the entry at `index` in the tree of `size`, from the leaf upwards. */
@@ -16,7 +16,7 @@ export interface Inclusions {
 const tilesMax = 64
 const hashBytes = 32
 
-export function createInclusions(kept: Kept, log: Log): Inclusions {
+export function createInclusions(kept: TreeStore, log: Log): Inclusions {
   const tiles = createLru<Pyramid>(tilesMax)
 
   async function tileAt(level: number, index: number): Promise<Pyramid> {

@@ -33,7 +33,7 @@ import { isLeaf, type Leaves } from "./verified-leaves.ts"
 import { createLru } from "../runtime/lru-cache.ts"
 
 /** What the entries of an epoch are verified against. */
-export interface Proven {
+export interface ProvenTree {
   /** The newest checkpoint. An entry that it covers is `verified`. */
   readonly checkpoint: Checkpoint | undefined
   /**
@@ -49,7 +49,7 @@ export interface Proven {
 }
 
 export interface Checkpoints {
-  of(workspace: Document<"workspace">, epoch: Epoch): Promise<Proven>
+  of(workspace: Document<"workspace">, epoch: Epoch): Promise<ProvenTree>
   /**
    * The newest checkpoint of an epoch, to hand out. Throws `integrity_failure` if the stored one is
    * forged.
@@ -78,7 +78,7 @@ export function createCheckpoints({ store, leaves, isGenuine }: CheckpointParts)
   const { journal, index } = store
   /** By origin. */
   const known = createLru<Checkpoint>(logsMax)
-  const formers = createLru<Promise<Proven>>(logsMax)
+  const formers = createLru<Promise<ProvenTree>>(logsMax)
 
   /** Undefined if there is no checkpoint yet; `forged` if the stored one has no valid signature. */
   async function current(
@@ -98,7 +98,7 @@ export function createCheckpoints({ store, leaves, isGenuine }: CheckpointParts)
   }
 
   /** What survived of a former epoch, if the newest epoch's signed tree commits to it. */
-  async function former(workspace: Document<"workspace">, epoch: Epoch): Promise<Proven> {
+  async function former(workspace: Document<"workspace">, epoch: Epoch): Promise<ProvenTree> {
     const epochs = epochsOf(workspace)
     const [newest] = epochs
     const signed = await current(workspace, newest)
@@ -123,7 +123,7 @@ export function createCheckpoints({ store, leaves, isGenuine }: CheckpointParts)
     return isLeaf(leaves, epoch, tree, 0, eventHash(record, sha256))
   }
 
-  async function of(workspace: Document<"workspace">, epoch: Epoch): Promise<Proven> {
+  async function of(workspace: Document<"workspace">, epoch: Epoch): Promise<ProvenTree> {
     if (epoch.end === undefined) {
       const checkpoint = await current(workspace, epoch)
       return checkpoint === "forged" ? forged : { checkpoint, tree: checkpoint, isForged: false }
@@ -185,8 +185,8 @@ export function createIsGenuine(
 }
 
 /** Nothing is signed yet. */
-export const none: Proven = { checkpoint: undefined, tree: undefined, isForged: false }
-const forged: Proven = { checkpoint: undefined, tree: undefined, isForged: true }
+export const none: ProvenTree = { checkpoint: undefined, tree: undefined, isForged: false }
+const forged: ProvenTree = { checkpoint: undefined, tree: undefined, isForged: true }
 
 /** Whether the epochs agree with their geneses. */
 function isAsBorn(workspace: Document<"workspace">, epochs: readonly [Epoch, ...Epoch[]]): boolean {

@@ -21,7 +21,7 @@ import {
   receiptJson,
   type Content,
   type Integrity,
-  type Opened,
+  type OpenedEntry,
   type Present,
   type Sight,
 } from "../store/opened-entry.ts"
@@ -31,15 +31,15 @@ import { checkEntry } from "../store/check-entry.ts"
 import { epochAt, epochsOf, type Epoch } from "../store/epochs.ts"
 import type { Checkpoint, Document, Store, Stored } from "../store/store.ts"
 import { proveLeaf } from "../store/tree-reads.ts"
-import { none, type Checkpoints, type Proven } from "./verified-checkpoints.ts"
+import { none, type Checkpoints, type ProvenTree } from "./verified-checkpoints.ts"
 import { isLeaf, type Leaves } from "./verified-leaves.ts"
 
-export interface Found {
+export interface VerifiedEntry {
   /** The epoch in whose tree it is, and what is signed of that. */
   readonly epoch: Epoch
-  readonly proven: Proven
+  readonly proven: ProvenTree
   readonly stored: Stored
-  readonly opened: Opened | undefined
+  readonly opened: OpenedEntry | undefined
   readonly integrity: Integrity
   readonly present: Present
   /** The hashes that lead to the checkpoint's root; absent while no checkpoint covers the entry. */
@@ -49,7 +49,7 @@ export interface Found {
 }
 
 /** What entries are verified against, and where broken ones are reported. */
-export interface Source extends Pick<Store, "journal" | "index" | "search"> {
+export interface VerificationSource extends Pick<Store, "journal" | "index" | "search"> {
   readonly checkpoints: Checkpoints
   readonly leaves: Leaves
   /** The first broken entry of a workspace, if its chain is known to be broken. */
@@ -65,13 +65,13 @@ const dayMs = 86_400_000
  * entries, so that they share a message.
  */
 export async function* findEntries(
-  source: Source,
+  source: VerificationSource,
   workspace: Document<"workspace">,
   sequences: readonly number[],
   read: () => readonly Stored[] | Promise<readonly Stored[]>,
   nowMs: number,
   pace: Pace,
-): AsyncGenerator<Found> {
+): AsyncGenerator<VerifiedEntry> {
   const epochs = epochsOf(workspace)
   const used = new Set(sequences.map((sequence) => epochAt(epochs, sequence)))
   const [entries, position, ...proven] = await Promise.all([
@@ -79,7 +79,7 @@ export async function* findEntries(
     source.search.position(workspace.id),
     ...epochs.map((epoch) => (used.has(epoch) ? source.checkpoints.of(workspace, epoch) : none)),
   ])
-  const placed = entries.map((stored): Placed => {
+  const placed = entries.map((stored): PlacedEntry => {
     const epoch = epochAt(epochs, stored.sequence)
     return {
       epoch,
@@ -107,12 +107,12 @@ export async function* findEntries(
 
 /** Verifies one entry, and adds its proof if a checkpoint covers it. */
 export async function findReceipt(
-  source: Source,
+  source: VerificationSource,
   workspace: Document<"workspace">,
   stored: Stored,
   nowMs: number,
   pace: Pace,
-): Promise<Found> {
+): Promise<VerifiedEntry> {
   for await (const found of findEntries(
     source,
     workspace,
@@ -129,7 +129,10 @@ export async function findReceipt(
  * Adds the hashes that lead from a verified entry to the checkpoint. Without them the entry is
  * broken.
  */
-export async function findIncluded(source: Source, found: Found): Promise<Found> {
+export async function findIncluded(
+  source: VerificationSource,
+  found: VerifiedEntry,
+): Promise<VerifiedEntry> {
   const { epoch, stored, opened, integrity } = found
   const { checkpoint, tree } = found.proven
   if (integrity !== "verified" || opened === undefined || checkpoint === undefined) return found
@@ -141,18 +144,18 @@ export async function findIncluded(source: Source, found: Found): Promise<Found>
   return { ...found, integrity: "broken" }
 }
 
-interface Placed {
+interface PlacedEntry {
   readonly epoch: Epoch
-  readonly proven: Proven
+  readonly proven: ProvenTree
   readonly stored: Stored
   /** The index of its leaf. */
   readonly index: number
 }
 
 async function integrityOf(
-  { leaves, haltedFrom }: Source,
-  { epoch, proven: { checkpoint, tree, isForged }, stored, index }: Placed,
-  opened: Opened | undefined,
+  { leaves, haltedFrom }: VerificationSource,
+  { epoch, proven: { checkpoint, tree, isForged }, stored, index }: PlacedEntry,
+  opened: OpenedEntry | undefined,
   recordAt: (sequence: number) => Uint8Array | undefined,
 ): Promise<Integrity> {
   if (
@@ -184,9 +187,9 @@ async function integrityOf(
 
 /** Reads the neighbours of entries that no signed tree covers. */
 async function readNeighbours(
-  journal: Source["journal"],
+  journal: VerificationSource["journal"],
   workspace: string,
-  placed: readonly Placed[],
+  placed: readonly PlacedEntry[],
 ): Promise<(sequence: number) => Uint8Array | undefined> {
   const known = new Map<number, Uint8Array | undefined>(
     placed.map(({ stored: { sequence, record } }) => [sequence, record]),
@@ -209,7 +212,7 @@ export function archivedBefore({ value }: Document<"workspace">, nowMs: number):
   return nowMs - value.hotDays * dayMs
 }
 
-export interface Shown {
+export interface ShownReceipt {
   readonly receipt: string
   readonly entry: string
   readonly verified: boolean
@@ -219,12 +222,12 @@ export interface Shown {
 
 /** The public form of a receipt. Without `clear`, sealed fields and the context are withheld. */
 export function showReceipt(
-  found: Found,
+  found: VerifiedEntry,
   workspace: Document<"workspace">,
   vkey: string,
   publicUrl: string,
   clear: boolean,
-): Shown {
+): ShownReceipt {
   const { stored, integrity, present } = found
   const sight = clear ? "all" : "none"
   return {
@@ -236,12 +239,16 @@ export function showReceipt(
   }
 }
 
-export function showEntry(found: Found, { id }: Document<"workspace">, sight: Sight): string {
+export function showEntry(
+  found: VerifiedEntry,
+  { id }: Document<"workspace">,
+  sight: Sight,
+): string {
   return entryJson(viewOf(found, id, sight), found.present, found.integrity)
 }
 
 /** Everything that an offline verifier needs. */
-export function showProof(found: Found, vkey: string): string {
+export function showProof(found: VerifiedEntry, vkey: string): string {
   const { record, body, bodySalt } = found.stored
   const { geneses } = found.epoch
   return JSON.stringify({
@@ -256,7 +263,7 @@ export function showProof(found: Found, vkey: string): string {
 }
 
 /** The proof in the C2SP form; undefined while no checkpoint covers the entry. */
-export function tlogProofOf({ epoch, stored, inclusion }: Found): string | undefined {
+export function tlogProofOf({ epoch, stored, inclusion }: VerifiedEntry): string | undefined {
   if (inclusion === undefined) return undefined
   const { checkpoint, hashes } = inclusion
   return formatTlogProof({
@@ -267,7 +274,7 @@ export function tlogProofOf({ epoch, stored, inclusion }: Found): string | undef
   })
 }
 
-function viewOf({ stored, opened }: Found, workspaceId: string, sight: Sight): Opened {
+function viewOf({ stored, opened }: VerifiedEntry, workspaceId: string, sight: Sight): OpenedEntry {
   if (opened === undefined) return unreadable(stored, workspaceId)
   if (sight === "all") return opened
   const seen = openEntry(stored, disclosuresFor(stored, sight))
@@ -294,7 +301,7 @@ function viewOf({ stored, opened }: Found, workspaceId: string, sight: Sight): O
 }
 
 /** An unreadable entry is still shown, at its place and with its record's current hash. */
-function unreadable({ sequence, record, receipt }: Stored, workspaceId: string): Opened {
+function unreadable({ sequence, record, receipt }: Stored, workspaceId: string): OpenedEntry {
   const fields = parseRecord(record)
   const nobody = { id: "", type: "" }
   const content: Content = {

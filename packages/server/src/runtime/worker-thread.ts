@@ -24,18 +24,18 @@ export interface ThreadListener<R> {
   readonly onReport?: (report: R) => void
 }
 
-interface Started {
+interface ThreadStart {
   readonly module: string
   readonly given: unknown
 }
 
-interface Asked {
+interface Question {
   readonly id: number
   readonly question: string
   readonly given: unknown
 }
 
-type Told<R = unknown> =
+type ThreadMessage<R = unknown> =
   | { readonly kind: "ready" }
   | { readonly kind: "answer"; readonly id: number; readonly answer: unknown }
   | { readonly kind: "error"; readonly id: number; readonly error: unknown }
@@ -59,7 +59,7 @@ export async function startThread<Q extends Questions, R = never>(
   listener: ThreadListener<R>,
 ): Promise<Thread<Q>> {
   const worker = new Worker(module, {
-    workerData: { module, given } satisfies Started,
+    workerData: { module, given } satisfies ThreadStart,
     execArgv: [],
     resourceLimits,
   })
@@ -78,7 +78,7 @@ export async function startThread<Q extends Questions, R = never>(
     if (!closing) listener.onDeath(cause)
     closing = true
   }
-  const hear = (told: Told<R>) => {
+  const hear = (told: ThreadMessage<R>) => {
     if (told.kind === "ready") return
     if (told.kind === "report") {
       listener.onReport?.(told.report)
@@ -130,7 +130,7 @@ export async function startThread<Q extends Questions, R = never>(
 
 /** Sends the questions of one turn as one message. */
 function createOutbox(worker: Worker, fail: (id: number, error: unknown) => void) {
-  let unsent: Asked[] = []
+  let unsent: Question[] = []
   let transferred: Transferable[] = []
   const send = (): void => {
     const [questions, transfer] = [unsent, transferred]
@@ -142,7 +142,7 @@ function createOutbox(worker: Worker, fail: (id: number, error: unknown) => void
       for (const { id } of questions) fail(id, error)
     }
   }
-  return (asked: Asked, transfer: readonly Transferable[]): void => {
+  return (asked: Question, transfer: readonly Transferable[]): void => {
     if (unsent.push(asked) === 1) queueMicrotask(send)
     transferred.push(...transfer)
   }
@@ -151,7 +151,7 @@ function createOutbox(worker: Worker, fail: (id: number, error: unknown) => void
 /** What this thread was started with; undefined if the module was only imported. */
 export function givenToThread<T>(module: string): T | undefined {
   // Only startThread sets it.
-  const started = workerData as Started | null
+  const started = workerData as ThreadStart | null
   return started?.module === module ? (started.given as T) : undefined
 }
 
@@ -164,8 +164,8 @@ export function answer<Q extends Questions, R = never>(
 ): (report: R) => void {
   const port = parentPort
   if (port === null) throw new Error("this module runs as a thread")
-  const tell = (told: Told<R>) => port.postMessage(told)
-  const reply = async ({ id, question, given }: Asked): Promise<void> => {
+  const tell = (told: ThreadMessage<R>) => port.postMessage(told)
+  const reply = async ({ id, question, given }: Question): Promise<void> => {
     try {
       // The asking side is typed by `Q`, and nobody else can post to this port.
       const answered = question === closeQuestion ? close() : questions[question]?.(given as never)
@@ -178,7 +178,7 @@ export function answer<Q extends Questions, R = never>(
     }
     if (question === closeQuestion) port.close()
   }
-  port.on("message", (asked: readonly Asked[]) => {
+  port.on("message", (asked: readonly Question[]) => {
     for (const one of asked) void reply(one)
   })
   tell({ kind: "ready" })

@@ -19,14 +19,14 @@ export interface CachedRegistry extends Registry {
 
 type Answer = Document | string | undefined
 
-interface Known {
+interface CachedAnswer {
   /** A promise, so that an answer from here costs no object. */
   readonly asked: Promise<Answer>
   bytes: number
 }
 
 export function cacheRegistry(registry: Registry): CachedRegistry {
-  const known = new Map<string, Known>()
+  const known = new Map<string, CachedAnswer>()
   let bytes = 0
 
   const forget = (name: string): void => {
@@ -36,7 +36,7 @@ export function cacheRegistry(registry: Registry): CachedRegistry {
   const remember = (name: string, read: () => Promise<Answer>): Promise<Answer> => {
     const seen = known.get(name)
     if (seen !== undefined) return seen.asked
-    const one: Known = { asked: read(), bytes: 0 }
+    const one: CachedAnswer = { asked: read(), bytes: 0 }
     known.set(name, one)
     const weigh = (answer: Answer): void => {
       // It was changed, or everything was forgotten, since it was asked for.

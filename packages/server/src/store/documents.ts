@@ -294,3 +294,17 @@ export type Change = {
     readonly value: Documents[K] | null
   }
 }[DocumentKind]
+
+/** The change that creates a document. */
+export function created<K extends DocumentKind>(kind: K, id: string, value: Documents[K]): Change {
+  return changed({ kind, id, version: 0 }, value)
+}
+
+/** The change that gives a document another value; null removes the document. */
+export function changed<K extends DocumentKind>(
+  { kind, id, version }: Pick<Document<K>, "kind" | "id" | "version">,
+  value: Documents[K] | null,
+): Change {
+  // `kind` and `value` belong together, which TypeScript does not see through a type parameter.
+  return { kind, id, version, value } as Change
+}

@@ -85,7 +85,7 @@ export interface Link {
   readonly previousHash: Uint8Array
 }
 
-export interface Opened {
+export interface OpenedEntry {
   readonly kind: Kind
   readonly link: Link
   readonly content: Content
@@ -101,7 +101,7 @@ export interface Present {
 export const justRecorded: Present = { queued: true, storageClass: "hot" }
 
 /** Opens a stored entry with these disclosures; undefined if its bytes are malformed. */
-export function openEntry(stored: Stored, disclosures: readonly string[]): Opened | undefined {
+export function openEntry(stored: Stored, disclosures: readonly string[]): OpenedEntry | undefined {
   const record = parseRecord(stored.record)
   if (record === undefined || stored.body === undefined) return undefined
   const content = openContent(stored.body, disclosures)
@@ -186,7 +186,7 @@ function spreadContext(sealed: Json | undefined): JsonObject {
 }
 
 export function receiptJson(
-  { link, content }: Opened,
+  { link, content }: OpenedEntry,
   present: Present,
   publicUrl: string,
 ): string {
@@ -209,7 +209,7 @@ export type Integrity = "verified" | "pending" | "erased" | "expired" | "broken"
 const writerFields = fieldsWith("from", "writer")
 
 export function entryJson(
-  { kind, link, content }: Opened,
+  { kind, link, content }: OpenedEntry,
   present: Present,
   integrity: Integrity,
 ): string {

@@ -24,7 +24,7 @@ import { sha256 } from "../runtime/sha256.ts"
 import type { Log } from "./epochs.ts"
 import type { IndexReader, JournalReader } from "./store.ts"
 
-export interface Kept {
+export interface TreeStore {
   readonly journal: Pick<JournalReader, "records">
   readonly index: Pick<IndexReader, "tiles">
 }
@@ -45,7 +45,7 @@ const hashBytes = 32
  * undefined when they do not lead to its root.
  */
 export async function proveLeaf(
-  kept: Pick<Kept, "index">,
+  kept: Pick<TreeStore, "index">,
   log: Log,
   { size, root }: SignedTree,
   index: number,
@@ -67,7 +67,7 @@ export async function proveLeaf(
  * when nothing leads to its root.
  */
 export async function readLeaves(
-  kept: Kept,
+  kept: TreeStore,
   log: Log,
   { size, root }: SignedTree,
   tile: number,
@@ -95,7 +95,7 @@ export async function readLeaves(
 
 /** Whether a tree is the beginning of a larger one. */
 export async function isPrefix(
-  kept: Kept,
+  kept: TreeStore,
   log: Log,
   first: SignedTree,
   whole: SignedTree,
@@ -114,7 +114,7 @@ export async function isPrefix(
 }
 
 /** The root of the first `size` entries, also of a tree that has grown beyond them. */
-export async function readRoot(kept: Kept, log: Log, size: number): Promise<Uint8Array> {
+export async function readRoot(kept: TreeStore, log: Log, size: number): Promise<Uint8Array> {
   return rootOf(size, await readNodes(rootNodes(size), madeTiles(kept, log)), sha256)
 }
 
@@ -123,7 +123,7 @@ export async function readRoot(kept: Kept, log: Log, size: number): Promise<Uint
  * are made of the records.
  */
 export async function readTile(
-  kept: Kept,
+  kept: TreeStore,
   log: Log,
   level: number,
   tile: number,
@@ -134,13 +134,13 @@ export async function readTile(
 }
 
 /** As the index keeps them. */
-function keptTiles({ index }: Pick<Kept, "index">, log: Log): TileReader {
+function keptTiles({ index }: Pick<TreeStore, "index">, log: Log): TileReader {
   return async (level, tile) =>
     (await index.tiles(log.workspace, log.number, [{ level, tile }]))[0] ?? new Uint8Array()
 }
 
 /** Those of level 0 made of the records. */
-function madeTiles(kept: Kept, log: Log): TileReader {
+function madeTiles(kept: TreeStore, log: Log): TileReader {
   return (level, tile) => readTile(kept, log, level, tile, tileWidth)
 }
 
@@ -149,7 +149,7 @@ function madeTiles(kept: Kept, log: Log): TileReader {
  * this tree.
  */
 export function readRecords(
-  journal: Kept["journal"],
+  journal: TreeStore["journal"],
   { workspace, before, end = Infinity }: Log,
   tile: number,
   width: number,

@@ -7,7 +7,7 @@ import type { Limits } from "../limits.ts"
 import { expectChain } from "../store/expect-chain.ts"
 import type { Change } from "../store/store.ts"
 import { createAccounts, type Accounts } from "./accounts.ts"
-import { adminDraft } from "./admin-entries.ts"
+import { draftOf } from "./admin-entries.ts"
 import type { MemberPrincipal, Principal } from "./permissions.ts"
 import { accountsAtOnceMax } from "./login-index.ts"
 import { createMembers, memberIds } from "./members.ts"
@@ -40,11 +40,14 @@ function openHouse(changes: Partial<Limits> = {}) {
     members: createMembers(parts),
     accounts: createAccounts(parts),
     openAccounts: () => createAccounts(parts),
+    account: async (id: string) =>
+      (await registry.get("member", "instance", id)) ?? assert.fail("there is no such account"),
     /** As an older version left it. */
     async record(workspace: string, changes: readonly Change[]) {
+      const target = { id: "x", type: "x" }
       await ledger.record(
         await workspaces.get(workspace),
-        [adminDraft(instance, "test.documents", { id: "x", type: "x" }, {}, clock.now())],
+        [draftOf({ by: instance, action: "test.documents", target }, clock.now())],
         changes,
       )
     },
@@ -303,14 +306,14 @@ test("an account that is added to a workspace stays what it is, both ledgers rec
       "nobody has taken the invitation up",
     )
     const bob = await house.accounts.setUp({ token, password })
-    const kept = (await house.accounts.get(id)).value
+    const kept = (await house.account(id)).value
 
     house.breakWrite(write)
     await assert.rejects(house.accounts.join(by, other, id, "admin"), hasCode("ledger_unavailable"))
     assert.equal((await sessions.recognise(bob.token, "other"))?.role, undefined)
     await house.accounts.join(by, other, id, "admin")
     assert.equal((await sessions.recognise(bob.token, "other"))?.role, "admin")
-    assert.deepEqual((await house.accounts.get(id)).value, {
+    assert.deepEqual((await house.account(id)).value, {
       ...kept,
       workspaces: ["acme", "other"],
     })
@@ -388,14 +391,14 @@ test("an account of an older version signs in as before, is bound then, and stan
   assert.deepEqual(await idsOf(accounts, "in another realm"), [document.id])
   await assert.rejects(idsOf(accounts, "wrong horse battery"), hasCode("login_failed"))
   assert.deepEqual(await idsOf(accounts, password), [id])
-  const bound = (await accounts.get(id)).value
+  const bound = (await house.account(id)).value
   assert.notEqual(bound.password, kept)
   // And so by a program that begins then.
   for (const from of [accounts, house.openAccounts()]) {
     assert.deepEqual(await idsOf(from, password), [id])
     assert.deepEqual(await idsOf(from, "in another realm"), [document.id])
   }
-  assert.equal((await accounts.get(id)).value.password, bound.password, "it is bound once")
+  assert.equal((await house.account(id)).value.password, bound.password, "it is bound once")
   assert.equal(
     (await house.acts("instance")).filter(([, action]) => action === "security.password.bind")
       .length,

@@ -7,7 +7,7 @@ import { firstKeyring } from "../secrets/keyring.ts"
 import { expectChain } from "../store/expect-chain.ts"
 import { openMemory } from "../store/memory.ts"
 import type { Change } from "../store/store.ts"
-import { adminDraft, recordPlanned } from "./admin-entries.ts"
+import { recordPlanned } from "./admin-entries.ts"
 import { createWorkspaces } from "./workspaces.ts"
 
 const instance = { kind: "instance" } as const
@@ -28,13 +28,14 @@ async function openHouse() {
     ledger,
     clock: systemClock,
     keyring,
+    limits: defaultLimits,
     host: "ledger.example",
   })
-  return { journal, registry, ledger, acme: await workspaces.create(instance, { id: "acme" }) }
+  const parts = { ledger, clock: systemClock }
+  return { journal, registry, parts, acme: await workspaces.create(instance, { id: "acme" }) }
 }
 
-const said = () =>
-  adminDraft(instance, "test.project.put", { id: "core", type: "project" }, {}, systemClock.now())
+const act = { by: instance, action: "test.project.put", target: { id: "core", type: "project" } }
 const value = {
   name: "Core",
   receipts: "private",
@@ -43,18 +44,18 @@ const value = {
 } as const
 
 test("a plan that creates what is already there, without checking for it, fails instead of being planned for ever", async () => {
-  const { journal, ledger, acme } = await openHouse()
-  const planned = recordPlanned(ledger, acme, async () => {
-    return { said: [said()], changes: [{ kind: "project", id: "core", version: 0, value }] }
+  const { journal, parts, acme } = await openHouse()
+  const planned = recordPlanned(parts, acme, async () => {
+    return { ...act, changes: [{ kind: "project", id: "core", version: 0, value }] }
   })
   await assert.rejects(planned, /already there/)
   await expectChain(journal, acme.id)
 })
 
 test("plans that check for a document may lose as many races as there are others", async () => {
-  const { journal, registry, ledger, acme } = await openHouse()
+  const { journal, registry, parts, acme } = await openHouse()
   const put = (id: string) =>
-    recordPlanned(ledger, acme, async () => {
+    recordPlanned(parts, acme, async () => {
       const [core, here] = [
         await registry.get("project", acme.id, "core"),
         await registry.get("project", acme.id, id),
@@ -62,7 +63,7 @@ test("plans that check for a document may lose as many races as there are others
       const created: Change[] =
         here === undefined ? [{ kind: "project", id, version: 0, value }] : []
       return {
-        said: [said()],
+        ...act,
         changes: [{ kind: "project", id: "core", version: core?.version ?? 0, value }, ...created],
       }
     })

@@ -4,9 +4,10 @@
 import { strict as assert } from "node:assert"
 import type { JsonObject } from "@tallystick/proof"
 import { isoTime, type Clock } from "../clock.ts"
-import type { Opened, Party } from "../store/opened-entry.ts"
+import type { OpenedEntry, Party } from "../store/opened-entry.ts"
 import { LedgerError } from "../error.ts"
 import type { Ledger, Draft } from "../ledger/ledger.ts"
+import type { Limits } from "../limits.ts"
 import type { Keyring } from "../secrets/keyring.ts"
 import { systemProject } from "../store/search/searchable-fields.ts"
 import type { Change, Document, Registry } from "../store/store.ts"
@@ -18,17 +19,23 @@ export interface AdminParts {
   readonly ledger: Ledger
   readonly clock: Clock
   readonly keyring: Keyring
+  readonly limits: Limits
 }
 
-export function adminDraft(
-  by: Principal,
-  action: string,
-  target: Party,
-  metadata: JsonObject,
-  nowMs: number,
-): Draft {
+/** An administrative change: what its entry says, and the documents that it changes. */
+export interface Act {
+  readonly by: Principal
+  readonly action: string
+  readonly target: Party
+  readonly metadata?: JsonObject
+  readonly changes?: readonly Change[]
+  readonly kind?: "key" | "policy"
+}
+
+export function draftOf(act: Act, nowMs: number): Draft {
+  const { by, action, target, metadata = {}, kind = "admin" } = act
   return {
-    kind: "admin",
+    kind,
     projectId: systemProject,
     action,
     actor: actorOf(by),
@@ -59,31 +66,30 @@ function actorOf(by: Principal): Party {
   }
 }
 
-/** Entries, and the changes that they record. */
-export interface Act {
-  readonly said: readonly Draft[]
-  readonly changes: readonly Change[]
-}
-
-type Committed<A> = A extends Act ? A & { readonly entries: readonly [Opened, ...Opened[]] } : A
+/** One act, or several that commit together, with the changes that belong to none of them alone. */
+type Plan = Act | { readonly acts: readonly Act[]; readonly changes?: readonly Change[] }
+type Recorded<P> = P extends Plan ? P & { readonly entries: Entries } : P
+type Entries = readonly [OpenedEntry, ...OpenedEntry[]]
 
 /**
  * Plans a change from the current documents and records it. If another change wins the race, it
  * plans again; one change wins each race, so this ends. A plan may return undefined if there is
  * nothing to do. A plan that creates a document must check first that it is not there.
  */
-export async function recordPlanned<A extends Act | undefined>(
-  ledger: Ledger,
+export async function recordPlanned<P extends Plan | undefined>(
+  { ledger, clock }: Pick<AdminParts, "ledger" | "clock">,
   workspace: Document<"workspace">,
-  plan: () => Promise<A>,
-): Promise<Committed<A>> {
+  plan: (nowMs: number) => Promise<P>,
+): Promise<Recorded<P>> {
   for (let races = 0; races < racesMax; races++) {
-    const act = await plan()
+    const nowMs = clock.now()
+    const planned = await plan(nowMs)
     // TypeScript does not narrow a type that depends on a type parameter.
-    if (act === undefined) return act as Committed<A>
+    if (planned === undefined) return planned as Recorded<P>
     try {
-      const entries = await recordAct(ledger, workspace, act)
-      return { ...act, entries } as unknown as Committed<A>
+      const { acts, changes } = "acts" in planned ? planned : { acts: [planned], changes: [] }
+      const entries = await recordActs(ledger, workspace, acts, nowMs, changes)
+      return { ...planned, entries } as unknown as Recorded<P>
     } catch (error) {
       if (!isConflict(error)) throw error
     }
@@ -98,18 +104,20 @@ export async function recordPlanned<A extends Act | undefined>(
  */
 const racesMax = 10_000
 
-/** Records entries without an idempotency key, and returns them. */
-export async function recordAct(
+/** Records acts in one commit. Throws `conflict` if a document has changed meanwhile. */
+export async function recordActs(
   ledger: Ledger,
   workspace: Document<"workspace">,
-  { said, changes }: Act,
-): Promise<readonly [Opened, ...Opened[]]> {
-  const recorded = await ledger.record(workspace, said, changes)
-  const [first, ...others] = recorded.flatMap((one) =>
-    one.kind === "recorded" ? [one.opened] : [],
-  )
+  acts: readonly Act[],
+  nowMs: number,
+  changes: readonly Change[] = [],
+): Promise<Entries> {
+  const drafts = acts.map((act) => draftOf(act, nowMs))
+  const own = acts.flatMap((act) => act.changes ?? [])
+  const outcomes = await ledger.record(workspace, drafts, [...own, ...changes])
+  const [first, ...others] = outcomes.flatMap((one) => (one.kind === "recorded" ? one.opened : []))
   assert(
-    first !== undefined && others.length === said.length - 1,
+    first !== undefined && others.length === acts.length - 1,
     "an entry without an idempotency key is always recorded",
   )
   return [first, ...others]

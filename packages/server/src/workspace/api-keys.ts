@@ -1,14 +1,14 @@
 // API keys: the credentials of programs.
 
-import type { JsonObject } from "@tallystick/proof"
 import { isoTime } from "../clock.ts"
 import { LedgerError } from "../error.ts"
-import type { ApiKeyDocument, Scope } from "../store/documents.ts"
-import type { Document, ListPlace } from "../store/store.ts"
-import { adminDraft, nameOf, recordPlanned, type Act, type AdminParts } from "./admin-entries.ts"
+import { changed, created, type ApiKeyDocument, type Scope } from "../store/documents.ts"
+import type { Document } from "../store/store.ts"
+import { nameOf, recordActs, recordPlanned, type Act, type AdminParts } from "./admin-entries.ts"
 import type { Principal } from "./permissions.ts"
-import { commitmentTo, createMacs, formatCredential, makeCredential } from "./credential-format.ts"
+import { createMacs, issueCredential } from "./credential-format.ts"
 import { keptCredential, type Recognise } from "./credential-lookup.ts"
+import { required } from "./required-document.ts"
 
 export interface KeyRequest {
   readonly name: string
@@ -24,71 +24,49 @@ export interface Keys {
     workspace: Document<"workspace">,
     request: KeyRequest,
   ): Promise<{ readonly key: string; readonly document: Document<"api-key"> }>
-  list(
-    workspace: string,
-    before: ListPlace | undefined,
-    limit: number,
-  ): Promise<readonly Document<"api-key">[]>
   /** Revokes a key for ever. Does nothing if it is revoked already or does not exist. */
   revoke(by: Principal, workspace: Document<"workspace">, id: string): Promise<void>
 }
 
-export function createKeys({ registry, ledger, clock, keyring }: AdminParts): Keys {
+export function createKeys(parts: AdminParts): Keys {
+  const { registry, ledger, clock, keyring } = parts
   const macs = createMacs(keyring.peppers)
 
   return {
     async recognise(id, text) {
-      const found = await keptCredential(registry, "api-key", id)
-      return found !== undefined && macs.fits(text, found.value.mac)
-        ? principalOf(found)
-        : undefined
+      const key = await keptCredential(registry, "api-key", id)
+      return key !== undefined && macs.fits(text, key.value.mac) ? principalOf(key) : undefined
     },
 
     async create(by, workspace, { name, scopes, projectIds, expiresInSeconds }) {
       const nowMs = clock.now()
-      const credential = makeCredential("k", ledger.random)
-      const key = formatCredential(credential)
-      const expiresAt =
-        expiresInSeconds === undefined
-          ? {}
-          : { expiresAt: isoTime(nowMs + expiresInSeconds * 1000) }
+      const { id, token, mac, commitment } = issueCredential("k", ledger.random, macs.of)
       const bounds = {
         scopes: [...scopes],
-        ...(projectIds === undefined ? {} : { projectIds: [...projectIds] }),
-        ...expiresAt,
-      } satisfies JsonObject
-      const value: ApiKeyDocument = {
-        name,
-        ...bounds,
-        mac: macs.of(key),
-        createdAt: isoTime(nowMs),
-        createdBy: nameOf(by),
+        ...(projectIds !== undefined && { projectIds: [...projectIds] }),
+        ...(expiresInSeconds !== undefined && {
+          expiresAt: isoTime(nowMs + expiresInSeconds * 1000),
+        }),
       }
-      const recorded = { ...bounds, commitment: commitmentTo(value.mac) }
-      const said = adminDraft(
+      const times = { createdAt: isoTime(nowMs), createdBy: nameOf(by) }
+      const value: ApiKeyDocument = { name, ...bounds, mac, ...times }
+      const act = {
         by,
-        "security.key.create",
-        { id: credential.id, type: "api_key", name },
-        recorded,
-        nowMs,
-      )
-      await ledger.record(
-        workspace,
-        [said],
-        [{ kind: "api-key", id: credential.id, version: 0, value }],
-      )
-      const document = await registry.get("api-key", workspace.id, credential.id)
-      if (document === undefined) throw new Error("a key that was just recorded is not there")
-      return { key, document }
+        action: "security.key.create",
+        target: { id, type: "api_key", name },
+        metadata: { ...bounds, commitment },
+        changes: [created("api-key", id, value)],
+      }
+      await recordActs(ledger, workspace, [act], nowMs)
+      return { key: token, document: await required(registry, "api-key", workspace.id, id) }
     },
 
-    list: (workspace, before, limit) => registry.list("api-key", workspace, before, limit),
-
     async revoke(by, workspace, id) {
-      await recordPlanned(ledger, workspace, async () => {
-        const found = await registry.get("api-key", workspace.id, id)
-        if (found === undefined || found.value.revokedAt !== undefined) return undefined
-        return revocationOf(by, found, clock.now())
+      await recordPlanned(parts, workspace, async (nowMs) => {
+        const key = await registry.get("api-key", workspace.id, id)
+        return key === undefined || key.value.revokedAt !== undefined
+          ? undefined
+          : revocationOf(by, key, nowMs)
       })
     },
   }
@@ -102,18 +80,11 @@ export function createKeys({ registry, ledger, clock, keyring }: AdminParts): Ke
   }
 }
 
-export function revocationOf(
-  by: Principal,
-  { id, version, value: before }: Document<"api-key">,
-  nowMs: number,
-): Act {
-  const said = adminDraft(
+export function revocationOf(by: Principal, key: Document<"api-key">, nowMs: number): Act {
+  return {
     by,
-    "security.key.revoke",
-    { id, type: "api_key", name: before.name },
-    {},
-    nowMs,
-  )
-  const value = { ...before, revokedAt: isoTime(nowMs) }
-  return { said: [said], changes: [{ kind: "api-key", id, version, value }] }
+    action: "security.key.revoke",
+    target: { id: key.id, type: "api_key", name: key.value.name },
+    changes: [changed(key, { ...key.value, revokedAt: isoTime(nowMs) })],
+  }
 }

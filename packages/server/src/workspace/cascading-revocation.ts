@@ -4,10 +4,10 @@
 
 import { every } from "../store/all-documents.ts"
 import type { Document } from "../store/store.ts"
-import { recordPlanned, type Act, type AdminParts } from "./admin-entries.ts"
+import { recordPlanned, type AdminParts } from "./admin-entries.ts"
 import type { Principal } from "./permissions.ts"
 import { revocationOf } from "./api-keys.ts"
-import { removalActOf } from "./members.ts"
+import { memberRemoval } from "./members.ts"
 
 /** What a key has made, directly or not, and what is still live. */
 export interface MadeByKey {
@@ -28,34 +28,29 @@ export interface Cascade {
 /** Entries in one commit: half of the most. */
 const entriesAtOnce = 1000
 
-export function createCascade({ registry, ledger, clock }: Omit<AdminParts, "keyring">): Cascade {
+export function createCascade(parts: AdminParts): Cascade {
+  const { registry, clock } = parts
   return {
     madeBy,
     async revoke(by, workspace, keyId) {
-      const ended = {
-        keys: new Map<string, Document<"api-key">>(),
-        members: new Map<string, Document<"membership">>(),
-      }
+      const ended = new Map<string, Document<"api-key"> | Document<"membership">>()
       // Requests that were running during one commit may have made more: the next round finds it.
       for (;;) {
-        const plan = await recordPlanned(ledger, workspace, async () => {
+        const round = await recordPlanned(parts, workspace, async (nowMs) => {
           const key = await registry.get("api-key", workspace.id, keyId)
           const { keys, members } = await madeBy(workspace.id, keyId)
-          const nowMs = clock.now()
           const ending = [...(key === undefined ? [] : [key]), ...keys]
             .filter(isUnrevoked)
             .slice(0, entriesAtOnce)
           const leaving = members.slice(0, entriesAtOnce - ending.length)
-          const removals = await Promise.all(
-            leaving.map((one) => removalActOf(registry, by, one, nowMs)),
-          )
-          const acts = [...ending.map((one) => revocationOf(by, one, nowMs)), ...removals]
-          return acts.length === 0 ? undefined : { ...joined(acts), ending, leaving }
+          const acts = [
+            ...ending.map((one) => revocationOf(by, one, nowMs)),
+            ...(await Promise.all(leaving.map((one) => memberRemoval(registry, by, one)))),
+          ]
+          return acts.length === 0 ? undefined : { acts, ending: [...ending, ...leaving] }
         })
-        if (plan === undefined)
-          return { keys: [...ended.keys.values()], members: [...ended.members.values()] }
-        for (const one of plan.ending) if (one.id !== keyId) ended.keys.set(one.id, one)
-        for (const one of plan.leaving) ended.members.set(one.id, one)
+        if (round === undefined) return byKind(ended.values())
+        for (const one of round.ending) if (one.id !== keyId) ended.set(one.id, one)
       }
     },
   }
@@ -81,11 +76,8 @@ export function createCascade({ registry, ledger, clock }: Omit<AdminParts, "key
         made.set(one.id, one)
       }
     }
-    const all = [...made.values()]
-    return {
-      keys: all.filter((one) => one.kind === "api-key").filter(isLive),
-      members: all.filter((one) => one.kind === "membership"),
-    }
+    const { keys: allKeys, members: allMembers } = byKind(made.values())
+    return { keys: allKeys.filter(isLive), members: allMembers }
   }
 
   function isLive(key: Document<"api-key">): boolean {
@@ -98,6 +90,10 @@ function isUnrevoked({ value }: Document<"api-key">): boolean {
   return value.revokedAt === undefined
 }
 
-function joined(acts: readonly Act[]): Act {
-  return { said: acts.flatMap(({ said }) => said), changes: acts.flatMap(({ changes }) => changes) }
+function byKind(all: Iterable<Document<"api-key"> | Document<"membership">>): MadeByKey {
+  const documents = [...all]
+  return {
+    keys: documents.filter((one) => one.kind === "api-key"),
+    members: documents.filter((one) => one.kind === "membership"),
+  }
 }

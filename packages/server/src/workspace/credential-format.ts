@@ -42,6 +42,29 @@ export function formatCredential({ kind, id, secret }: Credential): string {
   return text + checkOf(text)
 }
 
+/** A credential that is about to be handed out. */
+export interface NewCredential {
+  readonly id: string
+  /** Shown once, and stored nowhere. */
+  readonly token: string
+  readonly mac: string
+  /** What the ledger records about `mac`. */
+  readonly commitment: string
+}
+
+/** `bound` is what the credential is bound to, if its kind is bound to something. */
+export function issueCredential(
+  kind: CredentialKind,
+  random: Random,
+  macOf: MacOf,
+  bound?: string,
+): NewCredential {
+  const credential = makeCredential(kind, random)
+  const token = formatCredential(credential)
+  const mac = macOf(token, bound)
+  return { id: credential.id, token, mac, commitment: commitmentTo(mac) }
+}
+
 /**
  * Reads kind and id. Does not verify the check: the MAC covers the whole text, so a forged
  * credential has a wrong MAC anyway.
@@ -122,7 +145,7 @@ function padded(key: Uint8Array, pad: number): Buffer {
   return block
 }
 
-/** What a session or a set-up token is bound to: all that its document says, and where that is. */
+/** What a session or a set-up token is bound to: its workspace, and every member of its document. */
 export function boundOf(workspace: string, { mac: _, ...rest }: Bound): string {
   return canonicalize({ workspace, ...rest })
 }
@@ -130,9 +153,9 @@ export function boundOf(workspace: string, { mac: _, ...rest }: Bound): string {
 type Bound = (Omit<SessionDocument, "mac"> | Omit<SetupDocument, "mac">) & { readonly mac?: string }
 
 /**
- * What the entry that makes a credential or a password says of what is kept of it, so that another
- * one in its place is noticed. It helps nobody to guess: what is kept is a MAC of a random secret,
- * or holds a random salt that stands in no entry.
+ * A hash of the stored form of a credential or a password. The ledger records it, so fsck notices
+ * if somebody replaces the stored form. It does not help to guess: the stored form is a MAC of a
+ * random secret, or contains a random salt that no entry has.
  */
 export function commitmentTo(kept: string): string {
   return hash("sha256", `tallystick commitment\n${kept}`)
@@ -144,10 +167,7 @@ export function sameText(a: string, b: string): boolean {
   return left.length === right.length && timingSafeEqual(left, right)
 }
 
-/**
- * Characters that are each one of 62 with the same chance: bytes that would favour some are thrown
- * away.
- */
+/** All 62 characters are equally likely: bytes that would favour some are discarded. */
 export function randomText(characters: number, random: Random): string {
   const bytes = new Uint8Array(characters * 2)
   let text = ""
@@ -162,12 +182,10 @@ export function randomText(characters: number, random: Random): string {
 
 function checkOf(text: string): string {
   let check = ""
-  for (
-    let rest = crc32(text);
-    check.length < checkCharacters;
-    rest = Math.floor(rest / alphabet.length)
-  ) {
+  let rest = crc32(text)
+  while (check.length < checkCharacters) {
     check = alphabet.charAt(rest % alphabet.length) + check
+    rest = Math.floor(rest / alphabet.length)
   }
   return check
 }

@@ -19,8 +19,8 @@ import { readRoot } from "../store/tree-reads.ts"
 import { expectChain } from "../store/expect-chain.ts"
 import { memoryHeads } from "../store/heads.ts"
 import type { Document, Store } from "../store/store.ts"
-import { adminDraft } from "./admin-entries.ts"
-import { createPacks, type Packed } from "./evidence-packs.ts"
+import { recordActs, type Act } from "./admin-entries.ts"
+import { createPacks, type PackDownload } from "./evidence-packs.ts"
 import { createPolicies } from "./policies.ts"
 import { instance, openTestHouse } from "./test-house.ts"
 
@@ -105,18 +105,14 @@ async function openHouse(count: number, bend: Bend = {}) {
         receiptCount: value.sequences.length,
         packHash,
       }
-      const act = adminDraft(
-        instance,
-        "evidence.pack.create",
-        { id, type: "evidence_pack" },
-        said,
-        clock.now(),
-      )
-      await ledger.record(
-        acme,
-        [act],
-        [{ kind: "pack", id, version: 0, value: { ...value, packHash } }],
-      )
+      const act: Act = {
+        by: instance,
+        action: "evidence.pack.create",
+        target: { id, type: "evidence_pack" },
+        metadata: said,
+        changes: [{ kind: "pack", id, version: 0, value: { ...value, packHash } }],
+      }
+      await recordActs(ledger, acme, [act], clock.now())
       return (await registry.get("pack", "acme", id)) ?? assert.fail()
     },
     download: async (pack: Document<"pack">) =>
@@ -134,7 +130,7 @@ async function openHouse(count: number, bend: Bend = {}) {
   }
 }
 
-async function bytesOf({ bytes, content }: Packed): Promise<Uint8Array> {
+async function bytesOf({ bytes, content }: PackDownload): Promise<Uint8Array> {
   const whole = Buffer.concat(await Array.fromAsync<Buffer>(content))
   assert.equal(whole.length, bytes, "as long as was announced")
   return new Uint8Array(whole)
@@ -159,7 +155,7 @@ test("a pack is the same bytes whenever it is asked for, however the ledger has 
     [pack.id, pack.value.packHash, 0],
   )
   await house.write(300)
-  const again = (await house.packs.find("acme", pack.id)) ?? assert.fail()
+  const again = (await house.registry.get("pack", "acme", pack.id)) ?? assert.fail()
   assert.deepEqual(await house.download(again), first)
   assert.deepEqual(await house.acts(), ["create", "seal", "download", "download"])
   await house.finish()
@@ -205,7 +201,7 @@ test("a pack whose seal was cut off is sealed by its first download, once, whoev
     house.download(pack),
     house.download(pack),
   ])
-  const sealed = await house.packs.find("acme", pack.id)
+  const sealed = await house.registry.get("pack", "acme", pack.id)
   assert.equal(sealed?.version, 2)
   for (const bytes of packed) assert.deepEqual(bytes, packed[0])
   assert.equal(house.verified(packed[0] ?? assert.fail()).verdict, "genuine")
@@ -222,7 +218,10 @@ test("a pack whose seal was cut off is sealed by its first download, once, whoev
 test("what no checkpoint covers in time is not put into a pack, and nothing is recorded", async () => {
   const house = await openHouse(5, { sealing: () => new Promise(() => {}) })
   await assert.rejects(house.make([4]), hasCode("ledger_unavailable"))
-  assert.deepEqual([await house.acts(), await house.packs.list("acme", undefined, 10)], [[], []])
+  assert.deepEqual(
+    [await house.acts(), await house.registry.list("pack", "acme", undefined, 10)],
+    [[], []],
+  )
   await house.finish()
 })
 
@@ -312,7 +311,7 @@ test("a pack that is being sent keeps its place until its content is closed, for
   })
   const pack = await house.make(range(3, 30))
   const leaving = new AbortController()
-  const reasons: readonly ((packed: Packed) => unknown)[] = [
+  const reasons: readonly ((packed: PackDownload) => unknown)[] = [
     bytesOf,
     ({ content }) => content.destroy(),
     async ({ content }) => {

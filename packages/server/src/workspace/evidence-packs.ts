@@ -16,7 +16,7 @@ import { createAdmission, type Admission } from "../runtime/fair-queue.ts"
 import { isoTime, type Clock } from "../clock.ts"
 import { openEntry } from "../store/opened-entry.ts"
 import { LedgerError } from "../error.ts"
-import type { Ledger, Draft } from "../ledger/ledger.ts"
+import type { Ledger } from "../ledger/ledger.ts"
 import type { Limits } from "../limits.ts"
 import type { Pace } from "../runtime/pace.ts"
 import {
@@ -28,16 +28,16 @@ import {
   zipOf,
   type Archive,
 } from "../query/pack-archive.ts"
-import type { Checkpoints } from "../query/verified-checkpoints.ts"
 import { readEntries } from "../query/pack-entries.ts"
 import { packFiles, sealFiles, type PackSource } from "../query/pack-files.ts"
-import { policyDocumentId, type PackDocument } from "../store/documents.ts"
+import { changed, created, policyDocumentId, type PackDocument } from "../store/documents.ts"
 import { epochNamed, epochsOf } from "../store/epochs.ts"
-import type { Document, Listed, ListPlace, Store } from "../store/store.ts"
-import { adminDraft, recordAct, recordPlanned } from "./admin-entries.ts"
+import type { Document, Store } from "../store/store.ts"
+import { recordActs, recordPlanned, type Act } from "./admin-entries.ts"
 import { mayTouch, type Principal } from "./permissions.ts"
 import { commitmentTo } from "./credential-format.ts"
-import { signedFor } from "./covering-checkpoint.ts"
+import { signedFor, type SigningParts } from "./covering-checkpoint.ts"
+import { required } from "./required-document.ts"
 
 export interface PackRequest {
   readonly title: string
@@ -46,7 +46,7 @@ export interface PackRequest {
 }
 
 /** A pack to send. It counts against the limit of packs in flight until `content` is closed. */
-export interface Packed {
+export interface PackDownload {
   readonly bytes: number | undefined
   readonly content: Readable
 }
@@ -61,12 +61,6 @@ export interface Packs {
     request: PackRequest,
     signal?: AbortSignal,
   ): Promise<Document<"pack">>
-  find(workspace: string, id: string): Promise<Document<"pack"> | undefined>
-  list(
-    workspace: string,
-    before: ListPlace | undefined,
-    limit: number,
-  ): Promise<readonly Listed<"pack">[]>
   /** Makes the pack again and records the download. */
   download(
     by: Principal,
@@ -74,18 +68,14 @@ export interface Packs {
     pack: Document<"pack">,
     format: PackFormat,
     signal?: AbortSignal,
-  ): Promise<Packed>
+  ): Promise<PackDownload>
 }
 
-export interface PackParts {
+export interface PackParts extends SigningParts {
   readonly store: Pick<Store, "journal" | "index" | "registry">
-  readonly checkpoints: Pick<Checkpoints, "newest">
   readonly ledger: Ledger
-  readonly clock: Clock
   readonly limits: Limits
   readonly pace: Pace
-  /** Signs a workspace's chain to its end. */
-  readonly seal: (workspace: string) => Promise<unknown>
 }
 
 export function createPacks(parts: PackParts): Packs {
@@ -95,9 +85,6 @@ export function createPacks(parts: PackParts): Packs {
   const { making, sending } = linesFor(clock, limits)
 
   return {
-    find: (workspace, id) => registry.get("pack", workspace, id),
-    list: (workspace, before, limit) => registry.list("pack", workspace, before, limit),
-
     create: (by, workspace, { title, find }, signal) =>
       making.run(workspace.id, signal, async () => {
         const sequences = await find()
@@ -109,31 +96,21 @@ export function createPacks(parts: PackParts): Packs {
         // The entries themselves are checked, whichever way they were found.
         if (!of.projectIds.every((projectId) => mayTouch(by, projectId)))
           throw new Error("a pack was asked for that its maker may not see")
-        const surveyed = {
-          ...of,
-          title,
-          createdAt: isoTime(nowMs),
-          sequences,
-          checkpoint,
-          form: packForm,
-        }
-        const { packHash } = manifestOf(
-          await measure(
-            await packFiles(source, workspace, { packId, ...surveyed }),
-            limits.packBytesMax,
-            signal,
-          ),
-        )
+        const times = { createdAt: isoTime(nowMs), checkpoint }
+        const content = { ...of, title, ...times, sequences, form: packForm }
+        const files = await packFiles(source, workspace, { packId, ...content })
+        const { packHash } = manifestOf(await measure(files, limits.packBytesMax, signal))
         // A commitment only: an entry could not hold a long list of projects.
         const projects = commitmentTo(canonicalize(of.projectIds))
-        const metadata = { receiptCount: sequences.length, packHash, projects, form: packForm }
-        const said = packSaid(by, packAction, packId, title, metadata, nowMs)
-        const value: PackDocument = { ...surveyed, packHash }
-        const [{ link }] = await recordAct(ledger, workspace, {
-          said: [said],
-          changes: [{ kind: "pack", id: packId, version: 0, value }],
+        const act = packAct(by, packAction, packId, title, {
+          receiptCount: sequences.length,
+          packHash,
+          projects,
+          form: packForm,
         })
-        const made = await packOf(parts, workspace.id, packId)
+        const changes = [created("pack", packId, { ...content, packHash })]
+        const [{ link }] = await recordActs(ledger, workspace, [act], nowMs, changes)
+        const made = await required(registry, "pack", workspace.id, packId)
         // The pack is recorded, so a failure now must not look like a refusal. The first download
         // seals the pack if this fails.
         return sealPack(parts, by, workspace, made.id, link.sequence).catch(() => made)
@@ -141,15 +118,10 @@ export function createPacks(parts: PackParts): Packs {
 
     download: (by, workspace, pack, format, signal) => {
       const make = async (): Promise<Archive> => {
+        const creation = () => creationOf(parts, workspace, pack)
         const { value } =
           pack.value.seal === undefined
-            ? await sealPack(
-                parts,
-                by,
-                workspace,
-                pack.id,
-                await creationOf(parts, workspace, pack),
-              )
+            ? await sealPack(parts, by, workspace, pack.id, await creation())
             : pack
         if (value.seal === undefined) throw new Error("a pack that was sealed has a seal")
         const made = await measure(
@@ -168,9 +140,8 @@ export function createPacks(parts: PackParts): Packs {
           limits.packBytesMax,
         )
         const { title, packHash } = value
-        await ledger.record(workspace, [
-          packSaid(by, "evidence.pack.download", pack.id, title, { packHash, format }, clock.now()),
-        ])
+        const act = packAct(by, "evidence.pack.download", pack.id, title, { packHash, format })
+        await recordActs(ledger, workspace, [act], clock.now())
         const files = inOrder([...made, ...others])
         return format === "zip" ? zipOf(files) : jsonOf(files, manifest)
       }
@@ -210,7 +181,7 @@ async function sent(
   workspace: string,
   signal: AbortSignal | undefined,
   make: () => Promise<Archive>,
-): Promise<Packed> {
+): Promise<PackDownload> {
   const end = await sending.begin(workspace, signal)
   try {
     const { bytes, chunks } = await make()
@@ -229,16 +200,6 @@ async function sent(
   }
 }
 
-async function packOf(
-  { store: { registry } }: PackParts,
-  workspace: string,
-  id: string,
-): Promise<Document<"pack">> {
-  const found = await registry.get("pack", workspace, id)
-  if (found === undefined) throw new Error("a pack that was just recorded is not there")
-  return found
-}
-
 /**
  * Stores the checkpoint that proves the pack's own entry. The checkpoint comes after that entry,
  * and a document changes only together with an entry, so there is a second entry.
@@ -250,26 +211,19 @@ async function sealPack(
   packId: string,
   sequence: number,
 ): Promise<Document<"pack">> {
-  const { ledger, clock } = parts
+  const { registry } = parts.store
   const checkpoint = await signedFor(parts, workspace, sequence)
-  await recordPlanned(ledger, workspace, async () => {
-    const { id, version, value } = await packOf(parts, workspace.id, packId)
+  await recordPlanned(parts, workspace, async () => {
+    const pack = await required(registry, "pack", workspace.id, packId)
+    const { title, packHash, seal } = pack.value
     // Another request has sealed it.
-    if (value.seal !== undefined) return undefined
-    const said = packSaid(
-      by,
-      "evidence.pack.seal",
-      id,
-      value.title,
-      { packHash: value.packHash, sequence },
-      clock.now(),
-    )
+    if (seal !== undefined) return undefined
     return {
-      said: [said],
-      changes: [{ kind: "pack", id, version, value: { ...value, seal: { sequence, checkpoint } } }],
+      ...packAct(by, "evidence.pack.seal", packId, title, { packHash, sequence }),
+      changes: [changed(pack, { ...pack.value, seal: { sequence, checkpoint } })],
     }
   })
-  return packOf(parts, workspace.id, packId)
+  return required(registry, "pack", workspace.id, packId)
 }
 
 /**
@@ -332,19 +286,13 @@ async function creationOf(
   }
 }
 
-function packSaid(
+function packAct(
   by: Principal,
   action: string,
   packId: string,
   title: string,
   metadata: JsonObject,
-  nowMs: number,
-): Draft {
-  return adminDraft(
-    by,
-    action,
-    { id: packId, type: "evidence_pack", name: title },
-    { packId, title, ...metadata },
-    nowMs,
-  )
+): Act {
+  const target = { id: packId, type: "evidence_pack", name: title }
+  return { by, action, target, metadata: { packId, title, ...metadata } }
 }

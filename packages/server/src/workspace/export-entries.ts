@@ -1,7 +1,7 @@
 // An export of a workspace is recorded as an administrative entry.
 
 import type { Document } from "../store/store.ts"
-import { adminDraft, type AdminParts } from "./admin-entries.ts"
+import { recordActs, type AdminParts } from "./admin-entries.ts"
 import type { Principal } from "./permissions.ts"
 
 export async function recordExport(
@@ -11,7 +11,6 @@ export async function recordExport(
   entries: number,
 ): Promise<void> {
   const target = { id: workspace.id, type: "workspace", name: workspace.value.name }
-  await ledger.record(workspace, [
-    adminDraft(by, "workspace.export", target, { entries }, clock.now()),
-  ])
+  const act = { by, action: "workspace.export", target, metadata: { entries } }
+  await recordActs(ledger, workspace, [act], clock.now())
 }

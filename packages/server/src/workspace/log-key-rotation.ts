@@ -4,43 +4,43 @@
 
 import { createVkey, ed25519PublicKey, formatVkey, toHex } from "@tallystick/proof"
 import { isoTime } from "../clock.ts"
-import type { Opened } from "../store/opened-entry.ts"
+import type { OpenedEntry } from "../store/opened-entry.ts"
 import { LedgerError } from "../error.ts"
 import { seal, type Keyring } from "../secrets/keyring.ts"
 import type { Random } from "../ledger/random.ts"
-import type { Limits } from "../limits.ts"
 import { sha256 } from "../runtime/sha256.ts"
 import { epochsOf } from "../store/epochs.ts"
 import { logKeys, logKeysMax } from "../store/log-keys.ts"
+import { changed, created, type LogKeyDocument } from "../store/documents.ts"
 import type { Change, Document, Journal } from "../store/store.ts"
-import { adminDraft, recordPlanned, type AdminParts } from "./admin-entries.ts"
+import { recordPlanned, type AdminParts } from "./admin-entries.ts"
 import type { Principal } from "./permissions.ts"
 import { signedFor, type SigningParts } from "./covering-checkpoint.ts"
 
-export interface Rotated {
+export interface KeyRotation {
   readonly vkey: string
-  readonly announced: Opened
+  readonly announced: OpenedEntry
 }
 
 export interface LogKeys {
-  rotate(by: Principal, workspace: Document<"workspace">): Promise<Rotated>
+  rotate(by: Principal, workspace: Document<"workspace">): Promise<KeyRotation>
 }
 
 export interface LogKeyParts extends SigningParts, AdminParts {
   readonly journal: Pick<Journal, "head" | "records">
-  readonly limits: Pick<Limits, "keyOverlapMs" | "proofWaitMs">
+  readonly limits: AdminParts["limits"]
 }
 
 /** Other rotations may add keys while one runs. With more than this many, it fails. */
 const lookedBackAt = 10
 
 export function createLogKeys(parts: LogKeyParts): LogKeys {
-  const { registry, journal, ledger, clock, keyring, limits } = parts
+  const { registry, journal, ledger, keyring, limits } = parts
   return {
     async rotate(by, workspace) {
       // Two rotations at once both change the current key: the commit refuses one of them, and it
       // plans again.
-      const { vkey, entries } = await recordPlanned(ledger, workspace, async () => {
+      const { vkey, entries } = await recordPlanned(parts, workspace, async (nowMs) => {
         const { id, value } = workspace
         const keys = await registry.list("log-key", id, undefined, logKeysMax)
         // The keys of former epochs were destroyed when this epoch was opened.
@@ -57,27 +57,23 @@ export function createLogKeys(parts: LogKeyParts): LogKeys {
           throw new Error(`workspace ${id} has no key that another could follow`)
         if (older.length > 0)
           await signedFor(parts, workspace, await announcedAt(workspace, current))
-        const nowMs = clock.now()
-        const made = {
-          origin: value.origin,
-          createdAt: isoTime(nowMs),
-          announcedAfter: head.sequence,
-        }
-        const { vkey, change: fresh } = makeLogKey(keyring, ledger.random, made)
+        const { origin } = value
+        const times = { createdAt: isoTime(nowMs), announcedAfter: head.sequence }
+        const { id: keyId, vkey, change } = makeLogKey(keyring, ledger.random, { origin, ...times })
         const overlapUntil = isoTime(nowMs + limits.keyOverlapMs)
-        const leaving: Change = { ...current, value: { ...current.value, overlapUntil } }
-        const said = adminDraft(
-          by,
-          "ledger.key.rotate",
-          { id: fresh.id, type: "log_key" },
-          { vkey, previousVkey: current.value.vkey },
-          nowMs,
-        )
         return {
+          by,
+          kind: "key",
+          action: "ledger.key.rotate",
+          target: { id: keyId, type: "log_key" },
+          metadata: { vkey, previousVkey: current.value.vkey },
+          changes: [
+            change,
+            changed(current, { ...current.value, overlapUntil }),
+            ...destroyed(older),
+          ],
           vkey,
-          said: [{ ...said, kind: "key" as const }],
-          changes: [fresh, leaving, ...destroyed(older)],
-        }
+        } as const
       })
       return { vkey, announced: entries[0] }
     },
@@ -104,27 +100,24 @@ export function createLogKeys(parts: LogKeyParts): LogKeys {
 export function destroyed(keys: readonly Document<"log-key">[]): readonly Change[] {
   return keys
     .filter(({ value }) => value.wrapped !== "")
-    .map((key) => ({ ...key, value: { ...key.value, wrapped: "" } }))
-}
-
-type LogKeyChange = Extract<Change, { readonly kind: "log-key" }>
-
-interface Made {
-  readonly origin: string
-  readonly createdAt: string
-  readonly announcedAfter?: number
+    .map((key) => changed(key, { ...key.value, wrapped: "" }))
 }
 
 /** A new key and its document. The private half leaves this function sealed only. */
 export function makeLogKey(
   keyring: Keyring,
   random: Random,
-  { origin, ...times }: Made,
-): { readonly vkey: string; readonly change: LogKeyChange } {
+  {
+    origin,
+    ...times
+  }: Pick<LogKeyDocument, "createdAt" | "announcedAfter"> & {
+    readonly origin: string
+  },
+): { readonly id: string; readonly vkey: string; readonly change: Change } {
   const seed = new Uint8Array(32)
   random(seed)
   const key = createVkey(origin, ed25519PublicKey(seed), "log", sha256)
-  const vkey = formatVkey(key)
+  const [id, vkey] = [toHex(key.keyId), formatVkey(key)]
   const value = { vkey, wrapped: seal(keyring, "log keys", vkey, seed), ...times }
-  return { vkey, change: { kind: "log-key", id: toHex(key.keyId), version: 0, value } }
+  return { id, vkey, change: created("log-key", id, value) }
 }

@@ -9,7 +9,7 @@ import type { MemberDocument } from "../store/documents.ts"
 import { every } from "../store/all-documents.ts"
 import type { Registry } from "../store/store.ts"
 import { instanceWorkspace } from "./permissions.ts"
-import { isUnbound, settingsOf, type Passwords, type Stretched } from "./password-hashes.ts"
+import { isUnbound, settingsOf, type Passwords, type StretchedPassword } from "./password-hashes.ts"
 import { openPassword, sealPassword } from "./sealed-passwords.ts"
 
 export interface Logins {
@@ -17,11 +17,14 @@ export interface Logins {
    * Hashes a password once, with the settings that all accounts of the e-mail share: the same work
    * for no, one or many accounts.
    */
-  stretch(email: string, password: string): Promise<Stretched>
+  stretch(email: string, password: string): Promise<StretchedPassword>
   /** Accounts that may have this password, oldest first. */
-  accountsOf(stretched: Stretched): readonly string[]
+  accountsOf(stretched: StretchedPassword): readonly string[]
   /** The stored form of a password, for an account's document. */
-  keep(stretched: Stretched, id: string): { readonly password: string; readonly login: string }
+  keep(
+    stretched: StretchedPassword,
+    id: string,
+  ): { readonly password: string; readonly login: string }
   /** Whether an older version stored it, which did not bind it to its account. */
   isUnbound(kept: string): boolean
 }

@@ -6,22 +6,19 @@
 import { createHmac } from "node:crypto"
 import { isoTime } from "../clock.ts"
 import { LedgerError } from "../error.ts"
-import type { Ledger } from "../ledger/ledger.ts"
-import type { Limits } from "../limits.ts"
-import type { MembershipDocument, Role, SetupDocument } from "../store/documents.ts"
-import { every } from "../store/all-documents.ts"
-import type { Change, Document, ListPlace, Registry } from "../store/store.ts"
-import { adminDraft, nameOf, recordPlanned, type Act, type AdminParts } from "./admin-entries.ts"
-import { instanceWorkspace, type Principal } from "./permissions.ts"
 import {
-  boundOf,
-  commitmentTo,
-  createMacs,
-  formatCredential,
-  makeCredential,
-  randomText,
-  type MacOf,
-} from "./credential-format.ts"
+  changed,
+  created,
+  type MembershipDocument,
+  type Role,
+  type SetupDocument,
+} from "../store/documents.ts"
+import { every } from "../store/all-documents.ts"
+import type { Change, Document, Registry } from "../store/store.ts"
+import { nameOf, recordPlanned, type Act, type AdminParts } from "./admin-entries.ts"
+import { instanceWorkspace, type Principal } from "./permissions.ts"
+import { boundOf, createMacs, issueCredential, randomText } from "./credential-format.ts"
+import { required } from "./required-document.ts"
 
 export interface Invitation {
   readonly email: string
@@ -29,25 +26,24 @@ export interface Invitation {
   readonly role: Role
 }
 
-export interface Invited {
+export interface NewInvitation {
   readonly document: Document<"membership">
   /** Shown once, to the person who invites. */
   readonly token: string
 }
 
 export interface Members {
-  invite(by: Principal, workspace: Document<"workspace">, invitation: Invitation): Promise<Invited>
+  invite(
+    by: Principal,
+    workspace: Document<"workspace">,
+    invitation: Invitation,
+  ): Promise<NewInvitation>
   /** Creates a new token for a pending invitation. The token before it ends. */
-  inviteAgain(by: Principal, workspace: Document<"workspace">, id: string): Promise<Invited>
+  inviteAgain(by: Principal, workspace: Document<"workspace">, id: string): Promise<NewInvitation>
   /** Whether the member's account belongs to this workspace's realm, now or once it exists. */
   isOfWorkspace(membership: Document<"membership">): boolean
   /** Refuses with `not_found`. */
   get(workspace: string, id: string): Promise<Document<"membership">>
-  list(
-    workspace: string,
-    before: ListPlace | undefined,
-    limit: number,
-  ): Promise<readonly Document<"membership">[]>
   changeRole(
     by: Principal,
     workspace: Document<"workspace">,
@@ -58,117 +54,90 @@ export interface Members {
   remove(by: Principal, workspace: Document<"workspace">, id: string): Promise<void>
 }
 
-export interface MemberParts extends AdminParts {
-  readonly limits: Pick<Limits, "setupLifeMs">
-}
-
-export function createMembers({ registry, ledger, clock, keyring, limits }: MemberParts): Members {
-  const macs = createMacs(keyring.peppers)
+export function createMembers(parts: AdminParts): Members {
+  const { registry, keyring } = parts
   const idOf = memberIds(keyring.memberIds)
-
-  const newSetup = (workspace: string, memberId: string, nowMs: number) =>
-    makeSetup(macs.of, ledger.random, {
-      workspace,
-      memberId,
-      purpose: "join",
-      nowMs,
-      lifeMs: limits.setupLifeMs,
-    })
-  const get = async (workspace: string, id: string): Promise<Document<"membership">> => {
-    const found = await registry.get("membership", workspace, id)
-    if (found === undefined) throw new LedgerError("not_found", "there is no such member")
-    return found
-  }
+  const makeSetup = setupMaker(parts)
+  const get = (workspace: string, id: string) => required(registry, "membership", workspace, id)
 
   return {
     get,
     isOfWorkspace: ({ id, workspace, value }) => id === idOf(value.email, workspace),
-    list: (workspace, before, limit) => registry.list("membership", workspace, before, limit),
 
     async invite(by, workspace, { email, name, role }) {
       const id = idOf(email, realmOf(by, workspace.id))
-      const here = idsHere(idOf, email, workspace.id)
-      const { token } = await recordPlanned(ledger, workspace, async () => {
-        await assertNoneIsHere(registry, workspace.id, here)
-        const nowMs = clock.now()
-        const setup = newSetup(workspace.id, id, nowMs)
-        const named = name === undefined ? {} : { name }
+      const { token } = await recordPlanned(parts, workspace, async (nowMs) => {
+        await assertNoneIsHere(registry, workspace.id, idsHere(idOf, email, workspace.id))
+        const setup = makeSetup(workspace.id, { memberId: id, purpose: "join" }, nowMs)
         const value = {
           email,
-          ...named,
+          ...(name !== undefined && { name }),
           role,
           createdAt: isoTime(nowMs),
           createdBy: nameOf(by),
           setupId: setup.id,
         }
-        const said = adminDraft(
-          by,
-          "security.member.invite",
-          targetOf(id, value),
-          { role, ...setup.recorded },
-          nowMs,
-        )
-        return {
-          said: [said],
-          changes: [{ kind: "membership", id, version: 0, value }, setup.change],
-          ...setup,
-        }
+        return invitationAct(by, id, value, setup, [created("membership", id, value)])
       })
       return { token, document: await get(workspace.id, id) }
     },
 
     async inviteAgain(by, workspace, id) {
-      const { token } = await recordPlanned(ledger, workspace, async () => {
+      const { token } = await recordPlanned(parts, workspace, async (nowMs) => {
         const before = await get(workspace.id, id)
         if (before.value.joinedAt !== undefined)
           throw new LedgerError("conflict", "this member has taken up the invitation")
-        const nowMs = clock.now()
-        const setup = newSetup(workspace.id, id, nowMs)
+        const setup = makeSetup(workspace.id, { memberId: id, purpose: "join" }, nowMs)
         const value = { ...before.value, setupId: setup.id }
-        const said = adminDraft(
-          by,
-          "security.member.invite",
-          targetOf(id, value),
-          { role: value.role, ...setup.recorded },
-          nowMs,
-        )
-        return {
-          said: [said],
-          changes: [put(before, value), ...(await setupRemoval(registry, before)), setup.change],
-          ...setup,
-        }
+        const ended = await setupRemoval(registry, workspace.id, before.value.setupId)
+        return invitationAct(by, id, value, setup, [changed(before, value), ...ended])
       })
       return { token, document: await get(workspace.id, id) }
     },
 
     async changeRole(by, workspace, id, role) {
-      await recordPlanned(ledger, workspace, async () => {
+      await recordPlanned(parts, workspace, async () => {
         const before = await get(workspace.id, id)
         if (before.value.role === role) return undefined
-        const value = { ...before.value, role }
-        const said = adminDraft(
-          by,
-          "security.member.update",
-          targetOf(id, value),
-          { role, before: before.value.role },
-          clock.now(),
-        )
         return {
-          said: [said],
-          changes: [put(before, value), ...(await heldByAnother(registry, before))],
+          by,
+          action: "security.member.update",
+          target: targetOf(id, before.value),
+          metadata: { role, before: before.value.role },
+          changes: [
+            changed(before, { ...before.value, role }),
+            ...(await heldByAnother(registry, before)),
+          ],
         }
       })
       return get(workspace.id, id)
     },
 
     async remove(by, workspace, id) {
-      await recordPlanned(ledger, workspace, async () => {
+      await recordPlanned(parts, workspace, async () => {
         const before = await registry.get("membership", workspace.id, id)
         if (before === undefined) return undefined
-        const { said, changes } = await removalActOf(registry, by, before, clock.now())
-        return { said, changes: [...changes, ...(await heldByAnother(registry, before))] }
+        const act = await memberRemoval(registry, by, before)
+        return { ...act, changes: [...act.changes, ...(await heldByAnother(registry, before))] }
       })
     },
+  }
+}
+
+function invitationAct(
+  by: Principal,
+  id: string,
+  value: MembershipDocument,
+  { recorded, change, token }: NewSetup,
+  changes: readonly Change[],
+) {
+  return {
+    by,
+    action: "security.member.invite",
+    target: targetOf(id, value),
+    metadata: { role: value.role, ...recorded },
+    changes: [...changes, change],
+    token,
   }
 }
 
@@ -183,7 +152,7 @@ async function heldByAnother(
 ): Promise<readonly Change[]> {
   if (leaver.workspace !== instanceWorkspace || !isAdmin(leaver)) return []
   for await (const other of every(registry, "membership", instanceWorkspace))
-    if (other.id !== leaver.id && isAdmin(other)) return [put(other, other.value)]
+    if (other.id !== leaver.id && isAdmin(other)) return [changed(other, other.value)]
   throw new LedgerError(
     "conflict",
     "this is the last admin of the instance; make another one first",
@@ -215,30 +184,31 @@ export async function assertNoneIsHere(
 }
 
 /** If the member administers the instance, the caller must make sure that another admin remains. */
-export async function removalActOf(
+export async function memberRemoval(
   registry: Registry,
   by: Principal,
-  before: Document<"membership">,
-  nowMs: number,
-): Promise<Act> {
-  const said = adminDraft(
+  { id, value, ...place }: Document<"membership">,
+): Promise<Act & { readonly changes: readonly Change[] }> {
+  return {
     by,
-    "security.member.remove",
-    targetOf(before.id, before.value),
-    { role: before.value.role },
-    nowMs,
-  )
-  return { said: [said], changes: [put(before, null), ...(await setupRemoval(registry, before))] }
+    action: "security.member.remove",
+    target: targetOf(id, value),
+    metadata: { role: value.role },
+    changes: [
+      changed({ id, ...place }, null),
+      ...(await setupRemoval(registry, place.workspace, value.setupId)),
+    ],
+  }
 }
 
-async function setupRemoval(
+/** Removes the set-up token that a member or a membership has, if it has one. */
+export async function setupRemoval(
   registry: Registry,
-  { workspace, value: { setupId } }: Document<"membership">,
+  workspace: string,
+  setupId: string | undefined,
 ): Promise<readonly Change[]> {
   const setup = setupId === undefined ? undefined : await registry.get("setup", workspace, setupId)
-  return setup === undefined
-    ? []
-    : [{ kind: "setup", id: setup.id, version: setup.version, value: null }]
+  return setup === undefined ? [] : [changed(setup, null)]
 }
 
 /** The realm of a new account: the instance if one of its admins makes it, else the workspace. */
@@ -257,10 +227,6 @@ export async function hasAdmin(registry: Registry): Promise<boolean> {
 
 function isAdmin({ value: { role, joinedAt } }: Document<"membership">): boolean {
   return role === "admin" && joinedAt !== undefined
-}
-
-function put({ id, version }: Document<"membership">, value: MembershipDocument | null): Change {
-  return { kind: "membership", id, version, value }
 }
 
 /** A member as the target of an entry. Entries seal e-mails but not names, so there is no name. */
@@ -346,28 +312,25 @@ export interface NewSetup {
   readonly change: Change
 }
 
-/** A new set-up token, and the change that stores it. */
-export function makeSetup(
-  macOf: MacOf,
-  random: Ledger["random"],
-  about: Pick<SetupDocument, "memberId" | "purpose"> & {
-    readonly workspace: string
-    readonly nowMs: number
-    readonly lifeMs: number
-  },
-): NewSetup {
-  const { workspace, memberId, purpose, nowMs, lifeMs } = about
-  const credential = makeCredential("x", random)
-  const token = formatCredential(credential)
-  const expiresAt = isoTime(nowMs + lifeMs)
-  const bound = { memberId, purpose, expiresAt }
-  const value = { ...bound, mac: macOf(token, boundOf(workspace, bound)) }
-  const recorded = { setupId: credential.id, expiresAt, commitment: commitmentTo(value.mac) }
-  return {
-    id: credential.id,
-    token,
-    expiresAt,
-    recorded,
-    change: { kind: "setup", id: credential.id, version: 0, value },
+/** Makes a set-up token for a workspace, and the change that stores it. */
+export type MakeSetup = (
+  workspace: string,
+  about: Pick<SetupDocument, "memberId" | "purpose">,
+  nowMs: number,
+) => NewSetup
+
+export function setupMaker({ ledger, keyring, limits }: AdminParts): MakeSetup {
+  const macs = createMacs(keyring.peppers)
+  return (workspace, about, nowMs) => {
+    const expiresAt = isoTime(nowMs + limits.setupLifeMs)
+    const bound = { ...about, expiresAt }
+    const { id, token, mac, commitment } = issueCredential(
+      "x",
+      ledger.random,
+      macs.of,
+      boundOf(workspace, bound),
+    )
+    const recorded = { setupId: id, expiresAt, commitment }
+    return { id, token, expiresAt, recorded, change: created("setup", id, { ...bound, mac }) }
   }
 }

@@ -6,15 +6,15 @@
 import { canonicalize, ledgerId, toHex } from "@tallystick/proof"
 import { isoTime } from "../clock.ts"
 import { sha256 } from "../runtime/sha256.ts"
-import type { FormerEpoch } from "../store/documents.ts"
+import { changed, type FormerEpoch } from "../store/documents.ts"
 import type { SignedHead } from "../store/heads.ts"
 import type { Checkpoint, Document } from "../store/store.ts"
-import { adminDraft, recordAct, type AdminParts } from "./admin-entries.ts"
+import { recordActs, type AdminParts } from "./admin-entries.ts"
 import { destroyed, makeLogKey } from "./log-key-rotation.ts"
 import { makeGenesis } from "./workspaces.ts"
 
 /** What survives of the epoch that ends. */
-export interface Kept {
+export interface SurvivingEpoch {
   readonly size: number
   readonly root: Uint8Array
   /** Its last checkpoint that matches the surviving entries. */
@@ -28,9 +28,9 @@ const keysMax = 1000
 
 /** Returns the origin and the head of the new epoch. The entry that opens it is its only one. */
 export async function openEpoch(
-  { registry, ledger, clock, keyring }: AdminParts,
+  { registry, ledger, clock, keyring }: Omit<AdminParts, "limits">,
   workspace: Document<"workspace">,
-  { size, root, checkpoint, lost }: Kept,
+  { size, root, checkpoint, lost }: SurvivingEpoch,
 ): Promise<{ readonly origin: string; readonly head: SignedHead }> {
   const { id, value: before } = workspace
   const nowMs = clock.now()
@@ -57,27 +57,19 @@ export async function openEpoch(
   const text = canonicalize(genesis)
   const { origin } = genesis
   const former = [...(before.former ?? []), ended]
-  const value = {
-    ...before,
-    genesis: text,
-    ledgerId: toHex(ledgerId(text, sha256)),
-    origin,
-    former,
-  }
+  const begun = { genesis: text, ledgerId: toHex(ledgerId(text, sha256)), origin }
+  const value = { ...before, ...begun, former }
   const { change, vkey } = makeLogKey(keyring, ledger.random, { origin, createdAt })
-  const said = adminDraft(
-    { kind: "instance" },
-    "ledger.epoch.open",
-    { id, type: "workspace", name: before.name },
-    { genesis, vkey, epoch: former.length + 1 },
-    nowMs,
-  )
   const opened = { ...workspace, value }
   const keys = await registry.list("log-key", id, undefined, keysMax)
-  const [{ link }] = await recordAct(ledger, opened, {
-    said: [said],
-    changes: [opened, change, ...destroyed(keys)],
-  })
+  const act = {
+    by: { kind: "instance" },
+    action: "ledger.epoch.open",
+    target: { id, type: "workspace", name: before.name },
+    metadata: { genesis, vkey, epoch: former.length + 1 },
+    changes: [changed(workspace, value), change, ...destroyed(keys)],
+  } as const
+  const [{ link }] = await recordActs(ledger, opened, [act], nowMs)
   return { origin, head: { size: 1, root: link.hash } }
 }
 

@@ -1,24 +1,19 @@
 // Opens sessions. A change of the account that belongs to the sign-in commits together with the
 // session.
 
+import { strict as assert } from "node:assert"
 import { isoTime } from "../clock.ts"
 import { LedgerError } from "../error.ts"
-import type { Draft } from "../ledger/ledger.ts"
-import type { Limits } from "../limits.ts"
-import type { MemberDocument } from "../store/documents.ts"
+import { changed, created, type MemberDocument } from "../store/documents.ts"
 import type { Change, Document, Registry } from "../store/store.ts"
-import { adminDraft, isConflict, recordPlanned, type AdminParts } from "./admin-entries.ts"
+import type { AccountParts } from "./accounts.ts"
+import { isConflict, recordPlanned, type Act } from "./admin-entries.ts"
 import { instanceWorkspace, type MemberPrincipal } from "./permissions.ts"
-import {
-  boundOf,
-  commitmentTo,
-  formatCredential,
-  makeCredential,
-  type MacOf,
-} from "./credential-format.ts"
+import { boundOf, createMacs, issueCredential } from "./credential-format.ts"
+import { setupRemoval } from "./members.ts"
 import type { Workspaces } from "./workspaces.ts"
 
-export interface Opened {
+export interface OpenedSession {
   /**
    * The accounts of the session: several if a person has accounts in several realms with the same
    * password.
@@ -28,95 +23,86 @@ export interface Opened {
   readonly token: string
 }
 
-/** The change of an account when a session is opened. */
-export interface Opening {
+/** The value that an account gets when a session is opened, and the act that records why. */
+export interface AccountChange {
   readonly value: MemberDocument
-  readonly said: readonly Draft[]
-  readonly changes: readonly Change[]
+  readonly act?: Act
 }
 
-export interface Preparing {
+/** An account that a session is opened for. It may be created or changed with the session. */
+export interface SessionAccount {
   readonly id: string
-  readonly prepare: (before: Document<"member"> | undefined) => Promise<Opening>
+  readonly prepare: (
+    before: Document<"member"> | undefined,
+    nowMs: number,
+  ) => Promise<AccountChange>
 }
 
 /**
  * Opens one session for these accounts and changes them with it. Removes expired sessions, and the
  * oldest beyond the limit.
  */
-export type Open = (accounts: readonly [Preparing, ...Preparing[]]) => Promise<Opened>
+export type OpenSession = (
+  accounts: readonly [SessionAccount, ...SessionAccount[]],
+) => Promise<OpenedSession>
 
-export interface OpeningParts extends Omit<AdminParts, "keyring"> {
-  readonly macOf: MacOf
-  readonly workspaces: Workspaces
-  readonly limits: Pick<Limits, "sessionLifeMs" | "sessionsMax">
-}
-
-export function createOpen({
-  registry,
-  ledger,
-  clock,
-  macOf,
-  workspaces,
-  limits,
-}: OpeningParts): Open {
+export function createOpenSession(parts: AccountParts): OpenSession {
+  const { registry, ledger, keyring, workspaces, limits } = parts
+  const macs = createMacs(keyring.peppers)
   return async (accounts) => {
     const memberIds = accounts.map(({ id }) => id)
-    const { token } = await recordPlanned(ledger, await instanceOf(workspaces), async () => {
-      const nowMs = clock.now()
-      const credential = makeCredential("s", ledger.random)
-      const token = formatCredential(credential)
-      const about = {
-        memberIds,
-        createdAt: isoTime(nowMs),
-        expiresAt: isoTime(nowMs + limits.sessionLifeMs),
-      }
-      const session = { ...about, mac: macOf(token, boundOf(instanceWorkspace, about)) }
-      const plans = await Promise.all(
-        accounts.map((account) => planOf(account, credential.id, nowMs)),
+    const instance = await workspaces.get(instanceWorkspace)
+    const { token } = await recordPlanned(parts, instance, async (nowMs) => {
+      const expiresAt = isoTime(nowMs + limits.sessionLifeMs)
+      const about = { memberIds, createdAt: isoTime(nowMs), expiresAt }
+      const session = issueCredential(
+        "s",
+        ledger.random,
+        macs.of,
+        boundOf(instanceWorkspace, about),
       )
+      const plans = await Promise.all(accounts.map((account) => planOf(account, session.id, nowMs)))
+      const [first] = plans
+      assert(first !== undefined, "a session has an account")
       const removed = new Map(plans.flatMap((plan) => plan.removed).map((one) => [one.id, one]))
-      const recorded = {
-        memberIds,
-        expiresAt: about.expiresAt,
-        commitment: commitmentTo(session.mac),
+      const opening = {
+        by: first.by,
+        action: "security.session.create",
+        target: { id: session.id, type: "session" },
+        metadata: { memberIds, expiresAt, commitment: session.commitment },
+        changes: [
+          ...plans.map(({ change }) => change),
+          created("session", session.id, { ...about, mac: session.mac }),
+          ...removed.values(),
+        ],
       }
-      const target = { id: credential.id, type: "session" }
-      const created = plans
-        .slice(0, 1)
-        .map(({ by }) => adminDraft(by, "security.session.create", target, recorded, nowMs))
-      const opened = { kind: "session", id: credential.id, version: 0, value: session } as const
-      const changes = [...plans.flatMap((plan) => plan.changes), opened, ...removed.values()]
-      return { token, said: [...plans.flatMap(({ said }) => said), ...created], changes }
+      return { token: session.token, acts: [...plans.flatMap(({ act }) => act ?? []), opening] }
     })
-    const members = await Promise.all(
-      memberIds.map((id) => registry.get("member", instanceWorkspace, id)),
-    )
-    const [first, ...others] = members.filter((one) => one !== undefined)
+    const members = await membersOf(registry, memberIds)
+    const [first, ...others] = members
     if (first === undefined) throw new Error("an account that was just recorded is not there")
     return { token, members: [first, ...others] }
   }
 
-  async function planOf({ id, prepare }: Preparing, session: string, nowMs: number) {
+  async function planOf({ id, prepare }: SessionAccount, session: string, nowMs: number) {
     const before = await registry.get("member", instanceWorkspace, id)
-    const { value, said, changes } = await prepare(before)
-    const { kept, removed } = await pruned(value.sessions, nowMs)
-    const account = { ...value, sessions: [...kept, session] }
-    const change: Change = { kind: "member", id, version: before?.version ?? 0, value: account }
-    return { by: asMember(id, value), said, changes: [change, ...changes], removed }
-  }
-
-  async function pruned(
-    ids: readonly string[],
-    nowMs: number,
-  ): Promise<{ kept: readonly string[]; removed: readonly Change[] }> {
-    const sessions = await sessionsOf(registry, ids)
-    const open = sessions.filter(({ value }) => Date.parse(value.expiresAt) > nowMs)
-    const kept = open.slice(Math.max(0, open.length - limits.sessionsMax + 1)).map(({ id }) => id)
-    return { kept, removed: sessions.filter(({ id }) => !kept.includes(id)).map(removalOf) }
+    const { value, act } = await prepare(before, nowMs)
+    const all = await sessionsOf(registry, value.sessions)
+    const open = all.filter((one) => Date.parse(one.value.expiresAt) > nowMs)
+    const kept = open.slice(Math.max(0, open.length - limits.sessionsMax + 1)).map((one) => one.id)
+    return {
+      by: asMember(id, value),
+      act,
+      change: changed(
+        { kind: "member", id, version: before?.version ?? 0 },
+        { ...value, sessions: [...kept, session] },
+      ),
+      removed: all.filter((one) => !kept.includes(one.id)).map((one) => changed(one, null)),
+    }
   }
 }
 
+/** Those of these sessions that are stored. */
 export async function sessionsOf(
   registry: Registry,
   ids: readonly string[],
@@ -130,53 +116,40 @@ export async function sessionsOf(
 /** The current accounts of a session: without deleted ones, and without those that ended it. */
 export async function accountsOf(
   registry: Registry,
-  session: Document<"session">,
+  { id, value }: Document<"session">,
 ): Promise<readonly Document<"member">[]> {
-  const members = await Promise.all(
-    session.value.memberIds.map((id) => registry.get("member", instanceWorkspace, id)),
-  )
-  return members
-    .filter((one) => one !== undefined)
-    .filter(({ value }) => value.sessions.includes(session.id))
+  const members = await membersOf(registry, value.memberIds)
+  return members.filter((member) => member.value.sessions.includes(id))
+}
+
+async function membersOf(
+  registry: Registry,
+  ids: readonly string[],
+): Promise<readonly Document<"member">[]> {
+  const members = await Promise.all(ids.map((id) => registry.get("member", instanceWorkspace, id)))
+  return members.filter((one) => one !== undefined)
 }
 
 /** Removes what belongs to this account alone: its sessions and its password token. */
 export async function endingsOf(
   registry: Registry,
-  member: Document<"member">,
+  { value }: Document<"member">,
 ): Promise<readonly Change[]> {
-  const sessions = await sessionsOf(registry, member.value.sessions)
+  const sessions = await sessionsOf(registry, value.sessions)
   // Sessions of older versions have expired. They name their one account in another field.
   const own = sessions.filter(
-    ({ value }) => !("memberIds" in value) || value.memberIds.length === 1,
+    (one) => !("memberIds" in one.value) || one.value.memberIds.length === 1,
   )
-  return [...own.map(removalOf), ...(await resetRemoval(registry, member))]
-}
-
-export async function resetRemoval(
-  registry: Registry,
-  { value: { resetId } }: Document<"member">,
-): Promise<readonly Change[]> {
-  const setup =
-    resetId === undefined ? undefined : await registry.get("setup", instanceWorkspace, resetId)
-  return setup === undefined ? [] : [removalOf(setup)]
-}
-
-export function removalOf({ kind, id, version }: Document<"session" | "setup">): Change {
-  return { kind, id, version, value: null }
+  return [
+    ...own.map((one) => changed(one, null)),
+    ...(await setupRemoval(registry, instanceWorkspace, value.resetId)),
+  ]
 }
 
 /** The principal of somebody who is signing in or setting up an account. */
 export function asMember(id: string, { email }: { readonly email: string }): MemberPrincipal {
-  return {
-    kind: "member",
-    id,
-    email,
-    sessionId: "",
-    workspace: undefined,
-    role: undefined,
-    presides: false,
-  }
+  const nowhere = { workspace: undefined, role: undefined, presides: false }
+  return { kind: "member", id, email, sessionId: "", ...nowhere }
 }
 
 export function loginFailed(): LedgerError {
@@ -192,9 +165,4 @@ export async function makeInstance(registry: Registry, workspaces: Workspaces): 
     // Another request has just created it.
     if (!isConflict(error)) throw error
   }
-}
-
-/** The workspace of accounts and sessions. It exists once there is a member. */
-export function instanceOf(workspaces: Workspaces): Promise<Document<"workspace">> {
-  return workspaces.get(instanceWorkspace)
 }

@@ -10,11 +10,11 @@ export interface Passwords {
    * The slow hash. It is computed once per sign-in, whether the e-mail has no, one or many
    * accounts. `settings` depend on the e-mail.
    */
-  stretch(password: string, settings: string): Promise<Stretched>
+  stretch(password: string, settings: string): Promise<StretchedPassword>
 }
 
 /** What Argon2id makes of a password. */
-export interface Stretched {
+export interface StretchedPassword {
   /** The index key for accounts with this e-mail and password. */
   readonly login: string
   /** The stored form, bound to one account. */

@@ -4,10 +4,11 @@ import { canonicalize, toHex, utf8, type JsonObject } from "@tallystick/proof"
 import { isoTime } from "../clock.ts"
 import { LedgerError } from "../error.ts"
 import { sha256 } from "../runtime/sha256.ts"
-import { policyDocumentId, type PolicyDocument } from "../store/documents.ts"
+import { changed, created, policyDocumentId, type PolicyDocument } from "../store/documents.ts"
 import type { Document } from "../store/store.ts"
-import { adminDraft, recordPlanned, type AdminParts } from "./admin-entries.ts"
+import { recordPlanned, type AdminParts } from "./admin-entries.ts"
 import type { Principal } from "./permissions.ts"
+import { required } from "./required-document.ts"
 
 export interface PolicyRequest {
   readonly projectId: string
@@ -42,7 +43,8 @@ const listBytesMax = 1024 * 1024
 /** The largest version number that the API accepts. */
 const versionMax = 2 ** 31 - 1
 
-export function createPolicies({ registry, ledger, clock }: Omit<AdminParts, "keyring">): Policies {
+export function createPolicies(parts: AdminParts): Policies {
+  const { registry, ledger } = parts
   const get = (workspace: string, projectId: string, version: number) =>
     registry.get("policy", workspace, policyDocumentId(projectId, version))
   const newestOf = async (workspace: string, projectId: string) =>
@@ -50,42 +52,39 @@ export function createPolicies({ registry, ledger, clock }: Omit<AdminParts, "ke
 
   return {
     async publish(by, workspace, { projectId, sections, version: expected }) {
-      const { value } = await recordPlanned(ledger, workspace, async () => {
-        const project = await registry.get("project", workspace.id, projectId)
-        if (project === undefined) throw new LedgerError("not_found", "there is no such project")
+      const { value } = await recordPlanned(parts, workspace, async (nowMs) => {
+        const project = await required(registry, "project", workspace.id, projectId)
         const version = (project.value.policyVersion ?? 0) + 1
-        if (expected !== undefined && expected !== version) throw otherVersion(version)
+        if (expected !== undefined && expected !== version)
+          throw new LedgerError(
+            "conflict",
+            `version must be ${version}, the one after the newest that is published`,
+          )
         if (version > versionMax)
           throw new LedgerError(
             "conflict",
             "this project has published every version that there can be",
           )
-        const nowMs = clock.now()
-        const value: PolicyDocument = {
-          policyId: ledger.makeId("pol", nowMs),
-          projectId,
-          version,
-          publishedAt: isoTime(nowMs),
-          sectionHash: toHex(sha256(utf8(canonicalize(sections)))),
-          sections,
-        }
+        const id = policyDocumentId(projectId, version)
+        const policyId = ledger.makeId("pol", nowMs)
+        const sectionHash = toHex(sha256(utf8(canonicalize(sections))))
+        const metadata = { policyId, projectId, version, sectionHash }
+        const value: PolicyDocument = { ...metadata, publishedAt: isoTime(nowMs), sections }
         return {
-          value,
-          said: [{ ...publishSaid(by, value, nowMs), kind: "policy" as const }],
+          by,
+          kind: "policy",
+          action: "policy.version.publish",
+          target: { id, type: "policy", name: `Policy version ${version}` },
+          metadata,
           changes: [
-            {
-              kind: "project",
-              id: projectId,
-              version: project.version,
-              value: { ...project.value, policyVersion: version },
-            },
-            { kind: "policy", id: policyDocumentId(projectId, version), version: 0, value },
+            changed(project, { ...project.value, policyVersion: version }),
+            created("policy", id, value),
           ],
-        }
+          value,
+        } as const
       })
-      const published = await get(workspace.id, projectId, value.version)
-      if (published === undefined) throw new Error("a policy that was just recorded is not there")
-      return published
+      const id = policyDocumentId(projectId, value.version)
+      return required(registry, "policy", workspace.id, id)
     },
 
     async find(workspace, projectId, version) {
@@ -110,30 +109,4 @@ export function createPolicies({ registry, ledger, clock }: Omit<AdminParts, "ke
       return found
     },
   }
-}
-
-function publishSaid(
-  by: Principal,
-  { policyId, projectId, version, sectionHash }: PolicyDocument,
-  nowMs: number,
-) {
-  const target = {
-    id: policyDocumentId(projectId, version),
-    type: "policy",
-    name: `Policy version ${version}`,
-  }
-  return adminDraft(
-    by,
-    "policy.version.publish",
-    target,
-    { policyId, projectId, version, sectionHash },
-    nowMs,
-  )
-}
-
-function otherVersion(next: number): LedgerError {
-  return new LedgerError(
-    "conflict",
-    `version must be ${next}, the one after the newest that is published`,
-  )
 }

@@ -1,15 +1,15 @@
 // Projects: each event belongs to one. A project says whether its receipts are public.
 
-import type { JsonObject } from "@tallystick/proof"
 import { isoTime } from "../clock.ts"
 import { LedgerError } from "../error.ts"
-import type { Idempotency, Draft } from "../ledger/ledger.ts"
-import type { Limits } from "../limits.ts"
+import type { Idempotency } from "../ledger/ledger.ts"
 import { createOneAtATime } from "../runtime/one-at-a-time.ts"
-import type { ProjectDocument } from "../store/documents.ts"
-import type { Change, Document, ListPlace } from "../store/store.ts"
-import { adminDraft, recordPlanned, type AdminParts } from "./admin-entries.ts"
+import { changed, created, type ProjectDocument } from "../store/documents.ts"
+import type { Document, ListPlace } from "../store/store.ts"
+import { recordActs, recordPlanned, type Act, type AdminParts } from "./admin-entries.ts"
 import type { Principal } from "./permissions.ts"
+import { definedOf } from "./defined-members.ts"
+import { required } from "./required-document.ts"
 
 export interface ProjectRequest {
   readonly id: string
@@ -51,22 +51,13 @@ export interface Projects {
   ): Promise<Document<"project"> | undefined>
 }
 
-export interface ProjectParts extends Omit<AdminParts, "keyring"> {
-  readonly limits: Pick<Limits, "projectsMax">
-}
-
-export function createProjects(parts: ProjectParts): Projects {
-  const { registry, ledger, clock } = parts
+export function createProjects(parts: AdminParts): Projects {
+  const { registry, ledger } = parts
   /** By workspace, so that each project counts those before it. */
   const inTurn = createOneAtATime()
   const record = recordIn(parts)
   const find = (workspace: string, id: string) => registry.get("project", workspace, id)
-
-  const get = async (workspace: string, id: string): Promise<Document<"project">> => {
-    const found = await find(workspace, id)
-    if (found === undefined) throw new LedgerError("not_found", "there is no such project")
-    return found
-  }
+  const get = (workspace: string, id: string) => required(registry, "project", workspace, id)
 
   return {
     find,
@@ -89,22 +80,16 @@ export function createProjects(parts: ProjectParts): Projects {
       }),
 
     async change(by, workspace, id, request) {
-      await recordPlanned(ledger, workspace, async () => {
-        const { version, value: before } = await get(workspace.id, id)
-        const {
-          name = before.name,
-          receipts = before.receipts,
-          activityLinks = before.activityLinks,
-        } = request
-        const value = { ...before, name, receipts, activityLinks }
-        const said = adminDraft(
+      await recordPlanned(parts, workspace, async () => {
+        const project = await get(workspace.id, id)
+        const { name, receipts, activityLinks } = { ...project.value, ...definedOf(request) }
+        return {
           by,
-          "project.update",
-          { id, type: "project", name },
-          { name, receipts, activityLinks },
-          clock.now(),
-        )
-        return { said: [said], changes: [{ kind: "project", id, version, value }] }
+          action: "project.update",
+          target: { id, type: "project", name },
+          metadata: { name, receipts, activityLinks },
+          changes: [changed(project, { ...project.value, name, receipts, activityLinks })],
+        }
       })
       return get(workspace.id, id)
     },
@@ -132,7 +117,7 @@ export function createProjects(parts: ProjectParts): Projects {
  * Creates a project if the workspace may have another. `field` names the caller's field in the
  * error.
  */
-function recordIn({ registry, ledger, clock, limits }: ProjectParts) {
+function recordIn({ registry, ledger, clock, limits }: AdminParts) {
   /**
    * Counted once per workspace: counting is slow, and a key with the scope `write` can name unknown
    * projects all the time.
@@ -151,29 +136,22 @@ function recordIn({ registry, ledger, clock, limits }: ProjectParts) {
       const rule = `${field} must be that of a project that exists: this workspace has ${projectsMax}, the most that its setting projectsMax allows`
       throw new LedgerError("invalid_field", rule)
     }
-    const { change, said } = newProject(by, request, clock.now())
+    const nowMs = clock.now()
     // After an error it is unknown whether the project was created.
     counts.delete(workspace.id)
-    await ledger.record(workspace, [said], [change])
+    await recordActs(ledger, workspace, [projectCreation(by, request, nowMs)], nowMs)
     counts.set(workspace.id, count + 1)
   }
 }
 
-/** A new project: its change and its entry. */
-export function newProject(
-  by: Principal,
-  request: ProjectRequest,
-  nowMs: number,
-): { readonly change: Change; readonly said: Draft } {
+export function projectCreation(by: Principal, request: ProjectRequest, nowMs: number): Act {
   const { id, name = id, receipts = "private", activityLinks = false } = request
-  const settings = { receipts, activityLinks } satisfies JsonObject
+  const settings = { receipts, activityLinks }
   return {
-    change: {
-      kind: "project",
-      id,
-      version: 0,
-      value: { name, ...settings, createdAt: isoTime(nowMs) },
-    },
-    said: adminDraft(by, "project.create", { id, type: "project", name }, settings, nowMs),
+    by,
+    action: "project.create",
+    target: { id, type: "project", name },
+    metadata: settings,
+    changes: [created("project", id, { name, ...settings, createdAt: isoTime(nowMs) })],
   }
 }

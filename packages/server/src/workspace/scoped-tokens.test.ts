@@ -4,7 +4,7 @@ import { disclosuresOf, openEntry } from "../store/opened-entry.ts"
 import { hasCode } from "../ledger/test-ledger.ts"
 import type { MembershipDocument, TokenBound } from "../store/documents.ts"
 import { expectChain } from "../store/expect-chain.ts"
-import { adminDraft } from "./admin-entries.ts"
+import { recordActs, type Act } from "./admin-entries.ts"
 import { instanceWorkspace, type MemberPrincipal, type Principal } from "./permissions.ts"
 import { createAuthenticate } from "./credential-lookup.ts"
 import { commitmentTo } from "./credential-format.ts"
@@ -63,18 +63,13 @@ async function openHouse() {
     /** Puts or removes what a member is in a workspace. */
     async join(workspaceId: string, id: string, value: MembershipDocument | null): Promise<void> {
       const version = (await registry.get("membership", workspaceId, id))?.version ?? 0
-      const said = adminDraft(
-        instance,
-        "security.member.update",
-        { id, type: "member" },
-        {},
-        clock.now(),
-      )
-      await parts.ledger.record(
-        await workspaces.get(workspaceId),
-        [said],
-        [{ kind: "membership", id, version, value }],
-      )
+      const act: Act = {
+        by: instance,
+        action: "security.member.update",
+        target: { id, type: "member" },
+        changes: [{ kind: "membership", id, version, value }],
+      }
+      await recordActs(parts.ledger, await workspaces.get(workspaceId), [act], clock.now())
     },
     async acts() {
       const stored = await journal.after("acme", 0, 1000)
@@ -296,7 +291,7 @@ test("revoking says more than expiring, is recorded once however many do it, and
       },
     ],
   )
-  const listed = await house.tokens.list("acme", undefined, 10)
+  const listed = await house.registry.list("token", "acme", undefined, 10)
   assert.deepEqual(
     listed.map(({ id }) => id),
     [document.id],

@@ -6,19 +6,19 @@ import type { JsonObject } from "@tallystick/proof"
 import { isoTime } from "../clock.ts"
 import { LedgerError } from "../error.ts"
 import { instanceKeyName, livingNames } from "../secrets/keyring.ts"
-import type { TokenBound, TokenDocument } from "../store/documents.ts"
-import type { Document, ListPlace, Registry } from "../store/store.ts"
-import { adminDraft, recordPlanned, type AdminParts } from "./admin-entries.ts"
+import { changed, created, type TokenBound, type TokenDocument } from "../store/documents.ts"
+import type { Document, Registry } from "../store/store.ts"
+import { recordActs, recordPlanned, type AdminParts } from "./admin-entries.ts"
 import type { Principal, TokenType } from "./permissions.ts"
 import {
   commitmentTo,
   createMacs,
-  formatCredential,
-  makeCredential,
+  issueCredential,
   type CredentialKind,
 } from "./credential-format.ts"
 import { keptCredential, type Recognise } from "./credential-lookup.ts"
 import { belongedSince } from "./members.ts"
+import { required } from "./required-document.ts"
 
 export interface TokenRequest {
   readonly expiresInSeconds?: number | undefined
@@ -37,11 +37,6 @@ export interface Tokens {
     bound: TokenBound,
     request: TokenRequest,
   ): Promise<{ readonly token: string; readonly document: Document<"token"> }>
-  list(
-    workspace: string,
-    before: ListPlace | undefined,
-    limit: number,
-  ): Promise<readonly Document<"token">[]>
   stateOf(document: Document<"token">): Promise<TokenState>
   /** Revokes a token for ever. Does nothing if it is revoked already or does not exist. */
   revoke(by: Principal, workspace: Document<"workspace">, id: string): Promise<void>
@@ -78,7 +73,8 @@ export const tokenLives: Readonly<
   evidence: { usual: 7 * day, longest: 90 * day },
 }
 
-export function createTokens({ registry, ledger, clock, keyring, rootKeys }: TokenParts): Tokens {
+export function createTokens({ rootKeys, ...parts }: TokenParts): Tokens {
+  const { registry, ledger, clock, keyring } = parts
   const macs = createMacs(keyring.peppers)
   // A new instance key ends the tokens of the former one, unless it was rotated with the choice to
   // keep them.
@@ -89,72 +85,48 @@ export function createTokens({ registry, ledger, clock, keyring, rootKeys }: Tok
     stateOf,
 
     async recognise(id, text) {
-      const found = await keptCredential(registry, "token", id)
-      if (found === undefined || !macs.fits(text, found.value.mac)) return undefined
-      const state = await stateOf(found)
+      const token = await keptCredential(registry, "token", id)
+      if (token === undefined || !macs.fits(text, token.value.mac)) return undefined
+      const state = await stateOf(token)
       if (state === "revoked")
         throw new LedgerError("token_revoked", "this token, or whoever made it, was revoked")
       if (state === "expired") throw new LedgerError("token_expired", "this token has expired")
-      return { kind: "token", id, workspace: found.workspace, bound: found.value.bound }
+      return { kind: "token", id, workspace: token.workspace, bound: token.value.bound }
     },
 
     async create(by, workspace, bound, { note, expiresInSeconds = tokenLives[bound.type].usual }) {
       const nowMs = clock.now()
-      const credential = makeCredential(tokenLetters[bound.type], ledger.random)
-      const token = formatCredential(credential)
+      const letter = tokenLetters[bound.type]
+      const { id, token, mac, commitment } = issueCredential(letter, ledger.random, macs.of)
       const minter = minterOf(by, instanceMac)
-      const expiresAt = isoTime(
-        Math.min(nowMs + expiresInSeconds * 1000, await endOf(registry, workspace.id, minter)),
-      )
-      const bounds = {
-        bound,
-        ...(note === undefined ? {} : { note }),
-        createdAt: isoTime(nowMs),
-        expiresAt,
-        minter,
-      }
-      const value: TokenDocument = { ...bounds, mac: macs.of(token) }
+      const endMs = await endOf(registry, workspace.id, minter)
+      const expiresAt = isoTime(Math.min(nowMs + expiresInSeconds * 1000, endMs))
+      const times = { createdAt: isoTime(nowMs), expiresAt }
+      const value = { bound, ...(note !== undefined && { note }), ...times, minter, mac }
       // The instance key that made the token decides whether it lives.
       const minted = minter.kind === "instance" ? { minter: commitmentTo(minter.mac) } : {}
-      const recorded = {
-        ...boundJson(bound),
-        expiresAt,
-        ...minted,
-        commitment: commitmentTo(value.mac),
-      }
-      const said = adminDraft(
+      const act = {
         by,
-        "security.token.create",
-        targetOf(credential.id, note),
-        recorded,
-        nowMs,
-      )
-      await ledger.record(
-        workspace,
-        [said],
-        [{ kind: "token", id: credential.id, version: 0, value }],
-      )
-      const document = await registry.get("token", workspace.id, credential.id)
-      if (document === undefined) throw new Error("a token that was just recorded is not there")
-      return { token, document }
+        action: "security.token.create",
+        target: targetOf(id, note),
+        metadata: { ...boundJson(bound), expiresAt, ...minted, commitment },
+        changes: [created("token", id, value)],
+      }
+      await recordActs(ledger, workspace, [act], nowMs)
+      return { token, document: await required(registry, "token", workspace.id, id) }
     },
 
-    list: (workspace, before, limit) => registry.list("token", workspace, before, limit),
-
     async revoke(by, workspace, id) {
-      await recordPlanned(ledger, workspace, async () => {
-        const found = await registry.get("token", workspace.id, id)
-        if (found === undefined || found.value.revokedAt !== undefined) return undefined
-        const nowMs = clock.now()
-        const said = adminDraft(
+      await recordPlanned(parts, workspace, async (nowMs) => {
+        const token = await registry.get("token", workspace.id, id)
+        if (token === undefined || token.value.revokedAt !== undefined) return undefined
+        return {
           by,
-          "security.token.revoke",
-          targetOf(id, found.value.note),
-          boundJson(found.value.bound),
-          nowMs,
-        )
-        const value = { ...found.value, revokedAt: isoTime(nowMs) }
-        return { said: [said], changes: [{ kind: "token", id, version: found.version, value }] }
+          action: "security.token.revoke",
+          target: targetOf(id, token.value.note),
+          metadata: boundJson(token.value.bound),
+          changes: [changed(token, { ...token.value, revokedAt: isoTime(nowMs) })],
+        }
       })
     },
   }
@@ -211,7 +183,7 @@ function minterOf(by: Principal, instanceMac: string): TokenDocument["minter"] {
  * seal names: so the note has a field of its own.
  */
 function targetOf(id: string, note: string | undefined) {
-  return { id, type: "token", ...(note === undefined ? {} : { note }) }
+  return { id, type: "token", ...(note !== undefined && { note }) }
 }
 
 /** What a token is bound to, as the ledger records it. */

@@ -1,12 +1,10 @@
 // Finds the member of a session cookie. Sessions are opened in open-session.ts and ended in
 // accounts.ts.
 
-import type { Clock } from "../clock.ts"
-import type { Keyring } from "../secrets/keyring.ts"
-import type { Limits } from "../limits.ts"
 import { createLru } from "../runtime/lru-cache.ts"
 import type { Role } from "../store/documents.ts"
-import type { Document, Registry } from "../store/store.ts"
+import type { Document } from "../store/store.ts"
+import type { AdminParts } from "./admin-entries.ts"
 import { instanceWorkspace, type MemberPrincipal } from "./permissions.ts"
 import { boundOf, createMacs, parseCredential } from "./credential-format.ts"
 import { roleOf } from "./members.ts"
@@ -20,20 +18,13 @@ export interface Sessions {
   recognise(text: string, workspace: string | undefined): Promise<MemberPrincipal | undefined>
 }
 
-export interface SessionParts {
-  readonly registry: Registry
-  readonly clock: Clock
-  readonly keyring: Keyring
-  readonly limits: Pick<Limits, "sessionIdleMs">
-}
-
 /**
  * Beyond this many, the session idle longest is forgotten. It then counts as last used when this
  * process started.
  */
 const seenMax = 100_000
 
-export function createSessions({ registry, clock, keyring, limits }: SessionParts): Sessions {
+export function createSessions({ registry, clock, keyring, limits }: AdminParts): Sessions {
   const macs = createMacs(keyring.peppers)
   const startedMs = clock.now()
   /** When each session was used last. In memory only: it would cost a write for each request. */

@@ -3,26 +3,32 @@
 
 import { isoTime } from "../clock.ts"
 import { LedgerError } from "../error.ts"
-import type { MemberDocument } from "../store/documents.ts"
+import { changed, type MemberDocument } from "../store/documents.ts"
 import type { Document } from "../store/store.ts"
-import { adminDraft, recordPlanned } from "./admin-entries.ts"
+import type { AccountParts } from "./accounts.ts"
+import { recordPlanned } from "./admin-entries.ts"
 import { instanceWorkspace } from "./permissions.ts"
-import { boundOf, commitmentTo, parseCredential, sameText, type Macs } from "./credential-format.ts"
+import {
+  boundOf,
+  commitmentTo,
+  createMacs,
+  parseCredential,
+  sameText,
+} from "./credential-format.ts"
 import { keptCredential } from "./credential-lookup.ts"
 import type { Logins } from "./login-index.ts"
-import { hasAdmin, makeSetup, rolesOf, targetOf, type NewSetup } from "./members.ts"
+import { hasAdmin, rolesOf, targetOf, type MakeSetup, type NewSetup } from "./members.ts"
 import {
   asMember,
   endingsOf,
   loginFailed,
   makeInstance,
-  removalOf,
   sessionsOf,
-  type Open,
-  type Opened,
-  type OpeningParts,
-  type Preparing,
+  type OpenedSession,
+  type OpenSession,
+  type SessionAccount,
 } from "./open-session.ts"
+import type { StretchedPassword } from "./password-hashes.ts"
 
 export interface SetupRequest {
   readonly token: string
@@ -40,28 +46,22 @@ export interface Setups {
   /**
    * Uses a set-up token and signs in. Refuses with `unauthorized`, `token_expired`, `login_failed`.
    */
-  setUp(request: SetupRequest): Promise<Opened>
+  setUp(request: SetupRequest): Promise<OpenedSession>
 }
 
-export interface SetupParts extends Omit<OpeningParts, "limits" | "macOf"> {
-  readonly macs: Macs
-  readonly open: Open
+export interface SetupTools {
+  readonly openSession: OpenSession
   readonly idOf: (email: string, realm: string) => string
   readonly logins: Logins
-  readonly limits: { readonly setupLifeMs: number }
+  readonly makeSetup: MakeSetup
 }
 
-export function createSetups({
-  registry,
-  ledger,
-  clock,
-  macs,
-  workspaces,
-  open,
-  idOf,
-  logins,
-  limits,
-}: SetupParts): Setups {
+export function createSetups(
+  parts: AccountParts,
+  { openSession, idOf, logins, makeSetup }: SetupTools,
+): Setups {
+  const { registry, clock, keyring, workspaces } = parts
+  const macs = createMacs(keyring.peppers)
   /**
    * In memory only: the service shows it at its start and makes another at the next, so it need not
    * be on disk.
@@ -71,14 +71,7 @@ export function createSetups({
   return {
     async offerFirst() {
       if (await hasAdmin(registry)) return undefined
-      const about = {
-        workspace: instanceWorkspace,
-        memberId: "",
-        purpose: "join",
-        nowMs: clock.now(),
-        lifeMs: limits.setupLifeMs,
-      } as const
-      first = makeSetup(macs.of, ledger.random, about)
+      first = makeSetup(instanceWorkspace, { memberId: "", purpose: "join" }, clock.now())
       return first.token
     },
 
@@ -103,7 +96,7 @@ export function createSetups({
   async function setUpFirst(
     setup: NewSetup,
     { email, name, password }: SetupRequest,
-  ): Promise<Opened> {
+  ): Promise<OpenedSession> {
     refuseExpired(setup.expiresAt)
     if (email === undefined)
       throw new LedgerError("invalid_field", "email is required for the first member")
@@ -112,53 +105,50 @@ export function createSetups({
     first = undefined
     try {
       const chosen = await logins.stretch(email, password)
-      const id = idOf(email, instanceWorkspace)
       await makeInstance(registry, workspaces)
-      const prepare: Preparing["prepare"] = async (before) => {
-        // The holder of the instance key may have invited an admin, who was faster.
-        if (await hasAdmin(registry)) throw unknownSetup()
-        // An account that belongs to a workspace by now is kept, so its password must match.
-        const belongsTo =
-          before === undefined ? [] : (await rolesOf(registry, before)).map((role) => role.id)
-        if (before !== undefined && belongsTo.length > 0 && !chosen.fits(id, before.value.password))
-          throw loginFailed()
-        const ended = before === undefined ? [] : await endingsOf(registry, before)
-        const invited = await registry.get("membership", instanceWorkspace, id)
-        const nowMs = clock.now()
-        const made = newMember(
-          { email, name, ...logins.keep(chosen, id), workspace: instanceWorkspace },
-          nowMs,
-        )
-        const value = { ...made, workspaces: [...new Set([...belongsTo, instanceWorkspace])] }
-        const { createdAt } = value
-        const named = name === undefined ? {} : { name }
-        const membership = {
-          email,
-          ...named,
-          role: "admin",
-          createdAt,
-          createdBy: id,
-          joinedAt: createdAt,
-        } as const
-        const said = adminDraft(
-          asMember(id, value),
-          "security.member.create",
-          targetOf(id, value),
-          { role: "admin", first: true, commitment: commitmentTo(value.password) },
-          nowMs,
-        )
-        const change = {
-          kind: "membership",
-          id,
-          version: invited?.version ?? 0,
-          value: membership,
-        } as const
-        return { value, said: [said], changes: [change, ...ended] }
-      }
-      return await open([{ id, prepare }])
+      return await openSession([firstAdmin(email, name, chosen)])
     } catch (error) {
       first ??= setup
       throw error
+    }
+  }
+
+  function firstAdmin(
+    email: string,
+    name: string | undefined,
+    chosen: StretchedPassword,
+  ): SessionAccount {
+    const id = idOf(email, instanceWorkspace)
+    return {
+      id,
+      async prepare(before, nowMs) {
+        // The holder of the instance key may have invited an admin, who was faster.
+        if (await hasAdmin(registry)) throw unknownSetup()
+        // An account that belongs to a workspace by now is kept, so its password must match.
+        const roles = before === undefined ? [] : await rolesOf(registry, before)
+        if (before !== undefined && roles.length > 0 && !chosen.fits(id, before.value.password))
+          throw loginFailed()
+        const joined = [...new Set([...roles.map((role) => role.id), instanceWorkspace])]
+        const value = newMember(email, name, logins.keep(chosen, id), joined, nowMs)
+        const invited = await registry.get("membership", instanceWorkspace, id)
+        const { createdAt } = value
+        const times = { createdAt, createdBy: id, joinedAt: createdAt }
+        const named = { email, ...(name !== undefined && { name }) }
+        const act = {
+          by: asMember(id, value),
+          action: "security.member.create",
+          target: targetOf(id, value),
+          metadata: { role: "admin", first: true, commitment: commitmentTo(value.password) },
+          changes: [
+            changed(
+              { kind: "membership", id, version: invited?.version ?? 0 },
+              { ...named, role: "admin", ...times },
+            ),
+            ...(before === undefined ? [] : await endingsOf(registry, before)),
+          ],
+        }
+        return { value, act }
+      },
     }
   }
 
@@ -166,116 +156,91 @@ export function createSetups({
    * The account is written first, the membership second, each with an entry in its own ledger. If
    * the process ends in between, the person repeats the request with the same token and password.
    */
-  async function join(setup: Document<"setup">, request: SetupRequest): Promise<Opened> {
+  async function join(setup: Document<"setup">, request: SetupRequest): Promise<OpenedSession> {
     const { memberId } = setup.value
+    const { email } = request
     const invitation = await invitationOf(setup)
     const realms = [instanceWorkspace, setup.workspace]
-    if (
-      request.email !== undefined &&
-      !realms.some((realm) => idOf(request.email ?? "", realm) === memberId)
-    )
+    if (email !== undefined && !realms.some((realm) => idOf(email, realm) === memberId))
       throw new LedgerError(
         "invalid_field",
         "email must be the one that was invited, or be left out",
       )
     await makeInstance(registry, workspaces)
-    const opened = await openInvited(setup, invitation, request)
-    await recordPlanned(ledger, await workspaces.get(setup.workspace), async () => {
+    const opened = await openSession([await invitedAccount(setup, invitation, request)])
+    await recordPlanned(parts, await workspaces.get(setup.workspace), async (nowMs) => {
       const before = await invitationOf(setup)
-      const nowMs = clock.now()
       const { setupId: _, ...kept } = before.value
-      const by = asMember(memberId, opened.members[0].value)
-      const said = adminDraft(
-        by,
-        "security.member.join",
-        targetOf(memberId, kept),
-        { role: kept.role },
-        nowMs,
-      )
-      const value = { ...kept, joinedAt: isoTime(nowMs) }
-      const change = { kind: "membership", id: before.id, version: before.version, value } as const
-      return { said: [said], changes: [change, removalOf(setup)] }
+      return {
+        by: asMember(memberId, opened.members[0].value),
+        action: "security.member.join",
+        target: targetOf(memberId, kept),
+        metadata: { role: kept.role },
+        changes: [changed(before, { ...kept, joinedAt: isoTime(nowMs) }), changed(setup, null)],
+      }
     })
     return opened
   }
 
   /**
-   * Signs in an invited person: with a new password if there is no account in this realm, else with
-   * the account's password.
+   * The account of an invited person: a new one with this password, or the one that is in this
+   * realm, if the password is its password.
    */
-  async function openInvited(
+  async function invitedAccount(
     { workspace, value: { memberId: id } }: Document<"setup">,
     invitation: Document<"membership">,
     request: SetupRequest,
-  ): Promise<Opened> {
+  ): Promise<SessionAccount> {
     const { email, name = request.name } = invitation.value
     const given = await logins.stretch(email, request.password)
-    const prepare: Preparing["prepare"] = async (before) => {
-      if (before !== undefined && (await rolesOf(registry, before)).length > 0) {
-        if (!given.fits(id, before.value.password)) throw loginFailed()
-        return {
-          value: {
-            ...before.value,
-            workspaces: [...new Set([...before.value.workspaces, workspace])],
-          },
-          said: [],
-          changes: [],
+    return {
+      id,
+      async prepare(before, nowMs) {
+        if (before !== undefined && (await rolesOf(registry, before)).length > 0) {
+          if (!given.fits(id, before.value.password)) throw loginFailed()
+          const joined = [...new Set([...before.value.workspaces, workspace])]
+          return { value: { ...before.value, workspaces: joined } }
         }
-      }
-      // An account without a workspace has no owner, whatever its password is: it is made anew.
-      const nowMs = clock.now()
-      const value = newMember({ email, name, ...logins.keep(given, id), workspace }, nowMs)
-      const recorded = { commitment: commitmentTo(value.password) }
-      const said = adminDraft(
-        asMember(id, value),
-        "security.member.create",
-        targetOf(id, value),
-        recorded,
-        nowMs,
-      )
-      return {
-        value,
-        said: [said],
-        changes: before === undefined ? [] : await endingsOf(registry, before),
-      }
+        // An account without a workspace has no owner, whatever its password is: it is made anew.
+        const value = newMember(email, name, logins.keep(given, id), [workspace], nowMs)
+        const act = {
+          by: asMember(id, value),
+          action: "security.member.create",
+          target: targetOf(id, value),
+          metadata: { commitment: commitmentTo(value.password) },
+          changes: before === undefined ? [] : await endingsOf(registry, before),
+        }
+        return { value, act }
+      },
     }
-    return open([{ id, prepare }])
   }
 
-  async function invitationOf({
-    id,
-    workspace,
-    value,
-  }: Document<"setup">): Promise<Document<"membership">> {
-    const membership = await registry.get("membership", workspace, value.memberId)
-    if (membership?.value.setupId !== id) throw unknownSetup()
+  async function invitationOf(setup: Document<"setup">): Promise<Document<"membership">> {
+    const membership = await registry.get("membership", setup.workspace, setup.value.memberId)
+    if (membership?.value.setupId !== setup.id) throw unknownSetup()
     return membership
   }
 
-  async function replacePassword(
-    { id: setupId, ...setup }: Document<"setup">,
-    fresh: string,
-  ): Promise<Opened> {
-    const { memberId: id } = setup.value
+  async function replacePassword(setup: Document<"setup">, fresh: string): Promise<OpenedSession> {
+    const id = setup.value.memberId
     const found = await registry.get("member", instanceWorkspace, id)
     if (found === undefined) throw unknownSetup()
     const chosen = await logins.stretch(found.value.email, fresh)
-    const prepare: Preparing["prepare"] = async (before) => {
-      if (before?.value.resetId !== setupId) throw unknownSetup()
+    const prepare: SessionAccount["prepare"] = async (before) => {
+      if (before?.value.resetId !== setup.id) throw unknownSetup()
       const { resetId: _, ...rest } = before.value
-      const ended = (await sessionsOf(registry, rest.sessions)).map(removalOf)
+      const ended = await sessionsOf(registry, rest.sessions)
       const value = { ...rest, ...logins.keep(chosen, id), sessions: [] }
-      const recorded = { commitment: commitmentTo(value.password) }
-      const said = adminDraft(
-        asMember(id, rest),
-        "security.password.replace",
-        targetOf(id, rest),
-        recorded,
-        clock.now(),
-      )
-      return { value, said: [said], changes: [...ended, removalOf({ ...setup, id: setupId })] }
+      const act = {
+        by: asMember(id, rest),
+        action: "security.password.replace",
+        target: targetOf(id, rest),
+        metadata: { commitment: commitmentTo(value.password) },
+        changes: [...ended.map((one) => changed(one, null)), changed(setup, null)],
+      }
+      return { value, act }
     }
-    return open([{ id, prepare }])
+    return openSession([{ id, prepare }])
   }
 
   function refuseExpired(expiresAt: string): void {
@@ -284,19 +249,15 @@ export function createSetups({
   }
 }
 
-interface NewMember extends Pick<MemberDocument, "email" | "password" | "login"> {
-  readonly name: string | undefined
-  readonly workspace: string
-}
-
-function newMember({ name, workspace, ...known }: NewMember, nowMs: number): MemberDocument {
-  return {
-    ...known,
-    ...(name === undefined ? {} : { name }),
-    createdAt: isoTime(nowMs),
-    workspaces: [workspace],
-    sessions: [],
-  }
+function newMember(
+  email: string,
+  name: string | undefined,
+  kept: Pick<MemberDocument, "password" | "login">,
+  workspaces: readonly string[],
+  nowMs: number,
+): MemberDocument {
+  const named = { email, ...kept, ...(name !== undefined && { name }) }
+  return { ...named, createdAt: isoTime(nowMs), workspaces, sessions: [] }
 }
 
 function unknownSetup(): LedgerError {

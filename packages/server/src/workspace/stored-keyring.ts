@@ -19,7 +19,7 @@ export interface GivenSecrets {
 const id = "keyring"
 
 /** Stored as sealed JSON. Bytes are in base64. */
-interface Kept {
+interface StoredKeyring {
   /** Of the former secrets. */
   readonly peppers: readonly string[]
   readonly passwords: string
@@ -84,7 +84,7 @@ export function keyringChange(
 ): KeyringChange {
   const text = (bytes: Uint8Array) => Buffer.from(bytes).toString("base64")
   const { generation, peppers, passwords, memberIds, instanceKeys, formerNames } = keyring
-  const kept: Kept = {
+  const kept: StoredKeyring = {
     peppers: peppers.slice(0, -1).map(text),
     passwords: text(passwords),
     memberIds: text(memberIds),
@@ -156,7 +156,7 @@ function openedBy(
       memberIds,
       instanceKeys,
       formerNames = {},
-    } = JSON.parse(Buffer.from(bytes).toString()) as Kept
+    } = JSON.parse(Buffer.from(bytes).toString()) as StoredKeyring
     const former = peppers.map(bytesOf)
     return {
       generation,

@@ -175,13 +175,13 @@ test("each change of a setting is recorded, also when two are made at once, and 
 test("workspaces are listed newest first", async () => {
   const house = openHouse()
   for (const id of ["a", "b", "c"]) await house.workspaces.create(instance, { id })
-  const page = await house.workspaces.list(undefined, 2)
+  const page = await house.registry.list("workspace", undefined, undefined, 2)
   assert.deepEqual(
     page.map(({ id }) => id),
     ["c", "b"],
   )
   assert.deepEqual(
-    (await house.workspaces.list(page.at(-1), 2)).map(({ id }) => id),
+    (await house.registry.list("workspace", undefined, page.at(-1), 2)).map(({ id }) => id),
     ["a"],
   )
   for (const id of ["a", "b", "c"]) await expectChain(house.journal, id)
@@ -296,7 +296,7 @@ test("a key is shown once, is known by its secret alone, and ends by its expiry 
     projectIds: undefined,
   })
   assert.deepEqual(
-    (await house.keys.list("acme", undefined, 10)).map(({ id }) => id),
+    (await house.registry.list("api-key", "acme", undefined, 10)).map(({ id }) => id),
     [other.id, document.id],
   )
 
@@ -345,7 +345,7 @@ test("a key is shown once, is known by its secret alone, and ends by its expiry 
   // Neither the ledger nor the registry holds a secret.
   const kept = JSON.stringify([
     await house.entries("acme"),
-    await house.keys.list("acme", undefined, 10),
+    await house.registry.list("api-key", "acme", undefined, 10),
     await house.registry.list("log-key", "acme", undefined, 10),
   ])
   for (const shown of [key, lasting])

@@ -8,13 +8,15 @@ import { sealIdempotency, type Keyring } from "../secrets/keyring.ts"
 import type { Random } from "../ledger/random.ts"
 import { createOneAtATime } from "../runtime/one-at-a-time.ts"
 import { sha256 } from "../runtime/sha256.ts"
-import type { WorkspaceDocument, WorkspaceSettings } from "../store/documents.ts"
-import type { Document, ListPlace } from "../store/store.ts"
-import { adminDraft, isConflict, recordPlanned, type AdminParts } from "./admin-entries.ts"
+import { changed, type WorkspaceDocument, type WorkspaceSettings } from "../store/documents.ts"
+import type { Document } from "../store/store.ts"
+import { isConflict, recordActs, recordPlanned, type AdminParts } from "./admin-entries.ts"
 import type { Principal } from "./permissions.ts"
 import { randomText } from "./credential-format.ts"
+import { definedOf } from "./defined-members.ts"
 import { makeLogKey } from "./log-key-rotation.ts"
-import { newProject } from "./projects.ts"
+import { projectCreation } from "./projects.ts"
+import { required } from "./required-document.ts"
 
 export interface WorkspaceRequest extends Partial<WorkspaceSettings> {
   readonly id: string
@@ -25,7 +27,6 @@ export interface Workspaces {
   create(by: Principal, request: WorkspaceRequest): Promise<Document<"workspace">>
   /** Refuses with `not_found`. */
   get(id: string): Promise<Document<"workspace">>
-  list(before: ListPlace | undefined, limit: number): Promise<readonly Document<"workspace">[]>
   change(
     by: Principal,
     id: string,
@@ -51,49 +52,29 @@ const defaultSettings: WorkspaceSettings = {
   laneRules: [],
 }
 
-export function createWorkspaces({
-  registry,
-  ledger,
-  clock,
-  keyring,
-  host,
-}: WorkspaceParts): Workspaces {
+export function createWorkspaces({ host, ...parts }: WorkspaceParts): Workspaces {
+  const { registry, ledger, clock, keyring } = parts
   const inTurn = createOneAtATime()
-
-  const get = async (id: string): Promise<Document<"workspace">> => {
-    const found = await registry.get("workspace", id, id)
-    if (found === undefined) throw new LedgerError("not_found", "there is no such workspace")
-    return found
-  }
+  const get = (id: string) => required(registry, "workspace", id, id)
 
   return {
     get,
-    list: (before, limit) => registry.list("workspace", undefined, before, limit),
 
     // Each creation brings a ledger of its own, and a commit takes one: the second waits and finds
     // the first.
     create: (by, request) => inTurn(request.id, () => createAlone(by, request)),
 
     async change(by, id, request) {
-      const { name, ...settings } = request
-      await recordPlanned(ledger, await get(id), async () => {
+      const changes = definedOf(request)
+      await recordPlanned(parts, await get(id), async () => {
         const before = await get(id)
-        const value = {
-          ...before.value,
-          ...definedOf(settings),
-          ...(name === undefined ? {} : { name }),
-        }
-        const target = { id, type: "workspace", name: value.name }
-        const said = adminDraft(
-          by,
-          "workspace.update",
-          target,
-          { ...definedOf(request) } as JsonObject,
-          clock.now(),
-        )
+        const value = { ...before.value, ...changes }
         return {
-          said: [said],
-          changes: [{ kind: "workspace", id, version: before.version, value }],
+          by,
+          action: "workspace.update",
+          target: { id, type: "workspace", name: value.name },
+          metadata: changes,
+          changes: [changed(before, value)],
         }
       })
       return get(id)
@@ -102,7 +83,7 @@ export function createWorkspaces({
 
   async function createAlone(
     by: Principal,
-    { id, name, ...settings }: WorkspaceRequest,
+    { id, name = id, ...settings }: WorkspaceRequest,
   ): Promise<Document<"workspace">> {
     if ((await registry.get("workspace", id, id)) !== undefined) throw taken()
     const nowMs = clock.now()
@@ -111,7 +92,7 @@ export function createWorkspaces({
     const { origin } = genesis
     const made = ledgerId(canonicalize(genesis), sha256)
     const value: WorkspaceDocument = {
-      name: name ?? id,
+      name,
       createdAt,
       ...defaultSettings,
       ...definedOf(settings),
@@ -120,28 +101,21 @@ export function createWorkspaces({
       origin,
       ...keptIdempotency(keyring, ledger.random, made),
     }
-    const document: Document<"workspace"> = {
-      kind: "workspace",
-      workspace: id,
-      id,
-      version: 1,
-      created: 0,
-      value,
-    }
-    const { change: keyChange, vkey } = makeLogKey(keyring, ledger.random, { origin, createdAt })
-    const project = newProject(by, { id: firstProject }, nowMs)
-    const created = adminDraft(
+    const place = { kind: "workspace", workspace: id, id } as const
+    const { change, vkey } = makeLogKey(keyring, ledger.random, { origin, createdAt })
+    const act = {
       by,
-      "workspace.create",
-      { id, type: "workspace", name: value.name },
-      { genesis, vkey, ...settingsOf(value) },
-      nowMs,
-    )
+      action: "workspace.create",
+      target: { id, type: "workspace", name },
+      metadata: { genesis, vkey, ...settingsOf(value) },
+      changes: [changed({ ...place, version: 0 }, value), change],
+    }
     try {
-      await ledger.record(
-        document,
-        [created, project.said],
-        [{ ...document, version: 0 }, keyChange, project.change],
+      await recordActs(
+        ledger,
+        { ...place, version: 1, created: 0, value },
+        [act, projectCreation(by, { id: firstProject }, nowMs)],
+        nowMs,
       )
     } catch (error) {
       throw isConflict(error) ? taken() : error
@@ -199,12 +173,4 @@ export function settingsOf(value: WorkspaceDocument): WorkspaceSettings & JsonOb
 
 function taken(): LedgerError {
   return new LedgerError("conflict", "a workspace of this id exists already")
-}
-
-/** Without undefined members, which would overwrite others in a spread. */
-function definedOf<T extends object>(value: T): Partial<T> {
-  // The result has members of `value` only.
-  return Object.fromEntries(
-    Object.entries(value).filter(([, member]) => member !== undefined),
-  ) as Partial<T>
 }

@@ -43,7 +43,7 @@ export function apiKeyEndpoints(service: Service): readonly ServiceEndpoint[] {
           `${id}/api-keys`,
           query,
           signal,
-          (before, limit) => service.keys.list(id, before, limit),
+          (before, limit) => service.store.registry.list("api-key", id, before, limit),
         )
         return { status: 200, body: { apiKeys: items.map(keyJson), nextCursor } }
       },

@@ -1,4 +1,4 @@
-import { consentSaid } from "../../ledger/consent.ts"
+import { consentDraft } from "../../ledger/consent.ts"
 import type { JsonObject } from "@tallystick/proof"
 import { LedgerError } from "../../error.ts"
 import { endpoint, type Service, type ServiceEndpoint } from "../service.ts"
@@ -40,7 +40,10 @@ export function consentEndpoints(service: Service): readonly ServiceEndpoint[] {
         await service.projects.ensure(caller, workspace, projectId, idempotency)
         const said = {
           // What came through the strict scanner is JSON.
-          ...consentSaid({ ...consent, projectId, metadata: metadata as JsonObject }, receivedAtMs),
+          ...consentDraft(
+            { ...consent, projectId, metadata: metadata as JsonObject },
+            receivedAtMs,
+          ),
           ...sender(caller, context),
           idempotency,
         } as const

@@ -2,9 +2,14 @@
 
 import type { AuditEvent } from "@tallystick/client/wire"
 import type { JsonObject } from "@tallystick/proof"
-import { receiptJson, justRecorded, type Opened, type Party } from "../../store/opened-entry.ts"
+import {
+  receiptJson,
+  justRecorded,
+  type OpenedEntry,
+  type Party,
+} from "../../store/opened-entry.ts"
 import { LedgerError, statusOf } from "../../error.ts"
-import type { Recorded, Draft } from "../../ledger/ledger.ts"
+import type { RecordOutcome, Draft } from "../../ledger/ledger.ts"
 import type { Document } from "../../store/store.ts"
 import { mayTouch, type Principal } from "../../workspace/permissions.ts"
 import type { Answer, Call, Context } from "../endpoint.ts"
@@ -240,7 +245,7 @@ export function sender(
 export function receiptAnswer(
   service: Service,
   caller: Principal | undefined,
-  recorded: Recorded,
+  recorded: RecordOutcome,
   wrap: (receipt: string) => string = (json) => json,
 ): Answer {
   const body = wrap(receiptOf(service, caller, recorded))
@@ -252,7 +257,7 @@ export function receiptAnswer(
 function receiptOf(
   { metrics, publicUrl }: Service,
   caller: Principal | undefined,
-  recorded: Recorded,
+  recorded: RecordOutcome,
 ): string {
   if (recorded.kind === "reused") throw reusedKey(caller, recorded.original, publicUrl)
   if (recorded.kind === "replayed") metrics.replay()
@@ -260,7 +265,11 @@ function receiptOf(
   return receiptJson(recorded.opened, justRecorded, publicUrl)
 }
 
-function resultJson(service: Service, caller: Principal | undefined, recorded: Recorded): string {
+function resultJson(
+  service: Service,
+  caller: Principal | undefined,
+  recorded: RecordOutcome,
+): string {
   try {
     return `{"receipt":${receiptOf(service, caller, recorded)}${recorded.kind === "replayed" ? ',"replayed":true' : ""}}`
   } catch (error) {
@@ -271,7 +280,7 @@ function resultJson(service: Service, caller: Principal | undefined, recorded: R
 /** Whoever may write to the project of the original is given its receipt. */
 function reusedKey(
   caller: Principal | undefined,
-  original: Opened,
+  original: OpenedEntry,
   publicUrl: string,
 ): LedgerError {
   const reused = "this Idempotency-Key was used for another request"

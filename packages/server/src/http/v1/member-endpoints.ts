@@ -71,7 +71,7 @@ export function memberEndpoints(service: Service): readonly ServiceEndpoint[] {
           `${id}/members`,
           query,
           signal,
-          (before, limit) => service.members.list(id, before, limit),
+          (before, limit) => service.store.registry.list("membership", id, before, limit),
         )
         return { status: 200, body: { members: items.map(memberJson), nextCursor } }
       },

@@ -78,7 +78,7 @@ export function packEndpoints(service: Service): readonly ServiceEndpoint[] {
       async handle({ caller, params: { workspaceId }, query, incoming: { signal } }) {
         const { id } = await service.workspaces.get(workspaceId)
         const read = (before: ListPlace | undefined, limit: number) =>
-          service.packs.list(id, before, limit)
+          service.store.registry.list("pack", id, before, limit)
         const sees =
           reachOf(caller) === undefined
             ? undefined
@@ -215,7 +215,7 @@ async function packFor(
     !(caller.bound.type === "evidence" && caller.bound.packId === packId)
   )
     throw new LedgerError("insufficient_scope", "the token is for another evidence pack")
-  const pack = await service.packs.find(workspaceId, packId)
+  const pack = await service.store.registry.get("pack", workspaceId, packId)
   if (pack === undefined || !(caller.kind === "token" || reaches(caller, pack)))
     throw new LedgerError("not_found", "there is no such evidence pack")
   return pack

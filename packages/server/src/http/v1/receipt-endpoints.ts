@@ -3,7 +3,12 @@
 
 import { openEntry } from "../../store/opened-entry.ts"
 import { LedgerError } from "../../error.ts"
-import { findReceipt, showReceipt, tlogProofOf, type Found } from "../../query/verified-entries.ts"
+import {
+  findReceipt,
+  showReceipt,
+  tlogProofOf,
+  type VerifiedEntry,
+} from "../../query/verified-entries.ts"
 import type { TokenBound } from "../../store/documents.ts"
 import { vkeyOf } from "../../store/log-keys.ts"
 import type { Document, Store, Stored } from "../../store/store.ts"
@@ -89,7 +94,7 @@ export function receiptEndpoints(service: Service): readonly ServiceEndpoint[] {
 
 interface Looked {
   readonly workspace: Document<"workspace">
-  readonly found: Found
+  readonly found: VerifiedEntry
   /** Whether the caller sees what is sealed. */
   readonly clear: boolean
 }
@@ -190,8 +195,8 @@ function neverSealed(): LedgerError {
 async function sealedNow(
   { seal, clock, limits, source, pace }: Service,
   workspace: Document<"workspace">,
-  { stored }: Found,
-): Promise<Found> {
+  { stored }: VerifiedEntry,
+): Promise<VerifiedEntry> {
   await Promise.race([seal(workspace.id), clock.sleep(limits.proofWaitMs)])
   return findReceipt(source, workspace, stored, clock.now(), pace)
 }

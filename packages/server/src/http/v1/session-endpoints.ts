@@ -4,7 +4,7 @@ import type { Session as WireSession } from "@tallystick/client/wire"
 import { LedgerError, type ErrorCode } from "../../error.ts"
 import type { Role } from "../../store/documents.ts"
 import type { Document } from "../../store/store.ts"
-import type { Opened } from "../../workspace/open-session.ts"
+import type { OpenedSession } from "../../workspace/open-session.ts"
 import { instanceWorkspace } from "../../workspace/permissions.ts"
 import { sessionCookie } from "../cookie.ts"
 import type { Answer, Incoming } from "../endpoint.ts"
@@ -25,7 +25,7 @@ export function sessionEndpoints(service: Service): readonly ServiceEndpoint[] {
   const cookie = sessionCookie(service.publicUrl)
   const bodyBytesMax = service.limits.signInBytesMax
   const lifeSeconds = Math.floor(service.limits.sessionLifeMs / 1000)
-  const opened = async ({ members, token }: Opened): Promise<Answer> => ({
+  const opened = async ({ members, token }: OpenedSession): Promise<Answer> => ({
     status: 200,
     body: await sessionJson(service, members),
     headers: { "set-cookie": cookie.set(token, lifeSeconds) },

@@ -209,7 +209,7 @@ function administration(service: Service): readonly ServiceEndpoint[] {
           `${id}/tokens`,
           query,
           signal,
-          (before, limit) => service.tokens.list(id, before, limit),
+          (before, limit) => service.store.registry.list("token", id, before, limit),
         )
         const tokens = await Promise.all(
           items.map(async (item) => tokenJson(item, await service.tokens.stateOf(item))),

@@ -49,7 +49,7 @@ export function workspaceEndpoints(service: Service): readonly ServiceEndpoint[]
           "workspaces",
           query,
           signal,
-          (before, limit) => service.workspaces.list(before, limit),
+          (before, limit) => service.store.registry.list("workspace", undefined, before, limit),
         )
         return {
           status: 200,

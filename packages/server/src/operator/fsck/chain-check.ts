@@ -31,7 +31,7 @@ export interface Watched {
   readonly note?: string
 }
 
-export interface Walked {
+export interface ChainResult {
   /** Entries before the first broken one. */
   readonly entries: number
   readonly root: Uint8Array
@@ -49,7 +49,7 @@ export async function walkChain(
   epoch: Epoch,
   watched: readonly Watched[],
   progress: (done: number) => void,
-): Promise<Walked> {
+): Promise<ChainResult> {
   const { workspace: id, number, before, end } = epoch
   // Faults count entries from the first of the epoch; `counted` converts them at the end.
   const faults: Fault[] = []

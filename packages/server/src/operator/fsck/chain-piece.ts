@@ -42,7 +42,7 @@ export interface Piece {
   readonly counts: readonly number[]
 }
 
-export interface WalkedPiece {
+export interface PieceResult {
   /** Entries before the first broken one. */
   readonly entries: number
   /** The fault of the next entry, if there is one. */
@@ -58,7 +58,7 @@ export interface WalkedPiece {
 /** The fastest of 32, 64, 128 and 256. Even the largest entries take some megabytes only. */
 const entriesPerRead = 64
 
-export function walkPiece(whole: Whole, piece: Piece): WalkedPiece {
+export function walkPiece(whole: Whole, piece: Piece): PieceResult {
   const { workspace, before, upTo, counts } = piece
   const chain = chainAfter(whole, piece)
   const tree = createFrontier(undefined, sha256)

@@ -10,7 +10,7 @@ import type { Document } from "../../store/store.ts"
 import type { Keyed, Whole } from "../../store/sqlite/whole-ledger.ts"
 
 /** A kind of name that only one entry of a workspace may have. */
-export interface Repeated {
+export interface UniqueName {
   readonly workspace: string
   readonly what: "receipt" | "idem"
 }
@@ -21,7 +21,7 @@ export interface Contents {
   readonly upTo: number
 }
 
-export interface CheckedContents {
+export interface ContentsResult {
   /** The last entry that was checked. */
   readonly upTo: number
   /** The acts among them that changed the registry. */
@@ -33,7 +33,7 @@ export interface CheckedContents {
 const entriesPerRead = 256
 const hashBytes = 32
 
-export function walkContents(whole: Whole, { workspace, after, upTo }: Contents): CheckedContents {
+export function walkContents(whole: Whole, { workspace, after, upTo }: Contents): ContentsResult {
   const acts: RecordedAct[] = []
   for (let at = after; at < upTo;) {
     const entries = whole.entries(workspace, at, Math.min(entriesPerRead, upTo - at))
@@ -58,7 +58,7 @@ const names = { receipt: "receipt", idem: "idempotency key" } as const
 
 /** `sequence` is the first entry that repeats a receipt or an idempotency key. */
 export function repeatedFault(
-  asked: Repeated | undefined,
+  asked: UniqueName | undefined,
   sequence: number | undefined,
 ): readonly Fault[] {
   if (asked === undefined || sequence === undefined) return []

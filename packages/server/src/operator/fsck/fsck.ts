@@ -8,7 +8,7 @@ import {
   keyedFaults,
   repeatedFault,
   type Contents,
-  type Repeated,
+  type UniqueName,
 } from "./contents-check.ts"
 import { walkChain, type Watched } from "./chain-check.ts"
 import { openWorkers, type Workers } from "./workers.ts"
@@ -44,7 +44,7 @@ export interface FsckOptions {
 export type Pass = (typeof passes)[number]
 export const passes = ["chain", "contents", "index"] as const
 
-export interface Fscked {
+export interface FsckResult {
   readonly workspaces: readonly {
     readonly workspace: string
     readonly entries: number
@@ -60,7 +60,7 @@ export interface Fscked {
   }[]
 }
 
-export async function fsck(options: FsckOptions): Promise<Fscked> {
+export async function fsck(options: FsckOptions): Promise<FsckResult> {
   const whole = openWhole(options.data, { alone: true })
   try {
     const chosen = await chosenOf(whole, options)
@@ -80,7 +80,7 @@ export async function fsck(options: FsckOptions): Promise<Fscked> {
   }
 }
 
-interface Chosen {
+interface ChosenWorkspaces {
   readonly known: readonly Document<"workspace">[]
   readonly chosen: readonly Document<"workspace">[]
   readonly faults: readonly Fault[]
@@ -90,7 +90,10 @@ interface Chosen {
  * The workspaces to check. Throws for one that never existed, and reports one whose entries remain
  * without a document.
  */
-async function chosenOf(whole: Whole, { data, workspaces: asked }: FsckOptions): Promise<Chosen> {
+async function chosenOf(
+  whole: Whole,
+  { data, workspaces: asked }: FsckOptions,
+): Promise<ChosenWorkspaces> {
   const known = await allWorkspaces(whole.registry)
   const ids = new Set(known.map(({ id }) => id))
   const lost = whole.workspaces().filter((id) => !ids.has(id))
@@ -109,7 +112,7 @@ async function chosenOf(whole: Whole, { data, workspaces: asked }: FsckOptions):
 const unknown = "it has entries, and the registry does not know it"
 
 /** Result of a pass over one workspace. */
-interface Found {
+interface PassResult {
   readonly entries: number
   readonly faults: readonly Fault[]
   readonly uncommitted?: number
@@ -118,9 +121,9 @@ interface Found {
 async function fsckWhole(
   whole: Whole,
   workers: Workers,
-  { known, chosen, faults: lost }: Chosen,
+  { known, chosen, faults: lost }: ChosenWorkspaces,
   options: FsckOptions,
-): Promise<Fscked> {
+): Promise<FsckResult> {
   const { headsPath, workspaces, checkpoints, passes: asked, progress } = options
   const { watched, faults } = watchedOf(
     known,
@@ -129,12 +132,12 @@ async function fsckWhole(
     workspaces === undefined,
   )
   faults.push(...lost)
-  const walked: Fscked["workspaces"][number][] = []
-  const timings: Fscked["timings"][number][] = []
+  const walked: FsckResult["workspaces"][number][] = []
+  const timings: FsckResult["timings"][number][] = []
   let uncommitted = 0
   const timed = async (
     pass: Pass,
-    act: (workspace: Document<"workspace">) => Promise<Found>,
+    act: (workspace: Document<"workspace">) => Promise<PassResult>,
   ): Promise<void> => {
     if (!asked.includes(pass)) return
     const started = performance.now()
@@ -175,7 +178,7 @@ async function checkAllContents(
   workers: Workers,
   workspace: Document<"workspace">,
   progress: (done: number) => void,
-): Promise<Found> {
+): Promise<PassResult> {
   const last = whole.last(workspace.id)
   const registered = await beginRegistered(whole.registry, workspace.id)
   for await (const { upTo, acts, fault } of workers.each("contents", stepsOf(workspace.id, last))) {
@@ -198,7 +201,7 @@ async function checkNames(
   chosen: readonly Document<"workspace">[],
 ): Promise<readonly Fault[]> {
   const faults: Fault[] = []
-  const names = chosen.flatMap(({ id }): Repeated[] => [
+  const names = chosen.flatMap(({ id }): UniqueName[] => [
     { workspace: id, what: "receipt" },
     { workspace: id, what: "idem" },
   ])
@@ -236,7 +239,7 @@ async function walkEpochs(
   workspace: Document<"workspace">,
   watched: ReadonlyMap<string, readonly Watched[]>,
   progress: (done: number) => void,
-): Promise<Found & { readonly root: Uint8Array }> {
+): Promise<PassResult & { readonly root: Uint8Array }> {
   const faults: Fault[] = []
   let entries = 0
   let root: Uint8Array = new Uint8Array()

@@ -13,15 +13,15 @@ import { commitmentTo } from "../../workspace/credential-format.ts"
 import type { Fault } from "./fault.ts"
 import {
   keyOf,
-  looked,
+  checkedKinds,
   partsOf,
   setupOf,
-  type Looked,
-  type Made,
-  type Registered,
+  type CheckedKind,
+  type ReplayedDocument,
+  type ReplayedRegistry,
 } from "./registry-replay.ts"
 
-const nouns: Readonly<Record<Looked, string>> = {
+const nouns: Readonly<Record<CheckedKind, string>> = {
   workspace: "the workspace",
   project: "project",
   "api-key": "API key",
@@ -38,14 +38,14 @@ const nouns: Readonly<Record<Looked, string>> = {
 export async function beginRegistered(
   registry: Pick<Registry, "list">,
   workspace: string,
-): Promise<Registered> {
+): Promise<ReplayedRegistry> {
   const sessions = new Set(
     await Array.fromAsync(every(registry, "session", workspace), ({ id }) => id),
   )
   return { made: new Map(), sessions, speaking: new Map() }
 }
 
-export interface Compared {
+export interface RegistryComparison {
   readonly faults: readonly Fault[]
   /**
    * Credentials and packs of older versions, whose acts do not commit to everything that they stand
@@ -58,11 +58,11 @@ export interface Compared {
 export async function compareRegistry(
   registry: Pick<Registry, "list">,
   workspace: Document<"workspace">,
-  { made }: Registered,
-): Promise<Compared> {
+  { made }: ReplayedRegistry,
+): Promise<RegistryComparison> {
   const faults: Fault[] = []
   let uncommitted = 0
-  for (const kind of looked) {
+  for (const kind of checkedKinds) {
     for await (const document of kind === "workspace"
       ? [workspace]
       : every(registry, kind, workspace.id)) {
@@ -110,7 +110,7 @@ function committedIn({ value }: Listed): readonly string[] {
 }
 
 /** The first member that differs from what the acts made. */
-function otherMember({ members }: Made, { id, value }: Listed): string | undefined {
+function otherMember({ members }: ReplayedDocument, { id, value }: Listed): string | undefined {
   // Every document was read as JSON.
   const kept = value as unknown as JsonObject
   const now: Readonly<Record<string, Json | undefined>> = {

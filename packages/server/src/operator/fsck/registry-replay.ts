@@ -60,7 +60,7 @@ export function actOf(entry: Stored, body: JsonObject): RecordedAct | undefined 
   }
 }
 
-export const looked = [
+export const checkedKinds = [
   "workspace",
   "project",
   "api-key",
@@ -73,20 +73,20 @@ export const looked = [
   "setup",
   "keyring",
 ] as const satisfies readonly DocumentKind[]
-export type Looked = (typeof looked)[number]
+export type CheckedKind = (typeof checkedKinds)[number]
 
 /**
  * A document as the acts made it: members that it must have, or must not have if undefined, and the
  * last act about it.
  */
-export interface Made {
+export interface ReplayedDocument {
   readonly sequence: number
   readonly members: Readonly<Record<string, Json | undefined>>
 }
 
 /** The registry of a workspace as the acts so far made it. */
-export interface Registered {
-  readonly made: Map<string, Made>
+export interface ReplayedRegistry {
+  readonly made: Map<string, ReplayedDocument>
   /**
    * Stored sessions. Others are ignored: there are as many as sign-ins, and expired ones end
    * without an act.
@@ -100,7 +100,7 @@ export interface Registered {
  * Applies the next act. Acts that change no document are not kept: there are as many as sign-ins
  * and downloads.
  */
-export function take(registered: Registered, act: RecordedAct): void {
+export function take(registered: ReplayedRegistry, act: RecordedAct): void {
   const { made } = registered
   const { sequence, metadata, id } = act
   const making: Making = {
@@ -118,11 +118,11 @@ export function take(registered: Registered, act: RecordedAct): void {
 }
 
 interface Making {
-  readonly put: (kind: Looked, members: Made["members"], of?: string) => void
-  readonly remove: (kind: Looked, of?: string) => void
-  readonly found: (kind: Looked) => Made["members"] | undefined
+  readonly put: (kind: CheckedKind, members: ReplayedDocument["members"], of?: string) => void
+  readonly remove: (kind: CheckedKind, of?: string) => void
+  readonly found: (kind: CheckedKind) => ReplayedDocument["members"] | undefined
   /** The act's commitment to a credential. Acts of older versions have none. */
-  readonly committed: Made["members"]
+  readonly committed: ReplayedDocument["members"]
 }
 
 function takeThing(
@@ -253,7 +253,7 @@ function takePerson(
 function takeSession(
   { put, committed }: Making,
   { action, id, by, metadata }: RecordedAct,
-  { sessions, speaking }: Pick<Registered, "sessions" | "speaking">,
+  { sessions, speaking }: Pick<ReplayedRegistry, "sessions" | "speaking">,
 ): void {
   const end = (ended: string): void => put("session", { isEnded: true }, ended)
   switch (action) {
@@ -297,12 +297,12 @@ export function setupOf(memberId: string, purpose: SetupDocument["purpose"]): st
   return `${memberId} ${purpose === "join" ? "to join" : "for another password"}`
 }
 
-export function keyOf(kind: Looked, id: string): string {
+export function keyOf(kind: CheckedKind, id: string): string {
   return `${kind} ${id}`
 }
 
-export function partsOf(key: string): [kind: Looked, id: string] {
+export function partsOf(key: string): [kind: CheckedKind, id: string] {
   const at = key.indexOf(" ")
   // keyOf makes all keys, and no kind contains a space.
-  return [key.slice(0, at) as Looked, key.slice(at + 1)]
+  return [key.slice(0, at) as CheckedKind, key.slice(at + 1)]
 }

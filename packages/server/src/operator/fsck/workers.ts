@@ -3,22 +3,22 @@
 
 import {
   walkContents,
-  type CheckedContents,
+  type ContentsResult,
   type Contents,
-  type Repeated,
+  type UniqueName,
 } from "./contents-check.ts"
-import { walkPiece, type Piece, type WalkedPiece } from "./chain-piece.ts"
+import { walkPiece, type Piece, type PieceResult } from "./chain-piece.ts"
 import { openWhole } from "../../store/sqlite/whole-ledger.ts"
 import type { Kept, Keyed, Whole } from "../../store/sqlite/whole-ledger.ts"
 import type { Stray } from "../../store/sqlite/orphans.ts"
 import { answer, givenToThread, startThread, type Thread } from "../../runtime/worker-thread.ts"
 
 type Work = {
-  piece(given: Piece): WalkedPiece
-  contents(given: Contents): CheckedContents
+  piece(given: Piece): PieceResult
+  contents(given: Contents): ContentsResult
   /** Undefined if there is no index. */
   keyed(run: number): Keyed | undefined
-  repeated(given: Repeated): number | undefined
+  repeated(given: UniqueName): number | undefined
   strays(of: Kept): readonly Stray[]
 }
 

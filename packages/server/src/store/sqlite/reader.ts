@@ -5,7 +5,7 @@ import { join } from "node:path"
 import { openForReading } from "./database.ts"
 import { documentReads, indexReads, journalReads, type Place } from "./reads.ts"
 import type { Log } from "../epochs.ts"
-import { readLeaves, type Kept, type SignedTree } from "../tree-reads.ts"
+import { readLeaves, type TreeStore, type SignedTree } from "../tree-reads.ts"
 import { filedWorkspaces } from "./search-reads.ts"
 import { answer, givenToThread } from "../../runtime/worker-thread.ts"
 
@@ -44,7 +44,7 @@ function questions(
   index: IndexReads,
   filed: ReturnType<typeof filedWorkspaces>,
 ) {
-  const kept: Kept = {
+  const kept: TreeStore = {
     journal: { records: async (...asked) => journal.records(...asked) },
     index: { tiles: async (...asked) => index.tiles(...asked) },
   }
