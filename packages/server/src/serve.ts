@@ -3,15 +3,14 @@
 import { statfs } from "node:fs/promises"
 import type { FastifyInstance } from "fastify"
 import type { Logger } from "pino"
-import { createAdmission } from "./runtime/fair-queue.ts"
+import { createFairQueue } from "./runtime/fair-queue.ts"
 import { checkStore, type CheckedStore } from "./operator/check-store.ts"
 import { systemClock } from "./clock.ts"
 import { httpUrl, type Config } from "./config.ts"
 import { LedgerError, StartError } from "./error.ts"
 import { fileBeside, type FilingBeside } from "./threads/filing-thread.ts"
 import type { Sighting } from "./followers/watching.ts"
-import { guard, turnOf, unknownResource } from "./http/authenticate.ts"
-import { createBodyRoom } from "./http/body-room.ts"
+import { admit, guard, unknownResource } from "./http/authenticate.ts"
 import { sessionCookie } from "./http/cookie.ts"
 import { leadToDocs } from "./http/docs.ts"
 import { mount } from "./http/endpoint.ts"
@@ -23,7 +22,6 @@ import { routes } from "./http/routes.ts"
 import { createServer } from "./http/server.ts"
 import { namesWorkspace, type Service } from "./http/service.ts"
 import { createSignIns } from "./http/sign-ins.ts"
-import { createTurns } from "./http/body-queue.ts"
 import { removeUnplaced, type Secrets } from "./operator/secret-files.ts"
 import type { Keyring } from "./secrets/keyring.ts"
 import type { Limits } from "./limits.ts"
@@ -145,7 +143,7 @@ async function start(
   const { log, version } = options
   const { limits } = config
   const address = { url: config.publicUrl ?? httpUrl(config.host, config.port) }
-  const metrics = metricsOf(config, version, () => ledger.sequencer.room.entries())
+  const metrics = metricsOf(config, version, () => ledger.admission.entries)
   const leaves = createLeaves(store, limits)
   const checkpoints = createCheckpoints({
     store,
@@ -294,8 +292,7 @@ async function listen(
   leadToDocs(server, publicUrl)
   mount(server, routes(service, version), {
     guard: guard(service),
-    hold: createBodyRoom(limits),
-    turn: turnOf(service, createTurns(limits)),
+    admit: admit(service.ledger.admission),
     pace: service.pace,
     unknownResource,
     refusalTime: (endpoint) =>
@@ -376,7 +373,7 @@ function sharedOf(limits: Limits): Pick<Service, "reading" | "pace" | "signIns">
     readWaitMs: waitMs,
   } = limits
   return {
-    reading: createAdmission(systemClock, {
+    reading: createFairQueue(systemClock, {
       atOnceMax,
       perWorkspaceMax,
       waitingMax,

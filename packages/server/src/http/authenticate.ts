@@ -3,23 +3,21 @@
 
 import type { IncomingHttpHeaders } from "node:http"
 import { LedgerError } from "../error.ts"
-import type { Sequencer } from "../ledger/sequencer.ts"
+import type { Admission, Place } from "../ledger/admission.ts"
 import { isForeign, type Access, type TokenType } from "../workspace/permissions.ts"
 import { parseCredential } from "../workspace/credential-format.ts"
 import { tokenLetters } from "../workspace/scoped-tokens.ts"
 import { sessionCookie } from "./cookie.ts"
 import type { Incoming } from "./endpoint.ts"
-import type { Turns } from "./body-queue.ts"
+import { networkOf } from "./rates.ts"
 import { permit, sentences, type Caller, type Service } from "./service.ts"
 
-type Guarding = Pick<Service, "authenticate" | "sessions" | "rates" | "signIns" | "publicUrl"> &
-  Admitting
-type Admitting = { readonly ledger: { readonly sequencer: Pick<Sequencer, "room"> } }
+type Guarding = Pick<Service, "authenticate" | "sessions" | "rates" | "signIns" | "publicUrl">
 
 export function guard(
   service: Guarding,
 ): (incoming: Incoming, endpoint: { readonly access: Access }) => Promise<Caller> {
-  const { authenticate, rates, ledger } = service
+  const { authenticate, rates } = service
   const memberOf = memberReader(service)
   return async (incoming, { access }) => {
     const { headers, params, query } = incoming
@@ -42,30 +40,26 @@ export function guard(
       rates.reads.take(incoming.address)
     }
     if (caller?.kind === "api-key") rates.keys?.take(caller.id)
-    // Refused before its body is read: work that is done in vain is what makes an overload last.
-    if (access.action === "write") checkRoom(caller, ledger)
     return caller
   }
 }
 
-/** When a write's body is looked at: in turn, and not at all once its workspace has no room. */
-export function turnOf(
-  { ledger }: Admitting,
-  turns: Turns,
+/** Admits a request with a body, in the name of its workspace or of its network. */
+export function admit(
+  admission: Admission,
 ): (
   caller: Caller,
+  incoming: { readonly address: string },
   endpoint: { readonly access: Access },
-  bytes: number,
-) => Promise<void> | undefined {
-  return (caller, { access }, bytes) =>
-    access.action === "write" ? turns.take(bytes, () => checkRoom(caller, ledger)) : undefined
-}
-
-/**
- * Whose credential opens more than one workspace is refused later, when it has said which it means.
- */
-function checkRoom(caller: Caller, { sequencer }: Admitting["ledger"]): void {
-  if (caller?.kind === "api-key") sequencer.room.check(caller.workspace, 1)
+) => Place {
+  return (caller, { address }, { access }) => {
+    const workspace = caller !== undefined && "workspace" in caller ? caller.workspace : undefined
+    return admission.enter({
+      name: caller === undefined ? networkOf(address) : (workspace ?? ""),
+      isStranger: caller === undefined,
+      isWriter: access.action === "write",
+    })
+  }
 }
 
 /**

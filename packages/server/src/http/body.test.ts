@@ -3,14 +3,14 @@ import type { IncomingMessage } from "node:http"
 import { PassThrough } from "node:stream"
 import test from "node:test"
 import { LedgerError } from "../error.ts"
-import { readBody, type BodyHold } from "./body.ts"
+import { readBody, type BodyRules } from "./body.ts"
 
-function openBody(headers: Record<string, string>, bytesMax = 100_000, hold?: BodyHold) {
+function openBody(headers: Record<string, string>, bytesMax = 100_000, place?: BodyRules["place"]) {
   const stream = new PassThrough()
   const raw = Object.assign(stream, {
     headers: { "content-type": "application/json", ...headers },
   }) as unknown as IncomingMessage
-  return { stream, body: readBody(raw, { mayBeAbsent: false, bytesMax, hold, goOn: () => {} }) }
+  return { stream, body: readBody(raw, { mayBeAbsent: false, bytesMax, place, goOn: () => {} }) }
 }
 
 const ways: readonly (readonly [about: string, headers: Record<string, string>])[] = [
@@ -36,16 +36,15 @@ for (const [about, headers] of ways) {
 
 test("room is taken for a whole body before it is read, or as it comes, and a refusal ends it", async () => {
   const taken: number[] = []
-  const hold: BodyHold = {
+  const place: BodyRules["place"] = {
     take(bytes) {
       if (taken.reduce((sum, one) => sum + one, bytes) > 10)
         throw new LedgerError("overloaded", "no room")
       taken.push(bytes)
     },
-    release: () => {},
   }
-  await assert.rejects(openBody({ "content-length": "11" }, 100, hold).body, /no room/)
-  const { stream, body } = openBody({ "transfer-encoding": "chunked" }, 100, hold)
+  await assert.rejects(openBody({ "content-length": "11" }, 100, place).body, /no room/)
+  const { stream, body } = openBody({ "transfer-encoding": "chunked" }, 100, place)
   for (const part of ["123456", "1234", "1", "12345"]) stream.write(part)
   await assert.rejects(body, /no room/)
   assert.deepEqual(taken, [6, 4])

@@ -3,18 +3,12 @@
 
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http"
 import { LedgerError } from "../error.ts"
-
-/** What a request's body takes up, for as long as it is worked with. */
-export interface BodyHold {
-  /** Throws `overloaded` when there is no room for so many bytes more. */
-  take(bytes: number): void
-  release(): void
-}
+import type { Place } from "../ledger/admission.ts"
 
 export interface BodyRules {
   readonly mayBeAbsent: boolean
   readonly bytesMax: number
-  readonly hold: BodyHold | undefined
+  readonly place: Pick<Place, "take"> | undefined
   /** Called before the body is read: its client may wait for that. */
   readonly goOn: () => void
 }
@@ -24,7 +18,7 @@ export const none: Buffer = Buffer.alloc(0)
 
 export async function readBody(
   raw: IncomingMessage,
-  { mayBeAbsent, bytesMax, hold, goOn }: BodyRules,
+  { mayBeAbsent, bytesMax, place, goOn }: BodyRules,
 ): Promise<Buffer> {
   const length = raw.headers["content-length"]
   if ((length === undefined || length === "0") && raw.headers["transfer-encoding"] === undefined) {
@@ -38,9 +32,9 @@ export async function readBody(
       "payload_too_large",
       `the body has ${length} bytes; at most ${bytesMax} are allowed`,
     )
-  if (bytes !== undefined) hold?.take(bytes)
+  if (bytes !== undefined) place?.take(bytes)
   goOn()
-  return await collect(raw, bytes, bytesMax, hold)
+  return await collect(raw, bytes, bytesMax, place)
 }
 
 function checkMediaType(headers: IncomingHttpHeaders): void {
@@ -70,7 +64,7 @@ function collect(
   raw: IncomingMessage,
   length: number | undefined,
   bytesMax: number,
-  hold: BodyHold | undefined,
+  place: BodyRules["place"],
 ): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const body = new Chunks(length)
@@ -85,7 +79,7 @@ function collect(
           "payload_too_large",
           `the body has more than the ${bytesMax} bytes that are allowed`,
         )
-      if (length === undefined) hold?.take(chunk.length)
+      if (length === undefined) place?.take(chunk.length)
       body.add(chunk)
     }
     raw.on("data", (chunk: Buffer) => {

@@ -6,9 +6,10 @@ import type { TSchema } from "typebox"
 import { Type } from "./shapes/type.ts"
 import type { Clock } from "../clock.ts"
 import { LedgerError, type ErrorCode } from "../error.ts"
+import type { Place } from "../ledger/admission.ts"
 import { signalOf } from "./client-disconnect.ts"
 import { pacedBytesMin, unpaced, type Pace } from "../runtime/pace.ts"
-import { none, readBody, type BodyHold } from "./body.ts"
+import { none, readBody } from "./body.ts"
 import { refusalOf } from "./errors.ts"
 import { parseStrict, type JsonLimits } from "./json.ts"
 import { sendRefusal, type Log } from "./server.ts"
@@ -124,16 +125,8 @@ export interface MountOptions<Access, Caller> {
     incoming: Incoming,
     endpoint: Endpoint<Access, Caller>,
   ) => Caller | Promise<Caller>
-  /** Holds room for a body until its request is answered. All have room, if absent. */
-  readonly hold?: (caller: Caller, incoming: Incoming) => BodyHold
-  /**
-   * Says when a body that has arrived is looked at, or throws why it is not. At once, if absent.
-   */
-  readonly turn?: (
-    caller: Caller,
-    endpoint: Endpoint<Access, Caller>,
-    bytes: number,
-  ) => Promise<void> | undefined
+  /** Says what a request with a body may have until it is answered. All it wants, if absent. */
+  readonly admit?: (caller: Caller, incoming: Incoming, endpoint: Endpoint<Access, Caller>) => Place
   /** At which large bodies are worked on. All at once, if absent. */
   readonly pace?: Pace
   /**
@@ -213,7 +206,7 @@ function handlerOf<Access, Caller>(
     reply: FastifyReply,
     incoming: Arrived,
     caller: Caller,
-    hold?: BodyHold,
+    place?: Place,
   ): Promise<Answer> => {
     const params = checks.params(incoming.params, caller)
     const query = checks.query(incoming.query)
@@ -225,8 +218,8 @@ function handlerOf<Access, Caller>(
     const bytes =
       checks.body === undefined
         ? none
-        : await readBody(request.raw, { mayBeAbsent, bytesMax, hold, goOn })
-    const turn = options.turn?.(caller, endpoint, bytes.length)
+        : await readBody(request.raw, { mayBeAbsent, bytesMax, place, goOn })
+    const turn = place?.turn()
     if (turn !== undefined) await turn
     // Of what is larger than one event may be, each part is measured as well.
     const isLarge = bytes.length >= pacedBytesMin || bytes.length > limits.eventBytesMax
@@ -252,9 +245,10 @@ function handlerOf<Access, Caller>(
   const serve = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     const incoming = new Arrived(request, clock.now(), rest)
     const caller = await guard(incoming, endpoint)
-    const hold = checks.body === undefined ? undefined : options.hold?.(caller, incoming)
+    const place =
+      checks.body === undefined ? undefined : options.admit?.(caller, incoming, endpoint)
     try {
-      const answer = await answerTo(request, reply, incoming, caller, hold)
+      const answer = await answerTo(request, reply, incoming, caller, place)
       reply.code(answer.status).headers(answer.body === undefined ? cors : headersOfAnswer)
       if (answer.headers !== undefined) reply.headers(answer.headers)
       reply.send(
@@ -263,7 +257,7 @@ function handlerOf<Access, Caller>(
           : answer.body,
       )
     } finally {
-      hold?.release()
+      place?.leave()
     }
   }
 

@@ -136,7 +136,7 @@ function auditCheck({ audit, clock }: Service): Check {
 }
 
 function queueCheck({ ledger, limits }: Service): Check {
-  const waiting = ledger.sequencer.room.entries()
+  const waiting = ledger.admission.entries
   const ok = waiting < limits.queuedEventsMax
   return { name: "queue", ok, detail: `${waiting} of ${limits.queuedEventsMax} events wait` }
 }

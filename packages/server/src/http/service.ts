@@ -1,6 +1,6 @@
 // What the endpoints work with, and the questions that more than one of them asks.
 
-import type { Admission } from "../runtime/fair-queue.ts"
+import type { FairQueue } from "../runtime/fair-queue.ts"
 import type { Clock } from "../clock.ts"
 import type { TSchema } from "typebox"
 import { LedgerError, type ErrorCode } from "../error.ts"
@@ -51,7 +51,7 @@ export interface Service {
   readonly packs: Packs
   readonly queries: Queries
   /** Pages, receipts and tiles: few are read at once. */
-  readonly reading: Admission
+  readonly reading: FairQueue
   /** How all that is long shares the thread. */
   readonly pace: Pace
   /** What an entry that is read is held against. */

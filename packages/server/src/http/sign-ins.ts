@@ -6,7 +6,7 @@
 import type { Clock } from "../clock.ts"
 import { LedgerError } from "../error.ts"
 import type { Limits } from "../limits.ts"
-import { createAdmission } from "../runtime/fair-queue.ts"
+import { createFairQueue } from "../runtime/fair-queue.ts"
 import { createLru } from "../runtime/lru-cache.ts"
 import { networkOf } from "./rates.ts"
 
@@ -37,7 +37,7 @@ export function createSignIns(clock: Clock, limits: Limits): SignIns {
   } = limits
   const forStrangers = Math.max(1, Math.floor(passwordsAtOnceMax / 2))
   const placesOf = (atOnceMax: number) =>
-    createAdmission(clock, {
+    createFairQueue(clock, {
       atOnceMax,
       perWorkspaceMax: atOnceMax,
       waitingMax,

@@ -1,52 +1,208 @@
 import assert from "node:assert/strict"
 import test from "node:test"
 import { LedgerError } from "../error.ts"
-import { createRoom } from "./admission.ts"
+import { Admission, type AdmissionLimits, type Party, type Place } from "./admission.ts"
+
+const limits: AdmissionLimits = {
+  queuedEventsMax: 5000,
+  bodyBytesAtOnceMax: 1000,
+  anonymousBodyBytesAtOnceMax: 100,
+  eventBytesMax: 250,
+  turnBytesMax: 100,
+  turnsWaitingBytesMax: 300,
+}
+const open = (changes: Partial<AdmissionLimits> = {}, later?: (act: () => void) => void) =>
+  new Admission({ ...limits, ...changes }, later)
+const known = (name: string): Party => ({ name, isStranger: false, isWriter: false })
+const stranger = (name: string): Party => ({ name, isStranger: true, isWriter: false })
+const writer = (name: string): Party => ({ name, isStranger: false, isWriter: true })
 
 const isOverloaded = (error: unknown): boolean =>
   error instanceof LedgerError && error.code === "overloaded"
 
-test("one that sends without end has most of the room, and there is some for each who comes next", () => {
-  const room = createRoom({ queuedEventsMax: 5000 })
-  const fill = (workspace: string): number => {
-    for (let taken = 0; ; taken++) {
-      try {
-        room.take(workspace, 1)
-      } catch (error) {
-        assert.ok(isOverloaded(error))
-        return taken
-      }
+/** Does it as often as it is not refused. */
+function repeat<T>(act: () => T): readonly T[] {
+  const done: T[] = []
+  for (;;) {
+    try {
+      done.push(act())
+    } catch (error) {
+      assert.ok(isOverloaded(error), String(error))
+      return done
     }
   }
-  assert.equal(fill("one"), 4000)
-  assert.equal(fill("two"), 800)
-  assert.equal(fill("three"), 160)
-  assert.equal(room.entries(), 4960)
+}
+
+// Entries that wait -------------------------------------------------------------------------------
+
+const fill = (admission: Admission, workspace: string): number =>
+  repeat(() => admission.takeEntries(workspace, 1)).length
+
+test("one that sends without end has most of the queue, and there is some for each who comes next", () => {
+  const admission = open()
+  assert.equal(fill(admission, "one"), 4000)
+  assert.equal(fill(admission, "two"), 800)
+  assert.equal(fill(admission, "three"), 160)
+  assert.equal(admission.entries, 4960)
   // As the first is served it gets back what is its share now, and no more.
-  room.giveBack("one", 4000)
-  assert.equal(fill("four"), 3232)
-  assert.throws(() => room.take("four", 1), isOverloaded)
-  room.take("two", 4)
-  room.take("five", 1)
+  admission.giveBackEntries("one", 4000)
+  assert.equal(fill(admission, "four"), 3232)
+  assert.throws(() => admission.takeEntries("four", 1), isOverloaded)
+  admission.takeEntries("two", 4)
+  admission.takeEntries("five", 1)
 })
 
-test("without companions all of it can be had at once, and never more", () => {
-  const room = createRoom({ queuedEventsMax: 10 })
-  assert.throws(() => room.take("acme", 11), isOverloaded)
-  room.check("acme", 10)
-  room.take("acme", 10)
-  assert.throws(() => room.take("other", 1), isOverloaded)
-  room.giveBack("acme", 10)
-  assert.equal(room.entries(), 0)
-  room.take("other", 10)
+test("without companions all of the queue can be had at once, and never more", () => {
+  const admission = open({ queuedEventsMax: 10 })
+  assert.throws(() => admission.takeEntries("acme", 11), isOverloaded)
+  admission.takeEntries("acme", 10)
+  assert.throws(() => admission.takeEntries("other", 1), isOverloaded)
+  admission.giveBackEntries("acme", 10)
+  assert.equal(admission.entries, 0)
+  admission.takeEntries("other", 10)
 })
 
 test("whoever was refused is refused at the door until something was written, and nobody else is", () => {
-  const room = createRoom({ queuedEventsMax: 10 })
-  room.take("acme", 5)
-  assert.throws(() => room.take("acme", 5 + 1), isOverloaded)
-  assert.throws(() => room.check("acme", 1), isOverloaded)
-  room.check("other", 1)
-  room.reopen()
-  room.check("acme", 1)
+  const admission = open({ queuedEventsMax: 10 })
+  const enter = (party: Party): void => admission.enter(party).take(1)
+  admission.takeEntries("acme", 5)
+  admission.takeEntries("b", 1)
+  assert.throws(() => admission.takeEntries("acme", 5), isOverloaded)
+  assert.throws(() => enter(writer("acme")), isOverloaded)
+  enter(writer("other"))
+  enter(known("acme"))
+  // Which workspace such a caller means stands in the body.
+  enter(writer(""))
+  admission.giveBackEntries("b", 1)
+  enter(writer("acme"))
+})
+
+// Bodies in memory --------------------------------------------------------------------------------
+
+/** Bodies of so many bytes, as many as there is room for. */
+const bodies = (admission: Admission, party: Party, bytes: number): readonly Place[] =>
+  repeat(() => {
+    const place = admission.enter(party)
+    place.take(bytes)
+    return place
+  })
+
+test("nobody takes the room from all others, and what is given back is there again", () => {
+  const admission = open()
+  const acme = bodies(admission, known("acme"), 50)
+  assert.equal(acme.length, 5, "a quarter")
+  admission.enter(known("")).take(50)
+  for (const name of ["b", "c"]) assert.equal(bodies(admission, known(name), 50).length, 5)
+  assert.equal(bodies(admission, known("d"), 50).length, 4, "as far as it goes")
+  const first = bodies(admission, known("e"), 50)
+  assert.equal(first.length, 1, "one at a time goes on, whatever the others do")
+  for (const place of first) place.leave()
+  for (const place of acme) {
+    place.leave()
+    place.leave()
+  }
+  assert.equal(bodies(admission, known("e"), 50).length, 5)
+})
+
+test("a body that comes in parts counts once, and may be larger than a share if it is the first", () => {
+  const admission = open({ eventBytesMax: 100 })
+  const place = admission.enter(known("acme"))
+  for (let at = 0; at < 17; at++) place.take(50)
+  assert.throws(() => place.take(50), isOverloaded, "seven eighths")
+  assert.throws(() => admission.enter(known("acme")).take(10), isOverloaded)
+  place.leave()
+  assert.equal(bodies(admission, known("acme"), 50).length, 5)
+})
+
+test("strangers have a room of their own, shared between networks; a first body may be larger than a share", () => {
+  const admission = open()
+  for (const at of [1, 2]) assert.equal(bodies(admission, stranger(`192.0.2.${at}`), 10).length, 2)
+  for (const at of [3, 4]) admission.enter(stranger(`192.0.2.${at}`)).take(30)
+  assert.equal(bodies(admission, stranger("192.0.2.5"), 10).length, 0)
+  assert.equal(
+    bodies(admission, known("192.0.2.1"), 50).length,
+    5,
+    "those who are known are not concerned",
+  )
+})
+
+test("announced batches leave room for events, also of their own workspace", () => {
+  const admission = open({ bodyBytesAtOnceMax: 3200, eventBytesMax: 50 })
+  for (const name of ["acme", "b", "c"]) assert.equal(bodies(admission, known(name), 100).length, 7)
+  assert.equal(bodies(admission, known("d"), 100).length, 7, "all that batches may take")
+  assert.equal(bodies(admission, known("e"), 100).length, 0)
+  for (const workspace of ["acme", "e"])
+    assert.ok(bodies(admission, known(workspace), 50).length > 0, workspace)
+})
+
+// Turns -------------------------------------------------------------------------------------------
+
+function openTurns() {
+  const due: (() => void)[] = []
+  const admission = open(
+    { queuedEventsMax: 10, bodyBytesAtOnceMax: 1e9, eventBytesMax: 1e9 },
+    (act) => due.push(act),
+  )
+  const through: string[] = []
+  /** `a 1` is a body of the workspace a. */
+  const take = (name: string, bytes: number): void => {
+    const place = admission.enter(writer(name.replace(/ .*/, "")))
+    place.take(bytes)
+    const waits = place.turn()
+    if (waits === undefined) through.push(name)
+    else
+      waits.then(
+        () => through.push(name),
+        (error: unknown) => through.push(`no ${name} ${(error as LedgerError).code}`),
+      )
+  }
+  const turn = async (): Promise<void> => {
+    for (const act of due.splice(0)) act()
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  return { admission, take, turn, through, due }
+}
+
+test("so much is looked at in a turn, and the rest in its order, turn by turn", async () => {
+  const { take, turn, through, due } = openTurns()
+  for (const name of ["a", "b", "c", "d", "e"]) take(name, 60)
+  assert.deepEqual(through, ["a", "b"])
+  await turn()
+  take("f", 60)
+  assert.deepEqual(through, ["a", "b", "c", "d"])
+  await turn()
+  await turn()
+  assert.deepEqual(through, ["a", "b", "c", "d", "e", "f"])
+  assert.equal(due.length, 0, "nothing is asked for when nobody waits")
+  take("large", 5000)
+  assert.equal(through.at(-1), "large")
+})
+
+test("what is small goes before what is large, within bounds", async () => {
+  const { take, turn, through } = openTurns()
+  for (const name of ["a", "b", "c"]) take(name, 100)
+  for (let at = 0; at < 40; at++) take("small", 3)
+  assert.equal(through.filter((name) => name === "small").length, 34)
+  await turn()
+  assert.equal(through.filter((name) => name === "b").length, 1)
+})
+
+test("a body that waits is refused in the next turn once its queue is full, and too much is refused at once", async () => {
+  const { admission, take, turn, through } = openTurns()
+  for (const name of ["a", "b", "c", "d"]) take(name, 100)
+  assert.throws(() => take("e", 101), isOverloaded)
+  admission.takeEntries("d", 9)
+  await turn()
+  assert.deepEqual(through.toSorted(), ["a", "b", "no d overloaded"])
+  await turn()
+  assert.deepEqual(through.at(-1), "c")
+})
+
+test("what becomes no entries waits for no turn", () => {
+  const { admission, take, through } = openTurns()
+  for (const name of ["a", "b", "c"]) take(name, 100)
+  assert.deepEqual(through, ["a"])
+  const place = admission.enter(known("c"))
+  place.take(100)
+  assert.equal(place.turn(), undefined)
 })

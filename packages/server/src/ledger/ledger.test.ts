@@ -4,12 +4,13 @@ import test from "node:test"
 import type { Clock } from "../clock.ts"
 import { justRecorded, receiptJson } from "../store/opened-entry.ts"
 import { LedgerError } from "../error.ts"
+import { defaultLimits } from "../limits.ts"
 import type { Pace } from "../runtime/pace.ts"
 import { expectChain } from "../store/expect-chain.ts"
 import { openMemory } from "../store/memory.ts"
 import type { Document, Journal } from "../store/store.ts"
 import type { RecordOutcome, Draft } from "./ledger.ts"
-import { openTestLedger, testEvent, testKeyring, testWorkspace } from "./test-ledger.ts"
+import { hasCode, openTestLedger, testEvent, testKeyring, testWorkspace } from "./test-ledger.ts"
 
 const receivedAtMs = Date.UTC(2026, 0, 2, 3, 4, 5, 6)
 const clock: Clock = { now: () => receivedAtMs + 10, elapsed: () => 0, sleep: async () => {} }
@@ -148,6 +149,49 @@ test("others are heard before each event is sealed, before each is answered, and
   assert.equal(await heardWhile(all), 3 + 3)
   assert.equal(await heardWhile(all), 3 + 3 + 3)
   await expectChain(served.journal, "acme")
+})
+
+test("a full queue refuses at once, also while the first is still being sealed, and takes again what there is room for", async () => {
+  const { served } = openMemory()
+  const ledger = openTestLedger(served.journal, {
+    clock,
+    limits: { ...defaultLimits, queuedEventsMax: 5 },
+  })
+  const write = (workspace: string, names: string, pace?: Pace) =>
+    ledger.record(
+      workspaceNamed(workspace),
+      [...names].map((name) => withKey(`a-key-of-its-own-${name}`)),
+      [],
+      pace,
+    )
+  const { promise: goOn, resolve: sealTheRest } = Promise.withResolvers<void>()
+  const taken = [write("acme", "abc", { isUp: () => true, next: () => goOn }), write("other", "d")]
+  assert.equal(ledger.admission.entries, 4)
+  await assert.rejects(write("acme", "ef"), hasCode("overloaded"))
+  taken.push(write("acme", "g"))
+  await assert.rejects(write("third", "h"), hasCode("overloaded"))
+  sealTheRest()
+  await Promise.all(taken)
+  assert.equal(ledger.admission.entries, 0)
+  const again = await write("acme", "efhij")
+  assert.deepEqual(
+    again.map(({ kind }) => kind),
+    Array.from("efhij", () => "recorded"),
+  )
+  assert.equal((await expectChain(served.journal, "acme")).size, 9)
+  await expectChain(served.journal, "other")
+})
+
+test("the queue has its room back whatever becomes of what was in it", async () => {
+  const { ledger } = openLedger((journal) => ({
+    ...journal,
+    append: () => Promise.reject(new Error("the disk does not answer")),
+  }))
+  await assert.rejects(
+    ledger.record(workspaceNamed("acme"), [withKey("order-4711-created")]),
+    hasCode("ledger_unavailable"),
+  )
+  assert.equal(ledger.admission.entries, 0)
 })
 
 test("an original that cannot be read is said to be so, and is not taken for another request", async () => {

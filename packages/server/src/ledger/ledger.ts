@@ -11,6 +11,7 @@ import {
   type OpenedEntry,
 } from "../store/opened-entry.ts"
 import { LedgerError } from "../error.ts"
+import { Admission } from "./admission.ts"
 import { idempotencySecret, type Keyring } from "../secrets/keyring.ts"
 import type { Limits } from "../limits.ts"
 import { unpaced, type Pace } from "../runtime/pace.ts"
@@ -63,6 +64,8 @@ export interface Ledger {
   readonly makeId: MakeId
   readonly random: Random
   readonly sequencer: Sequencer
+  /** Every entry passes it, and every request with a body. */
+  readonly admission: Admission
 }
 
 export interface LedgerParts {
@@ -84,6 +87,7 @@ export function createLedger({
   random = pooledRandom(),
   same = sameRequest,
 }: LedgerParts): Ledger {
+  const admission = new Admission(limits)
   const sequencer = createSequencer(journal, clock, limits, report)
   const makeId = createIds(random)
   const chainOf = chains(keyring)
@@ -92,19 +96,12 @@ export function createLedger({
     makeId,
     random,
     sequencer,
+    admission,
     async record(workspace, said, changes, pace = unpaced) {
-      sequencer.room.check(workspace.id, said.length)
       const chain = chainOf(workspace)
       const contents: Content[] = []
-      const sealed: SealedEntry[] = []
-      for (const one of said) {
-        if (pace.isUp()) await pace.next()
-        const content = contentOf(workspace, one, makeId, limits.clockAheadMs)
-        contents.push(content)
-        sealed.push(sealOne(workspace, chain, one, content, random))
-      }
-      const placed = await sequencer.submit(chain, sealed, changes)
-      const originals = await originalsOf(chain, placed)
+      const placed = await place(workspace, chain, said, contents, changes, pace)
+      const originals = await originalsOf(journal, chain, placed)
       const recorded: RecordOutcome[] = []
       for (const [at, { kind }] of said.entries()) {
         if (pace.isUp()) await pace.next()
@@ -120,15 +117,28 @@ export function createLedger({
       (await journal.byKey(workspace.id, idemIn(chainOf(workspace), idempotency))) !== undefined,
   }
 
-  async function originalsOf(
-    { workspace }: Chain,
-    placed: readonly Placed[],
-  ): Promise<ReadonlyMap<number, Stored>> {
-    const sequences = placed.flatMap((one) => (one.kind === "used" ? [one.sequence] : []))
-    const entries = sequences.length === 0 ? [] : await journal.at(workspace, sequences)
-    return new Map(
-      entries.flatMap((entry) => (entry === undefined ? [] : [[entry.sequence, entry]])),
-    )
+  /** Has what is said sealed and placed; adds its contents to `contents`. */
+  async function place(
+    workspace: Document<"workspace">,
+    chain: KeyedChain,
+    said: readonly Draft[],
+    contents: Content[],
+    changes: readonly Change[] | undefined,
+    pace: Pace,
+  ): Promise<readonly Placed[]> {
+    admission.takeEntries(workspace.id, said.length)
+    try {
+      const sealed: SealedEntry[] = []
+      for (const one of said) {
+        if (pace.isUp()) await pace.next()
+        const content = contentOf(workspace, one, makeId, limits.clockAheadMs)
+        contents.push(content)
+        sealed.push(sealOne(workspace, chain, one, content, random))
+      }
+      return await sequencer.submit(chain, sealed, changes)
+    } finally {
+      admission.giveBackEntries(workspace.id, said.length)
+    }
   }
 
   async function recordedBefore(
@@ -152,6 +162,16 @@ export function createLedger({
       opened: { ...original, content: { ...original.content, actor, target, metadata } },
     }
   }
+}
+
+async function originalsOf(
+  journal: Journal,
+  { workspace }: Chain,
+  placed: readonly Placed[],
+): Promise<ReadonlyMap<number, Stored>> {
+  const sequences = placed.flatMap((one) => (one.kind === "used" ? [one.sequence] : []))
+  const entries = sequences.length === 0 ? [] : await journal.at(workspace, sequences)
+  return new Map(entries.flatMap((entry) => (entry === undefined ? [] : [[entry.sequence, entry]])))
 }
 
 function sealOne(

@@ -13,7 +13,6 @@ import type { Limits } from "../limits.ts"
 import type { Change, Head, Journal, Outcome } from "../store/store.ts"
 import { linkAll, type LinkedGroup } from "./link.ts"
 import { takeGroup, type Chain, type Placed, type Submission } from "./submissions.ts"
-import { createRoom, type Room } from "./admission.ts"
 import type { SealedEntry } from "./seal.ts"
 
 export interface Sequencer {
@@ -27,8 +26,6 @@ export interface Sequencer {
     entries: readonly SealedEntry[],
     changes?: readonly Change[],
   ): Promise<readonly Placed[]>
-  /** Where what waits is counted: full, it refuses. */
-  readonly room: Room
   /** Resolves when nothing waits. */
   drained(): Promise<void>
 }
@@ -56,11 +53,9 @@ export function createSequencer(
   const lines = new Map<string, Line>()
   const heads = new Map<string, Head>()
   const idle: (() => void)[] = []
-  const room = createRoom(limits)
   let starting: Line[] = []
 
   return {
-    room,
     submit: (chain, entries, changes = []) =>
       new Promise((resolve, reject) => {
         if (entries.length === 0) {
@@ -69,8 +64,6 @@ export function createSequencer(
           return
         }
         const { workspace } = chain
-        // What throws here rejects the promise.
-        room.take(workspace, entries.length)
         const submission: Submission = {
           chain,
           changes,
@@ -109,7 +102,6 @@ export function createSequencer(
 
   async function advance(line: Line, linesAtOnce: number): Promise<void> {
     await appendGroup(takeGroup(line.waiting, limits, linesAtOnce))
-    room.reopen()
     line.isBusy = false
     if (line.waiting.length > 0) return start(line)
     lines.delete(line.workspace)
@@ -171,7 +163,6 @@ export function createSequencer(
   function goOn(submission: Submission, outcome: Outcome): void {
     if (submission.waiting.length === 0) return
     const left = submission.waiting.filter(({ place }) => submission.placed[place] === undefined)
-    room.giveBack(submission.chain.workspace, submission.waiting.length - left.length)
     submission.waiting = left
     if (left.length === 0) {
       submission.resolve(submission.placed.map(the))
@@ -193,7 +184,6 @@ export function createSequencer(
   }
 
   function leave(submission: Submission): Submission {
-    room.giveBack(submission.chain.workspace, submission.waiting.length)
     submission.waiting = []
     return submission
   }

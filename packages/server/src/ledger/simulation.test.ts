@@ -185,7 +185,7 @@ async function run(
   }
   await Promise.all([1, 2, 3, 4, 5].map(client))
   await ledger.sequencer.drained()
-  assert.equal(ledger.sequencer.room.entries(), 0)
+  assert.equal(ledger.admission.entries, 0)
   for (const workspace of workspaces) await expectModel(workspace)
   return work
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import { createHash } from "node:crypto"
 import test from "node:test"
 import { encodeRecord } from "@tallystick/proof"
-import { createAdmission, type AdmissionLimits } from "../runtime/fair-queue.ts"
+import { createFairQueue, type FairQueueLimits } from "../runtime/fair-queue.ts"
 import { systemClock } from "../clock.ts"
 import { LedgerError } from "../error.ts"
 import { testWorkspace } from "../ledger/test-ledger.ts"
@@ -19,7 +19,7 @@ import { createQueries, type PageRequest, type Queries, type QueryParts } from "
 const dayMs = 86_400_000
 const ledgerId = Buffer.alloc(32, 7)
 
-const limits: AdmissionLimits & QueryParts["limits"] = {
+const limits: FairQueueLimits & QueryParts["limits"] = {
   atOnceMax: 8,
   perWorkspaceMax: 8,
   waitingMax: 8,
@@ -50,7 +50,7 @@ function queriesOf(
     isGenuine: () => assert.fail("there is no checkpoint"),
   })
   const store = { ...served, leaves, checkpoints, haltedFrom: () => undefined, suspect: () => {} }
-  const reading = createAdmission(systemClock, { ...limits, of: "pages" })
+  const reading = createFairQueue(systemClock, { ...limits, of: "pages" })
   return createQueries({
     store,
     find: findOf(served),

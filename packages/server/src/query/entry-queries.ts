@@ -2,7 +2,7 @@
 // verified (`build-page.ts`).
 
 import { parseRecord } from "@tallystick/proof"
-import type { Admission } from "../runtime/fair-queue.ts"
+import type { FairQueue } from "../runtime/fair-queue.ts"
 import type { Document, Store } from "../store/store.ts"
 import type { Wanted } from "../store/search/search.ts"
 import type { Find } from "./search-scheduling.ts"
@@ -41,7 +41,7 @@ const allAtOnce = 1000
 export interface QueryParts extends PageSource {
   readonly find: Find
   /** Limits how many pages are built at once: each holds its entries in memory. */
-  readonly reading: Admission
+  readonly reading: FairQueue
 }
 
 export function createQueries({ find, reading, ...source }: QueryParts): Queries {

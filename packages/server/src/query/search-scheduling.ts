@@ -2,7 +2,7 @@
 // disconnects, and is refused when it takes too long. Lists have a queue of their own, so they
 // never wait for a search.
 
-import { createAdmission } from "../runtime/fair-queue.ts"
+import { createFairQueue } from "../runtime/fair-queue.ts"
 import type { Clock } from "../clock.ts"
 import { LedgerError } from "../error.ts"
 import type { Limits } from "../limits.ts"
@@ -32,17 +32,17 @@ const listsAtOnce = 4
 
 export function createFind({ search, clock, limits, file }: FindingParts): Find {
   const { searchTimeoutMs, searchesWaitingMax: waitingMax } = limits
-  const admissionOf = (of: string, atOnceMax: number) =>
-    createAdmission(clock, {
+  const queueOf = (of: string, atOnceMax: number) =>
+    createFairQueue(clock, {
       of,
       atOnceMax,
       perWorkspaceMax: atOnceMax,
       waitingMax,
       waitMs: searchTimeoutMs,
     })
-  const lists = admissionOf("lists", listsAtOnce)
+  const lists = queueOf("lists", listsAtOnce)
   // One at a time: they share one thread.
-  const searches = admissionOf("searches", 1)
+  const searches = queueOf("searches", 1)
 
   const findOnce = (
     ...[workspace, wanted, before, limit, signal]: Parameters<Find>

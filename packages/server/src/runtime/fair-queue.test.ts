@@ -1,13 +1,13 @@
 import assert from "node:assert/strict"
 import test from "node:test"
-import { createAdmission, type AdmissionLimits } from "./fair-queue.ts"
+import { createFairQueue, type FairQueueLimits } from "./fair-queue.ts"
 import type { Clock } from "../clock.ts"
 import { LedgerError } from "../error.ts"
 
-const limits: AdmissionLimits = { atOnceMax: 3, perWorkspaceMax: 2, waitingMax: 100, waitMs: 2000 }
+const limits: FairQueueLimits = { atOnceMax: 3, perWorkspaceMax: 2, waitingMax: 100, waitMs: 2000 }
 
 /** Work that ends when it is told to, by the name of who asked. */
-function openWork(changes: Partial<AdmissionLimits> = {}) {
+function openWork(changes: Partial<FairQueueLimits> = {}) {
   let elapsedMs = 0
   const sleeping: { readonly untilMs: number; readonly wake: () => void }[] = []
   const clock: Clock = {
@@ -16,7 +16,7 @@ function openWork(changes: Partial<AdmissionLimits> = {}) {
     sleep: (delayMs) =>
       new Promise((wake) => sleeping.push({ untilMs: elapsedMs + delayMs, wake })),
   }
-  const admission = createAdmission(clock, { ...limits, ...changes, of: "things" })
+  const queue = createFairQueue(clock, { ...limits, ...changes, of: "things" })
   const under = new Map<string, () => void>()
   const began: string[] = []
   const outcomes = new Map<string, string>()
@@ -29,7 +29,7 @@ function openWork(changes: Partial<AdmissionLimits> = {}) {
         began.push(name)
         under.set(name, () => resolve("done"))
       })
-    admission.run(name.replace(/ .*/, ""), signal, work).then(
+    queue.run(name.replace(/ .*/, ""), signal, work).then(
       (outcome) => outcomes.set(name, outcome),
       (error: unknown) =>
         outcomes.set(name, error instanceof LedgerError ? error.code : String(error)),
@@ -93,16 +93,13 @@ test("who comes while another's work is under way is next, however many of the o
 
 test("work that fails gives its place back, and the failure is the asker's", async () => {
   const { elapsed, sleep, now } = { elapsed: () => 0, sleep: async () => {}, now: () => 0 }
-  const admission = createAdmission(
-    { elapsed, sleep, now },
-    { ...limits, atOnceMax: 1, of: "things" },
-  )
+  const queue = createFairQueue({ elapsed, sleep, now }, { ...limits, atOnceMax: 1, of: "things" })
   for (let at = 0; at < 3; at++)
     await assert.rejects(
-      () => admission.run("acme", undefined, () => Promise.reject(new Error("no"))),
+      () => queue.run("acme", undefined, () => Promise.reject(new Error("no"))),
       /no/,
     )
-  assert.equal(await admission.run("acme", undefined, async () => "yes"), "yes")
+  assert.equal(await queue.run("acme", undefined, async () => "yes"), "yes")
 })
 
 test("who waits too long is refused, the oldest first, and has not begun", async () => {

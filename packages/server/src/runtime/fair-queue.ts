@@ -1,10 +1,10 @@
-// Admission control: limits how much work of one kind runs at once, and lets workspaces take turns.
+// A fair queue: limits how much work of one kind runs at once, and lets workspaces take turns.
 // Work that waits too long is refused. Work whose client disconnects while it waits is dropped.
 
 import type { Clock } from "../clock.ts"
 import { LedgerError } from "../error.ts"
 
-export interface AdmissionLimits {
+export interface FairQueueLimits {
   /** Work that runs at once: in total, and for one workspace. */
   readonly atOnceMax: number
   readonly perWorkspaceMax: number
@@ -15,12 +15,12 @@ export interface AdmissionLimits {
   readonly waitMs: number
 }
 
-export interface AdmissionOptions extends AdmissionLimits {
+export interface FairQueueOptions extends FairQueueLimits {
   /** A plural noun for the error message. */
   readonly of: string
 }
 
-export interface Admission {
+export interface FairQueue {
   /**
    * Does the work when it is the workspace's turn. Rejects with `overloaded` if the wait is too
    * long, and with the signal's reason if the signal is aborted first; the work has not begun then.
@@ -41,7 +41,7 @@ interface Waiting {
   refuse(reason: LedgerError): void
 }
 
-export function createAdmission(clock: Clock, options: AdmissionOptions): Admission {
+export function createFairQueue(clock: Clock, options: FairQueueOptions): FairQueue {
   const { atOnceMax, perWorkspaceMax } = options
   const line = createLine(clock, options)
   const running = new Map<string, number>()
@@ -103,7 +103,7 @@ interface Line {
   goBehind(workspace: string): void
 }
 
-function createLine(clock: Clock, { waitingMax, waitMs, of }: AdmissionOptions): Line {
+function createLine(clock: Clock, { waitingMax, waitMs, of }: FairQueueOptions): Line {
   /** Everything that waits, oldest first; and the same by workspace, next turn first. */
   const waiting = new Set<Waiting>()
   const queues = new Map<string, Set<Waiting>>()

@@ -12,7 +12,7 @@ import {
   parseRecord,
   type JsonObject,
 } from "@tallystick/proof"
-import { createAdmission, type Admission } from "../runtime/fair-queue.ts"
+import { createFairQueue, type FairQueue } from "../runtime/fair-queue.ts"
 import { isoTime, type Clock } from "../clock.ts"
 import { openEntry } from "../store/opened-entry.ts"
 import { LedgerError } from "../error.ts"
@@ -155,15 +155,15 @@ export function createPacks(parts: PackParts): Packs {
 function linesFor(
   clock: Clock,
   limits: Limits,
-): { readonly making: Admission; readonly sending: Admission } {
+): { readonly making: FairQueue; readonly sending: FairQueue } {
   const waits = { waitingMax: limits.packsWaitingMax, waitMs: limits.packWaitMs }
-  const making = createAdmission(clock, {
+  const making = createFairQueue(clock, {
     ...waits,
     atOnceMax: limits.packsAtOnceMax,
     perWorkspaceMax: limits.packsOfWorkspaceMax,
     of: "evidence packs to be made",
   })
-  const sending = createAdmission(clock, {
+  const sending = createFairQueue(clock, {
     ...waits,
     atOnceMax: limits.packsSentAtOnceMax,
     perWorkspaceMax: limits.packsSentOfWorkspaceMax,
@@ -177,7 +177,7 @@ function linesFor(
  * closed: at its end, on an error or a disconnect.
  */
 async function sent(
-  sending: Admission,
+  sending: FairQueue,
   workspace: string,
   signal: AbortSignal | undefined,
   make: () => Promise<Archive>,

@@ -78,9 +78,6 @@ export function eventEndpoints(service: Service): readonly ServiceEndpoint[] {
       bodyDepthAround: 2,
       answers: { 202: BatchAnswer },
       async handle(call) {
-        // Refused before its events are looked at one by one.
-        if (call.caller?.kind === "api-key")
-          service.ledger.sequencer.room.check(call.caller.workspace, call.body.events.length)
         const results: string[] = []
         const admitted = new Map<string, Gathered>()
         for (const [place, value] of call.body.events.entries()) {
