@@ -20,7 +20,7 @@ const personal = ["ada@example.com", "Invoice 9", "whispered"]
 
 /** What is done to an entry, and whether it can still say its project. */
 const damages: readonly (readonly [Damage, saysProject: boolean])[] = [
-  ["a letter of what is sealed", true],
+  ["a byte of what is sealed", true],
   ["the body", false],
 ]
 

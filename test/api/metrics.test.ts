@@ -257,9 +257,9 @@ test("re-verifying goes on and is counted, what cannot be read, and what does no
   assert.equal((await reader.get(`${path}/receipts/${receipt}/proof`)).status, 200)
   const unread = async (isSo: (count: number) => boolean): Promise<true | undefined> =>
     isSo((await read()).get("tallystick_audit_unread_workspaces") ?? -1) ? true : undefined
-  rename("bodies", "elsewhere")
+  rename("entries", "elsewhere")
   await eventually("what cannot be read is counted", () => unread((count) => count > 0))
-  rename("elsewhere", "bodies")
+  rename("elsewhere", "entries")
   await eventually("it can be read again", () => unread((count) => count === 0))
 
   damage(service.data, receipt, "a byte of the body")

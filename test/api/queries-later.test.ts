@@ -118,10 +118,10 @@ test("what was changed on the disk is shown as broken at its place, and its neig
     .all())
     journal.exec(`DROP TRIGGER "${String(name)}"`)
   const changed =
-    "UPDATE bodies SET salted = CAST(replace(CAST(salted AS TEXT), 'inv_9', 'inv_8') AS BLOB) WHERE instr(CAST(salted AS TEXT), ?) > 0"
+    "UPDATE entries SET salted = CAST(replace(CAST(salted AS TEXT), 'inv_9', 'inv_8') AS BLOB) WHERE instr(CAST(salted AS TEXT), ?) > 0"
   assert.equal(Number(journal.prepare(changed).run(receipts[1] ?? "").changes), 1)
   const spoilt =
-    "UPDATE bodies SET salted = zeroblob(length(salted)) WHERE instr(CAST(salted AS TEXT), ?) > 0"
+    "UPDATE entries SET salted = zeroblob(length(salted)) WHERE instr(CAST(salted AS TEXT), ?) > 0"
   assert.equal(Number(journal.prepare(spoilt).run(receipts[3] ?? "").changes), 1)
   journal.close()
 

@@ -1,3 +1,4 @@
+import { readdirSync, statSync } from "node:fs"
 import { join, resolve } from "node:path"
 import { makeWriter, runLoad, startService, type Program } from "./programs.ts"
 
@@ -19,6 +20,7 @@ export interface Versions {
 }
 
 interface Turn {
+  readonly events: number
   readonly perSecond: number
   readonly cpuUs: number
   readonly p99Ms: number
@@ -31,6 +33,7 @@ export async function* compareVersions({
   turns,
   seconds,
 }: Versions): AsyncGenerator<readonly string[]> {
+  const names = ["before", "after"]
   const programs = [
     await startService(join(folder, "before"), [], resolve(before)),
     await startService(join(folder, "after")),
@@ -39,6 +42,7 @@ export async function* compareVersions({
     programs.map(async (program) => ({
       program,
       writer: await makeWriter(program.url, "versions"),
+      written: 0,
     })),
   )
   for (const { name, connections, batch } of cases) {
@@ -55,11 +59,13 @@ export async function* compareVersions({
           writers: [side.writer],
           run: `versions-${batch}-turn-${turn}-key`,
         }
-        both[sides.indexOf(side)] = await measure(side.program, load)
+        const measured = await measure(side.program, load)
+        both[sides.indexOf(side)] = measured
+        side.written += measured.events
       }
       if (turn > 0) measured.push(both)
     }
-    for (const [at, version] of ["before", "after"].entries()) {
+    for (const [at, version] of names.entries()) {
       const own = (of: (turn: Turn) => number): number =>
         median(measured.flatMap((both) => both[at] ?? []).map(of))
       yield [
@@ -82,7 +88,19 @@ export async function* compareVersions({
       ].map((of) => spread(ratios(of))),
     ]
   }
-  for (const { program } of sides) await program.stop()
+  for (const [at, { program, written }] of sides.entries()) {
+    await program.stop()
+    const name = names[at] ?? ""
+    yield ["bytes on the disk an event", name, bytesOf(join(folder, name), written), "", ""]
+  }
+}
+
+/** Of each file. */
+function bytesOf(data: string, events: number): string {
+  return readdirSync(data)
+    .filter((file) => file.endsWith(".db"))
+    .map((file) => `${file} ${Math.round(statSync(join(data, file)).size / events)}`)
+    .join(", ")
 }
 
 async function measure(
@@ -94,6 +112,7 @@ async function measure(
   if (refused > 0)
     throw new Error(`${refused} requests were refused, so that the figures would say too much`)
   return {
+    events,
     perSecond: events / seconds,
     cpuUs: ((program.cpuMs() - spentMs) * 1000) / events,
     p99Ms,

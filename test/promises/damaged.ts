@@ -1,24 +1,21 @@
 import assert from "node:assert/strict"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
+import { packReceipt } from "../../packages/server/src/store/sqlite/packed-text.ts"
 
 // What may happen to a journal's file while the service runs on it: something in one entry of a
 // workspace, done by another program.
 
 /** Each does its harm to one entry, and says how many rows it changed. */
 export const damages = {
-  "a byte of the body": (journal, { n }) => flip(journal, "bodies", "salted", n, 40),
-  "a byte of the body's salt": (journal, { n }) => flip(journal, "bodies", "salted", n, 3),
-  "the body": (journal, { n }) => run(journal, "DELETE FROM bodies WHERE n = ?", n),
-  "a byte of the record": (journal, { n }) => flip(journal, "entries", "record", n, 60),
-  "the record's first byte": (journal, { n }) => flip(journal, "entries", "record", n, 0),
-  "a letter of what is sealed": (journal, { n }) =>
-    run(
-      journal,
-      "UPDATE disclosures SET sealed = substr(sealed, 1, 30) || 'A' || substr(sealed, 32) WHERE n = ?",
-      n,
-    ),
-  "what is sealed": (journal, { n }) => run(journal, "DELETE FROM disclosures WHERE n = ?", n),
+  "a byte of the body": (journal, { n }) => flip(journal, "salted", n, 40),
+  "a byte of the body's salt": (journal, { n }) => flip(journal, "salted", n, 3),
+  "the body": (journal, { n }) => run(journal, "UPDATE entries SET salted = NULL WHERE n = ?", n),
+  "a byte of the record": (journal, { n }) => flip(journal, "record", n, 60),
+  "the record's first byte": (journal, { n }) => flip(journal, "record", n, 0),
+  "a byte of what is sealed": (journal, { n }) => flip(journal, "sealed", n, 30),
+  "what is sealed": (journal, { n }) =>
+    run(journal, "UPDATE entries SET sealed = NULL WHERE n = ?", n),
   "the receipt beside the record": (journal, { n }) =>
     run(journal, "UPDATE entries SET receipt = 'rcp_nobody' WHERE n = ?", n),
   "the key beside the record": (journal, { n }) =>
@@ -46,7 +43,7 @@ export function damage(
   using journal = new DatabaseSync(path, { timeout: 10_000 })
   const row = journal
     .prepare("SELECT n, workspace, sequence FROM entries WHERE receipt = ?")
-    .get(receipt)
+    .get(packReceipt(Buffer.from(receipt)))
   assert.ok(row !== undefined, "there is no such entry")
   const entry = {
     n: Number(row["n"]),
@@ -54,14 +51,14 @@ export function damage(
     sequence: Number(row["sequence"]),
   }
   const before =
-    journal.prepare("SELECT salted FROM bodies WHERE n = ?").get(entry.n)?.["salted"] ?? null
+    journal.prepare("SELECT salted FROM entries WHERE n = ?").get(entry.n)?.["salted"] ?? null
   if (what !== "nothing") {
     dropTriggers(journal)
     assert.ok(damages[what](journal, entry) >= 1, `nothing was done to ${what}`)
   }
   const mend = (): void => {
     using again = new DatabaseSync(path, { timeout: 10_000 })
-    again.prepare("UPDATE bodies SET salted = ? WHERE n = ?").run(before, entry.n)
+    again.prepare("UPDATE entries SET salted = ? WHERE n = ?").run(before, entry.n)
   }
   return { sequence: entry.sequence, mend }
 }
@@ -78,12 +75,12 @@ function run(journal: DatabaseSync, statement: string, ...values: number[]): num
   return Number(journal.prepare(statement).run(...values).changes)
 }
 
-function flip(journal: DatabaseSync, table: string, column: string, n: number, at: number): number {
-  const kept = journal.prepare(`SELECT ${column} FROM ${table} WHERE n = ?`).get(n)?.[column]
+function flip(journal: DatabaseSync, column: string, n: number, at: number): number {
+  const kept = journal.prepare(`SELECT ${column} FROM entries WHERE n = ?`).get(n)?.[column]
   assert.ok(kept instanceof Uint8Array && kept.length > at, "there is no such byte")
   const changed = Uint8Array.from(kept)
   changed[at] = (changed[at] ?? 0) ^ 1
   return Number(
-    journal.prepare(`UPDATE ${table} SET ${column} = ? WHERE n = ?`).run(changed, n).changes,
+    journal.prepare(`UPDATE entries SET ${column} = ? WHERE n = ?`).run(changed, n).changes,
   )
 }

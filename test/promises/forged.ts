@@ -62,7 +62,7 @@ export function rewrite(
   const number = numberOf(journal, workspace)
   const rows = journal
     .prepare(
-      "SELECT e.n, e.record, b.salted FROM entries e JOIN bodies b ON b.n = e.n WHERE e.workspace = ? AND e.sequence >= ? ORDER BY e.sequence",
+      "SELECT n, record, salted FROM entries WHERE workspace = ? AND sequence >= ? ORDER BY sequence",
     )
     .all(number, sequence) as unknown as Row[] // as it is selected
   let previousHash: Uint8Array | undefined
@@ -81,8 +81,7 @@ export function rewrite(
       bodyHash: bodyHash(bytes.subarray(0, 16), bytes.subarray(16)),
       ...(previousHash && { previousHash }),
     })
-    journal.prepare("UPDATE bodies SET salted = ? WHERE n = ?").run(bytes, n)
-    journal.prepare("UPDATE entries SET record = ? WHERE n = ?").run(made, n)
+    journal.prepare("UPDATE entries SET salted = ?, record = ? WHERE n = ?").run(bytes, made, n)
     previousHash = eventHash(made)
   }
 }

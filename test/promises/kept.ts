@@ -18,8 +18,9 @@ export async function expectKept(data: string, workspaceId: string): Promise<Exp
 }
 
 function readerOf(journal: DatabaseSync): Pick<JournalReader, "head" | "after"> {
-  const columns = `e.sequence, e.record, e.receipt, e.idem, substr(b.salted, 1, 16) AS salt, substr(b.salted, 17) AS body, d.sealed FROM workspaces w JOIN entries e ON e.workspace = w.number
-    LEFT JOIN bodies b ON b.n = e.n LEFT JOIN disclosures d ON d.n = e.n WHERE w.id = ?`
+  const columns = `e.sequence, e.record, e.receipt, e.idem, substr(e.salted, 1, 16) AS salt,
+    substr(e.salted, 17) AS body, e.sealed FROM workspaces w JOIN entries e ON e.workspace = w.number
+    WHERE w.id = ?`
   const following = journal.prepare(
     `SELECT ${columns} AND e.sequence > ? ORDER BY e.sequence LIMIT ?`,
   )
@@ -43,10 +44,33 @@ function storedOf(workspace: string, row: Readonly<Record<string, unknown>>): St
     workspace,
     sequence: Number(row["sequence"]),
     record: row["record"] as Uint8Array,
-    receipt: row["receipt"] as string,
-    idem: (row["idem"] as string | null) ?? undefined,
+    receipt: receiptOf(row["receipt"] as Uint8Array),
+    idem: row["idem"] === null ? undefined : base64Url(row["idem"] as Uint8Array),
     bodySalt: (row["salt"] as Uint8Array | null) ?? undefined,
     body: (row["body"] as Uint8Array | null) ?? undefined,
-    disclosures: (row["sealed"] as string | null) ?? "",
+    disclosures: disclosuresOf((row["sealed"] as Uint8Array | null) ?? new Uint8Array()),
   }
+}
+
+/** Thirty-six digits of five bits each, and four bits of nothing. */
+function receiptOf(bytes: Uint8Array): string {
+  const digits = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+  const number = BigInt(`0x${Buffer.from(bytes).toString("hex")}`) >> 4n
+  const values = Array.from({ length: 36 }, (_, at) => Number((number >> BigInt(5 * at)) & 31n))
+  return `rcp_${values
+    .map((value) => digits[value])
+    .reverse()
+    .join("")}`
+}
+
+/** What is sealed, one after the other with 0xff between, which UTF-8 does not have. */
+function disclosuresOf(bytes: Uint8Array): string {
+  const ends = [...bytes.keys()].filter((at) => bytes[at] === 0xff)
+  return [-1, ...ends]
+    .map((end, at) => base64Url(bytes.subarray(end + 1, ends[at] ?? bytes.length)))
+    .join("~")
+}
+
+function base64Url(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString("base64url")
 }

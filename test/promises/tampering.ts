@@ -266,11 +266,11 @@ function dropTriggers(journal: DatabaseSync): () => void {
 // What is changed ---------------------------------------------------------------------------------
 
 const mutationKinds: Readonly<Record<string, Kind>> = {
-  "a bit of a record": { act: (files) => flipIn(files, "entries", "record", 118, 1) },
-  "a bit of a body": { act: (files) => flipIn(files, "bodies", "salted") },
-  "a letter of what is sealed": { act: changedDisclosure, pass: "contents" },
-  "what is sealed is removed": { act: (files) => removed(files, "disclosures"), pass: "contents" },
-  "a body is removed": { act: (files) => removed(files, "bodies") },
+  "a bit of a record": { act: (files) => flipIn(files, "record", 118, 1) },
+  "a bit of a body": { act: (files) => flipIn(files, "salted") },
+  "a byte of what is sealed": { act: changedDisclosure, pass: "contents" },
+  "what is sealed is removed": { act: (files) => removed(files, "sealed"), pass: "contents" },
+  "a body is removed": { act: (files) => removed(files, "salted") },
   "an entry is removed": {
     act(files) {
       const { sequence, n } = anyEntry(files)
@@ -286,7 +286,7 @@ const mutationKinds: Readonly<Record<string, Kind>> = {
       return once(to.sequence, () =>
         run(
           files.journal,
-          "UPDATE bodies SET salted = (SELECT salted FROM bodies WHERE n = ?) WHERE n = ?",
+          "UPDATE entries SET salted = (SELECT salted FROM entries WHERE n = ?) WHERE n = ?",
           one.n,
           to.n,
         ),
@@ -439,34 +439,22 @@ function besideKinds(): Readonly<Record<string, Kind>> {
   })
   const last = "(SELECT max(n) FROM entries)"
   return {
-    "a body is put where no entry is": planted(
-      "journal",
-      /^the body \d+ belongs to no entry$/,
-      `INSERT INTO bodies VALUES (${last} + 1, zeroblob(99))`,
-    ),
-    "something sealed is put where no entry is": planted(
-      "journal",
-      /^what is sealed under -7 belongs to no entry$/,
-      "INSERT INTO disclosures VALUES (-7, 'WyJ4Il0')",
-    ),
     "an entry is put before the first": planted(
       "journal",
       /^there is an entry 0, and the first is 1$/,
-      `INSERT INTO entries SELECT ${last} + 1, workspace, 0, record, 'rcp_before', NULL FROM entries WHERE n = ${last}`,
+      `INSERT INTO entries SELECT ${last} + 1, workspace, 0, 'rcp_before', NULL, record, sealed, salted FROM entries WHERE n = ${last}`,
     ),
     "an entry is put into no workspace": planted(
       "journal",
       /^there are entries of a workspace 77,/,
-      `INSERT INTO entries SELECT ${last} + 1, 77, 1, record, 'rcp_nowhere', NULL FROM entries WHERE n = ${last}`,
+      `INSERT INTO entries SELECT ${last} + 1, 77, 1, 'rcp_nowhere', NULL, record, sealed, salted FROM entries WHERE n = ${last}`,
     ),
     "an entry is counted beyond the others": {
       act(files) {
         const { n, sequence } = entryAt(files, files.size)
-        return once(sequence, () => {
-          for (const table of ["entries", "bodies"])
-            run(files.journal, `UPDATE ${table} SET n = n + 65536 WHERE n = ?`, n)
-          files.journal.prepare("UPDATE disclosures SET n = n + 65536 WHERE n = ?").run(n)
-        })
+        return once(sequence, () =>
+          run(files.journal, "UPDATE entries SET n = n + 65536 WHERE n = ?", n),
+        )
       },
       pass: "index",
     },
@@ -478,7 +466,7 @@ function besideKinds(): Readonly<Record<string, Kind>> {
     "a trigger is put into the journal": planted(
       "journal",
       /^the journal file has quietly, which this program did not make$/,
-      "CREATE TRIGGER quietly AFTER INSERT ON bodies BEGIN SELECT 1; END",
+      "CREATE TRIGGER quietly AFTER INSERT ON entries BEGIN SELECT 1; END",
     ),
     "a rule of the journal is taken away": planted(
       "journal",
@@ -683,40 +671,32 @@ function once(sequence: number, apply: () => void): ReturnType<Act> {
 }
 
 /** A bit of one row; where it is in a record, the next one may be the first that it shows in. */
-function flipIn(
-  files: Files,
-  table: "entries" | "bodies",
-  column: string,
-  length?: number,
-  after = 0,
-): ReturnType<Act> {
+function flipIn(files: Files, column: string, length?: number, after = 0): ReturnType<Act> {
   const { journal, chance } = files
   const { n, sequence } = anyEntry(files)
   const value = blob(
-    journal.prepare(`SELECT ${column} AS value FROM ${table} WHERE n = ?`).get(n)?.["value"],
+    journal.prepare(`SELECT ${column} AS value FROM entries WHERE n = ?`).get(n)?.["value"],
   )
   const at = chance.below(length ?? value.length)
   value[at] = (value[at] ?? 0) ^ (1 << chance.below(8))
-  const apply = () => run(journal, `UPDATE ${table} SET ${column} = ? WHERE n = ?`, value, n)
+  const apply = () => run(journal, `UPDATE entries SET ${column} = ? WHERE n = ?`, value, n)
   return { expected: [sequence, Math.min(sequence + after, files.size)], apply }
 }
 
 function changedDisclosure(files: Files): ReturnType<Act> {
   const { journal, chance } = files
   const { n, sequence } = sealedEntry(files)
-  const sealed = String(
-    journal.prepare("SELECT sealed FROM disclosures WHERE n = ?").get(n)?.["sealed"],
-  )
+  const sealed = blob(journal.prepare("SELECT sealed FROM entries WHERE n = ?").get(n)?.["sealed"])
   const at = chance.below(sealed.length)
-  const other = sealed.slice(0, at) + (sealed[at] === "A" ? "B" : "A") + sealed.slice(at + 1)
-  return once(sequence, () =>
-    run(journal, "UPDATE disclosures SET sealed = ? WHERE n = ?", other, n),
-  )
+  sealed[at] = (sealed[at] ?? 0) ^ (1 << chance.below(8))
+  return once(sequence, () => run(journal, "UPDATE entries SET sealed = ? WHERE n = ?", sealed, n))
 }
 
-function removed(files: Files, table: "disclosures" | "bodies"): ReturnType<Act> {
-  const { n, sequence } = table === "bodies" ? anyEntry(files) : sealedEntry(files)
-  return once(sequence, () => run(files.journal, `DELETE FROM ${table} WHERE n = ?`, n))
+function removed(files: Files, column: "sealed" | "salted"): ReturnType<Act> {
+  const { n, sequence } = column === "salted" ? anyEntry(files) : sealedEntry(files)
+  return once(sequence, () =>
+    run(files.journal, `UPDATE entries SET ${column} = NULL WHERE n = ?`, n),
+  )
 }
 
 function named(files: Files, statement: string): ReturnType<Act> {
@@ -763,7 +743,7 @@ function inserted(files: Files): ReturnType<Act> {
     const fields = parseRecord(before.record)
     assert.ok(fields !== undefined)
     const salted = blob(
-      journal.prepare("SELECT salted FROM bodies WHERE n = ?").get(before.n)?.["salted"],
+      journal.prepare("SELECT salted FROM entries WHERE n = ?").get(before.n)?.["salted"],
     )
     salted.fill(7, 0, 16)
     const hash = bodyHash(salted.subarray(0, 16), salted.subarray(16), sha256)
@@ -776,13 +756,13 @@ function inserted(files: Files): ReturnType<Act> {
     const n = Number(journal.prepare("SELECT max(n) AS n FROM entries").get()?.["n"]) + 1
     run(
       journal,
-      "INSERT INTO entries (n, workspace, sequence, record, receipt, idem) VALUES (?, ?, ?, ?, 'rcp_made', NULL)",
+      "INSERT INTO entries (n, workspace, sequence, record, receipt, salted) VALUES (?, ?, ?, ?, 'rcp_made', ?)",
       n,
       number,
       sequence,
       record,
+      salted,
     )
-    run(journal, "INSERT INTO bodies (n, salted) VALUES (?, ?)", n, salted)
   }
   return { expected: [sequence, sequence + 1], apply }
 }
@@ -801,7 +781,7 @@ function relinked(
   const apply = () => {
     const rows = journal
       .prepare(
-        "SELECT e.n, e.sequence, e.record, b.salted FROM entries e JOIN bodies b USING (n) WHERE workspace = ? AND sequence >= ? ORDER BY sequence",
+        "SELECT n, sequence, record, salted FROM entries WHERE workspace = ? AND sequence >= ? ORDER BY sequence",
       )
       .all(number, sequence - 1)
     let previous = eventHash(blob(rows.shift()?.["record"]), sha256)
@@ -812,7 +792,7 @@ function relinked(
       const isFirst = Number(row["sequence"]) === sequence
       if (isFirst) {
         salted[3] = (salted[3] ?? 0) ^ 1
-        run(journal, "UPDATE bodies SET salted = ? WHERE n = ?", salted, Number(row["n"]))
+        run(journal, "UPDATE entries SET salted = ? WHERE n = ?", salted, Number(row["n"]))
       }
       const hash = bodyHash(salted.subarray(0, 16), salted.subarray(16), sha256)
       const timeMs = isFirst ? timed(fields.timeMs) : fields.timeMs

@@ -81,7 +81,10 @@ export async function serve(
   secrets: Secrets,
   options: ServeOptions,
 ): Promise<Running> {
-  const opened = await openStore(config, options.onFatal)
+  const opened = await openStore(config, options.onFatal, (done, entries) => {
+    if (done % entriesPerLine === 0 || done === entries)
+      options.log.info({ done, entries }, "bringing the journal into the layout of this version")
+  })
   const store = options.wrapStore?.(opened) ?? opened
   try {
     removeUnplaced(config.data)
@@ -131,6 +134,8 @@ function tellSecrets(
 
 /** There may be thousands. */
 const toldOriginsMax = 10
+/** About a line a second. */
+const entriesPerLine = 100_000
 
 async function start(
   config: Config,

@@ -198,7 +198,7 @@ test("what does not hold together, or is not what was signed, is not believed, a
   const spoilt: readonly (readonly [what: RegExp, sql: string])[] = [
     [
       /entry 10 of workspace acme is not what was recorded/,
-      "UPDATE bodies SET salted = zeroblob(64) WHERE n = 10",
+      "UPDATE entries SET salted = zeroblob(64) WHERE n = 10",
     ],
     [
       /entry 10 of workspace acme is not what was recorded/,
@@ -388,7 +388,7 @@ test("what does not hold together goes on in no way, and a new epoch needs the s
     .prepare("SELECT name FROM sqlite_schema WHERE type = 'trigger'")
     .all())
     journal.exec(`DROP TRIGGER ${String(name)}`)
-  journal.exec("UPDATE bodies SET salted = zeroblob(40) WHERE n = 2")
+  journal.exec("UPDATE entries SET salted = zeroblob(40) WHERE n = 2")
   journal.close()
   const refused = await resume({ ...options, secrets })
   assert.match(

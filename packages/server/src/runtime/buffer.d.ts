@@ -2,9 +2,9 @@
 // a fifth of the cost of a short write.
 
 interface Buffer {
-  latin1Slice(start: number, end: number): string
-  utf8Slice(start: number, end: number): string
-  base64urlSlice(start: number, end: number): string
+  latin1Slice(start?: number, end?: number): string
+  utf8Slice(start?: number, end?: number): string
+  base64urlSlice(start?: number, end?: number): string
   latin1Write(text: string, offset: number): number
   utf8Write(text: string, offset: number): number
 }

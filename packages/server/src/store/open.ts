@@ -9,8 +9,13 @@ import {
 } from "./sqlite/open-sqlite.ts"
 import type { FilingStore, Store, WatchedStore } from "./store.ts"
 
-export function openStore(config: StoreConfig, onDeath: (cause: Error) => void): Promise<Store> {
-  return openSqlite(config, onDeath)
+/** `progress`: data of an older version is brought forward before anything is served. */
+export function openStore(
+  config: StoreConfig,
+  onDeath: (cause: Error) => void,
+  progress?: (done: number, entries: number) => void,
+): Promise<Store> {
+  return openSqlite(config, onDeath, progress)
 }
 
 /** For the program that watches, once the serving one has opened the store. */

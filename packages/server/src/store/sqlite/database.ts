@@ -2,7 +2,7 @@
 // silently did not take would lose acknowledged entries at the next power cut.
 
 import { strict as assert } from "node:assert"
-import { readdirSync, readFileSync, statSync } from "node:fs"
+import { readdirSync, readFileSync, statfsSync, statSync } from "node:fs"
 import { join } from "node:path"
 import { DatabaseSync, type DatabaseSyncOptions } from "node:sqlite"
 import { StartError } from "../../error.ts"
@@ -14,11 +14,13 @@ export type Layout = "journal" | "index" | "search"
 const oldestVersion = [3, 51, 3] as const
 
 /**
- * 8 KiB pages: at our row size they write a fifth less than 4 KiB pages do in large commits, and no
- * more in small ones.
+ * An entry is a row of about a kilobyte, and what is left at the end of a page holds none: of 8 KiB
+ * it is a tenth.
  */
-const pageBytes = 8192
+const pageBytes = { journal: 16_384, index: 8192, search: 8192 } as const
 const busyTimeoutMs = 10_000
+/** The first layout of the journal with one row for an entry. */
+export const rowLayout = 4
 /** SQLite's codes for a file that is damaged, and for one that is no database. */
 const damaged: readonly number[] = [11, 26]
 /**
@@ -29,14 +31,19 @@ const cacheKiB = 4096
 
 /**
  * Opens a file for its one writer, made or migrated if need be. `full`: a commit is on the disk
- * when it returns.
+ * when it returns. `upTo`: the layout that an older file gets at most.
  */
-export function openForWriting(path: string, layout: Layout, durability: Durability): DatabaseSync {
+export function openForWriting(
+  path: string,
+  layout: Layout,
+  durability: Durability,
+  upTo = Number.POSITIVE_INFINITY,
+): DatabaseSync {
   const database = openFile(path, { timeout: busyTimeoutMs })
   requireDatabase(database, path)
   requireVersion(database)
   database.exec(
-    `PRAGMA page_size = ${pageBytes}; PRAGMA auto_vacuum = NONE; PRAGMA journal_mode = WAL;`,
+    `PRAGMA page_size = ${pageBytes[layout]}; PRAGMA auto_vacuum = NONE; PRAGMA journal_mode = WAL;`,
   )
   // On macOS an fsync reaches the drive and not its platters, unless it is asked for. Elsewhere
   // these two change nothing.
@@ -55,8 +62,21 @@ export function openForWriting(path: string, layout: Layout, durability: Durabil
     durability === "full" ? 2 : 1,
     `${layout} must be opened with synchronous=${durability}`,
   )
-  migrate(database, layout)
+  migrate(database, layout, upTo)
   return database
+}
+
+/** Which layout a file has; 0 of one that has none yet. */
+export function layoutOf(path: string): number {
+  using database = openFile(path, { timeout: busyTimeoutMs })
+  requireDatabase(database, path)
+  return Number(pragma(database, "user_version"))
+}
+
+/** What is free of the disk that a folder is on. */
+export function freeBytes(folder: string): number {
+  const { bavail, bsize } = statfsSync(folder)
+  return bavail * bsize
 }
 
 /** One transaction, or none. */
@@ -167,7 +187,7 @@ function pragma(database: DatabaseSync, name: string): unknown {
 }
 
 /** Migrations only go forward: a file that a newer program wrote is refused, never touched. */
-function migrate(database: DatabaseSync, layout: Layout): void {
+function migrate(database: DatabaseSync, layout: Layout, upTo: number): void {
   const scripts = scriptsOf(layout)
   const done = Number(pragma(database, "user_version"))
   if (done > scripts.length) {
@@ -176,7 +196,9 @@ function migrate(database: DatabaseSync, layout: Layout): void {
     )
   }
   for (const [place, script] of scripts.entries()) {
-    if (place < done) continue
+    if (place < done || place >= upTo) continue
+    if (layout === "journal" && done > 0 && place === rowLayout - 1)
+      throw new Error("a journal of an older layout is copied, not changed (journal-upgrade.ts)")
     database.exec(`BEGIN IMMEDIATE;\n${script}\nPRAGMA user_version = ${place + 1};\nCOMMIT;`)
   }
 }

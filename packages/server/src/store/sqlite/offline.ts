@@ -6,6 +6,7 @@ import type { DatabaseSync } from "node:sqlite"
 import type { FilingStore, JournalReader, Registry, WatchedStore } from "../store.ts"
 import { copyDatabase, isMarked, markCopy, openStill, takeOffMark } from "./copy.ts"
 import { isDamage, openForWriting, requireLedger } from "./database.ts"
+import { readFormerJournal, upgradeJournal } from "./journal-upgrade.ts"
 import { rewriteDocuments } from "./sqlite-documents.ts"
 import { lockFolder } from "./lock.ts"
 import {
@@ -84,6 +85,7 @@ export function openSnapshot(folder: string): Snapshot {
   // First the index, so that it knows of nothing that the journal does not have.
   const index = openIndexStill(join(folder, "index.db"))
   const journal = openStill(join(folder, "journal.db"))
+  readFormerJournal(journal)
   return {
     journal: readerOf(journalReads(journal)),
     registry: registryOf(journal),
@@ -116,6 +118,7 @@ export function openStopped(folder: string): StoppedStore {
   requireLedger(folder)
   const lock = lockFolder(folder)
   try {
+    upgradeJournal(folder)
     const journal = openForWriting(join(folder, "journal.db"), "journal", "full")
     return {
       journal: readerOf(journalReads(journal)),

@@ -15,6 +15,7 @@ import { fillRun } from "./fill-key-runs.ts"
 import { finderModule, findWith, type FinderOptions, type FinderQuestions } from "./finder.ts"
 import { createIndex } from "./index.ts"
 import { createJournal } from "./journal.ts"
+import { upgradeJournal, type UpgradeProgress } from "./journal-upgrade.ts"
 import { lockFolder, type Lock } from "./lock.ts"
 import { documentReads, indexReads, journalReads } from "./reads.ts"
 import { readerModule, type ReaderQuestions } from "./reader.ts"
@@ -28,16 +29,17 @@ export type StoreConfig = Pick<Config, "data" | "limits">
 
 /**
  * `onDeath`: a storage thread has died. Nothing can be said of what it was doing, and the process
- * must end.
+ * must end. `progress`: data of an older version is brought forward.
  */
 export async function openSqlite(
   config: StoreConfig,
   onDeath: (cause: Error) => void,
+  progress?: UpgradeProgress,
 ): Promise<Store> {
   mkdirSync(config.data, { recursive: true, mode: 0o700 })
   const lock = lockFolder(config.data)
   try {
-    return await openLocked(config, onDeath, lock)
+    return await openLocked(config, onDeath, lock, progress)
   } catch (error) {
     lock.release()
     throw error
@@ -48,8 +50,9 @@ async function openLocked(
   { data: folder, limits }: StoreConfig,
   onDeath: (cause: Error) => void,
   lock: Lock,
+  progress: UpgradeProgress | undefined,
 ): Promise<Store> {
-  const { tail, isCopy } = prepare(folder)
+  const { tail, isCopy } = prepare(folder, progress)
   const finding = { folder, limits } satisfies FinderOptions
   const [writer, reader, ...finders] = await Promise.all([
     startThread<WriterQuestions>(writerModule, { folder, limits } satisfies WriterOptions, {
@@ -181,7 +184,11 @@ export function registryOf(journal: DatabaseSync): Registry {
  * Makes or migrates the three files, fills the index with the runs that are due, and reads the
  * tail.
  */
-export function prepare(folder: string): { readonly tail: Tail; readonly isCopy: boolean } {
+export function prepare(
+  folder: string,
+  progress?: UpgradeProgress,
+): { readonly tail: Tail; readonly isCopy: boolean } {
+  upgradeJournal(folder, progress)
   openForWriting(join(folder, "journal.db"), "journal", "full").close()
   using index = openForWriting(join(folder, "index.db"), "index", "normal")
   using journal = openForReading(join(folder, "journal.db"))

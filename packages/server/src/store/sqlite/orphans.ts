@@ -56,16 +56,6 @@ export function* journalStrays(journal: DatabaseSync): Generator<Stray> {
     one(journal, "SELECT count(*) AS count, min(n) AS first, max(n) AS last FROM entries") ?? {}
   const isWhole = count === 0 || (first === 1 && last === count)
   if (!isWhole) yield numberGap(journal)
-  for (const table of ["bodies", "disclosures"] as const) {
-    const stray = one(
-      journal,
-      isWhole
-        ? `SELECT n FROM ${table} WHERE n = (SELECT min(n) FROM ${table}) AND n < 1
-           UNION ALL SELECT n FROM ${table} WHERE n = (SELECT max(n) FROM ${table}) AND n > ${num(count)}`
-        : `SELECT n FROM ${table} WHERE n NOT IN (SELECT n FROM entries) LIMIT 1`,
-    )
-    if (stray !== undefined) yield { what: `${kept[table]} ${num(stray["n"])} belongs to no entry` }
-  }
   const document = one(
     journal,
     `SELECT kind, id, workspace FROM documents WHERE workspace <> ? AND workspace NOT IN (${known}) ORDER BY serial LIMIT 1`,
@@ -79,8 +69,6 @@ export function* journalStrays(journal: DatabaseSync): Generator<Stray> {
     }
   }
 }
-
-const kept = { bodies: "the body", disclosures: "what is sealed under" } as const
 
 /** By one seek for each: there may be a hundred million entries. */
 function* entryWorkspaces(journal: DatabaseSync): Generator<number> {

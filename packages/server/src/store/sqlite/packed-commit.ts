@@ -15,9 +15,10 @@ export interface Unpacked {
   readonly record: Uint8Array
   /** The salt, then the body. */
   readonly saltedBody: Uint8Array
-  readonly disclosures: string
-  readonly receipt: string
-  readonly idem: string | null
+  /** Latin letters; empty where there is none. */
+  readonly disclosures: Buffer
+  readonly receipt: Buffer
+  readonly idem: Buffer
 }
 
 /** What a commit usually has, and more: what is larger gets memory of its own. */
@@ -69,9 +70,9 @@ export function unpack(
       {
         record: buffer.subarray(record, record + recordBytes),
         saltedBody: buffer.subarray(record + recordBytes, bodyEnd),
-        disclosures: buffer.latin1Slice(bodyEnd, disclosuresEnd),
-        receipt: buffer.latin1Slice(disclosuresEnd, receiptEnd),
-        idem: end === receiptEnd ? null : buffer.latin1Slice(receiptEnd, end),
+        disclosures: buffer.subarray(bodyEnd, disclosuresEnd),
+        receipt: buffer.subarray(disclosuresEnd, receiptEnd),
+        idem: buffer.subarray(receiptEnd, end),
       },
       place,
     )

@@ -8,11 +8,11 @@ import type { CredentialDocumentKind, Documents, DocumentKind } from "../documen
 import type { Checkpoint, Document, Head, ListPlace, Stored, TileName, Tree } from "../store.ts"
 import { bytesOf, upToBytes } from "../stored-bytes.ts"
 import { bucketOf, findInBucket, type KeyRow } from "./key-runs.ts"
+import { disclosuresOf, idemOf, receiptOf } from "./packed-text.ts"
 
 type Row = Readonly<Record<string, unknown>>
 
-const storedColumns = `e.sequence, e.record, e.receipt, e.idem, b.salted, d.sealed
-  FROM entries e LEFT JOIN bodies b ON b.n = e.n LEFT JOIN disclosures d ON d.n = e.n`
+const storedColumns = "sequence, record, receipt, idem, salted, sealed FROM entries"
 
 const saltBytes = 16
 
@@ -25,9 +25,9 @@ export function journalReads(journal: DatabaseSync) {
   const lastOf = journal.prepare(
     "SELECT sequence, record FROM entries WHERE workspace = ? ORDER BY sequence DESC LIMIT 1",
   )
-  const one = journal.prepare(`SELECT ${storedColumns} WHERE e.workspace = ? AND e.sequence = ?`)
+  const one = journal.prepare(`SELECT ${storedColumns} WHERE workspace = ? AND sequence = ?`)
   const following = journal.prepare(
-    `SELECT ${storedColumns} WHERE e.workspace = ? AND e.sequence > ? ORDER BY e.sequence LIMIT ?`,
+    `SELECT ${storedColumns} WHERE workspace = ? AND sequence > ? ORDER BY sequence LIMIT ?`,
   )
   const record = journal.prepare("SELECT record FROM entries WHERE workspace = ? AND sequence = ?")
   const recordsFrom = journal.prepare(
@@ -109,8 +109,8 @@ function placeReads(journal: DatabaseSync) {
     keys(afterN: number, limit: number): Iterable<KeyRow> {
       return keysFrom.iterate(afterN, limit).map((row) => ({
         n: Number(row["n"]),
-        idem: optionalText(row["idem"]),
-        receipt: String(row["receipt"]),
+        idem: idemOf(row["idem"]),
+        receipt: receiptOf(row["receipt"]),
       }))
     },
   }
@@ -279,11 +279,11 @@ function storedOf(workspace: string, row: Row): Stored {
     workspace,
     sequence: Number(row["sequence"]),
     record: bytes(row["record"]),
-    receipt: String(row["receipt"]),
-    idem: optionalText(row["idem"]),
+    receipt: receiptOf(row["receipt"]),
+    idem: idemOf(row["idem"]),
     bodySalt: salted?.subarray(0, saltBytes),
     body: salted?.subarray(saltBytes),
-    disclosures: optionalText(row["sealed"]) ?? "",
+    disclosures: disclosuresOf(row["sealed"]),
   }
 }
 
@@ -292,8 +292,8 @@ function placeOf(row: Row, n: number): Place {
     n,
     workspace: String(row["id"]),
     sequence: Number(row["sequence"]),
-    receipt: String(row["receipt"]),
-    idem: optionalText(row["idem"]),
+    receipt: receiptOf(row["receipt"]),
+    idem: idemOf(row["idem"]),
   }
 }
 

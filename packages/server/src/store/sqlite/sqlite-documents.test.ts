@@ -15,13 +15,14 @@ test("what documents held before is left in the file, and is not any more once t
     "INSERT INTO documents (kind, workspace, id, version, value) VALUES ('log-key', ?, ?, 1, ?)",
   )
   const replace = journal.prepare("UPDATE documents SET version = 2, value = ? WHERE id = ?")
-  for (let count = 0; count < 600; count++)
+  journal.exec("BEGIN")
+  for (let count = 0; count < 2400; count++)
     add.run(`ws-${count % 7}`, `id-${count}`, `former ${"x".repeat(count % 500)}`)
-  for (let count = 599; count >= 0; count -= 2)
+  for (let count = 2399; count >= 0; count -= 2)
     replace.run(`newest ${"y".repeat((count * 7) % 900)}`, `id-${count}`)
-  for (let count = 0; count < 600; count += 2)
+  for (let count = 0; count < 2400; count += 2)
     replace.run(`newest ${"z".repeat((count * 3) % 200)}`, `id-${count}`)
-  journal.exec("DELETE FROM documents WHERE serial > 590")
+  journal.exec("DELETE FROM documents WHERE serial > 2390; COMMIT")
   const all = () => journal.prepare("SELECT * FROM documents ORDER BY serial").all()
   const schema = () => journal.prepare("SELECT * FROM sqlite_schema ORDER BY name").all().length
   const [before, statements] = [all(), schema()]
@@ -35,6 +36,6 @@ test("what documents held before is left in the file, and is not any more once t
   assert.deepEqual(all(), before)
   assert.equal(schema(), statements)
   // What was removed does not come back with its number.
-  assert.equal(add.run("ws-1", "id-new", "").lastInsertRowid, 601)
+  assert.equal(add.run("ws-1", "id-new", "").lastInsertRowid, 2401)
   journal.close()
 })

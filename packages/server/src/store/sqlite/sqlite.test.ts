@@ -81,8 +81,8 @@ function tests(): void {
     const store = await openFolder(folder)
     await write(store.served, "acme", ["a", "b", "c"])
     // Not what was hashed, but as large as what a batch may bring; nothing here looks at hashes.
-    alter(folder, "journal.db", "DROP TRIGGER bodies_are_not_changed")
-    alter(folder, "journal.db", "UPDATE bodies SET salted = zeroblob(5000016)")
+    alter(folder, "journal.db", "DROP TRIGGER entries_are_not_changed")
+    alter(folder, "journal.db", "UPDATE entries SET salted = zeroblob(5000016)")
     const { journal } = store.served
     assert.deepEqual(
       (await journal.after("acme", 0, 1000)).map(({ sequence }) => sequence),
@@ -305,7 +305,9 @@ function tests(): void {
     const folder = freshFolder()
     const store = await openFolder(folder)
     const head = await write(store.served, "acme", ["a"], [project("p", 0, "before")])
-    const fault = `CREATE TRIGGER fault BEFORE INSERT ON entries WHEN new.receipt = '${receiptNamed("c")}' BEGIN SELECT raise(ABORT, 'a fault'); END`
+    // Where `c` is to be, in the middle of its group.
+    const fault =
+      "CREATE TRIGGER fault BEFORE INSERT ON entries WHEN new.sequence = 3 BEGIN SELECT raise(ABORT, 'a fault'); END"
     alter(folder, "journal.db", fault)
     const group = (workspace: string, from = genesisOf(workspace), names = [workspace]) => ({
       workspace,
@@ -345,23 +347,20 @@ function tests(): void {
     await assert.rejects(write(store.served, "acme", ["b"]), /a fault/)
     for (const _ of [1, 2])
       await assert.rejects(write(store.served, "acme", ["b"]), /newer version/)
-    alter(folder, "journal.db", "DROP TRIGGER fault; PRAGMA user_version = 3")
+    alter(folder, "journal.db", "DROP TRIGGER fault; PRAGMA user_version = 4")
     await write(store.served, "acme", ["b"])
     assert.equal((await expectChain(store.served.journal, "acme")).size, 2)
   })
 
   test("documents that an older version made keep their order in lists, and come before all that follow", async () => {
     const folder = freshFolder()
-    const store = await openFolder(folder)
-    for (const id of ["b", "c", "a"]) await write(store.served, "acme", [id], [project(id, 0, id)])
-    await store.close()
-    alter(
-      folder,
-      "journal.db",
-      `DROP INDEX documents_by_workspace; DROP INDEX documents_by_kind; ALTER TABLE documents DROP COLUMN created;
-       CREATE INDEX documents_by_workspace ON documents (kind, workspace); CREATE INDEX documents_by_kind ON documents (kind);
-       PRAGMA user_version = 2`,
-    )
+    openForWriting(join(folder, "journal.db"), "journal", "full", 2).close()
+    for (const id of ["b", "c", "a"]) {
+      const { value } = project(id, 0, id)
+      const statement = `INSERT INTO documents (kind, workspace, id, version, value)
+         VALUES ('project', 'acme', '${id}', 1, '${JSON.stringify(value)}')`
+      alter(folder, "journal.db", statement)
+    }
     const { served } = await openFolder(folder)
     const idsBehind = async (before?: ListPlace) =>
       (await served.registry.list("project", "acme", before, 2)).map(({ id }) => id)
@@ -410,7 +409,7 @@ function tests(): void {
     for (const statement of [
       "UPDATE entries SET idem = NULL",
       "DELETE FROM entries",
-      "UPDATE bodies SET salted = zeroblob(16)",
+      "UPDATE entries SET salted = zeroblob(16)",
     ]) {
       assert.throws(() => alter(folder, "journal.db", statement), /is never (changed|removed)/)
     }
@@ -454,7 +453,7 @@ function tests(): void {
     await write(store.served, "acme", ["a"])
     await store.close()
     for (const [file, known] of [
-      ["journal", 3],
+      ["journal", 4],
       ["index", 3],
     ] as const) {
       alter(folder, `${file}.db`, `PRAGMA user_version = ${known + 1}`)

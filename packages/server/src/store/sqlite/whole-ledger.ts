@@ -9,9 +9,11 @@ import { StartError } from "../../error.ts"
 import type { Checkpoint, Registry, Stored, Tree } from "../store.ts"
 import { isMarked, openStill } from "./copy.ts"
 import { requireLedger } from "./database.ts"
+import { readFormerJournal } from "./journal-upgrade.ts"
 import { lockFolder } from "./lock.ts"
 import { documentReads, indexReads, journalReads, logName, workspaceNumbers } from "./reads.ts"
 import { bucketOf, makeRun, runEntries } from "./key-runs.ts"
+import { disclosuresOf, idemOf, receiptOf } from "./packed-text.ts"
 import { filedWorkspaces } from "./search-reads.ts"
 import { indexStrays, journalStrays, searchStrays, type Stray } from "./orphans.ts"
 
@@ -117,6 +119,7 @@ export function openWhole(folder: string, { alone }: { readonly alone: boolean }
     // What is derived first, so that it knows of nothing that the journal does not have.
     const [search, index, journal] = [open("search.db"), open("index.db"), open("journal.db")]
     if (journal === undefined) throw new StartError(`there is no ledger in ${folder}`)
+    readFormerJournal(journal)
     return {
       ...readsOf(journal),
       isCopy: isMarked(journal),
@@ -138,9 +141,8 @@ function readsOf(
   const documents = documentReads(journal)
   const ids = journal.prepare("SELECT id FROM workspaces ORDER BY number")
   const following = journal.prepare(
-    `SELECT e.sequence, e.record, e.receipt, e.idem, b.salted, d.sealed
-     FROM entries e LEFT JOIN bodies b ON b.n = e.n LEFT JOIN disclosures d ON d.n = e.n
-     WHERE e.workspace = ? AND e.sequence > ? ORDER BY e.sequence LIMIT ?`,
+    `SELECT sequence, record, receipt, idem, salted, sealed FROM entries
+     WHERE workspace = ? AND sequence > ? ORDER BY sequence LIMIT ?`,
   )
   // A row as an object costs twice as much as one that is a list.
   following.setReturnArrays(true)
@@ -149,8 +151,8 @@ function readsOf(
   const joined = journal.prepare(
     `SELECT '[' || group_concat(sequence) || ']', CAST(group_concat(record, '') AS BLOB),
             '[' || group_concat(ifnull(length(salted), -1)) || ']', CAST(group_concat(salted, '') AS BLOB)
-     FROM (SELECT e.sequence, CASE length(e.record) WHEN ${recordBytes} THEN e.record ELSE zeroblob(${recordBytes}) END AS record, b.salted
-           FROM entries e LEFT JOIN bodies b ON b.n = e.n WHERE e.workspace = ? AND e.sequence > ? ORDER BY e.sequence LIMIT ?)`,
+     FROM (SELECT sequence, CASE length(record) WHEN ${recordBytes} THEN record ELSE zeroblob(${recordBytes}) END AS record, salted
+           FROM entries WHERE workspace = ? AND sequence > ? ORDER BY sequence LIMIT ?)`,
   )
   joined.setReturnArrays(true)
   const count = journal.prepare("SELECT max(n) AS n FROM entries")
@@ -205,12 +207,12 @@ function integersOf(text: string | null): readonly number[] {
 }
 
 type Columns = readonly [
-  number,
-  Uint8Array,
-  string,
-  string | null,
-  Uint8Array | null,
-  string | null,
+  sequence: number,
+  record: Uint8Array,
+  receipt: unknown,
+  idem: unknown,
+  salted: Uint8Array | null,
+  sealed: unknown,
 ]
 
 function storedOf(
@@ -221,11 +223,11 @@ function storedOf(
     workspace,
     sequence,
     record,
-    receipt,
-    idem: idem ?? undefined,
+    receipt: receiptOf(receipt),
+    idem: idemOf(idem),
     bodySalt: salted?.subarray(0, saltBytes),
     body: salted?.subarray(saltBytes),
-    disclosures: sealed ?? "",
+    disclosures: disclosuresOf(sealed),
   }
 }
 

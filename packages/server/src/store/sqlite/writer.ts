@@ -1,15 +1,15 @@
 // The writer's thread: the one connection that changes the journal. All that waits becomes one
 // transaction, and so one fsync.
 
-import { statfsSync } from "node:fs"
 import { join } from "node:path"
 import type { DatabaseSync } from "node:sqlite"
 import { toHex } from "@tallystick/proof"
 import type { Limits } from "../../limits.ts"
 import { conflictIn } from "../conflict.ts"
 import type { Change } from "../store.ts"
-import { errorCode, openForWriting } from "./database.ts"
+import { errorCode, freeBytes, openForWriting } from "./database.ts"
 import { unpack } from "./packed-commit.ts"
+import { packDisclosures, packIdem, packReceipt } from "./packed-text.ts"
 import { headOf, workspaceNumbers } from "./reads.ts"
 import { answer, givenToThread } from "../../runtime/worker-thread.ts"
 
@@ -58,7 +58,7 @@ export type WriterAnswer =
 
 /** SQLite's extended codes for an fsync of a file or of its folder that failed. */
 const failedSync: readonly number[] = [1034, 1290]
-const wholeWalPages = 2000
+const wholeWalPages = 1000
 
 const options = givenToThread<WriterOptions>(writerModule)
 if (options !== undefined) {
@@ -113,10 +113,9 @@ function openWriter(folder: string): Writer {
   )
   const addWorkspace = journal.prepare("INSERT INTO workspaces (id) VALUES (?)")
   const addEntry = journal.prepare(
-    "INSERT INTO entries (n, workspace, sequence, record, receipt, idem) VALUES (?, ?, ?, ?, ?, ?)",
+    `INSERT INTO entries (n, workspace, sequence, receipt, idem, record, sealed, salted)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
   )
-  const addBody = journal.prepare("INSERT INTO bodies (n, salted) VALUES (?, ?)")
-  const addDisclosures = journal.prepare("INSERT INTO disclosures (n, sealed) VALUES (?, ?)")
   const documents = documentWrites(journal)
   const numberOf = workspaceNumbers(journal)
   let n = Number(journal.prepare("SELECT max(n) AS n FROM entries").get()?.["n"] ?? 0)
@@ -147,9 +146,16 @@ function openWriter(folder: string): Writer {
         at = unpack(packed, at, count, (entry, place) => {
           if (!("firstN" in outcome)) return
           n += 1
-          addEntry.run(n, number, fromSequence + place + 1, entry.record, entry.receipt, entry.idem)
-          addBody.run(n, entry.saltedBody)
-          if (entry.disclosures !== "") addDisclosures.run(n, entry.disclosures)
+          addEntry.run(
+            n,
+            number,
+            fromSequence + place + 1,
+            packReceipt(entry.receipt),
+            packIdem(entry.idem),
+            entry.record,
+            packDisclosures(entry.disclosures),
+            entry.saltedBody,
+          )
         })
         if ("firstN" in outcome)
           for (const change of changes) documents.apply(workspace, change, timeMs)
@@ -189,9 +195,4 @@ function documentWrites(journal: DatabaseSync) {
       else replace.run(JSON.stringify(value), kind, workspace, id)
     },
   }
-}
-
-function freeBytes(folder: string): number {
-  const { bavail, bsize } = statfsSync(folder)
-  return bavail * bsize
 }

@@ -1,0 +1,185 @@
+// Brings a journal of an older layout forward: copies its entries into a new file beside it, a few
+// at a time, compares each with the original, and puts the new file in place once it has all. The
+// original is not changed before that, so a process may be killed at any moment: the next one
+// continues behind the last entry that was copied.
+
+import { strict as assert } from "node:assert"
+import { existsSync, renameSync, statSync } from "node:fs"
+import { join } from "node:path"
+import type { DatabaseSync, SQLOutputValue } from "node:sqlite"
+import { StartError } from "../../error.ts"
+import { syncPath } from "../../runtime/durable-file.ts"
+import {
+  errorCode,
+  freeBytes,
+  isDamage,
+  layoutOf,
+  openForWriting,
+  rowLayout,
+  within,
+} from "./database.ts"
+import {
+  disclosuresOf,
+  idemOf,
+  packDisclosures,
+  packIdem,
+  packReceipt,
+  receiptOf,
+} from "./packed-text.ts"
+import { removeDatabase } from "./search-file.ts"
+
+/** Says how many of the entries were copied: before the first step, and after each. */
+export type UpgradeProgress = (done: number, entries: number) => void
+
+/** Of the largest entries half a gigabyte. Each step costs an fsync. */
+const entriesPerStep = 2000
+/** SQLite's code for a file that somebody else uses. */
+const busy = 5
+
+/** For a program that holds the lock of the folder. */
+export function upgradeJournal(
+  folder: string,
+  progress: UpgradeProgress = () => {},
+  step = entriesPerStep,
+): void {
+  const [path, next] = ["journal.db", "journal.db.next"].map((name) => join(folder, name)) as [
+    string,
+    string,
+  ]
+  const layout = existsSync(path) ? layoutOf(path) : 0
+  if (layout === 0 || layout >= rowLayout) return removeDatabase(next)
+  openForWriting(path, "journal", "full", rowLayout - 1).close()
+  requireRoom(folder, path, next)
+  {
+    using upgraded = openNext(path, next)
+    copyEntries(upgraded, step, progress)
+    copyRegistry(upgraded)
+    upgraded.exec("DETACH former")
+  }
+  leaveLog(path)
+  renameSync(next, path)
+  syncPath(folder)
+}
+
+/**
+ * Lets a connection that only reads find the rows of an older layout where those of this one would
+ * be.
+ */
+export function readFormerJournal(journal: DatabaseSync): void {
+  const { user_version: layout } = journal.prepare("PRAGMA user_version").get() ?? {}
+  if (Number(layout) >= rowLayout) return
+  journal.exec(
+    `CREATE TEMP VIEW entries AS
+     SELECT e.n, e.workspace, e.sequence, e.receipt, e.idem, e.record, d.sealed, b.salted
+     FROM main.entries e LEFT JOIN main.bodies b ON b.n = e.n LEFT JOIN main.disclosures d ON d.n = e.n`,
+  )
+}
+
+/** The new file needs about as much as the one that it takes the place of. */
+function requireRoom(folder: string, path: string, next: string): void {
+  const [needed, has] = [path, next].map(
+    (file) => statSync(file, { throwIfNoEntry: false })?.size ?? 0,
+  ) as [number, number]
+  const free = freeBytes(folder)
+  if (free + has >= needed) return
+  const mebibytes = (bytes: number): number => Math.ceil(bytes / 2 ** 20)
+  throw new StartError(
+    `the journal is copied into the layout of this version, which needs ${mebibytes(needed - has)} MiB of free space in ${folder}; ${mebibytes(free)} MiB are free. Nothing was changed`,
+  )
+}
+
+/** What was copied before, if it is the beginning of this journal; else a new file. */
+function openNext(path: string, next: string): DatabaseSync {
+  try {
+    const upgraded = openForWriting(next, "journal", "full")
+    attach(upgraded, path)
+    const last = upgraded
+      .prepare(
+        `SELECT e.record = o.record AS same FROM main.entries e LEFT JOIN former.entries o ON o.n = e.n
+         ORDER BY e.n DESC LIMIT 1`,
+      )
+      .get()
+    if (last === undefined || last["same"] === 1) return upgraded
+    upgraded.close()
+  } catch (error) {
+    if (!isDamage(error)) throw error
+  }
+  removeDatabase(next)
+  const upgraded = openForWriting(next, "journal", "full")
+  attach(upgraded, path)
+  return upgraded
+}
+
+function attach(upgraded: DatabaseSync, path: string): void {
+  upgraded.prepare("ATTACH ? AS former").run(path)
+  const bytesOf = (text: SQLOutputValue): Buffer =>
+    Buffer.from(typeof text === "string" ? text : "", "latin1")
+  upgraded.function("pack_receipt", (text) => packReceipt(bytesOf(text)))
+  upgraded.function("pack_idem", (text) => packIdem(bytesOf(text)))
+  upgraded.function("pack_sealed", (text) => packDisclosures(bytesOf(text)))
+  upgraded.function("receipt_of", (column) => receiptOf(column))
+  upgraded.function("idem_of", (column) => idemOf(column) ?? null)
+  upgraded.function("sealed_of", (column) => disclosuresOf(column))
+}
+
+function copyEntries(upgraded: DatabaseSync, step: number, progress: UpgradeProgress): void {
+  const from = `former.entries e LEFT JOIN former.bodies b ON b.n = e.n
+    LEFT JOIN former.disclosures d ON d.n = e.n`
+  const copy = upgraded.prepare(
+    `INSERT INTO main.entries (n, workspace, sequence, receipt, idem, record, sealed, salted)
+     SELECT e.n, e.workspace, e.sequence, pack_receipt(e.receipt), pack_idem(e.idem), e.record,
+            pack_sealed(d.sealed), b.salted
+     FROM ${from} WHERE e.n > ? ORDER BY e.n LIMIT ?`,
+  )
+  const same = upgraded.prepare(
+    `SELECT count(*) AS count FROM ${from} JOIN main.entries m ON m.n = e.n
+     WHERE e.n > ? AND m.workspace = e.workspace AND m.sequence = e.sequence
+       AND receipt_of(m.receipt) = e.receipt AND idem_of(m.idem) IS e.idem AND m.record = e.record
+       AND sealed_of(m.sealed) = ifnull(d.sealed, '') AND m.salted IS b.salted`,
+  )
+  const count = (table: string): number =>
+    Number(upgraded.prepare(`SELECT count(*) AS count FROM ${table}`).get()?.["count"])
+  const last = upgraded.prepare("SELECT max(n) AS n FROM main.entries")
+  const entries = count("former.entries")
+  let done = count("main.entries")
+  for (let copied = 1; copied > 0; done += copied) {
+    progress(done, entries)
+    const after = Number(last.get()?.["n"] ?? Number.MIN_SAFE_INTEGER)
+    copied = within(upgraded, () => {
+      const { changes } = copy.run(after, step)
+      assert.equal(same.get(after)?.["count"], changes, "what was copied is what was there")
+      return Number(changes)
+    })
+  }
+}
+
+/** All at once: it is small, and the older version may have been at work since a copy was begun. */
+function copyRegistry(upgraded: DatabaseSync): void {
+  within(upgraded, () =>
+    upgraded.exec(
+      ["workspaces", "documents", "sqlite_sequence"]
+        .map(
+          (table) =>
+            `DELETE FROM main.${table}; INSERT INTO main.${table} SELECT * FROM former.${table};`,
+        )
+        .join("\n"),
+    ),
+  )
+  // Where a backup has its mark (copy.ts).
+  const { application_id: mark } = upgraded.prepare("PRAGMA former.application_id").get() ?? {}
+  upgraded.exec(`PRAGMA main.application_id = ${Number(mark)}`)
+}
+
+/** A log that stayed beside the file would be taken for that of the new one. */
+function leaveLog(path: string): void {
+  using former = openForWriting(path, "journal", "full", rowLayout - 1)
+  try {
+    former.exec("PRAGMA busy_timeout = 0; PRAGMA journal_mode = DELETE;")
+  } catch (cause) {
+    if (errorCode(cause) !== busy) throw cause
+    throw new StartError(
+      `${path} is being read by another program, such as a backup; start again when it has ended`,
+      { cause },
+    )
+  }
+}

@@ -1,0 +1,161 @@
+// Receipts, keys and disclosures are digits of base 32 or 64. The journal keeps the bytes that the
+// digits stand for, which are a quarter to a third fewer. What is not exactly the text that these
+// bytes make again is kept as text, so a column's type says which of the two it has.
+//
+//   receipt      "rcp_" and 36 digits of Crockford's base 32        23 bytes
+//   idem         22 digits of base64url                             16 bytes
+//   disclosures  base64url, joined by "~"                           their bytes, joined by 0xff
+
+interface Digits {
+  readonly bits: number
+  /** By character; `none` for what is no digit. */
+  readonly values: Int32Array
+  readonly codes: Uint8Array
+}
+
+/** Negative, so that digits which are put together are negative if one of them is. */
+const none = -1
+const crockford = digitsOf("0123456789ABCDEFGHJKMNPQRSTVWXYZ")
+const base64Url = digitsOf("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
+
+const prefix = Buffer.from("rcp_")
+const receiptDigits = 36
+const receiptChars = prefix.length + receiptDigits
+const receiptBytes = Math.ceil((receiptDigits * crockford.bits) / 8)
+const idemChars = 22
+const idemBytes = 16
+const tilde = 0x7e
+/** No byte of a text in UTF-8, and disclosures are such texts. */
+const between = 0xff
+
+/** What is made here is valid until the next of its kind is made. */
+const receipt = new Uint8Array(receiptBytes)
+const idem = new Uint8Array(idemBytes)
+let disclosures = Buffer.alloc(4096)
+
+export function packReceipt(text: Buffer): Uint8Array | string {
+  const isReceipt = text.length === receiptChars && prefix.compare(text, 0, prefix.length) === 0
+  return isReceipt && pack(crockford, text, prefix.length, text.length, receipt, 0) > 0
+    ? receipt
+    : text.latin1Slice()
+}
+
+/** Nothing is null: an entry without a key has none. */
+export function packIdem(text: Buffer): Uint8Array | string | null {
+  if (text.length === 0) return null
+  const isDigest = text.length === idemChars
+  return isDigest && pack(base64Url, text, 0, text.length, idem, 0) === idemBytes
+    ? idem
+    : text.latin1Slice()
+}
+
+export function packDisclosures(text: Buffer): Uint8Array | string | null {
+  if (text.length === 0) return null
+  if (text.length > disclosures.length) disclosures = Buffer.alloc(2 * text.length)
+  let at = 0
+  for (let from = 0; from <= text.length;) {
+    const found = text.indexOf(tilde, from)
+    const to = found < 0 ? text.length : found
+    const end = pack(base64Url, text, from, to, disclosures, at)
+    if (end < 0 || holdsBetween(at, end)) return text.latin1Slice()
+    disclosures[end] = between
+    at = end + 1
+    from = to + 1
+  }
+  return disclosures.subarray(0, at - 1)
+}
+
+function holdsBetween(from: number, to: number): boolean {
+  const found = disclosures.indexOf(between, from)
+  return found >= 0 && found < to
+}
+
+export function receiptOf(column: unknown): string {
+  if (!(column instanceof Uint8Array)) return String(column)
+  return `rcp_${unpackCrockford(column)}`
+}
+
+export function idemOf(column: unknown): string | undefined {
+  if (column instanceof Uint8Array) return base64UrlOf(column, 0, column.length)
+  return typeof column === "string" ? column : undefined
+}
+
+export function disclosuresOf(column: unknown): string {
+  if (!(column instanceof Uint8Array)) return typeof column === "string" ? column : ""
+  let text = ""
+  for (let from = 0; from <= column.length;) {
+    const found = column.indexOf(between, from)
+    const to = found < 0 ? column.length : found
+    text += `${from === 0 ? "" : "~"}${base64UrlOf(column, from, to)}`
+    from = to + 1
+  }
+  return text
+}
+
+function base64UrlOf({ buffer, byteOffset }: Uint8Array, from: number, to: number): string {
+  return Buffer.from(buffer, byteOffset + from, to - from).base64urlSlice()
+}
+
+/** What stands behind the last whole byte of a receipt is padded with zeros. */
+function unpackCrockford(bytes: Uint8Array): string {
+  const { bits, codes } = crockford
+  const text = Buffer.allocUnsafe(receiptDigits)
+  let [word, held, at] = [0, 0, 0]
+  for (const byte of bytes) {
+    word = ((word << 8) | byte) & 0xffff
+    held += 8
+    for (; held >= bits && at < receiptDigits; at++) {
+      held -= bits
+      text[at] = codes[(word >>> held) & 31] ?? 0
+    }
+  }
+  return text.latin1Slice(0, at)
+}
+
+/** Where in `into` it ends; -1 if the text is not what would be made of these bytes. */
+function pack(
+  { bits, values }: Digits,
+  text: Uint8Array,
+  from: number,
+  to: number,
+  into: Uint8Array,
+  start: number,
+): number {
+  let [word, held, at, place] = [0, 0, start, from]
+  // Most of a text in fours, which are three bytes.
+  for (; bits === base64Url.bits && place + 4 <= to; place += 4) {
+    const three =
+      (valueAt(values, text, place) << 18) |
+      (valueAt(values, text, place + 1) << 12) |
+      (valueAt(values, text, place + 2) << 6) |
+      valueAt(values, text, place + 3)
+    if (three < 0) return -1
+    into[at++] = three >>> 16
+    into[at++] = three >>> 8
+    into[at++] = three
+  }
+  for (; place < to; place++) {
+    const value = valueAt(values, text, place)
+    if (value < 0) return -1
+    word = ((word << bits) | value) & 0xffff
+    held += bits
+    if (held < 8) continue
+    held -= 8
+    into[at++] = word >>> held
+  }
+  const rest = word & ((1 << held) - 1)
+  if (bits === crockford.bits) into[at++] = rest << (8 - held)
+  else if (rest !== 0 || held >= bits) return -1
+  return at
+}
+
+function valueAt(values: Int32Array, text: Uint8Array, place: number): number {
+  return values[text[place] ?? 0] ?? none
+}
+
+function digitsOf(alphabet: string): Digits {
+  const codes = Buffer.from(alphabet)
+  const values = new Int32Array(256).fill(none)
+  for (const [value, code] of codes.entries()) values[code] = value
+  return { bits: Math.log2(alphabet.length), values, codes }
+}

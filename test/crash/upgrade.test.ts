@@ -1,0 +1,49 @@
+import assert from "node:assert/strict"
+import { cpSync, mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { test } from "node:test"
+import { expectChain, type MintedReceipt } from "../chain.ts"
+import { eventFor, makeKey } from "../service.ts"
+import { runProgram, startProgram } from "./programs.ts"
+
+// Data of a version before, in the hands of this one (test/vectors/write-folder.ts has made it).
+
+const former = join(import.meta.dirname, "..", "vectors", "layout-3")
+
+test(
+  "data of a version before is checked and copied as it is, brought forward by a start, and goes on",
+  { timeout: 120_000 },
+  async (t) => {
+    const folder = mkdtempSync(join(tmpdir(), "tallystick-"))
+    t.after(() => rmSync(folder, { recursive: true }))
+    const data = join(folder, "data")
+    cpSync(former, data, { recursive: true })
+    cpSync(join(former, "heads"), `${data}.heads`)
+    const settings = { TALLYSTICK_DATA: data }
+    for (const command of [["fsck"], ["backup", join(folder, "copy")]]) {
+      const { code, output, log } = await runProgram(command, settings)
+      assert.equal(code, 0, output + log)
+    }
+
+    const written: MintedReceipt[] = []
+    for (const start of [1, 2]) {
+      await using service = await startProgram({ data })
+      assert.equal(
+        /bringing the journal into the layout of this version/.test(service.log()),
+        start === 1,
+      )
+      for (const id of ["acme", "globex"]) {
+        const { bearer } = await makeKey(service, id, { scopes: ["read", "write"] })
+        const client = service.client(bearer)
+        const reply = await client.write(eventFor(id), `written-at-start-${start}`)
+        assert.equal(reply.status, 202, reply.text)
+        if (id === "acme") written.push(reply.json())
+        await expectChain(client, id, id === "acme" ? written : [])
+      }
+      assert.equal(await service.end(), 0)
+      const { code, output, log } = await runProgram(["fsck"], settings)
+      assert.equal(code, 0, output + log)
+    }
+  },
+)

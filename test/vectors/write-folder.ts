@@ -1,0 +1,32 @@
+// Makes a small data folder with the service of another checkout, so that what a version wrote can
+// be kept for the tests of later ones:
+//
+//   node test/vectors/write-folder.ts ../before test/vectors/layout-3
+
+import { cpSync, mkdirSync, mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { DatabaseSync } from "node:sqlite"
+import { makeWriter, runLoad, startService } from "../bench/programs.ts"
+
+const [checkout = "", target = ""] = process.argv.slice(2)
+if (checkout === "" || target === "") throw new Error("name a checkout and a folder")
+
+const folder = mkdtempSync(join(tmpdir(), "tallystick-folder-"))
+const data = join(folder, "data")
+const service = await startService(data, [], checkout)
+const writers = [await makeWriter(service.url, "acme"), await makeWriter(service.url, "globex")]
+const load = { url: service.url, writers, seconds: 10, run: "written-before" }
+await runLoad({ ...load, connections: 2, batch: 10, eventsMax: 60 })
+await runLoad({ ...load, connections: 2, batch: 0, eventsMax: 60 })
+await service.stop()
+
+mkdirSync(target, { recursive: true })
+for (const name of ["journal.db", "index.db"]) {
+  using file = new DatabaseSync(join(data, name))
+  file.exec("VACUUM; PRAGMA wal_checkpoint(TRUNCATE)")
+  cpSync(join(data, name), join(target, name))
+}
+cpSync(join(data, "secret"), join(target, "secret"))
+cpSync(`${data}.heads`, join(target, "heads"))
+rmSync(folder, { recursive: true })
