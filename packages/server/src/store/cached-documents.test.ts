@@ -29,6 +29,12 @@ test("a document is read once, and again after it was changed", async () => {
   await expectChain(served.journal, "acme")
 })
 
+test("a cached registry is as stale as the one behind it may be", () => {
+  const { served } = openMemory()
+  for (const staleMsMax of [0, 250])
+    assert.equal(cacheRegistry({ ...served.registry, staleMsMax }).staleMsMax, staleMsMax)
+})
+
 test("a credential's workspace is asked for once it is there, and then remembered: it never changes", async () => {
   const { served } = openMemory()
   let reads = 0

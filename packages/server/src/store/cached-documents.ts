@@ -1,26 +1,26 @@
-// Keeps the documents that requests ask for again and again. With SQLite no answer is ever out of
-// date: one process has the data to itself, and a change is forgotten here before its append is
-// answered. An engine that several processes share must bound how long one may be, or ask again.
-// Which workspace a credential is of never changes, and may be remembered by any of them.
+// Keeps the documents that requests ask for again and again. This process drops what it has cached
+// of a document before the append that changes the document is answered. A driver that other
+// processes write to as well must bound what is cached here by its `staleMsMax`. The workspace of a
+// credential never changes.
 
 import type { DocumentKind } from "./documents.ts"
 import type { Change, Document, Registry } from "./store.ts"
 
 /**
- * Beyond this everything is forgotten and read again: a bound, not a policy. Some forty thousand
- * credentials, or sixty of the largest policies.
+ * Beyond this the cache is emptied. It holds some forty thousand credentials, or sixty of the
+ * largest policies.
  */
 const bytesMax = 64 * 1024 * 1024
 
 export interface CachedRegistry extends Registry {
-  /** These changes are on the disk: what was known of their documents is not true any more. */
+  /** Drops the documents of these changes, which are on the disk. */
   forget(workspace: string, changes: readonly Change[]): void
 }
 
 type Answer = Document | string | undefined
 
 interface CachedAnswer {
-  /** A promise, so that an answer from here costs no object. */
+  /** A promise, so that a cached answer needs no new object. */
   readonly asked: Promise<Answer>
   bytes: number
 }
@@ -39,9 +39,9 @@ export function cacheRegistry(registry: Registry): CachedRegistry {
     const one: CachedAnswer = { asked: read(), bytes: 0 }
     known.set(name, one)
     const weigh = (answer: Answer): void => {
-      // It was changed, or everything was forgotten, since it was asked for.
+      // The document was changed, or the cache was emptied, while this read was running.
       if (known.get(name) !== one) return
-      // What is not there, or could not be read, is asked for again.
+      // A document that does not exist, or could not be read, is read again next time.
       if (answer === undefined) return forget(name)
       one.bytes = answerBytes + bytesOf(typeof answer === "string" ? answer : answer.value)
       bytes += one.bytes
@@ -54,12 +54,13 @@ export function cacheRegistry(registry: Registry): CachedRegistry {
   }
 
   return {
+    staleMsMax: registry.staleMsMax,
     // A document's kind is the one that was asked for, so its value has that kind's type.
     get: <K extends DocumentKind>(kind: K, workspace: string, id: string) =>
       remember(nameOf(kind, workspace, id), () => registry.get(kind, workspace, id)) as Promise<
         Document<K> | undefined
       >,
-    // This one is a workspace's id.
+    // Names without a workspace are those of credentials, whose answer is a workspace's id.
     workspaceOf: (kind, id) =>
       remember(`${kind}/${id}`, () => registry.workspaceOf(kind, id)) as Promise<
         string | undefined
@@ -76,10 +77,10 @@ function nameOf(kind: DocumentKind, workspace: string, id: string): string {
   return `${kind}/${workspace}/${id}`
 }
 
-/** What an answer takes beside its value. */
+/** Memory of a cached answer without its value. */
 const answerBytes = 512
 
-/** About what a value takes in memory, rather more: of tiny parts that is twenty times its text. */
+/** An upper estimate of a value's memory. Many tiny parts take twenty times their text. */
 function bytesOf(value: unknown): number {
   if (typeof value === "string") return 24 + 2 * value.length
   if (typeof value !== "object" || value === null) return 8

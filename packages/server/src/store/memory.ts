@@ -220,6 +220,7 @@ export function openMemory(): MemoryStore {
 
 function registryOf(documents: ReadonlyMap<string, Document>): Store["registry"] {
   return {
+    staleMsMax: 0,
     // A document's kind is the one that was asked for, so its value has that kind's type.
     get: async (kind, workspace, id) => documents.get(keyOf(kind, workspace, id)) as never,
     workspaceOf: async (kind, id) =>

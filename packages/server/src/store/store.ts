@@ -121,11 +121,10 @@ export interface Index extends IndexReader {
   putAudit(workspace: string, audit: Audit): Promise<boolean>
 }
 
-/**
- * A change by this process is seen at once. What an engine remembers beyond that says how long it
- * may be out of date (cached-documents.ts).
- */
+/** A change that this process has made is seen at once. */
 export interface Registry {
+  /** How long an answer may miss a change that another process has made; 0: it misses none. */
+  readonly staleMsMax: number
   get<K extends DocumentKind>(
     kind: K,
     workspace: string,

@@ -48,6 +48,7 @@ function registryOf(
   const change =
     kept === undefined ? undefined : keyringChange(kept.keyring, undefined, kept.endedAt).change
   return {
+    staleMsMax: 0,
     // Documents of the kinds that are asked for here.
     get: async () =>
       (change === undefined ? undefined : { ...change, version: 1, created: 2 }) as never,

@@ -1,6 +1,7 @@
 // The tests that every driver's registry must pass.
 
 import { strict as assert } from "node:assert"
+import { delay } from "../../clock.ts"
 import { expectChain } from "../expect-chain.ts"
 import type { Change, ListPlace, Outcome, Store } from "../store.ts"
 import { storiesOf, type Open, type OpenedStore } from "./stories.ts"
@@ -17,14 +18,17 @@ export function registryContract(name: string, open: Open): void {
   const story = storiesOf(name, open)
 
   story(
-    "a document changes from the version that is named, and is seen changed at once",
+    "a document changes from the version that is named, and is seen changed at once, or by another within the time that the driver names",
     async ({ served, watched }) => {
       const registries = [served.registry, watched.registry]
+      for (const { staleMsMax } of registries)
+        assert.ok(staleMsMax >= 0 && staleMsMax <= 60_000, `${staleMsMax} ms are no bound`)
       for (const registry of registries) {
         assert.equal(await registry.get("project", "acme", "p"), undefined)
       }
       await write(served, "acme", ["a"], [project("p", 0, "one")])
       for (const registry of registries) {
+        await delay(registry === served.registry ? 0 : registry.staleMsMax)
         const found = await registry.get("project", "acme", "p")
         assert.deepEqual(
           [found?.kind, found?.workspace, found?.id, found?.version, found?.value.name],
@@ -36,6 +40,7 @@ export function registryContract(name: string, open: Open): void {
       const created = (await served.registry.get("project", "acme", "p"))?.created
       await write(served, "acme", ["b"], [project("p", 1, "two")])
       for (const registry of registries) {
+        await delay(registry === served.registry ? 0 : registry.staleMsMax)
         const found = await registry.get("project", "acme", "p")
         assert.deepEqual([found?.version, found?.value.name, found?.created], [2, "two", created])
       }
@@ -47,6 +52,7 @@ export function registryContract(name: string, open: Open): void {
 
       await write(served, "acme", ["c"], [project("p", 2, null)])
       for (const registry of registries) {
+        await delay(registry === served.registry ? 0 : registry.staleMsMax)
         assert.equal(await registry.get("project", "acme", "p"), undefined)
       }
       assert.deepEqual(await change(served, "acme", [project("p", 2, "lost")]), {

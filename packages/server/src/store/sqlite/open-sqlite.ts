@@ -8,7 +8,7 @@ import { LedgerError } from "../../error.ts"
 import type { Config } from "../../config.ts"
 import { cacheRegistry } from "../cached-documents.ts"
 import { createGrowth, ownLeases } from "../growth.ts"
-import type { FilingStore, JournalReader, Registry, Store, WatchedStore } from "../store.ts"
+import type { FilingStore, JournalReader, Store, WatchedStore } from "../store.ts"
 import { copied, isMarked } from "./copy.ts"
 import { openForReading, openForWriting } from "./database.ts"
 import { fillRun } from "./fill-key-runs.ts"
@@ -17,7 +17,8 @@ import { createIndex } from "./index.ts"
 import { createJournal } from "./journal.ts"
 import { upgradeJournal, type UpgradeProgress } from "./journal-upgrade.ts"
 import { lockFolder, type Lock } from "./lock.ts"
-import { documentReads, indexReads, journalReads } from "./reads.ts"
+import { indexReads, journalReads } from "./reads.ts"
+import { registryOf } from "./registry.ts"
 import { readerModule, type ReaderQuestions } from "./reader.ts"
 import { prepareSearch } from "./search-file.ts"
 import { createSearch } from "./sqlite-search.ts"
@@ -63,6 +64,7 @@ async function openLocked(
     startThread<FinderQuestions>(finderModule, finding, { onDeath }).then(reading),
   ])
   const registry = cacheRegistry({
+    staleMsMax: 0,
     // The reader answers with a document of the kind that it was asked for.
     get: (kind, workspace, id) => reader.ask("get", [kind, workspace, id]) as never,
     workspaceOf: (kind, id) => reader.ask("workspaceOf", [kind, id]),
@@ -165,18 +167,6 @@ export function readerOf(reads: ReturnType<typeof journalReads>): JournalReader 
     after: async (workspace, sequence, limit) => reads.after(workspace, sequence, limit),
     records: async (workspace, sequence, count) => reads.records(workspace, sequence, count),
     recordsAt: async (workspace, sequences) => reads.recordsAt(workspace, sequences),
-  }
-}
-
-export function registryOf(journal: DatabaseSync): Registry {
-  const documents = documentReads(journal)
-  return {
-    // A document's kind is the one that was asked for, so its value has that kind's type.
-    get: async (kind, workspace, id) => documents.get(kind, workspace, id) as never,
-    workspaceOf: async (kind, id) => documents.workspaceOf(kind, id),
-    list: async (kind, workspace, before, limit) =>
-      documents.list(kind, workspace, before, limit) as never,
-    count: async (kind, workspace) => documents.count(kind, workspace),
   }
 }
 

@@ -11,7 +11,8 @@ import { isMarked, openStill } from "./copy.ts"
 import { requireLedger } from "./database.ts"
 import { readFormerJournal } from "./journal-upgrade.ts"
 import { lockFolder } from "./lock.ts"
-import { documentReads, indexReads, journalReads, logName, workspaceNumbers } from "./reads.ts"
+import { indexReads, journalReads, logName, workspaceNumbers } from "./reads.ts"
+import { registryOf } from "./registry.ts"
 import { bucketOf, makeRun, runEntries } from "./key-runs.ts"
 import { disclosuresOf, idemOf, receiptOf } from "./packed-text.ts"
 import { filedWorkspaces } from "./search-reads.ts"
@@ -138,7 +139,6 @@ function readsOf(
   journal: DatabaseSync,
 ): Pick<Whole, "workspaces" | "count" | "last" | "entries" | "linked" | "repeated" | "registry"> {
   const numberOf = workspaceNumbers(journal)
-  const documents = documentReads(journal)
   const ids = journal.prepare("SELECT id FROM workspaces ORDER BY number")
   const following = journal.prepare(
     `SELECT sequence, record, receipt, idem, salted, sealed FROM entries
@@ -179,14 +179,7 @@ function readsOf(
       const row = repeated[what].get(numberOf(workspace) ?? -1)
       return row === undefined ? undefined : Number(row["sequence"])
     },
-    registry: {
-      // A document's kind is the one that was asked for, so its value has that kind's type.
-      get: async (kind, workspace, id) => documents.get(kind, workspace, id) as never,
-      workspaceOf: async (kind, id) => documents.workspaceOf(kind, id),
-      list: async (kind, workspace, before, limit) =>
-        documents.list(kind, workspace, before, limit) as never,
-      count: async (kind, workspace) => documents.count(kind, workspace),
-    },
+    registry: registryOf(journal),
   }
 }
 
