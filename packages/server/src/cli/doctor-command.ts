@@ -15,7 +15,7 @@ import {
 } from "node:fs"
 import { join, relative, resolve } from "node:path"
 import { createFrontier, equalBytes, eventHash, recordBytes } from "@tallystick/proof"
-import { allWorkspaces, missingOf } from "../operator/check-store.ts"
+import { allWorkspaces, endsBefore, missingOf } from "../operator/check-store.ts"
 import { isoTime, systemClock } from "../clock.ts"
 import { ConfigError, type Config } from "../config.ts"
 import { StartError } from "../error.ts"
@@ -32,51 +32,50 @@ import { canSign, openKeyring, type GivenSecrets } from "../workspace/stored-key
 import { addressOf } from "./keys-command.ts"
 import { configOf, counted, type Terminal } from "./terminal.ts"
 
-interface CheckResult {
-  readonly name: string
+interface Verdict {
   readonly state: "ok" | "warn" | "bad"
   readonly found: string
   /** What to do. */
   readonly advice?: string
 }
 
+interface CheckResult extends Verdict {
+  readonly name: string
+}
+
 /** Returns the exit code: 1 if anything is bad. */
 export async function runDoctor(terminal: Terminal, json: boolean): Promise<number> {
-  const looks = await checkAll(terminal)
-  terminal.say(json ? `${JSON.stringify(looks, null, 2)}\n` : looks.map(lineOf).join(""))
-  return looks.some(({ state }) => state === "bad") ? 1 : 0
+  const results = await checkAll(terminal)
+  terminal.say(json ? `${JSON.stringify(results, null, 2)}\n` : results.map(lineOf).join(""))
+  return results.some(({ state }) => state === "bad") ? 1 : 0
 }
 
 async function checkAll(terminal: Terminal): Promise<readonly CheckResult[]> {
-  const versions = [checkNode(), checkSqlite()]
+  const versions = [...(await check("node", checkNode)), ...(await check("sqlite", checkSqlite))]
   const config = triedConfig(terminal)
-  if (!("data" in config)) return [...versions, config]
+  if ("state" in config) return [...versions, { name: "configuration", ...config }]
   return [
     ...versions,
-    checkAddress(config),
-    ...(await tried("data", () => checkFolder(config))),
-    ...(await tried("disk", () => checkDisk(config))),
-    ...(await tried("ledger", () => checkLedger(config))),
-    checkTimeService(),
-    await checkService(config),
+    ...(await check("configuration", () => checkAddress(config))),
+    ...(await check("data", () => checkFolder(config))),
+    ...(await check("disk", () => checkDisk(config))),
+    ...(await check("ledger", () => checkLedger(config))),
+    ...(await check("time service", checkTimeService)),
+    ...(await check("service", () => checkService(config))),
   ]
 }
 
-/** A check that fails to run is bad; the other checks still run. */
-async function tried(
+/** Runs a check, which may consist of others. A check that throws is bad; the others still run. */
+async function check(
   name: string,
-  look: () => CheckResult | readonly CheckResult[] | Promise<CheckResult | readonly CheckResult[]>,
+  act: () => Verdict | readonly CheckResult[] | Promise<Verdict | readonly CheckResult[]>,
 ): Promise<readonly CheckResult[]> {
   try {
-    return [await look()].flat()
+    const found = await act()
+    return "state" in found ? [{ name, ...found }] : found
   } catch (error) {
-    return [
-      bad(
-        name,
-        error instanceof Error ? error.message : String(error),
-        "look at the file, its owner, and its disk",
-      ),
-    ]
+    const message = error instanceof Error ? error.message : String(error)
+    return [{ name, ...bad(message, "look at the file, its owner, and its disk") }]
   }
 }
 
@@ -85,38 +84,25 @@ function statsOf(path: string): Stats | undefined {
   return statSync(path, { throwIfNoEntry: false })
 }
 
-const ok = (name: string, found: string): CheckResult => ({ name, state: "ok", found })
-const warn = (name: string, found: string, advice: string): CheckResult => ({
-  name,
-  state: "warn",
-  found,
-  advice,
-})
-const bad = (name: string, found: string, advice: string): CheckResult => ({
-  name,
-  state: "bad",
-  found,
-  advice,
-})
+const ok = (found: string): Verdict => ({ state: "ok", found })
+const warn = (found: string, advice: string): Verdict => ({ state: "warn", found, advice })
+const bad = (found: string, advice: string): Verdict => ({ state: "bad", found, advice })
 
 // Node and SQLite ---------------------------------------------------------------------------------
 
 const oldestNode = "24.15.0"
 const oldestSqlite = "3.51.3"
 
-function checkNode(): CheckResult {
+function checkNode(): Verdict {
   const { node } = process.versions
-  return isAtLeast(node, oldestNode)
-    ? ok("node", node)
-    : bad("node", node, `install Node ${oldestNode} or later`)
+  return isAtLeast(node, oldestNode) ? ok(node) : bad(node, `install Node ${oldestNode} or later`)
 }
 
-function checkSqlite(): CheckResult {
+function checkSqlite(): Verdict {
   const version = process.versions["sqlite"] ?? "none"
   return isAtLeast(version, oldestSqlite)
-    ? ok("sqlite", version)
+    ? ok(version)
     : bad(
-        "sqlite",
         version,
         `install a Node that has SQLite ${oldestSqlite} or later: in older versions, a checkpoint during a write can damage a file`,
       )
@@ -128,91 +114,79 @@ function isAtLeast(version: string, oldest: string): boolean {
 
 // Configuration and files -------------------------------------------------------------------------
 
-function triedConfig(terminal: Terminal): Config | CheckResult {
+function triedConfig(terminal: Terminal): Config | Verdict {
   try {
     return configOf(terminal)
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
     return bad(
-      "configuration",
       error.message,
       "correct it, or remove it from the environment; nothing else was checked",
     )
   }
 }
 
-function checkAddress({ host, publicUrl, trustProxy }: Config): CheckResult {
+function checkAddress({ host, publicUrl, trustProxy }: Config): Verdict {
   const isOpen = !["127.0.0.1", "::1", "localhost"].includes(host)
   if (isOpen && publicUrl?.startsWith("https:") !== true)
     return warn(
-      "configuration",
       `listens on ${host}, without TLS`,
       "put TLS in front of it, and set TALLYSTICK_PUBLIC_URL to its https address",
     )
   if (trustProxy === true && isOpen)
     return warn(
-      "configuration",
       "trusts X-Forwarded-For from every address",
       "set TALLYSTICK_TRUST_PROXY to the proxy's address: now every client can claim another address",
     )
-  return ok("configuration", `${publicUrl ?? "no public address"}, listening on ${host}`)
+  return ok(`${publicUrl ?? "no public address"}, listening on ${host}`)
 }
 
-function checkFolder({ data, heads }: Config): readonly CheckResult[] {
+async function checkFolder({ data, heads }: Config): Promise<Verdict | readonly CheckResult[]> {
   const folder = statsOf(data)
-  if (folder?.isDirectory() === false)
-    return [bad("data", `${data} is not a folder`, "set TALLYSTICK_DATA to the ledger's folder")]
   if (folder === undefined)
-    return [
-      warn(
-        "data",
-        `${data} does not exist yet`,
-        "the first start creates it; if the ledger existed before, TALLYSTICK_DATA is wrong",
-      ),
-    ]
-  const isInside = !relative(resolve(data), resolve(heads)).startsWith("..")
+    return warn(
+      `${data} does not exist yet`,
+      "the first start creates it; if the ledger existed before, TALLYSTICK_DATA is wrong",
+    )
+  if (!folder.isDirectory())
+    return bad(`${data} is not a folder`, "set TALLYSTICK_DATA to the ledger's folder")
+  const secrets = ["secret", "root-key"].filter((name) => statsOf(join(data, name)) !== undefined)
   return [
-    privacyOf("data", data, "700"),
-    ...["secret", "root-key"]
-      .map((name) => privacyOf(name, join(data, name), "600"))
-      .filter(({ found }) => found !== absent),
-    isInside
-      ? warn(
-          "heads",
-          `${heads} is in the data folder`,
-          "move it elsewhere (TALLYSTICK_HEADS): a copy of the data that includes it is not detected",
-        )
-      : notYet(privacyOf("heads", heads, "600")),
+    { name: "data", ...privacyOf(data, folder, "700") },
+    ...secrets.map((name) => {
+      const path = join(data, name)
+      return { name, ...privacyOf(path, statSync(path), "600") }
+    }),
+    { name: "heads", ...checkHeadsFile(data, heads) },
   ]
 }
 
-const absent = "does not exist"
+function checkHeadsFile(data: string, heads: string): Verdict {
+  if (!relative(resolve(data), resolve(heads)).startsWith(".."))
+    return warn(
+      `${heads} is in the data folder`,
+      "move it elsewhere (TALLYSTICK_HEADS): a copy of the data that includes it is not detected",
+    )
+  const stats = statsOf(heads)
+  return stats === undefined
+    ? warn(
+        "there is no heads file yet",
+        "the first start creates it; if it existed before, TALLYSTICK_HEADS is wrong: put the file back",
+      )
+    : privacyOf(heads, stats, "600")
+}
 
-function privacyOf(name: string, path: string, mode: string): CheckResult {
-  const stats = statsOf(path)
-  if (stats === undefined) return ok(name, absent)
-  const { mode: bits, uid } = stats
+function privacyOf(path: string, { mode: bits, uid }: Stats, mode: string): Verdict {
   const shownMode = (bits & 0o777).toString(8)
   const own = process.getuid?.()
   if (own !== undefined && own !== 0 && uid !== own)
     return bad(
-      name,
       `${path} belongs to another account (${uid})`,
       `run this command and the service as its owner, or: chown -R ${own} ${path}`,
     )
   return (bits & 0o077) === 0
-    ? ok(name, `${path}, mode ${shownMode}`)
-    : bad(name, `${path} is open to other accounts, mode ${shownMode}`, `chmod ${mode} ${path}`)
-}
-
-function notYet(look: CheckResult): CheckResult {
-  return look.found === absent
-    ? warn(
-        look.name,
-        "there is no heads file yet",
-        "the first start creates it; if it existed before, TALLYSTICK_HEADS is wrong: put the file back",
-      )
-    : look
+    ? ok(`${path}, mode ${shownMode}`)
+    : bad(`${path} is open to other accounts, mode ${shownMode}`, `chmod ${mode} ${path}`)
 }
 
 // The disk ----------------------------------------------------------------------------------------
@@ -221,35 +195,28 @@ function notYet(look: CheckResult): CheckResult {
 const roomyReserves = 16
 const slowSyncMs = 100
 
-function checkDisk({ data, limits }: Config): CheckResult {
-  if (statsOf(data)?.isDirectory() !== true)
-    return ok("disk", "not checked: there is no data folder")
+function checkDisk({ data, limits }: Config): Verdict {
+  if (statsOf(data)?.isDirectory() !== true) return ok("not checked: there is no data folder")
   const { bavail, bsize } = statfsSync(data)
   const free = bavail * bsize
   const shownFree = `${Math.floor(free / 2 ** 20)} MiB free`
   if (free <= limits.diskReserveBytes)
-    return bad(
-      "disk",
-      shownFree,
-      "free some space: the service refuses writes, and still answers reads",
-    )
+    return bad(shownFree, "free some space: the service refuses writes, and still answers reads")
   const syncMs = trySync(join(data, `doctor.${process.pid}`))
   if (typeof syncMs === "string")
     return bad(
-      "disk",
       `cannot write: ${syncMs}`,
       "look at the disk, its mount, and the owner of the folder",
     )
   const found = `${shownFree}, a sync takes ${syncMs.toFixed(1)} ms`
   if (free < roomyReserves * limits.diskReserveBytes)
     return warn(
-      "disk",
       found,
       `free some space: at ${limits.diskReserveBytes} bytes the service refuses writes`,
     )
   return syncMs > slowSyncMs
-    ? warn("disk", found, "every commit waits for a sync; a local SSD takes a few milliseconds")
-    : ok("disk", found)
+    ? warn(found, "every commit waits for a sync; a local SSD takes a few milliseconds")
+    : ok(found)
 }
 
 /** Returns the milliseconds that a sync took, or the error of the system. */
@@ -272,27 +239,24 @@ function trySync(path: string): number | string {
 
 // The ledger --------------------------------------------------------------------------------------
 
-async function checkLedger(config: Config): Promise<readonly CheckResult[]> {
-  if (statsOf(join(config.data, "journal.db")) === undefined) {
-    if ((await readHeads(config.heads)).size === 0)
-      return [warn("ledger", `${config.data} holds no ledger`, "the first start creates one")]
-    const found = `${config.data} holds no ledger, and ${config.heads} says that something was signed`
-    return [
-      bad(
-        "ledger",
-        found,
-        "check that the disk with the data is mounted, and put the data back; to start over, remove that file",
-      ),
-    ]
+async function checkLedger(config: Config): Promise<Verdict | readonly CheckResult[]> {
+  const { data, heads } = config
+  if (statsOf(join(data, "journal.db")) === undefined) {
+    if ((await readHeads(heads)).size === 0)
+      return warn(`${data} holds no ledger`, "the first start creates one")
+    return bad(
+      `${data} holds no ledger, and ${heads} says that something was signed`,
+      "check that the disk with the data is mounted, and put the data back; to start over, remove that file",
+    )
   }
-  const snapshot = openSnapshot(config.data)
+  const snapshot = openSnapshot(data)
   try {
     const workspaces = await allWorkspaces(snapshot.registry)
     return [
-      ...(await tried("keys", () => checkKeys(config, snapshot, workspaces))),
-      ...(await tried("chains", () => checkChains(config, snapshot, workspaces))),
-      ...(await tried("checkpoints", () => checkHeads(config, snapshot, workspaces))),
-      ...(await tried("clock", () => checkClock(snapshot, workspaces))),
+      ...(await check("keys", () => checkKeys(config, snapshot, workspaces))),
+      ...(await check("chains", () => checkChains(config, snapshot, workspaces))),
+      ...(await check("checkpoints", () => checkHeads(config, snapshot, workspaces))),
+      ...(await check("clock", () => checkClock(snapshot, workspaces))),
     ]
   } finally {
     await snapshot.close()
@@ -304,30 +268,28 @@ async function checkKeys(
   config: Config,
   { registry }: Snapshot,
   workspaces: readonly Document<"workspace">[],
-): Promise<CheckResult> {
+): Promise<Verdict> {
   const { secret, previous } = knownSecrets(config)
   const advice =
     "bring the secret back that this data was made with: without it the service cannot sign and knows no key"
   if (secret === undefined)
     return bad(
-      "keys",
       `TALLYSTICK_SECRET is not set, and there is no ${join(config.data, "secret")}`,
       advice,
     )
   const keyring = await keyringOf(registry, { secret, previous })
-  if (keyring instanceof StartError) return bad("keys", keyring.message, advice)
+  if (keyring instanceof StartError) return bad(keyring.message, advice)
   for (const { id } of workspaces) {
     const [newest] = await registry.list("log-key", id, undefined, 1)
     if (newest === undefined)
-      return bad("keys", `workspace ${id} has no key to sign with`, "restore a backup")
+      return bad(`workspace ${id} has no key to sign with`, "restore a backup")
     if (!canSign(keyring, newest))
-      return bad("keys", `the secret does not open the signing key of workspace ${id}`, advice)
+      return bad(`the secret does not open the signing key of workspace ${id}`, advice)
   }
   const found = `the secret opens the signing keys of ${counted(workspaces.length, "workspace")}`
   return keyring.before === undefined
-    ? ok("keys", found)
+    ? ok(found)
     : warn(
-        "keys",
         `${found}, and its rotation is not finished`,
         "stop the service, and run `tallystick secret rotate` again to finish",
       )
@@ -349,18 +311,13 @@ async function checkChains(
   { limits }: Config,
   { journal }: Snapshot,
   workspaces: readonly Document<"workspace">[],
-): Promise<CheckResult> {
+): Promise<Verdict> {
   for (const workspace of workspaces) {
     const wrong = await recheck(journal, workspace, limits.recheckEntries)
     if (wrong !== undefined)
-      return bad(
-        "chains",
-        wrong,
-        "stop the service, keep this data unchanged, and restore a backup",
-      )
+      return bad(wrong, "stop the service, keep this data unchanged, and restore a backup")
   }
   return ok(
-    "chains",
     `the last ${limits.recheckEntries} entries of ${counted(workspaces.length, "workspace")} hold together`,
   )
 }
@@ -369,7 +326,7 @@ async function checkHeads(
   { heads: path }: Config,
   { journal }: Snapshot,
   workspaces: readonly Document<"workspace">[],
-): Promise<CheckResult> {
+): Promise<Verdict> {
   const heads = await readHeads(path)
   let signed = 0
   let hashed = 0
@@ -378,19 +335,18 @@ async function checkHeads(
     const { id } = workspace
     const head = heads.get(origin)
     const entries = (await journal.head(id))?.sequence ?? 0
-    if (head !== undefined && before + head.size > entries)
+    if (head === undefined) continue
+    const lost = endsBefore(id, entries, before + head.size)
+    if (lost !== undefined)
       return bad(
-        "checkpoints",
-        `workspace ${id} ends at entry ${entries}, and ${before + head.size} were signed`,
+        lost,
         "this data is older than what was signed: put the newer data back; if it is lost, tallystick resume continues from here in a new epoch",
       )
-    if (head === undefined) continue
     signed += 1
     if (head.size > hashedEntriesMax) continue
     hashed += 1
     if (!equalBytes(await rootOf(journal, id, before, head.size), head.root))
       return bad(
-        "checkpoints",
         `entries ${before + 1} to ${before + head.size} of workspace ${id} are not those that were signed`,
         "stop the service, keep this data unchanged, and run tallystick fsck",
       )
@@ -398,14 +354,12 @@ async function checkHeads(
   const missing = missingOf(heads, workspaces)
   if (missing.length > 0)
     return (workspaces.length === 0 ? bad : warn)(
-      "checkpoints",
       `${path} has ${counted(missing.length, "ledger")} that ${missing.length === 1 ? "is" : "are"} not here: ${missing.slice(0, 3).join(", ")}`,
       "if this is the wrong disk or part of the data is missing, put it back; if you gave these ledgers up, remove their lines from that file",
     )
   const by =
     hashed === signed ? "" : `; ${signed - hashed} were only counted: tallystick fsck hashes them`
   return ok(
-    "checkpoints",
     `nothing that was signed is missing: ${signed} of ${counted(workspaces.length, "workspace")}${by}`,
   )
 }
@@ -443,20 +397,16 @@ const clockBackMs = 1000
 async function checkClock(
   { journal }: Snapshot,
   workspaces: readonly Document<"workspace">[],
-): Promise<CheckResult> {
+): Promise<Verdict> {
   const nowMs = systemClock.now()
   let lastMs = 0
   for (const { id } of workspaces) lastMs = Math.max(lastMs, (await journal.head(id))?.timeMs ?? 0)
   if (lastMs > nowMs + clockBackMs)
     return bad(
-      "clock",
       `the clock says ${isoTime(nowMs)}, and the last entry was recorded at ${isoTime(lastMs)}`,
       "set the clock right; until it passes that time, every entry gets that time",
     )
-  return ok(
-    "clock",
-    lastMs === 0 ? "nothing was recorded yet" : `after the last entry, ${isoTime(lastMs)}`,
-  )
+  return ok(lastMs === 0 ? "nothing was recorded yet" : `after the last entry, ${isoTime(lastMs)}`)
 }
 
 /**
@@ -465,11 +415,10 @@ async function checkClock(
  */
 const synchronised = "/run/systemd/timesync/synchronized"
 
-function checkTimeService(): CheckResult {
+function checkTimeService(): Verdict {
   return existsSync(synchronised)
-    ? ok("time service", "the clock was set by systemd-timesyncd")
+    ? ok("the clock was set by systemd-timesyncd")
     : warn(
-        "time service",
         "cannot see whether anything keeps the clock right",
         "check that NTP runs, such as chrony: entries carry this clock's time",
       )
@@ -479,24 +428,19 @@ function checkTimeService(): CheckResult {
 
 const answersWithinMs = 5000
 
-async function checkService(config: Config): Promise<CheckResult> {
+async function checkService(config: Config): Promise<Verdict> {
   if (config.port === 0)
-    return warn("service", "not checked: TALLYSTICK_PORT is 0", "request its /readyz yourself")
+    return warn("not checked: TALLYSTICK_PORT is 0", "request its /readyz yourself")
   const url = addressOf(config)
   try {
     const answer = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(answersWithinMs) })
-    if (answer.status === 200) return ok("service", `ready at ${url}`)
+    if (answer.status === 200) return ok(`ready at ${url}`)
     return bad(
-      "service",
       `${url}/readyz answers ${answer.status}: ${(await answer.text()).slice(0, 200)}`,
       "do what it says",
     )
   } catch {
-    return warn(
-      "service",
-      `nothing answers at ${url}`,
-      "if it should run, start it: tallystick serve",
-    )
+    return warn(`nothing answers at ${url}`, "if it should run, start it: tallystick serve")
   }
 }
 

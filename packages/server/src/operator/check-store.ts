@@ -82,9 +82,20 @@ async function behindHeads(
     const [{ origin, before }] = epochsOf(workspace)
     const signed = heads.get(origin)
     const entries = (await store.journal.head(workspace.id))?.sequence ?? 0
-    if (signed !== undefined && before + signed.size > entries) {
-      return `the data is older than what was signed, so it is read-only: workspace ${workspace.id} ends at entry ${entries}, and ${before + signed.size} were signed. Put the newer data back; if it is lost, stop the service and run tallystick resume`
-    }
+    const lost = signed && endsBefore(workspace.id, entries, before + signed.size)
+    if (lost !== undefined)
+      return `the data is older than what was signed, so it is read-only: ${lost}. Put the newer data back; if it is lost, stop the service and run tallystick resume`
   }
   return undefined
+}
+
+/** A sentence if a workspace has fewer entries than were signed. */
+export function endsBefore(
+  workspace: string,
+  entries: number,
+  signedEntries: number,
+): string | undefined {
+  return entries < signedEntries
+    ? `workspace ${workspace} ends at entry ${entries}, and ${signedEntries} were signed`
+    : undefined
 }

@@ -4,6 +4,7 @@ import { createFrontier, equalBytes } from "@tallystick/proof"
 import { recheck } from "../ledger/recheck.ts"
 import { sha256 } from "../runtime/sha256.ts"
 import { epochAt, epochsOf } from "../store/epochs.ts"
+import { endsBefore } from "./check-store.ts"
 import type { SignedHead } from "../store/heads.ts"
 import type { Document, JournalReader } from "../store/store.ts"
 
@@ -23,10 +24,10 @@ export interface RehashResult {
   readonly broken: string | undefined
   readonly signed: SignedHead | undefined
   /**
-   * The entries against those that were signed: `ahead` has more, `behind` has fewer, `apart` has
+   * The entries against those that were signed: `ahead` has more, `behind` has fewer, `different` has
    * others.
    */
-  readonly againstSigned: "equal" | "ahead" | "behind" | "apart"
+  readonly againstSigned: "equal" | "ahead" | "behind" | "different"
   /** Whether the entries begin with those of the given checkpoint. */
   readonly isUnderCheckpoint: boolean
 }
@@ -59,24 +60,20 @@ export async function rehash(
     if (sequence % entriesPerStep === 0) progress(workspace.id, sequence)
   })
   const size = signed?.size ?? 0
-  const againstSigned = !isSame
-    ? "apart"
-    : tree.size < size
-      ? "behind"
-      : tree.size > size
-        ? "ahead"
-        : "equal"
-  const root = tree.root()
-  const found = {
+  const order = tree.size < size ? "behind" : tree.size > size ? "ahead" : "equal"
+  return {
+    workspace: workspace.id,
+    origin,
+    before,
+    entries: before + tree.size,
     size: tree.size,
-    root,
+    root: tree.root(),
     hash: last,
     broken: broken ?? unlike,
     signed,
-    againstSigned,
+    againstSigned: isSame ? order : "different",
     isUnderCheckpoint,
-  } as const
-  return { workspace: workspace.id, origin, before, entries: before + tree.size, ...found }
+  }
 }
 
 const entriesPerStep = 10_000
@@ -90,9 +87,7 @@ export function lossOf({
   againstSigned,
 }: RehashResult): string | undefined {
   const end = before + (signed?.size ?? 0)
-  if (againstSigned === "behind")
-    return `workspace ${workspace} ends at entry ${entries}, and ${end} were signed`
-  if (againstSigned === "apart")
-    return `the first ${end} entries of workspace ${workspace} are not those that were signed`
-  return undefined
+  return againstSigned === "different"
+    ? `the first ${end} entries of workspace ${workspace} are not those that were signed`
+    : endsBefore(workspace, entries, end)
 }

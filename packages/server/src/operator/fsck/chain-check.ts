@@ -51,11 +51,10 @@ export async function walkChain(
   progress: (done: number) => void,
 ): Promise<ChainResult> {
   const { workspace: id, number, before, end } = epoch
-  // Faults count entries from the first of the epoch; `counted` converts them at the end.
-  const faults: Fault[] = []
+  const faults = createFaults(epoch)
   const vkeys: string[] = []
   const checkpoint = end === undefined ? whole.index?.checkpoint(id, number) : epoch.checkpoint
-  const roots = watchRoots(id, [...watched, ...keptRoots(checkpoint), ...goneOnFrom(epoch)], faults)
+  const roots = watchRoots([...watched, ...keptRoots(checkpoint), ...continuedRoot(epoch)], faults)
   const tiles = watchTiles(whole.index, epoch, faults)
   const edge = watchEdge(whole.index, epoch, faults)
   const pieces = createFrontier(undefined, sha256)
@@ -82,38 +81,44 @@ export async function walkChain(
     vkeys.push(...walked.vkeys)
     progress(before + tree.size)
     if (walked.wrong === undefined) continue
-    faults.push({ workspace: id, sequence: tree.size + 1, what: walked.wrong })
+    faults.add(walked.wrong, tree.size + 1)
     broken = true
     break
-  }
-  if (!broken) {
-    if (end === undefined) faults.push(...endFaults(whole, epoch, tree.size))
-    roots.ended(tree.size)
-    edge.ended(tree.size)
   }
   const keys = vkeys
     .flatMap((vkey) => parseVkey(vkey) ?? [])
     .filter((key) => key.name === epoch.origin)
-  if (checkpoint !== undefined && !broken) faults.push(...checkpointFaults(checkpoint, epoch, keys))
-  const root = createFrontier(tree, sha256).root()
-  const signatures = watched.flatMap(({ note }) =>
-    note === undefined ? [] : signatureFaults(note, id, keys),
-  )
-  return {
-    entries: tree.size,
-    root,
-    faults: [...faults.map((fault) => counted(fault, before)), ...signatures],
-    isBroken: broken,
+  if (!broken) {
+    if (end === undefined) checkEnd(whole, epoch, tree.size, faults)
+    roots.ended(tree.size)
+    edge.ended(tree.size)
+    // A broken chain may have hidden the key.
+    if (checkpoint !== undefined) checkStored(checkpoint, epoch, keys, faults)
   }
+  for (const { note } of watched)
+    if (note !== undefined) signedText("the given checkpoint", note, keys, faults)
+  const root = createFrontier(tree, sha256).root()
+  return { entries: tree.size, root, faults: faults.all, isBroken: broken }
 }
 
-/** Converts the entry numbers of a fault to sequences of the workspace. */
-function counted(fault: Fault, before: number): Fault {
-  const { sequence, upTo } = fault
+interface Faults {
+  readonly all: readonly Fault[]
+  /** Entries are counted from the first of the epoch. */
+  add(what: string, sequence?: number, upTo?: number): void
+}
+
+function createFaults({ workspace, before }: Epoch): Faults {
+  const all: Fault[] = []
   return {
-    ...fault,
-    ...(sequence !== undefined && { sequence: before + sequence }),
-    ...(upTo !== undefined && { upTo: before + upTo }),
+    all,
+    add(what, sequence, upTo) {
+      all.push({
+        workspace,
+        ...(sequence !== undefined && { sequence: before + sequence }),
+        ...(upTo !== undefined && { upTo: before + upTo }),
+        what,
+      })
+    },
   }
 }
 
@@ -151,7 +156,7 @@ function joined(pieces: Frontier, within: SavedFrontier, completed: Completed): 
 }
 
 /** Size and root of an epoch that ended, from the genesis of the next epoch. */
-function goneOnFrom({ before, end, root }: Epoch): readonly Watched[] {
+function continuedRoot({ before, end, root }: Epoch): readonly Watched[] {
   return end === undefined || root === undefined
     ? []
     : [{ size: end - before, root, by: "the epoch that goes on from them" }]
@@ -163,32 +168,25 @@ function keptRoots(checkpoint: Checkpoint | undefined): readonly Watched[] {
     : [{ size: checkpoint.size, root: checkpoint.root, by: "the checkpoint that is kept" }]
 }
 
-function watchRoots(workspace: string, watched: readonly Watched[], faults: Fault[]) {
+function watchRoots(watched: readonly Watched[], faults: Faults) {
   let good = 0
   return {
     sizes: watched.map(({ size }) => size),
     grown(tree: SavedFrontier): void {
       for (const { size, root, by } of watched) {
         if (size !== tree.size) continue
+        const what = `they are not the ones that were signed: ${by} has another root for them`
         if (equalBytes(createFrontier(tree, sha256).root(), root)) good = size
-        else
-          faults.push({
-            workspace,
-            sequence: good + 1,
-            upTo: size,
-            what: `they are not the ones that were signed: ${by} has another root for them`,
-          })
+        else faults.add(what, good + 1, size)
       }
     },
     ended(entries: number): void {
-      for (const { size, by } of watched) {
-        if (size <= entries) continue
-        faults.push({
-          workspace,
-          sequence: entries + 1,
-          what: `it is not there, nor is any behind it; by ${by}, ${size} were signed`,
-        })
-      }
+      for (const { size, by } of watched)
+        if (size > entries)
+          faults.add(
+            `it is not there, nor is any behind it; by ${by}, ${size} were signed`,
+            entries + 1,
+          )
     },
   }
 }
@@ -200,7 +198,7 @@ function watchRoots(workspace: string, watched: readonly Watched[], faults: Faul
 function watchTiles(
   index: KeptIndex | undefined,
   { workspace, number }: Epoch,
-  faults: Fault[],
+  faults: Faults,
 ): Completed {
   const kept = index?.tree(workspace, number)?.size ?? 0
   const tiles = new Map<number, { readonly tile: number; readonly hashes: Uint8Array }>()
@@ -226,12 +224,12 @@ function watchTiles(
     const what = isOther
       ? `tile ${n} of level 0 has other hashes for them`
       : `tile ${tile} of level ${tileLevel} has another hash for them`
-    faults.push({ workspace, sequence: n * 2 ** level + 1, upTo: end, what })
+    faults.add(what, n * 2 ** level + 1, end)
   }
 }
 
 /** Compares the stored right edge of the tree with the one that the entries make. */
-function watchEdge(index: KeptIndex | undefined, { workspace, number }: Epoch, faults: Fault[]) {
+function watchEdge(index: KeptIndex | undefined, { workspace, number }: Epoch, faults: Faults) {
   const kept = index?.tree(workspace, number)
   return {
     sizes: kept === undefined ? [] : [kept.size],
@@ -240,30 +238,18 @@ function watchEdge(index: KeptIndex | undefined, { workspace, number }: Epoch, f
       const [tile, width] = [Math.floor(size / tileWidth), size % tileWidth]
       const leaves = index?.tile(workspace, number, 0, tile) ?? new Uint8Array()
       if (leaves.length === width * hashBytes && width > 0 && !isEdge(leaves, hashes))
-        faults.push({
-          workspace,
-          sequence: size - width + 1,
-          upTo: size,
-          what: `tile ${tile} of level 0 has other hashes for them`,
-        })
-      const place = hashes.findIndex(
-        (hash, at) => !equalBytes(hash, kept.hashes[at] ?? new Uint8Array()),
-      )
-      if (place < 0 && kept.hashes.length === hashes.length) return
-      faults.push({
-        workspace,
-        sequence: 1,
-        upTo: kept.size,
-        what: "the tree that is kept is not the one that they make",
-      })
+        faults.add(`tile ${tile} of level 0 has other hashes for them`, size - width + 1, size)
+      const isSame =
+        kept.hashes.length === hashes.length &&
+        hashes.every((hash, at) => equalBytes(hash, kept.hashes[at] ?? new Uint8Array()))
+      if (!isSame) faults.add("the tree that is kept is not the one that they make", 1, kept.size)
     },
     ended(entries: number): void {
-      if (kept === undefined || kept.size <= entries) return
-      faults.push({
-        workspace,
-        sequence: entries + 1,
-        what: `it is not there, and the tree that is kept has ${kept.size} entries`,
-      })
+      if (kept !== undefined && kept.size > entries)
+        faults.add(
+          `it is not there, and the tree that is kept has ${kept.size} entries`,
+          entries + 1,
+        )
     },
   }
 }
@@ -277,65 +263,52 @@ function isEdge(leaves: Uint8Array, hashes: readonly Uint8Array[]): boolean {
   return own.every((hash, at) => equalBytes(hash, hashes.at(at - own.length) ?? new Uint8Array()))
 }
 
-/** Derived data about entries that do not exist. */
-function endFaults(whole: Whole, { workspace, before }: Epoch, entries: number): readonly Fault[] {
-  const faults: Fault[] = []
-  const ahead = (of: number, what: string): void => {
-    if (of > before + entries)
-      faults.push({
-        workspace,
-        sequence: entries + 1,
-        what: `it is not there, and ${what} up to entry ${of}`,
-      })
+/** Finds derived data about entries that do not exist. */
+function checkEnd(
+  whole: Whole,
+  { workspace, before }: Epoch,
+  entries: number,
+  faults: Faults,
+): void {
+  const derived = {
+    "the index goes": whole.index?.position(workspace) ?? 0,
+    "the search is filled": whole.filed(workspace),
   }
-  ahead(whole.index?.position(workspace) ?? 0, "the index goes")
-  ahead(whole.filed(workspace), "the search is filled")
-  if (entries === 0)
-    faults.push({
-      workspace,
-      sequence: 1,
-      what: "it is not there, though a workspace is made by it",
-    })
-  return faults
+  for (const [what, position] of Object.entries(derived))
+    if (position > before + entries)
+      faults.add(`it is not there, and ${what} up to entry ${position}`, entries + 1)
+  if (entries === 0) faults.add("it is not there, though a workspace is made by it", 1)
 }
 
-/** The signature of a given checkpoint, by a key that the ledger announced. */
-function signatureFaults(note: string, workspace: string, keys: readonly Vkey[]): readonly Fault[] {
-  const opened = openNote(note, keys)
-  return opened.ok
-    ? []
-    : [
-        {
-          workspace,
-          what: `the given checkpoint is not signed by a key that the ledger announced (${opened.reason})`,
-        },
-      ]
-}
-
-/**
- * The stored checkpoint must say what was signed. Only for an unbroken chain: otherwise its key may
- * not have been seen.
- */
-function checkpointFaults(
+/** The stored checkpoint must be signed, and must say what was signed. */
+function checkStored(
   { size, root, note }: Checkpoint,
-  { workspace, origin }: Epoch,
+  { origin }: Epoch,
   keys: readonly Vkey[],
-): readonly Fault[] {
+  faults: Faults,
+): void {
+  const text = signedText("the checkpoint that is kept", note, keys, faults, size)
+  const isSame = root.length === hashBytes && text === formatCheckpoint({ origin, size, root })
+  if (text !== undefined && !isSame)
+    faults.add(
+      "the checkpoint that is kept says another size or root than it was signed with",
+      size,
+    )
+}
+
+/** The text of a note; a fault and undefined unless a key that the ledger announced signed it. */
+function signedText(
+  name: string,
+  note: string,
+  keys: readonly Vkey[],
+  faults: Faults,
+  sequence?: number,
+): string | undefined {
   const opened = openNote(note, keys)
-  const at = { workspace, sequence: size }
-  if (!opened.ok)
-    return [
-      {
-        ...at,
-        what: `the checkpoint that is kept is not signed by a key that the ledger announced (${opened.reason})`,
-      },
-    ]
-  if (root.length !== hashBytes || opened.text !== formatCheckpoint({ origin, size, root }))
-    return [
-      {
-        ...at,
-        what: "the checkpoint that is kept says another size or root than it was signed with",
-      },
-    ]
-  return []
+  if (opened.ok) return opened.text
+  faults.add(
+    `${name} is not signed by a key that the ledger announced (${opened.reason})`,
+    sequence,
+  )
+  return undefined
 }
