@@ -40,7 +40,8 @@ const exitCodes = { genuine: 0, unreadable: 1, unconfirmed: 2, notGenuine: 3 } a
 
 /** The result for one item of a file. */
 interface Finding {
-  readonly file: string
+  /** The item, if the file has several. */
+  readonly item?: string
   readonly what: "receipt" | "entry" | "page" | "proof" | "pack" | "export" | "nothing"
   readonly verdict: "genuine" | "unconfirmed" | "refuted" | "unreadable"
   /** One sentence that explains the verdict. Absent if it is genuine. */
@@ -53,42 +54,45 @@ interface Finding {
   readonly facts: Readonly<Record<string, string | number>>
 }
 
-type Found = Omit<Finding, "file">
+type FileFinding = Omit<Finding, "item"> & { readonly file: string }
 
-/** What the caller knows from another source. */
-interface Known {
+/** What the caller knows from another source than the files. */
+interface TrustedInput {
   readonly trustedKeys: readonly string[]
   /** Newest first. */
   readonly geneses: readonly string[]
 }
 
 export function runVerify({ files, trustedKeys, epochs, json, say }: VerifyCommand): number {
-  const unusable = trustedKeys.find((key) => parseVkey(key)?.type !== "log")
-  const geneses = epochs === undefined ? [] : genesesIn(epochs)
   const findings =
-    unusable !== undefined
-      ? [
-          {
-            file: "--key",
-            ...unreadable(`${unusable} is not the vkey of a log: <name>+<8 hex digits>+<base64>`),
-          },
-        ]
-      : readLineage(geneses) === undefined && epochs !== undefined
-        ? [
-            {
-              file: "--epochs",
-              ...unreadable(
-                `${epochs} is neither an answer of GET …/tlog/epochs nor an export, or its epochs do not fit together`,
-              ),
-            },
-          ]
-        : files.flatMap((file) => examine(file, { trustedKeys, geneses }))
+    checkInput(trustedKeys, epochs) ??
+    files.flatMap((file) =>
+      examine(file, { trustedKeys, geneses: genesesIn(epochs) }).map(({ item, ...finding }) => ({
+        file: item === undefined ? file : `${file} ${item}`,
+        ...finding,
+      })),
+    )
   say(json ? `${JSON.stringify(findings, null, 2)}\n` : findings.map(textOf).join("\n"))
   return exitCodeOf(findings)
 }
 
+/** A finding about an option that is not usable. */
+function checkInput(
+  trustedKeys: readonly string[],
+  epochs: string | undefined,
+): readonly FileFinding[] | undefined {
+  const unusable = trustedKeys.find((key) => parseVkey(key)?.type !== "log")
+  if (unusable !== undefined) {
+    const reason = `${unusable} is not the vkey of a log: <name>+<8 hex digits>+<base64>`
+    return [{ file: "--key", ...unreadable(reason) }]
+  }
+  if (epochs === undefined || readLineage(genesesIn(epochs)) !== undefined) return undefined
+  const reason = `${epochs} is neither an answer of GET …/tlog/epochs nor an export, or its epochs do not fit together`
+  return [{ file: "--epochs", ...unreadable(reason) }]
+}
+
 /** The worst result counts: not genuine, then unreadable, then unconfirmed. */
-function exitCodeOf(findings: readonly Finding[]): number {
+function exitCodeOf(findings: readonly FileFinding[]): number {
   const verdicts = findings.map(({ verdict }) => verdict)
   if (verdicts.includes("refuted")) return exitCodes.notGenuine
   if (verdicts.includes("unreadable")) return exitCodes.unreadable
@@ -99,43 +103,30 @@ function exitCodeOf(findings: readonly Finding[]): number {
 
 const proofHeader = "c2sp.org/tlog-proof@v1\n"
 
-function examine(file: string, known: Known): readonly Finding[] {
-  const { trustedKeys } = known
+function examine(file: string, input: TrustedInput): readonly Finding[] {
+  const { trustedKeys } = input
   const folder = exportFolder(file)
-  if (folder !== undefined) return [{ file, ...ofExport(folder, trustedKeys) }]
+  if (folder !== undefined) return [ofExport(folder, trustedKeys)]
   const bytes = attempt(() => readEvidence(file))
-  if (!(bytes instanceof Uint8Array)) return [{ file, ...bytes }]
-  if (isZip(bytes)) return [{ file, ...ofPack(verifyPack(bytes, { trustedKeys })) }]
+  if (!(bytes instanceof Uint8Array)) return [bytes]
+  if (isZip(bytes)) return [ofPack(verifyPack(bytes, { trustedKeys }))]
   const text = fromUtf8(bytes) ?? ""
-  if (text.startsWith(proofHeader)) return [{ file, ...ofProof(text, trustedKeys) }]
+  if (text.startsWith(proofHeader)) return [ofProof(text, trustedKeys)]
   const json = readJson(text)
   if (!json.ok && json.repeated !== undefined)
-    return [
-      {
-        file,
-        ...refuted(
-          "nothing",
-          `it has the member "${json.repeated}" twice, so two readers can read different things`,
-        ),
-      },
-    ]
+    return [ambiguous(`it has the member "${json.repeated}" twice`)]
   const value = json.ok ? json.value : undefined
-  if (!isObject(value)) return [{ file, ...unreadable(kinds) }]
+  if (!isObject(value)) return [unreadable(kinds)]
   const [one, other] = kindsOf(value)
-  if (other !== undefined)
-    return [
-      {
-        file,
-        ...refuted(
-          "nothing",
-          `it is both ${one} and ${other}, so two readers can read different things`,
-        ),
-      },
-    ]
+  if (other !== undefined) return [ambiguous(`it is both ${one} and ${other}`)]
   if (isObject(value["files"]) && isObject(value["manifest"]))
-    return [{ file, ...ofPackJson(value, value["files"], trustedKeys) }]
-  if (Array.isArray(value["events"])) return ofPage(file, value, value["events"], known)
-  return [{ file, ...(ofEntry(value, known) ?? unreadable(kinds)) }]
+    return [ofPackJson(value, value["files"], trustedKeys)]
+  if (Array.isArray(value["events"])) return ofPage(value, value["events"], input)
+  return [ofEntry(value, input) ?? unreadable(kinds)]
+}
+
+function ambiguous(reason: string): Finding {
+  return refuted("nothing", `${reason}, so two readers can read different things`)
 }
 
 const kinds =
@@ -158,7 +149,8 @@ function kindsOf(value: JsonMembers): readonly string[] {
 }
 
 /** Geneses of all epochs, newest first. Empty if they cannot be read. */
-function genesesIn(path: string): readonly string[] {
+function genesesIn(path: string | undefined): readonly string[] {
+  if (path === undefined) return []
   const folder = exportFolder(path)
   if (folder !== undefined) {
     const geneses = attempt(() => genesesOf(folder))
@@ -194,7 +186,7 @@ function exportFolder(file: string): string | undefined {
   return existsSync(`${at}/genesis.json`) ? at : undefined
 }
 
-function attempt<T>(read: () => T): T | Found {
+function attempt<T>(read: () => T): T | Finding {
   try {
     return read()
   } catch (error) {
@@ -209,61 +201,53 @@ function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value)
 }
 
-function unreadable(reason: string): Found {
+function unreadable(reason: string): Finding {
   return { what: "nothing", verdict: "unreadable", reason, checks: [], notCovered: [], facts: {} }
 }
 
-function refuted(what: Finding["what"], reason: string): Found {
-  return { what, verdict: "refuted", reason, checks: [], notCovered: [], facts: {} }
+function refuted(what: Finding["what"], reason: string, checks: Finding["checks"] = []): Finding {
+  return { what, verdict: "refuted", reason, checks, notCovered: [], facts: {} }
 }
 
 // Receipts and entries ----------------------------------------------------------------------------
 
 /** One finding per entry. An empty page has nothing to check. */
 function ofPage(
-  file: string,
   page: JsonMembers,
   events: readonly unknown[],
-  known: Known,
+  input: TrustedInput,
 ): readonly Finding[] {
-  if (events.length === 0) return [{ file, ...unreadable("the page has no entries") }]
+  if (events.length === 0) return [unreadable("the page has no entries")]
   const { derived, notCovered } = ofPageItself(page, events)
   const wrong = Object.keys(derived).find(
     (name) => page[name] !== undefined && page[name] !== derived[name],
   )
-  const entries = events.map((event, at) => {
+  const entries = events.map((event, at): Finding => {
     const found =
       isObject(event) && typeof event["hash"] === "string"
-        ? ofListed(event, known)
+        ? ofListed(event, input)
         : unreadable("it is not an entry")
-    return {
-      file: `${file} events[${at}]`,
-      ...found,
-      notCovered: [...found.notCovered, ...notCovered],
-    }
+    const uncovered = [...found.notCovered, ...notCovered]
+    return { item: `events[${at}]`, ...found, notCovered: uncovered }
   })
-  if (wrong !== undefined)
-    return [
-      {
-        file,
-        ...refuted(
-          "page",
-          fault("page", wrong, String(derived[wrong]), JSON.stringify(page[wrong])),
-        ),
-      },
-      ...entries,
-    ]
+  if (wrong !== undefined) {
+    const [expected, found] = [String(derived[wrong]), JSON.stringify(page[wrong])]
+    return [refuted("page", fault("page", wrong, expected, found)), ...entries]
+  }
   const misplaced = firstMisplaced(entries, events)
   if (misplaced === undefined) return entries
   const reason = `page does not hold, in events[${misplaced}]: entries must come once each, newest first`
-  return [{ file, ...refuted("page", reason) }, ...entries]
+  return [refuted("page", reason), ...entries]
 }
 
 /**
  * Indexes must descend within a ledger, and sequences across its epochs, where they are shown. An
  * entry without a record has no place.
  */
-function firstMisplaced(entries: readonly Found[], events: readonly unknown[]): number | undefined {
+function firstMisplaced(
+  entries: readonly Finding[],
+  events: readonly unknown[],
+): number | undefined {
   const lowest = new Map<unknown, number>()
   const descends = (of: unknown, place: unknown): boolean => {
     if (typeof place !== "number") return true
@@ -303,20 +287,23 @@ type JsonMembers = Readonly<Record<string, unknown>>
  * Checks the answer about a receipt, an entry of a page, or the bare receipt that a write was
  * answered with.
  */
-function ofEntry(value: Readonly<Record<string, unknown>>, known: Known): Found | undefined {
+function ofEntry(
+  value: Readonly<Record<string, unknown>>,
+  input: TrustedInput,
+): Finding | undefined {
   if (isObject(value["receipt"]) || isObject(value["entry"]))
-    return ofReceipt("receipt", verifyReceipt(value, known))
-  if (typeof value["hash"] === "string") return ofListed(value, known)
+    return ofReceipt("receipt", verifyReceipt(value, input))
+  if (typeof value["hash"] === "string") return ofListed(value, input)
   return typeof value["eventHash"] === "string"
-    ? ofReceipt("receipt", verifyReceipt({ receipt: value }, known))
+    ? ofReceipt("receipt", verifyReceipt({ receipt: value }, input))
     : undefined
 }
 
-function ofListed({ proof, disclosures, ...entry }: JsonMembers, known: Known): Found {
-  return ofReceipt("entry", verifyReceipt({ entry, proof, disclosures }, known))
+function ofListed({ proof, disclosures, ...entry }: JsonMembers, input: TrustedInput): Finding {
+  return ofReceipt("entry", verifyReceipt({ entry, proof, disclosures }, input))
 }
 
-function ofReceipt(what: "receipt" | "entry", verdict: Verdict): Found {
+function ofReceipt(what: "receipt" | "entry", verdict: Verdict): Finding {
   const { uncovered, record, eventHash, content, checkpoint, withheld = 0 } = verdict
   const facts = {
     ...(typeof content?.["action"] === "string" && { action: content["action"] }),
@@ -345,27 +332,20 @@ function concluded(
   facts: Finding["facts"],
   notCovered: readonly string[] = [],
   refutation?: string,
-): Found {
-  const reason = verdict.verdict === "unconfirmed" ? reasons[verdict.because] : refutation
-  const checks = verdict.verdict === "unconfirmed" ? verdict.checks.map(unrefuted) : verdict.checks
+): Finding {
+  const isUnconfirmed = verdict.verdict === "unconfirmed"
+  const reason = isUnconfirmed ? reasons[verdict.because] : refutation
   return {
     what,
     verdict: verdict.verdict,
     ...(reason !== undefined && { reason }),
-    checks,
+    checks: verdict.checks.map(({ name, ok }) => ({
+      name,
+      ok: ok || (isUnconfirmed ? null : false),
+    })),
     notCovered,
     facts,
   }
-}
-
-function unrefuted({
-  name,
-  ok,
-}: {
-  readonly name: string
-  readonly ok: boolean
-}): Finding["checks"][number] {
-  return { name, ok: ok ? true : null }
 }
 
 const lost =
@@ -404,32 +384,23 @@ function timeOf(timeMs: number): string {
 
 // Proofs and packs --------------------------------------------------------------------------------
 
-function ofProof(text: string, trustedKeys: readonly string[]): Found {
+function ofProof(text: string, trustedKeys: readonly string[]): Finding {
   const proven: VerifiedTlogProof = verifyTlogProof(text, { vkeys: trustedKeys })
   if (proven.ok) {
     const { record, checkpoint } = proven
     const checks = ["record", "checkpoint", "inclusion", "key"].map((name) => ({ name, ok: true }))
-    const facts = {
-      index: record.index,
-      recorded: timeOf(record.timeMs),
-      log: checkpoint.origin,
-      size: checkpoint.size,
-    }
+    const recorded = timeOf(record.timeMs)
+    const facts = { index: record.index, recorded, log: checkpoint.origin, size: checkpoint.size }
     return { what: "proof", verdict: "genuine", checks, notCovered: [], facts }
   }
   const { failure, expected, found } = proven
   // The file does not contain the key: without it, nothing else can be checked.
-  if (failure === "unsigned")
-    return {
-      what: "proof",
-      verdict: "unconfirmed",
-      reason: unsigned,
-      checks: [{ name: "key", ok: null }],
-      notCovered: [],
-      facts: {},
-    }
-  const checks = [{ name: failure, ok: false }]
-  return { ...refuted("proof", fault(failure, undefined, expected, found)), checks }
+  if (failure === "unsigned") {
+    const checks = [{ name: "key", ok: null }]
+    return { ...refuted("proof", unsigned, checks), verdict: "unconfirmed" }
+  }
+  const reason = fault(failure, undefined, expected, found)
+  return refuted("proof", reason, [{ name: failure, ok: false }])
 }
 
 const unsigned = "no key given with --key has signed its checkpoint; give the log's vkey"
@@ -439,7 +410,7 @@ function ofPackJson(
   { manifest, files: _, ...others }: JsonMembers,
   files: JsonMembers,
   trustedKeys: readonly string[],
-): Found {
+): Finding {
   const contents = new Map<string, Uint8Array>()
   for (const [path, base64] of Object.entries(files)) {
     const content = typeof base64 === "string" ? fromBase64(base64) : undefined
@@ -452,7 +423,7 @@ function ofPackJson(
   return { ...ofPack(verifyPack(contents, { trustedKeys })), notCovered: Object.keys(others) }
 }
 
-function ofPack(verdict: PackVerdict): Found {
+function ofPack(verdict: PackVerdict): Finding {
   const { packId, title, packHash, checkpoint, entries, withheld = 0 } = verdict
   const facts = {
     ...(title !== undefined && { title }),
@@ -467,7 +438,7 @@ function ofPack(verdict: PackVerdict): Found {
   return concluded("pack", verdict, facts, [], fault(failure, file, expected, found))
 }
 
-function ofExport(folder: string, trustedKeys: readonly string[]): Found {
+function ofExport(folder: string, trustedKeys: readonly string[]): Finding {
   if (!existsSync(`${folder}/genesis.json`) || !existsSync(`${folder}/checkpoint`))
     return unreadable("it is not an export, or one that was never finished")
   const checked = attempt(() => checkFolder(folder, trustedKeys))
@@ -544,7 +515,7 @@ const words = {
   unreadable: "not readable",
 } as const
 
-function textOf({ file, verdict, reason, checks, notCovered, facts }: Finding): string {
+function textOf({ file, verdict, reason, checks, notCovered, facts }: FileFinding): string {
   const lines = [
     `${file}: ${words[verdict]}`,
     ...(reason === undefined ? [] : [`  ${reason}`]),
