@@ -8,7 +8,7 @@ import { checkStore, type CheckedStore } from "./operator/check-store.ts"
 import { systemClock } from "./clock.ts"
 import { httpUrl, type Config } from "./config.ts"
 import { LedgerError, StartError } from "./error.ts"
-import { fileBeside, type FilingBeside } from "./threads/filing-thread.ts"
+import { fileBeside } from "./threads/filing-thread.ts"
 import type { Sighting } from "./followers/watching.ts"
 import { admit, guard, unknownResource } from "./http/authenticate.ts"
 import { sessionCookie } from "./http/cookie.ts"
@@ -25,11 +25,10 @@ import { createSignIns } from "./http/sign-ins.ts"
 import { removeUnplaced, type Secrets } from "./operator/secret-files.ts"
 import type { Keyring } from "./secrets/keyring.ts"
 import type { Limits } from "./limits.ts"
-import { createLedger, type Ledger, type LedgerParts } from "./ledger/ledger.ts"
-import type { SequencerReport } from "./ledger/sequencer.ts"
+import { createLedger, type LedgerParts } from "./ledger/ledger.ts"
 import { createPace } from "./runtime/pace.ts"
 import { createCheckpoints, createIsGenuine } from "./query/verified-checkpoints.ts"
-import { createFind, type Find } from "./query/search-scheduling.ts"
+import { createFind } from "./query/search-scheduling.ts"
 import { createLeaves } from "./query/verified-leaves.ts"
 import type { VerificationSource } from "./query/verified-entries.ts"
 import { createQueries } from "./query/entry-queries.ts"
@@ -54,24 +53,21 @@ import { createHealth, createSuspicions, reportsOf, type Health } from "./follow
 import { watchBeside, type WatchingBeside } from "./threads/watching-thread.ts"
 
 export interface Running {
-  /** Under which clients reach it. */
+  /** The address that clients use. */
   readonly url: string
-  /** Where it listens, which is somewhere else when there is a proxy in front of it. */
+  /** The address that the service listens on; a proxy may stand in front of it. */
   readonly listensOn: string
   readonly service: Service
-  /** Stops accepting, finishes what was accepted, and lets go of the data. */
+  /** Stops accepting requests, finishes the accepted ones, and closes the data. */
   close(): Promise<void>
 }
 
 export interface ServeOptions {
   readonly log: Logger
   readonly version: string
-  /** Nothing can be said of the state of storage any more: the process must end. */
+  /** The state of storage is unknown: the process must end. */
   readonly onFatal: (cause: Error) => void
-  /**
-   * For programs that try how the service fails: a store that stands before the real one, another
-   * idea of what is the same.
-   */
+  /** For tests of failures: wraps the real store, and replaces the comparison of requests. */
   readonly wrapStore?: (store: Store) => Store
   readonly same?: LedgerParts["same"]
 }
@@ -92,7 +88,10 @@ export async function serve(
     tellSecrets(options.log, secrets, keyring)
     const checked = await checkStore(store, config.heads, config.limits)
     tellMissing(options.log, config.heads, checked)
-    return await start(config, rootKeysOf(secrets), keyring, options, store, checked)
+    const { rootKey, previousRootKey } = secrets
+    const rootKeys: RootKeys =
+      previousRootKey === undefined ? [rootKey] : [rootKey, previousRootKey]
+    return await start(config, rootKeys, keyring, options, store, checked)
   } catch (error) {
     await store.close()
     throw error
@@ -110,14 +109,7 @@ function tellMissing(log: Logger, heads: string, { missing }: CheckedStore): voi
 
 type RootKeys = readonly [string, ...string[]]
 
-function rootKeysOf({ rootKey, previousRootKey }: Secrets): RootKeys {
-  return previousRootKey === undefined ? [rootKey] : [rootKey, previousRootKey]
-}
-
-/**
- * What is set for a rotation has its time: before one has begun, and after it has ended, somebody
- * is to hear of it.
- */
+/** The setting of the old secret is of use during a rotation only. */
 function tellSecrets(
   log: Logger,
   { secret, previous }: Secrets,
@@ -163,47 +155,36 @@ async function start(
     reportsOf(metrics, log),
     options.onFatal,
   )
-  const ledger = ledgerOf(store, keyring, options, limits, metrics)
+  const { journal, registry, search } = store
+  const writing = { journal, clock: systemClock, limits, keyring, report: metrics }
+  const ledger = createLedger({ ...writing, ...(options.same && { same: options.same }) })
   const source = sourceOf(store, { checkpoints, leaves }, health, watching)
-  const parts = { registry: store.registry, ledger, clock: systemClock, keyring, limits }
-  const shared = sharedOf(limits)
+  const seal = (workspace: string) => watching.seal(workspace)
+  const file = (workspace: string) => filing.catchUp(workspace)
+  const find = createFind({ search, clock: systemClock, limits, file })
+  const parts = { registry, ledger, clock: systemClock, keyring, limits }
+  const reading = createReading(limits)
+  const pace = createPace(systemClock, limits.pieceMs)
+  const shared = { reading, pace, limits }
   const service: Service = {
     store,
     ...shared,
     ledger,
-    ...createAdministration(
-      {
-        ...parts,
-        keyRequestsPerMinute: config.keyRequestsPerMinute,
-        host: new URL(address.url).hostname,
-      },
-      rootKeys,
-    ),
+    signIns: createSignIns(systemClock, limits),
+    ...createAdministration({ ...parts, host: new URL(address.url).hostname }, rootKeys),
+    lists: createLists(keyring.secret),
+    rates: createRates(limits, config.keyRequestsPerMinute),
     source,
-    queries: createQueries({
-      store: { ...source, registry: store.registry },
-      limits,
-      find: findOf(store, limits, filing),
-      ...shared,
-    }),
-    logKeys: createLogKeys({
-      ...parts,
-      journal: store.journal,
-      checkpoints,
-      seal: (workspace) => watching.seal(workspace),
-    }),
-    packs: createPacks({
-      ...parts,
-      ...shared,
-      store,
-      checkpoints,
-      seal: (workspace) => watching.seal(workspace),
-    }),
+    queries: createQueries({ store: { ...source, registry }, find, ...shared }),
+    logKeys: createLogKeys({ ...parts, journal, checkpoints, seal }),
+    packs: createPacks({ ...parts, store, checkpoints, pace, seal }),
     clock: systemClock,
-    limits,
     metrics,
-    seal: (workspace) => watching.seal(workspace),
-    ...ledgerStateOf(health, readOnly),
+    seal,
+    brokenWorkspaces: () => health.broken.size,
+    audit: () => health.audit(),
+    halted: (workspace) =>
+      haltOf(readOnly, workspace !== undefined && health.broken.has(workspace)),
     get publicUrl() {
       return address.url
     },
@@ -226,24 +207,6 @@ async function start(
   }
 }
 
-function ledgerOf(
-  { journal }: Store,
-  keyring: Keyring,
-  { same }: ServeOptions,
-  limits: Limits,
-  report: SequencerReport,
-): Ledger {
-  return createLedger({
-    journal,
-    clock: systemClock,
-    limits,
-    keyring,
-    ...(same === undefined ? {} : { same }),
-    report,
-  })
-}
-
-/** What entries that are read are held against. */
 function sourceOf(
   { journal, index, search }: Store,
   trusted: Pick<VerificationSource, "checkpoints" | "leaves">,
@@ -316,7 +279,7 @@ async function listen(
   return server
 }
 
-/** With the setting that would mend it, where one would. */
+/** Names the setting that mends the error, if there is one. */
 function cannotListen(cause: unknown, { host, port }: Config): unknown {
   const sentences: Readonly<Record<string, string>> = {
     EADDRINUSE: `port ${port} of ${host} is in use; stop what listens there, or set TALLYSTICK_PORT to another one (0 takes a free one)`,
@@ -329,25 +292,21 @@ function cannotListen(cause: unknown, { host, port }: Config): unknown {
   return sentence === undefined ? cause : new StartError(sentence, { cause })
 }
 
-/** What people administer, whom their credentials speak for, and how often strangers may try. */
-function createAdministration(
-  parts: WorkspaceParts & { readonly keyRequestsPerMinute: number | undefined },
-  rootKeys: RootKeys,
-) {
+function createAdministration(parts: WorkspaceParts, rootKeys: RootKeys) {
   const workspaces = createWorkspaces(parts)
   const keys = createKeys(parts)
   const tokens = createTokens({ ...parts, rootKeys })
-  const scoped = tokens.recognise
+  const { recognise } = tokens
   return {
     workspaces,
     keys,
     tokens,
     authenticate: createAuthenticate(rootKeys, {
       k: keys.recognise,
-      r: scoped,
-      p: scoped,
-      a: scoped,
-      e: scoped,
+      r: recognise,
+      p: recognise,
+      a: recognise,
+      e: recognise,
     }),
     projects: createProjects(parts),
     policies: createPolicies(parts),
@@ -355,73 +314,31 @@ function createAdministration(
     cascade: createCascade(parts),
     accounts: createAccounts({ ...parts, workspaces }),
     sessions: createSessions(parts),
-    lists: createLists(parts.keyring.secret),
-    rates: ratesOf(parts.limits, parts.keyRequestsPerMinute),
   }
 }
 
-function findOf({ search }: Store, limits: Limits, filing: FilingBeside): Find {
-  return createFind({
-    search,
-    clock: systemClock,
-    limits,
-    file: (workspace) => filing.catchUp(workspace),
+function createReading(limits: Limits): Service["reading"] {
+  return createFairQueue(systemClock, {
+    atOnceMax: limits.readsAtOnceMax,
+    perWorkspaceMax: limits.readsOfWorkspaceMax,
+    waitingMax: limits.readsWaitingMax,
+    waitMs: limits.readWaitMs,
+    of: "pages and receipts",
   })
 }
 
-/** What all requests share: the places of those that read or sign in, and the thread. */
-function sharedOf(limits: Limits): Pick<Service, "reading" | "pace" | "signIns"> {
-  const {
-    readsAtOnceMax: atOnceMax,
-    readsOfWorkspaceMax: perWorkspaceMax,
-    readsWaitingMax: waitingMax,
-    readWaitMs: waitMs,
-  } = limits
+function createRates(limits: Limits, keyRequestsPerMinute: number | undefined): Service["rates"] {
+  const rate = (of: string, perMinute: number, bucketOf = (id: string) => id) =>
+    createRate(systemClock, { bucketsMax: limits.rateAddressesMax, bucketOf, perMinute, of })
+  const { anonymousReadsPerMinute, failedLoginsPerMinute, packDownloadsPerMinute } = limits
   return {
-    reading: createFairQueue(systemClock, {
-      atOnceMax,
-      perWorkspaceMax,
-      waitingMax,
-      waitMs,
-      of: "pages and receipts",
-    }),
-    pace: createPace(systemClock, limits.pieceMs),
-    signIns: createSignIns(systemClock, limits),
-  }
-}
-
-function ratesOf(limits: Limits, keyRequestsPerMinute: number | undefined): Service["rates"] {
-  const {
-    anonymousReadsPerMinute,
-    failedLoginsPerMinute,
-    packDownloadsPerMinute,
-    rateAddressesMax: bucketsMax,
-  } = limits
-  const byAddress = { bucketsMax, bucketOf: networkOf }
-  const reads = {
-    ...byAddress,
-    perMinute: anonymousReadsPerMinute,
-    of: "reads without a credential from this address",
-  }
-  const logins = {
-    ...byAddress,
-    perMinute: failedLoginsPerMinute,
-    of: "failed log-ins from this address",
-  }
-  const byId = { bucketsMax, bucketOf: (id: string) => id }
-  const byKey = { ...byId, of: "requests with this key" }
-  return {
-    reads: createRate(systemClock, reads),
-    logins: createRate(systemClock, logins),
+    reads: rate("reads without a credential from this address", anonymousReadsPerMinute, networkOf),
+    logins: rate("failed log-ins from this address", failedLoginsPerMinute, networkOf),
     keys:
       keyRequestsPerMinute === undefined
         ? undefined
-        : createRate(systemClock, { ...byKey, perMinute: keyRequestsPerMinute }),
-    downloads: createRate(systemClock, {
-      ...byId,
-      perMinute: packDownloadsPerMinute,
-      of: "downloads with this token",
-    }),
+        : rate("requests with this key", keyRequestsPerMinute),
+    downloads: rate("downloads with this token", packDownloadsPerMinute),
   }
 }
 
@@ -439,7 +356,7 @@ async function watch(
   return notWatching
 }
 
-/** What is read only is not followed either: its tree would be signed again from an older state. */
+/** Read-only data is not followed: a tree would be signed again from an older state. */
 const notWatching: WatchingBeside = {
   suspect: () => {},
   seal: async () => undefined,
@@ -448,8 +365,7 @@ const notWatching: WatchingBeside = {
 
 function metricsOf({ data, limits }: Config, version: string, queued: () => number): Metrics {
   const { diskReserveBytes } = limits
-  // A disk that cannot be asked is no reason to keep all the other numbers from whoever must find
-  // out why.
+  // The other metrics must not fail with the disk: they help to find out why it failed.
   const diskFreeBytes = () => freeBytes(data).catch(() => Number.NaN)
   return createMetrics({ version, clock: systemClock, queued, diskFreeBytes, diskReserveBytes })
 }
@@ -457,19 +373,6 @@ function metricsOf({ data, limits }: Config, version: string, queued: () => numb
 async function freeBytes(folder: string): Promise<number> {
   const { bavail, bsize } = await statfs(folder)
   return bavail * bsize
-}
-
-/** What is known of the chains, and what may not be written for it. */
-function ledgerStateOf(
-  health: Health,
-  readOnly: string | undefined,
-): Pick<Service, "brokenWorkspaces" | "audit" | "halted"> {
-  return {
-    brokenWorkspaces: () => health.broken.size,
-    audit: () => health.audit(),
-    halted: (workspace) =>
-      haltOf(readOnly, workspace !== undefined && health.broken.has(workspace)),
-  }
 }
 
 function haltOf(readOnly: string | undefined, isBroken: boolean): LedgerError | undefined {

@@ -3,7 +3,6 @@
 
 import { mkdirSync } from "node:fs"
 import { join } from "node:path"
-import type { DatabaseSync } from "node:sqlite"
 import { LedgerError } from "../../error.ts"
 import type { Config } from "../../config.ts"
 import { cacheRegistry } from "../cached-documents.ts"
