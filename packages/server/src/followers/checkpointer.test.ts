@@ -28,6 +28,7 @@ import { epochsOf, type Log } from "../store/epochs.ts"
 import { expectChain } from "../store/expect-chain.ts"
 import { memoryHeads, type Heads } from "../store/heads.ts"
 import { openMemory } from "../store/memory.ts"
+import { linkRows, splitRows, type LinkedRows } from "../store/linked-rows.ts"
 import type { Checkpoint, Index, JournalReader, Stored } from "../store/store.ts"
 import { createCheckpointer, IntegrityError, type Checkpointer } from "./checkpointer.ts"
 import { followOnce } from "./follow.ts"
@@ -331,9 +332,11 @@ for (const [what, bend] of tampering) {
     // alone cannot.
     const journal: JournalReader = {
       ...house.journal,
-      after: async (...asked) =>
-        (await house.journal.after(...asked)).map((entry) =>
-          entry.sequence === 9 ? bend(entry) : entry,
+      linked: async (...asked) =>
+        rowsOf(
+          (await house.journal.after(...asked)).map((entry) =>
+            entry.sequence === 9 ? bend(entry) : entry,
+          ),
         ),
     }
     const checkpointer = house.checkpointer(heads, journal)
@@ -366,7 +369,7 @@ test("an entry that is missing, or stands in another's place, is not followed", 
   for (const bend of bends) {
     const journal: JournalReader = {
       ...house.journal,
-      after: async (...asked) => bend(await house.journal.after(...asked)),
+      linked: async (...asked) => rowsOf(bend(await house.journal.after(...asked))),
     }
     const heads = memoryHeads()
     const checkpointer = house.checkpointer(heads, journal)
@@ -520,8 +523,8 @@ test("two followers at different places are each given what they have not taken,
   const follower = (name: "slow" | "quick", from: number) => ({
     name,
     position: async () => from + taken[name].length,
-    take: async (_: string, entries: readonly Stored[]) =>
-      void taken[name].push(...entries.map(({ sequence }) => sequence)),
+    take: async (_: string, pieces: readonly LinkedRows[]) =>
+      void taken[name].push(...pieces.flatMap(({ sequences }) => sequences)),
   })
   const followers = [follower("slow", 0), follower("quick", 5)]
   const first = await followOnce(house.journal, followers, "acme", limits)
@@ -593,16 +596,17 @@ test("of two that follow one workspace, the one that is overtaken goes on from w
   const heads = memoryHeads()
   const [one, other] = [house.checkpointer(heads), house.checkpointer(heads)]
   for (const checkpointer of [one, other]) assert.equal(await checkpointer.position("acme"), 0)
-  const entries = await house.journal.after("acme", 0, 10)
-  await one.take("acme", entries.slice(0, 6))
-  await assert.rejects(other.take("acme", entries), /has come further/)
+  const rows = await house.journal.linked("acme", 0, 10)
+  const [first, others] = splitRows(rows, 6)
+  await one.take("acme", first)
+  await assert.rejects(other.take("acme", rows), /has come further/)
   assert.equal(await other.position("acme"), 6)
-  await one.take("acme", entries.slice(6))
-  await assert.rejects(other.take("acme", entries.slice(6)), /has come further/)
+  await one.take("acme", others)
+  await assert.rejects(other.take("acme", others), /has come further/)
   assert.equal((await one.sign("acme"))?.size, 10)
   assert.equal((await other.sign("acme"))?.size, 10, "what the other signed is its own")
   await house.add(5)
-  const more = await house.journal.after("acme", 10, 5)
+  const more = await house.journal.linked("acme", 10, 5)
   await one.take("acme", more)
   assert.equal((await one.sign("acme"))?.size, 15)
   await assert.rejects(other.take("acme", more), /has come further/)
@@ -612,3 +616,8 @@ test("of two that follow one workspace, the one that is overtaken goes on from w
     (await expectChain(house.journal, "acme")).hashes,
   )
 })
+
+/** As a driver gives them that has these entries. */
+function rowsOf(entries: readonly Stored[]): readonly LinkedRows[] {
+  return entries.length === 0 ? [] : [linkRows(entries)]
+}

@@ -5,7 +5,6 @@
 import { strict as assert } from "node:assert"
 import {
   concat,
-  createChain,
   createFrontier,
   equalBytes,
   formatCheckpoint,
@@ -17,16 +16,17 @@ import {
 } from "@tallystick/proof"
 import type { Clock } from "../clock.ts"
 import { sha256 } from "../runtime/sha256.ts"
-import { takeEntry, type ChainEntry } from "../store/check-entry.ts"
+import { takeEntry } from "../store/check-entry.ts"
 import { epochsOf, type Epoch, type Log } from "../store/epochs.ts"
 import type { Heads, SignedHead } from "../store/heads.ts"
+import { createLinkedChain, type LinkedChain } from "../store/linked-chain.ts"
+import { splitRows, type ChainEntry, type LinkedRows } from "../store/linked-rows.ts"
 import type {
   Checkpoint,
   Document,
   Index,
   JournalReader,
   Registry,
-  Stored,
   TileGrowth,
   Tree,
 } from "../store/store.ts"
@@ -76,7 +76,7 @@ export interface CheckpointerParts {
 
 interface Growing {
   readonly epoch: Epoch
-  readonly chain: Chain
+  readonly chain: LinkedChain
   /**
    * The index has the last tile of level 0 from its first hash on: that of an older version has
    * none.
@@ -129,7 +129,7 @@ export function createCheckpointer(parts: CheckpointerParts): Checkpointer {
     const last = size === 0 ? undefined : await journal.records(workspace, before + size, 1)
     return {
       epoch,
-      chain: createChain(ledgerId, sha256, size, last),
+      chain: createLinkedChain(ledgerId, before, size, last),
       hasLeaves: false,
       frontier: createFrontier(saved, sha256),
       unsignedSinceMs: undefined,
@@ -180,16 +180,22 @@ export function createCheckpointer(parts: CheckpointerParts): Checkpointer {
       : { size: end - before, root }
   }
 
-  async function grow(workspace: string, tree: Growing, entries: readonly Stored[]): Promise<void> {
+  async function grow(
+    workspace: string,
+    tree: Growing,
+    pieces: readonly LinkedRows[],
+  ): Promise<void> {
     const fromSize = tree.frontier.size
     const signed = await signedOf(tree.epoch)
     const tiles = createTileGrowth(fromSize, await missingLeaves(tree))
-    for (const entry of entries) {
-      const { timeMs } = takeOrBreak(tree.chain, tree.epoch.before, entry)
-      tree.frontier.append(tree.chain.previousHash, tiles.completed)
-      tree.unsignedSinceMs ??= timeMs
-      if (tree.frontier.size === signed?.size && !equalBytes(tree.frontier.root(), signed.root))
-        throw notSigned(signed.size)
+    for (const rows of pieces) {
+      const wrong = tree.chain.take(rows, (leaf) => {
+        tree.frontier.append(leaf, tiles.completed)
+        tree.unsignedSinceMs ??= tree.chain.timeMs
+        if (tree.frontier.size === signed?.size && !equalBytes(tree.frontier.root(), signed.root))
+          throw notSigned(signed.size)
+      })
+      if (wrong !== undefined) throw brokenAt(tree.epoch.before + tree.chain.index + 1, wrong)
     }
     const grown = await index.growTree(
       workspace,
@@ -210,13 +216,13 @@ export function createCheckpointer(parts: CheckpointerParts): Checkpointer {
     unsignedSinceMs: (workspace) => trees.get(workspace)?.unsignedSinceMs,
     signedLast: (workspace) => trees.get(workspace)?.signedLast,
 
-    async take(workspace, entries) {
+    async take(workspace, pieces) {
       try {
-        for (let taken = 0; taken < entries.length;) {
+        for (let [now, later] = [pieces, pieces]; later.length > 0;) {
           const tree = await treeOf(workspace)
           const room = (tree.epoch.end ?? Infinity) - positionOf(tree)
-          await grow(workspace, tree, entries.slice(taken, taken + room))
-          taken += room
+          ;[now, later] = splitRows(later, room)
+          await grow(workspace, tree, now)
         }
       } catch (error) {
         // The tree in memory is ahead of the one that is kept: it is read again.
@@ -280,8 +286,12 @@ function positionOf({ epoch, frontier }: Growing): number {
 export function takeOrBreak(chain: Chain, before: number, entry: ChainEntry): RecordFields {
   const sequence = before + chain.index + 1
   const taken = takeEntry(chain, before, entry)
-  if (typeof taken === "string") throw new IntegrityError(`entry ${sequence}: ${taken}`, sequence)
+  if (typeof taken === "string") throw brokenAt(sequence, taken)
   return taken
+}
+
+function brokenAt(sequence: number, wrong: string): IntegrityError {
+  return new IntegrityError(`entry ${sequence}: ${wrong}`, sequence)
 }
 
 interface TilesGrowing {

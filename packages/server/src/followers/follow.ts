@@ -3,7 +3,8 @@
 
 import { strict as assert } from "node:assert"
 import type { Limits } from "../limits.ts"
-import type { JournalReader, Stored } from "../store/store.ts"
+import { splitRows, type LinkedRows } from "../store/linked-rows.ts"
+import type { JournalReader } from "../store/store.ts"
 
 export interface Follower {
   readonly name: string
@@ -13,7 +14,7 @@ export interface Follower {
    * Takes the entries that follow the position. Idempotent up to a crash: what was half taken is
    * given again.
    */
-  take(workspace: string, entries: readonly Stored[]): Promise<void>
+  take(workspace: string, pieces: readonly LinkedRows[]): Promise<void>
 }
 
 export interface FollowStep {
@@ -35,20 +36,21 @@ export async function followOnce(
   const positions = await Promise.all(followers.map((follower) => follower.position(workspace)))
   const from = Math.min(...positions)
   const end = (await journal.head(workspace))?.sequence ?? 0
-  const entries = await journal.after(workspace, from, limits.followEntriesMax)
-  for (const [at, { sequence }] of entries.entries())
-    assert.equal(sequence, from + 1 + at, "the journal gives entries in order and without a gap")
+  const pieces = await journal.linked(workspace, from, limits.followEntriesMax)
+  let position = from
+  for (const { sequences } of pieces)
+    for (const sequence of sequences)
+      assert.equal(sequence, ++position, "the journal gives entries in order and without a gap")
   for (const [at, follower] of followers.entries()) {
-    const fresh = entries.slice((positions[at] ?? 0) - from)
+    const [, fresh] = splitRows(pieces, (positions[at] ?? 0) - from)
     if (fresh.length > 0) await follower.take(workspace, fresh)
   }
-  const position = from + entries.length
   return {
     position,
     positions: Object.fromEntries(
       followers.map(({ name }, at) => [name, Math.max(positions[at] ?? 0, position)]),
     ),
     end: Math.max(end, position),
-    caughtUp: entries.length === 0,
+    caughtUp: pieces.length === 0,
   }
 }

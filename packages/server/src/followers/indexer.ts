@@ -7,6 +7,10 @@ export function createIndexer(index: Index): Follower {
   return {
     name: "indexer",
     position: (workspace) => index.position(workspace),
-    take: (workspace, entries) => index.add(workspace, entries),
+    take: (workspace, pieces) =>
+      index.add(
+        workspace,
+        pieces.flatMap(({ sequences }) => sequences),
+      ),
   }
 }

@@ -95,9 +95,10 @@ function countingCheckpointer(clock: Clock): Checkpointer {
   return {
     name: "checkpointer",
     position: async (workspace) => sizes.get(workspace) ?? 0,
-    async take(workspace, entries) {
+    async take(workspace, pieces) {
       if (!since.has(workspace)) since.set(workspace, clock.now())
-      sizes.set(workspace, (sizes.get(workspace) ?? 0) + entries.length)
+      const last = pieces.at(-1)?.sequences.at(-1)
+      if (last !== undefined) sizes.set(workspace, last)
     },
     async sign(workspace) {
       const size = sizes.get(workspace) ?? 0
@@ -169,9 +170,9 @@ test("a workspace whose chain does not hold is reported once and left alone, and
   const house = openHouse({
     checkpointer: (it) => ({
       ...it,
-      async take(workspace, entries) {
+      async take(workspace, pieces) {
         if (workspace === "broken") throw new IntegrityError("entry 1: the body has another hash")
-        await it.take(workspace, entries)
+        await it.take(workspace, pieces)
       },
     }),
   })
@@ -200,8 +201,8 @@ test("what fails for another reason is reported and tried again, without anybody
   const house = openHouse({
     journal: (journal) => ({
       ...journal,
-      after: (...asked) =>
-        failing ? Promise.reject(new Error("no answer")) : journal.after(...asked),
+      linked: (...asked) =>
+        failing ? Promise.reject(new Error("no answer")) : journal.linked(...asked),
     }),
   })
   await house.write("acme", 3)

@@ -17,10 +17,8 @@ import {
 } from "@tallystick/proof"
 import { disclosuresOf } from "./opened-entry.ts"
 import { sha256 } from "../runtime/sha256.ts"
+import type { ChainEntry } from "./linked-rows.ts"
 import type { Stored } from "./store.ts"
-
-/** What a chain is made of. */
-export type ChainEntry = Pick<Stored, "sequence" | "record" | "body" | "bodySalt">
 
 /**
  * The fields of the next entry of a chain, which then goes on behind it; or what is wrong.

@@ -7,6 +7,7 @@ import { sha256 } from "../runtime/sha256.ts"
 import { conflictIn } from "./conflict.ts"
 import type { DocumentKind } from "./documents.ts"
 import { createGrowth, ownLeases } from "./growth.ts"
+import { linkRows } from "./linked-rows.ts"
 import { createMemorySearch } from "./search/memory-search.ts"
 import { readLeaves } from "./tree-reads.ts"
 import { createUnfiled, joined } from "./search/unfiled-entries.ts"
@@ -74,6 +75,10 @@ export function openMemory(): MemoryStore {
       sequences.map((sequence) => entryOf(workspace)(sequence)?.record),
     after: async (workspace, sequence, limit) =>
       chainOf(workspace).entries.slice(sequence, sequence + limit),
+    async linked(workspace, sequence, limit) {
+      const entries = chainOf(workspace).entries.slice(sequence, sequence + limit)
+      return entries.length === 0 ? [] : [linkRows(entries)]
+    },
     records: async (workspace, sequence, count) =>
       recordsOf(chainOf(workspace).entries.slice(sequence - 1, sequence - 1 + count)),
     async byReceipt(workspace, receipt) {
@@ -149,8 +154,8 @@ export function openMemory(): MemoryStore {
           derivedOf(workspace, epoch).tiles.get(`${level}/${tile}`) ?? new Uint8Array(),
       ),
     checkpoint: async (workspace, epoch) => derivedOf(workspace, epoch).checkpoint,
-    async add(workspace, entries) {
-      for (const { sequence } of entries) {
+    async add(workspace, sequences) {
+      for (const sequence of sequences) {
         assert.equal(
           sequence,
           (positions.get(workspace) ?? 0) + 1,

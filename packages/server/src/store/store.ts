@@ -20,6 +20,7 @@ import type {
 import type { Group, Head, Outcome, Stored } from "./entries.ts"
 import type { Log } from "./epochs.ts"
 import type { Audit, Checkpoint, TileGrowth, TileName, Tree } from "./index-state.ts"
+import type { LinkedRows } from "./linked-rows.ts"
 import type { Finder, Search } from "./search/search.ts"
 import type { SignedTree } from "./tree-reads.ts"
 
@@ -40,9 +41,14 @@ export interface JournalReader {
   ): Promise<readonly (Stored | undefined)[]>
   /**
    * What follows a sequence, in order: up to `limit`, fewer where entries are large, none only
-   * where the chain ends. Followers live on this.
+   * where the chain ends.
    */
   after(workspace: string, sequence: number, limit: number): Promise<readonly Stored[]>
+  /**
+   * What follows a sequence as far as a chain is made of it, in pieces: up to `limit` entries, fewer
+   * where they are large, none only where the chain ends.
+   */
+  linked(workspace: string, sequence: number, limit: number): Promise<readonly LinkedRows[]>
   /**
    * The records from one sequence on, end to end, 118 bytes each: fewer than `count` where the
    * chain ends or has a hole.
@@ -89,10 +95,10 @@ export interface IndexReader {
 
 export interface Index extends IndexReader {
   /**
-   * Makes entries findable and moves the position to the last of them, in one step. They follow the
-   * position without a gap.
+   * Makes entries findable and moves the position to the last of them, in one step. Their sequences
+   * follow the position without a gap.
    */
-  add(workspace: string, entries: readonly Stored[]): Promise<void>
+  add(workspace: string, sequences: readonly number[]): Promise<void>
   /**
    * Moves the tree from one size to a later state; false, and no change, when it is not at that
    * size.

@@ -3,21 +3,19 @@
 // which the piece before checks.
 
 import {
-  bodySaltBytes,
-  createChain,
   createFrontier,
   fromUtf8,
   isJsonObject,
+  kinds,
   openBody,
   parseJson,
-  recordBytes,
-  type Chain,
   type SavedFrontier,
 } from "@tallystick/proof"
 import { disclosuresOf } from "../../store/opened-entry.ts"
 import { sha256 } from "../../runtime/sha256.ts"
-import { takeEntry, type ChainEntry } from "../../store/check-entry.ts"
-import type { LinkedRows, Whole } from "../../store/sqlite/whole-ledger.ts"
+import { createLinkedChain, type LinkedChain } from "../../store/linked-chain.ts"
+import { leafBytes } from "../../store/linked-rows.ts"
+import type { Whole } from "../../store/sqlite/whole-ledger.ts"
 
 /**
  * Entries of a piece: a power of two, so that each piece is one subtree. It takes some ten
@@ -55,6 +53,8 @@ export interface PieceResult {
   readonly vkeys: readonly string[]
 }
 
+/** Where a leaf says which kind its entry is. */
+const kindAt = 5
 /** The fastest of 32, 64, 128 and 256. Even the largest entries take some megabytes only. */
 const entriesPerRead = 64
 
@@ -76,17 +76,13 @@ export function walkPiece(whole: Whole, piece: Piece): PieceResult {
       Math.min(entriesPerRead, upTo - chain.index),
     )
     if (rows.sequences.length === 0) wrong = "it is not there, nor is any behind it"
-    for (const entry of entriesOf(rows)) {
-      const taken = takeEntry(chain, before, entry)
-      if (typeof taken === "string") {
-        wrong = taken
-        break
-      }
-      if (taken.kind === "key" || chain.index === 1)
-        vkeys.push(...announced(whole, workspace, entry.sequence))
-      tree.append(chain.previousHash, completed)
+    const found = chain.take(rows, (leaf, at) => {
+      if (rows.leaves[at * leafBytes + kindAt] === kinds.key || chain.index === 1)
+        vkeys.push(...announced(whole, workspace, before + chain.index))
+      tree.append(leaf, completed)
       if (counts.includes(tree.size)) edges.push(tree.save())
-    }
+    })
+    wrong ??= found
   }
   return {
     entries: tree.size,
@@ -97,28 +93,9 @@ export function walkPiece(whole: Whole, piece: Piece): PieceResult {
   }
 }
 
-function chainAfter(whole: Whole, { workspace, ledger, before, after }: Piece): Chain {
-  return createChain(
-    ledger,
-    sha256,
-    after,
-    after === 0 ? undefined : whole.linked(workspace, before + after - 1, 1).records,
-  )
-}
-
-function* entriesOf({ sequences, records, lengths, salted }: LinkedRows): Generator<ChainEntry> {
-  let from = 0
-  for (const [at, sequence] of sequences.entries()) {
-    const length = lengths[at] ?? -1
-    const [bodyFrom, end] = [from + bodySaltBytes, from + length]
-    yield {
-      sequence,
-      record: records.subarray(at * recordBytes, (at + 1) * recordBytes),
-      bodySalt: length < 0 ? undefined : salted.subarray(from, Math.min(bodyFrom, end)),
-      body: length < 0 ? undefined : salted.subarray(bodyFrom, end),
-    }
-    from += Math.max(length, 0)
-  }
+function chainAfter(whole: Whole, { workspace, ledger, before, after }: Piece): LinkedChain {
+  const last = after === 0 ? undefined : whole.linked(workspace, before + after - 1, 1)
+  return createLinkedChain(ledger, before, after, last?.leaves.subarray(1))
 }
 
 /** The key that an entry announces, if it announces one. */

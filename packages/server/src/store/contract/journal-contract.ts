@@ -3,6 +3,7 @@
 
 import { strict as assert } from "node:assert"
 import { expectChain } from "../expect-chain.ts"
+import { linkRows, type LinkedRows } from "../linked-rows.ts"
 import type { Head } from "../store.ts"
 import { storiesOf, type Open, type OpenedStore, type Story } from "./stories.ts"
 import {
@@ -25,6 +26,7 @@ export function journalContract(name: string, open: Open): void {
       assert.equal(await journal.head("none"), undefined)
       assert.deepEqual(await journal.at("none", [1, 2]), [undefined, undefined])
       assert.deepEqual(await journal.after("none", 0, 10), [])
+      assert.deepEqual(await journal.linked("none", 0, 10), [])
       assert.equal((await journal.records("none", 1, 10)).length, 0)
     }
     assert.equal(await served.journal.byReceipt("none", receiptNamed("a")), undefined)
@@ -89,6 +91,15 @@ export function journalContract(name: string, open: Open): void {
         assert.deepEqual((await journal.after("acme", 0, 10)).map(plain), expected)
         assert.deepEqual((await journal.after("acme", 1, 1)).map(plain), [expected[1]])
         assert.deepEqual(await journal.after("acme", 3, 10), [])
+        for (const [after, count] of [
+          [0, 10],
+          [1, 1],
+          [2, 1],
+        ] as const)
+          assert.deepEqual((await journal.linked("acme", after, count)).map(plainRows), [
+            plainRows(linkRows(await journal.after("acme", after, count))),
+          ])
+        assert.deepEqual(await journal.linked("acme", 3, 10), [])
         const records = Buffer.from(await journal.records("acme", 2, 10))
         assert.equal(
           records.toString("hex"),
@@ -217,4 +228,9 @@ function keyStories(story: Story<OpenedStore>): void {
     assert.equal((await expectChain(again.served.journal, "acme")).size, 4)
     return again
   })
+}
+
+function plainRows({ leaves, bodies, ...rows }: LinkedRows): unknown {
+  const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex")
+  return { ...rows, leaves: hex(leaves), bodies: hex(bodies) }
 }

@@ -42,11 +42,11 @@ export function createIndex(index: DatabaseSync, journal: ReturnType<typeof jour
     tiles: async (...asked) => reads.tiles(...asked),
     checkpoint: async (...asked) => reads.checkpoint(...asked),
 
-    async add(workspace, entries) {
+    async add(workspace, sequences) {
       const before = reads.position(workspace)
-      for (const [place, { sequence }] of entries.entries())
+      for (const [place, sequence] of sequences.entries())
         assert.equal(sequence, before + place + 1, "the index is filled without a gap")
-      if (entries.length > 0) setPosition.run(workspace, before + entries.length)
+      if (sequences.length > 0) setPosition.run(workspace, before + sequences.length)
       while (fillRun(journal, index)) continue
     },
 

@@ -62,6 +62,7 @@ export function createJournal(
     head: (workspace) => reader.ask("head", workspace),
     at: (workspace, sequences, bytesMax) => reader.ask("at", [workspace, sequences, bytesMax]),
     after: (workspace, sequence, limit) => reader.ask("after", [workspace, sequence, limit]),
+    linked: (workspace, sequence, limit) => reader.ask("linked", [workspace, sequence, limit]),
     records: (workspace, sequence, count) => reader.ask("records", [workspace, sequence, count]),
     recordsAt: (workspace, sequences) => reader.ask("recordsAt", [workspace, sequences]),
     async byReceipt(workspace, receipt) {

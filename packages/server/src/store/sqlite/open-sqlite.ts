@@ -164,6 +164,7 @@ export function readerOf(reads: ReturnType<typeof journalReads>): JournalReader 
     head: async (workspace) => reads.head(workspace),
     at: async (workspace, sequences, bytesMax) => reads.at(workspace, sequences, bytesMax),
     after: async (workspace, sequence, limit) => reads.after(workspace, sequence, limit),
+    linked: async (workspace, sequence, limit) => reads.linked(workspace, sequence, limit),
     records: async (workspace, sequence, count) => reads.records(workspace, sequence, count),
     recordsAt: async (workspace, sequences) => reads.recordsAt(workspace, sequences),
   }

@@ -54,6 +54,8 @@ function questions(
       journal.at(workspace, sequences, bytesMax),
     after: ([workspace, sequence, limit]: Parameters<JournalReads["after"]>) =>
       journal.after(workspace, sequence, limit),
+    linked: ([workspace, sequence, limit]: Parameters<JournalReads["linked"]>) =>
+      journal.linked(workspace, sequence, limit),
     records: ([workspace, sequence, count]: Parameters<JournalReads["records"]>) =>
       journal.records(workspace, sequence, count),
     recordsAt: ([workspace, sequences]: Parameters<JournalReads["recordsAt"]>) =>

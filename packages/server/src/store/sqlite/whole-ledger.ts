@@ -4,14 +4,14 @@
 import { existsSync } from "node:fs"
 import { join } from "node:path"
 import type { DatabaseSync } from "node:sqlite"
-import { recordBytes } from "@tallystick/proof"
 import { StartError } from "../../error.ts"
+import type { LinkedRows } from "../linked-rows.ts"
 import type { Checkpoint, Registry, Stored, Tree } from "../store.ts"
 import { isMarked, openStill } from "./copy.ts"
 import { requireLedger } from "./database.ts"
 import { readFormerJournal } from "./journal-upgrade.ts"
 import { lockFolder } from "./lock.ts"
-import { indexReads, journalReads, logName, workspaceNumbers } from "./reads.ts"
+import { indexReads, journalReads, linkedReads, logName, workspaceNumbers } from "./reads.ts"
 import { registryOf } from "./registry.ts"
 import { bucketOf, makeRun, runEntries } from "./key-runs.ts"
 import { disclosuresOf, idemOf, receiptOf } from "./packed-text.ts"
@@ -47,17 +47,6 @@ export interface Whole {
   /** Entries up to this sequence are said to be filed for the search. */
   filed(workspace: string): number
   close(): void
-}
-
-/** Entries in order, as far as their chain is made of them. */
-export interface LinkedRows {
-  readonly sequences: readonly number[]
-  /** 118 bytes each. One that had another length is nothing but zeros here. */
-  readonly records: Uint8Array
-  /** How many bytes of `salted` belong to each; -1 where there are none. */
-  readonly lengths: readonly number[]
-  /** Salts and bodies. */
-  readonly salted: Uint8Array
 }
 
 /** The index as it lies on the disk. */
@@ -146,15 +135,7 @@ function readsOf(
   )
   // A row as an object costs twice as much as one that is a list.
   following.setReturnArrays(true)
-  // Read row by row, each would be two pieces of memory of its own. What is joined is ordered by
-  // the subquery; the walk looks whether it is.
-  const joined = journal.prepare(
-    `SELECT '[' || group_concat(sequence) || ']', CAST(group_concat(record, '') AS BLOB),
-            '[' || group_concat(ifnull(length(salted), -1)) || ']', CAST(group_concat(salted, '') AS BLOB)
-     FROM (SELECT sequence, CASE length(record) WHEN ${recordBytes} THEN record ELSE zeroblob(${recordBytes}) END AS record, salted
-           FROM entries WHERE workspace = ? AND sequence > ? ORDER BY sequence LIMIT ?)`,
-  )
-  joined.setReturnArrays(true)
+  const linked = linkedReads(journal)
   const count = journal.prepare("SELECT max(n) AS n FROM entries")
   const last = journal.prepare("SELECT max(sequence) AS sequence FROM entries WHERE workspace = ?")
   const again = (column: "receipt" | "idem") =>
@@ -170,9 +151,7 @@ function readsOf(
       following
         .all(numberOf(workspace) ?? -1, after, limit)
         .map((row) => storedOf(workspace, row as unknown as Columns)),
-    // As the statement selects them, likewise; nothing is joined of no rows.
-    linked: (workspace, after, limit) =>
-      rowsOf(joined.get(numberOf(workspace) ?? -1, after, limit) as unknown as JoinedColumns),
+    linked: (workspace, after, limit) => linked(numberOf(workspace) ?? -1, after, limit),
     count: () => Number(count.get()?.["n"] ?? 0),
     last: (workspace) => Number(last.get(numberOf(workspace) ?? -1)?.["sequence"] ?? 0),
     repeated(workspace, what) {
@@ -181,22 +160,6 @@ function readsOf(
     },
     registry: registryOf(journal),
   }
-}
-
-type JoinedColumns = readonly [string | null, Uint8Array | null, string | null, Uint8Array | null]
-
-function rowsOf([sequences, records, lengths, salted]: JoinedColumns): LinkedRows {
-  return {
-    sequences: integersOf(sequences),
-    records: records ?? new Uint8Array(),
-    lengths: integersOf(lengths),
-    salted: salted ?? new Uint8Array(),
-  }
-}
-
-function integersOf(text: string | null): readonly number[] {
-  // The statement joins integers.
-  return text === null ? [] : (JSON.parse(text) as number[])
 }
 
 type Columns = readonly [

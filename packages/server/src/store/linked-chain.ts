@@ -1,0 +1,121 @@
+// A chain that is checked from rows end to end: all that takeEntry (check-entry.ts) asks of an
+// entry, by its bytes, with two hashes and no object. Where an entry does not hold, takeEntry says
+// why.
+
+import { hash } from "node:crypto"
+import { bodySaltBytes, createChain, kindOf, recordBytes } from "@tallystick/proof"
+import { sha256 } from "../runtime/sha256.ts"
+import { takeEntry } from "./check-entry.ts"
+import { bodyStart, leafBytes, type ChainEntry, type LinkedRows } from "./linked-rows.ts"
+
+export interface LinkedChain {
+  /** Of the next entry, and so the number of entries before it. */
+  readonly index: number
+  /** When the last entry was recorded. */
+  readonly timeMs: number
+  /**
+   * Takes entries up to the first that does not hold, and says what is wrong with that one. `taken`
+   * is told the hash of each, and its place in the rows; it may keep the hash.
+   */
+  take(rows: LinkedRows, taken: (leaf: Uint8Array, place: number) => void): string | undefined
+}
+
+const hashBytes = 32
+/** Where a record has its parts (record.ts in packages/proof). */
+const at = { kind: 4, flags: 5, index: 6, timeMs: 14, ledgerId: 22, bodyHash: 86 } as const
+/** "ALR1" */
+const magic = 0x414c5231
+
+/**
+ * Goes on behind the first `index` entries of an epoch, which has `before` entries before it.
+ * `last` is the record of the last of them, and is believed.
+ */
+export function createLinkedChain(
+  ledgerId: Uint8Array,
+  before: number,
+  index = 0,
+  last: Uint8Array = new Uint8Array(),
+): LinkedChain {
+  const start = createChain(ledgerId, sha256, index, last)
+  /** What the next record must say: the ledger, and the hash of the entry before. */
+  const links = Buffer.concat([ledgerId, start.previousHash])
+  let lastRecord: Uint8Array = last
+  const chain = {
+    index,
+    timeMs: start.timeMs ?? 0,
+    take(rows: LinkedRows, taken: (leaf: Uint8Array, place: number) => void): string | undefined {
+      const { sequences, lengths } = rows
+      const [leaves, bodies] = [bufferOf(rows.leaves), bufferOf(rows.bodies)]
+      const hashes = Buffer.allocUnsafe(sequences.length * hashBytes)
+      let body = 0
+      for (let place = 0; place < sequences.length; place++) {
+        const [leaf, bodyEnd] = [place * leafBytes, body + (lengths[place] ?? 0)]
+        const timeMs = integerAt(leaves, leaf + 1 + at.timeMs)
+        const holds =
+          sequences[place] === before + chain.index + 1 &&
+          isRecord(leaves, leaf + 1) &&
+          integerAt(leaves, leaf + 1 + at.index) === chain.index &&
+          timeMs >= chain.timeMs &&
+          Number.isSafeInteger(timeMs) &&
+          isAt(links, leaves, leaf + 1 + at.ledgerId) &&
+          bodyEnd - body >= bodyStart + bodySaltBytes &&
+          hash("sha256", bodies.subarray(body, bodyEnd), "latin1") ===
+            leaves.latin1Slice(leaf + 1 + at.bodyHash, leaf + leafBytes)
+        if (!holds) return faultOf(entryOf(rows, place, body))
+        const hashed = hash("sha256", leaves.subarray(leaf, leaf + leafBytes), "latin1")
+        links.latin1Write(hashed, hashBytes)
+        hashes.latin1Write(hashed, place * hashBytes)
+        chain.index += 1
+        chain.timeMs = timeMs
+        lastRecord = leaves.subarray(leaf + 1, leaf + leafBytes)
+        taken(hashes.subarray(place * hashBytes, (place + 1) * hashBytes), place)
+        body = bodyEnd
+      }
+      return undefined
+    },
+  }
+  return chain
+
+  function faultOf(entry: ChainEntry): string {
+    const slow = createChain(ledgerId, sha256, chain.index, lastRecord)
+    const fault = takeEntry(slow, before, entry)
+    return typeof fault === "string" ? fault : "it does not hold"
+  }
+}
+
+function isRecord(leaves: Buffer, from: number): boolean {
+  return (
+    leaves.readUInt32BE(from) === magic &&
+    leaves[from + at.flags] === 0 &&
+    kindOf(leaves[from + at.kind] ?? 0) !== undefined
+  )
+}
+
+/** Larger than any that is safe stays larger. */
+function integerAt(bytes: Buffer, from: number): number {
+  return bytes.readUInt32BE(from) * 2 ** 32 + bytes.readUInt32BE(from + 4)
+}
+
+function isAt(part: Buffer, whole: Buffer, from: number): boolean {
+  return part.compare(whole, from, from + part.length) === 0
+}
+
+function bufferOf({ buffer, byteOffset, length }: Uint8Array): Buffer {
+  return Buffer.from(buffer, byteOffset, length)
+}
+
+function entryOf(
+  { sequences, leaves, lengths, bodies }: LinkedRows,
+  place: number,
+  body: number,
+): ChainEntry {
+  const end = body + (lengths[place] ?? 0)
+  const salt = body + bodyStart
+  const isThere = end > body
+  return {
+    sequence: sequences[place] ?? 0,
+    record: leaves.subarray(place * leafBytes + 1, place * leafBytes + 1 + recordBytes),
+    bodySalt: isThere ? bodies.subarray(salt, Math.min(salt + bodySaltBytes, end)) : undefined,
+    body: isThere ? bodies.subarray(salt + bodySaltBytes, end) : undefined,
+  }
+}

@@ -1,0 +1,80 @@
+// Entries as far as a chain is made of them, end to end: an object for each costs more than its
+// hashes. Each part is as it is hashed, so nothing has to be copied.
+
+import { bodyTag, concat, recordBytes, utf8 } from "@tallystick/proof"
+import type { Stored } from "./entries.ts"
+
+/** In order. */
+export interface LinkedRows {
+  readonly sequences: readonly number[]
+  /**
+   * Of each a zero byte and the record: what the hash of a leaf is over. A record that has another
+   * length is nothing but zeros here.
+   */
+  readonly leaves: Uint8Array
+  /** How many bytes of `bodies` belong to each; 0 where there is no body. */
+  readonly lengths: readonly number[]
+  /** Of each "ALB1", the salt and the body: what the hash of a body is over. */
+  readonly bodies: Uint8Array
+}
+
+/** What a chain is made of. */
+export type ChainEntry = Pick<Stored, "sequence" | "record" | "body" | "bodySalt">
+
+export const leafBytes = 1 + recordBytes
+export const bodyStart = bodyTag.length
+
+const tag = utf8(bodyTag)
+const zero = new Uint8Array(1)
+
+/** For drivers that keep entries as objects. */
+export function linkRows(entries: readonly ChainEntry[]): LinkedRows {
+  const bodies = entries.map(({ body, bodySalt }) =>
+    body === undefined || bodySalt === undefined ? [] : [tag, bodySalt, body],
+  )
+  return {
+    sequences: entries.map(({ sequence }) => sequence),
+    leaves: concat(
+      ...entries.flatMap(({ record }) => [
+        zero,
+        record.length === recordBytes ? record : new Uint8Array(recordBytes),
+      ]),
+    ),
+    lengths: bodies.map((parts) => parts.reduce((sum, part) => sum + part.length, 0)),
+    bodies: concat(...bodies.flat()),
+  }
+}
+
+/** The first `count` entries of these, and the others. */
+export function splitRows(
+  pieces: readonly LinkedRows[],
+  count: number,
+): readonly [LinkedRows[], LinkedRows[]] {
+  const [first, others]: [LinkedRows[], LinkedRows[]] = [[], []]
+  let left = count
+  for (const rows of pieces) {
+    if (left >= rows.sequences.length) first.push(rows)
+    else if (left <= 0) others.push(rows)
+    else {
+      first.push(partOf(rows, 0, left))
+      others.push(partOf(rows, left, rows.sequences.length))
+    }
+    left -= rows.sequences.length
+  }
+  return [first, others]
+}
+
+function partOf(
+  { sequences, leaves, lengths, bodies }: LinkedRows,
+  from: number,
+  to: number,
+): LinkedRows {
+  const bytes = (count: number): number =>
+    lengths.slice(0, count).reduce((sum, length) => sum + length, 0)
+  return {
+    sequences: sequences.slice(from, to),
+    leaves: leaves.subarray(from * leafBytes, to * leafBytes),
+    lengths: lengths.slice(from, to),
+    bodies: bodies.subarray(bytes(from), bytes(to)),
+  }
+}
