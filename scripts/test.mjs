@@ -11,6 +11,7 @@ import { Readable } from "node:stream"
 import { run } from "node:test"
 import { spec } from "node:test/reporters"
 import { parseArgs } from "node:util"
+import { bundleProgram } from "./bundle.mjs"
 
 const every = ["packages/*/src/**/*.test.ts", "test/**/*.test.ts"]
 
@@ -68,13 +69,11 @@ const files = [
 ]
 
 // Two hundred processes compile the same files: that is a fifth of their time.
-process.env.NODE_COMPILE_CACHE ??= join(
-  import.meta.dirname,
-  "..",
-  "node_modules",
-  ".cache",
-  "tests",
-)
+const cache = join(import.meta.dirname, "..", "node_modules", ".cache", "tests")
+process.env.NODE_COMPILE_CACHE ??= cache
+
+// Services and commands are started hundreds of times: test/program.ts.
+if (files.some(needsMore)) process.env.BUNDLED_PROGRAM ??= await bundleProgram(cache)
 
 // How many runs the simulation makes, of a thousand.
 if (values.quick) process.env.SEEDS ??= "50"

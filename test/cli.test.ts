@@ -1,5 +1,5 @@
 import assert from "node:assert/strict"
-import { spawn, spawnSync } from "node:child_process"
+import { spawnSync } from "node:child_process"
 import {
   chmod,
   cp,
@@ -17,6 +17,7 @@ import { dirname, join } from "node:path"
 import { test } from "node:test"
 import { expectChain } from "./chain.ts"
 import { freePort, startProgram } from "./crash/programs.ts"
+import { program, tallystick } from "./program.ts"
 import {
   eventFor,
   eventually,
@@ -31,30 +32,6 @@ import {
 const notRoot = process.getuid?.() === 0 ? false : "only root may run a command as another account"
 const noBash =
   spawnSync("bash", ["--version"]).error === undefined ? false : "bash is not installed here"
-
-interface Ran {
-  readonly code: number | null
-  readonly output: string
-  readonly errors: string
-}
-
-const program = join(import.meta.dirname, "..", "packages", "server", "bin", "tallystick.mjs")
-
-function tallystick(
-  args: readonly string[],
-  environment: Readonly<Record<string, string>> = {},
-  uid?: number,
-): Promise<Ran> {
-  const child = spawn(process.execPath, [program, ...args], {
-    ...(uid !== undefined && { uid }),
-    env: { PATH: process.env["PATH"], ...environment },
-    stdio: ["ignore", "pipe", "pipe"],
-  })
-  const said = { output: "", errors: "" }
-  child.stdout.setEncoding("utf8").on("data", (text: string) => (said.output += text))
-  child.stderr.setEncoding("utf8").on("data", (text: string) => (said.errors += text))
-  return new Promise((resolve) => child.once("close", (code) => resolve({ code, ...said })))
-}
 
 async function makeFolder(): Promise<
   AsyncDisposable & { file(name: string, content: string | Uint8Array): Promise<string> }
@@ -592,7 +569,7 @@ test(
     const environment = { TALLYSTICK_DATA: first.data }
     const refused = async (sentence: RegExp): Promise<void> => {
       for (const command of [["reindex"], ["backup", `${first.data}-backup`]]) {
-        const { code, output, errors } = await tallystick(command, environment, nobody)
+        const { code, output, errors } = await tallystick(command, environment, { uid: nobody })
         assert.deepEqual([code, output], [1, ""], command.join(" "))
         assert.match(errors, sentence, command.join(" "))
         assert.ok(!errors.includes("    at "), errors)

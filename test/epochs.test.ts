@@ -1,11 +1,11 @@
 import assert from "node:assert/strict"
-import { spawn } from "node:child_process"
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { test } from "node:test"
 import { verifyExport, verifyPack, verifyReceipt } from "@tallystick/proof"
 import { expectChain, readChain, type MintedReceipt } from "./chain.ts"
 import { startProgram } from "./crash/programs.ts"
+import { tallystick as runCommand, type Ended } from "./program.ts"
 import {
   eventually,
   makeWorkspace,
@@ -20,36 +20,17 @@ import {
 // everything that can be asked of it, or done with it, is as right as it was, on both sides of each
 // boundary.
 
-const program = join(import.meta.dirname, "..", "packages", "server", "bin", "tallystick.mjs")
 const quickAudit = {
   TALLYSTICK_LIMIT_AUDIT_ENTRIES_PER_SECOND: "100000",
   TALLYSTICK_LIMIT_AUDIT_ROUND_EVERY_MS: "100",
 }
 
-interface Ran {
-  readonly code: number | null
-  readonly output: string
-  readonly errors: string
-}
-
 /** On a folder, or beside the service that runs on it. */
-function tallystick(on: string | Service, ...args: readonly string[]): Promise<Ran> {
-  const environment = {
-    PATH: process.env["PATH"],
-    ...(typeof on === "string" ? { TALLYSTICK_DATA: on } : settingsOf(on)),
-  }
-  const child = spawn(process.execPath, [program, ...args], {
-    env: environment,
-    stdio: ["ignore", "pipe", "pipe"],
-    timeout: 60_000,
-  })
-  const said = { output: "", errors: "" }
-  child.stdout.setEncoding("utf8").on("data", (text: string) => (said.output += text))
-  child.stderr.setEncoding("utf8").on("data", (text: string) => (said.errors += text))
-  return new Promise((resolve) => child.once("close", (code) => resolve({ code, ...said })))
+function tallystick(on: string | Service, ...args: readonly string[]): Promise<Ended> {
+  return runCommand(args, typeof on === "string" ? { TALLYSTICK_DATA: on } : settingsOf(on))
 }
 
-async function well(ran: Promise<Ran>): Promise<string> {
+async function well(ran: Promise<Ended>): Promise<string> {
   const { code, output, errors } = await ran
   assert.deepEqual([code, errors], [0, ""], output)
   return output

@@ -1,48 +1,22 @@
 import assert from "node:assert/strict"
-import { spawn, spawnSync } from "node:child_process"
-import { chmod, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises"
+import { spawnSync } from "node:child_process"
+import { chmod, mkdtempDisposable, readdir, readFile, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { test } from "node:test"
 import { verifyReceipt } from "@tallystick/proof"
 import { expectChain } from "./chain.ts"
+import { tallystick } from "./program.ts"
 import { eventFor, makeWorkspace, startService, settingsOf } from "./service.ts"
 
 // The commands that an operator looks at a service with: config, doctor, completion; and rotate,
 // which changes one thing.
-
-interface Ran {
-  readonly code: number | null
-  readonly output: string
-  readonly errors: string
-}
 
 interface Look {
   readonly name: string
   readonly state: "ok" | "warn" | "bad"
   readonly found: string
   readonly advice?: string
-}
-
-const program = join(import.meta.dirname, "..", "packages", "server", "bin", "tallystick.mjs")
-
-function tallystick(
-  args: readonly string[],
-  environment: Readonly<Record<string, string>> = {},
-): Promise<Ran> {
-  const child = spawn(process.execPath, [program, ...args], {
-    env: { PATH: process.env["PATH"], ...environment },
-    stdio: ["ignore", "pipe", "pipe"],
-  })
-  const said = { output: "", errors: "" }
-  child.stdout.setEncoding("utf8").on("data", (text: string) => (said.output += text))
-  child.stderr.setEncoding("utf8").on("data", (text: string) => (said.errors += text))
-  return new Promise((resolve) => child.once("close", (code) => resolve({ code, ...said })))
-}
-
-async function makeFolder(): Promise<AsyncDisposable & { readonly path: string }> {
-  const path = await mkdtemp(join(tmpdir(), "tallystick-operating-"))
-  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) }
 }
 
 async function diagnose(
@@ -59,7 +33,7 @@ async function diagnose(
 // config ------------------------------------------------------------------------------------------
 
 test("config: every value with where it comes from, and no secret", async () => {
-  await using folder = await makeFolder()
+  await using folder = await mkdtempDisposable(join(tmpdir(), "tallystick-"))
   const secret = "5e".repeat(32)
   const rootKey = "a-root-key-of-thirty-two-characters-or-more"
   await writeFile(join(folder.path, "secret"), `${secret}\n`)
@@ -130,7 +104,7 @@ test(
     await acme.reader.get(`${acme.path}/tlog/checkpoint`)
     await expectChain(acme.reader, acme.id)
     const settings = settingsOf(service)
-    await using folder = await makeFolder()
+    await using folder = await mkdtempDisposable(join(tmpdir(), "tallystick-"))
 
     const well = await diagnose(settings)
     const states = Object.values(well.looks).filter(({ name }) => name !== "time service")
@@ -250,7 +224,7 @@ test(
 )
 
 test("doctor: where nothing was started yet, that is all that is said", async () => {
-  await using folder = await makeFolder()
+  await using folder = await mkdtempDisposable(join(tmpdir(), "tallystick-"))
   const { code, looks } = await diagnose({
     TALLYSTICK_DATA: join(folder.path, "data"),
     TALLYSTICK_PORT: "1",
@@ -269,7 +243,7 @@ test(
   "completion: bash offers every command and every option that the program's own help names",
   { skip: bash },
   async () => {
-    await using folder = await makeFolder()
+    await using folder = await mkdtempDisposable(join(tmpdir(), "tallystick-"))
     const script = join(folder.path, "completion")
     await writeFile(script, (await tallystick(["completion", "bash"])).output)
     const offered = (...words: string[]): readonly string[] => {
@@ -315,7 +289,7 @@ for (const [shell, check] of [
   const missing =
     spawnSync(shell, ["--version"]).error === undefined ? false : `${shell} is not installed here`
   test(`completion: ${shell} takes the script`, { skip: missing }, async () => {
-    await using folder = await makeFolder()
+    await using folder = await mkdtempDisposable(join(tmpdir(), "tallystick-"))
     await writeFile(join(folder.path, "script"), (await tallystick(["completion", shell])).output)
     const { status, stderr } = spawnSync(shell, [...check, join(folder.path, "script")], {
       encoding: "utf8",

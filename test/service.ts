@@ -4,6 +4,7 @@ import { mkdtemp, readFile, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import type { AuditEvent, Receipt } from "@tallystick/client"
+import { compileCache, program } from "./program.ts"
 
 // The real program, run as an operator would run it: a process of its own, on a free port, with a
 // data folder of its own. Tests talk to it over HTTP and signals only. `await using` ends it and
@@ -53,18 +54,17 @@ export interface Service extends AsyncDisposable {
   client(bearer?: string): Client
 }
 
-export const compileCache = join(import.meta.dirname, "..", "node_modules", ".cache", "tests")
 /**
  * The product. A module that is loaded before a scenario may put one with a planted fault in its
  * place.
  */
 const usual = {
-  program: join(import.meta.dirname, "..", "packages", "server", "bin", "tallystick.mjs"),
+  program,
   arguments: ["serve"],
 }
 
-export function serveBy(program: string, ...args: readonly string[]): void {
-  Object.assign(usual, { program, arguments: args })
+export function serveBy(other: string, ...args: readonly string[]): void {
+  Object.assign(usual, { program: other, arguments: args })
 }
 
 const startsWithinMs = 20_000

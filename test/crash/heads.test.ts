@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { test, type TestContext } from "node:test"
-import { compileCache } from "../service.ts"
+import { compileCache } from "../program.ts"
 import { skipUnlessStrict } from "./strict.ts"
 import { noTracer } from "./tracer.ts"
 

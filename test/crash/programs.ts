@@ -1,22 +1,11 @@
-import { spawn } from "node:child_process"
 import { createServer } from "node:net"
-import { join } from "node:path"
-import { compileCache, startService, type Service, type ServiceOptions } from "../service.ts"
+import { faultyProgram, tallystick, type Ended } from "../program.ts"
+import { startService, type Service, type ServiceOptions } from "../service.ts"
 import type { Fault } from "./faults.ts"
 
 // Services that are started often: from code compiled once, and each data folder on a port of its
 // own, so that a receipt, which holds a URL, is the same bytes after a restart.
 
-const productProgram = join(
-  import.meta.dirname,
-  "..",
-  "..",
-  "packages",
-  "server",
-  "bin",
-  "tallystick.mjs",
-)
-export const faultyProgram = join(import.meta.dirname, "faults.ts")
 const ports = new Map<string, number>()
 
 /** The product, or the product with a fault in it. */
@@ -32,12 +21,6 @@ export async function startProgram(
   return service
 }
 
-export interface Ended {
-  readonly code: number | null
-  readonly output: string
-  readonly log: string
-}
-
 /**
  * Starts the product where it must not come up, and waits until it has ended; it is killed, if not
  * by itself, after a while.
@@ -46,25 +29,7 @@ export function startInVain(
   environment: Readonly<Record<string, string>>,
   killAfterMs = 20_000,
 ): Promise<Ended> {
-  return runProgram(["serve"], { TALLYSTICK_PORT: "0", ...environment }, { killAfterMs })
-}
-
-/** Runs a command of the product, or of another program, to its end. */
-export function runProgram(
-  args: readonly string[],
-  environment: Readonly<Record<string, string | undefined>>,
-  { program = productProgram, killAfterMs = 60_000 } = {},
-): Promise<Ended> {
-  const child = spawn(process.execPath, [program, ...args], {
-    env: { PATH: process.env["PATH"], NODE_COMPILE_CACHE: compileCache, ...environment },
-    stdio: ["ignore", "pipe", "pipe"],
-    timeout: killAfterMs,
-    killSignal: "SIGKILL",
-  })
-  const said = { output: "", log: "" }
-  child.stdout.setEncoding("utf8").on("data", (text: string) => (said.output += text))
-  child.stderr.setEncoding("utf8").on("data", (text: string) => (said.log += text))
-  return new Promise((resolve) => child.once("close", (code) => resolve({ code, ...said })))
+  return tallystick(["serve"], { TALLYSTICK_PORT: "0", ...environment }, { killAfterMs })
 }
 
 /**

@@ -4,8 +4,9 @@ import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { test } from "node:test"
 import { expectChain } from "../chain.ts"
+import { tallystick } from "../program.ts"
 import { eventFor, makeWorkspace, type Service } from "../service.ts"
-import { runProgram, startProgram } from "./programs.ts"
+import { startProgram } from "./programs.ts"
 
 // Another instance key: by hygiene nothing that the one before has made is lost, after a leak all
 // of its tokens are.
@@ -55,10 +56,10 @@ test(
     const path = join(data, "root-key")
     const keys = [(await readFile(path, "utf8")).trim()]
     const rotate = async (...args: readonly string[]): Promise<void> => {
-      const { code, output, log } = await runProgram(["root-key", "rotate", ...args], {
+      const { code, output, errors } = await tallystick(["root-key", "rotate", ...args], {
         TALLYSTICK_DATA: data,
       })
-      assert.equal(code, 0, log)
+      assert.equal(code, 0, errors)
       keys.push((await readFile(path, "utf8")).trim())
       assert.ok(!keys.some((key) => output.includes(key)), "the key is shown")
     }
@@ -85,8 +86,8 @@ test(
     await expect(keys[0] ?? "", [keys[1] ?? ""], 200, ["kept"])
     await rotate("--revoke-tokens")
     await expect(keys[2] ?? "", keys.slice(0, 2), "token_revoked", ["revoked", "kept"])
-    const { code, output, log } = await runProgram(["fsck"], { TALLYSTICK_DATA: data })
-    assert.equal(code, 0, output + log)
+    const { code, output, errors } = await tallystick(["fsck"], { TALLYSTICK_DATA: data })
+    assert.equal(code, 0, output + errors)
     for (const name of await readdir(data)) {
       const text = await readFile(join(data, name), "latin1")
       assert.ok(
@@ -101,7 +102,7 @@ test(
       "UPDATE documents SET value = json_set(value, '$.sealed', 'another') WHERE kind = 'keyring'",
     )
     assert.match(
-      (await runProgram(["fsck"], { TALLYSTICK_DATA: data })).log,
+      (await tallystick(["fsck"], { TALLYSTICK_DATA: data })).errors,
       /keyring is not as it was recorded: commitment/,
     )
   },
@@ -133,17 +134,17 @@ test(
     }
     await expect(both, [old, fresh], 200)
     await expect({ TALLYSTICK_ROOT_KEY: fresh }, [fresh], "token_revoked")
-    const refused = await runProgram(["root-key", "rotate"], {
+    const refused = await tallystick(["root-key", "rotate"], {
       TALLYSTICK_DATA: data,
       TALLYSTICK_ROOT_KEY: fresh,
     })
     assert.deepEqual([refused.code, refused.output], [1, ""])
     assert.match(
-      refused.log,
+      refused.errors,
       /^tallystick: TALLYSTICK_ROOT_KEY_PREVIOUS must be the old instance key/,
     )
     assert.equal(
-      (await runProgram(["root-key", "rotate"], { TALLYSTICK_DATA: data, ...both })).code,
+      (await tallystick(["root-key", "rotate"], { TALLYSTICK_DATA: data, ...both })).code,
       0,
     )
     await expect({ TALLYSTICK_ROOT_KEY: fresh }, [fresh], 200)
@@ -164,8 +165,8 @@ test(
       command: readonly string[],
       keys: Readonly<Record<string, string>>,
     ): Promise<void> => {
-      const { code, log } = await runProgram(command, { TALLYSTICK_DATA: data, ...keys })
-      assert.equal(code, 0, log)
+      const { code, errors } = await tallystick(command, { TALLYSTICK_DATA: data, ...keys })
+      assert.equal(code, 0, errors)
     }
     const secret = ["secret", "rotate"]
     // The new key has made nothing yet.
@@ -174,14 +175,14 @@ test(
     assert.equal(await ofOld.answer(overlap), 200)
     const ofFresh = await mint(overlap)
     assert.equal(await overlap.end(), 0)
-    const mistyped = await runProgram(secret, {
+    const mistyped = await tallystick(secret, {
       TALLYSTICK_DATA: data,
       ...both,
       TALLYSTICK_ROOT_KEY_PREVIOUS: `${old}-mistyped`,
     })
-    assert.deepEqual([mistyped.code, mistyped.output], [1, ""], mistyped.log)
+    assert.deepEqual([mistyped.code, mistyped.output], [1, ""], mistyped.errors)
     assert.match(
-      mistyped.log,
+      mistyped.errors,
       /^tallystick: TALLYSTICK_ROOT_KEY_PREVIOUS is not the instance key that has made the live tokens/,
     )
     await rotate(secret, both)
@@ -201,9 +202,9 @@ test(
     }
     await expect(alone, ["token_revoked", 200])
     const revoke = ["root-key", "rotate", "--revoke-tokens"]
-    const refused = await runProgram(revoke, { TALLYSTICK_DATA: data, ...alone })
+    const refused = await tallystick(revoke, { TALLYSTICK_DATA: data, ...alone })
     assert.match(
-      refused.log,
+      refused.errors,
       /^tallystick: a configured instance key has live tokens/,
       "under whichever secret it made them",
     )
@@ -224,20 +225,20 @@ test(
     const made = await mint(service)
     assert.equal(await service.end(), 0)
     const revoke = (keys: Readonly<Record<string, string>>) =>
-      runProgram(["root-key", "rotate", "--revoke-tokens"], { TALLYSTICK_DATA: data, ...keys })
+      tallystick(["root-key", "rotate", "--revoke-tokens"], { TALLYSTICK_DATA: data, ...keys })
     for (const keys of [
       { TALLYSTICK_ROOT_KEY: old },
       { TALLYSTICK_ROOT_KEY: fresh, TALLYSTICK_ROOT_KEY_PREVIOUS: old },
     ]) {
-      const { code, output, log } = await revoke(keys)
-      assert.deepEqual([code, output], [1, ""], log)
+      const { code, output, errors } = await revoke(keys)
+      assert.deepEqual([code, output], [1, ""], errors)
       assert.match(
-        log,
+        errors,
         /^tallystick: a configured instance key has live tokens[^\n]* set TALLYSTICK_ROOT_KEY to a new key/,
       )
     }
-    const { code, log } = await revoke({ TALLYSTICK_ROOT_KEY: fresh })
-    assert.equal(code, 0, log)
+    const { code, errors } = await revoke({ TALLYSTICK_ROOT_KEY: fresh })
+    assert.equal(code, 0, errors)
     await using after = await startProgram({ data, environment: { TALLYSTICK_ROOT_KEY: fresh } })
     assert.deepEqual(await rotations(after), ["revoked"], "what is refused is not recorded")
     assert.equal(await made.answer(after), "token_revoked")
@@ -263,13 +264,13 @@ test(
       { command: "secret", keys: { TALLYSTICK_ROOT_KEY: `${old}-mistyped` } },
     ]
     for (const { command, keys } of refusals) {
-      const { code, output, log } = await runProgram([command, "rotate"], {
+      const { code, output, errors } = await tallystick([command, "rotate"], {
         TALLYSTICK_DATA: data,
         ...keys,
       })
-      assert.deepEqual([code, output], [1, ""], log)
+      assert.deepEqual([code, output], [1, ""], errors)
       assert.match(
-        log,
+        errors,
         new RegExp(
           `^tallystick: ${Object.keys(keys).at(-1)} is not the instance key that has made the live tokens`,
         ),
@@ -286,11 +287,11 @@ test(
       ["secret", { TALLYSTICK_ROOT_KEY: next }],
     ] as const
     for (const [command, keys] of rotations) {
-      const { code, log } = await runProgram([command, "rotate"], {
+      const { code, errors } = await tallystick([command, "rotate"], {
         TALLYSTICK_DATA: data,
         ...keys,
       })
-      assert.equal(code, 0, log)
+      assert.equal(code, 0, errors)
     }
     await using after = await startProgram({ data, environment: { TALLYSTICK_ROOT_KEY: next } })
     assert.equal(await made.answer(after), 200)

@@ -6,13 +6,12 @@ import { DatabaseSync } from "node:sqlite"
 import { test } from "node:test"
 import { expectChain } from "../chain.ts"
 import { browserOf, setUpFirst, signIn } from "../people.ts"
+import { killedRotation, tallystick } from "../program.ts"
 import { eventFor, makeKey, makeWorkspace, type Service } from "../service.ts"
-import { runProgram, startInVain, startProgram } from "./programs.ts"
+import { startInVain, startProgram } from "./programs.ts"
 
 // The secret is rotated, and killed while it is: nobody who uses the service notices, and the
 // secret before opens nothing any more.
-
-const killed = join(import.meta.dirname, "rotate-killed.ts")
 
 /** What people and programs have in their hands, and must go on to work. */
 interface Held {
@@ -78,8 +77,8 @@ async function handOut(service: Service, email: string): Promise<Held> {
 const hex = () => randomBytes(32).toString("hex")
 
 async function expectWhole(data: string): Promise<void> {
-  const { code, output, log } = await runProgram(["fsck"], { TALLYSTICK_DATA: data })
-  assert.equal(code, 0, output + log)
+  const { code, output, errors } = await tallystick(["fsck"], { TALLYSTICK_DATA: data })
+  assert.equal(code, 0, output + errors)
 }
 
 /** Everything that documents keep sealed, or that a secret could be tried on. */
@@ -115,8 +114,8 @@ test(
       const generation = at + 2
       const before = sealedIn(data)
       const settings = { TALLYSTICK_DATA: data, TALLYSTICK_ROOT_KEY: rootKey, ...environment }
-      const { code, output, log } = await runProgram(["secret", "rotate"], settings)
-      assert.equal(code, 0, log)
+      const { code, output, errors } = await tallystick(["secret", "rotate"], settings)
+      assert.equal(code, 0, errors)
       assert.match(
         output,
         new RegExp(`^The new secret is generation ${generation}: everything that was sealed`),
@@ -156,7 +155,7 @@ test(
       const refused = await startInVain({ TALLYSTICK_DATA: data, TALLYSTICK_SECRET: former })
       assert.equal(refused.code, 1)
       assert.match(
-        refused.log,
+        refused.errors,
         /^tallystick: TALLYSTICK_SECRET is not the secret of this data, which was rotated[^\n]*\n$/,
       )
     }
@@ -173,16 +172,16 @@ test(
     assert.equal(await service.end(), 0)
     const [old, fresh] = [(await readFile(join(data, "secret"), "utf8")).trim(), hex()]
     const rotate = (now: string, previous: string) =>
-      runProgram(["secret", "rotate"], {
+      tallystick(["secret", "rotate"], {
         TALLYSTICK_DATA: data,
         TALLYSTICK_ROOT_KEY: rootKey,
         TALLYSTICK_SECRET: now,
         TALLYSTICK_SECRET_PREVIOUS: previous,
       })
     const exchanged = await rotate(old, fresh)
-    assert.deepEqual([exchanged.code, exchanged.output], [1, ""], exchanged.log)
+    assert.deepEqual([exchanged.code, exchanged.output], [1, ""], exchanged.errors)
     assert.match(
-      exchanged.log,
+      exchanged.errors,
       /^tallystick: TALLYSTICK_SECRET is the secret of this data already, and TALLYSTICK_SECRET_PREVIOUS never was: /,
     )
     assert.match((await rotate(fresh, old)).output, /^The new secret is generation 2/)
@@ -216,11 +215,11 @@ test(
       )
     }
     await leave()
-    const { code, log } = await runProgram(["secret", "rotate"], {
+    const { code, errors } = await tallystick(["secret", "rotate"], {
       TALLYSTICK_DATA: data,
       TALLYSTICK_ROOT_KEY: rootKey,
     })
-    assert.equal(code, 0, log)
+    assert.equal(code, 0, errors)
     await expectOwn()
     await leave()
     await using again = await startProgram({ data })
@@ -242,14 +241,14 @@ test(
 
     const steps: string[] = []
     for (let killedAt = 1, ended = false; !ended; killedAt++) {
-      const { code, output, log } = await runProgram(
+      const { code, output, errors } = await tallystick(
         [String(killedAt)],
         { TALLYSTICK_DATA: data, TALLYSTICK_ROOT_KEY: rootKey },
-        { program: killed },
+        { by: killedRotation },
       )
       ended = code === 0
       const [, step = ""] = /^killed: (.+)$/m.exec(output) ?? []
-      assert.ok(ended || step !== "", output + log)
+      assert.ok(ended || step !== "", output + errors)
       if (step !== "") steps.push(step)
       assert.equal((await kept()).length, ended ? 1 : 2)
       await using again = await startProgram({ data })
@@ -263,7 +262,7 @@ test(
         const refused = await startInVain({ TALLYSTICK_DATA: data, TALLYSTICK_SECRET: one })
         assert.equal(refused.code, 1)
         assert.match(
-          refused.log,
+          refused.errors,
           /^tallystick: the secret of this data is being rotated: set TALLYSTICK_SECRET[^\n]*\n$/,
         )
       }
@@ -283,7 +282,7 @@ test(
     assert.ok(!(await kept()).includes(old))
     const refused = await startInVain({ TALLYSTICK_DATA: data, TALLYSTICK_SECRET: old })
     assert.match(
-      refused.log,
+      refused.errors,
       /^tallystick: TALLYSTICK_SECRET is not the secret of this data, which was rotated/,
     )
   },

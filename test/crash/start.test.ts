@@ -1,5 +1,5 @@
 import assert from "node:assert/strict"
-import { appendFile, cp, mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises"
+import { appendFile, cp, mkdir, mkdtempDisposable, readdir, rm, writeFile } from "node:fs/promises"
 import { createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -10,6 +10,7 @@ import { expectChain } from "../chain.ts"
 import { createChance, seedOf } from "../promises/chance.ts"
 import { damage } from "../promises/damaged.ts"
 import { consentWrite, eventWrite, note, send, type Write } from "../promises/writes.ts"
+import type { Ended } from "../program.ts"
 import {
   eventFor,
   eventually,
@@ -19,7 +20,7 @@ import {
   type Service,
   type Workspace,
 } from "../service.ts"
-import { startInVain, startProgram, type Ended } from "./programs.ts"
+import { startInVain, startProgram } from "./programs.ts"
 
 // How the service starts: on what an earlier one left, and not at all when something is wrong; then
 // it says what, in a sentence that an operator can act upon.
@@ -47,7 +48,7 @@ test("without its index and its search the service comes up with the same answer
 
 test("a first start that is cut short, at any moment, does not stand in the way of the next one", async (t) => {
   const chance = createChance(seedOf(t))
-  await using folder = await makeFolder()
+  await using folder = await mkdtempDisposable(join(tmpdir(), "tallystick-"))
   const data = join(folder.path, "data")
   for (let kill = 0; kill < 8; kill++)
     await startInVain({ TALLYSTICK_DATA: data }, 1 + chance.below(800))
@@ -61,7 +62,7 @@ test("a first start that is cut short, at any moment, does not stand in the way 
 })
 
 test("what a service has compiled is kept while it runs, so that a kill does not take it from the next one", async () => {
-  await using folder = await makeFolder()
+  await using folder = await mkdtempDisposable(join(tmpdir(), "tallystick-"))
   await using _ = await startProgram({ environment: { NODE_COMPILE_CACHE: folder.path } })
   await eventually("compiled code to be kept", async () => {
     const files = await readdir(folder.path, { recursive: true })
@@ -74,7 +75,7 @@ test("after a clean stop all of the journal is in one file, which is a backup by
   const workspace = await makeWorkspace(first)
   const writes = await writeSome(first, workspace, 50)
   assert.equal(await first.end(), 0)
-  await using folder = await makeFolder()
+  await using folder = await mkdtempDisposable(join(tmpdir(), "tallystick-"))
   for (const file of ["journal.db", "secret"])
     await cp(join(first.data, file), join(folder.path, "data", file))
   await using copy = await startProgram({ data: join(folder.path, "data") })
@@ -95,7 +96,7 @@ test("a second service on the same data is refused, and the first one goes on", 
     TALLYSTICK_ROOT_KEY: first.rootKey,
   })
   expectSentence(second, /another tallystick is using the data folder/)
-  assert.ok(second.log.includes(first.data), "the sentence names the folder")
+  assert.ok(second.errors.includes(first.data), "the sentence names the folder")
   assert.equal((await workspace.writer.write(eventFor(workspace.id))).status, 202)
   assert.equal((await first.client().get("/readyz")).status, 200)
 })
@@ -214,11 +215,11 @@ test("a setting that is unknown or wrong stops the start, which names it", async
     [{ TALLYSTICK_ROOT_KEY_FILE: "/nowhere/at/all" }, /^tallystick: TALLYSTICK_ROOT_KEY_FILE /],
     [{ TALLYSTICK_LIMIT_EVENT_BYTES_MAX: "-1" }, /^tallystick: TALLYSTICK_LIMIT_EVENT_BYTES_MAX /],
   ] as const
-  await using folder = await makeFolder()
+  await using folder = await mkdtempDisposable(join(tmpdir(), "tallystick-"))
   await together(2, rows, async ([environment, sentence]) => {
     const ended = await startInVain({ TALLYSTICK_DATA: join(folder.path, "data"), ...environment })
     expectSentence(ended, sentence)
-    assert.ok(!ended.log.includes("hunter2"), "a secret is not repeated")
+    assert.ok(!ended.errors.includes("hunter2"), "a secret is not repeated")
   })
 })
 
@@ -244,7 +245,7 @@ test("a ledger that was signed and is not there is told of, and the others go on
 })
 
 test("a start that fails says why in one sentence", async () => {
-  await using folder = await makeFolder()
+  await using folder = await mkdtempDisposable(join(tmpdir(), "tallystick-"))
   await using good = await startProgram()
   await writeSome(good, await makeWorkspace(good), 20)
   assert.equal(await good.end(), 0)
@@ -327,10 +328,10 @@ function changeBit(data: string, column: "record" | "salted"): void {
 }
 
 /** One line on standard error and none on standard output, and soon. */
-function expectSentence({ code, output, log }: Ended, sentence: RegExp): void {
-  assert.match(log, sentence)
-  assert.match(log, /^tallystick: \S[^\n]*\n$/, "it is one sentence")
-  assert.doesNotMatch(log, /Error:|node:internal|\.ts:\d/, "it is for an operator")
+function expectSentence({ code, output, errors }: Ended, sentence: RegExp): void {
+  assert.match(errors, sentence)
+  assert.match(errors, /^tallystick: \S[^\n]*\n$/, "it is one sentence")
+  assert.doesNotMatch(errors, /Error:|node:internal|\.ts:\d/, "it is for an operator")
   assert.equal(code, 1)
   assert.equal(output, "")
 }
@@ -376,11 +377,6 @@ async function answersOf(
 
 function idOf(receipt: string | undefined): string {
   return (JSON.parse(receipt ?? "{}") as { readonly receipt: string }).receipt
-}
-
-async function makeFolder(): Promise<AsyncDisposable & { readonly path: string }> {
-  const path = await mkdtemp(join(tmpdir(), "tallystick-"))
-  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) }
 }
 
 /** All of them, a few at a time. */

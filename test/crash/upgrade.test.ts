@@ -4,8 +4,9 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { test } from "node:test"
 import { expectChain, type MintedReceipt } from "../chain.ts"
+import { tallystick } from "../program.ts"
 import { eventFor, makeKey } from "../service.ts"
-import { runProgram, startProgram } from "./programs.ts"
+import { startProgram } from "./programs.ts"
 
 // Data of a version before, in the hands of this one (test/vectors/write-folder.ts has made it).
 
@@ -22,8 +23,8 @@ test(
     cpSync(join(former, "heads"), `${data}.heads`)
     const settings = { TALLYSTICK_DATA: data }
     for (const command of [["fsck"], ["backup", join(folder, "copy")]]) {
-      const { code, output, log } = await runProgram(command, settings)
-      assert.equal(code, 0, output + log)
+      const { code, output, errors } = await tallystick(command, settings)
+      assert.equal(code, 0, output + errors)
     }
 
     const written: MintedReceipt[] = []
@@ -42,8 +43,8 @@ test(
         await expectChain(client, id, id === "acme" ? written : [])
       }
       assert.equal(await service.end(), 0)
-      const { code, output, log } = await runProgram(["fsck"], settings)
-      assert.equal(code, 0, output + log)
+      const { code, output, errors } = await tallystick(["fsck"], settings)
+      assert.equal(code, 0, output + errors)
     }
   },
 )

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict"
 import { mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
-import { spawnSync } from "node:child_process"
 import type { MintedReceipt } from "../chain.ts"
 import { startProgram } from "../crash/programs.ts"
+import { tallystick } from "../program.ts"
 import {
   eventFor,
   makeWorkspace,
@@ -24,8 +24,6 @@ export interface Evidence {
   /** Each of them alone is enough. */
   readonly keys: readonly string[]
 }
-
-const program = join(import.meta.dirname, "..", "..", "packages", "server", "bin", "tallystick.mjs")
 
 const events: readonly object[] = [
   {},
@@ -87,12 +85,12 @@ export async function collectEvidence(folder: string): Promise<readonly Evidence
 
   // Its end is lost, so it goes on as another epoch.
   const copy = `${data}-copy`
-  tallystick({ TALLYSTICK_DATA: data }, "backup", copy)
+  await well(["backup", copy], { TALLYSTICK_DATA: data })
   await write(workspace)
   assert.equal(await first.end(), 0)
   rmSync(data, { recursive: true })
   renameSync(copy, data)
-  tallystick({ TALLYSTICK_DATA: data }, "resume")
+  await well(["resume"], { TALLYSTICK_DATA: data })
   await using second = await startProgram({ data })
   const again = ({ bearer }: Client): Client => second.client(bearer)
   const resumed = { ...workspace, reader: again(workspace.reader), writer: again(workspace.writer) }
@@ -179,19 +177,12 @@ function collector(folder: string, evidence: Evidence[]) {
     const pack = await reader.post(`${path}/evidence-packs`, { title: "All of it", receiptIds })
     assert.equal(pack.status, 201, pack.text)
     await get(reader, "pack", "pack.zip", `evidence-packs/${pack.json().packId}/download`)
-    tallystick(settingsOf(service), "export", id, join(folder, name, "export"))
+    await well(["export", id, join(folder, name, "export")], settingsOf(service))
     evidence.push({ kind: "export", path: join(name, "export"), keys })
   }
 }
 
-function tallystick(
-  settings: { readonly [name: string]: string },
-  ...args: readonly string[]
-): void {
-  const env = { PATH: process.env["PATH"], ...settings }
-  const { status, stdout, stderr } = spawnSync(process.execPath, [program, ...args], {
-    env,
-    encoding: "utf8",
-  })
-  assert.equal(status, 0, stdout + stderr)
+async function well(...asked: Parameters<typeof tallystick>): Promise<void> {
+  const { code, output, errors } = await tallystick(...asked)
+  assert.equal(code, 0, output + errors)
 }

@@ -15,6 +15,7 @@ import { dirname, join } from "node:path"
 import { test } from "node:test"
 import { expectChain } from "../chain.ts"
 import { freePort, startProgram } from "../crash/programs.ts"
+import { program, run, tallystick as runCommand, type Ended } from "../program.ts"
 import {
   eventually,
   makeWorkspace,
@@ -28,37 +29,10 @@ import {
 // A ledger is exported while it is served, and checked by the offline verifier and, where Go is, by
 // what Go checks its own module log with.
 
-const program = join(import.meta.dirname, "..", "..", "packages", "server", "bin", "tallystick.mjs")
-
-interface Ran {
-  readonly code: number | null
-  readonly output: string
-  readonly errors: string
-}
-
-function run(
-  command: string,
-  args: readonly string[],
-  options: { readonly env?: NodeJS.ProcessEnv; readonly cwd?: string } = {},
-): Promise<Ran> {
-  const child = spawn(command, args, {
-    ...options,
-    stdio: ["ignore", "pipe", "pipe"],
-    timeout: 120_000,
-  })
-  const said = { output: "", errors: "" }
-  child.stdout.setEncoding("utf8").on("data", (text: string) => (said.output += text))
-  child.stderr.setEncoding("utf8").on("data", (text: string) => (said.errors += text))
-  return new Promise((resolve) => child.once("close", (code) => resolve({ code, ...said })))
-}
-
 const tallystick = (
   service: Pick<Service, "data" | "url" | "rootKey">,
   ...args: readonly string[]
-): Promise<Ran> =>
-  run(process.execPath, [program, ...args], {
-    env: { PATH: process.env["PATH"], ...settingsOf(service) },
-  })
+): Promise<Ended> => runCommand(args, settingsOf(service))
 
 async function fill(workspace: Workspace, events: number, from = 0): Promise<number> {
   await writeMany(workspace, events)
@@ -387,7 +361,11 @@ async function buildWithGo(
     GOTOOLCHAIN: "local",
     CGO_ENABLED: "0",
   }
-  const ran = await run(go, ["build", "-o", "check", "."], { cwd: folder, env })
+  const ran = await run(go, ["build", "-o", "check", "."], {
+    cwd: folder,
+    environment: env,
+    killAfterMs: 120_000,
+  })
   assert.equal(ran.code, 0, ran.errors)
   return join(folder, "check")
 }

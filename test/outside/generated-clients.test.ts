@@ -1,5 +1,5 @@
 import assert from "node:assert/strict"
-import { spawn, spawnSync } from "node:child_process"
+import { spawnSync } from "node:child_process"
 import {
   copyFileSync,
   existsSync,
@@ -13,6 +13,7 @@ import { tmpdir, userInfo } from "node:os"
 import { dirname, join } from "node:path"
 import { test } from "node:test"
 import { expectChain, type MintedReceipt } from "../chain.ts"
+import { run, type Ended } from "../program.ts"
 import { makeKey, makeWorkspace, startService, type Service } from "../service.ts"
 import { pythonWith } from "./python.ts"
 
@@ -20,6 +21,8 @@ import { pythonWith } from "./python.ts"
 // from it.
 
 const description = join(import.meta.dirname, "..", "..", "docs", "openapi.json")
+/** Enough for a first build. */
+const killAfterMs = 300_000
 const codegen = {
   module: "github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen@v2.8.2",
   runtime: "github.com/oapi-codegen/runtime v1.8.0",
@@ -42,17 +45,20 @@ test("a client in Python, made by openapi-python-client, writes, lists and verif
     "--meta",
     "none",
   ]
-  const made = await run(program, args, { PATH: `${python.bin}:${process.env["PATH"]}` })
-  assert.equal(made.code, 0, made.said)
+  const made = await run(program, args, {
+    environment: { ...process.env, PATH: `${python.bin}:${process.env["PATH"]}` },
+    killAfterMs,
+  })
+  const said = made.output + made.errors
+  assert.equal(made.code, 0, said)
   assert.doesNotMatch(
-    made.said,
+    said,
     /WARNING|unsupported|missing/i,
     "a part of the description was left out",
   )
   await expectWritten(service, 2, (asked) =>
     run(program, [join(import.meta.dirname, "written.py"), ...asked], {
-      PYTHONPATH: folder,
-      PYTHONDONTWRITEBYTECODE: "1",
+      environment: { ...process.env, PYTHONPATH: folder, PYTHONDONTWRITEBYTECODE: "1" },
     }),
   )
 })
@@ -80,27 +86,29 @@ test("a client in Go, made by oapi-codegen, writes, lists and verifies", async (
     [go.go, ["build", "-o", "written", "."]],
   ] as const
   for (const [program, args] of commands) {
-    const made = await run(program, args, go.environment, folder)
-    if (made.code !== 0 && args[0] === "mod")
-      return t.skip(`the modules of the client could not be fetched: ${made.said}`)
-    assert.equal(made.code, 0, made.said)
+    const { code, output, errors } = await run(program, args, {
+      environment: { ...process.env, ...go.environment },
+      cwd: folder,
+      killAfterMs,
+    })
+    if (code !== 0 && args[0] === "mod")
+      return t.skip(`the modules of the client could not be fetched: ${errors}`)
+    assert.equal(code, 0, output + errors)
   }
-  await expectWritten(service, 1, (asked) => run(join(folder, "written"), asked, {}))
+  await expectWritten(service, 1, (asked) => run(join(folder, "written"), asked))
 })
 
 /** The program has written so many entries, and saw what the service has. */
 async function expectWritten(
   service: Service,
   total: number,
-  write: (
-    asked: readonly string[],
-  ) => Promise<{ readonly code: number | null; readonly said: string }>,
+  write: (asked: readonly string[]) => Promise<Ended>,
 ): Promise<void> {
   const { id } = await makeWorkspace(service)
   const { bearer = "" } = await makeKey(service, id, { scopes: ["read", "write"] })
-  const { code, said } = await write([service.url, bearer, id])
-  assert.equal(code, 0, said)
-  const { receipt, ...saw } = JSON.parse(said) as { readonly receipt: MintedReceipt }
+  const { code, output, errors } = await write([service.url, bearer, id])
+  assert.equal(code, 0, output + errors)
+  const { receipt, ...saw } = JSON.parse(output) as { readonly receipt: MintedReceipt }
   const [first] = (await service.root.get(`/v1/workspaces/${id}/events?limit=100`))
     .json<{ events: { sequence: number }[] }>()
     .events.slice(-1)
@@ -139,23 +147,4 @@ function goWithCodegen():
   return existsSync(folder)
     ? found
     : `${codegen.module} could not be installed from Go's module proxy`
-}
-
-async function run(
-  program: string,
-  args: readonly string[],
-  environment: Readonly<Record<string, string>>,
-  cwd?: string,
-) {
-  const child = spawn(program, args, {
-    cwd,
-    env: { ...process.env, ...environment },
-    stdio: ["ignore", "pipe", "pipe"],
-    timeout: 300_000,
-  })
-  let said = ""
-  child.stdout.setEncoding("utf8").on("data", (text: string) => (said += text))
-  child.stderr.setEncoding("utf8").on("data", (text: string) => (said += text))
-  const code = await new Promise<number | null>((resolve) => child.once("close", resolve))
-  return { code, said }
 }

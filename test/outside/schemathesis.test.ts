@@ -1,9 +1,9 @@
 import assert from "node:assert/strict"
-import { spawn } from "node:child_process"
 import { writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { test } from "node:test"
 import { expectChain } from "../chain.ts"
+import { run as runCommand } from "../program.ts"
 import { eventFor, makeWorkspace, startService, type Service } from "../service.ts"
 import { pythonWith } from "./python.ts"
 
@@ -63,28 +63,14 @@ async function run(service: Service, bin: string, names: Readonly<Record<string,
     `Authorization: Bearer ${service.rootKey}`,
     "--checks",
     checks.join(","),
+    // The same requests each time: our own tests send random ones.
+    ..."--phases examples,coverage --seed 1 --no-shrink --continue-on-failure".split(" "),
+    ..."--warnings off --request-timeout 60".split(" "),
   ]
-  // The same requests each time: what is random is asked by tests of ours.
-  args.push(
-    "--phases",
-    "examples,coverage",
-    "--seed",
-    "1",
-    "--no-shrink",
-    "--continue-on-failure",
-    "--warnings",
-    "off",
-    "--request-timeout",
-    "60",
+  const { code, output, errors } = await runCommand(
+    join(bin, "python"),
+    ["-m", "schemathesis.cli", ...args],
+    { cwd: folder, killAfterMs: 300_000 },
   )
-  const child = spawn(join(bin, "python"), ["-m", "schemathesis.cli", ...args], {
-    cwd: folder,
-    stdio: ["ignore", "pipe", "pipe"],
-    timeout: 300_000,
-  })
-  let said = ""
-  child.stdout.setEncoding("utf8").on("data", (text: string) => (said += text))
-  child.stderr.setEncoding("utf8").on("data", (text: string) => (said += text))
-  const code = await new Promise<number | null>((resolve) => child.once("close", resolve))
-  return { code, said }
+  return { code, said: output + errors }
 }

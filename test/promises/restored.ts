@@ -1,5 +1,4 @@
 import assert from "node:assert/strict"
-import { spawn } from "node:child_process"
 import { cp, readFile, rename, rm, writeFile } from "node:fs/promises"
 import { dirname, join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
@@ -8,6 +7,7 @@ import { verifyReceipt } from "@tallystick/proof"
 import { expectChain, readChain } from "../chain.ts"
 import type { Fault } from "../crash/faults.ts"
 import { startProgram } from "../crash/programs.ts"
+import { program, tallystick as runCommand, type Ended } from "../program.ts"
 import { makeWorkspace, type Reply, type Service, type Workspace } from "../service.ts"
 import { audit } from "./audit.ts"
 import type { Chance } from "./chance.ts"
@@ -523,35 +523,13 @@ function markOf(folder: string): boolean {
   return journal.prepare("PRAGMA application_id").get()?.["application_id"] === 0x636f7079
 }
 
-interface Ran {
-  readonly code: number | null
-  readonly output: string
-  readonly errors: string
-}
-
-const compiled = join(import.meta.dirname, "..", "..", "node_modules", ".cache", "tallystick-tests")
-const program = join(import.meta.dirname, "..", "..", "packages", "server", "bin", "tallystick.mjs")
-
 function tallystick(
   data: string,
   command: string,
   args: readonly string[] = [],
-  by = program,
-): Promise<Ran> {
-  const environment = {
-    PATH: process.env["PATH"],
-    TALLYSTICK_DATA: data,
-    NODE_COMPILE_CACHE: compiled,
-  }
-  const child = spawn(process.execPath, [by, command, ...args], {
-    env: environment,
-    stdio: ["ignore", "pipe", "pipe"],
-    timeout: 60_000,
-  })
-  const said = { output: "", errors: "" }
-  child.stdout.setEncoding("utf8").on("data", (text: string) => (said.output += text))
-  child.stderr.setEncoding("utf8").on("data", (text: string) => (said.errors += text))
-  return new Promise((resolve) => child.once("close", (code) => resolve({ code, ...said })))
+  by?: string,
+): Promise<Ended> {
+  return runCommand([command, ...args], { TALLYSTICK_DATA: data }, { ...(by && { by }) })
 }
 
 // Writing -----------------------------------------------------------------------------------------
