@@ -55,7 +55,12 @@ test("schemathesis finds no answer that the description leaves out", async (t) =
 async function run(service: Service, bin: string, names: Readonly<Record<string, string>>) {
   const folder = dirname(service.data)
   const parameters = Object.entries(names).map(([name, value]) => `"path.${name}" = "${value}"\n`)
-  writeFileSync(join(folder, "schemathesis.toml"), `[parameters]\n${parameters.join("")}`)
+  // That a path refuses other methods is asked by test/api/http.test.ts.
+  const coverage = '[phases.coverage]\nunexpected-methods = ["PUT"]\n'
+  writeFileSync(
+    join(folder, "schemathesis.toml"),
+    `${coverage}[parameters]\n${parameters.join("")}`,
+  )
   const args = [
     "run",
     `${service.url}/openapi.json`,

@@ -4,24 +4,25 @@ import { createChance, seedOf } from "./chance.ts"
 import { readWhileWriting } from "./read-your-writes.ts"
 
 // Promise 15: what was acknowledged is found from then on, and questions are answered exactly.
+// `npm run test:deep` asks half a million.
 
-test("3,000 random questions, at rest and under writers, have every match once and an exact total", async (t) => {
+test("1,500 random questions, at rest and under writers, have every match once and an exact total", async (t) => {
   const counts = await readWhileWriting({
     rounds: 3,
     filled: 300,
-    queries: 1000,
+    queries: 500,
     chance: createChance(seedOf(t)),
   })
   t.diagnostic(JSON.stringify(counts))
   assert.ok(
-    counts.queries >= 3000 &&
-      counts.pages >= 5000 &&
-      counts.withMatches >= 1200 &&
-      counts.rows >= 60_000,
+    counts.queries >= 1500 &&
+      counts.pages >= 2500 &&
+      counts.withMatches >= 600 &&
+      counts.rows >= 30_000,
     "too little was asked",
   )
-  assert.ok(counts.underWriters >= 600 && counts.ownWrites >= 150, "nothing was written meanwhile")
-  assert.ok(counts.exactTotals >= 2500 && counts.byPersons >= 500)
+  assert.ok(counts.underWriters >= 300 && counts.ownWrites >= 75, "nothing was written meanwhile")
+  assert.ok(counts.exactTotals >= 1250 && counts.byPersons >= 250)
 })
 
 for (const fault of ["drops the last row", "finds late"] as const) {
