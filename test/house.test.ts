@@ -67,7 +67,7 @@ const planted: readonly (readonly [fault: RegExp, path: string, text: string])[]
   [/by its name/, "server/http/routes.ts", 'import { root } from "../../../proof/src/index.ts"'],
   [/outside the packages/, "server/http/routes.ts", 'import "../../../../test/house.ts"'],
   [/client may not import/, "client/wire.ts", 'import { main } from "tallystick"'],
-  [/does not name that/, "server/http/routes.ts", 'import fastify from "fastify"'],
+  [/does not name that/, "server/http/routes.ts", 'import express from "express"'],
   [/does not name that/, "server/ledger/ledger.ts", 'import fc from "fast-check"'],
   [/nothing in proof/, "proof/index.ts", 'import { readFileSync } from "node:fs"'],
   [

@@ -7,7 +7,7 @@ import type { Fault } from "../crash/faults.ts"
 import { faultyProgram } from "../program.ts"
 import { join as invite, setUpFirst } from "../people.ts"
 import { eventFor, makeWorkspace, type Reply, type Workspace } from "../service.ts"
-import { createAskers, torn, type Asked, type Credentials } from "./bad-requests.ts"
+import { createAskers, torn, type Asked, type Credentials, type Ground } from "./bad-requests.ts"
 import { createOddities, type Known } from "./bad-values.ts"
 import type { Chance } from "./chance.ts"
 
@@ -65,14 +65,7 @@ export async function sendBadInput({
   const planted = fault === undefined ? {} : { program: faultyProgram, arguments: [fault] }
   await using service = await startWatched({ environment: unlimited, ...planted })
   const [home, other] = [await makeWorkspace(service), await makeWorkspace(service)]
-  const there = [await thingsIn(service, home), await thingsIn(service, other)] as const
-  const credentials = await credentialsOf(service, home)
-  const ground = {
-    document: service.described.document,
-    known: (isChange: boolean) => there[isChange ? 1 : 0],
-    credentials,
-    odd: createOddities(seed, chance),
-  }
+  const ground = await groundOf(service, [home, other], seed, chance)
   const askers = createAskers(ground, chance)
   const run = createRun(service, chance)
   let sent = 0
@@ -103,6 +96,22 @@ export async function sendBadInput({
 }
 
 // What there is -----------------------------------------------------------------------------------
+
+/** What requests can be made of: things and credentials that there are. */
+export async function groundOf(
+  service: Watched,
+  [home, other]: readonly [Workspace, Workspace],
+  seed: number,
+  chance: Chance,
+): Promise<Ground> {
+  const there = [await thingsIn(service, home), await thingsIn(service, other)] as const
+  return {
+    document: service.described.document,
+    known: (isChange) => there[isChange ? 1 : 0],
+    credentials: await credentialsOf(service, home),
+    odd: createOddities(seed, chance),
+  }
+}
 
 async function thingsIn(service: Watched, { id, path, writer }: Workspace): Promise<Known> {
   const made = async (where: string, body: object) =>

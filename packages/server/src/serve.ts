@@ -1,7 +1,6 @@
 // Wires the service: store → ledger → followers → http, and closes it in reverse.
 
 import { statfs } from "node:fs/promises"
-import type { FastifyInstance } from "fastify"
 import type { Logger } from "pino"
 import { createFairQueue } from "./runtime/fair-queue.ts"
 import { checkStore, type CheckedStore } from "./operator/check-store.ts"
@@ -12,14 +11,14 @@ import { fileBeside } from "./threads/filing-thread.ts"
 import type { Sighting } from "./followers/watching.ts"
 import { admit, guard, unknownResource } from "./http/authenticate.ts"
 import { sessionCookie } from "./http/cookie.ts"
-import { leadToDocs } from "./http/docs.ts"
-import { mount } from "./http/endpoint.ts"
+import { rootRoute } from "./http/docs.ts"
+import { routesOf } from "./http/endpoint.ts"
 import { limitFailures } from "./http/failure-log.ts"
 import { createLists } from "./http/lists.ts"
 import { createMetrics, type Metrics } from "./http/metrics.ts"
 import { createRate, networkOf } from "./http/rates.ts"
 import { routes } from "./http/routes.ts"
-import { createServer } from "./http/server.ts"
+import { HttpServer } from "./http/server.ts"
 import { namesWorkspace, type Service } from "./http/service.ts"
 import { createSignIns } from "./http/sign-ins.ts"
 import { removeUnplaced, type Secrets } from "./operator/secret-files.ts"
@@ -189,8 +188,8 @@ async function start(
       return address.url
     },
   }
-  const server = await listen(config, service, log, version, readOnly !== undefined)
-  const listensOn = httpUrl(config.host, portOf(server) ?? config.port)
+  const { server, port } = await listen(config, service, log, version, readOnly !== undefined)
+  const listensOn = httpUrl(config.host, port)
   if (config.publicUrl === undefined) address.url = listensOn
   health.recordWith(createRecordIntegrityFailure({ ...parts, workspaces: service.workspaces }))
   return {
@@ -231,52 +230,41 @@ async function listen(
   log: Logger,
   version: string,
   readOnly: boolean,
-): Promise<FastifyInstance> {
+): Promise<{ readonly server: HttpServer; readonly port: number }> {
   const { limits, metrics, clock, publicUrl } = service
   const failures = limitFailures(log, clock, limits.failureLinesPerMinute, metrics.failure)
-  const server = createServer({
-    limits,
-    clock,
-    log: failures,
-    listenHost: config.host,
-    publicUrl,
-    trustProxy: trusted(config),
-  })
-  if (readOnly) {
-    server.addHook("onRequest", (_request, reply, done) => {
-      reply.header("ledger-state", "read-only")
-      done()
-    })
-  }
-  server.addHook("onResponse", (request, reply, done) => {
-    metrics.request(
-      request.routeOptions.url ?? "",
-      request.method,
-      reply.statusCode,
-      reply.elapsedTime,
-    )
-    done()
-  })
-  leadToDocs(server, publicUrl)
-  mount(server, routes(service, version), {
-    guard: guard(service),
-    admit: admit(service.ledger.admission),
-    pace: service.pace,
-    unknownResource,
-    refusalTime: (endpoint) =>
-      namesWorkspace(endpoint) ? clock.sleep(limits.refusalMs) : undefined,
-    limits,
-    clock,
-    log: failures,
-  })
-  await server.listen({ host: config.host, port: config.port }).catch((cause: unknown) => {
+  const server = new HttpServer(
+    {
+      limits,
+      clock,
+      log: failures,
+      listenHost: config.host,
+      publicUrl,
+      trustProxy: trusted(config),
+      headers: readOnly ? { "ledger-state": "read-only" } : {},
+      report: metrics.request,
+    },
+    [
+      rootRoute(publicUrl),
+      ...routesOf(routes(service, version), {
+        guard: guard(service),
+        admit: admit(service.ledger.admission),
+        pace: service.pace,
+        unknownResource,
+        refusalTime: (endpoint) =>
+          namesWorkspace(endpoint) ? clock.sleep(limits.refusalMs) : undefined,
+        limits,
+      }),
+    ],
+  )
+  const port = await server.listen(config.host, config.port).catch((cause: unknown) => {
     throw cannotListen(cause, config)
   })
   if (!sessionCookie(publicUrl).isSecure)
     log.warn(
       "members sign in over plain HTTP: whoever is on the way can take over their sessions. Put TLS in front, and set TALLYSTICK_PUBLIC_URL",
     )
-  return server
+  return { server, port }
 }
 
 /** Names the setting that mends the error, if there is one. */
@@ -382,11 +370,6 @@ function haltOf(readOnly: string | undefined, isBroken: boolean): LedgerError | 
     "integrity_failure",
     "this workspace's chain does not hold together; it is not written to until an operator has looked at it",
   )
-}
-
-function portOf(server: FastifyInstance): number | undefined {
-  const [address] = server.addresses()
-  return typeof address === "object" ? address.port : undefined
 }
 
 function trusted({ trustProxy }: Config): boolean | string[] {

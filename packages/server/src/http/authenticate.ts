@@ -8,7 +8,7 @@ import { isForeign, type Access, type TokenType } from "../workspace/permissions
 import { parseCredential } from "../workspace/credential-format.ts"
 import { tokenLetters } from "../workspace/scoped-tokens.ts"
 import { sessionCookie } from "./cookie.ts"
-import type { Incoming } from "./endpoint.ts"
+import type { Incoming } from "./incoming.ts"
 import { networkOf } from "./rates.ts"
 import { permit, sentences, type Caller, type Service } from "./service.ts"
 

@@ -10,7 +10,8 @@ function openBody(headers: Record<string, string>, bytesMax = 100_000, place?: B
   const raw = Object.assign(stream, {
     headers: { "content-type": "application/json", ...headers },
   }) as unknown as IncomingMessage
-  return { stream, body: readBody(raw, { mayBeAbsent: false, bytesMax, place, goOn: () => {} }) }
+  const incoming = { raw, askForBody: () => {} }
+  return { stream, body: readBody(incoming, { mayBeAbsent: false, bytesMax, place }) }
 }
 
 const ways: readonly (readonly [about: string, headers: Record<string, string>])[] = [

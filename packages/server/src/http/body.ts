@@ -4,22 +4,22 @@
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http"
 import { LedgerError } from "../error.ts"
 import type { Place } from "../ledger/admission.ts"
+import type { Incoming } from "./incoming.ts"
 
 export interface BodyRules {
   readonly mayBeAbsent: boolean
   readonly bytesMax: number
   readonly place: Pick<Place, "take"> | undefined
-  /** Called before the body is read: its client may wait for that. */
-  readonly goOn: () => void
 }
 
 /** What stands for a body that is absent. */
 export const none: Buffer = Buffer.alloc(0)
 
 export async function readBody(
-  raw: IncomingMessage,
-  { mayBeAbsent, bytesMax, place, goOn }: BodyRules,
+  incoming: Pick<Incoming, "raw" | "askForBody">,
+  { mayBeAbsent, bytesMax, place }: BodyRules,
 ): Promise<Buffer> {
+  const { raw } = incoming
   const length = raw.headers["content-length"]
   if ((length === undefined || length === "0") && raw.headers["transfer-encoding"] === undefined) {
     if (mayBeAbsent) return none
@@ -33,7 +33,7 @@ export async function readBody(
       `the body has ${length} bytes; at most ${bytesMax} are allowed`,
     )
   if (bytes !== undefined) place?.take(bytes)
-  goOn()
+  incoming.askForBody()
   return await collect(raw, bytes, bytesMax, place)
 }
 

@@ -1,10 +1,10 @@
 // What the service says of its own API: the description for programs, and a page for people.
 
-import type { FastifyInstance } from "fastify"
 import { docsPage } from "./docs-page.ts"
 import { pageHeaders } from "./html.ts"
 import { openApi } from "./openapi.ts"
 import { createCacheableText } from "./cacheable-text.ts"
+import type { Route } from "./server.ts"
 import { endpoint, type ServiceEndpoint } from "./service.ts"
 import { OpenApiDocument } from "./shapes/operations.ts"
 import { PlainText } from "./shapes/path.ts"
@@ -64,7 +64,7 @@ export function docsEndpoints(
  * Whoever opens the service's own address in a browser is led to what it says of itself. A page for
  * people, so the description has nothing of it.
  */
-export function leadToDocs(server: FastifyInstance, publicUrl: string): void {
-  const prefix = new URL(publicUrl).pathname.replace(/\/$/, "")
-  server.get("/", (_request, reply) => reply.redirect(`${prefix}/docs`))
+export function rootRoute(publicUrl: string): Route {
+  const location = `${new URL(publicUrl).pathname.replace(/\/$/, "")}/docs`
+  return { method: "GET", path: "/", answer: () => ({ status: 302, headers: { location } }) }
 }

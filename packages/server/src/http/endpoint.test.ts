@@ -1,16 +1,17 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import type { FastifyInstance, InjectOptions } from "fastify"
 import { Type } from "./shapes/type.ts"
 import { systemClock } from "../clock.ts"
 import { LedgerError } from "../error.ts"
 import { pacedBytesMin, type Pace } from "../runtime/pace.ts"
 import type { TSchema } from "typebox"
-import { mount, type Call, type Endpoint, type Incoming } from "./endpoint.ts"
-import { createServer } from "./server.ts"
+import { routesOf, type Call, type Endpoint } from "./endpoint.ts"
+import type { Incoming } from "./incoming.ts"
+import { HttpServer } from "./server.ts"
 import type { Shape } from "./shapes/check.ts"
 import { checkEvent, Event, WriteHeaders } from "./shapes/event.ts"
 import { ListQuery } from "./shapes/list.ts"
+import { openRequests, type Asked } from "./test-requests.ts"
 
 type Caller = { readonly name: string } | undefined
 
@@ -72,14 +73,14 @@ test("a handler is given what was sent, with the types of the shapes", async () 
     traceparent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
     "x-service-server": "",
   }
-  const answer = await house.inject({
+  const answer = await house.ask({
     method: "POST",
     url: "/v1/workspaces/a%20b/events?cursor=c+d%2B&limit=7",
     headers,
     payload: event,
   })
   assert.deepEqual(
-    [answer.statusCode, answer.json()],
+    [answer.status, answer.json()],
     [202, { texts: ["ada", "a b", "order-4711-created", null, "c d+"], limit: 7 }],
   )
   assert.deepEqual(calls[0]?.body, { ...event, action: "" })
@@ -90,9 +91,10 @@ test("a handler is given what was sent, with the types of the shapes", async () 
 })
 
 test("who is calling is asked first, before anything that was sent is looked at", async () => {
-  const seen: Incoming[] = []
+  const seen: Pick<Incoming, "method" | "params" | "query" | "address" | "requestId">[] = []
   const refuse = async (incoming: Incoming): Promise<Caller> => {
-    seen.push(incoming)
+    const { method, params, query, address, requestId } = incoming
+    seen.push({ method, params, query, address, requestId })
     throw new LedgerError("insufficient_scope", "not with this key")
   }
   const house = openHouse(
@@ -109,7 +111,7 @@ test("who is calling is asked first, before anything that was sent is looked at"
     ],
     refuse,
   )
-  const sent: InjectOptions[] = [
+  const sent: Omit<Asked, "url">[] = [
     { payload: event },
     { payload: "{" },
     { headers: { "content-type": "text/plain" }, payload: "x" },
@@ -118,13 +120,13 @@ test("who is calling is asked first, before anything that was sent is looked at"
     {},
   ]
   for (const { headers = {}, ...rest } of sent) {
-    const answer = await house.inject({
+    const answer = await house.ask({
       method: "POST",
       url: "/write/7?x=1&y=%C3%BC",
       headers: { "content-type": "application/json", ...headers },
       ...rest,
     })
-    assert.deepEqual([answer.statusCode, answer.json().error], [403, "insufficient_scope"])
+    assert.deepEqual([answer.status, answer.json().error], [403, "insufficient_scope"])
   }
   const { method, params, query, address, requestId } = seen[0] ?? assert.fail()
   assert.deepEqual(
@@ -168,8 +170,8 @@ test("a body is JSON in UTF-8, sent as it is, or not read", async () => {
   ) => {
     const headers: Record<string, string> =
       type === undefined ? more : { "content-type": type, ...more }
-    const answer = await house.inject({ method: "POST", url: "/must", payload, headers })
-    return [answer.statusCode, answer.json<{ error?: string }>().error]
+    const answer = await house.ask({ method: "POST", url: "/must", payload, headers })
+    return [answer.status, answer.json<{ error?: string }>().error]
   }
   for (const type of [
     "application/json",
@@ -207,10 +209,10 @@ test("a body is JSON in UTF-8, sent as it is, or not read", async () => {
     "payload_too_large",
   ])
 
-  assert.deepEqual((await house.inject({ method: "POST", url: "/may" })).json(), {})
+  assert.deepEqual((await house.ask({ method: "POST", url: "/may" })).json(), {})
   assert.deepEqual(
     (
-      await house.inject({
+      await house.ask({
         method: "POST",
         url: "/may",
         headers: { "content-type": "application/json" },
@@ -218,24 +220,23 @@ test("a body is JSON in UTF-8, sent as it is, or not read", async () => {
     ).json(),
     {},
   )
-  assert.deepEqual(
-    (await house.inject({ method: "POST", url: "/may", payload: { a: 1 } })).json(),
-    { a: 1 },
-  )
+  assert.deepEqual((await house.ask({ method: "POST", url: "/may", payload: { a: 1 } })).json(), {
+    a: 1,
+  })
   assert.equal(
     (
-      await house.inject({
+      await house.ask({
         method: "POST",
         url: "/may",
         payload: "x",
         headers: { "content-type": "text/plain" },
       })
-    ).statusCode,
+    ).status,
     415,
   )
   assert.deepEqual(
     (
-      await house.inject({
+      await house.ask({
         method: "DELETE",
         url: "/none",
         payload: "x",
@@ -271,7 +272,7 @@ test("others are heard before a large body is read, before it is worked with, an
   const saidOf = async (url: string, bytes: number): Promise<readonly string[]> => {
     said.length = 0
     const payload = { names: ["x".repeat(bytes - '{"names":[""]}'.length)] }
-    assert.equal((await house.inject({ method: "POST", url, payload })).statusCode, 204)
+    assert.equal((await house.ask({ method: "POST", url, payload })).status, 204)
     return [...said]
   }
   assert.deepEqual(await saidOf("/administer", 1000), ["worked with"])
@@ -317,7 +318,7 @@ test("a query has one spelling for each value, and nothing that is not known", a
       handle: () => ({ status: 200, body: {} }),
     }),
   ])
-  const get = async (url: string) => (await house.inject(url)).json<{ detail?: string }>()
+  const get = async (url: string) => (await house.ask(url)).json<{ detail?: string }>()
   const usual = { limit: 50, all: false }
   const read: [string, object][] = [
     ["", usual],
@@ -391,11 +392,11 @@ test("a path that names nothing is answered as the caller deserves", async () =>
     ({ headers }) => (headers.authorization === undefined ? undefined : { name: "ada" }),
     (caller) => new LedgerError(caller === undefined ? "unauthorized" : "not_found", "no"),
   )
-  assert.deepEqual((await house.inject("/things/abc")).json(), { id: "abc" })
+  assert.deepEqual((await house.ask("/things/abc")).json(), { id: "abc" })
   for (const id of ["7", "a%2Fb", "a%00", "%C3%BC", "a".repeat(3000).toUpperCase()]) {
-    assert.equal((await house.inject(`/things/${id}`)).statusCode, 401, id)
+    assert.equal((await house.ask(`/things/${id}`)).status, 401, id)
     assert.equal(
-      (await house.inject({ url: `/things/${id}`, headers: { authorization: "x" } })).statusCode,
+      (await house.ask({ url: `/things/${id}`, headers: { authorization: "x" } })).status,
       404,
       id,
     )
@@ -414,7 +415,7 @@ test("the rest of a path may be one parameter", async () => {
       handle: (call) => ({ status: 200, body: call.params }),
     }),
   ])
-  assert.deepEqual((await house.inject("/acme/tile/0/x001/234.p/5")).json(), {
+  assert.deepEqual((await house.ask("/acme/tile/0/x001/234.p/5")).json(), {
     workspaceId: "acme",
     tile: "0/x001/234.p/5",
   })
@@ -446,20 +447,20 @@ test("an answer is sent as it is: an object, a text, bytes, or nothing", async (
   )
   const house = openHouse([bytes, ...others])
   const get = async (url: string) => {
-    const { statusCode, headers, body } = await house.inject(url)
+    const { status, headers, body } = await house.ask(url)
     assert.deepEqual(
       [headers["referrer-policy"], headers["x-content-type-options"]],
       ["no-referrer", "nosniff"],
     )
-    return [statusCode, headers["content-type"], headers["cache-control"], body]
+    return [status, headers["content-type"], headers["cache-control"], body]
   }
   const json = "application/json; charset=utf-8"
   assert.deepEqual(await get("/object"), [201, json, "no-store", '{"a":1}'])
   assert.deepEqual(await get("/text"), [202, json, "no-store", '{"b" : 2}'])
   assert.deepEqual(await get("/none"), [204, undefined, "no-store", ""])
   assert.deepEqual(await get("/public"), [200, json, "no-cache", "{}"])
-  assert.deepEqual((await house.inject("/bytes")).rawPayload, Buffer.from([0, 255]))
-  assert.equal((await house.inject("/bytes")).headers["content-type"], "application/octet-stream")
+  assert.deepEqual((await house.ask("/bytes")).bytes, Buffer.from([0, 255]))
+  assert.equal((await house.ask("/bytes")).headers["content-type"], "application/octet-stream")
 })
 
 test("pages of any origin may call what says so, also to be refused; and nothing else", async () => {
@@ -492,24 +493,20 @@ test("pages of any origin may call what says so, also to be refused; and nothing
     }),
   ])
   const ask = async (method: "GET" | "POST" | "OPTIONS", url: string) => {
-    const { statusCode, headers } = await house.inject({
+    const { status, headers } = await house.ask({
       method,
       url,
       headers: { origin: "https://page.example", "access-control-request-method": "GET" },
     })
     assert.equal(headers["access-control-allow-credentials"], undefined)
-    return [
-      statusCode,
-      headers["access-control-allow-origin"],
-      headers["access-control-allow-methods"],
-    ]
+    return [status, headers["access-control-allow-origin"], headers["access-control-allow-methods"]]
   }
   assert.deepEqual(await ask("OPTIONS", "/open"), [204, "*", "GET, POST"])
   assert.deepEqual(await ask("GET", "/open"), [200, "*", undefined])
   assert.deepEqual(await ask("POST", "/open"), [404, "*", undefined])
   assert.deepEqual(await ask("OPTIONS", "/closed"), [405, undefined, undefined])
   assert.deepEqual(await ask("GET", "/closed"), [200, undefined, undefined])
-  const preflight = await house.inject({ method: "OPTIONS", url: "/open" })
+  const preflight = await house.ask({ method: "OPTIONS", url: "/open" })
   assert.match(String(preflight.headers["access-control-allow-headers"]), /Authorization/)
 })
 
@@ -524,7 +521,7 @@ test("the headers that say where a write comes from are text in UTF-8, and not t
     }),
   ])
   const context = async (headers: Record<string, string>) =>
-    (await house.inject({ url: "/", headers })).json<Record<string, string>>()
+    (await house.ask({ url: "/", headers })).json<Record<string, string>>()
   const all = {
     "x-service-environment": "prod",
     "x-service-server": "Zürich".replace("ü", "\u00c3\u00bc"),
@@ -576,8 +573,8 @@ test("a fault in a handler is a fault of ours, however it is thrown", async () =
     }),
   ])
   for (const at of [0, 1, 2, 3]) {
-    const answer = await house.inject(`/${at}`)
-    assert.deepEqual([answer.statusCode, answer.json().error], [500, "internal_error"])
+    const answer = await house.ask(`/${at}`)
+    assert.deepEqual([answer.status, answer.json().error], [500, "internal_error"])
     assert.equal(house.logged.length, at + 1)
   }
 })
@@ -597,7 +594,7 @@ function openHouse(
   }),
   unknownResource?: (caller: Caller) => LedgerError,
   pace?: Pace,
-): FastifyInstance & { logged: object[] } {
+): { ask: ReturnType<typeof openRequests>; logged: object[] } {
   const limits = {
     uriBytesMax: 8192,
     headersBytesMax: 16_384,
@@ -617,22 +614,23 @@ function openHouse(
   }
   const logged: object[] = []
   const log = { error: (fields: object) => void logged.push(fields) }
-  const server = createServer({
-    limits,
-    clock: systemClock,
-    log,
-    listenHost: "127.0.0.1",
-    publicUrl: "http://localhost:8080",
-  })
-  mount(server, endpoints, {
+  const routes = routesOf(endpoints, {
     guard,
     limits,
-    clock: systemClock,
-    log,
     ...(unknownResource && { unknownResource }),
     ...(pace && { pace }),
   })
-  return Object.assign(server, { logged })
+  const server = new HttpServer(
+    {
+      limits,
+      clock: systemClock,
+      log,
+      listenHost: "127.0.0.1",
+      publicUrl: "http://localhost:8080",
+    },
+    routes,
+  )
+  return { ask: openRequests(server), logged }
 }
 
 function unreachable(): never {

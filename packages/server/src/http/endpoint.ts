@@ -1,23 +1,20 @@
-import { isUtf8 } from "node:buffer"
-import type { IncomingHttpHeaders } from "node:http"
-import { Readable } from "node:stream"
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify"
-import type { TSchema } from "typebox"
-import { Type } from "./shapes/type.ts"
-import type { Clock } from "../clock.ts"
-import { LedgerError, type ErrorCode } from "../error.ts"
-import type { Place } from "../ledger/admission.ts"
-import { signalOf } from "./client-disconnect.ts"
-import { pacedBytesMin, unpaced, type Pace } from "../runtime/pace.ts"
-import { none, readBody } from "./body.ts"
-import { refusalOf } from "./errors.ts"
-import { parseStrict, type JsonLimits } from "./json.ts"
-import { sendRefusal, type Log } from "./server.ts"
-import { checkOf, headerName, type Of } from "./shapes/check.ts"
-import { parseQuery, queryCheckOf, type RawQuery } from "./shapes/query.ts"
-
 // An endpoint is a value: what it takes, what it answers, who may call it, and the function that
 // does it. This file turns a list of them into routes.
+
+import type { IncomingHttpHeaders } from "node:http"
+import type { Readable } from "node:stream"
+import type { TSchema } from "typebox"
+import { LedgerError, type ErrorCode } from "../error.ts"
+import type { Place } from "../ledger/admission.ts"
+import { pacedBytesMin, unpaced, type Pace } from "../runtime/pace.ts"
+import { none, readBody } from "./body.ts"
+import { contextOf, type Context } from "./context-headers.ts"
+import type { Incoming } from "./incoming.ts"
+import { parseStrict, type JsonLimits } from "./json.ts"
+import type { Route } from "./server.ts"
+import { checkOf, type Of } from "./shapes/check.ts"
+import { queryCheckOf } from "./shapes/query.ts"
+import { Type } from "./shapes/type.ts"
 
 /** Who may call is between the endpoint and the guard: `Access` and `Caller` mean nothing here. */
 export interface Endpoint<
@@ -84,16 +81,6 @@ export interface Call<
   readonly pace: Pace
 }
 
-/** Where a write comes from, as its client's headers say. */
-export interface Context {
-  readonly environment?: string
-  readonly server?: string
-  readonly requestId?: string
-  readonly sessionId?: string
-  readonly traceId?: string
-  readonly traceparent?: string
-}
-
 export interface Answer {
   readonly status: number
   /**
@@ -105,21 +92,7 @@ export interface Answer {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** What is known of a request before its body is read. Nothing in it is checked but its framing. */
-export interface Incoming {
-  readonly method: string
-  readonly headers: IncomingHttpHeaders
-  readonly params: Readonly<Record<string, string>>
-  readonly query: RawQuery
-  /** The client's address, or what a trusted proxy says it is. */
-  readonly address: string
-  readonly requestId: string
-  readonly receivedAtMs: number
-  /** Aborted, with a refusal that nobody reads, when the client has closed the connection. */
-  readonly signal: AbortSignal
-}
-
-export interface MountOptions<Access, Caller> {
+export interface RouteOptions<Access, Caller> {
   /** Says who is calling, or throws why this caller may not. It decides before the body is read. */
   readonly guard: (
     incoming: Incoming,
@@ -142,148 +115,121 @@ export interface MountOptions<Access, Caller> {
     readonly eventBytesMax: number
     readonly contextCharactersMax: number
   }
-  readonly clock: Clock
-  readonly log: Log
 }
 
 /**
- * Adds a route for each endpoint, and what browsers ask before they call one from another origin.
+ * A route for each endpoint, and for what browsers ask before they call one from another origin.
  */
-export function mount<Access, Caller>(
-  server: FastifyInstance,
+export function routesOf<Access, Caller>(
   endpoints: readonly Endpoint<Access, Caller>[],
-  options: MountOptions<Access, Caller>,
-): void {
-  const preflights = new Map<string, string[]>()
-  for (const endpoint of endpoints) {
-    const url = routeOf(endpoint.path)
-    server.route({ method: endpoint.method, url, handler: handlerOf(endpoint, options) })
-    if (endpoint.cors) preflights.set(url, [...(preflights.get(url) ?? []), endpoint.method])
+  options: RouteOptions<Access, Caller>,
+): readonly Route[] {
+  const shared = Map.groupBy(
+    endpoints.filter(({ cors }) => cors),
+    ({ path }) => path,
+  )
+  return [
+    ...endpoints.map((endpoint) => new EndpointRoute(endpoint, options)),
+    ...[...shared].map(([path, those]) =>
+      preflightOf(
+        path,
+        those.map(({ method }) => method),
+      ),
+    ),
+  ]
+}
+
+class EndpointRoute<Access, Caller> implements Route {
+  readonly method: string
+  readonly path: string
+  readonly headers: NonNullable<Route["headers"]>
+  readonly answerType: string
+  readonly #endpoint: Endpoint<Access, Caller>
+  readonly #options: RouteOptions<Access, Caller>
+  readonly #checks: ReturnType<typeof checksOf<Access, Caller>>
+
+  constructor(endpoint: Endpoint<Access, Caller>, options: RouteOptions<Access, Caller>) {
+    this.method = endpoint.method
+    this.path = endpoint.path
+    this.headers = endpoint.cors ? crossOrigin : {}
+    this.answerType = endpoint.answerType ?? "application/json; charset=utf-8"
+    this.#endpoint = endpoint
+    this.#options = options
+    this.#checks = checksOf(endpoint, options)
   }
-  for (const [url, methods] of preflights) {
-    const headers = {
-      ...crossOrigin,
-      ...preflightAnswer,
-      "access-control-allow-methods": methods.join(", "),
+
+  async answer(incoming: Incoming): Promise<Answer> {
+    const { guard, admit } = this.#options
+    const caller = await guard(incoming, this.#endpoint)
+    if (this.#checks.body === undefined || admit === undefined)
+      return await this.#answerTo(incoming, caller, undefined)
+    const place = admit(caller, incoming, this.#endpoint)
+    try {
+      return await this.#answerTo(incoming, caller, place)
+    } finally {
+      place.leave()
     }
-    server.options(url, (_request, reply) => void reply.code(204).headers(headers).send())
-  }
-}
-
-/** `/a/{b}/{c*}` as the router writes it: `/a/:b/*`. */
-function routeOf(path: string): string {
-  return path.replace(/\{\w+\*\}$/, "*").replaceAll(/\{(\w+)\}/g, ":$1")
-}
-
-function handlerOf<Access, Caller>(
-  endpoint: Endpoint<Access, Caller>,
-  options: MountOptions<Access, Caller>,
-) {
-  const { guard, clock, limits, log, pace = unpaced } = options
-  const checks = checksOf(endpoint, options)
-  const rest = /\{(\w+)\*\}$/.exec(endpoint.path)?.[1]
-  const cors = endpoint.cors ? crossOrigin : {}
-  const { bodyMayBeAbsent: mayBeAbsent = false, bodyBytesMax: bytesMax = limits.eventBytesMax } =
-    endpoint
-  const headersOfAnswer = {
-    ...cors,
-    "content-type": endpoint.answerType ?? "application/json; charset=utf-8",
   }
 
-  const readLarge = async (bytes: Buffer): Promise<unknown> => {
-    if (pace.isUp()) await pace.next()
-    const body =
-      endpoint.readInPieces === undefined
-        ? checks.body?.(bytes)
-        : await endpoint.readInPieces(bytes, pace)
-    // Whoever works with it has a piece of time for that.
-    if (pace.isUp()) await pace.next()
-    return body
-  }
-
-  const answerTo = async (
-    request: FastifyRequest,
-    reply: FastifyReply,
-    incoming: Arrived,
-    caller: Caller,
-    place?: Place,
-  ): Promise<Answer> => {
-    const params = checks.params(incoming.params, caller)
-    const query = checks.query(incoming.query)
-    const headers = checks.headers(incoming.headers)
+  async #answerTo(incoming: Incoming, caller: Caller, place: Place | undefined): Promise<Answer> {
+    const { limits, pace = unpaced } = this.#options
+    const { requestId, receivedAtMs } = incoming
+    const params = this.#checks.params(incoming.params, caller)
+    const query = this.#checks.query(incoming.query)
+    const headers = this.#checks.headers(incoming.headers)
     const context = contextOf(incoming.headers, limits.contextCharactersMax)
-    const goOn = (): void => {
-      if (request.headers.expect !== undefined) reply.raw.writeContinue()
-    }
-    const bytes =
-      checks.body === undefined
-        ? none
-        : await readBody(request.raw, { mayBeAbsent, bytesMax, place, goOn })
+    const bytes = this.#checks.body === undefined ? none : await this.#bodyOf(incoming, place)
     const turn = place?.turn()
     if (turn !== undefined) await turn
     // Of what is larger than one event may be, each part is measured as well.
     const isLarge = bytes.length >= pacedBytesMin || bytes.length > limits.eventBytesMax
-    const body = isLarge ? await readLarge(bytes) : checks.body?.(bytes)
-    const { requestId, receivedAtMs } = incoming
     const call = {
       caller,
       params,
       query,
       headers,
-      body,
+      body: isLarge ? await this.#readLarge(bytes, pace) : this.#checks.body?.(bytes),
       incoming,
       bodyBytes: bytes.length,
       requestId,
       receivedAtMs,
       context,
+      pace: isLarge ? pace : unpaced,
     }
-    return await refusedInTime(options.refusalTime?.(endpoint), () =>
-      endpoint.handle({ ...call, pace: isLarge ? pace : unpaced }),
-    )
+    return await this.#handle(call)
   }
 
-  const serve = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
-    const incoming = new Arrived(request, clock.now(), rest)
-    const caller = await guard(incoming, endpoint)
-    const place =
-      checks.body === undefined ? undefined : options.admit?.(caller, incoming, endpoint)
-    try {
-      const answer = await answerTo(request, reply, incoming, caller, place)
-      reply.code(answer.status).headers(answer.body === undefined ? cors : headersOfAnswer)
-      if (answer.headers !== undefined) reply.headers(answer.headers)
-      reply.send(
-        typeof answer.body === "object" && !isBytes(answer.body)
-          ? JSON.stringify(answer.body)
-          : answer.body,
-      )
-    } finally {
-      place?.leave()
-    }
-  }
-
-  return (request: FastifyRequest, reply: FastifyReply): void => {
-    serve(request, reply).catch((error: unknown) => {
-      const refusal = refusalOf(error, (fault) =>
-        log.error({ err: fault, requestId: request.id }, "a request failed"),
-      )
-      sendRefusal(reply.headers(cors), refusal)
+  #bodyOf(incoming: Incoming, place: Place | undefined): Promise<Buffer> {
+    const { bodyMayBeAbsent = false, bodyBytesMax } = this.#endpoint
+    return readBody(incoming, {
+      mayBeAbsent: bodyMayBeAbsent,
+      bytesMax: bodyBytesMax ?? this.#options.limits.eventBytesMax,
+      place,
     })
   }
-}
 
-/**
- * The time has begun before anything is looked up: begun at the refusal, it would end later where
- * the look-ups took longer.
- */
-async function refusedInTime(
-  time: Promise<void> | undefined,
-  handle: () => Answer | Promise<Answer>,
-): Promise<Answer> {
-  try {
-    return await handle()
-  } catch (error) {
-    if (error instanceof LedgerError && hiding.has(error.code)) await time
-    throw error
+  async #readLarge(bytes: Buffer, pace: Pace): Promise<unknown> {
+    const { readInPieces } = this.#endpoint
+    if (pace.isUp()) await pace.next()
+    const body =
+      readInPieces === undefined ? this.#checks.body?.(bytes) : await readInPieces(bytes, pace)
+    // Whoever works with it has a piece of time for that.
+    if (pace.isUp()) await pace.next()
+    return body
+  }
+
+  /**
+   * The time of a refusal has begun before anything is looked up: begun at the refusal, it would
+   * end later where the look-ups took longer.
+   */
+  async #handle(call: Parameters<Endpoint<Access, Caller>["handle"]>[0]): Promise<Answer> {
+    const time = this.#options.refusalTime?.(this.#endpoint)
+    try {
+      return await this.#endpoint.handle(call)
+    } catch (error) {
+      if (error instanceof LedgerError && hiding.has(error.code)) await time
+      throw error
+    }
   }
 }
 
@@ -296,42 +242,6 @@ const hiding: ReadonlySet<ErrorCode> = new Set([
   "not_found",
 ])
 
-function isBytes(body: object): body is Buffer | Readable {
-  return Buffer.isBuffer(body) || body instanceof Readable
-}
-
-class Arrived implements Incoming {
-  readonly #request: FastifyRequest
-  readonly headers: IncomingHttpHeaders
-  readonly params: Readonly<Record<string, string>>
-  readonly query: RawQuery
-  readonly requestId: string
-  readonly receivedAtMs: number
-
-  /** `rest` is the name of the parameter that takes the rest of the path. */
-  constructor(request: FastifyRequest, receivedAtMs: number, rest: string | undefined) {
-    const { "*": tail = "", ...params } = request.params as Record<string, string> // the router's: one string for each name in the path
-    this.#request = request
-    this.headers = request.headers
-    this.params = rest === undefined ? params : { ...params, [rest]: tail }
-    this.query = parseQuery(request.raw.url ?? "")
-    this.requestId = request.id
-    this.receivedAtMs = receivedAtMs
-  }
-
-  get method(): string {
-    return this.#request.method
-  }
-
-  get address(): string {
-    return this.#request.ip
-  }
-
-  get signal(): AbortSignal {
-    return signalOf(this.#request.raw.socket)
-  }
-}
-
 // Checks ------------------------------------------------------------------------------------------
 
 /**
@@ -340,7 +250,7 @@ class Arrived implements Incoming {
  */
 function checksOf<Access, Caller>(
   endpoint: Endpoint<Access, Caller>,
-  options: MountOptions<Access, Caller>,
+  options: RouteOptions<Access, Caller>,
 ) {
   const checkParams = endpoint.params && checkOf(endpoint.params, "path parameter")
   const unknownResource =
@@ -368,58 +278,6 @@ function checksOf<Access, Caller>(
   }
 }
 
-function contextOf(headers: IncomingHttpHeaders, charactersMax: number): Context {
-  const text = (header: string): string | undefined =>
-    contextText(header, headers[header], charactersMax)
-  const environment = text("x-service-environment")
-  const server = text("x-service-server")
-  const requestId = text("x-request-id")
-  const sessionId = text("x-session-id")
-  const traceId = text("x-trace-id")
-  const traceparent = traceparentOf(headers["traceparent"])
-  return {
-    ...(environment !== undefined && { environment }),
-    ...(server !== undefined && { server }),
-    ...(requestId !== undefined && { requestId }),
-    ...(sessionId !== undefined && { sessionId }),
-    ...(traceId !== undefined && { traceId }),
-    ...(traceparent !== undefined && { traceparent }),
-  }
-}
-
-/**
- * W3C Trace Context, version 00: trace and parent are not all zeros. A program in between may have
- * made it, so what is malformed is ignored, as the recommendation says, and no write is refused for
- * it.
- */
-const traceparentForm = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/
-
-function traceparentOf(value: string | string[] | undefined): string | undefined {
-  return typeof value === "string" && traceparentForm.test(value) ? value : undefined
-}
-
-function contextText(
-  header: string,
-  value: string | string[] | undefined,
-  charactersMax: number,
-): string | undefined {
-  if (typeof value !== "string" || value === "") return undefined
-  // Node reads headers as Latin-1; what is not ASCII was sent as UTF-8 by anyone who writes clients
-  // today.
-  const text = /^[ -~]*$/.test(value) ? value : fromUtf8(value)
-  if (text !== undefined && text.length <= charactersMax) return text
-  throw new LedgerError(
-    "invalid_field",
-    `${headerName(header)} must be text in UTF-8 of ${charactersMax} characters at most`,
-  )
-}
-
-function fromUtf8(latin1: string): string | undefined {
-  const bytes = Buffer.from(latin1, "latin1")
-  const text = bytes.toString()
-  return isUtf8(bytes) && !/\p{Cc}/u.test(text) ? text : undefined
-}
-
 // Other origins -----------------------------------------------------------------------------------
 
 /**
@@ -435,3 +293,12 @@ const preflightAnswer = {
   "access-control-allow-headers": "Authorization, Content-Type, X-Request-Id",
   "access-control-max-age": "86400",
 } as const
+
+function preflightOf(path: string, methods: readonly string[]): Route {
+  const headers = {
+    ...crossOrigin,
+    ...preflightAnswer,
+    "access-control-allow-methods": methods.join(", "),
+  }
+  return { method: "OPTIONS", path, headers, answer: () => ({ status: 204 }) }
+}

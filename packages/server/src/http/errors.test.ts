@@ -81,18 +81,3 @@ test("an error of ours that had a cause is reported too", () => {
   assert.deepEqual([status, body], [503, '{"error":"ledger_unavailable","detail":"try again"}'])
   assert.deepEqual(reported, [error])
 })
-
-test("whatever the framework refuses is a refusal of ours, also what our table does not know", () => {
-  const thrown = (code: string, statusCode: number): Error =>
-    Object.assign(new Error("Method 'QUERY' must…"), { code, statusCode })
-  const refused = (error: Error): unknown => JSON.parse(refusalOf(error, unreported).body).error
-  assert.equal(refused(thrown("FST_ERR_CTP_INVALID_MEDIA_TYPE", 415)), "unsupported_media_type")
-  assert.equal(refused(thrown("FST_ERR_ROUTE_MISSING_CONTENT_TYPE", 400)), "bad_request")
-  const reported: unknown[] = []
-  assert.equal(
-    refusalOf(thrown("FST_ERR_REP_INVALID_PAYLOAD_TYPE", 500), (fault) => reported.push(fault))
-      .status,
-    500,
-  )
-  assert.equal(reported.length, 1, "what it finds wrong with us is a fault")
-})

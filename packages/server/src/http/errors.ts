@@ -16,10 +16,9 @@ export interface Refusal {
  * because somebody must find out why the disk is full.
  */
 export function refusalOf(thrown: unknown, report: (fault: unknown) => void): Refusal {
-  const error = thrown instanceof LedgerError ? thrown : fromFramework(thrown)
-  if (error !== undefined) {
-    if (statusOf[error.code] >= 500 && error.cause !== undefined) report(error)
-    return refusal(error)
+  if (thrown instanceof LedgerError) {
+    if (statusOf[thrown.code] >= 500 && thrown.cause !== undefined) report(thrown)
+    return refusal(thrown)
   }
   report(thrown)
   return refusal(
@@ -57,33 +56,4 @@ const retryAfterSeconds: Partial<Record<ErrorCode, number>> = {
   integrity_failure: 60,
   read_only: 60,
   shutting_down: 5,
-}
-
-/** What Fastify itself refuses, in our words: its own would echo the request. */
-const ofFramework: ReadonlyMap<string, readonly [ErrorCode, string]> = new Map([
-  [
-    "FST_ERR_BAD_URL",
-    ["bad_request", "the path has a percent escape that is malformed or not UTF-8"],
-  ],
-  ["FST_ERR_MAX_PARAM_LENGTH", ["not_found", "there is nothing at this path"]],
-  [
-    "FST_ERR_CTP_INVALID_MEDIA_TYPE",
-    ["unsupported_media_type", "Content-Type must be application/json"],
-  ],
-])
-
-/**
- * Whatever else it finds wrong with a request: a newer version may have rules that this table does
- * not know.
- */
-const otherwise = ["bad_request", "the request is not one that this service takes"] as const
-
-function fromFramework(thrown: unknown): LedgerError | undefined {
-  if (!(thrown instanceof Error) || !("code" in thrown) || typeof thrown.code !== "string")
-    return undefined
-  const status = "statusCode" in thrown ? Number(thrown.statusCode) : 500
-  const known =
-    ofFramework.get(thrown.code) ??
-    (thrown.code.startsWith("FST_") && status >= 400 && status < 500 ? otherwise : undefined)
-  return known && new LedgerError(known[0], known[1], { cause: thrown })
 }

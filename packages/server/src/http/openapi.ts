@@ -5,7 +5,7 @@ import { details, refusalsByStatus, refusalsOf } from "./refusals.ts"
 import { propertiesOf, type ServiceEndpoint } from "./service.ts"
 import { exampleOf, headerName } from "./shapes/check.ts"
 import { Problem } from "./shapes/problem.ts"
-import { statusPhrase } from "./status-phrases.ts"
+import { STATUS_CODES } from "./node-http.ts"
 import { tags } from "./tags.ts"
 
 export interface Description {
@@ -144,7 +144,7 @@ function responsesOf(endpoint: ServiceEndpoint, made: Made): Part {
       "X-Request-Id",
       ...(isReplayed ? (["Idempotency-Replayed"] as const) : []),
     )
-    responses[status] = { description: statusPhrase(status) ?? status, headers: said, ...content }
+    responses[status] = { description: STATUS_CODES[status] ?? status, headers: said, ...content }
   }
   for (const [status, codes] of refusalsByStatus(endpoint)) {
     const shape = endpoint.answers[status]

@@ -2,10 +2,10 @@
 
 import type { Refusal } from "./errors.ts"
 import { pageOf, tag } from "./html.ts"
-import { statusPhrase } from "./status-phrases.ts"
+import { STATUS_CODES } from "./node-http.ts"
 
 export function refusalPage({ status, code, detail }: Refusal, target: string): string {
-  const title = `${status} ${statusPhrase(status) ?? ""}`
+  const title = `${status} ${STATUS_CODES[status] ?? ""}`
   return pageOf(
     `${title} – Tallystick`,
     tag`<header>

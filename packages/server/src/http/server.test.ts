@@ -1,14 +1,14 @@
 import assert from "node:assert/strict"
 import { METHODS } from "node:http"
-import { connect, type AddressInfo, type Socket } from "node:net"
+import { connect, type Socket } from "node:net"
 import { setTimeout as delay } from "node:timers/promises"
 import { test } from "node:test"
-import type { FastifyInstance } from "fastify"
 import { Type } from "./shapes/type.ts"
 import { systemClock } from "../clock.ts"
 import { LedgerError, statusOf, type ErrorCode } from "../error.ts"
-import { mount, type Call, type Endpoint, type Incoming } from "./endpoint.ts"
-import { createServer, type ServerLimits } from "./server.ts"
+import { routesOf, type Call, type Endpoint } from "./endpoint.ts"
+import type { Incoming } from "./incoming.ts"
+import { HttpServer, type ServerLimits } from "./server.ts"
 
 // Through a socket, byte by byte: what is tested here is what no HTTP client would send.
 
@@ -564,7 +564,7 @@ const usualLimits = {
 }
 
 interface House extends AsyncDisposable {
-  readonly server: FastifyInstance
+  readonly server: HttpServer
   readonly logged: object[]
   readonly echoed: unknown[]
   dial(): Promise<Socket>
@@ -582,13 +582,6 @@ async function openServer(
   const logged: object[] = []
   const echoed: unknown[] = []
   const log = { error: (fields: object) => void logged.push(fields) }
-  const server = createServer({
-    limits,
-    clock: systemClock,
-    log,
-    listenHost: options.listenHost ?? "127.0.0.1",
-    publicUrl: "https://ledger.example",
-  })
   const rest = { access: undefined, answers: {} }
   const endpoints: Endpoint<undefined, undefined>[] = [
     { ...rest, method: "GET", path: "/ok", handle: () => ({ status: 200, body: '{"ok":true}' }) },
@@ -640,9 +633,17 @@ async function openServer(
   const guard = ({ headers }: Incoming): undefined => {
     if (headers.authorization === "none") throw new LedgerError("unauthorized", "who is it?")
   }
-  mount(server, endpoints, { guard, limits, clock: systemClock, log })
-  await server.listen({ host: "127.0.0.1", port: 0 })
-  const { port } = server.server.address() as AddressInfo
+  const server = new HttpServer(
+    {
+      limits,
+      clock: systemClock,
+      log,
+      listenHost: options.listenHost ?? "127.0.0.1",
+      publicUrl: "https://ledger.example",
+    },
+    routesOf(endpoints, { guard, limits }),
+  )
+  const port = await server.listen("127.0.0.1", 0)
   const dial = async (): Promise<Socket> => {
     const socket = connect(port, "127.0.0.1")
     await new Promise((resolve) => socket.once("connect", resolve))

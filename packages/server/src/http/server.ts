@@ -1,23 +1,27 @@
+// The server: from a request's headers to its route, and from the route's answer to the socket.
+// Everything is answered in our own words, also what Node would refuse in its own.
+
 import { randomBytes } from "node:crypto"
-import type { IncomingMessage, ServerResponse } from "node:http"
-import type { Socket } from "node:net"
-import type { Duplex } from "node:stream"
-import fastify, { type FastifyInstance, type FastifyReply } from "fastify"
+import type { IncomingMessage, Server } from "node:http"
+import { lookup } from "node:dns/promises"
+import { createServer as createListener, type AddressInfo, type Server as Listener } from "node:net"
+import { Readable } from "node:stream"
 import type { Clock } from "../clock.ts"
 import { LedgerError } from "../error.ts"
 import { preferred } from "./accept.ts"
-import { refusalOf, type Refusal } from "./errors.ts"
+import { clientAddress, type ClientAddress } from "./client-address.ts"
+import { Connections, type ConnectionLimits } from "./connections.ts"
+import type { Answer } from "./endpoint.ts"
+import { refusalOf } from "./errors.ts"
+import { checkFraming, hostRule, type FramingLimits, type HostRule } from "./framing.ts"
 import { pageHeaders } from "./html.ts"
+import { Incoming } from "./incoming.ts"
+import { createServer, ServerResponse } from "./node-http.ts"
 import { refusalPage } from "./refusal-page.ts"
+import { Router } from "./router.ts"
 import { cutSlowReaders, type ReaderLimits } from "./slow-readers.ts"
-import { checkFraming, hostRule, type FramingLimits } from "./framing.ts"
-import { statusPhrase } from "./status-phrases.ts"
 
-// A Fastify that answers everything in our own words, also what Node or Fastify would refuse in
-// theirs before any of our code is asked.
-
-export interface ServerLimits extends FramingLimits, ReaderLimits {
-  readonly headersBytesMax: number
+export interface ServerLimits extends FramingLimits, ReaderLimits, ConnectionLimits {
   /** For the request line and the headers to arrive. */
   readonly headersTimeoutMs: number
   /** For the whole request to arrive, its headers included. */
@@ -27,20 +31,11 @@ export interface ServerLimits extends FramingLimits, ReaderLimits {
    * send into a connection that is being closed.
    */
   readonly keepAliveTimeoutMs: number
-  /** Open at once; one that comes on top is closed. */
-  readonly connectionsMax: number
-  /**
-   * Requests of one connection that are at work or answered behind another, because its client did
-   * not wait; more are refused.
-   */
-  readonly pipelinedMax: number
   /**
    * For nothing to move on a connection within a request: a client that takes nothing of its
    * answer, say.
    */
   readonly stillTimeoutMs: number
-  /** For requests that have begun to be finished once the server closes; then they are cut off. */
-  readonly drainTimeoutMs: number
 }
 
 export interface Log {
@@ -53,65 +48,24 @@ export interface ServerOptions {
   readonly log: Log
   readonly listenHost: string
   readonly publicUrl: string
-  /** Whose X-Forwarded-For is believed: Fastify's option of this name. */
-  readonly trustProxy?: boolean | string | string[]
+  /** Whose X-Forwarded-For is believed: everybody's, or that of these addresses and networks. */
+  readonly trustProxy?: boolean | readonly string[]
+  /** Headers of every answer, beside those that every answer has anyway. */
+  readonly headers?: Readonly<Record<string, string>>
+  /** Hears of each answer that has left; `route` is empty where there was none. */
+  readonly report?: (route: string, method: string, status: number, durationMs: number) => void
 }
 
-/**
- * A server without routes. Hooks and routes may be added until it is ready; they see only requests
- * whose framing is sound.
- */
-export function createServer(options: ServerOptions): FastifyInstance {
-  const { limits, log } = options
-  const mayAnswer = hostRule(options.listenHost, options.publicUrl)
-  const ids = requestIds()
-  const connections = new Connections(options, ids)
-  const refuse = (reply: FastifyReply, thrown: unknown): void => {
-    sendRefusal(
-      reply,
-      refusalOf(thrown, (fault) =>
-        log.error({ err: fault, requestId: reply.request.id }, "a request failed"),
-      ),
-    )
-  }
-  const server = fastify({
-    ...listenerOptions(limits),
-    genReqId: (raw) => sane(raw.headers["x-request-id"]) ?? ids(),
-    trustProxy: options.trustProxy ?? false,
-    clientErrorHandler: (error, socket) => connections.refuse(error, socket),
-    // Requests are checked, and answers written, by endpoint.ts. Without these Fastify would load
-    // two compilers that nobody asks.
-    schemaController: {
-      compilersFactory: { buildValidator: noCompiler, buildSerializer: noCompiler },
-    },
-    // Only for what the router cannot read; no hook runs for it.
-    frameworkErrors(error, request, reply) {
-      reply.headers(everyAnswer).header("x-request-id", request.id)
-      connections.watch(reply.raw)
-      refuse(reply, problemOf(() => checkFraming(request.raw, mayAnswer, limits)) ?? error)
-    },
-  })
-  server.addHook("onRequest", (request, reply, done) => {
-    reply.headers(everyAnswer).header("x-request-id", request.id)
-    const before = connections.watch(reply.raw)
-    checkFraming(request.raw, mayAnswer, limits)
-    connections.checkOpen()
-    connections.checkWaiting(request.raw.socket)
-    // Fastify would first look at the body that comes with it, and has rules of its own for some
-    // methods, such as QUERY.
-    if (request.is404) throw nothingHere(server, request.raw)
-    connections.afterAnswer(before, request.raw, done)
-  })
-  server.setErrorHandler((error, _request, reply) => refuse(reply, error))
-  server.removeAllContentTypeParsers()
-  // Whoever wants a body reads it: after the credential was looked at, and with its own limit.
-  server.addContentTypeParser(["application/json", "*"], (_request, _payload, done) => done(null))
-  connections.attach(server)
-  return server
-}
-
-function noCompiler(): never {
-  throw new Error("no route has a schema of Fastify's")
+export interface Route {
+  readonly method: string
+  /** As OpenAPI writes it: `/v1/workspaces/{workspaceId}`; `{name*}` takes the rest of the path. */
+  readonly path: string
+  /** Of all its answers, also of refusals. */
+  readonly headers?: Readonly<Record<string, string>>
+  /** The media type of its good answers, if they have a body. */
+  readonly answerType?: string
+  /** What it throws is answered as a refusal. */
+  answer(incoming: Incoming): Answer | Promise<Answer>
 }
 
 /**
@@ -124,47 +78,202 @@ const everyAnswer = {
   "x-content-type-options": "nosniff",
 } as const
 
-/** As a page to a browser, and as JSON to everybody else. */
-export function sendRefusal(reply: FastifyReply, refusal: Refusal): void {
-  const { accept } = reply.request.headers
-  reply.code(refusal.status).headers(refusal.headers).header("vary", "Accept")
-  if (preferred(accept, ["application/json", "text/html"]) === "application/json")
-    return void reply.send(refusal.body)
-  reply.headers(pageHeaders).send(refusalPage(refusal, reply.request.raw.url ?? "/"))
+type Headers = Readonly<Record<string, string>>
+
+/** What all answers of a route have in common. */
+interface Common {
+  /** The route, in the metrics. */
+  readonly label: string
+  readonly headers: Headers
+  readonly headersWithBody: Headers
 }
 
-function problemOf(check: () => void): unknown {
-  try {
-    check()
-    return undefined
-  } catch (error) {
-    return error
+/** An answer on its way. */
+class Response extends ServerResponse {
+  requestId = ""
+  startedMs = 0
+  common: Common | undefined
+}
+
+export class HttpServer {
+  readonly server: Server
+  readonly #options: ServerOptions
+  readonly #mayAnswer: HostRule
+  readonly #addressOf: ClientAddress
+  readonly #nextId = requestIds()
+  readonly #nowhere: Common
+  readonly #router = new Router<Common & { readonly route: Route }>()
+  readonly #connections: Connections
+  readonly #finished: (this: Response) => void
+  /** They accept for `server`, at further addresses. */
+  readonly #others: Listener[] = []
+
+  constructor(options: ServerOptions, routes: readonly Route[]) {
+    const { limits, clock, report } = options
+    this.#options = options
+    this.#mayAnswer = hostRule(options.listenHost, options.publicUrl)
+    this.#addressOf = clientAddress(options.trustProxy ?? false)
+    this.#nowhere = commonOf(undefined, options.headers)
+    for (const route of routes)
+      this.#router.add(route.method, route.path, { ...commonOf(route, options.headers), route })
+    this.#connections = new Connections(limits, clock, () => ({
+      ...this.#nowhere.headers,
+      "x-request-id": this.#nextId(),
+    }))
+    this.#finished = function finished() {
+      const { startedMs, common, statusCode, req } = this
+      report?.(common?.label ?? "", req.method ?? "", statusCode, clock.elapsed() - startedMs)
+    }
+    this.server = createServer({ ...listenerOptions(limits), ServerResponse: Response })
+    const serve = (request: IncomingMessage, response: Response): void =>
+      void this.#serve(request, response)
+    // Node would refuse unknown expectations without a body; checkFraming does it instead.
+    for (const event of ["request", "checkContinue", "checkExpectation"])
+      this.server.on(event, serve)
+    this.server.setTimeout(limits.stillTimeoutMs)
+    this.#connections.attach(this.server)
+    cutSlowReaders(this.server, clock, limits)
+  }
+
+  /** Resolves with the port. At every address that the host has. */
+  async listen(host: string, port: number): Promise<number> {
+    const [first = host, ...rest] = await addressesOf(host)
+    const bound = await listening(this.server, first, port)
+    for (const address of rest) {
+      const other = createListener((socket) => this.server.emit("connection", socket))
+      // A name may have an address that this machine has not.
+      if ((await listening(other, address, bound).catch(() => undefined)) !== undefined)
+        this.#others.push(other)
+    }
+    return bound
+  }
+
+  /** Stops listening, finishes what has begun, and cuts off what does not end in time. */
+  async close(): Promise<void> {
+    const others = this.#others.map((other) => new Promise((resolve) => other.close(resolve)))
+    await Promise.all([this.#connections.close(this.server), ...others])
+  }
+
+  async #serve(request: IncomingMessage, response: Response): Promise<void> {
+    const { limits, clock } = this.#options
+    response.startedMs = clock.elapsed()
+    response.requestId = sane(request.headers["x-request-id"]) ?? this.#nextId()
+    response.on("finish", this.#finished)
+    try {
+      const before = this.#connections.watch(response)
+      checkFraming(request, this.#mayAnswer, limits)
+      this.#connections.check(request.socket)
+      const [found, params] = this.#router.find(request)
+      response.common = found
+      const isRead = request.method === "GET" || request.method === "HEAD"
+      if (!isRead) checkContentType(request.headers["content-type"])
+      else if (before !== undefined) await this.#connections.taken(before)
+      const { requestId } = response
+      const incoming = new Incoming(response, params, requestId, clock.now(), this.#addressOf)
+      this.#send(response, await found.route.answer(incoming))
+    } catch (thrown) {
+      this.#refuse(response, thrown)
+    }
+  }
+
+  #send(response: Response, { status, headers, body }: Answer): void {
+    const common = response.common ?? this.#nowhere
+    const fields: Record<string, string> = {
+      ...(body === undefined ? common.headers : common.headersWithBody),
+      "x-request-id": response.requestId,
+      ...headers,
+    }
+    if (body instanceof Readable) return this.#sendStream(response, status, fields, body)
+    const text =
+      typeof body === "object" && !Buffer.isBuffer(body) ? JSON.stringify(body) : (body ?? "")
+    // What has no content has no length either.
+    if (status !== 204 && status !== 304) fields["content-length"] = String(Buffer.byteLength(text))
+    response.writeHead(status, fields).end(text)
+  }
+
+  #sendStream(response: Response, status: number, fields: Headers, body: Readable): void {
+    response.statusCode = status
+    for (const [name, value] of Object.entries(fields)) response.setHeader(name, value)
+    body.once("error", (error) => {
+      if (response.headersSent) {
+        this.#report(response, error)
+        response.destroy()
+        return
+      }
+      for (const name of response.getHeaderNames()) response.removeHeader(name)
+      this.#refuse(response, error)
+    })
+    response.once("close", () => body.destroy())
+    if (response.req.method !== "HEAD") return void body.pipe(response)
+    body.destroy()
+    response.end()
+  }
+
+  /** As a page to a browser, and as JSON to everybody else. */
+  #refuse(response: Response, thrown: unknown): void {
+    const refusal = refusalOf(thrown, (unexpected) => this.#report(response, unexpected))
+    const { accept } = response.req.headers
+    const isPage = preferred(accept, ["application/json", "text/html"]) === "text/html"
+    this.#send(response, {
+      status: refusal.status,
+      headers: { ...refusal.headers, vary: "Accept", ...(isPage && pageHeaders) },
+      body: isPage ? refusalPage(refusal, response.req.url ?? "/") : refusal.body,
+    })
+  }
+
+  #report(response: Response, fault: unknown): void {
+    this.#options.log.error({ err: fault, requestId: response.requestId }, "a request failed")
   }
 }
 
-function listenerOptions(limits: ServerLimits) {
+function commonOf(route: Route | undefined, headers: Headers = {}): Common {
+  const all = { ...everyAnswer, ...headers, ...route?.headers }
   return {
-    logger: false,
-    requestIdHeader: false,
-    return503OnClosing: false,
-    connectionTimeout: limits.stillTimeoutMs,
-    keepAliveTimeout: limits.keepAliveTimeoutMs,
-    requestTimeout: limits.bodyTimeoutMs,
-    routerOptions: { maxParamLength: limits.uriBytesMax },
-    http: {
-      maxHeaderSize: limits.headersBytesMax,
-      headersTimeout: limits.headersTimeoutMs,
-      requestTimeout: limits.bodyTimeoutMs,
-      connectionsCheckingInterval: Math.ceil(
-        Math.min(limits.headersTimeoutMs, limits.bodyTimeoutMs) / 10,
-      ),
-      // Node would answer without a body; checkFraming does it instead.
-      requireHostHeader: false,
-    },
-  } as const
+    label: (route?.path ?? "").replace(/\{\w+\*\}$/, "*").replaceAll(/\{(\w+)\}/g, ":$1"),
+    headers: all,
+    headersWithBody:
+      route?.answerType === undefined ? all : { ...all, "content-type": route.answerType },
+  }
 }
 
-// Request ids -------------------------------------------------------------------------------------
+/** Of whatever may bring a body, also where none is read. */
+function checkContentType(given: string | undefined): void {
+  if (given === undefined || given === "application/json" || mediaType.test(given)) return
+  throw new LedgerError("unsupported_media_type", "Content-Type must be application/json")
+}
+
+const mediaType = /^\s*[\w!#$%&'*+.^`|~-]+\/[\w!#$%&'*+.^`|~-]+\s*(?:;|$)/
+
+function listenerOptions(limits: ServerLimits) {
+  return {
+    maxHeaderSize: limits.headersBytesMax,
+    headersTimeout: limits.headersTimeoutMs,
+    requestTimeout: limits.bodyTimeoutMs,
+    keepAliveTimeout: limits.keepAliveTimeoutMs,
+    connectionsCheckingInterval: Math.ceil(
+      Math.min(limits.headersTimeoutMs, limits.bodyTimeoutMs) / 10,
+    ),
+    // Node would answer without a body; checkFraming does it instead.
+    requireHostHeader: false,
+  }
+}
+
+/** `localhost` is more than one address on most machines. */
+async function addressesOf(host: string): Promise<readonly string[]> {
+  if (host !== "localhost") return [host]
+  return (await lookup(host, { all: true })).map(({ address }) => address)
+}
+
+/** Resolves with the port. */
+function listening(server: Listener, host: string, port: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once("error", reject)
+    server.listen({ host, port }, () => {
+      server.off("error", reject)
+      resolve((server.address() as AddressInfo).port) // it listens on no pipe
+    })
+  })
+}
 
 function requestIds(): () => string {
   const run = randomBytes(6).toString("base64url")
@@ -176,202 +285,3 @@ function requestIds(): () => string {
 function sane(id: string | string[] | undefined): string | undefined {
   return typeof id === "string" && /^[A-Za-z0-9._:/+=@-]{1,128}$/.test(id) ? id : undefined
 }
-
-// Nothing at this path ----------------------------------------------------------------------------
-
-const methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"] as const
-
-function nothingHere(server: FastifyInstance, raw: IncomingMessage): LedgerError {
-  const url = raw.url ?? "/"
-  const allowed = methods.filter((method) => server.findRoute({ method, url }) !== null).join(", ")
-  if (allowed === "") return new LedgerError("not_found", "there is nothing at this path")
-  return new LedgerError("method_not_allowed", `this path takes ${allowed}`, {
-    headers: { allow: allowed },
-  })
-}
-
-// Connections -------------------------------------------------------------------------------------
-
-/**
- * The answer last begun on a connection. On the socket itself: a weak map with an entry for each
- * costs the garbage collector 4 µs a request.
- */
-const lastAnswer = Symbol("last answer")
-
-/** How many answers wait behind others on a connection, because its client did not wait. */
-const waiting = Symbol("waiting answers")
-
-interface Watched {
-  [lastAnswer]?: ServerResponse
-  [waiting]?: number
-}
-
-/**
- * What the server does below requests: to bytes that never became one, and to connections when it
- * closes.
- */
-class Connections {
-  readonly #options: ServerOptions
-  readonly #nextId: () => string
-  /** Answers that wait behind others on their connection, because their client did not wait. */
-  readonly #pipelined = new WeakSet<ServerResponse>()
-  readonly #refused = new WeakSet<Duplex>()
-  #draining = false
-
-  constructor(options: ServerOptions, nextId: () => string) {
-    this.#options = options
-    this.#nextId = nextId
-  }
-
-  /** Returns the answer that this one waits behind. */
-  watch(answer: ServerResponse): ServerResponse | undefined {
-    const socket: Socket & Watched = answer.req.socket
-    const before = socket[lastAnswer]
-    socket[lastAnswer] = answer
-    if (before === undefined || before.writableFinished) return undefined
-    this.#pipelined.add(answer)
-    socket[waiting] = (socket[waiting] ?? 0) + 1
-    answer.once("close", () => (socket[waiting] = (socket[waiting] ?? 0) - 1))
-    return before
-  }
-
-  /**
-   * Goes on when the answer before this one was taken: what is read for a client that does not take
-   * it would only lie in our memory.
-   */
-  afterAnswer(
-    before: ServerResponse | undefined,
-    { method }: IncomingMessage,
-    go: () => void,
-  ): void {
-    if (before === undefined || (method !== "GET" && method !== "HEAD")) return go()
-    // It closes as well when the client has left, for whom nothing needs to be made.
-    before.once("close", () => before.writableFinished && go())
-  }
-
-  /**
-   * Answers are sent in order, so whoever asks on and on without waiting has all of them at work or
-   * in memory.
-   */
-  checkWaiting(socket: Socket & Watched): void {
-    const { pipelinedMax } = this.#options.limits
-    if ((socket[waiting] ?? 0) > pipelinedMax)
-      throw new LedgerError(
-        "overloaded",
-        `more than ${pipelinedMax} requests of this connection wait for their answers; nothing was recorded`,
-      )
-  }
-
-  checkOpen(): void {
-    if (this.#draining)
-      throw new LedgerError("shutting_down", "this server is shutting down; nothing was recorded")
-  }
-
-  attach(server: FastifyInstance): void {
-    const listener = server.server
-    listener.maxConnections = this.#options.limits.connectionsMax
-    cutSlowReaders(listener, this.#options.clock, this.#options.limits)
-    listener.maxHeadersCount = 0 // headersBytesMax bounds them; a count would drop the rest in silence.
-    listener.on("checkContinue", (request, answer) => server.routing(request, answer))
-    // Node would refuse these without a body; checkFraming does it instead.
-    listener.on("checkExpectation", (request, answer) => server.routing(request, answer))
-    listener.on("connect", (_request, socket) => {
-      socket.on("error", () => socket.destroy()) // Node has let go of it, and an error that nobody hears ends the process.
-      this.#write(
-        socket,
-        new LedgerError("method_not_allowed", "this is no proxy", {
-          headers: { allow: methods.join(", ") },
-        }),
-      )
-    })
-    server.addHook("preClose", (done) => {
-      this.#drain(server)
-      done()
-    })
-  }
-
-  /** Answers what the HTTP parser could not read, or not in time, and closes the connection. */
-  refuse(error: Error & { code?: string; rawPacket?: unknown }, socket: Socket & Watched): void {
-    if (this.#refused.has(socket)) return
-    if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy()
-    const last = socket[lastAnswer]
-    if (last === undefined || (last.writableFinished && last.req.complete))
-      return this.#write(socket, this.#problem(error))
-    // A whole request is at work, and these bytes come after it. Whatever is written now would be
-    // taken for its answer, and might deny what was recorded.
-    if (last.req.complete && !last.writableFinished)
-      return void last.once("close", () => socket.destroy())
-    if (last.headersSent || this.#pipelined.has(last)) return void socket.destroy()
-    this.#write(socket, this.#problem(error))
-  }
-
-  #problem(error: { code?: string; rawPacket?: unknown }): LedgerError {
-    const { headersBytesMax, uriBytesMax } = this.#options.limits
-    if (error.code === "ERR_HTTP_REQUEST_TIMEOUT")
-      return new LedgerError("request_timeout", "the request took too long to arrive")
-    if (error.code !== "HPE_HEADER_OVERFLOW")
-      return new LedgerError("bad_request", "the request is not valid HTTP/1.1")
-    const line =
-      error.rawPacket instanceof Uint8Array
-        ? (Buffer.from(error.rawPacket).toString("latin1").split("\n", 1)[0] ?? "")
-        : ""
-    if (line.length > uriBytesMax && /^[A-Z]+ \//.test(line)) {
-      return new LedgerError(
-        "uri_too_long",
-        `the request target has more than ${uriBytesMax} bytes`,
-      )
-    }
-    return new LedgerError(
-      "headers_too_large",
-      `the headers have more than ${headersBytesMax} bytes`,
-    )
-  }
-
-  #refusal(error: LedgerError): Pick<Refusal, "status" | "headers" | "body"> {
-    const { status, headers, body } = refusalOf(error, () => {})
-    return {
-      status,
-      body,
-      headers: {
-        ...everyAnswer,
-        ...headers,
-        "x-request-id": this.#nextId(),
-        "content-length": String(Buffer.byteLength(body)),
-      },
-    }
-  }
-
-  #write(socket: Duplex, error: LedgerError): void {
-    this.#refused.add(socket)
-    const { status, headers, body } = this.#refusal(error)
-    const lines = [
-      `HTTP/1.1 ${status} ${statusPhrase(status) ?? ""}`,
-      "connection: close",
-      `date: ${new Date(this.#options.clock.now()).toUTCString()}`,
-    ]
-    for (const [name, value] of Object.entries(headers)) lines.push(`${name}: ${value}`)
-    // Ended, not destroyed: a connection that is destroyed with bytes unread is reset, and the
-    // client may never see the answer.
-    socket.end(`${lines.join("\r\n")}\r\n\r\n${body}`)
-    void this.#options.clock.sleep(lingerMs).then(() => socket.destroy())
-  }
-
-  /**
-   * Lets requests that have begun finish, gives no connection another one, and cuts off what is
-   * left in the end.
-   */
-  #drain(server: FastifyInstance): void {
-    this.#draining = true
-    const listener = server.server
-    // Node closes connections that are idle now. Those that become idle later must not wait for a
-    // request that would be refused.
-    listener.keepAliveTimeout = 1
-    listener.keepAliveTimeoutBuffer = 0
-    void this.#options.clock
-      .sleep(this.#options.limits.drainTimeoutMs)
-      .then(() => listener.closeAllConnections())
-  }
-}
-
-/** For a client to read our last words, and to stop sending. */
-const lingerMs = 1000

@@ -12,7 +12,8 @@ import { LedgerError, statusOf } from "../../error.ts"
 import type { RecordOutcome, Draft } from "../../ledger/ledger.ts"
 import type { Document } from "../../store/store.ts"
 import { mayTouch, type Principal } from "../../workspace/permissions.ts"
-import type { Answer, Call, Context } from "../endpoint.ts"
+import type { Context } from "../context-headers.ts"
+import type { Answer, Call } from "../endpoint.ts"
 import { problemJson } from "../errors.ts"
 import {
   endpoint,

@@ -7,7 +7,8 @@ import type { Document } from "../../store/store.ts"
 import type { OpenedSession } from "../../workspace/open-session.ts"
 import { instanceWorkspace } from "../../workspace/permissions.ts"
 import { sessionCookie } from "../cookie.ts"
-import type { Answer, Incoming } from "../endpoint.ts"
+import type { Answer } from "../endpoint.ts"
+import type { Incoming } from "../incoming.ts"
 import {
   endpoint,
   permitWriting,

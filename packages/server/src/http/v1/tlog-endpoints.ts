@@ -16,7 +16,7 @@ import { epochsOf, type Epoch } from "../../store/epochs.ts"
 import { logKeys, vkeyOf } from "../../store/log-keys.ts"
 import type { Document } from "../../store/store.ts"
 import { unknownResource } from "../authenticate.ts"
-import type { Incoming } from "../endpoint.ts"
+import type { Incoming } from "../incoming.ts"
 import {
   changeable,
   endpoint,

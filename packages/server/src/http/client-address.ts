@@ -1,0 +1,38 @@
+// Where a request comes from: its connection, or what a trusted proxy says in X-Forwarded-For.
+
+import type { IncomingMessage } from "node:http"
+import { BlockList, isIP } from "node:net"
+
+export type ClientAddress = (request: IncomingMessage) => string
+
+/** `trustProxy`: whether every proxy is believed, or the addresses and networks of those that are. */
+export function clientAddress(trustProxy: boolean | readonly string[]): ClientAddress {
+  if (trustProxy === false) return ({ socket }) => socket.remoteAddress ?? ""
+  const isTrusted = trustProxy === true ? () => true : inNetworks(trustProxy)
+  return ({ socket, headers }) => {
+    const forwarded = headers["x-forwarded-for"]?.toString().split(",") ?? []
+    let address = socket.remoteAddress ?? ""
+    // Each proxy adds whom it heard from at the end.
+    for (const before of forwarded.toReversed().map((part) => part.trim())) {
+      if (before === "") continue
+      if (!isTrusted(address)) break
+      address = before
+    }
+    return address
+  }
+}
+
+function inNetworks(networks: readonly string[]): (address: string) => boolean {
+  const list = new BlockList()
+  for (const network of networks) {
+    const [address = "", bits] = network.split("/")
+    const family = familyOf(address)
+    if (bits === undefined) list.addAddress(address, family)
+    else list.addSubnet(address, Number(bits), family)
+  }
+  return (address) => isIP(address) !== 0 && list.check(address, familyOf(address))
+}
+
+function familyOf(address: string): "ipv4" | "ipv6" {
+  return isIP(address) === 6 ? "ipv6" : "ipv4"
+}
