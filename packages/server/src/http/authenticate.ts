@@ -1,5 +1,5 @@
-// Who is calling, decided before a body is read: the credential, then the workspace that the path
-// names, then the scope.
+// Finds and checks the caller before a body is read: the credential, then the workspace in the
+// path, then the scope.
 
 import type { IncomingHttpHeaders } from "node:http"
 import { LedgerError } from "../error.ts"
@@ -27,8 +27,7 @@ export function guard(
     const caller = text === undefined ? await memberOf(incoming, access) : await authenticate(text)
     const workspace = params["workspaceId"]
     if (access.anonymous !== true) permit(caller, access.action, workspace, access.tokens)
-    // A browser sends its session along with everything, so that does not close what is open to
-    // anyone.
+    // A browser sends its session with every request, so a session never closes what is public.
     else if (
       caller !== undefined &&
       caller.kind !== "member" &&
@@ -44,7 +43,7 @@ export function guard(
   }
 }
 
-/** Admits a request with a body, in the name of its workspace or of its network. */
+/** Admits a request with a body. It counts for its workspace, or for the network of a stranger. */
 export function admit(
   admission: Admission,
 ): (
@@ -63,8 +62,8 @@ export function admit(
 }
 
 /**
- * Of a request without a bearer: the member whose session its cookie is, if it may be trusted;
- * otherwise it is anonymous, and counted.
+ * For a request without a bearer token: the member whose session is in the cookie, or else an
+ * anonymous caller, whose reads are counted.
  */
 function memberReader(service: Guarding): (incoming: Incoming, access: Access) => Promise<Caller> {
   const { sessions, rates, signIns } = service
@@ -72,7 +71,7 @@ function memberReader(service: Guarding): (incoming: Incoming, access: Access) =
   return async (incoming, access) => {
     const { headers, params, method } = incoming
     const isSafe = method === "GET" || method === "HEAD"
-    // Programs write, with keys of their own: there a session is not even looked at.
+    // Only programs write, with API keys, so a session is not read there.
     const token = access.action === "write" ? undefined : cookie.read(headers.cookie)
     const member =
       token === undefined ? undefined : await sessions.recognise(token, params["workspaceId"])
@@ -88,8 +87,8 @@ function memberReader(service: Guarding): (incoming: Incoming, access: Access) =
 }
 
 /**
- * A browser sends the cookie whichever page asks. It says itself which one that was, in a header
- * that no page can set.
+ * A browser sends the cookie for every page. It names the page's site in a header that pages cannot
+ * set.
  */
 function refuseOtherSites(
   { "sec-fetch-site": site, origin }: IncomingHttpHeaders,
@@ -107,8 +106,8 @@ function refuseOtherSites(
 }
 
 /**
- * What to say of a path that names nothing: to somebody unknown, or of another workspace, the same
- * as of something private.
+ * The refusal for something that does not exist. Strangers and other workspaces get the same answer
+ * as for something private.
  */
 export function unknownResource(caller: Caller, workspaceId?: string): LedgerError {
   if (caller === undefined) return new LedgerError("unauthorized", sentences.unauthorized)
@@ -118,8 +117,8 @@ export function unknownResource(caller: Caller, workspaceId?: string): LedgerErr
 }
 
 /**
- * Addresses are logged and shared, so one may hold the kind of token that its endpoint is for, and
- * nothing that opens more.
+ * URLs are logged and shared, so a URL may contain the type of token that its endpoint is for, and
+ * no credential that can do more.
  */
 function oneOf(
   bearer: string | undefined,
@@ -140,7 +139,7 @@ const bearerAt = "Bearer ".length
 
 function bearerOf(authorization: string | undefined): string | undefined {
   if (authorization === undefined) return undefined
-  // Almost everyone writes it so.
+  // The usual spelling.
   if (authorization.startsWith("Bearer ") && !authorization.includes(" ", bearerAt))
     return authorization.slice(bearerAt)
   const [, bearer] = /^bearer +([!-~]+) *$/i.exec(authorization) ?? []

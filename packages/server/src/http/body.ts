@@ -1,5 +1,4 @@
-// A request's body, on its way into memory: whole, within its limit, and within what the bodies of
-// all requests may take up together.
+// Reads a request's body into memory: within its own limit, and within the limit of all bodies.
 
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http"
 import { LedgerError } from "../error.ts"
@@ -12,7 +11,7 @@ export interface BodyRules {
   readonly place: Pick<Place, "take"> | undefined
 }
 
-/** What stands for a body that is absent. */
+/** Stands for an absent body. */
 export const none: Buffer = Buffer.alloc(0)
 
 export async function readBody(
@@ -59,7 +58,7 @@ function checkMediaType(headers: IncomingHttpHeaders): void {
   }
 }
 
-/** `length` is what the headers say; without it, room is taken as the bytes come. */
+/** `length` is that of the headers. Without it, room is taken for each chunk. */
 function collect(
   raw: IncomingMessage,
   length: number | undefined,
@@ -83,8 +82,8 @@ function collect(
       body.add(chunk)
     }
     raw.on("data", (chunk: Buffer) => {
-      // After a refusal the rest is read and forgotten: a connection that is closed with bytes
-      // unread is reset, and the client may never see the answer.
+      // After a refusal the rest is read and dropped: closing a connection with unread bytes resets
+      // it, and the client may lose the answer.
       if (!open) return
       try {
         add(chunk)
@@ -109,8 +108,8 @@ function collect(
 }
 
 /**
- * Chunks as one buffer. Most bodies are one chunk, and are left where they are; of others each byte
- * is copied, or tiny chunks would take up a hundredfold.
+ * Joins chunks to one buffer. A single chunk, the usual case, is not copied. Several are, because
+ * tiny chunks take up a hundred times their size.
  */
 class Chunks {
   readonly #length: number | undefined

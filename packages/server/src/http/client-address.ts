@@ -1,18 +1,18 @@
-// Where a request comes from: its connection, or what a trusted proxy says in X-Forwarded-For.
+// The address of a client: that of its connection, or the one in a trusted proxy's X-Forwarded-For.
 
 import type { IncomingMessage } from "node:http"
 import { BlockList, isIP } from "node:net"
 
 export type ClientAddress = (request: IncomingMessage) => string
 
-/** `trustProxy`: whether every proxy is believed, or the addresses and networks of those that are. */
+/** `trustProxy`: whether every proxy is trusted, or the addresses and networks of trusted ones. */
 export function clientAddress(trustProxy: boolean | readonly string[]): ClientAddress {
   if (trustProxy === false) return ({ socket }) => socket.remoteAddress ?? ""
   const isTrusted = trustProxy === true ? () => true : inNetworks(trustProxy)
   return ({ socket, headers }) => {
     const forwarded = headers["x-forwarded-for"]?.toString().split(",") ?? []
     let address = socket.remoteAddress ?? ""
-    // Each proxy adds whom it heard from at the end.
+    // Each proxy appends the address that it got the request from.
     for (const before of forwarded.toReversed().map((part) => part.trim())) {
       if (before === "") continue
       if (!isTrusted(address)) break

@@ -1,20 +1,16 @@
-// Clients that leave before they have their answer: what is still to be done for them can be left
-// undone.
+// A signal that a client has disconnected, so that work for it can stop.
 
 import type { Socket } from "node:net"
 import { LedgerError } from "../error.ts"
 
-/** On the socket itself: a weak map with an entry for each costs the garbage collector more. */
+/** Kept on the socket itself: a weak map costs the garbage collector more. */
 const departure = Symbol("departure")
 
 interface Watched {
   [departure]?: AbortSignal
 }
 
-/**
- * Aborted when the connection is closed. One signal for all requests of a connection, and none for
- * those that do not ask.
- */
+/** Aborted when the connection is closed. Made when first asked for, once for each connection. */
 export function signalOf(socket: Socket & Watched): AbortSignal {
   const known = socket[departure]
   if (known !== undefined) return known

@@ -1,5 +1,5 @@
-// What the server does below requests: with requests of one connection that do not wait for each
-// other, with bytes that never became a request, and with connections when it closes.
+// What the server does below requests: bounds pipelining, answers bytes that are no HTTP request,
+// and closes connections at a stop.
 
 import type { Server, ServerResponse } from "node:http"
 import type { Socket } from "node:net"
@@ -13,24 +13,21 @@ import { methods } from "./router.ts"
 export interface ConnectionLimits {
   readonly headersBytesMax: number
   readonly uriBytesMax: number
-  /** Open at once; one that comes on top is closed. */
+  /** Connections open at once. Further ones are closed. */
   readonly connectionsMax: number
-  /**
-   * Requests of one connection that are at work or answered behind another, because its client did
-   * not wait; more are refused.
-   */
+  /** Pipelined requests of one connection that wait behind the first. Further ones are refused. */
   readonly pipelinedMax: number
-  /** For requests that have begun to be finished once the server closes; then they are cut off. */
+  /** How long a stop waits for requests that have begun. Then it closes their connections. */
   readonly drainTimeoutMs: number
 }
 
 /**
- * The answer last begun on a connection. On the socket itself: a weak map with an entry for each
- * costs the garbage collector 4 µs a request.
+ * The newest answer of a connection. Kept on the socket itself: a weak map with an entry for each
+ * connection costs the garbage collector 4 µs a request.
  */
 const lastAnswer = Symbol("last answer")
 
-/** How many answers wait behind others on a connection, because its client did not wait. */
+/** How many pipelined answers of a connection wait behind another one. */
 const waiting = Symbol("waiting answers")
 
 interface Watched {
@@ -41,9 +38,9 @@ interface Watched {
 export class Connections {
   readonly #limits: ConnectionLimits
   readonly #clock: Clock
-  /** Of a refusal that is the answer to no request. */
+  /** Headers of a refusal that answers no request. */
   readonly #headers: () => Readonly<Record<string, string>>
-  /** Answers that wait behind others on their connection, because their client did not wait. */
+  /** Answers that wait behind another one of their connection. */
   readonly #pipelined = new WeakSet<ServerResponse>()
   readonly #refused = new WeakSet<Duplex>()
   #isClosing = false
@@ -56,10 +53,12 @@ export class Connections {
 
   attach(server: Server): void {
     server.maxConnections = this.#limits.connectionsMax
-    server.maxHeadersCount = 0 // headersBytesMax bounds them; a count would drop the rest in silence.
+    // headersBytesMax bounds the headers. Node silently drops those above a count.
+    server.maxHeadersCount = 0
     server.on("clientError", (error, socket) => this.#refuse(error, socket))
     server.on("connect", (_request, socket) => {
-      socket.on("error", () => socket.destroy()) // Node has let go of it, and an error that nobody hears ends the process.
+      // Node no longer handles this socket, and an unhandled error ends the process.
+      socket.on("error", () => socket.destroy())
       this.#write(
         socket,
         new LedgerError("method_not_allowed", "this is no proxy", {
@@ -69,7 +68,7 @@ export class Connections {
     })
   }
 
-  /** Returns the answer that this one waits behind. */
+  /** Returns the answer of the same connection that must be sent first, if there is one. */
   watch(answer: ServerResponse): ServerResponse | undefined {
     if (this.#isClosing) answer.shouldKeepAlive = false
     const socket: Socket & Watched = answer.req.socket
@@ -83,8 +82,8 @@ export class Connections {
   }
 
   /**
-   * Throws why a request is not begun any more. Answers are sent in order, so whoever asks on and on
-   * without waiting has all of them at work or in memory.
+   * Throws if a new request must not begin. Answers are sent in order, so all pipelined requests
+   * would run or be in memory at once.
    */
   check(socket: Socket & Watched): void {
     if (this.#isClosing)
@@ -98,8 +97,8 @@ export class Connections {
   }
 
   /**
-   * Resolves when the answer was taken: what is read for a client that does not take it would only
-   * lie in our memory. Never for a client that has left, for whom nothing needs to be made.
+   * Resolves when the client has received the answer: the next answer to a client that does not
+   * read would only fill our memory. Never resolves if the client disconnects.
    */
   taken(answer: ServerResponse): Promise<void> {
     return new Promise((resolve) =>
@@ -109,29 +108,25 @@ export class Connections {
     )
   }
 
-  /**
-   * Lets requests that have begun finish, gives no connection another one, and cuts off what is
-   * left in the end.
-   */
+  /** Finishes requests that have begun, accepts no new ones, and closes what is left in the end. */
   close(server: Server): Promise<void> {
     this.#isClosing = true
-    // Node closes connections that are idle now. Those that become idle later must not wait for a
-    // request that would be refused.
+    // Node closes the connections that are idle now. Those that become idle later close at once.
     server.keepAliveTimeout = 1
     server.keepAliveTimeoutBuffer = 0
     void this.#clock.sleep(this.#limits.drainTimeoutMs).then(() => server.closeAllConnections())
     return new Promise((resolve) => server.close(() => resolve()))
   }
 
-  /** Answers what the HTTP parser could not read, or not in time, and closes the connection. */
+  /** Answers bytes that Node could not parse, or not in time, and closes the connection. */
   #refuse(error: ParserError, socket: Duplex & Watched): void {
     if (this.#refused.has(socket)) return
     if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy()
     const last = socket[lastAnswer]
     if (last === undefined || (last.writableFinished && last.req.complete))
       return this.#write(socket, this.#problem(error))
-    // A whole request is at work, and these bytes come after it. Whatever is written now would be
-    // taken for its answer, and might deny what was recorded.
+    // A complete request is being handled, and these bytes came after it. The client would take an
+    // answer for that of the request, which may have been recorded.
     if (last.req.complete && !last.writableFinished)
       return void last.once("close", () => socket.destroy())
     if (last.headersSent || this.#pipelined.has(last)) return void socket.destroy()
@@ -170,8 +165,8 @@ export class Connections {
       "content-length": Buffer.byteLength(body),
     }
     const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`)
-    // Ended, not destroyed: a connection that is destroyed with bytes unread is reset, and the
-    // client may never see the answer.
+    // Ended, not destroyed: destroying a socket with unread bytes resets the connection, and the
+    // client may lose the answer.
     socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join("")}\r\n${body}`)
     void this.#clock.sleep(lingerMs).then(() => socket.destroy())
   }
@@ -179,5 +174,5 @@ export class Connections {
 
 type ParserError = Error & { readonly code?: string; readonly rawPacket?: unknown }
 
-/** For a client to read our last words, and to stop sending. */
+/** How long a client has to read the refusal and to stop sending. */
 const lingerMs = 1000

@@ -1,4 +1,4 @@
-// Where a write comes from, as the headers of its client say.
+// The headers in which a client says where its write comes from. They are kept with the entry.
 
 import { isUtf8 } from "node:buffer"
 import type { IncomingHttpHeaders } from "node:http"
@@ -34,9 +34,8 @@ export function contextOf(headers: IncomingHttpHeaders, charactersMax: number): 
 }
 
 /**
- * W3C Trace Context, version 00: trace and parent are not all zeros. A program in between may have
- * made it, so what is malformed is ignored, as the recommendation says, and no write is refused for
- * it.
+ * W3C Trace Context, version 00: trace and parent are not all zeros. A malformed header is ignored,
+ * as the recommendation says: a program between the client and us may have made it.
  */
 const traceparentForm = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/
 
@@ -50,8 +49,7 @@ function contextText(
   charactersMax: number,
 ): string | undefined {
   if (typeof value !== "string" || value === "") return undefined
-  // Node reads headers as Latin-1; what is not ASCII was sent as UTF-8 by anyone who writes clients
-  // today.
+  // Node reads headers as Latin-1. Clients send UTF-8.
   const text = /^[ -~]*$/.test(value) ? value : fromUtf8(value)
   if (text !== undefined && text.length <= charactersMax) return text
   throw new LedgerError(

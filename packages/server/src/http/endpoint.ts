@@ -1,5 +1,5 @@
-// An endpoint is a value: what it takes, what it answers, who may call it, and the function that
-// does it. This file turns a list of them into routes.
+// An endpoint is a value: its shapes, who may call it, and its handler. This file makes routes of
+// endpoints.
 
 import type { IncomingHttpHeaders } from "node:http"
 import type { Readable } from "node:stream"
@@ -16,7 +16,7 @@ import { checkOf, type Of } from "./shapes/check.ts"
 import { queryCheckOf } from "./shapes/query.ts"
 import { Type } from "./shapes/type.ts"
 
-/** Who may call is between the endpoint and the guard: `Access` and `Caller` mean nothing here. */
+/** `Access` says who may call, and only the guard reads it. */
 export interface Endpoint<
   Access = unknown,
   Caller = unknown,
@@ -27,34 +27,32 @@ export interface Endpoint<
 > {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE"
   /**
-   * As OpenAPI writes it: `/v1/workspaces/{workspaceId}`. A last `{name*}` takes the rest of the
+   * As OpenAPI writes it: `/v1/workspaces/{workspaceId}`. A last `{name*}` matches the rest of the
    * path, slashes included.
    */
   readonly path: `/${string}`
   readonly access: Access
-  /** Whether pages of any origin may call it with a bearer. */
+  /** Whether pages of any origin may call it with a bearer token. */
   readonly cors?: boolean
   readonly params?: P
   readonly query?: Q
-  /** In lower case. Headers that are not named pass. */
+  /** Names in lower case. Other headers are not checked. */
   readonly headers?: H
   readonly body?: B
-  /** Reads a large body in pieces, and gives what `body` would let through. At once, if absent. */
+  /** Parses and checks a large body in slices. If absent, it is parsed and checked at once. */
   readonly readInPieces?: (bytes: Buffer, pace: Pace) => Promise<Of<B>>
-  /** No body is then read as `{}`. */
+  /** Whether a request without a body counts as `{}`. */
   readonly bodyMayBeAbsent?: boolean
   readonly bodyBytesMax?: number
-  /** Levels of nesting that its body puts around what `depthMax` bounds. */
+  /** Levels of nesting around the part of the body that `depthMax` bounds. */
   readonly bodyDepthAround?: number
-  /**
-   * What the description shows in place of `body`, where the handler checks parts of it by itself.
-   */
+  /** Shown in the API's description instead of `body`, if the handler checks parts of it itself. */
   readonly documentedBody?: TSchema
-  /** The shapes of its good answers by status; null for no body. */
+  /** The shapes of successful answers by status; null for no body. */
   readonly answers: Readonly<Record<number, TSchema | null>>
-  /** The media type of its good answers. JSON if absent. */
+  /** Media type of successful answers. JSON if absent. */
   readonly answerType?: string
-  /** Another form of them, which its handler chooses by what was asked. */
+  /** Another media type that the handler may choose. */
   readonly alsoAnswers?: { readonly type: string; readonly shape: TSchema }
   handle(call: Call<Caller, Of<P>, Of<Q>, Of<H>, Of<B>>): Answer | Promise<Answer>
 }
@@ -72,44 +70,39 @@ export interface Call<
   readonly headers: Headers
   readonly body: Body
   readonly incoming: Incoming
-  /** As it was sent. */
+  /** Size of the body as sent. */
   readonly bodyBytes: number
   readonly requestId: string
   readonly receivedAtMs: number
   readonly context: Context
-  /** Has others run in between, if its body is large. */
+  /** Lets other requests run in between if the body is large. */
   readonly pace: Pace
 }
 
 export interface Answer {
   readonly status: number
-  /**
-   * An object is sent as JSON; a string is sent as it is, and is JSON unless the endpoint says
-   * otherwise; a stream is sent as it comes.
-   */
+  /** An object is sent as JSON; a string, a buffer and a stream are sent unchanged. */
   readonly body?: object | string | Buffer | Readable
-  /** In lower case; they win over what every answer says. */
+  /** Names in lower case. They override the headers that every answer has. */
   readonly headers?: Readonly<Record<string, string>>
 }
 
 export interface RouteOptions<Access, Caller> {
-  /** Says who is calling, or throws why this caller may not. It decides before the body is read. */
+  /** Returns the caller, or throws if the caller has no access. Runs before the body is read. */
   readonly guard: (
     incoming: Incoming,
     endpoint: Endpoint<Access, Caller>,
   ) => Caller | Promise<Caller>
-  /** Says what a request with a body may have until it is answered. All it wants, if absent. */
+  /** Admits a request with a body until it is answered. If absent, nothing is limited. */
   readonly admit?: (caller: Caller, incoming: Incoming, endpoint: Endpoint<Access, Caller>) => Place
-  /** At which large bodies are worked on. All at once, if absent. */
+  /** Slices the work on large bodies. If absent, it is not sliced. */
   readonly pace?: Pace
   /**
-   * Begun before an endpoint looks anything up: its refusals that could tell by their time what
-   * there is wait for it. Undefined: none could.
+   * Begins before the handler looks anything up. A refusal whose time could tell whether something
+   * exists waits for it. Undefined for an endpoint without such refusals.
    */
   readonly refusalTime?: (endpoint: Endpoint<Access, Caller>) => Promise<void> | undefined
-  /**
-   * What to say to a caller for whom the path names nothing that could exist. Not found, if absent.
-   */
+  /** The refusal for a path with an id that cannot exist. Not found, if absent. */
   readonly unknownResource?: (caller: Caller, workspaceId?: string) => LedgerError
   readonly limits: JsonLimits & {
     readonly eventBytesMax: number
@@ -117,9 +110,7 @@ export interface RouteOptions<Access, Caller> {
   }
 }
 
-/**
- * A route for each endpoint, and for what browsers ask before they call one from another origin.
- */
+/** A route for each endpoint, and the preflight routes of those that other origins may call. */
 export function routesOf<Access, Caller>(
   endpoints: readonly Endpoint<Access, Caller>[],
   options: RouteOptions<Access, Caller>,
@@ -181,7 +172,7 @@ class EndpointRoute<Access, Caller> implements Route {
     const bytes = this.#checks.body === undefined ? none : await this.#bodyOf(incoming, place)
     const turn = place?.turn()
     if (turn !== undefined) await turn
-    // Of what is larger than one event may be, each part is measured as well.
+    // A body that is larger than an event is checked part by part.
     const isLarge = bytes.length >= pacedBytesMin || bytes.length > limits.eventBytesMax
     const call = {
       caller,
@@ -213,14 +204,14 @@ class EndpointRoute<Access, Caller> implements Route {
     if (pace.isUp()) await pace.next()
     const body =
       readInPieces === undefined ? this.#checks.body?.(bytes) : await readInPieces(bytes, pace)
-    // Whoever works with it has a piece of time for that.
+    // The handler begins with a slice of its own.
     if (pace.isUp()) await pace.next()
     return body
   }
 
   /**
-   * The time of a refusal has begun before anything is looked up: begun at the refusal, it would
-   * end later where the look-ups took longer.
+   * The time of a refusal begins before the look-ups. If it began at the refusal, longer look-ups
+   * would still show.
    */
   async #handle(call: Parameters<Endpoint<Access, Caller>["handle"]>[0]): Promise<Answer> {
     const time = this.#options.refusalTime?.(this.#endpoint)
@@ -233,7 +224,7 @@ class EndpointRoute<Access, Caller> implements Route {
   }
 }
 
-/** What is said alike of what there is and of what there is not. */
+/** Refusals that must not tell whether something exists. */
 const hiding: ReadonlySet<ErrorCode> = new Set([
   "unauthorized",
   "insufficient_scope",
@@ -244,10 +235,7 @@ const hiding: ReadonlySet<ErrorCode> = new Set([
 
 // Checks ------------------------------------------------------------------------------------------
 
-/**
- * The checks of an endpoint, compiled once. Where it has no shape, nothing may be given; for
- * headers, everything.
- */
+/** The checks of an endpoint, compiled once. Without a shape for its query, it has none. */
 function checksOf<Access, Caller>(
   endpoint: Endpoint<Access, Caller>,
   options: RouteOptions<Access, Caller>,
@@ -266,7 +254,7 @@ function checksOf<Access, Caller>(
       try {
         return checkParams?.(given)
       } catch (error) {
-        // An id that cannot exist is told apart from one that does not exist by nobody.
+        // An id that cannot exist is answered like one that does not.
         throw error instanceof LedgerError ? unknownResource(caller, given["workspaceId"]) : error
       }
     },
@@ -280,10 +268,7 @@ function checksOf<Access, Caller>(
 
 // Other origins -----------------------------------------------------------------------------------
 
-/**
- * Any origin may read the answer. Never with cookies: for those a browser would want its origin
- * named.
- */
+/** Any origin may read the answer, but not with cookies: for those a browser wants its origin. */
 const crossOrigin = {
   "access-control-allow-origin": "*",
   "access-control-expose-headers": "X-Request-Id, Retry-After, WWW-Authenticate, Ledger-State",

@@ -1,6 +1,6 @@
 import { LedgerError, statusOf, type ErrorCode } from "../error.ts"
 
-/** An answer that says no. */
+/** An answer with an error. */
 export interface Refusal {
   readonly status: number
   readonly code: ErrorCode
@@ -11,9 +11,9 @@ export interface Refusal {
 }
 
 /**
- * Turns whatever was thrown into an answer. What no caller can cause is a fault of ours: it goes to
- * `report`, whole, and its answer says nothing about it. So does a refusal that has a cause,
- * because somebody must find out why the disk is full.
+ * Turns a thrown error into an answer. An error that no caller can cause is our fault: `report` gets
+ * it, and the answer says nothing about it. `report` also gets a refusal that has a cause, because
+ * somebody must find out why the disk is full.
  */
 export function refusalOf(thrown: unknown, report: (fault: unknown) => void): Refusal {
   if (thrown instanceof LedgerError) {

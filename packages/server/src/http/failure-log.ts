@@ -1,13 +1,13 @@
-// Requests that failed unexpectedly, on their way to the log. One cause can fail every request, and
-// whoever can cause a failure can repeat it: the first of a minute are written whole, the others
-// are counted and told in one line, so that no request can fill a disk with stacks.
+// Limits log lines of unexpected failures. One cause can fail every request, and somebody may
+// repeat it on purpose. The first failures of a minute are logged in full, the others are counted in one
+// line, so that no request can fill the disk with stack traces.
 
 import type { Clock } from "../clock.ts"
 import type { Log } from "./server.ts"
 
 const minuteMs = 60_000
 
-/** `count` hears of every failure, also of those that are not written. */
+/** `count` is called for every failure, also for those that are not logged. */
 export function limitFailures(
   log: Log,
   clock: Pick<Clock, "sleep">,

@@ -2,20 +2,17 @@ import type { IncomingMessage } from "node:http"
 import { LedgerError, type ErrorCode } from "../error.ts"
 import { headerName } from "./shapes/check.ts"
 
-// What is checked of a request before anyone asks what it wants: the things that two programs in a
-// row might read differently, and the name it was sent to.
+// Checks the line and the headers of a request before it is routed: what two programs in a row
+// could read differently, and the host name.
 
 export interface FramingLimits {
   readonly uriBytesMax: number
 }
 
-/** Decides whether a Host header may be answered. */
+/** Whether requests with this Host header are answered. */
 export type HostRule = (host: string) => boolean
 
-/**
- * Throws what is wrong with a request's line and headers. On every request, so the usual one costs
- * a few comparisons.
- */
+/** Throws for the first fault. Runs for every request, so a sound one costs a few comparisons. */
 export function checkFraming(
   request: IncomingMessage,
   mayAnswer: HostRule,
@@ -24,8 +21,7 @@ export function checkFraming(
   const { headers, rawHeaders } = request
   checkEnd(request)
   checkTarget(request.url ?? "", headers.host, limits)
-  // Node folds repeated headers into one member, so there are fewer members than headers if, and
-  // only if, one was repeated.
+  // Node joins repeated headers, so there are fewer members than headers only if one is repeated.
   if (Object.keys(headers).length * 2 !== rawHeaders.length) checkRepeated(rawHeaders)
   checkHost(headers.host, request.httpVersion, mayAnswer)
   if (headers.expect !== undefined && headers.expect.toLowerCase() !== "100-continue")
@@ -33,9 +29,8 @@ export function checkFraming(
 }
 
 /**
- * Where such a request ends is not known, so the connection ends with it, and the answer says so,
- * or the client would send the next one into it. First of all, for that reason: whatever else is
- * wrong would be answered without saying it.
+ * The end of such a request is unknown, so the connection must end with it, and the answer must say
+ * so. Checked first, because the refusals of other faults leave the connection open.
  */
 function checkEnd({ httpVersion, headers }: IncomingMessage): void {
   const close = { headers: { connection: "close" } }
@@ -65,7 +60,7 @@ function checkTarget(target: string, host: string | undefined, limits: FramingLi
       "the request target has a percent escape that is malformed or not UTF-8",
     )
   }
-  // A target with a host of its own overrules the Host header, so the two must not differ.
+  // A host in the target overrides the Host header, so the two must be the same.
   if (!target.startsWith("/") && URL.parse(target)?.host !== host?.toLowerCase()) {
     throw new LedgerError(
       "bad_request",
@@ -94,7 +89,7 @@ function checkHost(host: string | undefined, httpVersion: string, mayAnswer: Hos
     )
 }
 
-/** Headers that have one value. Of each pair, a proxy in front may have read the other one. */
+/** Headers that may stand only once. A proxy could have read the other value of the two. */
 const single: ReadonlyMap<string, ErrorCode> = new Map([
   ["authorization", "ambiguous_credentials"],
   ["content-encoding", "bad_request"],
@@ -126,9 +121,9 @@ function checkRepeated(rawHeaders: readonly string[]): void {
 }
 
 /**
- * On a loopback address, only requests that name it or the public address are answered: any web
- * page can make a browser look its own name up to 127.0.0.1, and then talk to this service as if it
- * were that page's server. Elsewhere every name is answered, because we cannot know all of them.
+ * On a loopback address, only requests to a loopback name or to the public address are answered. A
+ * web page can have its own name resolve to 127.0.0.1, and then call this service as if it were the
+ * page's server (DNS rebinding). On other addresses we cannot know all names, so any is answered.
  */
 export function hostRule(listenHost: string, publicUrl: string): HostRule {
   if (!isLoopback(listenHost)) return () => true

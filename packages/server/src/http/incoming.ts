@@ -3,7 +3,7 @@ import type { ClientAddress } from "./client-address.ts"
 import { signalOf } from "./client-disconnect.ts"
 import { parseQuery, type RawQuery } from "./shapes/query.ts"
 
-/** What is known of a request before its body is read. Nothing in it is checked but its framing. */
+/** A request before its body is read. Only its framing is checked. */
 export class Incoming {
   readonly raw: IncomingMessage
   readonly headers: IncomingHttpHeaders
@@ -35,17 +35,17 @@ export class Incoming {
     return this.raw.method ?? ""
   }
 
-  /** The client's address, or what a trusted proxy says it is. */
+  /** The client's address, from a trusted proxy if there is one. */
   get address(): string {
     return this.#addressOf(this.raw)
   }
 
-  /** Aborted, with a refusal that nobody reads, when the client has closed the connection. */
+  /** Aborted when the client closes the connection. */
   get signal(): AbortSignal {
     return signalOf(this.raw.socket)
   }
 
-  /** Tells a client that waits for it to send its body. */
+  /** Sends 100 Continue to a client that waits for it before it sends its body. */
   askForBody(): void {
     if (this.headers.expect !== undefined) this.#response.writeContinue()
   }

@@ -1,5 +1,4 @@
-// How often an address or a key may do something: a bucket for each, which holds what may be done
-// at once and fills again over a minute.
+// Rate limits by address or key: a token bucket for each, which fills again over a minute.
 
 import { isIPv4, isIPv6 } from "node:net"
 import type { Clock } from "../clock.ts"
@@ -7,19 +6,19 @@ import { LedgerError } from "../error.ts"
 import { createLru } from "../runtime/lru-cache.ts"
 
 export interface Rate {
-  /** Takes one; throws `rate_limited` when there is none left. */
+  /** Counts one. Throws `rate_limited` if the bucket is empty. */
   take(name: string): void
-  /** For something that turned out not to count. */
+  /** Takes a count back. */
   giveBack(name: string): void
 }
 
 export interface RateOptions {
   readonly perMinute: number
-  /** Beyond this many buckets the one that was used least of late is forgotten. */
+  /** Beyond this many buckets the least recently used one is forgotten. */
   readonly bucketsMax: number
   /** Which names share a bucket. */
   readonly bucketOf: (name: string) => string
-  /** What there is too much of, for the sentence. */
+  /** What is limited, for the error message. */
   readonly of: string
 }
 
@@ -32,7 +31,7 @@ export function createRate(
   clock: Clock,
   { perMinute, bucketsMax, bucketOf, of }: RateOptions,
 ): Rate {
-  /** A name that is not here has a full bucket. */
+  /** A name without a bucket has a full one. */
   const buckets = createLru<Bucket>(bucketsMax)
   const perMs = perMinute / 60_000
 
@@ -67,16 +66,13 @@ export function createRate(
   }
 }
 
-/**
- * What is counted as one: an IPv4 address, and of IPv6 the network of 64 bits, all of which one
- * subscriber has.
- */
+/** An IPv4 address, or the first 64 bits of an IPv6 address, which are one subscriber. */
 export function networkOf(named: string): string {
   // Some proxies add the port to the address.
   const [, inner, bare] = /^(?:\[([^\]]*)\]|([^:]*))(?::\d+)?$/.exec(named) ?? []
   const address = inner ?? bare ?? named
   if (isIPv4(address)) return address
-  // What a proxy says need not be an address. All that is none counts as one.
+  // A proxy may send anything. All that are no addresses share one bucket.
   if (!isIPv6(address)) return "none"
   const groups = groupsOf(address.replace(/%.*$/, ""))
   const [, , , , , mapped, high = 0, low = 0] = groups

@@ -1,39 +1,39 @@
-// Which route a request is for: first by its path, then by its method.
+// Finds the route of a request: first by its path, then by its method.
 
 import type { IncomingMessage } from "node:http"
 import { LedgerError } from "../error.ts"
 
-/** Where the routes of one path are. */
+/** What a path leads to. */
 export interface Match<Route> {
+  /** By method. */
   readonly routes: ReadonlyMap<string, Route>
-  /** By the names in the path. */
   readonly params: Readonly<Record<string, string>>
 }
 
-/** In the order in which Allow names them. */
+/** In the order of the Allow header. */
 export const methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"] as const
 
 interface Resource<Route> {
   readonly routes: Map<string, Route>
-  /** The names of its parameters, in their order. */
+  /** Names of its parameters, in order. */
   readonly names: readonly string[]
 }
 
-/** What one segment of a path leads to. */
+/** A place in the tree of path segments. */
 interface Node<Route> {
   readonly fixed: Map<string, Node<Route>>
   parameter?: Node<Route>
-  /** Takes what is left of the path, slashes included. */
+  /** Matches the rest of the path, slashes included. */
   rest?: Resource<Route>
   resource?: Resource<Route>
 }
 
 export class Router<Route> {
   readonly #root: Node<Route> = { fixed: new Map() }
-  /** Paths without parameters, so that the usual request costs one look-up. */
+  /** Paths without parameters, so that most requests cost one look-up. */
   readonly #fixed = new Map<string, Match<Route>>()
 
-  /** `/a/{b}/{c*}`: `{b}` is one segment, `{c*}` the rest. What answers GET answers HEAD. */
+  /** `/a/{b}/{c*}`: `{b}` is one segment, `{c*}` the rest. A route for GET also answers HEAD. */
   add(method: string, path: string, route: Route): void {
     const resource = this.#resourceAt(path)
     if (resource.routes.has(method)) throw new Error(`${method} ${path} is there twice`)
@@ -42,7 +42,7 @@ export class Router<Route> {
     if (resource.names.length === 0) this.#fixed.set(path, { routes: resource.routes, params: {} })
   }
 
-  /** Of a target whose percent escapes are sound. Throws that there is nothing, or what there is. */
+  /** Throws `not_found` or `method_not_allowed`. The percent escapes must be valid. */
   find({ url = "/", method = "" }: IncomingMessage): readonly [Route, Match<Route>["params"]] {
     const match = this.#match(url)
     const route = match?.routes.get(method)
@@ -61,7 +61,7 @@ export class Router<Route> {
     const fixed = this.#fixed.get(path)
     if (fixed !== undefined) return fixed
     if (!path.startsWith("/")) return undefined
-    // A slash that is written as %2F divides nothing.
+    // %2F is part of a segment, so decode after the split.
     const written = path.split("/")
     const segments = path.includes("%") ? written.map(decodeURIComponent) : written
     const values: string[] = []
@@ -87,7 +87,7 @@ export class Router<Route> {
   }
 }
 
-/** A segment that is written in a path goes before a parameter. `values` are those of parameters. */
+/** A fixed segment goes before a parameter. Adds the values of the parameters to `values`. */
 function walk<Route>(
   node: Node<Route>,
   segments: readonly string[],
@@ -109,7 +109,7 @@ function walk<Route>(
   return node.rest
 }
 
-/** Of a target that begins with an address: `http://host/path`. */
+/** The path of a target such as `http://host/path`. */
 function pathOf(target: string): string {
   const [, path] = /^https?:\/\/[^/]+(.*)$/i.exec(target) ?? []
   return path === "" ? "/" : (path ?? target)

@@ -1,5 +1,5 @@
-// The server: from a request's headers to its route, and from the route's answer to the socket.
-// Everything is answered in our own words, also what Node would refuse in its own.
+// The HTTP server: finds the route of a request, and writes the route's answer to the socket. Every
+// refusal has our own format, also where Node would refuse without asking.
 
 import { randomBytes } from "node:crypto"
 import type { IncomingMessage, Server } from "node:http"
@@ -22,18 +22,18 @@ import { Router } from "./router.ts"
 import { cutSlowReaders, type ReaderLimits } from "./slow-readers.ts"
 
 export interface ServerLimits extends FramingLimits, ReaderLimits, ConnectionLimits {
-  /** For the request line and the headers to arrive. */
+  /** How long the request line and the headers may take to arrive. */
   readonly headersTimeoutMs: number
-  /** For the whole request to arrive, its headers included. */
+  /** How long the whole request may take to arrive, headers included. */
   readonly bodyTimeoutMs: number
   /**
-   * For a connection to lie idle between requests. Longer than a load balancer's, which must not
-   * send into a connection that is being closed.
+   * How long a connection may be idle between requests. Must be longer than the idle timeout of a
+   * load balancer, or the load balancer sends into a connection that is being closed.
    */
   readonly keepAliveTimeoutMs: number
   /**
-   * For nothing to move on a connection within a request: a client that takes nothing of its
-   * answer, say.
+   * How long nothing may move on a connection during a request, for example because the client does
+   * not read its answer.
    */
   readonly stillTimeoutMs: number
 }
@@ -48,11 +48,11 @@ export interface ServerOptions {
   readonly log: Log
   readonly listenHost: string
   readonly publicUrl: string
-  /** Whose X-Forwarded-For is believed: everybody's, or that of these addresses and networks. */
+  /** Whether X-Forwarded-For is trusted, or the addresses and networks from which it is. */
   readonly trustProxy?: boolean | readonly string[]
-  /** Headers of every answer, beside those that every answer has anyway. */
+  /** Further headers of every answer. */
   readonly headers?: Readonly<Record<string, string>>
-  /** Hears of each answer that has left; `route` is empty where there was none. */
+  /** Called when an answer was sent. `route` is empty if no route was found. */
   readonly report?: (route: string, method: string, status: number, durationMs: number) => void
 }
 
@@ -60,17 +60,17 @@ export interface Route {
   readonly method: string
   /** As OpenAPI writes it: `/v1/workspaces/{workspaceId}`; `{name*}` takes the rest of the path. */
   readonly path: string
-  /** Of all its answers, also of refusals. */
+  /** Headers of all its answers, including refusals. */
   readonly headers?: Readonly<Record<string, string>>
-  /** The media type of its good answers, if they have a body. */
+  /** Media type of its successful answers, if they have a body. */
   readonly answerType?: string
-  /** What it throws is answered as a refusal. */
+  /** An error that it throws becomes a refusal. */
   answer(incoming: Incoming): Answer | Promise<Answer>
 }
 
 /**
- * What every answer says unless it says otherwise: answers may depend on a credential, and their
- * address may be a secret.
+ * Headers of every answer, unless the answer sets another value. An answer may depend on a
+ * credential, and its URL may be a secret.
  */
 const everyAnswer = {
   "cache-control": "no-store",
@@ -82,13 +82,13 @@ type Headers = Readonly<Record<string, string>>
 
 /** What all answers of a route have in common. */
 interface Common {
-  /** The route, in the metrics. */
+  /** Name of the route in the metrics. */
   readonly label: string
   readonly headers: Headers
   readonly headersWithBody: Headers
 }
 
-/** An answer on its way. */
+/** Node's response with what we need when it is sent. */
 class Response extends ServerResponse {
   requestId = ""
   startedMs = 0
@@ -105,7 +105,7 @@ export class HttpServer {
   readonly #router = new Router<Common & { readonly route: Route }>()
   readonly #connections: Connections
   readonly #finished: (this: Response) => void
-  /** They accept for `server`, at further addresses. */
+  /** Listeners at further addresses. They pass their connections to `server`. */
   readonly #others: Listener[] = []
 
   constructor(options: ServerOptions, routes: readonly Route[]) {
@@ -127,7 +127,7 @@ export class HttpServer {
     this.server = createServer({ ...listenerOptions(limits), ServerResponse: Response })
     const serve = (request: IncomingMessage, response: Response): void =>
       void this.#serve(request, response)
-    // Node would refuse unknown expectations without a body; checkFraming does it instead.
+    // Node would refuse an unknown expectation without a body. checkFraming refuses it with one.
     for (const event of ["request", "checkContinue", "checkExpectation"])
       this.server.on(event, serve)
     this.server.setTimeout(limits.stillTimeoutMs)
@@ -135,20 +135,20 @@ export class HttpServer {
     cutSlowReaders(this.server, clock, limits)
   }
 
-  /** Resolves with the port. At every address that the host has. */
+  /** Listens on every address of the host. Resolves with the port. */
   async listen(host: string, port: number): Promise<number> {
     const [first = host, ...rest] = await addressesOf(host)
     const bound = await listening(this.server, first, port)
     for (const address of rest) {
       const other = createListener((socket) => this.server.emit("connection", socket))
-      // A name may have an address that this machine has not.
+      // A name can resolve to an address that this machine does not have.
       if ((await listening(other, address, bound).catch(() => undefined)) !== undefined)
         this.#others.push(other)
     }
     return bound
   }
 
-  /** Stops listening, finishes what has begun, and cuts off what does not end in time. */
+  /** Stops listening, finishes requests that have begun, and closes those that take too long. */
   async close(): Promise<void> {
     const others = this.#others.map((other) => new Promise((resolve) => other.close(resolve)))
     await Promise.all([this.#connections.close(this.server), ...others])
@@ -186,7 +186,7 @@ export class HttpServer {
     if (body instanceof Readable) return this.#sendStream(response, status, fields, body)
     const text =
       typeof body === "object" && !Buffer.isBuffer(body) ? JSON.stringify(body) : (body ?? "")
-    // What has no content has no length either.
+    // These have no body and no length.
     if (status !== 204 && status !== 304) fields["content-length"] = String(Buffer.byteLength(text))
     response.writeHead(status, fields).end(text)
   }
@@ -209,7 +209,7 @@ export class HttpServer {
     response.end()
   }
 
-  /** As a page to a browser, and as JSON to everybody else. */
+  /** Browsers get a page, all other clients JSON. */
   #refuse(response: Response, thrown: unknown): void {
     const refusal = refusalOf(thrown, (unexpected) => this.#report(response, unexpected))
     const { accept } = response.req.headers
@@ -236,7 +236,7 @@ function commonOf(route: Route | undefined, headers: Headers = {}): Common {
   }
 }
 
-/** Of whatever may bring a body, also where none is read. */
+/** Throws for a malformed Content-Type, also if the route reads no body. */
 function checkContentType(given: string | undefined): void {
   if (given === undefined || given === "application/json" || mediaType.test(given)) return
   throw new LedgerError("unsupported_media_type", "Content-Type must be application/json")
@@ -253,12 +253,12 @@ function listenerOptions(limits: ServerLimits) {
     connectionsCheckingInterval: Math.ceil(
       Math.min(limits.headersTimeoutMs, limits.bodyTimeoutMs) / 10,
     ),
-    // Node would answer without a body; checkFraming does it instead.
+    // Node would answer without a body. checkFraming answers with one.
     requireHostHeader: false,
   }
 }
 
-/** `localhost` is more than one address on most machines. */
+/** On most machines `localhost` has an IPv4 and an IPv6 address. */
 async function addressesOf(host: string): Promise<readonly string[]> {
   if (host !== "localhost") return [host]
   return (await lookup(host, { all: true })).map(({ address }) => address)
@@ -281,7 +281,7 @@ function requestIds(): () => string {
   return () => `${run}-${(++count).toString(36)}`
 }
 
-/** A request id of a client's that may be sent back and written to a log. */
+/** The client's request id, if it is safe to send back and to log. */
 function sane(id: string | string[] | undefined): string | undefined {
   return typeof id === "string" && /^[A-Za-z0-9._:/+=@-]{1,128}$/.test(id) ? id : undefined
 }

@@ -1,7 +1,7 @@
-// Who may try a password now. Each try takes a core for a tenth of a second, so a flood of them
-// from many addresses would fill all places. Networks from which somebody has signed in have places
-// of their own; all others share theirs. What is asked is only where a try comes from and what it
-// names, never whether there is such an account: so neither an answer nor its time tells that.
+// Limits how many passwords are checked at once. A check takes a core for a tenth of a second, so a
+// flood from many addresses would take all cores. Half of the places are for networks from which
+// somebody has signed in before. The limits look at the network and the e-mail of an attempt, never
+// at whether the account exists, so neither the answer nor its time tells that.
 
 import type { Clock } from "../clock.ts"
 import { LedgerError } from "../error.ts"
@@ -12,19 +12,19 @@ import { networkOf } from "./rates.ts"
 
 export interface SignIn {
   readonly address: string
-  /** The e-mail or token that is tried. */
+  /** The e-mail or the token. */
   readonly name: string
-  /** Aborted when its client has left. */
+  /** Aborted when the client disconnects. */
   readonly signal: AbortSignal
 }
 
 export interface SignIns {
   /**
-   * Does the work when its turn has come, or throws `overloaded`. Where it succeeds, its network is
-   * known from then on.
+   * Does the work in its turn, or throws `overloaded`. If the work succeeds, its network is known
+   * from then on.
    */
   run<T>(signIn: SignIn, work: () => Promise<T>): Promise<T>
-  /** Somebody who has signed in uses this address. */
+  /** A signed-in member uses this address. */
   know(address: string): void
 }
 
@@ -62,7 +62,7 @@ export function createSignIns(clock: Clock, limits: Limits): SignIns {
   }
 }
 
-/** However many networks try one e-mail, some places are left for whoever tries another. */
+/** Limits the attempts for one e-mail, so that places are left for other e-mails. */
 function createNames(atOnceMax: number) {
   const atOnce = new Map<string, number>()
   return {

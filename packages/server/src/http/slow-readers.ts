@@ -1,34 +1,29 @@
-// Clients that ask and do not take their answers, which then lie in our memory. One that takes
-// nothing at all is cut off by Node, after `stillTimeoutMs`; here are those that take a byte now
-// and then, and those that are too many.
+// Disconnects clients that do not read their answers, which then fill our memory. Node disconnects
+// a client that reads nothing for `stillTimeoutMs`. This file handles clients that read very
+// slowly, and too many of them at once.
 
 import type { Server, Socket } from "node:net"
 import type { Clock } from "../clock.ts"
 
 export interface ReaderLimits {
   readonly stillTimeoutMs: number
-  /**
-   * What lies there for a client must be taken at this pace, once it was given `stillTimeoutMs`.
-   */
+  /** How fast a client must read what waits for it, after the first `stillTimeoutMs`. */
   readonly answerBytesPerSecondMin: number
-  /**
-   * Of all answers together. Above it the clients that have waited longest to take something are
-   * cut off.
-   */
+  /** Unread bytes of all answers. Above it, the clients that have not read for longest go. */
   readonly unreadBytesMax: number
 }
 
 interface Unread {
   readonly socket: Socket
   readonly bytes: number
-  /** How much was taken in all, and when that last changed. */
+  /** How many bytes the client has read, and since when that has not changed. */
   readonly taken: number
   readonly sinceMs: number
 }
 
 const lookEveryMs = 1000
 
-/** Looks after the connections of a server until it is closed. */
+/** Watches the connections of a server until it is closed. */
 export function cutSlowReaders(server: Server, clock: Clock, limits: ReaderLimits): void {
   const open = new Set<Socket>()
   let unread: ReadonlyMap<Socket, Unread> = new Map()
@@ -61,8 +56,7 @@ function unreadOf(
   for (const socket of open) {
     const bytes = socket.writableLength
     if (bytes === 0) continue
-    // Of one large write it is known only when all of it was taken; so the time for it goes by its
-    // size.
+    // Node only reports when a large write is complete, so a client has time in proportion to it.
     const taken = socket.bytesWritten - bytes
     const known = before.get(socket)
     unread.set(socket, {
@@ -75,10 +69,7 @@ function unreadOf(
   return unread
 }
 
-/**
- * Those to let go of: each that is too slow by itself; then the slowest, until the others' answers
- * are not too much.
- */
+/** The clients to disconnect: each that is too slow, then the slowest until the rest fits. */
 export function tooSlow<T extends Omit<Unread, "socket">>(
   all: readonly T[],
   nowMs: number,

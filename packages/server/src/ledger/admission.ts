@@ -1,6 +1,6 @@
-// Admission control for what is written: how many bytes of bodies are in memory, which body the
-// thread looks at next, and how many entries wait for storage. What does not fit is refused at
-// once, and before its body is read: work that is done in vain is what makes an overload last.
+// Admission control for writes. It limits the bytes of bodies in memory, the bodies that are parsed
+// in one turn of the event loop, and the entries that wait for storage. What does not fit is refused
+// at once, before its body is read: work that is done in vain is what makes an overload last.
 
 import { LedgerError } from "../error.ts"
 import type { Limits } from "../limits.ts"
@@ -9,9 +9,9 @@ import type { Limits } from "../limits.ts"
 export interface Party {
   /** A workspace; the network of a stranger; empty for callers that belong to no workspace. */
   readonly name: string
-  /** Nobody knows who it is. */
+  /** Has no credential. */
   readonly isStranger: boolean
-  /** Its body becomes entries, of its own workspace if it has one. */
+  /** Whether its body becomes entries. If it has a workspace, they are entries of that. */
   readonly isWriter: boolean
 }
 
@@ -26,28 +26,28 @@ export type AdmissionLimits = Pick<
 >
 
 /**
- * One workspace may have four times the queue that is free: alone most of it, and however much some
- * send, there is a place left for whoever comes next.
+ * A workspace may have four times the places in the queue that are free: alone most of them. However
+ * much some send, places are left for the next workspace.
  */
 const timesFreeMax = 4
-/** Of the room for bodies one party has so much, so that a few cannot take it from all others. */
+/** The share of one party in the room for bodies, so that a few parties cannot take all of it. */
 const shareMax = 1 / 4
 /**
- * Of the room, and of a share, what bodies larger than an event's may take: who announces batches
- * and sends nothing stops no single events.
+ * The part of the room, and of a share, for bodies that are larger than an event. So a client that
+ * announces batches and sends nothing stops no single events.
  */
 const largeMax = 7 / 8
-/** A body of this part of a turn is small; a turn is some two hundred ordinary events. */
+/** A small body is at most this part of a turn, which is some two hundred ordinary events. */
 const smallParts = 32
 
 export class Admission {
   readonly #limits: AdmissionLimits
   readonly #queue = new Counts()
   readonly #bodies = new Counts()
-  /** Strangers must not be able to take the room of those who are known, nor these theirs. */
+  /** Separate, so that strangers and callers with a credential cannot take each other's room. */
   readonly #strangersBodies = new Counts()
   /**
-   * Workspaces that were refused, until something is written: what comes meanwhile would most
+   * Workspaces that were refused since the last entry was written. Their next request would most
    * likely be refused as well, only later.
    */
   readonly #closed = new Set<string>()
@@ -56,35 +56,35 @@ export class Admission {
   #waitingBytes = 0
   #turnBytes = 0
 
-  /** `later` calls a function when the thread has heard who else is there. */
+  /** `later` calls a function in the next turn of the event loop. */
   constructor(limits: AdmissionLimits, later: (act: () => void) => void = setImmediate) {
     this.#limits = limits
     this.#later = later
   }
 
-  /** A request with a body asks for all that it needs by this; it must `leave` in the end. */
+  /** Admits a request with a body. The caller must call `leave` in the end. */
   enter(party: Party): Place {
     return new Place(this, party)
   }
 
-  /** Entries that are being sealed, or wait for their commit. */
+  /** How many entries are being sealed or wait for their commit. */
   get entries(): number {
     return this.#queue.all
   }
 
-  /** Throws `overloaded` when the queue has no room for so many entries more. */
+  /** Throws `overloaded` if the queue has no room for so many entries. */
   takeEntries(workspace: string, entries: number): void {
     if (!this.#hasQueue(workspace, entries)) this.#refuse(workspace)
     this.#queue.add(workspace, entries)
   }
 
-  /** They were written, or refused. */
+  /** Called when entries were written or failed. */
   giveBackEntries(workspace: string, entries: number): void {
     this.#queue.add(workspace, -entries)
     this.#closed.clear()
   }
 
-  /** For a `Place`, of whose body `held` bytes are there. */
+  /** For a `Place`, whose body has taken `held` bytes already. */
   takeBytes(party: Party, bytes: number, held: number): void {
     this.#checkQueue(party)
     if (!this.#hasRoom(party, bytes, held))
@@ -100,12 +100,12 @@ export class Admission {
     if (bytes > 0) this.#bodiesOf(party).add(party.name, -bytes)
   }
 
-  /** For a `Place`. Undefined: the body may be looked at now. */
+  /** For a `Place`. Undefined if the body may be parsed now. */
   turn(party: Party, bytes: number): Promise<void> | undefined {
     if (!party.isWriter) return undefined
     this.#checkQueue(party)
     const { turnBytesMax, turnsWaitingBytesMax } = this.#limits
-    // What is small goes before what is large, as long as it takes no more than a turn of its own.
+    // Small bodies go before large ones, until they have taken a turn of their own.
     const isSmall = bytes * smallParts <= turnBytesMax
     if (this.#turnBytes < (isSmall ? 2 : this.#waiting.length === 0 ? 1 : 0) * turnBytesMax) {
       this.#begin(bytes)
@@ -162,7 +162,7 @@ export class Admission {
       all + bytes <= most && (isFirst || mine + bytes <= most * shareMax)
     if (party.isStranger) return fits(anonymousBodyBytesAtOnceMax)
     if (held + bytes > eventBytesMax) return fits(bodyBytesAtOnceMax * largeMax)
-    // Whoever sends one event at a time goes on, whatever the others do.
+    // A client that sends one event at a time is never refused.
     return isFirst || fits(bodyBytesAtOnceMax)
   }
 
@@ -174,14 +174,14 @@ export class Admission {
 
   /** Throws `overloaded` for a body whose entries would have no room. */
   #checkQueue({ name, isWriter }: Party): void {
-    // Who belongs to no workspace says in the body which one is meant.
+    // A caller of no workspace names one in the body.
     if (isWriter && name !== "" && (this.#closed.has(name) || !this.#hasQueue(name, 1)))
       this.#refuse(name)
   }
 
   #refuse(workspace: string): never {
     const { all } = this.#queue
-    // With nothing to be written, nothing would open it again.
+    // If the queue is empty, no write would open the workspace again.
     if (all > 0) this.#closed.add(workspace)
     const limit = `the limit is ${this.#limits.queuedEventsMax}, and no workspace may have all of it`
     throw new LedgerError(
@@ -198,7 +198,7 @@ interface Waiting {
   refuse(reason: unknown): void
 }
 
-/** What one request has been admitted with. */
+/** What one request may use until it is answered. */
 export class Place {
   readonly #admission: Admission
   readonly #party: Party
@@ -210,15 +210,15 @@ export class Place {
   }
 
   /**
-   * Takes room for so many bytes more of the body, before they are read. Throws `overloaded` if
-   * there is none, or none for the entries that the body would become.
+   * Takes room for so many more bytes of the body. Throws `overloaded` if there is none, or if the
+   * queue has no room for an entry.
    */
   take(bytes: number): void {
     this.#admission.takeBytes(this.#party, bytes, this.#bytes)
     this.#bytes += bytes
   }
 
-  /** Resolves when the thread may look at the body; undefined says that it may now. */
+  /** Resolves when the body may be parsed. Undefined if it may be parsed now. */
   turn(): Promise<void> | undefined {
     return this.#admission.turn(this.#party, this.#bytes)
   }
@@ -229,7 +229,7 @@ export class Place {
   }
 }
 
-/** How much there is of something, in all and of each party. */
+/** An amount, in total and of each party. */
 class Counts {
   readonly #of = new Map<string, number>()
   all = 0
@@ -238,7 +238,7 @@ class Counts {
     return this.#of.get(party) ?? 0
   }
 
-  /** Less than nothing takes away. */
+  /** A negative amount takes away. */
   add(party: string, count: number): void {
     const of = this.of(party) + count
     if (of === 0) this.#of.delete(party)
