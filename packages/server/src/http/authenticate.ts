@@ -51,10 +51,10 @@ export function admit(
   incoming: { readonly address: string },
   endpoint: { readonly access: Access },
 ) => Place {
-  return (caller, { address }, { access }) => {
+  return (caller, incoming, { access }) => {
     const workspace = caller !== undefined && "workspace" in caller ? caller.workspace : undefined
     return admission.enter({
-      name: caller === undefined ? networkOf(address) : (workspace ?? ""),
+      name: caller === undefined ? networkOf(incoming.address) : (workspace ?? ""),
       isStranger: caller === undefined,
       isWriter: access.action === "write",
     })
