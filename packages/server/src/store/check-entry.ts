@@ -1,6 +1,5 @@
-// What every reader asks of a kept entry: whether it stands in its place in the chain, whether its
-// body is the one that its record commits to, and whether all that is kept with it fits that body.
-// What is wrong is said in words that follow "entry 7: ".
+// Checks a stored entry: its place in the chain, its body against its record, and everything stored
+// with it against the body. A fault is a phrase that follows "entry 7: ".
 
 import {
   commitsTo,
@@ -21,8 +20,8 @@ import type { ChainEntry } from "./linked-rows.ts"
 import type { Stored } from "./store.ts"
 
 /**
- * The fields of the next entry of a chain, which then goes on behind it; or what is wrong.
- * `before`: the entries of earlier epochs.
+ * Checks the next entry of a chain and advances the chain. Returns its fields, or the fault.
+ * `before` counts the entries of earlier epochs.
  */
 export function takeEntry(chain: Chain, before: number, entry: ChainEntry): RecordFields | string {
   const { sequence, record } = entry
@@ -33,7 +32,7 @@ export function takeEntry(chain: Chain, before: number, entry: ChainEntry): Reco
   return bodyFault(fields, entry) ?? fields
 }
 
-/** The same of one entry alone, by what is known of its place. */
+/** Checks one entry alone, against the known facts of its place. */
 export function checkEntry(entry: ChainEntry, place: Place): RecordFields | string {
   const fields = parseRecord(entry.record)
   const fault = fields === undefined ? "record" : placeFault(fields, place)
@@ -42,8 +41,7 @@ export function checkEntry(entry: ChainEntry, place: Place): RecordFields | stri
 }
 
 /**
- * What the body says, without what is sealed in it, if all that is kept with it fits it; or what is
- * wrong.
+ * Returns the body without its sealed fields if everything stored with it fits it; else the fault.
  */
 export function checkContents(entry: Stored): JsonObject | string {
   const { workspace, receipt, idem } = entry
@@ -53,7 +51,7 @@ export function checkContents(entry: Stored): JsonObject | string {
   if (body["idem"] !== idem) return "it is filed under another idempotency key than its body says"
   const opened = openBody(body, disclosuresOf(entry), sha256)
   if (!opened.ok) return `what is sealed in it does not fit: ${opened.reason}`
-  // Nothing is erased yet, so what is sealed is there.
+  // Nothing is erased yet, so every disclosure must be there.
   return opened.withheld > 0
     ? `${opened.withheld} of what is sealed in it is not there, and no entry says that it was erased`
     : body

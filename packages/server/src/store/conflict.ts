@@ -1,10 +1,10 @@
-// When a change is refused: the one rule of the registry, the same for every driver.
+// Which change of a document is refused. The rule is the same for every driver.
 
 import type { Change } from "./store.ts"
 
 /**
- * The place of the first change that is not of the version which it would find, those before it
- * being made; -1 when there is none.
+ * The index of the first change whose document is not at the version that it replaces, once the
+ * changes before it are applied; -1 if there is none.
  */
 export function conflictIn(
   changes: readonly Change[],

@@ -1,4 +1,4 @@
-// What the journal keeps of an entry, and what it is given to keep.
+// An entry as the journal stores it, and what the journal is given to append.
 
 import type { Change } from "./documents.ts"
 
@@ -9,37 +9,29 @@ export interface Head {
   readonly timeMs: number
 }
 
-/**
- * An entry as it is kept: the record for ever, what it commits to for as long as it may be kept.
- */
+/** A stored entry. The record stays for ever, body and disclosures as long as they may. */
 export interface Stored {
   readonly workspace: string
   readonly sequence: number
   readonly record: Uint8Array
   readonly receipt: string
-  /** What the body says of the idempotency key; absent when the entry was made without one. */
+  /** The hash of the idempotency key, as in the body; undefined without a key. */
   readonly idem: string | undefined
   readonly bodySalt: Uint8Array | undefined
   readonly body: Uint8Array | undefined
-  /**
-   * RFC 9901 disclosures joined by "~", which none of them contains; empty when nothing is sealed.
-   */
+  /** RFC 9901 disclosures joined by "~", which none of them contains; empty if there are none. */
   readonly disclosures: string
 }
 
-/** An entry that has its place in the chain and is about to be kept. */
-export interface Linked {
-  readonly record: Uint8Array
-  readonly receipt: string
-  readonly idem: string | undefined
+/** An entry that has its place in the chain and is about to be stored. */
+export interface Linked extends Omit<Stored, "workspace" | "sequence"> {
   readonly bodySalt: Uint8Array
   readonly body: Uint8Array
-  readonly disclosures: string
 }
 
 export interface Group {
   readonly workspace: string
-  /** The head that the first entry was linked to; the group is refused when it has moved. */
+  /** The head that the first entry is linked to. If the head has moved, the group is refused. */
   readonly from: Head
   readonly entries: readonly Linked[]
   readonly changes?: readonly Change[]
@@ -48,10 +40,7 @@ export interface Group {
 export type Outcome =
   | { readonly kind: "done" }
   | { readonly kind: "moved" }
-  /**
-   * Keys that earlier entries have used: the place in the group, and the sequence of the earlier
-   * entry.
-   */
+  /** Earlier entries have used these keys: the place in the group, and the earlier sequence. */
   | {
       readonly kind: "used"
       readonly keys: readonly { readonly place: number; readonly sequence: number }[]

@@ -1,42 +1,39 @@
-// The epochs of a workspace's ledger. It has one, until data is restored of which the end is lost:
-// what is written from then on is a ledger of its own, with another origin and another key, which
-// goes on from what was kept of the one before. Sequences count through all of them; the leaves of
-// each one's tree are counted from 0.
+// The epochs of a workspace's ledger. A ledger has one epoch until data is restored whose end is
+// lost. Then a new epoch begins: a ledger with another origin and another key, which continues from
+// the entries that survived. Sequences count through all epochs; the leaves of each epoch's tree
+// count from 0.
 //
-// A former epoch never grows, and is never signed again. What its last checkpoint does not cover
-// stays `pending`: nothing that its own key has signed proves it, and the next epoch's genesis,
-// which every later checkpoint covers, commits to the root over all that was kept.
+// A former epoch never grows and is never signed again. Entries beyond its last checkpoint stay
+// `pending`: its own key has signed nothing that proves them. The genesis of the next epoch, which
+// every later checkpoint covers, commits to the root over all surviving entries.
 
 import { fromHex, parseCheckpoint, parseNote } from "@tallystick/proof"
 import type { FormerEpoch } from "./documents.ts"
 import type { Checkpoint, Document } from "./store.ts"
 
-/** Where the tree of an epoch is found. */
+/** Identifies the tree of an epoch. */
 export interface Log {
   readonly workspace: string
-  /** Which of the workspace's epochs it is, counted from 1. */
+  /** The number of the epoch, counted from 1. */
   readonly number: number
-  /** Entries of the epochs before: the leaf of a sequence is `sequence - 1 - before`. */
+  /** Entries of earlier epochs: the leaf of a sequence is `sequence - 1 - before`. */
   readonly before: number
-  /** The sequence of its last entry; undefined as long as it grows. */
+  /** The sequence of its last entry; undefined for the current epoch. */
   readonly end: number | undefined
 }
 
 export interface Epoch extends Log {
-  /** Its genesis, and those of the epochs before, newest first. */
+  /** Its genesis, and the geneses of earlier epochs, newest first. */
   readonly geneses: readonly string[]
   readonly ledgerId: Uint8Array
   readonly origin: string
-  /** Over all that was kept of it; undefined as long as it grows. */
+  /** The root over all surviving entries; undefined for the current epoch. */
   readonly root: Uint8Array | undefined
-  /** The last that was kept of a former epoch; that of the current one is the index's. */
+  /** The last known checkpoint of a former epoch. The index has that of the current epoch. */
   readonly checkpoint: Checkpoint | undefined
 }
 
-/**
- * The current one and those before it, newest first: the one that is asked for is nearly always the
- * first.
- */
+/** The current epoch and the former ones, newest first. */
 export function epochsOf({ id, value }: Document<"workspace">): readonly [Epoch, ...Epoch[]] {
   const { former = [] } = value
   const ended: Epoch[] = []
@@ -51,23 +48,16 @@ export function epochsOf({ id, value }: Document<"workspace">): readonly [Epoch,
     })
     before = end
   }
-  return [
-    {
-      ...epochOf(id, value, before, ended),
-      end: undefined,
-      root: undefined,
-      checkpoint: undefined,
-    },
-    ...ended,
-  ]
+  const open = { end: undefined, root: undefined, checkpoint: undefined }
+  return [{ ...epochOf(id, value, before, ended), ...open }, ...ended]
 }
 
-/** The one that an entry is of. */
+/** The epoch of an entry. */
 export function epochAt(epochs: readonly [Epoch, ...Epoch[]], sequence: number): Epoch {
   return epochs.find(({ before }) => sequence > before) ?? epochs[0]
 }
 
-/** The one that a checkpoint is of. */
+/** The epoch of a checkpoint. */
 export function epochNamed(epochs: readonly Epoch[], note: string): Epoch | undefined {
   const origin = parseCheckpoint(parseNote(note)?.text ?? "")?.origin
   return epochs.find((epoch) => epoch.origin === origin)
@@ -75,7 +65,7 @@ export function epochNamed(epochs: readonly Epoch[], note: string): Epoch | unde
 
 function epochOf(
   workspace: string,
-  { genesis, ledgerId, origin }: Born,
+  { genesis, ledgerId, origin }: Pick<FormerEpoch, "genesis" | "ledgerId" | "origin">,
   before: number,
   earlier: readonly Epoch[],
 ) {
@@ -89,9 +79,7 @@ function epochOf(
   }
 }
 
-type Born = Pick<FormerEpoch, "genesis" | "ledgerId" | "origin">
-
-/** What is no hash is no entry's ledger either, which the first of them tells. */
+/** Empty for a text that is not a hash. Checking the first entry finds the fault. */
 function hashOf(text: string): Uint8Array {
   return fromHex(text) ?? new Uint8Array()
 }

@@ -1,5 +1,5 @@
-// Tells which workspaces have grown, where one process does all the writing. Who listens is told at
-// its own pace: what grows meanwhile is told together.
+// Tells which workspaces have grown, for an engine with one writing process. Each listener reads at
+// its own pace: workspaces that grow meanwhile come together.
 
 import { every } from "./all-documents.ts"
 import type { Leases, Registry, Store } from "./store.ts"
@@ -38,5 +38,5 @@ export function createGrowth(registry: Pick<Registry, "list">): Growth {
   }
 }
 
-/** Of the one process that has the data to itself. */
+/** For an engine whose data belongs to one process. */
 export const ownLeases: Leases = { hold: async () => true, take: async () => {} }

@@ -1,8 +1,9 @@
-// The last signed size and root of each ledger, kept outside the data: a copy of the data that is
-// older than what was signed must not be signed again from there, and only something that did not
-// travel with the copy can know.
+// The last signed size and root of each ledger. The file is outside the data, so it does not travel
+// with a copy of the data: an old copy must not be signed again from where it ends.
 //
-//   <origin> <size> <root in base64>\n     appended and synced before each signature; the last line of an origin counts
+//   <origin> <size> <root in base64>\n
+//
+// A line is appended and synced before each signature. The last line of an origin counts.
 
 import {
   closeSync,
@@ -27,31 +28,27 @@ export interface SignedHead {
 export interface Heads {
   get(origin: string): Promise<SignedHead | undefined>
   /**
-   * On the disk when it resolves to true. False, and no change, when a larger tree or another one
-   * of this size was signed.
+   * The head is on the disk when it resolves to true. False, without a change, if a larger tree or
+   * another tree of this size was signed.
    */
   advance(origin: string, head: SignedHead): Promise<boolean>
   close(): void
 }
 
-/** Superseded lines that may stand in the file before it is written anew at the next start. */
+/** With more superseded lines than this, the next start rewrites the file. */
 const staleLinesMax = 10_000
 
-/**
- * Of one process. Nothing comes between the comparison and the sync, because each is one call that
- * the thread waits for.
- */
+/** One process has the file open. Comparison and sync are synchronous, so nothing comes between. */
 export async function openHeads(path: string): Promise<Heads> {
   const { heads, lines, cut } = readLines(path)
   if (cut || lines > heads.size + staleLinesMax)
     replaceFile(path, [...heads].map(([origin, head]) => lineOf(origin, head)).join(""))
   const file = openSync(path, "a", 0o600)
-  // Its name, if the file is new.
+  // If the file is new, its folder has a new name.
   syncPath(dirname(path))
   let good = fstatSync(file).size
   const append = (line: string): void => {
-    // A full disk may have taken a part of the last line that was tried: each one begins where the
-    // last good one ends.
+    // A full disk may have stored a part of a failed line: cut the file after its last good line.
     ftruncateSync(file, good)
     writeFileSync(file, line)
     fdatasyncSync(file)
@@ -88,7 +85,7 @@ function headsOf(
   }
 }
 
-/** What was signed, for a look at the start; the file may not be there yet. */
+/** Empty if the file does not exist. */
 export async function readHeads(path: string): Promise<ReadonlyMap<string, SignedHead>> {
   return readLines(path).heads
 }
@@ -100,8 +97,7 @@ function readLines(path: string): {
 } {
   const heads = new Map<string, SignedHead>()
   const lines = existsSync(path) ? readFileSync(path, "utf8").split("\n") : [""]
-  // What follows the last newline was cut by a crash before it was synced, so nothing was signed on
-  // it.
+  // A crash cut the text after the last newline before it was synced, so nothing was signed.
   const cut = lines.pop() !== ""
   for (const line of lines) {
     const [, origin, size, rootText] = /^(\S+) (\d+) (\S+)$/.exec(line) ?? []

@@ -1,5 +1,4 @@
-// What the index keeps of a workspace: its tree, what was signed of it, and how far the auditor has
-// come.
+// What the index stores of a workspace: its tree, its last checkpoint, and the auditor's position.
 
 /** The right edge of a workspace's tree: the roots of its complete subtrees, largest first. */
 export interface Tree {
@@ -12,7 +11,7 @@ export interface TileName {
   readonly tile: number
 }
 
-/** Hashes that a tile gained: they stand in it from `offset` on, in place of what stood there. */
+/** New hashes of a tile. They replace what the tile had from `offset` on. */
 export interface TileGrowth extends TileName {
   readonly offset: number
   readonly hashes: Uint8Array
@@ -26,28 +25,28 @@ export interface Checkpoint {
   readonly signedMs: number
 }
 
-/** Something that the auditor found not to hold together. */
+/** A broken entry that the auditor found. */
 export interface Finding {
   readonly workspace: string
-  /** The first entry that does not hold. */
+  /** The first broken entry. */
   readonly sequence: number
   readonly detail: string
   readonly foundMs: number
 }
 
-/** How far the auditor has come in a workspace, so that a restart does not begin anew. */
+/** The auditor's position in a workspace, so that a restart does not begin anew. */
 export interface Audit {
-  /** Counts from 1: one more than of what it replaces. */
+  /** Counts from 1. */
   readonly version: number
-  /** The round in which it was re-verified last; counts from 1. */
+  /** The last round that verified the workspace. Counts from 1. */
   readonly round: number
-  /** When that round began, and the one before. */
+  /** When that round began, and when the round before began. */
   readonly startedMs: number
   readonly sinceMs: number
-  /** Entries that were re-verified in it, and whether it is over for this workspace. */
+  /** Entries verified in that round, and whether it is over for this workspace. */
   readonly entries: number
   readonly isDone: boolean
-  /** Over the entries of an epoch that were re-verified. */
+  /** The tree over the verified entries of this epoch. */
   readonly epoch: number
   readonly tree: Tree
   readonly finding?: Finding

@@ -1,5 +1,5 @@
-// The keys that sign a log, and from which size of it on each does. A key that takes another's
-// place is announced by an entry of kind 05, and signs every tree that has this entry.
+// The keys that sign a log, and the smallest tree that each signs. An entry of kind 05 announces a
+// new key, which signs every tree with that entry.
 
 import { kinds, parseNote, recordBytes, toHex } from "@tallystick/proof"
 import { unseal, type Keyring } from "../secrets/keyring.ts"
@@ -12,15 +12,12 @@ export interface LogKey extends LogKeyDocument {
   readonly fromSize: number
 }
 
-/** Of a log, in all its life: whoever checks it is given all of them. */
+/** The most keys of a log. A verifier gets all of them. */
 export const logKeysMax = 1000
 const recordsPerRead = 1000
 const kindOffset = 4
 
-/**
- * The newest of those of an epoch, newest first. A key whose entry is not there to be seen yet
- * signs nothing, and is left out.
- */
+/** The newest keys of an epoch, newest first, without keys whose announcement is not stored yet. */
 export async function logKeys(
   {
     registry,
@@ -30,7 +27,7 @@ export async function logKeys(
   most = logKeysMax,
 ): Promise<readonly LogKey[]> {
   const keys: LogKey[] = []
-  // Those of the newest epoch are the newest of all.
+  // The keys of the newest epoch are the newest keys of the workspace.
   for (const value of await documentsOf(
     registry,
     epoch,
@@ -46,8 +43,8 @@ export async function logKeys(
 }
 
 /**
- * Tells the keys that were made by this service: nobody else could have sealed a seed, and bound it
- * to that key. A destroyed one is not told.
+ * Whether this service made a key: only the service can seal a seed and bind it to the key. False
+ * for a destroyed key.
  */
 export function keysOf(keyring: Keyring): (key: LogKeyDocument) => boolean {
   return ({ vkey, wrapped }) => {
@@ -61,7 +58,7 @@ export function keysOf(keyring: Keyring): (key: LogKeyDocument) => boolean {
   }
 }
 
-/** A key's name is the origin of what it signs. */
+/** The name of a key is the origin of its epoch. */
 async function documentsOf(
   registry: Registry,
   { workspace, origin }: Epoch,
@@ -72,8 +69,8 @@ async function documentsOf(
 }
 
 /**
- * The key that signed a checkpoint of this log: it may have another one by now, and another may
- * have signed beside it. Without a checkpoint, or with one whose key is not known here, the newest.
+ * The key that signed a checkpoint of this log. The newest key if there is no checkpoint, or if its
+ * key is unknown.
  */
 export async function vkeyOf(
   registry: Registry,
@@ -93,8 +90,8 @@ export async function vkeyOf(
 }
 
 /**
- * The size of the tree with the first entry of kind 05 behind this one: where it was written was
- * not known when the key was put down.
+ * The size of the tree that ends with the first entry of kind 05 after this sequence. The document
+ * of a key is written before the sequence of its announcement is known.
  */
 async function announcement(
   journal: Pick<JournalReader, "records">,

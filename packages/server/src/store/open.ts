@@ -1,5 +1,5 @@
-// Where a configuration becomes a store: the one place that chooses the engine. A driver is one
-// folder beside this file, and one line here.
+// Opens the store of a configuration: the one place that chooses the driver. A driver is a folder
+// beside this file and a line here.
 
 import {
   openSqlite,
@@ -18,12 +18,12 @@ export function openStore(
   return openSqlite(config, onDeath, progress)
 }
 
-/** For the program that watches, once the serving one has opened the store. */
+/** For the program that watches. The serving program opens the store first. */
 export function openWatched(data: string): WatchedStore {
   return openSqliteWatched(data)
 }
 
-/** For the program that files, likewise. */
+/** For the program that files. The serving program opens the store first. */
 export function openFiling(data: string): FilingStore {
   return openSqliteFiling(data)
 }

@@ -1,13 +1,14 @@
 // Where things are kept, split by guarantee. Interfaces only: memory.ts is the reference, sqlite/
 // is the default.
 //
-//   Journal   the truth. Entries in the order of their chain; append and read, no update, no delete.
-//   Index     derived. Whoever loses it can rebuild it from the journal; whoever corrupts it can hide, never forge.
-//   Search    derived likewise: what entries can be found by (search/search.ts).
-//   Registry  small documents that people administer. It changes only together with the entries that record the change.
+//   Journal   the truth: entries in the order of their chain. Append and read; no update, no delete.
+//   Index     derived from the journal, which can rebuild it. A corrupt index can hide, never forge.
+//   Search    derived as well: finds entries by their content (search/search.ts).
+//   Registry  small documents that people administer. A document changes together with the entry
+//             that records the change.
 //
-// There is no order across workspaces. Each write is of one workspace, and moves on from the
-// position that it names, so any number of processes may share the data.
+// There is no order across workspaces. Each write belongs to one workspace and names the position
+// that it continues from, so any number of processes may share the data.
 
 import type {
   CredentialDocumentKind,
@@ -31,8 +32,8 @@ export type { Audit, Checkpoint, Finding, TileGrowth, TileName, Tree } from "./i
 export interface JournalReader {
   head(workspace: string): Promise<Head | undefined>
   /**
-   * One element for each sequence asked for; undefined where nothing is kept. With `bytesMax` it
-   * ends, after one at least, before bodies and disclosures are more than that.
+   * One element for each sequence, undefined where no entry is stored. With `bytesMax` the result
+   * may be shorter: it has one element at least, and bodies and disclosures up to that size.
    */
   at(
     workspace: string,
@@ -40,24 +41,20 @@ export interface JournalReader {
     bytesMax?: number,
   ): Promise<readonly (Stored | undefined)[]>
   /**
-   * What follows a sequence, in order: up to `limit`, fewer where entries are large, none only
-   * where the chain ends.
+   * The entries after a sequence, in order: up to `limit`, fewer if they are large, none only at
+   * the end of the chain.
    */
   after(workspace: string, sequence: number, limit: number): Promise<readonly Stored[]>
   /**
-   * What follows a sequence as far as a chain is made of it, in pieces: up to `limit` entries, fewer
-   * where they are large, none only where the chain ends.
+   * Like `after`, in pieces, with only the parts of entries that make the chain.
    */
   linked(workspace: string, sequence: number, limit: number): Promise<readonly LinkedRows[]>
   /**
-   * The records from one sequence on, end to end, 118 bytes each: fewer than `count` where the
+   * The records from this sequence on, concatenated, 118 bytes each: fewer than `count` if the
    * chain ends or has a hole.
    */
   records(workspace: string, sequence: number, count: number): Promise<Uint8Array>
-  /**
-   * The record of each sequence asked for, without what it commits to; undefined where nothing is
-   * kept.
-   */
+  /** The record of each sequence, without its body; undefined where no entry is stored. */
   recordsAt(
     workspace: string,
     sequences: readonly number[],
@@ -69,10 +66,10 @@ export interface Journal extends JournalReader {
   /** The sequence of the entry that has this key. */
   byKey(workspace: string, idem: string): Promise<number | undefined>
   /**
-   * Adds a group's entries right after its `from`, all or none, with the registry changes that they
-   * record; on stable storage when it returns. Which groups share a transaction is the engine's
-   * choice. A rejection means that the outcome is unknown, for this group: read the head again
-   * before going on. A `LedgerError` means that nothing was recorded.
+   * Appends all entries of a group right after its `from`, with the registry changes that they
+   * record, or nothing. Everything is on stable storage when it resolves. The engine decides which
+   * groups share a transaction. If it rejects, the outcome of this group is unknown: read the head
+   * again. A `LedgerError` means that nothing was recorded.
    */
   append(group: Group): Promise<Outcome>
 }
@@ -82,8 +79,8 @@ export interface IndexReader {
   position(workspace: string): Promise<number>
   tree(workspace: string, epoch: number): Promise<Tree | undefined>
   /**
-   * The hashes kept of a tile, end to end; empty when there are none. Of level 0, an index of an
-   * older version may lack them.
+   * The stored hashes of each tile, concatenated; empty if there are none. An index of an older
+   * version may lack tiles of level 0.
    */
   tiles(
     workspace: string,
@@ -95,13 +92,12 @@ export interface IndexReader {
 
 export interface Index extends IndexReader {
   /**
-   * Makes entries findable and moves the position to the last of them, in one step. Their sequences
-   * follow the position without a gap.
+   * Moves the position to the last of these sequences, which follow it without a gap: their entries
+   * can be found now.
    */
   add(workspace: string, sequences: readonly number[]): Promise<void>
   /**
-   * Moves the tree from one size to a later state; false, and no change, when it is not at that
-   * size.
+   * Replaces a tree of this size by a later one. False, without a change, if the size is another.
    */
   growTree(
     workspace: string,
@@ -111,8 +107,8 @@ export interface Index extends IndexReader {
     tiles: readonly TileGrowth[],
   ): Promise<boolean>
   /**
-   * Replaces the checkpoint of one size by a later one; false, and no change, when another one
-   * stands there.
+   * Replaces a checkpoint of this size by a later one. False, without a change, if the size is
+   * another.
    */
   putCheckpoint(
     workspace: string,
@@ -122,7 +118,7 @@ export interface Index extends IndexReader {
   ): Promise<boolean>
   audit(workspace: string): Promise<Audit | undefined>
   /**
-   * Replaces the one of the version before; false, and no change, when another one stands there.
+   * Replaces the audit of the version before. False, without a change, if the version is another.
    */
   putAudit(workspace: string, audit: Audit): Promise<boolean>
 }
@@ -136,14 +132,11 @@ export interface Registry {
     workspace: string,
     id: string,
   ): Promise<Document<K> | undefined>
-  /**
-   * Which workspace a credential is of: all else is looked up by workspace and id. It never
-   * changes.
-   */
+  /** The workspace of a credential. It never changes. */
   workspaceOf(kind: CredentialDocumentKind, id: string): Promise<string | undefined>
   /**
-   * Newest first, those behind `before`: up to `limit`, fewer where they are large, none only where
-   * the list ends. Workspaces are listed without one, all else of one.
+   * Documents after the place `before`, newest first: up to `limit`, fewer if they are large, none
+   * only at the end of the list. `workspace` is undefined for the list of workspaces.
    */
   list<K extends DocumentKind>(
     kind: K,
@@ -151,50 +144,46 @@ export interface Registry {
     before: ListPlace | undefined,
     limit: number,
   ): Promise<readonly Listed<K>[]>
-  /** How many of a kind a workspace has. */
   count(kind: DocumentKind, workspace: string): Promise<number>
 }
 
 /**
- * Who follows a workspace: one process of all that share the data. What two of them do at once is
- * still right, because positions move by compare and swap.
+ * Assigns each workspace to one of the processes that share the data, which follows its journal.
+ * Two processes at once do no harm, because positions move by compare and swap.
  */
 export interface Leases {
-  /** Whether this process follows the workspace now; asked before each step. */
+  /** Whether this process may follow the workspace now. Followers ask before each step. */
   hold(workspace: string): Promise<boolean>
   /**
-   * Takes it over, once another has ended its step: somebody waits here for what following brings.
+   * Takes the workspace over after the other process has finished its step: a request waits here.
    */
   take(workspace: string): Promise<void>
 }
 
-/** What the program that serves holds. */
+/** The store of the program that serves. */
 export interface Store {
   readonly journal: Journal
   readonly index: IndexReader
   /**
-   * The hashes of the leaves that a tile of level 0 has in a signed tree; undefined when what is
-   * kept does not lead to its root.
+   * The leaves that a signed tree has in a tile of level 0; undefined if the stored hashes do not
+   * lead to its root.
    */
   leaves(log: Log, tree: SignedTree, tile: number): Promise<Uint8Array | undefined>
   readonly search: Finder
   readonly registry: Registry
   /**
-   * The workspaces that have grown, whichever process wrote to them: all that there are, and then
-   * those that have grown since this was asked last. Ends, with what is left to tell, when it is
-   * told to.
+   * Yields all workspaces first, and then again and again those that have grown, whichever process
+   * wrote to them. After `end` it yields the rest and returns.
    */
   readonly grown: (end: AbortSignal) => AsyncIterable<readonly string[]>
-  /** Why nothing may be written to it, and what to do; undefined where something may. */
+  /** Why the data is read-only, and what to do; undefined if it can be written to. */
   readonly readOnly: string | undefined
-  /**
-   * Rejects with a sentence when nothing could be appended now; a cheap question, asked by /readyz.
-   */
+  /** Rejects with a sentence if an append would fail now. Cheap: /readyz asks it. */
   ready(): Promise<void>
   close(): Promise<void>
 }
 
-/** What the program that watches holds. */
+/** The store of the program that watches. */
 export interface WatchedStore {
   readonly journal: JournalReader
   readonly leases: Leases
@@ -203,7 +192,7 @@ export interface WatchedStore {
   close(): Promise<void>
 }
 
-/** What the program that files holds. */
+/** The store of the program that files. */
 export interface FilingStore {
   readonly journal: JournalReader
   readonly leases: Leases

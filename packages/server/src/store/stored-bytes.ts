@@ -1,16 +1,12 @@
-// How large an entry is: what reads are bounded by.
+// How large an entry is. Reads are bounded by this.
 
 import type { Stored } from "./store.ts"
 
-/** What an entry takes to read and to look at. */
 export function bytesOf(stored: Pick<Stored, "body" | "disclosures"> | undefined): number {
   return stored === undefined ? 0 : (stored.body?.length ?? 0) + stored.disclosures.length
 }
 
-/**
- * The first of these, one at least, before they are more than `bytesMax` together. What comes
- * behind them is not asked for but the next.
- */
+/** The first entries, one at least, with no more than `bytesMax` together. */
 export function* upToBytes<T extends Stored | undefined>(
   entries: Iterable<T>,
   bytesMax: number,

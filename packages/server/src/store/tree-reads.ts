@@ -1,6 +1,5 @@
-// The tree as proofs and tiles need it. The hashes of its leaves are those of the records; the
-// index keeps them too, as tiles of level 0: what was signed is then known also of a record that is
-// not as it was.
+// Reads proofs and tiles of a tree. A leaf is the hash of a record. The index stores the leaves
+// too, as tiles of level 0, so the signed hash is known even if the record was changed.
 
 import {
   AssertionError,
@@ -29,21 +28,17 @@ export interface TreeStore {
   readonly index: Pick<IndexReader, "tiles">
 }
 
-/** The size and the root of a tree that was signed. */
 export interface SignedTree {
   readonly size: number
   readonly root: Uint8Array
 }
 
-/** Gives the hashes that a tile has, end to end, as many as there are. */
+/** Returns the concatenated hashes of a tile. */
 type TileReader = (level: number, tile: number) => Promise<Uint8Array>
 
 const hashBytes = 32
 
-/**
- * The siblings of a leaf, made of leaves that are known to be of the tree and of the index's tiles;
- * undefined when they do not lead to its root.
- */
+/** The inclusion proof of a leaf; undefined if the hashes do not lead to the tree's root. */
 export async function proveLeaf(
   kept: Pick<TreeStore, "index">,
   log: Log,
@@ -63,8 +58,8 @@ export async function proveLeaf(
 }
 
 /**
- * The hashes of all leaves that one tile of level 0 has in a signed tree, end to end; undefined
- * when nothing leads to its root.
+ * The concatenated leaves of a tile of level 0 in a signed tree; undefined if neither the index nor
+ * the records lead to its root.
  */
 export async function readLeaves(
   kept: TreeStore,
@@ -74,15 +69,15 @@ export async function readLeaves(
 ): Promise<Uint8Array | undefined> {
   const first = tile * tileWidth
   const width = Math.min(tileWidth, size - first)
-  // The kept hashes first: they say what was signed also of a record that is not as it was.
+  // The index first: it has the signed hash even of a record that was changed.
   for (const read of [keptTiles(kept, log), madeTiles(kept, log)]) {
     const leaves = (await read(0, tile)).subarray(0, width * hashBytes)
     if (width <= 0 || leaves.length < width * hashBytes) continue
-    // What is compared is what was read: the file may be another by now.
+    // Verify the bytes that were read: the file may change meanwhile.
     const nodes = await readNodes(inclusionNodes(first, size), async (level, n) =>
       level === 0 && n === tile ? leaves : read(level, n),
     )
-    // The siblings of the tile's first leaf are made of all the others.
+    // The proof of the tile's first leaf depends on all other leaves.
     const hashes = within(() => inclusionProof(first, size, nodes, sha256))
     if (
       hashes !== undefined &&
@@ -113,15 +108,12 @@ export async function isPrefix(
   return false
 }
 
-/** The root of the first `size` entries, also of a tree that has grown beyond them. */
+/** The root of the first `size` entries. The tree may be larger. */
 export async function readRoot(kept: TreeStore, log: Log, size: number): Promise<Uint8Array> {
   return rootOf(size, await readNodes(rootNodes(size), madeTiles(kept, log)), sha256)
 }
 
-/**
- * The first `width` hashes of a tile, end to end; fewer where the tree has fewer. Those of level 0
- * are made of the records.
- */
+/** The first `width` hashes of a tile. Level 0 is computed from the records. */
 export async function readTile(
   kept: TreeStore,
   log: Log,
@@ -133,21 +125,18 @@ export async function readTile(
   return (await keptTiles(kept, log)(level, tile)).subarray(0, width * hashBytes)
 }
 
-/** As the index keeps them. */
+/** Reads tiles from the index. */
 function keptTiles({ index }: Pick<TreeStore, "index">, log: Log): TileReader {
   return async (level, tile) =>
     (await index.tiles(log.workspace, log.number, [{ level, tile }]))[0] ?? new Uint8Array()
 }
 
-/** Those of level 0 made of the records. */
+/** Reads tiles from the index, and computes level 0 from the records. */
 function madeTiles(kept: TreeStore, log: Log): TileReader {
   return (level, tile) => readTile(kept, log, level, tile, tileWidth)
 }
 
-/**
- * The records of the first `width` leaves of a tile, end to end: those of the next epoch are not of
- * this tree.
- */
+/** The concatenated records of the first `width` leaves of a tile, within the epoch. */
 export function readRecords(
   journal: TreeStore["journal"],
   { workspace, before, end = Infinity }: Log,
@@ -158,7 +147,7 @@ export function readRecords(
   return journal.records(workspace, first, Math.max(0, Math.min(width, end - first + 1)))
 }
 
-/** Reads the tiles in which these nodes are found, and answers for them. */
+/** Reads the tiles of these nodes, and returns a reader of the nodes. */
 async function readNodes(nodes: readonly Subtree[], read: TileReader): Promise<NodeReader> {
   const wanted = new Map(
     nodes
@@ -184,7 +173,7 @@ async function readNodes(nodes: readonly Subtree[], read: TileReader): Promise<N
   }
 }
 
-/** Undefined where a tile lacks a hash. */
+/** Undefined if a tile lacks a hash. */
 function within(prove: () => readonly Uint8Array[]): readonly Uint8Array[] | undefined {
   try {
     return prove()
