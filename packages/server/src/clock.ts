@@ -1,12 +1,11 @@
-// The only place that asks the machine for the time or for a delay. Everything else is given a
-// Clock.
+// The only place that reads the machine's clock or sets a timer. Other code is given a Clock.
 
 export interface Clock {
   /** Milliseconds since 1970. */
   now(): number
   /** Monotonic milliseconds, for durations. */
   elapsed(): number
-  /** Resolves after a delay; the process may end before. */
+  /** Resolves after a delay. The process may end before. */
   sleep(delayMs: number): Promise<void>
 }
 
@@ -19,7 +18,7 @@ export const systemClock: Clock = {
     }),
 }
 
-/** A delay that the process waits for: a command has nothing else to do. */
+/** A delay that keeps the process alive: a command has nothing else to do. */
 export function delay(delayMs: number): Promise<void> {
   return new Promise((resolve) => {
     setTimeout(resolve, delayMs)
@@ -30,8 +29,8 @@ let lastMs = -1
 let lastTime = ""
 
 /**
- * A time as the service writes it: UTC, with milliseconds. Remembers the last, because thousands of
- * events share a millisecond.
+ * A time as the service writes it: UTC, with milliseconds. The last one is cached, because
+ * thousands of events share a millisecond.
  */
 export function isoTime(timeMs: number): string {
   if (timeMs !== lastMs) {

@@ -1,5 +1,5 @@
-// Environment to Config, once, at the start. Each setting's manual is its description here; the
-// table of docs/configuration.md is compared with it.
+// Reads the configuration from the environment, once, at the start. The table of
+// docs/configuration.md is compared with the manuals here.
 
 import { isIP } from "node:net"
 import { defaultLimits, type Limits } from "./limits.ts"
@@ -9,7 +9,7 @@ export interface Config {
   readonly port: number
   readonly data: string
   readonly heads: string
-  /** Without a slash at its end. Absent: made of host and port once the port is known. */
+  /** Without a slash at its end. Undefined: made of host and port once the port is known. */
   readonly publicUrl: string | undefined
   readonly rootKey: string | undefined
   readonly previousRootKey: string | undefined
@@ -17,7 +17,7 @@ export interface Config {
   readonly previousSecret: Uint8Array | undefined
   readonly trustProxy: boolean | string
   readonly logLevel: LogLevel
-  /** Undefined: as many as it wants. */
+  /** Undefined: no quota. */
   readonly keyRequestsPerMinute: number | undefined
   readonly limits: Limits
 }
@@ -31,7 +31,7 @@ const logLevels = ["trace", "debug", "info", "warn", "error", "fatal", "silent"]
 interface Setting {
   readonly fallback: string
   readonly manual: string
-  /** May also be given as the path of a file, in the variable of the same name and `_FILE`. */
+  /** May also be given as the path of a file, in the variable `<name>_FILE`. */
   readonly secret?: true
 }
 
@@ -43,21 +43,20 @@ export const settings = {
   },
   TALLYSTICK_PORT: {
     fallback: "8080",
-    manual: "Port to listen on. `0` takes a free one and says which.",
+    manual: "Port to listen on. `0` takes a free port and prints it.",
   },
   TALLYSTICK_DATA: {
     fallback: "./data",
-    manual:
-      "Folder of the ledger. It must be on a local disk, and belongs to one running service at a time.",
+    manual: "Folder of the ledger. It must be on a local disk. One service at a time can use it.",
   },
   TALLYSTICK_HEADS: {
     fallback: "`<data>.heads`",
     manual:
-      "File that remembers what was signed, kept outside the data so that an old copy of the data is noticed.",
+      "File that remembers what was signed. It is outside the data, so that an old copy of the data is noticed.",
   },
   TALLYSTICK_PUBLIC_URL: {
     fallback: "`http://<host>:<port>`",
-    manual: "Address under which clients reach the service; URLs in answers begin with it.",
+    manual: "Address that clients use. URLs in answers begin with it.",
   },
   TALLYSTICK_ROOT_KEY: {
     fallback: "made, kept in `<data>/root-key`",
@@ -66,29 +65,29 @@ export const settings = {
   },
   TALLYSTICK_ROOT_KEY_PREVIOUS: {
     fallback: "none",
-    manual: "The instance key before, which is good as well as long as it is set.",
+    manual: "The former instance key. It works as well, as long as this is set.",
     secret: true,
   },
   TALLYSTICK_SECRET: {
     fallback: "made, kept in `<data>/secret`",
     manual:
-      "32 bytes in hex or base64, from which the service makes its keys. Without it stored keys and signing keys are lost.",
+      "32 bytes in hex or base64, from which the service derives its keys. Without it, stored keys and signing keys are lost.",
     secret: true,
   },
   TALLYSTICK_SECRET_PREVIOUS: {
     fallback: "none",
-    manual: "The secret before, while `tallystick secret rotate` has not ended.",
+    manual: "The former secret, until `tallystick secret rotate` has finished.",
     secret: true,
   },
   TALLYSTICK_TRUST_PROXY: {
     fallback: "false",
     manual:
-      "`true`, or the addresses and networks of proxies, separated by commas, whose `X-Forwarded-For` is believed.",
+      "`true`, or the addresses and networks of the proxies whose `X-Forwarded-For` is trusted, separated by commas.",
   },
   TALLYSTICK_KEY_REQUESTS_PER_MINUTE: {
     fallback: "off",
     manual:
-      "How many requests each API key may send in a minute, a whole minute's worth at once; `off` for no quota.",
+      "Requests that each API key may send in a minute, all at once if it likes; `off` for no quota.",
   },
   TALLYSTICK_LOG_LEVEL: {
     fallback: "info",
@@ -102,53 +101,44 @@ const limitPrefix = "TALLYSTICK_LIMIT_"
 const rootKeyCharactersMin = 32
 const secretBytes = 32
 
-/** What an operator got wrong, in a sentence that begins with the variable's name. */
+/** A wrong setting. The message is a sentence that begins with the variable's name. */
 export class ConfigError extends Error {
   override readonly name = "ConfigError"
 }
 
 /**
- * Throws a ConfigError for the first setting that is wrong or unknown. `readFile` is given the path
- * of a secret's file.
+ * Throws a ConfigError for the first wrong or unknown setting. `readFile` reads the file of a
+ * secret.
  */
-export function readConfig(given: Environment, readFile: (path: string) => string): Config {
-  const environment = withoutInjected(given)
+export function readConfig(variables: Environment, readFile: (path: string) => string): Config {
+  const environment = withoutInjected(variables)
   refuseUnknown(environment)
-  const value = (name: Name): string | undefined => valueOf(environment, name, readFile)
-  const data = value("TALLYSTICK_DATA") ?? settings.TALLYSTICK_DATA.fallback
+  const given = (name: Name): string | undefined => valueOf(environment, name, readFile)
+  const value = (name: Name): string => given(name) ?? settings[name].fallback
+  const data = value("TALLYSTICK_DATA")
   return {
-    host: hostOf(value("TALLYSTICK_HOST") ?? settings.TALLYSTICK_HOST.fallback),
-    port: integerOf(
-      "TALLYSTICK_PORT",
-      value("TALLYSTICK_PORT") ?? settings.TALLYSTICK_PORT.fallback,
-      0,
-      65_535,
-    ),
+    host: hostOf(value("TALLYSTICK_HOST")),
+    port: integerOf("TALLYSTICK_PORT", value("TALLYSTICK_PORT"), 0, 65_535),
     data,
-    heads: value("TALLYSTICK_HEADS") ?? `${data.replace(/\/+$/, "")}.heads`,
-    publicUrl: urlOf(value("TALLYSTICK_PUBLIC_URL")),
-    rootKey: rootKeyOf(value("TALLYSTICK_ROOT_KEY")),
+    heads: given("TALLYSTICK_HEADS") ?? `${data.replace(/\/+$/, "")}.heads`,
+    publicUrl: urlOf(given("TALLYSTICK_PUBLIC_URL")),
+    rootKey: rootKeyOf(given("TALLYSTICK_ROOT_KEY")),
     previousRootKey: rootKeyOf(
-      value("TALLYSTICK_ROOT_KEY_PREVIOUS"),
+      given("TALLYSTICK_ROOT_KEY_PREVIOUS"),
       "TALLYSTICK_ROOT_KEY_PREVIOUS",
     ),
-    secret: secretOf(value("TALLYSTICK_SECRET")),
-    previousSecret: secretOf(value("TALLYSTICK_SECRET_PREVIOUS"), "TALLYSTICK_SECRET_PREVIOUS"),
-    trustProxy: proxyOf(
-      value("TALLYSTICK_TRUST_PROXY") ?? settings.TALLYSTICK_TRUST_PROXY.fallback,
-    ),
-    keyRequestsPerMinute: quotaOf(
-      value("TALLYSTICK_KEY_REQUESTS_PER_MINUTE") ??
-        settings.TALLYSTICK_KEY_REQUESTS_PER_MINUTE.fallback,
-    ),
-    logLevel: levelOf(value("TALLYSTICK_LOG_LEVEL") ?? settings.TALLYSTICK_LOG_LEVEL.fallback),
+    secret: secretOf(given("TALLYSTICK_SECRET")),
+    previousSecret: secretOf(given("TALLYSTICK_SECRET_PREVIOUS"), "TALLYSTICK_SECRET_PREVIOUS"),
+    trustProxy: proxyOf(value("TALLYSTICK_TRUST_PROXY")),
+    keyRequestsPerMinute: quotaOf(value("TALLYSTICK_KEY_REQUESTS_PER_MINUTE")),
+    logLevel: levelOf(value("TALLYSTICK_LOG_LEVEL")),
     limits: limitsOf(environment),
   }
 }
 
 /**
- * Without what container platforms set for a service that is called tallystick, whose address takes
- * the name of our port.
+ * Removes variables that container platforms inject for a service named tallystick, such as its
+ * address in TALLYSTICK_PORT.
  */
 export function withoutInjected(environment: Environment): Environment {
   const isInjected = (name: string, value: string | undefined): boolean =>
@@ -159,12 +149,12 @@ export function withoutInjected(environment: Environment): Environment {
   )
 }
 
-/** The variable that sets a limit: `eventBytesMax` is `TALLYSTICK_LIMIT_EVENT_BYTES_MAX`. */
+/** The variable of a limit: `eventBytesMax` is `TALLYSTICK_LIMIT_EVENT_BYTES_MAX`. */
 export function limitVariable(limit: string): string {
   return limitPrefix + limit.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()
 }
 
-/** Where a service that listens there is reached. */
+/** The address of a service that listens on this host and port. */
 export function httpUrl(host: string, port: number): string {
   return `http://${host.includes(":") ? `[${host}]` : host}:${port}`
 }
@@ -192,7 +182,7 @@ function valueOf(
   const setting: Setting = settings[name]
   const direct = environment[name]
   const path = setting.secret ? environment[`${name}_FILE`] : undefined
-  // What a script leaves empty must not become the ledger's folder.
+  // An empty variable of a script must not become the ledger's folder.
   if (direct === "")
     throw new ConfigError(
       `${name} is set to nothing; give it a value, or take it out of the environment`,
@@ -222,14 +212,9 @@ function integerOf(name: string, value: string, min: number, max: number): numbe
 
 function urlOf(value: string | undefined): string | undefined {
   if (value === undefined) return undefined
-  const url = URL.parse(value)
-  const plain =
-    url !== null &&
-    url.search === "" &&
-    url.hash === "" &&
-    url.username === "" &&
-    url.password === ""
-  if (!plain || !["http:", "https:"].includes(url.protocol))
+  const { protocol, search, hash, username, password } = URL.parse(value) ?? {}
+  const isPlain = search === "" && hash === "" && username === "" && password === ""
+  if (!isPlain || !["http:", "https:"].includes(protocol ?? ""))
     throw new ConfigError(
       "TALLYSTICK_PUBLIC_URL must be an http or https address without query, fragment or user",
     )
@@ -269,8 +254,7 @@ export function secretOf(
 
 function proxyOf(value: string): boolean | string {
   if (value === "true" || value === "false") return value === "true"
-  const good = value.split(",").every((part) => isNetwork(part.trim()))
-  if (!good)
+  if (!value.split(",").every((part) => isNetwork(part.trim())))
     throw new ConfigError(
       "TALLYSTICK_TRUST_PROXY must be true, false, or addresses and networks, such as 10.0.0.0/8, separated by commas",
     )
@@ -297,7 +281,7 @@ function levelOf(value: string): LogLevel {
 }
 
 function limitsOf(environment: Environment): Limits {
-  // Every member of Limits is a number, and keeps its name.
+  // Every limit is a number and keeps its name.
   return Object.fromEntries(
     Object.entries(defaultLimits).map(([limit, fallback]: [string, number]) => {
       const name = limitVariable(limit)

@@ -1,15 +1,11 @@
-// Everything that a caller can cause has a code here. What cannot happen is asserted, and is not a
-// LedgerError.
+// Errors that a caller can cause have a code. Impossible states are asserted instead.
 
-/**
- * What must be so before the service starts, and is not; the message is a sentence for the
- * operator.
- */
+/** A condition that a start needs is not met. The message is a sentence for the operator. */
 export class StartError extends Error {
   override readonly name = "StartError"
 }
 
-/** The whole vocabulary of errors, each with its HTTP status. */
+/** All error codes, each with its HTTP status. */
 export const statusOf = {
   invalid_field: 400,
   invalid_json: 400,
@@ -47,7 +43,7 @@ export const statusOf = {
 export type ErrorCode = keyof typeof statusOf
 
 export interface ErrorOptions {
-  /** What led to it; logged, never sent. */
+  /** The cause. It is logged, never sent. */
   readonly cause?: unknown
   /** Sent as Retry-After with 429 and 503, which always carry one. */
   readonly retryAfterSeconds?: number
@@ -58,8 +54,8 @@ export interface ErrorOptions {
 }
 
 /**
- * Something that a caller caused or can wait out. `detail` is one sentence for a person; it never
- * holds a secret, SQL, a path, or a stack.
+ * An error that a caller caused or can wait out. `detail` is one sentence for a person, without
+ * secrets, SQL, paths or stacks.
  */
 export class LedgerError extends Error {
   readonly code: ErrorCode

@@ -1,14 +1,11 @@
-// Logs: JSON lines. Secrets are taken out where lines leave the process, so that no caller can
-// forget to.
+// Logs: JSON lines. Secrets are removed where lines leave the process, so no caller can forget to.
 
 import { pino, type Logger } from "pino"
 import type { LogLevel } from "./config.ts"
 
 const credential = /\b(ts[krpaesx]_[0-9A-Za-z]{13})_[0-9A-Za-z]{49}/g
 
-/**
- * `write` is given whole lines. `secrets` are strings that must not appear, whatever their form.
- */
+/** `write` gets whole lines. `secrets` never appear in them. */
 export function createLog(
   level: LogLevel,
   secrets: readonly string[],
@@ -32,7 +29,9 @@ export function redactor(secrets: readonly string[]): (text: string) => string {
     )
 }
 
-/** As it stands within a JSON string: a line is one, and may tell of another. */
+/**
+ * The text inside a JSON string. A logged line may contain another line, so it may be quoted twice.
+ */
 function quoted(text: string): string {
   return JSON.stringify(text).slice(1, -1)
 }

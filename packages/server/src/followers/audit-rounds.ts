@@ -1,5 +1,5 @@
-// What the auditor knows of all workspaces together: which round it is in, what it has found, and
-// how far it has come in each, as it is kept.
+// The state of the auditor across all workspaces: its round, its findings, and its stored
+// positions.
 
 import type { Clock } from "../clock.ts"
 import { every } from "../store/all-documents.ts"
@@ -10,8 +10,8 @@ import { isOfTree, reached, type Walk } from "./walk-chain.ts"
 export type Round = Pick<Audit, "round" | "startedMs" | "sinceMs">
 
 /**
- * A workspace that is being re-verified, what is kept of that, and how many of its entries are
- * counted.
+ * The workspace that the auditor is verifying, its stored position, and the number of its verified
+ * entries.
  */
 export interface WorkspaceAudit {
   readonly walk: Walk
@@ -28,22 +28,19 @@ export interface RoundsParts extends RecheckParts {
 export interface Rounds {
   readonly round: Round
   readonly isComplete: boolean
-  /** Entries that were re-verified in this round. */
+  /** Entries verified in this round. */
   entries: number
   readonly findings: ReadonlyMap<string, Finding>
-  /**
-   * The workspaces whose turn comes in this round, none twice; undefined when there is none: then
-   * the round is complete.
-   */
+  /** The next workspace of this round; undefined when the round is complete. Each comes once. */
   next(): Promise<Document<"workspace"> | undefined>
   beginNext(): Promise<void>
-  /** How far this round had come in a workspace; "over" when nothing is left to do there. */
+  /** The stored position in a workspace; "over" if this round is over there. */
   positionOf(workspace: string): Promise<Audit | "over" | undefined>
-  /** False when another process has come further. */
+  /** False if another process has come further. */
   keep(walked: WorkspaceAudit): Promise<boolean>
   /**
-   * It counts at once, and is kept when this resolves. `counted`: entries of the workspace that
-   * were re-verified, if it was its turn.
+   * Adds a finding at once; it is stored when this resolves. `counted`: verified entries of the
+   * workspace, if it is the one being verified.
    */
   note(finding: Finding, counted: number | undefined): Promise<void>
 }
@@ -51,8 +48,8 @@ export interface Rounds {
 export const emptyTree: Tree = { size: 0, hashes: [] }
 
 /**
- * As far as it had come. What was found before is looked at again at once: nobody may build upon it
- * because of a restart.
+ * Continues from the stored positions. Earlier findings are checked again first, so a restart does
+ * not allow writes to a broken chain.
  */
 export async function resumeRounds(parts: RoundsParts): Promise<Rounds> {
   const { index, registry } = parts
@@ -62,7 +59,7 @@ export async function resumeRounds(parts: RoundsParts): Promise<Rounds> {
     const audit = await index.audit(document.id)
     const finding = audit?.finding && (await lookAgain(parts, document, audit.finding))
     if (finding !== undefined) findings.set(document.id, finding)
-    // What was mended is re-verified.
+    // A repaired workspace is verified again.
     kept.push(
       audit?.finding !== undefined && finding === undefined ? { ...audit, isDone: false } : audit,
     )
@@ -104,14 +101,14 @@ function createRounds(
         if (next.done === true) rounds.isComplete = true
         return next.value
       } catch (error) {
-        // A list that broke off begins anew; what is over is passed by.
+        // After an error the list begins again. Workspaces that are over are skipped.
         rest = all()
         throw error
       }
     },
     async beginNext() {
       const { round: number, startedMs } = rounds.round
-      // Before the first round nothing was re-verified, so everything is as old as it is.
+      // Nothing was verified before the first round, so it reaches back to the oldest workspace.
       const sinceMs = number === 0 ? await oldestMs(registry, clock) : startedMs
       rounds.round = { round: number + 1, startedMs: clock.now(), sinceMs }
       rounds.isComplete = false
@@ -139,7 +136,7 @@ function createRounds(
     async note(finding: Finding, counted: number | undefined) {
       const { workspace } = finding
       state.findings.set(workspace, finding)
-      // Another process may have come further meanwhile; what was found is kept all the same.
+      // Another process may have come further meanwhile; store the finding nevertheless.
       for (let isKept = false; !isKept;) {
         const kept = await index.audit(workspace)
         const entries = counted ?? (kept?.round === rounds.round.round ? kept.entries : 0)
@@ -166,14 +163,14 @@ async function lookAgain(
   document: Document<"workspace">,
   finding: Finding,
 ): Promise<Finding | undefined> {
-  // Of a tree that was signed differently no single entry can tell that it was put right.
+  // One entry cannot show that a wrong tree was repaired.
   const detail = isOfTree(finding.detail)
     ? finding.detail
     : await recheckEntry(parts, document, finding.sequence)
   return detail === undefined ? undefined : { ...finding, detail }
 }
 
-/** When the first of all workspaces was made. */
+/** The creation time of the oldest workspace. */
 async function oldestMs(registry: Registry, clock: Clock): Promise<number> {
   let oldest = clock.now()
   for await (const { value } of every(registry, "workspace", undefined))

@@ -1,8 +1,7 @@
-// Reads again, for ever and at a bounded rate, all that is kept, and holds it against the chain:
-// what rots on a disk, or is changed behind the service's back, is found before somebody asks for
-// it. A round takes every workspace, the newest first, from its first entry to where it ended when
-// its turn came; the entry, its record, its body, what is sealed in it, and the tree that was
-// signed.
+// Verifies everything that is stored again and again, at a bounded rate: bit rot and edits behind
+// the service's back are found before somebody asks for the entry. A round takes every workspace,
+// the newest first, from its first entry to the last one at that time: record, body, disclosures
+// and the signed tree.
 
 import type { Clock } from "../clock.ts"
 import type { Limits } from "../limits.ts"
@@ -23,30 +22,28 @@ import { isOfTree, openWalk, reached, walkOn, type Walk } from "./walk-chain.ts"
 
 export interface AuditSummary {
   readonly round: number
-  /** Entries that were re-verified in this round. */
+  /** Entries verified in this round. */
   readonly entries: number
-  /** Entries that were re-verified since the start. */
+  /** Entries verified since the start. */
   readonly verified: number
-  /** Entries that are known not to hold: the first of each workspace that has one. */
+  /** Known broken entries, counting the first of each workspace. */
   readonly failed: number
-  /** Workspaces that could not be read to their end, in this round. */
+  /** Workspaces that this round could not read to their end. */
   readonly unread: number
-  /** What has not been re-verified in this round was last known to hold at this time or later. */
+  /** Entries that this round has not verified yet were verified at this time or later. */
   readonly sinceMs: number
-  /** Of the workspace that is being re-verified: what is left of it. */
+  /** Entries left in the workspace that is being verified. */
   readonly left: number
 }
 
 export interface Auditor {
-  /** When the next step is due, on the clock of durations. */
+  /** When the next step is due, in elapsed milliseconds. */
   dueMs(): number
-  /** Re-verifies some milliseconds' worth; never rejects. */
+  /** Verifies for some milliseconds. Never rejects. */
   step(): Promise<void>
-  /**
-   * Looks at one entry out of turn: who read it found it broken, which is no reason to believe it.
-   */
+  /** Verifies one entry that a reader found broken. The report alone is not believed. */
   look(workspace: string, sequence: number): Promise<void>
-  /** Keeps how far it has come. */
+  /** Stores the position. */
   save(): Promise<void>
 }
 
@@ -56,25 +53,24 @@ export interface AuditorParts extends RoundsParts {
   readonly limits: Pick<Limits, "auditEntriesPerSecond" | "auditRoundEveryMs">
 }
 
-/** Who is told. */
 export interface AuditListener {
-  /** A workspace does not hold together: told once. */
+  /** A chain is broken. Called once per workspace. */
   readonly found: (finding: Finding) => void
-  /** It could not go on for another reason; it will, by itself. */
+  /** Another error stopped a step. The auditor continues by itself. */
   readonly failed: (workspace: string, detail: string) => void
   readonly summarise: (summary: AuditSummary) => void
 }
 
-/** A step is what is due after a fifth of a second: a millisecond or two of work. */
+/** A step covers a fifth of a second: a millisecond or two of work. */
 const stepsPerSecond = 5
-/** However fast it is told to be, it lets others in: they share its thread. */
+/** An upper bound, because the auditor shares its thread. */
 const entriesPerStepMax = 1000
-/** A workspace costs this many entries more: its position is read and kept. */
+/** Reading and storing a position costs as much as this many entries. */
 const entriesPerWorkspace = 5
-/** How far it has come is kept this often; a crash repeats what was done since. */
+/** How often the position is stored. After a crash, the work since then is repeated. */
 const saveEveryMs = 10_000
 const summariseEveryMs = 1000
-/** A disk that failed once is asked again, and not all the time. */
+/** The pause after a failed read. */
 const retryAfterMs = 1000
 
 export function createAuditor(
@@ -126,7 +122,7 @@ export function createAuditor(
     return rounds
   }
 
-  /** Re-verifies until the budget is spent or the round is complete; says what was spent. */
+  /** Verifies until the budget is spent or the round is complete. Returns what was spent. */
   async function walkSome(begun: Rounds, budget: number): Promise<number> {
     if (begun.isComplete) {
       await begun.beginNext()
@@ -146,7 +142,7 @@ export function createAuditor(
     return spent
   }
 
-  /** Goes on with a workspace that was being re-verified in this round, or begins it. */
+  /** Continues or begins a workspace in this round. */
   async function openNext(
     begun: Rounds,
     document: Document<"workspace">,
@@ -173,7 +169,7 @@ export function createAuditor(
     failed(workspace, detail)
   }
 
-  /** Whatever is wrong with one workspace, the others have their turn. */
+  /** A fault in one workspace does not stop the others. */
   async function walkGuarded(
     begun: Rounds,
     walked: WorkspaceAudit,
@@ -205,7 +201,7 @@ export function createAuditor(
     }
   }
 
-  /** Who walks and who looks may both come upon it: the first is told. */
+  /** A step and a reader's report may find the same fault: it is reported once. */
   async function note(begun: Rounds, finding: Finding): Promise<void> {
     if (begun.findings.has(finding.workspace)) return
     const own = walking?.walk.workspace === finding.workspace ? walking : undefined
@@ -235,13 +231,13 @@ export function createAuditor(
 
   async function save(): Promise<void> {
     savedMs = clock.elapsed()
-    // Where another process has come further, this one leaves it to that.
+    // If another process has come further, leave the workspace to it.
     if (rounds !== undefined && walking !== undefined && !(await rounds.keep(walking)))
       walking = undefined
   }
 }
 
-/** What is found where somebody says that an entry is broken. */
+/** The finding at a reported entry, if the entry is broken. */
 async function findAt(
   parts: AuditorParts,
   workspace: string,
@@ -254,14 +250,14 @@ async function findAt(
     : { workspace, sequence, detail, foundMs: parts.clock.now() }
 }
 
-/** A workspace that cannot be read is left for the next round. */
+/** An error means: leave the workspace for the next round. */
 async function open(
   { journal, heads }: AuditorParts,
   document: Document<"workspace">,
   before: Audit | undefined,
 ): Promise<Walk | Error> {
   try {
-    // What was signed is asked first: of the journal, at least as much is there then.
+    // Read the signed head before the journal, which then has at least as many entries.
     const signed = await heads.get(document.value.origin)
     const isBegun = before !== undefined && before.tree.size > 0
     const begun = isBegun
@@ -274,7 +270,7 @@ async function open(
   }
 }
 
-/** Until the next round begins; a clock that was set does not stop it. */
+/** The time until the next round. A clock that was set back does not stop it. */
 function sleepMs(
   { startedMs }: Round,
   clock: Clock,

@@ -1,5 +1,4 @@
-// Follows the journal: each follower from its own position, all of them from one read, a batch at a
-// time, every workspace in turn.
+// Gives each follower the entries after its position, in batches. One read serves all followers.
 
 import { strict as assert } from "node:assert"
 import type { Limits } from "../limits.ts"
@@ -8,20 +7,20 @@ import type { JournalReader } from "../store/store.ts"
 
 export interface Follower {
   readonly name: string
-  /** The last entry of a workspace that was taken. */
+  /** The last entry that it has taken of a workspace. */
   position(workspace: string): Promise<number>
   /**
-   * Takes the entries that follow the position. Idempotent up to a crash: what was half taken is
-   * given again.
+   * Takes the entries after the position. Idempotent: after a crash it gets half-taken entries
+   * again.
    */
   take(workspace: string, pieces: readonly LinkedRows[]): Promise<void>
 }
 
 export interface FollowStep {
-  /** How far the slowest has come, and each of them. */
+  /** The position of the slowest follower, and of each follower. */
   readonly position: number
   readonly positions: Readonly<Record<string, number>>
-  /** Where the chain ended before it was read, and whether that is how far they have come. */
+  /** The end of the chain before the read, and whether all followers have reached it. */
   readonly end: number
   readonly caughtUp: boolean
 }

@@ -1,5 +1,4 @@
-// One entry, looked at out of turn: somebody who read it found it broken, or it was found so
-// before.
+// Verifies one entry that a reader or an earlier round found broken.
 
 import { equalBytes, eventHash, parseRecord, recordBytes, tileWidth } from "@tallystick/proof"
 import { sha256 } from "../runtime/sha256.ts"
@@ -17,8 +16,7 @@ export interface RecheckParts extends Pick<CheckpointerParts, "isGenuine"> {
 const hashBytes = 32
 
 /**
- * What does not hold at an entry of a workspace, as a sentence; undefined when it holds, or nobody
- * has ever said that there is one.
+ * The fault of an entry, as a sentence; undefined if it is good, or if nothing says that it exists.
  */
 export async function recheckEntry(
   parts: RecheckParts,
@@ -35,7 +33,7 @@ export async function recheckEntry(
     sequence + 1,
   ])
   const isSigned = tree !== undefined && index < tree.size
-  // A search that knows of more than there is is wrong itself.
+  // A search index that knows more entries than exist is wrong itself.
   if (entry === undefined)
     return isSigned || next !== undefined ? `entry ${sequence}: it is not there` : undefined
   const { ledgerId } = epoch
@@ -63,8 +61,8 @@ export async function recheckEntry(
 }
 
 /**
- * What was signed of the newest epoch, or was kept of a former one: the tree of that is whole once
- * something of the newest is signed.
+ * The signed tree of the newest epoch, or the surviving tree of a former one, which is complete
+ * once the newest epoch has a signature.
  */
 async function treeOf(
   { index, isGenuine }: RecheckParts,

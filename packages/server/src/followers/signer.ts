@@ -1,5 +1,5 @@
-// Signs a workspace's notes with the keys that its registry holds. A key is unsealed here, in the
-// thread that signs, and nowhere else.
+// Signs checkpoints with the keys of the registry. A key is unsealed only here, in the thread that
+// signs.
 
 import { createPrivateKey, sign, type KeyObject } from "node:crypto"
 import { parseVkey, type Signer } from "@tallystick/proof"
@@ -10,8 +10,8 @@ import { logKeys, type LogKey } from "../store/log-keys.ts"
 import type { JournalReader, Registry } from "../store/store.ts"
 
 /**
- * Who signs a tree of this size, when the one that was signed before had that size. The first of
- * them is the log's key now.
+ * The signers of a tree of this size, if the tree before had `sizeBefore` entries. The current key
+ * comes first.
  */
 export type SignersOf = (
   epoch: Epoch,

@@ -1,14 +1,14 @@
-// What an entry's body says of the idempotency key: enough to find the entry by the key and to
-// check that index from the bodies, nothing that a reader of the body could guess a key by. And
-// when two requests with one key are the same request.
+// The hash of an idempotency key in an entry's body, and the comparison of two requests with one
+// key. With the hash, an entry can be found by its key, and the index of keys can be checked. A
+// reader of the body cannot guess the key.
 
 import { hash } from "node:crypto"
 import { equalJson, fieldsWith, type Json, type Kind } from "@tallystick/proof"
 import type { Content } from "../store/opened-entry.ts"
 
 /**
- * The key spaces of a workspace. A batch shares that of single events; the last is the service's
- * own, which no caller reaches.
+ * The key spaces of a workspace. Batches share that of single events. Only the service uses
+ * `integrity`.
  */
 export type Route = "/v1/events" | "/v1/consents" | "integrity"
 
@@ -29,15 +29,15 @@ export function idemOf(secret: Uint8Array, route: Route, key: string): string {
   )
 }
 
-/**
- * Whether what was recorded is what is asked again, whatever the order of members, and after
- * defaults.
- */
+/** Whether the recorded request and the new one are the same, whatever the order of members. */
 export type SameRequest = (kind: Kind, recorded: Content, asked: Content) => boolean
 
 const writerFields = fieldsWith("from", "writer")
 
-/** Two requests are the same if their writers say the same. The time of a consent is ours. */
+/**
+ * Two requests are the same if the fields from their writers are equal. The service sets the time
+ * of a consent.
+ */
 export const sameRequest: SameRequest = (kind, recorded, asked) =>
   writerFields.every((name) => {
     const value: Json | undefined = recorded[name]

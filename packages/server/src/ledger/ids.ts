@@ -1,6 +1,6 @@
-// Ids: ten characters of time, then 130 random bits in 26, in Crockford's base 32. They sort by the
-// time they were made, so that an index over them grows at its right edge; and nobody guesses one,
-// because a receipt id is all it takes to see a public receipt.
+// Ids: ten characters of time, then 130 random bits in 26 characters, in Crockford's base 32. Ids
+// sort by time, so an index over them grows at its right edge. Nobody can guess one: the id of a
+// public receipt is all that a reader needs.
 
 import type { Random } from "./random.ts"
 

@@ -1,4 +1,4 @@
-// Which lane an action belongs to: the longest prefix of whole dot segments that a rule names.
+// The lane of an action: the rule with the longest matching prefix of whole dot segments decides.
 
 import type { Lane, WorkspaceSettings } from "../store/documents.ts"
 
@@ -19,8 +19,8 @@ const builtInLanes: ReadonlyMap<string, Lane> = new Map(
 )
 
 /**
- * A workspace's own rules come first, whatever their length; then the built-in ones; what no rule
- * names is operations.
+ * The rules of the workspace come before the built-in ones, whatever their length. Without a rule,
+ * the lane is `operations`.
  */
 export function laneOf(action: string, rules: LaneRules): Lane {
   const lowered = action.toLowerCase()

@@ -1,5 +1,5 @@
-// The write side: makes an entry of what a caller says, has it sealed and placed, and answers with
-// what was recorded, now or before.
+// The write side: makes entries of drafts, seals them, has them appended, and returns what is
+// recorded now or was recorded before.
 
 import type { Kind } from "@tallystick/proof"
 import { isoTime, type Clock } from "../clock.ts"
@@ -25,7 +25,7 @@ import { pooledRandom, type Random } from "./random.ts"
 import { seal, type SealedEntry } from "./seal.ts"
 import { createSequencer, type Sequencer, type SequencerReport } from "./sequencer.ts"
 
-/** What is to be recorded, as its caller says it and after its defaults. */
+/** An entry before it has ids and a place. */
 export interface Draft extends Omit<
   Content,
   "id" | "receipt" | "workspaceId" | "lane" | "receivedAt" | "clockAhead"
@@ -35,7 +35,6 @@ export interface Draft extends Omit<
   readonly idempotency?: Idempotency
 }
 
-/** The key under which a caller says something. */
 export interface Idempotency {
   readonly route: Route
   readonly key: string
@@ -43,23 +42,23 @@ export interface Idempotency {
 
 export type RecordOutcome =
   | { readonly kind: "recorded"; readonly opened: OpenedEntry }
-  /** The same request was recorded before: this is its entry. */
+  /** The same request was recorded before, as this entry. */
   | { readonly kind: "replayed"; readonly opened: OpenedEntry }
   /** Another request was recorded under this key. */
   | { readonly kind: "reused"; readonly original: OpenedEntry }
 
 export interface Ledger {
   /**
-   * Records all that is said, each under its own key; the changes commit with the entries. `pace`
-   * has others run in between.
+   * Records drafts, each under its own key, and the changes in the same commit. `pace` lets other
+   * requests run in between.
    */
   record(
     workspace: Document<"workspace">,
-    said: readonly Draft[],
+    drafts: readonly Draft[],
     changes?: readonly Change[],
     pace?: Pace,
   ): Promise<readonly RecordOutcome[]>
-  /** Whether something is recorded under this key, so that nothing else ever will be. */
+  /** Whether an entry has this key. */
   knows(workspace: Document<"workspace">, idempotency: Idempotency): Promise<boolean>
   readonly makeId: MakeId
   readonly random: Random
@@ -97,15 +96,15 @@ export function createLedger({
     random,
     sequencer,
     admission,
-    async record(workspace, said, changes, pace = unpaced) {
+    async record(workspace, drafts, changes, pace = unpaced) {
       const chain = chainOf(workspace)
       const contents: Content[] = []
-      const placed = await place(workspace, chain, said, contents, changes, pace)
+      const placed = await place(workspace, chain, drafts, contents, changes, pace)
       const originals = await originalsOf(journal, chain, placed)
       const recorded: RecordOutcome[] = []
-      for (const [at, { kind }] of said.entries()) {
+      for (const [at, { kind }] of drafts.entries()) {
         if (pace.isUp()) await pace.next()
-        // There is a content and a place for everything that was said.
+        // Each draft has a content and a place.
         const [content, place] = [contents[at] as Content, placed[at] as Placed]
         if (place.kind === "placed")
           recorded.push({ kind: "recorded", opened: { kind, link: place.link, content } })
@@ -117,19 +116,19 @@ export function createLedger({
       (await journal.byKey(workspace.id, idemIn(chainOf(workspace), idempotency))) !== undefined,
   }
 
-  /** Has what is said sealed and placed; adds its contents to `contents`. */
+  /** Seals drafts and gives them their places. Adds their contents to `contents`. */
   async function place(
     workspace: Document<"workspace">,
     chain: KeyedChain,
-    said: readonly Draft[],
+    drafts: readonly Draft[],
     contents: Content[],
     changes: readonly Change[] | undefined,
     pace: Pace,
   ): Promise<readonly Placed[]> {
-    admission.takeEntries(workspace.id, said.length)
+    admission.takeEntries(workspace.id, drafts.length)
     try {
       const sealed: SealedEntry[] = []
-      for (const one of said) {
+      for (const one of drafts) {
         if (pace.isUp()) await pace.next()
         const content = contentOf(workspace, one, makeId, limits.clockAheadMs)
         contents.push(content)
@@ -137,7 +136,7 @@ export function createLedger({
       }
       return await sequencer.submit(chain, sealed, changes)
     } finally {
-      admission.giveBackEntries(workspace.id, said.length)
+      admission.giveBackEntries(workspace.id, drafts.length)
     }
   }
 
@@ -155,7 +154,7 @@ export function createLedger({
       )
     if (pace.isUp()) await pace.next()
     if (!same(kind, original.content, content)) return { kind: "reused", original }
-    // They are equal, so of each only one stays in memory: 8 MiB of small parts take hundreds.
+    // Requests are equal here, so drop one copy of each part: 8 MiB of small parts take hundreds.
     const { actor, target, metadata } = content
     return {
       kind: "replayed",
@@ -182,42 +181,41 @@ function sealOne(
   random: Random,
 ): SealedEntry {
   const idem = idempotency === undefined ? undefined : idemIn(chain, idempotency)
-  // What the service itself says is about no customer, and must stay readable: a ledger's genesis
-  // and its keys above all.
+  // The service's own entries concern no customer and stay readable: genesis and keys above all.
   const personalKeys = kind === "event" || kind === "consent" ? value.personalKeys : []
   return seal(kind, content, idem, { personalKeys, random })
 }
 
 /**
- * What is said, with its ids, its lane, and the time at which it came. By hand, because every event
- * passes; the type names every field.
+ * Written as a literal, because every event passes here. The type makes sure that it names every
+ * field.
  */
 function contentOf(
   { id, value }: Document<"workspace">,
-  said: Draft,
+  draft: Draft,
   makeId: MakeId,
   clockAheadMs: number,
 ): Complete<Content> {
-  const { action, occurredAt, receivedAtMs } = said
+  const { action, occurredAt, receivedAtMs } = draft
   return {
     id: makeId("evt", receivedAtMs),
     receipt: makeId("rcp", receivedAtMs),
     workspaceId: id,
-    projectId: said.projectId,
+    projectId: draft.projectId,
     action,
-    actor: said.actor,
-    target: said.target,
+    actor: draft.actor,
+    target: draft.target,
     occurredAt,
     receivedAt: isoTime(receivedAtMs),
-    source: said.source,
-    userVisible: said.userVisible,
+    source: draft.source,
+    userVisible: draft.userVisible,
     lane: laneOf(action, value.laneRules),
-    metadata: said.metadata,
-    policyVersion: said.policyVersion,
+    metadata: draft.metadata,
+    policyVersion: draft.policyVersion,
     clockAhead:
       Date.parse(occurredAt.toUpperCase()) - receivedAtMs > clockAheadMs ? true : undefined,
-    keyId: said.keyId,
-    context: said.context,
+    keyId: draft.keyId,
+    context: draft.context,
   }
 }
 
@@ -229,7 +227,7 @@ function idemIn({ idemSecret }: KeyedChain, { route, key }: Idempotency): string
   return idemOf(idemSecret, route, key)
 }
 
-/** What does not change of a workspace's chain, worked out once. */
+/** The constant facts of each workspace's chain, computed once. */
 function chains(keyring: Keyring): (workspace: Document<"workspace">) => KeyedChain {
   const known = new Map<string, KeyedChain>()
   return (workspace) => {
@@ -239,8 +237,7 @@ function chains(keyring: Keyring): (workspace: Document<"workspace">) => KeyedCh
     const epochs = epochsOf(workspace)
     const [{ ledgerId, before }] = epochs
     if (ledgerId.length === 0) throw new Error(`the ledgerId of workspace ${id} is not a hash`)
-    // Made with the first ledger for ever: what was recorded under a key is found by it whatever
-    // the ledger goes on from.
+    // Derived from the first ledger in all epochs, so a key is found whatever the epoch.
     const first = epochs.at(-1) ?? epochs[0]
     const chain = {
       workspace: id,

@@ -1,4 +1,4 @@
-// Gives entries their place after a head: the record, its hash, and the link to the entry before.
+// Links entries to a head: computes the record, its hash and the link to the entry before.
 
 import { strict as assert } from "node:assert"
 import { hash } from "node:crypto"
@@ -8,7 +8,7 @@ import type { Group, Head, Linked } from "../store/store.ts"
 import type { Chain, Submission, Waiting } from "./submissions.ts"
 import type { SealedEntry } from "./seal.ts"
 
-/** A group, and whose entries are in it. */
+/** A linked group, with the submissions of its entries. */
 export interface LinkedGroup {
   readonly submissions: readonly Submission[]
   readonly taken: readonly Waiting[]
@@ -17,7 +17,7 @@ export interface LinkedGroup {
 }
 
 /**
- * Links all that a workspace's submissions have waiting. Times do not go back, whatever the clock
+ * Links the waiting entries of a workspace's submissions. Times never decrease, whatever the clock
  * says.
  */
 export function linkAll(
@@ -37,8 +37,7 @@ export function linkAll(
     for (const one of submission.waiting) {
       const { receipt, idem, bodySalt, body, disclosures } = one.sealed
       if (idem !== undefined) {
-        // The second of two with one key waits for the first: the journal then says what became of
-        // it.
+        // Of two entries with one key, the second waits for the commit of the first.
         if (keys.has(idem)) continue
         keys.add(idem)
       }
@@ -69,8 +68,8 @@ function linkOne(
   { kind, bodyHash }: SealedEntry,
   timeMs: number,
 ): { record: Uint8Array; link: Link } {
-  // The hash of a leaf is over a zero byte and the record, so they are made side by side; every
-  // byte of both is written here.
+  // The hash of a leaf covers a zero byte and the record, so both are written into one buffer.
+  // Every byte is set here.
   const leaf = Buffer.allocUnsafe(1 + recordBytes)
   leaf[0] = 0
   const previousHash = head.sequence === before ? ledgerId : head.hash

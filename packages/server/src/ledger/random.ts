@@ -1,17 +1,14 @@
-// Random bytes by argument: production takes them from the platform's generator a pool at a time, a
-// test from a seed.
+// Random bytes, given as an argument: production uses a pool of the platform's generator, tests a
+// seed.
 
 import { randomFillSync } from "node:crypto"
 
-/** Fills with bytes that nobody can guess. */
+/** Fills with bytes that nobody can predict. */
 export type Random = (into: Uint8Array) => void
 
 const poolBytes = 65_536
 
-/**
- * One call to the generator serves a thousand small ones. What was handed out is copied and never
- * handed out again.
- */
+/** One call to the generator serves a thousand small requests. Bytes are handed out once. */
 export function pooledRandom(): Random {
   const pool = Buffer.alloc(poolBytes)
   let used = poolBytes

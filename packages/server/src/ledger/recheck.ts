@@ -1,5 +1,5 @@
-// Before anything is added to a chain, its end is hashed again: an entry that does not hold must
-// not be built upon.
+// Hashes the end of a chain again before anything is added to it: nothing may follow a broken
+// entry.
 
 import { createChain } from "@tallystick/proof"
 import { sha256 } from "../runtime/sha256.ts"
@@ -8,8 +8,8 @@ import { epochAt, epochsOf } from "../store/epochs.ts"
 import type { Document, JournalReader } from "../store/store.ts"
 
 /**
- * The last entries of a workspace, each against its record, its body and the entry before it.
- * Returns what is wrong, as a sentence.
+ * Checks the last entries of a workspace against record, body and the entry before. Returns the
+ * first fault as a sentence. Calls `held` for each good entry.
  */
 export async function recheck(
   journal: JournalReader,

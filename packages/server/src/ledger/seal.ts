@@ -1,7 +1,7 @@
-// Turns what an entry says into the bytes that are hashed and kept: personal fields become RFC 9901
-// disclosures, all else becomes the public body in RFC 8785 form. By hand and by template, because
-// every event passes through here; `openEntry` is the inverse, and a test holds the two together
-// and holds the template against a canonicalizer that is not ours.
+// Turns the content of an entry into the bytes that are hashed and stored: personal fields become
+// RFC 9901 disclosures, everything else becomes the public body in RFC 8785 form. Written by hand,
+// because every event passes here. `openEntry` is the inverse. Tests compare both, and the result
+// with another canonicalizer.
 
 import { hash } from "node:crypto"
 import {
@@ -34,10 +34,10 @@ export interface SealOptions {
 
 const saltBytes = 16
 const bodyTag = "ALB1"
-/** The body's place in what is hashed: "ALB1" || salt || body. */
+/** The hash covers "ALB1" || salt || body. */
 const bodyAt = bodyTag.length + saltBytes
 
-/** Salts in waiting, and disclosures before they are text. Nothing in them outlives a call. */
+/** Buffers for unused salts and for the text of disclosures. Nothing in them outlives a call. */
 const salts = Buffer.alloc(4 * saltBytes)
 let scratch = Buffer.alloc(4096)
 
@@ -49,7 +49,7 @@ export function seal(
 ): SealedEntry {
   let disclosures = ""
   let used = salts.length
-  // Each salt is used once. Most entries need no more than four, and get them with one call.
+  // Each salt is used once. One call makes four, enough for most entries.
   const nextSalt = (): number => {
     if (used === salts.length) {
       random(salts)
@@ -93,10 +93,10 @@ function base64UrlOf(text: string): string {
 /** Conceals a claim and returns its digest. */
 type Conceal = (claim: string, valueJson: string) => string
 
-/** The members of a body that are JSON already. */
+/** Members of a body as JSON. */
 type Made = Readonly<Record<FieldWith<"form", "object"> | "idem" | "v", string | undefined>>
 
-/** Those fields that are sealed whole, as JSON. */
+/** Fields that are sealed as a whole, as JSON. */
 type Hidden = Readonly<Record<FieldWith<"form", "sealed">, string | undefined>>
 const sealedFields = fieldsWith("form", "sealed")
 
@@ -108,7 +108,7 @@ interface Member<Form, Name> {
 }
 type Plain = "word" | "text" | "value"
 
-/** All that a body may have in clear, in canonical order. */
+/** Everything that a body may have in clear, in canonical order. */
 const members: readonly (Member<Plain, FieldWith<"form", Plain>> | Member<"made", keyof Made>)[] = [
   ...fieldsWith("form", "word", "text", "value").map((name) =>
     memberOf(entryFields[name].form, name),
@@ -123,7 +123,7 @@ function memberOf<Form extends string, Name extends string>(
   name: Name,
 ): Member<Form, Name> {
   const quote = form === "word" ? '"' : ""
-  // The last one is in every body, so what comes before it ends with a comma.
+  // Every body has the last member, so a comma always follows the others.
   return {
     form,
     name,
@@ -140,7 +140,7 @@ function bodyJson(
   conceal: Conceal,
   anySealed: () => boolean,
 ): string {
-  // The target of a consent or of an administrative act is no person, so its name stays readable.
+  // The target of a consent or an administrative act is not a person, so its name stays readable.
   const namedTarget = kind === "consent" || kind === "admin" || kind === "policy"
   const digests: string[] = []
   const made: Made = {
@@ -169,8 +169,8 @@ function bodyJson(
 }
 
 /**
- * Everything but id and type is sealed: e-mail and name as claims of their own, all further members
- * together as one.
+ * Seals everything but id and type: e-mail and name as claims of their own, all other members as
+ * one claim.
  */
 function sealedParty(party: Party, nameStays: boolean, conceal: Conceal): string {
   const { id, type, email, name } = party
@@ -182,10 +182,7 @@ function sealedParty(party: Party, nameStays: boolean, conceal: Conceal): string
   return `{${sdMember(digests)}"id":${JSON.stringify(id)},${named}"type":${JSON.stringify(type)}}`
 }
 
-/**
- * Canonical. An object of the further members alone would cost as much again as their text: a party
- * may have 30,000.
- */
+/** Canonical JSON of the other members, without an object in between: a party may have 30,000. */
 function furtherJson(party: Party): string {
   const names = Object.keys(party).filter(
     (name) => name !== "id" && name !== "type" && name !== "email" && name !== "name",
@@ -196,7 +193,7 @@ function furtherJson(party: Party): string {
   return `{${members.join(",")}}`
 }
 
-/** Undefined when the whole of it is sealed, its digest then among those of the top level. */
+/** Undefined if metadata is sealed as a whole. Its digest is then one of the top level. */
 function sealedMetadata(
   metadata: JsonObject,
   personalKeys: readonly string[],

@@ -1,10 +1,9 @@
-// Gives entries their place in the chain. Each workspace has a line of its own: gather a group,
-// link it, append it. While one group is appended the next one gathers, and no workspace waits for
-// another's line to empty.
+// Gives entries their place in the chain. Each workspace has a line: gather a group, link it,
+// append it. While one group is appended, the next one gathers. Workspaces do not wait for each
+// other.
 //
-// A line has one group under way at a time, linked to the head that storage confirmed. After an
-// error that head is forgotten and asked for again, because an append that failed may have
-// happened.
+// A line appends one group at a time, linked to the head that storage confirmed. After an error the
+// head is read again, because an append that failed may have happened.
 
 import { strict as assert } from "node:assert"
 import type { Clock } from "../clock.ts"
@@ -17,30 +16,29 @@ import type { SealedEntry } from "./seal.ts"
 
 export interface Sequencer {
   /**
-   * Resolves when every entry is on stable storage, or was found to be there already; in the order
-   * given. The changes commit with the entries, or neither does. A `LedgerError` that says so means
-   * that nothing was recorded; `ledger_unavailable` that nobody knows.
+   * Resolves, in the order given, when every entry is on stable storage or was found to be there
+   * already. The changes commit with the entries, or not at all. A `LedgerError`
+   * `ledger_unavailable` means that the outcome is unknown; any other, that nothing was recorded.
    */
   submit(
     chain: Chain,
     entries: readonly SealedEntry[],
     changes?: readonly Change[],
   ): Promise<readonly Placed[]>
-  /** Resolves when nothing waits. */
+  /** Resolves when no entry waits. */
   drained(): Promise<void>
 }
 
 export interface SequencerReport {
   commit(entries: number, durationMs: number): void
-  /** A chain has grown to this sequence. */
   advanced(workspace: string, sequence: number): void
 }
 
-/** What a workspace has to record. */
+/** The waiting submissions of a workspace. */
 interface Line {
   readonly workspace: string
   readonly waiting: Submission[]
-  /** A group of it is under way, or is about to be. */
+  /** A group is being appended, or is about to be. */
   isBusy: boolean
 }
 
@@ -85,9 +83,9 @@ export function createSequencer(
   }
 
   /**
-   * Starts a line in the next turn of the event loop. The requests that arrived in this turn share
-   * its group; after an append the answers leave, and the requests at the door come in, before the
-   * next group is closed: larger groups cost less each.
+   * Starts a line in the next turn of the event loop. Requests that arrive in this turn share its
+   * group. After an append, answers leave and waiting requests come in before the next group is
+   * closed: larger groups cost less per entry.
    */
   function start(line: Line): void {
     if (line.isBusy) return
@@ -157,8 +155,8 @@ export function createSequencer(
   }
 
   /**
-   * Answers a submission whose entries all have their place; one that has some left goes first next
-   * time.
+   * Answers a submission if all its entries have their place. Otherwise its other entries go first
+   * in the next group.
    */
   function goOn(submission: Submission, outcome: Outcome): void {
     if (submission.waiting.length === 0) return
@@ -176,8 +174,8 @@ export function createSequencer(
   }
 
   function fail(submission: Submission, error: unknown): void {
-    // What is refused outright was not recorded; but if a part of it was in an earlier commit, the
-    // whole is not known.
+    // A refusal means that nothing was recorded. If an earlier commit has a part of the submission,
+    // the outcome of the whole is unknown.
     const refused =
       error instanceof LedgerError && !submission.placed.some((placed) => placed?.kind === "placed")
     leave(submission).reject(refused ? error : unknown(error))

@@ -58,9 +58,9 @@ async function reindexOne(
     store: store.filing,
     clock: systemClock,
     limits,
-    report(said) {
-      if (said.kind === "filed")
-        for (const [, done] of said.positions) progress({ workspace, done, entries })
+    report(step) {
+      if (step.kind === "filed")
+        for (const [, done] of step.positions) progress({ workspace, done, entries })
     },
   })
   await filing

@@ -1,12 +1,12 @@
-// Files that survive a power cut. A file's bytes are on the disk once it is synced, its name once
-// its folder is.
+// Files that survive a power cut. The bytes of a file are on the disk once the file is synced, its
+// name once its folder is synced.
 
 import { closeSync, fsyncSync, openSync, renameSync, writeFileSync } from "node:fs"
 import { dirname } from "node:path"
 
 /**
- * Puts a file in the place of what is there, whole or not at all; on the disk when it returns. A
- * crash may leave `<path>.new` behind.
+ * Replaces a file completely or not at all. The file is on the disk when this returns. A crash may
+ * leave `<path>.new` behind.
  */
 export function replaceFile(path: string, content: string | Uint8Array): void {
   writeSynced(`${path}.new`, content)
@@ -14,7 +14,7 @@ export function replaceFile(path: string, content: string | Uint8Array): void {
   syncPath(dirname(path))
 }
 
-/** Writes a file for its owner alone. "wx": it must not be there. */
+/** Writes a file that only its owner can read. "wx" requires that it does not exist. */
 export function writeSynced(
   path: string,
   content: string | Uint8Array,
@@ -29,7 +29,6 @@ export function writeSynced(
   }
 }
 
-/** Of a file or a folder. */
 export function syncPath(path: string): void {
   const file = openSync(path, "r")
   try {

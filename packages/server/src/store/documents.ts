@@ -1,5 +1,5 @@
-// What the registry keeps, one type for each kind of document. A new kind is a line in `Documents`,
-// for every driver.
+// The documents of the registry, one type per kind. A new kind is a line in `Documents`, for every
+// driver.
 
 import type { JsonObject, PackForm } from "@tallystick/proof"
 
@@ -19,7 +19,7 @@ export interface Documents {
 }
 
 export type DocumentKind = keyof Documents
-/** What a request may name without a workspace. */
+/** Credentials, which a request presents without naming a workspace. */
 export type CredentialDocumentKind = "api-key" | "token" | "setup"
 
 export type Lane = "security" | "data" | "policy" | "operations"
@@ -35,7 +35,7 @@ export interface WorkspaceSettings {
   readonly requirePublishedPolicy: boolean
   readonly personalKeys: readonly string[]
   readonly laneRules: readonly { readonly prefix: string; readonly lane: Lane }[]
-  /** How many projects it may have; absent: what the service's limit says. */
+  /** The most projects of the workspace. Absent: the service's limit. */
   readonly projectsMax?: number
 }
 
@@ -46,21 +46,21 @@ export interface WorkspaceDocument extends WorkspaceSettings {
   readonly genesis: string
   readonly ledgerId: string
   readonly origin: string
-  /** What stands behind `idem`, sealed. Absent: it is made of the data's first secret. */
+  /** The key of `idem`, sealed. Absent: derived from the first secret of the data. */
   readonly idempotency?: string
-  /** The ledgers that this one goes on from, oldest first; absent while it goes on from none. */
+  /** The former epochs, oldest first; absent if there are none. */
   readonly former?: readonly FormerEpoch[]
 }
 
-/** What was kept of a ledger whose end was lost. */
+/** An epoch whose end was lost. */
 export interface FormerEpoch {
   readonly genesis: string
   readonly ledgerId: string
   readonly origin: string
-  /** The entries of it that were kept, and the root over them in hex. */
+  /** The surviving entries, and the root over them in hex. */
   readonly size: number
   readonly root: string
-  /** The last of its checkpoints that was kept. */
+  /** The last checkpoint that the surviving entries match. */
   readonly checkpoint?: { readonly note: string; readonly signedMs: number }
 }
 
@@ -69,7 +69,7 @@ export interface ProjectDocument {
   readonly receipts: "private" | "public"
   readonly activityLinks: boolean
   readonly createdAt: string
-  /** The newest version of the project's policy; absent while none was published. */
+  /** The newest version of the project's policy; absent before the first. */
   readonly policyVersion?: number
 }
 
@@ -89,21 +89,21 @@ export interface ApiKeyDocument {
 export interface LogKeyDocument {
   readonly vkey: string
   /**
-   * The private seed, sealed by AES-256-GCM under a key made from the service's secret: nonce,
-   * ciphertext, tag, in base64. Empty once destroyed.
+   * The private seed, sealed with AES-256-GCM under a key derived from the secret: nonce,
+   * ciphertext and tag in base64. Empty once destroyed.
    */
   readonly wrapped: string
   readonly createdAt: string
   /**
-   * The last entry before the key was put down: the first of kind 05 behind it announces the key.
-   * Absent: the workspace's first key.
+   * The last entry before this document was written. The first entry of kind 05 after it announces
+   * the key. Absent: the workspace's first key.
    */
   readonly announcedAfter?: number
-  /** Its successor was announced; it signs beside that one until then. */
+  /** A newer key was announced. This key signs too until then. */
   readonly overlapUntil?: string
 }
 
-/** What a scoped token opens: one thing, for reading. */
+/** What a scoped token gives read access to. */
 export type TokenBound =
   | { readonly type: "receipt"; readonly receipt: string }
   /** Without a version: every version of the project's policy. */
@@ -111,16 +111,13 @@ export type TokenBound =
   | { readonly type: "activity"; readonly projectId: string; readonly subject: Subject }
   | { readonly type: "evidence"; readonly packId: string }
 
-/**
- * A person, as a writer of events names one: an id, and the types of actor or target that it may
- * stand beside.
- */
+/** A person as events name them: an id, and the types of actor or target that the id belongs to. */
 export interface Subject {
   readonly id: string
   readonly types: readonly string[]
 }
 
-/** A scoped token. It lives no longer than whoever made it. */
+/** A scoped token. It ends with its maker. */
 export interface TokenDocument {
   readonly bound: TokenBound
   readonly mac: string
@@ -128,87 +125,82 @@ export interface TokenDocument {
   readonly createdAt: string
   readonly expiresAt: string
   readonly revokedAt?: string
-  /** `mac` tells which instance key it was. */
+  /** `mac` identifies the instance key. */
   readonly minter:
     | { readonly kind: "instance"; readonly mac: string }
     | { readonly kind: "api-key" | "member"; readonly id: string }
 }
 
 /**
- * A published version of a project's policy. Its id is `<projectId>:<version>`; it is never
- * changed.
+ * A published version of a project's policy, under the id `<projectId>:<version>`. It never
+ * changes.
  */
 export interface PolicyDocument {
   readonly policyId: string
   readonly projectId: string
   readonly version: number
   readonly publishedAt: string
-  /** SHA-256, in hex, of the RFC 8785 form of `sections`. */
+  /** The SHA-256 of the RFC 8785 form of `sections`, in hex. */
   readonly sectionHash: string
   readonly sections: readonly JsonObject[]
 }
 
-/** The id of a policy's document. Neither a project's id nor a number has a colon in it. */
+/** The id of a policy's document. Project ids contain no colon. */
 export function policyDocumentId(projectId: string, version: number): string {
   return `${projectId}:${version}`
 }
 
-/** An evidence pack: enough to make the same bytes again from the journal. */
+/** An evidence pack. The same bytes can be made again from it and the journal. */
 export interface PackDocument {
   readonly title: string
   readonly createdAt: string
-  /** The entries that it holds, by their sequences in order. */
+  /** The sequences of its entries, ascending. */
   readonly sequences: readonly number[]
-  /** The projects that they belong to. */
+  /** The projects of its entries. */
   readonly projectIds: readonly string[]
-  /**
-   * The published policies that its entries name, as far as they were published when it was made.
-   */
+  /** The policies that its entries name, if they were published when the pack was made. */
   readonly policies: readonly { readonly projectId: string; readonly version: number }[]
-  /** The signed checkpoint that every proof in it leads to. */
+  /** The signed checkpoint that all its proofs lead to. */
   readonly checkpoint: string
   readonly packHash: string
-  /** Which of the forms that packs have had it was made in, and is made in for ever. Absent: 1. */
+  /** The form of the pack, which never changes. Absent: 1. */
   readonly form?: PackForm
-  /** The entry that records it, and the checkpoint that covers that entry. */
+  /** The entry that records the pack, and a checkpoint that covers the entry. */
   readonly seal?: { readonly sequence: number; readonly checkpoint: string }
 }
 
-/** What a list says of a pack: how many entries it has, and not which. */
+/** A pack in a list: the number of its entries instead of the entries. */
 export interface ListedPack extends Omit<PackDocument, "sequences" | "policies"> {
   readonly receiptCount: number
 }
 
 /**
- * An account: a person who can sign in, as one realm knows them. The realm is the workspace whose
- * admin made it, or the instance; the id is made of both, and of the e-mail. All accounts live in
- * the workspace `instance`.
+ * An account: a person who can sign in, in one realm. The realm is the instance, or the workspace
+ * whose admin created the account; the id is derived from realm and e-mail. All accounts are in the
+ * workspace `instance`.
  */
 export interface MemberDocument {
   readonly email: string
   readonly name?: string
-  /** What Argon2id makes of it under a key that is not in the database, bound to this account. */
+  /** The Argon2id hash under a key that is not in the database, bound to this account. */
   readonly password: string
   /**
-   * Where a sign-in looks for it: the same for all accounts with this e-mail and password. Older
+   * The index key of a sign-in: the same for all accounts with this e-mail and password. Older
    * accounts have none.
    */
   readonly login?: string
   readonly createdAt: string
-  /**
-   * The only workspaces that the member can belong to. Whether it still does, the membership there
-   * says.
-   */
+  /** The workspaces that the member may belong to. The membership there decides. */
   readonly workspaces: readonly string[]
   /** The ids of the sessions that may still be open, oldest first. */
   readonly sessions: readonly string[]
-  /** The id of the set-up token that may replace the password. */
+  /** The set-up token that can replace the password. */
   readonly resetId?: string
 }
 
 /**
- * What a member is in the workspace of the document. Its id is the member's, also while nobody has
- * signed in by that name yet.
+ * The membership of a person in the workspace of the document, under the id that the account has or
+ * will have.
  */
 export interface MembershipDocument {
   readonly email: string
@@ -216,16 +208,13 @@ export interface MembershipDocument {
   readonly role: Role
   readonly createdAt: string
   readonly createdBy: string
-  /** When the invitation was taken up; before, it gives no rights. */
+  /** When the invitation was accepted. Before, the membership gives no rights. */
   readonly joinedAt?: string
-  /** The id of the set-up token that takes the invitation up. */
+  /** The set-up token that accepts the invitation. */
   readonly setupId?: string
 }
 
-/**
- * A session of the accounts that one password opened; it lives in the workspace `instance`, and is
- * removed when it ends.
- */
+/** A session, in the workspace `instance`. It is removed when it ends. */
 export interface SessionDocument {
   readonly memberIds: readonly string[]
   readonly mac: string
@@ -234,8 +223,8 @@ export interface SessionDocument {
 }
 
 /**
- * A set-up token: for joining the workspace of the document, or, in the workspace `instance`, for a
- * new password. Removed when it is used.
+ * A set-up token: to join the workspace of the document, or, in the workspace `instance`, to set a
+ * new password. It is removed when it is used.
  */
 export interface SetupDocument {
   readonly memberId: string
@@ -245,37 +234,34 @@ export interface SetupDocument {
 }
 
 /**
- * What outlives the secrets that the data has had. There is one, in the workspace `instance`, and
- * none while the first secret holds.
+ * The keys that outlive former secrets: one document, in the workspace `instance`. It does not
+ * exist before the first rotation.
  */
 export interface KeyringDocument {
-  /** Of the secret that it is sealed under, counted from 1. */
+  /** The generation of the secret that it is sealed under, counted from 1. */
   readonly generation: number
   readonly sealed: string
-  /**
-   * When the rotation to this generation ended; absent while something may still be sealed under
-   * the secret before.
-   */
+  /** When the rotation to this generation ended; absent during the rotation. */
   readonly endedAt?: string
 }
 
-/** Where a document stands in the lists of its kind, the newest first. */
+/** The place of a document in lists of its kind, which begin with the newest. */
 export interface ListPlace {
-  /** When it was made, in milliseconds; later than all others of its kind and workspace. */
+  /** The time of creation in milliseconds, which is unique within kind and workspace. */
   readonly created: number
-  /** Of those that several workspaces made at once, the last comes first. */
+  /** Orders documents of several workspaces that have the same time. */
   readonly id: string
 }
 
 export interface Document<K extends DocumentKind = DocumentKind> extends ListPlace {
   readonly kind: K
   readonly workspace: string
-  /** Counts from 1; a change names the version that it replaces. */
+  /** Counts from 1. A change names the version that it replaces. */
   readonly version: number
   readonly value: Documents[K]
 }
 
-/** As it stands in a list. */
+/** A document in a list. */
 export interface Listed<K extends DocumentKind = DocumentKind> extends Omit<Document<K>, "value"> {
   readonly value: K extends "pack" ? ListedPack : Documents[K]
 }
@@ -283,8 +269,8 @@ export interface Listed<K extends DocumentKind = DocumentKind> extends Omit<Docu
 export type ListedIn<K extends DocumentKind> = K extends "workspace" ? undefined : string
 
 /**
- * Puts a document of the group's workspace, or removes it (`value` null), if it is still at
- * `version`; 0 means that it must not exist.
+ * Replaces a document of the group's workspace, or removes it (`value` is null), if its version is
+ * `version`. 0 means that it must not exist.
  */
 export type Change = {
   readonly [K in DocumentKind]: {

@@ -1,5 +1,5 @@
-// The reference driver: what every other must do, in the plainest way. It forgets when the process
-// ends, so it serves tests alone.
+// The reference driver: what every driver must do, in the plainest way. It keeps everything in
+// memory, for tests.
 
 import { strict as assert } from "node:assert"
 import { concat, equalBytes, eventHash, parseRecord } from "@tallystick/proof"
@@ -41,7 +41,7 @@ interface Chain {
   readonly byReceipt: Map<string, number>
 }
 
-/** Of an epoch. */
+/** The derived data of an epoch. */
 interface Derived {
   tree: Tree | undefined
   checkpoint: Checkpoint | undefined

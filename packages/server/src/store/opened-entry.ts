@@ -30,10 +30,7 @@ export interface Party {
   readonly [more: string]: Json
 }
 
-/**
- * What a request says of the circumstances it was made in; sealed, and shown as part of
- * `provenance`.
- */
+/** The circumstances of a request. They are sealed, and shown as part of `provenance`. */
 export interface Context {
   readonly environment?: string
   readonly server?: string
@@ -43,7 +40,9 @@ export interface Context {
   readonly traceparent?: string
 }
 
-/** All that an entry says, whoever may see it. Nothing here depends on the place in the chain. */
+/**
+ * The content of an entry, as if nothing were sealed. It does not depend on the place in the chain.
+ */
 export interface Content extends OrUndefined<RepeatedFields> {
   readonly id: string
   readonly receipt: string
@@ -60,14 +59,14 @@ export interface Content extends OrUndefined<RepeatedFields> {
   readonly context?: Context | undefined
 }
 
-/** What is optional may also be there as undefined, so that all contents have one form. */
+/** Optional members may also be undefined, so that all contents have one hidden class. */
 type OrUndefined<Fields> = {
   readonly [Name in keyof Fields]: object extends Pick<Fields, Name>
     ? Fields[Name] | undefined
     : Fields[Name]
 }
 
-/** For a literal that must name every field, also those that are absent. */
+/** For a literal that must name every field, also absent ones. */
 export type Complete<Fields> = { readonly [Name in keyof Required<Fields>]: Fields[Name] }
 
 /**
@@ -119,10 +118,7 @@ export function disclosuresOf(stored: Stored): readonly string[] {
   return stored.disclosures === "" ? [] : stored.disclosures.split("~")
 }
 
-/**
- * What a reader sees of what is sealed: all of it, nothing, or what belongs to one of the two
- * parties.
- */
+/** The sealed fields that a reader sees: all, none, or those of the actor or of the target. */
 export type Sight = "all" | "none" | "actor" | "target"
 
 /**

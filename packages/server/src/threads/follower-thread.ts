@@ -1,4 +1,4 @@
-// Starts a program that follows in a thread of its own, and tells it what has grown.
+// Starts a follower program in its own thread, and tells it which workspaces have grown.
 
 import { systemClock } from "../clock.ts"
 import type { Store } from "../store/store.ts"
@@ -11,7 +11,10 @@ import {
 
 export type FollowQuestions = Questions & { poke(workspaces: readonly string[]): void }
 
-/** `everyMs`: how often it is told at most. What grows within that time goes with one message. */
+/**
+ * `everyMs` is the shortest time between two messages. One message names all workspaces that grew
+ * meanwhile.
+ */
 export async function followBeside<Q extends FollowQuestions, R>(
   module: string,
   options: unknown,
@@ -32,7 +35,7 @@ export async function followBeside<Q extends FollowQuestions, R>(
   return {
     ask: (...asked) => thread.ask(...asked),
     async close() {
-      // What was written in the last moment is told as well.
+      // The last writes are still announced.
       stop.abort()
       await told
       await thread.close()
