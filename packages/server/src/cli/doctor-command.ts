@@ -25,9 +25,9 @@ import { recheck } from "../ledger/recheck.ts"
 import { sha256 } from "../runtime/sha256.ts"
 import { epochsOf } from "../store/epochs.ts"
 import { readHeads } from "../store/heads.ts"
-import { openSnapshot } from "../store/sqlite/offline.ts"
+import { closing } from "../runtime/closing.ts"
+import { openSnapshot, type Snapshot } from "../store/sqlite/offline.ts"
 import type { Document } from "../store/store.ts"
-import type { Snapshot } from "../store/sqlite/offline.ts"
 import { canSign, openKeyring, type GivenSecrets } from "../workspace/stored-keyring.ts"
 import { addressOf } from "./keys-command.ts"
 import { configOf, counted, type Terminal } from "./terminal.ts"
@@ -249,18 +249,14 @@ async function checkLedger(config: Config): Promise<Verdict | readonly CheckResu
       "check that the disk with the data is mounted, and put the data back; to start over, remove that file",
     )
   }
-  const snapshot = openSnapshot(data)
-  try {
-    const workspaces = await allWorkspaces(snapshot.registry)
-    return [
-      ...(await check("keys", () => checkKeys(config, snapshot, workspaces))),
-      ...(await check("chains", () => checkChains(config, snapshot, workspaces))),
-      ...(await check("checkpoints", () => checkHeads(config, snapshot, workspaces))),
-      ...(await check("clock", () => checkClock(snapshot, workspaces))),
-    ]
-  } finally {
-    await snapshot.close()
-  }
+  await using snapshot = closing(openSnapshot(data))
+  const workspaces = await allWorkspaces(snapshot.registry)
+  return [
+    ...(await check("keys", () => checkKeys(config, snapshot, workspaces))),
+    ...(await check("chains", () => checkChains(config, snapshot, workspaces))),
+    ...(await check("checkpoints", () => checkHeads(config, snapshot, workspaces))),
+    ...(await check("clock", () => checkClock(snapshot, workspaces))),
+  ]
 }
 
 /** The secret must open the newest key of every workspace, or nothing can be signed. */

@@ -10,7 +10,7 @@ import {
 } from "@tallystick/client"
 import { ConfigError, httpUrl, type Config } from "../config.ts"
 import { StartError } from "../error.ts"
-import { knownRootKey, rootKeyPath } from "../operator/secret-files.ts"
+import { requiredRootKey } from "../operator/secret-files.ts"
 import { printable } from "./printable.ts"
 import { configOf, counted, type Terminal } from "./terminal.ts"
 
@@ -79,11 +79,7 @@ export async function asked<T>(
 ): Promise<T> {
   const config = configOf(terminal)
   const baseUrl = terminal.url ?? addressOf(config)
-  const key = knownRootKey(config)
-  if (key === undefined)
-    throw new ConfigError(
-      `TALLYSTICK_ROOT_KEY is not set, and there is no ${rootKeyPath(config)}: set it, or run this where the data of the service is`,
-    )
+  const { rootKey: key } = requiredRootKey(config)
   try {
     return await ask(createClient({ baseUrl, key, ...retries }))
   } catch (error) {

@@ -1,14 +1,13 @@
 // `tallystick root-key rotate`: replaces the instance key. The service must be stopped.
 
 import { ConfigError, type Config } from "../config.ts"
-import { StartError } from "../error.ts"
 import type { KeepingKey } from "../operator/instance-key-tokens.ts"
 import { offlineOptionsOf } from "../operator/offline-ledger.ts"
 import { rotateRootKey } from "../operator/rotate-root-key.ts"
 import {
-  knownRootKey,
   makeRootKey,
   replaceRootKey,
+  requiredRootKey,
   requiredSecrets,
   rootKeyPath,
 } from "../operator/secret-files.ts"
@@ -38,15 +37,10 @@ export async function runRotateRootKey(terminal: Terminal, revokesTokens: boolea
 
 function goingKey(config: Config): KeepingKey {
   const { rootKey, previousRootKey } = config
-  if (rootKey !== undefined) {
-    if (previousRootKey === undefined || previousRootKey === rootKey)
-      throw new ConfigError(
-        "TALLYSTICK_ROOT_KEY_PREVIOUS must be the old instance key, and TALLYSTICK_ROOT_KEY the new one",
-      )
-    return { rootKey: previousRootKey, from: "TALLYSTICK_ROOT_KEY_PREVIOUS" }
-  }
-  const kept = knownRootKey(config)
-  if (kept === undefined)
-    throw new StartError(`TALLYSTICK_ROOT_KEY is not set, and there is no ${rootKeyPath(config)}`)
-  return { rootKey: kept, from: rootKeyPath(config) }
+  if (rootKey === undefined) return requiredRootKey(config)
+  if (previousRootKey === undefined || previousRootKey === rootKey)
+    throw new ConfigError(
+      "TALLYSTICK_ROOT_KEY_PREVIOUS must be the old instance key, and TALLYSTICK_ROOT_KEY the new one",
+    )
+  return { rootKey: previousRootKey, from: "TALLYSTICK_ROOT_KEY_PREVIOUS" }
 }

@@ -6,11 +6,10 @@ import type { KeepingKey } from "../operator/instance-key-tokens.ts"
 import { offlineOptionsOf } from "../operator/offline-ledger.ts"
 import { rotateSecret } from "../operator/rotate-secret.ts"
 import {
-  knownRootKey,
   makeSecret,
   replaceSecrets,
+  requiredRootKey,
   requiredSecrets,
-  rootKeyPath,
 } from "../operator/secret-files.ts"
 import { configOf, type Terminal } from "./terminal.ts"
 
@@ -44,15 +43,7 @@ export async function runRotateSecret(
 
 /** The instance keys that the service accepts. */
 function goodKeys(config: Config): readonly KeepingKey[] {
-  const rootKey = knownRootKey(config)
-  if (rootKey === undefined)
-    throw new StartError(
-      `TALLYSTICK_ROOT_KEY is not set, and there is no ${rootKeyPath(config)}: tokens made with that key would stop working`,
-    )
-  const newest = {
-    rootKey,
-    from: config.rootKey === undefined ? rootKeyPath(config) : "TALLYSTICK_ROOT_KEY",
-  }
+  const newest = requiredRootKey(config)
   const { previousRootKey } = config
   return previousRootKey === undefined
     ? [newest]

@@ -11,9 +11,9 @@ import { syncPath } from "../runtime/durable-file.ts"
 import { StartError } from "../error.ts"
 import { lossOf, rehash, type RehashResult } from "./rehash-chain.ts"
 import { readHeads, type SignedHead } from "../store/heads.ts"
-import { openSnapshot } from "../store/sqlite/offline.ts"
+import { closing } from "../runtime/closing.ts"
+import { openSnapshot, type Snapshot } from "../store/sqlite/offline.ts"
 import type { Head } from "../store/store.ts"
-import type { Snapshot } from "../store/sqlite/offline.ts"
 
 export interface BackupOptions {
   readonly data: string
@@ -82,14 +82,10 @@ async function copy(
   fresh: string,
   progress: BackupOptions["progress"],
 ): Promise<ReadonlyMap<string, Head | undefined>> {
-  const snapshot = openSnapshot(data)
-  try {
-    const heads = await headsOf(snapshot)
-    await snapshot.copyTo(fresh, (done, pages) => progress({ kind: "copied", done, pages }))
-    return heads
-  } finally {
-    await snapshot.close()
-  }
+  await using snapshot = closing(openSnapshot(data))
+  const heads = await headsOf(snapshot)
+  await snapshot.copyTo(fresh, (done, pages) => progress({ kind: "copied", done, pages }))
+  return heads
 }
 
 async function headsOf({
@@ -108,39 +104,35 @@ async function check(
   signed: ReadonlyMap<string, SignedHead>,
   progress: BackupOptions["progress"],
 ): Promise<readonly RehashResult[]> {
-  const snapshot = openSnapshot(fresh)
-  try {
-    const workspaces = await allWorkspaces(snapshot.registry)
-    if (workspaces.length !== copied.size)
-      throw unlike(`${workspaces.length} workspaces of ${copied.size}`)
-    const all: RehashResult[] = []
-    for (const workspace of workspaces) {
-      const one = await rehash(
-        snapshot.journal,
-        workspace,
-        signed.get(workspace.value.origin),
-        (id, done) => progress({ kind: "hashed", workspace: id, done }),
+  await using snapshot = closing(openSnapshot(fresh))
+  const workspaces = await allWorkspaces(snapshot.registry)
+  if (workspaces.length !== copied.size)
+    throw unlike(`${workspaces.length} workspaces of ${copied.size}`)
+  const all: RehashResult[] = []
+  for (const workspace of workspaces) {
+    const one = await rehash(
+      snapshot.journal,
+      workspace,
+      signed.get(workspace.value.origin),
+      (id, done) => progress({ kind: "hashed", workspace: id, done }),
+    )
+    const head = copied.get(workspace.id)
+    const wrong = one.broken ?? lossOf(one)
+    if (wrong !== undefined)
+      throw new StartError(
+        `${wrong}; no backup was made. Restore an older backup, or look at the disk`,
       )
-      const head = copied.get(workspace.id)
-      const wrong = one.broken ?? lossOf(one)
-      if (wrong !== undefined)
-        throw new StartError(
-          `${wrong}; no backup was made. Restore an older backup, or look at the disk`,
-        )
-      if (
-        head?.sequence !== one.entries ||
-        one.hash === undefined ||
-        !equalBytes(head.hash, one.hash)
+    if (
+      head?.sequence !== one.entries ||
+      one.hash === undefined ||
+      !equalBytes(head.hash, one.hash)
+    )
+      throw unlike(
+        `${one.entries} entries of workspace ${one.workspace}, which had ${head?.sequence ?? 0}`,
       )
-        throw unlike(
-          `${one.entries} entries of workspace ${one.workspace}, which had ${head?.sequence ?? 0}`,
-        )
-      all.push(one)
-    }
-    return all
-  } finally {
-    await snapshot.close()
+    all.push(one)
   }
+  return all
 }
 
 /**

@@ -38,9 +38,9 @@ import { sha256 } from "../runtime/sha256.ts"
 import { takeEntry } from "../store/check-entry.ts"
 import { epochsOf, type Epoch } from "../store/epochs.ts"
 import { vkeyOf } from "../store/log-keys.ts"
-import { openWhole } from "../store/sqlite/whole-ledger.ts"
+import { closing } from "../runtime/closing.ts"
+import { openWhole, type Whole } from "../store/sqlite/whole-ledger.ts"
 import type { Stored } from "../store/store.ts"
-import type { Whole } from "../store/sqlite/whole-ledger.ts"
 
 export interface ExportResult {
   /** Entries that the checkpoint covers. */
@@ -69,31 +69,26 @@ export async function exportLedger({
   announce,
   progress,
 }: ExportOptions): Promise<ExportResult> {
-  const whole = openWhole(data, { alone: false })
-  try {
-    const document = await whole.registry.get("workspace", workspace, workspace)
-    if (document === undefined)
-      throw new StartError(`there is no workspace ${workspace} in ${data}`)
-    const [epoch, ...former] = epochsOf(document)
-    const checkpoint = whole.index?.checkpoint(epoch.workspace, epoch.number)
-    if (checkpoint === undefined)
-      throw new StartError(
-        `workspace ${workspace} has no checkpoint yet; start the service, and it signs one`,
-      )
-    // Throws, before the export is announced, if the folder holds something else.
-    const files = openFolder(folder, epoch, checkpoint.size)
-    await announce(epoch.before + checkpoint.size, whole.isCopy)
-    let added = 0
-    for (const one of former.toReversed())
-      added += await exportFormer(whole, one, join(folder, epochPath(one.number, "")), progress)
-    const vkey = await vkeyOf(whole.registry, epoch, checkpoint.note)
-    added += writeEntries(whole, epoch, checkpoint, files, progress)
-    signOff(files, vkey, checkpoint.note)
-    files.dropPartials(checkpoint.size)
-    return { entries: epoch.before + checkpoint.size, added }
-  } finally {
-    whole.close()
-  }
+  await using whole = closing(openWhole(data, { alone: false }))
+  const document = await whole.registry.get("workspace", workspace, workspace)
+  if (document === undefined) throw new StartError(`there is no workspace ${workspace} in ${data}`)
+  const [epoch, ...former] = epochsOf(document)
+  const checkpoint = whole.index?.checkpoint(epoch.workspace, epoch.number)
+  if (checkpoint === undefined)
+    throw new StartError(
+      `workspace ${workspace} has no checkpoint yet; start the service, and it signs one`,
+    )
+  // Throws, before the export is announced, if the folder holds something else.
+  const files = openFolder(folder, epoch, checkpoint.size)
+  await announce(epoch.before + checkpoint.size, whole.isCopy)
+  let added = 0
+  for (const one of former.toReversed())
+    added += await exportFormer(whole, one, join(folder, epochPath(one.number, "")), progress)
+  const vkey = await vkeyOf(whole.registry, epoch, checkpoint.note)
+  added += writeEntries(whole, epoch, checkpoint, files, progress)
+  signOff(files, vkey, checkpoint.note)
+  files.dropPartials(checkpoint.size)
+  return { entries: epoch.before + checkpoint.size, added }
 }
 
 /**

@@ -5,6 +5,7 @@ import { httpUrl, type Config } from "../config.ts"
 import { StartError } from "../error.ts"
 import { createLedger, type Ledger } from "../ledger/ledger.ts"
 import type { Limits } from "../limits.ts"
+import { closing } from "../runtime/closing.ts"
 import type { Keyring } from "../secrets/keyring.ts"
 import { openStore } from "../store/open.ts"
 import type { Store } from "../store/store.ts"
@@ -48,15 +49,11 @@ export async function withOfflineStore<T>(
   options: OfflineOptions,
   act: (store: Store) => Promise<T>,
 ): Promise<T> {
-  const store = await openOffline(options)
-  try {
-    removeUnplaced(options.data)
-    const { readOnly } = await checkStore(store, options.headsPath, options.limits)
-    if (readOnly !== undefined) throw new ReadOnlyError(readOnly)
-    return await act(store)
-  } finally {
-    await store.close()
-  }
+  await using store = closing(await openOffline(options))
+  removeUnplaced(options.data)
+  const { readOnly } = await checkStore(store, options.headsPath, options.limits)
+  if (readOnly !== undefined) throw new ReadOnlyError(readOnly)
+  return await act(store)
 }
 
 export async function openOffline({

@@ -10,8 +10,8 @@ import { followOnce } from "../followers/follow.ts"
 import { createIndexer } from "../followers/indexer.ts"
 import type { Limits } from "../limits.ts"
 import { every } from "../store/all-documents.ts"
-import { openAnew } from "../store/sqlite/offline.ts"
-import type { DerivedStore } from "../store/sqlite/offline.ts"
+import { closing } from "../runtime/closing.ts"
+import { openAnew, type DerivedStore } from "../store/sqlite/offline.ts"
 import type { WatchedStore } from "../store/store.ts"
 
 export interface Progress {
@@ -27,15 +27,11 @@ export async function reindex(
   limits: Limits,
   progress: (progress: Progress) => void,
 ): Promise<readonly string[]> {
-  const store = openAnew(data)
-  try {
-    const troubles: string[] = []
-    for await (const { id: workspace } of every(store.watched.registry, "workspace", undefined))
-      troubles.push(...(await reindexOne(store, workspace, limits, progress)))
-    return troubles
-  } finally {
-    await store.close()
-  }
+  await using store = closing(openAnew(data))
+  const troubles: string[] = []
+  for await (const { id: workspace } of every(store.watched.registry, "workspace", undefined))
+    troubles.push(...(await reindexOne(store, workspace, limits, progress)))
+  return troubles
 }
 
 async function reindexOne(

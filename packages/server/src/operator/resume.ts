@@ -15,6 +15,7 @@ import { lossOf, rehash, type RehashResult } from "./rehash-chain.ts"
 import { epochsOf } from "../store/epochs.ts"
 import { openHeads, readHeads } from "../store/heads.ts"
 import { openStopped } from "../store/sqlite/offline.ts"
+import { closing } from "../runtime/closing.ts"
 import { openWhole } from "../store/sqlite/whole-ledger.ts"
 import type { Checkpoint, Document } from "../store/store.ts"
 import { openEpoch } from "../workspace/open-epoch.ts"
@@ -100,41 +101,36 @@ async function look({
   secrets: { secret, previous },
   progress,
 }: ResumeOptions): Promise<ResumePlan> {
-  const store = openStopped(data)
+  await using store = closing(openStopped(data))
   // `store` holds the lock.
-  const whole = openWhole(data, { alone: false })
+  await using whole = closing(openWhole(data, { alone: false }))
   const { index } = whole
-  try {
-    const keyring =
-      secret === undefined ? undefined : await openKeyring(store.registry, { secret, previous })
-    const heads = await readHeads(headsPath)
-    const plans: WorkspacePlan[] = []
-    for (const document of await allWorkspaces(store.registry)) {
-      const [{ workspace, number, origin, before }] = epochsOf(document)
-      const checkpoint = index?.checkpoint(workspace, number)
-      const found = await rehash(store.journal, document, heads.get(origin), progress, checkpoint)
-      if (
-        Math.max(
-          before + (index?.tree(workspace, number)?.size ?? 0),
-          index?.position(document.id) ?? 0,
-        ) > found.entries
+  const keyring =
+    secret === undefined ? undefined : await openKeyring(store.registry, { secret, previous })
+  const heads = await readHeads(headsPath)
+  const plans: WorkspacePlan[] = []
+  for (const document of await allWorkspaces(store.registry)) {
+    const [{ workspace, number, origin, before }] = epochsOf(document)
+    const checkpoint = index?.checkpoint(workspace, number)
+    const found = await rehash(store.journal, document, heads.get(origin), progress, checkpoint)
+    if (
+      Math.max(
+        before + (index?.tree(workspace, number)?.size ?? 0),
+        index?.position(document.id) ?? 0,
+      ) > found.entries
+    )
+      throw new StartError(
+        `index.db in ${data} has entries that journal.db does not have; run tallystick reindex, then this again`,
       )
-        throw new StartError(
-          `index.db in ${data} has entries that journal.db does not have; run tallystick reindex, then this again`,
-        )
-      const because = lossOf(found) ?? (store.isCopy ? doubtOf(found) : undefined)
-      plans.push({
-        document,
-        found,
-        checkpoint: found.isUnderCheckpoint ? checkpoint : undefined,
-        because,
-      })
-    }
-    return { plans, isCopy: store.isCopy, keyring }
-  } finally {
-    whole.close()
-    await store.close()
+    const because = lossOf(found) ?? (store.isCopy ? doubtOf(found) : undefined)
+    plans.push({
+      document,
+      found,
+      checkpoint: found.isUnderCheckpoint ? checkpoint : undefined,
+      because,
+    })
   }
+  return { plans, isCopy: store.isCopy, keyring }
 }
 
 /**
@@ -169,39 +165,30 @@ async function openEpochs(
       "a new epoch needs a new key, which needs the secret that this data was made with: set TALLYSTICK_SECRET",
     )
   const opened = new Map<string, string>()
-  const store = await openOffline({ data, limits })
-  const heads = await openHeads(headsPath)
-  try {
-    const ledger = offlineLedger(limits, store, keyring)
-    for (const { document, found, checkpoint } of ending) {
-      const { size, root, againstSigned, signed } = found
-      // Data that is ahead of the heads file has lost nothing that the file lists.
-      const lost = againstSigned === "ahead" ? undefined : signed
-      const { origin, head } = await openEpoch(
-        { registry: store.registry, ledger, clock: systemClock, keyring },
-        document,
-        {
-          size,
-          root,
-          checkpoint,
-          lost,
-        },
-      )
-      assert(await heads.advance(origin, head), "a new origin has signed nothing yet")
-      opened.set(document.id, origin)
-    }
-    return opened
-  } finally {
-    heads.close()
-    await store.close()
+  await using store = closing(await openOffline({ data, limits }))
+  await using heads = closing(await openHeads(headsPath))
+  const ledger = offlineLedger(limits, store, keyring)
+  for (const { document, found, checkpoint } of ending) {
+    const { size, root, againstSigned, signed } = found
+    // Data that is ahead of the heads file has lost nothing that the file lists.
+    const lost = againstSigned === "ahead" ? undefined : signed
+    const { origin, head } = await openEpoch(
+      { registry: store.registry, ledger, clock: systemClock, keyring },
+      document,
+      {
+        size,
+        root,
+        checkpoint,
+        lost,
+      },
+    )
+    assert(await heads.advance(origin, head), "a new origin has signed nothing yet")
+    opened.set(document.id, origin)
   }
+  return opened
 }
 
 async function takeOffMark(data: string): Promise<void> {
-  const store = openStopped(data)
-  try {
-    if (store.isCopy) store.takeOffMark()
-  } finally {
-    await store.close()
-  }
+  await using store = closing(openStopped(data))
+  if (store.isCopy) store.takeOffMark()
 }

@@ -16,6 +16,7 @@ import {
 } from "../secrets/keyring.ts"
 import { deriveKey } from "../secrets/crypto.ts"
 import { epochsOf } from "../store/epochs.ts"
+import { closing } from "../runtime/closing.ts"
 import { logKeysMax } from "../store/log-keys.ts"
 import { every } from "../store/all-documents.ts"
 import { openStopped } from "../store/sqlite/offline.ts"
@@ -71,7 +72,7 @@ export async function rotateSecret(options: RotateSecretOptions): Promise<Rotati
     await withOfflineStore(options, async (store) =>
       resealAll(options, store, await begun(options, store, keyring)),
     )
-    rewriteDocuments(data)
+    await rewriteDocuments(data)
     progress("everything sealed before is overwritten")
     await withOfflineStore(options, (store) => end(options, store))
     progress("the old secret opens nothing any more")
@@ -82,26 +83,22 @@ export async function rotateSecret(options: RotateSecretOptions): Promise<Rotati
 }
 
 async function look({ data, secret, previous, rootKeys }: RotateSecretOptions): Promise<Keyring> {
-  const store = openStopped(data)
-  try {
-    const keyring = await openKeyring(store.registry, { secret, previous })
-    if (keyring.before !== undefined) return keyring
-    if (!equalBytes(keyring.secret, secret))
-      await assertKeysWithTokens(store.registry, keyring, rootKeys)
-    // The two settings are swapped, perhaps. Without this check, nobody would notice that nothing
-    // was rotated.
-    else if (
-      !equalBytes(previous, secret) &&
-      !isFormer(keyring, previous) &&
-      (await anyLogKey(store.registry)) !== undefined
+  await using store = closing(openStopped(data))
+  const keyring = await openKeyring(store.registry, { secret, previous })
+  if (keyring.before !== undefined) return keyring
+  if (!equalBytes(keyring.secret, secret))
+    await assertKeysWithTokens(store.registry, keyring, rootKeys)
+  // The two settings are swapped, perhaps. Without this check, nobody would notice that nothing
+  // was rotated.
+  else if (
+    !equalBytes(previous, secret) &&
+    !isFormer(keyring, previous) &&
+    (await anyLogKey(store.registry)) !== undefined
+  )
+    throw new StartError(
+      "TALLYSTICK_SECRET is the secret of this data already, and TALLYSTICK_SECRET_PREVIOUS never was: to rotate, set TALLYSTICK_SECRET to the new secret and TALLYSTICK_SECRET_PREVIOUS to the current one",
     )
-      throw new StartError(
-        "TALLYSTICK_SECRET is the secret of this data already, and TALLYSTICK_SECRET_PREVIOUS never was: to rotate, set TALLYSTICK_SECRET to the new secret and TALLYSTICK_SECRET_PREVIOUS to the current one",
-      )
-    return keyring
-  } finally {
-    await store.close()
-  }
+  return keyring
 }
 
 function isFormer({ peppers }: Keyring, secret: Uint8Array): boolean {
@@ -231,10 +228,9 @@ function idempotencyChange(keyring: Keyring, workspace: Document<"workspace">): 
  * Overwrites everything sealed under the old secret, even in free parts of pages: a backup copies
  * whole pages.
  */
-function rewriteDocuments(data: string): void {
-  const store = openStopped(data)
+async function rewriteDocuments(data: string): Promise<void> {
+  await using store = closing(openStopped(data))
   store.rewriteDocuments()
-  void store.close()
 }
 
 async function end(options: RotateSecretOptions, store: Store): Promise<void> {

@@ -6,6 +6,7 @@ import { existsSync, linkSync, mkdirSync, readdirSync, readFileSync, rmSync } fr
 import { dirname, join } from "node:path"
 import { rootKeyOf, secretOf, type Config } from "../config.ts"
 import { StartError } from "../error.ts"
+import type { KeepingKey } from "./instance-key-tokens.ts"
 import { replaceFile, syncPath, writeSynced } from "../runtime/durable-file.ts"
 
 export interface Secrets {
@@ -91,6 +92,17 @@ export function knownRootKey(config: Given): string | undefined {
     config.rootKey ??
     (existsSync(path) ? rootKeyOf(readFileSync(path, "utf8").trim(), path) : undefined)
   )
+}
+
+/** Throws if there is no instance key. */
+export function requiredRootKey(config: Given): KeepingKey {
+  const rootKey = knownRootKey(config)
+  const path = rootKeyPath(config)
+  if (rootKey === undefined)
+    throw new StartError(
+      `TALLYSTICK_ROOT_KEY is not set, and there is no ${path}: set it, or set TALLYSTICK_DATA to the data of the service`,
+    )
+  return { rootKey, from: config.rootKey === undefined ? path : "TALLYSTICK_ROOT_KEY" }
 }
 
 export function rootKeyPath({ data }: Given): string {

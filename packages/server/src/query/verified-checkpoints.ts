@@ -12,13 +12,11 @@ import { createPublicKey, verify } from "node:crypto"
 import {
   concat,
   equalBytes,
-  fromHex,
   openNote,
   parseCheckpoint,
   parseNote,
   parseRecord,
   parseVkey,
-  readLineage,
   toHex,
   eventHash,
   type Verify,
@@ -26,7 +24,7 @@ import {
 import { LedgerError } from "../error.ts"
 import { sha256 } from "../runtime/sha256.ts"
 import type { LogKeyDocument } from "../store/documents.ts"
-import { epochsOf, type Epoch } from "../store/epochs.ts"
+import { epochsOf, isAsBorn, type Epoch } from "../store/epochs.ts"
 import type { Checkpoint, Document, Registry, Store } from "../store/store.ts"
 import { isPrefix, type SignedTree } from "../store/tree-reads.ts"
 import { isLeaf, type Leaves } from "./verified-leaves.ts"
@@ -99,13 +97,12 @@ export function createCheckpoints({ store, leaves, isGenuine }: CheckpointParts)
 
   /** What survived of a former epoch, if the newest epoch's signed tree commits to it. */
   async function former(workspace: Document<"workspace">, epoch: Epoch): Promise<ProvenTree> {
-    const epochs = epochsOf(workspace)
-    const [newest] = epochs
+    const [newest] = epochsOf(workspace)
     const signed = await current(workspace, newest)
     // Nothing of the newest epoch is signed in its first second, or while the index is rebuilt. So
     // nothing proves what it continues.
     if (signed === undefined) return none
-    if (signed === "forged" || !isAsBorn(workspace, epochs) || !(await isLedgerOf(newest, signed)))
+    if (signed === "forged" || !isAsBorn(workspace) || !(await isLedgerOf(newest, signed)))
       return forged
     const { end = 0, before, root, checkpoint } = epoch
     if (root === undefined) return forged
@@ -161,8 +158,7 @@ export function createIsGenuine(
   isOurs: (key: LogKeyDocument) => boolean,
 ): IsGenuine {
   return async (workspace, { size, root, note }) => {
-    const epochs = epochsOf(workspace)
-    const [{ origin }] = epochs
+    const [{ origin }] = epochsOf(workspace)
     const parsed = parseNote(note)
     const says = parseCheckpoint(parsed?.text ?? "")
     if (
@@ -172,7 +168,7 @@ export function createIsGenuine(
       !equalBytes(says.root, root)
     )
       return false
-    if (!isAsBorn(workspace, epochs)) return false
+    if (!isAsBorn(workspace)) return false
     const lines = parsed.signatures.filter(({ name }) => name === origin)
     const keys = await Promise.all(
       lines.map(({ keyId }) => registry.get("log-key", workspace.id, toHex(keyId))),
@@ -187,24 +183,6 @@ export function createIsGenuine(
 /** Nothing is signed yet. */
 export const none: ProvenTree = { checkpoint: undefined, tree: undefined, isForged: false }
 const forged: ProvenTree = { checkpoint: undefined, tree: undefined, isForged: true }
-
-/** Whether the epochs agree with their geneses. */
-function isAsBorn(workspace: Document<"workspace">, epochs: readonly [Epoch, ...Epoch[]]): boolean {
-  const lineage = readLineage(epochs[0].geneses, sha256)
-  return epochs.every(({ origin, ledgerId, before, end, root }, at) => {
-    const born = lineage?.[at]
-    const next = at === 0 ? undefined : lineage?.[at - 1]?.genesis.continues
-    return (
-      born?.genesis.origin === origin &&
-      born.genesis.workspaceId === workspace.id &&
-      born.earlierEntries === before &&
-      equalBytes(born.ledgerId, ledgerId) &&
-      (at === 0 ||
-        (next?.size === (end ?? 0) - before &&
-          equalBytes(fromHex(next.root) ?? new Uint8Array(), root ?? new Uint8Array())))
-    )
-  })
-}
 
 /** The DER prefix of an Ed25519 public key. The 32 bytes of the key follow. */
 const derPrefix = Buffer.from("302a300506032b6570032100", "hex")

@@ -7,7 +7,8 @@
 // `pending`: its own key has signed nothing that proves them. The genesis of the next epoch, which
 // every later checkpoint covers, commits to the root over all surviving entries.
 
-import { fromHex, parseCheckpoint, parseNote } from "@tallystick/proof"
+import { equalBytes, fromHex, parseCheckpoint, parseNote, readLineage } from "@tallystick/proof"
+import { sha256 } from "../runtime/sha256.ts"
 import type { FormerEpoch } from "./documents.ts"
 import type { Checkpoint, Document } from "./store.ts"
 
@@ -61,6 +62,23 @@ export function epochAt(epochs: readonly [Epoch, ...Epoch[]], sequence: number):
 export function epochNamed(epochs: readonly Epoch[], note: string): Epoch | undefined {
   const origin = parseCheckpoint(parseNote(note)?.text ?? "")?.origin
   return epochs.find((epoch) => epoch.origin === origin)
+}
+
+/** Whether the epochs agree with their geneses. */
+export function isAsBorn(workspace: Document<"workspace">): boolean {
+  const epochs = epochsOf(workspace)
+  const lineage = readLineage(epochs[0].geneses, sha256)
+  return epochs.every(({ origin, ledgerId, before, end = 0, root = new Uint8Array() }, at) => {
+    const born = lineage?.[at]
+    const next = at === 0 ? undefined : lineage?.[at - 1]?.genesis.continues
+    return (
+      born?.genesis.origin === origin &&
+      born.genesis.workspaceId === workspace.id &&
+      born.earlierEntries === before &&
+      equalBytes(born.ledgerId, ledgerId) &&
+      (at === 0 || (next?.size === end - before && equalBytes(hashOf(next.root), root)))
+    )
+  })
 }
 
 function epochOf(

@@ -1,7 +1,7 @@
 // Derives everything again from the stored bytes and reports what differs. It trusts neither the
 // index nor the registry, only hashes and what a key announced in the chain has signed.
 
-import { equalBytes, parseCheckpoint, readLineage, toHex } from "@tallystick/proof"
+import { parseCheckpoint, toHex } from "@tallystick/proof"
 import { allWorkspaces } from "../check-store.ts"
 import {
   checkIndexed,
@@ -17,12 +17,11 @@ import { pieceEntries } from "./chain-piece.ts"
 import { take } from "./registry-replay.ts"
 import { beginRegistered, compareRegistry } from "./registry-check.ts"
 import { StartError } from "../../error.ts"
-import { epochsOf } from "../../store/epochs.ts"
+import { closing } from "../../runtime/closing.ts"
+import { epochsOf, isAsBorn } from "../../store/epochs.ts"
 import { readHeads } from "../../store/heads.ts"
-import { sha256 } from "../../runtime/sha256.ts"
-import { openWhole } from "../../store/sqlite/whole-ledger.ts"
+import { openWhole, type Whole } from "../../store/sqlite/whole-ledger.ts"
 import type { Document } from "../../store/store.ts"
-import type { Whole } from "../../store/sqlite/whole-ledger.ts"
 
 export interface FsckOptions {
   readonly data: string
@@ -61,23 +60,12 @@ export interface FsckResult {
 }
 
 export async function fsck(options: FsckOptions): Promise<FsckResult> {
-  const whole = openWhole(options.data, { alone: true })
-  try {
-    const chosen = await chosenOf(whole, options)
-    // Starting a thread takes longer than checking a small ledger.
-    const workers = await openWorkers(
-      options.data,
-      whole,
-      whole.count() > 2 * pieceEntries ? options.threads : 0,
-    )
-    try {
-      return await fsckWhole(whole, workers, chosen, options)
-    } finally {
-      await workers.close()
-    }
-  } finally {
-    whole.close()
-  }
+  await using whole = closing(openWhole(options.data, { alone: true }))
+  const chosen = await chosenOf(whole, options)
+  // Starting a thread takes longer than checking a small ledger.
+  const threads = whole.count() > 2 * pieceEntries ? options.threads : 0
+  await using workers = closing(await openWorkers(options.data, whole, threads))
+  return await fsckWhole(whole, workers, chosen, options)
 }
 
 interface ChosenWorkspaces {
@@ -258,25 +246,7 @@ async function walkEpochs(
  * the one that the records name.
  */
 function genesisFaults(workspace: Document<"workspace">): readonly Fault[] {
-  const epochs = epochsOf(workspace)
-  const lineage = readLineage(epochs[0].geneses, sha256)
-  const holds = epochs.every(({ origin, ledgerId }, at) => {
-    const born = lineage?.[at]
-    return (
-      born?.genesis.origin === origin &&
-      born.genesis.workspaceId === workspace.id &&
-      equalBytes(born.ledgerId, ledgerId)
-    )
-  })
-  // The genesis of the next epoch says how much of an epoch was kept.
-  const goesOn = epochs.every(({ before, end, root }, at) => {
-    const successor = lineage?.[at - 1]?.genesis.continues
-    return (
-      end === undefined ||
-      (successor?.size === end - before && root !== undefined && successor.root === toHex(root))
-    )
-  })
-  return holds && goesOn
+  return isAsBorn(workspace)
     ? []
     : [
         {

@@ -8,8 +8,7 @@ import {
   type UniqueName,
 } from "./contents-check.ts"
 import { walkPiece, type Piece, type PieceResult } from "./chain-piece.ts"
-import { openWhole } from "../../store/sqlite/whole-ledger.ts"
-import type { Kept, Keyed, Whole } from "../../store/sqlite/whole-ledger.ts"
+import { openWhole, type Kept, type Keyed, type Whole } from "../../store/sqlite/whole-ledger.ts"
 import type { Stray } from "../../store/sqlite/orphans.ts"
 import { answer, givenToThread, startThread, type Thread } from "../../runtime/worker-thread.ts"
 
