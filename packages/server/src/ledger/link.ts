@@ -37,7 +37,7 @@ export function linkAll(
     for (const one of submission.waiting) {
       const { receipt, idem, bodySalt, body, disclosures } = one.sealed
       if (idem !== undefined) {
-        // Of two entries with one key, the second waits for the commit of the first.
+        // Of several entries with one key, only the first is linked; its outcome settles the others.
         if (keys.has(idem)) continue
         keys.add(idem)
       }

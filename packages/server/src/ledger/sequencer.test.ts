@@ -149,6 +149,24 @@ function gate() {
 const sequences = (placed: readonly Placed[]) =>
   placed.map((one) => (one.kind === "placed" ? one.link.sequence : -one.sequence))
 
+test("entries of one key cost two commits at most, however many there are", async () => {
+  const house = openHouse()
+  const again = Array.from({ length: 20 }, () => "a")
+  const placed = await Promise.all([
+    ...again.map((name) => house.submit("acme", [name])),
+    house.submit("acme", ["b", "a", "a"]),
+  ])
+  const [first, ...others] = placed.flat().filter((one) => one.kind === "placed")
+  assert.deepEqual([first?.link.sequence, others.length], [1, 1], "a and b have a place each")
+  for (const one of placed.flat()) if (one.kind === "used") assert.equal(one.sequence, 1)
+  assert.equal(house.commits.length, 1)
+
+  const later = await Promise.all(again.map((name) => house.submit("acme", [name])))
+  for (const [one] of later) assert.deepEqual(one, { kind: "used", sequence: 1 })
+  assert.equal(house.commits.length, 2)
+  assert.equal((await expectChain(house.journal, "acme")).size, 2)
+})
+
 test("entries get their places in the order given, and what was answered is what was kept", async () => {
   const house = openHouse()
   const placed = await Promise.all([
@@ -397,16 +415,16 @@ test("a refusal by the disk is passed on as it is: nothing was recorded", async 
   await expectChain(house.journal, "acme")
 })
 
-test("a refusal by the disk is no definite answer for a submission of which a part was kept before", async () => {
+test("a submission is in one commit, also with one key twice, so a refusal by the disk is a definite answer", async () => {
   let appends = 0
   const house = openHouse((commit) => async (groups) => {
-    if (++appends === 2) throw new LedgerError("storage_full", "the disk is full")
+    if (++appends === 1) throw new LedgerError("storage_full", "the disk is full")
     return commit(groups)
   })
-  // The second of the two waits for the next commit.
-  await assert.rejects(house.submit("acme", ["k", "k"]), hasCode("ledger_unavailable"))
-  assert.equal((await expectChain(house.journal, "acme")).size, 1)
-  assert.deepEqual(sequences(await house.submit("acme", ["k"])), [-1])
+  await assert.rejects(house.submit("acme", ["k", "x", "k"]), hasCode("storage_full"))
+  assert.equal(await house.journal.head("acme"), undefined)
+  assert.deepEqual(sequences(await house.submit("acme", ["k", "x", "k"])), [1, 2, -1])
+  assert.deepEqual([appends, (await expectChain(house.journal, "acme")).size], [2, 2])
 })
 
 for (const [when, stores] of [
@@ -505,6 +523,21 @@ test("of two that change one document at the same moment one is refused, and nob
   assert.equal((await served.registry.get("project", "acme", "p"))?.version, 1)
   assert.equal((await served.registry.get("project", "acme", "q"))?.version, 1)
   assert.equal((await expectChain(served.journal, "acme")).size, 4)
+})
+
+test("of many that change one document at the same moment all but one are refused, by two commits more", async () => {
+  const house = openHouse()
+  await house.submit("acme", ["a"], [project("core", 0)])
+  const before = house.commits.length
+  const changes = await Promise.allSettled(
+    Array.from({ length: 20 }, (_, at) => house.submit("acme", [`-${at}`], [project("core", 1)])),
+  )
+  assert.equal(changes.filter(({ status }) => status === "fulfilled").length, 1)
+  for (const one of changes)
+    if (one.status === "rejected") assert.ok(hasCode("conflict")(one.reason))
+  assert.equal(house.commits.length - before, 2)
+  assert.equal((await house.registry.get("project", "acme", "core"))?.version, 2)
+  await expectChain(house.journal, "acme")
 })
 
 test("times never go back, though the clock does, and not after an error either", async () => {

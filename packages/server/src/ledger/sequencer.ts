@@ -135,23 +135,34 @@ export function createSequencer(
         for (const [at, one] of taken.entries())
           one.submission.placed[one.place] = { kind: "placed", link: the(links[at]) }
         for (const submission of submissions) submission.changes = []
+        settleKeys(submissions, taken, (at) => the(links[at]).sequence)
         report.advanced(group.workspace, group.from.sequence + links.length)
         break
-      case "used":
-        for (const { place, sequence } of outcome.keys) {
-          const one = the(taken[place])
-          one.submission.placed[one.place] = { kind: "used", sequence }
-        }
+      case "used": {
+        const sequences = new Map(outcome.keys.map(({ place, sequence }) => [place, sequence]))
+        settleKeys(submissions, taken, (at) => sequences.get(at))
         break
+      }
       case "moved":
         heads.delete(group.workspace)
         break
       case "conflict":
-        leave(submissionOf(submissions, outcome.place)).reject(
-          new LedgerError("conflict", "it was changed by someone else at the same moment"),
-        )
+        refuseConflicts(submissions, outcome.place)
     }
     for (const submission of submissions.toReversed()) goOn(submission, outcome)
+  }
+
+  /** Refuses the change at this place, and later changes that name the same version. */
+  function refuseConflicts(submissions: readonly Submission[], place: number): void {
+    const all = submissions.flatMap((submission) =>
+      submission.changes.map((change) => ({ submission, change })),
+    )
+    const { kind, id, version } = the(all[place]).change
+    for (const { submission, change } of all.slice(place))
+      if (change.kind === kind && change.id === id && change.version === version)
+        leave(submission).reject(
+          new LedgerError("conflict", "it was changed by someone else at the same moment"),
+        )
   }
 
   /**
@@ -166,6 +177,7 @@ export function createSequencer(
       submission.resolve(submission.placed.map(the))
       return
     }
+    assert(outcome.kind !== "done", "a commit settles all of a submission")
     submission.again = true
     if (outcome.kind === "moved") submission.relinks += 1
     if (submission.relinks > limits.relinksMax)
@@ -174,11 +186,7 @@ export function createSequencer(
   }
 
   function fail(submission: Submission, error: unknown): void {
-    // A refusal means that nothing was recorded. If an earlier commit has a part of the submission,
-    // the outcome of the whole is unknown.
-    const refused =
-      error instanceof LedgerError && !submission.placed.some((placed) => placed?.kind === "placed")
-    leave(submission).reject(refused ? error : unknown(error))
+    leave(submission).reject(error instanceof LedgerError ? error : unknown(error))
   }
 
   function leave(submission: Submission): Submission {
@@ -187,9 +195,21 @@ export function createSequencer(
   }
 }
 
-function submissionOf(submissions: readonly Submission[], change: number): Submission {
-  let last = 0
-  return the(submissions.find(({ changes }) => change < (last += changes.length)))
+/**
+ * Answers every waiting entry whose key is known to belong to an entry: `sequenceOf` says to which,
+ * by the places of `taken`.
+ */
+function settleKeys(
+  submissions: readonly Submission[],
+  taken: LinkedGroup["taken"],
+  sequenceOf: (at: number) => number | undefined,
+): void {
+  const sequences = new Map(taken.map(({ sealed }, at) => [sealed.idem, sequenceOf(at)]))
+  for (const { waiting, placed } of submissions)
+    for (const { sealed, place } of waiting) {
+      const sequence = sealed.idem === undefined ? undefined : sequences.get(sealed.idem)
+      if (sequence !== undefined) placed[place] ??= { kind: "used", sequence }
+    }
 }
 
 function unknown(cause: unknown): LedgerError {
