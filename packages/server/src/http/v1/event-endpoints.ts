@@ -89,20 +89,23 @@ export function eventEndpoints(service: Service): readonly ServiceEndpoint[] {
             results[place] = problemOf(error)
           }
         }
-        for (const { workspace, items } of admitted.values()) {
-          const all = items.map(({ said }) => said)
-          const writing = service.ledger.record(workspace, all, [], call.pace)
-          const recorded = await writing.catch((error: unknown) => {
-            throw error instanceof LedgerError &&
-              results.some((result) => result.startsWith('{"receipt"'))
-              ? halfRecorded()
-              : error
-          })
-          for (const [at, one] of recorded.entries()) {
-            if (call.pace.isUp()) await call.pace.next()
-            results[the(items[at]).place] = resultJson(service, call.caller, one)
-          }
-        }
+        // All at once, so that groups of several workspaces share a commit.
+        const writings = await Promise.allSettled(
+          admitted.values().map(async ({ workspace, items }) => {
+            const drafts = items.map(({ said }) => said)
+            const outcomes = await service.ledger.record(workspace, drafts, [], call.pace)
+            for (const [at, one] of outcomes.entries()) {
+              if (call.pace.isUp()) await call.pace.next()
+              results[the(items[at]).place] = resultJson(service, call.caller, one)
+            }
+          }),
+        )
+        const failed = writings.find((one) => one.status === "rejected")
+        if (failed !== undefined)
+          throw failed.reason instanceof LedgerError &&
+            results.some((result) => result.startsWith('{"receipt"'))
+            ? halfRecorded()
+            : failed.reason
         return { status: 202, body: `{"results":[${results.join(",")}]}` }
       },
     }),
