@@ -76,7 +76,7 @@ async function evidence(service: Service, workspace: Workspace) {
   return { receipt: receipt as string, proof, answer, page, pack, packJson, vkey }
 }
 
-test("verify: what the service gave out is genuine to whoever trusts its key, and unconfirmed to whoever does not", async () => {
+test("verify: evidence is genuine with the trusted key, and unconfirmed without", async () => {
   await using service = await startProgram()
   const workspace = await makeWorkspace(service)
   const { proof, answer, page, pack, packJson, vkey } = await evidence(service, workspace)
@@ -151,7 +151,7 @@ test("verify: while one key takes over from another, whatever is given out is ge
   await expectChain(workspace.reader, workspace.id)
 })
 
-test("verify: one changed byte is found, wherever it is, and ends with 3", async () => {
+test("verify: one changed byte anywhere is found, and the exit code is 3", async () => {
   await using service = await startProgram()
   const workspace = await makeWorkspace(service)
   const { proof, answer, pack, vkey } = await evidence(service, workspace)
@@ -194,7 +194,7 @@ test("verify: one changed byte is found, wherever it is, and ends with 3", async
   }
 })
 
-test("verify: what no hash covers is named, and what contradicts itself is not genuine", async () => {
+test("verify: members that no hash covers are named, and contradictions are not genuine", async () => {
   await using service = await startProgram()
   const workspace = await makeWorkspace(service)
   const { answer, page, packJson, vkey } = await evidence(service, workspace)
@@ -382,7 +382,7 @@ test(
   },
 )
 
-test("verify: what is no evidence ends with 1, and among several files the worst one counts", async () => {
+test("verify: a file that is no evidence gives exit code 1, and the worst of several files counts", async () => {
   await using service = await startProgram()
   const workspace = await makeWorkspace(service)
   const { answer, vkey } = await evidence(service, workspace)
@@ -414,7 +414,7 @@ test("verify: what is no evidence ends with 1, and among several files the worst
 
 // keys --------------------------------------------------------------------------------------------
 
-test("keys: one is made, listed and ended with what the data folder holds, and the key is all that standard output says", async () => {
+test("keys: create, list and revoke use the instance key of the data folder, and print only the key", async () => {
   await using service = await startProgram({ environment: { TALLYSTICK_ROOT_KEY: undefined } })
   const workspace = await makeWorkspace(service)
   const environment = { TALLYSTICK_DATA: service.data, TALLYSTICK_PORT: new URL(service.url).port }
@@ -460,7 +460,7 @@ test("keys: one is made, listed and ended with what the data folder holds, and t
   assert.equal((JSON.parse(json.output) as object[]).length, 3)
 })
 
-test("keys: what is wrong is one sentence, and ends with 1", async () => {
+test("keys: a mistake gives one sentence and exit code 1", async () => {
   await using service = await startProgram()
   const environment = {
     TALLYSTICK_ROOT_KEY: service.rootKey,
@@ -516,7 +516,7 @@ test("keys: what is wrong is one sentence, and ends with 1", async () => {
 
 // reindex -----------------------------------------------------------------------------------------
 
-test("reindex: what is derived is made again, and everything is found and verified as before", async () => {
+test("reindex: rebuilds the index and the search, and everything is found and verified as before", async () => {
   await using first = await startProgram()
   const workspace = await makeWorkspace(first)
   for (let at = 0; at < 30; at++)
@@ -548,7 +548,7 @@ test("reindex: what is derived is made again, and everything is found and verifi
   })
 })
 
-test("reindex: a folder without a ledger stays as it is", async () => {
+test("reindex: does not change a folder without a ledger", async () => {
   await using folder = await makeFolder()
   const file = await folder.file("other.txt", "mine")
   const { code, errors } = await tallystick(["reindex"], { TALLYSTICK_DATA: join(file, "..") })
@@ -561,7 +561,7 @@ test("reindex: a folder without a ledger stays as it is", async () => {
 })
 
 test(
-  "what another account holds is said to be so, and not to be absent",
+  "a folder of another account is reported as unreadable, not as absent",
   { skip: notRoot },
   async () => {
     await using first = await startProgram()
@@ -587,7 +587,7 @@ test(
 /** The account that owns nothing. */
 const nobody = 65_534
 
-test("whoever has read enough may close the pipe", { skip: noBash }, () => {
+test("the reader of the output may close the pipe", { skip: noBash }, () => {
   const { stderr } = spawnSync(
     "bash",
     ["-c", `"${process.execPath}" "${program}" completion bash | true`],
@@ -598,7 +598,7 @@ test("whoever has read enough may close the pipe", { skip: noBash }, () => {
 
 // Mistyped ----------------------------------------------------------------------------------------
 
-test("what is mistyped is one line, which says what was meant or where help is", async () => {
+test("a mistyped command gives one line with what was meant or where help is", async () => {
   const cases: readonly (readonly [string, string])[] = [
     ["verfy", "unknown command 'verfy' (Did you mean verify?)"],
     ["keys lst acme", "unknown command 'lst' (Did you mean list?)"],

@@ -90,7 +90,7 @@ async function makePack(client: Client, path: string, receipts: readonly MintedR
 const keyOf = async (client: Client, path: string, epoch = "") =>
   (await client.get(`${path}/tlog/${epoch}log.vkey`)).text.trimEnd()
 
-test("what can be asked of a ledger, or done with it, is right across its epochs", async () => {
+test("every read and operation is right across the epochs of a ledger", async () => {
   await using first = await startProgram({ environment: quickAudit })
   const { data } = first
   const made = await makeWorkspace(first)

@@ -102,7 +102,7 @@ for (const [fault, path, text] of planted) {
   })
 }
 
-test("what only looks like a fault is none", () => {
+test("code that only looks like a fault is accepted", () => {
   const innocent = `
     // import { route } from "../http/routes.ts"; Date.now()
     import type { Store } from "../store/store.ts"

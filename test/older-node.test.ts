@@ -40,7 +40,7 @@ function run(path: string, ...words: readonly string[]) {
   })
 }
 
-test("the pinned Node does it, and its output and exit code are those of the command", async () => {
+test("the pinned Node runs the command, with its output and exit code", async () => {
   const version = run(program, "--version")
   assert.deepEqual([version.status, version.stderr], [0, ""])
   assert.match(version.stdout, /^\d+\.\d+\.\d+\n$/)
@@ -75,7 +75,7 @@ test(
   },
 )
 
-test("where no newer Node is, it says in a sentence what to do", async () => {
+test("without a newer Node, one sentence says what to do", async () => {
   const folder = await mkdtemp(join(tmpdir(), "tallystick-older-"))
   try {
     for (const part of ["bin", "package.json"])

@@ -32,7 +32,7 @@ async function diagnose(
 
 // config ------------------------------------------------------------------------------------------
 
-test("config: every value with where it comes from, and no secret", async () => {
+test("config: every value and its source, and no secret", async () => {
   await using folder = await mkdtempDisposable(join(tmpdir(), "tallystick-"))
   const secret = "5e".repeat(32)
   const rootKey = "a-root-key-of-thirty-two-characters-or-more"
@@ -95,7 +95,7 @@ test("config: every value with where it comes from, and no secret", async () => 
 // doctor ------------------------------------------------------------------------------------------
 
 test(
-  "doctor: a running service is well, it is changed by nothing, and what is done to it is found and named",
+  "doctor: finds nothing wrong with a running service, changes nothing, and names each planted fault",
   { timeout: 120_000 },
   async () => {
     await using service = await startService()
@@ -313,7 +313,7 @@ test("completion: every shell's script names every command, and another shell is
 // rotate ------------------------------------------------------------------------------------------
 
 test(
-  "rotate: what it prints is genuine to whoever trusts the key before, and verify says the new key",
+  "rotate: its announcement is genuine under the former key, and verify shows the new key",
   { timeout: 60_000 },
   async () => {
     await using service = await startService()

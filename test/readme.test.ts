@@ -27,7 +27,7 @@ const operating = read("docs/operating.md")
 // Commands ----------------------------------------------------------------------------------------
 
 test(
-  "the printed command, the README and the tour answer what they say",
+  "the printed command, the README and the tour give the answers that they show",
   { skip: without("bash", "curl") },
   async () => {
     await using service = await startDemo()
@@ -101,7 +101,7 @@ test(
 )
 
 test(
-  "docs/operating.md is run as it stands, and what it restores goes on as the ledger",
+  "the commands of docs/operating.md run, and the restored copy continues the ledger",
   { skip: without("bash", "curl") },
   async () => {
     await using service = await startDemo()
@@ -131,7 +131,7 @@ test(
   },
 )
 
-test("every command in the documents is run, and what a document shows wrong is found", () => {
+test("every command in the documents is run, and a wrong answer in a document is found", () => {
   const commands = (text: string) => blocksIn(text).filter(({ kind }) => kind === "sh").length
   // Two are not steps: the start itself, and the names of things.
   assert.equal(commands(readme), 2 + stepsOf(readme, "tour").length)

@@ -171,7 +171,7 @@ const holder = await tokenFor("usr_1")
 
 // What is shown -----------------------------------------------------------------------------------
 
-test("a person sees what is visible and concerns them, in the token's project", async () => {
+test("a person sees visible entries about them, in the token's project", async () => {
   const page = await activityOf(holder)
   assert.equal(labels(page), "consent-usr_1 ofThing both asTarget asActor")
   const { events: _, ...about } = page
@@ -212,7 +212,7 @@ test("a person sees what is visible and concerns them, in the token's project", 
   }
 })
 
-test("what is sealed of the person is in clear; of others it is withheld, and so is what they acted under", async () => {
+test("the person's own sealed fields are in clear; those of others, and their context, are withheld", async () => {
   const { events } = await activityOf(holder)
   const [consent, ofThing, both, asTarget, asActor] = events
   const masked = { id: "usr_2", type: "user", email: "g•••@example.org" }
@@ -251,7 +251,7 @@ const secrets = [
 ]
 const secretsOfThing = ["Plans", "of May"]
 
-test("nothing of others stands in any answer, nor in its proofs and disclosures", async () => {
+test("no answer, proof or disclosure has sealed fields of others", async () => {
   const asked: readonly Parameters[] = [
     {},
     { include: "proof" },
@@ -351,7 +351,7 @@ async function tells(client: Client, path: string, label: string, ask: string): 
   return found === 1
 }
 
-test("no search tells what is sealed of others: neither a word, a start, a phrase, a field, nor what it excludes", async () => {
+test("no search reveals sealed fields of others: no word, prefix, phrase, field, nor exclusion", async () => {
   const [mine, all] = [`${acme.path}/activity`, `${acme.path}/events`]
   const expectTold = async (
     label: string,
@@ -398,7 +398,7 @@ test("no search tells what is sealed of others: neither a word, a start, a phras
   )
 })
 
-test("totals and other entries tell no more: what does not concern the person is not counted by any search", async () => {
+test("no total counts entries that do not concern the person", async () => {
   for (const query of [
     "metadata.label:others",
     "others",
@@ -512,7 +512,7 @@ test("with include=proof the person can compute every row, with exactly the disc
 
 // Pages and parameters ----------------------------------------------------------------------------
 
-test("it is read page by page, and what is appended shifts none", async () => {
+test("activity is read page by page, and new entries shift no page", async () => {
   const person = await tokenFor("usr_9")
   const all = Array.from({ length: 7 }, (_, number) => `m${number}`)
   for (const label of all) await write(label, { actor: { id: "usr_9", type: "customer" } })
@@ -576,7 +576,7 @@ test("no parameter widens it", async () => {
   ])
 })
 
-test("what is in the archive is shown as well", async () => {
+test("archived entries are shown as well", async () => {
   const old = await makeWorkspace(service)
   await root.patch(`${old.path}/projects/core`, { activityLinks: true })
   await write("old", { actor: ada }, {}, old)
@@ -586,7 +586,7 @@ test("what is in the archive is shown as well", async () => {
   assert.deepEqual([labels(page), page.events[0]?.storageTier, page.total], ["old", "archive", 1])
 })
 
-test("the policy's newest version is said, and the search as it was asked", async () => {
+test("the answer has the policy's newest version and the search as sent", async () => {
   const person = await tokenFor("usr_1", "billing")
   for (const version of [1, 2]) {
     const sections = [{ id: "a", title: "A", body: `Version ${version}` }]
@@ -630,7 +630,7 @@ test("the token may stand in the address, alone and nowhere else", async () => {
   ])
 })
 
-test("a token of another workspace opens nothing here, and one of here nothing there", async () => {
+test("a token works in its own workspace only", async () => {
   const theirs = await tokenFor("usr_1", "core", other.path)
   assert.equal(labels(await activityOf(theirs, {}, other.path)), "theirs")
   await expectRows([
@@ -674,4 +674,4 @@ test("a link is dead while links are off for its project, and for good when it i
   ])
 })
 
-test("every receipt of this run verifies, and no secret went astray", () => service.finish())
+test("every receipt of this run verifies, and no secret leaked", () => service.finish())

@@ -273,4 +273,4 @@ test("the instance key may write to several workspaces in one batch", async () =
   assert.equal(results[2].receipt.previousHash, results[0].receipt.eventHash)
 })
 
-test("every receipt of this run verifies, and no secret went astray", () => service.finish())
+test("every receipt of this run verifies, and no secret leaked", () => service.finish())

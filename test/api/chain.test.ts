@@ -204,4 +204,4 @@ test("a proof of another record is no proof", async () => {
   )
 })
 
-test("every receipt of this run verifies, and no secret went astray", () => service.finish())
+test("every receipt of this run verifies, and no secret leaked", () => service.finish())

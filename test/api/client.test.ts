@@ -396,7 +396,7 @@ test("all that was written through the client is in chains that hold", async () 
   )
 })
 
-test("a write whose server is killed before its answer arrives is repeated by itself, and there is one entry", async () => {
+test("a write whose server is killed before it answers is repeated by the client, and has one entry", async () => {
   await using first = await startProgram()
   const { id, writer } = await makeWorkspace(first)
   let second: ReturnType<typeof startProgram> | undefined
@@ -445,7 +445,7 @@ test("a write whose server is killed before its answer arrives is repeated by it
   await expectChain(service.root, id, [receipt])
 })
 
-test("writes go on across a kill, each to one entry", async () => {
+test("writes continue across a kill, and each has one entry", async () => {
   await using first = await startProgram()
   const { id, writer } = await makeWorkspace(first)
   const client = createClient({

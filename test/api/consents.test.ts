@@ -237,4 +237,4 @@ test("a key that is bound to projects consents in these only, and `core` is one 
   ])
 })
 
-test("every receipt of this run verifies, and no secret went astray", () => service.finish())
+test("every receipt of this run verifies, and no secret leaked", () => service.finish())

@@ -541,4 +541,4 @@ test("a key that is bound to projects writes to these only", async () => {
   assert.equal(mine.status, 202)
 })
 
-test("every receipt of this run verifies, and no secret went astray", () => service.finish())
+test("every receipt of this run verifies, and no secret leaked", () => service.finish())

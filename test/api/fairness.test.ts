@@ -144,4 +144,4 @@ test("HEAD of a download makes nothing and records nothing; a token may download
   assert.equal((await (await holderOf(acme, pack)).get(`${pack}/download`)).status, 200)
 })
 
-test("every receipt of this run verifies, and no secret went astray", () => service.finish())
+test("every receipt of this run verifies, and no secret leaked", () => service.finish())

@@ -677,4 +677,4 @@ test("the request's id comes back if it is sane, and otherwise we make one", asy
   assert.equal(ids.size, 15, "each of its own")
 })
 
-test("every receipt of this run verifies, and no secret went astray", () => service.finish())
+test("every receipt of this run verifies, and no secret leaked", () => service.finish())

@@ -278,4 +278,4 @@ test("of a hundred different requests with one key at once, one is recorded", as
   await expectOneBetween(crowd, before, await crowd.writer.write(eventFor(crowd.id)))
 })
 
-test("every receipt of this run verifies, and no secret went astray", () => service.finish())
+test("every receipt of this run verifies, and no secret leaked", () => service.finish())

@@ -215,4 +215,4 @@ test("a body must say that it is JSON, in UTF-8, and not packed", async () => {
   ])
 })
 
-test("every receipt of this run verifies, and no secret went astray", () => service.finish())
+test("every receipt of this run verifies, and no secret leaked", () => service.finish())

@@ -79,7 +79,7 @@ test("the check at the end of a key is the CRC-32 of what stands before it", asy
   assert.equal(bearer.slice(-6), check(bearer.slice(0, -6)))
 })
 
-test("what a key may not be", async () => {
+test("invalid API keys are refused", async () => {
   const bad = (request: object, says: RegExp): Row => ({
     about: JSON.stringify(request),
     as: root,
@@ -157,7 +157,7 @@ test("a key that was ended is refused from the next request on", async () => {
   )
 })
 
-test("of many who end a key at once, nobody is told so before it is ended", async () => {
+test("of concurrent revocations of a key, none is answered before the key has ended", async () => {
   for (let round = 0; round < 10; round++) {
     const key = await makeKey(service, acme.id, { scopes: ["read"] })
     const address = `${keysPath}/${key.bearer?.split("_")[1]}`
@@ -174,7 +174,7 @@ test("of many who end a key at once, nobody is told so before it is ended", asyn
   }
 })
 
-test("what an ended key has made is listed, and ends in one call with all that it has made in turn", async () => {
+test("an ended key's keys and members are listed, and one call ends them and all that they made", async () => {
   const house = await makeWorkspace(service)
   const keys = `${house.path}/api-keys`
   const idOf = (client: Client) => client.bearer?.split("_")[1] ?? ""
@@ -248,7 +248,7 @@ test("what an ended key has made is listed, and ends in one call with all that i
   await expectChain(service.root, house.id)
 })
 
-test("ending a key is 204 however often, also for one that never was, and only in its own workspace", async () => {
+test("revoking a key is 204 each time, also for an unknown key, and only in its own workspace", async () => {
   const key = await makeKey(service, acme.id, { scopes: ["read"] })
   const id = key.bearer?.split("_")[1] ?? ""
   await expectRows([
@@ -406,7 +406,7 @@ test("a credential is read from the Authorization header only, and there only as
 
 // Time --------------------------------------------------------------------------------------------
 
-test("a key lives as long as it was made for, and its end is told apart from a wrong key", async () => {
+test("a key works until it expires, and an expired key is answered differently from a wrong one", async () => {
   await using today = await startService()
   const { id, path } = await makeWorkspace(today)
   const short = (await makeKey(today, id, { scopes: ["read"], expiresInSeconds: 3600 })).bearer
@@ -427,4 +427,4 @@ test("a key lives as long as it was made for, and its end is told apart from a w
   ])
 })
 
-test("every receipt of this run verifies, and no secret went astray", () => service.finish())
+test("every receipt of this run verifies, and no secret leaked", () => service.finish())

@@ -120,4 +120,4 @@ test("a cursor says nothing to whoever holds it, and opens no list but its own",
   }
 })
 
-test("every receipt of this run verifies, and no secret went astray", () => service.finish())
+test("every receipt of this run verifies, and no secret leaked", () => service.finish())

@@ -126,7 +126,7 @@ test("a member is invited, listed, joins by the address that was shown, and is c
   assert.equal(again.length, 19)
 })
 
-test("what an invitation may not be", async () => {
+test("invalid invitations are refused", async () => {
   await join(service, acme.path, "viewer", "there@example.com")
   await invite(acme.path, "invited@example.com")
   const bad = (send: object, gets: Row["gets"], has: Row["has"] = []): Row => ({
@@ -194,7 +194,7 @@ test("a set-up token is good once, for one e-mail, until it is replaced or its m
   assert.equal((await takeUp(removed.token)).status, 401)
 })
 
-test("who has an account takes up another invitation by its password, and then belongs to both", async () => {
+test("a person with an account accepts another invitation by the password, and belongs to both workspaces", async () => {
   const { id, email } = await join(service, acme.path, "viewer", "both@example.com")
   const { id: there, token } = await invite(other.path, "BOTH@example.com", "admin")
   assert.equal(there, id)
@@ -212,7 +212,7 @@ test("who has an account takes up another invitation by its password, and then b
   ])
 })
 
-test("nobody takes an e-mail from the person who has it, and nobody is shown that it is taken", async () => {
+test("nobody can take over an e-mail with an account, or learn that it has one", async () => {
   const theirs = await join(service, other.path, "admin", "their-admin@example.com")
   const email = "victim@example.com"
   const known = "known to the admin"
@@ -256,7 +256,7 @@ test("nobody takes an e-mail from the person who has it, and nobody is shown tha
   ])
 })
 
-test("an invitation by the instance is not for an admin of the workspace to take up, and one by the workspace is", async () => {
+test("an admin of the workspace cannot accept an invitation by the instance, but can accept one by the workspace", async () => {
   const adminKey = await makeKey(service, acme.id, { scopes: ["admin"] })
   const adminMember = await join(service, acme.path, "admin", "asks-again@example.com")
   const email = "pending@example.com"
@@ -290,7 +290,7 @@ test("an invitation by the instance is not for an admin of the workspace to take
   ])
 })
 
-test("an admin of the instance adds an account to another workspace, and nobody else gets anything of it", async () => {
+test("an admin of the instance adds an account to another workspace, and no other account is affected", async () => {
   const [made, joined] = [await makeWorkspace(service), await makeWorkspace(service)]
   const [maker, host] = [
     await join(service, made.path, "admin", "maker@example.com"),
@@ -383,7 +383,7 @@ test("an admin of the instance adds an account to another workspace, and nobody 
   for (const workspace of [made, joined]) await expectChain(root, workspace.id)
 })
 
-test("of a person who belongs to several workspaces by several admins, a sign-in opens what the password is of", async () => {
+test("a sign-in opens every account of the e-mail that has this password", async () => {
   const third = await makeWorkspace(service)
   const [email, same, lone] = [
     "thrice@example.com",
@@ -466,7 +466,7 @@ test("an invitation says nothing of whether the e-mail is known elsewhere", asyn
   assert.deepEqual(shapes[0], shapes[1])
 })
 
-test("a member who is removed loses everything from the next request on, and what was handed out with it", async () => {
+test("a removed member loses access from the next request on, and so do the member's tokens", async () => {
   const { receipt } = (await root.write(eventFor(acme.id))).json()
   for (let round = 0; round < 10; round++) {
     const member = await join(service, acme.path, "viewer", `leaves-${round}@example.com`)
@@ -593,4 +593,4 @@ test("the chains of this run hold", async () => {
   for (const workspace of [acme, other]) await expectChain(root, workspace.id)
 })
 
-test("every receipt of this run verifies, and no secret went astray", () => service.finish())
+test("every receipt of this run verifies, and no secret leaked", () => service.finish())

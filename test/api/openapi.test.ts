@@ -16,13 +16,13 @@ interface Part {
   readonly [name: string]: any // oxlint-disable-line typescript/no-explicit-any
 }
 
-test("docs/openapi.json is what the service says of itself; `npm run openapi` writes it", async () => {
+test("docs/openapi.json is the service's own description; `npm run openapi` writes it", async () => {
   await using service = await startService()
   const said = (await service.client().get("/openapi.json")).json<object>()
   assert.equal(kept, `${JSON.stringify(said, null, 2)}\n`)
 })
 
-test("it is OpenAPI 3.1 by the letter of its schema, and a lie would be found", async () => {
+test("the description fits the schema of OpenAPI 3.1, and a planted fault is found", async () => {
   const validator = new Validator()
   const { valid, errors } = await validator.validate(JSON.parse(kept))
   assert.ok(valid, JSON.stringify(errors))
@@ -41,7 +41,7 @@ test("it is OpenAPI 3.1 by the letter of its schema, and a lie would be found", 
   }
 })
 
-test("every reference leads somewhere, every part is used, and every parameter of a path is described", () => {
+test("every reference resolves, every part is used, and every path parameter is described", () => {
   const document = JSON.parse(kept) as Part
   const references = new Set(
     [...kept.matchAll(/"\$ref": "#\/components\/(\w+)\/([\w.-]+)"/g)].map(

@@ -32,7 +32,7 @@ const tight = await startWatched({
 after(() => tight[Symbol.asyncDispose]())
 const small = await makeWorkspace(tight)
 
-test("the process lives, can append, and says so", async () => {
+test("healthz and readyz report a process that lives and can append", async () => {
   await expectRows([
     { as: anonymous, ask: "GET /healthz", gets: 200, shows: { status: "ok" } },
     { as: anonymous, ask: "GET /readyz", gets: 200, shows: { ready: true }, hasNot: ["checks"] },
@@ -77,7 +77,7 @@ test("limits are those of docs/configuration.md", async () => {
 
 // Metrics -----------------------------------------------------------------------------------------
 
-test("metrics count what happened, in a form that Prometheus reads", async () => {
+test("metrics count requests and entries, in Prometheus format", async () => {
   const read = async (): Promise<Samples> => {
     const reply = await anonymous.get("/metrics")
     assert.match(reply.headers.get("content-type") ?? "", /^text\/plain; version=0\.0\.4/)
@@ -258,7 +258,7 @@ test("the description says which credential each endpoint takes", () => {
 
 // Limits that are set -----------------------------------------------------------------------------
 
-test("a limit that is set is the one that holds, and the one that is shown", async () => {
+test("a configured limit is enforced and shown", async () => {
   const send = (changes: object, gets: Row["gets"], has: Row["has"] = [], headers = {}): Row => ({
     as: small.writer,
     ask: "POST /v1/events",
@@ -326,7 +326,7 @@ test("a limit that is set is the one that holds, and the one that is shown", asy
   )
 })
 
-test("what exceeds the queue is refused at once, was not recorded, and may be sent again", async () => {
+test("a write beyond the queue is refused at once, is not recorded, and may be repeated", async () => {
   const events = Array.from({ length: 6 }, () => ({
     idempotencyKey: crypto.randomUUID(),
     ...eventFor(small.id),
@@ -375,7 +375,7 @@ test("a batch of which a part was recorded is never said to be refused", async (
   )
 })
 
-test("under a public address, addresses in answers begin with it, and its name is answered", async () => {
+test("with a public URL, addresses in answers begin with it, and its host name is answered", async () => {
   const { receipt, verificationUrl } = (await small.writer.write(eventFor(small.id))).json()
   assert.equal(verificationUrl, `https://ledger.example/tally${small.path}/receipts/${receipt}`)
   const asked = async (host: string): Promise<number | undefined> =>
@@ -394,7 +394,7 @@ test("under a public address, addresses in answers begin with it, and its name i
   assert.match(origin, /^ledger\.example\/ledgers\//)
 })
 
-test("every receipt of this run verifies, and no secret went astray", async () => {
+test("every receipt of this run verifies, and no secret leaked", async () => {
   await service.finish()
   await tight.finish()
 })

@@ -63,7 +63,7 @@ async function verdictOf(client: Client, path: string, bytes: Uint8Array): Promi
 const entry = (reply: Reply, path: string): Buffer =>
   Buffer.from(reply.json().files[path], "base64")
 
-test("a pack holds what was put into it, and is checked without the service", async () => {
+test("a pack has the requested entries and is checked without the service", async () => {
   const acme = await makeWorkspace(service, { personalKeys: ["address"] })
   const { path, id, reader, writer } = acme
   await root.post(`${path}/published-policy`, {
@@ -228,7 +228,7 @@ function cellsOf(row: string): readonly string[] {
   )
 }
 
-test("two downloads are the same bytes, also later, and after a restart on another address", async () => {
+test("downloads are the same bytes, also later and after a restart on another address", async () => {
   await using before = await startService()
   const acme = await makeWorkspace(before)
   const receiptIds = [await write(acme), await write(acme), await write(acme)]
@@ -317,7 +317,7 @@ async function signedSize(workspace: Workspace): Promise<number> {
   return (await readChain(workspace.reader, workspace.id)).size
 }
 
-test("what is wrong is refused by name, and nothing is recorded", async () => {
+test("invalid requests are refused with the field's name, and record nothing", async () => {
   const acme = await makeWorkspace(service)
   const receipt = await write(acme)
   const elsewhere = await write(await makeWorkspace(service))
@@ -385,7 +385,7 @@ test("what is wrong is refused by name, and nothing is recorded", async () => {
   )
 })
 
-test("a filter puts together what the query with the same parameters finds, all of its pages", async () => {
+test("a filter selects the same entries as the query with the same parameters, over all its pages", async () => {
   const acme = await makeWorkspace(service)
   const { path, id, reader } = acme
   const changes = (at: number): object => ({
@@ -459,7 +459,7 @@ test("a filter puts together what the query with the same parameters finds, all 
   ])
 })
 
-test("a pack holds no more than it may", async () => {
+test("a pack has a maximum number of entries", async () => {
   await using small = await startService({
     environment: {
       TALLYSTICK_LIMIT_PACK_RECEIPTS_MAX: "3",
@@ -580,4 +580,4 @@ test("making and each download are entries of the ledger, committed with what th
   )
 })
 
-test("every receipt of this run verifies, and no secret went astray", () => service.finish())
+test("every receipt of this run verifies, and no secret leaked", () => service.finish())

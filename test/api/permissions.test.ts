@@ -513,4 +513,4 @@ test("of what anyone may see, a credential of another workspace shows what nobod
   }
 })
 
-test("every receipt of this run verifies, and no secret went astray", () => service.finish())
+test("every receipt of this run verifies, and no secret leaked", () => service.finish())

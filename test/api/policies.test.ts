@@ -433,4 +433,4 @@ test("policies and the version of events outlive a restart", async () => {
   await expectChain(now.root, id, [written])
 })
 
-test("every receipt of this run verifies, and no secret went astray", () => service.finish())
+test("every receipt of this run verifies, and no secret leaked", () => service.finish())

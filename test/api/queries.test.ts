@@ -216,11 +216,11 @@ const searches: readonly (readonly [query: string, found: string])[] = [
   ['say"paid', ""],
 ]
 
-test("every filter finds what it says, newest first, with an exact total", async () => {
+test("every filter finds its entries, newest first, with an exact total", async () => {
   await expectFound(filtered)
 })
 
-test("every form of a search finds what it says", async () => {
+test("every form of a search finds its entries", async () => {
   await expectFound(searches.map(([query, found]) => [{ query }, found]))
 })
 
@@ -292,7 +292,7 @@ test("a search has at most 512 bytes and 32 terms; anything else is one", async 
   ])
 })
 
-test("what breaks a rule is refused by its name", async () => {
+test("invalid parameters are refused with their names", async () => {
   const bad: readonly (readonly [string, string])[] = [
     ["limit=0", "limit"],
     ["limit=101", "limit"],
@@ -434,7 +434,7 @@ test("the usual loops read every entry once and end", async () => {
   assert.deepEqual([far.returned, far.total, one.returned, one.total], [13, 13, 0, 13])
 })
 
-test("what is appended shifts no page; only the total grows", async () => {
+test("new entries shift no page; only the total grows", async () => {
   const shop = await makeWorkspace(service)
   const all = Array.from({ length: 9 }, (_, number) => `m${number}`)
   await writeAll(shop, Object.fromEntries(all.map((label) => [label, {}])))
@@ -449,7 +449,7 @@ test("what is appended shifts no page; only the total grows", async () => {
   )
 })
 
-test("what was acknowledged is found by the very next request, also a batch, and by any way of asking", async () => {
+test("the very next request finds an acknowledged event or batch, in every way of asking", async () => {
   const shop = await makeWorkspace(service)
   const nobody = await find(shop.reader, shop.path)
   assert.deepEqual(nobody, {
@@ -526,7 +526,7 @@ test("to a key with projects, all means its projects; others it may not name, wh
   assert.equal(new Set(replies.map(({ text }) => text)).size, 1, "one wording for all")
 })
 
-test("what the service says of itself is apart, and nobody else can say it", async () => {
+test("the service's own entries are separate, and nobody else can write them", async () => {
   const shop = await makeWorkspace(service)
   await writeAll(shop, { own: { source: "system", action: "security.key.create" }, ours: {} })
   const system = await find(shop.reader, shop.path, { projectId: "system" })
@@ -564,7 +564,7 @@ test("what the service says of itself is apart, and nobody else can say it", asy
     )
 })
 
-test("administrative entries stand between: two rows need not be linked, and includeSystem=true shows the whole chain", async () => {
+test("administrative entries lie between: two rows need not be linked, and includeSystem=true shows the whole chain", async () => {
   const shop = await makeWorkspace(service)
   await writeAll(shop, { one: {} })
   await makeKey(service, shop.id, { scopes: ["read"] })
@@ -585,7 +585,7 @@ test("administrative entries stand between: two rows need not be linked, and inc
   )
 })
 
-test("one workspace never finds what is another's", async () => {
+test("one workspace never finds entries of another", async () => {
   const shop = await makeWorkspace(service)
   await writeAll(shop, { theirs: { actor: ada, metadata: { note: "zebra crossing" } } })
   for (const query of ["zebra", "zeb*", "metadata.note:zebra*", "metadata.label:theirs"]) {
@@ -595,7 +595,7 @@ test("one workspace never finds what is another's", async () => {
   assert.equal((await find(shop.reader, shop.path, { query: "zebra" })).total, 1)
 })
 
-test("personal metadata is found by whoever reads it in clear", async () => {
+test("a caller who reads personal metadata in clear can search it", async () => {
   const clinic = await makeWorkspace(service, { personalKeys: ["phone"] })
   await writeAll(clinic, {
     p1: { metadata: { phone: "+49 30 1234", plan: "pro" } },
@@ -663,4 +663,4 @@ test("an entry that no checkpoint covers yet is pending, has no path, and counts
   assert.equal(integrity, proof.tlogProof === null ? "pending" : "verified")
 })
 
-test("every receipt of this run verifies, and no secret went astray", () => service.finish())
+test("every receipt of this run verifies, and no secret leaked", () => service.finish())

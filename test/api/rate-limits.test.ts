@@ -219,4 +219,4 @@ test("a quota is each key's own, counts all that it asks, and neither the operat
   await metered.finish()
 })
 
-test("every receipt of this run verifies, and no secret went astray", () => service.finish())
+test("every receipt of this run verifies, and no secret leaked", () => service.finish())

@@ -334,4 +334,4 @@ test("a query parameter that there is not is refused, for those who may see the 
   ])
 })
 
-test("every receipt of this run verifies, and no secret went astray", () => service.finish())
+test("every receipt of this run verifies, and no secret leaked", () => service.finish())

@@ -111,4 +111,4 @@ for (const [name, [client, known, unknown]] of Object.entries(cases)) {
   })
 }
 
-test("every receipt of this run verifies, and no secret went astray", () => service.finish())
+test("every receipt of this run verifies, and no secret leaked", () => service.finish())

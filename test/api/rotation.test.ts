@@ -30,7 +30,7 @@ const verdictOf = (answer: unknown, ...trustedKeys: string[]) =>
   verifyReceipt(answer, { trustedKeys }).verdict
 
 test(
-  "under writes, and across a restart, old and new evidence holds under the keys that signed it",
+  "under writes and across a restart, old and new evidence verifies under the keys that signed it",
   { timeout: 60_000 },
   async () => {
     const old = (await reader.get(`${path}/tlog/log.vkey`)).text.trim()
@@ -159,7 +159,7 @@ test(
 )
 
 test(
-  "after the overlap the new key signs alone, and the announcement was signed by both all the same",
+  "after the overlap the new key signs alone, and the announcement has both signatures",
   { timeout: 60_000 },
   async () => {
     await using service = await startService({

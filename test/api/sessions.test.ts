@@ -652,4 +652,4 @@ test("the instance has a ledger like any other, which only its key and its admin
   assert.match((await anonymous.get("/metrics")).text, /^tallystick_failed_logins_total [1-9]/m)
 })
 
-test("every receipt of this run verifies, and no secret went astray", () => service.finish())
+test("every receipt of this run verifies, and no secret leaked", () => service.finish())

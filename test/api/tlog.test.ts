@@ -12,7 +12,7 @@ after(() => service[Symbol.asyncDispose]())
 const acme = await makeWorkspace(service)
 const anonymous = service.client()
 
-test("a log grows by what is written, and what was signed once stays true", async () => {
+test("a log grows with each write, and earlier checkpoints stay true", async () => {
   const log = await makeWorkspace(service)
   const { origin, ledgerId } = (await log.reader.get(log.path)).json()
   const vkey = (await log.reader.get(`${log.path}/tlog/log.vkey`)).text.trimEnd()
@@ -62,7 +62,7 @@ test("partial tiles of every width are the beginnings of the full one", async ()
   assert.equal((await read(`1/${tileName(0, 2)}`)).length, 64)
 })
 
-test("what the log does not have is not found, and nothing else", async () => {
+test("only resources that the log lacks are 404", async () => {
   const receipts = await writeMany(acme, 20)
   const { size } = await readChain(acme.reader, acme.id, receipts)
   const resources = [
@@ -201,7 +201,7 @@ test("the log is for readers; if the workspace says so, it is for everybody", as
   await expectRows(rows("401 unauthorized", "403 workspace_forbidden"))
 })
 
-test("a log that goes on from no other has one epoch, which is itself", async () => {
+test("a log that continues no other has one epoch", async () => {
   const receipts = await writeMany(acme, 3)
   const { size, ledgerId, origin } = await readChain(acme.reader, acme.id, receipts)
   const { epochs } = (await acme.reader.get(`${acme.path}/tlog/epochs`)).json()
@@ -224,7 +224,7 @@ test("a log that goes on from no other has one epoch, which is itself", async ()
   }
 })
 
-test("the records of a public log hold nothing of what was written", async () => {
+test("the records of a public log show no content", async () => {
   const log = await makeWorkspace(service, { transparency: "public" })
   const { receipt, eventId, eventHash, previousHash } = (
     await log.writer.write(eventFor(log.id))
@@ -243,7 +243,7 @@ test("the keys of a log are listed, each with the sizes that it signs", async ()
   assert.ok(vkey.text.endsWith("\n"))
 })
 
-test("every workspace has a log, an origin and a key of its own, and the origin says nothing of it", async () => {
+test("every workspace has its own log, origin and key, and the origin reveals nothing of it", async () => {
   const [one, two] = [await makeWorkspace(service), await makeWorkspace(service)]
   const looks = await Promise.all(
     [one, two].map(async ({ reader, path, id }) => {
@@ -278,4 +278,4 @@ test("a checkpoint is signed within about a second without anybody asking", asyn
   assert.ok(Math.min(...tookMs) < 1500, `${tookMs.join(", ")} ms`)
 })
 
-test("every receipt of this run verifies, and no secret went astray", () => service.finish())
+test("every receipt of this run verifies, and no secret leaked", () => service.finish())

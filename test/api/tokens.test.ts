@@ -693,7 +693,7 @@ test("making and revoking a token are entries of the ledger", async () => {
   assert.equal(await place(), before + 5, "what is refused is not recorded")
 })
 
-test("every receipt of this run verifies, and no secret went astray", () => service.finish())
+test("every receipt of this run verifies, and no secret leaked", () => service.finish())
 
 const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 

@@ -93,4 +93,4 @@ test("no header says which workspace, method, address or host a request is for",
   assert.equal(reply?.status, 400)
 })
 
-test("every receipt of this run verifies, and no secret went astray", () => service.finish())
+test("every receipt of this run verifies, and no secret leaked", () => service.finish())

@@ -14,7 +14,7 @@ const acme = await makeWorkspace(service)
 const { root } = service
 const unique = (): string => `x-${crypto.randomUUID().slice(0, 8)}`
 
-test("a workspace comes with a ledger, settings that are their defaults, and a project `core`", async () => {
+test("a new workspace has a ledger, default settings, and a project `core`", async () => {
   const id = unique()
   const settings = {
     policyVisibility: "private",
@@ -41,7 +41,7 @@ test("a workspace comes with a ledger, settings that are their defaults, and a p
   assert.match(made?.json().ledgerId, /^[0-9a-f]{64}$/)
 })
 
-test("every setting can be made with the workspace and changed later, and what is absent stays", async () => {
+test("every setting can be set at creation and changed later, and absent ones stay", async () => {
   const id = unique()
   const all = {
     name: "Große Firma",
@@ -333,7 +333,7 @@ const admin = 8
 const kindsFrom = ({ records }: Chain, from: number): readonly (number | undefined)[] =>
   records.slice(from).map((record) => record[4])
 
-test("every administrative act is one entry, committed with what it changes; what is refused or changes nothing is none", async () => {
+test("every administrative act is one entry, committed with its change; a refused or empty one has no entry", async () => {
   const audited = await makeWorkspace(service)
   const { id, path, writer } = audited
   const length = await lengthOf(audited)
@@ -449,7 +449,7 @@ test("of many who make the same thing at once, one does", async () => {
   }
 })
 
-test("a workspace has as many projects as its setting allows: what names one more is refused, and all else goes on", async () => {
+test("a workspace has as many projects as its setting allows: an event that names one more is refused, others are recorded", async () => {
   const small = await makeWorkspace(service, { projectsMax: 3 })
   const event = (projectId: string) => eventFor(small.id, { projectId })
   // Ten at once, of which two become projects beside `core`.
@@ -530,4 +530,4 @@ test("a workspace has as many projects as its setting allows: what names one mor
   )
 })
 
-test("every receipt of this run verifies, and no secret went astray", () => service.finish())
+test("every receipt of this run verifies, and no secret leaked", () => service.finish())

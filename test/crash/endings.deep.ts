@@ -11,7 +11,7 @@ import { noTracer } from "./tracer.ts"
 
 // Promises 1, 2, 7, 9 and 19 at length.
 
-test("what was acknowledged survives 2,000 kills", async (t) => {
+test("acknowledged events survive 2,000 kills", async (t) => {
   const chance = createChance(seedOf(t))
   let acknowledged = 0
   await atLength(t, { what: "kills", wanted: 2000, minutes: 30, floor: 250 }, async () => {

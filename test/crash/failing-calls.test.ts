@@ -23,7 +23,7 @@ test(
   },
 )
 
-test("canary: a service that ignores what the disk says is found out", { skip }, async (t) => {
+test("canary: a service that ignores disk errors is found out", { skip }, async (t) => {
   const run = failAgainAndAgain({
     points: 3,
     chance: createChance(seedOf(t)),

@@ -5,7 +5,7 @@ import { endure } from "./endings.ts"
 
 // Promise 1: no acknowledged event is lost by kill -9.
 
-test("what was acknowledged survives 150 kills", async (t) => {
+test("acknowledged events survive 150 kills", async (t) => {
   const chance = createChance(seedOf(t))
   // Two services side by side, because most of a round is a start, which keeps one core busy.
   const runs = await Promise.all(

@@ -97,7 +97,7 @@ function sealedIn(data: string): readonly string[] {
 }
 
 test(
-  "a secret is rotated by one command, again and again, and nobody notices; the one before opens nothing",
+  "one command rotates the secret, repeatedly and unnoticed; a former secret opens nothing",
   { timeout: 120_000 },
   async () => {
     await using service = await startProgram()
@@ -163,7 +163,7 @@ test(
 )
 
 test(
-  "a secret that is set already, before one that never was, is not taken for one that is rotated",
+  "a current secret given with a wrong previous one does not count as a rotation",
   { timeout: 60_000 },
   async () => {
     await using service = await startProgram()
@@ -195,7 +195,7 @@ test(
 )
 
 test(
-  "what a kill leaves beside a file of a secret is taken away by a rotation and by a start, and nothing else is",
+  "a rotation and a start remove the files that a kill left beside a secret, and no others",
   { timeout: 60_000 },
   async () => {
     await using service = await startProgram()
@@ -229,7 +229,7 @@ test(
 )
 
 test(
-  "killed after any of its steps, the service goes on with both, either alone is told what to do, and it ends",
+  "killed after any step, a rotation continues; meanwhile the service starts with both secrets, and one alone is refused",
   { timeout: 240_000 },
   async (t) => {
     await using service = await startProgram()

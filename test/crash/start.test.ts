@@ -61,7 +61,7 @@ test("a first start that is cut short, at any moment, does not stand in the way 
   await audit(service, { workspaces: [workspace], writes, chance })
 })
 
-test("what a service has compiled is kept while it runs, so that a kill does not take it from the next one", async () => {
+test("compiled code is cached while the service runs, so the next start after a kill has it", async () => {
   await using folder = await mkdtempDisposable(join(tmpdir(), "tallystick-"))
   await using _ = await startProgram({ environment: { NODE_COMPILE_CACHE: folder.path } })
   await eventually("compiled code to be kept", async () => {
@@ -88,7 +88,7 @@ test("after a clean stop all of the journal is in one file, which is a backup by
   t.diagnostic(`${writes.length} receipts`)
 })
 
-test("a second service on the same data is refused, and the first one goes on", async () => {
+test("a second service on the same data is refused, and the first one keeps running", async () => {
   await using first = await startProgram()
   const workspace = await makeWorkspace(first)
   const second = await startInVain({
@@ -119,7 +119,7 @@ test("data that lacks exactly the last entry that was signed is not written to",
   assert.equal(await cut.end(), 0)
 })
 
-test("data that is older than what was signed is read, and not written to", async () => {
+test("data older than what was signed is read-only", async () => {
   await using first = await startProgram()
   const workspace = await makeWorkspace(first)
   const admin = await makeKey(first, workspace.id, { scopes: ["admin"] })
@@ -223,7 +223,7 @@ test("a setting that is unknown or wrong stops the start, which names it", async
   })
 })
 
-test("a ledger that was signed and is not there is told of, and the others go on", async () => {
+test("a missing signed ledger is logged, and the others start", async () => {
   await using first = await startProgram()
   const workspace = await makeWorkspace(first)
   await writeSome(first, workspace, 3)

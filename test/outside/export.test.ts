@@ -58,7 +58,7 @@ const filesOf = (folder: string): readonly string[] =>
     .map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1))
     .toSorted()
 
-test("an export is genuine, is what the log serves, and goes on where it was interrupted", async () => {
+test("an export is genuine, equals what the log serves, and continues after an interruption", async () => {
   await using service = await startProgram()
   const workspace = await makeWorkspace(service)
   const folder = join(dirname(service.data), "export")
@@ -183,7 +183,7 @@ test("an export is an entry before anything is given out, or it is not made", as
   await expectChain(again.client(workspace.reader.bearer), workspace.id)
 })
 
-test("an export that is killed again and again goes on, and is the one that was left in peace", async (t) => {
+test("an export that is killed again and again continues, and equals an uninterrupted one", async (t) => {
   await using service = await startProgram()
   const workspace = await makeWorkspace(service)
   const size = await fill(workspace, 2000)
@@ -221,7 +221,7 @@ test("an export that is killed again and again goes on, and is the one that was 
 const countOf = (folder: string): number =>
   existsSync(folder) ? filesOf(folder).filter((path) => !path.endsWith(".new")).length : 0
 
-test("an export is never written over anything else, and one changed byte of it is found", async () => {
+test("an export never overwrites other files, and one changed byte of it is found", async () => {
   await using service = await startProgram()
   const [workspace, other] = [await makeWorkspace(service), await makeWorkspace(service)]
   await fill(workspace, 300)
@@ -302,7 +302,7 @@ function sourcesOfGo(): { readonly go: string; readonly sources: string } | stri
   return sources === undefined ? "the sources of golang.org/x/mod are not here" : { go, sources }
 }
 
-test("Go's own log takes an export for genuine, and a changed one not", async (context) => {
+test("Go's own log code accepts an export, and rejects a changed one", async (context) => {
   const found = sourcesOfGo()
   if (typeof found === "string") return context.skip(found)
   await using service = await startProgram()

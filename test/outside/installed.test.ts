@@ -115,7 +115,7 @@ const filesIn = (path: string): readonly string[] =>
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name).slice(path.length + 1))
 
-test("a package has what runs, its licence and a README, and nothing else", () => {
+test("a package has its code, licence and README, and nothing else", () => {
   for (const name of packages) {
     const files = filesIn(join(folder, name))
     const own =
@@ -196,10 +196,13 @@ test("canary: types of a file that is not there are noticed by both", async () =
 
 // Installed ---------------------------------------------------------------------------------------
 
-test("a strict program compiles against them, and a mistake in it does not", { skip }, async () => {
-  write(
-    "program.ts",
-    `import { createClient, TallystickError, type Verdict } from "@tallystick/client"
+test(
+  "a strict program compiles against the packages, and one with a mistake does not",
+  { skip },
+  async () => {
+    write(
+      "program.ts",
+      `import { createClient, TallystickError, type Verdict } from "@tallystick/client"
     import type { AuditEvent } from "@tallystick/client/wire"
     import { parseQuery } from "@tallystick/client/grammar"
     import { verifyExport, verifyReceipt, type ExportVerdict } from "@tallystick/proof"
@@ -219,34 +222,39 @@ test("a strict program compiles against them, and a mistake in it does not", { s
     export const exported: ExportVerdict = verifyExport((path) => new TextEncoder().encode(path))
     export const asked = parseQuery("actor:usr_1")
     export const failed = (error: unknown): string => (error instanceof TallystickError ? error.outcome : "unknown")\n`,
-  )
-  const strict = {
-    strict: true,
-    exactOptionalPropertyTypes: true,
-    noUncheckedIndexedAccess: true,
-    skipLibCheck: false,
-    noEmit: true,
-  }
-  const resolutions = {
-    node16: { module: "node16" },
-    bundler: { module: "esnext", moduleResolution: "bundler" },
-  }
-  await Promise.all(
-    Object.entries(resolutions).map(([name, resolution]) => {
-      const compilerOptions = {
-        ...strict,
-        ...resolution,
-        target: "es2022",
-        lib: ["es2022", "dom"],
-        types: [],
-      }
-      write(`tsconfig.${name}.json`, JSON.stringify({ compilerOptions, files: ["program.ts"] }))
-      return expectRun(join(root, "node_modules", ".bin", "tsc"), ["-p", `tsconfig.${name}.json`], {
-        cwd: app,
-      })
-    }),
-  )
-})
+    )
+    const strict = {
+      strict: true,
+      exactOptionalPropertyTypes: true,
+      noUncheckedIndexedAccess: true,
+      skipLibCheck: false,
+      noEmit: true,
+    }
+    const resolutions = {
+      node16: { module: "node16" },
+      bundler: { module: "esnext", moduleResolution: "bundler" },
+    }
+    await Promise.all(
+      Object.entries(resolutions).map(([name, resolution]) => {
+        const compilerOptions = {
+          ...strict,
+          ...resolution,
+          target: "es2022",
+          lib: ["es2022", "dom"],
+          types: [],
+        }
+        write(`tsconfig.${name}.json`, JSON.stringify({ compilerOptions, files: ["program.ts"] }))
+        return expectRun(
+          join(root, "node_modules", ".bin", "tsc"),
+          ["-p", `tsconfig.${name}.json`],
+          {
+            cwd: app,
+          },
+        )
+      }),
+    )
+  },
+)
 
 /** A program for browsers that has this of the packages, and nothing that it does not need. */
 async function bundleOf(
@@ -259,33 +267,29 @@ async function bundleOf(
   return { code: output[0].code, gzipped: gzipSync(output[0].code, { level: 9 }).length }
 }
 
-test(
-  "bundles for browsers hold what they use: a receipt is verified by 15 kB",
-  { skip },
-  async (context) => {
-    const receipt = await bundleOf('export { verifyReceipt } from "@tallystick/proof"')
-    const whole = await bundleOf('export * from "@tallystick/client"')
-    const proof = await bundleOf('export { verifyTlogProof } from "@tallystick/proof"')
-    const key = await bundleOf('export { parseVkey } from "@tallystick/proof"')
-    context.diagnostic(
-      `verifyReceipt ${receipt.gzipped}, verifyTlogProof ${proof.gzipped}, the client ${whole.gzipped}, parseVkey ${key.gzipped} bytes`,
-    )
-    assert.ok(receipt.gzipped <= 15_000, `${receipt.gzipped} bytes`)
-    assert.ok(proof.gzipped <= 10_000, `${proof.gzipped} bytes`)
-    assert.ok(key.gzipped < receipt.gzipped / 3, `${key.gzipped} bytes`)
-    assert.ok(whole.gzipped < 30_000, `${whole.gzipped} bytes`)
-    write("bundle.mjs", whole.code)
-    // What only Node has is out of its reach.
-    const program = `
+test("bundles for browsers are small: 15 kB verify a receipt", { skip }, async (context) => {
+  const receipt = await bundleOf('export { verifyReceipt } from "@tallystick/proof"')
+  const whole = await bundleOf('export * from "@tallystick/client"')
+  const proof = await bundleOf('export { verifyTlogProof } from "@tallystick/proof"')
+  const key = await bundleOf('export { parseVkey } from "@tallystick/proof"')
+  context.diagnostic(
+    `verifyReceipt ${receipt.gzipped}, verifyTlogProof ${proof.gzipped}, the client ${whole.gzipped}, parseVkey ${key.gzipped} bytes`,
+  )
+  assert.ok(receipt.gzipped <= 15_000, `${receipt.gzipped} bytes`)
+  assert.ok(proof.gzipped <= 10_000, `${proof.gzipped} bytes`)
+  assert.ok(key.gzipped < receipt.gzipped / 3, `${key.gzipped} bytes`)
+  assert.ok(whole.gzipped < 30_000, `${whole.gzipped} bytes`)
+  write("bundle.mjs", whole.code)
+  // What only Node has is out of its reach.
+  const program = `
     for (const name of ["Buffer", "process", "global", "setImmediate", "clearImmediate"]) delete globalThis[name]
     const { createClient, verifyReceipt } = await import("./bundle.mjs")
     console.log(typeof createClient({ baseUrl: "http://127.0.0.1:1" }).events.write, verifyReceipt("{}").verdict)`
-    assert.equal(
-      await expectRun(process.execPath, ["--input-type=module", "--eval", program], { cwd: app }),
-      "function unconfirmed\n",
-    )
-  },
-)
+  assert.equal(
+    await expectRun(process.execPath, ["--input-type=module", "--eval", program], { cwd: app }),
+    "function unconfirmed\n",
+  )
+})
 
 const lines = [
   { node: "20.3.0", requires: "ERR_REQUIRE_ESM", serves: false },
@@ -329,7 +333,7 @@ write(
 )
 
 test(
-  "on each Node a program writes and verifies, and the command serves or says what it needs",
+  "on each Node a program writes and verifies, and the command serves or says which Node it needs",
   { skip },
   async (context) => {
     const program = join(app, "node_modules", "tallystick", "bin", "tallystick.mjs")

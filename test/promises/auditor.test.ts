@@ -129,7 +129,7 @@ async function expectFound(
   return each.size
 }
 
-test("whatever is damaged is found, and only that workspace is halted", async (t) => {
+test("the auditor finds any damage and halts only that workspace", async (t) => {
   await using service = await startService({ environment: quick })
   const sound = await writeSome(service)
   const each = new Map<Damage, Written>()
@@ -156,7 +156,7 @@ test("whatever is damaged is found, and only that workspace is halted", async (t
   assert.equal(await service.end(), 0)
 })
 
-test("canary: what is not damaged is not found", async () => {
+test("canary: the auditor finds nothing in undamaged data", async () => {
   await using service = await startService({ environment: quick })
   const written = await writeSome(service)
   await assert.rejects(
@@ -167,7 +167,7 @@ test("canary: what is not damaged is not found", async () => {
   await expectChain(service.root, written.id, written.receipts)
 })
 
-test("after a restart what was found is found again at once, is recorded once, and is let go of when it was mended", async () => {
+test("after a restart a fault is found again at once, is recorded once, and ends when it is repaired", async () => {
   await using first = await startService({ environment: quick })
   const harmed = await writeSome(first)
   const sound = await writeSome(first)

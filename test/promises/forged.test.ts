@@ -124,7 +124,7 @@ async function expectHalted(service: Service, { workspace: { id, writer } }: Sce
 const times = (count: number, word: string): readonly string[] =>
   Array.from({ length: count }, () => word)
 
-test("of one entry whose body and hash are others it is said, and of its neighbours not", async () => {
+test("one entry with another body and hash is reported as broken, and its neighbours are not", async () => {
   await using service = await startProgram({ environment })
   const scene = await writeSigned(service)
   const sound = await writeSigned(service)
@@ -187,7 +187,7 @@ for (const [what, forge] of Object.entries(forgeries)) {
   })
 }
 
-test("an older checkpoint in a newer one's place does not make what it does not cover believed", async () => {
+test("an older checkpoint in place of a newer one does not hide a changed entry behind it", async () => {
   await using service = await startProgram({ environment })
   const scene = await writeSigned(service)
   const { workspace, first: event } = scene
@@ -221,7 +221,7 @@ test("an older checkpoint in a newer one's place does not make what it does not 
   assert.equal(await service.end(), 0)
 })
 
-test("canary: a whole older state with its heads is taken for what it is, and only what was given out can tell", async () => {
+test("canary: a whole older state with its heads file passes, and only evidence outside shows it", async () => {
   await using first = await startProgram({ environment })
   const scene = await writeSigned(first)
   keepCopy(first.data, "good")

@@ -4,7 +4,7 @@ import { expectShedding, overload } from "./overload.ts"
 
 // Promise 14: overload sheds, and ends by itself.
 
-test("of three times what it can do the service does nearly all that it can, and refuses the rest at once", async (t) => {
+test("at three times its capacity the service records at nearly its peak and refuses the rest at once", async (t) => {
   const overloaded = await overload({ turns: 3, peakSeconds: 1, overSeconds: 7 })
   t.diagnostic(JSON.stringify(overloaded))
   expectShedding(overloaded)

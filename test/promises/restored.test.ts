@@ -6,7 +6,7 @@ import { restoreAgainAndAgain } from "./restored.ts"
 
 // Promise 16: a restored copy cannot fork silently.
 
-test("a copy that is made under load holds what was acknowledged, is read-only, and goes on under its name only where nothing is missing", async (t) => {
+test("a copy made under load has every acknowledged entry, is read-only, and keeps its name only if nothing is missing", async (t) => {
   const restored = await restoreAgainAndAgain({ rounds: 3, chance: createChance(seedOf(t)) })
   t.diagnostic(JSON.stringify(restored))
   assert.ok(
@@ -35,7 +35,7 @@ test("canary: a service that takes a copy for the original is found out", async 
   await assert.rejects(run, /a restored copy takes itself for the ledger/)
 })
 
-test("canary: a copy that goes on under its old name, without what was signed under it, is found out", async (t) => {
+test("canary: a copy that keeps its name without signed entries is found out", async (t) => {
   const resumeProgram = join(import.meta.dirname, "resume-in-place.ts")
   const run = restoreAgainAndAgain({ rounds: 1, chance: createChance(seedOf(t)), resumeProgram })
   await assert.rejects(run, /was signed again, from an older state/)

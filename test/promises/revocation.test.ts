@@ -5,7 +5,7 @@ import { revokeUnderTraffic } from "./revocation.ts"
 
 // Promise 17: whoever was told that a credential is ended will not see it let in again.
 
-test("keys and tokens that are in use end at once, and the tokens of a key with it", async (t) => {
+test("a revoked key or token ends at once under traffic, and a key's tokens with it", async (t) => {
   const ended = await revokeUnderTraffic({ rounds: 50, atOnce: 4, chance: createChance(seedOf(t)) })
   t.diagnostic(JSON.stringify(ended))
   assert.ok(ended.revocations >= 100 && ended.cascaded >= 100, "too few were ended")

@@ -105,7 +105,7 @@ test("no password, session or set-up token is in a log, a file, a metric, or an 
   )
 })
 
-test("the secrets that the service makes itself are in their own files, for their owner only, and nowhere else", async () => {
+test("secrets that the service makes are in their own files, readable by the owner only, and nowhere else", async () => {
   await using service = await startProgram({
     arguments: ["serve", "--demo"],
     environment: { TALLYSTICK_ROOT_KEY: undefined, TALLYSTICK_LOG_LEVEL: "trace" },

@@ -4,7 +4,7 @@ import { besideSlowClients, expectUndisturbed, impatient } from "./slow-clients.
 
 // Promise 13: slow clients do not starve others.
 
-test("among 300 slow sockets a good client is served as ever, and the slow ones are cut off", async (t) => {
+test("among 300 slow sockets a good client is served as before, and the slow ones are disconnected", async (t) => {
   const slowed = await besideSlowClients({ sockets: 300, turns: 3, requests: 200 })
   t.diagnostic(JSON.stringify(slowed))
   expectUndisturbed(slowed)

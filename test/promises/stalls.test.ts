@@ -126,7 +126,7 @@ test("a consent of 256 KiB", async () => {
   }
 })
 
-test("256 KiB for what administers", async () => {
+test("256 KiB for administrative requests", async () => {
   const paths = [
     "/v1/workspaces",
     `${acme.path}/projects`,

@@ -26,7 +26,7 @@ for (const { entries, mutations } of [
   })
 }
 
-test("canary: where nothing is changed, nothing is found, and the suite is red", async (t) => {
+test("canary: where nothing is changed, nothing is found and the suite fails", async (t) => {
   const run = tamperAgainAndAgain({
     entries: 500,
     mutations: 1,
@@ -36,7 +36,7 @@ test("canary: where nothing is changed, nothing is found, and the suite is red",
   await assert.rejects(run, /was not found/)
 })
 
-test("a read over HTTP says of an entry whose body was changed that it is broken, and of the others that they are not", async () => {
+test("a read over HTTP reports an entry with a changed body as broken, and only that one", async () => {
   await using service = await startProgram()
   const workspace = await makeWorkspace(service)
   const receipts: string[] = []

@@ -132,7 +132,7 @@ test("each call has a key of its own, unless the caller gives one", async () => 
   ])
 })
 
-test("a batch gives keys to those without, once, and says with each result which it was", async () => {
+test("a batch makes missing keys once, and returns the key with each result", async () => {
   const results = [{ receipt: { receipt: "rcp_1" } }, { error: "invalid_field", detail: "no" }]
   const { client, sent } = network([problem(503, "ledger_unavailable"), json(202, { results })])
   const outcomes = await client.events.writeBatch([
@@ -196,7 +196,7 @@ test("the error of a key that was used for another request has the receipt that 
   assert.deepEqual((await failure(asked.client.events.write(event))).receipt, receipt)
 })
 
-test("what the answer says decides what is known", async () => {
+test("the answer decides whether the outcome is known", async () => {
   const cases: readonly (readonly [Happening, string, number, "rejected" | "unknown"])[] = [
     [problem(400, "invalid_field"), "invalid_field", 400, "rejected"],
     [problem(422, "idempotency_key_reused"), "idempotency_key_reused", 422, "rejected"],
@@ -226,7 +226,7 @@ test("what the answer says decides what is known", async () => {
   }
 })
 
-test("a refusal does not tell what became of an earlier attempt", async () => {
+test("after an unknown attempt, a refusal leaves the outcome unknown", async () => {
   for (const last of [problem(503, "overloaded"), problem(401, "unauthorized")]) {
     const { outcome } = await failure(
       network([new TypeError("fetch failed"), last], { retriesMax: 1 }).client.events.write(event),
@@ -241,7 +241,7 @@ test("a refusal does not tell what became of an earlier attempt", async () => {
   assert.equal(outcome, "rejected")
 })
 
-test("what must not be done twice is only sent again when it was refused before it was done", async () => {
+test("a call that must not run twice is retried only if the service refused it before it ran", async () => {
   const key = { name: "one", scopes: ["read"] } as const
   for (const happening of [
     new TypeError("fetch failed"),
@@ -261,7 +261,7 @@ test("what must not be done twice is only sent again when it was refused before 
   assert.equal(sent.length, 3)
 })
 
-test("a rule that was broken stays broken: 4xx is not sent again, nor is what cannot be read", async () => {
+test("a 4xx is not retried, nor is an unreadable answer", async () => {
   for (const happening of [
     problem(400, "invalid_field"),
     problem(404, "not_found"),
@@ -282,7 +282,7 @@ test("the whole call ends in its time, attempts and waits together", async () =>
   assert.deepEqual([error.code, error.outcome, sent.length, waits], ["timeout", "unknown", 2, [10]])
 })
 
-test("a call that is given up ends at once, and says whether anything was sent", async () => {
+test("an aborted call ends at once, and says whether anything was sent", async () => {
   const before = network([])
   const error = await failure(
     before.client.events.write(event, { signal: AbortSignal.abort("enough") }),
@@ -347,7 +347,7 @@ test("an id cannot lead out of its place in the path", async () => {
   assert.equal(sent.length, 2)
 })
 
-test("the client's context goes with every write, and a call's own over it", async () => {
+test("every write has the client's context, and a call's own takes precedence", async () => {
   const { client, sent } = network([json(202, {}), json(202, { results: [] })], {
     context: { environment: "production", server: "web-1" },
   })
@@ -382,7 +382,7 @@ test("readiness is an answer also when it is no", async () => {
   assert.equal((await failure(closing.client.service.readiness())).code, "shutting_down")
 })
 
-test("the defaults work: a key is made, time passes, and an attempt that is late is given up", async () => {
+test("the defaults work: a key is made, time passes, and a late attempt is aborted", async () => {
   const keys: (string | null)[] = []
   const client = createClient({
     baseUrl: "http://127.0.0.1",
@@ -418,7 +418,7 @@ test("a redirection is not followed: a POST that has become a GET would succeed 
   )
 })
 
-test("what cannot be sent is refused here, and shows nothing of the key", async () => {
+test("the client refuses a request that it cannot send, and does not show the key", async () => {
   const { client, sent } = network([], { key: "tsk_secret\n1" })
   const refused = await failure(client.workspaces.list())
   assert.deepEqual(

@@ -43,7 +43,7 @@ const understood: readonly (readonly [search: string, ...terms: Term[]])[] = [
   ['* - -- ! "" "?!" **'],
 ]
 
-test("a search means what it says", () => {
+test("a search parses into its terms", () => {
   for (const [search, ...terms] of understood)
     assert.deepEqual(parseQuery(search), { query: { terms } }, search)
 })
@@ -59,7 +59,7 @@ test("words are runs of letters and digits with their marks, in lower case", () 
   )
 })
 
-test("a search is too long by bytes or by terms, and is told so", () => {
+test("a search with too many bytes or terms is refused, with the limit", () => {
   const atMost = "é".repeat(queryBytesMax / 2)
   assert.ok("query" in parseQuery(atMost))
   assert.deepEqual(parseQuery(`${atMost}!`), { problem: "must have at most 512 bytes, it has 513" })
@@ -70,7 +70,7 @@ test("a search is too long by bytes or by terms, and is told so", () => {
   })
 })
 
-test("every text is a search, and every term of it has something to find", () => {
+test("every text parses as a search, and every term has something to find", () => {
   const seed = Math.floor(Math.random() * 2 ** 31)
   let state = seed
   const chance = (below: number) => {

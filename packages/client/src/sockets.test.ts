@@ -56,7 +56,7 @@ async function closedPort(): Promise<number> {
 
 const created = `HTTP/1.1 201 Created\r\nContent-Type: application/json\r\nContent-Length: 15\r\nConnection: close\r\n\r\n{"keyId":"one"}`
 
-test("where nobody listens nothing was sent: rejected, with the system's code", async () => {
+test("a connection that is refused is rejected, with the system's code", async () => {
   const port = await closedPort()
   // A name may have several addresses, each of which is tried.
   for (const host of ["127.0.0.1", "localhost"]) {
@@ -94,7 +94,7 @@ test("a connection that is cut, before or within the answer, leaves it unknown",
   }
 })
 
-test("a refused connection does not tell what became of an earlier attempt that was cut", async () => {
+test("after a cut attempt, a refused connection leaves the outcome unknown", async () => {
   const server = await listen((socket) => void socket.once("data", () => socket.destroy()))
   const { outcome, systemCode } = await failureAt(`http://127.0.0.1:${server.port}`, {
     retriesMax: 1,
@@ -106,7 +106,7 @@ test("a refused connection does not tell what became of an earlier attempt that 
   assert.deepEqual([outcome, systemCode], ["unknown", "ECONNREFUSED"])
 })
 
-test("what must not be done twice is sent again where nothing was sent, and done once", async () => {
+test("a call that must not run twice is retried if nothing was sent, and runs once", async () => {
   const port = await closedPort()
   const requests: string[] = []
   let server: AsyncDisposable | undefined

@@ -97,7 +97,7 @@ function scenario(proof: typeof Proof): string[] {
   return [vkey, body, tlogProof, ...verdicts, ...texts, read]
 }
 
-test("it does the same without anything that is Node's, and without the youngest methods", async () => {
+test("it works without Node's globals and without the newest methods", async () => {
   const expected = scenario(await import("./index.ts"))
   assert.deepEqual(expected.slice(3, 5), ["genuine", "unconfirmed"])
   assert.equal(expected[5], "genuine")

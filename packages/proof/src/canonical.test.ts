@@ -52,7 +52,7 @@ const { value: jsonValue } = fc.letrec<{ value: Json }>((tie) => ({
   ),
 }))
 
-test("canonical text is that of a library which is not ours, and parses back", () => {
+test("another library makes the same canonical text, and it parses back", () => {
   fc.assert(
     fc.property(jsonValue, (value) => {
       const text = canonicalize(value)
@@ -139,7 +139,7 @@ test("integer-like names are in the order of text, not of value", () => {
   assert.equal(canonicalize({ "": 0, 1: 2, "-": 3 }), '{"":0,"-":3,"1":2}')
 })
 
-test("what has no canonical form is refused, however deep and behind whatever else", () => {
+test("values without a canonical form are refused at any depth", () => {
   const bad: unknown[] = [
     undefined,
     NaN,

@@ -33,7 +33,7 @@ function chainOf(count: number): {
   return { chain, records }
 }
 
-test("a chain takes what follows, and nothing else", () => {
+test("a chain accepts only the entry that follows", () => {
   for (const count of [0, 1, 5]) {
     const { chain, records } = chainOf(count)
     const last = records.at(-1)
@@ -58,7 +58,7 @@ test("a chain takes what follows, and nothing else", () => {
   }
 })
 
-test("a chain goes on behind the last record, and behind a missing one takes nothing", () => {
+test("a chain continues after the last record, and accepts nothing after a missing one", () => {
   const { chain, records } = chainOf(3)
   const next = recordFor(chain)
   assert.equal(typeof createChain(ledgerId, undefined, 3, records[2]).take(next), "object")
@@ -71,7 +71,7 @@ test("a chain goes on behind the last record, and behind a missing one takes not
     assert.equal(createChain(ledgerId, undefined, 3, missing).take(next), "link")
 })
 
-test("what is not known of a place is not asked for, and a first entry follows its ledger", () => {
+test("unknown parts of a place are not checked, and a first entry follows its ledger", () => {
   const fields = (changes: Partial<RecordFields>): RecordFields => {
     const parsed = parseRecord(recordFor(createChain(ledgerId), changes))
     assert.ok(parsed)

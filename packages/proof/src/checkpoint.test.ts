@@ -8,7 +8,7 @@ const root = new Uint8Array(32).fill(0xfb)
 const rootText = Buffer.from(root).toString("base64")
 const origin = "ledger.example/ledgers/1"
 
-test("a checkpoint is three lines, and read back", () => {
+test("a checkpoint has three lines and parses back", () => {
   assert.equal(formatCheckpoint({ origin, size: 12, root }), `${origin}\n12\n${rootText}\n`)
   fc.assert(
     fc.property(fc.maxSafeNat(), fc.uint8Array({ minLength: 32, maxLength: 32 }), (size, root) => {
@@ -68,7 +68,7 @@ test("anything else is refused", () => {
   }
 })
 
-test("what cannot be a checkpoint is asserted", () => {
+test("an impossible checkpoint is asserted", () => {
   for (const bad of [{ origin: "a b" }, { size: -1 }, { size: 2 ** 53 }, { root: root.slice(1) }]) {
     assert.throws(() => formatCheckpoint({ origin, size: 1, root, ...bad }), AssertionError)
   }

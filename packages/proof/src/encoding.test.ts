@@ -81,7 +81,7 @@ test("text of no length is no bytes", () => {
   for (const { from } of codecs) assert.deepEqual(from(""), new Uint8Array())
 })
 
-test("utf8 is read strictly, and a byte order mark is kept", () => {
+test("UTF-8 is decoded strictly, and a byte order mark is kept", () => {
   assert.deepEqual(utf8("— Ö 😀"), new Uint8Array(Buffer.from("— Ö 😀")))
   assert.equal(fromUtf8(utf8("\ufeffÖ")), "\ufeffÖ")
   for (const bytes of [[0xff], [0xc0, 0x80], [0xed, 0xa0, 0x80], [0xe2, 0x80]])

@@ -10,7 +10,7 @@ function section(path: string, begin: string, end: string): string {
   return text.slice(text.indexOf(begin), text.indexOf(end))
 }
 
-test("every field is described where the format speaks of bodies, and where it speaks of answers", () => {
+test("docs/format.md and docs/api.md describe every field", () => {
   const bodies = section("format.md", "## The body", "## The record and its hash")
   const shown = section("format.md", "## What the API shows", "## Evidence packs")
   for (const name of Object.keys(entryFields)) {

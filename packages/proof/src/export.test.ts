@@ -56,13 +56,13 @@ function failureOf(files: ReadonlyMap<string, Uint8Array>): string {
 
 const body = { receipt: "rcp_1", v: 1, workspaceId: "acme" }
 
-test("a body of an export is of the version that is known here, and of the ledger's workspace", () => {
+test("a body of an export must have a known version and the ledger's workspace", () => {
   assert.equal(failureOf(exportOf(body)), "genuine")
   assert.equal(failureOf(exportOf({ ...body, v: 2 })), "content")
   assert.equal(failureOf(exportOf({ ...body, workspaceId: "umbra" })), "content")
 })
 
-test("what it seals is sealed by the rules, also where nothing is disclosed", () => {
+test("sealed fields follow the rules, also without disclosures", () => {
   assert.equal(failureOf(exportOf({ ...body, _sd: [] })), "disclosures")
 })
 

@@ -8,7 +8,7 @@ import { emptyRoot, leafHash, nodeHash } from "./tree.ts"
 
 const leafAt = (i: number) => leafHash(Uint8Array.of(i % 256, Math.floor(i / 256)))
 
-test("a frontier reports each subtree once, when it is complete, and has the root of what was reported", () => {
+test("a frontier reports each subtree once, when it is complete, and gives the root over all of them", () => {
   const frontier = createFrontier()
   const reported = new Map<string, Uint8Array>()
   const node = (level: number, n: number) => {
@@ -41,7 +41,7 @@ test("a frontier reports each subtree once, when it is complete, and has the roo
   }
 })
 
-test("it goes on from what was saved, and what was saved stays as it was", () => {
+test("a frontier continues from a saved one, and does not change the saved one", () => {
   fc.assert(
     fc.property(fc.nat({ max: 70 }), fc.nat({ max: 70 }), (first, second) => {
       const through = createFrontier()
@@ -61,7 +61,7 @@ test("it goes on from what was saved, and what was saved stays as it was", () =>
   )
 })
 
-test("it grows across 2^8, 2^16, 2^31, 2^32, and up to 2^53 - 1 leaves", () => {
+test("a frontier grows across 2^8, 2^16, 2^31, 2^32, and up to 2^53 - 1 leaves", () => {
   // All leaves alike, so that a subtree of any level is one of 54 hashes.
   const levels = [leafAt(7)]
   for (let level = 1; level <= 53; level++)
@@ -101,7 +101,7 @@ test("it grows across 2^8, 2^16, 2^31, 2^32, and up to 2^53 - 1 leaves", () => {
   assert.throws(() => full.append(node(0)), AssertionError)
 })
 
-test("what cannot be a frontier, or a leaf, is asserted", () => {
+test("an impossible frontier or leaf is asserted", () => {
   const hash = leafAt(0)
   for (const saved of [
     { size: 0, hashes: [hash] },

@@ -85,7 +85,7 @@ test("a genesis that lacks a member, has another one, or is not canonical is ref
     )
 })
 
-test("a lineage is what its geneses say together, and nothing if one of them goes on from another", () => {
+test("geneses form a lineage only if each continues the one before", () => {
   const after = (before: typeof genesis, size: number, origin: string) => ({
     ...genesis,
     origin,

@@ -37,7 +37,7 @@ const { value: json } = fc.letrec<{ value: Json }>((tie) => ({
   ),
 }))
 
-test("a name with an escape is read as it is, whatever was read before", () => {
+test("a name with an escape is read correctly after any other name", () => {
   for (const [before, after, name] of [
     ['{"a":0,"\\\\":0}', '{"a":0,"\\n":0}', "\n"],
     ['{"b":0,"\\\\":0}', '{"b":0,"\\"":0}', '"'],
@@ -67,7 +67,7 @@ test("every value is read back from any spelling of it", () => {
   )
 })
 
-test("what is not JSON is undefined, and only that", () => {
+test("only text that is not JSON gives undefined", () => {
   const token = fc.constantFrom(
     "{",
     "}",
@@ -182,7 +182,7 @@ function spell(value: Json, space: string, escaped: boolean): string {
   return `{${list(Object.entries(value).map(([name, member]) => `${quote(name)}${space}:${spell(member, space, escaped)}`))}}`
 }
 
-test("a member given twice is seen, however its name is spelled and wherever it stands", () => {
+test("a duplicate member is found at any depth and in any spelling", () => {
   for (const [text, repeated] of [
     ['{"a":1,"a":1}', "a"],
     ['{"a":1,"b":[{"c":1},{"d":1,"c":2,"d":3}]}', "d"],
@@ -204,7 +204,7 @@ test("a member given twice is seen, however its name is spelled and wherever it 
     assert.deepEqual(readJson(text), { ok: true, value: JSON.parse(text) }, text)
 })
 
-test("what is read is what parseJson reads, and one member more of the same name is always seen", () => {
+test("it reads what parseJson reads, and always finds a second member of the same name", () => {
   fc.assert(
     fc.property(
       json,

@@ -159,7 +159,7 @@ test("a changed text does not open", () => {
   }
 })
 
-test("signatures stand behind the last blank line", () => {
+test("signatures follow the last blank line", () => {
   for (const inner of ["a\n\nb\n", "a\n\n\nb\n", "\n", "a\n\n\u2014 x AAAAAAAA\n"]) {
     const note = signNote(inner, log)
     assert.deepEqual(openNote(note, [logKey]), {
@@ -170,7 +170,7 @@ test("signatures stand behind the last blank line", () => {
   }
 })
 
-test("what is not a note is malformed", () => {
+test("text that is no note is malformed", () => {
   const line = signed.slice(text.length + 1)
   const good = `${text}\n${line}`
   assert.ok(parseNote(good))
@@ -215,7 +215,7 @@ test("what is not a note is malformed", () => {
   )
 })
 
-test("a vkey is read back, and nothing that is not one", () => {
+test("a vkey parses back, and nothing else parses", () => {
   for (const key of [logKey, nextKey, witnessKey]) assert.deepEqual(parseVkey(formatVkey(key)), key)
   const vkey = formatVkey(logKey)
   const [name = "", id = "", key = ""] = vkey.split(/\+(.{8})\+/)
@@ -262,7 +262,7 @@ test("a key whose base64 has a plus is read", () => {
   assert.equal(found, 3)
 })
 
-test("key ids and lines of what cannot be are asserted", () => {
+test("impossible key ids and lines are asserted", () => {
   for (const name of ["", "a b", "a+b", "a\n", "a\u0085", "a\u2003b"])
     assert.throws(() => keyId(name, log.publicKey), AssertionError)
   assert.throws(() => keyId("a", log.publicKey.slice(1)), AssertionError)

@@ -17,7 +17,7 @@ const cell = fc.oneof(
   }),
 )
 
-test("a line of form 1 is what a library that is not ours writes", () => {
+test("another library writes the same line of form 1", () => {
   fc.assert(
     fc.property(fc.array(cell, { minLength: 1, maxLength: 8 }), (cells) => {
       // A line feed first is taken for harmless there; one program is enough that does not.

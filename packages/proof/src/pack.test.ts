@@ -319,7 +319,7 @@ const allChecks =
     " ",
   )
 
-test("a pack is genuine under a key that is trusted, and unconfirmed under one that is not", () => {
+test("a pack is genuine under a trusted key, and unconfirmed under another", () => {
   const pack = zip(makePack({ count: 3 }))
   const { verdict, checks, ...report } = verifyPack(pack, { trustedKeys: [vkey] })
   assert.equal(verdict, "genuine")
@@ -347,7 +347,7 @@ test("a pack is genuine under a key that is trusted, and unconfirmed under one t
   }
 })
 
-test("what receipts.jsonl and entries.csv say is this", () => {
+test("receipts.jsonl and entries.csv have exactly this content", () => {
   const files = makePack({ count: 2, chosen: [1] })
   const textOf = (path: string) => fromUtf8(files.get(path) ?? assert.fail())
   const ledger = createLedger()
@@ -376,7 +376,7 @@ test("the bytes of a pack never change: another form of pack is another version"
   )
 })
 
-test("a pack says its form in its seal, and its table is of that form and no other", () => {
+test("the seal names the form of the table, and the table must have that form", () => {
   const say = (index: number) => ({
     ...bodyOf(index),
     body: { ...bodyOf(index).body, action: "'=1" },
@@ -400,7 +400,7 @@ test("a pack says its form in its seal, and its table is of that form and no oth
   }
 })
 
-test("any one byte of a small pack changed is found, and its check is named", () => {
+test("a change of any one byte of a small pack is found, and the failed check is named", () => {
   const files = makePack({ count: 2 })
   const pack = zip(files)
   for (let at = 0; at < pack.length; at++) {
@@ -603,7 +603,7 @@ const forgeries: readonly (readonly [
   ["policies", "no policy", (files) => files.set(policyPath("core", 1), utf8("[]"))],
 ]
 
-test("what agrees with a manifest that the ledger sealed must still agree with itself", () => {
+test("files that match a sealed manifest must also be consistent", () => {
   for (const [expected, what, change] of forgeries) {
     assert.equal(failureOf(zip(makePack({ count: 6, change })), what), expected, what)
   }
@@ -614,7 +614,7 @@ test("what agrees with a manifest that the ledger sealed must still agree with i
   )
 })
 
-test("entries that stand next to each other are linked; what is between others is not in the pack", () => {
+test("neighbouring entries are linked; a gap between entries is allowed", () => {
   assert.equal(failureOf(zip(makePack({ count: 6, unlinked: 0 })), "the first"), "records")
   assert.equal(failureOf(zip(makePack({ count: 6, unlinked: 3 })), "one of them"), "records")
   assert.equal(
@@ -623,7 +623,7 @@ test("entries that stand next to each other are linked; what is between others i
   )
 })
 
-test("only the service's own entry about this very pack, later than what is in it, seals it", () => {
+test("only a later entry of the service about this very pack seals it", () => {
   const seal = (what: string, making: Partial<Making>) =>
     assert.equal(failureOf(zip(makePack({ count: 4, ...making })), what), "seal", what)
   const metadata = (change: object) => ({
@@ -656,7 +656,7 @@ test("only the service's own entry about this very pack, later than what is in i
   )
 })
 
-test("whoever trusts one of the keys that signed both checkpoints finds a pack genuine, and nobody else", () => {
+test("a pack is genuine only under a trusted key that signed both checkpoints", () => {
   const [next, stranger] = [signerOf(8), signerOf(9)]
   const cases: readonly (readonly [what: string, signers: Making["signers"], verdicts: string])[] =
     [

@@ -3,7 +3,7 @@ import test from "node:test"
 import { concat, utf8 } from "./encoding.ts"
 import { preimage, preimageOfText } from "./preimage.ts"
 
-test("parts are joined, and text is UTF-8, whether or not they fit into the memory that is kept", () => {
+test("parts are joined, and text becomes UTF-8, with and without room in the shared buffer", () => {
   for (const length of [0, 1, 1364, 1365, 1366, 4094, 4095, 4096, 4097, 20_000]) {
     const part = new Uint8Array(length).fill(5)
     assert.deepEqual(

@@ -240,7 +240,7 @@ function because(given: unknown, options: ReceiptOptions = trusting): string {
 const checksOf = (verdict: Verdict) =>
   verdict.checks.map(({ name, ok }) => `${name}${ok ? "" : " fails"}`)
 
-test("a receipt of a trusted log is genuine, and says what was checked", () => {
+test("a receipt of a trusted log is genuine, and lists its checks", () => {
   for (let index = 0; index < size; index++) {
     const verdict = verifyReceipt(answerFor(index), { ...trusting, receiptId: `rcp_${index}` })
     assert.equal(verdict.verdict, "genuine", JSON.stringify(verdict))
@@ -366,7 +366,7 @@ test("a mask is that of the e-mail, where the e-mail is disclosed; and of nothin
   ])
 })
 
-test("every field that is shown differently from what was hashed is named", () => {
+test("every field that differs from the hashed content is named", () => {
   let fields = 0
   for (const part of ["receipt", "entry"] as const) {
     for (const [name, value] of Object.entries(answer[part])) {
@@ -398,7 +398,7 @@ test("every field that is shown differently from what was hashed is named", () =
   assert.equal(fields, 61)
 })
 
-test("what was never hashed cannot be shown as if it had been", () => {
+test("a value without a hash cannot be shown as a hashed one", () => {
   const { policyVersion: _, clockAhead: __, keyId: ___, ...body } = bodyOf(3)
   const given = answerFor(3, canonicalize(body))
   for (const [part, name] of [
@@ -456,7 +456,7 @@ test("a claim for further members of a party does not take the place of its own"
   assert.deepEqual(refutation(shown("usr_2")), ["receipt", "receipt.actor.id"])
 })
 
-test("what was hashed in clear cannot be left out of an object that is shown", () => {
+test("a shown object must have every member that was hashed in clear", () => {
   for (const [name, member] of [
     ["metadata", "amount"],
     ["actor", "id"],
@@ -492,7 +492,7 @@ test("metadata that is sealed as a whole may be shown, or not", () => {
   ])
 })
 
-test("members that no hash covers are named, wherever they stand, and what they say twice is the same", () => {
+test("members that no hash covers are named wherever they are, and repeated values must agree", () => {
   const added = edited((copy) => {
     copy.receipt["approvedBy"] = copy.entry["approvedBy"] = copy.proof["approvedBy"] = "the CFO"
     Object.assign(copy, { approvedBy: "the CFO" })
@@ -587,7 +587,7 @@ test("given as text, an answer with a member twice is refused: two readers would
   }
 })
 
-test("what is missing leaves a receipt unconfirmed, and says what", () => {
+test("a receipt with something missing is unconfirmed, and the verdict names what is missing", () => {
   assert.equal(because(answer, {}), "key_not_trusted")
   assert.equal(
     because(answer, { trustedKeys: [vkeyOf(impostor), "junk", `${vkey} `] }),
@@ -650,7 +650,7 @@ test("a trusted key is enough, without the answer's own", () => {
   assert.deepEqual(refutation(without, {}), ["signature", "proof.tlogProof"])
 })
 
-test("a witness that is trusted does not stand for the log, and one that is forged refutes", () => {
+test("a trusted witness does not replace the log's signature, and a forged one refutes", () => {
   const witnessVkey = formatVkey(createVkey(witness.name, witness.publicKey, "cosignature"))
   const text = formatCheckpoint({ origin, size, root: chain(3, canonicalize(bodyOf(3))).root })
   const line = cosign(text, 1700000000, witness)
@@ -767,7 +767,7 @@ test("each thing that can be wrong has its class", () => {
   assert.deepEqual(refutation({ proof: { record: toBase64(orphan) } }), ["record", "proof.record"])
 })
 
-test("malformed answers are refuted, and say where", () => {
+test("malformed answers are refuted, with the place of the fault", () => {
   for (const given of [undefined, null, 1, "x", [], [answer]])
     assert.deepEqual(refutation(given), ["malformed"])
   const values: [string, unknown[]][] = [
@@ -794,7 +794,7 @@ test("malformed answers are refuted, and say where", () => {
   }
 })
 
-test("a body that is gone leaves the record, and no word about its content", () => {
+test("without its body a record verifies, and nothing about its content does", () => {
   const gone = edited((copy) => {
     copy.disclosures = []
     copy.proof["body"] = copy.proof["bodySalt"] = null
@@ -827,7 +827,7 @@ test("the receipt must be the one that was asked for", () => {
   ])
 })
 
-test("the sequence goes on from earlier ledgers, whoever tells of them", () => {
+test("the sequence continues from earlier ledgers, from whatever source their geneses come", () => {
   const geneses = [ownGenesis, earlierGenesis]
   const continued = edited((copy) => (copy.receipt["sequence"] = copy.entry["sequence"] = 104))
   assert.equal(verifyReceipt(continued, { ...trusting, geneses }).verdict, "genuine")
@@ -857,7 +857,7 @@ test("the sequence goes on from earlier ledgers, whoever tells of them", () => {
     ])
 })
 
-test("a genesis is of the workspace that the body names, and of the log that signed", () => {
+test("a genesis must belong to the body's workspace and to the log that signed", () => {
   const { proof, disclosures } = answer
   const text = canonicalize({ ...bodyOf(0), workspaceId: "umbra" })
   const elsewhere = { body: text, record: toBase64(chain(0, text).record), tlogProof: null }
@@ -974,7 +974,7 @@ test("no byte of the evidence can be changed", () => {
   assert.ok(changed > 2500, `only ${changed} changes`)
 })
 
-test("whatever is put in whatever place: no exception, and genuine only if all that is covered is as it was", () => {
+test("random values in random places never throw, and are genuine only if nothing covered changed", () => {
   const places = pathsOf(answer)
   const value = fc.oneof(
     fc.constantFrom<unknown>(

@@ -71,7 +71,7 @@ function expected({
   return new Uint8Array(Buffer.concat([head, ledgerId, previousHash, bodyHash]))
 }
 
-test("a record has the bytes of the table, and is read back", () => {
+test("a record has the bytes of the table and parses back", () => {
   fc.assert(
     fc.property(fields, (given) => {
       const record = encodeRecord(given)
@@ -94,7 +94,7 @@ test("a record is written into the middle of other bytes without touching them",
   )
 })
 
-test("what is parsed is written back as the same bytes: there is no second spelling of a record", () => {
+test("a parsed record encodes to the same bytes: no record has a second encoding", () => {
   const edited = fc.tuple(fields, fc.integer({ min: 0, max: 25 }), fc.integer({ min: 0, max: 255 }))
   let refused = 0
   fc.assert(

@@ -21,7 +21,7 @@ const body: JsonObject = {
   v: 1,
 }
 
-test("a disclosure is read back, and its digest is the hash of its letters", () => {
+test("a disclosure parses back, and its digest is the hash of its text", () => {
   fc.assert(
     fc.property(
       fc.uint8Array({ minLength: 16, maxLength: 16 }),
@@ -102,7 +102,7 @@ test("every claim goes where its digest stood", () => {
   })
 })
 
-test("what is withheld is counted, whichever it is", () => {
+test("withheld fields are counted", () => {
   const all = [email, other, context, note]
   for (let chosen = 0; chosen < 16; chosen++) {
     const given = all.filter((_, i) => Math.floor(chosen / 2 ** i) % 2 === 1)
@@ -116,7 +116,7 @@ test("what is withheld is counted, whichever it is", () => {
   }
 })
 
-test("a disclosure that belongs nowhere is refused, beside any that do", () => {
+test("a disclosure without a digest is refused, also among valid ones", () => {
   const stranger = disclosure(salt(9), "email", "ada@example.com")
   for (const given of [[stranger], [email, stranger], [stranger, email, other, context, note]]) {
     assert.deepEqual(openBody(body, given), { ok: false, reason: "unmatched" })
@@ -124,7 +124,7 @@ test("a disclosure that belongs nowhere is refused, beside any that do", () => {
   assert.deepEqual(openBody({ v: 1 }, [email]), { ok: false, reason: "unmatched" })
 })
 
-test("a disclosure given twice, or a digest that stands twice, is refused", () => {
+test("a duplicate disclosure or digest is refused", () => {
   assert.deepEqual(openBody(body, [email, email]), { ok: false, reason: "repeated" })
   for (const disclosures of [[], [email]]) {
     assert.deepEqual(openBody({ ...body, target: { _sd: [digest(email)] } }, disclosures), {
@@ -176,7 +176,7 @@ test("a body that is sealed in another way is refused", () => {
     assert.deepEqual(openBody(body, []), { ok: false, reason: "malformed" }, JSON.stringify(body))
 })
 
-test("a claim that stands for several members has them", () => {
+test("a claim for several members restores all of them", () => {
   const opened = (place: string, name: string, value: Json) => {
     const text = disclosure(salt(7), name, value)
     const sealed = { _sd: [digest(text)] }

@@ -21,7 +21,7 @@ test("bits that are all ones or all zeros carry as they should", () => {
   }
 })
 
-test("a part of a buffer is hashed, and stays as it is", () => {
+test("a view of a buffer is hashed and not changed", () => {
   const bytes = randomBytes(300)
   const before = toHex(bytes)
   assert.equal(toHex(sha512(bytes.subarray(100, 200))), hash("sha512", bytes.subarray(100, 200)))

@@ -16,7 +16,7 @@ import {
 } from "./tile.ts"
 import { leafHash, nodeHash } from "./tree.ts"
 
-test("paths are in groups of three digits, and partial tiles say how wide they are", () => {
+test("paths have groups of three digits, and partial tiles state their width", () => {
   const paths: [Tile["level"], number, number | undefined, string][] = [
     [0, 0, undefined, "tile/0/000"],
     [0, 999, 256, "tile/0/999"],
@@ -32,7 +32,7 @@ test("paths are in groups of three digits, and partial tiles say how wide they a
   }
 })
 
-test("a path is read back, and no other spelling is read", () => {
+test("a path parses back, and no other spelling parses", () => {
   const level = fc.oneof(fc.constant("entries" as const), fc.nat({ max: 63 }))
   fc.assert(
     fc.property(
@@ -115,7 +115,7 @@ test("malformed paths are refused", () => {
   for (const path of bad) assert.equal(parseTilePath(path), undefined, path)
 })
 
-test("a path of what cannot be a tile is asserted", () => {
+test("an impossible tile has no path: it is asserted", () => {
   for (const [level, index, width] of [
     [64, 0, 1],
     [-1, 0, 1],
@@ -144,7 +144,7 @@ test("widths of the right edge, at any size", () => {
   assert.equal(partialWidth(4, 2 ** 32), 1)
 })
 
-test("every complete subtree is found in a tile, and computed from its hashes", () => {
+test("the hash of every complete subtree is in a tile or computed from one", () => {
   const hashes = Array.from({ length: 256 }, (_, i) => leafHash(Uint8Array.of(i)))
   const tile = concat(...hashes)
   const expected = (start: number, count: number): Uint8Array =>
@@ -187,7 +187,7 @@ test("every complete subtree is found in a tile, and computed from its hashes", 
   assert.deepEqual(nodeInTile(tile, 0, 1), hashes[0], "what is returned is a copy")
 })
 
-test("a bundle is each entry behind its length", () => {
+test("a bundle is the length and bytes of each entry", () => {
   assert.deepEqual(
     bundle([Uint8Array.of(0x30), new Uint8Array(), new Uint8Array(0x0102)]).subarray(0, 7),
     Uint8Array.of(0, 1, 0x30, 0, 0, 1, 2),

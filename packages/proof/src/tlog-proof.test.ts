@@ -45,7 +45,7 @@ const proof: TlogProof = {
 }
 const file = formatTlogProof(proof)
 
-test("a proof is the lines of the format, and read back", () => {
+test("a proof has the lines of the format and parses back", () => {
   const head = `c2sp.org/tlog-proof@v1\nextra ${toBase64(second)}\nindex 1\n${toBase64(eventHash(first))}\n\n`
   assert.equal(file, head + proof.checkpoint)
   assert.deepEqual(parseTlogProof(file), proof)
@@ -211,7 +211,7 @@ test("each thing that can be wrong has its name", () => {
   })
 })
 
-test("what cannot be a proof is asserted", () => {
+test("an impossible proof is asserted", () => {
   for (const bad of [
     { index: -1 },
     { hashes: [bytes(1).slice(1)] },

@@ -89,7 +89,7 @@ function reader(
   }
 }
 
-test("leaves and nodes are hashed behind their prefixes", () => {
+test("leaves and nodes are hashed with their prefixes", () => {
   const sha256 = (...parts: (string | Uint8Array)[]) =>
     parts.reduce((hash, part) => hash.update(part), createHash("sha256")).digest()
   fc.assert(
@@ -242,7 +242,7 @@ test("a consistency proof of which anything is changed is rejected", () => {
   }
 })
 
-test("numbers that are no size, and hashes of other lengths, are rejected", () => {
+test("invalid sizes and hashes of other lengths are rejected", () => {
   const root = mth(0, 1)
   for (const bad of [-1, 0.5, NaN, Infinity, 2 ** 53]) {
     assert.ok(!verifyInclusion(root, bad, 1, [], root, hash))
@@ -259,7 +259,7 @@ test("numbers that are no size, and hashes of other lengths, are rejected", () =
   assert.ok(!verifyConsistency(0, root, 0, root, [], hash))
 })
 
-test("a proof of what is not there is not made", () => {
+test("no proof is made of a leaf or size that does not exist", () => {
   const never = () => assert.fail("nothing is to be read")
   for (const [index, size] of [
     [0, 0],

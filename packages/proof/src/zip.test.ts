@@ -33,7 +33,7 @@ const contents = fc
   .dictionary(name, fc.uint8Array({ maxLength: 300 }), { maxKeys: 20, noNullPrototype: true })
   .map((files) => Object.entries(files).toSorted(byName))
 
-test("what is written is read back, and read the same by a program that is not ours", () => {
+test("our reader and another program read the same files from our archive", () => {
   fc.assert(
     fc.property(contents, (files) => {
       const archive = zip(files)
