@@ -123,7 +123,7 @@ test("verify: evidence is genuine with the trusted key, and unconfirmed without"
   for (const { reason } of findings) assert.match(reason, /no key given with --key has signed/)
 })
 
-test("verify: while one key takes over from another, whatever is given out is genuine under either", async () => {
+test("verify: during a key's overlap, evidence is genuine under either key", async () => {
   await using service = await startProgram()
   const workspace = await makeWorkspace(service)
   const keyNow = async () =>

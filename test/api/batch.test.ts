@@ -37,7 +37,7 @@ test("a batch is recorded in its order, as one after the other would be", async 
   }
 })
 
-test("what is wrong with an event is said in its place, and costs the others nothing", async () => {
+test("a fault of an event is reported at its place, and the other events are recorded", async () => {
   const used = item()
   await sendBatch([used])
   const rows: readonly (readonly [unknown, string | undefined, RegExp?])[] = [
@@ -211,7 +211,7 @@ test("a batch of a thousand is taken, and so is one of almost 8 MiB", async () =
   for (const result of await sendBatch(large)) assert.deepEqual(Object.keys(result), ["receipt"])
 })
 
-test("an event of a batch may be as deep as one that comes alone", async () => {
+test("an event of a batch may be as deep as a single one", async () => {
   const deep = (depth: number): object =>
     JSON.parse(`${'{"a":'.repeat(depth)}1${"}".repeat(depth)}`)
   assert.equal((await writer.write(eventFor(acme.id, { metadata: deep(31) }))).status, 202)

@@ -88,7 +88,7 @@ for (const [about, by, path, length, stranger] of [
   })
 }
 
-test("what was taken is there", async () => {
+test("every accepted event is recorded", async () => {
   for (const { id } of [acme, other]) await expectChain(service.root, id)
   await service.finish()
 })

@@ -16,7 +16,7 @@ const ask = (
   method = "GET",
 ): Promise<Response> => fetch(service.url + path, { method, headers, redirect: "manual" })
 
-test("the service's own address leads to what it says of itself", async () => {
+test("the address of the service leads to its description", async () => {
   const answer = await ask("/")
   assert.deepEqual([answer.status, answer.headers.get("location")], [302, "/docs"])
   expectUsualHeaders("GET /", answer.status, answer.headers)
@@ -86,7 +86,7 @@ test("a refusal is a page to a browser, and JSON to everybody else", async () =>
   }
 })
 
-test("what a browser is shown on success is what everybody gets", async () => {
+test("on success a browser gets the same answer as any client", async () => {
   const answer = await ask("/v1/limits", { accept })
   assert.deepEqual(
     [answer.status, answer.headers.get("content-type")],
@@ -94,7 +94,7 @@ test("what a browser is shown on success is what everybody gets", async () => {
   )
 })
 
-test("/docs and /openapi.json come compressed to whoever reads that, and once", async () => {
+test("/docs and /openapi.json are compressed if the client accepts it, and compressed once", async () => {
   for (const path of ["/docs", "/openapi.json"]) {
     const plain = await ask(path, { "accept-encoding": "identity" })
     const text = await plain.text()

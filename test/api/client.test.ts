@@ -171,7 +171,7 @@ test("a policy is published, read, and agreed to", async () => {
   assert.equal((await failure(clientOf(token).policies.get(id, 2))).status, 403)
 })
 
-test("what was written is found, and pages lead through all of it", async () => {
+test("written events are found, and pages lead through all of them", async () => {
   const { id, writer, reader } = await makeHouse()
   const actors = Array.from({ length: 7 }, (_, at) => ({ id: `usr_${at}`, type: "user" }))
   for (const actor of actors) await writer.events.write(eventFor(id, { actor }))

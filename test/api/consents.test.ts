@@ -62,7 +62,7 @@ test("a consent becomes an entry about its subject", async () => {
   )
 })
 
-test("the policy is of the project that is named, which is made if need be", async () => {
+test("a consent names a project, which is created if needed", async () => {
   const { receipt } = (
     await record({
       projectId: "shop",
@@ -192,7 +192,7 @@ test("consents have keys of their own: an event may have the same", async () => 
   assert.equal((await record({}, key)).text, agreed.text)
 })
 
-test("a stranger to a public consent sees which policy it was to, and not who the person is", async () => {
+test("a stranger sees the policy of a public consent, and not the person", async () => {
   await service.root.post(`${acme.path}/projects`, { id: "public", receipts: "public" })
   const { receipt } = (
     await record({ projectId: "public", subject: { id: "usr_2", email: "grace@example.com" } })

@@ -22,7 +22,7 @@ const refused = (about: string, changes: object, says: RegExp): Row => ({
   has: [says],
 })
 
-test("a receipt says what was written, and where it stands in the chain", async () => {
+test("a receipt has the written event and its place in the chain", async () => {
   const event = eventFor(acme.id, {
     actor: { id: "usr_7", type: "user", email: "grace@example.com", department: "Compilers" },
     target: { id: "inv_8", type: "invoice", name: "Rechnung № 8", url: "https://example.com/8" },
@@ -64,7 +64,7 @@ test("a receipt says what was written, and where it stands in the chain", async 
   assert.deepEqual({ ...now, queued: true }, first.json(), "a receipt stays as it was given")
 })
 
-test("ids are made in the order of time, and no two are alike", async () => {
+test("ids sort by time, and no two are equal", async () => {
   const receipts: string[] = []
   for (let count = 0; count < 20; count++)
     receipts.push((await writer.write(eventFor(acme.id))).json().receipt)
@@ -167,7 +167,7 @@ test("fields that are wrong, missing or unknown are refused by name, and nothing
   )
 })
 
-test("what is at the edge of a rule is taken", async () => {
+test("values at the limits of the rules are accepted", async () => {
   const taken = (changes: object, headers: Record<string, string> = {}): Row => ({
     as: writer,
     ask: "POST /v1/events",
@@ -249,7 +249,7 @@ test("Idempotency-Key is required, and is 12 to 255 visible characters", async (
   ])
 })
 
-test("occurredAt is a date that exists, and comes back as it was sent", async () => {
+test("occurredAt must be a real date, and is returned as sent", async () => {
   const good =
     "2026-01-31T09:30:00Z 2026-01-31t09:30:00z 2026-01-31T10:30:00+01:00 2026-01-31T09:30:00-00:00 2024-02-29T23:59:59.999999999+23:59 \
     0000-01-01T00:00:00Z 1969-12-31T23:59:59.9Z 9999-12-31T23:59:59Z 2000-02-29T00:00:00Z 0001-01-01T00:00:00.1+00:00".split(
@@ -501,7 +501,7 @@ test("an unknown project is made, unless the workspace is closed", async () => {
   ])
 })
 
-test("many events at once for a project that nobody made yet make it once", async () => {
+test("concurrent events for a new project create it once", async () => {
   const fresh = await makeWorkspace(service)
   const replies = await Promise.all(
     Array.from({ length: 20 }, () =>

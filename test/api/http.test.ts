@@ -91,7 +91,7 @@ test("an Authorization that is no bearer is refused also where none is needed", 
   ])
 })
 
-test("what is no HTTP is answered as JSON all the same", async () => {
+test("input that is not HTTP is answered in JSON", async () => {
   const broken = (about: string, send: RawRow["send"]): RawRow => ({
     about,
     send,
@@ -256,7 +256,7 @@ test("a header that has one value may be sent once", async () => {
   ])
 })
 
-test("what is too long is refused with the limit's name", async () => {
+test("too long requests are refused with the limit's name", async () => {
   const get = (target: string, ...headers: string[]): string =>
     request(url, `GET ${target}`, headers)
   await expectRaw([
@@ -339,7 +339,7 @@ test("a body over the limit is refused, whether it says its length or not, and t
   ])
 })
 
-test("Expect: 100-continue is met once the request may go on, and no other expectation is", async () => {
+test("Expect: 100-continue is answered once the request may continue, and other expectations are refused", async () => {
   const expecting = post(...json, "Expect: 100-continue")
   const stranger = request(
     url,
@@ -461,7 +461,7 @@ test("several requests on one connection are answered in their order", async () 
   ])
 })
 
-test("who is too slow with headers or body is told so, and let go", async () => {
+test("a client too slow with headers or body gets 408 and is disconnected", async () => {
   const slow = async (about: string, beginning: string): Promise<void> => {
     const started = performance.now()
     await expectRaw([{ about, send: beginning, gets: ["408 request_timeout"] }])
@@ -491,7 +491,7 @@ test("who is too slow with headers or body is told so, and let go", async () => 
   ])
 })
 
-test("who hangs up within a body has recorded nothing", async () => {
+test("a connection cut within a body records nothing", async () => {
   const key = `hung-up-${crypto.randomUUID()}`
   const half = request(
     url,
@@ -653,7 +653,7 @@ test("pages of any origin may ask for receipts and the log with a bearer, and fo
   }
 })
 
-test("the request's id comes back if it is sane, and otherwise we make one", async () => {
+test("a valid request id is returned, and an invalid one is replaced", async () => {
   const ids = new Set<string | null>()
   for (const [given, back] of [
     ["abc-123", true],

@@ -23,7 +23,7 @@ const reused = (about: string, send: unknown, key: string, has: Row["has"] = [/r
   has,
 })
 
-test("a used key returns the first receipt, byte for byte, whoever asks and however often", async () => {
+test("a used key returns the first receipt, byte for byte, to any writer and each time", async () => {
   const key = crypto.randomUUID()
   const event = eventFor(acme.id, {
     target: { type: "t", id: "x", email: { b: 1, a: 2 }, zeta: [], alpha: {} },
@@ -41,7 +41,7 @@ test("a used key returns the first receipt, byte for byte, whoever asks and howe
   }
 })
 
-test("what only looks different is the same request", async () => {
+test("requests that differ in form only are the same request", async () => {
   const key = crypto.randomUUID()
   const first = await writer.write(
     eventFor(acme.id, { metadata: { a: 1, b: [1.5, { c: "é", d: 1e3 }], z: -0 } }),
@@ -156,7 +156,7 @@ test("a refused request does not use up its key", async () => {
   ])
 })
 
-test("a key is compared as it is, and belongs to its workspace", async () => {
+test("a key is compared exactly, and belongs to its workspace", async () => {
   const other = await makeWorkspace(service)
   const key = `Order-4711-${crypto.randomUUID()}`
   const first = (await writer.write(eventFor(acme.id), key)).json()
@@ -172,7 +172,7 @@ test("a key is compared as it is, and belongs to its workspace", async () => {
   assert.equal((await writer.write(eventFor(acme.id), key)).json().receipt, first.receipt)
 })
 
-test("who may not write to the project of the original learns nothing of it", async () => {
+test("a caller who may not write to the original's project learns nothing of it", async () => {
   const key = crypto.randomUUID()
   const original = eventFor(acme.id, { projectId: "secret-project" })
   const first = (await writer.write(original, key)).json()

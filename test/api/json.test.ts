@@ -33,7 +33,7 @@ function sent(
   }
 }
 
-test("what is not JSON is refused as a whole", async () => {
+test("text that is not JSON is refused", async () => {
   const bytes = (...parts: readonly (string | number[])[]): Uint8Array =>
     Buffer.concat(parts.map((part) => Buffer.from(part as string)))
   const not = (body: string | Uint8Array, about?: string): Row =>
@@ -78,7 +78,7 @@ test("what is not JSON is refused as a whole", async () => {
   ])
 })
 
-test("what two parsers read differently is refused, and the refusal says where", async () => {
+test("text that two parsers read differently is refused, with its place", async () => {
   const odd = (body: string, ...has: readonly (string | RegExp)[]): Row =>
     sent(body, "400 invalid_json", has)
   await expectRows([
@@ -126,7 +126,7 @@ test("a number that would lose digits, or that is too large an integer, is refus
   }
 })
 
-test("all other JSON is taken and comes back with its meaning", async () => {
+test("all other JSON is accepted and returned with its meaning", async () => {
   const texts = [
     "{}",
     '{"":{"":[]}}',

@@ -74,7 +74,7 @@ test("a list ends where its items are large, and paging shows each once", async 
   )
 })
 
-test("the check at the end of a key is the CRC-32 of what stands before it", async () => {
+test("the check at the end of a key is the CRC-32 of the text before it", async () => {
   const { bearer = "" } = await makeKey(service, acme.id, { scopes: ["read"] })
   assert.equal(bearer.slice(-6), check(bearer.slice(0, -6)))
 })

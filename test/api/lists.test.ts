@@ -64,7 +64,7 @@ async function pagesOf(client: Client, list: string): Promise<readonly Listed[]>
   return pages
 }
 
-test("a key of some projects gets full pages of what it reaches, and cannot count what it does not", async () => {
+test("a key of some projects gets full pages of its documents, and cannot count the others", async () => {
   const projects = await pagesOf(ofMine, `${acme.path}/projects`)
   assert.deepEqual(
     projects.map(({ items }) => items.map(({ id }) => id)),
@@ -79,7 +79,7 @@ test("a key of some projects gets full pages of what it reaches, and cannot coun
   assert.deepEqual([total, events.length], [2, 2])
 })
 
-test("a cursor says nothing to whoever holds it, and opens no list but its own", async () => {
+test("a cursor reveals nothing, and works for its own list only", async () => {
   for (const _ of [1, 2, 3]) await makeKey(service, acme.id, { scopes: ["read"] })
   const lists = ["api-keys", "projects", "evidence-packs"].map((name) => `${acme.path}/${name}`)
   const cursors = await Promise.all(

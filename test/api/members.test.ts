@@ -172,7 +172,7 @@ test("invalid invitations are refused", async () => {
   ])
 })
 
-test("a set-up token is good once, for one e-mail, until it is replaced or its member removed", async () => {
+test("a set-up token works once, for one e-mail, until it is replaced or its member removed", async () => {
   const { id, token } = await invite(acme.path, "once@example.com")
   assert.equal((await takeUp(token, goodPassword, { email: "another@example.com" })).status, 400)
   const again = await root.post(`${membersPath}/${id}/setup`, {})
@@ -493,7 +493,7 @@ test("a removed member loses access from the next request on, and so do the memb
   }
 })
 
-test("an instance has an admin who can sign in, always", async () => {
+test("an instance always has an admin who can sign in", async () => {
   const path = "/v1/workspaces/instance/members"
   const last = { gets: "409 conflict", has: ["the last admin of the instance"] } as const
   await expectRows([

@@ -105,7 +105,7 @@ test("metrics are those of the list, and named as Prometheus wants it", async ()
   )
 })
 
-test("what the process takes is measured", async () => {
+test("the process metrics are measured", async () => {
   const before = await read()
   await Promise.all(Array.from({ length: 50 }, () => read()))
   const now = await read()
@@ -157,7 +157,7 @@ async function connected({ hostname, port }: URL): Promise<Socket> {
   return socket
 }
 
-test("what follows the writers, waits or is left moves while they write, and comes to rest", async () => {
+test("gauges of followers and queues move under load and come to rest", async () => {
   const { id, writer } = await makeWorkspace(service)
   let writing = true
   const write = async (): Promise<void> => {
@@ -206,7 +206,7 @@ test("what follows the writers, waits or is left moves while they write, and com
   await expectChain(service.root, id)
 })
 
-test("what is asked, refused, repeated or wrong is counted, and buckets add up", async () => {
+test("requests, refusals, replays and errors are counted, and buckets add up", async () => {
   const { id, writer } = await makeWorkspace(service)
   const before = await read()
   const key = crypto.randomUUID()
@@ -238,7 +238,7 @@ test("what is asked, refused, repeated or wrong is counted, and buckets add up",
   await expectChain(service.root, id)
 })
 
-test("re-verifying goes on and is counted, what cannot be read, and what does not hold", async () => {
+test("re-verified, unreadable and broken entries are counted", async () => {
   const first = await read()
   const later = await eventually("another round", async () => {
     const now = await read()
@@ -354,7 +354,7 @@ test("the dashboard asks for metrics that there are, and shows all of them", asy
   assert.equal(ids.size, dashboard.panels.length)
 })
 
-test("five alerts ask for metrics that there are, and say what has happened and what to do", async () => {
+test("five alerts use existing metrics, and say what happened and what to do", async () => {
   const samples = await read()
   const rules = rulesIn(readFileSync(join(folder, "alerts.yml"), "utf8"))
   assert.equal(rules.length, 5)

@@ -565,7 +565,7 @@ test("an evidence token downloads its pack and verifies the receipts in it, and 
   ])
 })
 
-test("making and each download are entries of the ledger, committed with what they record", async () => {
+test("making a pack and each download are entries, committed with what they record", async () => {
   const acme = await makeWorkspace(service)
   const receipt = await write(acme)
   const before = await signedSize(acme)

@@ -470,7 +470,7 @@ function templateOf(ask: string): string {
     .replace(/\?.*/, "")
 }
 
-test("what a tenant is refused about another does not depend on whether it exists", async () => {
+test("a refusal about another tenant does not depend on whether the resource exists", async () => {
   const asks = [
     ["GET", (id: string) => `/v1/workspaces/${id}`],
     ["GET", (id: string) => `/v1/workspaces/${id}/projects/mine`],
@@ -498,7 +498,7 @@ test("what a tenant is refused about another does not depend on whether it exist
   }
 })
 
-test("of what anyone may see, a credential of another workspace shows what nobody is shown, and no more", async () => {
+test("on public resources a credential of another workspace counts as none", async () => {
   const open = [
     `${ours.path}/receipts/${receipts.open}`,
     `${ours.path}/receipts/${receipts.open}/proof`,

@@ -34,7 +34,7 @@ async function publish(path: string, body: string, projectId?: string): Promise<
   return made.json().policy.version
 }
 
-test("versions count 1, 2, 3 for each project, and what was published stays as it is", async () => {
+test("versions count 1, 2, 3 for each project, and a published version never changes", async () => {
   const { path, id, reader } = await makeWorkspace(service)
   await root.post(`${path}/projects`, { id: "shop" })
   const sections = [
@@ -136,7 +136,7 @@ test("lists show versions without their text, newest first, a page at a time", a
   )
 })
 
-test("what is wrong is refused by name, and leaves nothing behind", async () => {
+test("invalid policies are refused with the field's name, and leave nothing behind", async () => {
   const { path, reader } = await makeWorkspace(service)
   const ask = `POST ${path}/published-policy`
   const refused = (send: object, says: RegExp) => ({
@@ -187,7 +187,7 @@ test("what is wrong is refused by name, and leaves nothing behind", async () => 
   ])
 })
 
-test("publication is an entry of the service's own, with the hash of what was published", async () => {
+test("publication is an entry of the service, with the hash of the published text", async () => {
   const { path, id, reader } = await makeWorkspace(service)
   const { policy } = (
     await root.post(`${path}/published-policy`, { sections: [section("text")] })
@@ -215,7 +215,7 @@ test("publication is an entry of the service's own, with the hash of what was pu
   assert.equal(chain.records[entry.sequence - 1]?.[4], 3, "the kind stands in the record")
 })
 
-test("a public policy is for anyone, a private one for those who may read; what is not there is told from it by nobody", async () => {
+test("a public policy is for anyone, a private one for its readers; to others a private and an unknown policy are the same", async () => {
   const { path, id, reader, writer } = await makeWorkspace(service)
   await publish(path, "for whom it concerns")
   const nobody = service.client()
@@ -264,7 +264,7 @@ test("a public policy is for anyone, a private one for those who may read; what 
   )
 })
 
-test("a policy token reads what it is bound to, as a bearer or in the address, and no other", async () => {
+test("a policy token reads its own policy only, as a bearer or in the address", async () => {
   const { path } = await makeWorkspace(service)
   await root.post(`${path}/projects`, { id: "shop" })
   for (const [body, project] of [["one"], ["two"], ["shop's", "shop"]] as const)
@@ -305,7 +305,7 @@ test("a policy token reads what it is bound to, as a bearer or in the address, a
   ])
 })
 
-test("an event is recorded under the version that is newest when it comes, unless it names one", async () => {
+test("an event gets the newest policy version at its arrival, unless it names one", async () => {
   const { path, id, writer, reader } = await makeWorkspace(service)
   const write = async (changes: object = {}) => (await writer.write(eventFor(id, changes))).json()
   assert.equal((await write()).policyVersion, undefined)

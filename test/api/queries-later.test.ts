@@ -101,7 +101,7 @@ test("hot or in the archive is a matter of the ledger's time and the workspace's
   assert.equal(await now.end(), 0)
 })
 
-test("what was changed on the disk is shown as broken at its place, and its neighbours as they are", async () => {
+test("an entry changed on the disk is shown as broken at its place, and its neighbours are verified", async () => {
   await using first = await startService()
   const { id, path, writer, reader } = await makeWorkspace(first)
   const receipts = await writeAll(
@@ -161,7 +161,7 @@ test("what was changed on the disk is shown as broken at its place, and its neig
   assert.equal(await now.end(), 0)
 })
 
-test("a record that is cut or gone is broken at its place, and what followed it is in the signed tree all the same", async () => {
+test("a cut or missing record is broken at its place, and later entries are still in the signed tree", async () => {
   await using first = await startService()
   const places = { cut: await makeWorkspace(first), gone: await makeWorkspace(first) }
   const labelled = { d1: {}, d2: {}, d3: {}, d4: {}, d5: {} }

@@ -105,7 +105,7 @@ test("many guesses at once are no more than one after the other", async () => {
   assert.deepEqual([of(401, statuses), of(429, statuses)], [4, 26])
 })
 
-test("guessing at the old password in a session counts too; what is malformed does not", async () => {
+test("guesses at the old password in a session count too; malformed requests do not", async () => {
   const member = await join(service, acme.path, "viewer", "ada@example.com")
   const own = from("192.0.2.4", member)
   assert.deepEqual(
@@ -145,7 +145,7 @@ test("reads without a credential are counted by address, and no others", async (
   )
 })
 
-test("a session that is none is counted like nobody's, and HEAD like GET", async () => {
+test("an invalid session counts as no credential, and HEAD as GET", async () => {
   const headers = { "x-forwarded-for": "192.0.2.20", cookie: "__Host-ts=nonsense" }
   const statuses = await times(
     25,
@@ -171,7 +171,7 @@ test("of IPv6 a network of 64 bits is one address; an IPv4 address is one, howev
   assert.ok(of(429, mapped) >= 18, mapped.join(" "))
 })
 
-test("without a trusted proxy, what a client says of its address is not believed", async () => {
+test("without a trusted proxy, X-Forwarded-For is ignored", async () => {
   await using direct = await startWatched({
     environment: { TALLYSTICK_LIMIT_FAILED_LOGINS_PER_MINUTE: "4" },
   })

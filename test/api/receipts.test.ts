@@ -83,7 +83,7 @@ const visibility = `
 /nowhere/OPEN           anon   ws     ws     ws     ws      ws     ws      ws        none     anon
 /-bad-/OPEN             anon   ws     ws     ws     ws      ws     ws      ws        none     anon`
 
-test("who may see which receipt", async () => {
+test("each credential sees its receipts only", async () => {
   const [open, core, mine] = [await write("open"), await write("core"), await write("mine")]
   const their = (await other.writer.write(eventFor(other.id))).json()
   const names: Readonly<Record<string, string>> = {
@@ -122,7 +122,7 @@ test("who may see which receipt", async () => {
   await expectRows(rows)
 })
 
-test("an invalid credential or a foreign one is told the same of what exists and of what does not", async () => {
+test("an invalid or foreign credential gets the same answer for existing and unknown receipts", async () => {
   const { receipt } = await write("core")
   for (const client of [anonymous, acme.writer, kinds.readerOfMine, other.reader, kinds.invalid]) {
     const texts = await Promise.all(
@@ -281,7 +281,7 @@ test("metadata that is personal is sealed from the time it is named", async () =
   )
 })
 
-test("what a mask looks like", async () => {
+test("the form of a mask", async () => {
   const emails = [
     ["ada@example.com", "a•••@example.com"],
     ["\u{1f642}x@example.com", "\u{1f642}•••@example.com"],
@@ -298,7 +298,7 @@ test("what a mask looks like", async () => {
   }
 })
 
-test("what anyone may see may be kept if it is asked for again, and nothing else", async () => {
+test("only public answers may be cached, with revalidation", async () => {
   const [open, core] = [await write("open"), await write("core")]
   const kept = (value: string) => ({
     answerHeaders: { "cache-control": value, "access-control-allow-origin": "*" },
@@ -315,7 +315,7 @@ test("what anyone may see may be kept if it is asked for again, and nothing else
   ])
 })
 
-test("a query parameter that there is not is refused, for those who may see the receipt", async () => {
+test("an unknown query parameter is refused, for callers who may see the receipt", async () => {
   const open = await write("open")
   await expectRows([
     {

@@ -45,7 +45,7 @@ const dayMs = 86_400_000
  */
 const asBefore = (text: string, now: Service): string => text.replace(now.url, before.url)
 
-test("keys, receipts, settings and idempotency are what they were", async () => {
+test("after a restart, keys, receipts, settings and idempotency are the same", async () => {
   await using now = await restart()
   const [writes, reads] = [now.client(writer.bearer), now.client(reader.bearer)]
   const replay = await writes.write(eventFor(id), key)
@@ -75,7 +75,7 @@ test("a replay says where the receipt is to be looked at today, and is the first
   assert.equal(await now.end(), 0)
 })
 
-test("the time of the ledger does not go back when the clock does, and each says what it saw", async () => {
+test("the ledger's time does not go back with the clock", async () => {
   await using now = await restart(-dayMs)
   const [second, third] = [
     (await now.client(writer.bearer).write(eventFor(id))).json(),
@@ -109,7 +109,7 @@ for (const [days, tier] of [
   })
 }
 
-test("what somebody changed on the disk is shown as broken, never hidden, and its neighbours as they are", async () => {
+test("an entry changed on the disk is shown as broken, never hidden, and its neighbours are verified", async () => {
   await using started = await restart()
   const neighbour = (await started.client(writer.bearer).write(eventFor(id))).json()
   await started.client(reader.bearer).get(`${path}/receipts/${neighbour.receipt}/proof`)

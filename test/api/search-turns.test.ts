@@ -110,7 +110,7 @@ test("searches whose clients have hung up cost nothing any more", async () => {
   await readChain(reader, id)
 })
 
-test("a search that could not be answered in time is refused with what to do about it, and lists and rare words are found", async () => {
+test("a search that takes too long is refused with advice, while lists and rare words are answered", async () => {
   const service = await start({ TALLYSTICK_LIMIT_SEARCH_LIST_BYTES_MAX: "16000" })
   const { reader, path, id } = await wordyWorkspace(service)
   const refused = await reader.get(`${path}/events?query=${broad}`)

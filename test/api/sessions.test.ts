@@ -37,7 +37,7 @@ const acme = await makeWorkspace(service)
 const other = await makeWorkspace(service)
 const anonymous = service.client()
 
-test("the greeting's token sets up the first member, once, and only with what a member needs", async () => {
+test("the greeting's token sets up the first member, once, and needs all fields of a member", async () => {
   const token = await firstToken(service)
   const sent = (send: object, gets: Row["gets"], has: Row["has"] = []): Row => ({
     as: anonymous,
@@ -279,7 +279,7 @@ test("a bearer wins over the cookie, and an invalid cookie counts as none", asyn
   ])
 })
 
-test("what is open to anyone stays open to a member of another workspace, and shows no more", async () => {
+test("public resources stay open to a member of another workspace, and show no more", async () => {
   const viewer = await signIn(service, "viewer@example.com")
   await root.patch(`${other.path}/projects/core`, { receipts: "public" })
   const { receipt } = (await root.write(eventFor(other.id))).json()
@@ -462,7 +462,7 @@ test("a password is the same however its characters are composed", async () => {
   await signIn(service, "accents@example.com", composed.normalize("NFD"))
 })
 
-test("who signs in often has a number of sessions, of which the oldest ends", async () => {
+test("a member has a maximum number of sessions; a further sign-in ends the oldest", async () => {
   await using small = await startService({ environment: { TALLYSTICK_LIMIT_SESSIONS_MAX: "3" } })
   const first = await setUpFirst(small)
   const later = [

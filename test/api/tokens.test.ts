@@ -175,7 +175,7 @@ test("a new token says all that it is, once, and its page has it in the fragment
   }
 })
 
-test("the check at the end of a token is the CRC-32 of what stands before it", async () => {
+test("the check at the end of a token is the CRC-32 of the text before it", async () => {
   for (const { path, asks } of types) {
     const { token } = await mint(acme.reader, path, asks)
     assert.equal(token.slice(-6), check(token.slice(0, -6)))
@@ -226,7 +226,7 @@ test("how long a token may live: from a minute to the maximum of its type, and n
   }
 })
 
-test("what a token may not be bound to", async () => {
+test("invalid bindings of a token are refused", async () => {
   const bad = (path: string, request: object, gets: string, says: RegExp): Row => ({
     about: `${path} ${JSON.stringify(request)}`,
     as: acme.reader,
@@ -358,7 +358,7 @@ test("policy and activity tokens open no receipt that is not public", async () =
   )
 })
 
-test("to a token what is private and what is not there are the same", async () => {
+test("a token gets the same answer for private and unknown resources", async () => {
   for (const { path, asks } of types) {
     const client = service.client((await mint(root, path, asks)).token)
     const hidden = await write("mine")
@@ -539,7 +539,7 @@ test("a token that was revoked is refused from the next request on, everywhere",
   }
 })
 
-test("revoking is 204 however often, also what never was, and only in its own workspace", async () => {
+test("revoking a token is 204 each time, also for an unknown token, and only in its own workspace", async () => {
   const { token, tokenId } = await mint(acme.reader, `receipts/${core}`)
   const holder = service.client(token)
   await expectRows([
@@ -615,7 +615,7 @@ test("tokens that were made in a session die when their member leaves, and not w
   await expectRows([{ as: ofAda, ask, gets: "401 token_revoked" }])
 })
 
-test("a token ends by the clock, and says so to whoever has the right one", async () => {
+test("a token expires, and the answer to the right token says so", async () => {
   await using today = await startService()
   const { id, path, writer, reader } = await makeWorkspace(today)
   const { receipt } = (await writer.write(eventFor(id))).json()

@@ -432,7 +432,7 @@ test("changes that are made at once are all made, each with its entry", async ()
   ])
 })
 
-test("of many who make the same thing at once, one does", async () => {
+test("of concurrent requests to make the same thing, one succeeds", async () => {
   const id = unique()
   for (const [path, body] of [
     ["/v1/workspaces", { id }],

@@ -25,7 +25,7 @@ import { startInVain, startProgram } from "./programs.ts"
 // How the service starts: on what an earlier one left, and not at all when something is wrong; then
 // it says what, in a sentence that an operator can act upon.
 
-test("without its index and its search the service comes up with the same answers", async (t) => {
+test("without its index and search the service starts with the same answers", async (t) => {
   const chance = createChance(seedOf(t))
   await using first = await startProgram()
   const workspace = await makeWorkspace(first)

@@ -5,7 +5,7 @@ import { endure } from "./endings.ts"
 
 // Promise 19: a clean shutdown.
 
-test("of 20 stops under load each is clean: what is recorded was acknowledged, and the exit code is 0 within 10 s", async (t) => {
+test("20 stops under load are clean: every recorded event was acknowledged, and the exit code is 0 within 10 s", async (t) => {
   const chance = createChance(seedOf(t))
   const runs = await Promise.all(
     [1, 2].map(() =>

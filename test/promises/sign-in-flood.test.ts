@@ -5,7 +5,7 @@ import { eventually, startService } from "../service.ts"
 
 // Strangers who try passwords from thousands of addresses do not keep out who has signed in before.
 
-test("in a flood of sign-ins from everywhere, somebody who signed in before signs in again", async () => {
+test("during a flood of sign-ins, a member from a known network can sign in", async () => {
   await using service = await startService({ environment: { TALLYSTICK_TRUST_PROXY: "127.0.0.1" } })
   await setUpFirst(service)
   const signIn = (address: string, email: string, password: string) =>
