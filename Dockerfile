@@ -33,5 +33,6 @@ VOLUME ["/data", "/heads"]
 EXPOSE 8080
 HEALTHCHECK --interval=10s --timeout=5s --start-period=30s \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.TALLYSTICK_PORT}/healthz`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
-ENTRYPOINT ["node", "/app/packages/server/bin/tallystick.mjs"]
+# As many helper threads for V8 as there are cores, and not always four.
+ENTRYPOINT ["node", "--v8-pool-size=0", "/app/packages/server/bin/tallystick.mjs"]
 CMD ["serve"]

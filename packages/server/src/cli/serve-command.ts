@@ -2,7 +2,6 @@
 
 import { writeSync } from "node:fs"
 import { flushCompileCache } from "node:module"
-import { setFlagsFromString } from "node:v8"
 import { systemClock } from "../clock.ts"
 import type { Environment } from "../config.ts"
 import { keepSecrets } from "../operator/secret-files.ts"
@@ -78,10 +77,6 @@ export async function runServe({
     say: (text) => writeSync(1, text),
   })
   log.info({ url: running.url, data: config.data, version }, "listening")
-  // V8 lets the heap quadruple before it collects. Requests leave short-lived garbage, so a quarter
-  // more is enough. Set after the start, because what a start allocates stays.
-  // --max-semi-space-size would give every thread 32 MiB, which this one has anyway.
-  setFlagsFromString("--heap-growing-percent=25")
   // Node writes its compile cache at exit, and a killed process has no exit.
   flushCompileCache()
   return running
