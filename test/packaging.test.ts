@@ -21,7 +21,7 @@ function expectSettings(text: string, ...files: readonly string[]): void {
     assert.ok(name in settings, `${files.join(", ")} sets ${name}, which is no setting`)
 }
 
-test("the Dockerfile copies what is there, and has every package that the lock file names", () => {
+test("the Dockerfile copies existing files, and every package of the lock file", () => {
   const copied = [...dockerfile.matchAll(/^COPY (?!--from)(.+) (\S+)$/gm)].flatMap(
     ([, from = ""]) => from.split(" "),
   )
@@ -43,7 +43,7 @@ test("the Dockerfile copies what is there, and has every package that the lock f
   }
 })
 
-test("the Dockerfile stands on the Node that the repository pins, runs a program that is there, and not as root", () => {
+test("the Dockerfile uses the pinned Node, runs an existing program, and not as root", () => {
   const { optionalDependencies } = JSON.parse(read("package.json")) as {
     optionalDependencies: Record<string, string>
   }
@@ -69,7 +69,7 @@ test("the Dockerfile stands on the Node that the repository pins, runs a program
   expectSettings(read("compose.yaml"), "compose.yaml")
 })
 
-test("the image says what it is, as the package does, and holds the licence", () => {
+test("the image has the labels of the package, and the licence", () => {
   const { name, description, version, license } = JSON.parse(
     read("packages/server/package.json"),
   ) as Record<string, string>
@@ -86,7 +86,7 @@ test("the image says what it is, as the package does, and holds the licence", ()
   assert.match(dockerfile, /^COPY .*\bLICENSE\b.* \.\/$/m)
 })
 
-test("the image can be read by its account however it was cloned, and what is packed comes back when the machine does", () => {
+test("the image is readable by its account after any clone, and the container restarts with the machine", () => {
   const opened = dockerfile.search(/^RUN chmod -R a\+rX,go-w \/app$/m)
   assert.ok(
     opened > dockerfile.indexOf("COPY packages packages") &&
@@ -119,7 +119,7 @@ const noSystemd =
     ? false
     : "systemd-analyze is not installed here"
 
-test("the systemd unit runs what is there, under settings that exist", () => {
+test("the systemd unit runs an existing program with existing settings", () => {
   const [, program = ""] = /^ExecStart=\S+ \S+ (\S+) serve$/m.exec(unit) ?? []
   assert.ok(
     program.startsWith("/opt/tallystick/") &&

@@ -76,9 +76,11 @@ export async function serve(
   secrets: Secrets,
   options: ServeOptions,
 ): Promise<Running> {
+  let told = -entriesPerLine
   const opened = await openStore(config, options.onFatal, (done, entries) => {
-    if (done % entriesPerLine === 0 || done === entries)
-      options.log.info({ done, entries }, "bringing the journal into the layout of this version")
+    if (done - told < entriesPerLine && done !== entries) return
+    told = done
+    options.log.info({ done, entries }, "bringing the data into the layout of this version")
   })
   const store = options.wrapStore?.(opened) ?? opened
   try {

@@ -70,6 +70,10 @@ export function openForWriting(
 export function layoutOf(path: string): number {
   using database = openFile(path, { timeout: busyTimeoutMs })
   requireDatabase(database, path)
+  return versionOf(database)
+}
+
+export function versionOf(database: DatabaseSync): number {
   return Number(pragma(database, "user_version"))
 }
 
@@ -168,7 +172,7 @@ export function errorCode(error: unknown): number {
 
 /** What a file is made of, by name, and what this program's scripts make of one of its layout. */
 export function schemaOf(database: DatabaseSync, layout: Layout) {
-  const done = Number(pragma(database, "user_version"))
+  const done = versionOf(database)
   using fresh = new DatabaseSync(":memory:")
   for (const script of scriptsOf(layout).slice(0, done)) fresh.exec(script)
   return { found: statementsOf(database), expected: statementsOf(fresh) }
@@ -189,7 +193,7 @@ function pragma(database: DatabaseSync, name: string): unknown {
 /** Migrations only go forward: a file that a newer program wrote is refused, never touched. */
 function migrate(database: DatabaseSync, layout: Layout, upTo: number): void {
   const scripts = scriptsOf(layout)
-  const done = Number(pragma(database, "user_version"))
+  const done = versionOf(database)
   if (done > scripts.length) {
     throw new StartError(
       `the ${layout} file was written by a newer version of tallystick (layout ${done}, this one knows ${scripts.length})`,

@@ -16,6 +16,7 @@ import {
   layoutOf,
   openForWriting,
   rowLayout,
+  versionOf,
   within,
 } from "./database.ts"
 import {
@@ -66,8 +67,7 @@ export function upgradeJournal(
  * be.
  */
 export function readFormerJournal(journal: DatabaseSync): void {
-  const { user_version: layout } = journal.prepare("PRAGMA user_version").get() ?? {}
-  if (Number(layout) >= rowLayout) return
+  if (versionOf(journal) >= rowLayout) return
   journal.exec(
     `CREATE TEMP VIEW entries AS
      SELECT e.n, e.workspace, e.sequence, e.receipt, e.idem, e.record, d.sealed, b.salted

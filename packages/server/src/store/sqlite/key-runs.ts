@@ -2,18 +2,21 @@
 // over a tree of random keys.
 //
 // Entries are counted by `n` across all workspaces. Each 65,536 of them are a *run*: once complete,
-// its keys and receipts are put into 256 buckets, each a row of fixed-width pieces (the key, then
-// the entry's place in the run as four hex digits), and its keys into a filter that says "certainly
-// not here" for all but 6 of 10,000 keys. What follows the last complete run is the *tail*, kept in
-// memory and read again at start. Filters and tail together answer exactly; a bucket is read only
-// for a key that is there, or seems to be. Filling a run touches 257 rows, whatever the size of the
-// ledger.
+// its keys and receipts are put into 256 buckets, each a row of fixed-width pieces (the last ten
+// characters, then the entry's place in the run as four hex digits), and its keys into a filter that
+// says "certainly not here" for all but 6 of 10,000 keys. What follows the last complete run is the
+// *tail*, kept in memory and read again at start. Filters and tail together answer exactly; a bucket
+// is read only for a key that is there, or seems to be. Two keys may end alike, so a piece only says
+// which entry to look at. Filling a run touches 257 rows, whatever the size of the ledger.
 
 import { strict as assert } from "node:assert"
 
 export const runEntries = 65_536
 export const buckets = 256
+/** Fifty bits of a receipt, and more of a key: two of a run's end alike once in 500,000 runs. */
+const endChars = 10
 const placeDigits = 4
+export const pieceChars = endChars + placeDigits
 
 const filterBits = 2 ** 20
 const filterProbes = 8
@@ -47,11 +50,11 @@ export function makeRun(run: number, rows: Iterable<KeyRow>): Run {
   for (const { n, idem, receipt } of rows) {
     assert(runOf(n) === run, "an entry goes into its own run")
     const place = ((n - 1) % runEntries).toString(16).padStart(placeDigits, "0")
-    receipts[bucketOf(receipt)] += receipt + place
+    receipts[bucketOf(receipt)] += endOf(receipt) + place
     if (lowestReceipt === "" || receipt < lowestReceipt) lowestReceipt = receipt
     if (receipt > highestReceipt) highestReceipt = receipt
     if (idem === undefined) continue
-    keys[bucketOf(idem)] += idem + place
+    keys[bucketOf(idem)] += endOf(idem) + place
     const { start, step } = probe(idem)
     for (let count = 0, bit = start; count < filterProbes; count++, bit += step) {
       const at = bit & (filterBits - 1)
@@ -90,14 +93,18 @@ export function bucketOf(key: string): number {
   return spread(key, key.length - 8, key.length, 0) & (buckets - 1)
 }
 
-/** Looks a key up in the bucket that it belongs to, and says which entry it names. */
-export function findInBucket(run: number, bucket: string, key: string): number | undefined {
-  const stride = key.length + placeDigits
-  for (let at = bucket.indexOf(key); at >= 0; at = bucket.indexOf(key, at + 1)) {
-    if (at % stride !== 0) continue
-    return run * runEntries + Number.parseInt(bucket.slice(at + key.length, at + stride), 16) + 1
+/** The entries of a run whose keys end as this one does: none, one, and hardly ever two. */
+export function* findInBucket(run: number, bucket: string, key: string): Generator<number> {
+  const end = endOf(key)
+  for (let at = bucket.indexOf(end); at >= 0; at = bucket.indexOf(end, at + 1)) {
+    if (at % pieceChars !== 0) continue
+    const place = bucket.slice(at + endChars, at + pieceChars)
+    yield run * runEntries + Number.parseInt(place, 16) + 1
   }
-  return undefined
+}
+
+function endOf(key: string): string {
+  return key.slice(-endChars).padStart(endChars)
 }
 
 function spread(text: string, from: number, to: number, seed: number): number {

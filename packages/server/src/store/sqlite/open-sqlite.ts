@@ -22,6 +22,7 @@ import { readerModule, type ReaderQuestions } from "./reader.ts"
 import { prepareSearch } from "./search-file.ts"
 import { createSearch } from "./sqlite-search.ts"
 import { createTail, type Tail } from "./recent-keys.ts"
+import { runEntries } from "./key-runs.ts"
 import { startThread, type Questions, type Thread } from "../../runtime/worker-thread.ts"
 import { writerModule, type WriterOptions, type WriterQuestions } from "./writer.ts"
 
@@ -184,7 +185,9 @@ export function prepare(
   using journal = openForReading(join(folder, "journal.db"))
   const reads = journalReads(journal)
   prepareSearch(join(folder, "search.db"), reads)
-  while (fillRun(reads, index)) continue
+  // All of them where an older version has filled the index.
+  const due = reads.lastN() - indexReads(index).filters(0).length * runEntries
+  for (let filled = 0; fillRun(reads, index); progress?.(filled, due)) filled += runEntries
   const tail = createTail()
   for (const { run, filter } of indexReads(index).filters(0)) tail.settle(run, filter)
   // An older journal beside a newer index: keys that are used from now on would be lost in runs

@@ -62,20 +62,22 @@ function questions(
       journal.recordsAt(workspace, sequences),
     places: ([afterN, limit]: Parameters<JournalReads["places"]>) => journal.places(afterN, limit),
     byReceipt([workspace, receipt]: readonly [string, string]) {
-      const n = index.entryOfReceipt(receipt)
-      const place = n === undefined ? undefined : journal.place(n)
-      return place?.workspace === workspace && place.receipt === receipt
-        ? journal.at(workspace, [place.sequence])[0]
-        : undefined
+      for (const n of index.entriesOfReceipt(receipt)) {
+        const place = journal.place(n)
+        if (place?.workspace === workspace && place.receipt === receipt)
+          return journal.at(workspace, [place.sequence])[0]
+      }
+      return undefined
     },
     /** The entries that have these keys, of runs that may hold them. */
     used: (
       suspects: readonly { readonly run: number; readonly idem: string }[],
     ): (Place | undefined)[] =>
-      suspects.map(({ run, idem }) => {
-        const n = index.entryOfKey(run, idem)
-        return n === undefined ? undefined : journal.place(n)
-      }),
+      suspects.map(({ run, idem }) =>
+        Iterator.from(index.entriesOfKey(run, idem))
+          .map((n) => journal.place(n))
+          .find((place) => place?.idem === idem),
+      ),
     filters: (fromRun: number) => index.filters(fromRun),
     get: ([kind, workspace, id]: Parameters<DocumentReads["get"]>) =>
       documents.get(kind, workspace, id),

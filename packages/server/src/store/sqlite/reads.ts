@@ -148,6 +148,7 @@ function placeReads(journal: DatabaseSync) {
   const keysFrom = journal.prepare(
     "SELECT n, idem, receipt FROM entries WHERE n > ? ORDER BY n LIMIT ?",
   )
+  keysFrom.setReturnArrays(true)
   const placesFrom = journal.prepare(
     "SELECT e.n, w.id, e.sequence, e.idem, e.receipt FROM entries e JOIN workspaces w ON w.number = e.workspace WHERE e.n > ? ORDER BY e.n LIMIT ?",
   )
@@ -163,12 +164,12 @@ function placeReads(journal: DatabaseSync) {
     },
     lastN: (): number => Number(lastN.get()?.["n"] ?? 0),
     /** To be read at once: a run of them is tens of megabytes if it is held. */
-    keys(afterN: number, limit: number): Iterable<KeyRow> {
-      return keysFrom.iterate(afterN, limit).map((row) => ({
-        n: Number(row["n"]),
-        idem: idemOf(row["idem"]),
-        receipt: receiptOf(row["receipt"]),
-      }))
+    *keys(afterN: number, limit: number): Iterable<KeyRow> {
+      // As the statement selects them, when it gives lists.
+      for (const row of keysFrom.iterate(afterN, limit) as Iterable<unknown>) {
+        const [n, idem, receipt] = row as readonly [number, unknown, unknown]
+        yield { n, idem: idemOf(idem), receipt: receiptOf(receipt) }
+      }
     },
   }
 }
@@ -289,15 +290,14 @@ export function indexReads(index: DatabaseSync) {
       filters
         .all(fromRun)
         .map((row) => ({ run: Number(row["run"]), filter: bytes(row["filter"]) })),
-    entryOfKey: (run: number, idem: string): number | undefined =>
+    /** Entries that may have the key: whoever asks looks at them. */
+    entriesOfKey: (run: number, idem: string): Iterable<number> =>
       findInBucket(run, bucketText(keysOf, run, idem), idem),
-    entryOfReceipt(receipt: string): number | undefined {
+    *entriesOfReceipt(receipt: string): Iterable<number> {
       for (const row of runsOfReceipt.all(receipt)) {
         const run = Number(row["run"])
-        const n = findInBucket(run, bucketText(receiptsOf, run, receipt), receipt)
-        if (n !== undefined) return n
+        yield* findInBucket(run, bucketText(receiptsOf, run, receipt), receipt)
       }
-      return undefined
     },
   }
 }

@@ -451,7 +451,7 @@ function tests(): void {
     await store.close()
     for (const [file, known] of [
       ["journal", 4],
-      ["index", 3],
+      ["index", 4],
     ] as const) {
       alter(folder, `${file}.db`, `PRAGMA user_version = ${known + 1}`)
       await assert.rejects(

@@ -8,12 +8,12 @@ import { StartError } from "../../error.ts"
 import type { LinkedRows } from "../linked-rows.ts"
 import type { Checkpoint, Registry, Stored, Tree } from "../store.ts"
 import { isMarked, openStill } from "./copy.ts"
-import { requireLedger } from "./database.ts"
+import { requireLedger, versionOf } from "./database.ts"
 import { readFormerJournal } from "./journal-upgrade.ts"
 import { lockFolder } from "./lock.ts"
 import { indexReads, journalReads, linkedReads, logName, workspaceNumbers } from "./reads.ts"
 import { registryOf } from "./registry.ts"
-import { bucketOf, makeRun, runEntries } from "./key-runs.ts"
+import { bucketOf, makeRun, pieceChars, runEntries } from "./key-runs.ts"
 import { disclosuresOf, idemOf, receiptOf } from "./packed-text.ts"
 import { filedWorkspaces } from "./search-reads.ts"
 import { indexStrays, journalStrays, searchStrays, type Stray } from "./orphans.ts"
@@ -84,7 +84,8 @@ export interface Keyed {
 }
 
 const saltBytes = 16
-const placeDigits = 4
+/** The first layout of the index whose buckets hold the ends of keys. */
+const endsLayout = 4
 
 /**
  * `alone`: nobody may serve meanwhile. Otherwise it is as it was at this moment, whoever writes.
@@ -208,6 +209,7 @@ function filedIn(search: DatabaseSync | undefined): (workspace: string) => numbe
 
 function indexOf(index: DatabaseSync, journal: DatabaseSync): KeptIndex {
   const reads = indexReads(index)
+  const isFormer = versionOf(index) < endsLayout
   const tiles = index.prepare(
     "SELECT level, tile, hashes FROM tiles WHERE workspace = ? ORDER BY level, tile",
   )
@@ -236,7 +238,8 @@ function indexOf(index: DatabaseSync, journal: DatabaseSync): KeptIndex {
         }
       }
     },
-    runs: () => runs.all().map((row) => Number(row["run"])),
+    // Those of an older layout are filled again by the next start.
+    runs: () => (isFormer ? [] : runs.all().map((row) => Number(row["run"]))),
     keyed(run) {
       const made = makeRun(run, entries.keys(run * runEntries, runEntries))
       const { lowest_receipt: lowest, highest_receipt: highest, filter } = kept.get(run) ?? {}
@@ -277,7 +280,7 @@ function indexOf(index: DatabaseSync, journal: DatabaseSync): KeptIndex {
     for (const row of entries.keys(run * runEntries, runEntries)) {
       const key = what === "keys" ? row.idem : row.receipt
       if (key === undefined || bucketOf(key) !== bucket) continue
-      start += key.length + placeDigits
+      start += pieceChars
       if (at < start) return row.n
     }
     return undefined
