@@ -133,67 +133,6 @@ test("no metric names a tenant or has a value that a stranger can choose", async
 
 // The description ---------------------------------------------------------------------------------
 
-test("the description is OpenAPI 3.1, and every reference and parameter in it is sound", () => {
-  const { document } = service.described
-  assert.match(document["openapi"], /^3\.1\.\d+$/)
-  for (const name of ["title", "version"]) assert.ok(document["info"][name].length > 0)
-  const references = [
-    ...JSON.stringify(document).matchAll(/"\$ref":"#\/components\/(\w+)\/([^"]*)"/g),
-  ]
-  for (const [reference, kind = "", name = ""] of references)
-    assert.ok(document["components"][kind]?.[name], reference)
-
-  const names = new Set<string>()
-  for (const [path, operations] of Object.entries<Record<string, Operation>>(document["paths"])) {
-    const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => name)
-    for (const [method, operation] of Object.entries(operations)) {
-      const what = `${method} ${path}`
-      assert.ok(["get", "post", "patch", "delete", "put"].includes(method), what)
-      assert.ok(operation.summary.length > 0, what)
-      assert.ok(!names.has(operation.operationId), `${operation.operationId} is there twice`)
-      names.add(operation.operationId)
-      const parameters = operation.parameters ?? []
-      const given = parameters.filter((one) => one.in === "path")
-      assert.deepEqual(given.map(({ name }) => name).toSorted(), inPath.toSorted(), what)
-      for (const parameter of parameters) {
-        assert.ok(
-          ["path", "query", "header"].includes(parameter.in) && parameter.schema !== undefined,
-          what,
-        )
-        if (parameter.in === "path") assert.equal(parameter.required, true, what)
-      }
-      assert.equal(
-        method === "post" || method === "patch",
-        operation.requestBody !== undefined,
-        what,
-      )
-      assert.ok(
-        Object.keys(operation.responses).some((status) => status.startsWith("2")),
-        what,
-      )
-      for (const [status, response] of Object.entries(operation.responses)) {
-        assert.match(status, /^([1-5][0-9]{2}|default)$/, what)
-        assert.ok("$ref" in response || response.description.length > 0, what)
-      }
-    }
-  }
-  for (const name of ["workspaceId", "receiptId"])
-    assert.ok(JSON.stringify(document["paths"]).includes(`{${name}}`), name)
-})
-
-interface Operation {
-  readonly operationId: string
-  readonly summary: string
-  readonly parameters?: readonly {
-    readonly name: string
-    readonly in: string
-    readonly required: boolean
-    readonly schema?: object
-  }[]
-  readonly requestBody?: object
-  readonly responses: Readonly<Record<string, { readonly description: string }>>
-}
-
 test("the description has the paths and parameters of docs/api.md", () => {
   const { paths } = service.described.document
   for (const [method, path] of [

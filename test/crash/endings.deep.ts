@@ -15,13 +15,7 @@ test("acknowledged events survive 2,000 kills", async (t) => {
   const chance = createChance(seedOf(t))
   let acknowledged = 0
   await atLength(t, { what: "kills", wanted: 2000, minutes: 30, floor: 250 }, async () => {
-    const endured = await endure({
-      endings: 50,
-      signal: "SIGKILL",
-      clients: 32,
-      loadMsMax: 150,
-      chance,
-    })
+    const endured = await endure({ endings: 50, signal: "SIGKILL", clients: 32, chance })
     assert.ok(endured.retried >= 500 && endured.recordedUnheard >= 25)
     assert.ok(
       endured.lookedUp === endured.acknowledged && endured.sentAgain === endured.acknowledged,
@@ -35,13 +29,7 @@ test("acknowledged events survive 2,000 kills", async (t) => {
 test("500 stops under load are clean", async (t) => {
   const chance = createChance(seedOf(t))
   await atLength(t, { what: "stops", wanted: 500, minutes: 8, floor: 50 }, async () => {
-    const endured = await endure({
-      endings: 25,
-      signal: "SIGTERM",
-      clients: 32,
-      loadMsMax: 150,
-      chance,
-    })
+    const endured = await endure({ endings: 25, signal: "SIGTERM", clients: 32, chance })
     assert.ok(endured.retried >= 250)
     assert.equal(endured.recordedUnheard, 0)
     return endured.endings
@@ -58,14 +46,7 @@ for (const { kind, skip, minutes, floor } of [
     await atLength(t, { what: "power cuts", wanted: 1000, minutes, floor }, async () => {
       // A new disk each time, because these are small.
       using disk = makeDisk(kind)
-      const endured = await endure({
-        endings: 50,
-        signal: "SIGKILL",
-        clients: 16,
-        loadMsMax: 150,
-        chance,
-        disk,
-      })
+      const endured = await endure({ endings: 50, signal: "SIGKILL", clients: 16, chance, disk })
       assert.ok(endured.acknowledged >= 500 && endured.retried >= 300)
       assert.ok(
         endured.lookedUp === endured.acknowledged && endured.sentAgain === endured.acknowledged,

@@ -23,9 +23,7 @@ import { startProgram } from "./programs.ts"
 export interface EndingsOptions {
   readonly endings: number
   readonly signal: "SIGKILL" | "SIGTERM"
-  readonly clients: number
-  /** The load lasts up to this long before each ending. */
-  readonly loadMsMax: number
+  readonly clients?: number
   readonly chance: Chance
   readonly fault?: Fault
   /** The data lies there, and its power is cut right before each ending. */
@@ -48,12 +46,13 @@ export interface Endured extends Audited {
 }
 
 const workspacesCount = 4
+/** The load lasts up to this long before each ending. */
+const loadMsMax = 150
 
 export async function endure({
   endings,
   signal,
-  clients,
-  loadMsMax,
+  clients = 20,
   chance,
   fault,
   disk,

@@ -9,9 +9,7 @@ test("acknowledged events survive 150 kills", async (t) => {
   const chance = createChance(seedOf(t))
   // Two services side by side, because most of a round is a start, which keeps one core busy.
   const runs = await Promise.all(
-    [1, 2].map(() =>
-      endure({ endings: 75, signal: "SIGKILL", clients: 20, loadMsMax: 150, chance }),
-    ),
+    [1, 2].map(() => endure({ endings: 75, signal: "SIGKILL", chance })),
   )
   for (const endured of runs) {
     t.diagnostic(JSON.stringify(endured))
@@ -33,8 +31,6 @@ test("canary: a service that acknowledges before it commits is found out", async
   const run = endure({
     endings: 5,
     signal: "SIGKILL",
-    clients: 20,
-    loadMsMax: 150,
     chance: createChance(seedOf(t)),
     fault: "acknowledges before commit",
   })

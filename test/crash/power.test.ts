@@ -23,14 +23,7 @@ for (const [kind, endings, skip] of [
       const runs = await Promise.all(
         [1, 2].map(async () => {
           using disk = makeDisk(kind)
-          return await endure({
-            endings,
-            signal: "SIGKILL",
-            clients: 16,
-            loadMsMax: 150,
-            chance,
-            disk,
-          })
+          return await endure({ endings, signal: "SIGKILL", clients: 16, chance, disk })
         }),
       )
       for (const endured of runs) {
@@ -58,7 +51,6 @@ test(
       endings: 5,
       signal: "SIGKILL",
       clients: 16,
-      loadMsMax: 150,
       chance: createChance(seedOf(t)),
       disk,
       beside: ({ process, data }) =>

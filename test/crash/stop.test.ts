@@ -8,9 +8,7 @@ import { endure } from "./endings.ts"
 test("20 stops under load are clean: every recorded event was acknowledged, and the exit code is 0 within 10 s", async (t) => {
   const chance = createChance(seedOf(t))
   const runs = await Promise.all(
-    [1, 2].map(() =>
-      endure({ endings: 10, signal: "SIGTERM", clients: 20, loadMsMax: 150, chance }),
-    ),
+    [1, 2].map(() => endure({ endings: 10, signal: "SIGTERM", chance })),
   )
   for (const endured of runs) {
     t.diagnostic(JSON.stringify(endured))
@@ -28,8 +26,6 @@ test("canary: a service that stops with a commit under way is found out", async 
   const run = endure({
     endings: 4,
     signal: "SIGTERM",
-    clients: 20,
-    loadMsMax: 150,
     chance: createChance(seedOf(t)),
     fault: "acknowledges before commit",
   })
