@@ -1,13 +1,13 @@
 import { TallystickError } from "./error.ts"
 import type { CallOptions, Exchange, Request } from "./exchange.ts"
 
-/** What calls are made of: a request, and what its answer is. */
+/** A request, and how to read its answer. */
 export interface Call {
   json<T>(request: Request, options?: CallOptions): Promise<T>
   text(request: Request, options?: CallOptions): Promise<string>
   bytes(request: Request, options?: CallOptions): Promise<Uint8Array>
   nothing(request: Request, options?: CallOptions): Promise<void>
-  /** For what the answer's headers say as well. */
+  /** Also reads the answer's headers. */
   exchange: Exchange
 }
 

@@ -22,19 +22,21 @@ import type { Context } from "./write.ts"
 export interface ClientOptions extends Partial<RetryOptions>, Partial<Effects> {
   /** Such as `https://ledger.example.com`; empty for the origin of the page that this runs in. */
   readonly baseUrl: string
-  /** An API key, the instance key, or a scoped token. Absent: the browser's session, or nobody. */
+  /**
+   * An API key, the instance key, or a scoped token. Without one: the browser's session, if any.
+   */
   readonly key?: string
-  /** Vkeys of logs that you got by a way of your own: what `verify` believes. */
+  /** Vkeys of logs that you got independently: `verify` trusts them. */
   readonly trustedKeys?: readonly string[]
-  /** Said of every write. */
+  /** Sent with every write. */
   readonly context?: Context
 }
 
 export type Client = ReturnType<typeof createClient>
 
 /**
- * One method for each endpoint. Every one rejects with a `TallystickError`, and repeats by itself
- * what is safe to repeat.
+ * One method for each endpoint. A failed call rejects with a `TallystickError`; calls that are safe
+ * to repeat are retried.
  */
 export function createClient({
   baseUrl,
@@ -70,9 +72,7 @@ export function createClient({
   } as const
 }
 
-/**
- * At once, because to a call it would look like a network that fails, and is worth another attempt.
- */
+/** Checked here, because a call would take it for a network error and retry. */
 function requireUrl(baseUrl: string): void {
   if (baseUrl === "" || /^https?:\/\/[^/?#@]+(?:\/[^?#]*)?$/.test(baseUrl)) return
   const detail =

@@ -6,21 +6,20 @@ import { toHex } from "@tallystick/proof"
  */
 export interface Effects {
   readonly fetch: typeof fetch
-  /** Milliseconds that never go back, from any beginning. */
+  /** Monotonic milliseconds, from any start. */
   readonly now: () => number
   /** Resolves after so many milliseconds, or as soon as the signal aborts. */
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>
   /** From 0 to just below 1. */
   readonly random: () => number
-  /** A new idempotency key: 12 to 255 characters that nobody has used before. */
+  /** A new, unique idempotency key of 12 to 255 characters. */
   readonly newKey: () => string
 }
 
 const keyBytes = 16
 
 export const defaultEffects: Effects = {
-  // Looked up when it is called, by its own name: browsers refuse a fetch that is called as a
-  // method of something else.
+  // Calls the global fetch by name: browsers refuse a fetch that is a method of another object.
   fetch: (...request) => fetch(...request),
   now: () => performance.now(),
   sleep,

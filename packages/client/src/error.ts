@@ -1,12 +1,12 @@
 import type { Problem, Receipt } from "./wire.ts"
 
 /**
- * What became of a request that has failed. `rejected`: nothing was recorded. `unknown`: it may
- * have been; repeat it with the same idempotency key, and there will be one entry.
+ * The outcome of a failed request. `rejected`: nothing was recorded. `unknown`: it may have been
+ * recorded; repeat it with the same idempotency key, and there will be one entry.
  */
 export type Outcome = "rejected" | "unknown"
 
-/** Codes of this package's own, beside those of the service. */
+/** Codes of this package, in addition to the service's. */
 export type LocalCode = "network_error" | "timeout" | "aborted" | "unexpected_answer"
 
 export interface Failure {
@@ -17,16 +17,16 @@ export interface Failure {
   /** A sentence for people. */
   readonly detail: string
   /**
-   * With `network_error`: the code of the system, such as `ECONNREFUSED`, where fetch tells it.
-   * Browsers do not.
+   * With `network_error`: the system's code, such as `ECONNREFUSED`, if fetch reveals it. Browsers
+   * do not.
    */
   readonly systemCode?: string | undefined
   /** Of the answer; 0 if none arrived. */
   readonly status: number
   readonly outcome: Outcome
-  /** The answer's X-Request-Id, by which the service's operator finds it. */
+  /** The answer's X-Request-Id. The operator finds the request in the log by it. */
   readonly requestId?: string | undefined
-  /** When to come back, if the service says so. */
+  /** When to retry, if the service says so. */
   readonly retryAfterSeconds?: number | undefined
   /** The key of the write that failed, with which it can be repeated. */
   readonly idempotencyKey?: string | undefined
@@ -82,7 +82,7 @@ export class TallystickError extends Error implements Failure {
   }
 }
 
-/** The service gives these before a transaction begins; any other 5xx may have come after it. */
+/** The service sends these before a transaction begins; any other 5xx may come after it. */
 const refusedBeforeRecording: readonly string[] = [
   "overloaded",
   "storage_full",
@@ -90,10 +90,7 @@ const refusedBeforeRecording: readonly string[] = [
   "shutting_down",
 ]
 
-/**
- * An answer that says no, as an error. Takes its body, which need not be the service's: a proxy may
- * have written it.
- */
+/** Turns an error answer into an error. The body may come from a proxy. */
 export function failureOf(response: Response, body: string): TallystickError {
   const problem = problemOf(body)
   const { status, headers } = response
@@ -112,11 +109,11 @@ export function failureOf(response: Response, body: string): TallystickError {
 }
 
 /**
- * A connection that failed, as fetch tells it. Only where Node says that none was made, it is known
- * that nothing was sent; one that was cut may have been cut behind the request.
+ * A failed connection, as fetch reports it. Only if Node says that none was made is it certain that
+ * nothing was sent; a cut one may have sent the request.
  */
 export function networkFailureOf(cause: unknown): TallystickError {
-  // Of a name with several addresses, Node tries each of them.
+  // Node tries each address of a name.
   const failure = causeOf(cause)
   const attempts =
     failure instanceof AggregateError ? (failure.errors as readonly unknown[]) : [failure]
@@ -135,12 +132,12 @@ export function networkFailureOf(cause: unknown): TallystickError {
   })
 }
 
-/** fetch's own error says nothing but that it failed. */
+/** fetch's own error only says that it failed. */
 function causeOf(error: unknown): unknown {
   return error instanceof Error && error.cause !== undefined ? error.cause : error
 }
 
-/** The system was asked for an address or for a connection, and there was none. */
+/** The system found no address, or made no connection. */
 function isBeforeConnection(error: unknown): boolean {
   return (
     ["getaddrinfo", "connect"].includes(textOf(error, "syscall") ?? "") ||
@@ -149,7 +146,7 @@ function isBeforeConnection(error: unknown): boolean {
 }
 
 function textOf(error: unknown, member: "code" | "syscall"): string | undefined {
-  // Whatever fetch has thrown; a member that it lacks is undefined.
+  // Any value that fetch threw; missing members are undefined.
   const value =
     typeof error === "object" && error !== null
       ? (error as Readonly<Record<string, unknown>>)[member]
@@ -158,7 +155,7 @@ function textOf(error: unknown, member: "code" | "syscall"): string | undefined 
 }
 
 /**
- * The same error, of a call that has keys, or of which an earlier attempt may have been recorded.
+ * The same error with the call's keys, or with an unknown outcome because of an earlier attempt.
  */
 export function withinCall(
   error: TallystickError,
@@ -197,15 +194,15 @@ function problemOf(body: string): Problem | undefined {
     return undefined
   const { error, detail } = value
   if (typeof error !== "string" || typeof detail !== "string") return undefined
-  // The service's promise, as with every answer.
+  // The service promises this type, as for every answer.
   return "receipt" in value
     ? { error, detail, receipt: value.receipt as Receipt }
     : { error, detail }
 }
 
 /**
- * The service says seconds. Proxies may say a date, which is as far away as it is from the answer's
- * own: our clock may be another.
+ * The service sends seconds. A proxy may send a date, which is compared with the answer's own date,
+ * because our clock may differ.
  */
 function secondsOf(retryAfter: string | null, date: string | null): number | undefined {
   if (retryAfter === null) return undefined

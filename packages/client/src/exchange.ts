@@ -2,31 +2,30 @@ import { TallystickError, failureOf, networkFailureOf, withinCall } from "./erro
 import type { Effects } from "./effects.ts"
 import { waitBefore, type RetryOptions } from "./retry.ts"
 
-// One call: as many attempts as it takes, all with the same bytes and the same key.
+// One call: several attempts if needed, all with the same bytes and the same key.
 
-/** What a caller may say of any call. */
+/** Options of every call. */
 export interface CallOptions extends Partial<RetryOptions> {
   readonly signal?: AbortSignal
 }
 
 export interface Request {
   readonly method: "GET" | "POST" | "PATCH" | "DELETE"
-  /** Made by `path`, so that nothing in it can lead elsewhere. */
+  /** Made by `path`, so no value in it can lead to another path. */
   readonly path: string
   readonly query?: Readonly<Record<string, string | number | boolean | undefined>>
   readonly headers?: Readonly<Record<string, string | undefined>>
   readonly body?: unknown
-  /** Doing it twice is doing it once. GET and DELETE are so by themselves, writes by their keys. */
+  /** Safe to repeat. GET and DELETE always are; writes are by their keys. */
   readonly isRepeatable?: boolean
-  /** A status that is no success, and is an answer all the same. */
+  /** A status that is no success but still a valid answer. */
   readonly alsoReads?: number
   readonly idempotencyKey?: string
   readonly idempotencyKeys?: readonly string[]
 }
 
 /**
- * Does a call, and reads its answer, which is part of each attempt: an answer that breaks off is
- * none.
+ * Sends a call and reads its answer. Reading is part of the attempt: a cut answer counts as none.
  */
 export type Exchange = <T>(
   request: Request,
@@ -74,7 +73,7 @@ export function createExchange({ baseUrl, key, retry: usual, effects }: Exchange
 
 function prepared(base: string, key: string | undefined, request: Request) {
   const { method, path, query = {}, headers = {}, body, idempotencyKey, idempotencyKeys } = request
-  // URLs have a meaning of their own for dots, and escaping does not take it away.
+  // In a URL, the segments `.` and `..` keep their meaning even when escaped.
   if (path.split("/").some((segment, at) => at > 0 && /^\.{0,2}$/.test(segment))) {
     const detail = "an id in a path must not be empty, . or .."
     throw new TallystickError({ code: "invalid_field", detail, status: 0, outcome: "rejected" })
@@ -82,7 +81,7 @@ function prepared(base: string, key: string | undefined, request: Request) {
   try {
     return { url: urlOf(base, path, query), init: initOf(method, key, headers, body) }
   } catch {
-    // The reason is not told: it would show the header, which may be the key.
+    // Without the cause, which would show the header and so perhaps the key.
     const detail = "a header has characters that headers cannot have, or the body is no JSON"
     throw new TallystickError({
       code: "invalid_field",
@@ -115,8 +114,7 @@ function initOf(
     if (value !== undefined) sent.set(name, value)
   if (key !== undefined) sent.set("authorization", `Bearer ${key}`)
   if (body !== undefined) sent.set("content-type", "application/json")
-  // A redirection that is followed may turn a POST into a GET, whose success is not that of the
-  // write.
+  // A followed redirect may turn a POST into a GET, whose success is not the write's.
   return {
     method,
     headers: sent,

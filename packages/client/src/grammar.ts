@@ -17,10 +17,7 @@ export interface Query {
 
 export type Term = TextTerm | FieldTerm
 
-/**
- * Words in a row within one value; of the last one its start is enough if `isPrefix`. Never without
- * a word.
- */
+/** Consecutive words of one value, at least one; with `isPrefix` the last is a prefix. */
 export interface TextTerm {
   readonly kind: "text"
   readonly not: boolean
@@ -28,7 +25,7 @@ export interface TextTerm {
   readonly isPrefix: boolean
 }
 
-/** The whole of a value, or its start, ignoring case. */
+/** A whole value, or its prefix, ignoring case. */
 export interface FieldTerm {
   readonly kind: "field"
   readonly not: boolean
@@ -40,7 +37,7 @@ export interface FieldTerm {
 export const queryBytesMax = 512
 export const queryTermsMax = 32
 
-/** The fields that a search may name, beside `metadata.<key>`. */
+/** The fields that a search may name, in addition to `metadata.<key>`. */
 export const queryFields = [
   "action",
   "actor",
@@ -57,10 +54,7 @@ export const queryFields = [
   "trace",
 ] as const
 
-/**
- * How a search is understood; or the end of a sentence that begins with `query` and says which rule
- * it breaks.
- */
+/** A parsed search; or the broken rule, as the end of a sentence that begins with `query`. */
 export function parseQuery(text: string): { readonly query: Query } | { readonly problem: string } {
   const bytes = new TextEncoder().encode(text).length
   if (bytes > queryBytesMax)
@@ -71,7 +65,7 @@ export function parseQuery(text: string): { readonly query: Query } | { readonly
     const term = termOf(minus === "-", field, quoted, raw, star === "*")
     if (term !== undefined) terms.push(term)
   }
-  // A dash or a star that stands alone says nothing, so it is no term.
+  // A dash or a star alone is no term.
   const { length } = terms
   return length > queryTermsMax
     ? { problem: `must have at most ${queryTermsMax} terms, it has ${length}` }
@@ -99,16 +93,15 @@ function termOf(
     return { kind: "field", not, field, value, isPrefix: hasStar }
   }
   const words = wordsOf(field === undefined ? value : `${field}:${value}`)
-  // Without a letter or a digit it says nothing that an entry could have.
+  // Without a letter or digit it can match nothing.
   return words.length === 0
     ? undefined
     : { kind: "text", not, words, isPrefix: quoted === undefined || hasStar }
 }
 
 /**
- * The words of a text: its runs of letters and digits, in lower case. Marks belong to the letter
- * that they stand on, because some scripts write their vowels so, and because an accent may be a
- * mark of its own.
+ * The words of a text: its runs of letters and digits, in lower case. Marks belong to their letter:
+ * some scripts write vowels as marks, and an accent may be a separate mark.
  */
 export function wordsOf(text: string): string[] {
   return text.toLowerCase().match(/[\p{L}\p{N}][\p{L}\p{N}\p{M}]*/gu) ?? []

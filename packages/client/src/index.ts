@@ -7,7 +7,7 @@ export type { Context, WriteOptions, Written } from "./write.ts"
 export type { ActivityAsked } from "./calls/activity.ts"
 export type { BatchEvent, BatchOutcome, EventsAsked } from "./calls/events.ts"
 export type { VerifyOptions } from "./calls/receipts.ts"
-// What was downloaded and kept can be verified later, without a service.
+// Verifies downloaded files later, without a service.
 export { verifyPack, verifyReceipt, verifyTlogProof } from "@tallystick/proof"
 export type { PackVerdict, Verdict, VerifiedTlogProof } from "@tallystick/proof"
 export type * from "./wire.ts"

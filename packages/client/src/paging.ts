@@ -1,8 +1,7 @@
 import { TallystickError } from "./error.ts"
 
 /**
- * Everything in a list, page after page, each page when it is needed. `next` is undefined after the
- * last one.
+ * All items of a list; each page is fetched when needed. `next` is undefined after the last page.
  */
 export async function* eachOf<Page, Item, Cursor>(
   page: (cursor: Cursor | undefined) => Promise<Page>,
@@ -13,7 +12,7 @@ export async function* eachOf<Page, Item, Cursor>(
     const { items, next } = read(await page(cursor))
     yield* items
     if (next === undefined) return
-    // Two pages that follow each other in a circle would never end.
+    // A repeated cursor would never end.
     if (next === cursor) {
       throw new TallystickError({
         code: "unexpected_answer",
@@ -26,12 +25,12 @@ export async function* eachOf<Page, Item, Cursor>(
   }
 }
 
-/** Of a list with an opaque cursor. */
+/** For lists with an opaque cursor. */
 export function nextOf({ nextCursor }: { readonly nextCursor: string | null }): string | undefined {
   return nextCursor ?? undefined
 }
 
-/** Of entries, whose cursor is a place in the chain. */
+/** For entries, whose cursor is a place in the chain. */
 export function placeAfter({
   hasMore,
   nextCursor,

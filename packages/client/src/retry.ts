@@ -1,20 +1,18 @@
 import type { TallystickError } from "./error.ts"
 
-/** How long a call waits, and how often it is repeated. */
+/** Time limits and retries of a call. */
 export interface RetryOptions {
-  /** For the whole call, all its attempts and the waits between them. */
+  /** Limit for the whole call, with all attempts and waits. */
   readonly timeoutMs: number
-  /** For one attempt, to the last byte of its answer. */
+  /** Limit for one attempt, to the last byte of its answer. */
   readonly attemptTimeoutMs: number
-  /** How often a call is repeated after its first attempt. */
+  /** Number of retries after the first attempt. */
   readonly retriesMax: number
   /**
    * The first wait is up to this long, and each further one up to twice as long as the one before.
    */
   readonly waitMs: number
-  /**
-   * No wait is longer. If the service asks for a longer one, the call fails at once and says so.
-   */
+  /** Longest wait. If the service asks for a longer one, the call fails at once and says so. */
   readonly waitMaxMs: number
 }
 
@@ -27,8 +25,8 @@ export const defaultRetry: RetryOptions = {
 }
 
 /**
- * How long to wait before another attempt; undefined if there must be none. `isRepeatable`: doing
- * it twice is doing it once. What was refused before it was done may be sent again in any case.
+ * The wait before the next attempt; undefined for no further attempt. `isRepeatable`: safe to run
+ * twice. A call that was refused before it ran may always be repeated.
  */
 export function waitBefore(
   attempt: number,
@@ -39,13 +37,13 @@ export function waitBefore(
 ): number | undefined {
   if (attempt > retriesMax || error.code === "aborted" || !passes(error, isRepeatable))
     return undefined
-  // Full jitter: clients that failed together do not come back together.
+  // Full jitter: clients that failed together do not retry together.
   const jitter = random() * Math.min(waitMaxMs, waitMs * 2 ** (attempt - 1))
   const asked = (error.retryAfterSeconds ?? 0) * 1000
   return asked > waitMaxMs ? undefined : asked + jitter
 }
 
-/** Whether waiting may help, and repeating cannot hurt. */
+/** Whether waiting may help and repeating is harmless. */
 function passes({ outcome, status, code }: TallystickError, isRepeatable: boolean): boolean {
   if (outcome === "rejected") return status === 429 || status >= 500 || code === "network_error"
   return isRepeatable && (status >= 500 || code === "network_error" || code === "timeout")

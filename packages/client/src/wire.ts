@@ -15,19 +15,16 @@ export type Open<Known extends string> = Known | (string & {})
  */
 export type Time = string
 
-/** What an action is about; made from its name, and frozen when the entry is received. */
+/** Category of an action, derived from its name and fixed when the entry is recorded. */
 export type Lane = "security" | "data" | "policy" | "operations"
 
-/** Where an entry is kept by its age. */
+/** Storage tier of an entry, by its age. */
 export type StorageClass = "hot" | "archive"
 
-/** Where an event came from, as its writer says. */
+/** Origin of an event, as its writer states. */
 export type Source = "api" | "automation" | "dashboard" | "system"
 
-/**
- * What an entry of the ledger is. Clients write events and consents; only the service writes the
- * others.
- */
+/** Kind of an entry. Clients write events and consents; only the service writes the others. */
 export type Kind =
   | "event"
   | "consent"
@@ -39,8 +36,8 @@ export type Kind =
   | "admin"
 
 /**
- * What checking an entry found; all but `broken` are good. `pending`: not yet under a signed
- * checkpoint. `erased`, `expired`: content gone on purpose, hash holds.
+ * Result of checking an entry; all but `broken` are good. `pending`: no signed checkpoint covers it
+ * yet. `erased`, `expired`: the content was removed on purpose, and the hash holds.
  */
 export type Integrity = "verified" | "pending" | "erased" | "expired" | "broken"
 
@@ -80,7 +77,7 @@ export interface AuditEvent extends RepeatedFields {
   readonly target: Target
   readonly source: Source
   readonly metadata?: Metadata
-  /** Whether the people it is about see it in their own activity. Absent: they do not. */
+  /** Whether the actor and target see it in their own activity. Absent: they do not. */
   readonly userVisible?: boolean
 }
 
@@ -94,10 +91,7 @@ export interface Batch {
   readonly events: readonly BatchItem[]
 }
 
-/**
- * What became of one event of a batch: its receipt, or why it was not recorded, which has the
- * member `error`.
- */
+/** Result for one event of a batch: its receipt, or an `error` if it was not recorded. */
 export type BatchResult = { readonly receipt: Receipt; readonly replayed?: boolean } | Problem
 
 /** The answer to a batch: one result for each event, in their order. */
@@ -111,7 +105,7 @@ export interface Subject {
   readonly email: string
 }
 
-/** Anything else about a consent. What the consent itself says may not be repeated in it. */
+/** Further data about a consent. It may not repeat the consent's own fields. */
 export interface ConsentMetadata {
   readonly mode?: never
   readonly surface?: never
@@ -140,7 +134,7 @@ export interface ConsentAnswer {
 
 // Receipts and entries ----------------------------------------------------------------------------
 
-/** An actor or target as it is shown to a reader: without what is withheld from that reader. */
+/** An actor or target as shown to a reader: without withheld members. */
 export interface Party {
   readonly id: string
   readonly type?: string
@@ -161,13 +155,13 @@ export interface Provenance {
 }
 
 /**
- * What the ledger gives for a write. With it anyone can check that the entry is in the chain, and
+ * The ledger's answer to a write. Anyone can check with it that the entry is in the chain and
  * unchanged.
  */
 export interface Receipt {
   readonly accepted: boolean
   readonly eventId: string
-  /** The receipt's id, which alone opens receipts of public projects. */
+  /** The receipt's id. In public projects the id alone gives access. */
   readonly receipt: string
   /** 64 lower-case hex digits: the entry's hash, which is also its leaf in the log's tree. */
   readonly eventHash: string
@@ -180,7 +174,7 @@ export interface Receipt {
   readonly lane: Open<Lane>
   readonly storageClass: Open<StorageClass>
   readonly verificationUrl: string
-  /** Stored, and not in the index yet. Searches find it all the same. */
+  /** Stored, but not in the index yet. Searches find it nevertheless. */
   readonly queued: boolean
   /** When the request arrived. */
   readonly receivedAt?: Time | null
@@ -229,8 +223,8 @@ export interface EntryProof {
   /** A `c2sp.org/tlog-proof@v1`; null while no signed checkpoint covers the entry. */
   readonly tlogProof: string | null
   /**
-   * If the ledger goes on from earlier ones: what it and they were born with, newest first. The
-   * sequence counts their entries too.
+   * If the ledger continues earlier ones: its genesis and theirs, newest first. The sequence counts
+   * their entries too.
    */
   readonly geneses?: readonly string[]
 }
@@ -268,11 +262,11 @@ export interface EventsQuery {
   /** Without `storage`: look through the archive as well. */
   readonly includeArchive: boolean
   readonly userVisible?: boolean
-  /** Occurred at this time or later. */
+  /** Only entries that occurred at this time or later. */
   readonly from?: Time
-  /** Occurred before this time. */
+  /** Only entries that occurred before this time. */
   readonly to?: Time
-  /** Entries below this sequence; 0 begins at the newest. */
+  /** Only entries below this sequence; 0 begins at the newest. */
   readonly cursor: number
   readonly limit: number
   /**
@@ -287,7 +281,7 @@ export interface EventsQuery {
 export interface EventsPage {
   readonly events: readonly ListedEntry[]
   readonly returned: number
-  /** All that match, on whatever page. */
+  /** Number of matches on all pages. */
   readonly total: number
   /** The sequence of the last entry of the page; 0 when it is empty. */
   readonly nextCursor: number
@@ -329,8 +323,8 @@ export interface LogKeys {
 }
 
 /**
- * The answer of `GET …/tlog/epochs`: the ledgers that the workspace's goes on from, oldest first,
- * and itself.
+ * The answer of `GET …/tlog/epochs`: the ledgers that the workspace's ledger continues, oldest
+ * first, and itself.
  */
 export interface Epochs {
   readonly epochs: readonly {
@@ -342,7 +336,7 @@ export interface Epochs {
     readonly genesis: string
     /** Entries of the epochs before, which the sequences of this one count too. */
     readonly earlierEntries: number
-    /** The entries that were kept of it; null as long as it grows. */
+    /** Number of its entries that were kept; null while it grows. */
     readonly size: number | null
   }[]
 }
@@ -382,16 +376,14 @@ export interface Workspace {
   /** Days after which an entry goes to the archive. */
   readonly hotDays: number
   readonly requirePublishedPolicy: boolean
-  /**
-   * Members of metadata that hold personal data, and are sealed from now on; `["*"]` is all of it.
-   */
+  /** Members of metadata with personal data, sealed from now on; `["*"]` for all. */
   readonly personalKeys: readonly string[]
   readonly laneRules: readonly { readonly prefix: string; readonly lane: Open<Lane> }[]
-  /** How many projects it may have: an event for one more is refused. */
+  /** Maximum number of projects: an event for one more is refused. */
   readonly projectsMax: number
 }
 
-/** The body of `PATCH /v1/workspaces/{workspaceId}`: what is absent stays. */
+/** The body of `PATCH /v1/workspaces/{workspaceId}`: absent members keep their values. */
 export interface WorkspaceChange {
   readonly name?: string
   readonly policyVisibility?: "public" | "private"
@@ -415,13 +407,13 @@ export interface Project {
   readonly workspaceId: string
   readonly name?: string
   readonly createdAt: Time
-  /** `public`: whoever has a receipt's id may read it. */
+  /** `public`: anyone with a receipt's id may read it. */
   readonly receipts: Open<"private" | "public">
   /** Whether activity tokens may be made and used. */
   readonly activityLinks: boolean
 }
 
-/** The body of `PATCH …/projects/{projectId}`: what is absent stays. */
+/** The body of `PATCH …/projects/{projectId}`: absent members keep their values. */
 export interface ProjectChange {
   readonly name?: string
   readonly receipts?: "private" | "public"
@@ -466,19 +458,19 @@ export interface CreatedApiKey extends ApiKey {
 
 /** Parameters of `DELETE …/api-keys/{keyId}`. */
 export interface RevokeQuery {
-  /** Ends also what the key has made, and what that has made in turn. */
+  /** Also ends the keys and members that the key made, directly or indirectly. */
   readonly cascade: boolean
 }
 
 /**
- * What an ended key has made, and what that has made in turn: all that lived when it was ended.
- * Tokens are not in it: they end with their makers.
+ * The keys and members that an ended key made, directly or indirectly, and that were still valid.
+ * Tokens are not listed: they end with their makers.
  */
 export interface MadeByKey {
-  /** Whether it was ended as well. */
+  /** Whether this call ended it. */
   readonly revoked: boolean
   readonly apiKeys: readonly ApiKey[]
-  /** Those who were invited, also if they have joined. */
+  /** Members invited by the key, including those who have joined. */
   readonly members: readonly Member[]
 }
 
@@ -489,9 +481,9 @@ export type TokenType = "receipt" | "policy" | "activity" | "evidence"
  * The body of `POST …/receipts/{receiptId}/token`, and of `POST …/evidence-packs/{packId}/token`.
  */
 export interface NewToken {
-  /** From 60 on. A token ends with whoever made it, if that is earlier. */
+  /** At least 60. A token ends no later than the key or member that made it. */
   readonly expiresInSeconds?: number
-  /** What it is for, in lists. */
+  /** A note on its purpose, shown in lists. */
   readonly note?: string
 }
 
@@ -516,7 +508,7 @@ export interface NewActivityToken extends NewToken {
   readonly subject: string | ActivitySubject
 }
 
-/** What is known of every scoped token. */
+/** Members of every scoped token. */
 export interface TokenFields {
   readonly tokenId: string
   readonly workspaceId: string
@@ -526,7 +518,7 @@ export interface TokenFields {
   readonly expiresAt: Time
 }
 
-/** What is shown once, of every new token. */
+/** Members of a new token, shown only once. */
 export interface CreatedTokenFields extends TokenFields {
   readonly token: string
   /** What a program calls with the token as its bearer. */
@@ -544,7 +536,7 @@ export interface Token extends TokenFields {
   readonly packId?: string
   readonly subject?: { readonly id: string; readonly types: readonly string[] }
   readonly revokedAt?: Time
-  /** Whether it still opens anything; `revoked` also when whoever made it was. */
+  /** Whether it still works; `revoked` also if its maker was revoked. */
   readonly state: Open<"live" | "revoked" | "expired">
   readonly mintedBy: {
     readonly type: Open<"instance" | "api_key" | "member">

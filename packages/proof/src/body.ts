@@ -34,8 +34,7 @@ export function commitsTo(
 export type BodyFault = "canonical" | "version" | "workspace"
 
 /**
- * What a body says, without what is sealed in it; or why it is no body, or not one of this
- * workspace.
+ * The content of a body without its sealed fields; or why it is no body, or not of this workspace.
  */
 export function parseBody(
   source: string | Uint8Array,
@@ -43,7 +42,7 @@ export function parseBody(
 ): JsonObject | BodyFault {
   const body = parseCanonical(source)
   if (!isJsonObject(body)) return "canonical"
-  // Another version may mean something else by the same names.
+  // In another version the same names may have another meaning.
   if (body["v"] !== 1) return "version"
   return workspaceId === undefined || body["workspaceId"] === workspaceId ? body : "workspace"
 }

@@ -25,8 +25,8 @@ export function canonicalize(value: Json): string {
 }
 
 /**
- * The value whose canonical form these bytes are, or undefined if they are anything else: also if
- * they only differ in white space.
+ * The value with this canonical form; undefined for all other bytes, even if only white space
+ * differs.
  */
 export function parseCanonical(source: string | Uint8Array): Json | undefined {
   const text = typeof source === "string" ? source : fromUtf8(source)
@@ -40,8 +40,8 @@ export function parseCanonical(source: string | Uint8Array): Json | undefined {
 }
 
 /**
- * Whether JSON.stringify would write this value in canonical form. Refuses what has none, so that
- * `write` need not look again.
+ * Whether JSON.stringify writes this value in canonical form. Throws for a value without one, so
+ * `write` need not check again.
  */
 function isOrdered(value: Json, depth: number): boolean {
   switch (typeof value) {
@@ -77,8 +77,7 @@ function membersAreOrdered(object: JsonObject, depth: number): boolean {
   for (const name of Object.keys(object)) {
     if (previous !== undefined && previous > name) ordered = false
     previous = name
-    // The cast stands for the index: a member that is undefined must come to isOrdered, which
-    // refuses it.
+    // The cast allows the index: isOrdered must see undefined members, and refuses them.
     ordered = isOrdered(object[name] as Json, depth) && ordered
   }
   return ordered

@@ -2,22 +2,21 @@ import { equalBytes } from "./encoding.ts"
 import { eventHash, parseRecord, recordBytes, type RecordFields } from "./record.ts"
 import { sha256, type Sha256 } from "./sha256.ts"
 
-/** What is known of the place where an entry must stand. */
+/** The expected place of an entry; only known parts are checked. */
 export type Place = {
   readonly ledgerId?: Uint8Array | undefined
   readonly index?: number | undefined
-  /** The event hash of the entry before. */
+  /** Event hash of the entry before. */
   readonly previousHash?: Uint8Array | undefined
-  /** The time of the entry before. */
+  /** Time of the entry before. */
   readonly timeMs?: number | undefined
 }
 
 export type PlaceFault = "index" | "ledger" | "link" | "time"
 
 /**
- * Why a record does not stand in its place; undefined if it does. It has that index, is of that
- * ledger, follows the entry before, and is not older. The first entry of a ledger follows the
- * ledgerId.
+ * Why a record does not fit its place; undefined if it fits. It must have the index and the ledger,
+ * link to the entry before, and not be older. The first entry links to the ledgerId.
  */
 export function placeFault(
   fields: RecordFields,
@@ -30,24 +29,22 @@ export function placeFault(
   return fields.timeMs < timeMs ? "time" : undefined
 }
 
-/**
- * A chain that is checked entry by entry. As a place it is the one where the next entry must stand.
- */
+/** A chain that is checked entry by entry. It is also the place of the next entry. */
 export type Chain = Place & {
-  /** Of the next entry, and so the number of entries before it. */
+  /** Index of the next entry, which is the number of entries so far. */
   readonly index: number
-  /** The event hash of the last entry; of an empty chain, the ledgerId. */
+  /** Event hash of the last entry, or the ledgerId of an empty chain. */
   readonly previousHash: Uint8Array
   /**
-   * The fields of the next record; or why it cannot be read or does not follow, and then the chain
-   * stays as it was.
+   * Accepts the next record and returns its fields. Otherwise returns the reason, and the chain
+   * does not change.
    */
   take(record: Uint8Array): RecordFields | PlaceFault | "record"
 }
 
 /**
- * Goes on behind the first `index` entries. `last` is the record of the last of them, and is
- * believed.
+ * Continues after the first `index` entries. `last` is the record of the last one; it is not
+ * checked.
  */
 export function createChain(
   ledgerId: Uint8Array,
@@ -58,8 +55,7 @@ export function createChain(
   const chain = {
     ledgerId,
     index,
-    // Nothing but a first entry follows the ledgerId, so where the record before is missing, no
-    // entry fits.
+    // Only a first entry links to the ledgerId, so after a missing record no entry fits.
     previousHash: last.length === recordBytes ? eventHash(last, hash) : ledgerId,
     timeMs: parseRecord(last)?.timeMs ?? 0,
     take(record: Uint8Array) {

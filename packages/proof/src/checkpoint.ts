@@ -44,7 +44,7 @@ export function parseCheckpoint(text: string): Checkpoint | undefined {
   return { origin, size, root }
 }
 
-/** A number of leaves as the C2SP formats write it: digits alone, no leading zero. */
+/** A number of leaves in the C2SP formats: digits only, no leading zero. */
 export function parseDecimal(text: string | undefined): number | undefined {
   if (text === undefined || !/^(?:0|[1-9][0-9]{0,15})$/.test(text)) return undefined
   const value = Number(text)

@@ -13,14 +13,14 @@ export const publicKeyBytes = 32
 export const signatureBytes = 64
 
 /**
- * Ed25519 by RFC 8032, and stricter where its readers differ: no point or scalar in a second
- * encoding, no key of small order, which would have signed everything. False, never an exception,
- * for whatever bytes.
+ * Ed25519 by RFC 8032, and stricter where implementations differ: no second encoding of a point or
+ * scalar, no key of small order, under which one signature fits every message. Returns false, and
+ * never throws, for any bytes.
  */
 export const ed25519Verify: Verify = (signature, message, publicKey) => {
   if (signature.length !== signatureBytes || publicKey.length !== publicKeyBytes) return false
-  // Without a hash that it is given, noble needs crypto.subtle, which is asynchronous, and absent
-  // from pages over plain HTTP.
+  // Without a given hash, noble needs crypto.subtle, which is asynchronous and missing on pages
+  // over plain HTTP.
   hashes.sha512 ??= sha512
   return verify(signature, message, publicKey, { zip215: false })
 }
@@ -36,7 +36,9 @@ export function ed25519PublicKey(seed: Uint8Array): Uint8Array {
   return getPublicKey(seed)
 }
 
-/** A key passes through the hash too when it signs, so the small one will not do. */
+/**
+ * Signing hashes the key too, so the small hash, whose time depends on its input, must not be used.
+ */
 function hashSecretsToo(): void {
   if (hashes.sha512 === undefined || hashes.sha512 === sha512) hashes.sha512 = sha512OfSecrets
 }

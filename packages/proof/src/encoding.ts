@@ -54,17 +54,14 @@ export function fromBase64Url(text: string): Uint8Array | undefined {
   return unpack(text, text.length, base64UrlValues, 6)
 }
 
-/**
- * The caller answers for the text being well-formed: a lone surrogate would become U+FFFD and so
- * collide with every other one.
- */
+/** The text must be well-formed: a lone surrogate would become U+FFFD, like every other one. */
 export function utf8(text: string): Uint8Array {
   return encoder.encode(text)
 }
 
 /**
- * The text of these bytes, or undefined if they are not UTF-8. A byte order mark is kept, as it is
- * part of what was hashed.
+ * The text of these bytes, or undefined if they are not UTF-8. A byte order mark is kept, because
+ * the hash covers it.
  */
 export function fromUtf8(bytes: Uint8Array): string | undefined {
   try {
@@ -128,8 +125,8 @@ function pack(bytes: Uint8Array, digits: string): string {
 }
 
 /**
- * Reads digits of `width` bits each into whole bytes; what is left over must be less than a digit,
- * and zero.
+ * Decodes digits of `width` bits into whole bytes; leftover bits must be fewer than a digit, and
+ * zero.
  */
 function unpack(
   text: string,

@@ -31,19 +31,19 @@ export interface Field {
   /** Two requests with one key are the same request if their writers say the same. */
   readonly from: "writer" | "ledger"
   /**
-   * How it stands in a body. JSON escapes nothing of a `word`, and may escape a `text`, whose words
-   * a search finds. A `value` is a number, true or false. Parts of an `object` may be sealed. A
-   * `sealed` field stands in a disclosure, and `context` is a part of the one of that name.
+   * The field's form in a body. A `word` needs no JSON escapes; a `text` may, and a search finds
+   * its words. A `value` is a number, true or false. Parts of an `object` may be sealed. A `sealed`
+   * field is in a disclosure of its own, a `context` field in the disclosure `context`.
    */
   readonly form: "word" | "text" | "value" | "object" | "sealed" | "context"
   /**
-   * The answers that have it under its own name and as the body says it; `opened`: with what its
-   * reader may see of it.
+   * The answers that show the field under its name and with the body's value; `opened`: with the
+   * sealed parts that the reader may see.
    */
   readonly shown: "entry" | "receipt and entry" | "opened"
 }
 
-/** What a writer says, and an entry repeats in the same words. */
+/** Fields that the writer sets and the entry repeats unchanged. */
 export interface RepeatedFields {
   readonly workspaceId: string
   readonly projectId: string
@@ -57,7 +57,7 @@ export interface RepeatedFields {
 
 export type EntryField = keyof typeof entryFields
 
-/** The fields that have `Value` in the column `Column`. */
+/** The fields with `Value` in the column `Column`. */
 export type FieldWith<Column extends keyof Field, Value extends Field[Column]> = {
   [Name in EntryField]: (typeof entryFields)[Name][Column] extends Value ? Name : never
 }[EntryField]
@@ -67,7 +67,7 @@ export function fieldsWith<Column extends keyof Field, Value extends Field[Colum
   column: Column,
   ...values: readonly Value[]
 ): readonly FieldWith<Column, Value>[] {
-  // The type says of a name what the filter asks of it.
+  // The filter checks at run time what the type states.
   return (Object.keys(entryFields) as FieldWith<Column, Value>[]).filter((name) =>
     (values as readonly Field[Column][]).includes(entryFields[name][column]),
   )

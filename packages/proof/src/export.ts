@@ -26,21 +26,20 @@ import { parseVkey } from "./vkey.ts"
 /**
  * Checks an export: a whole ledger as a folder, which is a tlog at the same time.
  *
- *     genesis      the ledger's beginning can be read; its hash is the ledgerId
- *     epochs       if it goes on from earlier ledgers: each is there, below epochs/, and is the one that the next one goes on from
+ *     genesis      the genesis is readable; its hash is the ledgerId
+ *     epochs       if the ledger continues others: each is below epochs/ and is continued by the next
  *     checkpoint   the log's key signed the checkpoint, under the ledger's own name
  *     records      each is of this ledger, in its place, linked to the one before it, and not older
- *     tiles        each is what the records make
+ *     tiles        each follows from the records
  *     content      each record commits to its body, which is canonical
  *     disclosures  each belongs to a digest in its body
- *     root         the records are those that the checkpoint was signed for
- *     key          the log's key is one that the caller trusts
+ *     root         the checkpoint was signed for these records
+ *     key          the caller trusts the log's key
  *
- * to the first that fails. What it goes on from is checked alike, oldest first: there the root is
- * the one that the next genesis names, so that nobody's key is needed for it, and a checkpoint may
- * cover less than was kept, or be missing. Files are asked for one at a time, in the order in which
- * they are needed, and none is kept. Bodies and disclosures that are not there are counted: they
- * may have been withheld, and nothing else depends on them.
+ * to the first that fails. Earlier ledgers are checked in the same way, oldest first. Their root is
+ * the one that the next genesis names, so they need no key, and their checkpoint may cover less than
+ * was kept, or be missing. Files are requested one at a time, when needed, and not kept. Missing
+ * bodies and disclosures are counted: they may be withheld, and nothing else depends on them.
  */
 export type ExportVerdict = ExportReport &
   (
@@ -68,9 +67,9 @@ export type ExportCheckName =
 export type ExportReport = {
   readonly checks: readonly { readonly name: ExportCheckName; readonly ok: boolean }[]
   readonly checkpoint?: Checkpoint
-  /** How many ledgers are in it, each but the last one gone on from by the next. */
+  /** Number of ledgers in the export; each continues the one before. */
   readonly epochs: number
-  /** Of what was checked, in all of them: up to the failure, if there is one. */
+  /** Entries checked in all ledgers, up to the failure if there is one. */
   readonly entries: number
   readonly bodies: number
   readonly disclosures: number
@@ -78,7 +77,7 @@ export type ExportReport = {
   readonly withheld: number
 }
 
-/** The bytes of a file by its path in the export; undefined if it is not there. */
+/** Bytes of a file by its path in the export; undefined if it is missing. */
 export type ExportFiles = (path: string) => Uint8Array | undefined
 
 export type ExportOptions = {
@@ -153,15 +152,15 @@ type Counts = {
 }
 type Head = {
   readonly born: Born
-  /** What was signed of it; of an earlier ledger there may be less, or nothing. */
+  /** The signed checkpoint. For an earlier ledger it may cover less, or be missing. */
   readonly checkpoint: Checkpoint | undefined
-  /** What there must be of it. */
+  /** The entries that must exist. */
   readonly size: number
   readonly root: Uint8Array
   readonly isTrusted: boolean
 }
 
-/** Newest first, the ledger's own before all. */
+/** Newest first, beginning with the ledger's own. */
 function genesesOf(files: ExportFiles): readonly string[] {
   const geneses = [textOf(files(packPaths.genesis)) ?? ""]
   for (let number = 1; ; number++) {
@@ -171,10 +170,7 @@ function genesesOf(files: ExportFiles): readonly string[] {
   }
 }
 
-/**
- * Which of them it is: one that cannot be read, or that the ones before it are not there or are
- * others.
- */
+/** The genesis at fault: it is unreadable, or the ones before it are missing or different. */
 function brokenLineage([own = "", ...earlier]: readonly string[]): Wrong {
   if (parseGenesis(own) === undefined) return { name: "genesis", file: packPaths.genesis }
   return { name: "epochs", file: epochPath(Math.max(earlier.length, 1), packPaths.genesis) }
@@ -268,10 +264,7 @@ type GroupContent = {
   readonly disclosures: ReadonlyMap<number, readonly string[]>
 }
 
-/**
- * What lies beyond the checkpoint was put there by an export that was interrupted, and is not
- * looked at.
- */
+/** Files beyond the checkpoint come from an interrupted export and are not checked. */
 function readContent(files: ExportFiles, group: number, size: number): GroupContent | Wrong {
   const bodies = new Map<number, { readonly salt: Uint8Array; readonly body: string }>()
   const disclosures = new Map<number, readonly string[]>()
@@ -360,7 +353,9 @@ function textOf(bytes: Uint8Array | undefined): string | undefined {
   return bytes === undefined ? undefined : fromUtf8(bytes)
 }
 
-/** Each has its newline. Where the last one has none, a line that cannot be read stands for all. */
+/**
+ * Lines without their newlines. If the last newline is missing, one unreadable line replaces all.
+ */
 function linesOf(bytes: Uint8Array | undefined): readonly string[] {
   const lines = (textOf(bytes ?? new Uint8Array()) ?? "\u0000").split("\n")
   return lines.pop() === "" ? lines : ["\u0000"]

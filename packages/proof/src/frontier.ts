@@ -10,12 +10,12 @@ import { emptyRoot, isHash, isOdd, isSize, nodeHash } from "./tree.ts"
 export type Frontier = {
   readonly size: number
   /**
-   * Adds a leaf. Reports each complete subtree that it closes, the leaf itself (level 0) first:
-   * what tiles are made of.
+   * Adds a leaf. Reports each subtree that it completes, from the leaf itself (level 0) upwards;
+   * tiles consist of these.
    */
   append(leaf: Uint8Array, completed?: (level: number, n: number, hash: Uint8Array) => void): void
   root(): Uint8Array
-  /** What `createFrontier` goes on from. Later leaves do not change it. */
+  /** A copy that `createFrontier` can continue from. Later leaves do not change it. */
   save(): SavedFrontier
 }
 

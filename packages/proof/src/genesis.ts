@@ -15,21 +15,17 @@ export type Genesis = {
   readonly createdAt: string
   /** 16 random bytes in base64url. */
   readonly nonce: string
-  /** The name of the log for ever: the first line of its checkpoints. */
+  /** Permanent name of the log: the first line of its checkpoints. */
   readonly origin: string
   readonly v: 1
   readonly workspaceId: string
-  /**
-   * Present if this ledger goes on where another one was cut off, as after a restore that lost its
-   * tail.
-   */
+  /** Present if this ledger continues another one, as after a restore that lost its end. */
   readonly continues?: Continued
 }
 
 /**
- * The place to which the former ledger's entries are kept, and the last head that it is known to
- * have signed, of which some entries are lost. Where nobody knows what it signed last, both of the
- * latter are null.
+ * The place up to which the former ledger's entries are kept, and the last head that it is known to
+ * have signed. If the last signed head is unknown, its size and root are null.
  */
 export type Continued = {
   readonly ledgerId: string
@@ -42,12 +38,12 @@ export type Continued = {
 
 export const genesisTag = "ALG1"
 
-/** Takes the text and not the object: the hash is over the bytes that are kept. */
+/** Takes the text, not the object: the hash covers the stored bytes. */
 export function ledgerId(genesisJson: string, hash: Sha256 = sha256): Uint8Array {
   return hash(preimage(utf8(genesisTag), utf8(genesisJson)))
 }
 
-/** Exactly the members above, in canonical form. */
+/** Exactly these members, in canonical form. */
 export function parseGenesis(genesisJson: string): Genesis | undefined {
   const genesis = parseCanonical(genesisJson)
   if (!isJsonObject(genesis)) return undefined
@@ -66,8 +62,8 @@ export function parseGenesis(genesisJson: string): Genesis | undefined {
 }
 
 /**
- * One ledger of a lineage: what it was born with, and the entries of all those before it, which the
- * sequences of its own count too.
+ * One ledger of a lineage: its genesis, and the number of entries before it, which its sequences
+ * count too.
  */
 export type Born = {
   readonly genesis: Genesis
@@ -76,9 +72,8 @@ export type Born = {
 }
 
 /**
- * What the geneses of a ledger and of all that it goes on from say together; newest first, as they
- * are given. Undefined if one of them does not go on from the next, or the last goes on from
- * another one: then nothing is known of any.
+ * Reads the geneses of a ledger and of all ledgers that it continues, newest first. Undefined if
+ * one of them does not continue the next, or if the last continues another ledger.
  */
 export function readLineage(
   geneses: readonly string[],

@@ -1,7 +1,6 @@
 /**
- * The bytes and the mathematics of a Tallystick ledger: what an entry is, how it is hashed, and how
- * to prove that it stands where it does. Nothing here reads, waits, or remembers; it runs the same
- * in Node and in a browser.
+ * The bytes and the mathematics of a Tallystick ledger: the form of an entry, its hash, and the
+ * proof of its place. No I/O and no state; the same in Node and in a browser.
  */
 export { assert, AssertionError } from "./assert.ts"
 export { bodyHash, bodySaltBytes, bodyTag, commitsTo, parseBody, type BodyFault } from "./body.ts"

@@ -1,4 +1,4 @@
-/** What JSON can say, as JavaScript values. */
+/** JSON as JavaScript values. */
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject
 export type JsonObject = { readonly [name: string]: Json }
 
@@ -15,8 +15,7 @@ export type JsonObject = { readonly [name: string]: Json }
 export function parseJson(text: string): Json | undefined {
   if (text.length > plainLength && survey(text).isTooLarge) return undefined
   try {
-    // JSON.parse gives nothing but JSON; its declared type says any. Which texts are JSON, it knows
-    // in any case.
+    // JSON.parse returns only JSON, though its declared type is any.
     const value = JSON.parse(text) as Json
     return hasEscapedName(text) ? readValue(text.matchAll(tokens), 0) : value
   } catch {
@@ -24,17 +23,14 @@ export function parseJson(text: string): Json | undefined {
   }
 }
 
-/**
- * What a JSON text says, or why it is not read: `repeated` is the name that one of its objects has
- * twice.
- */
+/** A parsed text, or why it is refused: `repeated` is a member name that an object has twice. */
 export type JsonText =
   | { readonly ok: true; readonly value: Json }
   | { readonly ok: false; readonly repeated?: string }
 
 /**
- * Reads a JSON text that is evidence. Of two members of one name JSON.parse keeps the last, and
- * other readers the first: such a text would say different things to different people.
+ * Parses a JSON text that is evidence. Of two members of one name JSON.parse keeps the last and
+ * other parsers keep the first, so such a text would have two meanings.
  */
 export function readJson(text: string): JsonText {
   const { isTooLarge, repeated } = survey(text)
@@ -44,14 +40,14 @@ export function readJson(text: string): JsonText {
 }
 
 /**
- * More values than any answer has are not read: as objects they take thirty times the memory of
- * their text.
+ * Refuses more values than any answer has: as objects they take thirty times the memory of their
+ * text.
  */
 export const jsonValuesMax = 10_000_000
 
 /**
- * Beyond this many objects and arrays inside each other there is no canonical form: the ledger
- * accepts 32, and a stack holds thousands.
+ * Maximum depth of objects and arrays with a canonical form. The ledger accepts 32, and a stack
+ * holds thousands.
  */
 export const jsonDepthMax = 200
 
@@ -60,8 +56,8 @@ export function isJsonObject(value: Json | undefined): value is JsonObject {
 }
 
 /**
- * Whether a value from anywhere is this JSON, whatever the order of its members. Looks no deeper
- * than `json` goes.
+ * Whether an unknown value equals this JSON, in any order of members. Looks no deeper than `json`
+ * does.
  */
 export function equalJson(json: Json, value: unknown): boolean {
   if (typeof json !== "object" || json === null) return json === value
@@ -78,8 +74,8 @@ export function equalJson(json: Json, value: unknown): boolean {
 }
 
 /**
- * By index: the names of their indexes would take more time than a hundred thousand small arrays
- * themselves.
+ * By index: listing the keys of a hundred thousand small arrays would take longer than comparing
+ * them.
  */
 function equalItems(items: readonly Json[], values: readonly unknown[]): boolean {
   if (items.length !== values.length) return false
@@ -89,16 +85,13 @@ function equalItems(items: readonly Json[], values: readonly unknown[]): boolean
 }
 
 const strings = /"([^"\\]*(?:\\.[^"\\]*)*)"(\s*:)?/g
-// Colons and commas say nothing that the order of the other tokens does not.
+// Colons and commas add nothing to the order of the other tokens.
 const tokens = /[{}[\]]|"[^"\\]*(?:\\.[^"\\]*)*"|[^\s{}[\]":,]+/g
 
 /** A text of this length has too few values to matter. */
 const plainLength = 2 ** 20
 
-/**
- * What is known of a text before it is read, which need not be JSON yet. Takes no memory but for
- * names, and no more than a text that is read.
- */
+/** Scans a text before it is parsed; the text may not be JSON. Keeps only names in memory. */
 function survey(text: string): { readonly isTooLarge: boolean; readonly repeated?: string } {
   const open: Set<string>[] = []
   let repeated: string | undefined
@@ -119,7 +112,7 @@ function survey(text: string): { readonly isTooLarge: boolean; readonly repeated
   return { isTooLarge: false, ...(repeated !== undefined && { repeated }) }
 }
 
-/** Behind the quote that ends the string which begins here. */
+/** Index after the closing quote of the string that begins here. */
 function stringEnd(text: string, at: number): number {
   for (let end = text.indexOf('"', at + 1); end >= 0; end = text.indexOf('"', end + 1)) {
     let backslashes = 0
@@ -135,7 +128,7 @@ function isName(text: string, from: number): boolean {
   return text[at] === ":"
 }
 
-/** The text itself where it is no string; then it is in no JSON. */
+/** Returns the text itself if it is no string; then it is not JSON. */
 function unquoted(string: string): string {
   if (!string.includes("\\")) return string.slice(1, -1)
   try {
@@ -145,7 +138,7 @@ function unquoted(string: string): string {
   }
 }
 
-/** Whether a string with an escape in it stands before a colon. The text is known to be JSON. */
+/** Whether a member name contains an escape. The text is valid JSON. */
 function hasEscapedName(text: string): boolean {
   if (!text.includes("\\")) return false
   for (const [, content = "", colon] of text.matchAll(strings))

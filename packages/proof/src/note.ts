@@ -29,8 +29,8 @@ export type SignatureLine = {
 }
 
 /**
- * A signature by one of the given keys that was verified; `timeSeconds` is when a witness says it
- * saw the checkpoint.
+ * A verified signature by a given key; `timeSeconds` is the time at which a witness claims to have
+ * seen the checkpoint.
  */
 export type VerifiedSignature = { readonly key: Vkey; readonly timeSeconds?: number }
 
@@ -79,9 +79,9 @@ export function cosign(text: string, timeSeconds: number, signer: Signer): strin
 }
 
 /**
- * The text, if a given key signed it. Signatures by other keys are ignored, so that a new kind of
- * signature can be added to old notes; but one that claims a given key must hold. The caller
- * decides which of the signatures it needs.
+ * Returns the text if a given key signed it. Signatures by other keys are ignored, so old notes can
+ * gain a new kind of signature; but every signature under a given key's name must hold. The caller
+ * decides which signatures it needs.
  */
 export function openNote(
   source: string,
@@ -102,7 +102,7 @@ export function openNote(
   return { ok: true, text: note.text, signatures: [...verified.values()] }
 }
 
-/** The parts of a note, of which nothing is verified. */
+/** The parts of a note, not verified. */
 export function parseNote(source: string): Note | undefined {
   if (source.length > noteLengthMax) return undefined
   const blank = source.lastIndexOf("\n\n")

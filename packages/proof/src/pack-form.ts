@@ -42,26 +42,23 @@ export const packPaths = {
   sealProof: "seal.tlog-proof",
 } as const
 
-/** The action of the entry that a pack is sealed by. */
+/** Action of the entry that seals a pack. */
 export const packAction = "evidence.pack.create"
 
-/** Of a pack that is made now. Older ones keep theirs, for their hash is over it. */
+/** The form of new packs. Older packs keep their form, because their hash covers it. */
 export const packForm: PackForm = 2
 
-/**
- * The form that the `metadata` of a pack's own entry says; undefined for one that is not known
- * here.
- */
+/** The form in the `metadata` of the pack's entry; undefined if it is unknown. */
 export function packFormOf({ form = 1 }: JsonObject): PackForm | undefined {
   return form === 1 || form === 2 ? form : undefined
 }
 
-/** Entries of one file of bodies. */
+/** Entries in one file of bodies. */
 export const packGroup = 256
 
 /**
- * Of what the ledger goes on from, as its `number`th epoch: in a pack its genesis alone, in an
- * export all that is kept of it.
+ * Path of the ledger's `number`th earlier epoch: a pack has its genesis only, an export has all
+ * that is kept.
  */
 export function epochPath(number: number, path: string): string {
   return `epochs/${number}/${path}`
@@ -83,7 +80,7 @@ export function policyPath(projectId: string, version: number): string {
   return `policies/${projectId}/${version}.json`
 }
 
-/** Whether the manifest has the hash of a file. */
+/** Whether a file's hash is in the manifest. */
 export function isListed(path: string): boolean {
   return (
     path !== packPaths.manifest && !path.startsWith("seal.") && !path.startsWith("disclosures/")
@@ -99,15 +96,15 @@ export function formatTrustPolicy(vkey: string): string {
   return `log ${vkey}\nquorum none\n`
 }
 
-/** An entry's body as it was hashed, with what it was salted with. */
+/** The hashed body of an entry, with its salt. */
 export type BodyLine = { readonly index: number; readonly salt: Uint8Array; readonly body: string }
 
-/** Without the newline that ends a line of `bodies/`. */
+/** A line of `bodies/`, without its newline. */
 export function formatBodyLine({ index, salt, body }: BodyLine): string {
   return canonicalize({ body, index, salt: toHex(salt) })
 }
 
-/** Undefined unless `formatBodyLine` would write the text so. */
+/** Undefined unless `formatBodyLine` writes the same text. */
 export function parseBodyLine(text: string): BodyLine | undefined {
   const line = parseCanonical(text)
   if (!isJsonObject(line)) return undefined
@@ -129,7 +126,7 @@ export function formatDisclosureLine({ index, disclosures }: DisclosureLine): st
   return canonicalize({ d: disclosures, index })
 }
 
-/** Undefined unless `formatDisclosureLine` would write the text so, for one disclosure or more. */
+/** Undefined unless `formatDisclosureLine` writes the same text, with at least one disclosure. */
 export function parseDisclosureLine(text: string): DisclosureLine | undefined {
   const line = parseCanonical(text)
   if (!isJsonObject(line)) return undefined
@@ -141,7 +138,7 @@ export function parseDisclosureLine(text: string): DisclosureLine | undefined {
   return disclosures.every((one) => typeof one === "string") ? { index, disclosures } : undefined
 }
 
-/** An entry as record and body say it; nothing sealed is in it. */
+/** An entry from record and body, without sealed fields. */
 export type PackEntry = {
   readonly record: RecordFields
   readonly eventHash: string
@@ -149,7 +146,7 @@ export type PackEntry = {
   readonly body: JsonObject
 }
 
-/** What the API calls the receipt, without what depends on the asker or on the day. */
+/** The receipt of the API, without the members that depend on the caller or the day. */
 export function formatReceiptLine({ record, eventHash, body }: PackEntry): string {
   const { id, actor, target, keyId } = body
   return canonicalize(
@@ -183,7 +180,7 @@ export function formatTableRow(entry: PackEntry, form: PackForm): string {
   )
 }
 
-/** A published version of a policy, as a pack has it. */
+/** A published version of a policy, in the form of a pack. */
 export type PackPolicy = {
   readonly id: string
   readonly projectId: string
@@ -237,7 +234,7 @@ function timestampOf({ timeMs }: RecordFields): string | undefined {
   return Number.isNaN(time.getTime()) ? undefined : time.toISOString()
 }
 
-/** Without the digests of what is sealed in it. */
+/** Without the digests of sealed fields. */
 function open(value: Json | undefined): Json | undefined {
   if (!isJsonObject(value)) return value
   const { _sd: _, ...members } = value
@@ -258,7 +255,7 @@ function isIndex(value: Json | undefined): value is number {
 }
 
 function defined(members: { readonly [name: string]: Json | undefined }): JsonObject {
-  // Only those that have a value are kept.
+  // Drops members without a value.
   return Object.fromEntries(
     Object.entries(members).filter(([, value]) => value !== undefined),
   ) as JsonObject

@@ -62,7 +62,7 @@ export type PackVerdict = PackGenuine | PackUnconfirmed | PackRefuted
 /** All checks hold, and a trusted key signed. */
 export type PackGenuine = { readonly verdict: "genuine" } & PackReport
 
-/** Nothing is wrong, but anyone could have made the keys that signed. */
+/** No check failed, but anyone could have made the keys that signed. */
 export type PackUnconfirmed = {
   readonly verdict: "unconfirmed"
   readonly because: "key_not_trusted"
@@ -73,7 +73,7 @@ export type PackRefuted = { readonly verdict: "refuted" } & PackFault & PackRepo
 
 export type PackFault = {
   readonly failure: Exclude<PackCheckName, "key">
-  /** The file in which it was found, if it is in one. */
+  /** The file with the failure, if it is in one. */
   readonly file?: string
   readonly expected?: string
   readonly found?: string
@@ -94,31 +94,31 @@ export type PackCheckName =
   | "policies"
   | "key"
 
-/** What was done, and what was found on the way. */
+/** The checks that ran, and what they found. */
 export type PackReport = {
   readonly checks: readonly { readonly name: PackCheckName; readonly ok: boolean }[]
   readonly packId?: string
   readonly title?: string
   readonly packHash?: string
-  /** Which of the forms that a pack has had it is of. */
+  /** The form of the pack. */
   readonly form?: PackForm
   readonly genesis?: Genesis
   readonly ledgerId?: string
   readonly checkpoint?: Checkpoint
-  /** The entries, as they were hashed. */
+  /** The entries as hashed. */
   readonly entries?: readonly PackEntry[]
   /** How many sealed fields were not disclosed. */
   readonly withheld?: number
 }
 
 export type PackOptions = {
-  /** Vkeys of the log that the caller got by a way of its own. */
+  /** Vkeys of the log, which the caller got independently. */
   readonly trustedKeys?: readonly string[]
   readonly hash?: Sha256
   readonly verify?: Verify
 }
 
-/** Takes the ZIP, or its files by their paths. */
+/** Accepts the ZIP, or its files by path. */
 export function verifyPack(
   pack: Uint8Array | ReadonlyMap<string, Uint8Array>,
   options: PackOptions = {},
@@ -170,7 +170,7 @@ function examine(
   return note(report, "key", log.isTrusted && seal.isTrusted) ? undefined : "key"
 }
 
-/** Every file is one of a pack's, and all that must be are there. */
+/** Checks that every file belongs to a pack, and that no required file is missing. */
 function checkManifest(files: Files, { hash }: Options): PackFault | undefined {
   const missing = Object.values(packPaths).find((path) => !files.has(path))
   if (missing !== undefined) return { failure: "manifest", file: missing }
@@ -196,7 +196,7 @@ function checkManifest(files: Files, { hash }: Options): PackFault | undefined {
 type Log = {
   readonly genesis: Genesis
   readonly ledgerId: Uint8Array
-  /** How many entries the sequences of its own count that were before it. */
+  /** Number of entries before this ledger that its sequences count. */
   readonly earlierEntries: number
   readonly key: Vkey
   readonly note: string
@@ -254,9 +254,9 @@ function checkLog(
 }
 
 /**
- * The entry about this pack is later than what is in it, and stands in the same ledger. Its
- * checkpoint may be so much later that another key signed it: where none that is known here did,
- * the seal is not wrong, and not trusted.
+ * The entry about this pack must be later than the pack's entries, in the same ledger. Its
+ * checkpoint may be so late that a newer key signed it. If no known key signed it, the seal is not
+ * refuted, but not trusted.
  */
 function checkSeal(
   files: Files,
@@ -322,7 +322,7 @@ type Proven = {
   readonly eventHash: Uint8Array
 }
 
-/** The records of a pack, by their index, in the order of the chain. */
+/** The records of a pack by index, in chain order. */
 function checkProofs(
   files: Files,
   log: Log,
@@ -350,7 +350,7 @@ function checkProofs(
   return proofs
 }
 
-/** Whether an entry can stand behind another one: right behind it, or anywhere later. */
+/** Whether an entry can follow another one, directly or later. */
 function follows(fields: RecordFields, previous: Proven | undefined): boolean {
   if (previous === undefined) return true
   const { index, timeMs } = previous.fields
@@ -447,7 +447,7 @@ function checkDisclosures(
   return withheld
 }
 
-/** What says again what records and bodies say. */
+/** Files that repeat what records and bodies say. */
 function checkDerived(
   files: Files,
   entries: readonly PackEntry[],
@@ -475,18 +475,18 @@ function isPackPath(path: string): boolean {
   return fixedPaths.has(path) || otherPaths.test(path)
 }
 
-/** Empty where there is no text, which is nowhere what is expected. */
+/** Empty for a missing text, which matches nothing. */
 function textOf(files: Files, path: string): string {
   return fromUtf8(files.get(path) ?? new Uint8Array()) ?? ""
 }
 
-/** Undefined unless each line has its newline, and there is one at least. */
+/** Undefined unless there is at least one line and each ends with a newline. */
 function linesOf(files: Files, path: string): readonly string[] | undefined {
   const lines = textOf(files, path).split("\n")
   return lines.pop() === "" && lines.length > 0 ? lines : undefined
 }
 
-/** Adds a check to the report, and hands back how it went. */
+/** Adds a check to the report and returns its result. */
 function note(report: Draft, name: PackCheckName, ok: boolean): boolean {
   report.checks.push({ name, ok })
   return ok

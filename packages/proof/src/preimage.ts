@@ -1,7 +1,6 @@
 /**
- * What is about to be hashed, put together in memory that the next call uses again: fresh memory
- * for each would cost as much as the hash. So the result is for a hash function at once, and for
- * nothing else.
+ * Joins the parts of a preimage in memory that the next call reuses: fresh memory would cost as
+ * much as the hash. Hash the result at once and do not keep it.
  */
 export function preimage(...parts: readonly Uint8Array[]): Uint8Array {
   let length = 0
@@ -15,7 +14,7 @@ export function preimage(...parts: readonly Uint8Array[]): Uint8Array {
   return whole
 }
 
-/** The same for one text, as UTF-8. */
+/** The same for one text in UTF-8. */
 export function preimageOfText(text: string): Uint8Array {
   // No UTF-16 unit takes more than three bytes.
   const whole = memory(text.length * 3)

@@ -19,51 +19,51 @@ import { formatVkey, parseVkey } from "./vkey.ts"
  *
  *     { receipt?, entry?, proof: { record, body, bodySalt, vkey, tlogProof, geneses? }, disclosures }
  *
- *     record       is one, by its form
- *     content      the body's salted hash stands in the record
- *     canonical    the body is the one canonical text of what it says
- *     disclosures  each one belongs to a digest in the body
- *     epochs       what the ledger goes on from, if it does: each genesis names the one before it, and the first is the record's own, of the
- *                  body's workspace and of the log that signed
- *     receipt      what is shown agrees with record and body
- *     kept         where the caller says how the ledger goes on: the entry is among those that it kept
+ *     record       the record is well-formed
+ *     content      the record contains the body's salted hash
+ *     canonical    the body is canonical
+ *     disclosures  each disclosure belongs to a digest in the body
+ *     epochs       if the ledger continues others: each genesis names the one before it, and the
+ *                  first is the record's own, of the body's workspace and of the log that signed
+ *     receipt      the shown receipt and entry agree with record and body
+ *     kept         if the caller gives later geneses: the ledger kept the entry
  *     checkpoint   a key signed the head of its own log
- *     inclusion    the record stands in the tree under that head
- *     integrity    what the answer says of itself, where it does, is what was found
- *     key          the key is one that the caller trusts
+ *     inclusion    the tree under that head contains the record
+ *     integrity    `integrity` and `verified` of the answer, if present, are what was found
+ *     key          the caller trusts the key
  *
- * in that order, to the first that fails. Everything is computed from bytes: nothing in the answer
- * is believed, its `verified` least. Given the text of the answer, it also refutes one that has a
- * member twice, which nobody sees in the value.
+ * in that order, to the first that fails. Everything is computed from bytes; nothing in the answer
+ * is trusted, least of all its `verified`. Given the text of the answer, it also refutes a duplicate
+ * member, which the parsed value does not show.
  */
 export type Verdict = Genuine | Unconfirmed | Refuted
 
 /** All checks hold, and a trusted key signed. */
 export type Genuine = { readonly verdict: "genuine" } & Report
 
-/** Nothing is wrong, and something is missing. */
+/** No check failed, but something is missing. */
 export type Unconfirmed = { readonly verdict: "unconfirmed"; readonly because: Because } & Report
 
 /** A check failed: this is not what the ledger recorded. */
 export type Refuted = {
   readonly verdict: "refuted"
   readonly failure: Failure
-  /** The member of the answer that is wrong, if one is. */
+  /** The wrong member of the answer, if the failure is in one. */
   readonly field?: string
   readonly expected?: string
   readonly found?: string
 } & Report
 
 /**
- * `key_not_trusted`: all agrees, but anyone could have made that key. `not_sealed`: recorded, and
- * no checkpoint covers it yet. `proof_missing`: the answer has nothing to check. `content_missing`:
- * the body is gone, as after its retention; the record holds.
+ * `key_not_trusted`: every check holds, but anyone could have made the key. `not_sealed`: no
+ * checkpoint covers the entry yet. `proof_missing`: the answer has nothing to check.
+ * `content_missing`: the body was removed, as after its retention; the record holds.
  */
 export type Because = "key_not_trusted" | "not_sealed" | "proof_missing" | "content_missing"
 
 /**
- * `lost`: it may well have been recorded, and the ledger that there is now goes on without it: its
- * sequence is another entry's.
+ * `lost`: the entry may have been recorded, but the current ledger continues without it and gives
+ * its sequence to another entry.
  */
 export type Failure =
   | "malformed"
@@ -94,7 +94,7 @@ export type CheckName =
 
 export type Check = { readonly name: CheckName; readonly ok: boolean }
 
-/** What was done, and what was found on the way. */
+/** The checks that ran, and what they found. */
 export type Report = {
   readonly checks: readonly Check[]
   readonly record?: RecordFields
@@ -103,7 +103,7 @@ export type Report = {
   readonly content?: JsonObject
   /** How many sealed fields were not disclosed. */
   readonly withheld?: number
-  /** Members of the answer that no hash covers, so that they prove nothing. */
+  /** Members of the answer that no hash covers. They prove nothing. */
   readonly uncovered: readonly string[]
   readonly checkpoint?: Checkpoint
   readonly signatures?: readonly VerifiedSignature[]
@@ -111,15 +111,15 @@ export type Report = {
 
 export type ReceiptOptions = {
   /**
-   * Vkeys that the caller got by a way of its own: of the log, and of witnesses. What cannot be
-   * read as one is not trusted.
+   * Vkeys of the log and of witnesses, which the caller got independently. Malformed ones are not
+   * trusted.
    */
   readonly trustedKeys?: readonly string[]
-  /** The receipt that was asked for. */
+  /** Id of the requested receipt. */
   readonly receiptId?: string
   /**
-   * The geneses of the ledger as it is now and of all that it goes on from, newest first: what was
-   * lost on the way is then known.
+   * The geneses of the current ledger and of all ledgers that it continues, newest first. They tell
+   * which entries were lost.
    */
   readonly geneses?: readonly string[]
   readonly hash?: Sha256
@@ -204,8 +204,8 @@ function checkContent(
 }
 
 /**
- * What the record's ledger was born with, as the answer or the caller says; undefined if neither
- * does.
+ * The genesis facts of the record's ledger, from the answer or the caller; undefined without
+ * either.
  */
 function checkEpochs(
   { geneses = [] }: Evidence,
@@ -249,8 +249,8 @@ function checkShown(
 }
 
 /**
- * Of an epoch that ended, the next one says how many entries were kept. What is behind them is
- * lost, however well it was signed.
+ * The epoch after an ended one states how many entries were kept. Later entries of the ended epoch
+ * are lost, signed or not.
  */
 function checkKept(
   { ledgerId, index }: RecordFields,
@@ -313,8 +313,8 @@ function checkSealed(
 }
 
 /**
- * Before a checkpoint covers an entry nothing is known of this; from then on there is one true
- * answer.
+ * Without a checkpoint over the entry, any `integrity` is possible; with one, only one value is
+ * true.
  */
 function checkIntegrity({ entry, verified }: Evidence, report: Draft): Doubt | undefined {
   const integrity: unknown = entry && "integrity" in entry ? entry.integrity : undefined
@@ -356,7 +356,7 @@ function refuteProof({ failure, ok: _, ...values }: TlogProofRefuted, report: Dr
   }
 }
 
-/** The parts of an answer, decoded; that they have the right types is all that is known of them. */
+/** The decoded parts of an answer. Only their types are checked. */
 type Evidence = {
   readonly receipt?: object
   readonly entry?: object
@@ -367,13 +367,13 @@ type Evidence = {
   readonly geneses?: readonly string[]
   readonly disclosures: readonly string[]
   readonly verified?: unknown
-  /** Members that no answer has, by their paths; and `verified`, of which nothing is known yet. */
+  /** Paths of unknown members, and of `verified`, which is checked later. */
   readonly unknown: readonly string[]
 }
 
 /**
- * Absent, or null, are: what is shown, the body when it is gone, the proof while it is pending, and
- * disclosures if there are none.
+ * These may be absent or null: receipt and entry, a removed body, a pending proof, empty
+ * disclosures.
  */
 function readEvidence(given: unknown): Evidence | Doubt {
   const text = isString(given) ? readJson(given) : undefined
@@ -425,7 +425,7 @@ function readBody(body: unknown, bodySalt: unknown): NonNullable<Evidence["seale
   return salt?.length === bodySaltBytes ? { bytes: utf8(body), salt } : malformed("proof.bodySalt")
 }
 
-/** Adds a check to the report, and hands back how it went. */
+/** Adds a check to the report and returns its result. */
 function note(report: Draft, name: CheckName, ok: boolean): boolean {
   report.checks.push({ name, ok })
   return ok
@@ -448,11 +448,11 @@ function isString(value: unknown): value is string {
 }
 
 function isStrings(value: unknown): value is readonly string[] {
-  // Array.from, because `every` would step over holes.
+  // Array.from, because `every` skips holes.
   return Array.isArray(value) && Array.from(value as unknown[]).every(isString)
 }
 
-/** A member that is undefined is not there: JSON would drop it. */
+/** An undefined member counts as absent: JSON would drop it. */
 function namesOf(object: object): readonly string[] {
   return Object.entries(object).flatMap(([name, value]) => (value === undefined ? [] : [name]))
 }

@@ -83,7 +83,7 @@ export function writeRecord(into: Uint8Array, at: number, fields: RecordFields):
   into.set(fields.bodyHash, at + 86)
 }
 
-/** Undefined unless the bytes are what `writeRecord` writes. The hashes are copies. */
+/** Undefined unless `writeRecord` writes the same bytes. The hashes are copies. */
 export function parseRecord(bytes: Uint8Array): RecordFields | undefined {
   if (bytes.length !== recordBytes) return undefined
   if (
@@ -112,7 +112,7 @@ const names = new Map(
   Object.entries(kinds).map(([name, code]): [number, Kind] => [code, name as Kind]),
 )
 
-/** Eight bytes, as two halves: the operators on bits see only 32 of them, and BigInt is slow. */
+/** Eight bytes as two halves: bit operators work on 32 bits, and BigInt is slow. */
 function writeInteger(into: Uint8Array, at: number, value: number): void {
   assert(Number.isSafeInteger(value) && value >= 0, "an index or a time is a safe integer")
   writeHalf(into, at, Math.floor(value / 2 ** 32))
@@ -129,7 +129,7 @@ function writeHalf(into: Uint8Array, at: number, half: number): void {
 function readInteger(bytes: Uint8Array, at: number): number | undefined {
   let value = 0
   for (let i = at; i < at + 8; i++) value = value * 256 + (bytes[i] ?? 0)
-  // Rounding could only bring a value from above 2^53 to 2^53 itself, which is not safe either.
+  // Rounding can only turn a larger value into 2^53, which is not a safe integer either.
   return Number.isSafeInteger(value) ? value : undefined
 }
 

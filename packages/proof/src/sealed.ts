@@ -33,7 +33,7 @@ export function digest(disclosure: string, hash: Sha256 = sha256): string {
 
 export type Disclosed = { readonly salt: Uint8Array; readonly name: string; readonly value: Json }
 
-/** Undefined unless `disclosure` would write the text so. */
+/** Undefined unless `disclosure` writes the same text. */
 export function parseDisclosure(text: string): Disclosed | undefined {
   const bytes = fromBase64Url(text)
   const parts = bytes && parseCanonical(bytes)
@@ -55,17 +55,17 @@ export type OpenedBody =
   | { readonly ok: false; readonly reason: SealFailure }
 
 /**
- * `malformed`: a disclosure, an `_sd`, an `_sd_alg`, or what a claim stands for is not of its form.
- * `unmatched`: a disclosure has no digest in the body: it is of another entry, or was changed.
- * `repeated`: a disclosure was given twice, or a digest stands twice. `name`: a claim would take
- * the place of a member that is there.
+ * `malformed`: a disclosure, an `_sd`, an `_sd_alg` or a claim's value has the wrong form.
+ * `unmatched`: a disclosure has no digest in the body: it belongs to another entry, or was changed.
+ * `repeated`: a disclosure or a digest occurs twice. `name`: a claim would replace an existing
+ * member.
  */
 export type SealFailure = "malformed" | "unmatched" | "repeated" | "name"
 
 /**
- * The body with each disclosed claim as a member, under its name, of the object that lists its
- * digest; `withheld` digests had no disclosure. Neither argument is changed, though the result may
- * share parts of them. All of it is refused if any disclosure does not fit exactly once.
+ * The body with each disclosed claim as a member of the object that lists its digest; `withheld`
+ * counts digests without a disclosure. The arguments are not changed, but the result may share
+ * parts of them. One disclosure that does not fit exactly once fails the whole.
  */
 export function openBody(
   body: JsonObject,
@@ -98,7 +98,7 @@ type Opening = {
   failure?: SealFailure
 }
 
-/** The value itself where nothing in it is sealed, as in most. */
+/** Returns the value itself if nothing in it is sealed, the usual case. */
 function openValue(value: Json, opening: Opening): Json {
   if (typeof value !== "object" || value === null) return value
   if (isJsonObject(value)) return openObject(value, opening)
@@ -143,8 +143,7 @@ function placeClaims(
 }
 
 /**
- * Two claims stand for several members each: `other` for those of a party, `context` for those of
- * the request.
+ * Two claims hold several members each: `other` those of a party, `context` those of the request.
  */
 function hasClaimForms({ actor, target, context }: JsonObject): boolean {
   const others = [actor, target].map((party) => (isJsonObject(party) ? party["other"] : undefined))
@@ -155,16 +154,14 @@ function hasClaimForms({ actor, target, context }: JsonObject): boolean {
   )
 }
 
-/**
- * The first failure is the one that is told. What is returned for the value will not be looked at.
- */
+/** Reports the first failure only. The returned value is then ignored. */
 function fail(opening: Opening, reason: SealFailure, value: JsonObject): JsonObject {
   opening.failure ??= reason
   return value
 }
 
-// `__proto__` is none of the RFC's: as a member it is lost or worse when objects are copied, so the
-// ledger accepts it nowhere.
+// `__proto__` is our own rule: copying an object can lose it or change the prototype, so the ledger
+// accepts it nowhere.
 const reservedNames: ReadonlySet<string> = new Set(["_sd", "_sd_alg", "...", "__proto__"])
 
 function isClaimName(name: string): boolean {

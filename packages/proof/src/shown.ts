@@ -4,38 +4,34 @@ import { equalJson, isJsonObject, type Json, type JsonObject } from "./json.ts"
 import type { RecordFields } from "./record.ts"
 
 /**
- * What the API shows of an entry, as a receipt and as a ledger entry, against what was hashed.
- * Whoever answers a request can write anything into those two objects; only what agrees with the
- * record and the body means something.
+ * Compares the receipt and the entry that the API shows with the hashed values. A server can write
+ * anything into those two objects; only fields that agree with record and body prove something.
  *
- * A shown field must be equal to what was hashed. Fields may be left out, as a reader with fewer
- * rights sees fewer; but from `actor`, `target`, and `metadata` only the sealed ones. In place of
- * an e-mail there may be its mask. Where the e-mail itself is withheld, nothing can confirm the
- * mask: like the fields that no hash covers, such as the storage class, and those that nobody
- * knows, it is listed as uncovered. What is shown twice must be the same all the same.
+ * A shown field must equal the hashed one. Fields may be absent, because readers have different
+ * rights; but from `actor`, `target`, and `metadata` only sealed ones may be. An e-mail may be
+ * replaced by its mask. If the e-mail is withheld, nothing can confirm the mask: it is listed as
+ * uncovered, like unknown fields and those that no hash covers, such as the storage class. A value
+ * that is shown twice must be the same.
  */
 export type Hashed = {
   readonly record: RecordFields
   readonly eventHash: Uint8Array
   readonly sequence: number
-  /**
-   * The body as it was hashed, and with its disclosed claims in place; undefined if the body is
-   * gone.
-   */
+  /** The hashed body, and the body with its disclosed claims; undefined if the body was removed. */
   readonly content?: Content
 }
 
 export type Content = {
   readonly body: JsonObject
   readonly opened: JsonObject
-  /** The digests that a disclosure was given for. */
+  /** Digests with a disclosure. */
   readonly disclosed: ReadonlySet<string>
 }
 
 export type Comparison = { readonly difference?: Difference; readonly uncovered: readonly string[] }
 
 /**
- * Where what is shown is not what was hashed. A value that is an object, or is not there, is left
+ * A place where the shown value differs from the hashed one. Objects and absent values are left
  * out.
  */
 export type Difference = {
@@ -60,14 +56,14 @@ export function compareShown(
   return { uncovered, ...(difference && { difference }) }
 }
 
-/** What nothing covers, and both faces of an entry show. */
+/** Fields without a hash that both receipt and entry show. */
 const shownTwice = [
   ["receipt.storageClass", "entry.storageTier"],
   ["receipt.actor.email", "entry.actor.email"],
   ["receipt.target.email", "entry.target.email"],
 ] as const
 
-/** What nothing covers has a form all the same. */
+/** Fields without a hash must still have their form. */
 const uncoveredForms: ReadonlyMap<string, (value: unknown) => boolean> = new Map([
   ["receipt.storageClass", isAge],
   ["entry.storageTier", isAge],
@@ -120,10 +116,7 @@ function compareEntry(shown: object, hashed: Hashed): Comparison {
   return compare("entry", shown, fields, hashed)
 }
 
-/**
- * Nothing covers where the service is; but an address that leads to another receipt is not this
- * one's.
- */
+/** No hash covers the service's address, but the link must lead to this receipt. */
 function wrongAddress(shown: object, body: JsonObject | undefined): Difference | undefined {
   const url: unknown = "verificationUrl" in shown ? shown.verificationUrl : undefined
   const { workspaceId, receipt } = body ?? {}
@@ -139,7 +132,7 @@ function wrongAddress(shown: object, body: JsonObject | undefined): Difference |
   return { field: "receipt.verificationUrl", ...texts(`an address that ends with ${end}`, url) }
 }
 
-/** The first character and the domain: what a reader sees of an e-mail that is not for them. */
+/** The mask of an e-mail: its first character and its domain. */
 export function maskEmail(email: string): string {
   const [first = ""] = email
   const at = email.lastIndexOf("@")
@@ -149,8 +142,7 @@ export function maskEmail(email: string): string {
 const inEntry = fieldsWith("shown", "entry")
 const inBoth = fieldsWith("shown", "receipt and entry")
 const partyFields = ["actor", "target"]
-// Members that the API puts beside an entry's own; they are what is being checked, and show nothing
-// themselves.
+// Members that the API adds to an entry. They are the proof itself, and show nothing.
 const evidence: ReadonlySet<string> = new Set(["proof", "disclosures"])
 
 type Fields = Map<string, Json | undefined>
@@ -192,8 +184,8 @@ function compare(prefix: string, shown: object, fields: Fields, { content }: Has
 }
 
 /**
- * A shown object: what its members must be, which of them must be there, and whether an e-mail in
- * it was withheld.
+ * Rules for a shown object: the values of its members, the required members, and whether its e-mail
+ * is withheld.
  */
 type Nested = {
   readonly expected: JsonObject
@@ -253,7 +245,7 @@ function compareNested(
   return { uncovered }
 }
 
-/** A member that is undefined is not shown: JSON would drop it. */
+/** An undefined member counts as not shown: JSON would drop it. */
 function membersOf(shown: object): [string, unknown][] {
   return Object.entries(shown).filter(([, value]) => value !== undefined)
 }

@@ -42,8 +42,8 @@ export function formatTlogProof({ extra, index, hashes, checkpoint }: TlogProof)
 }
 
 /**
- * Undefined unless `formatTlogProof` would write the text so. The checkpoint is a note; who signed
- * it is yet to be seen.
+ * Undefined unless `formatTlogProof` writes the same text. The checkpoint is a note whose
+ * signatures are not checked yet.
  */
 export function parseTlogProof(text: string): TlogProof | undefined {
   const blank = text.indexOf("\n\n")
@@ -79,8 +79,8 @@ export type VerifiedTlogProof =
       readonly record: RecordFields
       readonly checkpoint: Checkpoint
       /**
-       * By the log, and by whichever of the given witnesses signed too. How many of those are
-       * enough is for the caller to say.
+       * Signatures by the log and by given witnesses. The caller decides how many witnesses are
+       * enough.
        */
       readonly signatures: readonly VerifiedSignature[]
     }
@@ -94,10 +94,10 @@ export type TlogProofRefuted = {
 }
 
 /**
- * `malformed`: not such a file. `record`: the entry is no record of a ledger, or none was given.
- * `unsigned`: no given key signed the checkpoint. `signature`: a given key did not make the
- * signature in its name. `origin`: the key that signed is another log's. `inclusion`: the record
- * does not stand in the tree where it says.
+ * `malformed`: no such file. `record`: the entry is no record of a ledger, or is missing.
+ * `unsigned`: no given key signed the checkpoint. `signature`: a signature under a given key's name
+ * does not hold. `origin`: the key that signed belongs to another log. `inclusion`: the record is
+ * not at its index in the tree.
  */
 export type TlogProofFailure =
   | "malformed"
@@ -108,17 +108,15 @@ export type TlogProofFailure =
   | "inclusion"
 
 export type TlogProofOptions = {
-  /** What the proof is to be about. Without it, the record in the file's own `extra`. */
+  /** The record to prove. Without it, the record in the file's `extra`. */
   readonly record?: Uint8Array
-  /**
-   * The log's, and those of witnesses if they matter. Those that cannot be read count as not given.
-   */
+  /** Keys of the log and of witnesses. Malformed ones are ignored. */
   readonly vkeys: readonly string[]
   readonly hash?: Sha256
   readonly verify?: Verify
 }
 
-/** Whether a log with one of these keys says that the record stands in it. */
+/** Checks that a log with one of these keys contains the record. */
 export function verifyTlogProof(text: string, options: TlogProofOptions): VerifiedTlogProof {
   const { hash = sha256, verify = ed25519Verify } = options
   const proof = parseTlogProof(text)

@@ -25,7 +25,7 @@ export function inclusionProof(
 }
 
 /**
- * What proves that the tree of `from` leaves is the beginning of the tree of `to`. Empty from the
+ * Proof that the tree of `from` leaves is the beginning of the tree of `to` leaves. Empty for an
  * empty tree.
  */
 export function consistencyProof(
@@ -94,7 +94,7 @@ function consistencyRanges(from: number, to: number): Range[] {
       start = middle
     }
   }
-  // The last complete subtree of the smaller tree. If it is the whole of it, the verifier has its
+  // The last complete subtree of the smaller tree. If it is the whole tree, the verifier has its
   // hash.
   if (start > 0) siblings.push({ start, end })
   return siblings.reverse()

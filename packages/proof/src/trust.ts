@@ -3,16 +3,16 @@ import type { Verify } from "./ed25519.ts"
 import { openNote, parseNote, type VerifiedSignature } from "./note.ts"
 import { formatVkey, parseVkey, type Vkey } from "./vkey.ts"
 
-/** A checkpoint, and which of the keys that were asked about signed it: perhaps none. */
+/** A checkpoint, and the given keys that signed it, perhaps none. */
 export type SignedCheckpoint = {
   readonly checkpoint: Checkpoint
   readonly signatures: readonly VerifiedSignature[]
 }
 
 /**
- * Undefined if it is no signed checkpoint, or if a signature in the name of a given key does not
- * hold. Beside the key that a file names itself, those that the caller trusts are asked about:
- * while one key takes over from another both sign, and whoever knows one of them must find it.
+ * Undefined if the text is no signed checkpoint, or if a signature by a given key does not hold.
+ * Looks for the file's own key and for the keys that the caller trusts: during an overlap two keys
+ * sign, and a caller who knows one of them must find it.
  */
 export function openCheckpoint(
   note: string,
@@ -27,10 +27,7 @@ export function openCheckpoint(
   return { checkpoint, signatures: opened.ok ? opened.signatures : [] }
 }
 
-/**
- * Whether a key of the log itself that the caller trusts signed. What cannot be read as a key is
- * not trusted.
- */
+/** Whether a trusted key of the log signed. Malformed keys are not trusted. */
 export function isTrusted(
   { checkpoint, signatures }: SignedCheckpoint,
   trustedKeys: readonly string[],

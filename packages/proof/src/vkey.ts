@@ -56,8 +56,7 @@ export function formatVkey(key: Vkey): string {
 }
 
 /**
- * Undefined if it is malformed, its key id is not its own, or its type is none that this package
- * can verify.
+ * Undefined if it is malformed, has a wrong key id, or has a type that this package cannot verify.
  */
 export function parseVkey(text: string, hash: Sha256 = sha256): Vkey | undefined {
   const [, name, idText, keyText] = /^([^+]+)\+([^+]+)\+(.+)$/.exec(text) ?? []
@@ -77,8 +76,8 @@ export function parseVkey(text: string, hash: Sha256 = sha256): Vkey | undefined
 }
 
 /**
- * A name is not empty and has no white space, control character, or "+", so that it ends where a
- * line says that it ends.
+ * A name is not empty and has no white space, control character, or "+", so its end in a line is
+ * certain.
  */
 export function isKeyName(name: string): boolean {
   return /^[^\s+\p{Cc}]+$/u.test(name) && name.isWellFormed()

@@ -19,12 +19,12 @@ export type ZipFile = { readonly name: string; readonly size: number; readonly c
 export const zipFilesMax = 65_534
 export const zipBytesMax = 2 ** 32 - 2
 
-/** What stands before a file's content. */
+/** The header before a file's content. */
 export function zipFileHeader(file: ZipFile): Uint8Array {
   return concat(fields([4, 0x04034b50], [2, zipVersion], ...common(file)), utf8(file.name))
 }
 
-/** What stands behind the last file's content. */
+/** The directory after the last file's content. */
 export function zipDirectory(files: readonly ZipFile[]): Uint8Array {
   assert(files.length <= zipFilesMax, "more files need another form of ZIP")
   let offset = 0
@@ -66,7 +66,7 @@ export function zipDirectory(files: readonly ZipFile[]): Uint8Array {
   return directory
 }
 
-/** How long the archive is. */
+/** Length of the archive. */
 export function zipBytes(files: readonly ZipFile[]): number {
   return files.reduce(
     (sum, { name, size }) => sum + headerBytes + size + directoryEntryBytes + 2 * name.length,
@@ -75,8 +75,8 @@ export function zipBytes(files: readonly ZipFile[]): number {
 }
 
 /**
- * The files of an archive, by their names and in their order; undefined if a byte of it is not as
- * above. They are views of `archive`.
+ * The files of an archive by name, in their order; undefined if any byte differs from this form.
+ * They are views of `archive`.
  */
 export function readZip(archive: Uint8Array): ReadonlyMap<string, Uint8Array> | undefined {
   if (archive.length > zipBytesMax) return undefined
@@ -105,15 +105,15 @@ export function readZip(archive: Uint8Array): ReadonlyMap<string, Uint8Array> | 
     previous = name
     at = start + size
   }
-  // What is left is compared as a whole, so its length need not be known; but it must not be built
-  // where it would not fit.
+  // The rest is compared as a whole, so its length need not be known; but it is only built if it
+  // fits.
   if (zipBytes(files) !== archive.length) return undefined
   return equalBytes(archive.subarray(at), zipDirectory(files)) ? contents : undefined
 }
 
 /**
- * The checksum that a ZIP has for each file; `crc` goes on from the bytes before. It finds
- * accidents, and proves nothing.
+ * CRC-32 of a file in a ZIP; `crc` continues from earlier bytes. It finds accidents and proves
+ * nothing.
  */
 export function crc32(bytes: Uint8Array, crc = 0): number {
   let rest = ~crc
