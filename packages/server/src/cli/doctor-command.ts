@@ -35,7 +35,6 @@ import { configOf, counted, type Terminal } from "./terminal.ts"
 interface Verdict {
   readonly state: "ok" | "warn" | "bad"
   readonly found: string
-  /** What to do. */
   readonly advice?: string
 }
 

@@ -31,7 +31,6 @@ const partBytesMax = 32 * mebibyte
 export const isZip = (bytes: Uint8Array): boolean =>
   bytes[0] === 0x50 && bytes[1] === 0x4b && bytes[2] === 3 && bytes[3] === 4
 
-/** Reads a file that is named on the command line. */
 export function readEvidence(path: string): Uint8Array {
   return readRegular(path, (start) => (isZip(start) ? packBytesMax : textBytesMax))
 }

@@ -9,9 +9,7 @@ import { printable } from "./printable.ts"
 import { configOf, counted, type Terminal } from "./terminal.ts"
 
 export interface FsckFlags {
-  /** None: all of them. */
   readonly workspaces: readonly string[]
-  /** Files with checkpoints that were kept elsewhere. */
   readonly checkpoints: readonly string[]
   readonly passes: readonly Pass[]
   readonly json: boolean
@@ -22,7 +20,6 @@ const threadsMax = 8
 
 const exitCodes = { good: 0, unreadable: 1, changed: 3 } as const
 
-/** Returns the exit code. */
 export async function runFsck(
   terminal: Terminal,
   { workspaces, checkpoints, passes, json }: FsckFlags,

@@ -41,7 +41,6 @@ export async function runRotateSecret(
   )
 }
 
-/** The instance keys that the service accepts. */
 function goodKeys(config: Config): readonly KeepingKey[] {
   const newest = requiredRootKey(config)
   const { previousRootKey } = config

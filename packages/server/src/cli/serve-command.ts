@@ -16,7 +16,6 @@ export interface ServeCommand {
   readonly version: string
   /** On empty data, makes a workspace `demo` with a key, and says how to write a first event. */
   readonly demo: boolean
-  /** Ends the process. */
   readonly exit: (code: number) => void
   readonly faults?: Pick<ServeOptions, "wrapStore" | "same"> & {
     readonly createLog?: typeof createLog

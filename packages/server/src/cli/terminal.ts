@@ -24,7 +24,6 @@ export function configOf({ environment }: Pick<Terminal, "environment">): Config
   return readConfig(environment, (path) => readFileSync(path, "utf8"))
 }
 
-/** "1 workspace", "2 workspaces". */
 export function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? "" : "s"}`
 }

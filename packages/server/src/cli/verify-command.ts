@@ -38,7 +38,6 @@ interface VerifyCommand {
 /** Only `notGenuine` says that something was changed. */
 const exitCodes = { genuine: 0, unreadable: 1, unconfirmed: 2, notGenuine: 3 } as const
 
-/** The result for one item of a file. */
 interface Finding {
   /** The item, if the file has several. */
   readonly item?: string
@@ -59,7 +58,6 @@ type FileFinding = Omit<Finding, "item"> & { readonly file: string }
 /** What the caller knows from another source than the files. */
 interface TrustedInput {
   readonly trustedKeys: readonly string[]
-  /** Newest first. */
   readonly geneses: readonly string[]
 }
 
@@ -280,7 +278,6 @@ function ofPageItself({ events: _, ...page }: JsonMembers, events: readonly unkn
   }
 }
 
-/** An unchecked object from a file. */
 type JsonMembers = Readonly<Record<string, unknown>>
 
 /**

@@ -18,9 +18,7 @@ import type { Head } from "../store/store.ts"
 export interface BackupOptions {
   readonly data: string
   readonly headsPath: string
-  /** A folder that does not exist yet. */
   readonly target: string
-  /** Whether to copy the secrets of the data folder too. */
   readonly withSecrets: boolean
   readonly progress: (progress: BackupProgress) => void
 }
@@ -32,7 +30,6 @@ export type BackupProgress =
 export interface BackupResult {
   readonly workspaces: number
   readonly entries: number
-  /** Names of the secret files in the copy. */
   readonly secrets: readonly string[]
 }
 

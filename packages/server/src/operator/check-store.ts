@@ -89,7 +89,6 @@ async function behindHeads(
   return undefined
 }
 
-/** A sentence if a workspace has fewer entries than were signed. */
 export function endsBefore(
   workspace: string,
   entries: number,

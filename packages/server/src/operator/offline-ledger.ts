@@ -38,7 +38,6 @@ export function offlineOptionsOf({
   }
 }
 
-/** The data can be read only. */
 export class ReadOnlyError extends StartError {}
 
 /**

@@ -12,9 +12,7 @@ export interface RehashResult {
   readonly workspace: string
   /** Origin of the newest epoch. Size, root, signed head and comparison belong to this epoch too. */
   readonly origin: string
-  /** Entries of earlier epochs. */
   readonly before: number
-  /** Entries of all epochs. */
   readonly entries: number
   readonly size: number
   readonly root: Uint8Array

@@ -27,7 +27,6 @@ export interface ResumeOptions {
   /** A new epoch needs the secret for its key. */
   readonly secrets: KnownSecrets
   readonly limits: Limits
-  /** Changes nothing. */
   readonly isTrial: boolean
   readonly progress: (workspace: string, done: number) => void
 }

@@ -40,10 +40,8 @@ import { administrationOf, withOfflineStore, type OfflineOptions } from "./offli
 import { assertKeysWithTokens, type KeepingKey } from "./instance-key-tokens.ts"
 
 export interface RotateSecretOptions extends OfflineOptions {
-  /** The new secret, and the old one. */
   readonly secret: Uint8Array
   readonly previous: Uint8Array
-  /** The valid instance keys. */
   readonly rootKeys: readonly KeepingKey[]
   /** Stores these secrets for the next start, the newest first. */
   readonly keep: (secrets: readonly Uint8Array[]) => void

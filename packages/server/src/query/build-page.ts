@@ -25,11 +25,9 @@ export interface PageSource {
 }
 
 export interface Reader {
-  /** Adds its proof to each entry. */
   readonly isProven: boolean
   /** What was searched, within what this reader may see. */
   readonly wanted: Wanted
-  /** Aborted when the client disconnects. */
   readonly signal?: AbortSignal
 }
 
@@ -136,7 +134,6 @@ function vkeysOf(
   }
 }
 
-/** Adds the proof if there is a key. */
 function showRow(
   found: VerifiedEntry,
   workspace: Document<"workspace">,

@@ -10,7 +10,6 @@ import { buildPage, type PageSource, type Reader, type BuiltPage } from "./build
 import { archivedBefore } from "./verified-entries.ts"
 
 export interface PageRequest extends Reader {
-  /** Which entries are searched, by age. */
   readonly storage: "hot" | "archive" | "all"
   /** Entries below this sequence; 0 begins at the newest. */
   readonly cursor: number
@@ -35,7 +34,6 @@ export interface Queries {
   ): Promise<{ readonly sequences: readonly number[]; readonly total: number }>
 }
 
-/** Matches per question when all are wanted. */
 const allAtOnce = 1000
 
 export interface QueryParts extends PageSource {

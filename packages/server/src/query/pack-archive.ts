@@ -17,7 +17,6 @@ import { LedgerError } from "../error.ts"
 import type { PackFile } from "./pack-files.ts"
 
 export interface MeasuredFile extends PackFile, ZipFile {
-  /** SHA-256, in hex. */
   readonly hash: string
 }
 
@@ -71,7 +70,6 @@ export function manifestFile({ text }: Manifest): PackFile {
   }
 }
 
-/** In the order of an archive. */
 export function inOrder(files: readonly MeasuredFile[]): readonly MeasuredFile[] {
   return files.toSorted((a, b) => (a.path < b.path ? -1 : 1))
 }

@@ -12,7 +12,6 @@ import type { Document, JournalReader, Stored } from "../store/store.ts"
 export interface PackEntry {
   readonly stored: Stored
   readonly record: RecordFields
-  /** In hex. */
   readonly eventHash: string
   readonly sequence: number
   readonly salt: Uint8Array

@@ -30,7 +30,6 @@ import { isPrefix, type SignedTree } from "../store/tree-reads.ts"
 import { isLeaf, type Leaves } from "./verified-leaves.ts"
 import { createLru } from "../runtime/lru-cache.ts"
 
-/** What the entries of an epoch are verified against. */
 export interface ProvenTree {
   /** The newest checkpoint. An entry that it covers is `verified`. */
   readonly checkpoint: Checkpoint | undefined
@@ -74,7 +73,6 @@ const logsMax = 10_000
 
 export function createCheckpoints({ store, leaves, isGenuine }: CheckpointParts): Checkpoints {
   const { journal, index } = store
-  /** By origin. */
   const known = createLru<Checkpoint>(logsMax)
   const formers = createLru<Promise<ProvenTree>>(logsMax)
 

@@ -148,7 +148,6 @@ interface PlacedEntry {
   readonly epoch: Epoch
   readonly proven: ProvenTree
   readonly stored: Stored
-  /** The index of its leaf. */
   readonly index: number
 }
 
@@ -247,7 +246,6 @@ export function showEntry(
   return entryJson(viewOf(found, id, sight), found.present, found.integrity)
 }
 
-/** Everything that an offline verifier needs. */
 export function showProof(found: VerifiedEntry, vkey: string): string {
   const { record, body, bodySalt } = found.stored
   const { geneses } = found.epoch

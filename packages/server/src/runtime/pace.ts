@@ -5,7 +5,6 @@
 import type { Clock } from "../clock.ts"
 
 export interface Pace {
-  /** Whether the slice is over. */
   isUp(): boolean
   /** Resolves in a turn in which no other slice runs. */
   next(): Promise<void>

@@ -128,7 +128,6 @@ export async function startThread<Q extends Questions, R = never>(
   }
 }
 
-/** Sends the questions of one turn as one message. */
 function createOutbox(worker: Worker, fail: (id: number, error: unknown) => void) {
   let unsent: Question[] = []
   let transferred: Transferable[] = []

@@ -111,7 +111,6 @@ export function generationOf(numberedText: string): number {
   return partsOf(numberedText).generation
 }
 
-/** Texts of the first generation have no number. */
 export function numbered(generation: number, text: string): string {
   return generation === 1 ? text : `${generation}.${text}`
 }

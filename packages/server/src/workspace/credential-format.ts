@@ -88,7 +88,6 @@ export function parseCredential(text: string): Pick<Credential, "kind" | "id"> |
 export type MacOf = (text: string, bound?: string) => string
 
 export interface Macs {
-  /** Under the newest pepper. */
   readonly of: MacOf
   /**
    * Whether a credential matches its stored form. Takes the same time, and is false, if there is

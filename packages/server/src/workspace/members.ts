@@ -50,7 +50,6 @@ export interface Members {
     id: string,
     role: Role,
   ): Promise<Document<"membership">>
-  /** Does nothing if there is no such member. */
   remove(by: Principal, workspace: Document<"workspace">, id: string): Promise<void>
 }
 
@@ -218,7 +217,6 @@ function realmOf(by: Principal, workspace: string): string {
     : workspace
 }
 
-/** Whether the instance has an admin who can sign in. */
 export async function hasAdmin(registry: Registry): Promise<boolean> {
   for await (const one of every(registry, "membership", instanceWorkspace))
     if (isAdmin(one)) return true
@@ -303,7 +301,6 @@ export interface NewSetup {
   readonly id: string
   readonly token: string
   readonly expiresAt: string
-  /** What its entry records about it. */
   readonly recorded: {
     readonly setupId: string
     readonly expiresAt: string

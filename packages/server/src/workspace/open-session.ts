@@ -19,7 +19,6 @@ export interface OpenedSession {
    * password.
    */
   readonly members: readonly [Document<"member">, ...Document<"member">[]]
-  /** The session's credential, for the cookie. */
   readonly token: string
 }
 
@@ -102,7 +101,6 @@ export function createOpenSession(parts: AccountParts): OpenSession {
   }
 }
 
-/** Those of these sessions that are stored. */
 export async function sessionsOf(
   registry: Registry,
   ids: readonly string[],

@@ -12,7 +12,6 @@ export interface SelectionParts {
   readonly pace: Pace
 }
 
-/** Receipts that are read in parallel. */
 const atOnce = 8
 
 /** The sequences of these receipts, ascending. If a project is given, all must belong to it. */

@@ -13,7 +13,6 @@ export interface Passwords {
   stretch(password: string, settings: string): Promise<StretchedPassword>
 }
 
-/** What Argon2id makes of a password. */
 export interface StretchedPassword {
   /** The index key for accounts with this e-mail and password. */
   readonly login: string

@@ -10,7 +10,6 @@ import type { Role, Scope, TokenBound } from "../store/documents.ts"
 export const instanceWorkspace = "instance"
 
 export type Principal =
-  /** The instance key. */
   | { readonly kind: "instance" }
   | {
       readonly kind: "api-key"
@@ -20,7 +19,6 @@ export type Principal =
       /** Undefined: every project. */
       readonly projectIds: readonly string[] | undefined
     }
-  /** A scoped token. */
   | {
       readonly kind: "token"
       readonly id: string
@@ -45,7 +43,6 @@ export interface MemberPrincipal {
   readonly presides: boolean
 }
 
-/** What permission an endpoint needs. */
 export type Action =
   | "write"
   | "read"
@@ -139,7 +136,6 @@ function memberRefusal(
     : "insufficient_scope"
 }
 
-/** The scope that corresponds to a role. */
 const scopeOf = { viewer: "read", admin: "admin" } as const satisfies Record<Role, Scope>
 
 function hasScope(scopes: readonly Scope[], action: Action): boolean {

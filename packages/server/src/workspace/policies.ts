@@ -13,7 +13,6 @@ import { required } from "./required-document.ts"
 export interface PolicyRequest {
   readonly projectId: string
   readonly sections: readonly JsonObject[]
-  /** The version that the caller expects to publish. */
   readonly version?: number | undefined
 }
 

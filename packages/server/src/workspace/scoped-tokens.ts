@@ -50,7 +50,6 @@ export interface TokenParts extends AdminParts {
 /** A token is also `revoked` if its maker is revoked or has left the workspace. */
 export type TokenState = "live" | "revoked" | "expired"
 
-/** The letter of each type in the format of credentials. */
 export const tokenLetters = {
   receipt: "r",
   policy: "p",
@@ -186,7 +185,6 @@ function targetOf(id: string, note: string | undefined) {
   return { id, type: "token", ...(note !== undefined && { note }) }
 }
 
-/** What a token is bound to, as the ledger records it. */
 function boundJson(bound: TokenBound): JsonObject {
   if (bound.type !== "activity") return { ...bound }
   const { id, types } = bound.subject

@@ -9,7 +9,6 @@ import type { Change, Document, Registry } from "../store/store.ts"
 import { instanceWorkspace } from "./permissions.ts"
 import { commitmentTo } from "./credential-format.ts"
 
-/** The secrets that a program is started with. */
 export interface GivenSecrets {
   readonly secret: Uint8Array
   /** The secret before, during a rotation. */
@@ -69,7 +68,6 @@ export function keptKeyring(registry: Registry): Promise<Document<"keyring"> | u
 
 export interface KeyringChange {
   readonly change: Change
-  /** What its entry records about it. */
   readonly recorded: { readonly generation: number; readonly commitment: string }
 }
 

@@ -39,7 +39,6 @@ export interface WorkspaceParts extends AdminParts {
   readonly host: string
 }
 
-/** Every workspace starts with this project. */
 const firstProject = "core"
 
 const defaultSettings: WorkspaceSettings = {

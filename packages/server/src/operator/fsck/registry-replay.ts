@@ -20,7 +20,6 @@ export interface RecordedAct {
   readonly sequence: number
   readonly action: string
   readonly id: string
-  /** Who acted. */
   readonly by: string
   readonly occurredAt: string
   /** E-mail address of the person that it is about, from a disclosure. */
@@ -38,26 +37,14 @@ export function actOf(entry: Stored, body: JsonObject): RecordedAct | undefined 
   const kind = parseRecord(entry.record)?.kind
   if (kind !== "admin" && kind !== "policy") return undefined
   const [id, by] = [target, actor].map((party) => (isJsonObject(party) ? party["id"] : undefined))
-  if (
-    typeof action !== "string" ||
-    typeof id !== "string" ||
-    typeof by !== "string" ||
-    !isJsonObject(metadata)
-  )
+  if (typeof action !== "string" || typeof id !== "string" || typeof by !== "string")
     return undefined
-  if (typeof occurredAt !== "string") return undefined
+  if (!isJsonObject(metadata) || typeof occurredAt !== "string") return undefined
   const opened = openBody(body, disclosuresOf(entry), sha256)
-  const email =
-    opened.ok && isJsonObject(opened.value["target"]) ? opened.value["target"]["email"] : undefined
-  return {
-    sequence: entry.sequence,
-    action,
-    id,
-    by,
-    occurredAt,
-    ...(typeof email === "string" ? { email } : {}),
-    metadata,
-  }
+  const openTarget = opened.ok ? opened.value["target"] : undefined
+  const email = isJsonObject(openTarget) ? openTarget["email"] : undefined
+  const emailed = typeof email === "string" ? { email } : {}
+  return { sequence: entry.sequence, action, id, by, occurredAt, ...emailed, metadata }
 }
 
 export const checkedKinds = [
@@ -92,7 +79,6 @@ export interface ReplayedRegistry {
    * without an act.
    */
   readonly sessions: ReadonlySet<string>
-  /** Accounts of each session. */
   readonly speaking: Map<string, Set<string>>
 }
 
@@ -129,51 +115,32 @@ function takeThing(
   { put, committed }: Making,
   { action, by, occurredAt, metadata }: RecordedAct,
 ): void {
+  const { scopes, projectIds, expiresAt, projectId, receipts, activityLinks, packHash } = metadata
+  const begun = { createdAt: occurredAt, createdBy: by, isRevoked: false, ...committed }
   switch (action) {
     case "workspace.create":
     case "workspace.update": {
       const { genesis: _, vkey: __, name: ___, ...settings } = metadata
       // A setting that the first act does not mention must be absent.
-      return put(
-        "workspace",
-        action === "workspace.create" ? { projectsMax: undefined, ...settings } : settings,
-      )
+      const absent = action === "workspace.create" ? { projectsMax: undefined } : {}
+      return put("workspace", { ...absent, ...settings })
     }
     case "project.create":
     case "project.update":
-      return put("project", {
-        receipts: metadata["receipts"],
-        activityLinks: metadata["activityLinks"],
-      })
+      return put("project", { receipts, activityLinks })
     case "policy.version.publish": {
-      const { policyId, projectId, version, sectionHash } = metadata
+      const { policyId, version, sectionHash } = metadata
       if (typeof projectId === "string") put("project", { policyVersion: version }, projectId)
       return put("policy", { policyId, projectId, version, sectionHash })
     }
     case "security.key.create":
-      return put("api-key", {
-        scopes: metadata["scopes"],
-        projectIds: metadata["projectIds"],
-        expiresAt: metadata["expiresAt"],
-        createdAt: occurredAt,
-        createdBy: by,
-        isRevoked: false,
-        ...committed,
-      })
+      return put("api-key", { scopes, projectIds, expiresAt, ...begun })
     case "security.key.revoke":
       return put("api-key", { isRevoked: true })
     case "security.token.create": {
-      const { expiresAt, commitment: _, minter, ...bound } = metadata
+      const { expiresAt: _, commitment: __, minter, ...bound } = metadata
       const minted = minter === undefined ? {} : { minter }
-      return put("token", {
-        bound,
-        expiresAt,
-        createdAt: occurredAt,
-        createdBy: by,
-        isRevoked: false,
-        ...minted,
-        ...committed,
-      })
+      return put("token", { bound, expiresAt, ...begun, ...minted })
     }
     case "security.token.revoke":
       return put("token", { isRevoked: true })
@@ -181,44 +148,41 @@ function takeThing(
     case "security.secret.retire":
     case "security.instance_key.rotate":
       return put("keyring", { generation: metadata["generation"], ...committed }, "keyring")
-    case packAction:
-      return put("pack", {
-        packHash: metadata["packHash"],
-        ...("projects" in metadata ? { projects: metadata["projects"] } : {}),
-      })
+    case packAction: {
+      const projects = "projects" in metadata ? { projects: metadata["projects"] } : {}
+      return put("pack", { packHash, ...projects })
+    }
   }
 }
 
-/** Applies acts about accounts and members. */
 function takePerson(
   { put, remove, found, committed }: Making,
   { action, id, by, occurredAt, email, metadata }: RecordedAct,
 ): void {
   const emailed = email === undefined ? {} : { email }
+  const { role } = metadata
   const putSetup = (purpose: SetupDocument["purpose"]): void => {
     const named = "setupId" in metadata ? { id: metadata["setupId"] } : {}
     put("setup", { ...named, expiresAt: metadata["expiresAt"], ...committed }, setupOf(id, purpose))
   }
   const putJoined = (): void => {
     const at = { createdAt: occurredAt, joinedAt: occurredAt }
-    put("membership", { role: metadata["role"], hasJoined: true, createdBy: by, ...at, ...emailed })
+    put("membership", { role, hasJoined: true, createdBy: by, ...at, ...emailed })
   }
   switch (action) {
-    case "security.member.invite":
+    case "security.member.invite": {
       putSetup("join")
-      return put("membership", {
-        role: metadata["role"],
-        hasJoined: false,
-        ...emailed,
-        ...(found("membership") === undefined ? { createdBy: by, createdAt: occurredAt } : {}),
-      })
+      const isFirst = found("membership") === undefined
+      const begun = isFirst ? { createdBy: by, createdAt: occurredAt } : {}
+      return put("membership", { role, hasJoined: false, ...emailed, ...begun })
+    }
     case "security.member.join":
       remove("setup", setupOf(id, "join"))
       return put("membership", { hasJoined: true, joinedAt: occurredAt })
     case "security.member.add":
       return putJoined()
     case "security.member.update":
-      return put("membership", { role: metadata["role"] })
+      return put("membership", { role })
     case "security.member.remove":
       remove("setup", setupOf(id, "join"))
       return remove("membership")
@@ -260,18 +224,12 @@ function takeSession(
     case "security.session.create": {
       if (!sessions.has(id)) return
       const { memberIds, expiresAt } = metadata
-      speaking.set(
-        id,
-        new Set(
-          Array.isArray(memberIds) ? memberIds.filter((one) => typeof one === "string") : [by],
-        ),
-      )
-      return put("session", {
-        ...(memberIds === undefined ? { memberId: by } : { memberIds }),
-        expiresAt,
-        isEnded: false,
-        ...committed,
-      })
+      const named = Array.isArray(memberIds)
+        ? memberIds.filter((one) => typeof one === "string")
+        : [by]
+      speaking.set(id, new Set(named))
+      const members = memberIds === undefined ? { memberId: by } : { memberIds }
+      return put("session", { ...members, expiresAt, isEnded: false, ...committed })
     }
     case "security.session.end":
       return speaking.has(id) ? end(id) : undefined

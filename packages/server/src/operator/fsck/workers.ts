@@ -64,7 +64,6 @@ export async function openWorkers(data: string, whole: Whole, threads: number): 
   }
 }
 
-/** SQLite cannot read the data. */
 export class UnreadableError extends Error {
   override readonly name = "UnreadableError"
 }
