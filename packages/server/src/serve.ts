@@ -31,7 +31,7 @@ import { createFind } from "./query/search-scheduling.ts"
 import { createLeaves } from "./query/verified-leaves.ts"
 import type { VerificationSource } from "./query/verified-entries.ts"
 import { createQueries } from "./query/entry-queries.ts"
-import { keysOf } from "./store/log-keys.ts"
+import { isSealedBy } from "./store/log-keys.ts"
 import { openStore } from "./store/open.ts"
 import type { Store } from "./store/store.ts"
 import { createAccounts } from "./workspace/accounts.ts"
@@ -146,7 +146,7 @@ async function start(
   const checkpoints = createCheckpoints({
     store,
     leaves,
-    isGenuine: createIsGenuine(store.registry, keysOf(keyring)),
+    isGenuine: createIsGenuine(store.registry, isSealedBy(keyring)),
   })
   const health = createHealth(metrics, log, (checkpoint) => checkpoints.signed(checkpoint))
   const watching = await watch(config, store, keyring, options, health.see, readOnly)

@@ -25,10 +25,11 @@ import { recheck } from "../ledger/recheck.ts"
 import { sha256 } from "../runtime/sha256.ts"
 import { epochsOf } from "../store/epochs.ts"
 import { readHeads } from "../store/heads.ts"
+import { isSealedBy } from "../store/log-keys.ts"
 import { closing } from "../runtime/closing.ts"
 import { openSnapshot, type Snapshot } from "../store/sqlite/offline.ts"
 import type { Document } from "../store/store.ts"
-import { canSign, openKeyring, type GivenSecrets } from "../workspace/stored-keyring.ts"
+import { openKeyring, type GivenSecrets } from "../workspace/stored-keyring.ts"
 import { addressOf } from "./keys-command.ts"
 import { configOf, counted, type Terminal } from "./terminal.ts"
 
@@ -278,7 +279,7 @@ async function checkKeys(
     const [newest] = await registry.list("log-key", id, undefined, 1)
     if (newest === undefined)
       return bad(`workspace ${id} has no key to sign with`, "restore a backup")
-    if (!canSign(keyring, newest))
+    if (!isSealedBy(keyring)(newest.value))
       return bad(`the secret does not open the signing key of workspace ${id}`, advice)
   }
   const found = `the secret opens the signing keys of ${counted(workspaces.length, "workspace")}`

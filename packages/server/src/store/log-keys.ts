@@ -46,7 +46,7 @@ export async function logKeys(
  * Whether this service made a key: only the service can seal a seed and bind it to the key. False
  * for a destroyed key.
  */
-export function keysOf(keyring: Keyring): (key: LogKeyDocument) => boolean {
+export function isSealedBy(keyring: Keyring): (key: LogKeyDocument) => boolean {
   return ({ vkey, wrapped }) => {
     if (wrapped === "") return false
     try {

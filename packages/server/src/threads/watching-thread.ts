@@ -13,7 +13,7 @@ import type { Limits } from "../limits.ts"
 import { createIsGenuine } from "../query/verified-checkpoints.ts"
 import type { Log } from "../store/epochs.ts"
 import { openHeads, type Heads } from "../store/heads.ts"
-import { keysOf } from "../store/log-keys.ts"
+import { isSealedBy } from "../store/log-keys.ts"
 import { openWatched } from "../store/open.ts"
 import type { Checkpoint, Store, WatchedStore } from "../store/store.ts"
 import { readRoot } from "../store/tree-reads.ts"
@@ -46,7 +46,7 @@ export function watchHere(
   const { journal, leases, index, registry } = store
   const rootAt = (log: Log, size: number) => readRoot({ journal, index }, log, size)
   const signersOf = createSigners({ registry, journal, keyring, clock })
-  const isGenuine = createIsGenuine(registry, keysOf(keyring))
+  const isGenuine = createIsGenuine(registry, isSealedBy(keyring))
   const checkpointer = createCheckpointer({
     journal,
     index,

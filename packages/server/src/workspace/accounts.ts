@@ -2,13 +2,13 @@
 // so only the instance's admins can read who signs in where.
 
 import { changed, type Role } from "../store/documents.ts"
-import type { Document } from "../store/store.ts"
+import type { Document, Registry } from "../store/store.ts"
 import { joinWorkspace } from "./account-memberships.ts"
 import { recordPlanned, type AdminParts } from "./admin-entries.ts"
 import { instanceWorkspace, type MemberPrincipal, type Principal } from "./permissions.ts"
 import { commitmentTo } from "./credential-format.ts"
 import { memberIds, rolesOf, setupMaker, setupRemoval, targetOf, type NewSetup } from "./members.ts"
-import { accountsAtOnceMax, createLogins } from "./login-index.ts"
+import { accountsAtOnceMax, createLogins, type Logins } from "./login-index.ts"
 import {
   accountsOf,
   asMember,
@@ -21,7 +21,7 @@ import {
 } from "./open-session.ts"
 import { createPasswords, type StretchedPassword } from "./password-hashes.ts"
 import { required } from "./required-document.ts"
-import { createSetups, type Setups } from "./setup-tokens.ts"
+import { createSetups, type SetupParts, type Setups } from "./setup-tokens.ts"
 import type { Workspaces } from "./workspaces.ts"
 
 export interface Accounts extends Setups {
@@ -57,27 +57,23 @@ export function createAccounts(parts: AccountParts): Accounts {
     idOf(email, instanceWorkspace),
   )
   const openSession = createOpenSession(parts)
-  const find = (id: string) => registry.get("member", instanceWorkspace, id)
+  const setupParts = { ...parts, openSession, idOf, logins, makeSetup }
   const instance = () => workspaces.get(instanceWorkspace)
-  const signedIn: Accounts["signedIn"] = async (sessionId) => {
-    const session = await registry.get("session", instanceWorkspace, sessionId)
-    return session === undefined ? [] : accountsOf(registry, session)
-  }
 
   return {
-    ...createSetups(parts, { openSession, idOf, logins, makeSetup }),
+    ...createSetups(setupParts),
     join: (...joining) => joinWorkspace(parts, ...joining),
-    signedIn,
+    signedIn: (sessionId) => signedIn(registry, sessionId),
     workspacesOf: (member) => rolesOf(registry, member),
 
     async signIn(email, password) {
       const given = await logins.stretch(email, password)
-      const [first, ...others] = (await accountsWith(email, given)).map(
+      const [first, ...others] = (await accountsWith(setupParts, email, given)).map(
         ({ id, value: { password: kept } }) => ({
           id,
           async prepare(before: Document<"member"> | undefined) {
             if (before?.value.password !== kept) throw loginFailed()
-            return logins.isUnbound(kept) ? bound(before, given) : { value: before.value }
+            return logins.isUnbound(kept) ? bound(logins, before, given) : { value: before.value }
           },
         }),
       )
@@ -102,30 +98,7 @@ export function createAccounts(parts: AccountParts): Accounts {
       })
     },
 
-    async changePassword(by, old, fresh) {
-      const given = await logins.stretch(by.email, old)
-      const accounts = async () => {
-        const fitting = (await signedIn(by.sessionId)).filter(({ id, value }) =>
-          given.fits(id, value.password),
-        )
-        if (fitting.length === 0) throw loginFailed()
-        return fitting
-      }
-      await accounts()
-      const chosen = await logins.stretch(by.email, fresh)
-      await recordPlanned(parts, await instance(), async () => {
-        const members = await accounts()
-        // This session continues. All others end.
-        const ending = members.flatMap(({ value }) =>
-          value.sessions.filter((id) => id !== by.sessionId),
-        )
-        const ended = await sessionsOf(registry, [...new Set(ending)])
-        return {
-          acts: await Promise.all(members.map((one) => passwordChange(by, one, chosen))),
-          changes: ended.map((session) => changed(session, null)),
-        }
-      })
-    },
+    changePassword: (...change) => changePassword(setupParts, ...change),
 
     async offerPassword(by, id) {
       return recordPlanned(parts, await instance(), async (nowMs) => {
@@ -147,75 +120,124 @@ export function createAccounts(parts: AccountParts): Accounts {
       })
     },
 
-    async removeIfNowhere(by, id) {
-      if ((await find(id)) === undefined) return
-      await recordPlanned(parts, await instance(), async () => {
-        const before = await find(id)
-        if (before === undefined) return undefined
-        const memberships = await Promise.all(
-          before.value.workspaces.map((workspace) => registry.get("membership", workspace, id)),
-        )
-        // A pending invitation counts too: somebody may be accepting it right now.
-        if (memberships.some((one) => one !== undefined)) return undefined
-        return {
-          by,
-          action: "security.account.remove",
-          target: targetOf(id, before.value),
-          changes: [changed(before, null), ...(await endingsOf(registry, before))],
-        }
-      })
+    removeIfNowhere: (by, id) => removeIfNowhere(parts, by, id),
+  }
+}
+
+/** The accounts with this e-mail and password that belong to a workspace. */
+async function accountsWith(
+  { registry, idOf, logins }: SetupParts,
+  email: string,
+  given: StretchedPassword,
+): Promise<readonly Document<"member">[]> {
+  const person = idOf(email, instanceWorkspace)
+  const fitting: Document<"member">[] = []
+  for (const id of logins.accountsOf(given)) {
+    const member = await registry.get("member", instanceWorkspace, id)
+    if (member === undefined || idOf(member.value.email, instanceWorkspace) !== person) continue
+    if (!given.fits(id, member.value.password)) continue
+    if ((await rolesOf(registry, member)).length === 0) continue
+    if (fitting.push(member) === accountsAtOnceMax) break
+  }
+  return fitting
+}
+
+/** Binds a password that an older version stored to its account. */
+function bound(
+  logins: Logins,
+  { id, value }: Document<"member">,
+  given: StretchedPassword,
+): AccountChange {
+  const kept = logins.keep(given, id)
+  const act = {
+    by: asMember(id, value),
+    action: "security.password.bind",
+    target: targetOf(id, value),
+    metadata: {
+      before: commitmentTo(value.password),
+      commitment: commitmentTo(kept.password),
     },
   }
+  return { value: { ...value, ...kept }, act }
+}
 
-  /** The accounts with this e-mail and password that belong to a workspace. */
-  async function accountsWith(
-    email: string,
-    given: StretchedPassword,
-  ): Promise<readonly Document<"member">[]> {
-    const person = idOf(email, instanceWorkspace)
-    const fitting: Document<"member">[] = []
-    for (const id of logins.accountsOf(given)) {
-      const member = await find(id)
-      if (member === undefined || idOf(member.value.email, instanceWorkspace) !== person) continue
-      if (!given.fits(id, member.value.password)) continue
-      if ((await rolesOf(registry, member)).length === 0) continue
-      if (fitting.push(member) === accountsAtOnceMax) break
-    }
+async function signedIn(
+  registry: Registry,
+  sessionId: string,
+): Promise<readonly Document<"member">[]> {
+  const session = await registry.get("session", instanceWorkspace, sessionId)
+  return session === undefined ? [] : accountsOf(registry, session)
+}
+
+async function changePassword(
+  parts: SetupParts,
+  by: MemberPrincipal,
+  old: string,
+  fresh: string,
+): Promise<void> {
+  const { registry, logins, workspaces } = parts
+  const given = await logins.stretch(by.email, old)
+  const accounts = async () => {
+    const fitting = (await signedIn(registry, by.sessionId)).filter(({ id, value }) =>
+      given.fits(id, value.password),
+    )
+    if (fitting.length === 0) throw loginFailed()
     return fitting
   }
-
-  /** Binds a password that an older version stored to its account. */
-  function bound({ id, value }: Document<"member">, given: StretchedPassword): AccountChange {
-    const kept = logins.keep(given, id)
-    const act = {
-      by: asMember(id, value),
-      action: "security.password.bind",
-      target: targetOf(id, value),
-      metadata: {
-        before: commitmentTo(value.password),
-        commitment: commitmentTo(kept.password),
-      },
+  await accounts()
+  const chosen = await logins.stretch(by.email, fresh)
+  await recordPlanned(parts, await workspaces.get(instanceWorkspace), async () => {
+    const members = await accounts()
+    // This session continues. All others end.
+    const ending = members.flatMap(({ value }) =>
+      value.sessions.filter((id) => id !== by.sessionId),
+    )
+    const ended = await sessionsOf(registry, [...new Set(ending)])
+    return {
+      acts: await Promise.all(members.map((one) => passwordChange(parts, by, one, chosen))),
+      changes: ended.map((session) => changed(session, null)),
     }
-    return { value: { ...value, ...kept }, act }
-  }
+  })
+}
 
-  async function passwordChange(
-    by: MemberPrincipal,
-    before: Document<"member">,
-    chosen: StretchedPassword,
-  ) {
-    const { resetId, ...kept } = before.value
-    const sessions = kept.sessions.filter((id) => id === by.sessionId)
-    const chosenHere = logins.keep(chosen, before.id)
+async function passwordChange(
+  { registry, logins }: SetupParts,
+  by: MemberPrincipal,
+  before: Document<"member">,
+  chosen: StretchedPassword,
+) {
+  const { resetId, ...kept } = before.value
+  const sessions = kept.sessions.filter((id) => id === by.sessionId)
+  const chosenHere = logins.keep(chosen, before.id)
+  return {
+    by,
+    action: "security.password.change",
+    target: targetOf(before.id, before.value),
+    metadata: { sessionId: by.sessionId, commitment: commitmentTo(chosenHere.password) },
+    changes: [
+      changed(before, { ...kept, ...chosenHere, sessions }),
+      ...(await setupRemoval(registry, instanceWorkspace, resetId)),
+    ],
+  }
+}
+
+async function removeIfNowhere(parts: AccountParts, by: Principal, id: string): Promise<void> {
+  const { registry, workspaces } = parts
+  const find = () => registry.get("member", instanceWorkspace, id)
+  if ((await find()) === undefined) return
+  await recordPlanned(parts, await workspaces.get(instanceWorkspace), async () => {
+    const before = await find()
+    if (before === undefined) return undefined
+    const memberships = await Promise.all(
+      before.value.workspaces.map((workspace) => registry.get("membership", workspace, id)),
+    )
+    // A pending invitation counts too: somebody may be accepting it right now.
+    if (memberships.some((one) => one !== undefined)) return undefined
     return {
       by,
-      action: "security.password.change",
-      target: targetOf(before.id, before.value),
-      metadata: { sessionId: by.sessionId, commitment: commitmentTo(chosenHere.password) },
-      changes: [
-        changed(before, { ...kept, ...chosenHere, sessions }),
-        ...(await setupRemoval(registry, instanceWorkspace, resetId)),
-      ],
+      action: "security.account.remove",
+      target: targetOf(id, before.value),
+      changes: [changed(before, null), ...(await endingsOf(registry, before))],
     }
-  }
+  })
 }

@@ -14,7 +14,7 @@ import { createLeaves } from "../query/verified-leaves.ts"
 import { manifestOf, measure } from "../query/pack-archive.ts"
 import { packFiles } from "../query/pack-files.ts"
 import type { PackDocument } from "../store/documents.ts"
-import { keysOf } from "../store/log-keys.ts"
+import { isSealedBy } from "../store/log-keys.ts"
 import { readRoot } from "../store/tree-reads.ts"
 import { expectChain } from "../store/expect-chain.ts"
 import { memoryHeads } from "../store/heads.ts"
@@ -42,7 +42,7 @@ async function openHouse(count: number, bend: Bend = {}) {
   const { journal, index, registry } = served
   const { ledger, limits, keyring } = parts
   const acme = await workspaces.create(instance, { id: "acme" })
-  const isGenuine = createIsGenuine(registry, keysOf(keyring))
+  const isGenuine = createIsGenuine(registry, isSealedBy(keyring))
   const checkpoints = createCheckpoints({
     store: served,
     leaves: createLeaves(served, limits),

@@ -9,7 +9,7 @@ import { sha256 } from "../runtime/sha256.ts"
 import { epochsOf } from "../store/epochs.ts"
 import { expectChain } from "../store/expect-chain.ts"
 import { memoryHeads } from "../store/heads.ts"
-import { keysOf } from "../store/log-keys.ts"
+import { isSealedBy } from "../store/log-keys.ts"
 import type { WorkspaceDocument } from "../store/documents.ts"
 import { readRoot } from "../store/tree-reads.ts"
 import { openEpoch } from "./open-epoch.ts"
@@ -25,7 +25,7 @@ async function openHouse() {
   const { served, watched, parts, workspaces } = openTestHouse()
   const { journal, index, registry } = served
   const { clock } = parts
-  const isGenuine = createIsGenuine(registry, keysOf(parts.keyring))
+  const isGenuine = createIsGenuine(registry, isSealedBy(parts.keyring))
   const heads = memoryHeads()
   const sign = async () => {
     const rootAt: Parameters<typeof createCheckpointer>[0]["rootAt"] = (log, size) =>

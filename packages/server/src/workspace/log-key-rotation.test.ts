@@ -8,7 +8,7 @@ import { createCheckpoints, createIsGenuine } from "../query/verified-checkpoint
 import { createLeaves } from "../query/verified-leaves.ts"
 import { epochsOf } from "../store/epochs.ts"
 import { expectChain } from "../store/expect-chain.ts"
-import { keysOf, logKeys, logKeysMax } from "../store/log-keys.ts"
+import { isSealedBy, logKeys, logKeysMax } from "../store/log-keys.ts"
 import { createLogKeys } from "./log-key-rotation.ts"
 import { instance, openTestHouse } from "./test-house.ts"
 
@@ -32,7 +32,7 @@ async function openHouse() {
     const note = signNote(formatCheckpoint({ origin: epoch.origin, size, root }), ...signers)
     await watched.index.putCheckpoint("acme", 1, before, { size, root, note, signedMs: 0 })
   }
-  const isGenuine = createIsGenuine(registry, keysOf(parts.keyring))
+  const isGenuine = createIsGenuine(registry, isSealedBy(parts.keyring))
   const checkpoints = createCheckpoints({
     store: served,
     leaves: createLeaves(served, defaultLimits),

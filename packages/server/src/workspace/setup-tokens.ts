@@ -4,7 +4,7 @@
 import { isoTime } from "../clock.ts"
 import { LedgerError } from "../error.ts"
 import { changed, type MemberDocument } from "../store/documents.ts"
-import type { Document } from "../store/store.ts"
+import type { Document, Registry } from "../store/store.ts"
 import type { AccountParts } from "./accounts.ts"
 import { recordPlanned } from "./admin-entries.ts"
 import { instanceWorkspace } from "./permissions.ts"
@@ -49,17 +49,14 @@ export interface Setups {
   setUp(request: SetupRequest): Promise<OpenedSession>
 }
 
-export interface SetupTools {
+export interface SetupParts extends AccountParts {
   readonly openSession: OpenSession
   readonly idOf: (email: string, realm: string) => string
   readonly logins: Logins
   readonly makeSetup: MakeSetup
 }
 
-export function createSetups(
-  parts: AccountParts,
-  { openSession, idOf, logins, makeSetup }: SetupTools,
-): Setups {
+export function createSetups(parts: SetupParts): Setups {
   const { registry, clock, keyring, workspaces } = parts
   const macs = createMacs(keyring.peppers)
   /**
@@ -71,7 +68,7 @@ export function createSetups(
   return {
     async offerFirst() {
       if (await hasAdmin(registry)) return undefined
-      first = makeSetup(instanceWorkspace, { memberId: "", purpose: "join" }, clock.now())
+      first = parts.makeSetup(instanceWorkspace, { memberId: "", purpose: "join" }, clock.now())
       return first.token
     },
 
@@ -88,8 +85,8 @@ export function createSetups(
         throw unknownSetup()
       refuseExpired(setup.value.expiresAt)
       return setup.value.purpose === "join"
-        ? join(setup, request)
-        : replacePassword(setup, request.password)
+        ? join(parts, setup, request)
+        : replacePassword(parts, setup, request.password)
     },
   }
 
@@ -104,149 +101,160 @@ export function createSetups(
     // is valid again.
     first = undefined
     try {
-      const chosen = await logins.stretch(email, password)
+      const chosen = await parts.logins.stretch(email, password)
       await makeInstance(registry, workspaces)
-      return await openSession([firstAdmin(email, name, chosen)])
+      return await parts.openSession([firstAdmin(parts, email, name, chosen)])
     } catch (error) {
       first ??= setup
       throw error
     }
   }
 
-  function firstAdmin(
-    email: string,
-    name: string | undefined,
-    chosen: StretchedPassword,
-  ): SessionAccount {
-    const id = idOf(email, instanceWorkspace)
-    return {
-      id,
-      async prepare(before, nowMs) {
-        // The holder of the instance key may have invited an admin, who was faster.
-        if (await hasAdmin(registry)) throw unknownSetup()
-        // An account that belongs to a workspace by now is kept, so its password must match.
-        const roles = before === undefined ? [] : await rolesOf(registry, before)
-        if (before !== undefined && roles.length > 0 && !chosen.fits(id, before.value.password))
-          throw loginFailed()
-        const joined = [...new Set([...roles.map((role) => role.id), instanceWorkspace])]
-        const value = newMember(email, name, logins.keep(chosen, id), joined, nowMs)
-        const invited = await registry.get("membership", instanceWorkspace, id)
-        const { createdAt } = value
-        const times = { createdAt, createdBy: id, joinedAt: createdAt }
-        const named = { email, ...(name !== undefined && { name }) }
-        const act = {
-          by: asMember(id, value),
-          action: "security.member.create",
-          target: targetOf(id, value),
-          metadata: { role: "admin", first: true, commitment: commitmentTo(value.password) },
-          changes: [
-            changed(
-              { kind: "membership", id, version: invited?.version ?? 0 },
-              { ...named, role: "admin", ...times },
-            ),
-            ...(before === undefined ? [] : await endingsOf(registry, before)),
-          ],
-        }
-        return { value, act }
-      },
-    }
-  }
-
-  /**
-   * The account is written first, the membership second, each with an entry in its own ledger. If
-   * the process ends in between, the person repeats the request with the same token and password.
-   */
-  async function join(setup: Document<"setup">, request: SetupRequest): Promise<OpenedSession> {
-    const { memberId } = setup.value
-    const { email } = request
-    const invitation = await invitationOf(setup)
-    const realms = [instanceWorkspace, setup.workspace]
-    if (email !== undefined && !realms.some((realm) => idOf(email, realm) === memberId))
-      throw new LedgerError(
-        "invalid_field",
-        "email must be the one that was invited, or be left out",
-      )
-    await makeInstance(registry, workspaces)
-    const opened = await openSession([await invitedAccount(setup, invitation, request)])
-    await recordPlanned(parts, await workspaces.get(setup.workspace), async (nowMs) => {
-      const before = await invitationOf(setup)
-      const { setupId: _, ...kept } = before.value
-      return {
-        by: asMember(memberId, opened.members[0].value),
-        action: "security.member.join",
-        target: targetOf(memberId, kept),
-        metadata: { role: kept.role },
-        changes: [changed(before, { ...kept, joinedAt: isoTime(nowMs) }), changed(setup, null)],
-      }
-    })
-    return opened
-  }
-
-  /**
-   * The account of an invited person: a new one with this password, or the one that is in this
-   * realm, if the password is its password.
-   */
-  async function invitedAccount(
-    { workspace, value: { memberId: id } }: Document<"setup">,
-    invitation: Document<"membership">,
-    request: SetupRequest,
-  ): Promise<SessionAccount> {
-    const { email, name = request.name } = invitation.value
-    const given = await logins.stretch(email, request.password)
-    return {
-      id,
-      async prepare(before, nowMs) {
-        if (before !== undefined && (await rolesOf(registry, before)).length > 0) {
-          if (!given.fits(id, before.value.password)) throw loginFailed()
-          const joined = [...new Set([...before.value.workspaces, workspace])]
-          return { value: { ...before.value, workspaces: joined } }
-        }
-        // An account without a workspace has no owner, whatever its password is: it is made anew.
-        const value = newMember(email, name, logins.keep(given, id), [workspace], nowMs)
-        const act = {
-          by: asMember(id, value),
-          action: "security.member.create",
-          target: targetOf(id, value),
-          metadata: { commitment: commitmentTo(value.password) },
-          changes: before === undefined ? [] : await endingsOf(registry, before),
-        }
-        return { value, act }
-      },
-    }
-  }
-
-  async function invitationOf(setup: Document<"setup">): Promise<Document<"membership">> {
-    const membership = await registry.get("membership", setup.workspace, setup.value.memberId)
-    if (membership?.value.setupId !== setup.id) throw unknownSetup()
-    return membership
-  }
-
-  async function replacePassword(setup: Document<"setup">, fresh: string): Promise<OpenedSession> {
-    const id = setup.value.memberId
-    const found = await registry.get("member", instanceWorkspace, id)
-    if (found === undefined) throw unknownSetup()
-    const chosen = await logins.stretch(found.value.email, fresh)
-    const prepare: SessionAccount["prepare"] = async (before) => {
-      if (before?.value.resetId !== setup.id) throw unknownSetup()
-      const { resetId: _, ...rest } = before.value
-      const ended = await sessionsOf(registry, rest.sessions)
-      const value = { ...rest, ...logins.keep(chosen, id), sessions: [] }
-      const act = {
-        by: asMember(id, rest),
-        action: "security.password.replace",
-        target: targetOf(id, rest),
-        metadata: { commitment: commitmentTo(value.password) },
-        changes: [...ended.map((one) => changed(one, null)), changed(setup, null)],
-      }
-      return { value, act }
-    }
-    return openSession([{ id, prepare }])
-  }
-
   function refuseExpired(expiresAt: string): void {
     if (Date.parse(expiresAt) <= clock.now())
       throw new LedgerError("token_expired", "this set-up token has expired; ask for another one")
   }
+}
+
+function firstAdmin(
+  { registry, idOf, logins }: SetupParts,
+  email: string,
+  name: string | undefined,
+  chosen: StretchedPassword,
+): SessionAccount {
+  const id = idOf(email, instanceWorkspace)
+  return {
+    id,
+    async prepare(before, nowMs) {
+      // The holder of the instance key may have invited an admin, who was faster.
+      if (await hasAdmin(registry)) throw unknownSetup()
+      // An account that belongs to a workspace by now is kept, so its password must match.
+      const roles = before === undefined ? [] : await rolesOf(registry, before)
+      if (before !== undefined && roles.length > 0 && !chosen.fits(id, before.value.password))
+        throw loginFailed()
+      const joined = [...new Set([...roles.map((role) => role.id), instanceWorkspace])]
+      const value = newMember(email, name, logins.keep(chosen, id), joined, nowMs)
+      const invited = await registry.get("membership", instanceWorkspace, id)
+      const { createdAt } = value
+      const times = { createdAt, createdBy: id, joinedAt: createdAt }
+      const named = { email, ...(name !== undefined && { name }) }
+      const act = {
+        by: asMember(id, value),
+        action: "security.member.create",
+        target: targetOf(id, value),
+        metadata: { role: "admin", first: true, commitment: commitmentTo(value.password) },
+        changes: [
+          changed(
+            { kind: "membership", id, version: invited?.version ?? 0 },
+            { ...named, role: "admin", ...times },
+          ),
+          ...(before === undefined ? [] : await endingsOf(registry, before)),
+        ],
+      }
+      return { value, act }
+    },
+  }
+}
+
+/**
+ * The account is written first, the membership second, each with an entry in its own ledger. If
+ * the process ends in between, the person repeats the request with the same token and password.
+ */
+async function join(
+  parts: SetupParts,
+  setup: Document<"setup">,
+  request: SetupRequest,
+): Promise<OpenedSession> {
+  const { registry, workspaces, idOf } = parts
+  const { memberId } = setup.value
+  const { email } = request
+  const invitation = await invitationOf(registry, setup)
+  const realms = [instanceWorkspace, setup.workspace]
+  if (email !== undefined && !realms.some((realm) => idOf(email, realm) === memberId))
+    throw new LedgerError("invalid_field", "email must be the one that was invited, or be left out")
+  await makeInstance(registry, workspaces)
+  const opened = await parts.openSession([await invitedAccount(parts, setup, invitation, request)])
+  await recordPlanned(parts, await workspaces.get(setup.workspace), async (nowMs) => {
+    const before = await invitationOf(registry, setup)
+    const { setupId: _, ...kept } = before.value
+    return {
+      by: asMember(memberId, opened.members[0].value),
+      action: "security.member.join",
+      target: targetOf(memberId, kept),
+      metadata: { role: kept.role },
+      changes: [changed(before, { ...kept, joinedAt: isoTime(nowMs) }), changed(setup, null)],
+    }
+  })
+  return opened
+}
+
+/**
+ * The account of an invited person: a new one with this password, or the one that is in this
+ * realm, if the password is its password.
+ */
+async function invitedAccount(
+  { registry, logins }: SetupParts,
+  { workspace, value: { memberId: id } }: Document<"setup">,
+  invitation: Document<"membership">,
+  request: SetupRequest,
+): Promise<SessionAccount> {
+  const { email, name = request.name } = invitation.value
+  const given = await logins.stretch(email, request.password)
+  return {
+    id,
+    async prepare(before, nowMs) {
+      if (before !== undefined && (await rolesOf(registry, before)).length > 0) {
+        if (!given.fits(id, before.value.password)) throw loginFailed()
+        const joined = [...new Set([...before.value.workspaces, workspace])]
+        return { value: { ...before.value, workspaces: joined } }
+      }
+      // An account without a workspace has no owner, whatever its password is: it is made anew.
+      const value = newMember(email, name, logins.keep(given, id), [workspace], nowMs)
+      const act = {
+        by: asMember(id, value),
+        action: "security.member.create",
+        target: targetOf(id, value),
+        metadata: { commitment: commitmentTo(value.password) },
+        changes: before === undefined ? [] : await endingsOf(registry, before),
+      }
+      return { value, act }
+    },
+  }
+}
+
+async function invitationOf(
+  registry: Registry,
+  setup: Document<"setup">,
+): Promise<Document<"membership">> {
+  const membership = await registry.get("membership", setup.workspace, setup.value.memberId)
+  if (membership?.value.setupId !== setup.id) throw unknownSetup()
+  return membership
+}
+
+async function replacePassword(
+  { registry, logins, openSession }: SetupParts,
+  setup: Document<"setup">,
+  fresh: string,
+): Promise<OpenedSession> {
+  const id = setup.value.memberId
+  const found = await registry.get("member", instanceWorkspace, id)
+  if (found === undefined) throw unknownSetup()
+  const chosen = await logins.stretch(found.value.email, fresh)
+  const prepare: SessionAccount["prepare"] = async (before) => {
+    if (before?.value.resetId !== setup.id) throw unknownSetup()
+    const { resetId: _, ...rest } = before.value
+    const ended = await sessionsOf(registry, rest.sessions)
+    const value = { ...rest, ...logins.keep(chosen, id), sessions: [] }
+    const act = {
+      by: asMember(id, rest),
+      action: "security.password.replace",
+      target: targetOf(id, rest),
+      metadata: { commitment: commitmentTo(value.password) },
+      changes: [...ended.map((one) => changed(one, null)), changed(setup, null)],
+    }
+    return { value, act }
+  }
+  return openSession([{ id, prepare }])
 }
 
 function newMember(

@@ -5,6 +5,7 @@ import { equalBytes, utf8 } from "@tallystick/proof"
 import { StartError } from "../error.ts"
 import { firstKeyring, seal, unseal, type Keyring } from "../secrets/keyring.ts"
 import { deriveKey } from "../secrets/crypto.ts"
+import { isSealedBy } from "../store/log-keys.ts"
 import type { Change, Document, Registry } from "../store/store.ts"
 import { instanceWorkspace } from "./permissions.ts"
 import { commitmentTo } from "./credential-format.ts"
@@ -106,7 +107,9 @@ async function firstSecret(
   candidates: readonly Uint8Array[],
 ): Promise<Uint8Array> {
   const key = await anyLogKey(registry)
-  const found = candidates.find((one) => key === undefined || canSign(firstKeyring(one), key))
+  const found = candidates.find(
+    (one) => key === undefined || isSealedBy(firstKeyring(one))(key.value),
+  )
   if (found === undefined) throw anotherSecret()
   return found
 }
@@ -121,19 +124,6 @@ export async function anyLogKey(
 
 function anotherSecret(): StartError {
   return new StartError("TALLYSTICK_SECRET is not the secret that this data was made with")
-}
-
-/** Whether this keyring can unseal a signing key. */
-export function canSign(
-  keyring: Keyring,
-  { value: { vkey, wrapped } }: Document<"log-key">,
-): boolean {
-  try {
-    unseal(keyring, "log keys", vkey, wrapped)
-    return true
-  } catch {
-    return false
-  }
 }
 
 function openedBy(
