@@ -13,7 +13,7 @@ import type { Incoming } from "./incoming.ts"
 import { parseStrict, type JsonLimits } from "./json.ts"
 import type { Route } from "./server.ts"
 import { checkOf, type Of } from "./shapes/check.ts"
-import { queryCheckOf } from "./shapes/query.ts"
+import { queryCheckOf, type RawQuery } from "./shapes/query.ts"
 import { Type } from "./shapes/type.ts"
 
 /** `Access` says who may call, and only the guard reads it. */
@@ -151,22 +151,29 @@ class EndpointRoute<Access, Caller> implements Route {
 
   async answer(incoming: Incoming): Promise<Answer> {
     const { guard, admit } = this.#options
+    // A query that is ambiguous is refused before anything else.
+    const { query } = incoming
     const caller = await guard(incoming, this.#endpoint)
     if (this.#checks.body === undefined || admit === undefined)
-      return await this.#answerTo(incoming, caller, undefined)
+      return await this.#answerTo(incoming, query, caller, undefined)
     const place = admit(caller, incoming, this.#endpoint)
     try {
-      return await this.#answerTo(incoming, caller, place)
+      return await this.#answerTo(incoming, query, caller, place)
     } finally {
       place.leave()
     }
   }
 
-  async #answerTo(incoming: Incoming, caller: Caller, place: Place | undefined): Promise<Answer> {
+  async #answerTo(
+    incoming: Incoming,
+    given: RawQuery,
+    caller: Caller,
+    place: Place | undefined,
+  ): Promise<Answer> {
     const { limits, pace = unpaced } = this.#options
     const { requestId, receivedAtMs } = incoming
     const params = this.#checks.params(incoming.params, caller)
-    const query = this.#checks.query(incoming.query)
+    const query = this.#checks.query(given)
     const headers = this.#checks.headers(incoming.headers)
     const context = contextOf(incoming.headers, limits.contextCharactersMax)
     const bytes = this.#checks.body === undefined ? none : await this.#bodyOf(incoming, place)
@@ -285,5 +292,5 @@ function preflightOf(path: string, methods: readonly string[]): Route {
     ...preflightAnswer,
     "access-control-allow-methods": methods.join(", "),
   }
-  return { method: "OPTIONS", path, headers, answer: () => ({ status: 204 }) }
+  return { method: "OPTIONS", path, answer: () => ({ status: 204, headers }) }
 }

@@ -8,11 +8,11 @@ export class Incoming {
   readonly raw: IncomingMessage
   readonly headers: IncomingHttpHeaders
   readonly params: Readonly<Record<string, string>>
-  readonly query: RawQuery
   readonly requestId: string
   readonly receivedAtMs: number
   readonly #response: ServerResponse
   readonly #addressOf: ClientAddress
+  #query: RawQuery | undefined
 
   constructor(
     response: ServerResponse,
@@ -24,11 +24,15 @@ export class Incoming {
     this.raw = response.req
     this.headers = response.req.headers
     this.params = params
-    this.query = parseQuery(response.req.url ?? "")
     this.requestId = requestId
     this.receivedAtMs = receivedAtMs
     this.#response = response
     this.#addressOf = addressOf
+  }
+
+  /** Throws if a parameter is given twice. */
+  get query(): RawQuery {
+    return (this.#query ??= parseQuery(this.raw.url ?? ""))
   }
 
   get method(): string {

@@ -17,6 +17,8 @@ for (const path of [
 ])
   router.add("GET", path, path)
 router.add("POST", "/a/{one}", "POST /a/{one}")
+router.add("POST", "/a/{one}/d", "POST /a/{one}/d")
+router.add("PUT", "/a/b", "PUT /a/b")
 router.add("OPTIONS", "/a", "OPTIONS /a")
 
 function find(url: string, method = "GET"): string {
@@ -73,6 +75,9 @@ test("what leads nowhere is said to be nothing, and another method which ones th
   assert.equal(find("/a", "OPTIONS"), "OPTIONS /a")
   assert.equal(find("/a/x", "POST"), "POST /a/{one} one=x")
   assert.equal(find("/a/x", "QUERY"), "GET, HEAD, POST")
+  assert.equal(find("/a/b", "POST"), "POST /a/{one} one=b", "what is fixed for another method")
+  assert.equal(find("/a/b", "DELETE"), "GET, HEAD, POST, PUT")
+  assert.equal(find("/a/b/d", "GET"), "POST")
   assert.equal(find("/a", "DELETE"), "GET, HEAD, OPTIONS")
   assert.equal(find("/nothing", "DELETE"), "not_found")
 })

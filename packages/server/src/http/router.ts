@@ -3,19 +3,14 @@
 import type { IncomingMessage } from "node:http"
 import { LedgerError } from "../error.ts"
 
-/** What a path leads to. */
-export interface Match<Route> {
-  /** By method. */
-  readonly routes: ReadonlyMap<string, Route>
-  readonly params: Readonly<Record<string, string>>
-}
-
 /** In the order of the Allow header. */
 export const methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"] as const
 
-interface Resource<Route> {
-  readonly routes: Map<string, Route>
-  /** Names of its parameters, in order. */
+type Params = Readonly<Record<string, string>>
+
+interface Leaf<Route> {
+  readonly route: Route
+  /** Names of the parameters, in order. */
   readonly names: readonly string[]
 }
 
@@ -24,67 +19,83 @@ interface Node<Route> {
   readonly fixed: Map<string, Node<Route>>
   parameter?: Node<Route>
   /** Matches the rest of the path, slashes included. */
-  rest?: Resource<Route>
-  resource?: Resource<Route>
+  rest?: Leaf<Route>
+  leaf?: Leaf<Route>
+}
+
+/** The routes of one method. A path can lead to different places by different methods. */
+interface Tree<Route> {
+  readonly root: Node<Route>
+  /** Paths without parameters, so that most requests cost one look-up. */
+  readonly fixed: Map<string, Route>
 }
 
 export class Router<Route> {
-  readonly #root: Node<Route> = { fixed: new Map() }
-  /** Paths without parameters, so that most requests cost one look-up. */
-  readonly #fixed = new Map<string, Match<Route>>()
+  readonly #trees = new Map<string, Tree<Route>>()
 
   /** `/a/{b}/{c*}`: `{b}` is one segment, `{c*}` the rest. A route for GET also answers HEAD. */
   add(method: string, path: string, route: Route): void {
-    const resource = this.#resourceAt(path)
-    if (resource.routes.has(method)) throw new Error(`${method} ${path} is there twice`)
-    resource.routes.set(method, route)
-    if (method === "GET") resource.routes.set("HEAD", route)
-    if (resource.names.length === 0) this.#fixed.set(path, { routes: resource.routes, params: {} })
+    const tree: Tree<Route> = this.#trees.get(method) ?? {
+      root: { fixed: new Map() },
+      fixed: new Map(),
+    }
+    this.#trees.set(method, tree)
+    if (method === "GET") this.#trees.set("HEAD", tree)
+    const names = [...path.matchAll(/\{(\w+)\*?\}/g)].map(([, name = ""]) => name)
+    if (!addLeaf(tree.root, path, { route, names }))
+      throw new Error(`${method} ${path} is there twice`)
+    if (names.length === 0) tree.fixed.set(path, route)
   }
 
   /** Throws `not_found` or `method_not_allowed`. The percent escapes must be valid. */
-  find({ url = "/", method = "" }: IncomingMessage): readonly [Route, Match<Route>["params"]] {
-    const match = this.#match(url)
-    const route = match?.routes.get(method)
-    if (match !== undefined && route !== undefined) return [route, match.params]
-    if (match === undefined) throw new LedgerError("not_found", "there is nothing at this path")
-    const allowed = methods.filter((known) => match.routes.has(known)).join(", ")
+  find({ url = "/", method = "" }: IncomingMessage): readonly [Route, Params] {
+    const mark = url.indexOf("?")
+    const before = mark === -1 ? url : url.slice(0, mark)
+    const path = before.startsWith("/") ? before : pathOf(before)
+    const found = findIn(this.#trees.get(method), path)
+    if (found !== undefined) return found
+    const allowed = methods
+      .filter((known) => findIn(this.#trees.get(known), path) !== undefined)
+      .join(", ")
+    if (allowed === "") throw new LedgerError("not_found", "there is nothing at this path")
     throw new LedgerError("method_not_allowed", `this path takes ${allowed}`, {
       headers: { allow: allowed },
     })
   }
+}
 
-  #match(target: string): Match<Route> | undefined {
-    const mark = target.indexOf("?")
-    const before = mark === -1 ? target : target.slice(0, mark)
-    const path = before.startsWith("/") ? before : pathOf(before)
-    const fixed = this.#fixed.get(path)
-    if (fixed !== undefined) return fixed
-    if (!path.startsWith("/")) return undefined
-    // %2F is part of a segment, so decode after the split.
-    const written = path.split("/")
-    const segments = path.includes("%") ? written.map(decodeURIComponent) : written
-    const values: string[] = []
-    const resource = walk(this.#root, segments, 1, values)
-    if (resource === undefined) return undefined
-    const params: Record<string, string> = {}
-    for (const [at, name] of resource.names.entries()) params[name] = values[at] ?? ""
-    return { routes: resource.routes, params }
+/** Returns whether the place was free. */
+function addLeaf<Route>(root: Node<Route>, path: string, leaf: Leaf<Route>): boolean {
+  let node = root
+  for (const segment of path.slice(1).split("/")) {
+    if (segment.endsWith("*}")) return leaf === (node.rest ??= leaf)
+    const next = segment.startsWith("{") ? node.parameter : node.fixed.get(segment)
+    const child: Node<Route> = next ?? { fixed: new Map() }
+    if (segment.startsWith("{")) node.parameter = child
+    else node.fixed.set(segment, child)
+    node = child
   }
+  return leaf === (node.leaf ??= leaf)
+}
 
-  #resourceAt(path: string): Resource<Route> {
-    const names = [...path.matchAll(/\{(\w+)\*?\}/g)].map(([, name = ""]) => name)
-    let node = this.#root
-    for (const segment of path.slice(1).split("/")) {
-      if (segment.endsWith("*}")) return (node.rest ??= { routes: new Map(), names })
-      const next = segment.startsWith("{") ? node.parameter : node.fixed.get(segment)
-      const child: Node<Route> = next ?? { fixed: new Map() }
-      if (segment.startsWith("{")) node.parameter = child
-      else node.fixed.set(segment, child)
-      node = child
-    }
-    return (node.resource ??= { routes: new Map(), names })
-  }
+const none: Params = {}
+
+function findIn<Route>(
+  tree: Tree<Route> | undefined,
+  path: string,
+): readonly [Route, Params] | undefined {
+  const fixed = tree?.fixed.get(path)
+  if (fixed !== undefined) return [fixed, none]
+  if (tree === undefined || !path.startsWith("/")) return undefined
+  // %2F is part of a segment, so decode after the split.
+  const written = path.split("/")
+  const segments = path.includes("%") ? written.map(decodeURIComponent) : written
+  const values: string[] = []
+  const leaf = walk(tree.root, segments, 1, values)
+  if (leaf === undefined) return undefined
+  const params: Record<string, string> = {}
+  for (const [at, name] of leaf.names.entries()) params[name] = values[at] ?? ""
+  return [leaf.route, params]
 }
 
 /** A fixed segment goes before a parameter. Adds the values of the parameters to `values`. */
@@ -93,9 +104,9 @@ function walk<Route>(
   segments: readonly string[],
   at: number,
   values: string[],
-): Resource<Route> | undefined {
+): Leaf<Route> | undefined {
   const segment = segments[at]
-  if (segment === undefined) return node.resource
+  if (segment === undefined) return node.leaf
   const fixed = node.fixed.get(segment)
   const found = fixed && walk(fixed, segments, at + 1, values)
   if (found !== undefined) return found

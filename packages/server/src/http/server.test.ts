@@ -1,6 +1,9 @@
 import assert from "node:assert/strict"
+import { lookup } from "node:dns/promises"
 import { METHODS } from "node:http"
 import { connect, type Socket } from "node:net"
+import { networkInterfaces } from "node:os"
+import { Readable } from "node:stream"
 import { setTimeout as delay } from "node:timers/promises"
 import { test } from "node:test"
 import { Type } from "./shapes/type.ts"
@@ -345,6 +348,65 @@ test("a client that takes nothing of its answer is let go", async () => {
   socket.destroy()
 })
 
+test("a stream is sent as it comes, HEAD sends none of it, and a client that leaves ends it", async () => {
+  await using house = await openServer()
+  const ask = (method: string) =>
+    house.send(`${method} /stream HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`, {
+      end: false,
+    })
+  const got = await ask("GET")
+  assert.deepEqual([got.status, got.headers["transfer-encoding"]], [200, "chunked"])
+  assert.equal(got.body.match(/x/g)?.length, 5_000_000)
+  const head = await ask("HEAD")
+  assert.deepEqual([head.status, head.body], [200, ""])
+  for (const name of ["content-type", "content-disposition"])
+    assert.equal(head.headers[name], got.headers[name])
+  const socket = await house.dial()
+  socket.pause()
+  socket.write("GET /stream HTTP/1.1\r\nHost: localhost\r\n\r\n")
+  while (house.streams.length < 3) await delay(5)
+  socket.destroy()
+  while (house.streams.some((stream) => !stream.destroyed)) await delay(5)
+  assert.deepEqual(house.logged, [])
+})
+
+test("a stream that fails at once is a refusal, and one that fails later is cut off; both are reported", async () => {
+  await using house = await openServer()
+  const ask = (failsAfter: number) =>
+    house.send(
+      `GET /stream?failsAfter=${failsAfter} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`,
+      { end: false },
+    )
+  const refused = await ask(0)
+  assert.deepEqual([refused.status, refused.json["error"]], [500, "internal_error"])
+  assert.equal(refused.headers["content-disposition"], undefined)
+  assert.equal(house.logged.length, 1)
+  const cut = await ask(2)
+  assert.equal(cut.status, 200)
+  assert.ok(!cut.text.endsWith("0\r\n\r\n"), "its end was not sent")
+  assert.equal(house.logged.length, 2)
+})
+
+test("localhost is every address that the name has", async () => {
+  await using house = await openServer({ bindTo: "localhost" })
+  const addresses = await lookup("localhost", { all: true })
+  const answered: string[] = []
+  for (const { address } of addresses) {
+    const socket = connect(house.port, address)
+    const received = collect(socket)
+    socket.end("GET /ok HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    await received.closed
+    if (received.text.startsWith("HTTP/1.1 200 ")) answered.push(address)
+  }
+  // A machine may have a name for an address that it has not.
+  const there = Object.values(networkInterfaces()).flatMap((all) => all ?? [])
+  const expected = addresses.filter(({ address }) => there.some((own) => own.address === address))
+  assert.deepEqual(
+    answered,
+    expected.map(({ address }) => address),
+  )
+})
+
 test("a client that goes away in the middle of its body leaves no trace", async () => {
   await using house = await openServer()
   for (const length of ["Content-Length: 99", "Transfer-Encoding: chunked"]) {
@@ -513,6 +575,7 @@ test("closing finishes what has begun, refuses what has not, and does not wait f
   assert.match(first, /^HTTP\/1.1 202 /)
   assert.match(second, /^HTTP\/1.1 503 [^]*"error":"shutting_down"/)
   assert.match(second, /retry-after: \d/i)
+  assert.match(second, /\r\nconnection: close\r\n/i)
   assert.ok(idle.destroyed || idle.readableEnded || (await collect(idle).closed) === undefined)
 })
 
@@ -567,6 +630,8 @@ interface House extends AsyncDisposable {
   readonly server: HttpServer
   readonly logged: object[]
   readonly echoed: unknown[]
+  readonly streams: readonly Readable[]
+  readonly port: number
   dial(): Promise<Socket>
   /**
    * Sends bytes and returns what came back when the connection closed. `end: false` leaves closing
@@ -576,11 +641,12 @@ interface House extends AsyncDisposable {
 }
 
 async function openServer(
-  options: { limits?: Partial<ServerLimits>; listenHost?: string } = {},
+  options: { limits?: Partial<ServerLimits>; listenHost?: string; bindTo?: string } = {},
 ): Promise<House> {
   const limits = { ...usualLimits, ...options.limits }
   const logged: object[] = []
   const echoed: unknown[] = []
+  const streams: Readable[] = []
   const log = { error: (fields: object) => void logged.push(fields) }
   const rest = { access: undefined, answers: {} }
   const endpoints: Endpoint<undefined, undefined>[] = [
@@ -599,6 +665,18 @@ async function openServer(
       handle() {
         echoed.push("large")
         return { status: 200, body: `"${"x".repeat(64_000_000)}"` }
+      },
+    },
+    {
+      ...rest,
+      method: "GET",
+      path: "/stream",
+      query: Type.Object({ failsAfter: Type.Optional(Type.Integer()) }),
+      answerType: "text/plain",
+      handle({ query }: Call<undefined, unknown, { readonly failsAfter?: number }>) {
+        const body = Readable.from(parts(query.failsAfter))
+        streams.push(body)
+        return { status: 200, body, headers: { "content-disposition": "attachment" } }
       },
     },
     {
@@ -643,7 +721,7 @@ async function openServer(
     },
     routesOf(endpoints, { guard, limits }),
   )
-  const port = await server.listen("127.0.0.1", 0)
+  const port = await server.listen(options.bindTo ?? "127.0.0.1", 0)
   const dial = async (): Promise<Socket> => {
     const socket = connect(port, "127.0.0.1")
     await new Promise((resolve) => socket.once("connect", resolve))
@@ -658,7 +736,23 @@ async function openServer(
     await received.closed
     return parseAnswer(received.text)
   }
-  return { server, logged, echoed, dial, send, [Symbol.asyncDispose]: () => server.close() }
+  return {
+    server,
+    logged,
+    echoed,
+    streams,
+    port,
+    dial,
+    send,
+    [Symbol.asyncDispose]: () => server.close(),
+  }
+}
+
+async function* parts(failsAfter = Infinity): AsyncGenerator<string> {
+  for (let at = 0; at < 50; at++) {
+    if (at === failsAfter) throw new Error("the disk does not answer")
+    yield "x".repeat(100_000)
+  }
 }
 
 function collect(socket: Socket): { text: string; closed: Promise<void> } {
