@@ -4,6 +4,7 @@
 //
 //   npm run bench                      everything, a million entries
 //   npm run bench -- --entries 100000  a smaller ledger      --seconds 3  shorter turns      --turns 1  fewer of them
+//   npm run bench -- --search          the search alone: making its segments, and asking them
 //   npm run bench -- --against ../old  writing alone, in turns with another checkout that is ready
 
 import { mkdtempSync, rmSync } from "node:fs"
@@ -13,6 +14,7 @@ import { parseArgs } from "node:util"
 import { makeWriter, runFsck, runLoad, startBare, startService, type Program } from "./programs.ts"
 import type { Load, Measured } from "./load.ts"
 import { measureQueries } from "./queries.ts"
+import { measureSegments } from "./segments.ts"
 import { measureStress } from "./stress.ts"
 import { compareVersions } from "./versions.ts"
 
@@ -22,6 +24,7 @@ const { values } = parseArgs({
     seconds: { type: "string", default: "5" },
     turns: { type: "string", default: "3" },
     against: { type: "string" },
+    search: { type: "boolean", default: false },
   },
 })
 const entries = Number(values.entries)
@@ -33,7 +36,8 @@ try {
   say(
     `${cpus().length} cores (${cpus()[0]?.model ?? "unknown"}), Node ${process.version}; the load generator runs on them too\n`,
   )
-  if (values.against === undefined) {
+  if (values.search) for (const line of measureSegments(entries)) say(line)
+  else if (values.against === undefined) {
     await ratios()
     await growth()
     await stress()

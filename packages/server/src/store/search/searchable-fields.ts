@@ -108,7 +108,7 @@ export function* filedAfter(position: number, entries: readonly Stored[]): Gener
 }
 
 /** An entry that is not there. */
-function missing(sequence: number): Filed {
+export function missing(sequence: number): Filed {
   return bare(sequence, "event", 0, [])
 }
 

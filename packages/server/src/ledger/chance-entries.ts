@@ -1,0 +1,252 @@
+// Entries by chance, sealed as the ledger seals them, and searches by chance for what they say:
+// names and values that are hard to find by, as often as plain ones.
+
+import { strict as assert } from "node:assert"
+import { wordsOf, type Term } from "@tallystick/client/grammar"
+import { encodeRecord, type Json, type JsonObject, type Kind } from "@tallystick/proof"
+import { createIds } from "./ids.ts"
+import type { Random } from "./random.ts"
+import { seal } from "./seal.ts"
+import type { Content, Party } from "../store/opened-entry.ts"
+import { filedOf } from "../store/search/searchable-fields.ts"
+import type { Field, Filed, Owner, Wanted } from "../store/search/search.ts"
+import type { Stored } from "../store/store.ts"
+
+export interface Chances {
+  below(end: number): number
+}
+
+/** The same numbers for the same seed. */
+export function chancesOf(seed: number): Chances {
+  let state = seed >>> 0 || 1
+  return {
+    below(end) {
+      state ^= state << 13
+      state ^= state >>> 17
+      state ^= state << 5
+      return Math.floor(((state >>> 0) / 2 ** 32) * end)
+    },
+  }
+}
+
+export function one<T>(chance: Chances, list: readonly T[]): T {
+  const picked = list[chance.below(list.length)]
+  assert.ok(picked !== undefined)
+  return picked
+}
+
+const startMs = Date.parse("2026-01-31T09:30:00Z")
+
+const words = [
+  ..."ada adam Ada ADAM Invoice invoices billing 42 4 421 a b ab x-y x_y a.b within the limit".split(
+    " ",
+  ),
+  ..."ΑΣ ΑΣΑ σς ΣΊΣΥΦΟΣ İx ıI İ i̇ K k Å å ß ẞ É e\u0301 É ÉTÉ 😀 😀x ﬀ 𐐀 𐐨 ｱ 漢字 漢 हिन्दी".split(
+    " ",
+  ),
+  "a\0b",
+  "\0",
+  "\\",
+  '"',
+  "\\u0041",
+  "\n",
+  "\u2028",
+  "\x7f",
+  "\u{10ffff}",
+  "",
+  " ",
+  "a  b",
+  "-",
+  "*",
+]
+const names = [
+  "a",
+  "b",
+  "ab",
+  "a.b",
+  "A",
+  "é",
+  "order",
+  "orderId",
+  "a b",
+  "\0",
+  '"',
+  "__x",
+  "0",
+  "10",
+  "_sd2",
+  "name",
+  "other",
+  "metadata",
+  "x".repeat(600),
+]
+const people = ["ada", "Ada", "bob", "x y", "usr_1", "usr_10", "USR_1", "ΑΣ", "a\0b", ""]
+const oddIds = [
+  "evt_1",
+  "evt-01KG9P6JE22EPQ8Q20Y5EPN152VH2R7H69RM",
+  "evt_01kg9p6je22epq8q20y5epn152vh2r7h69rm",
+  "evt_01KG9P6JE22EPQ8Q20Y5EPN152VH2R7H69RI",
+  "evt_01ABC_X",
+  "é",
+]
+const types = ["user", "User", "robot", "subject"]
+const projects = ["core", "Core", "core2", "desk", "system"]
+const lanes = ["security", "data", "policy", "operations"] as const
+const kinds: readonly Kind[] = ["event", "event", "event", "consent", "admin", "policy"]
+
+function textBy(chance: Chances): string {
+  const count = chance.below(12) === 0 ? chance.below(300) : 1 + chance.below(3)
+  return Array.from({ length: count }, () => one(chance, words)).join(
+    one(chance, [" ", "_", ".", ""]),
+  )
+}
+
+function valueBy(chance: Chances, depth: number): Json {
+  switch (chance.below(depth > 3 ? 5 : 8)) {
+    case 0:
+      return one(chance, [0, 1, -1, 42, 1299.5, 1e21, 1e-7, 123456789012345, -0.001, 5e-324])
+    case 1:
+      return one(chance, [true, false, null])
+    case 5:
+      return Array.from({ length: chance.below(4) }, () => valueBy(chance, depth + 1))
+    case 6:
+      return membersBy(chance, depth + 1)
+    default:
+      return textBy(chance)
+  }
+}
+
+function membersBy(chance: Chances, depth: number): JsonObject {
+  return Object.fromEntries(
+    Array.from({ length: chance.below(4) }, () => [one(chance, names), valueBy(chance, depth)]),
+  )
+}
+
+function partyBy(chance: Chances): Party {
+  return {
+    ...(chance.below(3) === 0 ? { desk: membersBy(chance, 1), note: textBy(chance) } : {}),
+    ...(chance.below(2) === 0 ? { email: `${one(chance, words)}@example.com` } : {}),
+    ...(chance.below(2) === 0 ? { name: textBy(chance) } : {}),
+    id: one(chance, people),
+    type: one(chance, types),
+  }
+}
+
+/** One entry. What every fifth has of a body or of disclosures is gone or cannot be read. */
+export function storedBy(chance: Chances, sequence: number): Stored {
+  const random: Random = (into) => {
+    for (let at = 0; at < into.length; at++) into[at] = chance.below(256)
+  }
+  const ids = createIds(random)
+  const madeMs = startMs + Math.floor(sequence / 3)
+  const kind = one(chance, kinds)
+  const fraction = one(chance, ["", ".5", ".250", ".123456789"])
+  const zone = one(chance, ["Z", "+02:00", "z"])
+  const time = new Date(startMs + chance.below(86_400_000)).toISOString().slice(0, 19)
+  const content: Content = {
+    id: chance.below(5) === 0 ? one(chance, oddIds) : ids("evt", madeMs),
+    receipt: ids("rcp", chance.below(9) === 0 ? madeMs + 5 : madeMs),
+    workspaceId: "acme",
+    projectId: one(chance, projects),
+    action: chance.below(3) === 0 ? textBy(chance) : "billing.invoice.approve",
+    actor: partyBy(chance),
+    target: partyBy(chance),
+    occurredAt: `${time}${fraction}${zone}`,
+    receivedAt: "2026-01-31T09:30:00.000Z",
+    source: one(chance, ["api", "web", "API"]),
+    userVisible: chance.below(3) > 0,
+    lane: one(chance, lanes),
+    metadata: membersBy(chance, 0),
+    ...(chance.below(3) === 0 ? { keyId: "key" } : {}),
+    ...(chance.below(3) === 0 ? { context: { traceId: `Trace ${chance.below(9)}` } } : {}),
+  }
+  const personalKeys = one(chance, [[], [], ["*"], ["a", "name", "other", "metadata"], ["order"]])
+  const sealed = seal(kind, content, undefined, { personalKeys, random })
+  const none = new Uint8Array(32)
+  const record = encodeRecord({
+    kind,
+    index: sequence - 1,
+    timeMs: madeMs,
+    ledgerId: none,
+    previousHash: none,
+    bodyHash: sealed.bodyHash,
+  })
+  return damagedBy(chance, { ...sealed, workspace: "acme", sequence, record })
+}
+
+function damagedBy(chance: Chances, stored: Stored): Stored {
+  switch (chance.below(50)) {
+    case 0:
+      return { ...stored, body: undefined, bodySalt: undefined, disclosures: "" }
+    case 1:
+      return { ...stored, disclosures: "" }
+    case 2:
+      return { ...stored, disclosures: stored.disclosures.split("~").slice(1).join("~") }
+    case 3:
+      return { ...stored, body: stored.body?.subarray(0, chance.below(stored.body.length)) }
+    default:
+      return stored
+  }
+}
+
+// ---- Searches.
+
+/** A search, more often than not for something that one of these entries says. */
+export function wantedBy(chance: Chances, entries: readonly Filed[]): Wanted {
+  const maybe = <T extends object>(times: number, make: () => T): T | object =>
+    chance.below(times) === 0 ? make() : {}
+  const instant = () => {
+    const { occurredMs, occurredNs } = one(chance, entries)
+    return { ms: occurredMs + chance.below(2), ns: one(chance, [occurredNs, 0, 500]) }
+  }
+  const sequence = () => one(chance, entries).sequence + chance.below(3) - 1
+  const query = chance.below(4) > 0
+  return {
+    system: one(chance, ["without", "with", "with", "only"] as const),
+    ...maybe(4, () => ({ projectIds: [one(chance, projects), one(chance, projects)] })),
+    ...maybe(5, () => ({ lane: one(chance, lanes) })),
+    ...maybe(5, () => ({ userVisible: chance.below(2) === 0 })),
+    ...maybe(6, () => ({ from: instant() })),
+    ...maybe(6, () => ({ to: instant() })),
+    ...maybe(6, () => ({ firstSequence: sequence() })),
+    ...maybe(6, () => ({ lastSequence: sequence() })),
+    ...(query && {
+      query: { terms: Array.from({ length: 1 + chance.below(3) }, () => termBy(chance, entries)) },
+    }),
+    ...maybe(4, () => {
+      const { actor, target } = one(chance, entries)
+      const { id, type } = one(chance, [actor, target])
+      return { subject: { id, types: [type, one(chance, types)] } }
+    }),
+  }
+}
+
+function fieldBy(chance: Chances, entries: readonly Filed[]): Field {
+  const { fields } = one(chance, entries)
+  const owner = one(chance, ["nobody", "actor", "target"] satisfies readonly Owner[])
+  const { [owner]: own } = fields
+  const list = own.length === 0 ? fields.nobody : own
+  return list.length === 0 ? { names: ["action"], value: "", isText: true } : one(chance, list)
+}
+
+function termBy(chance: Chances, entries: readonly Filed[]): Term {
+  const { names: fieldNames, value } = fieldBy(chance, entries)
+  const not = chance.below(5) === 0
+  const cased = one(chance, [value, value.toUpperCase(), value.toLowerCase()])
+  const characters = Array.from(cased.slice(0, 400))
+  const isCut = chance.below(3) === 0
+  const said = isCut ? characters.slice(0, 1 + chance.below(characters.length)).join("") : cased
+  const isPrefix = isCut || chance.below(4) === 0
+  // A query has 512 bytes, so it names no field with a longer name.
+  const shortNames = fieldNames.filter((name) => Buffer.byteLength(name) <= 512)
+  if (shortNames.length > 0 && chance.below(2) === 0)
+    return { kind: "field", not, field: one(chance, shortNames), value: said, isPrefix }
+  const inside = wordsOf(said)
+  const start = chance.below(inside.length)
+  const some = inside.slice(start, start + 1 + chance.below(3))
+  return { kind: "text", not, words: some.length === 0 ? ["ada"] : some, isPrefix }
+}
+
+export function filedBy(entries: readonly Stored[]): readonly Filed[] {
+  return entries.map(filedOf)
+}

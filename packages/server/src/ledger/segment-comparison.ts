@@ -1,0 +1,51 @@
+// Segments of hostile entries against the plain filter, by chance.
+
+import { strict as assert } from "node:assert"
+import { findableOf, matches } from "../store/search/matching.ts"
+import { filedOf } from "../store/search/searchable-fields.ts"
+import { createSegmentBuilder } from "../store/search/segment-builder.ts"
+import {
+  createPartCache,
+  openMade,
+  openSegment,
+  packSegment,
+  runSteps,
+} from "../store/search/segment-format.ts"
+import { matchesIn } from "../store/search/segment-query.ts"
+import { storedBy, wantedBy, type Chances } from "./chance-entries.ts"
+
+/** Asks by chance, and says how many questions had an answer. */
+export function compareSegments(chance: Chances, rounds: number, questions: number): number {
+  let answered = 0
+  for (let round = 0; round < rounds; round++) {
+    const first = 1 + chance.below(3) * 1000
+    const entries = Array.from({ length: 20 + chance.below(120) }, (_, at) =>
+      storedBy(chance, first + at),
+    )
+    const builder = createSegmentBuilder(first, entries.length)
+    for (const entry of entries) builder.add(entry)
+    const made = builder.finish()
+    const parts = packSegment(made)
+    // Every part is read anew, or none.
+    const kept = openSegment(parts[0] ?? new Uint8Array(), createPartCache(0))
+    const filed = entries.map(filedOf)
+    const findable = filed.map(findableOf)
+    for (let asked = 0; asked < questions; asked++) {
+      const wanted = wantedBy(chance, filed)
+      const expected = findable
+        .filter((entry) => matches(entry, wanted))
+        .map((entry) => entry.filed.sequence)
+        .toReversed()
+      const steps = matchesIn(asked % 4 === 0 ? kept : openMade(made), wanted)
+      const found = runSteps(steps, (_, part) => parts[part])
+      const what = JSON.stringify(wanted)
+      assert.equal(found.count, expected.length, what)
+      assert.deepEqual(found.newestBelow(Infinity, 1e9), expected, what)
+      const [before, limit] = [chance.below(4000), 1 + chance.below(20)]
+      const below = expected.filter((sequence) => sequence < before).slice(0, limit)
+      assert.deepEqual(found.newestBelow(before, limit), below, what)
+      if (found.count > 0) answered++
+    }
+  }
+  return answered
+}

@@ -1,0 +1,308 @@
+import assert from "node:assert/strict"
+import test from "node:test"
+import { chancesOf, one, storedBy, wantedBy, type Chances } from "./chance-entries.ts"
+import { compareSegments } from "./segment-comparison.ts"
+import type { Stored } from "../store/store.ts"
+import { findableOf, matches } from "../store/search/matching.ts"
+import type { Filed, Wanted } from "../store/search/search.ts"
+import { filedOf } from "../store/search/searchable-fields.ts"
+import { createSegmentBuilder } from "../store/search/segment-builder.ts"
+import { addTimeline, addValues, commonest, type Timeline } from "../store/search/segment-counts.ts"
+import {
+  createPartCache,
+  headerOf,
+  openMade,
+  openSegment,
+  packSegment,
+  runSteps,
+  type MadeSegment,
+  type Segment,
+} from "../store/search/segment-format.ts"
+import { mergeSegments } from "../store/search/segment-merge.ts"
+import { matchesIn } from "../store/search/segment-query.ts"
+import {
+  SegmentDamaged,
+  SegmentGone,
+  type SegmentParts,
+  type Steps,
+} from "../store/search/segments.ts"
+
+const seed = Number(process.env["SEED"] ?? Math.floor(Math.random() * 2 ** 31))
+
+function entriesBy(chance: Chances, first: number, count: number): Stored[] {
+  return Array.from({ length: count }, (_, at) => storedBy(chance, first + at))
+}
+
+function made(entries: readonly Stored[], bytesMax?: number): MadeSegment {
+  const builder = createSegmentBuilder(entries[0]?.sequence ?? 1, entries.length, bytesMax)
+  for (const entry of entries) builder.add(entry)
+  return builder.finish()
+}
+
+function opened(parts: SegmentParts, cacheBytes = 2 ** 20): Segment {
+  return openSegment(parts[0] ?? assert.fail("a header"), createPartCache(cacheBytes))
+}
+
+function run<T>(steps: Steps<T>, parts: SegmentParts = []): T {
+  return runSteps(steps, (_, part) => parts[part])
+}
+
+function bytesOf(segment: MadeSegment): string {
+  return headerOf(segment).toString("hex")
+}
+
+test("a segment finds what the plain filter finds, of hostile entries, kept and in memory", () => {
+  try {
+    const found = compareSegments(chancesOf(seed), 8, 400)
+    assert.ok(found > 500, `${found} searches found something`)
+  } catch (cause) {
+    throw new Error(`seed ${seed}`, { cause })
+  }
+})
+
+test("merged segments have the bytes of one that was made at once", () => {
+  const chance = chancesOf(seed)
+  for (let round = 0; round < 10; round++) {
+    const entries = entriesBy(chance, 1 + round * 64, 16 * (1 + chance.below(8)))
+    const pieces: Stored[][] = []
+    for (let at = 0; at < entries.length;) {
+      const end = at + 1 + chance.below(40)
+      pieces.push(entries.slice(at, end))
+      at = end
+    }
+    const packed = pieces.map((piece) => packSegment(made(piece)))
+    const segments = packed.map((parts) => opened(parts, 0))
+    const merged = runSteps(
+      mergeSegments(segments),
+      (segment, part) => packed[segments.findIndex(({ hash }) => hash === segment.hash)]?.[part],
+    )
+    const whole = made(entries)
+    assert.equal(bytesOf(merged), bytesOf(whole), `seed ${seed}`)
+    assert.deepEqual(packSegment(merged), packSegment(whole), `seed ${seed}`)
+    // A builder that makes segments of what it has, for want of memory.
+    assert.equal(bytesOf(made(entries, 20_000)), bytesOf(whole), `seed ${seed}`)
+  }
+})
+
+test("what the scanner reads is what is read by hand", () => {
+  const chance = chancesOf(seed)
+  for (let round = 0; round < 300; round++) {
+    const entry = storedBy(chance, 7)
+    const [scanned, byHand] = [createSegmentBuilder(7, 1), createSegmentBuilder(7, 1)]
+    scanned.add(entry)
+    byHand.addFiled(filedOf(entry))
+    const what = `seed ${seed}: ${Buffer.from(entry.body ?? []).toString()}`
+    assert.equal(bytesOf(scanned.finish()), bytesOf(byHand.finish()), what)
+  }
+})
+
+test("what is erased from a segment leaves what a new one has", () => {
+  const chance = chancesOf(seed)
+  for (let round = 0; round < 20; round++) {
+    const entries = entriesBy(chance, 1, 30)
+    const erased = new Set(
+      entries.map(({ sequence }) => sequence).filter(() => chance.below(3) === 0),
+    )
+    const without = entries.map((entry) =>
+      erased.has(entry.sequence) ? { ...entry, disclosures: "" } : entry,
+    )
+    const left = run(
+      mergeSegments([openMade(made(entries))], (_, sequence) => erased.has(sequence)),
+    )
+    assert.equal(bytesOf(left), bytesOf(made(without)), `seed ${seed}`)
+  }
+})
+
+test("entries that are gone from the journal have their places", () => {
+  const entries = entriesBy(chancesOf(seed), 1, 9).filter(({ sequence }) => sequence % 3 === 0)
+  const builder = createSegmentBuilder(1, 10)
+  for (const entry of entries) builder.add(entry)
+  builder.addMissing(10)
+  const segment = openMade(builder.finish())
+  const wanted = { system: "with" } as const
+  assert.deepEqual(
+    run(matchesIn(segment, wanted)).newestBelow(99, 99),
+    [10, 9, 8, 7, 6, 5, 4, 3, 2, 1],
+  )
+})
+
+test("a timeline and the commonest values count what the plain filter finds", () => {
+  const chance = chancesOf(seed)
+  let counted = 0
+  for (let round = 0; round < 40; round++) {
+    const entries = entriesBy(chance, 1, 60)
+    const filed = entries.map(filedOf)
+    const pieces = [entries.slice(0, 25), entries.slice(25)].map((piece) => openMade(made(piece)))
+    const wanted: Wanted = round % 2 === 0 ? { system: "with" } : wantedBy(chance, filed)
+    const found = filed.filter((entry) => matches(findableOf(entry), wanted))
+    const by = chance.below(2) === 0 ? "lane" : "project"
+    const earliest = Math.min(...filed.map(({ occurredMs }) => occurredMs))
+    const [fromMs, bucketMs, buckets] = [earliest + 1_000_000, 3_600_000, 12]
+    const timeline = {
+      fromMs,
+      bucketMs,
+      buckets,
+      by,
+      counts: new Map<string, Float64Array>(),
+    } as const
+    const field = chance.below(3) === 0 ? "metadata.a" : one(chance, valueFields)
+    const values = { field, counts: new Map<string, number>(), valuesMax: 1000 }
+    for (const segment of pieces) {
+      const matched = run(matchesIn(segment, wanted))
+      run(addTimeline(segment, matched, timeline))
+      run(addValues(segment, matched, values))
+    }
+    const what = `seed ${seed}: by ${by}, of ${field}, ${JSON.stringify(wanted)}`
+    assert.deepEqual(sorted(timelineBy(found, timeline)), sorted(timeline.counts), what)
+    assert.deepEqual(sorted(valuesBy(found, field, wanted)), sorted(values.counts), what)
+    const [first] = commonest(values, 1)
+    assert.equal(
+      first?.count,
+      values.counts.size === 0 ? undefined : Math.max(...values.counts.values()),
+    )
+    counted += values.counts.size
+  }
+  assert.ok(counted > 100, `${counted} values, seed ${seed}`)
+})
+
+const valueFields = [
+  "action",
+  "actor",
+  "target",
+  "email",
+  "name",
+  "type",
+  "lane",
+  "project",
+  "kind",
+  "trace",
+]
+
+function sorted<T>(counts: ReadonlyMap<string, T>): [string, T][] {
+  return [...counts].toSorted(([a], [b]) => (a < b ? -1 : 1))
+}
+
+function timelineBy(
+  found: readonly Filed[],
+  { by, fromMs, bucketMs, buckets }: Timeline,
+): Map<string, Float64Array> {
+  const counts = new Map<string, Float64Array>()
+  for (const { lane, projectId, occurredMs } of found) {
+    const name = by === "lane" ? lane : projectId
+    const of = counts.get(name) ?? new Float64Array(buckets)
+    counts.set(name, of)
+    const bucket = Math.floor((occurredMs - fromMs) / bucketMs)
+    if (bucket >= 0 && bucket < buckets) of[bucket] = (of[bucket] ?? 0) + 1
+  }
+  return counts
+}
+
+/** A value is one of what a reader may find by, under the last of its names. */
+function valuesBy(
+  found: readonly Filed[],
+  field: string,
+  { subject }: Wanted,
+): Map<string, number> {
+  const counts = new Map<string, number>()
+  for (const { fields, actor, target } of found) {
+    const isSubject = ({ id, type }: { id: string; type: string }) =>
+      subject === undefined || (id === subject.id && subject.types.includes(type))
+    const seen = [
+      ...fields.nobody,
+      ...(isSubject(actor) ? fields.actor : []),
+      ...(isSubject(target) ? fields.target : []),
+    ]
+    const own = seen.filter(({ names }) => names.at(-1) === field)
+    for (const value of new Set(own.map((one) => one.value.toLowerCase())))
+      counts.set(value, (counts.get(value) ?? 0) + 1)
+  }
+  return counts
+}
+
+test("fields that are different in every entry, or too many values, are refused with a sentence", () => {
+  const segment = openMade(made(entriesBy(chancesOf(seed), 1, 50)))
+  const matched = run(matchesIn(segment, { system: "with" }))
+  const counting = (field: string, valuesMax: number) => () =>
+    run(addValues(segment, matched, { field, counts: new Map(), valuesMax }))
+  for (const field of ["id", "receipt"]) assert.throws(counting(field, 1000), /must not be/)
+  assert.throws(counting("project", 1), /more than 1 different values/)
+})
+
+test("whatever is changed in a kept segment is noticed, or does no harm", () => {
+  const chance = chancesOf(seed)
+  const entries = entriesBy(chance, 1, 80)
+  const filed = entries.map(filedOf)
+  const parts = packSegment(made(entries))
+  let noticed = 0
+  for (let round = 0; round < 400; round++) {
+    const place = chance.below(parts.length)
+    const changed = parts.map((part, at) => (at === place ? changedBy(chance, part) : part))
+    const isSame = changed.every(
+      (part, at) => Buffer.compare(part, parts[at] ?? new Uint8Array()) === 0,
+    )
+    const wanted = wantedBy(chance, filed)
+    const ask = (from: SegmentParts) =>
+      run(matchesIn(opened(from), wanted), from).newestBelow(99, 99)
+    try {
+      assert.deepEqual(ask(changed), ask(parts), `seed ${seed}`)
+    } catch (error) {
+      if (!(error instanceof SegmentDamaged)) throw error
+      assert.ok(!isSame)
+      noticed++
+    }
+  }
+  assert.ok(noticed > 50, `${noticed} noticed, seed ${seed}`)
+})
+
+function changedBy(chance: Chances, part: Uint8Array): Uint8Array {
+  const at = chance.below(part.length)
+  switch (chance.below(3)) {
+    case 0:
+      return part.subarray(0, at)
+    case 1:
+      return Buffer.concat([part, Buffer.of(0)])
+    default:
+      return part.map((byte, place) => (place === at ? byte ^ (1 + chance.below(255)) : byte))
+  }
+}
+
+test("a part that is gone is told from one that is damaged", () => {
+  const parts = packSegment(made(entriesBy(chancesOf(seed), 1, 20)))
+  const wanted = { system: "without" } as const
+  assert.throws(() => run(matchesIn(opened(parts), wanted), parts.slice(0, 1)), SegmentGone)
+})
+
+test("the cache forgets what was used longest ago", () => {
+  const cache = createPartCache(10)
+  cache.set("a", new Uint8Array(4))
+  cache.set("b", new Uint8Array(4))
+  assert.equal(cache.get("a")?.length, 4)
+  cache.set("c", new Uint8Array(4))
+  assert.deepEqual(
+    [cache.get("a")?.length, cache.get("b"), cache.get("c")?.length],
+    [4, undefined, 4],
+  )
+  cache.set("d", new Uint8Array(40))
+  assert.deepEqual([cache.get("a"), cache.get("d")], [undefined, undefined])
+})
+
+test("a step of a broad search is short, however many values it has", () => {
+  const builder = createSegmentBuilder(1, 4096)
+  const chance = chancesOf(7)
+  for (let at = 1; at <= 600; at++) {
+    const own = storedBy(chance, at)
+    const texts = Array.from(
+      { length: 60 },
+      (_, place) => `word${(at * 31 + place * 7) % 997} x${at}y${place}`,
+    )
+    const filed = filedOf({ ...own, sequence: at })
+    const nobody = texts.map((value) => ({ names: ["metadata.many"], value, isText: true }))
+    builder.addFiled({ ...filed, fields: { ...filed.fields, nobody } })
+  }
+  const segment = openMade(builder.finish())
+  const terms = [{ kind: "text", not: false, words: ["w"], isPrefix: true }] as const
+  const steps = matchesIn(segment, { system: "with", query: { terms } })
+  let pauses = 0
+  for (let step = steps.next(); step.done !== true; step = steps.next(undefined)) pauses++
+  assert.ok(pauses >= 10, `${pauses} pauses`)
+})

@@ -1,0 +1,679 @@
+// Reads what can be searched of an entry from its stored bytes, without making objects of them:
+// bodies are canonical JSON, because the ledger wrote them. It posts what `filedOf` would say, for
+// a fifth of the cost; what looks unusual in any way is left to `filedOf`.
+
+import { hash } from "node:crypto"
+import { kindOf, recordBytes } from "@tallystick/proof"
+import type { Stored } from "../store.ts"
+import { instantOf } from "../instant.ts"
+import type { EntryPoster } from "./entry-poster.ts"
+import { nameBytesMax, nameEnd, partyValue } from "./key-groups.ts"
+import { hashFactor } from "./posting-table.ts"
+import type { Owner } from "./search.ts"
+import { systemProject } from "./searchable-fields.ts"
+
+const unusual = new Error("an entry that is read by hand")
+
+const quote = 0x22
+const comma = 0x2c
+const colon = 0x3a
+const openBracket = 0x5b
+const backslash = 0x5c
+const closeBracket = 0x5d
+const openBrace = 0x7b
+const closeBrace = 0x7d
+
+const depthMax = 200
+const wordsRequired = [
+  "id",
+  "receipt",
+  "projectId",
+  "action",
+  "occurredAt",
+  "source",
+  "lane",
+] as const
+type Word = (typeof wordsRequired)[number]
+
+/** Where a string stands: between its quotes. */
+interface Span {
+  start: number
+  end: number
+  /** Only ASCII, and no escape. */
+  isPlain: boolean
+}
+
+interface PartySpans {
+  readonly id: Span
+  readonly type: Span
+}
+
+/** The digests of an object's sealed members. */
+interface Digests {
+  count: number
+  /** Where the first one stands; the others follow, each behind `","`. */
+  start: number
+  /** Of how many the claim has not come yet. */
+  left: number
+}
+
+const places = ["actor", "target", "metadata", "top"] as const
+type Place = (typeof places)[number]
+/** SHA-256 in base64url. */
+const digestLength = 43
+
+export class EntryScanner {
+  readonly #poster: EntryPoster
+  readonly #groups: Readonly<Record<Word | "kind", number>>
+  readonly #party: Readonly<Record<"actor" | "target", PartyGroups>>
+  readonly #trace: number
+  readonly #metadata: PathNode
+  readonly #nameless: PathNode
+  readonly #members = new NameList()
+
+  /** What is being read, and where it ends. */
+  #bytes: Buffer = Buffer.alloc(0)
+  #end = 0
+  #at = 0
+  readonly #span: Span = { start: 0, end: 0, isPlain: true }
+  readonly #words: Readonly<Record<Word, Span>>
+  readonly #parties: Readonly<Record<"actor" | "target", PartySpans>>
+  readonly #digests: Readonly<Record<Place, Digests>>
+  #scratch: Buffer = Buffer.alloc(4096)
+  /** The day of the last entry: the next one is of the same. */
+  #day: { readonly text: string; readonly ms: number } = { text: "", ms: 0 }
+
+  constructor(poster: EntryPoster) {
+    const { groups } = poster
+    this.#poster = poster
+    const text = (name: string, owner: Owner = "nobody"): number =>
+      groups.ofField([name], owner, true)
+    const exact = (name: string): number => groups.ofField([name], "nobody", false)
+    this.#groups = {
+      id: text("id"),
+      receipt: text("receipt"),
+      action: text("action"),
+      projectId: exact("project"),
+      occurredAt: -1,
+      source: exact("source"),
+      lane: exact("lane"),
+      kind: exact("kind"),
+    }
+    const type = exact("type")
+    const partyOf = (party: "actor" | "target"): PartyGroups => ({
+      id: text(party),
+      type,
+      open: memberGroups(poster, party, "nobody"),
+      sealed: memberGroups(poster, party, party),
+    })
+    this.#party = { actor: partyOf("actor"), target: partyOf("target") }
+    this.#trace = groups.ofField(["trace"], "actor", false)
+    this.#metadata = new PathNode(poster, "metadata")
+    this.#nameless = new PathNode(poster, undefined)
+    const span = (): Span => ({ start: 0, end: 0, isPlain: true })
+    this.#words = {
+      id: span(),
+      receipt: span(),
+      projectId: span(),
+      action: span(),
+      occurredAt: span(),
+      source: span(),
+      lane: span(),
+    }
+    const party = (): PartySpans => ({ id: span(), type: span() })
+    this.#parties = { actor: party(), target: party() }
+    const digests = (): Digests => ({ count: 0, start: 0, left: 0 })
+    this.#digests = { actor: digests(), target: digests(), metadata: digests(), top: digests() }
+  }
+
+  /** Posts an entry; false, and it is as it was when it began, if it is for `filedOf` to read. */
+  scan(stored: Stored): boolean {
+    try {
+      this.#entry(stored)
+      return true
+    } catch (error) {
+      if (error !== unusual) throw error
+      this.#poster.undo()
+      return false
+    }
+  }
+
+  #entry({ record, body, disclosures }: Stored): void {
+    const kind = record.length === recordBytes ? kindOf(record[4] ?? 0) : undefined
+    if (body === undefined || kind === undefined) throw unusual
+    const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength)
+    this.#read(bytes, bytes.length)
+    for (const word of wordsRequired) this.#words[word].end = -1
+    for (const { id, type } of [this.#parties.actor, this.#parties.target]) id.end = type.end = -1
+    const { actor, target, metadata, top } = this.#digests
+    for (const digests of [actor, target, metadata, top]) digests.count = digests.left = 0
+    const isVisible = this.#body()
+    if (this.#at !== this.#end) throw unusual
+    this.#poster.text(this.#groups.kind, kind)
+    this.#said(isVisible)
+    if (disclosures !== "") this.#disclosed(bytes, disclosures)
+  }
+
+  #read(bytes: Buffer, end: number): void {
+    this.#bytes = bytes
+    this.#end = end
+    this.#at = 0
+  }
+
+  // ---- The body.
+
+  /** Whether it is visible to its people. */
+  #body(): boolean {
+    let isVisible = false
+    this.#expect(openBrace)
+    do {
+      const name = this.#memberName()
+      switch (name) {
+        case "_sd":
+          this.#digestsOf("top")
+          break
+        case "actor":
+        case "target":
+          this.#partyOf(name)
+          break
+        case "metadata":
+          if (this.#bytes[this.#at] !== openBrace) throw unusual
+          this.#object(this.#metadata, "nobody", 1, "metadata")
+          break
+        case "userVisible":
+          isVisible = this.#bytes[this.#at] === 0x74
+          this.#skip(0)
+          break
+        case "id":
+        case "receipt":
+        case "projectId":
+        case "action":
+        case "occurredAt":
+        case "source":
+        case "lane":
+          this.#string(this.#words[name])
+          break
+        default:
+          this.#skip(0)
+      }
+    } while (this.#hasMore(closeBrace))
+    return isVisible
+  }
+
+  /** The names of bodies are few, so each is one text for all of them. */
+  #memberName(): string {
+    this.#string(this.#span)
+    this.#expect(colon)
+    const { start, end, isPlain } = this.#span
+    if (!isPlain) throw unusual
+    return this.#members.nameOf(this.#bytes, start, end)
+  }
+
+  #partyOf(party: "actor" | "target"): void {
+    const spans = this.#parties[party]
+    const { open } = this.#party[party]
+    this.#expect(openBrace)
+    do {
+      const name = this.#memberName()
+      const isString = this.#bytes[this.#at] === quote
+      if (name === "_sd") this.#digestsOf(party)
+      else if (name === "id" || name === "type") this.#string(spans[name])
+      else if (isString && (name === "email" || name === "name")) {
+        this.#string(this.#span)
+        this.#post(open[name], this.#span)
+      } else this.#skip(0)
+    } while (this.#hasMore(closeBrace))
+  }
+
+  /** What every body says, and what filters ask for. */
+  #said(isVisible: boolean): void {
+    const poster = this.#poster
+    const { id, receipt, action, projectId, occurredAt, source, lane } = this.#words
+    for (const word of wordsRequired) if (this.#words[word].end < 0) throw unusual
+    this.#postTime(occurredAt)
+    this.#postId("id", id)
+    this.#postId("receipt", receipt)
+    this.#post(this.#groups.action, action)
+    this.#post(this.#groups.projectId, projectId)
+    this.#post(this.#groups.source, source)
+    this.#post(this.#groups.lane, lane)
+    this.#postAsIs(poster.filters.lane, lane)
+    this.#postAsIs(poster.filters.project, projectId)
+    const { start, end } = projectId
+    poster.filter(isName(systemProject, this.#bytes, start, end - start), isVisible)
+    this.#postParty("actor", isVisible)
+    this.#postParty("target", isVisible)
+  }
+
+  /** In UTC and to the millisecond, as most write it, the day is looked up; else by hand. */
+  #postTime({ start, end }: Span): void {
+    const bytes = this.#bytes
+    const day = end - start === 24 && bytes[end - 1] === 0x5a ? this.#dayMs(start) : undefined
+    const ms = day === undefined ? Number.NaN : day + timeOfDay(bytes, start + 11)
+    if (ms >= 0) {
+      this.#poster.occurred(ms, 0)
+      return
+    }
+    const instant = instantOf(bytes.latin1Slice(start, end))
+    if (instant === undefined) throw unusual
+    this.#poster.occurred(instant.ms, instant.ns)
+  }
+
+  /** When the day began that a time in UTC is of; undefined if it has another form. */
+  #dayMs(start: number): number | undefined {
+    const { text, ms } = this.#day
+    if (isName(text, this.#bytes, start, dayLength)) return ms
+    const asked = this.#bytes.latin1Slice(start, start + dayLength)
+    const instant = instantOf(`${asked}00:00:00Z`)
+    if (instant !== undefined) this.#day = { text: asked, ms: instant.ms }
+    return instant?.ms
+  }
+
+  #postId(field: "id" | "receipt", span: Span): void {
+    if (!span.isPlain || !this.#poster.id(field, this.#bytes, span.start, span.end))
+      this.#post(this.#groups[field], span)
+  }
+
+  #postParty(party: "actor" | "target", isVisible: boolean): void {
+    const { id, type } = this.#parties[party]
+    if (id.end < 0 || type.end < 0) throw unusual
+    this.#post(this.#party[party].id, id)
+    this.#post(this.#party[party].type, type)
+    if (isVisible) this.#postSubject(this.#poster.filters[party], id, type)
+  }
+
+  // ---- Values, of metadata and of what was sealed.
+
+  #value(node: PathNode, owner: Owner, depth: number): void {
+    switch (this.#bytes[this.#at]) {
+      case quote:
+        this.#string(this.#span)
+        this.#post(node.groupOf(owner), this.#span)
+        break
+      case openBrace:
+        this.#object(node, owner, depth + 1, undefined)
+        break
+      case openBracket:
+        if (depth > depthMax) throw unusual
+        this.#at++
+        if (this.#isEnd(closeBracket)) break
+        do this.#value(node, owner, depth + 1)
+        while (this.#hasMore(closeBracket))
+        break
+      default:
+        this.#scalar(node, owner)
+    }
+  }
+
+  /** The members of an object; `place` where digests of sealed ones may stand among them. */
+  #object(node: PathNode, owner: Owner, depth: number, place: "metadata" | undefined): void {
+    if (depth > depthMax) throw unusual
+    this.#at++
+    if (this.#isEnd(closeBrace)) return
+    do {
+      const span = this.#span
+      this.#string(span)
+      this.#expect(colon)
+      // What the metadata itself calls `_sd` is no member of it.
+      const isDigests = depth === 1 && this.#isDigests(span)
+      if (isDigests && place !== undefined) this.#digestsOf(place)
+      else if (isDigests) this.#skip(0)
+      else this.#value(this.#childOf(node, span), owner, depth)
+    } while (this.#hasMore(closeBrace))
+  }
+
+  #isDigests({ start, end }: Span): boolean {
+    const bytes = this.#bytes
+    return (
+      end - start === 3 &&
+      bytes[start] === 0x5f &&
+      bytes[start + 1] === 0x73 &&
+      bytes[start + 2] === 0x64
+    )
+  }
+
+  #childOf(node: PathNode, span: Span): PathNode {
+    return span.isPlain
+      ? node.childAt(this.#bytes, span.start, span.end)
+      : node.child(this.#textOf(span))
+  }
+
+  /** A number, true or false, as canonical JSON writes it; null says nothing. */
+  #scalar(node: PathNode, owner: Owner): void {
+    const start = this.#at
+    const end = this.#scalarEnd()
+    const isNull = this.#bytes[start] === 0x6e
+    if (!isNull) this.#poster.bytes(node.groupOf(owner), this.#bytes, start, end)
+  }
+
+  #scalarEnd(): number {
+    const bytes = this.#bytes
+    const start = this.#at
+    while (this.#at < this.#end) {
+      const byte = bytes[this.#at] ?? 0
+      if (byte === comma || byte === closeBrace || byte === closeBracket) break
+      // Digits, signs, a point, and the letters of true, false and null.
+      if (byte <= 0x20 || byte === quote || byte >= 0x7b) throw unusual
+      this.#at++
+    }
+    if (this.#at === start) throw unusual
+    return this.#at
+  }
+
+  // ---- What was sealed.
+
+  #disclosed(body: Buffer, disclosures: string): void {
+    let start = 0
+    while (start < disclosures.length) {
+      const found = disclosures.indexOf("~", start)
+      const end = found < 0 ? disclosures.length : found
+      const disclosure = disclosures.slice(start, end)
+      start = end + 1
+      if (disclosure.length > this.#scratch.length) this.#scratch = Buffer.alloc(disclosure.length)
+      const length = this.#scratch.write(disclosure, 0, "base64url")
+      this.#read(this.#scratch, length)
+      this.#expect(openBracket)
+      this.#string(this.#span)
+      this.#expect(comma)
+      this.#string(this.#span)
+      this.#expect(comma)
+      const name = this.#textOf(this.#span)
+      this.#claim(name, this.#placeOf(body, name, disclosure))
+      this.#expect(closeBracket)
+      if (this.#at !== this.#end) throw unusual
+    }
+  }
+
+  #claim(name: string, place: Place): void {
+    const isString = this.#bytes[this.#at] === quote
+    const isObject = this.#bytes[this.#at] === openBrace
+    if (place === "metadata") {
+      if (name === "_sd") throw unusual
+      this.#value(this.#metadata.child(name), "actor", 1)
+    } else if (place === "top") {
+      if (name === "context" && isObject) this.#context()
+      else if (name === "metadata" && isObject) this.#object(this.#metadata, "actor", 1, undefined)
+      else this.#skip(0)
+    } else if ((name === "email" || name === "name") && isString) {
+      this.#string(this.#span)
+      this.#post(this.#party[place].sealed[name], this.#span)
+    } else if (name === "other" && isObject) this.#object(this.#nameless, place, 2, undefined)
+    else this.#skip(0)
+  }
+
+  #context(): void {
+    this.#at++
+    if (this.#isEnd(closeBrace)) return
+    do {
+      const name = this.#memberName()
+      if (name === "traceId" && this.#bytes[this.#at] === quote) {
+        this.#string(this.#span)
+        this.#post(this.#trace, this.#span)
+      } else this.#skip(0)
+    } while (this.#hasMore(closeBrace))
+  }
+
+  /**
+   * Whose claim it is. A party seals `email`, `name` and `other`, the body `context` and
+   * `metadata`, and metadata any name: where one place alone can still have it, its digest is not
+   * looked for.
+   */
+  #placeOf(body: Buffer, name: string, disclosure: string): Place {
+    const { actor, target, metadata, top } = this.#digests
+    const isParty = name === "email" || name === "name" || name === "other"
+    const isTop = name === "context" || name === "metadata"
+    const inActor = isParty && actor.left > 0
+    const inTarget = isParty && target.left > 0
+    const inTop = isTop && top.left > 0
+    const inMetadata = metadata.left > 0
+    const isSure = Number(inActor) + Number(inTarget) + Number(inTop) + Number(inMetadata) === 1
+    const only = inActor ? "actor" : inTarget ? "target" : inTop ? "top" : "metadata"
+    const place = isSure ? only : this.#placeByDigest(body, disclosure)
+    this.#digests[place].left--
+    return place
+  }
+
+  #placeByDigest(body: Buffer, disclosure: string): Place {
+    const digest = hash("sha256", disclosure, "base64url")
+    for (const place of places) {
+      const { count, start } = this.#digests[place]
+      for (let at = 0; at < count; at++)
+        if (isName(digest, body, start + at * (digestLength + 3), digestLength)) return place
+    }
+    throw unusual
+  }
+
+  /** An array of digests: only where the first begins, and how many there are. */
+  #digestsOf(place: Place): void {
+    const digests = this.#digests[place]
+    this.#expect(openBracket)
+    digests.start = this.#at + 1
+    do {
+      this.#string(this.#span)
+      if (this.#span.end - this.#span.start !== digestLength) throw unusual
+      digests.count++
+    } while (this.#hasMore(closeBracket))
+    digests.left = digests.count
+  }
+
+  // ---- JSON, by the byte.
+
+  #expect(byte: number): void {
+    if (this.#bytes[this.#at++] !== byte) throw unusual
+  }
+
+  /** Whether an object or an array ends at once. */
+  #isEnd(close: number): boolean {
+    if (this.#bytes[this.#at] !== close) return false
+    this.#at++
+    return true
+  }
+
+  /** Behind a member: a comma and another one, or the end. */
+  #hasMore(close: number): boolean {
+    const byte = this.#bytes[this.#at++]
+    if (byte === comma) return true
+    if (byte !== close) throw unusual
+    return false
+  }
+
+  #string(into: Span): void {
+    const bytes = this.#bytes
+    const end = this.#end
+    this.#expect(quote)
+    let at = this.#at
+    into.start = at
+    let seen = 0
+    for (; at < end; at++) {
+      const byte = bytes[at] ?? 0
+      if (byte === quote) break
+      if (byte < 0x20) throw unusual
+      seen |= byte
+      if (byte === backslash) {
+        seen |= 0x80
+        at++
+      }
+    }
+    if (at >= end) throw unusual
+    into.end = at
+    into.isPlain = seen < 0x80
+    this.#at = at + 1
+  }
+
+  #skip(depth: number): void {
+    if (depth > depthMax) throw unusual
+    const byte = this.#bytes[this.#at]
+    if (byte === quote) this.#string(this.#span)
+    else if (byte === openBrace) {
+      this.#at++
+      if (this.#isEnd(closeBrace)) return
+      do {
+        this.#string(this.#span)
+        this.#expect(colon)
+        this.#skip(depth + 1)
+      } while (this.#hasMore(closeBrace))
+    } else if (byte === openBracket) {
+      this.#at++
+      if (this.#isEnd(closeBracket)) return
+      do this.#skip(depth + 1)
+      while (this.#hasMore(closeBracket))
+    } else this.#scalarEnd()
+  }
+
+  #textOf({ start, end, isPlain }: Span): string {
+    if (isPlain) return this.#bytes.latin1Slice(start, end)
+    try {
+      // A string is what is between the quotes.
+      return JSON.parse(this.#bytes.utf8Slice(start - 1, end + 1)) as string
+    } catch {
+      throw unusual
+    }
+  }
+
+  // ---- Posting.
+
+  /** A string in lower case. What is not plain is lowered as a whole: case may depend on neighbours. */
+  #post(group: number, span: Span): void {
+    if (!span.isPlain) {
+      this.#poster.text(group, this.#textOf(span).toLowerCase())
+      return
+    }
+    const { table } = this.#poster
+    const bytes = this.#bytes
+    const length = span.end - span.start
+    const arena = table.room(length)
+    let place = table.end
+    let hashed = group ^ length
+    for (let at = span.start; at < span.end; at++) {
+      const byte = bytes[at] ?? 0
+      const lower = byte >= 0x41 && byte <= 0x5a ? byte + 0x20 : byte
+      arena[place++] = lower
+      hashed = Math.imul(hashed ^ lower, hashFactor)
+    }
+    table.postHashed(group, length, hashed)
+  }
+
+  #postAsIs(group: number, span: Span): void {
+    if (span.isPlain) this.#poster.bytes(group, this.#bytes, span.start, span.end)
+    else this.#poster.text(group, this.#textOf(span))
+  }
+
+  #postSubject(group: number, id: Span, type: Span): void {
+    if (!id.isPlain || !type.isPlain) {
+      const value = partyValue({ id: this.#textOf(id), type: this.#textOf(type) })
+      this.#poster.bytes(group, value, 0, value.length)
+      return
+    }
+    const { table } = this.#poster
+    const bytes = this.#bytes
+    const arena = table.room(id.end - id.start + 1 + type.end - type.start)
+    let place = table.end
+    for (let at = id.start; at < id.end; at++) arena[place++] = bytes[at] ?? 0
+    arena[place++] = nameEnd
+    for (let at = type.start; at < type.end; at++) arena[place++] = bytes[at] ?? 0
+    table.post(group, place - table.end)
+  }
+}
+
+/** `2026-01-31T` */
+const dayLength = 11
+
+/** Of `09:30:00.250Z`; not a number if it has another form. */
+function timeOfDay(bytes: Uint8Array, at: number): number {
+  if (bytes[at + 2] !== colon || bytes[at + 5] !== colon || bytes[at + 8] !== 0x2e)
+    return Number.NaN
+  const hour = digit(bytes, at) * 10 + digit(bytes, at + 1)
+  const minute = digit(bytes, at + 3) * 10 + digit(bytes, at + 4)
+  const second = digit(bytes, at + 6) * 10 + digit(bytes, at + 7)
+  const ms = digit(bytes, at + 9) * 100 + digit(bytes, at + 10) * 10 + digit(bytes, at + 11)
+  return ((hour * 60 + minute) * 60 + second) * 1000 + ms
+}
+
+function digit(bytes: Uint8Array, at: number): number {
+  const value = (bytes[at] ?? 0) - 0x30
+  return value >= 0 && value <= 9 ? value : Number.NaN
+}
+
+interface PartyGroups {
+  readonly id: number
+  readonly type: number
+  readonly open: Readonly<Record<"email" | "name", number>>
+  readonly sealed: Readonly<Record<"email" | "name", number>>
+}
+
+function memberGroups(
+  { groups }: EntryPoster,
+  party: "actor" | "target",
+  owner: Owner,
+): Readonly<Record<"email" | "name", number>> {
+  return {
+    email: groups.ofField([party, "email"], owner, true),
+    name: groups.ofField([party, "name"], owner, true),
+  }
+}
+
+/** Names that were met, as texts. They come in about the same order each time. */
+class NameList {
+  readonly #names: string[] = []
+  #next = 0
+
+  nameOf(bytes: Buffer, start: number, end: number): string {
+    const names = this.#names
+    for (let tried = 0; tried < names.length; tried++) {
+      const at = (this.#next + tried) % names.length
+      const name = names[at] ?? ""
+      if (!isName(name, bytes, start, end - start)) continue
+      this.#next = at + 1
+      return name
+    }
+    const name = bytes.latin1Slice(start, end)
+    if (names.length < knownNamesMax) names.push(name)
+    return name
+  }
+}
+
+/** More than the members of a body, and few enough to look through. */
+const knownNamesMax = 32
+
+function isName(name: string, bytes: Uint8Array, start: number, length: number): boolean {
+  if (name.length !== length) return false
+  for (let at = 0; at < length; at++) if (name.charCodeAt(at) !== bytes[start + at]) return false
+  return true
+}
+
+/** A name of metadata with what it is a part of; or of members that have no name to be found by. */
+class PathNode {
+  readonly #poster: EntryPoster
+  readonly #path: string | undefined
+  readonly #children = new Map<string, PathNode>()
+  readonly #known = new NameList()
+  readonly #groups: Partial<Record<Owner, number>> = {}
+
+  constructor(poster: EntryPoster, path: string | undefined) {
+    this.#poster = poster
+    this.#path = path
+  }
+
+  childAt(bytes: Buffer, start: number, end: number): PathNode {
+    return this.#path === undefined ? this : this.child(this.#known.nameOf(bytes, start, end))
+  }
+
+  child(name: string): PathNode {
+    if (this.#path === undefined) return this
+    const known = this.#children.get(name)
+    if (known !== undefined) return known
+    const path = `${this.#path}.${name}`
+    const isTooLong = Buffer.byteLength(path) > nameBytesMax
+    const made = new PathNode(this.#poster, isTooLong ? undefined : path)
+    this.#children.set(name, made)
+    return made
+  }
+
+  groupOf(owner: Owner): number {
+    return (this.#groups[owner] ??= this.#poster.groups.ofField(
+      this.#path === undefined ? [] : [this.#path],
+      owner,
+      true,
+    ))
+  }
+}

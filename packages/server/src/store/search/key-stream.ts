@@ -1,0 +1,192 @@
+// Keys in the order of their bytes, in parts of about 32 KiB. Each key is told by what it has in
+// common with the one before. A part begins anew, and so does every sixteenth key of it:
+//
+//     u32 · ⌈n/16⌉   where each sixteenth key begins, counted from the first
+//     n keys         varint shared · varint length · bytes
+//
+// How many keys there are, `n`, and what tells a part from those before it stand in the header.
+// Integers of a fixed size are little-endian.
+
+import { ByteWriter } from "./byte-writer.ts"
+
+/** What parts are cut at: what one lookup decompresses. */
+export const partBytes = 32 * 1024
+export const restartEvery = 16
+
+/** A part that is finished. */
+export interface StreamPart {
+  /** The number of its first key, counted through all parts of the stream. */
+  readonly first: number
+  /** Above all keys of the parts before, and not above its own; empty for lists. */
+  readonly separator: Uint8Array
+  readonly raw: Uint8Array
+}
+
+/** What keys and lists have in common: items, each sixteenth of which can be found at once. */
+export class ItemWriter {
+  readonly body = new ByteWriter()
+  readonly parts: StreamPart[] = []
+  count = 0
+  #first = 0
+  #restarts: number[] = []
+  separator: Uint8Array = new Uint8Array()
+
+  /** Begins an item; true where it must be told without the one before. */
+  begin(): boolean {
+    const isRestart = (this.count - this.#first) % restartEvery === 0
+    if (isRestart) this.#restarts.push(this.body.length)
+    this.count++
+    return isRestart
+  }
+
+  get isNewPart(): boolean {
+    return this.count === this.#first
+  }
+
+  end(): void {
+    if (this.body.length >= partBytes) this.finish()
+  }
+
+  finish(): void {
+    if (this.count === this.#first) return
+    const { body, separator } = this
+    const raw = Buffer.allocUnsafeSlow(this.#restarts.length * 4 + body.length)
+    for (const [at, offset] of this.#restarts.entries()) raw.writeUInt32LE(offset, at * 4)
+    body.bytes.copy(raw, this.#restarts.length * 4, 0, body.length)
+    this.parts.push({ first: this.#first, separator, raw })
+    body.length = 0
+    this.#first = this.count
+    this.#restarts = []
+    this.separator = new Uint8Array()
+  }
+}
+
+export class KeyWriter {
+  readonly items = new ItemWriter()
+  #last: Buffer = Buffer.alloc(256)
+  #lastLength = 0
+
+  /** A key that is above the one before. */
+  add(key: Uint8Array, length: number): void {
+    if (length > this.#last.length) {
+      const larger = Buffer.alloc(length * 2)
+      this.#last.copy(larger)
+      this.#last = larger
+    }
+    const { items } = this
+    const last = this.#last
+    const most = Math.min(length, this.#lastLength)
+    let shared = 0
+    while (shared < most && last[shared] === key[shared]) shared++
+    if (items.isNewPart)
+      items.separator = Uint8Array.from(key.subarray(0, Math.min(shared + 1, length)))
+    const kept = items.begin() ? 0 : shared
+    items.body.varint(kept)
+    items.body.varint(length - kept)
+    items.body.append(key, kept, length)
+    items.end()
+    for (let at = shared; at < length; at++) last[at] = key[at] ?? 0
+    this.#lastLength = length
+  }
+}
+
+/** Where bytes are read; what runs out of them reads zeros, and never goes on for ever. */
+export function varintAt(raw: Uint8Array, place: { at: number }): number {
+  let value = 0
+  let shift = 0
+  for (;;) {
+    const byte = raw[place.at++] ?? 0
+    value |= (byte & 0x7f) << shift
+    if (byte < 0x80 || shift > 28) return value >>> 0
+    shift += 7
+  }
+}
+
+/** Reads the keys of one part in order, from any of them on. */
+export class KeyCursor {
+  readonly #raw: Uint8Array
+  readonly #view: DataView
+  /** Keys in this part. */
+  readonly count: number
+  readonly #bodyAt: number
+  readonly #place = { at: 0 }
+  /** The key that is shown, by its place in the part; `count` behind the last one. */
+  index = -1
+  key: Buffer = Buffer.alloc(256)
+  length = 0
+
+  constructor(raw: Uint8Array, count: number) {
+    this.#raw = raw
+    this.#view = new DataView(raw.buffer, raw.byteOffset, raw.byteLength)
+    this.count = count
+    this.#bodyAt = Math.ceil(count / restartEvery) * 4
+    this.#place.at = this.#bodyAt
+  }
+
+  /** Shows the next key; false behind the last one. */
+  next(): boolean {
+    if (++this.index >= this.count) return false
+    const shared = varintAt(this.#raw, this.#place)
+    const length = varintAt(this.#raw, this.#place)
+    const start = this.#place.at
+    if (shared > this.length || start + length > this.#raw.length) throw new RangeError("not a key")
+    if (shared + length > this.key.length) {
+      const larger = Buffer.alloc((shared + length) * 2)
+      this.key.copy(larger, 0, 0, shared)
+      this.key = larger
+    }
+    const { key } = this
+    const raw = this.#raw
+    for (let at = 0; at < length; at++) key[shared + at] = raw[start + at] ?? 0
+    this.length = shared + length
+    this.#place.at = start + length
+    return true
+  }
+
+  /** Shows the key at a place. */
+  goTo(index: number): void {
+    if (index < this.index || index - this.index > restartEvery) this.#restart(index)
+    while (this.index < index && this.next());
+  }
+
+  /** Shows the first key that is not below `target`; false if there is none. */
+  seek(target: Uint8Array): boolean {
+    let [low, high] = [0, Math.ceil(this.count / restartEvery) - 1]
+    while (low < high) {
+      const middle = (low + high + 1) >>> 1
+      this.#restart(middle * restartEvery)
+      this.next()
+      if (this.compare(target) <= 0) low = middle
+      else high = middle - 1
+    }
+    this.#restart(low * restartEvery)
+    while (this.next()) if (this.compare(target) >= 0) return true
+    return false
+  }
+
+  /** Below zero where the key stands before `other`. */
+  compare(other: Uint8Array): number {
+    return compareBytes(this.key, this.length, other, other.length)
+  }
+
+  #restart(index: number): void {
+    const restart = Math.floor(index / restartEvery)
+    this.index = restart * restartEvery - 1
+    this.length = 0
+    this.#place.at = this.#bodyAt + this.#view.getUint32(restart * 4, true)
+  }
+}
+
+export function compareBytes(
+  one: Uint8Array,
+  oneLength: number,
+  other: Uint8Array,
+  otherLength: number,
+): number {
+  const most = Math.min(oneLength, otherLength)
+  for (let at = 0; at < most; at++) {
+    const difference = (one[at] ?? 0) - (other[at] ?? 0)
+    if (difference !== 0) return difference
+  }
+  return oneLength - otherLength
+}

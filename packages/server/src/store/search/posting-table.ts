@@ -1,0 +1,337 @@
+// Which key stands in which items: keys are a group's number and bytes, items are numbered as they
+// come. Values and their entries are gathered so, and words and their values. A hash table over
+// one long buffer, because an entry has twenty keys, and an object for each would cost more than
+// all else.
+
+import { strict as assert } from "node:assert"
+
+/** Of FNV-1a, by which keys are hashed. */
+export const hashFactor = 0x01000193
+
+export class PostingTable {
+  /** The keys' bytes, end to end. A new key is written behind them, at `end`. */
+  arena: Buffer
+  end = 0
+  /** Different keys so far. */
+  count = 0
+  items = 0
+
+  /** By a key's number: where its bytes begin, its group, its hash, the item it was met in last. */
+  starts: Uint32Array
+  groups: Uint32Array
+  #hashes: Int32Array
+  #lastItem: Int32Array
+  /** Numbers of keys plus one, at the places that their hashes say; 0 is free. */
+  #slots: Int32Array
+
+  /** Numbers of the keys of all items, end to end, and where those of an item begin. */
+  #posted: Uint32Array
+  #postedCount = 0
+  #itemStarts: Uint32Array
+
+  constructor(keys: number, bytes: number) {
+    const size = 2 ** Math.ceil(Math.log2(Math.max(keys, 16)))
+    this.arena = Buffer.allocUnsafeSlow(bytes)
+    this.starts = new Uint32Array(size)
+    this.groups = new Uint32Array(size)
+    this.#hashes = new Int32Array(size)
+    this.#lastItem = new Int32Array(size)
+    this.#slots = new Int32Array(size * 2)
+    this.#posted = new Uint32Array(size)
+    this.#itemStarts = new Uint32Array(1024)
+  }
+
+  /** What the table holds of memory, nearly. */
+  get memoryBytes(): number {
+    return this.end + this.count * 32 + this.#postedCount * 4
+  }
+
+  /** The arena, with room for so many bytes at `end`. */
+  room(bytes: number): Buffer {
+    if (this.end + bytes > this.arena.length) {
+      const larger = Buffer.allocUnsafeSlow(Math.max(this.end + bytes, this.arena.length * 2))
+      this.arena.copy(larger, 0, 0, this.end)
+      this.arena = larger
+    }
+    return this.arena
+  }
+
+  /** Begins the next item. */
+  begin(): void {
+    if (this.items === this.#itemStarts.length) this.#itemStarts = doubled(this.#itemStarts)
+    this.#itemStarts[this.items++] = this.#postedCount
+  }
+
+  /** The last item is as it was when it began; keys that nothing else has are left without items. */
+  undo(): void {
+    const start = this.#itemStarts[this.items - 1] ?? 0
+    for (let at = start; at < this.#postedCount; at++) this.#lastItem[this.#posted[at] ?? 0] = 0
+    this.#postedCount = start
+  }
+
+  /** Posts the key whose bytes stand at `end`, in the item that was begun last. */
+  post(group: number, length: number): void {
+    const { arena, end } = this
+    let hash = group ^ length
+    for (let at = end; at < end + length; at++)
+      hash = Math.imul(hash ^ (arena[at] ?? 0), hashFactor)
+    this.postHashed(group, length, hash)
+  }
+
+  /** As `post`, where the bytes have been hashed as they were written. */
+  postHashed(group: number, length: number, unmixed: number): void {
+    const key = this.#numberOf(group, length, Math.imul(unmixed ^ (unmixed >>> 15), 0x2c1b3c6d))
+    if (this.#lastItem[key] === this.items) return
+    this.#lastItem[key] = this.items
+    if (this.#postedCount === this.#posted.length) this.#posted = doubled(this.#posted)
+    this.#posted[this.#postedCount++] = key
+  }
+
+  #numberOf(group: number, length: number, hash: number): number {
+    const slots = this.#slots
+    const mask = slots.length - 1
+    for (let slot = (hash ^ (hash >>> 13)) & mask; ; slot = (slot + 1) & mask) {
+      const key = (slots[slot] ?? 0) - 1
+      if (key < 0) {
+        slots[slot] = this.count + 1
+        return this.#add(group, length, hash)
+      }
+      if (this.#hashes[key] === hash && this.groups[key] === group && this.#isEqual(key, length))
+        return key
+    }
+  }
+
+  #isEqual(key: number, length: number): boolean {
+    const { arena, end } = this
+    const start = this.starts[key] ?? 0
+    if (this.endOf(key) - start !== length) return false
+    for (let at = 0; at < length; at++) if (arena[start + at] !== arena[end + at]) return false
+    return true
+  }
+
+  #add(group: number, length: number, hash: number): number {
+    const key = this.count++
+    this.starts[key] = this.end
+    this.groups[key] = group
+    this.#hashes[key] = hash
+    this.#lastItem[key] = 0
+    this.end += length
+    if (this.count === this.starts.length) this.#grow()
+    return key
+  }
+
+  #grow(): void {
+    this.starts = doubled(this.starts)
+    this.groups = doubled(this.groups)
+    this.#hashes = doubled(this.#hashes)
+    this.#lastItem = doubled(this.#lastItem)
+    const slots = new Int32Array(this.#slots.length * 2)
+    const mask = slots.length - 1
+    for (let key = 0; key < this.count; key++) {
+      const hash = this.#hashes[key] ?? 0
+      let slot = (hash ^ (hash >>> 13)) & mask
+      while (slots[slot] !== 0) slot = (slot + 1) & mask
+      slots[slot] = key + 1
+    }
+    this.#slots = slots
+  }
+
+  endOf(key: number): number {
+    return key + 1 < this.count ? (this.starts[key + 1] ?? 0) : this.end
+  }
+
+  /** The items of every key, ascending: those of key `k` from `starts[k]` to `starts[k + 1]`. */
+  lists(): { readonly items: Uint32Array; readonly starts: Uint32Array } {
+    const starts = new Uint32Array(this.count + 1)
+    for (let at = 0; at < this.#postedCount; at++) {
+      const next = (this.#posted[at] ?? 0) + 1
+      starts[next] = (starts[next] ?? 0) + 1
+    }
+    for (let key = 1; key <= this.count; key++)
+      starts[key] = (starts[key] ?? 0) + (starts[key - 1] ?? 0)
+    const items = new Uint32Array(this.#postedCount)
+    const free = starts.slice()
+    for (let item = 0, at = 0; item < this.items; item++) {
+      const end = item + 1 < this.items ? (this.#itemStarts[item + 1] ?? 0) : this.#postedCount
+      for (; at < end; at++) {
+        const key = this.#posted[at] ?? 0
+        const place = free[key] ?? 0
+        items[place] = item
+        free[key] = place + 1
+      }
+    }
+    return { items, starts }
+  }
+
+  /** The numbers of all keys, by their groups' ranks and then by their bytes. */
+  sorted(rankOf: Uint32Array, ranks: number): Uint32Array {
+    const ends = new Uint32Array(ranks + 1)
+    for (let key = 0; key < this.count; key++) {
+      const next = (rankOf[this.groups[key] ?? 0] ?? 0) + 1
+      ends[next] = (ends[next] ?? 0) + 1
+    }
+    for (let rank = 1; rank <= ranks; rank++) ends[rank] = (ends[rank] ?? 0) + (ends[rank - 1] ?? 0)
+    const order = new Uint32Array(this.count)
+    const free = ends.slice()
+    for (let key = 0; key < this.count; key++) {
+      const rank = rankOf[this.groups[key] ?? 0] ?? 0
+      const place = free[rank] ?? 0
+      order[place] = key
+      free[rank] = place + 1
+    }
+    const sort = new KeySort(this, order)
+    for (let rank = 0; rank < ranks; rank++) sort.run(ends[rank] ?? 0, ends[rank + 1] ?? 0)
+    return order
+  }
+}
+
+function doubled<T extends Uint32Array | Int32Array>(array: T): T {
+  // The same class as the one that was given.
+  const larger = new (array.constructor as new (length: number) => T)(array.length * 2)
+  larger.set(array)
+  return larger
+}
+
+const smallRun = 8
+const chunkBytes = 5
+
+/**
+ * Sorts runs of keys by their bytes, five at a time: they and the key's place in the run are one
+ * number of 64 bits, and numbers are sorted by the engine. What has five bytes in common is a run
+ * again.
+ */
+class KeySort {
+  readonly #table: PostingTable
+  readonly #order: Uint32Array
+  readonly #halves: Uint32Array
+  readonly #numbers: BigUint64Array
+  readonly #copy: Uint32Array
+
+  constructor(table: PostingTable, order: Uint32Array) {
+    assert(order.length < 2 ** 24, "a key's place in its run has 24 bits")
+    this.#table = table
+    this.#order = order
+    this.#halves = new Uint32Array(order.length * 2)
+    this.#numbers = new BigUint64Array(this.#halves.buffer)
+    this.#copy = new Uint32Array(order.length)
+  }
+
+  /** Runs that are to be sorted: where each begins and ends, and how many bytes are the same. */
+  readonly #runs: number[] = []
+
+  /** No recursion: keys that are each the start of the next would have it go as deep as they are. */
+  run(start: number, end: number): void {
+    const runs = this.#runs
+    runs.push(start, end, 0)
+    while (runs.length > 0) {
+      const known = runs.pop() ?? 0
+      const to = runs.pop() ?? 0
+      const from = runs.pop() ?? 0
+      if (to - from <= smallRun) this.#insert(from, to, known)
+      else this.#sort(from, to, known)
+    }
+  }
+
+  #sort(from: number, to: number, known: number): void {
+    const depth = known + this.#inCommon(from, to, known)
+    this.#sortByChunk(from, to, depth)
+    for (let start = from; start < to;) {
+      let end = start + 1
+      while (end < to && this.#isSameChunk(start, end)) end++
+      const rest = end - start > 1 ? this.#endedFirst(start, end, depth) : end
+      if (end - rest > 1) this.#runs.push(rest, end, depth + chunkBytes)
+      start = end
+    }
+  }
+
+  #sortByChunk(from: number, to: number, depth: number): void {
+    const order = this.#order
+    const copy = this.#copy
+    const halves = this.#halves
+    const { arena, starts } = this.#table
+    for (let at = from; at < to; at++) {
+      const key = order[at] ?? 0
+      const start = (starts[key] ?? 0) + depth
+      const end = this.#table.endOf(key)
+      const b = (place: number): number => (start + place < end ? (arena[start + place] ?? 0) : 0)
+      halves[at * 2] = (b(4) << 24) | (at - from)
+      halves[at * 2 + 1] = (b(0) << 24) | (b(1) << 16) | (b(2) << 8) | b(3)
+      copy[at] = key
+    }
+    this.#numbers.subarray(from, to).sort()
+    for (let at = from; at < to; at++)
+      order[at] = copy[from + ((halves[at * 2] ?? 0) & 0xffffff)] ?? 0
+  }
+
+  #isSameChunk(one: number, other: number): boolean {
+    const halves = this.#halves
+    return (
+      halves[one * 2 + 1] === halves[other * 2 + 1] &&
+      (halves[one * 2] ?? 0) >>> 24 === (halves[other * 2] ?? 0) >>> 24
+    )
+  }
+
+  /** How many more bytes all of them have in common. */
+  #inCommon(from: number, to: number, known: number): number {
+    const { arena, starts } = this.#table
+    const first = this.#order[from] ?? 0
+    const start = (starts[first] ?? 0) + known
+    let common = this.#table.endOf(first) - start
+    for (let at = from + 1; at < to && common > 0; at++) {
+      const key = this.#order[at] ?? 0
+      const other = (starts[key] ?? 0) + known
+      const most = Math.min(common, this.#table.endOf(key) - other)
+      common = 0
+      while (common < most && arena[start + common] === arena[other + common]) common++
+    }
+    return common
+  }
+
+  /**
+   * Of a run with the same chunk, keys that ended in it are the first, by their length: what looks
+   * the same are zero bytes of others. Says where the rest begins.
+   */
+  #endedFirst(start: number, end: number, depth: number): number {
+    const order = this.#order
+    const lengthOf = (key: number): number =>
+      this.#table.endOf(key) - (this.#table.starts[key] ?? 0)
+    let rest = start
+    for (let at = start; at < end; at++) {
+      const key = order[at] ?? 0
+      if (lengthOf(key) > depth + chunkBytes) continue
+      order[at] = order[rest] ?? 0
+      let place = rest++
+      while (place > start && lengthOf(order[place - 1] ?? 0) > lengthOf(key)) {
+        order[place] = order[place - 1] ?? 0
+        place--
+      }
+      order[place] = key
+    }
+    return rest
+  }
+
+  #insert(from: number, to: number, known: number): void {
+    const order = this.#order
+    for (let at = from + 1; at < to; at++) {
+      const key = order[at] ?? 0
+      let place = at
+      while (place > from && this.#compare(order[place - 1] ?? 0, key, known) > 0) {
+        order[place] = order[place - 1] ?? 0
+        place--
+      }
+      order[place] = key
+    }
+  }
+
+  #compare(one: number, other: number, known: number): number {
+    const { arena, starts } = this.#table
+    const [a, b] = [(starts[one] ?? 0) + known, (starts[other] ?? 0) + known]
+    const [aEnd, bEnd] = [this.#table.endOf(one), this.#table.endOf(other)]
+    const most = Math.min(aEnd - a, bEnd - b)
+    for (let at = 0; at < most; at++) {
+      const difference = (arena[a + at] ?? 0) - (arena[b + at] ?? 0)
+      if (difference !== 0) return difference
+    }
+    return aEnd - a - (bEnd - b)
+  }
+}

@@ -1,0 +1,146 @@
+// Makes a segment of entries as they come. What it holds is bounded: when its table is large, what
+// it has is made a segment of its own, and they are merged at the end. That gives the same bytes.
+
+import { strict as assert } from "node:assert"
+import type { Stored } from "../store.ts"
+import { EntryPoster } from "./entry-poster.ts"
+import { EntryScanner } from "./entry-scanner.ts"
+import { isTextTag } from "./key-groups.ts"
+import { PostingTable } from "./posting-table.ts"
+import type { Filed } from "./search.ts"
+import { filedOf, missing } from "./searchable-fields.ts"
+import { createPartCache, openMade, openSegment, packSegment, runSteps } from "./segment-format.ts"
+import type { MadeSegment } from "./segment-format.ts"
+import { mergeSegments } from "./segment-merge.ts"
+import { SegmentWriter } from "./segment-writer.ts"
+import type { SegmentParts } from "./segments.ts"
+import { eachWord } from "./value-words.ts"
+
+export interface SegmentBuilder {
+  /** Entries so far. */
+  readonly count: number
+  /** In the order of their sequences. What is gone from the journal in between is missing here. */
+  add(stored: Stored): void
+  addFiled(filed: Filed): void
+  /** The entries up to this sequence are gone from the journal. */
+  addMissing(last: number): void
+  finish(): MadeSegment
+}
+
+/** Of what is posted; words take as much again. 65,536 ordinary entries have a third of it. */
+const postedBytesMax = 48 * 1024 * 1024
+
+/** `first` is the sequence that its entries begin with, and `entries` how many come at most. */
+export function createSegmentBuilder(
+  first: number,
+  entries: number,
+  bytesMax = postedBytesMax,
+): SegmentBuilder {
+  const runs: SegmentParts[] = []
+  let runFirst = first
+  let next = first
+  let poster = new EntryPoster(entries)
+  let scanner = new EntryScanner(poster)
+
+  const begin = (sequence: number): void => {
+    assert(sequence === next && sequence < first + entries, "a segment is filled without a gap")
+    if (poster.memoryBytes > bytesMax) {
+      runs.push(packSegment(segmentOf(poster, runFirst, next - runFirst)))
+      runFirst = next
+      poster = new EntryPoster(entries)
+      scanner = new EntryScanner(poster)
+    }
+    next++
+    poster.begin()
+  }
+  const addFiled = (filed: Filed): void => {
+    begin(filed.sequence)
+    poster.filed(filed)
+  }
+  const addMissing = (last: number): void => {
+    while (next <= last) addFiled(missing(next))
+  }
+
+  return {
+    get count() {
+      return next - first
+    },
+    add(stored) {
+      addMissing(stored.sequence - 1)
+      begin(stored.sequence)
+      if (!scanner.scan(stored)) poster.filed(filedOf(stored))
+    },
+    addFiled,
+    addMissing,
+    finish() {
+      const made = segmentOf(poster, runFirst, next - runFirst)
+      if (runs.length === 0) return made
+      const opened = runs.map((parts) =>
+        openSegment(parts[0] ?? new Uint8Array(), createPartCache(0)),
+      )
+      const partsOf = new Map(opened.map((segment, at) => [segment.hash, runs[at]]))
+      return runSteps(
+        mergeSegments([...opened, openMade(made)]),
+        (segment, part) => partsOf.get(segment.hash)?.[part],
+      )
+    },
+  }
+}
+
+function segmentOf(
+  { table, groups, columns }: EntryPoster,
+  first: number,
+  count: number,
+): MadeSegment {
+  const writer = new SegmentWriter(count)
+  const order = table.sorted(groups.ranks(), groups.prefixes.length)
+  const { items, starts } = table.lists()
+  const words = new PostingTable(Math.max(table.count >>> 1, 16), Math.max(table.end >>> 1, 64))
+  let key = Buffer.alloc(1024)
+  for (const number of order) {
+    const [start, end] = [starts[number] ?? 0, starts[number + 1] ?? 0]
+    // A key that an entry had before it was read otherwise.
+    if (start === end) continue
+    const prefix = groups.prefixes[table.groups[number] ?? 0] ?? nothing
+    const valueStart = table.starts[number] ?? 0
+    const length = prefix.length + table.endOf(number) - valueStart
+    if (length > key.length) key = Buffer.alloc(length * 2)
+    prefix.copy(key)
+    table.arena.copy(key, prefix.length, valueStart, valueStart + length - prefix.length)
+    writer.key(key, length, items, start, end)
+    words.begin()
+    postWords(words, key, prefix, length)
+  }
+  writeWords(writer, words)
+  return writer.finish(first, columns)
+}
+
+const nothing = Buffer.alloc(0)
+
+/** By the tag of the value that they are in: its place in the order of tags. */
+const textTags = Buffer.from("ANT")
+
+function postWords(words: PostingTable, key: Buffer, prefix: Buffer, length: number): void {
+  const tag = prefix.at(-1) ?? 0
+  const group = textTags.indexOf(tag)
+  if (!isTextTag(tag) || group < 0) return
+  eachWord(key, prefix.length, length, (from, start, end) => {
+    const arena = words.room(end - start)
+    for (let at = start; at < end; at++) arena[words.end + at - start] = from[at] ?? 0
+    words.post(group, end - start)
+  })
+}
+
+function writeWords(writer: SegmentWriter, words: PostingTable): void {
+  const order = words.sorted(Uint32Array.of(0, 1, 2), textTags.length)
+  const { items, starts } = words.lists()
+  let word = Buffer.alloc(256)
+  for (const number of order) {
+    const wordStart = words.starts[number] ?? 0
+    const length = 1 + words.endOf(number) - wordStart
+    if (length > word.length) word = Buffer.alloc(length * 2)
+    word[0] = textTags[words.groups[number] ?? 0] ?? 0
+    words.arena.copy(word, 1, wordStart, wordStart + length - 1)
+    writer.word(word, length, items, starts[number] ?? 0, starts[number + 1] ?? 0)
+  }
+}

@@ -1,0 +1,302 @@
+// What a segment is made of, and how it is kept.
+//
+// An entry stands in a segment under its keys. A key is bytes:
+//
+//     names 0xFF tag value        a field: its names joined by 0xFE, whose it is, its value in lower case
+//     0xFE filter 0xFF value      what filters ask for: project, lane, visible, and so on, as they are
+//
+// The tag is n, a or t for nobody's, the actor's or the target's; in upper case where the words of
+// the value can be found. UTF-8 has neither 0xFE nor 0xFF, so no value is taken for something else.
+//
+// Six streams, and columns with a place for each entry:
+//
+//     keys         all keys in order (key-stream.ts); a key's number is its place here
+//     entries      for each key the entries that have it, counted from 0 (list-stream.ts)
+//     words        in upper case the tag, and a word of a value, in order
+//     values       for each word the numbers of the keys whose value has it
+//     occurred     milliseconds since the earliest, as planes: a part with the lowest byte of each, the next …
+//     nanos        the nanoseconds beyond them; no plane if all are 0
+//     made         milliseconds that id and receipt begin with, since the earliest, as planes
+//     ids          of each id the 130 random bits behind its time, in 17 bytes; 4,096 of them a part
+//     receipts     the same of receipts
+//
+// Ids in the ledger's own form stand in the columns, because they are random and would be half of
+// all keys; the filters `id` and `receipt` say which entries have one. Others are values like any.
+//
+// The header is part 0:
+//
+//     "TSS1"
+//     varint first high, first low · varint count · keys · words      first: a sequence, in two halves of 26 bits
+//     f64 earliest and latest occurred · f64 earliest and latest made   milliseconds since 1970
+//     varint · (varint length · names)         lists of more than one name, in order
+//     for each of the nine: varint parts, and for each part
+//         varint first item, less that of the part before · varint raw bytes · SHA-256 of them
+//         varint length · separator
+//     SHA-256 of the header so far
+//
+// Parts 1, 2, … are those of the nine in order, each compressed by zstd. Hashes are of what was
+// compressed, so a header does not depend on the version of zstd.
+
+import { hash } from "node:crypto"
+import { constants, zstdCompressSync, zstdDecompressSync } from "node:zlib"
+import { ByteWriter } from "./byte-writer.ts"
+import { varintAt, type StreamPart } from "./key-stream.ts"
+import {
+  SegmentDamaged,
+  SegmentGone,
+  type OpenSegment,
+  type SegmentParts,
+  type Steps,
+} from "./segments.ts"
+
+export const streamNames = [
+  "keys",
+  "entries",
+  "words",
+  "values",
+  "occurred",
+  "nanos",
+  "made",
+  "ids",
+  "receipts",
+] as const
+export type StreamName = (typeof streamNames)[number]
+
+/** What a header says beside its parts. */
+export interface SegmentFacts {
+  readonly first: number
+  readonly count: number
+  readonly keys: number
+  readonly words: number
+  readonly occurred: Span
+  readonly made: Span
+  /** Lists of more than one name, joined as in keys. */
+  readonly namesTogether: readonly Uint8Array[]
+}
+
+export interface Span {
+  readonly earliest: number
+  readonly latest: number
+}
+
+/** A segment that is in memory, not compressed. */
+export interface MadeSegment {
+  readonly facts: SegmentFacts
+  readonly streams: Readonly<Record<StreamName, readonly StreamPart[]>>
+}
+
+const magic = Buffer.from("TSS1")
+const hashBytes = 32
+const half = 2 ** 26
+
+/** What is kept of a segment: its header and its parts. */
+export function packSegment(made: MadeSegment): SegmentParts {
+  const parts: Uint8Array[] = [headerOf(made)]
+  for (const name of streamNames)
+    for (const { raw } of made.streams[name])
+      parts.push(zstdCompressSync(raw, { params: { [constants.ZSTD_c_compressionLevel]: 1 } }))
+  return parts
+}
+
+/** The hash that a segment is known by, in hex. */
+export function hashOfHeader([header = new Uint8Array()]: SegmentParts): string {
+  return Buffer.from(header.subarray(-hashBytes)).toString("hex")
+}
+
+export function headerOf({ facts, streams }: MadeSegment): Buffer {
+  const header = new ByteWriter()
+  header.append(magic)
+  header.varint(Math.floor(facts.first / half))
+  header.varint(facts.first % half)
+  for (const number of [facts.count, facts.keys, facts.words]) header.varint(number)
+  for (const { earliest, latest } of [facts.occurred, facts.made]) {
+    header.f64(earliest)
+    header.f64(latest)
+  }
+  header.varint(facts.namesTogether.length)
+  for (const names of facts.namesTogether) {
+    header.varint(names.length)
+    header.append(names)
+  }
+  for (const name of streamNames) {
+    header.varint(streams[name].length)
+    let before = 0
+    for (const { first, raw, separator } of streams[name]) {
+      header.varint(first - before)
+      before = first
+      header.varint(raw.length)
+      header.append(sha256(raw))
+      header.varint(separator.length)
+      header.append(separator)
+    }
+  }
+  header.append(sha256(header.bytes.subarray(0, header.length)))
+  return header.take()
+}
+
+function sha256(bytes: Uint8Array): Buffer {
+  return Buffer.from(hash("sha256", bytes, "latin1"), "latin1")
+}
+
+/** Where a part is, and how it can be known. */
+interface PartPlace {
+  readonly part: number
+  readonly first: number
+  readonly rawBytes: number
+  readonly hash: string
+  readonly separator: Uint8Array
+}
+
+/** A segment whose header was read. Its parts come from the cache, or are asked for. */
+export interface Segment extends OpenSegment {
+  readonly facts: SegmentFacts
+  readonly streams: Readonly<Record<StreamName, readonly PartPlace[]>>
+  /** A part as it was before it was compressed. */
+  raw(place: PartPlace): Steps<Uint8Array>
+}
+
+/** What is remembered of parts, by any number of segments together. */
+export interface PartCache {
+  get(key: string): Uint8Array | undefined
+  set(key: string, raw: Uint8Array): void
+}
+
+/** Remembers the parts that were used last, up to so many bytes. */
+export function createPartCache(bytesMax: number): PartCache {
+  // A map keeps the order in which its keys were set.
+  const parts = new Map<string, Uint8Array>()
+  let bytes = 0
+  return {
+    get(key) {
+      const raw = parts.get(key)
+      if (raw !== undefined) {
+        parts.delete(key)
+        parts.set(key, raw)
+      }
+      return raw
+    },
+    set(key, raw) {
+      if (parts.has(key)) return
+      parts.set(key, raw)
+      bytes += raw.length
+      for (const [oldest, { length }] of parts) {
+        if (bytes <= bytesMax) break
+        parts.delete(oldest)
+        bytes -= length
+      }
+    },
+  }
+}
+
+/** Opens a segment by its header. Throws `SegmentDamaged` if it is not one that was made here. */
+export function openSegment(header: Uint8Array, cache: PartCache): Segment {
+  const end = header.length - hashBytes
+  if (end < magic.length || !sha256(header.subarray(0, end)).equals(header.subarray(end)))
+    throw new SegmentDamaged("the header of a segment is damaged")
+  const { facts, streams } = parseHeader(header.subarray(0, end))
+  const id = hashOfHeader([header])
+  const segment: Segment = {
+    hash: id,
+    first: facts.first,
+    count: facts.count,
+    facts,
+    streams,
+    *raw(place) {
+      const key = `${id}:${place.part}`
+      const known = cache.get(key)
+      if (known !== undefined) return known
+      const kept = yield { segment, part: place.part }
+      if (kept === undefined) throw new SegmentGone("a part of a segment is not kept any more")
+      const raw = unpacked(kept, place)
+      cache.set(key, raw)
+      return raw
+    },
+  }
+  return segment
+}
+
+function unpacked(kept: Uint8Array, { part, rawBytes, hash: expected }: PartPlace): Uint8Array {
+  let raw: Uint8Array | undefined
+  try {
+    raw = zstdDecompressSync(kept, { maxOutputLength: rawBytes })
+  } catch (cause) {
+    throw new SegmentDamaged(`part ${part} of a segment is damaged`, { cause })
+  }
+  if (raw.length !== rawBytes || hash("sha256", raw, "latin1") !== expected)
+    throw new SegmentDamaged(`part ${part} of a segment is damaged`)
+  return raw
+}
+
+/** Opens what is in memory. It asks for nothing. */
+export function openMade({ facts, streams }: MadeSegment): Segment {
+  const places = new Map<number, Uint8Array>()
+  const placed = recordOf((name) =>
+    streams[name].map(({ first, raw, separator }) => {
+      places.set(places.size + 1, raw)
+      return { part: places.size, first, rawBytes: raw.length, hash: "", separator }
+    }),
+  )
+  return {
+    hash: "",
+    first: facts.first,
+    count: facts.count,
+    facts,
+    streams: placed,
+    // eslint-disable-next-line require-yield
+    *raw({ part }) {
+      return places.get(part) ?? new Uint8Array()
+    },
+  }
+}
+
+function recordOf<T>(make: (name: StreamName) => T): Record<StreamName, T> {
+  // Every name is given.
+  return Object.fromEntries(streamNames.map((name) => [name, make(name)])) as Record<StreamName, T>
+}
+
+/** The bytes have the hash that they were written with. */
+function parseHeader(bytes: Uint8Array): Pick<Segment, "facts" | "streams"> {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  const place = { at: magic.length }
+  const varint = (): number => varintAt(bytes, place)
+  const f64 = (): number => view.getFloat64((place.at += 8) - 8, true)
+  const some = (): Uint8Array => {
+    const length = varint()
+    return bytes.slice(place.at, (place.at += length))
+  }
+  if (!magic.equals(bytes.subarray(0, magic.length)))
+    throw new SegmentDamaged("a segment is of another version")
+  const facts: SegmentFacts = {
+    first: varint() * half + varint(),
+    count: varint(),
+    keys: varint(),
+    words: varint(),
+    occurred: { earliest: f64(), latest: f64() },
+    made: { earliest: f64(), latest: f64() },
+    namesTogether: Array.from({ length: varint() }, some),
+  }
+  let part = 0
+  const streams = recordOf(() => {
+    let first = 0
+    return Array.from({ length: varint() }, (): PartPlace => {
+      first += varint()
+      const rawBytes = varint()
+      const hashed = Buffer.from(bytes.subarray(place.at, (place.at += hashBytes)))
+      return { part: ++part, first, rawBytes, hash: hashed.toString("latin1"), separator: some() }
+    })
+  })
+  return { facts, streams }
+}
+
+/** Runs to the end, with a reader that answers at once. */
+export function runSteps<T>(
+  steps: Steps<T>,
+  read: (segment: OpenSegment, part: number) => Uint8Array | undefined,
+): T {
+  let step = steps.next()
+  while (!step.done) {
+    const asked = step.value
+    step = steps.next(asked === undefined ? undefined : read(asked.segment, asked.part))
+  }
+  return step.value
+}

@@ -1,0 +1,92 @@
+// Which segments cover which entries, and which is to be made next.
+
+import { strict as assert } from "node:assert"
+import { segmentSizes, type KeptSegment, type SegmentName } from "./segments.ts"
+
+/** A segment to make: of entries, or of those that it absorbs. */
+export interface PlannedSegment {
+  readonly name: SegmentName
+  readonly absorbs: readonly KeptSegment[]
+}
+
+/** Of large entries nothing is written before a search asks, or 4,096 of them are there. */
+export const usualLevel = 1
+/**
+ * Segments that together are larger stay as they are: to merge them takes as much memory. Ordinary
+ * entries have a tenth of it.
+ */
+const mergedBytesMax = 64 * 1024 * 1024
+
+export function sizeOf(level: number): number {
+  const size = segmentSizes[level]
+  assert(size !== undefined, "a segment has one of the levels")
+  return size
+}
+
+/** The sequence of its first entry. */
+export function firstOf({ level, k }: SegmentName): number {
+  return k * sizeOf(level) + 1
+}
+
+/** The sequence of its last entry. */
+export function lastOf({ level, k }: SegmentName): number {
+  return (k + 1) * sizeOf(level)
+}
+
+/** Up to this sequence segments follow each other without a gap. They are in order. */
+export function positionOf(kept: readonly SegmentName[]): number {
+  let position = 0
+  for (const segment of kept)
+    if (firstOf(segment) <= position + 1) position = Math.max(position, lastOf(segment))
+  return position
+}
+
+/** The segment that has this entry, which is not behind their position. */
+export function coverOf<S extends SegmentName>(kept: readonly S[], sequence: number): S {
+  const found = kept.findLast((one) => firstOf(one) <= sequence && sequence <= lastOf(one))
+  assert(found !== undefined, "there is no gap before the position")
+  return found
+}
+
+/**
+ * The segment of new entries that is due, of a journal that ends there: the largest that fits, and
+ * none below `least`.
+ */
+export function dueOf(
+  kept: readonly SegmentName[],
+  end: number,
+  least = usualLevel,
+): SegmentName | undefined {
+  const position = positionOf(kept)
+  for (let level = segmentSizes.length - 1; level >= 0; level--) {
+    const size = sizeOf(level)
+    // What follows small ones is small as well, until they fill a larger one.
+    const isAllowed = level >= least || position % sizeOf(usualLevel) !== 0
+    if (isAllowed && position % size === 0 && end - position >= size)
+      return { level, k: position / size }
+  }
+  return undefined
+}
+
+/** The next smaller level, which begins with the same entry. */
+export function smallerOf({ level, k }: SegmentName): SegmentName | undefined {
+  if (level === 0) return undefined
+  return { level: level - 1, k: (k * sizeOf(level)) / sizeOf(level - 1) }
+}
+
+/** Segments that fill one of the level above, and are not too large to be one. */
+export function mergeOf(kept: readonly KeptSegment[]): PlannedSegment | undefined {
+  for (let level = 1; level < segmentSizes.length; level++) {
+    const ratio = sizeOf(level) / sizeOf(level - 1)
+    const small = Map.groupBy(
+      kept.filter((one) => one.level === level - 1),
+      ({ k }) => Math.floor(k / ratio),
+    )
+    for (const [k, absorbs] of small) {
+      const bytes = absorbs.reduce((sum, one) => sum + one.bytes, 0)
+      if (absorbs.length === ratio && bytes <= mergedBytesMax)
+        return { name: { level, k }, absorbs }
+    }
+  }
+  return undefined
+}

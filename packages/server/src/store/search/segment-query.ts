@@ -1,0 +1,240 @@
+// The entries of one segment that match, as `matching.ts` says it: filters first, and then one term
+// after another, each a set of entries.
+
+import type { FieldTerm, Term, TextTerm } from "@tallystick/client/grammar"
+import type { Instant } from "../instant.ts"
+import { addByIds } from "./id-lookup.ts"
+import { joinedNames, nameEnd, nameJoin, partyValue, tagsOf, textTagOf } from "./key-groups.ts"
+import { NumberSet } from "./list-stream.ts"
+import type { Owner, Wanted } from "./search.ts"
+import { numbersIn, timesIn } from "./segment-columns.ts"
+import type { Segment } from "./segment-format.ts"
+import {
+  addEntries,
+  addLists,
+  filterSet,
+  filterValues,
+  findExact,
+  findPrefix,
+  keepKeys,
+  KeyWalk,
+} from "./segment-lookup.ts"
+import type { Matches, Steps } from "./segments.ts"
+import { hasPhrase } from "./value-words.ts"
+
+const owners = ["nobody", "actor", "target"] as const
+
+/** Entries of a segment, and in which of them a reader may find by what is sealed. */
+export interface SegmentMatches extends Matches {
+  readonly entries: NumberSet
+  readonly sight: Sight
+}
+
+/** The entries in which somebody's fields may be found by; undefined: in all. */
+export type Sight = Readonly<Record<Owner, NumberSet | undefined>>
+
+const wholeSight: Sight = { nobody: undefined, actor: undefined, target: undefined }
+
+export function* matchesIn(segment: Segment, wanted: Wanted): Steps<SegmentMatches> {
+  const { firstSequence = 0, lastSequence = Infinity, query, subject } = wanted
+  const entries = new NumberSet(segment.count)
+  const from = Math.max(0, firstSequence - segment.first)
+  const end = Math.min(segment.count, lastSequence - segment.first + 1)
+  if (from < end) entries.addRange(from, end)
+  if (!entries.isEmpty()) yield* applyTimes(segment, wanted, entries)
+  if (!entries.isEmpty()) yield* applyFilters(segment, wanted, entries)
+  const sight = subject === undefined ? wholeSight : yield* sightOf(segment, wanted, entries)
+  if (sight.actor !== undefined && sight.target !== undefined) {
+    const either = sight.actor.copy()
+    either.unite(sight.target)
+    entries.intersect(either)
+  }
+  for (const alternatives of groupsOf(query?.terms ?? [])) {
+    if (entries.isEmpty()) break
+    const found = new NumberSet(segment.count)
+    for (const term of alternatives) yield* addTerm(segment, term, sight, found)
+    if (alternatives[0]?.not === true) entries.subtract(found)
+    else entries.intersect(found)
+  }
+  return matchesOf(segment, entries, sight)
+}
+
+function matchesOf(segment: Segment, entries: NumberSet, sight: Sight): SegmentMatches {
+  return {
+    count: entries.count(),
+    entries,
+    sight,
+    newestBelow(before, limit) {
+      const sequences: number[] = []
+      let entry = entries.last(Math.min(Math.max(before - segment.first, 0), segment.count))
+      while (entry >= 0 && sequences.length < limit) {
+        sequences.push(segment.first + entry)
+        entry = entries.last(entry)
+      }
+      return sequences
+    },
+  }
+}
+
+/** All terms must match; of those that name one field without `-`, one is enough. */
+function groupsOf(terms: readonly Term[]): readonly (readonly Term[])[] {
+  const groups: Term[][] = []
+  const byField = new Map<string, Term[]>()
+  for (const term of terms) {
+    const known = term.kind === "field" && !term.not ? byField.get(term.field) : undefined
+    if (known !== undefined) {
+      known.push(term)
+      continue
+    }
+    const group = [term]
+    groups.push(group)
+    if (term.kind === "field" && !term.not) byField.set(term.field, group)
+  }
+  return groups
+}
+
+// ---- Filters.
+
+function* applyTimes(segment: Segment, { from, to }: Wanted, entries: NumberSet): Steps<void> {
+  const { earliest, latest } = segment.facts.occurred
+  if (from !== undefined && latest < from.ms) entries.words.fill(0)
+  if (to !== undefined && earliest > to.ms) entries.words.fill(0)
+  const isWithin =
+    (from === undefined || earliest > from.ms) && (to === undefined || latest < to.ms)
+  if (isWithin || entries.isEmpty()) return
+  const times = yield* timesIn(segment, "occurred")
+  const nanos = yield* numbersIn(segment, "nanos")
+  const isBefore = (entry: number, { ms, ns }: Instant): boolean => {
+    const time = times[entry] ?? 0
+    return time < ms || (time === ms && (nanos[entry] ?? 0) < ns)
+  }
+  for (let entry = entries.next(0); entry >= 0; entry = entries.next(entry + 1))
+    if ((from !== undefined && isBefore(entry, from)) || (to !== undefined && !isBefore(entry, to)))
+      entries.delete(entry)
+}
+
+function* applyFilters(segment: Segment, wanted: Wanted, entries: NumberSet): Steps<void> {
+  const { projectIds, system, lane, userVisible, subject } = wanted
+  const own = yield* filterSet(segment, "system")
+  if (system === "without") entries.subtract(own)
+  if (system === "only") entries.intersect(own)
+  if (projectIds !== undefined) {
+    const chosen = yield* projectSet(segment, projectIds)
+    chosen.unite(own)
+    entries.intersect(chosen)
+  }
+  if (lane !== undefined) entries.intersect(yield* filterSet(segment, "lane", Buffer.from(lane)))
+  if (userVisible === undefined && subject === undefined) return
+  const visible = yield* filterSet(segment, "visible")
+  if (userVisible === false) entries.subtract(visible)
+  if (userVisible === true || subject !== undefined) entries.intersect(visible)
+}
+
+/** Projects are walked over: there may be thousands that are asked for, and most segments have few. */
+function* projectSet(segment: Segment, projectIds: readonly string[]): Steps<NumberSet> {
+  const set = new NumberSet(segment.count)
+  const chosen = new Set(projectIds)
+  const { from, end, valueAt } = yield* filterValues(segment, "project")
+  const walk = new KeyWalk(segment)
+  for (let number = from; number < end; number++) {
+    const { key, length } = walk.open(number) ?? (yield* walk.load(number))
+    if (chosen.has(key.utf8Slice(valueAt, length)))
+      yield* addLists(segment, "keys", { from: number, end: number + 1 }, set)
+  }
+  return set
+}
+
+/** A subject finds by its own sealed fields, in the entries where it is that party. */
+function* sightOf(segment: Segment, { subject }: Wanted, entries: NumberSet): Steps<Sight> {
+  const partySet = function* (party: "actor" | "target"): Steps<NumberSet> {
+    const set = new NumberSet(segment.count)
+    if (entries.isEmpty() || subject === undefined) return set
+    for (const type of subject.types)
+      set.unite(yield* filterSet(segment, party, partyValue({ id: subject.id, type })))
+    return set
+  }
+  return { nobody: undefined, actor: yield* partySet("actor"), target: yield* partySet("target") }
+}
+
+// ---- Terms.
+
+/** Adds the entries that a term is true of, as if it had no `-`. */
+function* addTerm(segment: Segment, term: Term, sight: Sight, found: NumberSet): Steps<void> {
+  const isWhole = owners.every((owner) => sight[owner] === undefined)
+  for (const owner of owners) {
+    const of = isWhole ? found : new NumberSet(segment.count)
+    if (term.kind === "text") yield* addText(segment, term, owner, of)
+    else yield* addField(segment, term, owner, of)
+    const seen = sight[owner]
+    if (seen !== undefined) of.intersect(seen)
+    if (of !== found) found.unite(of)
+  }
+  for (const field of ["id", "receipt"] as const)
+    if (term.kind === "text" || term.field === field) yield* addByIds(segment, field, term, found)
+}
+
+/** Values that have these words in a row, of those that somebody owns, and their entries. */
+function* addText(
+  segment: Segment,
+  { words, isPrefix }: TextTerm,
+  owner: Owner,
+  found: NumberSet,
+): Steps<void> {
+  const tag = Buffer.of(textTagOf(owner))
+  let keys: NumberSet | undefined
+  const bytes = words.map((word) => Buffer.from(word))
+  for (const [place, word] of bytes.entries()) {
+    const isStart = isPrefix && place === words.length - 1
+    const key = Buffer.concat([tag, word])
+    const range = yield* isStart
+      ? findPrefix(segment, "words", key)
+      : findExact(segment, "words", key)
+    if (range.from === range.end) return
+    const having = new NumberSet(segment.facts.keys)
+    yield* addLists(segment, "words", range, having)
+    if (keys === undefined) keys = having
+    else keys.intersect(having)
+  }
+  if (keys === undefined) return
+  if (words.length > 1)
+    yield* keepKeys(segment, keys, (key, length) =>
+      hasPhrase(key, key.indexOf(nameEnd) + 2, length, bytes, isPrefix),
+    )
+  yield* addEntries(segment, keys, found)
+}
+
+function* addField(
+  segment: Segment,
+  { field, value, isPrefix }: FieldTerm,
+  owner: Owner,
+  found: NumberSet,
+): Steps<void> {
+  const sought = Buffer.from(value.toLowerCase())
+  for (const prefix of fieldPrefixes(segment, field, owner)) {
+    const key = Buffer.concat([prefix, sought])
+    const range = yield* isPrefix
+      ? findPrefix(segment, "keys", key)
+      : findExact(segment, "keys", key)
+    yield* addLists(segment, "keys", range, found)
+  }
+}
+
+/** What the keys of a field begin with, whichever other names it has. */
+function fieldPrefixes(segment: Segment, field: string, owner: Owner): readonly Buffer[] {
+  const name = Buffer.from(field)
+  const together = segment.facts.namesTogether.filter((names) => hasName(names, name))
+  return [joinedNames([field]), ...together].flatMap((names) =>
+    tagsOf(owner).map((tag) => Buffer.concat([names, Buffer.of(nameEnd, tag)])),
+  )
+}
+
+/** Whether one of these names, which are joined, is this one. */
+function hasName(names: Uint8Array, name: Buffer): boolean {
+  for (let start = 0; start <= names.length;) {
+    const found = names.indexOf(nameJoin, start)
+    const end = found < 0 ? names.length : found
+    if (name.equals(names.subarray(start, end))) return true
+    start = end + 1
+  }
+  return false
+}

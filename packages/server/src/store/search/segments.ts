@@ -1,0 +1,91 @@
+// Segments: what a search knows of a run of a workspace's entries, as a few byte strings that any
+// engine can keep. A segment is a function of its entries: made directly or by merging, it has the
+// same header, byte for byte, and the header has the SHA-256 of every other part. So putting one
+// twice does no harm, and `fsck` makes it again and compares headers.
+//
+// This file has the types. Where to find the functions:
+//
+//   segment-builder.ts   createSegmentBuilder(first): add(stored) | addFiled(filed), then finish()
+//   segment-merge.ts     mergeSegments(segments, isDropped?): of neighbours one; of one, the same without what was erased
+//   segment-format.ts    packSegment(made): what is kept, part 0 first; openSegment(header, read), openMade(made)
+//   segment-query.ts     matchesIn(segment, wanted): a bitmap of entries, exact, with its count and pages
+//   segment-counts.ts    addTimeline(…), addValues(…): per segment, on what matchesIn found
+//   segment-plan.ts      which segments cover a range, and what to build or to merge next
+
+/** Level `l`, place `k`: entries `k * size + 1` to `(k + 1) * size`, where size is `sizes[l]`. */
+export interface SegmentName {
+  readonly level: number
+  readonly k: number
+}
+
+/**
+ * Entries of a segment at each level, each a multiple of the one before. The smallest level is for
+ * large entries alone: 4,096 entries of 256 KiB are a gigabyte, which no process should hold at
+ * once. Segments of ordinary entries begin at the second level.
+ */
+export const segmentSizes: readonly number[] = [256, 4096, 65_536]
+
+/** What is kept of a segment, by the number of its part. Part 0 is the header. */
+export type SegmentParts = readonly Uint8Array[]
+
+/** A segment that is kept: its name, and the SHA-256 that its header ends with, in hex. */
+export interface KeptSegment extends SegmentName {
+  /** Changes with the content, so it is the right key for whatever is remembered of a segment. */
+  readonly hash: string
+  /** Of all its parts together: what a merge takes to hold. */
+  readonly bytes: number
+}
+
+/** What reads need of an engine. One row for each part: (workspace, level, k, part) → bytes. */
+export interface SegmentReader {
+  /** In the order of their entries. */
+  list(workspace: string): Promise<readonly KeptSegment[]>
+  /** Undefined where nothing is kept under this name: it was merged away, or never was. */
+  part(workspace: string, name: SegmentName, part: number): Promise<Uint8Array | undefined>
+}
+
+export interface SegmentKeeper extends SegmentReader {
+  /**
+   * Puts a segment, in place of what stood under its name, and deletes those that it absorbed, in
+   * one transaction. Doing it twice changes nothing.
+   */
+  put(
+    workspace: string,
+    name: SegmentName,
+    parts: SegmentParts,
+    absorbed: readonly SegmentName[],
+  ): Promise<void>
+}
+
+/**
+ * Work in steps of well under a millisecond. It asks for a part by its number and must be given its
+ * bytes as they are kept, or `undefined` if it is gone; where it yields `undefined` it only offers
+ * to pause. Whoever runs it decides how many steps are one turn.
+ */
+export type Steps<T> = Generator<PartAsked | undefined, T, Uint8Array | undefined>
+
+export interface PartAsked {
+  readonly segment: OpenSegment
+  readonly part: number
+}
+
+/** A segment that can be asked. `parts` remembers raw parts, by this segment's hash. */
+export interface OpenSegment {
+  readonly hash: string
+  /** Sequence of its first entry. */
+  readonly first: number
+  readonly count: number
+}
+
+/** A part was asked for that is not kept any more: begin again with the segments of now. */
+export class SegmentGone extends Error {}
+
+/** A kept part is not what was written: `reindex` makes the search again. */
+export class SegmentDamaged extends Error {}
+
+/** The entries of one segment that match. */
+export interface Matches {
+  readonly count: number
+  /** Newest first, all below `before`; at most `limit`. */
+  readonly newestBelow: (before: number, limit: number) => number[]
+}
