@@ -6,6 +6,13 @@ import { bodyHash, encodeRecord, eventHash, parseRecord } from "@tallystick/proo
 import { fsck, passes, type Pass } from "../../packages/server/src/operator/fsck/fsck.ts"
 import type { Fault } from "../../packages/server/src/operator/fsck/fault.ts"
 import { sha256 } from "../../packages/server/src/runtime/sha256.ts"
+import { createSegmentBuilder } from "../../packages/server/src/store/search/segment-builder.ts"
+import { packSegment } from "../../packages/server/src/store/search/segment-format.ts"
+import { firstOf, lastOf } from "../../packages/server/src/store/search/segment-plan.ts"
+import type { SegmentName } from "../../packages/server/src/store/search/segments.ts"
+import { openForReading } from "../../packages/server/src/store/sqlite/database.ts"
+import { openSqliteFiling } from "../../packages/server/src/store/sqlite/open-sqlite.ts"
+import { journalReads } from "../../packages/server/src/store/sqlite/reads.ts"
 import { expectChain } from "../chain.ts"
 import { join as joinAs, setUpFirst } from "../people.ts"
 import { startProgram } from "../crash/programs.ts"
@@ -156,8 +163,9 @@ async function makeScene(entries: number): Promise<Scene> {
     const { text } = await workspace.reader.get(`${workspace.path}/tlog/checkpoint`)
     return Number(text.split("\n")[1]) > entries ? text : undefined
   })
-  assert.equal(await service.end(), 0)
   const { data } = service
+  assert.equal(await service.end(), 0)
+  await makeSegments(data, workspace.id, entries < 4096 ? 0 : 1)
   for (const name of fileNames) {
     // What the service's threads left in the log beside a file is part of it.
     using file = new DatabaseSync(join(data, name))
@@ -349,9 +357,9 @@ const mutationKinds: Readonly<Record<string, Kind>> = {
       once(size + 1, () =>
         run(
           search,
-          "INSERT OR REPLACE INTO workspaces (number, id, position, hash) VALUES (99, ?, ?, zeroblob(32))",
+          `INSERT INTO segments SELECT number, 1, ?, '', 0, zeroblob(32) FROM workspaces WHERE id = ?`,
+          Math.floor(size / 4096),
           id,
-          size + 1,
         ),
       ),
   },
@@ -495,40 +503,50 @@ function besideKinds(): Readonly<Record<string, Kind>> {
     ),
     "an entry is taken out of the search": {
       act(files) {
-        // A service that is told to stop leaves what is far behind to the next start.
-        const { position } =
-          files.search.prepare("SELECT position FROM workspaces WHERE id = ?").get(files.id) ?? {}
-        const sequence = 1 + files.chance.below(Number(position))
-        return once(sequence, () =>
-          run(
-            files.search,
-            "DELETE FROM filed WHERE place % 4294967296 = ? AND place / 4294967296 = ?",
-            sequence,
-            searchNumber(files),
-          ),
-        )
+        const { level, k } = anySegment(files)
+        const [first, last] = [firstOf({ level, k }), lastOf({ level, k })]
+        const gone = first + files.chance.below(last - first + 1)
+        const apply = () => replaceSegment(files, { level, k }, gone)
+        return { expected: [first, last], apply }
       },
       pass: "index",
     },
-    "the search counts one more": planted(
+    "a part of the search is damaged": {
+      act(files) {
+        const { number, level, k } = anySegment(files)
+        const where = "WHERE workspace = ? AND level = ? AND k = ?"
+        const parts = files.search
+          .prepare(`SELECT rowid, bytes FROM parts ${where}`)
+          .all(number, level, k)
+        const { rowid, bytes } = files.chance.pick(parts)
+        const value = blob(bytes)
+        const at = files.chance.below(value.length)
+        value[at] = (value[at] ?? 0) ^ (1 << files.chance.below(8))
+        const apply = () =>
+          run(files.search, "UPDATE parts SET bytes = ? WHERE rowid = ?", value, Number(rowid))
+        return { expected: [firstOf({ level, k }), lastOf({ level, k })], apply }
+      },
+      pass: "index",
+    },
+    "the search lacks a segment": planted(
       "search",
-      /^the search has another count of /,
-      "UPDATE combinations SET entries = entries + 1",
+      /^segment 1 of level [01] does not follow the one before,/,
+      "DELETE FROM segments WHERE k = 0",
     ),
-    "the search counts one less of an hour": planted(
+    "the search has a segment of no workspace": planted(
       "search",
-      /^the search has another count of /,
-      "UPDATE hours SET entries = entries - 1",
+      /^the search has segments of a segment 7 of level 1 that it does not know$/,
+      "INSERT INTO segments VALUES (88, 1, 7, '', 0, zeroblob(32))",
     ),
-    "the search files an entry under no class": planted(
+    "the search has a part of no segment": planted(
       "search",
-      /^the search has (another count of|1 rows whose combinations it does not know)/,
-      "UPDATE filed SET class = 0 WHERE place = (SELECT max(place) FROM filed)",
+      /^the search has parts of a segment 7 of level 1 that it does not know$/,
+      "INSERT INTO parts VALUES (1, 1, 7, 0, zeroblob(32))",
     ),
     "the search has a workspace of nobody": planted(
       "search",
-      /^the search has entries of it,/,
-      "INSERT INTO workspaces VALUES (88, 'nobody', 0, zeroblob(32))",
+      /^the search has segments of it,/,
+      "INSERT INTO workspaces VALUES (88, 'nobody')",
     ),
   }
 }
@@ -662,8 +680,58 @@ function registryKinds(): Readonly<Record<string, Kind>> {
   }
 }
 
-function searchNumber({ search, id }: Files): number {
-  return Number(search.prepare("SELECT number FROM workspaces WHERE id = ?").get(id)?.["number"])
+/** What a service that was told to stop has left to the next start; and of few entries, small ones. */
+async function makeSegments(data: string, workspace: string, level: number): Promise<void> {
+  const filing = openSqliteFiling(data)
+  const end = (await filing.journal.head(workspace))?.sequence ?? 0
+  for (let k = 0; lastOf({ level, k }) <= end; k++) {
+    const first = firstOf({ level, k })
+    const builder = createSegmentBuilder(first, lastOf({ level, k }) - first + 1)
+    for (let last = first - 1; last < lastOf({ level, k });) {
+      const entries = await filing.journal.after(workspace, last, lastOf({ level, k }) - last)
+      for (const entry of entries) builder.add(entry)
+      last += entries.length
+    }
+    await filing.segments.put(workspace, { level, k }, packSegment(builder.finish()), [])
+  }
+  await filing.close()
+}
+
+interface AnySegment extends SegmentName {
+  readonly number: number
+}
+
+function anySegment({ search, id, chance }: Files): AnySegment {
+  const segments = search
+    .prepare(
+      "SELECT number, level, k FROM segments JOIN workspaces ON number = workspace WHERE id = ?",
+    )
+    .all(id)
+  const { number, level, k } = chance.pick(segments)
+  return { number: Number(number), level: Number(level), k: Number(k) }
+}
+
+/** By one that is made of the same entries but for one of them. */
+function replaceSegment({ data, search, id }: Files, name: SegmentName, gone: number): void {
+  const journal = openForReading(join(data, "journal.db"))
+  const reads = journalReads(journal)
+  const [first, end] = [firstOf(name), lastOf(name)]
+  const builder = createSegmentBuilder(first, end - first + 1)
+  for (const entry of reads.after(id, first - 1, end - first + 1))
+    if (entry.sequence !== gone) builder.add(entry)
+  builder.addMissing(end)
+  for (const [part, bytes] of packSegment(builder.finish()).entries())
+    run(
+      search,
+      `INSERT OR REPLACE INTO parts (workspace, level, k, part, bytes)
+       SELECT number, ?, ?, ?, ? FROM workspaces WHERE id = ?`,
+      name.level,
+      name.k,
+      part,
+      bytes,
+      id,
+    )
+  journal.close()
 }
 
 function once(sequence: number, apply: () => void): ReturnType<Act> {
@@ -822,7 +890,7 @@ function cut(files: Files, isThorough: boolean): ReturnType<Act> {
 function forget({ index, search, data }: Files): void {
   for (const table of ["positions", "trees", "tiles", "checkpoints"])
     index.exec(`DELETE FROM ${table}`)
-  search.exec("UPDATE workspaces SET position = 0")
+  for (const table of ["segments", "parts"]) search.exec(`DELETE FROM ${table}`)
   writeFileSync(`${data}.heads`, "")
 }
 

@@ -85,24 +85,21 @@ export const defaultLimits = {
   clockAheadMs: 5 * 60_000,
   /** Entries that a follower reads at a time: some milliseconds of work. */
   followEntriesMax: 1000,
-  /** Entries that are filed in one step. Larger steps save little and delay those who wait. */
+  /** Entries of a segment that are read in one step. Larger steps save little and delay others. */
   fileEntriesMax: 2000,
-  /**
-   * How often new entries are filed at most. Every search looks through the unfiled entries, and
-   * small steps cost more.
-   */
+  /** How often the thread that makes segments hears of new entries: it needs thousands for one. */
   fileEveryMs: 250,
-  /** How long a search waits for the index if too many entries are unfiled. */
+  /** How long a search waits for segments if more entries are in none than it can look through. */
   findWaitMs: 2000,
   /** How long a search may take, with its waiting: somebody who types has typed on by then. */
   searchTimeoutMs: 2000,
   /** Searches that wait: a request's memory each, and more than are answered within that time. */
   searchesWaitingMax: 1000,
   /**
-   * Lists of the index that one step of a search may gather. Nothing can interrupt a step: this
-   * takes between a quarter of a second and one and a half.
+   * What each of the two threads that search remembers: parts of segments, and entries that are in
+   * none yet. Searches of a busy ledger read the same ones again and again.
    */
-  searchListBytesMax: 64 * 1024 * 1024,
+  searchCacheBytesMax: 64 * 1024 * 1024,
   /** How often followers hear of new entries at most. A busy ledger is followed in larger steps. */
   pokeEveryMs: 50,
   /** How often a workspace's checkpoint is signed at most, while it is written to. */

@@ -1,11 +1,14 @@
 import assert from "node:assert/strict"
 import test from "node:test"
 import type { Clock } from "../clock.ts"
+import { openTestLedger, testEvent, testWorkspace } from "../ledger/test-ledger.ts"
 import { defaultLimits } from "../limits.ts"
 import { write } from "../store/contract/written-entries.ts"
 import { expectChain } from "../store/expect-chain.ts"
 import { openMemory, type MemoryStore } from "../store/memory.ts"
-import type { Search } from "../store/search/search.ts"
+import { createSegmentBuilder } from "../store/search/segment-builder.ts"
+import { packSegment } from "../store/search/segment-format.ts"
+import type { SegmentKeeper } from "../store/search/segments.ts"
 import type { JournalReader, Leases } from "../store/store.ts"
 import { startFiling, type FilingReport } from "./filing.ts"
 
@@ -20,11 +23,12 @@ interface House extends MemoryStore {
 function openHouse(
   bend: {
     readonly journal?: (it: JournalReader) => JournalReader
-    readonly search?: (it: Search) => Search
+    readonly segments?: (it: SegmentKeeper) => SegmentKeeper
     readonly leases?: Leases
+    readonly store?: MemoryStore
   } = {},
 ): House {
-  const store = openMemory()
+  const store = bend.store ?? openMemory()
   const sleepers: (() => void)[] = []
   let elapsedMs = 0
   const clock: Clock = {
@@ -33,15 +37,16 @@ function openHouse(
     sleep: () => new Promise((wake) => sleepers.push(wake)),
   }
   const reports: FilingReport[] = []
-  const { journal, search, leases } = store.filing
+  const { journal, segments, leases } = store.filing
   const loop = startFiling({
     store: {
+      ...store.filing,
       journal: bend.journal?.(journal) ?? journal,
-      search: bend.search?.(search) ?? search,
+      segments: bend.segments?.(segments) ?? segments,
       leases: bend.leases ?? leases,
     },
     clock,
-    limits: { ...defaultLimits, fileEntriesMax: 10 },
+    limits: { ...defaultLimits, fileEntriesMax: 1000 },
     report: (report) => reports.push(report),
   })
   const wakeAll = (): void => {
@@ -51,70 +56,134 @@ function openHouse(
   return { ...store, reports, loop, wakeAll }
 }
 
+/** Level and place of what is kept, such as "1.0". */
+async function keptOf({ filing }: House, workspace: string): Promise<string> {
+  const kept = await filing.segments.list(workspace)
+  return kept.map(({ level, k }) => `${level}.${k}`).join(" ")
+}
+
 async function settled(): Promise<void> {
   for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve))
 }
 
 const names = (count: number, from = 0) => Array.from({ length: count }, (_, at) => `e${from + at}`)
 
-test("whoever waits until all is found waits for all that is there, and for no more", async () => {
+/** Until no more comes of itself. */
+async function untilKept(house: House, workspace: string, kept: string): Promise<void> {
+  for (let turns = 0; (await keptOf(house, workspace)) !== kept; turns++) {
+    assert.ok(turns < 10_000, `${workspace} has ${await keptOf(house, workspace)}, not ${kept}`)
+    await settled()
+  }
+}
+
+async function totalOf(house: House, workspace: string): Promise<number | undefined> {
+  const hits = await house.served.search.find(workspace, { system: "with" }, 1e9, 1)
+  return hits?.total
+}
+
+/** Entries of a segment of level 1. */
+const usual = 4096
+
+test("nothing is kept of a few entries, and all of them are found", async () => {
   const house = openHouse()
   assert.equal(await house.loop.catchUp("acme"), 0)
-  await write(house.served, "acme", names(35))
-  await write(house.served, "other", names(3))
-  const both = await Promise.all([house.loop.catchUp("acme"), house.loop.catchUp("acme")])
-  assert.deepEqual(both, [35, 35])
-  assert.equal(await house.served.search.position("acme"), 35)
-  assert.equal(await house.loop.catchUp("acme"), 35)
-  assert.equal(await house.loop.catchUp("other"), 3)
-  assert.equal((await house.served.search.find("acme", { system: "with" }, 99, 50))?.total, 35)
+  await write(house.served, "acme", names(usual - 1))
+  house.loop.poke(["acme", "empty"])
+  await settled()
+  assert.equal(await house.loop.catchUp("acme"), usual - 1)
+  assert.deepEqual([await keptOf(house, "acme"), await totalOf(house, "acme")], ["", 4095])
+  const told = house.reports.flatMap((it) => (it.kind === "filed" ? it.positions : []))
+  assert.deepEqual(
+    new Map(told.map(([workspace, ...rest]) => [workspace, rest])),
+    new Map([
+      ["acme", [4095, 4095]],
+      ["empty", [0, 0]],
+    ]),
+  )
+  await write(house.served, "acme", names(1, usual))
+  house.loop.poke(["acme"])
+  await untilKept(house, "acme", "1.0")
+  assert.equal(await totalOf(house, "acme"), 4096)
   await house.loop.close()
   await expectChain(house.served.journal, "acme")
 })
 
-test("all who are poked are filed, in steps, each workspace in turn", async () => {
-  const house = openHouse()
-  for (const workspace of ["a", "b", "c"]) await write(house.served, workspace, names(12))
-  house.loop.poke(["a", "b", "c", "empty"])
+test("sixteen segments become one, once nothing else is due", async () => {
+  const [grown, late] = [openHouse(), openHouse()]
+  // Of large entries small segments are made, once somebody waits for them; and then to their end.
+  await writeLarge(grown, 450)
+  grown.loop.poke(["acme"])
   await settled()
-  for (const workspace of ["a", "b", "c"])
-    assert.equal(await house.served.search.position(workspace), 12)
-  const steps = house.reports.map((report) =>
-    report.kind === "filed" ? report.positions : assert.fail(report.detail),
-  )
-  assert.deepEqual(steps.slice(0, 3), [[["a", 10, 12]], [["b", 10, 12]], [["c", 10, 12]]])
-  assert.deepEqual(steps.slice(3).flat(), [
-    ["a", 12, 12],
-    ["b", 12, 12],
-    ["c", 12, 12],
-  ])
+  assert.equal(await keptOf(grown, "acme"), "")
+  await grown.loop.catchUp("acme")
+  assert.equal(await keptOf(grown, "acme"), "0.0")
+  await writeUsual(grown, 15 * 256 - 450)
+  grown.loop.poke(["acme"])
+  const fifteen = Array.from({ length: 15 }, (_, k) => `0.${k}`).join(" ")
+  await untilKept(grown, "acme", fifteen)
+  assert.equal(await totalOf(grown, "acme"), 15 * 256)
+  await writeUsual(grown, 256)
+  grown.loop.poke(["acme"])
+  await untilKept(grown, "acme", "1.0")
+
+  await writeLarge(late, 450)
+  await writeUsual(late, usual - 450)
+  await late.loop.catchUp("acme")
+  assert.equal(await keptOf(late, "acme"), "1.0")
+  for (const house of [grown, late]) {
+    assert.equal(await totalOf(house, "acme"), usual)
+    await house.loop.close()
+    await expectChain(house.served.journal, "acme")
+  }
+})
+
+test("what is far behind becomes large segments at once, and what others need comes first", async () => {
+  const order: string[] = []
+  const house = openHouse({
+    segments: (it) => ({
+      ...it,
+      async put(workspace, name, parts, absorbed) {
+        order.push(`${workspace} ${name.level}.${name.k}`)
+        await it.put(workspace, name, parts, absorbed)
+      },
+    }),
+  })
+  await write(house.served, "large", names(17 * usual + 10))
+  for (const workspace of ["a", "b"]) await write(house.served, workspace, names(usual))
+  house.loop.poke(["large", "a", "b"])
+  await untilKept(house, "large", "2.0 1.16")
+  assert.deepEqual(order, ["a 1.0", "b 1.0", "large 2.0", "large 1.16"])
+  assert.equal(await totalOf(house, "large"), 17 * usual + 10)
   await house.loop.close()
 })
 
 test("what fails is reported, refused to those who wait, and tried again", async () => {
   let failing = true
   const house = openHouse({
-    search: (it) => ({
+    segments: (it) => ({
       ...it,
-      fileAll: (batches) =>
-        failing ? Promise.reject(new Error("the disk is full")) : it.fileAll(batches),
+      put: (...asked) =>
+        failing ? Promise.reject(new Error("the disk is full")) : it.put(...asked),
     }),
   })
-  await write(house.served, "acme", names(3))
+  const detail = "acme: the disk is full"
+  await write(house.served, "acme", names(usual))
   await assert.rejects(house.loop.catchUp("acme"), /the disk is full/)
   house.loop.poke(["acme"])
   await settled()
-  assert.equal(house.reports.length, 1, "a disk that failed is not asked again at once")
+  const failed = () => house.reports.filter(({ kind }) => kind === "failed")
+  const before = failed().length
+  house.loop.poke(["acme"])
+  await settled()
+  assert.equal(failed().length, before, "a disk that failed is not asked again at once")
   house.wakeAll()
   await settled()
-  assert.deepEqual(house.reports, [
-    { kind: "failed", detail: "the disk is full" },
-    { kind: "failed", detail: "the disk is full" },
-  ])
+  assert.ok(failed().length > before)
+  assert.deepEqual(failed().at(-1), { kind: "failed", detail })
+  assert.equal(await totalOf(house, "acme"), usual, "and all is found meanwhile")
   failing = false
   house.wakeAll()
-  await settled()
-  assert.equal(await house.served.search.position("acme"), 3)
+  await untilKept(house, "acme", "1.0")
   await house.loop.close()
   await expectChain(house.served.journal, "acme")
 })
@@ -130,52 +199,51 @@ test("a workspace that cannot be read does not hold up the others", async () => 
           : it.after(workspace, ...rest),
     }),
   })
-  for (const workspace of ["bad", "good"]) await write(house.served, workspace, names(3))
+  for (const workspace of ["bad", "good"]) await write(house.served, workspace, names(usual))
   house.loop.poke(["bad", "good"])
-  assert.equal(await house.loop.catchUp("good"), 3)
-  assert.equal(await house.served.search.position("bad"), 0)
+  await untilKept(house, "good", "1.0")
+  assert.equal(await keptOf(house, "bad"), "")
   assert.deepEqual(
     house.reports.find(({ kind }) => kind === "failed"),
     { kind: "failed", detail: "bad: unreadable" },
   )
   failing = false
-  await settled()
   house.wakeAll()
-  await settled()
-  assert.equal(await house.served.search.position("bad"), 3)
+  await untilKept(house, "bad", "1.0")
   await house.loop.close()
 })
 
 test("entries that are gone from the journal are found as missing, and a journal that ends before its head is said to", async () => {
+  const gone = [4, 5, 4096, 8192]
   const house = openHouse({
     journal: (it) => ({
       ...it,
-      after: async (...asked) =>
-        (await it.after(...asked)).filter(
-          ({ sequence }) => sequence !== 4 && sequence !== 5 && sequence !== 12,
-        ),
+      after: async (workspace, sequence, limit) =>
+        (await it.after(workspace, sequence, limit + gone.length))
+          .filter((entry) => !gone.includes(entry.sequence))
+          .slice(0, limit),
     }),
   })
-  await write(house.served, "acme", names(12))
+  await write(house.served, "acme", names(2 * usual))
+  house.loop.poke(["acme"])
+  await untilKept(house, "acme", "1.0")
   await assert.rejects(house.loop.catchUp("acme"), /ends before its head/)
-  assert.equal(await house.served.search.position("acme"), 11)
-  const { sequences, total } = await house.filing.search.find("acme", { system: "without" }, 99, 50)
-  assert.deepEqual([sequences.length, total], [11, 11])
+  assert.equal(await totalOf(house, "acme"), 2 * usual)
   await house.loop.close()
 })
 
 test("a stop refuses those who wait, and all who come later", async () => {
   let release = () => {}
   const house = openHouse({
-    search: (it) => ({
+    segments: (it) => ({
       ...it,
-      fileAll: () =>
+      put: () =>
         new Promise((_, reject) => {
           release = () => reject(new Error("too late"))
         }),
     }),
   })
-  await write(house.served, "acme", names(3))
+  await write(house.served, "acme", names(usual))
   const waiting = house.loop.catchUp("acme")
   const refused = assert.rejects(waiting, /too late|stopped/)
   await settled()
@@ -186,6 +254,25 @@ test("a stop refuses those who wait, and all who come later", async () => {
   await assert.rejects(house.loop.catchUp("acme"), /stopped/)
 })
 
+test("a merge that was cut short is begun again by the next start", async () => {
+  const store = openMemory()
+  await write(store.served, "acme", names(usual))
+  const never = new Promise<never>(() => {})
+  const stopped = openHouse({
+    store,
+    segments: (it) => ({ ...it, put: async () => await never }),
+  })
+  for (let k = 0; k < 16; k++) await keepSmall(stopped, "acme", k)
+  stopped.loop.poke(["acme"])
+  await settled()
+  assert.equal((await store.filing.segments.list("acme")).length, 16)
+  const next = openHouse({ store })
+  next.loop.poke(["acme"])
+  await untilKept(next, "acme", "1.0")
+  assert.equal(await totalOf(next, "acme"), usual)
+  await next.loop.close()
+})
+
 test("a workspace that another process follows is left to it, until somebody here waits", async () => {
   const ours = new Set<string>()
   const house = openHouse({
@@ -194,15 +281,34 @@ test("a workspace that another process follows is left to it, until somebody her
       take: async (workspace) => void ours.add(workspace),
     },
   })
-  for (const workspace of ["acme", "other"]) await write(house.served, workspace, names(3))
+  for (const workspace of ["acme", "other"]) await write(house.served, workspace, names(usual))
   house.loop.poke(["acme", "other"])
   await settled()
-  assert.deepEqual([await house.served.search.position("acme"), house.reports], [0, []])
-  assert.equal(await house.loop.catchUp("acme"), 3)
-  assert.deepEqual(
-    [await house.served.search.position("acme"), await house.served.search.position("other")],
-    [3, 0],
-  )
+  assert.deepEqual([await keptOf(house, "acme"), house.reports], ["", []])
+  assert.equal(await house.loop.catchUp("acme"), usual)
+  assert.deepEqual([await keptOf(house, "acme"), await keptOf(house, "other")], ["1.0", ""])
   await house.loop.close()
   await expectChain(house.served.journal, "acme")
 })
+
+/** Entries of 40 KB each. */
+async function writeLarge({ served }: House, count: number): Promise<void> {
+  const large = testEvent({ metadata: { note: "x".repeat(40_000) } })
+  await openTestLedger(served.journal).record(
+    testWorkspace(),
+    Array.from({ length: count }, () => large),
+  )
+}
+
+async function writeUsual({ served }: House, count: number): Promise<void> {
+  await openTestLedger(served.journal).record(
+    testWorkspace(),
+    Array.from({ length: count }, () => testEvent()),
+  )
+}
+
+async function keepSmall({ filing }: House, workspace: string, k: number): Promise<void> {
+  const builder = createSegmentBuilder(k * 256 + 1, 256)
+  for (const entry of await filing.journal.after(workspace, k * 256, 256)) builder.add(entry)
+  await filing.segments.put(workspace, { level: 0, k }, packSegment(builder.finish()), [])
+}

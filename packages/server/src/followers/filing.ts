@@ -1,13 +1,32 @@
-// Makes entries findable: gathers what has been written since, from every workspace in turn, and
-// files it in one step. Steps are large when there is much to do and small when somebody waits.
-// What fails is tried again; nothing is ever skipped.
+// Makes entries findable: once a segment's entries are there, they are read again and the segment
+// is kept; small ones become larger ones later. What is in no segment yet is searched all the same
+// (store/search/unfiled-entries.ts), so nobody waits for it. What fails is tried again.
 
 import { strict as assert } from "node:assert"
 import type { Clock } from "../clock.ts"
 import type { Limits } from "../limits.ts"
-import { filedAfter } from "../store/search/searchable-fields.ts"
-import type { Batch } from "../store/search/search.ts"
-import type { FilingStore, JournalReader } from "../store/store.ts"
+import { createSegmentBuilder } from "../store/search/segment-builder.ts"
+import {
+  createPartCache,
+  openSegment,
+  packSegment,
+  type Segment,
+} from "../store/search/segment-format.ts"
+import { mergeSegments } from "../store/search/segment-merge.ts"
+import {
+  dueOf,
+  firstOf,
+  lastOf,
+  mergeOf,
+  positionOf,
+  sizeOf,
+  smallerOf,
+  usualLevel,
+  type PlannedSegment,
+} from "../store/search/segment-plan.ts"
+import type { KeptSegment, SegmentName } from "../store/search/segments.ts"
+import type { FilingStore } from "../store/store.ts"
+import { bytesOf } from "../store/stored-bytes.ts"
 import { detailOf, startLoop } from "./loop.ts"
 
 export type FilingReport =
@@ -21,152 +40,231 @@ export interface Filing {
   /** These workspaces have new entries, or may have. */
   poke(workspaces: readonly string[]): void
   /**
-   * Resolves, to where the workspace's journal ends now, when all of it can be found; rejects when
-   * it cannot be filed.
+   * Resolves, to where the workspace's journal ends now, when no more of it is left to searches
+   * than they can look through; rejects when it cannot be filed.
    */
   catchUp(workspace: string): Promise<number>
   close(): Promise<void>
 }
 
 export interface FilingParts {
-  readonly store: Pick<FilingStore, "journal" | "search" | "leases">
+  readonly store: FilingStore
   readonly clock: Clock
   readonly limits: Limits
   readonly report: (report: FilingReport) => void
 }
 
-/** Some of a workspace's entries, up to `last`. */
-interface Step extends Batch {
-  readonly last: number
-  readonly count: number
-  readonly bytes: number
-  /** Where the chain ended when it was read. */
-  readonly end: number
+/** The making of one segment, in steps of some ten milliseconds. */
+interface Job {
+  readonly workspace: string
+  readonly steps: AsyncGenerator<undefined, void>
 }
 
-/**
- * Of bodies in one step: entries are counted, but a thousand of the largest would be a quarter of a
- * gigabyte.
- */
-const stepBytesMax = 8 * 1024 * 1024
 /** Entries that may be missing in a row. A number beyond is no place in a chain. */
 const holeMax = 1000
+/**
+ * Of the bodies in one segment: where they are larger, smaller segments are made of them. The
+ * smallest one, of the largest entries, has as much.
+ */
+const segmentBytesMax = 64 * 1024 * 1024
+/** What searches may be left with, of bodies, once somebody waits. */
+const leftBytesMax = 16 * 1024 * 1024
+const stepMs = 20
 
-export function startFiling({
-  store: { journal, search, leases },
-  clock,
-  limits,
-  report,
-}: FilingParts): Filing {
-  /** How far workspaces are filed, as far as it is known. */
-  const positions = new Map<string, number>()
-  const step = (): Promise<void> => fileSome().catch(() => undefined)
-  // What was written last goes with the stop; what is far behind goes on at the next start.
-  const loop = startLoop({ leases, clock, step, dueMs: () => Infinity, finish: step })
+export function startFiling({ store, clock, limits, report }: FilingParts): Filing {
+  const { journal, segments, leases } = store
+  /** As far as they are known. */
+  const lists = new Map<string, readonly KeptSegment[]>()
+  /** Workspaces that have a large segment to make: it waits until no small one is due. */
+  const large = new Set<string>()
+  let small: Job | undefined
+  let growing: Job | undefined
+  const step = (): Promise<void> => makeSome().catch(() => undefined)
+  const loop = startLoop({ leases, clock, step, dueMs: () => Infinity, finish: async () => {} })
 
   return {
     poke: (workspaces) => loop.poke(workspaces),
     async catchUp(workspace) {
       const sequence = (await journal.head(workspace))?.sequence ?? 0
-      if ((await positionOf(workspace)) >= sequence) return sequence
-      // Whoever waits for another workspace has this one filed in the same step.
-      loop.poke([workspace])
-      await loop.ask(workspace, () => fileUpTo(workspace, sequence))
+      // One segment at a time: others wait for theirs, or have one due.
+      while (await loop.ask(workspace, () => makeAsked(workspace, sequence))) continue
       return sequence
     },
     close: () => loop.close(),
   }
 
-  async function fileUpTo(workspace: string, sequence: number): Promise<void> {
-    for (let position = await positionOf(workspace); position < sequence;) {
-      await fileSome(workspace)
-      const before = position
-      position = await positionOf(workspace)
-      if (position === before)
-        throw new Error("the journal cannot be read, or ends before its head")
-    }
-  }
-
-  /**
-   * Files what follows in the workspaces that have stood in line longest; the one that somebody
-   * waits for comes first.
-   */
-  async function fileSome(first?: string): Promise<void> {
-    const steps = await gather(first === undefined ? [] : [first])
-    if (steps.length === 0) return
+  /** A step of what is due; where nothing is, one of what makes large segments of small ones. */
+  async function makeSome(): Promise<void> {
+    small ??= await nextSmall()
+    growing ??= small === undefined ? await nextLarge() : undefined
+    const job = small ?? growing
+    if (job === undefined) return
+    const { workspace } = job
+    // Until all is made the loop does not sleep.
+    loop.poke([workspace])
     try {
-      await search.fileAll(steps)
+      const { done } = await job.steps.next()
+      if (done === true) end(job)
     } catch (error) {
-      // How far it came is asked for again.
-      positions.clear()
-      loop.line.retry(steps.map(({ workspace }) => workspace))
-      report({ kind: "failed", detail: detailOf(error) })
-      throw error
+      end(job)
+      fail(workspace, error)
     }
-    for (const { workspace, last } of steps) positions.set(workspace, last)
-    report({
-      kind: "filed",
-      positions: steps.map(({ workspace, last, end }) => [workspace, last, end]),
-    })
   }
 
-  async function gather(first: readonly string[]): Promise<readonly Step[]> {
-    const steps: Step[] = []
-    let entriesLeft = limits.fileEntriesMax
-    let bytesLeft = stepBytesMax
-    for await (const workspace of loop.line.waiting(first)) {
-      loop.line.leave(workspace)
-      const step = await positionOf(workspace)
-        .then((position) => nextStep(journal, workspace, position, entriesLeft))
-        .catch((error: unknown) => setAside(workspace, error))
-      if (step === undefined) continue
-      // To the end of the line, if that was not all there is.
-      if (step.last < step.end) loop.poke([workspace])
-      steps.push(step)
-      entriesLeft -= step.count
-      bytesLeft -= step.bytes
-      if (entriesLeft <= 0 || bytesLeft <= 0) break
-    }
-    return steps
+  function end(job: Job): void {
+    if (small === job) small = undefined
+    else growing = undefined
   }
 
-  /** One workspace that cannot be read does not hold up the others. */
-  function setAside(workspace: string, error: unknown): undefined {
-    report({ kind: "failed", detail: `${workspace}: ${detailOf(error)}` })
+  function fail(workspace: string, error: unknown): void {
+    lists.delete(workspace)
+    large.delete(workspace)
     loop.line.retry([workspace])
+    report({ kind: "failed", detail: `${workspace}: ${detailOf(error)}` })
+  }
+
+  /** The workspace that has stood in line longest and has enough new entries. */
+  async function nextSmall(): Promise<Job | undefined> {
+    const seen: (readonly [string, number, number])[] = []
+    let found: Job | undefined
+    for await (const workspace of loop.line.waiting()) {
+      loop.line.leave(workspace)
+      try {
+        const [kept, end] = await Promise.all([listOf(workspace), endOf(workspace)])
+        const due = dueOf(kept, end)
+        seen.push([workspace, due === undefined ? end : positionOf(kept), end])
+        if (due !== undefined && due.level <= usualLevel)
+          found = { workspace, steps: build(workspace, due) }
+        else if (due !== undefined || mergeOf(kept) !== undefined) large.add(workspace)
+      } catch (error) {
+        // One workspace that cannot be read does not hold up the others.
+        fail(workspace, error)
+      }
+      if (found !== undefined) break
+    }
+    if (seen.length > 0) report({ kind: "filed", positions: seen })
+    return found
+  }
+
+  async function nextLarge(): Promise<Job | undefined> {
+    for (const workspace of large) {
+      large.delete(workspace)
+      const [kept, end] = await Promise.all([listOf(workspace), endOf(workspace)])
+      const due = dueOf(kept, end)
+      if (due !== undefined) return { workspace, steps: build(workspace, due) }
+      const merge = mergeOf(kept)
+      if (merge !== undefined) return { workspace, steps: grow(workspace, merge) }
+    }
     return undefined
   }
 
-  async function positionOf(workspace: string): Promise<number> {
-    const position = positions.get(workspace) ?? (await search.position(workspace))
-    positions.set(workspace, position)
-    return position
+  /**
+   * Makes a segment for somebody who waits; also a small one of large entries, which searches cannot
+   * be left with. Returns whether there was one to make.
+   */
+  async function makeAsked(workspace: string, sequence: number): Promise<boolean> {
+    try {
+      const kept = await listOf(workspace)
+      const isLeft = await isLarge(workspace, positionOf(kept), sequence)
+      const due = dueOf(kept, sequence) ?? (isLeft ? dueOf(kept, sequence, 0) : undefined)
+      if (due === undefined) return false
+      for await (const _ of build(workspace, due)) continue
+      const position = positionOf(await listOf(workspace))
+      report({ kind: "filed", positions: [[workspace, position, sequence]] })
+      return true
+    } catch (error) {
+      fail(workspace, error)
+      throw error
+    }
   }
-}
 
-/** What follows a position. */
-async function nextStep(
-  journal: JournalReader,
-  workspace: string,
-  position: number,
-  limit: number,
-): Promise<Step | undefined> {
-  const end = (await journal.head(workspace))?.sequence ?? 0
-  const stored = await journal.after(workspace, position, limit)
-  let last = position
-  let bytes = 0
-  for (const { sequence, body, disclosures } of stored) {
-    assert(sequence > last && sequence <= last + holeMax, "the journal gives entries in order")
-    last = sequence
-    bytes += (body?.length ?? 0) + disclosures.length
+  async function isLarge(workspace: string, position: number, end: number): Promise<boolean> {
+    let bytes = 0
+    if (end - position >= sizeOf(usualLevel)) return false
+    for (let last = position; last < end && bytes <= leftBytesMax;) {
+      const entries = await journal.after(workspace, last, limits.fileEntriesMax)
+      if (entries.length === 0) break
+      bytes += entries.reduce((sum, entry) => sum + bytesOf(entry), 0)
+      last = entries.at(-1)?.sequence ?? end
+    }
+    return bytes > leftBytesMax
   }
-  if (last === position) return undefined
-  return {
-    workspace,
-    entries: filedAfter(position, stored),
-    last,
-    bytes,
-    count: stored.length,
-    end: Math.max(last, end),
+
+  async function* build(workspace: string, name: SegmentName): AsyncGenerator<undefined, void> {
+    const [first, end] = [firstOf(name), lastOf(name)]
+    const builder = createSegmentBuilder(first, end - first + 1)
+    let bytes = 0
+    for (let last = first - 1; last < end;) {
+      const limit = Math.min(limits.fileEntriesMax, end - last)
+      const entries = await journal.after(workspace, last, limit)
+      if (entries.length === 0)
+        throw new Error("the journal cannot be read, or ends before its head")
+      for (const entry of entries) {
+        const { sequence } = entry
+        assert(sequence > last && sequence <= last + holeMax, "the journal gives entries in order")
+        if (sequence <= end) builder.add(entry)
+        bytes += bytesOf(entry)
+        last = sequence
+      }
+      const smaller = bytes > segmentBytesMax ? smallerOf(name) : undefined
+      if (smaller !== undefined) {
+        yield* build(workspace, smaller)
+        return
+      }
+      yield
+    }
+    // What is gone will be missed by whoever looks, so it is found like all else.
+    builder.addMissing(end)
+    await keep(workspace, { name, absorbs: [] }, packSegment(builder.finish()))
+  }
+
+  async function* grow(
+    workspace: string,
+    planned: PlannedSegment,
+  ): AsyncGenerator<undefined, void> {
+    const names = new Map(planned.absorbs.map((one) => [one.hash, one]))
+    const opened: Segment[] = []
+    for (const one of planned.absorbs) {
+      const header = await segments.part(workspace, one, 0)
+      assert(header !== undefined, "what is listed is kept")
+      opened.push(openSegment(header, createPartCache(0)))
+    }
+    const steps = mergeSegments(opened)
+    let begunMs = clock.elapsed()
+    for (let step = steps.next(); ;) {
+      if (step.done === true) {
+        await keep(workspace, planned, packSegment(step.value))
+        return
+      }
+      if (clock.elapsed() - begunMs >= stepMs) {
+        yield
+        begunMs = clock.elapsed()
+      }
+      const asked = step.value
+      const name = asked && names.get(asked.segment.hash)
+      step = steps.next(name && (await segments.part(workspace, name, asked.part)))
+    }
+  }
+
+  async function keep(
+    workspace: string,
+    { name, absorbs }: PlannedSegment,
+    parts: readonly Uint8Array[],
+  ): Promise<void> {
+    const kept = await listOf(workspace)
+    // Somebody who waits may have had the same made meanwhile.
+    const isNew = absorbs.length > 0 || positionOf(kept) < lastOf(name)
+    if (isNew) await segments.put(workspace, name, parts, absorbs)
+    lists.set(workspace, await segments.list(workspace))
+  }
+
+  async function listOf(workspace: string): Promise<readonly KeptSegment[]> {
+    const kept = lists.get(workspace) ?? (await segments.list(workspace))
+    lists.set(workspace, kept)
+    return kept
+  }
+
+  async function endOf(workspace: string): Promise<number> {
+    return (await journal.head(workspace))?.sequence ?? 0
   }
 }

@@ -174,16 +174,27 @@ function createRecorder(log: Logger) {
   }
 }
 
+/** How often the log says how far a search is that is made anew, and from how many entries on. */
+const progressEveryMs = 5000
+const anewEntriesMin = 65_536
+
 /** Handles the reports of the filing program. */
 export function reportsOf(metrics: FollowerMetrics, log: Logger): (report: FilingReport) => void {
+  let saidMs = -Infinity
   return (report) => {
-    if (report.kind === "filed")
-      for (const [workspace, position, end] of report.positions)
-        metrics.followed("filing", workspace, position, end)
-    else
+    if (report.kind === "failed") {
       log.error(
         { detail: report.detail },
-        "new entries cannot be found; it is tried again in a second",
+        "a segment of the search cannot be made; it is tried again in a second",
       )
+      return
+    }
+    for (const [workspace, position, end] of report.positions) {
+      metrics.followed("filing", workspace, position, end)
+      const nowMs = systemClock.elapsed()
+      if (end - position < anewEntriesMin || nowMs - saidMs < progressEveryMs) continue
+      saidMs = nowMs
+      log.info({ workspace, position, end }, "the search of a workspace is being made anew")
+    }
   }
 }

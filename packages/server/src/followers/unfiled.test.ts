@@ -4,9 +4,8 @@ import { encodeRecord } from "@tallystick/proof"
 import type { Content } from "../store/opened-entry.ts"
 import { pooledRandom } from "../ledger/random.ts"
 import { seal } from "../ledger/seal.ts"
-import type { Hits, Wanted } from "../store/search/search.ts"
 import type { Stored } from "../store/store.ts"
-import { createUnfiled, joined } from "../store/search/unfiled-entries.ts"
+import { createUnfiled, recordedIn, type Unfiled } from "../store/search/unfiled-entries.ts"
 
 const random = pooledRandom()
 const zeros = new Uint8Array(32)
@@ -42,86 +41,110 @@ function stored(sequence: number, action: string, metadata: Content["metadata"] 
 }
 
 /** A journal that counts what is read of it. */
-function journalOf(entries: Stored[]) {
+function journalOf(entries: Stored[], bytesMax = 2 ** 24, turns = Infinity) {
   const asked: number[] = []
+  const recorded = recordedIn({
+    head: async () => assert.fail("whoever asks knows the end"),
+    async after(_, sequence, limit) {
+      const read = entries
+        .filter((entry) => entry.sequence > sequence)
+        .slice(0, Math.min(limit, 40))
+      asked.push(...read.map((entry) => entry.sequence))
+      return read
+    },
+  })
+  let left = turns
+  const read = createUnfiled(recorded, bytesMax, () => --left < 0)
   return {
     asked,
-    unfiled: createUnfiled({
-      last: () => entries.at(-1)?.sequence ?? 0,
-      after(_, sequence, limit) {
-        const read = entries
-          .filter((entry) => entry.sequence > sequence)
-          .slice(0, Math.min(limit, 40))
-        asked.push(...read.map((entry) => entry.sequence))
-        return read
-      },
-    }),
+    /** First and last of each chunk, and of the rest; and how often others had their turn. */
+    unfiled: async (position: number, workspace = "acme") => {
+      let paused = 0
+      left = turns
+      const end = entries.at(-1)?.sequence ?? 0
+      const reading = read(workspace, position, end)
+      for (;;) {
+        const { done, value } = await reading.next()
+        if (done === true) return { ...(value && shapeOf(value)), paused }
+        left = turns
+        paused++
+      }
+    },
   }
 }
 
-const all: Wanted = { system: "without" }
-const said = (word: string): Wanted => ({
-  ...all,
-  query: { terms: [{ kind: "text", not: false, words: [word], isPrefix: false }] },
-})
+function shapeOf({ chunks, rest }: Unfiled) {
+  return {
+    chunks: chunks.map(({ segment }) => [segment.first, segment.first + segment.count - 1]),
+    rest: [rest[0]?.filed.sequence, rest.at(-1)?.filed.sequence],
+    receipts: rest.filter(({ filed }) => filed.fields.nobody.length > 0).length,
+  }
+}
 
-test("what follows a position is looked through, newest first, and each entry is read once", () => {
-  const entries = Array.from({ length: 100 }, (_, at) =>
-    stored(at + 1, at % 10 === 0 ? "ten.was.said" : "one.was.said"),
-  )
+const sequences = (count: number) => Array.from({ length: count }, (_, at) => at + 1)
+
+test("what follows a position is read once, and becomes chunks as it grows", async () => {
+  const entries = sequences(600).map((sequence) => stored(sequence, "one.was.said"))
   const { asked, unfiled } = journalOf(entries)
-  assert.deepEqual(unfiled("acme", 20, said("ten")), [91, 81, 71, 61, 51, 41, 31, 21])
-  assert.deepEqual(
-    unfiled("acme", 50, { ...said("ten"), projectIds: ["desk"] }),
-    [91, 81, 71, 61, 51],
-  )
-  assert.deepEqual(unfiled("acme", 50, { ...said("ten"), projectIds: ["core"] }), [])
-  entries.push(stored(101, "ten.was.said"))
-  assert.deepEqual(unfiled("acme", 90, said("ten")), [101, 91])
-  assert.deepEqual(
-    asked,
-    entries.slice(20).map(({ sequence }) => sequence),
-  )
+  assert.deepEqual(await unfiled(0), {
+    chunks: [[1, 512]],
+    rest: [513, 600],
+    receipts: 88,
+    paused: 0,
+  })
+  entries.push(...sequences(500).map((at) => stored(600 + at, "ten.was.said")))
+  assert.deepEqual((await unfiled(0)).chunks, [
+    [1, 512],
+    [513, 1024],
+  ])
+  assert.deepEqual((await unfiled(512)).chunks, [[513, 1024]])
+  assert.deepEqual(asked, sequences(1100), "each entry is read once")
   // The index was made anew: what is kept begins later, and stands for nothing of what is looked
   // through now.
-  assert.deepEqual(unfiled("acme", 0, all), entries.map(({ sequence }) => sequence).toReversed())
-  assert.deepEqual(unfiled("acme", 101, all), [])
+  assert.deepEqual((await unfiled(0)).rest, [1025, 1100])
+  assert.equal(asked.length, 2200)
+  assert.deepEqual((await unfiled(1100)).rest, [undefined, undefined])
 })
 
-test("an entry that is gone is found as missing, and one that cannot be read by its receipt alone", () => {
+test("an entry that is gone is found as missing, and one that cannot be read by its receipt alone", async () => {
   const entries = [
     stored(1, "a.b.c"),
     stored(4, "a.b.c"),
     { ...stored(5, "a.b.c"), body: Buffer.from("{") },
   ]
-  const { unfiled } = journalOf(entries)
-  assert.deepEqual(unfiled("acme", 0, all), [5, 4, 3, 2, 1])
-  assert.deepEqual(unfiled("acme", 0, said("a")), [4, 1])
+  const { rest, receipts } = await journalOf(entries).unfiled(0)
+  assert.deepEqual([rest, receipts], [[1, 5], 3])
 })
 
-test("too many, or too much, is not looked through", () => {
-  const entries = Array.from({ length: 4100 }, (_, at) => stored(at + 1, "a.b.c"))
-  assert.equal(journalOf(entries).unfiled("acme", 0, all), undefined)
-  assert.equal(journalOf(entries).unfiled("acme", 100, all)?.length, 4000)
-  const large = Array.from({ length: 100 }, (_, at) =>
-    stored(at + 1, "a.b.c", { note: "x".repeat(200_000) }),
-  )
-  assert.equal(journalOf(large).unfiled("acme", 0, all), undefined)
-  assert.equal(journalOf(large).unfiled("acme", 90, all)?.length, 10)
+test("others have their turn while it is read", async () => {
+  const entries = sequences(100).map((sequence) => stored(sequence, "a.b.c"))
+  const { paused, rest } = await journalOf(entries, 2 ** 24, 9).unfiled(0)
+  assert.deepEqual([paused, rest], [10, [1, 100]])
 })
 
-test("a page continues from what is not filed into what is", () => {
-  const filed: Hits = { sequences: [5, 3, 1], hasMore: false, total: 3 }
-  assert.deepEqual(joined(filed, [9, 8], 99, 10), {
-    sequences: [9, 8, 5, 3, 1],
-    hasMore: false,
-    total: 5,
-  })
-  assert.deepEqual(joined(filed, [9, 8], 9, 2), { sequences: [8, 5], hasMore: true, total: 5 })
-  assert.deepEqual(joined({ ...filed, hasMore: true }, [9, 8], 6, 3), {
-    sequences: [5, 3, 1],
-    hasMore: true,
-    total: 5,
-  })
-  assert.deepEqual(joined(filed, [9, 8], 99, 2), { sequences: [9, 8], hasMore: true, total: 5 })
+test("of large entries a chunk has few, and too many or too much of them is not read", async () => {
+  const note = "x".repeat(200_000)
+  const large = sequences(20).map((sequence) => stored(sequence, "a.b.c", { note }))
+  assert.deepEqual((await journalOf(large).unfiled(0)).chunks, [
+    [1, 6],
+    [7, 12],
+    [13, 18],
+  ])
+  const one = stored(1, "a.b.c")
+  const many = sequences(16_385).map((sequence) => ({ ...one, sequence }))
+  assert.deepEqual(await journalOf(many).unfiled(0), { paused: 0 })
+  const much = sequences(600).map((sequence) => ({
+    ...large[0],
+    ...one,
+    body: large[0]?.body,
+    sequence,
+  }))
+  assert.deepEqual(await journalOf(much).unfiled(0), { paused: 0 })
+})
+
+test("the workspaces that were asked for longest ago are read again, if there is not room for all", async () => {
+  const entries = sequences(100).map((sequence) => stored(sequence, "a.b.c"))
+  const { asked, unfiled } = journalOf(entries, 100_000)
+  for (const workspace of ["a", "a", "b", "c", "c", "a"]) await unfiled(0, workspace)
+  assert.equal(asked.length, 400)
 })

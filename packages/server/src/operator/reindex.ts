@@ -56,11 +56,13 @@ async function reindexOne(
     limits,
     report(step) {
       if (step.kind === "filed")
-        for (const [, done] of step.positions) progress({ workspace, done, entries })
+        for (const [, done] of step.positions)
+          if (done < entries) progress({ workspace, done, entries })
     },
   })
   await filing
     .catchUp(workspace)
+    .then(() => progress({ workspace, done: entries, entries }))
     .catch((error: unknown) => troubles.push(`${workspace}: ${String(error)}`))
   await filing.close()
   return troubles

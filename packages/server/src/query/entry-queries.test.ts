@@ -8,7 +8,8 @@ import { LedgerError } from "../error.ts"
 import { testWorkspace } from "../ledger/test-ledger.ts"
 import { defaultLimits } from "../limits.ts"
 import { unpaced, type Pace } from "../runtime/pace.ts"
-import type { Filed } from "../store/search/search.ts"
+import { createSegmentBuilder } from "../store/search/segment-builder.ts"
+import { packSegment } from "../store/search/segment-format.ts"
 import type { Journal, Linked, Store } from "../store/store.ts"
 import { openMemory } from "../store/memory.ts"
 import { createCheckpoints } from "./verified-checkpoints.ts"
@@ -62,7 +63,7 @@ function queriesOf(
 
 /** A workspace whose entries are nothing but their times. */
 async function openTimes() {
-  const { served, filing } = openMemory()
+  const { served } = openMemory()
   const times: number[] = []
   let previousHash: Uint8Array = ledgerId
 
@@ -92,33 +93,10 @@ async function openTimes() {
     assert.deepEqual(await served.journal.append({ workspace: "acme", from, entries }), {
       kind: "done",
     })
-    await filing.search.file(
-      "acme",
-      timesMs.map((timeMs, place) => filedAt(times.length + place + 1, timeMs)),
-    )
     times.push(...timesMs)
   }
 
   return { served, queries: queriesOf(served), times, append }
-}
-
-function filedAt(sequence: number, occurredMs: number): Filed {
-  const nobody = { id: "", type: "" }
-  const what = {
-    projectId: "core",
-    isSystem: false,
-    lane: "operations",
-    userVisible: false,
-  } as const
-  return {
-    sequence,
-    ...what,
-    occurredMs,
-    occurredNs: 0,
-    actor: nobody,
-    target: nobody,
-    fields: { nobody: [], actor: [], target: [] },
-  }
 }
 
 const workspaceOf = (hotDays: number) =>
@@ -182,7 +160,9 @@ test("the archive ends where the days do, to the millisecond, as time goes on an
 test("what the search knows of and the journal does not have is broken at its place, and so is what followed it", async () => {
   const { served, filing } = openMemory()
   const queries = queriesOf(served)
-  await filing.search.file("acme", [filedAt(1, 0), filedAt(2, 0)])
+  const builder = createSegmentBuilder(1, 2)
+  builder.addMissing(2)
+  await filing.segments.put("acme", { level: 0, k: 0 }, packSegment(builder.finish()), [])
   const page = await queries.page(workspaceOf(90), request("all"), 0)
   assert.deepEqual([page.total, page.nextCursor, page.verified], [2, 1, false])
   for (const [place, text] of page.events.entries())

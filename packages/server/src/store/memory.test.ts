@@ -2,7 +2,7 @@ import { indexContract } from "./contract/index-contract.ts"
 import { journalContract } from "./contract/journal-contract.ts"
 import { registryContract } from "./contract/registry-contract.ts"
 import { openMemory } from "./memory.ts"
-import { searchContract } from "./contract/search-contract.ts"
+import { segmentsContract } from "./contract/segments-contract.ts"
 
 for (const contract of [journalContract, registryContract, indexContract]) {
   contract("memory", async () => {
@@ -11,7 +11,7 @@ for (const contract of [journalContract, registryContract, indexContract]) {
   })
 }
 
-searchContract("memory", async () => {
+segmentsContract("memory", async () => {
   const { served, filing } = openMemory()
   return { served, filing, close: () => served.close() }
 })

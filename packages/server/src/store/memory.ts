@@ -8,9 +8,10 @@ import { conflictIn } from "./conflict.ts"
 import type { DocumentKind } from "./documents.ts"
 import { createGrowth, ownLeases } from "./growth.ts"
 import { linkRows } from "./linked-rows.ts"
-import { createMemorySearch } from "./search/memory-search.ts"
+import { createMemorySegments } from "./search/memory-segments.ts"
+import { createSegmentSearch } from "./search/segment-search.ts"
 import { readLeaves } from "./tree-reads.ts"
-import { createUnfiled, joined } from "./search/unfiled-entries.ts"
+import { findableUpTo, recordedIn } from "./search/unfiled-entries.ts"
 import type {
   Audit,
   Change,
@@ -189,20 +190,23 @@ export function openMemory(): MemoryStore {
       audits.set(workspace, audit).has(workspace),
   }
 
-  const search = createMemorySearch()
-  const unfiled = createUnfiled({
-    last: (workspace) => chainOf(workspace).entries.length,
-    after: (workspace, sequence, limit) =>
-      chainOf(workspace).entries.slice(sequence, sequence + limit),
+  const segments = createMemorySegments()
+  const clock = { elapsed: () => 0 }
+  const searching = createSegmentSearch({
+    recorded: recordedIn(journal),
+    segments,
+    clock,
+    cacheBytes: 2 ** 24,
   })
   const finder: Store["search"] = {
-    position: (workspace) => search.position(workspace),
+    position: async (workspace) =>
+      findableUpTo(await segments.list(workspace), chainOf(workspace).entries.length),
     async find(workspace, wanted, before, limit, turn = (step) => step()) {
-      const [position, hits] = await turn(() =>
-        Promise.all([search.position(workspace), search.find(workspace, wanted, before, limit)]),
-      )
-      const fresh = unfiled(workspace, position, wanted)
-      return fresh === undefined ? undefined : joined(hits, fresh, before, limit)
+      const turns = searching.find(workspace, wanted, before, limit)
+      for (;;) {
+        const { done, value } = await turn(() => turns.next())
+        if (done === true) return value
+      }
     },
   }
   const leaves: Store["leaves"] = (...asked) => readLeaves({ journal, index }, ...asked)
@@ -219,7 +223,7 @@ export function openMemory(): MemoryStore {
       close: nothing,
     },
     watched: { journal, leases: ownLeases, index, registry, close: nothing },
-    filing: { journal, leases: ownLeases, search, close: nothing },
+    filing: { journal, leases: ownLeases, segments, close: nothing },
   }
 }
 

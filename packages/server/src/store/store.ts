@@ -22,7 +22,8 @@ import type { Group, Head, Outcome, Stored } from "./entries.ts"
 import type { Log } from "./epochs.ts"
 import type { Audit, Checkpoint, TileGrowth, TileName, Tree } from "./index-state.ts"
 import type { LinkedRows } from "./linked-rows.ts"
-import type { Finder, Search } from "./search/search.ts"
+import type { Finder } from "./search/search.ts"
+import type { SegmentKeeper } from "./search/segments.ts"
 import type { SignedTree } from "./tree-reads.ts"
 
 export type { Change, Document, Listed, ListPlace } from "./documents.ts"
@@ -196,6 +197,6 @@ export interface WatchedStore {
 export interface FilingStore {
   readonly journal: JournalReader
   readonly leases: Leases
-  readonly search: Search
+  readonly segments: SegmentKeeper
   close(): Promise<void>
 }

@@ -15,6 +15,7 @@ import {
   type Vkey,
 } from "@tallystick/proof"
 import type { Workers } from "./workers.ts"
+import { positionOf } from "../../store/search/segment-plan.ts"
 import { pieceEntries, pieceLevels, tileLevel, type Piece } from "./chain-piece.ts"
 import type { Fault } from "./fault.ts"
 import { sha256 } from "../../runtime/sha256.ts"
@@ -272,7 +273,7 @@ function checkEnd(
 ): void {
   const derived = {
     "the index goes": whole.index?.position(workspace) ?? 0,
-    "the search is filled": whole.filed(workspace),
+    "the search goes": positionOf(whole.segments(workspace)),
   }
   for (const [what, position] of Object.entries(derived))
     if (position > before + entries)

@@ -20,6 +20,7 @@ import { StartError } from "../../error.ts"
 import { closing } from "../../runtime/closing.ts"
 import { epochsOf, isAsBorn } from "../../store/epochs.ts"
 import { readHeads } from "../../store/heads.ts"
+import { lastOf } from "../../store/search/segment-plan.ts"
 import { openWhole, type Whole } from "../../store/sqlite/whole-ledger.ts"
 import type { Document } from "../../store/store.ts"
 
@@ -139,6 +140,7 @@ async function fsckWhole(
     if (pass === "index")
       faults.push(
         ...(await checkNames(whole, workers, chosen)),
+        ...(await checkSegments(whole, workers, chosen)),
         ...(await checkStrays(workers, workspaces)),
       )
     timings.push({ pass, entries, ms: performance.now() - started })
@@ -199,6 +201,24 @@ async function checkNames(
   const ids = new Set(chosen.map(({ id }) => id))
   for await (const keyed of workers.each("keyed", whole.index?.runs() ?? []))
     if (keyed !== undefined) faults.push(...keyedFaults(keyed, ids))
+  return faults
+}
+
+/** What the search knows of entries, made again from them. */
+async function checkSegments(
+  whole: Whole,
+  workers: Workers,
+  chosen: readonly Document<"workspace">[],
+): Promise<readonly Fault[]> {
+  const faults: Fault[] = []
+  const all = chosen.flatMap(({ id: workspace }) =>
+    whole
+      .segments(workspace)
+      .filter((name) => lastOf(name) <= whole.last(workspace))
+      .map(({ level, k }) => ({ workspace, name: { level, k } })),
+  )
+  for await (const fault of workers.each("segment", all))
+    if (fault !== undefined) faults.push(fault)
   return faults
 }
 

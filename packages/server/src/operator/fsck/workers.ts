@@ -7,6 +7,8 @@ import {
   type Contents,
   type UniqueName,
 } from "./contents-check.ts"
+import { checkSegment, type SegmentOf } from "./segment-check.ts"
+import type { Fault } from "./fault.ts"
 import { walkPiece, type Piece, type PieceResult } from "./chain-piece.ts"
 import { openWhole, type Kept, type Keyed, type Whole } from "../../store/sqlite/whole-ledger.ts"
 import type { Stray } from "../../store/sqlite/orphans.ts"
@@ -18,6 +20,7 @@ type Work = {
   /** Undefined if there is no index. */
   keyed(run: number): Keyed | undefined
   repeated(given: UniqueName): number | undefined
+  segment(given: SegmentOf): Fault | undefined
   strays(of: Kept): readonly Stray[]
 }
 
@@ -103,6 +106,7 @@ function workOn(whole: Whole): Work {
     contents: (given) => walkContents(whole, given),
     keyed: (run) => whole.index?.keyed(run),
     repeated: ({ workspace, what }) => whole.repeated(workspace, what),
+    segment: (given) => checkSegment(whole, given),
     strays: (of) => whole.strays(of),
   }
 }
@@ -126,6 +130,7 @@ if (given !== undefined) {
     contents: (one) => answered(() => work.contents(one)),
     keyed: (one) => answered(() => work.keyed(one)),
     repeated: (one) => answered(() => work.repeated(one)),
+    segment: (one) => answered(() => work.segment(one)),
     strays: (one) => answered(() => work.strays(one)),
   }
   answer<AnsweredWork>(answers, () => whole.close())

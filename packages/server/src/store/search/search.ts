@@ -87,24 +87,16 @@ export interface Hits {
   readonly total: number
 }
 
-export interface SearchReader {
-  /** Entries up to and including this sequence are filed. */
-  position(workspace: string): Promise<number>
-  /** A page of matches: at most `limit` with a sequence below `before`. */
-  find(workspace: string, wanted: Wanted, before: number, limit: number): Promise<Hits>
-}
-
 /** Does a step of a search when its turn has come. What it rejects with ends the search. */
 export type Turn = <T>(step: () => Promise<T>) => Promise<T>
 
-/** Finds what is filed, and what has been recorded since. */
+/** Finds what has been recorded. */
 export interface Finder {
-  /** Entries up to and including this sequence are filed. */
+  /** Entries up to and including this sequence can be found. */
   position(workspace: string): Promise<number>
   /**
-   * As `SearchReader.find`, in as many turns as it needs, each of a bounded time. Undefined: more
-   * waits to be filed than is looked through one by one. Rejects with `invalid_field` when the
-   * query would take too long.
+   * A page of matches: at most `limit` with a sequence below `before`. In as many turns as it
+   * needs, each of a bounded time. Undefined: more waits to be filed than is looked through.
    */
   find(
     workspace: string,
@@ -113,20 +105,4 @@ export interface Finder {
     limit: number,
     turn?: Turn,
   ): Promise<Hits | undefined>
-}
-
-export interface Batch {
-  readonly workspace: string
-  /** Made while they are filed, so that thousands of them need not be held. */
-  readonly entries: Iterable<Filed>
-}
-
-export interface Search extends SearchReader {
-  /**
-   * Makes entries findable and moves the position to the last of them, in one step. They follow the
-   * position without a gap.
-   */
-  file(workspace: string, entries: readonly Filed[]): Promise<void>
-  /** The same for several workspaces, each named once, in one step. */
-  fileAll(batches: readonly Batch[]): Promise<void>
 }

@@ -1,101 +1,164 @@
-// What has been recorded and is not filed yet, read from the journal and looked through one by one:
-// whoever searches finds what was written a moment ago, and waits for no index. What is read is
-// kept until it is filed.
+// What has been recorded and is in no kept segment yet: a search finds what was written a moment
+// ago, and waits for nothing. Each entry is read from the journal once. Whole chunks become
+// segments in memory; the rest, fewer than a chunk, is looked through one by one.
 
 import { filedAfter } from "./searchable-fields.ts"
-import { findableOf, matches, type Findable } from "./matching.ts"
-import type { Hits, Wanted } from "./search.ts"
-import type { Stored } from "../store.ts"
+import { findableOf, type Findable } from "./matching.ts"
+import type { JournalReader } from "../store.ts"
+import { bytesOf } from "../stored-bytes.ts"
+import { createSegmentBuilder } from "./segment-builder.ts"
+import { openMade, type Segment } from "./segment-format.ts"
+import type { Filed } from "./search.ts"
+import { positionOf } from "./segment-plan.ts"
+import type { KeptSegment } from "./segments.ts"
 
-/** Looked through in a few milliseconds; what a busy writer leaves unfiled is less. */
-const entriesMax = 4000
-/**
- * Of bodies and disclosures, of which several times as much is made: thousands of the largest would
- * be gigabytes.
- */
-const bytesMax = 4 * 1024 * 1024
-/** Workspaces whose entries are kept from one search to the next. */
-const workspacesMax = 4
+/** The journal, as far as a search reads it. */
+export interface Recorded {
+  /** The last sequence; 0 of a workspace without entries. */
+  last(workspace: string): Promise<number>
+  /** What follows a sequence, in order and without a gap: some of it, if there is any. */
+  after(workspace: string, sequence: number, limit: number): Promise<readonly RecordedEntry[]>
+}
 
-interface Kept {
-  readonly findable: Findable
+export interface RecordedEntry {
+  readonly filed: Filed
+  /** What it took to read. */
   readonly bytes: number
 }
 
-/** Newest first; undefined: they are too many. */
-export type Unfiled = (
+export function recordedIn(journal: Pick<JournalReader, "head" | "after">): Recorded {
+  return {
+    last: async (workspace) => (await journal.head(workspace))?.sequence ?? 0,
+    async after(workspace, sequence, limit) {
+      const entries = await journal.after(workspace, sequence, limit)
+      const sizes = new Map(entries.map((entry) => [entry.sequence, bytesOf(entry)]))
+      return Array.from(filedAfter(sequence, entries), (filed) => ({
+        filed,
+        bytes: sizes.get(filed.sequence) ?? 0,
+      }))
+    },
+  }
+}
+
+/** What waits for its segment, and what a busy writer adds while that is made. */
+const entriesMax = 16_384
+/** More than the entries of the smallest segment can have. */
+const unfiledBytesMax = 96 * 1024 * 1024
+/** A chunk is made in some milliseconds, which nothing interrupts. */
+const chunkEntries = 512
+const chunkBytesMax = 1024 * 1024
+/** Read at once: some milliseconds of work. */
+const readEntries = 64
+
+/** The last entry that a search finds, of a journal that ends there. */
+export function findableUpTo(kept: readonly KeptSegment[], end: number): number {
+  const position = positionOf(kept)
+  return end - position > entriesMax ? position : end
+}
+
+/** Of a workspace, as far as it has been read. */
+export interface Unfiled {
+  /** In order, without a gap, from the end of the kept segments on. */
+  readonly chunks: readonly Chunk[]
+  readonly rest: readonly Findable[]
+}
+
+export interface Chunk {
+  readonly segment: Segment
+  readonly bytes: number
+}
+
+interface Known {
+  chunks: Chunk[]
+  rest: Findable[]
+  /** Of the bodies and disclosures of the rest. */
+  restBytes: number
+  /** The last that was read. */
+  last: number
+}
+
+export type ReadUnfiled = (
   workspace: string,
   position: number,
-  wanted: Wanted,
-) => readonly number[] | undefined
+  end: number,
+) => AsyncGenerator<undefined, Unfiled | undefined>
 
-export interface Recorded {
-  /** The last sequence; 0 of a workspace without entries. */
-  last(workspace: string): number
-  after(workspace: string, sequence: number, limit: number): readonly Stored[]
-}
+/**
+ * Reads what follows `position` up to `end`, in pieces between which others may have their turn.
+ * Returns undefined if that is too much. Remembers `bytesMax` of chunks of the workspaces that were
+ * asked for last.
+ */
+export function createUnfiled(
+  { after }: Pick<Recorded, "after">,
+  bytesMax: number,
+  isUp: () => boolean,
+): ReadUnfiled {
+  const known = new Map<string, Known>()
 
-export function createUnfiled(recorded: Recorded): Unfiled {
-  const known = new Map<string, readonly Kept[]>()
-
-  return (workspace, position, wanted) => {
-    const end = recorded.last(workspace)
+  return async function* read(workspace, position, end) {
     if (end - position > entriesMax) return undefined
-    const entries = (known.get(workspace) ?? []).filter(
-      ({ findable }) => findable.filed.sequence > position,
-    )
+    const unfiled = knownFrom(known.get(workspace), position)
+    // Who was asked for last is the last to be forgotten.
     known.delete(workspace)
-    // What was read begins where it was filed up to then, and that may have begun anew.
-    if (entries[0]?.findable.filed.sequence !== position + 1) entries.length = 0
-    let bytes = entries.reduce((sum, one) => sum + one.bytes, 0)
-    for (let last = position + entries.length; last < end; last = position + entries.length) {
-      const read = recorded.after(workspace, last, end - last)
-      if (read.length === 0) break
-      const sizes = new Map(
-        read.map(({ sequence, body, disclosures }) => [
-          sequence,
-          (body?.length ?? 0) + disclosures.length,
-        ]),
-      )
-      for (const filed of filedAfter(last, read)) {
-        const own = sizes.get(filed.sequence) ?? 0
-        entries.push({ findable: findableOf(filed), bytes: own })
-        bytes += own
+    known.set(workspace, unfiled)
+    while (unfiled.last < end) {
+      const from = unfiled.last
+      const entries = await after(workspace, from, Math.min(readEntries, end - from))
+      if (entries.length === 0) break
+      for (const { filed, bytes } of entries) {
+        // Another search may have come this far meanwhile.
+        if (filed.sequence !== unfiled.last + 1) continue
+        unfiled.rest.push(findableOf(filed))
+        unfiled.restBytes += bytes
+        unfiled.last = filed.sequence
+        if (filed.sequence % chunkEntries === 0 || unfiled.restBytes >= chunkBytesMax)
+          makeChunk(unfiled)
+        if (bytesIn(unfiled) > unfiledBytesMax) {
+          known.delete(workspace)
+          return undefined
+        }
+        if (isUp()) yield
       }
-      if (bytes > bytesMax) return undefined
     }
-    remember(known, workspace, entries)
-    return entries
-      .filter(({ findable }) => matches(findable, wanted))
-      .map(({ findable }) => findable.filed.sequence)
-      .toReversed()
+    forget(known, workspace, bytesMax)
+    return { chunks: [...unfiled.chunks], rest: [...unfiled.rest] }
   }
 }
 
-/** A page of what is filed, with what is not before it. */
-export function joined(
-  { sequences, hasMore, total }: Hits,
-  unfiled: readonly number[],
-  before: number,
-  limit: number,
-): Hits {
-  const all = [...unfiled.filter((sequence) => sequence < before), ...sequences]
-  return {
-    sequences: all.slice(0, limit),
-    hasMore: hasMore || all.length > limit,
-    total: total + unfiled.length,
+/** What is known and still to be filed; nothing if it begins elsewhere. */
+function knownFrom(known: Known | undefined, position: number): Known {
+  const fresh: Known = { chunks: [], rest: [], restBytes: 0, last: position }
+  if (known === undefined) return fresh
+  const chunks = known.chunks.filter(({ segment }) => segment.first > position)
+  const rest = known.rest.filter(({ filed }) => filed.sequence > position)
+  const first = chunks[0]?.segment.first ?? rest[0]?.filed.sequence
+  if (first !== position + 1) return fresh
+  if (chunks.length === known.chunks.length && rest.length === known.rest.length) return known
+  return { chunks, rest, restBytes: known.restBytes, last: known.last }
+}
+
+function makeChunk(unfiled: Known): void {
+  const first = unfiled.rest[0]?.filed.sequence
+  if (first === undefined) return
+  const builder = createSegmentBuilder(first, unfiled.rest.length)
+  for (const { filed } of unfiled.rest) builder.addFiled(filed)
+  const made = builder.finish()
+  unfiled.chunks.push({ segment: openMade(made), bytes: unfiled.restBytes })
+  unfiled.rest = []
+  unfiled.restBytes = 0
+}
+
+/** The workspaces that were not asked for longest make room. */
+function forget(known: Map<string, Known>, kept: string, bytesMax: number): void {
+  let bytes = 0
+  for (const one of known.values()) bytes += bytesIn(one)
+  for (const [workspace, one] of known) {
+    if (bytes <= bytesMax || workspace === kept) return
+    known.delete(workspace)
+    bytes -= bytesIn(one)
   }
 }
 
-/** The workspace that was not searched longest makes room. */
-function remember(
-  known: Map<string, readonly Kept[]>,
-  workspace: string,
-  entries: readonly Kept[],
-): void {
-  if (entries.length === 0) return
-  known.set(workspace, entries)
-  if (known.size <= workspacesMax) return
-  const [oldest] = known.keys()
-  if (oldest !== undefined) known.delete(oldest)
+function bytesIn({ chunks, restBytes }: Known): number {
+  return chunks.reduce((sum, { bytes }) => sum + bytes, restBytes)
 }

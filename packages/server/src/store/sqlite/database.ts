@@ -174,7 +174,7 @@ export function errorCode(error: unknown): number {
 export function schemaOf(database: DatabaseSync, layout: Layout) {
   const done = versionOf(database)
   using fresh = new DatabaseSync(":memory:")
-  for (const script of scriptsOf(layout).slice(0, done)) fresh.exec(script)
+  for (const { number, script } of scriptsOf(layout)) if (number <= done) fresh.exec(script)
   return { found: statementsOf(database), expected: statementsOf(fresh) }
 }
 
@@ -194,21 +194,28 @@ function pragma(database: DatabaseSync, name: string): unknown {
 function migrate(database: DatabaseSync, layout: Layout, upTo: number): void {
   const scripts = scriptsOf(layout)
   const done = versionOf(database)
-  if (done > scripts.length) {
+  const known = scripts.at(-1)?.number ?? 0
+  if (done > known) {
     throw new StartError(
-      `the ${layout} file was written by a newer version of tallystick (layout ${done}, this one knows ${scripts.length})`,
+      `the ${layout} file was written by a newer version of tallystick (layout ${done}, this one knows ${known})`,
     )
   }
-  for (const [place, script] of scripts.entries()) {
-    if (place < done || place >= upTo) continue
-    if (layout === "journal" && done > 0 && place === rowLayout - 1)
+  for (const { number, script } of scripts) {
+    if (number <= done || number > upTo) continue
+    if (layout === "journal" && done > 0 && number === rowLayout)
       throw new Error("a journal of an older layout is copied, not changed (journal-upgrade.ts)")
-    database.exec(`BEGIN IMMEDIATE;\n${script}\nPRAGMA user_version = ${place + 1};\nCOMMIT;`)
+    database.exec(`BEGIN IMMEDIATE;\n${script}\nPRAGMA user_version = ${number};\nCOMMIT;`)
   }
 }
 
-function scriptsOf(layout: Layout): readonly string[] {
+/** In order. The first may have another number than 1: what came before it is not migrated. */
+function scriptsOf(
+  layout: Layout,
+): readonly { readonly number: number; readonly script: string }[] {
   const folder = join(import.meta.dirname, "migrations")
   const names = readdirSync(folder).filter((name) => name.startsWith(`${layout}-`))
-  return names.toSorted().map((name) => readFileSync(join(folder, name), "utf8"))
+  return names.toSorted().map((name) => ({
+    number: Number(/\d+/.exec(name)?.[0]),
+    script: readFileSync(join(folder, name), "utf8"),
+  }))
 }

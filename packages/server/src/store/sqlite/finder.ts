@@ -1,30 +1,32 @@
 // The threads that find: one searches for words, the other answers lists, so that a broad search
-// delays neither a list nor a look-up. Nothing can interrupt a statement of SQLite, so a search is
-// many short ones, and whose turn is next is decided by whoever asks.
+// delays neither a list nor a look-up. A search is many short turns, and whose is next is decided
+// by whoever asks.
 
 import { strict as assert } from "node:assert"
 import { join } from "node:path"
+import { threadClock } from "../../clock.ts"
 import type { Limits } from "../../limits.ts"
 import { answer, givenToThread, type Thread } from "../../runtime/worker-thread.ts"
 import { isSearch, type Finder, type Hits, type Turn, type Wanted } from "../search/search.ts"
-import { createUnfiled, joined } from "../search/unfiled-entries.ts"
+import { createSegmentSearch, type SegmentSearch, type Turns } from "../search/segment-search.ts"
+import { recordedIn } from "../search/unfiled-entries.ts"
 import { openForReading } from "./database.ts"
 import { journalReads } from "./reads.ts"
-import { searchReads, type Steps } from "./search-reads.ts"
+import { cachedSegmentReads, segmentReaderOf } from "./sqlite-segments.ts"
 
 export const finderModule = import.meta.filename
 
 export interface FinderOptions {
   readonly folder: string
-  readonly limits: Pick<Limits, "searchListBytesMax">
+  readonly limits: Pick<Limits, "searchCacheBytesMax">
 }
 
 /** Undefined as `Finder.find` says it; a number: the search goes on under it. */
 type Answered = Hits | undefined | number
 
 export type FinderQuestions = {
-  find(asked: Asked): Answered
-  goOn(search: number): Answered
+  find(asked: Asked): Promise<Answered>
+  goOn(search: number): Promise<Answered>
   drop(search: number): void
 }
 
@@ -59,41 +61,40 @@ const given = givenToThread<FinderOptions>(finderModule)
 if (given !== undefined) {
   const search = openForReading(join(given.folder, "search.db"))
   const journal = openForReading(join(given.folder, "journal.db"))
-  const reads = searchReads(search, given.limits.searchListBytesMax)
-  const recorded = journalReads(journal)
-  const unfiled = createUnfiled({
-    last: (workspace) => recorded.head(workspace)?.sequence ?? 0,
-    after: (...asked) => recorded.after(...asked),
+  const reads = journalReads(journal)
+  const finding = createSegmentSearch({
+    recorded: recordedIn({
+      head: async (workspace) => reads.head(workspace),
+      after: async (...asked) => reads.after(...asked),
+    }),
+    segments: segmentReaderOf(cachedSegmentReads(search)),
+    clock: threadClock,
+    cacheBytes: given.limits.searchCacheBytesMax,
   })
-  function* find(...[workspace, wanted, before, limit]: Asked): Steps<Hits | undefined> {
-    // In this order: what is filed in between is in neither or in the second, and so counted once.
-    const { position, hits } = yield* reads.findFiled(workspace, wanted, before, limit)
-    const fresh = unfiled(workspace, position, wanted)
-    return fresh === undefined ? undefined : joined(hits, fresh, before, limit)
-  }
-  answer<FinderQuestions>(questionsOf(find), () => {
+  answer<FinderQuestions>(questionsOf(finding), () => {
     search.close()
     journal.close()
   })
 }
 
-function questionsOf(find: (...asked: Asked) => Steps<Hits | undefined>): FinderQuestions {
-  const unfinished = new Map<number, Steps<Hits | undefined>>()
+function questionsOf({ find, begin }: SegmentSearch): FinderQuestions {
+  const unfinished = new Map<number, Turns<Hits | undefined>>()
   let begun = 0
-  const step = (search: number, steps: Steps<Hits | undefined>): Answered => {
-    const { done, value } = steps.next()
+  const turn = async (search: number, turns: Turns<Hits | undefined>): Promise<Answered> => {
+    begin()
+    const { done, value } = await turns.next()
     if (done === true) return value
-    unfinished.set(search, steps)
+    unfinished.set(search, turns)
     return search
   }
   return {
-    find: (asked) => step(++begun, find(...asked)),
+    find: (asked) => turn(++begun, find(...asked)),
     goOn(search) {
-      const steps = unfinished.get(search)
-      assert(steps !== undefined, "only what is unfinished goes on")
+      const turns = unfinished.get(search)
+      assert(turns !== undefined, "only what is unfinished goes on")
       // What fails is not asked again.
       unfinished.delete(search)
-      return step(search, steps)
+      return turn(search, turns)
     },
     drop: (search) => void unfinished.delete(search),
   }

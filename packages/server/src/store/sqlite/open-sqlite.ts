@@ -20,9 +20,9 @@ import { indexReads, journalReads } from "./reads.ts"
 import { registryOf } from "./registry.ts"
 import { readerModule, type ReaderQuestions } from "./reader.ts"
 import { prepareSearch } from "./search-file.ts"
-import { createSearch } from "./sqlite-search.ts"
 import { createTail, type Tail } from "./recent-keys.ts"
 import { runEntries } from "./key-runs.ts"
+import { createSegments } from "./sqlite-segments.ts"
 import { startThread, type Questions, type Thread } from "../../runtime/worker-thread.ts"
 import { writerModule, type WriterOptions, type WriterQuestions } from "./writer.ts"
 
@@ -89,7 +89,7 @@ async function openLocked(
     leaves: ({ workspace, number, before, end }, tree, tile) =>
       reader.ask("leaves", [{ workspace, number, before, end }, tree, tile]),
     search: {
-      position: (workspace) => reader.ask("filedPosition", workspace),
+      position: (workspace) => reader.ask("findableUpTo", workspace),
       find: findWith(...finders),
     },
     readOnly: isCopy ? copied : undefined,
@@ -152,7 +152,7 @@ export function openSqliteFiling(folder: string): FilingStore {
   return {
     journal: readerOf(reads),
     leases: ownLeases,
-    search: createSearch(search, reads),
+    segments: createSegments(search, reads),
     async close() {
       journal.close()
       search.close()

@@ -6,8 +6,8 @@ import type { DatabaseSync, SQLInputValue } from "node:sqlite"
 import { schemaOf, type Layout } from "./database.ts"
 import { logName } from "./reads.ts"
 import { buckets, runEntries } from "./key-runs.ts"
-import { anyProject } from "./search-counters.ts"
-import { blockSequences, hourMs, placeOf, sequenceOf } from "./search-places.ts"
+import { firstOf, lastOf } from "../search/segment-plan.ts"
+import { segmentReads } from "./sqlite-segments.ts"
 
 /**
  * Something that is kept and belongs to nothing, or is not there though it is counted; of an entry,
@@ -141,8 +141,8 @@ export function* indexStrays(index: DatabaseSync, journal: DatabaseSync): Genera
 }
 
 /**
- * The search file's counters against its own rows, and these against the entries. What the rows
- * say, `reindex` derives again.
+ * Segments of nobody's entries, and those that do not follow one another. What they say is made
+ * again and compared elsewhere (operator/fsck/segment-check.ts).
  */
 export function* searchStrays(search: DatabaseSync, journal: DatabaseSync): Generator<Stray> {
   yield* schemaStrays(search, "search")
@@ -152,122 +152,33 @@ export function* searchStrays(search: DatabaseSync, journal: DatabaseSync): Gene
       .all()
       .map((row) => String(row["id"])),
   )
-  let filed = 0
-  for (const row of search
-    .prepare("SELECT number, id, position FROM workspaces ORDER BY number")
-    .all()) {
-    const workspace = String(row["id"])
-    const [number, position] = [num(row["number"]), num(row["position"])]
+  const reads = segmentReads(search)
+  for (const workspace of reads.workspaces()) {
     if (!ids.has(workspace))
-      yield { workspace, what: "the search has entries of it, and the registry does not know it" }
-    const between = [placeOf(number, 0), placeOf(number + 1, 0) - 1] as const
-    const found = one(
-      search,
-      "SELECT count(*) AS count, min(place) AS first, max(place) AS last FROM filed WHERE place BETWEEN ? AND ?",
-      ...between,
-    )
-    const { count, first, last } = found ?? {}
-    filed += num(count)
-    if (
-      num(count) === position &&
-      (position === 0 || (first === placeOf(number, 1) && last === placeOf(number, position)))
-    )
-      continue
-    yield {
-      workspace,
-      sequence: filedGap(search, number),
-      what: `by the search, the first ${position} are filed, and this is the first that is not`,
+      yield { workspace, what: "the search has segments of it, and the registry does not know it" }
+    let position = 0
+    for (const segment of reads.list(workspace)) {
+      const { level, k } = segment
+      if (firstOf(segment) !== position + 1)
+        yield {
+          workspace,
+          sequence: firstOf(segment),
+          what: `segment ${k} of level ${level} does not follow the one before, which ends at ${position}`,
+        }
+      position = lastOf(segment)
     }
   }
-  if (num(one(search, "SELECT count(*) AS count FROM filed")?.["count"]) !== filed)
-    yield { what: "the search has rows of a workspace that it does not know" }
-  yield* counterStrays(search)
-}
-
-/** The first that is not filed. */
-function filedGap(search: DatabaseSync, number: number): number {
-  if (one(search, "SELECT place FROM filed WHERE place = ?", placeOf(number, 1)) === undefined)
-    return 1
-  const row = one(
-    search,
-    `SELECT place FROM filed f WHERE place BETWEEN ? AND ? AND NOT EXISTS (SELECT 1 FROM filed o WHERE o.place = f.place + 1) ORDER BY place LIMIT 1`,
-    placeOf(number, 0),
-    placeOf(number + 1, 0) - 1,
-  )
-  return row === undefined ? 1 : sequenceOf(num(row["place"])) + 1
-}
-
-/** Each counter, by the rows that it counts. */
-function* counterStrays(search: DatabaseSync): Generator<Stray> {
-  const countedBy = (column: "combination" | "class") => ({
-    combination: search.prepare(
-      `SELECT count(*) AS count, min(place) AS first, max(place) AS last FROM filed WHERE ${column} = ?`,
-    ),
-    hour: search.prepare(
-      `SELECT count(*) AS count, min(place) AS first, max(place) AS last FROM filed
-       WHERE ${column} = ? AND occurred_ms >= ? AND occurred_ms < ?`,
-    ),
-    block: search.prepare(
-      `SELECT count(*) AS count FROM filed WHERE ${column} = ? AND place >= ? AND place < ?`,
-    ),
-  })
-  const [ofProject, ofAll] = [countedBy("combination"), countedBy("class")]
-  const hours = search.prepare(
-    "SELECT hour, entries, first_sequence, last_sequence FROM hours WHERE combination = ? ORDER BY hour",
-  )
-  const blocks = search.prepare(
-    "SELECT block, before FROM blocks WHERE combination = ? ORDER BY block",
-  )
-  const stray = (workspace: unknown, what: string): Stray => ({
-    ...(typeof workspace === "string" ? { workspace } : {}),
-    what: `the search has another count of ${what} than it has rows`,
-  })
-  for (const row of search
-    .prepare(
-      "SELECT c.*, w.id FROM combinations c LEFT JOIN workspaces w ON w.number = c.workspace",
-    )
-    .all()) {
-    const combination = num(row["number"])
-    const counted = row["project"] === anyProject ? ofAll : ofProject
-    if (!isCounted(row, counted.combination.get(combination)))
-      yield stray(row["id"], `combination ${combination}`)
-    let inHours = 0
-    for (const hour of hours.all(combination)) {
-      const from = num(hour["hour"]) * hourMs
-      inHours += num(hour["entries"])
-      if (!isCounted(hour, counted.hour.get(combination, from, from + hourMs)))
-        yield stray(row["id"], `hour ${num(hour["hour"])}`)
-    }
-    if (inHours !== num(row["entries"]))
-      yield stray(row["id"], `the hours of combination ${combination}`)
-    let [before, from] = [0, placeOf(num(row["workspace"]), 0)]
-    for (const block of blocks.all(combination)) {
-      const start = placeOf(num(row["workspace"]), num(block["block"]) * blockSequences)
-      before += num(counted.block.get(combination, from, start)?.["count"])
-      from = start
-      if (num(block["before"]) !== before) yield stray(row["id"], `block ${num(block["block"])}`)
-    }
+  for (const table of ["segments", "parts"] as const) {
+    const owner =
+      table === "segments"
+        ? "SELECT 1 FROM workspaces o WHERE o.number = t.workspace"
+        : "SELECT 1 FROM segments o WHERE (o.workspace, o.level, o.k) = (t.workspace, t.level, t.k)"
+    const stray = one(search, `SELECT level, k FROM ${table} t WHERE NOT EXISTS (${owner}) LIMIT 1`)
+    if (stray !== undefined)
+      yield {
+        what: `the search has ${table} of a segment ${num(stray["k"])} of level ${num(stray["level"])} that it does not know`,
+      }
   }
-  const { count } =
-    one(
-      search,
-      `SELECT count(*) AS count FROM filed f WHERE NOT EXISTS (
-         SELECT 1 FROM combinations c JOIN combinations a USING (workspace, lane, is_visible, is_system)
-         WHERE c.number = f.combination AND a.number = f.class AND c.project <> ?1 AND a.project = ?1)`,
-      anyProject,
-    ) ?? {}
-  if (num(count) > 0)
-    yield { what: `the search has ${num(count)} rows whose combinations it does not know` }
-}
-
-function isCounted(row: Row, found: Row | undefined): boolean {
-  if (num(row["entries"]) !== num(found?.["count"])) return false
-  return (
-    num(row["entries"]) === 0 ||
-    [["first_sequence", "first"] as const, ["last_sequence", "last"] as const].every(
-      ([said, is]) => num(row[said]) === sequenceOf(num(found?.[is])),
-    )
-  )
 }
 
 /**

@@ -6,7 +6,8 @@ import { openForReading } from "./database.ts"
 import { documentReads, indexReads, journalReads, type Place } from "./reads.ts"
 import type { Log } from "../epochs.ts"
 import { readLeaves, type TreeStore, type SignedTree } from "../tree-reads.ts"
-import { filedWorkspaces } from "./search-reads.ts"
+import { findableUpTo } from "../search/unfiled-entries.ts"
+import { cachedSegmentReads } from "./sqlite-segments.ts"
 import { answer, givenToThread } from "../../runtime/worker-thread.ts"
 
 export const readerModule = import.meta.filename
@@ -23,7 +24,7 @@ if (folder !== undefined) {
       journalReads(journal),
       documentReads(journal),
       indexReads(index),
-      filedWorkspaces(search),
+      cachedSegmentReads(search),
     ),
     () => {
       journal.close()
@@ -42,7 +43,7 @@ function questions(
   journal: JournalReads,
   documents: DocumentReads,
   index: IndexReads,
-  filed: ReturnType<typeof filedWorkspaces>,
+  segments: ReturnType<typeof cachedSegmentReads>,
 ) {
   const kept: TreeStore = {
     journal: { records: async (...asked) => journal.records(...asked) },
@@ -88,7 +89,8 @@ function questions(
     count: ([kind, workspace]: Parameters<DocumentReads["count"]>) =>
       documents.count(kind, workspace),
     position: (workspace: string) => index.position(workspace),
-    filedPosition: (workspace: string) => filed(workspace)?.position ?? 0,
+    findableUpTo: (workspace: string) =>
+      findableUpTo(segments.list(workspace), journal.head(workspace)?.sequence ?? 0),
     tree: ([workspace, epoch]: Parameters<IndexReads["tree"]>) => index.tree(workspace, epoch),
     tiles: ([workspace, epoch, tiles]: Parameters<IndexReads["tiles"]>) =>
       index.tiles(workspace, epoch, tiles),

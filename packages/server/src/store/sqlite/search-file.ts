@@ -1,17 +1,21 @@
 // The search file as a whole: whether it belongs to the journal that it lies beside, and making it
 // again if not.
 
-import { rmSync } from "node:fs"
+import { existsSync, rmSync } from "node:fs"
 import type { DatabaseSync } from "node:sqlite"
 import { equalBytes, eventHash } from "@tallystick/proof"
 import { sha256 } from "../../runtime/sha256.ts"
-import { isDamage, openForWriting } from "./database.ts"
+import { lastOf } from "../search/segment-plan.ts"
+import { isDamage, layoutOf, openForWriting } from "./database.ts"
 import type { journalReads } from "./reads.ts"
-import { filedWorkspaces } from "./search-reads.ts"
+import { segmentReads } from "./sqlite-segments.ts"
+
+/** Files of before had a full-text index, of which nothing can be used. */
+const segmentsSince = 3
 
 /**
- * Makes or migrates the file. One that is damaged, or knows of entries that the journal does not
- * have, is removed and begun anew.
+ * Makes the file where there is none. One that is damaged, of a former layout, or that knows of
+ * entries which the journal does not have, is removed and begun anew.
  */
 export function prepareSearch(path: string, journal: ReturnType<typeof journalReads>): void {
   if (isUsable(path, journal)) return
@@ -25,6 +29,7 @@ export function removeDatabase(path: string): void {
 
 function isUsable(path: string, journal: ReturnType<typeof journalReads>): boolean {
   try {
+    if (isFormer(path)) return false
     using search = openForWriting(path, "search", "normal")
     return belongsTo(search, journal)
   } catch (error) {
@@ -33,17 +38,22 @@ function isUsable(path: string, journal: ReturnType<typeof journalReads>): boole
   }
 }
 
+function isFormer(path: string): boolean {
+  const layout = existsSync(path) ? layoutOf(path) : 0
+  return layout > 0 && layout < segmentsSince
+}
+
 /**
- * The last entry of each workspace that was filed must be the one that the journal has in its
- * place.
+ * The last entry of each workspace's segments must be the one that the journal has in its place.
  */
 function belongsTo(search: DatabaseSync, journal: ReturnType<typeof journalReads>): boolean {
-  const workspaceOf = filedWorkspaces(search)
-  for (const { id } of search.prepare("SELECT id FROM workspaces").iterate()) {
-    const filed = workspaceOf(String(id))
-    if (filed === undefined) continue
-    const record = journal.records(String(id), filed.position, 1)
-    if (record.length === 0 || !equalBytes(eventHash(record, sha256), filed.hash)) return false
+  const reads = segmentReads(search)
+  for (const workspace of reads.workspaces()) {
+    const last = reads.list(workspace).at(-1)
+    if (last === undefined) continue
+    const [record] = journal.recordsAt(workspace, [lastOf(last)])
+    if (record === undefined || !equalBytes(eventHash(record, sha256), last.lastRecord))
+      return false
   }
   return true
 }

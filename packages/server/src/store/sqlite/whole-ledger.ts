@@ -15,7 +15,7 @@ import { indexReads, journalReads, linkedReads, logName, workspaceNumbers } from
 import { registryOf } from "./registry.ts"
 import { bucketOf, makeRun, pieceChars, runEntries } from "./key-runs.ts"
 import { disclosuresOf, idemOf, receiptOf } from "./packed-text.ts"
-import { filedWorkspaces } from "./search-reads.ts"
+import { segmentReads, type SegmentRow } from "./sqlite-segments.ts"
 import { indexStrays, journalStrays, searchStrays, type Stray } from "./orphans.ts"
 
 /**
@@ -44,8 +44,10 @@ export interface Whole {
   repeated(workspace: string, what: "receipt" | "idem"): number | undefined
   /** What belongs to no entry, in one of the three. */
   strays(of: Kept): readonly Stray[]
-  /** Entries up to this sequence are said to be filed for the search. */
-  filed(workspace: string): number
+  /** The segments of the search, as they lie on the disk; in the order of their entries. */
+  segments(workspace: string): readonly SegmentRow[]
+  /** A part of one of them. */
+  part: SegmentReads["part"]
   close(): void
 }
 
@@ -115,7 +117,7 @@ export function openWhole(folder: string, { alone }: { readonly alone: boolean }
       ...readsOf(journal),
       isCopy: isMarked(journal),
       index: index && indexOf(index, journal),
-      filed: filedIn(search),
+      ...segmentsIn(search),
       strays: straysIn(journal, index, search),
       close,
     }
@@ -201,10 +203,15 @@ function straysIn(
   return (of) => [...inEach[of]()]
 }
 
-function filedIn(search: DatabaseSync | undefined): (workspace: string) => number {
-  if (search === undefined) return () => 0
-  const workspaceOf = filedWorkspaces(search)
-  return (workspace) => workspaceOf(workspace)?.position ?? 0
+type SegmentReads = ReturnType<typeof segmentReads>
+
+function segmentsIn(search: DatabaseSync | undefined): Pick<Whole, "segments" | "part"> {
+  if (search === undefined) return { segments: () => [], part: () => undefined }
+  const reads = segmentReads(search)
+  return {
+    segments: (workspace) => reads.list(workspace),
+    part: (...asked) => reads.part(...asked),
+  }
 }
 
 function indexOf(index: DatabaseSync, journal: DatabaseSync): KeptIndex {

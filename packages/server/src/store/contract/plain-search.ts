@@ -1,0 +1,35 @@
+// What a search means, as plainly as can be: every entry is looked at. Every other search is held
+// against this one.
+
+import { strict as assert } from "node:assert"
+import { findableOf, matches, type Findable } from "../search/matching.ts"
+import type { Filed, Hits, Wanted } from "../search/search.ts"
+
+export interface PlainSearch {
+  position(workspace: string): Promise<number>
+  find(workspace: string, wanted: Wanted, before: number, limit: number): Promise<Hits>
+  file(workspace: string, entries: readonly Filed[]): void
+}
+
+export function createPlainSearch(): PlainSearch {
+  const kept = new Map<string, readonly Findable[]>()
+  const filedIn = (workspace: string): readonly Findable[] => kept.get(workspace) ?? []
+
+  return {
+    position: async (workspace) => filedIn(workspace).length,
+    async find(workspace, wanted, before, limit) {
+      const hits = filedIn(workspace)
+        .filter((entry) => matches(entry, wanted))
+        .map(({ filed: { sequence } }) => sequence)
+        .toReversed()
+      const below = hits.filter((sequence) => sequence < before)
+      return { sequences: below.slice(0, limit), hasMore: below.length > limit, total: hits.length }
+    },
+    file(workspace, entries) {
+      const before = filedIn(workspace)
+      for (const [place, { sequence }] of entries.entries())
+        assert.equal(sequence, before.length + place + 1, "entries follow each other without a gap")
+      kept.set(workspace, [...before, ...entries.map(findableOf)])
+    },
+  }
+}

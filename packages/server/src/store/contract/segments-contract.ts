@@ -1,0 +1,107 @@
+// The tests that every driver's keeper of segments must pass.
+
+import { strict as assert } from "node:assert"
+import { storiesOf } from "./stories.ts"
+import { write } from "./written-entries.ts"
+import { expectChain } from "../expect-chain.ts"
+import { lastOf } from "../search/segment-plan.ts"
+import type { SegmentName, SegmentParts } from "../search/segments.ts"
+import type { FilingStore, Store } from "../store.ts"
+
+export interface OpenedFiling {
+  readonly served: Store
+  readonly filing: FilingStore
+  /** Closes, and opens the same data again; absent where nothing outlives the store. */
+  readonly reopen?: () => Promise<OpenedFiling>
+  readonly close: () => Promise<void>
+}
+
+/** A header ends with its hash; nothing else is asked of parts here. */
+function partsOf(text: string): SegmentParts {
+  const header = Buffer.from(`a header of 32 bytes or more: ${text.padEnd(32)}`)
+  return [header, Buffer.from(text), new Uint8Array(), Buffer.alloc(100_000, text)]
+}
+
+async function textsOf({ filing: { segments } }: OpenedFiling, workspace: string) {
+  const kept: [SegmentName, string][] = []
+  for (const { level, k, hash, bytes } of await segments.list(workspace)) {
+    const text = await segments.part(workspace, { level, k }, 1)
+    const parts = partsOf(Buffer.from(text ?? []).toString())
+    for (const part of parts.keys())
+      assert.deepEqual(
+        Buffer.from((await segments.part(workspace, { level, k }, part)) ?? []),
+        Buffer.from(parts[part] ?? []),
+      )
+    assert.equal(await segments.part(workspace, { level, k }, parts.length), undefined)
+    assert.equal(
+      hash,
+      Buffer.from(parts[0] ?? [])
+        .subarray(-32)
+        .toString("hex"),
+    )
+    assert.equal(
+      bytes,
+      parts.reduce((sum, { length }) => sum + length, 0),
+    )
+    kept.push([{ level, k }, Buffer.from(text ?? []).toString()])
+  }
+  return kept
+}
+
+const small = (k: number): SegmentName => ({ level: 0, k })
+const large: SegmentName = { level: 1, k: 0 }
+
+export function segmentsContract(name: string, open: () => Promise<OpenedFiling>): void {
+  const story = storiesOf(name, open)
+
+  story("what is kept of a segment is given back, each workspace's own", async (store) => {
+    const { segments } = store.filing
+    assert.deepEqual(await segments.list("acme"), [])
+    assert.equal(await segments.part("acme", small(0), 0), undefined)
+    for (const workspace of ["acme", "other"]) await writeTo(store, workspace, lastOf(small(1)))
+    await segments.put("acme", small(0), partsOf("first"), [])
+    await segments.put("other", small(0), partsOf("another"), [])
+    await segments.put("acme", small(1), partsOf("second"), [])
+    const again = (await store.reopen?.()) ?? store
+    assert.deepEqual(await textsOf(again, "acme"), [
+      [small(0), "first"],
+      [small(1), "second"],
+    ])
+    assert.deepEqual(await textsOf(again, "other"), [[small(0), "another"]])
+    assert.deepEqual(await textsOf(again, "nobody"), [])
+    return again
+  })
+
+  story("a segment takes the place of those that it absorbs, and its own", async (store) => {
+    const { segments } = store.filing
+    await writeTo(store, "acme", lastOf(large))
+    await writeTo(store, "other", lastOf(small(0)))
+    const absorbed = Array.from({ length: 16 }, (_, k) => small(k))
+    for (const one of absorbed) await segments.put("acme", one, partsOf(`part ${one.k}`), [])
+    await segments.put("other", small(0), partsOf("another"), [])
+    // Whoever died behind the first does it again.
+    for (const _ of [1, 2]) {
+      await segments.put("acme", large, partsOf("all of it"), absorbed)
+      assert.deepEqual(await textsOf(store, "acme"), [[large, "all of it"]])
+    }
+    assert.equal(await segments.part("acme", small(3), 0), undefined)
+    await segments.put("acme", large, partsOf("less of it"), [])
+    assert.deepEqual(await textsOf(store, "acme"), [[large, "less of it"]])
+    assert.deepEqual(await textsOf(store, "other"), [[small(0), "another"]])
+    await expectChain(store.served.journal, "acme")
+  })
+
+  story("segments are listed in the order of their entries", async (store) => {
+    const { segments } = store.filing
+    await writeTo(store, "acme", lastOf(large) + lastOf(small(1)))
+    for (const one of [small(17), large, small(16)])
+      await segments.put("acme", one, partsOf(`${one.level} ${one.k}`), [])
+    const names = (await segments.list("acme")).map(({ level, k }) => ({ level, k }))
+    assert.deepEqual(names, [large, small(16), small(17)])
+  })
+}
+
+async function writeTo({ served }: OpenedFiling, workspace: string, count: number): Promise<void> {
+  const names = Array.from({ length: count }, (_, at) => `-${workspace} ${at}`)
+  await write(served, workspace, names)
+}

@@ -1,0 +1,93 @@
+import assert from "node:assert/strict"
+import test from "node:test"
+import { compareByChance, searchContract, type OpenedSearch } from "../contract/search-contract.ts"
+import { createMemorySegments } from "./memory-segments.ts"
+import type { Filed } from "./search.ts"
+import { createSegmentBuilder } from "./segment-builder.ts"
+import { packSegment } from "./segment-format.ts"
+import { firstOf, lastOf, sizeOf, usualLevel } from "./segment-plan.ts"
+import { createSegmentSearch } from "./segment-search.ts"
+import type { SegmentKeeper, SegmentName } from "./segments.ts"
+
+interface House extends OpenedSearch {
+  readonly segments: SegmentKeeper
+  /** Keeps a segment of a workspace's entries, those of them that are there. */
+  keep(workspace: string, name: SegmentName): Promise<void>
+}
+
+/** `keeps`: after entries were filed, whether all of them are kept, or what is due, or none. */
+function openHouse(keeps: "all" | "due" | "none"): House {
+  const entries = new Map<string, Filed[]>()
+  const of = (workspace: string): readonly Filed[] => entries.get(workspace) ?? []
+  const segments = createMemorySegments()
+  const searching = createSegmentSearch({
+    recorded: {
+      last: async (workspace) => of(workspace).length,
+      after: async (workspace, sequence, limit) =>
+        of(workspace)
+          .slice(sequence, sequence + limit)
+          .map((filed) => ({ filed, bytes: 500 })),
+    },
+    segments,
+    clock: { elapsed: () => 0 },
+    cacheBytes: 2 ** 20,
+  })
+  const house: House = {
+    segments,
+    search: {
+      async find(...asked) {
+        const turns = searching.find(...(asked.slice(0, 4) as Parameters<typeof searching.find>))
+        for (;;) {
+          const { done, value } = await turns.next()
+          if (done === true) return value
+        }
+      },
+    },
+    async keep(workspace, name) {
+      const some = of(workspace).slice(firstOf(name) - 1, lastOf(name))
+      const builder = createSegmentBuilder(firstOf(name), Math.max(some.length, 1))
+      for (const filed of some) builder.addFiled(filed)
+      await segments.put(workspace, name, packSegment(builder.finish()), [])
+    },
+    async file(workspace, more) {
+      const before = of(workspace).length
+      entries.set(workspace, [...of(workspace), ...more])
+      // A segment that is not full yet is made again with the next entries.
+      const size = sizeOf(usualLevel)
+      const end = keeps === "all" ? Math.ceil : keeps === "due" ? Math.floor : () => 0
+      for (let k = Math.floor(before / size); k < end(of(workspace).length / size); k++)
+        await house.keep(workspace, { level: usualLevel, k })
+    },
+    close: async () => {},
+  }
+  return house
+}
+
+for (const keeps of ["none", "all"] as const)
+  searchContract(`entries of which ${keeps} are kept`, async () => openHouse(keeps))
+
+for (const [keeps, entries, questions, leastAnswered] of [
+  ["none", 150, 600, 600],
+  ["all", 150, 600, 600],
+  ["due", 9000, 90, 100],
+] as const) {
+  test(`whatever is asked of ${entries} entries of which ${keeps} are kept, the answer is that of the plain filter`, async (context) => {
+    const seed = Number(process.env["SEED"] ?? Math.floor(Math.random() * 2 ** 32))
+    context.diagnostic(`seed ${seed}`)
+    const answered = await compareByChance(openHouse(keeps), chanceOf(seed), entries, questions)
+    assert.ok(answered > leastAnswered, `${answered} questions had an answer`)
+  })
+}
+
+/** Mulberry32. */
+function chanceOf(seed: number): { below(end: number): number } {
+  let state = seed >>> 0
+  return {
+    below(end) {
+      state = (state + 0x6d2b79f5) >>> 0
+      let mixed = Math.imul(state ^ (state >>> 15), state | 1)
+      mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+      return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32) * end)
+    },
+  }
+}

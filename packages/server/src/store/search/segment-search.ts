@@ -1,0 +1,235 @@
+// Finds entries in the kept segments of a workspace, whatever engine keeps them, and in what is in
+// none of them yet. It goes down from the newest entry and asks for the segment that covers the
+// next one, so it does not matter which are merged meanwhile.
+
+import type { Clock } from "../../clock.ts"
+import type { Hits, Wanted } from "./search.ts"
+import { matches } from "./matching.ts"
+import { createPartCache, openSegment, type Segment } from "./segment-format.ts"
+import { coverOf, firstOf, lastOf, positionOf } from "./segment-plan.ts"
+import { matchesIn } from "./segment-query.ts"
+import {
+  SegmentDamaged,
+  SegmentGone,
+  type KeptSegment,
+  type Matches,
+  type SegmentReader,
+  type Steps,
+} from "./segments.ts"
+import { createUnfiled, type Recorded } from "./unfiled-entries.ts"
+
+/** Work in turns: between two of them others may have theirs. */
+export type Turns<T> = AsyncGenerator<undefined, T>
+
+export interface SegmentSearchParts {
+  readonly recorded: Recorded
+  readonly segments: SegmentReader
+  /** The time that the thread has worked: a turn does as much on a busy machine. */
+  readonly clock: Pick<Clock, "elapsed">
+  /** Half of it for parts that were read, half for entries that are not filed yet. */
+  readonly cacheBytes: number
+}
+
+export interface SegmentSearch {
+  /** As `Finder.find`. */
+  readonly find: (
+    workspace: string,
+    wanted: Wanted,
+    before: number,
+    limit: number,
+  ) => Turns<Hits | undefined>
+  /** A turn begins: it ends some milliseconds later. */
+  readonly begin: () => void
+}
+
+/** Most searches end within one, and nobody waits for long. */
+const turnMs = 10
+/** Segments whose headers are remembered, some 20 KiB each. */
+const openedMax = 256
+/** Counts that are remembered, of one search in one segment each. */
+const countsMax = 50_000
+
+export function createSegmentSearch({
+  recorded,
+  segments,
+  clock,
+  cacheBytes,
+}: SegmentSearchParts): SegmentSearch {
+  let begunMs = 0
+  const isUp = (): boolean => clock.elapsed() - begunMs >= turnMs
+  const unfiled = createUnfiled(recorded, cacheBytes / 2, isUp)
+  const findKept = createKept(segments, cacheBytes / 2, isUp)
+
+  return {
+    begin: () => (begunMs = clock.elapsed()),
+    async *find(workspace, wanted, before, limit) {
+      const kept = await segments.list(workspace)
+      const position = positionOf(kept)
+      // A search that knows of more than there is says so: it will be missed.
+      const end = Math.max(await recorded.last(workspace), position)
+      const first = Math.max(wanted.firstSequence ?? 1, 1)
+      const last = Math.min(wanted.lastSequence ?? end, end)
+      const found = collect(before, limit)
+      if (first > last || isImpossible(wanted)) return found.hits()
+      if (position < last) {
+        const fresh = yield* unfiled(workspace, position, end)
+        if (fresh === undefined) return undefined
+        const bounded = { ...wanted, firstSequence: first, lastSequence: last }
+        for (const entry of fresh.rest.toReversed())
+          if (matches(entry, bounded)) found.one(entry.filed.sequence)
+        for (const { segment } of fresh.chunks.toReversed())
+          found.add(yield* run(matchesIn(segment, bounded), async () => undefined, isUp))
+      }
+      const asked = { workspace, wanted, first, last: Math.min(last, position) }
+      yield* findKept(asked, kept, found)
+      return found.hits()
+    },
+  }
+}
+
+/** What is looked for in kept segments: the entries from `first` to `last`. */
+interface AskedKept {
+  readonly workspace: string
+  readonly wanted: Wanted
+  readonly first: number
+  readonly last: number
+}
+
+function createKept(segments: SegmentReader, cacheBytes: number, isUp: () => boolean) {
+  const parts = createPartCache(cacheBytes)
+  const headers = new Map<string, Segment>()
+  const countsOf = createCounts()
+
+  return async function* find(
+    { workspace, wanted, first, last }: AskedKept,
+    listed: readonly KeptSegment[],
+    found: Collected,
+  ): Turns<void> {
+    const counts = countsOf(workspace, wanted)
+    let kept = listed
+    for (let cursor = last; cursor >= first;) {
+      const one = coverOf(kept, cursor)
+      const isWhole = firstOf(one) >= first && lastOf(one) === cursor
+      const known = isWhole ? counts.get(one.hash) : undefined
+      try {
+        if (known !== undefined && (known === 0 || found.isPast(firstOf(one)))) found.count(known)
+        else {
+          const bounds = isWhole ? {} : { firstSequence: first, lastSequence: cursor }
+          const steps = matchesIn(await opened(workspace, one), { ...unbounded(wanted), ...bounds })
+          const matched = yield* run(steps, (part) => segments.part(workspace, one, part), isUp)
+          found.add(matched)
+          if (isWhole) counts.set(one.hash, matched.count)
+        }
+        cursor = firstOf(one) - 1
+      } catch (error) {
+        if (!(error instanceof SegmentGone)) throw error
+        kept = await segments.list(workspace)
+        if (kept.some(({ hash }) => hash === one.hash))
+          throw new SegmentDamaged("a segment that is kept lacks a part", { cause: error })
+      }
+    }
+  }
+
+  async function opened(workspace: string, kept: KeptSegment): Promise<Segment> {
+    const known = headers.get(kept.hash)
+    if (known !== undefined) return known
+    const header = await segments.part(workspace, kept, 0)
+    if (header === undefined) throw new SegmentGone("a segment is not kept any more")
+    const segment = openSegment(header, parts)
+    headers.set(kept.hash, segment)
+    dropOldest(headers, openedMax)
+    return segment
+  }
+}
+
+async function* run<T>(
+  steps: Steps<T>,
+  read: (part: number) => Promise<Uint8Array | undefined>,
+  isUp: () => boolean,
+): Turns<T> {
+  for (let step = steps.next(); ;) {
+    if (step.done === true) return step.value
+    if (isUp()) yield
+    step = steps.next(step.value && (await read(step.value.part)))
+  }
+}
+
+/** A page and a total, gathered from the newest entry down. */
+interface Collected {
+  one(sequence: number): void
+  add(matched: Matches): void
+  count(matches: number): void
+  /** Whether what begins with this sequence can add nothing to the page. */
+  isPast(first: number): boolean
+  hits(): Hits
+}
+
+function collect(before: number, limit: number): Collected {
+  const sequences: number[] = []
+  let total = 0
+  // One more than the page holds, to know whether there is one.
+  const missing = (): number => limit + 1 - sequences.length
+  return {
+    one(sequence) {
+      total += 1
+      if (sequence < before && missing() > 0) sequences.push(sequence)
+    },
+    add(matched) {
+      total += matched.count
+      if (missing() > 0) sequences.push(...matched.newestBelow(before, missing()))
+    },
+    count: (matched) => void (total += matched),
+    isPast: (first) => missing() === 0 || first >= before,
+    hits: () => ({
+      sequences: sequences.slice(0, limit),
+      hasMore: sequences.length > limit,
+      total,
+    }),
+  }
+}
+
+/** Nobody is in no project, and nobody is a person of no type. */
+function isImpossible({ projectIds, system, subject }: Wanted): boolean {
+  return (
+    (projectIds?.length === 0 && (system === "without" || subject !== undefined)) ||
+    subject?.types.length === 0
+  )
+}
+
+function unbounded({ firstSequence: _, lastSequence: __, ...wanted }: Wanted): Wanted {
+  return wanted
+}
+
+/** How many entries of whole segments match a search, by their hashes. It never changes. */
+type Counts = Pick<Map<string, number>, "get" | "set">
+
+function createCounts(): (workspace: string, wanted: Wanted) => Counts {
+  const searches = new Map<string, Map<string, number>>()
+  let remembered = 0
+  return (workspace, wanted) => {
+    const key = JSON.stringify([workspace, unbounded(wanted)])
+    const counts = searches.get(key) ?? new Map<string, number>()
+    return {
+      get: (hash) => counts.get(hash),
+      set(hash, count) {
+        if (!counts.has(hash)) remembered += 1
+        // The searches that found nothing new longest are forgotten first.
+        searches.delete(key)
+        searches.set(key, counts.set(hash, count))
+        for (const [oldest, { size }] of searches) {
+          if (remembered <= countsMax || oldest === key) break
+          searches.delete(oldest)
+          remembered -= size
+        }
+        return counts
+      },
+    }
+  }
+}
+
+function dropOldest<T>(map: Map<string, T>, most: number): void {
+  for (const key of map.keys()) {
+    if (map.size <= most) return
+    map.delete(key)
+  }
+}

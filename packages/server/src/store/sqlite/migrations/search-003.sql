@@ -1,0 +1,29 @@
+-- Older programs may not run on this. All of it is derived from the journal: the file may be
+-- deleted, and is made again. Layouts 1 and 2 were a full-text index; such a file is removed, not
+-- migrated (search-file.ts).
+
+CREATE TABLE workspaces (
+  number INTEGER PRIMARY KEY,
+  id     TEXT NOT NULL UNIQUE
+) STRICT;
+
+-- `hash` is that of the segment's content, `last_record` that of its last entry's record: a file
+-- that belongs to another journal is known by it.
+CREATE TABLE segments (
+  workspace   INTEGER NOT NULL,
+  level       INTEGER NOT NULL,
+  k           INTEGER NOT NULL,
+  hash        TEXT NOT NULL,
+  bytes       INTEGER NOT NULL,
+  last_record BLOB NOT NULL,
+  PRIMARY KEY (workspace, level, k)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE parts (
+  workspace INTEGER NOT NULL,
+  level     INTEGER NOT NULL,
+  k         INTEGER NOT NULL,
+  part      INTEGER NOT NULL,
+  bytes     BLOB NOT NULL,
+  PRIMARY KEY (workspace, level, k, part)
+) STRICT;

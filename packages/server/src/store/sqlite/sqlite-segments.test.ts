@@ -1,0 +1,141 @@
+import assert from "node:assert/strict"
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { DatabaseSync } from "node:sqlite"
+import test from "node:test"
+import { defaultLimits } from "../../limits.ts"
+import { segmentsContract, type OpenedFiling } from "../contract/segments-contract.ts"
+import { write } from "../contract/written-entries.ts"
+import { expectChain } from "../expect-chain.ts"
+import { createSegmentBuilder } from "../search/segment-builder.ts"
+import { packSegment } from "../search/segment-format.ts"
+import { openSqlite, openSqliteFiling } from "./open-sqlite.ts"
+
+const folders = new Set<string>()
+/** A store that a failed test left open would keep this process alive. */
+const opened = new Set<OpenedFiling>()
+
+function freshFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), "tallystick-"))
+  folders.add(folder)
+  return folder
+}
+
+async function openFolder(folder: string): Promise<OpenedFiling> {
+  const served = await openSqlite(
+    { data: folder, limits: { ...defaultLimits, diskReserveBytes: 0 } },
+    (cause) => assert.fail(cause),
+  )
+  const filing = openSqliteFiling(folder)
+  const store: OpenedFiling = {
+    served,
+    filing,
+    async close() {
+      opened.delete(store)
+      await filing.close()
+      await served.close()
+    },
+    async reopen() {
+      await store.close()
+      return openFolder(folder)
+    },
+  }
+  opened.add(store)
+  return store
+}
+
+test.afterEach(async () => {
+  for (const store of opened) await store.close()
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true })
+  folders.clear()
+})
+
+segmentsContract("sqlite", () => openFolder(freshFolder()))
+
+const small = { level: 0, k: 0 }
+const entries = 256
+
+/** A folder with as many entries as a small segment has, and that segment. */
+async function filledFolder(lastName = "last"): Promise<string> {
+  const folder = freshFolder()
+  const { served, filing, close } = await openFolder(folder)
+  await write(served, "acme", [
+    ...Array.from({ length: entries - 1 }, (_, at) => `e${at}`),
+    lastName,
+  ])
+  const builder = createSegmentBuilder(1, entries)
+  for (const entry of await filing.journal.after("acme", 0, entries)) builder.add(entry)
+  await filing.segments.put("acme", small, packSegment(builder.finish()), [])
+  await close()
+  return folder
+}
+
+/** How many segments a start finds; all entries are found in any case. */
+async function segmentsAfterStart(folder: string, written = entries): Promise<number> {
+  const { served, filing, close } = await openFolder(folder)
+  const { length } = await filing.segments.list("acme")
+  const hits = await served.search.find("acme", { system: "with" }, 1e9, 10)
+  assert.equal(hits?.total, written)
+  await expectChain(served.journal, "acme")
+  await close()
+  return length
+}
+
+test("a search file is taken up by the next start if it belongs to its journal, and begun anew if not", async () => {
+  const folder = await filledFolder()
+  assert.equal(await segmentsAfterStart(folder), 1)
+  const shorter = freshFolder()
+  const store = await openFolder(shorter)
+  await write(store.served, "acme", ["e0", "e1"])
+  await store.close()
+  const other = await filledFolder("another")
+  for (const [from, written] of [
+    [shorter, 2],
+    [other, entries],
+  ] as const) {
+    for (const end of ["", "-wal", "-shm"]) rmSync(join(from, `search.db${end}`), { force: true })
+    cpSync(join(folder, "search.db"), join(from, "search.db"))
+    assert.equal(await segmentsAfterStart(from, written), 0)
+  }
+  for (const damage of ["no database ".repeat(1000), ""]) {
+    writeFileSync(join(folder, "search.db"), damage)
+    assert.equal(await segmentsAfterStart(folder), 0)
+  }
+})
+
+test("a search file of a former layout is begun anew", async () => {
+  const folder = await filledFolder()
+  rmSync(join(folder, "search.db"))
+  {
+    using former = new DatabaseSync(join(folder, "search.db"))
+    former.exec("CREATE TABLE filed (place INTEGER PRIMARY KEY); PRAGMA user_version = 2")
+  }
+  assert.equal(await segmentsAfterStart(folder), 0)
+  using search = new DatabaseSync(join(folder, "search.db"), { readOnly: true })
+  assert.equal(search.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'filed'").get(), undefined)
+})
+
+test("a segment whose entries are not in the journal is not kept", async () => {
+  const { served, filing } = await openFolder(freshFolder())
+  await write(served, "acme", ["a", "b"])
+  const builder = createSegmentBuilder(1, 2)
+  builder.addMissing(2)
+  await assert.rejects(
+    filing.segments.put("acme", small, packSegment(builder.finish()), []),
+    /in the journal/,
+  )
+  assert.deepEqual(await filing.segments.list("acme"), [])
+  await expectChain(served.journal, "acme")
+})
+
+test("a part that is damaged is said to be, and hides no entry", async () => {
+  const folder = await filledFolder()
+  {
+    using search = new DatabaseSync(join(folder, "search.db"))
+    search.exec("UPDATE parts SET bytes = zeroblob(length(bytes)) WHERE part > 0")
+  }
+  const { served } = await openFolder(folder)
+  const asked = served.search.find("acme", { system: "with", lane: "data" }, 1e9, 10)
+  await assert.rejects(asked, { code: "ledger_unavailable" })
+})

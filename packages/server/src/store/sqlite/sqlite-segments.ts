@@ -1,0 +1,124 @@
+// Segments in the search file: one row for each part, and one that tells whether a segment is that
+// of the journal beside it.
+
+import { strict as assert } from "node:assert"
+import type { DatabaseSync } from "node:sqlite"
+import { eventHash } from "@tallystick/proof"
+import { sha256 } from "../../runtime/sha256.ts"
+import { lastOf } from "../search/segment-plan.ts"
+import { hashOfHeader } from "../search/segment-format.ts"
+import type { KeptSegment, SegmentKeeper, SegmentName, SegmentReader } from "../search/segments.ts"
+import { within } from "./database.ts"
+import type { journalReads } from "./reads.ts"
+
+/** A segment as it lies in the file, with what says of which journal it is. */
+export interface SegmentRow extends KeptSegment {
+  readonly lastRecord: Uint8Array
+}
+
+export function segmentReads(search: DatabaseSync) {
+  const numberOf = numbersIn(search)
+  const listed = search.prepare(
+    "SELECT level, k, hash, bytes, last_record FROM segments WHERE workspace = ?",
+  )
+  const one = search.prepare(
+    "SELECT bytes FROM parts WHERE workspace = ? AND level = ? AND k = ? AND part = ?",
+  )
+  const ids = search.prepare("SELECT id FROM workspaces ORDER BY number")
+  const rows = (workspace: string): SegmentRow[] =>
+    listed.all(numberOf(workspace) ?? -1).map((row) => {
+      const { last_record: lastRecord } = row
+      assert(lastRecord instanceof Uint8Array, "the column holds bytes")
+      const [level, k, bytes] = [Number(row["level"]), Number(row["k"]), Number(row["bytes"])]
+      return { level, k, bytes, hash: String(row["hash"]), lastRecord }
+    })
+  return {
+    workspaces: (): readonly string[] => ids.all().map((row) => String(row["id"])),
+    /** In the order of their entries. */
+    list: (workspace: string): readonly SegmentRow[] =>
+      rows(workspace).toSorted((segment, other) => lastOf(segment) - lastOf(other)),
+    part(workspace: string, { level, k }: SegmentName, part: number): Uint8Array | undefined {
+      const bytes = one.get(numberOf(workspace) ?? -1, level, k, part)?.["bytes"]
+      return bytes instanceof Uint8Array ? bytes : undefined
+    },
+  }
+}
+
+/** Lists that are remembered until somebody writes to the file. */
+const listsMax = 1000
+
+/** The same for who reads beside the one that writes. A large workspace has a thousand segments. */
+export function cachedSegmentReads(search: DatabaseSync): ReturnType<typeof segmentReads> {
+  const reads = segmentReads(search)
+  const version = search.prepare("PRAGMA data_version")
+  const lists = new Map<string, readonly SegmentRow[]>()
+  let listedAt: unknown
+  return {
+    ...reads,
+    list(workspace) {
+      const now = version.get()?.["data_version"]
+      if (now !== listedAt || lists.size >= listsMax) lists.clear()
+      listedAt = now
+      const known = lists.get(workspace)
+      if (known !== undefined) return known
+      const list = reads.list(workspace)
+      lists.set(workspace, list)
+      return list
+    },
+  }
+}
+
+/** The same for whoever does not know the engine. */
+export function segmentReaderOf(reads: ReturnType<typeof segmentReads>): SegmentReader {
+  return {
+    list: async (workspace) => reads.list(workspace),
+    part: async (...asked) => reads.part(...asked),
+  }
+}
+
+/** For the one connection that writes the file. */
+export function createSegments(
+  search: DatabaseSync,
+  journal: ReturnType<typeof journalReads>,
+): SegmentKeeper {
+  const numberOf = numbersIn(search)
+  const addWorkspace = search.prepare("INSERT INTO workspaces (id) VALUES (?)")
+  const addSegment = search.prepare(
+    "INSERT INTO segments (workspace, level, k, hash, bytes, last_record) VALUES (?, ?, ?, ?, ?, ?)",
+  )
+  const addPart = search.prepare(
+    "INSERT INTO parts (workspace, level, k, part, bytes) VALUES (?, ?, ?, ?, ?)",
+  )
+  const remove = (["segments", "parts"] as const).map((table) =>
+    search.prepare(`DELETE FROM ${table} WHERE workspace = ? AND level = ? AND k = ?`),
+  )
+
+  return {
+    ...segmentReaderOf(segmentReads(search)),
+    async put(workspace, name, parts, absorbed) {
+      const { level, k } = name
+      const [record] = journal.recordsAt(workspace, [lastOf(name)])
+      assert(record !== undefined, "what a segment ends with is in the journal")
+      const lastRecord = eventHash(record, sha256)
+      within(search, () => {
+        const number = numberOf(workspace) ?? Number(addWorkspace.run(workspace).lastInsertRowid)
+        for (const gone of [name, ...absorbed])
+          for (const statement of remove) statement.run(number, gone.level, gone.k)
+        let bytes = 0
+        for (const [part, kept] of parts.entries()) {
+          addPart.run(number, level, k, part, kept)
+          bytes += kept.length
+        }
+        addSegment.run(number, level, k, hashOfHeader(parts), bytes, lastRecord)
+      })
+    },
+  }
+}
+
+function numbersIn(search: DatabaseSync): (workspace: string) => number | undefined {
+  const select = search.prepare("SELECT number FROM workspaces WHERE id = ?")
+  return (workspace) => {
+    const row = select.get(workspace)
+    return row === undefined ? undefined : Number(row["number"])
+  }
+}
