@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { spawn } from "node:child_process"
 import { once } from "node:events"
-import { mkdtempSync, rmSync, writeSync } from "node:fs"
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { createInterface } from "node:readline"
@@ -411,6 +411,37 @@ function tests(): void {
       assert.throws(() => alter(folder, "journal.db", statement), /is never (changed|removed)/)
     }
     await expectChain(store.served.journal, "acme")
+  })
+
+  test("body and disclosures of one entry can be overwritten in place, so that nothing of them stays in the file", async () => {
+    const folder = freshFolder()
+    const store = await openFolder(folder)
+    const { entries } = entriesAfter("acme", genesisOf("acme"), ["a", "b", "c", "d", "e"])
+    const secrets = entries.map((_, place) => `secret of ${"abcde"[place]} `)
+    // The fourth takes many pages.
+    const texts = secrets.map((secret, place) => secret.repeat(place === 3 ? 5000 : 5))
+    const sealed = entries.map((entry, place) => ({
+      ...entry,
+      body: Buffer.concat([entry.body, Buffer.from(texts[place] ?? "")]),
+      disclosures: Buffer.from(texts[place] ?? "").toString("base64url"),
+    }))
+    const group = { workspace: "acme", from: genesisOf("acme"), entries: sealed }
+    assert.deepEqual(await store.served.journal.append(group), { kind: "done" })
+    await store.close()
+    const isKept = (secret: string): boolean =>
+      ["", "-wal"].some((end) => {
+        const path = join(folder, `journal.db${end}`)
+        return existsSync(path) && readFileSync(path, "latin1").includes(secret)
+      })
+    assert.ok(secrets.every(isKept))
+    alter(
+      folder,
+      "journal.db",
+      `PRAGMA secure_delete = ON; DROP TRIGGER entries_are_not_changed;
+       UPDATE entries SET sealed = zeroblob(length(sealed)), salted = zeroblob(length(salted))
+       WHERE sequence IN (2, 4); PRAGMA wal_checkpoint(TRUNCATE)`,
+    )
+    assert.deepEqual(secrets.map(isKept), [true, false, true, false, true])
   })
 
   test("a file that does not take the settings we rely on is refused", () => {
