@@ -1,9 +1,6 @@
-// What a client would rather have, by its Accept or Accept-Encoding.
+// Content negotiation by Accept or Accept-Encoding.
 
-/**
- * Of some offers the one that the header gives the most weight; among equals the first, and so also
- * for a client that says nothing.
- */
+/** The offer with the highest weight in the header. The first of equals, and without a header. */
 export function preferred<Offer extends string>(
   header: string | undefined,
   [usual, ...others]: readonly [Offer, ...Offer[]],
@@ -26,7 +23,7 @@ function weightsIn(header: string): ReadonlyMap<string, number> {
   )
 }
 
-/** What stands for an offer, the most exact first. */
+/** The ranges that match an offer, the most specific first. */
 function rangesOf(offer: string): readonly string[] {
   return offer.includes("/") ? [offer, offer.replace(/\/.*/, "/*"), "*/*"] : [offer, "*"]
 }

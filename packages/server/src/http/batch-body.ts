@@ -1,6 +1,6 @@
-// A batch that is too large to be read at once. Its events are found one by one, by a scanner that
-// only knows where a JSON value ends, and each is read as an event that comes alone; so the thread
-// can hear others in between, and the first fault ends the reading.
+// Parses a large batch in slices. A scanner that only knows where a JSON value ends finds the
+// events, and each event is parsed by itself. Other requests run in between, and the first fault
+// ends it.
 
 import type { JsonObject } from "@tallystick/proof"
 import { LedgerError } from "../error.ts"
@@ -12,13 +12,12 @@ export interface BatchBodyRules {
   readonly itemBytesMax: number
   readonly itemsMax: number
   readonly objectsMax: number
-  /** Throws what is wrong with a batch, in the words of its shape. */
+  /** Throws if a batch does not match its shape. */
   readonly check: (envelope: unknown) => unknown
 }
 
 /**
- * `{"events":[…]}`. In the place of an event that is too large stands its refusal: no more was
- * looked at than where it ends.
+ * `{"events":[…]}`. An event that is too large is not parsed: its refusal stands in its place.
  */
 export async function readBatch(
   bytes: Buffer,
@@ -54,7 +53,7 @@ export async function readBatch(
   return { events }
 }
 
-/** What the shape says of such an envelope; it says something of each that this file refuses. */
+/** Throws what the shape says of such an envelope. The shape accepts none that comes here. */
 function refuse(check: BatchBodyRules["check"], envelope: unknown, text: Scanner): never {
   check(envelope)
   return text.fail()
@@ -70,7 +69,7 @@ async function readItem(
   text.next()
   const start = text.at
   const end = new ValueEnd(text.bytes, start)
-  // Most of the work of an ordinary event is behind this, so its bytes are looked at twice.
+  // This reads the bytes of an event twice, but most of the work comes later.
   while (!end.lookOn(itemBytesMax)) if (pace.isUp()) await pace.next()
   if (end.at === start) text.fail()
   text.at = end.at
@@ -92,8 +91,8 @@ async function readItem(
 }
 
 /**
- * An object with the member whose name comes next, behind what came before it, as strictly as any.
- * A name of more than a few letters is cut.
+ * An object with the member whose name comes next, after the text `before`. Names are as strict as
+ * anywhere. A long name is cut.
  */
 function memberNamed(before: string, text: Scanner, limits: JsonLimits): JsonObject {
   if (text.next() !== 0x22) text.fail()
@@ -111,14 +110,14 @@ function memberNamed(before: string, text: Scanner, limits: JsonLimits): JsonObj
   ) as JsonObject // such a text is an object
 }
 
-/** Any spelling of `events` is shorter, also with every letter as an escape. */
+/** Longer than any spelling of `events`, even with every letter as an escape. */
 const nameBytesMax = 100
 
-/** Goes through what stands around values. */
+/** Reads what stands between the values. */
 class Scanner {
   readonly bytes: Buffer
   at = 0
-  /** Objects and arrays of the values that were read so far. */
+  /** Objects and arrays in the values so far. */
   objects = 0
 
   constructor(bytes: Buffer) {
@@ -148,7 +147,7 @@ class Scanner {
   }
 }
 
-/** Finds where a value ends if it is JSON. Whether it is, says who reads it. */
+/** Finds the end of a JSON value. The parser decides later whether it is JSON. */
 class ValueEnd {
   readonly #bytes: Buffer
   at: number
@@ -161,7 +160,7 @@ class ValueEnd {
     this.at = start
   }
 
-  /** Looks at so many bytes more; whether the end was found. */
+  /** Scans so many more bytes. Returns whether it found the end. */
   lookOn(bytesMax: number): boolean {
     const stop = Math.min(this.#bytes.length, this.at + bytesMax)
     while (this.at < stop) {

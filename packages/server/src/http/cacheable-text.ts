@@ -1,4 +1,4 @@
-// Texts that are the same for everyone until another version starts.
+// Texts that are the same for every client until another version starts.
 
 import { createHash } from "node:crypto"
 import type { IncomingHttpHeaders } from "node:http"
@@ -9,7 +9,7 @@ import type { Answer } from "./endpoint.ts"
 
 const [toBrotli, toGzip] = [promisify(brotliCompress), promisify(gzip)]
 
-/** The usual one first. Brotli's highest quality takes several times as long, for a tenth less. */
+/** The default first. Brotli's highest quality takes several times as long and saves a tenth. */
 const codings = {
   identity: (text: string) => Promise.resolve(Buffer.from(text)),
   br: (text: string) => toBrotli(text, { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } }),
@@ -19,8 +19,8 @@ const codings = {
 type Coding = keyof typeof codings
 
 /**
- * Answers with a text, compressed once for each coding, and not again to whoever has it. It is made
- * when somebody first asks.
+ * Answers with a text, or 304 to a client that has it. The text is made at the first request, and
+ * compressed once for each coding.
  */
 export function createCacheableText(
   make: () => string,
@@ -47,7 +47,7 @@ function hashed(text: string) {
   return { text, hash: createHash("sha256").update(text).digest("base64url").slice(0, 22) }
 }
 
-/** A proxy that has coded an answer again calls its tag weak. */
+/** A proxy that recodes an answer marks its tag as weak. */
 function isKnown(etag: string, ifNoneMatch: string | undefined): boolean {
   const known = ifNoneMatch?.split(",").map((tag) => tag.trim().replace(/^W\//, "")) ?? []
   return known.includes(etag) || known.includes("*")

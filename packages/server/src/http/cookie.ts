@@ -1,22 +1,22 @@
-// The one cookie that the service sets. It is read by hand: what is looked for is a single name
-// with a value of a known grammar, and all that a general parser does beyond that (decoding,
-// quotes, the last of two) would be something to be wrong about.
+// The session cookie, the only one of the service. It is parsed by hand: we need one name with a
+// value of a known grammar, and whatever a general parser does beyond that (decoding, quotes, the
+// last of two) could go wrong.
 
 import { isLoopback } from "./framing.ts"
 
 export interface SessionCookie {
-  /** The session's token in a Cookie header; undefined if there is none, or more than one. */
+  /** The token in a Cookie header. Undefined if there is none or more than one. */
   read(header: string | undefined): string | undefined
-  /** Of Set-Cookie. */
+  /** The value of Set-Cookie. */
   set(token: string, lifeSeconds: number): string
   clear(): string
-  /** Whether browsers send it over protected connections alone. */
+  /** Whether browsers send it only over HTTPS and to this machine. */
   readonly isSecure: boolean
 }
 
 /**
- * With the prefix `__Host-` no other host and no plain connection can set it. Browsers take it over
- * https, and from this machine.
+ * No other host and no plain connection can set a cookie with the prefix `__Host-`. Browsers accept
+ * it over HTTPS, and from this machine.
  */
 export function sessionCookie(publicUrl: string): SessionCookie {
   const { protocol, hostname } = new URL(publicUrl)

@@ -1,4 +1,4 @@
-// What the service says of its own API: the description for programs, and a page for people.
+// The documentation of the API: an OpenAPI document for programs, and a page for people.
 
 import { docsPage } from "./docs-page.ts"
 import { pageHeaders } from "./html.ts"
@@ -15,7 +15,7 @@ const info = {
 }
 const access = { action: "open", anonymous: true } as const
 
-/** Both describe these two as well. They are made once, when somebody first asks for one. */
+/** Both also describe these two endpoints. Each is made at its first request. */
 export function docsEndpoints(
   others: readonly ServiceEndpoint[],
   version: string,
@@ -60,10 +60,7 @@ export function docsEndpoints(
   return these
 }
 
-/**
- * Whoever opens the service's own address in a browser is led to what it says of itself. A page for
- * people, so the description has nothing of it.
- */
+/** Redirects from `/` to the documentation. Only for browsers, so it is not described itself. */
 export function rootRoute(publicUrl: string): Route {
   const location = `${new URL(publicUrl).pathname.replace(/\/$/, "")}/docs`
   return { method: "GET", path: "/", answer: () => ({ status: 302, headers: { location } }) }

@@ -11,9 +11,9 @@ export interface Refusal {
 }
 
 /**
- * Turns a thrown error into an answer. An error that no caller can cause is our fault: `report` gets
- * it, and the answer says nothing about it. `report` also gets a refusal that has a cause, because
- * somebody must find out why the disk is full.
+ * Turns a thrown error into an answer. An error that no caller can cause is our fault: `report`
+ * gets it, and the answer says nothing about it. `report` also gets a refusal that has a cause,
+ * because somebody must find out why the disk is full.
  */
 export function refusalOf(thrown: unknown, report: (fault: unknown) => void): Refusal {
   if (thrown instanceof LedgerError) {

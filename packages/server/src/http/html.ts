@@ -1,9 +1,9 @@
-// Pages for people. Nothing runs in them, and nothing is loaded from anywhere.
+// HTML pages without scripts and without anything that is loaded.
 
 import { createHash } from "node:crypto"
 import { style } from "./page-style.ts"
 
-/** HTML, and not text that is yet to be escaped. */
+/** Escaped HTML, as opposed to text. */
 export interface Html {
   readonly html: string
 }
@@ -35,7 +35,7 @@ ${body}</body>
 `.html
 }
 
-/** What is put into it is escaped, unless it was made by this as well. */
+/** Escapes its values, except those that are `Html` already. */
 export function tag(
   texts: TemplateStringsArray,
   ...values: readonly (Html | readonly Html[] | string | number | undefined)[]

@@ -1,6 +1,5 @@
-// Lists: newest first, by a cursor that only we can read. What it holds says when somebody made
-// something, so it is sealed, to its list: nobody learns from it what others do, and it opens no
-// other list.
+// Pages of lists, newest first. A cursor contains when something was made, so it is encrypted:
+// nobody learns from it what others do. It is bound to its list, and is refused for another one.
 
 import { LedgerError } from "../error.ts"
 import type { ListPlace } from "../store/store.ts"
@@ -20,10 +19,9 @@ type Read<T> = (before: ListPlace | undefined, limit: number) => Promise<readonl
 
 export interface Lists {
   /**
-   * A page of the list of this name; it has fewer than `limit` where they are large. With `sees` it
-   * has only what passes, as if there were nothing else: whoever reaches a part cannot count the
-   * rest by pages that come out short. Nothing more is read once the signal is aborted; the page is
-   * then refused with its reason.
+   * A page of the list of this name. Large items make it shorter than `limit`. With `sees`, the
+   * page contains only items that pass, but is still full: a short page would tell how many others
+   * there are. If the signal is aborted, reading stops, and the call rejects with its reason.
    */
   page<T extends ListPlace>(
     list: string,
@@ -34,7 +32,7 @@ export interface Lists {
   ): Promise<Page<T>>
 }
 
-/** Items that are read at once where some of them may be out of sight. */
+/** Items that are read at once if some of them may not pass. */
 const readAtOnce = 100
 
 export function createLists(secret: Uint8Array): Lists {
@@ -62,8 +60,8 @@ export function createLists(secret: Uint8Array): Lists {
         return readAll(before, most)
       }
       const from = cursor === undefined ? undefined : placeOf(list, cursor)
-      // One more than the page holds, to know whether another follows. Where they are large, fewer
-      // are read at once.
+      // One more than fits, to know whether another page follows. Fewer come back if they are
+      // large.
       const found =
         sees === undefined ? await read(from, limit + 1) : await seen(limit + 1, from, read, sees)
       const items = found.slice(0, limit)
@@ -76,7 +74,7 @@ export function createLists(secret: Uint8Array): Lists {
   }
 }
 
-/** Reads on until so many are in sight, or none are left. */
+/** Reads until so many items pass, or none are left. */
 async function seen<T extends ListPlace>(
   count: number,
   from: ListPlace | undefined,

@@ -1,4 +1,4 @@
-// What the service counts, for Prometheus. No label names a workspace: there may be thousands.
+// The metrics of the service, for Prometheus. No label names a workspace: there may be thousands.
 
 import { Counter, Gauge, Histogram, Registry } from "@prometheus-io/client"
 import type { Clock } from "../clock.ts"
@@ -8,7 +8,7 @@ import { createDurations } from "./request-durations.ts"
 import { describeProcess } from "./process-metrics.ts"
 
 export interface Metrics extends FollowerMetrics {
-  /** A request failed for a reason that no caller can cause. */
+  /** A request failed for a reason that its caller did not cause. */
   readonly failure: () => void
   readonly request: (route: string, method: string, status: number, durationMs: number) => void
   readonly commit: (entries: number, durationMs: number) => void
@@ -25,7 +25,7 @@ const commitSeconds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.2
 const entriesPerCommit = [1, 2, 5, 10, 25, 50, 100, 250, 500, 1000, 2500]
 const lagSeconds = [0.1, 0.25, 0.5, 0.75, 1, 1.25, 1.5, 2, 5, 10, 60]
 
-/** What is asked when the metrics are. */
+/** What is read at each scrape. */
 export interface Gauges {
   readonly version: string
   readonly clock: Clock
@@ -153,7 +153,7 @@ function countFollowing(
   const behind = new Map(
     followers.map((follower) => [follower, new Map<string, { end: number; taken: number }>()]),
   )
-  /** Workspaces with entries that no checkpoint covers: up to which, and since when. */
+  /** Workspaces with entries that no checkpoint covers: the last one, and since when. */
   const uncovered = new Map<string, { sequence: number; sinceMs: number }>()
   new Gauge({
     name: "tallystick_follower_lag_entries",
@@ -189,7 +189,7 @@ function countFollowing(
     advanced(workspace, sequence) {
       for (const workspaces of behind.values()) {
         const known = workspaces.get(workspace)
-        // Nobody has said how far it was taken: to where it was, or that will be said.
+        // Unknown before the first report: assume that the follower was up to date.
         if (known === undefined) workspaces.set(workspace, { end: sequence, taken: sequence - 1 })
         else known.end = sequence
       }
@@ -200,7 +200,7 @@ function countFollowing(
     followed(follower, workspace, taken, end) {
       const workspaces = behind.get(follower)
       const known = Math.max(end, workspaces?.get(workspace)?.end ?? 0)
-      // Whoever is caught up needs no memory.
+      // A follower that is up to date needs no record.
       if (taken >= known) workspaces?.delete(workspace)
       else workspaces?.set(workspace, { end: known, taken })
     },
@@ -208,7 +208,7 @@ function countFollowing(
       checkpoints.observe(lagMs / 1000)
       const waiting = uncovered.get(workspace)
       if (waiting === undefined) return
-      // What it does not cover came later than what it does.
+      // The entries that it does not cover are newer than those that it covers.
       if (waiting.sequence <= size) uncovered.delete(workspace)
       else waiting.sinceMs = clock.elapsed()
     },

@@ -1,5 +1,4 @@
-// What operators and their machines ask: whether the process lives, whether it can append, what it
-// has counted, what bounds it.
+// Endpoints for operators and their machines: health, readiness, metrics, limits.
 
 import { LedgerError } from "../error.ts"
 import type { Answer } from "./endpoint.ts"
@@ -73,8 +72,7 @@ export function opsEndpoints(service: Service): readonly ServiceEndpoint[] {
 async function readiness(service: Service, verbose: boolean): Promise<Answer> {
   const checks = [writableCheck(service), await storageCheck(service), queueCheck(service)]
   const failed = checks.find(({ ok }) => !ok)
-  // One workspace's broken chain is for its operator to see, and no reason to send the others'
-  // writers away.
+  // A broken chain concerns one workspace. Writers to the others must not be sent away for it.
   checks.push(chainsCheck(service), auditCheck(service))
   const body = {
     ready: failed === undefined,

@@ -1,4 +1,4 @@
-// A refusal for people: what a browser shows when it was led to an address that answers no.
+// The page that a browser shows for a refusal.
 
 import type { Refusal } from "./errors.ts"
 import { pageOf, tag } from "./html.ts"
@@ -21,8 +21,7 @@ export function refusalPage({ status, code, detail }: Refusal, target: string): 
 }
 
 /**
- * Relative, because a proxy may have taken away a prefix that the browser still has. `/v1/limits`
- * is two steps down, and one step up again.
+ * Relative, because a proxy may have removed a prefix of the path. From `/v1/limits` it is `../`.
  */
 function rootFrom(target: string): string {
   const [path = ""] = target.split("?", 1)

@@ -1,13 +1,10 @@
-// Which errors an endpoint can answer with, as the description says. Every black-box test holds the
-// answers that it gets against it.
+// The error codes of an endpoint, for the API description. Every black-box test compares the
+// answers that it gets with it.
 
 import { statusOf, type ErrorCode } from "../error.ts"
 import { namesWorkspace, propertiesOf, type ServiceEndpoint } from "./service.ts"
 
-/**
- * Of any request: its framing, a credential that is none, a server that is closing, and a fault of
- * ours.
- */
+/** For any request: bad framing, a bad credential, a stopping server, and our own faults. */
 const always: readonly ErrorCode[] = [
   "invalid_field",
   "bad_request",
@@ -24,7 +21,7 @@ const always: readonly ErrorCode[] = [
   "shutting_down",
 ]
 
-/** Of what is recorded. */
+/** For requests that record something. */
 export const ofChanges: readonly ErrorCode[] = [
   "overloaded",
   "storage_full",
@@ -42,21 +39,21 @@ export function refusalsOf(endpoint: ServiceEndpoint): readonly ErrorCode[] {
     [true, ...always, ...refuses],
     [isOfWorkspace || isWrite || access.anonymous !== true, "insufficient_scope"],
     [isOfWorkspace || isWrite, "workspace_forbidden", "not_found"],
-    // Whoever is bound to projects can neither administer nor reach the log's own entries.
+    // A caller of some projects can neither administer nor reach the entries of the service.
     [isWrite || (access.action === "read" && isOfWorkspace), "project_forbidden"],
     [isChange && !isWrite, "csrf_failed", "conflict"],
     [body !== undefined, "invalid_json", "payload_too_large"],
-    // Also without a body: a Content-Type that cannot be read is refused wherever one may stand.
+    // A malformed Content-Type is refused also without a body.
     [isChange, "unsupported_media_type"],
     [key !== undefined && !("not" in key), "idempotency_key_reused"],
-    // The quota of a key, and the rates of an address.
+    // The quota of a key, and the rate limits of an address.
     [access.unmetered !== true, "rate_limited"],
     [isChange, ...ofChanges],
   ]
   return [...new Set(codes.flatMap(([holds, ...these]) => (holds ? these : [])))]
 }
 
-/** Of each status, its codes; statuses ascend. */
+/** The codes of each status, by ascending status. */
 export function refusalsByStatus(
   endpoint: ServiceEndpoint,
 ): readonly (readonly [status: number, codes: readonly ErrorCode[]])[] {
@@ -64,7 +61,7 @@ export function refusalsByStatus(
   return [...byStatus].toSorted(([a], [b]) => a - b)
 }
 
-/** A sentence that could stand with each code. */
+/** An example sentence for each code. */
 export const details: Readonly<Record<ErrorCode, string>> = {
   invalid_field: "workspaceId must be a non-empty string",
   invalid_json: "the body is not JSON: it ends within a string",

@@ -1,6 +1,5 @@
-// How long requests took, by route, method and status, as a Prometheus histogram. It is counted in
-// plain arrays and written as text when somebody asks: the library's histogram finds its series
-// anew at every observation, and that is done at every request.
+// A Prometheus histogram of request times, by route, method and status. It counts in plain arrays,
+// because the library's histogram looks its series up at every observation, so at every request.
 
 export interface Durations {
   readonly observe: (route: string, method: string, status: number, durationMs: number) => void
@@ -9,7 +8,7 @@ export interface Durations {
 
 interface Series {
   readonly labels: string
-  /** By the bucket that a duration is the first to fit in; the last holds what fits in none. */
+  /** Counts by bucket, not cumulative. The last one is for what fits in no bucket. */
   readonly counts: number[]
   sum: number
 }

@@ -1,4 +1,4 @@
-// What the endpoints work with, and the questions that more than one of them asks.
+// What all endpoints use, and the checks that several of them share.
 
 import type { FairQueue } from "../runtime/fair-queue.ts"
 import type { Clock } from "../clock.ts"
@@ -50,11 +50,11 @@ export interface Service {
   readonly logKeys: LogKeys
   readonly packs: Packs
   readonly queries: Queries
-  /** Pages, receipts and tiles: few are read at once. */
+  /** Limits how many pages, receipts and tiles are read at once. */
   readonly reading: FairQueue
-  /** How all that is long shares the thread. */
+  /** Slices long work, so that all requests share the thread. */
   readonly pace: Pace
-  /** What an entry that is read is held against. */
+  /** What entries are verified against when they are read. */
   readonly source: VerificationSource
   readonly keys: Keys
   readonly cascade: Cascade
@@ -63,8 +63,8 @@ export interface Service {
   readonly accounts: Accounts
   readonly sessions: Sessions
   /**
-   * By address: reads without a credential, and passwords and set-up tokens that are wrong. By API
-   * key, if there is a quota: its requests. By scoped token: downloads of evidence packs.
+   * Rate limits. By address: reads without a credential, and wrong passwords and set-up tokens. By
+   * API key, if it has a quota: requests. By scoped token: downloads of evidence packs.
    */
   readonly rates: {
     readonly reads: Rate
@@ -72,44 +72,44 @@ export interface Service {
     readonly keys: Rate | undefined
     readonly downloads: Rate
   }
-  /** Who may try a password now. */
+  /** Limits how many passwords are checked at once. */
   readonly signIns: SignIns
   readonly lists: Lists
   readonly clock: Clock
   readonly limits: Limits
   readonly publicUrl: string
   readonly metrics: Metrics
-  /** Has a workspace's chain signed to its end. */
+  /** Signs a workspace's chain to its end. */
   readonly seal: (workspace: string) => Promise<unknown>
-  /** How many workspaces have a chain that does not hold together. */
+  /** How many workspaces have a broken chain. */
   readonly brokenWorkspaces: () => number
-  /** How far re-verifying all that is kept has come; nothing is known of it at first. */
+  /** The progress of the auditor. Undefined until it reports. */
   readonly audit: () => AuditSummary | undefined
-  /** Why nothing may be written, to this workspace or at all. */
+  /** Why writes are refused, to this workspace or to all. Undefined if they are not. */
   readonly halted: (workspace?: string) => LedgerError | undefined
 }
 
-/** Undefined: nobody said who they are. */
+/** Undefined for a caller without a credential. */
 export type Caller = Principal | undefined
 
-/** What the description says of an endpoint, beside its shapes and who may call it. */
+/** What the API description says about an endpoint, besides its shapes and its access. */
 export interface About {
-  /** Generated clients name their methods by it, so it never changes. */
+  /** Generated clients use it as a method name, so it never changes. */
   readonly operation: string
   readonly tag: Tag
   /** Without a full stop. */
   readonly summary: string
   readonly description: string
   /**
-   * Errors that its handler answers with, beside those that follow from its method, access and
-   * shapes (`refusals.ts`).
+   * Error codes of the handler, besides those that follow from its method, access and shapes
+   * (`refusals.ts`).
    */
   readonly refuses?: readonly ErrorCode[]
 }
 
 export type ServiceEndpoint = Endpoint<Access, Caller> & About
 
-/** Whom the guard lets through. */
+/** The type of caller that the guard admits. */
 type CallerOf<A extends Access> = A extends { readonly anonymous: true }
   ? Caller
   : A extends { readonly action: "account" }
@@ -122,7 +122,7 @@ export type TokenPrincipal<Type extends TokenType> = Extract<Principal, { kind: 
   readonly bound: { readonly type: Type }
 }
 
-/** The types of its caller, params, query, headers and body come from its access and its shapes. */
+/** Infers the types of caller, params, query, headers and body from access and shapes. */
 export function endpoint<
   const A extends Access,
   P extends TSchema = Shape<undefined>,
@@ -133,7 +133,7 @@ export function endpoint<
   return value
 }
 
-/** Whether its path names a workspace, in which permission is asked before its handler is. */
+/** Whether its path names a workspace. The guard then checks access before the handler runs. */
 export function namesWorkspace({ params }: Pick<ServiceEndpoint, "params">): boolean {
   return "workspaceId" in propertiesOf(params)
 }
@@ -144,7 +144,7 @@ export function propertiesOf(shape: TSchema | undefined): Readonly<Record<string
   return properties
 }
 
-/** The workspace, if it may be changed now. */
+/** The workspace. Throws if it may not be changed now. */
 export async function changeable(
   service: Service,
   workspace: string,
@@ -153,7 +153,7 @@ export async function changeable(
   return service.workspaces.get(workspace)
 }
 
-/** Refuses what the caller may not do. `tokens` are the scoped tokens that may do it as well. */
+/** Throws if the caller may not do this. `tokens` are the types of scoped tokens that may. */
 export function permit(
   caller: Caller,
   action: Action,
@@ -169,7 +169,7 @@ export function permitProject(caller: Principal, projectId: string): void {
     throw new LedgerError("project_forbidden", sentences.project_forbidden)
 }
 
-/** A change is refused while the ledger must not grow. */
+/** Throws while nothing may be written. */
 export function permitWriting(service: Service, workspace?: string): void {
   const reason = service.halted(workspace)
   if (reason !== undefined) throw reason
