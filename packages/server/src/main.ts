@@ -406,7 +406,7 @@ try {
   process.exit(1)
 }
 
-/** What is wrong with the arguments, and what was probably meant, or else where help is. */
+/** The error in the arguments, with a suggestion or a reference to --help. */
 function inOneLine(text: string): string {
   const line = text
     .replace(/^error: /, "")

@@ -118,14 +118,12 @@ function tellSecrets(
 ): void {
   if (previous === undefined || before !== undefined) return
   if (keyring.secret === previous)
-    log.warn("the secret was not rotated yet: stop, and run `tallystick secret rotate`")
+    log.warn("the secret was not rotated yet: stop the service, and run `tallystick secret rotate`")
   else if (keyring.secret === secret)
-    log.warn(
-      "the secret is rotated: TALLYSTICK_SECRET_PREVIOUS is of no use any more, take it away",
-    )
+    log.warn("the secret is rotated: TALLYSTICK_SECRET_PREVIOUS has no effect any more, remove it")
 }
 
-/** There may be thousands. */
+/** The log names this many missing ledgers at most. */
 const toldOriginsMax = 10
 /** About a line a second. */
 const entriesPerLine = 100_000
@@ -264,7 +262,7 @@ async function listen(
   })
   if (!sessionCookie(publicUrl).isSecure)
     log.warn(
-      "members sign in over plain HTTP: whoever is on the way can take over their sessions. Put TLS in front, and set TALLYSTICK_PUBLIC_URL",
+      "members sign in over plain HTTP: anyone on the network path can take over their sessions. Put TLS in front, and set TALLYSTICK_PUBLIC_URL",
     )
   return { server, port }
 }

@@ -18,7 +18,7 @@ export async function runRotateRootKey(terminal: Terminal, revokesTokens: boolea
   await rotateRootKey({
     ...offlineOptionsOf(config),
     secrets: requiredSecrets(config),
-    previous: revokesTokens ? undefined : goingKey(config),
+    previous: revokesTokens ? undefined : oldKey(config),
     given: [config.rootKey, config.previousRootKey].filter((key) => key !== undefined),
   })
   // Comes last: if the command is cut short before, the old key and all its tokens still work.
@@ -35,7 +35,7 @@ export async function runRotateRootKey(terminal: Terminal, revokesTokens: boolea
   )
 }
 
-function goingKey(config: Config): KeepingKey {
+function oldKey(config: Config): KeepingKey {
   const { rootKey, previousRootKey } = config
   if (rootKey === undefined) return requiredRootKey(config)
   if (previousRootKey === undefined || previousRootKey === rootKey)

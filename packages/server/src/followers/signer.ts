@@ -26,14 +26,14 @@ export interface SignerParts {
   readonly clock: Clock
 }
 
-/** What stands before the 32 bytes of a seed in the DER form of an Ed25519 private key. */
+/** The DER prefix of an Ed25519 private key. The 32 bytes of the seed follow. */
 const derPrefix = Buffer.from("302e020100300506032b657004220420", "hex")
 
 /**
- * The newest that is announced in the tree, the one before, and what is not announced in it yet:
- * one at most, which is let be more.
+ * Keys that are read: the current one, the one before, and those whose announcement the tree does
+ * not have yet, usually one at most.
  */
-const lookedAt = 10
+const keysRead = 10
 
 export function createSigners({ registry, journal, keyring, clock }: SignerParts): SignersOf {
   const known = new Map<string, Signer>()
@@ -54,17 +54,17 @@ export function createSigners({ registry, journal, keyring, clock }: SignerParts
   }
 
   return async (epoch, size, sizeBefore) => {
-    const [newest, before] = (await logKeys({ registry, journal }, epoch, lookedAt)).filter(
+    const [newest, before] = (await logKeys({ registry, journal }, epoch, keysRead)).filter(
       ({ fromSize }) => fromSize <= size,
     )
     if (newest === undefined) throw new Error(`the log ${epoch.origin} has no key to sign with`)
-    // Whoever trusts the old key alone must find one checkpoint at least that it signed and that
-    // has the announcement of the new one.
+    // A verifier that trusts only the old key needs a checkpoint that the old key signed and that
+    // covers the announcement of the new key.
     const isFirst = sizeBefore < newest.fromSize
     const overlaps = isFirst || clock.now() < Date.parse(before?.overlapUntil ?? "")
-    // Destroyed: its own successor has a successor already, and was announced under its signature.
-    const beside = before !== undefined && overlaps && before.wrapped !== "" ? [before] : []
-    return [newest, ...beside].map(signerFor)
+    // A destroyed key cannot sign. Its successor was announced under its signature.
+    const former = before !== undefined && overlaps && before.wrapped !== "" ? [before] : []
+    return [newest, ...former].map(signerFor)
   }
 }
 

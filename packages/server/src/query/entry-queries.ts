@@ -112,10 +112,7 @@ function createArchiveEnds({
     const last = ends.get(workspace.id)
     const archivedBeforeMs = archivedBefore(workspace, nowMs)
     if (last?.hotDays === hotDays && last.timeMs >= archivedBeforeMs) return last.hotFrom
-    /**
-     * Of the last record that was read and is hot; where there is none yet, it is looked for each
-     * time.
-     */
+    /** The time of the last hot record that was read. Without one, nothing is remembered. */
     let hotMs = -Infinity
     const isArchived = async (sequence: number): Promise<boolean> => {
       const timeMs =

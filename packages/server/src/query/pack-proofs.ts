@@ -41,7 +41,7 @@ export function createInclusions(kept: TreeStore, log: Log): Inclusions {
   }
 }
 
-/** The hashes of a tile, then those of each complete pair, and so on up to one. */
+/** Rows of hashes: the tile's own, then those of each complete pair, and so on up to one hash. */
 type Pyramid = readonly (readonly Uint8Array[])[]
 
 function pyramidOf(tile: Uint8Array): Pyramid {

@@ -9,7 +9,7 @@ import type { Principal } from "./permissions.ts"
 import { revocationOf } from "./api-keys.ts"
 import { memberRemoval } from "./members.ts"
 
-/** What a key has made, directly or not, and what is still live. */
+/** Live keys and members that a key has made, directly or through others. */
 export interface MadeByKey {
   readonly keys: readonly Document<"api-key">[]
   /** Invited members, whether or not they have joined. */

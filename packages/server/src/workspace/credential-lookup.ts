@@ -1,4 +1,4 @@
-// Whom a credential speaks for. Each kind knows its own; here they are told apart.
+// Finds the principal of a credential. Each kind of credential has its own look-up.
 
 import { LedgerError } from "../error.ts"
 import type { CredentialDocumentKind } from "../store/documents.ts"
@@ -7,12 +7,12 @@ import type { Principal } from "./permissions.ts"
 import { parseCredential, sameText, type CredentialKind } from "./credential-format.ts"
 
 /**
- * Of one kind of credential, by its id and its whole text. Undefined: unknown or wrong. What is
- * right, and over, is refused.
+ * Looks up one kind of credential by id and text. Undefined if it is unknown or wrong. Throws if it
+ * is revoked or has expired.
  */
 export type Recognise = (id: string, text: string) => Promise<Principal | undefined>
 
-/** A credential as it is kept, by its id alone. */
+/** The document of a credential, by the id alone. */
 export async function keptCredential<K extends CredentialDocumentKind>(
   registry: Registry,
   kind: K,
@@ -22,10 +22,10 @@ export async function keptCredential<K extends CredentialDocumentKind>(
   return workspace === undefined ? undefined : registry.get(kind, workspace, id)
 }
 
-/** The principal of a bearer credential; refuses one that is unknown, wrong, expired or revoked. */
+/** The principal of a bearer credential. Throws if it is unknown, wrong, expired or revoked. */
 export type Authenticate = (bearer: string) => Promise<Principal>
 
-/** Any of the instance keys is as good as the others. */
+/** All instance keys have the same rights. */
 export function createAuthenticate(
   rootKeys: readonly string[],
   kinds: Readonly<Partial<Record<CredentialKind, Recognise>>>,

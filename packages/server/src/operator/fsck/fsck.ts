@@ -14,8 +14,8 @@ import { walkChain, type Watched } from "./chain-check.ts"
 import { openWorkers, type Workers } from "./workers.ts"
 import type { Fault } from "./fault.ts"
 import { pieceEntries } from "./chain-piece.ts"
-import { take } from "./registry-replay.ts"
-import { beginRegistered, compareRegistry } from "./registry-check.ts"
+import { applyAct } from "./registry-replay.ts"
+import { beginReplay, compareRegistry } from "./registry-check.ts"
 import { StartError } from "../../error.ts"
 import { closing } from "../../runtime/closing.ts"
 import { epochsOf, isAsBorn } from "../../store/epochs.ts"
@@ -170,10 +170,10 @@ async function checkAllContents(
   progress: (done: number) => void,
 ): Promise<PassResult> {
   const last = whole.last(workspace.id)
-  const registered = await beginRegistered(whole.registry, workspace.id)
+  const registered = await beginReplay(whole.registry, workspace.id)
   for await (const { upTo, acts, fault } of workers.each("contents", stepsOf(workspace.id, last))) {
     if (fault !== undefined) return { entries: upTo, faults: [fault] }
-    for (const act of acts) take(registered, act)
+    for (const act of acts) applyAct(registered, act)
     progress(upTo)
   }
   return { entries: last, ...(await compareRegistry(whole.registry, workspace, registered)) }

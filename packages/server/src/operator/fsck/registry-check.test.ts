@@ -4,8 +4,8 @@ import { commitmentTo } from "../../workspace/credential-format.ts"
 import type { MembershipDocument } from "../../store/documents.ts"
 import type { Document, Registry } from "../../store/store.ts"
 import { testWorkspace } from "../../ledger/test-ledger.ts"
-import { take, type RecordedAct } from "./registry-replay.ts"
-import { beginRegistered, compareRegistry } from "./registry-check.ts"
+import { applyAct, type RecordedAct } from "./registry-replay.ts"
+import { beginReplay, compareRegistry } from "./registry-check.ts"
 
 const base = { workspace: "acme", version: 1, created: 1 } as const
 const mac = "a".repeat(64)
@@ -173,8 +173,8 @@ async function compare(acts: readonly RecordedAct[], documents: readonly Documen
     list: async (kind, _, before) =>
       documents.filter((one) => one.kind === kind && before === undefined) as never,
   }
-  const registered = await beginRegistered(registry, "acme")
-  for (const act of [createdWorkspace, ...acts]) take(registered, act)
+  const registered = await beginReplay(registry, "acme")
+  for (const act of [createdWorkspace, ...acts]) applyAct(registered, act)
   return compareRegistry(registry, workspace, registered)
 }
 

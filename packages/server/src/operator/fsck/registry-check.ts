@@ -35,7 +35,7 @@ const nouns: Readonly<Record<CheckedKind, string>> = {
   keyring: "the",
 }
 
-export async function beginRegistered(
+export async function beginReplay(
   registry: Pick<Registry, "list">,
   workspace: string,
 ): Promise<ReplayedRegistry> {

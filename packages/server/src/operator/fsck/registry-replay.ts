@@ -86,7 +86,7 @@ export interface ReplayedRegistry {
  * Applies the next act. Acts that change no document are not kept: there are as many as sign-ins
  * and downloads.
  */
-export function take(registered: ReplayedRegistry, act: RecordedAct): void {
+export function applyAct(registered: ReplayedRegistry, act: RecordedAct): void {
   const { made } = registered
   const { sequence, metadata, id } = act
   const making: Making = {
@@ -98,9 +98,9 @@ export function take(registered: ReplayedRegistry, act: RecordedAct): void {
     found: (kind) => made.get(keyOf(kind, id))?.members,
     committed: "commitment" in metadata ? { commitment: metadata["commitment"] } : {},
   }
-  takeThing(making, act)
-  takePerson(making, act)
-  takeSession(making, act, registered)
+  applyThing(making, act)
+  applyPerson(making, act)
+  applySession(making, act, registered)
 }
 
 interface Making {
@@ -111,7 +111,7 @@ interface Making {
   readonly committed: ReplayedDocument["members"]
 }
 
-function takeThing(
+function applyThing(
   { put, committed }: Making,
   { action, by, occurredAt, metadata }: RecordedAct,
 ): void {
@@ -155,7 +155,7 @@ function takeThing(
   }
 }
 
-function takePerson(
+function applyPerson(
   { put, remove, found, committed }: Making,
   { action, id, by, occurredAt, email, metadata }: RecordedAct,
 ): void {
@@ -214,7 +214,7 @@ function takePerson(
 }
 
 /** Applies acts that begin or end sessions. Expired and surplus sessions end without an act. */
-function takeSession(
+function applySession(
   { put, committed }: Making,
   { action, id, by, metadata }: RecordedAct,
   { sessions, speaking }: Pick<ReplayedRegistry, "sessions" | "speaking">,
