@@ -9,8 +9,8 @@ import { eventually, type Client, type Reply } from "./service.ts"
 export interface Chain {
   readonly workspaceId: string
   /**
-   * Of all epochs, of which there is one unless the workspace was restored without its end; like
-   * the records and the hashes.
+   * Of all epochs together, like the records and the hashes. There is one epoch unless a restore
+   * lost the end.
    */
   readonly size: number
   readonly ledgerId: string
@@ -86,8 +86,8 @@ export async function expectChain(
 }
 
 /**
- * Reads checkpoint, bundles and tiles, and computes them all again. Waits until what was signed has
- * the entries of all the receipts.
+ * Reads checkpoint, bundles and tiles, and computes them all again. Waits until a signed checkpoint
+ * covers the entries of all receipts.
  */
 export async function readChain(
   client: Client,
@@ -145,8 +145,8 @@ function rootsOf(hashes: readonly string[]): (size: number) => Buffer {
 // Epochs ------------------------------------------------------------------------------------------
 
 /**
- * The ledgers that the workspace's own goes on from: each is what the next one's genesis says of
- * it, to the last tile.
+ * The earlier ledgers of the workspace: each is, to the last tile, what the next one's genesis
+ * states.
  */
 async function readFormer(
   client: Client,
@@ -387,8 +387,7 @@ export function expectTlogProof(chain: Chain, text: string): number {
     root,
     "a proof does not lead to its root",
   )
-  // A checkpoint newer than the chain that was read is of the same history, but cannot be computed
-  // from it.
+  // A checkpoint newer than the chain belongs to the same history, but cannot be computed from it.
   if (size <= epoch.size)
     assert.deepEqual(root, epoch.rootAt(size), "a proof is of another history")
   assert.deepEqual(record, epoch.records[at])
@@ -407,8 +406,8 @@ type Members = { readonly [name: string]: any } // oxlint-disable-line typescrip
 
 /**
  * Checks the answer of `GET …/receipts/{id}` against the chain: hashes, proof, disclosures, and
- * that what is shown is what was hashed. A reader who may not see it in clear is shown neither what
- * is sealed nor the circumstances, and an e-mail as a mask.
+ * that shown and hashed values agree. A reader without access in clear sees no sealed field and no
+ * provenance, and an e-mail as a mask.
  */
 export function expectAnswer(
   chain: Chain,
@@ -550,7 +549,7 @@ function sha256(...parts: readonly Uint8Array[]): Buffer {
   return hash.digest()
 }
 
-/** Buffer takes what is no base64 as well. */
+/** Buffer also accepts text that is not base64. */
 function base64(text: string): Buffer {
   const bytes = Buffer.from(text, "base64")
   assert.equal(bytes.toString("base64"), text, "not base64, or not in its one form")

@@ -9,7 +9,7 @@ interface Operation {
   readonly security: readonly Readonly<Record<string, readonly string[]>>[]
 }
 
-/** The page with the table behind its mark as the description has it. */
+/** The page, with the table after its marker made from the description. */
 export function withTable(page: string, { paths }: Description): string {
   const rows = Object.entries(paths).flatMap(([path, operations]) =>
     Object.entries(operations).map(

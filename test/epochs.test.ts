@@ -16,16 +16,15 @@ import {
   writeMany,
 } from "./service.ts"
 
-// A ledger that goes on as a new epoch, after a restore that lost its end, and then as a third:
-// everything that can be asked of it, or done with it, is as right as it was, on both sides of each
-// boundary.
+// A ledger continues as a second and as a third epoch, after restores that lost its end. Every read
+// and operation must be right on both sides of each boundary.
 
 const quickAudit = {
   TALLYSTICK_LIMIT_AUDIT_ENTRIES_PER_SECOND: "100000",
   TALLYSTICK_LIMIT_AUDIT_ROUND_EVERY_MS: "100",
 }
 
-/** On a folder, or beside the service that runs on it. */
+/** Runs a command on a folder, or next to a running service. */
 function tallystick(on: string | Service, ...args: readonly string[]): Promise<Ended> {
   return runCommand(args, typeof on === "string" ? { TALLYSTICK_DATA: on } : settingsOf(on))
 }
@@ -53,8 +52,8 @@ function at(service: Service, workspace: Workspace): Workspace {
 }
 
 /**
- * Copies the data, has what is written after it lost, and goes on from the copy; without its index,
- * nothing that was signed of it is kept.
+ * Copies the data, loses what is written afterwards, and continues from the copy. Without its
+ * index, no checkpoint of it is kept.
  */
 async function loseEnd(
   service: Service,
@@ -133,8 +132,7 @@ test("every read and operation is right across the epochs of a ledger", async ()
     const chain = await expectChain(third.reader, id, kept.slice(-20))
     assert.equal(chain.epochs.length, 3)
     await expectPages(third.reader, path, chain.epochs[2]?.before ?? 0)
-    // Nothing that was signed of the second epoch is left: what proves its entries is the genesis
-    // of the third.
+    // No checkpoint of the second epoch is left: the genesis of the third proves its entries.
     assert.equal((await third.reader.get(`${path}/tlog/epochs/2/checkpoint`)).status, 404)
     const unsigned = await third.reader.get(`${path}/receipts/${kept.at(-10)?.receipt}/proof`)
     assert.deepEqual([unsigned.status, unsigned.json().error], [404, "not_found"], unsigned.text)
@@ -155,10 +153,7 @@ test("every read and operation is right across the epochs of a ledger", async ()
   await expectDerivedAnew(data, made, kept)
 })
 
-/**
- * A page on both sides of a boundary brings what it takes to check each entry, by the keys of both
- * epochs.
- */
+/** A page across a boundary has the proof of each entry, under the keys of both epochs. */
 async function expectPages(reader: Client, path: string, boundary: number): Promise<void> {
   const query = `projectId=all&includeSystem=true&storage=all&limit=20&include=proof&cursor=${boundary + 7}`
   const page = await reader.get(`${path}/events?${query}`)
@@ -205,8 +200,8 @@ interface PacksOf {
 }
 
 /**
- * A pack that was made before is given out as it was; a new one is of the current epoch, and checks
- * without the service.
+ * An earlier pack is given out unchanged; a new one is of the current epoch and is checked without
+ * the service.
  */
 async function expectPacks(
   { path, reader }: Workspace,
@@ -273,8 +268,8 @@ async function expectAudited(service: Service, size: number): Promise<void> {
 }
 
 /**
- * The current epoch's log, and below it those that it goes on from; without any one of them, or
- * with a byte changed, it is refuted.
+ * The export of the current epoch, with the earlier ones below it. Without one of them, or with a
+ * changed byte, it is refuted.
  */
 async function expectExport(
   service: Service,
@@ -331,8 +326,8 @@ async function expectExport(
 }
 
 /**
- * From the journal alone: the trees of all epochs; what was signed of the former ones is not
- * derived, and is there.
+ * From the journal alone: the trees of all epochs. Checkpoints of former ones are not derived, and
+ * are kept.
  */
 async function expectDerivedAnew(
   data: string,

@@ -90,8 +90,8 @@ const effectsAt = [
   { effect: /\bnew\s+Date\b(?!\s*\(\s*[^\s)])/, places: ["server/clock.ts"] },
   { effect: /(?<!(?<!globalThis)\.)\bset(Timeout|Interval)\b/, places: ["server/clock.ts"] },
   { effect: /\bprocess\s*\.\s*env\b/, places: ["server/main.ts", "server/cli/"] },
-  // A failed fsync ends the process: what is on the disk is unknown then, and only a new start
-  // reads it back.
+  // A failed fsync ends the process: the content of the disk is unknown, and only a new start reads
+  // it.
   {
     effect: /\bprocess\s*\.\s*(exit|abort|kill)\b/,
     places: ["server/main.ts", "server/store/sqlite/"],

@@ -6,8 +6,8 @@ import { test } from "node:test"
 import { settings } from "../packages/server/src/config.ts"
 import { startService } from "./service.ts"
 
-// What packs the service is true: it copies and runs what is there, under settings that exist. A
-// builder is not needed for that.
+// The Dockerfile and the unit copy and run existing files, with existing settings. The test needs
+// no builder.
 
 const root = join(import.meta.dirname, "..")
 const read = (path: string): string => readFileSync(join(root, path), "utf8")

@@ -12,7 +12,7 @@ export interface Person extends Client {
 
 export const goodPassword = "correct horse battery staple"
 
-/** A set-up token, in whatever text it stands. */
+/** Finds a set-up token in a text. */
 export function setupToken(text: string): string {
   return /\btsx_\w+/.exec(text)?.[0] ?? ""
 }

@@ -1,5 +1,5 @@
-// The documents are true: their commands are run as they stand and must answer what they say, and
-// their tables are those of the code.
+// Runs the commands of the documents, compares their answers, and compares their tables with the
+// code.
 
 import assert from "node:assert/strict"
 import { spawn, spawnSync } from "node:child_process"
@@ -85,8 +85,8 @@ test(
     assert.ok(steps.length >= 12, `the page has ${steps.length} commands only`)
     await runSteps(service, named(names, service, printed, receipt), steps)
 
-    // For a week after a rotation, two keys sign; the page must find the signature of the one that it
-    // is told of.
+    // For a week after a rotation two keys sign; the commands must find the signature of the given
+    // one.
     const rotated = await service.root.post("/v1/workspaces/demo/tlog/keys", undefined)
     assert.equal(rotated.status, 201, rotated.text)
     const note = (await service.root.get("/v1/workspaces/demo/tlog/checkpoint")).text
@@ -115,8 +115,8 @@ test(
     assert.ok(steps.length >= 6, `the page has ${steps.length} commands only`)
     await runSteps(service, `${names}exec 2> remarks`, steps)
 
-    // The backup stands at the moment when it was made: what was rotated behind it is not in it, and
-    // both are whole.
+    // The backup is of the moment when it was made: a later rotation is not in it, and both are
+    // whole.
     await expectChain(service.root, "demo", [receipt])
     assert.equal(await service.end(), 0)
     const folder = dirname(service.data)
@@ -280,7 +280,7 @@ test("files that the documents name are there", () => {
 
 // The service -------------------------------------------------------------------------------------
 
-/** As `npm start` runs it, in a folder that has what a clone has after its first start. */
+/** Runs it as `npm start` does, in a folder like a clone after its first start. */
 async function startDemo(): Promise<Service> {
   const service = await startService({
     arguments: ["serve", "--demo"],
@@ -325,7 +325,7 @@ function named(
 
 // Running -----------------------------------------------------------------------------------------
 
-/** A command of a document, and what it is said to print. */
+/** A command of a document, and the output that the document shows. */
 interface Step {
   readonly command: string
   readonly expected: Block | undefined
@@ -442,10 +442,7 @@ interface Block {
   readonly text: string
 }
 
-/**
- * The commands behind each marker, each with the block of JSON or text that follows it, if one
- * does.
- */
+/** The commands after each marker, each with the block of JSON or text that follows it, if any. */
 function stepsOf(document: string, marker: string): readonly Step[] {
   const parts = document.split(`<!-- ${marker} -->`).slice(1)
   return parts.map((part) => {
@@ -469,7 +466,7 @@ function blocksIn(text: string): readonly Block[] {
   }))
 }
 
-/** The cells of the table behind a marker, without its head. */
+/** The cells of the table after a marker, without its head. */
 function rowsAfter(document: string, marker: string): readonly (readonly string[])[] {
   const [, table = ""] = /^\n((?:\|.*\n)+)/.exec(the(document.split(`<!-- ${marker} -->`)[1])) ?? []
   const rows = table.trimEnd().split("\n").slice(2)

@@ -12,8 +12,8 @@ import { compileCache, program } from "./program.ts"
 
 export interface ServiceOptions {
   /**
-   * Settings beside or in place of the data folder, the port and the instance key; undefined takes
-   * one away.
+   * Settings in addition to the data folder, the port and the instance key, or in their place;
+   * undefined removes one.
    */
   readonly environment?: Readonly<Record<string, string | undefined>>
   /**
@@ -24,12 +24,9 @@ export interface ServiceOptions {
   /** Another program than the product's, such as one with a planted fault. */
   readonly program?: string
   readonly arguments?: readonly string[]
-  /** What stands before node on the command line: a tracer, a wrapper. */
+  /** Words before node on the command line: a tracer, a wrapper. */
   readonly prefix?: readonly string[]
-  /**
-   * Is shown everything that the clients of this service are answered; what it throws fails the
-   * request.
-   */
+  /** Sees every answer to the clients of this service; if it throws, the request fails. */
   readonly see?: See
 }
 
@@ -69,7 +66,7 @@ export function serveBy(other: string, ...args: readonly string[]): void {
 
 const startsWithinMs = 20_000
 
-/** Resolves when the service answers; rejects, with what it said, if it ends before. */
+/** Resolves when the service listens; rejects with its output if it ends before. */
 export async function startService(options: ServiceOptions = {}): Promise<Service> {
   const folder =
     options.data === undefined ? await mkdtemp(join(tmpdir(), "tallystick-")) : undefined
@@ -80,7 +77,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     NODE_COMPILE_CACHE: compileCache,
     TALLYSTICK_DATA: data,
     TALLYSTICK_PORT: "0",
-    // The suites are refused thousands of times; what the wait is for has a test of its own.
+    // The suites are refused thousands of times; the wait has a test of its own.
     TALLYSTICK_LIMIT_REFUSAL_MS: "1",
     TALLYSTICK_ROOT_KEY: rootKeyOf(data),
     ...options.environment,
@@ -140,12 +137,12 @@ const living = new Set<ChildProcess>()
 process.once("exit", () => living.forEach((child) => child.kill("SIGKILL")))
 for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, () => process.exit(1))
 
-/** What a command is to be told of a service that runs. */
+/** The settings of a command for a running service. */
 export function settingsOf({ data, url, rootKey }: Pick<Service, "data" | "url" | "rootKey">) {
   return { TALLYSTICK_DATA: data, TALLYSTICK_PORT: new URL(url).port, TALLYSTICK_ROOT_KEY: rootKey }
 }
 
-/** One for each data folder, so that a service that goes on with it knows the key. */
+/** One for each data folder, so that a restarted service has the same key. */
 function rootKeyOf(data: string): string {
   const key = rootKeys.get(data) ?? `test-root-${randomBytes(32).toString("base64url")}`
   rootKeys.set(data, key)
@@ -174,7 +171,7 @@ export interface Reply {
   readonly headers: Headers
   readonly bytes: Buffer
   readonly text: string
-  /** The body as JSON; what it looks like is the reader's claim. */
+  /** The body as JSON, of the type that the caller expects. */
   json<T = any>(): T // oxlint-disable-line typescript/no-explicit-any
 }
 
@@ -214,8 +211,8 @@ export interface Sent extends Omit<Exchange, "reply"> {
 export type Send = (sent: Sent) => Promise<Reply>
 
 /**
- * How all clients of this process send. Through what else they may is said by through-client.ts,
- * which is loaded before a scenario.
+ * How all clients of this process send. through-client.ts, loaded before a scenario, sends in
+ * another way.
  */
 let send: Send = overHttp
 
@@ -302,7 +299,7 @@ export async function makeKey(
   return service.client(made.json<{ key: string }>().key)
 }
 
-/** An event that the service takes, with what a test cares about in place. */
+/** A valid event, with the changes of a test. */
 export function eventFor(workspaceId: string, changes: object = {}): AuditEvent {
   return {
     workspaceId,

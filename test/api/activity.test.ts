@@ -6,7 +6,7 @@ import { eventFor, makeKey, makeWorkspace, type Client } from "../service.ts"
 import { expectRows } from "./table.ts"
 import { startWatched } from "./watched.ts"
 
-// GET …/activity: what a person sees of what concerns them, and nothing of anybody else.
+// GET …/activity: a person sees entries that concern them, and nothing of others.
 
 const service = await startWatched()
 after(() => service[Symbol.asyncDispose]())
@@ -237,7 +237,7 @@ test("the person's own sealed fields are in clear; those of others, and their co
   assert.equal(asTarget?.provenance, undefined)
 })
 
-/** What belongs to Grace alone, wherever it stands. */
+/** Values that belong to Grace alone. */
 const secrets = [
   "gracemail",
   "Grace",
@@ -267,7 +267,7 @@ test("no answer, proof or disclosure has sealed fields of others", async () => {
       assert.ok(!told.includes(secret), `${JSON.stringify(parameters)} shows ${secret}`)
     assert.ok(told.includes("adamail"))
   }
-  // The same entries, to whoever may read all of it: the secrets are there.
+  // For a reader of the whole workspace the same entries have the secrets.
   const { text } = await acme.reader.get(`${acme.path}/events?include=proof`)
   const told = [text, ...disclosuresIn(JSON.parse(text))].join("\n")
   for (const secret of [...secrets, ...secretsOfThing]) assert.ok(told.includes(secret), secret)

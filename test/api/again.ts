@@ -2,8 +2,8 @@ import { spawn } from "node:child_process"
 import { join } from "node:path"
 import { pathToFileURL } from "node:url"
 
-// A scenario of this folder once more, in a process of its own, with a module loaded before it that
-// changes how it sends or what it starts.
+// Runs a scenario of this folder again, in its own process, with a module loaded first that changes
+// how it sends or what it starts.
 
 export interface RanAgain {
   readonly code: number | null
@@ -14,7 +14,7 @@ const runsWithinMs = 80_000
 
 export async function runAgain(name: string, loaded: string): Promise<RanAgain> {
   const folder = import.meta.dirname
-  // Without this, the child would take itself for a part of this run, and not say what failed.
+  // Otherwise the child would count as a part of this run and not report its failures.
   const { NODE_TEST_CONTEXT: _, ...environment } = process.env
   const child = spawn(
     process.execPath,

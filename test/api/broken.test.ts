@@ -12,9 +12,8 @@ import {
 } from "../service.ts"
 import { expectRows, type Row } from "./table.ts"
 
-// An entry that somebody has changed on the disk may not be able to say any more which project it
-// is of. It is shown as broken to those who reach every project; whoever reaches some only sees
-// nothing of it that is not theirs.
+// An entry that was changed on the disk may have lost its project. Readers of every project see it
+// as broken; readers of some projects see nothing of another project's entry.
 
 const personal = ["ada@example.com", "Invoice 9", "whispered"]
 

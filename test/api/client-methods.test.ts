@@ -59,7 +59,7 @@ test("every endpoint of the description has a method of the client, and every me
   )
 })
 
-/** Each method of a client that is answered something by nobody, with what it sends. */
+/** The requests of each client method, answered by a fake fetch. */
 function methodsOf(): readonly {
   readonly name: string
   readonly method: Method

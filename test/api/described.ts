@@ -1,6 +1,5 @@
-// The service's own description of itself, held against what it does: every answer must be one that
-// the document shows. A validator for the keywords that the document uses, and an error for any
-// other keyword, so that none is passed over.
+// Compares every answer with the service's own description. The validator knows the keywords that
+// the document uses and throws for any other, so none is skipped.
 
 type Schema = { readonly [keyword: string]: any } // oxlint-disable-line typescript/no-explicit-any
 

@@ -4,7 +4,7 @@ import { eventFor, makeKey, makeWorkspace, type Reply } from "../service.ts"
 import { expectRows, type Row } from "./table.ts"
 import { startWatched } from "./watched.ts"
 
-// POST /v1/events: what is taken, what is refused, and what becomes of it.
+// POST /v1/events: accepted and refused events, and the entries that they become.
 
 const service = await startWatched()
 after(() => service[Symbol.asyncDispose]())

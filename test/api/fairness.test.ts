@@ -11,7 +11,7 @@ import {
 } from "../service.ts"
 import { startWatched } from "./watched.ts"
 
-// What one workspace asks for must not be what another one waits for.
+// Requests of one workspace must not delay another.
 
 const service = await startWatched({
   environment: {

@@ -8,8 +8,8 @@ import { eventFor, makeKey, makeWorkspace, startService, type Client } from "../
 import { expectRows, type Row } from "./table.ts"
 import { startWatched } from "./watched.ts"
 
-// API keys: shown once, bound to what they were made for, ended at once; and everything that looks
-// like a credential and is none.
+// API keys: shown once, bound to their purpose, revoked at once; and texts that only look like
+// credentials.
 
 const service = await startWatched()
 after(() => service[Symbol.asyncDispose]())
@@ -196,7 +196,7 @@ test("an ended key's keys and members are listed, and one call ends them and all
     .post("/v1/setup", { token: setupToken(joined.setupUrl), password: goodPassword })
   const person = browserOf(service.client(), cookieOf(set))
   const ofPerson = await madeBy(person, ["read"])
-  // It is ended itself; what it has made lives, and is found through it.
+  // The key is revoked; the keys that it made live on and are found through it.
   assert.equal((await service.root.delete(`${keys}/${idOf(ended)}`)).status, 200)
 
   const plain = await service.root.delete(`${keys}/${idOf(lost)}`)
@@ -296,7 +296,7 @@ test("an admin key governs its workspace: it may end itself, and makes writers t
       send: { id: "another" },
       gets: "403 insufficient_scope",
     },
-    // What it has made lives on, and is told.
+    // Its keys live on and are listed.
     {
       as: admin,
       ask: `DELETE ${keysPath}/${admin.bearer?.split("_")[1]}`,

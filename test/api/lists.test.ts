@@ -4,7 +4,7 @@ import { eventFor, makeKey, makeWorkspace, type Client } from "../service.ts"
 import { expectRows } from "./table.ts"
 import { startWatched } from "./watched.ts"
 
-// What a list tells of what is not in it: nothing. Not by its cursors, and not by its pages.
+// A list reveals nothing of other items, neither by its cursors nor by its pages.
 
 const service = await startWatched()
 after(() => service[Symbol.asyncDispose]())

@@ -21,8 +21,8 @@ import {
 import { expectRows, type Row } from "./table.ts"
 import { startWatched } from "./watched.ts"
 
-// Members of a workspace: invited, joined, changed, removed; and that nobody becomes one by
-// somebody else's doing.
+// Members of a workspace are invited, join, are changed and removed; and nobody takes another
+// person's place.
 
 const service = await startWatched({
   environment: { TALLYSTICK_LIMIT_FAILED_LOGINS_PER_MINUTE: "1000" },
@@ -275,7 +275,7 @@ test("an admin of the workspace cannot accept an invitation by the instance, but
   // What was refused has ended nothing.
   assert.equal((await takeUp(here.token)).status, 200)
   assert.equal((await takeUp(there.token)).status, 200)
-  // The same of somebody who has an account: nobody else tries its password.
+  // The same for a person with an account: nobody else can try its password.
   const third = await makeWorkspace(service)
   const { id } = await invite(third.path, email)
   const thirdKey = await makeKey(service, third.id, { scopes: ["admin"] })
@@ -370,8 +370,8 @@ test("an admin of the instance adds an account to another workspace, and no othe
     { actor, metadata: { role: "admin" } },
   ])
 
-  // Where it was made it leaves, and whoever invites that e-mail there again needs its password;
-  // where it was added it stays.
+  // Removed where it was made, it stays where it was added; a new invitation there needs its
+  // password.
   await expectRows([{ as: maker, ask: `DELETE ${made.path}/members/${id}`, gets: 204 }])
   const again = await invite(made.path, email, "viewer", maker)
   assert.equal(again.id, id)
@@ -482,7 +482,7 @@ test("a removed member loses access from the next request on, and so do the memb
       { as: token, ask: `GET ${address}`, gets: "401 token_revoked" },
     ])
     if (round > 0) continue
-    // Who comes back is a member again, and what was handed out before stays ended.
+    // A person who returns is a member again, but the earlier tokens stay ended.
     const again = await join(service, acme.path, "viewer", member.email, "another battery staple")
     assert.equal(again.id, member.id)
     await expectRows([

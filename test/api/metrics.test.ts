@@ -13,8 +13,8 @@ import { damage } from "../promises/damaged.ts"
 import { eventFor, eventually, makeWorkspace, startService } from "../service.ts"
 import { samplesOf, type Samples } from "./samples.ts"
 
-// Every metric is there and moves with what it counts; and what we give to operators to watch them
-// by, the dashboard and the alerts, asks for no other.
+// Every metric exists and moves with the thing that it counts; the dashboard and the alerts ask for
+// no other.
 
 const service = await startService({
   environment: {
@@ -28,7 +28,7 @@ const anonymous = service.client()
 
 const read = async (): Promise<Samples> => samplesOf((await anonymous.get("/metrics")).text)
 
-/** Names of all series, without what a histogram adds to its own. */
+/** Names of all series, without the suffixes of a histogram. */
 const metrics = [
   "nodejs_eventloop_lag_max_seconds",
   "nodejs_eventloop_lag_mean_seconds",
@@ -404,8 +404,8 @@ test("canary: a metric or a label that is not there is noticed, and so is a rule
 })
 
 /**
- * The rules of a file, with what stands in their labels and annotations. Reads as much of YAML as
- * the file uses, and throws for the rest.
+ * The rules of a file with their labels and annotations. Parses only the YAML that the file uses,
+ * and throws for the rest.
  */
 function rulesIn(text: string): readonly Readonly<Record<string, string>>[] {
   const rules: Record<string, string>[] = []

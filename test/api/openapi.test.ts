@@ -7,8 +7,8 @@ import { startService } from "../service.ts"
 import { describedBy } from "./described.ts"
 import { startWatched } from "./watched.ts"
 
-// The description of the API, and the page that is made from it. Whether the service does what it
-// says, all the other tests of this folder look at.
+// The description of the API, and the page made from it. All other tests of this folder compare the
+// service's answers with it.
 
 const kept = readFileSync(join(import.meta.dirname, "..", "..", "docs", "openapi.json"), "utf8")
 

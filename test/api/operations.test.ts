@@ -14,7 +14,7 @@ after(() => service[Symbol.asyncDispose]())
 const acme = await makeWorkspace(service)
 const anonymous = service.client()
 
-/** A service of which every limit is so small that it can be met. */
+/** A service whose limits are all small enough to be reached. */
 const tight = await startWatched({
   environment: {
     TALLYSTICK_LIMIT_EVENT_BYTES_MAX: "2000",

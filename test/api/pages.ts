@@ -50,7 +50,7 @@ export async function find(
 export const labels = ({ events }: Page): string =>
   events.map(({ metadata }) => String(metadata["label"])).join(" ")
 
-/** Writes entries one after the other, named as they are to be called. */
+/** Writes entries one after the other, under the given names. */
 export async function writeAll(
   { id, writer }: Pick<Workspace, "id" | "writer">,
   written: Readonly<Record<string, object>>,

@@ -106,7 +106,7 @@ const answers: Readonly<Record<string, string>> = {
   "409": "409 conflict",
 }
 
-/** What stands in a path for something that is only known when the test runs. */
+/** Placeholders in a path for values that are only known at run time. */
 const names: Readonly<Record<string, string>> = {
   OURS: ours.path,
   THEIRS: theirs.path,
@@ -371,10 +371,7 @@ interface Line {
   readonly cells: readonly string[]
 }
 
-/**
- * Below the headings, one line of a table: what is asked, the body if any, and a cell for each
- * principal.
- */
+/** A line of the table: the request, the body if any, and a cell for each principal. */
 function linesOf(table: string): readonly Line[] {
   const [, , ...lines] = table.split("\n")
   return lines.map((line) => {
@@ -434,7 +431,7 @@ function rowsOf({
       gets,
       ...(kind === "" ? {} : { send: bodies[kind]?.(workspaces[workspace] ?? "", projectId) }),
       ...(isWrite ? { headers: { "idempotency-key": crypto.randomUUID() } } : {}),
-      // A refusal tells nothing of what it refuses.
+      // A refusal reveals nothing of the refused resource.
       hasNot:
         typeof gets === "string"
           ? [ours.id, theirs.id, "rcp_", "evt_", "ada@example.com", "mine", "Invoice"]

@@ -7,7 +7,7 @@ import { find, labels, writeAll, type Page, type Parameters } from "./pages.ts"
 import { expectRows, type Row } from "./table.ts"
 import { startWatched } from "./watched.ts"
 
-// GET …/events: what is found, in what order, by whom, and that it can be verified.
+// GET …/events: which entries each reader finds, in which order, with proofs that verify.
 
 const service = await startWatched()
 after(() => service[Symbol.asyncDispose]())

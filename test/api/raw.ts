@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { connect } from "node:net"
 
-// Bytes on a socket, for what no client library would send.
+// Sends bytes on a socket that no client library would send.
 
 export interface RawReply {
   readonly status: number

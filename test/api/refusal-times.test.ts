@@ -3,9 +3,8 @@ import { after, test } from "node:test"
 import { eventFor, makeKey, makeWorkspace, type Client } from "../service.ts"
 import { startWatched } from "./watched.ts"
 
-// How long a refusal takes tells nothing of whether there is what was asked for. Asked in turns,
-// the times of the one and of the other are put in order together: if they are alike, one of the
-// first is as often before one of the second as behind it.
+// The time of a refusal must not reveal whether a resource exists. Both kinds are requested in
+// turns and their times sorted together: if they are alike, each kind comes first equally often.
 
 const service = await startWatched({
   environment: {

@@ -12,8 +12,8 @@ import {
 import { expectChain, openCheckpoint, type MintedReceipt } from "../chain.ts"
 import { eventFor, makeWorkspace, startService } from "../service.ts"
 
-// Another key signs a log: what was given out before stays genuine to whoever trusts the key
-// before, and the log itself tells of the new one.
+// Another key signs a log: earlier evidence stays genuine under the former key, and the log
+// announces the new one.
 
 interface Rotated {
   readonly vkey: string
@@ -57,7 +57,7 @@ test(
     await Promise.all(writers)
     assert.ok(minted.length >= 200, `${minted.length} writes only`)
 
-    // The announcement: genuine to whoever trusts either key, and it says the new one.
+    // The announcement names the new key and is genuine under either.
     const announced = (await reader.get(`${path}/receipts/${first.receiptId}`)).json()
     assert.equal(announced.entry.kind, "key")
     assert.deepEqual(announced.entry.metadata, { previousVkey: old, vkey: first.vkey })
@@ -77,7 +77,7 @@ test(
     )
     assert.ok(openCheckpoint(note, origin, first.vkey).size >= first.fromSize)
 
-    // What was kept, under the key before; what was made since, under either.
+    // Earlier evidence verifies under the former key, later evidence under either.
     assert.equal(verdictOf(receipt, old), "genuine")
     assert.equal(verdictOf(receipt, first.vkey), "unconfirmed")
     const since = await makePack(minted.at(-1)?.receipt ?? "")
@@ -131,10 +131,7 @@ test(
   },
 )
 
-/**
- * The canary: the announcement of another key, made by whoever has changed the entry, is not
- * genuine.
- */
+/** The canary: an announcement with a changed key is not genuine. */
 test(
   "an announcement that names another key than the one that was recorded is refuted",
   { timeout: 60_000 },

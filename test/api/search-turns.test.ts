@@ -13,7 +13,7 @@ import {
   writeMany,
 } from "../service.ts"
 
-// What one workspace searches for must not be what another one waits for.
+// Searches of one workspace must not delay another.
 
 const services: Service[] = []
 after(async () => {
@@ -28,10 +28,7 @@ async function start(environment: Readonly<Record<string, string>> = {}): Promis
 
 const entries = 400
 
-/**
- * A workspace whose entries have so many words that to search for what few letters begin takes some
- * ten milliseconds.
- */
+/** A workspace with so many words that a search for a short prefix takes some ten milliseconds. */
 async function wordyWorkspace(service: Service): Promise<Workspace> {
   const wordy = await makeWorkspace(service)
   const note = Array.from({ length: 1000 }, (_, at) => (at * 7919).toString(36)).join(" ")

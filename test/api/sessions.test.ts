@@ -25,8 +25,7 @@ import {
 import { expectRows, type Row } from "./table.ts"
 import { startWatched } from "./watched.ts"
 
-// People: the first member's set-up, signing in and out, what a cookie is worth and where it is
-// worth nothing.
+// People: the first member's set-up, signing in and out, and what a cookie allows.
 
 // Of many wrong passwords at once, another file tells.
 const environment = { TALLYSTICK_LIMIT_FAILED_LOGINS_PER_MINUTE: "1000" }
@@ -164,8 +163,8 @@ test("an unknown e-mail takes as long as a wrong password, and as one with accou
     unknown.push(await timeOf("nobody@example.com"))
     several.push(await timeOf("several@example.com"))
   }
-  // An answer without a hash takes a hundredth of the time of one with it. The rest is room for
-  // what else the machine does.
+  // An answer without a hash takes a hundredth of the time of one with it. The margin is for other
+  // load on the machine.
   assert.ok(
     Math.min(...unknown) > Math.min(...known) / 4,
     `${unknown.join(", ")} against ${known.join(", ")} ms`,
@@ -362,8 +361,8 @@ test("no other site can have a browser sign in, which would not know whose sessi
     "access-control-request-method": "POST",
     "access-control-request-headers": "content-type",
   }
-  // What a page may send elsewhere without asking first is none of the types that are read; and
-  // when it asks, it is told nothing.
+  // The content types that a page may send to another origin without a preflight are refused; and a
+  // preflight gets no permission.
   const types = [
     "text/plain",
     "text/plain;application/json",

@@ -2,9 +2,9 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { runAgain } from "./again.ts"
 
-// The scenarios once more, through @tallystick/client: whatever they say of the service is true of
-// what an app sees of it. Each runs as it stands, in a process of its own, with another way to
-// send; what is only bytes of HTTP goes over HTTP there too.
+// Runs the scenarios again through @tallystick/client, so that an app sees the same answers. Each
+// runs unchanged in its own process, with another way to send; requests that no client would send
+// still go over plain HTTP.
 
 /** Of each, how many requests the client makes at least, and how many of these are refused. */
 const scenarios = {

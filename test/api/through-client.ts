@@ -2,10 +2,9 @@ import assert from "node:assert/strict"
 import { createClient, TallystickError, type Client, type Context } from "@tallystick/client"
 import { overHttp, replyOf, sendBy, type Reply, type Sent } from "../service.ts"
 
-// Loaded before a scenario, this has all its requests made by @tallystick/client, as far as the
-// client can make them; what is bytes, a header or an address that no client would send goes over
-// plain HTTP. The scenario sees the answer as it came, and of each it is asserted here that the
-// client has sent what was asked for, and has made of the answer what it says.
+// Loaded before a scenario, this sends its requests with @tallystick/client; bytes, headers or
+// addresses that no client would send go over plain HTTP. The scenario sees the raw answer. For
+// each request this asserts that the client sent it unchanged and read the answer correctly.
 
 type Draft = any // oxlint-disable-line typescript/no-explicit-any -- what a scenario sends, wrong on purpose or not; a service must judge it
 
@@ -119,7 +118,7 @@ interface Asked {
   readonly asked: Parameters<CallBy>[1]
 }
 
-/** What the client has to be asked for so that it sends this; undefined where it never would. */
+/** The client call that sends this request; undefined if there is none. */
 function askedOf({ method, path, body, headers = {} }: Sent): Asked | undefined {
   const [address = "", query = ""] = path.split("?")
   const known = Object.entries(calls).find(([name]) => patternOf(name).test(`${method} ${address}`))
@@ -175,7 +174,7 @@ function optionsOf(
   }
 }
 
-/** A batch is what all its events have keys in; without one, the client would make one. */
+/** Only a batch whose events all have keys: otherwise the client would make keys. */
 function mayBeBody(method: string, address: string, body: unknown): boolean {
   if (method === "GET" || method === "DELETE") return body === undefined
   if (

@@ -64,8 +64,8 @@ const page = (path: string, letter: string): RegExp =>
   new RegExp(`^${RegExp.escape(service.url + path)}#t=ts${letter}_[0-9A-Za-z]{13}_[0-9A-Za-z]{49}$`)
 
 /**
- * For each type: how it is asked for, what it says that it is bound to, where a program uses it,
- * its page, and how long it lives, if nobody says otherwise, and at most.
+ * For each type: its request, its binding, the URL for programs, its page, and its default and
+ * longest lifetime.
  */
 const types = [
   {

@@ -4,8 +4,8 @@ import { eventFor, makeKey, makeWorkspace } from "../service.ts"
 import { exchange, request } from "./raw.ts"
 import { startWatched } from "./watched.ts"
 
-// Paths, queries and headers that are written to be read one way by what decides, and another way
-// by what answers. Sent as bytes: a client tidies them.
+// Paths, queries and headers that an access check and a handler could read differently. Sent as
+// bytes, because a client would normalize them.
 
 const service = await startWatched()
 after(() => service[Symbol.asyncDispose]())

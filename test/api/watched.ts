@@ -8,9 +8,9 @@ import { expectChain, type MintedReceipt } from "../chain.ts"
 import { startService, type Exchange, type Service, type ServiceOptions } from "../service.ts"
 import { describedBy, type Described } from "./described.ts"
 
-// A service that is watched: every answer is held against what all answers must be, as it comes;
-// and at the end every receipt is verified by two programs, and every secret is searched for where
-// none may be. Then its files are derived again from what is kept.
+// A watched service: every answer is checked against the rules for all answers. At the end two
+// programs verify every receipt, every place that may hold no secret is searched for secrets, and
+// the files are derived again.
 
 export interface Watched extends Service {
   readonly described: Described
@@ -254,7 +254,7 @@ function secretsOfPeople({ method, path, body, headers, reply }: Exchange): read
   ]
 }
 
-/** Of `tsk_<id>_<secret>`, and of tokens, what follows the id, which is no secret. */
+/** The secret part of a key or token, `tsk_<id>_<secret>`; the id is no secret. */
 function secretPart(key: string): string {
   return key.split("_")[2] ?? key
 }

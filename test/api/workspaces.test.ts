@@ -5,8 +5,7 @@ import { eventFor, makeKey, makeWorkspace, type Workspace } from "../service.ts"
 import { expectRows, type Row } from "./table.ts"
 import { startWatched } from "./watched.ts"
 
-// Workspaces and projects: their settings, their lists, and the entry that each administrative act
-// leaves behind.
+// Workspaces and projects: settings, lists, and the entry of each administrative act.
 
 const service = await startWatched()
 after(() => service[Symbol.asyncDispose]())

@@ -11,9 +11,9 @@ export type FileSystem = "ext4" | "xfs"
 export interface Disk extends Disposable {
   /** Where it is mounted. */
   readonly path: string
-  /** The power goes: what was not synced is gone, and nothing can be written until it is back. */
+  /** Cuts the power: unsynced data is lost, and nothing can be written until it is back. */
   cutPower(): void
-  /** The power is back: the file system does what it does after a crash. */
+  /** Restores the power: the file system recovers as after a crash. */
   restorePower(): void
 }
 

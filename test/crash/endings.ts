@@ -16,9 +16,9 @@ import type { Disk } from "./disks.ts"
 import type { Fault } from "./faults.ts"
 import { startProgram } from "./programs.ts"
 
-// A service under load is ended again and again, and started again on the same data. Each client
-// keeps one request under way; what was under way when the service ended is sent again with the
-// same key, as any client would. In the end everything that was ever acknowledged is looked for.
+// Ends a service under load again and again, and starts it on the same data. Each client keeps one
+// request in flight and repeats an unanswered one with the same key. At the end every acknowledged
+// write is looked up.
 
 export interface EndingsOptions {
   readonly endings: number
@@ -28,7 +28,7 @@ export interface EndingsOptions {
   readonly fault?: Fault
   /** The data lies there, and its power is cut right before each ending. */
   readonly disk?: Disk
-  /** Something that stands beside each service while it runs. */
+  /** Runs alongside each service. */
   readonly beside?: (service: Service) => Promise<unknown>
 }
 
@@ -39,7 +39,7 @@ export interface Endured extends Audited {
   readonly retried: number
   /** Those of them that had been recorded, though their client had heard nothing. */
   readonly recordedUnheard: number
-  /** Requests that were told that the service is stopping. */
+  /** Requests refused because the service was stopping. */
   readonly refused: number
   readonly slowestStartMs: number
   readonly slowestStopMs: number
@@ -146,7 +146,7 @@ interface Writer {
   readonly written: readonly Write[]
   /** Writes until the service ends. */
   write(service: Service, seen: Seen, answered: () => void): Promise<void>
-  /** Sends again what is still under way. */
+  /** Repeats the unanswered request. */
   finish(service: Service, seen: Seen): Promise<void>
 }
 
@@ -175,7 +175,7 @@ function createWriter(
     if (chance.percent(75)) return { workspace, sending: [event()] }
     return { workspace, sending: [event(), ...Array.from({ length: chance.below(12) }, event)] }
   }
-  /** Whether the service goes on. */
+  /** Whether the service still runs. */
   const step = async (service: Service, seen: Seen): Promise<boolean> => {
     const isRetry = underWay !== undefined
     underWay ??= next()

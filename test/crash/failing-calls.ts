@@ -9,10 +9,9 @@ import type { Fault } from "./faults.ts"
 import { startProgram } from "./programs.ts"
 import { failCalls, type Failing } from "./tracer.ts"
 
-// A system call of the running service fails, at one point after the other; then it succeeds again.
-// What was acknowledged must be there, what is not known must be said to be so, and after a failed
-// fsync of the journal the process may not go on, because the kernel would not tell it a second
-// time.
+// A system call of the running service fails at one point after the other, then succeeds again.
+// Acknowledged writes must exist, unknown outcomes must be reported as unknown, and after a failed
+// fsync of the journal the process must end, because the kernel reports the failure only once.
 
 export interface FailingOptions {
   readonly points: number
@@ -65,8 +64,8 @@ export async function failAgainAndAgain({
 }
 
 /**
- * Every third point an fsync; the others are what else a commit and a checkpoint do, once or for as
- * long as it lasts.
+ * Every third point is an fsync; the others are the other calls of a commit and a checkpoint, once
+ * or repeatedly.
  */
 function failingOf(point: number, data: string): Failing {
   const files = ["journal.db", "journal.db-wal"].map((file) => join(data, file))
@@ -86,7 +85,7 @@ interface Seen {
   notReady: number
 }
 
-/** Whether the service goes on. */
+/** Whether the service still runs. */
 async function failOnce(
   service: Service,
   failing: Failing,
@@ -130,9 +129,9 @@ async function failOnce(
 
 interface Line {
   readonly written: readonly Write[]
-  /** Sends what is to be sent; whether it was acknowledged. */
+  /** Sends a write and returns whether it was acknowledged. */
   step(service: Service): Promise<boolean>
-  /** Sends again what has not been acknowledged, until it is. */
+  /** Repeats unacknowledged writes until they are acknowledged. */
   finish(service: Service): Promise<void>
 }
 

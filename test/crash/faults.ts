@@ -37,7 +37,7 @@ const faults = {
   "forgets no document": {
     wrapStore: (store) => ({ ...store, registry: cacheRegistry(store.registry) }),
   },
-  /** Not a bug: an error that says what it must not. */
+  /** Not a bug: an error whose text holds secrets. */
   "storage tells secrets": { wrapStore: tellSecrets },
   "drops the last row": { wrapStore: dropLastRow },
   "chokes on emptiness": { wrapStore: chokeOnEmptiness },
@@ -69,9 +69,7 @@ function withAppend(store: Store, append: Store["journal"]["append"]): Store {
   return { ...store, journal: { ...store.journal, append } }
 }
 
-/**
- * Administrative acts are looked at again right after: only what clients write is tampered with.
- */
+/** Only client writes are tampered with: administrative acts are read back at once. */
 function ofClients({ changes = [] }: Group): boolean {
   return changes.length === 0
 }
@@ -93,8 +91,8 @@ function acknowledgeEarly(store: Store): Store {
   return withAppend(store, async (group) => {
     const { workspace } = group
     const before = last.get(workspace)
-    // Nothing is linked to this head, so nothing is stored: what has a used key is refused for
-    // that, all else as moved.
+    // Nothing links to this head, so nothing is stored: a used key is refused as used, everything
+    // else as moved.
     const nowhere: Head = { sequence: 1, hash: new Uint8Array(32), timeMs: 0 }
     const looked = await journal.append({ workspace, entries: group.entries, from: nowhere })
     const honest = !ofClients(group) || looked.kind === "used"
@@ -123,10 +121,7 @@ function failSometimes(store: Store): Store {
   })
 }
 
-/**
- * Heads are believed as they were last seen, whatever has failed since; and what is appended is
- * stored wherever the chain may end.
- */
+/** Trusts the last seen heads after any failure, and appends wherever the chain ends. */
 function keepHeads(failing: Store, { journal: real }: Store): Store {
   const heads = new Map<string, Head>()
   const end = async (group: Group): Promise<Group> =>
@@ -154,7 +149,7 @@ function keepHeads(failing: Store, { journal: real }: Store): Store {
   }
 }
 
-/** What is refused before it begins is told like what failed on the way. */
+/** Reports a refusal before the transaction like a failure within it. */
 function hideFullDisk(store: Store): Store {
   return withAppend(store, (group) =>
     store.journal.append(group).catch((cause: unknown) => {
@@ -209,7 +204,7 @@ function withKeys(store: Store, taken: (key: ApiKeyDocument) => ApiKeyDocument):
   return { ...store, registry: { ...store.registry, get } }
 }
 
-/** A program that works, but for one value that nobody thought of. */
+/** Fails on one value that nobody thought of. */
 function chokeOnEmptiness(store: Store): Store {
   return withAppend(store, async (group) => {
     if (ofClients(group) && /:(?:""|\[\])/.test(bodiesOf(group)))

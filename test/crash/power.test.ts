@@ -9,7 +9,7 @@ import { lieAboutSyncs, noTracer } from "./tracer.ts"
 
 // Promise 2: no acknowledged event is lost by power loss.
 
-// The second is there to see whether it is any different, so nobody insists on it.
+// The second file system is for comparison, so it is not required.
 for (const [kind, endings, skip] of [
   ["ext4", 30, skipUnlessStrict(noDisk("ext4"))],
   ["xfs", 10, noDisk("xfs")],

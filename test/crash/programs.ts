@@ -33,8 +33,8 @@ export function startInVain(
 }
 
 /**
- * Below those that systems give to outgoing connections, one of which might take it while the
- * service is down; above 10080, the highest that fetch refuses to ask.
+ * A port below the range for outgoing connections, which could take it while the service is down,
+ * and above 10080, the highest port that fetch refuses.
  */
 export async function freePort(): Promise<number> {
   const port = 10_081 + Math.floor(Math.random() * 20_000)

@@ -10,10 +10,10 @@ import { killedRotation, tallystick } from "../program.ts"
 import { eventFor, makeKey, makeWorkspace, type Service } from "../service.ts"
 import { startInVain, startProgram } from "./programs.ts"
 
-// The secret is rotated, and killed while it is: nobody who uses the service notices, and the
-// secret before opens nothing any more.
+// The secret is rotated, and the rotation killed at each step: no user notices, and the former
+// secret opens nothing.
 
-/** What people and programs have in their hands, and must go on to work. */
+/** Credentials and evidence that people and programs hold, which must stay valid. */
 interface Held {
   readonly expect: (service: Service) => Promise<void>
 }

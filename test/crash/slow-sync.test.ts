@@ -14,8 +14,8 @@ import { startProgram } from "./programs.ts"
 import { skipUnlessStrict } from "./strict.ts"
 import { delaySyncs, noTracer } from "./tracer.ts"
 
-// Promise 7, a disk that hangs: what it holds is not acknowledged before it answers, and others are
-// told meanwhile.
+// Promise 7, a disk that hangs: a write is not acknowledged before its sync, and further writes are
+// refused meanwhile.
 
 const syncSeconds = 10
 const queued = 20

@@ -22,8 +22,8 @@ import {
 } from "../service.ts"
 import { startInVain, startProgram } from "./programs.ts"
 
-// How the service starts: on what an earlier one left, and not at all when something is wrong; then
-// it says what, in a sentence that an operator can act upon.
+// How the service starts on data of an earlier one; and that it refuses wrong data or settings with
+// a sentence that an operator can act upon.
 
 test("without its index and search the service starts with the same answers", async (t) => {
   const chance = createChance(seedOf(t))
@@ -255,7 +255,7 @@ test("a start that fails says why in one sentence", async () => {
   )
   await using _ = { [Symbol.asyncDispose]: async () => void taken.close() }
 
-  /** The sentence, and how the data came to be such. */
+  /** The expected sentence, and how the data is damaged. */
   const rows: readonly (readonly [
     RegExp,
     (data: string) => unknown,
@@ -313,7 +313,7 @@ function within(path: string, statements: string): void {
   database.exec(statements)
 }
 
-/** One bit of an entry near the end, in what cannot be changed by anyone who keeps to the rules. */
+/** Flips one bit of an entry near the end, against the triggers. */
 function changeBit(data: string, column: "record" | "salted"): void {
   using journal = new DatabaseSync(join(data, "journal.db"))
   const { n, bytes } = journal

@@ -40,8 +40,8 @@ export function failCalls(pid: number, { call, error, when, files }: Failing): P
 }
 
 /**
- * Has every sync of these files do nothing and say "done": what `synchronous=NORMAL` comes to when
- * the power goes.
+ * Makes every sync of these files do nothing and succeed, as `synchronous=NORMAL` does before a
+ * power cut.
  */
 export function lieAboutSyncs(pid: number, files: readonly string[]): Promise<Tracer> {
   return trace(pid, "fsync,fdatasync", "retval=0", files)

@@ -5,8 +5,8 @@ import type { TestContext } from "node:test"
 // taken for more than it was.
 
 /**
- * All suites together take so long where none comes to its end: two files side by side, and then
- * what must be alone.
+ * The time of all suites if none completes its count: two files in parallel, then those that run
+ * alone.
  */
 const allMinutes = 90
 
@@ -17,8 +17,8 @@ export interface Length {
   /** Of the ninety. `npm run test:deep -- --minutes=30` gives a third of it. */
   readonly minutes: number
   /**
-   * What the slowest machine that we know does in these minutes, and a quarter of what others do.
-   * Whoever does less was not at work.
+   * The count of the slowest known machine in these minutes, a quarter of others. Fewer means that
+   * the suite did not work.
    */
   readonly floor: number
 }

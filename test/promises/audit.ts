@@ -27,10 +27,7 @@ export interface AuditOptions {
   readonly chance: Chance
 }
 
-/**
- * Fails unless each write has exactly one entry, its receipt is what it was, and the chains hold
- * together.
- */
+/** Fails unless each write has exactly one entry with its receipt, and the chains hold. */
 export async function audit(
   service: Service,
   { workspaces, writes, lookUpsMax = Infinity, replaysMax = Infinity, chance }: AuditOptions,
@@ -64,8 +61,8 @@ export async function audit(
 }
 
 /**
- * Every receipt is of an entry of its own, and names the entry before it. Returns the one that is
- * last in the chain.
+ * Checks that every receipt has its own entry and names the entry before it. Returns the last one
+ * in the chain.
  */
 function expectPlaces(
   hashes: readonly string[],

@@ -12,10 +12,9 @@ import {
 } from "../service.ts"
 import { damage, damages, type Damage } from "./damaged.ts"
 
-// Promise 6, for a service that runs: what is damaged behind its back, and that nobody asks for, is
-// found by reading all of it again and again. The workspace that it is in is not written to any
-// more; the others do not notice. Operators are told, and the ledger of the instance says it for
-// ever.
+// Promise 6, for a running service: the auditor reads everything again and again, and finds damage
+// that no client reads. The damaged workspace takes no writes, the others go on, operators are
+// alerted, and the ledger of the instance records it.
 
 const quick = {
   TALLYSTICK_LIMIT_AUDIT_ENTRIES_PER_SECOND: "100000",
@@ -83,8 +82,8 @@ async function auditorCheck(
 }
 
 /**
- * Damages one entry of each workspace, and expects each to be found, at its place, and by all who
- * must be told.
+ * Damages one entry of each workspace, and expects each to be found at its place and reported
+ * everywhere.
  */
 async function expectFound(
   service: Service,

@@ -41,14 +41,11 @@ export interface Counts {
   /** Endpoint with the fewest requests, and how many it had. */
   readonly fewest: readonly [operation: string, count: number]
   readonly slowestMs: number
-  /** Accepted events that were held against what had been sent. */
+  /** Accepted events that were compared with the sent ones. */
   readonly entries: number
 }
 
-/**
- * More than any wait that the service has of its own: 2 s for what is to be found, some passwords
- * in turn.
- */
+/** Longer than any wait of the service: 2 s for a search, several passwords in turn. */
 const withinMs = 10_000
 
 export async function sendBadInput({
@@ -305,7 +302,7 @@ function exchangeTorn(
       withinMs,
     )
     socket.on("data", (chunk: Buffer) => chunks.push(chunk))
-    // Who is told no while still sending may find the connection gone.
+    // A client that is refused while it sends may find the connection closed.
     socket.on("error", (error) =>
       error.message.startsWith("the connection") ? reject(error) : undefined,
     )
@@ -378,7 +375,7 @@ function expectSane({ described }: Watched, asked: Asked, reply: Reply): void {
 }
 
 function eventsOf({ body, operation, isTorn }: Asked, reply: Reply): readonly Sent[] {
-  // What arrived of a torn request is not what is known here.
+  // How much of a torn request arrived is unknown.
   if (isTorn || body === undefined || operation === "POST /v1/consents") return []
   const sent = JSON.parse(body.toString())
   if (operation === "POST /v1/events")

@@ -48,7 +48,7 @@ export interface Ground {
   readonly odd: Oddities
 }
 
-/** Made of what the shapes say; then one thing is changed, or two. */
+/** Made from the shapes; then one or two things are changed. */
 export function createAskers(
   { document, known, credentials, odd }: Ground,
   chance: Chance,
@@ -87,8 +87,8 @@ function isSlow({ method, path }: Operation): boolean {
 }
 
 /**
- * What clients write goes to one workspace, and what is changed by administrators to another, so
- * that these do not end the writing.
+ * Client writes go to one workspace and administrative changes to another, so that changes do not
+ * end the writes.
  */
 function isChange({ method, path }: Operation): boolean {
   return method !== "GET" && path.includes("{workspaceId}")
@@ -350,7 +350,7 @@ function queryOf(
   return sent.length === 0 ? "" : `?${sent.join("&")}`
 }
 
-/** Also what is no text: half of a character is sent as the bytes that it would have. */
+/** Also invalid text: half of a character is sent as its bytes. */
 function encoded(text: string): string {
   return text.isWellFormed() ? encodeURIComponent(text) : "%ED%A0%80"
 }

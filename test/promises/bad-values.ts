@@ -3,7 +3,7 @@ import type { Chance } from "./chance.ts"
 
 // Values by the description of the API: such as a shape allows, and such as it does not.
 
-/** What nobody expects: drawn anew for each seed, or known to have broken programs before. */
+/** Unexpected values: random ones, and ones that have broken programs before. */
 export interface Oddities {
   value(): unknown
   text(): string
@@ -41,10 +41,7 @@ export interface Values {
    * where there is one.
    */
   good(schema: Schema, name?: string): unknown
-  /**
-   * The same with one thing in it that is wrong, at whatever depth; now and then it turns out to be
-   * allowed as well.
-   */
+  /** The same with one wrong thing at any depth; sometimes the result is valid after all. */
   broken(schema: Schema, value: unknown): unknown
 }
 
@@ -68,10 +65,7 @@ export function createValues(schemas: Schema, known: Known, chance: Chance, odd:
     if (schema["type"] === "integer") return goodNumber(schema, chance)
     return schema["type"] === "boolean" ? chance.percent(50) : anything()
   }
-  /**
-   * What a writer may put where any JSON may stand: it is the writer's own, and must come back as
-   * it is.
-   */
+  /** A value for the writer's own JSON, which must come back unchanged. */
   const anything = (): unknown => (chance.percent(50) ? chance.pick(free) : odd.value())
   const goodObject = ({ properties = {}, required = [], additionalProperties }: Schema): object => {
     const named = Object.entries(properties as Schema).filter(

@@ -6,7 +6,7 @@ import type { Write } from "./writes.ts"
 
 type Body = Write["body"]
 
-/** Says the same: its members in another order, and what has a default said or left out. */
+/** The same request in another form: members in another order, defaults given or absent. */
 export function sameBody({ route, body }: Write, chance: Chance): Body {
   const { metadata, userVisible, projectId, ...rest } = body
   const spoken = {

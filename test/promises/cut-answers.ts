@@ -97,10 +97,7 @@ export async function cutAgainAndAgain({
   }
 }
 
-/**
- * What was heard before the cut is the beginning of what is answered now: nobody was told something
- * else.
- */
+/** The bytes before the cut are the beginning of the answer now. */
 function expectHonest(heard: Buffer, reply: Reply): void {
   const head = heard.indexOf("\r\n\r\n")
   if (heard.length >= 12) assert.equal(heard.toString("latin1", 0, 12), "HTTP/1.1 202")
@@ -141,10 +138,7 @@ type Cut =
   | { readonly in: "request" | "answer"; readonly bytes: number; readonly reset: boolean }
   | { readonly in: "between"; readonly reset: false }
 
-/**
- * Sends a request through a proxy that cuts; resolves, once the connection is gone, to what was
- * heard of the answer.
- */
+/** Sends a request through a proxy that cuts it; resolves to the received part of the answer. */
 async function exchange(service: Service, request: Buffer, cut: Cut): Promise<Buffer> {
   const proxy = createServer((near) =>
     handOnUntil(cut, request.length, near, connect(Number(new URL(service.url).port), "127.0.0.1")),

@@ -33,7 +33,7 @@ interface Entry {
   readonly sequence: number
 }
 
-/** Damages the entry that has a receipt; returns its sequence, and what puts it right again. */
+/** Damages the entry of a receipt; returns its sequence, and a function that repairs it. */
 export function damage(
   data: string,
   receipt: string,
@@ -63,7 +63,7 @@ export function damage(
   return { sequence: entry.sequence, mend }
 }
 
-/** A defence against the service's own mistakes; whoever has the file is not held up by it. */
+/** The triggers guard against the service's own mistakes, not against a person with the file. */
 function dropTriggers(journal: DatabaseSync): void {
   for (const { name } of journal
     .prepare("SELECT name FROM sqlite_schema WHERE type = 'trigger'")

@@ -14,13 +14,10 @@ import {
   type Files,
 } from "./forged.ts"
 
-// Promise 6, for what is read: whoever writes any file of the service, and has no key, does not
-// make it say `verified` of what was not signed.
+// Promise 6, for reads: an attacker who can write every file, but has no key, cannot make the
+// service say `verified` of unsigned data.
 
-/**
- * Only what is read is to be found here: the auditor would come by in minutes, and a start looks at
- * the last entry alone.
- */
+/** Only reads are tested here: the auditor is slow, and a start checks the last entry only. */
 const environment = {
   TALLYSTICK_LIMIT_AUDIT_ENTRIES_PER_SECOND: "1",
   TALLYSTICK_LIMIT_RECHECK_ENTRIES: "1",

@@ -17,8 +17,7 @@ import {
   toHex,
 } from "@tallystick/proof"
 
-// Somebody who may write every file of a service, and knows how all of it is made, but has no key:
-// what the service says of an entry must not be what this one wants.
+// An attacker who can write every file of a service and knows every format, but has no key.
 
 export interface Files extends Disposable {
   readonly journal: DatabaseSync
@@ -50,8 +49,8 @@ interface Row {
 }
 
 /**
- * Another action in the body of an entry, and its hash in the record. `isLinked`: and every record
- * behind it is made again.
+ * Changes the action in an entry's body, and its hash in the record. `isLinked`: also makes every
+ * later record anew.
  */
 export function rewrite(
   { journal }: Files,
@@ -131,10 +130,7 @@ export function deriveAnew(
   return { line: `${origin} ${size} ${Buffer.from(tree.root()).toString("base64")}\n` }
 }
 
-/**
- * A key of one's own in place of the log's, with the seal that the log's has: nobody without the
- * secret can make another.
- */
+/** Replaces the log's key by another one, with the old seal: a new seal needs the secret. */
 export function keyOfOnesOwn(
   { journal }: Files,
   workspace: string,
@@ -173,7 +169,7 @@ export function keepCopy(data: string, suffix: string): void {
   copyFileSync(`${data}.heads`, `${data}.heads.${suffix}`)
 }
 
-/** Of a service that has ended: what a log beside a file would add is gone with it. */
+/** For a stopped service: the write-ahead logs are removed. */
 export function restoreCopy(data: string, suffix: string): void {
   for (const name of names) {
     for (const beside of ["-wal", "-shm"]) rmSync(join(data, name + beside), { force: true })

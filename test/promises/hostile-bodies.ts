@@ -14,10 +14,7 @@ function filled(bytes: number, part: (at: number) => string): string {
 
 const nested = (levels: number): string => "[".repeat(levels) + "]".repeat(levels)
 
-/**
- * What stands between an object's braces, in so many bytes or a few more. Some of it is refused,
- * some is taken.
- */
+/** Members of an object, of about so many bytes. Some are refused, some accepted. */
 export const hostileMembers: Readonly<Record<string, (bytes: number) => string>> = {
   "small objects": (bytes) => `"a":[${filled(bytes, () => "{}")}]`,
   "small objects with a member": (bytes) => `"a":[${filled(bytes, () => '{"a":1}')}]`,

@@ -6,8 +6,8 @@ import type { EventsPage } from "@tallystick/client/wire"
 import { expectChain } from "../chain.ts"
 import { eventually, makeWorkspace, startService, type Reply, writeMany } from "../service.ts"
 
-// Large entries, many readers at once: a page ends at its budget, nobody else waits for it, and
-// memory stays where it is.
+// Large entries and many readers: a page ends at its budget, nobody else waits, and memory stays
+// bounded.
 
 const pageBytesMax = 4 * 1024 * 1024
 const entries = 40

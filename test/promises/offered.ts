@@ -99,7 +99,7 @@ async function send(given: Offer): Promise<Taken> {
     await new Promise((resolve) => setTimeout(resolve, 1))
   }
   const goodput = count.events / (elapsedMs() / 1000)
-  // What is still under way is waited for, so that the count of what is recorded is exact.
+  // Waits for requests in flight, so that the count of recorded events is exact.
   while (free.length < lines.length && elapsedMs() < given.seconds * 1000 + answersWithinMs)
     await new Promise((resolve) => setTimeout(resolve, 10))
   const { refusedMs, acceptedMs, ...counted } = count

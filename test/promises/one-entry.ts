@@ -8,9 +8,9 @@ import type { Chance } from "./chance.ts"
 import { anotherBody, sameBody } from "./bodies.ts"
 import { consentWrite, eventWrite, note, send, type Sending, type Write } from "./writes.ts"
 
-// A model of what keys promise, and a run of the service against it. The model is a list of what
-// was written: a key that is in it, with the same body, is answered with the same bytes for ever;
-// with another body it is refused; and nothing but a new key makes an entry.
+// A model of idempotency keys, and a run of the service against it. The model lists all writes: a
+// known key with the same body gets the same bytes for ever, with another body it is refused, and
+// only a new key makes an entry.
 
 export interface Counts {
   recorded: number
@@ -52,7 +52,7 @@ export async function sendAgainAndAgain({
   await first.end()
 
   for (let round = 1; round <= rounds; round++) {
-    // What is derived may be lost at any time, and answers stay what they were.
+    // Derived files may be lost at any time, and answers stay the same.
     if (round === rounds)
       await Promise.all(
         ["index.db", "index.db-wal", "index.db-shm"].map((file) =>

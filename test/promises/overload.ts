@@ -4,9 +4,9 @@ import { makeWorkspace, startService, eventFor, type Service, type Workspace } f
 import { expectKept } from "./kept.ts"
 import { offer, type Offer, type Taken } from "./offered.ts"
 
-// Three times what the service can do, by clients that do not wait; beside them somebody of another
-// workspace who writes a little. Peak and overload in turns, on one machine with the generator, so
-// what counts are medians, and ratios of what ran within the same seconds.
+// Clients that do not wait send three times the capacity, while a client of another workspace
+// writes a little. Peak and overload alternate on one machine with the generator, so only medians
+// and ratios within the same seconds count.
 
 export interface OverloadOptions {
   readonly turns: number
@@ -31,8 +31,8 @@ export interface Overloaded {
   readonly offered: number
   readonly refused: number
   /**
-   * How long a refusal took, and beside it what was recorded; of each turn the median, and of these
-   * the median.
+   * Time of a refusal, and of a recorded write at the same time; the median of the medians of each
+   * turn.
    */
   readonly refusedMs: number
   readonly acceptedMs: number
@@ -181,8 +181,8 @@ async function quietMs(workspace: Workspace): Promise<number> {
 }
 
 /**
- * As quick as before: the median of nine is at most three times what it was, or ten milliseconds,
- * which is what the machine's other programs cost.
+ * As quick as before: the median of nine is at most three times the former one, or ten
+ * milliseconds, the noise of the machine.
  */
 async function recoveryMs(workspace: Workspace, quick: number): Promise<number> {
   const startedMs = performance.now()

@@ -13,8 +13,7 @@ import {
   type Written,
 } from "./read-model.ts"
 
-// Random things to write, and random questions about them: mostly about what is there, in as many
-// ways as it can be asked for.
+// Random writes, and random questions about them, mostly about existing entries and in all forms.
 
 const words = [
   "invoice",

@@ -1,5 +1,5 @@
-// What reading means, written from docs/api.md alone: plain loops over what was written. Nothing of
-// the product is used here, not even its idea of a word.
+// The meaning of reads, written from docs/api.md alone, as plain loops over all writes. It shares
+// no code with the product, not even its idea of a word.
 
 /** Whose secret a value is. */
 type Owner = "nobody" | "actor" | "target"

@@ -18,9 +18,9 @@ import { filterOf, timeText } from "./read-asks.ts"
 import { matches, sealedKey, type Filter, type Reader, type Written } from "./read-model.ts"
 import { keepBusy, write, type Writing } from "./read-writes.ts"
 
-// Random questions, asked page by page while others write, each held against a plain loop over what
-// was written. What was acknowledged before a question was sent must be in its answer, once; what
-// had not been sent before an answer came must not; and so with every total.
+// Random questions, read page by page during writes, each compared with a plain loop over all
+// writes. A write acknowledged before the question must be in the answer, once; one sent after the
+// answer must not; the same holds for every total.
 
 export interface ReadingOptions {
   /**
@@ -48,7 +48,7 @@ export interface Counts {
   exactTotals: number
   /** Questions during which something was recorded. */
   underWriters: number
-  /** Questions about what their asker had just been acknowledged. */
+  /** Questions about a write that the asker just got acknowledged. */
   ownWrites: number
   written: number
 }
@@ -79,7 +79,7 @@ export async function readWhileWriting({
     while (scene.written.length < filled) await write(scene, 1 + chance.below(60))
     await askMany(scene, Math.ceil(queries / 4), counts)
     await askWhileWriting(scene, aside, Math.ceil(queries / 2), counts)
-    // Nothing waits for what is derived: it may be behind at any end, and it may be gone.
+    // Derived files may be behind at any end, and may be missing.
     await service.end("SIGKILL")
     if (round === rounds - 1)
       await Promise.all(
@@ -209,7 +209,7 @@ async function askWhileWriting(
         judged.push(await askOne(scene, one))
         counts.ownWrites += 1
       }
-      // Enough to be in the way of every question, and not so much that all of them become long.
+      // Enough writes to concur with every question, but not so many that answers become long.
       await sleep(scene.written.length > writtenMax ? 50 : chance.below(12))
     }
   }
@@ -363,7 +363,7 @@ function isAcked({ acked }: Written, beforeMs: number): boolean {
   return acked !== undefined && acked.atMs < beforeMs
 }
 
-/** What pages said of places and hashes is what the chain says. */
+/** Pages and chain agree about places and hashes. */
 async function expectPlaces({ workspace, written, places }: Scene): Promise<void> {
   const some = written.slice(-20).map(({ acked }) => acked?.receipt ?? "")
   const receipts = await Promise.all(

@@ -15,17 +15,16 @@ import { expectKept } from "./kept.ts"
 import { makeChangeable, refusables, type Changeable } from "./restored-asks.ts"
 import { eventWrite, note, sendUntilKnown, type Write } from "./writes.ts"
 
-// A ledger is copied while it is written to, goes on, and is restored from the copy: it must hold
-// all that was acknowledged before, be read-only, and not go on as if nothing were missing. From a
-// copy that misses nothing it goes on, and is the same history; from any other it goes on as
-// another ledger, which says what it goes on from, and what is lost is said to be lost.
+// A ledger is copied under load and restored from the copy: the copy must have every entry
+// acknowledged before, and be read-only. A complete copy continues the same history. Any other
+// continues as another ledger that names its origin, and lost entries are reported as lost.
 
 export interface RestoreOptions {
   readonly rounds: number
   readonly chance: Chance
   /** What the restored copies are served by. */
   readonly fault?: Fault
-  /** What has a copy go on, if it is not the product. */
+  /** Program that resumes a copy, in place of the product. */
   readonly resumeProgram?: string
 }
 
@@ -42,7 +41,7 @@ export interface Restored {
   refused: number
   /** Receipts that a restored copy proved. */
   proved: number
-  /** Receipts of what is lost, which were found to say so. */
+  /** Receipts of lost entries that were reported as lost. */
   foundLost: number
   /**
    * Copies that went on as they were, and epochs that were opened by the others; of those,
@@ -51,7 +50,7 @@ export interface Restored {
   resumed: number
   epochs: number
   laterEpochs: number
-  /** Entries that were computed again at the end, from what is served. */
+  /** Entries that were computed again at the end, from the served log. */
   entries: number
 }
 
@@ -146,7 +145,7 @@ async function restoreOnce(
   await expectResumed(scene, late)
 }
 
-/** A copy that misses what was signed: it can be read, and proves what it has. */
+/** A copy without signed entries: it can be read, and proves what it has. */
 async function expectBehind(scene: Scene, copy: string): Promise<void> {
   const { data, workspaces, writes, chance, counted } = scene
   await putInPlace(copy, data)
@@ -184,8 +183,8 @@ async function expectBehind(scene: Scene, copy: string): Promise<void> {
 }
 
 /**
- * It goes on as another ledger. In a long round that one is copied, goes on, and is restored as
- * well: a third goes on from the second.
+ * It continues as another ledger. In a long round that one is restored from a copy too, so a third
+ * ledger continues the second.
  */
 async function expectGoneOn(
   scene: Scene,
@@ -207,7 +206,7 @@ async function expectGoneOn(
     await expectSignedNoMore(data, signed)
     await expectLost(service, scene, answers)
     if (isLong) await backUp(scene, second)
-    // A key of what was lost is one that nobody has used.
+    // The idempotency key of a lost entry is unused.
     for (const { workspaceId, key } of writes.slice(-2))
       await record(service, workspaces, eventWrite(workspaceId, key, chance), [])
     assert.equal(await service.end(), 0)
@@ -244,13 +243,13 @@ async function expectChains(
   counted.entries += audited.entries
 }
 
-/** Derived again, while nobody serves. */
+/** Derives everything again, while the service is stopped. */
 async function expectWhole(data: string): Promise<void> {
   const ran = await tallystick(data, "fsck")
   assert.deepEqual([ran.code, ran.errors], [0, ""], ran.output)
 }
 
-/** A copy that nobody can say of what was signed after it. */
+/** A copy for which the last signed head is unknown. */
 async function expectWithoutHeads(scene: Scene, copy: string): Promise<void> {
   const { data } = scene
   await putInPlace(copy, data)
@@ -260,8 +259,8 @@ async function expectWithoutHeads(scene: Scene, copy: string): Promise<void> {
 }
 
 /**
- * A copy that has all that was signed is read-only as well, until it is resumed; then it goes on
- * where the original ended.
+ * A complete copy is read-only too, until it is resumed; then it continues where the original
+ * ended.
  */
 async function expectResumed(scene: Scene, copy: string): Promise<void> {
   const { data, workspaces, writes, chance, counted } = scene
@@ -293,9 +292,7 @@ async function expectResumed(scene: Scene, copy: string): Promise<void> {
   assert.equal(await service.end(), 0)
 }
 
-/**
- * Every workspace of a copy goes on in an epoch of this number, says why, and is no copy any more.
- */
+/** Every workspace of a copy continues in this epoch, with a reason, and is no copy any more. */
 async function expectEpochs(
   { data, resumeProgram, counted }: Scene,
   epoch: number,
@@ -322,10 +319,7 @@ async function expectEpochs(
   counted.epochs += opened.length
 }
 
-/**
- * What was signed under a name of which the end is lost is what it was: nothing is signed under
- * that name again.
- */
+/** Nothing is signed again under the name of a ledger that lost its end. */
 async function expectSignedNoMore(
   data: string,
   before: ReadonlyMap<string, string>,
@@ -336,9 +330,7 @@ async function expectSignedNoMore(
   assert.ok(after.size > before.size, "nothing was signed under a new name")
 }
 
-/**
- * The origins of the workspaces that are written to under load, and what was signed of each last.
- */
+/** The origins of the workspaces under load, and the last signed head of each. */
 async function headsOf(data: string): Promise<ReadonlyMap<string, string>> {
   const lines = (await readFile(`${data}.heads`, "utf8")).trimEnd().split("\n")
   const all = new Map(
@@ -366,7 +358,7 @@ interface Answer {
   readonly text: string
 }
 
-/** What clients keep who want to be able to prove what they were told. */
+/** Evidence that clients keep. */
 async function answersOf(
   service: Service,
   workspaces: readonly Workspace[],
@@ -391,7 +383,7 @@ async function answersOf(
   )
 }
 
-/** The service has no such receipt, and whoever holds its answer about it can find out why. */
+/** The service has no such receipt, and its holder can find out why. */
 async function expectLost(
   service: Service,
   { data, counted }: Scene,
@@ -470,7 +462,7 @@ async function backUp({ data, counted }: Scene, target: string): Promise<void> {
   counted.backups += 1
 }
 
-/** Of what was written, what is in a copy. */
+/** The writes that a copy contains. */
 async function keptOf(folder: string, { workspaces, writes }: Scene): Promise<readonly Write[]> {
   const hashes = await Promise.all(
     workspaces.map(async ({ id }) => (await expectKept(folder, id)).hashes),
@@ -535,9 +527,7 @@ function tallystick(
 // Writing -----------------------------------------------------------------------------------------
 
 const writers = 4
-/**
- * Between two writes of one writer: there is to be load, and not more of it than can be looked at.
- */
+/** Pause between two writes of one writer: enough load, but not more than can be checked. */
 const restMs = 4
 
 interface Load {

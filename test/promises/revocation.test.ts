@@ -3,7 +3,7 @@ import { test } from "node:test"
 import { createChance, seedOf } from "./chance.ts"
 import { revokeUnderTraffic } from "./revocation.ts"
 
-// Promise 17: whoever was told that a credential is ended will not see it let in again.
+// Promise 17: after a revocation is answered, the credential is never accepted again.
 
 test("a revoked key or token ends at once under traffic, and a key's tokens with it", async (t) => {
   const ended = await revokeUnderTraffic({ rounds: 50, atOnce: 4, chance: createChance(seedOf(t)) })

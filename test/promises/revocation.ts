@@ -14,8 +14,8 @@ import {
 } from "../service.ts"
 import type { Chance } from "./chance.ts"
 
-// Keys and tokens are ended while they are in use. Nobody who was told that one is ended may see it
-// let in afterwards, by that credential or by one that it made.
+// Keys and tokens are revoked in use. After the answer, neither the credential nor one that it made
+// may be accepted.
 
 export interface RevocationOptions {
   /** In each a token and a key are ended, and the key's tokens with it. */
@@ -30,8 +30,8 @@ export interface Revocations {
   /** Tokens that ended with the key that had made them. */
   cascaded: number
   /**
-   * Requests that were let in before, refused after, and let in all the while with a credential
-   * that nobody ended.
+   * Requests accepted before the revocation, refused after it, and accepted throughout with a valid
+   * credential.
    */
   before: number
   after: number
@@ -123,7 +123,7 @@ async function round(scene: Scene, keyFirst: boolean): Promise<void> {
   counted.spared += spared.uses.length
 }
 
-/** Ends a credential, and looks at what its users are told from then on. */
+/** Revokes a credential, and checks all later answers to its users. */
 async function expectEnded(
   { service, counted }: Scene,
   address: string,

@@ -20,8 +20,8 @@ import {
   type Service,
 } from "../service.ts"
 
-// Every secret of a run is searched for in everything that the run has left behind, in every form
-// that a program might write it in.
+// Searches everything that a run left behind for every secret, in every form in which a program
+// might write it.
 
 test("no secret is in a log, an answer, a metric, or a file that is not its own", async (t) => {
   const { found, ...looked } = await leave("storage tells secrets")
@@ -336,7 +336,7 @@ async function misplace(
       await service.client(one).get(path),
       await service.client().get(path, { cookie: `other=${one}; __Host-ts=${one}x` }),
     )
-    // A password has no form that it could be known by in places where nobody expects one.
+    // A password has no recognizable form.
     if (passwords.includes(one)) continue
     await ask("POST", "/v1/setup", { body: { token: one, [one]: one, password: one } })
     refusals.push(

@@ -258,8 +258,8 @@ function saysSo(
 }
 
 /**
- * A defence against the service's own mistakes; whoever has the file is not held up by it, and puts
- * them back so that nobody sees.
+ * The triggers guard against the service's own mistakes. An attacker with the file drops them, and
+ * restores them afterwards.
  */
 function dropTriggers(journal: DatabaseSync): () => void {
   const triggers = journal
