@@ -109,6 +109,7 @@ const answers: Readonly<Record<string, string>> = {
 /** Placeholders in a path for values that are only known at run time. */
 const names: Readonly<Record<string, string>> = {
   OURS: ours.path,
+  TIMES: "from=2026-01-01T00:00:00Z&to=2026-02-01T00:00:00Z",
   THEIRS: theirs.path,
   SHARED: shared.path,
   NOWHERE: "/v1/workspaces/nowhere",
@@ -192,6 +193,11 @@ GET OURS/events?projectId=system            | anon anon gone scope  200   200   
 GET OURS/events?includeSystem=true          | anon anon gone scope  200   200   scope     proj      ws      ws      200      | scope scope scope scope ws    | 200    200   ws      200
 GET THEIRS/events                           | anon anon gone ws     ws    ws    ws        ws        scope   200     200      | ws    ws    ws    ws    scope | ws     ws    200     200
 GET NOWHERE/events                          | anon anon gone ws     ws    ws    ws        ws        ws      ws      404      | ws    ws    ws    ws    ws    | ws     ws    ws      404
+GET OURS/events/timeline?TIMES              | anon anon gone scope  200   200   scope     200       ws      ws      200      | scope scope scope scope ws    | 200    200   ws      200
+GET OURS/events/timeline?TIMES&projectId=core | anon anon gone scope  200   200   scope     proj      ws      ws      200      | scope scope scope scope ws    | 200    200   ws      200
+GET THEIRS/events/timeline?TIMES            | anon anon gone ws     ws    ws    ws        ws        scope   200     200      | ws    ws    ws    ws    scope | ws     ws    200     200
+GET OURS/events/values?field=actor          | anon anon gone scope  200   200   scope     200       ws      ws      200      | scope scope scope scope ws    | 200    200   ws      200
+GET THEIRS/events/values?field=actor        | anon anon gone ws     ws    ws    ws        ws        scope   200     200      | ws    ws    ws    ws    scope | ws     ws    200     200
 GET OURS/activity                           | anon anon gone scope  scope scope scope     scope     ws      ws      scope    | scope scope 200   scope ws    | scope  scope scope   scope
 GET THEIRS/activity                         | anon anon gone ws     ws    ws    ws        ws        scope   scope   scope    | ws    ws    ws    ws    scope | scope  scope scope   scope
 GET NOWHERE/activity                        | anon anon gone ws     ws    ws    ws        ws        ws      ws      scope    | ws    ws    ws    ws    ws    | scope  scope scope   scope`

@@ -8,12 +8,13 @@ import { createIds } from "../../packages/server/src/ledger/ids.ts"
 import { pooledRandom } from "../../packages/server/src/ledger/random.ts"
 import { seal } from "../../packages/server/src/ledger/seal.ts"
 import type { Content } from "../../packages/server/src/store/opened-entry.ts"
-import type { Wanted } from "../../packages/server/src/store/search/search.ts"
+import type { Counting, Wanted } from "../../packages/server/src/store/search/search.ts"
 import { createSegmentBuilder } from "../../packages/server/src/store/search/segment-builder.ts"
 import {
-  addTimeline,
-  addValues,
-  commonest,
+  addCounts,
+  countedOf,
+  countIn,
+  type Counts,
 } from "../../packages/server/src/store/search/segment-counts.ts"
 import {
   createPartCache,
@@ -203,6 +204,15 @@ function questionsOf(entries: number): readonly Question[] {
     ["a phrase", '"Invoice 4"*'],
     ["a tenth of the time", "", { from: at(middle), to: at(middle + entries / 10) }],
   ]
+  const bucketMs = Math.ceil(((entries + 1) * everyMs) / 120)
+  const timeline = {
+    kind: "timeline",
+    fromMs: startMs,
+    bucketMs,
+    buckets: 120,
+    by: "lane",
+  } as const
+  const actors = { kind: "values", field: "actor", limit: 20, valuesMax: 100_000 } as const
   return [
     ...searches.map(([name, text, more]) => ({
       name,
@@ -210,9 +220,12 @@ function questionsOf(entries: number): readonly Question[] {
     })),
     {
       name: "timeline of 120 buckets by lane",
-      ask: (segments) => timeline(segments, wantedOf("billing"), entries),
+      ask: (segments) => count(segments, wantedOf("billing"), timeline),
     },
-    { name: "twenty commonest actors", ask: (segments) => values(segments, wantedOf("billing")) },
+    {
+      name: "twenty commonest actors",
+      ask: (segments) => count(segments, wantedOf("billing"), actors),
+    },
   ]
 }
 
@@ -235,22 +248,15 @@ function find(segments: readonly Kept[], wanted: Wanted): number {
   return found
 }
 
-function timeline(segments: readonly Kept[], wanted: Wanted, entries: number): number {
-  const counts = new Map<string, Float64Array>()
-  const bucketMs = Math.ceil((entries * everyMs) / 120)
-  const all = { fromMs: startMs, bucketMs, buckets: 121, by: "lane", counts } as const
-  askAll(segments, function* (segment) {
-    yield* addTimeline(segment, yield* matchesIn(segment, wanted), all)
+function count(segments: readonly Kept[], wanted: Wanted, counting: Counting): number {
+  const total: Counts = new Map()
+  const counts = askAll(segments, function* (segment) {
+    return yield* countIn(segment, yield* matchesIn(segment, wanted), counting)
   })
-  return counts.values().reduce((sum, one) => sum + one.reduce((a, b) => a + b, 0), 0)
-}
-
-function values(segments: readonly Kept[], wanted: Wanted): number {
-  const counted = { field: "actor", counts: new Map<string, number>(), valuesMax: 100_000 }
-  askAll(segments, function* (segment) {
-    yield* addValues(segment, yield* matchesIn(segment, wanted), counted)
-  })
-  return commonest(counted, 20).reduce((sum, { count }) => sum + count, 0)
+  for (const own of counts) addCounts(total, own, counting)
+  return countedOf(total, counting)
+    .flatMap((one) => one.counts)
+    .reduce((sum, of) => sum + of, 0)
 }
 
 /** Milliseconds of the processor, of all threads. */

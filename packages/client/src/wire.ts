@@ -248,8 +248,8 @@ export interface ListedEntry extends Entry {
   readonly disclosures?: readonly string[]
 }
 
-/** The query of `GET …/events`. */
-export interface EventsQuery {
+/** Which entries are listed or counted. */
+export interface EventsFilter {
   /**
    * One project; `all` the caller may see, or `system` for the entries that the service writes
    * about itself.
@@ -266,15 +266,56 @@ export interface EventsQuery {
   readonly from?: Time
   /** Only entries that occurred before this time. */
   readonly to?: Time
-  /** Only entries below this sequence; 0 begins at the newest. */
-  readonly cursor: number
-  readonly limit: number
   /**
    * Show the entries that the service writes about itself as well: with `projectId` and `storage`
    * `all`, that is the whole chain.
    */
   readonly includeSystem: boolean
+}
+
+/** The query of `GET …/events`. */
+export interface EventsQuery extends EventsFilter {
+  /** Only entries below this sequence; 0 begins at the newest. */
+  readonly cursor: number
+  readonly limit: number
   readonly include?: "proof"
+}
+
+/** The query of `GET …/events/timeline`. */
+export interface TimelineQuery extends Omit<EventsFilter, "from" | "to"> {
+  readonly from: Time
+  readonly to: Time
+  /** At most so many. */
+  readonly buckets: number
+  readonly by: "lane" | "project"
+}
+
+/**
+ * How many entries occurred when. Buckets follow each other from `from` on. The last one may reach
+ * beyond `to`.
+ */
+export interface Timeline {
+  readonly from: Time
+  readonly to: Time
+  readonly bucketSeconds: number
+  readonly buckets: readonly {
+    readonly start: Time
+    readonly total: number
+    /** By lane or project; those without an entry are absent. */
+    readonly counts: Readonly<Record<string, number>>
+  }[]
+}
+
+/** The query of `GET …/events/values`. */
+export interface ValuesQuery extends EventsFilter {
+  /** A field of the grammar of searches, such as `actor` or `metadata.currency`. */
+  readonly field: string
+  readonly limit: number
+}
+
+/** The commonest values of a field, in lower case, and how many entries have each. */
+export interface FieldValues {
+  readonly values: readonly { readonly value: string; readonly count: number }[]
 }
 
 /** A page of entries, newest first. */

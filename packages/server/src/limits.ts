@@ -100,6 +100,8 @@ export const defaultLimits = {
    * none yet. Searches of a busy ledger read the same ones again and again.
    */
   searchCacheBytesMax: 64 * 1024 * 1024,
+  /** Different values of a field that are counted: each is held until all entries were looked at. */
+  countedValuesMax: 100_000,
   /** How often followers hear of new entries at most. A busy ledger is followed in larger steps. */
   pokeEveryMs: 50,
   /** How often a workspace's checkpoint is signed at most, while it is written to. */

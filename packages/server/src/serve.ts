@@ -27,7 +27,7 @@ import type { Limits } from "./limits.ts"
 import { createLedger, type LedgerParts } from "./ledger/ledger.ts"
 import { createPace } from "./runtime/pace.ts"
 import { createCheckpoints, createIsGenuine } from "./query/verified-checkpoints.ts"
-import { createFind } from "./query/search-scheduling.ts"
+import { createFinding } from "./query/search-scheduling.ts"
 import { createLeaves } from "./query/verified-leaves.ts"
 import type { VerificationSource } from "./query/verified-entries.ts"
 import { createQueries } from "./query/entry-queries.ts"
@@ -160,7 +160,7 @@ async function start(
   const source = sourceOf(store, { checkpoints, leaves }, health, watching)
   const seal = (workspace: string) => watching.seal(workspace)
   const file = (workspace: string) => filing.catchUp(workspace)
-  const find = createFind({ search, clock: systemClock, limits, file })
+  const finding = createFinding({ search, clock: systemClock, limits, file })
   const parts = { registry, ledger, clock: systemClock, keyring, limits }
   const reading = createReading(limits)
   const pace = createPace(systemClock, limits.pieceMs)
@@ -174,7 +174,7 @@ async function start(
     lists: createLists(keyring.secret),
     rates: createRates(limits, config.keyRequestsPerMinute),
     source,
-    queries: createQueries({ store: { ...source, registry }, find, ...shared }),
+    queries: createQueries({ store: { ...source, registry }, finding, ...shared }),
     logKeys: createLogKeys({ ...parts, journal, checkpoints, seal }),
     packs: createPacks({ ...parts, store, checkpoints, pace, seal }),
     clock: systemClock,

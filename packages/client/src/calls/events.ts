@@ -16,8 +16,12 @@ import type {
   BatchResult,
   EventsPage,
   EventsQuery,
+  FieldValues,
   ListedEntry,
   Receipt,
+  Timeline,
+  TimelineQuery,
+  ValuesQuery,
 } from "../wire.ts"
 
 /** An event of a batch. Without a key of its own it gets a new one, as with `write`. */
@@ -27,6 +31,8 @@ export type BatchEvent = AuditEvent & { readonly idempotencyKey?: string }
 export type BatchOutcome = BatchResult & { readonly idempotencyKey: string }
 
 export type EventsAsked = Partial<EventsQuery>
+export type TimelineAsked = Partial<TimelineQuery> & Pick<TimelineQuery, "from" | "to">
+export type ValuesAsked = Partial<ValuesQuery> & Pick<ValuesQuery, "field">
 
 export function eventCalls(call: Call, writing: Writing) {
   const list = (
@@ -73,6 +79,36 @@ export function eventCalls(call: Call, writing: Writing) {
 
     /** One page of entries, newest first. */
     list,
+
+    /** How many entries occurred when, by lane or project. */
+    timeline: (
+      workspaceId: string,
+      query: TimelineAsked,
+      options?: CallOptions,
+    ): Promise<Timeline> =>
+      call.json(
+        {
+          method: "GET",
+          path: path`/v1/workspaces/${workspaceId}/events/timeline`,
+          query: { ...query },
+        },
+        options,
+      ),
+
+    /** The commonest values of a field. */
+    values: (
+      workspaceId: string,
+      query: ValuesAsked,
+      options?: CallOptions,
+    ): Promise<FieldValues> =>
+      call.json(
+        {
+          method: "GET",
+          path: path`/v1/workspaces/${workspaceId}/events/values`,
+          query: { ...query },
+        },
+        options,
+      ),
 
     /**
      * Every entry that matches, newest first, a page at a time. What is written meanwhile does not

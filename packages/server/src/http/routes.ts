@@ -5,6 +5,7 @@ import { docsEndpoints } from "./docs.ts"
 import { opsEndpoints } from "./operations-endpoints.ts"
 import { apiKeyEndpoints } from "./v1/api-key-endpoints.ts"
 import { consentEndpoints } from "./v1/consent-endpoints.ts"
+import { countEndpoints } from "./v1/count-endpoints.ts"
 import { eventEndpoints } from "./v1/event-endpoints.ts"
 import { exportEndpoints } from "./v1/export-endpoints.ts"
 import { memberEndpoints } from "./v1/member-endpoints.ts"
@@ -23,6 +24,7 @@ export function routes(service: Service, version: string): readonly ServiceEndpo
     ...eventEndpoints(service), //     POST /v1/events, /v1/events/batch
     ...consentEndpoints(service), //   POST /v1/consents
     ...queryEndpoints(service), //     GET …/events, …/activity
+    ...countEndpoints(service), //     GET …/events/timeline, …/values
     ...receiptEndpoints(service), //   GET …/receipts/{receiptId}, …/proof
     ...tlogEndpoints(service), //      GET …/tlog/checkpoint, log.vkey, keys, tile/…; POST …/tlog/keys
     ...workspaceEndpoints(service), // POST, GET /v1/workspaces; GET, PATCH …/{workspaceId}

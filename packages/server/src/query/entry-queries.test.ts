@@ -13,7 +13,7 @@ import { packSegment } from "../store/search/segment-format.ts"
 import type { Journal, Linked, Store } from "../store/store.ts"
 import { openMemory } from "../store/memory.ts"
 import { createCheckpoints } from "./verified-checkpoints.ts"
-import { createFind, type Find } from "./search-scheduling.ts"
+import { createFinding, type Finding } from "./search-scheduling.ts"
 import { createLeaves } from "./verified-leaves.ts"
 import { createQueries, type PageRequest, type Queries, type QueryParts } from "./entry-queries.ts"
 
@@ -29,8 +29,8 @@ const limits: FairQueueLimits & QueryParts["limits"] = {
 }
 
 /** So little is recorded here that all of it is looked through. */
-function findOf({ search }: Store): Find {
-  return createFind({
+function findingOf({ search }: Store): Finding {
+  return createFinding({
     search,
     clock: systemClock,
     limits: defaultLimits,
@@ -54,7 +54,7 @@ function queriesOf(
   const reading = createFairQueue(systemClock, { ...limits, of: "pages" })
   return createQueries({
     store,
-    find: findOf(served),
+    finding: findingOf(served),
     reading,
     pace,
     limits: { ...limits, ...changes },

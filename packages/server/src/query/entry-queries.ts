@@ -4,8 +4,8 @@
 import { parseRecord } from "@tallystick/proof"
 import type { FairQueue } from "../runtime/fair-queue.ts"
 import type { Document, Store } from "../store/store.ts"
-import type { Wanted } from "../store/search/search.ts"
-import type { Find } from "./search-scheduling.ts"
+import type { Counted, Counting, Wanted } from "../store/search/search.ts"
+import type { Finding } from "./search-scheduling.ts"
 import { buildPage, type PageSource, type Reader, type BuiltPage } from "./build-page.ts"
 import { archivedBefore } from "./verified-entries.ts"
 
@@ -23,12 +23,22 @@ export interface EntryPage extends BuiltPage {
   readonly hasMore: boolean
 }
 
+/** Whose matches are counted. */
+export type CountRequest = Pick<PageRequest, "wanted" | "storage" | "signal">
+
 export interface Queries {
+  /** Counts of all matches, exact. Entries are not read again for it. */
+  count(
+    workspace: Document<"workspace">,
+    request: CountRequest,
+    counting: Counting,
+    nowMs: number,
+  ): Promise<readonly Counted[]>
   page(workspace: Document<"workspace">, request: PageRequest, nowMs: number): Promise<EntryPage>
   /** The sequences of all matches, ascending; only their number if there are more than `most`. */
   all(
     workspace: Document<"workspace">,
-    request: Pick<PageRequest, "wanted" | "storage" | "signal">,
+    request: CountRequest,
     most: number,
     nowMs: number,
   ): Promise<{ readonly sequences: readonly number[]; readonly total: number }>
@@ -37,16 +47,22 @@ export interface Queries {
 const allAtOnce = 1000
 
 export interface QueryParts extends PageSource {
-  readonly find: Find
+  readonly finding: Finding
   /** Limits how many pages are built at once: each holds its entries in memory. */
   readonly reading: FairQueue
 }
 
-export function createQueries({ find, reading, ...source }: QueryParts): Queries {
+export function createQueries({ finding, reading, ...source }: QueryParts): Queries {
   const { store } = source
+  const { find } = finding
   const hotFrom = createArchiveEnds(store)
 
   return {
+    async count(workspace, { wanted, storage, signal }, counting, nowMs) {
+      const bounds = storage === "all" ? {} : boundsOf(storage, await hotFrom(workspace, nowMs))
+      return await finding.count(workspace.id, { ...wanted, ...bounds }, counting, signal)
+    },
+
     async page(workspace, { storage, cursor, limit, ...reader }, nowMs) {
       const { wanted, signal } = reader
       const bounds = storage === "all" ? {} : boundsOf(storage, await hotFrom(workspace, nowMs))

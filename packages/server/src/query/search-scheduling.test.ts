@@ -3,7 +3,7 @@ import test from "node:test"
 import type { Clock } from "../clock.ts"
 import { LedgerError } from "../error.ts"
 import type { Finder, Hits, Wanted } from "../store/search/search.ts"
-import { createFind } from "./search-scheduling.ts"
+import { createFinding } from "./search-scheduling.ts"
 
 const list: Wanted = { system: "without" }
 const search: Wanted = {
@@ -31,6 +31,7 @@ function openFinder({ isFiled = true }: { readonly isFiled?: boolean } = {}) {
       }
       return isFiled ? hits : undefined
     },
+    count: async () => [],
   }
   let elapsedMs = 0
   const sleeping: { readonly untilMs: number; readonly wake: () => void }[] = []
@@ -42,7 +43,7 @@ function openFinder({ isFiled = true }: { readonly isFiled?: boolean } = {}) {
   }
   const limits = { searchTimeoutMs: 2000, searchesWaitingMax: 200 }
   const filed: string[] = []
-  const find = createFind({
+  const { find } = createFinding({
     search: finder,
     clock,
     limits,

@@ -6,7 +6,15 @@ import { createFairQueue } from "../runtime/fair-queue.ts"
 import type { Clock } from "../clock.ts"
 import { LedgerError } from "../error.ts"
 import type { Limits } from "../limits.ts"
-import { isSearch, type Finder, type Hits, type Turn, type Wanted } from "../store/search/search.ts"
+import {
+  isSearch,
+  type Counted,
+  type Counting,
+  type Finder,
+  type Hits,
+  type Turn,
+  type Wanted,
+} from "../store/search/search.ts"
 
 export type Find = (
   workspace: string,
@@ -15,6 +23,17 @@ export type Find = (
   limit: number,
   signal: AbortSignal | undefined,
 ) => Promise<Hits>
+
+/** What scheduled searches answer. */
+export interface Finding {
+  readonly find: Find
+  readonly count: (
+    workspace: string,
+    wanted: Wanted,
+    counting: Counting,
+    signal: AbortSignal | undefined,
+  ) => Promise<readonly Counted[]>
+}
 
 export interface FindingParts {
   readonly search: Finder
@@ -30,7 +49,7 @@ export interface FindingParts {
 /** Lists sent to their thread at once, so that it always has the next one at hand. */
 const listsAtOnce = 4
 
-export function createFind({ search, clock, limits, file }: FindingParts): Find {
+export function createFinding({ search, clock, limits, file }: FindingParts): Finding {
   const { searchTimeoutMs, searchesWaitingMax: waitingMax } = limits
   const queueOf = (of: string, atOnceMax: number) =>
     createFairQueue(clock, {
@@ -44,29 +63,43 @@ export function createFind({ search, clock, limits, file }: FindingParts): Find 
   // One at a time: they share one thread.
   const searches = queueOf("searches", 1)
 
-  const findOnce = (
-    ...[workspace, wanted, before, limit, signal]: Parameters<Find>
-  ): Promise<Hits | undefined> => {
-    if (!isSearch(wanted))
-      return lists.run(workspace, signal, () => search.find(workspace, wanted, before, limit))
-    return withinTime(clock, searchTimeoutMs, signal, (ended) => {
-      const turn: Turn = (step) => searches.run(workspace, ended, step)
-      return search.find(workspace, wanted, before, limit, turn)
-    })
-  }
+  const inTurns = <T>(
+    workspace: string,
+    signal: AbortSignal | undefined,
+    work: (turn: Turn) => Promise<T>,
+  ): Promise<T> =>
+    withinTime(clock, searchTimeoutMs, signal, (ended) =>
+      work((step) => searches.run(workspace, ended, step)),
+    )
 
-  return async (...asked) => {
-    const hits = await findOnce(...asked)
-    if (hits !== undefined) return hits
-    const [workspace] = asked
+  /** Again, when what it lacked has been filed. */
+  async function filed<T>(workspace: string, ask: () => Promise<T | undefined>): Promise<T> {
+    const answer = await ask()
+    if (answer !== undefined) return answer
     await file(workspace)
-    const again = await findOnce(...asked)
+    const again = await ask()
     if (again === undefined)
       throw new LedgerError(
         "ledger_unavailable",
         "new entries arrive faster than they can be indexed; ask again in a moment",
       )
     return again
+  }
+
+  return {
+    find: (workspace, wanted, before, limit, signal) =>
+      filed(workspace, () =>
+        isSearch(wanted)
+          ? inTurns(workspace, signal, (turn) =>
+              search.find(workspace, wanted, before, limit, turn),
+            )
+          : lists.run(workspace, signal, () => search.find(workspace, wanted, before, limit)),
+      ),
+    // It looks at every match, so it waits for searches and not for lists.
+    count: (workspace, wanted, counting, signal) =>
+      filed(workspace, () =>
+        inTurns(workspace, signal, (turn) => search.count(workspace, wanted, counting, turn)),
+      ),
   }
 }
 

@@ -9,7 +9,8 @@ import type { DocumentKind } from "./documents.ts"
 import { createGrowth, ownLeases } from "./growth.ts"
 import { linkRows } from "./linked-rows.ts"
 import { createMemorySegments } from "./search/memory-segments.ts"
-import { createSegmentSearch } from "./search/segment-search.ts"
+import type { Turn } from "./search/search.ts"
+import { createSegmentSearch, type Turns } from "./search/segment-search.ts"
 import { readLeaves } from "./tree-reads.ts"
 import { findableUpTo, recordedIn } from "./search/unfiled-entries.ts"
 import type {
@@ -201,13 +202,10 @@ export function openMemory(): MemoryStore {
   const finder: Store["search"] = {
     position: async (workspace) =>
       findableUpTo(await segments.list(workspace), chainOf(workspace).entries.length),
-    async find(workspace, wanted, before, limit, turn = (step) => step()) {
-      const turns = searching.find(workspace, wanted, before, limit)
-      for (;;) {
-        const { done, value } = await turn(() => turns.next())
-        if (done === true) return value
-      }
-    },
+    find: (workspace, wanted, before, limit, turn) =>
+      inTurns(searching.find(workspace, wanted, before, limit), turn),
+    count: (workspace, wanted, counting, turn) =>
+      inTurns(searching.count(workspace, wanted, counting), turn),
   }
   const leaves: Store["leaves"] = (...asked) => readLeaves({ journal, index }, ...asked)
   return {
@@ -287,4 +285,11 @@ function listed({ value, ...document }: Document): Listed {
   if (!("sequences" in value)) return { ...document, value }
   const { sequences, policies: _, ...pack } = value
   return { ...document, value: { ...pack, receiptCount: sequences.length } }
+}
+
+async function inTurns<T>(turns: Turns<T>, turn: Turn = (step) => step()): Promise<T> {
+  for (;;) {
+    const { done, value } = await turn(() => turns.next())
+    if (done === true) return value
+  }
 }

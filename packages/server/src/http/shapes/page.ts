@@ -4,7 +4,11 @@ import type {
   ActivityQuery as WireActivityQuery,
   EventsPage as WireEventsPage,
   EventsQuery as WireEventsQuery,
+  FieldValues as WireFieldValues,
   ListedEntry as WireListedEntry,
+  Timeline as WireTimeline,
+  TimelineQuery as WireTimelineQuery,
+  ValuesQuery as WireValuesQuery,
 } from "@tallystick/client/wire"
 import { Type } from "./type.ts"
 import { shapeOf } from "./check.ts"
@@ -26,23 +30,40 @@ const Cursor = Type.Integer({ minimum: 0, default: 0 })
 const Limit = Type.Integer({ minimum: 1, maximum: 100, default: 50 })
 const Include = Type.Optional(Type.Enum(["proof"]))
 
+const filter = {
+  projectId: ProjectFilter,
+  query: Type.Optional(Search),
+  lane: Type.Optional(Type.Enum(["all", ...lanes])),
+  storage: Type.Optional(Type.Enum(["all", ...storageClasses])),
+  includeArchive: Type.Boolean({ default: false }),
+  userVisible: Type.Optional(Type.Boolean()),
+  from: Type.Optional(Time),
+  to: Type.Optional(Time),
+  includeSystem: Type.Boolean({
+    default: false,
+    docs: { description: "Show the entries of administrative acts and keys as well" },
+  }),
+}
+
 export const EventsQuery = shapeOf<WireEventsQuery>()(
+  Type.Object({ ...filter, cursor: Cursor, limit: Limit, include: Include }),
+)
+
+export const TimelineQuery = shapeOf<WireTimelineQuery>()(
   Type.Object({
-    projectId: ProjectFilter,
-    query: Type.Optional(Search),
-    lane: Type.Optional(Type.Enum(["all", ...lanes])),
-    storage: Type.Optional(Type.Enum(["all", ...storageClasses])),
-    includeArchive: Type.Boolean({ default: false }),
-    userVisible: Type.Optional(Type.Boolean()),
-    from: Type.Optional(Time),
-    to: Type.Optional(Time),
-    cursor: Cursor,
-    limit: Limit,
-    includeSystem: Type.Boolean({
-      default: false,
-      docs: { description: "Show the entries of administrative acts and keys as well" },
-    }),
-    include: Include,
+    ...filter,
+    from: Time,
+    to: Time,
+    buckets: Type.Integer({ minimum: 1, maximum: 240, default: 60 }),
+    by: Type.Enum(["lane", "project"], { default: "lane" }),
+  }),
+)
+
+export const ValuesQuery = shapeOf<WireValuesQuery>()(
+  Type.Object({
+    ...filter,
+    field: Type.String({ docs: { examples: ["actor", "metadata.currency"] } }),
+    limit: Type.Integer({ minimum: 1, maximum: 50, default: 20 }),
   }),
 )
 
@@ -81,6 +102,41 @@ const pageFields = {
   }),
   verified: Type.Boolean(),
 }
+
+export const Timeline = shapeOf<WireTimeline>()(
+  Type.Object(
+    {
+      from: Time,
+      to: Time,
+      bucketSeconds: Type.Integer({ minimum: 1 }),
+      buckets: Type.Array(
+        Type.Object({
+          start: Time,
+          total: count,
+          counts: Type.Record(Type.String(), count),
+        }),
+      ),
+    },
+    { title: "Timeline" },
+  ),
+  {
+    from: "2026-01-31T00:00:00Z",
+    to: "2026-02-01T00:00:00Z",
+    bucketSeconds: 43_200,
+    buckets: [
+      { start: "2026-01-31T00:00:00.000Z", total: 3, counts: { data: 2, security: 1 } },
+      { start: "2026-01-31T12:00:00.000Z", total: 0, counts: {} },
+    ],
+  },
+)
+
+export const FieldValues = shapeOf<WireFieldValues>()(
+  Type.Object(
+    { values: Type.Array(Type.Object({ value: Type.String(), count })) },
+    { title: "FieldValues" },
+  ),
+  { values: [{ value: "usr_1", count: 12 }] },
+)
 
 const examplePage: WireEventsPage = {
   events: [exampleEntry],

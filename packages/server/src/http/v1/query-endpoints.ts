@@ -1,7 +1,7 @@
 // Reading entries: by those who may read a workspace, and by one person what concerns that person.
 
 import { parseQuery, type Query } from "@tallystick/client/grammar"
-import type { EventsQuery as WireEventsQuery } from "@tallystick/client/wire"
+import type { EventsFilter as WireEventsFilter } from "@tallystick/client/wire"
 import { LedgerError } from "../../error.ts"
 import { instantOf } from "../../store/instant.ts"
 import type { EntryPage } from "../../query/entry-queries.ts"
@@ -34,7 +34,7 @@ export function queryEndpoints(service: Service): readonly ServiceEndpoint[] {
           workspace,
           {
             wanted,
-            storage: asked.storage ?? (asked.includeArchive ? "all" : "hot"),
+            storage: storageOf(asked),
             cursor: asked.cursor,
             limit: asked.limit,
             isProven: asked.include !== undefined,
@@ -95,15 +95,18 @@ export function queryEndpoints(service: Service): readonly ServiceEndpoint[] {
   ]
 }
 
+export function storageOf({
+  storage,
+  includeArchive,
+}: WireEventsFilter): "hot" | "archive" | "all" {
+  return storage ?? (includeArchive ? "all" : "hot")
+}
+
 /**
  * What a query asks for, within the reach of the caller. `at` is where its parameters lie, if they
  * are none.
  */
-export function wantedOf(
-  caller: Principal,
-  asked: Omit<WireEventsQuery, "cursor" | "limit" | "include">,
-  at = "",
-): Wanted {
+export function wantedOf(caller: Principal, asked: WireEventsFilter, at = ""): Wanted {
   const { projectId, query, lane, userVisible, from, to, includeSystem } = asked
   if (projectId !== "all") permitProject(caller, projectId)
   if (includeSystem) permitProject(caller, systemProject)

@@ -9,7 +9,7 @@ import { createPlainSearch } from "./plain-search.ts"
 import type { Field, Filed, Finder, Owner, Wanted } from "../search/search.ts"
 
 export interface OpenedSearch {
-  readonly search: Pick<Finder, "find">
+  readonly search: Pick<Finder, "find" | "count">
   /** Makes entries findable that follow those before. */
   file(workspace: string, entries: readonly Filed[]): Promise<void>
   readonly close: () => Promise<void>
@@ -728,10 +728,23 @@ export async function compareByChance(
         )
         if (expected.total > 0) answered += 1
       }
+      const { total } = await reference.find(workspace, wanted, 1, 1)
+      const counted = (await search.count(workspace, wanted, wholeTimeline)) ?? []
+      const sum = counted.reduce((all, { counts: [count = 0] }) => all + count, 0)
+      assert.equal(sum, total, `counted, ${what}`)
     }
   }
   return answered
 }
+
+/** One span that has every entry. */
+const wholeTimeline = {
+  kind: "timeline",
+  fromMs: 0,
+  bucketMs: 2 ** 52,
+  buckets: 1,
+  by: "project",
+} as const
 
 const someWords = ["ada", "adam", "Invoice", "invoices", "42", "4", "é", "e\u0301", "x_y", "ÉTÉ"]
 const someNames = [

@@ -87,6 +87,30 @@ export interface Hits {
   readonly total: number
 }
 
+/** What is counted of all that matches. */
+export type Counting =
+  | {
+      readonly kind: "timeline"
+      readonly fromMs: number
+      readonly bucketMs: number
+      readonly buckets: number
+      readonly by: "lane" | "project"
+    }
+  | {
+      readonly kind: "values"
+      readonly field: string
+      /** The commonest alone. */
+      readonly limit: number
+      /** Different values that are counted at most: each is held until all are. */
+      readonly valuesMax: number
+    }
+
+/** Matches of one lane or project in each bucket, or of one value; values in lower case. */
+export interface Counted {
+  readonly name: string
+  readonly counts: readonly number[]
+}
+
 /** Does a step of a search when its turn has come. What it rejects with ends the search. */
 export type Turn = <T>(step: () => Promise<T>) => Promise<T>
 
@@ -105,4 +129,14 @@ export interface Finder {
     limit: number,
     turn?: Turn,
   ): Promise<Hits | undefined>
+  /**
+   * Counts of all matches, exact: a timeline's in the order of names, values by how common they
+   * are. Undefined as `find` says it. Rejects with `invalid_field` if there are too many values.
+   */
+  count(
+    workspace: string,
+    wanted: Wanted,
+    counting: Counting,
+    turn?: Turn,
+  ): Promise<readonly Counted[] | undefined>
 }

@@ -6,6 +6,7 @@ import { joinedNames, nameEnd, nameJoin, ownerOf, tagsOf } from "./key-groups.ts
 import { NumberSet, type ListCursor } from "./list-stream.ts"
 import { compareBytes } from "./key-stream.ts"
 import { timesIn } from "./segment-columns.ts"
+import type { Counted, Counting } from "./search.ts"
 import type { Segment } from "./segment-format.ts"
 import {
   addLists,
@@ -19,27 +20,57 @@ import {
 import type { SegmentMatches } from "./segment-query.ts"
 import type { Steps } from "./segments.ts"
 
-// ---- By time.
+/** By lane, project or value: as `Counted` has them. */
+export type Counts = Map<string, number[]>
 
-export interface Timeline {
-  readonly fromMs: number
-  readonly bucketMs: number
-  readonly buckets: number
-  readonly by: "lane" | "project"
-  /** For each lane or project the number of matches in each bucket. */
-  readonly counts: Map<string, Float64Array>
+type Timeline = Extract<Counting, { readonly kind: "timeline" }>
+type Values = Extract<Counting, { readonly kind: "values" }>
+
+/** The counts of one segment's matches. */
+export function* countIn(
+  segment: Segment,
+  matches: SegmentMatches,
+  counting: Counting,
+): Steps<Counts> {
+  const counts: Counts = new Map()
+  if (matches.count === 0) return counts
+  if (counting.kind === "timeline") yield* addTimeline(segment, matches, counting, counts)
+  else yield* addValues(segment, matches, counting, counts)
+  return counts
 }
 
-/** Adds a segment's matches. Those before and behind the timeline are not in it. */
-export function* addTimeline(
+/** Adds the counts of one more segment. */
+export function addCounts(total: Counts, counts: Counts, counting: Counting): void {
+  for (const [name, more] of counts) {
+    const known = total.get(name)
+    if (known === undefined) total.set(name, more)
+    else for (const [at, count] of more.entries()) known[at] = (known[at] ?? 0) + count
+  }
+  if (counting.kind === "values") refuseMany(total, counting)
+}
+
+/** In the order in which they are shown; of values the commonest. */
+export function countedOf(counts: Counts, counting: Counting): readonly Counted[] {
+  const all = [...counts].map(([name, of]) => ({ name, counts: of }))
+  const byName = (a: Counted, b: Counted): number => (a.name < b.name ? -1 : 1)
+  if (counting.kind === "timeline") return all.toSorted(byName)
+  const commonest = (a: Counted, b: Counted): number =>
+    (b.counts[0] ?? 0) - (a.counts[0] ?? 0) || byName(a, b)
+  return all.toSorted(commonest).slice(0, counting.limit)
+}
+
+// ---- By time.
+
+/** Matches before and behind the timeline are not in it. */
+function* addTimeline(
   segment: Segment,
-  { entries, count }: SegmentMatches,
+  { entries }: SegmentMatches,
   timeline: Timeline,
+  all: Counts,
 ): Steps<void> {
-  if (count === 0) return
   const { fromMs, bucketMs, buckets } = timeline
-  const groups: Float64Array[] = []
-  const groupOf = yield* groupsIn(segment, entries, timeline, groups)
+  const groups: number[][] = []
+  const groupOf = yield* groupsIn(segment, entries, timeline, all, groups)
   const times = yield* timesIn(segment, "occurred")
   for (let entry = entries.next(0); entry >= 0; entry = entries.next(entry + 1)) {
     const bucket = Math.floor(((times[entry] ?? Number.NaN) - fromMs) / bucketMs)
@@ -53,8 +84,9 @@ export function* addTimeline(
 function* groupsIn(
   segment: Segment,
   entries: NumberSet,
-  { by, buckets, counts }: Timeline,
-  groups: Float64Array[],
+  { by, buckets }: Timeline,
+  all: Counts,
+  groups: number[][],
 ): Steps<Uint32Array> {
   const groupOf = new Uint32Array(segment.count)
   const { from, end, valueAt } = yield* filterValues(segment, by)
@@ -66,9 +98,9 @@ function* groupsIn(
     if (having.isEmpty()) continue
     const { key, length } = walk.open(number) ?? (yield* walk.load(number))
     const name = key.utf8Slice(valueAt, length)
-    const known = counts.get(name) ?? new Float64Array(buckets)
-    counts.set(name, known)
-    const group = groups.push(known) - 1
+    const counts = Array.from({ length: buckets }, () => 0)
+    all.set(name, counts)
+    const group = groups.push(counts) - 1
     for (let entry = having.next(0); entry >= 0; entry = having.next(entry + 1))
       groupOf[entry] = group
     // A project's bitmap takes as long as many short lists.
@@ -79,31 +111,19 @@ function* groupsIn(
 
 // ---- By value.
 
-/** How many matches have each value of a field, in lower case. */
-export interface ValueCounts {
-  readonly field: string
-  readonly counts: Map<string, number>
-  /** Different values that are counted at most: what they take in memory. */
-  readonly valuesMax: number
-}
-
-/** Fields that are different in every entry. */
-const uniqueFields: readonly string[] = ["id", "receipt"]
-
 /**
- * Adds a segment's matches. A value counts under the last of its names: those of `actor` are its
- * ids, and not its names and addresses, which are values of `name` and `email`.
+ * A value counts under the last of its names: those of `actor` are its ids, and not its names and
+ * addresses, which are values of `name` and `email`. Ids of entries and receipts are in columns, and
+ * are not counted: no two entries share one.
  */
-export function* addValues(
+function* addValues(
   segment: Segment,
   matches: SegmentMatches,
-  { field, counts, valuesMax }: ValueCounts,
+  counting: Values,
+  counts: Counts,
 ): Steps<void> {
-  if (uniqueFields.includes(field))
-    throw new LedgerError("invalid_field", `field must not be ${field}, which no two entries share`)
-  if (matches.count === 0) return
   const seen = seenBy(matches)
-  const groups = yield* openGroups(segment, field)
+  const groups = yield* openGroups(segment, counting.field)
   for (let work = 0; ;) {
     const same = lowest(groups)
     const [first] = same
@@ -111,13 +131,9 @@ export function* addValues(
     const count = countOf(segment, same, seen)
     if (count > 0) {
       const value = first.key.utf8Slice(first.valueAt, first.length)
-      counts.set(value, (counts.get(value) ?? 0) + count)
+      counts.set(value, [count])
     }
-    if (counts.size > valuesMax)
-      throw new LedgerError(
-        "invalid_field",
-        `field has more than ${valuesMax} different values here; ask for what fewer entries have`,
-      )
+    refuseMany(counts, counting)
     for (const group of same) {
       work += group.list?.work ?? 0
       yield* advance(group)
@@ -128,15 +144,12 @@ export function* addValues(
   }
 }
 
-/** The commonest values first; of equal counts in the order of their characters. */
-export function commonest(
-  { counts }: ValueCounts,
-  limit: number,
-): readonly { readonly value: string; readonly count: number }[] {
-  return [...counts]
-    .map(([value, count]) => ({ value, count }))
-    .toSorted((a, b) => b.count - a.count || (a.value < b.value ? -1 : 1))
-    .slice(0, limit)
+function refuseMany({ size }: Counts, { valuesMax }: Values): void {
+  if (size > valuesMax)
+    throw new LedgerError(
+      "invalid_field",
+      `field has more than ${valuesMax} different values here; ask for what fewer entries have`,
+    )
 }
 
 /** A field's values under one tag, one after another. */

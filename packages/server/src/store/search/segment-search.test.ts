@@ -6,7 +6,7 @@ import type { Filed } from "./search.ts"
 import { createSegmentBuilder } from "./segment-builder.ts"
 import { packSegment } from "./segment-format.ts"
 import { firstOf, lastOf, sizeOf, usualLevel } from "./segment-plan.ts"
-import { createSegmentSearch } from "./segment-search.ts"
+import { createSegmentSearch, type Turns } from "./segment-search.ts"
 import type { SegmentKeeper, SegmentName } from "./segments.ts"
 
 interface House extends OpenedSearch {
@@ -35,13 +35,10 @@ function openHouse(keeps: "all" | "due" | "none"): House {
   const house: House = {
     segments,
     search: {
-      async find(...asked) {
-        const turns = searching.find(...(asked.slice(0, 4) as Parameters<typeof searching.find>))
-        for (;;) {
-          const { done, value } = await turns.next()
-          if (done === true) return value
-        }
-      },
+      find: (...[workspace, wanted, before, limit]) =>
+        allOf(searching.find(workspace, wanted, before, limit)),
+      count: (...[workspace, wanted, counting]) =>
+        allOf(searching.count(workspace, wanted, counting)),
     },
     async keep(workspace, name) {
       const some = of(workspace).slice(firstOf(name) - 1, lastOf(name))
@@ -61,6 +58,13 @@ function openHouse(keeps: "all" | "due" | "none"): House {
     close: async () => {},
   }
   return house
+}
+
+async function allOf<T>(turns: Turns<T>): Promise<T> {
+  for (;;) {
+    const { done, value } = await turns.next()
+    if (done === true) return value
+  }
 }
 
 for (const keeps of ["none", "all"] as const)

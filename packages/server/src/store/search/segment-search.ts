@@ -3,9 +3,11 @@
 // next one, so it does not matter which are merged meanwhile.
 
 import type { Clock } from "../../clock.ts"
-import type { Hits, Wanted } from "./search.ts"
-import { matches } from "./matching.ts"
-import { createPartCache, openSegment, type Segment } from "./segment-format.ts"
+import type { Counted, Counting, Hits, Wanted } from "./search.ts"
+import { matches, type Findable } from "./matching.ts"
+import { createSegmentBuilder } from "./segment-builder.ts"
+import { addCounts, countedOf, countIn, type Counts } from "./segment-counts.ts"
+import { createPartCache, openMade, openSegment, runSteps, type Segment } from "./segment-format.ts"
 import { coverOf, firstOf, lastOf, positionOf } from "./segment-plan.ts"
 import { matchesIn } from "./segment-query.ts"
 import {
@@ -38,6 +40,12 @@ export interface SegmentSearch {
     before: number,
     limit: number,
   ) => Turns<Hits | undefined>
+  /** As `Finder.count`. */
+  readonly count: (
+    workspace: string,
+    wanted: Wanted,
+    counting: Counting,
+  ) => Turns<readonly Counted[] | undefined>
   /** A turn begins: it ends some milliseconds later. */
   readonly begin: () => void
 }
@@ -58,33 +66,97 @@ export function createSegmentSearch({
   let begunMs = 0
   const isUp = (): boolean => clock.elapsed() - begunMs >= turnMs
   const unfiled = createUnfiled(recorded, cacheBytes / 2, isUp)
-  const findKept = createKept(segments, cacheBytes / 2, isUp)
+  const eachKept = createKept(segments, cacheBytes / 2, isUp)
+  const countsOf = createCounts()
+
+  /** Asks all entries, newest first; undefined if too many of them are in no segment. */
+  async function* each(workspace: string, wanted: Wanted, asking: Asking): Turns<true | undefined> {
+    const kept = await segments.list(workspace)
+    const position = positionOf(kept)
+    // A search that knows of more than there is says so: it will be missed.
+    const end = Math.max(await recorded.last(workspace), position)
+    const first = Math.max(wanted.firstSequence ?? 1, 1)
+    const last = Math.min(wanted.lastSequence ?? end, end)
+    if (first > last || isImpossible(wanted)) return true
+    if (position < last) {
+      const fresh = yield* unfiled(workspace, position, end)
+      if (fresh === undefined) return undefined
+      const bounded = { ...wanted, firstSequence: first, lastSequence: last }
+      asking.rest(fresh.rest, bounded)
+      for (const { segment } of fresh.chunks.toReversed()) {
+        const done = yield* run(asking.steps(segment, bounded), async () => undefined, isUp)
+        done(undefined)
+      }
+    }
+    yield* eachKept({ workspace, wanted, first, last: Math.min(last, position) }, kept, asking)
+    return true
+  }
 
   return {
     begin: () => (begunMs = clock.elapsed()),
     async *find(workspace, wanted, before, limit) {
-      const kept = await segments.list(workspace)
-      const position = positionOf(kept)
-      // A search that knows of more than there is says so: it will be missed.
-      const end = Math.max(await recorded.last(workspace), position)
-      const first = Math.max(wanted.firstSequence ?? 1, 1)
-      const last = Math.min(wanted.lastSequence ?? end, end)
       const found = collect(before, limit)
-      if (first > last || isImpossible(wanted)) return found.hits()
-      if (position < last) {
-        const fresh = yield* unfiled(workspace, position, end)
-        if (fresh === undefined) return undefined
-        const bounded = { ...wanted, firstSequence: first, lastSequence: last }
-        for (const entry of fresh.rest.toReversed())
-          if (matches(entry, bounded)) found.one(entry.filed.sequence)
-        for (const { segment } of fresh.chunks.toReversed())
-          found.add(yield* run(matchesIn(segment, bounded), async () => undefined, isUp))
-      }
-      const asked = { workspace, wanted, first, last: Math.min(last, position) }
-      yield* findKept(asked, kept, found)
-      return found.hits()
+      const counts = countsOf(workspace, wanted)
+      const isDone = yield* each(workspace, wanted, pageAsking(found, counts))
+      return isDone && found.hits()
+    },
+    async *count(workspace, wanted, counting) {
+      const total: Counts = new Map()
+      const isDone = yield* each(workspace, wanted, countAsking(total, counting))
+      return isDone && countedOf(total, counting)
     },
   }
+}
+
+/** What is asked of each segment. */
+interface Asking {
+  /** Asks entries that follow each other and are in no segment. */
+  rest(entries: readonly Findable[], wanted: Wanted): void
+  /** Whether a whole segment need not be asked, because its answer is known. */
+  isKnown(kept: KeptSegment): boolean
+  /** Asks, and gives back what notes the answer; `kept` where the whole of a segment was asked. */
+  steps(segment: Segment, wanted: Wanted): Steps<(kept: KeptSegment | undefined) => void>
+}
+
+function pageAsking(found: Collected, counts: KnownCounts): Asking {
+  return {
+    rest(entries, wanted) {
+      for (const entry of entries.toReversed())
+        if (matches(entry, wanted)) found.one(entry.filed.sequence)
+    },
+    isKnown(kept) {
+      const known = counts.get(kept.hash)
+      const isKnown = known !== undefined && (known === 0 || found.isPast(firstOf(kept)))
+      if (isKnown) found.count(known)
+      return isKnown
+    },
+    *steps(segment, wanted) {
+      const matched = yield* matchesIn(segment, wanted)
+      return (kept) => {
+        found.add(matched)
+        if (kept !== undefined) counts.set(kept.hash, matched.count)
+      }
+    },
+  }
+}
+
+function countAsking(total: Counts, counting: Counting): Asking {
+  const asking: Asking = {
+    rest(entries, wanted) {
+      const [oldest] = entries
+      if (oldest === undefined) return
+      const builder = createSegmentBuilder(oldest.filed.sequence, entries.length)
+      for (const { filed } of entries) builder.addFiled(filed)
+      const steps = asking.steps(openMade(builder.finish()), wanted)
+      runSteps(steps, () => undefined)(undefined)
+    },
+    isKnown: () => false,
+    *steps(segment, wanted) {
+      const counts = yield* countIn(segment, yield* matchesIn(segment, wanted), counting)
+      return () => addCounts(total, counts, counting)
+    },
+  }
+  return asking
 }
 
 /** What is looked for in kept segments: the entries from `first` to `last`. */
@@ -98,27 +170,23 @@ interface AskedKept {
 function createKept(segments: SegmentReader, cacheBytes: number, isUp: () => boolean) {
   const parts = createPartCache(cacheBytes)
   const headers = new Map<string, Segment>()
-  const countsOf = createCounts()
 
-  return async function* find(
+  return async function* each(
     { workspace, wanted, first, last }: AskedKept,
     listed: readonly KeptSegment[],
-    found: Collected,
+    asking: Asking,
   ): Turns<void> {
-    const counts = countsOf(workspace, wanted)
     let kept = listed
     for (let cursor = last; cursor >= first;) {
       const one = coverOf(kept, cursor)
       const isWhole = firstOf(one) >= first && lastOf(one) === cursor
-      const known = isWhole ? counts.get(one.hash) : undefined
       try {
-        if (known !== undefined && (known === 0 || found.isPast(firstOf(one)))) found.count(known)
-        else {
+        if (!isWhole || !asking.isKnown(one)) {
           const bounds = isWhole ? {} : { firstSequence: first, lastSequence: cursor }
-          const steps = matchesIn(await opened(workspace, one), { ...unbounded(wanted), ...bounds })
-          const matched = yield* run(steps, (part) => segments.part(workspace, one, part), isUp)
-          found.add(matched)
-          if (isWhole) counts.set(one.hash, matched.count)
+          const asked = { ...unbounded(wanted), ...bounds }
+          const steps = asking.steps(await opened(workspace, one), asked)
+          const note = yield* run(steps, (part) => segments.part(workspace, one, part), isUp)
+          note(isWhole ? one : undefined)
         }
         cursor = firstOf(one) - 1
       } catch (error) {
@@ -201,9 +269,9 @@ function unbounded({ firstSequence: _, lastSequence: __, ...wanted }: Wanted): W
 }
 
 /** How many entries of whole segments match a search, by their hashes. It never changes. */
-type Counts = Pick<Map<string, number>, "get" | "set">
+type KnownCounts = Pick<Map<string, number>, "get" | "set">
 
-function createCounts(): (workspace: string, wanted: Wanted) => Counts {
+function createCounts(): (workspace: string, wanted: Wanted) => KnownCounts {
   const searches = new Map<string, Map<string, number>>()
   let remembered = 0
   return (workspace, wanted) => {

@@ -7,7 +7,15 @@ import { join } from "node:path"
 import { threadClock } from "../../clock.ts"
 import type { Limits } from "../../limits.ts"
 import { answer, givenToThread, type Thread } from "../../runtime/worker-thread.ts"
-import { isSearch, type Finder, type Hits, type Turn, type Wanted } from "../search/search.ts"
+import {
+  isSearch,
+  type Counted,
+  type Counting,
+  type Finder,
+  type Hits,
+  type Turn,
+  type Wanted,
+} from "../search/search.ts"
 import { createSegmentSearch, type SegmentSearch, type Turns } from "../search/segment-search.ts"
 import { recordedIn } from "../search/unfiled-entries.ts"
 import { openForReading } from "./database.ts"
@@ -22,37 +30,50 @@ export interface FinderOptions {
 }
 
 /** Undefined as `Finder.find` says it; a number: the search goes on under it. */
-type Answered = Hits | undefined | number
+type Answered<T> = T | undefined | number
 
 export type FinderQuestions = {
-  find(asked: Asked): Promise<Answered>
-  goOn(search: number): Promise<Answered>
+  find(asked: Asked): Promise<Answered<Hits>>
+  count(asked: AskedCounts): Promise<Answered<readonly Counted[]>>
+  goOn(search: number): Promise<Answered<Hits | readonly Counted[]>>
   drop(search: number): void
 }
 
 type Asked = readonly [workspace: string, wanted: Wanted, before: number, limit: number]
+type AskedCounts = readonly [workspace: string, wanted: Wanted, counting: Counting]
 
 /** `lists` and `searches` are the two threads. */
 export function findWith(
   lists: Thread<FinderQuestions>,
   searches: Thread<FinderQuestions>,
-): Finder["find"] {
-  return async (workspace, wanted, before, limit, turn = atOnce) => {
-    const thread = isSearch(wanted) ? searches : lists
-    let answered: Answered = await turn(() =>
-      thread.ask("find", [workspace, wanted, before, limit]),
-    )
-    while (typeof answered === "number") {
-      const search: number = answered
-      try {
-        answered = await turn(() => thread.ask("goOn", search))
-      } catch (error) {
-        await thread.ask("drop", search)
-        throw error
-      }
-    }
-    return answered
+): Pick<Finder, "find" | "count"> {
+  return {
+    find(workspace, wanted, before, limit, turn = atOnce) {
+      const thread = isSearch(wanted) ? searches : lists
+      return inTurns(thread, turn, () => thread.ask("find", [workspace, wanted, before, limit]))
+    },
+    count: (workspace, wanted, counting, turn = atOnce) =>
+      inTurns(searches, turn, () => searches.ask("count", [workspace, wanted, counting])),
   }
+}
+
+async function inTurns<T extends Hits | readonly Counted[]>(
+  thread: Thread<FinderQuestions>,
+  turn: Turn,
+  begin: () => Promise<Answered<T>>,
+): Promise<T | undefined> {
+  let answered = await turn(begin)
+  while (typeof answered === "number") {
+    const search: number = answered
+    try {
+      // It goes on as what it began as.
+      answered = (await turn(() => thread.ask("goOn", search))) as Answered<T>
+    } catch (error) {
+      await thread.ask("drop", search)
+      throw error
+    }
+  }
+  return answered
 }
 
 const atOnce: Turn = (step) => step()
@@ -77,10 +98,13 @@ if (given !== undefined) {
   })
 }
 
-function questionsOf({ find, begin }: SegmentSearch): FinderQuestions {
-  const unfinished = new Map<number, Turns<Hits | undefined>>()
+function questionsOf({ find, count, begin }: SegmentSearch): FinderQuestions {
+  const unfinished = new Map<number, Turns<Hits | readonly Counted[] | undefined>>()
   let begun = 0
-  const turn = async (search: number, turns: Turns<Hits | undefined>): Promise<Answered> => {
+  const turn = async <T extends Hits | readonly Counted[]>(
+    search: number,
+    turns: Turns<T | undefined>,
+  ): Promise<Answered<T>> => {
     begin()
     const { done, value } = await turns.next()
     if (done === true) return value
@@ -89,6 +113,7 @@ function questionsOf({ find, begin }: SegmentSearch): FinderQuestions {
   }
   return {
     find: (asked) => turn(++begun, find(...asked)),
+    count: (asked) => turn(++begun, count(...asked)),
     goOn(search) {
       const turns = unfinished.get(search)
       assert(turns !== undefined, "only what is unfinished goes on")

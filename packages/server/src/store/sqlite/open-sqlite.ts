@@ -90,7 +90,7 @@ async function openLocked(
       reader.ask("leaves", [{ workspace, number, before, end }, tree, tile]),
     search: {
       position: (workspace) => reader.ask("findableUpTo", workspace),
-      find: findWith(...finders),
+      ...findWith(...finders),
     },
     readOnly: isCopy ? copied : undefined,
     async ready() {

@@ -1,0 +1,126 @@
+// Counting entries: when they occurred, and which values of a field are the commonest.
+
+import { queryFields } from "@tallystick/client/grammar"
+import type {
+  FieldValues as WireFieldValues,
+  Timeline as WireTimeline,
+} from "@tallystick/client/wire"
+import { isoTime } from "../../clock.ts"
+import { LedgerError } from "../../error.ts"
+import type { Counted, Counting } from "../../store/search/search.ts"
+import { endpoint, type Service, type ServiceEndpoint } from "../service.ts"
+import { FieldValues, Timeline, TimelineQuery, ValuesQuery } from "../shapes/page.ts"
+import { WorkspaceParams } from "../shapes/path.ts"
+import { timeMs } from "../shapes/time.ts"
+import { storageOf, wantedOf } from "./query-endpoints.ts"
+
+export function countEndpoints(service: Service): readonly ServiceEndpoint[] {
+  return [
+    endpoint({
+      method: "GET",
+      path: "/v1/workspaces/{workspaceId}/events/timeline",
+      operation: "getTimeline",
+      tag: "Reading",
+      summary: "Count entries by time",
+      description:
+        "How many entries of a filter and a search occurred in each span of time, exactly, and of which lane or project.",
+      refuses: ["overloaded"],
+      access: { action: "read" },
+      params: WorkspaceParams,
+      query: TimelineQuery,
+      answers: { 200: Timeline },
+      async handle({ caller, params: { workspaceId }, query: asked, incoming: { signal } }) {
+        const request = { wanted: wantedOf(caller, asked), storage: storageOf(asked), signal }
+        const counting = timelineOf(asked)
+        const workspace = await service.workspaces.get(workspaceId)
+        const nowMs = service.clock.now()
+        const counted = await service.queries.count(workspace, request, counting, nowMs)
+        return { status: 200, body: timelineJson(asked, counting, counted) }
+      },
+    }),
+    endpoint({
+      method: "GET",
+      path: "/v1/workspaces/{workspaceId}/events/values",
+      operation: "listValues",
+      tag: "Reading",
+      summary: "List the commonest values of a field",
+      description:
+        "Which values of a field the entries of a filter and a search have, and how many entries have each, the commonest first. Values are in lower case.",
+      refuses: ["overloaded"],
+      access: { action: "read" },
+      params: WorkspaceParams,
+      query: ValuesQuery,
+      answers: { 200: FieldValues },
+      async handle({ caller, params: { workspaceId }, query: asked, incoming: { signal } }) {
+        const request = { wanted: wantedOf(caller, asked), storage: storageOf(asked), signal }
+        const field = fieldOf(asked.field)
+        const { countedValuesMax: valuesMax } = service.limits
+        const counting = { kind: "values", field, limit: asked.limit, valuesMax } as const
+        const workspace = await service.workspaces.get(workspaceId)
+        const nowMs = service.clock.now()
+        const counted = await service.queries.count(workspace, request, counting, nowMs)
+        return { status: 200, body: valuesJson(counted) }
+      },
+    }),
+  ]
+}
+
+type TimelineCounting = Extract<Counting, { readonly kind: "timeline" }>
+
+/** Buckets of whole seconds, as many as are asked for at most. */
+function timelineOf({
+  from,
+  to,
+  buckets: most,
+  by,
+}: {
+  readonly from: string
+  readonly to: string
+  readonly buckets: number
+  readonly by: "lane" | "project"
+}): TimelineCounting {
+  const fromMs = timeMs(from)
+  const spanMs = timeMs(to) - fromMs
+  if (spanMs <= 0) throw new LedgerError("invalid_field", "to must be later than from")
+  const bucketMs = Math.ceil(spanMs / 1000 / most) * 1000
+  return { kind: "timeline", fromMs, bucketMs, buckets: Math.ceil(spanMs / bucketMs), by }
+}
+
+function timelineJson(
+  { from, to }: { readonly from: string; readonly to: string },
+  { fromMs, bucketMs, buckets }: TimelineCounting,
+  counted: readonly Counted[],
+): string {
+  const timeline: WireTimeline = {
+    from,
+    to,
+    bucketSeconds: bucketMs / 1000,
+    buckets: Array.from({ length: buckets }, (_, at) => {
+      const some = counted
+        .map(({ name, counts }) => [name, counts[at] ?? 0] as const)
+        .filter(([, count]) => count > 0)
+      return {
+        start: isoTime(fromMs + at * bucketMs),
+        total: some.reduce((sum, [, count]) => sum + count, 0),
+        counts: Object.fromEntries(some),
+      }
+    }),
+  }
+  return JSON.stringify(timeline)
+}
+
+/** Those of a search but ids, which no two entries share. */
+const countedFields: readonly string[] = queryFields.filter(
+  (name) => name !== "id" && name !== "receipt",
+)
+
+function fieldOf(field: string): string {
+  if (countedFields.includes(field) || /^metadata\.[^\s:"]+$/u.test(field)) return field
+  const names = countedFields.join(", ")
+  throw new LedgerError("invalid_field", `field must be one of ${names}, or metadata.<key>`)
+}
+
+function valuesJson(counted: readonly Counted[]): string {
+  const values = counted.map(({ name, counts: [count = 0] }) => ({ value: name, count }))
+  return JSON.stringify({ values } satisfies WireFieldValues)
+}
