@@ -26,11 +26,11 @@ export function consentEndpoints(service: Service): readonly ServiceEndpoint[] {
         permitWrite(service, caller, workspaceId, projectId)
         const workspace = await service.workspaces.get(workspaceId)
         const idempotency = { route: "/v1/consents", key: headers["idempotency-key"] } as const
-        // Before the project is made: what is refused leaves nothing behind.
+        // Before the project is created: a refused request must not create one.
         if (workspace.value.requirePublishedPolicy) {
           const newest =
             (await service.projects.find(workspaceId, projectId))?.value.policyVersion ?? 0
-          // What was recorded before there was this rule may be sent again.
+          // A consent from before this rule may be repeated.
           if (
             consent.policyVersion > newest &&
             !(await service.ledger.knows(workspace, idempotency))
@@ -39,7 +39,7 @@ export function consentEndpoints(service: Service): readonly ServiceEndpoint[] {
         }
         await service.projects.ensure(caller, workspace, projectId, idempotency)
         const said = {
-          // What came through the strict scanner is JSON.
+          // The strict parser returns nothing but JSON.
           ...consentDraft(
             { ...consent, projectId, metadata: metadata as JsonObject },
             receivedAtMs,
@@ -57,7 +57,7 @@ export function consentEndpoints(service: Service): readonly ServiceEndpoint[] {
   ]
 }
 
-/** Versions count without a gap, so all up to the newest are published. */
+/** Versions have no gaps, so all up to the newest are published. */
 function unpublished(newest: number): LedgerError {
   const which = newest === 0 ? "none is published yet" : `the newest is ${newest}`
   return new LedgerError(

@@ -113,8 +113,8 @@ export function eventEndpoints(service: Service): readonly ServiceEndpoint[] {
 }
 
 /**
- * No refusal may be given of a batch of which one workspace's events are recorded: a refusal says
- * that nothing was.
+ * For a batch of which one workspace's events are recorded and another's are not. A refusal would
+ * say that nothing was recorded.
  */
 function halfRecorded(): LedgerError {
   return new LedgerError(
@@ -123,10 +123,10 @@ function halfRecorded(): LedgerError {
   )
 }
 
-/** What a batch has for one workspace; usually there is one. */
+/** The events of a batch for one workspace. Most batches have one workspace. */
 interface Gathered {
   readonly workspace: Document<"workspace">
-  /** The projects that may be written to, with the newest version of the policy of each. */
+  /** The projects that the caller may write to, with the newest policy version of each. */
   readonly projects: Map<string, number | undefined>
   readonly items: { readonly place: number; readonly said: Draft }[]
 }
@@ -159,7 +159,7 @@ async function admitItem(
   admitted.set(event.workspaceId, group)
 }
 
-/** Refuses a write to a project that the caller may not write to, whether it is there or not. */
+/** Throws if the caller may not write to this project, whether it exists or not. */
 export function permitWrite(
   service: Service,
   caller: Principal | undefined,
@@ -171,17 +171,14 @@ export function permitWrite(
   permitWriting(service, workspaceId)
 }
 
-/** Where a write goes. */
+/** The destination of a write. */
 interface Admitted {
   readonly workspace: Document<"workspace">
-  /** Undefined where nothing will be recorded, because the key is taken. */
+  /** Undefined if the key is used already, so that nothing will be recorded. */
   readonly project: Document<"project"> | undefined
 }
 
-/**
- * Workspace and project of a write, if the caller may write to them; the project is made if need
- * be.
- */
+/** The workspace and the project of a write. Throws if the caller may not write there. */
 async function admit(
   service: Service,
   caller: Principal | undefined,
@@ -200,9 +197,8 @@ async function admit(
 }
 
 /**
- * `newestPolicy` is the newest version that was published for the project when the request came. It
- * is no part of what makes two requests the same, so a write that is repeated after the next
- * publication is still a replay.
+ * `newestPolicy` is the newest policy version of the project when the request arrived. It does not
+ * count when two requests are compared, so a repeated write is a replay also after a publication.
  */
 function saidOf(
   { caller, context, receivedAtMs }: WriteCall,
@@ -217,7 +213,7 @@ function saidOf(
   return {
     ...event,
     kind: "event",
-    // What came through the strict scanner is JSON.
+    // The strict parser returns nothing but JSON.
     actor: actor as Party,
     target: target as Party,
     userVisible,
@@ -229,7 +225,7 @@ function saidOf(
   }
 }
 
-/** By which key and in which circumstances something was written. */
+/** The key and the context of a write. */
 export function sender(
   caller: Principal | undefined,
   context: Context,
@@ -242,7 +238,7 @@ export function sender(
   }
 }
 
-/** The receipt of a write, now or before; `wrap` is what stands around it. */
+/** The answer with the receipt of a new or a replayed write. `wrap` adds what is around it. */
 export function receiptAnswer(
   service: Service,
   caller: Principal | undefined,
@@ -278,7 +274,7 @@ function resultJson(
   }
 }
 
-/** Whoever may write to the project of the original is given its receipt. */
+/** Contains the receipt of the original if the caller may write to its project. */
 function reusedKey(
   caller: Principal | undefined,
   original: OpenedEntry,
@@ -293,7 +289,7 @@ function reusedKey(
   })
 }
 
-/** A bad item of a batch is answered in its place; what is no caller's doing fails the whole. */
+/** A refusal of one event is answered in its place. An error that is our fault fails the batch. */
 function problemOf(error: unknown): string {
   if (!(error instanceof LedgerError) || statusOf[error.code] >= 500) throw error
   return problemJson(error)

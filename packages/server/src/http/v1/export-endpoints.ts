@@ -1,5 +1,5 @@
-// That a workspace is exported. The command writes the files by itself, from the data folder; here
-// it has that recorded first.
+// Records that a workspace is exported. The export command calls this, and then writes the files
+// from the data folder itself.
 
 import { recordExport } from "../../workspace/export-entries.ts"
 import { changeable, endpoint, type Service, type ServiceEndpoint } from "../service.ts"

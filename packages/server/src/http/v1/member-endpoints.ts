@@ -1,4 +1,4 @@
-// Members of a workspace. Whoever is invited takes the invitation up by its link.
+// Members of a workspace. An invited person accepts by a link.
 
 import type { Member as WireMember } from "@tallystick/client/wire"
 import type { Document } from "../../store/store.ts"
@@ -22,7 +22,7 @@ import {
 } from "../shapes/member.ts"
 import { MemberParams, WorkspaceParams } from "../shapes/path.ts"
 
-/** What all of them have in common. */
+/** What all these endpoints have in common. */
 const ofMembers = {
   access: { action: "administer" },
   path: "/v1/workspaces/{workspaceId}/members",
@@ -144,8 +144,8 @@ export function memberEndpoints(service: Service): readonly ServiceEndpoint[] {
         const workspace = await service.workspaces.get(workspaceId)
         const member = await service.members.get(workspaceId, memberId)
         const isInvited = member.value.joinedAt === undefined
-        // An account of the instance is not the workspace's: whoever could set its password would
-        // be that member in all other workspaces too.
+        // Whoever can set the password of an instance account is that member in all workspaces, so
+        // an admin of one workspace must not be able to.
         if (!isInvited || !service.members.isOfWorkspace(member)) permit(caller, "preside")
         permitWriting(service, isInvited ? workspaceId : instanceWorkspace)
         const { token } = isInvited
@@ -160,7 +160,7 @@ export function memberEndpoints(service: Service): readonly ServiceEndpoint[] {
   ]
 }
 
-/** The page where a set-up token is used. It stands in the fragment, which is sent to nobody. */
+/** The page that uses a set-up token. The token is in the fragment, which browsers do not send. */
 function setupUrl(publicUrl: string, token: string): string {
   return `${publicUrl}/ui/setup#t=${token}`
 }

@@ -1,4 +1,4 @@
-// Evidence packs: made of receipts, listed, and downloaded.
+// Evidence packs: create, list, download.
 
 import { Readable } from "node:stream"
 import type { Pack as WirePack, PackFilter } from "@tallystick/client/wire"
@@ -20,7 +20,7 @@ import { DownloadQuery, newPackOf, Pack, PackDownload, PackList } from "../shape
 import { Bytes, PackParams, WorkspaceParams } from "../shapes/path.ts"
 import { wantedOf } from "./query-endpoints.ts"
 
-/** A receipt's id in quotes, and a comma with some white space. */
+/** A receipt's id in quotes, with a comma and some white space. */
 const idBytes = 64
 
 export function packEndpoints(service: Service): readonly ServiceEndpoint[] {
@@ -139,8 +139,7 @@ export function packEndpoints(service: Service): readonly ServiceEndpoint[] {
                 "content-disposition": `attachment; filename="${packId}.zip"`,
               }
             : { "content-type": "application/json; charset=utf-8" }
-        // Nothing is given out, so nothing is made or recorded. Its size is known only once it is
-        // made: a stream has none.
+        // HEAD gives nothing out, so nothing is made or recorded, and the size is unknown.
         if (method === "HEAD") return { status: 200, body: Readable.from([]), headers }
         if (caller.kind === "token") service.rates.downloads.take(caller.id)
         const { bytes, content } = await service.packs.download(
@@ -163,7 +162,7 @@ export function packEndpoints(service: Service): readonly ServiceEndpoint[] {
   ]
 }
 
-/** The sequences of what a filter finds, as the query with the same parameters would. */
+/** The sequences that a filter matches, the same as a query with these parameters. */
 async function matchesOf(
   service: Service,
   caller: Principal,
@@ -200,10 +199,7 @@ async function matchesOf(
   return sequences
 }
 
-/**
- * A pack that the caller may see; what is out of reach is told apart from what is not there by
- * nobody.
- */
+/** A pack that the caller may see. A forbidden one is answered like a missing one. */
 async function packFor(
   service: Service,
   caller: Principal,

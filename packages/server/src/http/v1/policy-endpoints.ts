@@ -1,5 +1,4 @@
-// Published policies. Who may read one depends on the workspace: anyone, or those who may read it
-// at all.
+// Published policies. They are public or private, as the workspace says.
 
 import type {
   Policy as WirePolicy,
@@ -50,7 +49,7 @@ export function policyEndpoints(service: Service): readonly ServiceEndpoint[] {
         body: { projectId = usualProject, sections, version },
       }) {
         const workspace = await changeable(service, workspaceId)
-        // What came through the strict scanner is JSON.
+        // The strict parser returns nothing but JSON.
         const request = {
           projectId,
           sections: sections as unknown as readonly JsonObject[],
@@ -87,7 +86,7 @@ export function policyEndpoints(service: Service): readonly ServiceEndpoint[] {
           page,
           signal,
           async (before, limit) =>
-            // A list is paged by what counts up with it: here, the version.
+            // The place in a list of policies is the version.
             (await service.policies.list(id, projectId, before?.created, limit)).map((policy) => ({
               ...policy,
               created: policy.value.version,
@@ -111,13 +110,13 @@ export function policyEndpoints(service: Service): readonly ServiceEndpoint[] {
       answers: { 200: PolicyAnswer },
       async handle({ caller, params: { workspaceId, version }, query: { projectId } }) {
         const wanted = version === "latest" ? version : Number(version)
-        // The same is looked up whether there is such a workspace or not.
+        // The same look-ups for a workspace that does not exist, so that time tells nothing.
         const [workspace, found] = await Promise.all([
           service.store.registry.get("workspace", workspaceId, workspaceId),
           service.policies.find(workspaceId, projectId, wanted),
         ])
         const isPublic = workspace?.value.policyVisibility === "public"
-        // What is not there is, to whoever may not see what is private, as if it were private.
+        // A missing policy is answered like a private one.
         if (!isPublic || found === undefined)
           permitPolicy(caller, workspaceId, projectId, found?.value.version ?? wanted)
         if (found === undefined) throw unknownResource(caller)
@@ -130,7 +129,7 @@ export function policyEndpoints(service: Service): readonly ServiceEndpoint[] {
   ]
 }
 
-/** Refuses whoever may not read this version were it private. */
+/** Throws if the caller could not read this version if it were private. */
 function permitPolicy(
   caller: Caller,
   workspaceId: string,
@@ -166,7 +165,7 @@ function versionJson({
 }
 
 function policyJson(policy: Document<"policy">): WirePolicy {
-  // They were sections when they were published.
+  // Publication has checked their shape.
   return {
     ...versionJson(policy),
     sections: policy.value.sections as unknown as WirePolicy["sections"],

@@ -1,4 +1,4 @@
-// Reading entries: by those who may read a workspace, and by one person what concerns that person.
+// Queries of entries: for readers of a workspace, and for one person about that person.
 
 import { parseQuery, type Query } from "@tallystick/client/grammar"
 import type { EventsFilter as WireEventsFilter } from "@tallystick/client/wire"
@@ -103,8 +103,8 @@ export function storageOf({
 }
 
 /**
- * What a query asks for, within the reach of the caller. `at` is where its parameters lie, if they
- * are none.
+ * What a query asks for, limited to what the caller may see. `at` is the path of its parameters in
+ * a body.
  */
 export function wantedOf(caller: Principal, asked: WireEventsFilter, at = ""): Wanted {
   const { projectId, query, lane, userVisible, from, to, includeSystem } = asked
@@ -136,7 +136,7 @@ function searchOf(text: string | undefined, at = ""): { readonly query?: Query }
   return { query: parsed.query }
 }
 
-/** In bytes: to make one text of large entries and bytes of that again would hold the thread up. */
+/** A buffer: joining large entries to a string and encoding that again would take too long. */
 function pageJson(
   { events, total, nextCursor, hasMore, verified }: EntryPage,
   about: object,

@@ -1,5 +1,5 @@
-// Verifying a receipt. Whoever has the id of a receipt of a public project may see it, with what is
-// sealed withheld.
+// Verification of a receipt. Anyone who has the id of a receipt of a public project may see it,
+// without its sealed fields.
 
 import { openEntry } from "../../store/opened-entry.ts"
 import { LedgerError } from "../../error.ts"
@@ -95,14 +95,13 @@ export function receiptEndpoints(service: Service): readonly ServiceEndpoint[] {
 interface Looked {
   readonly workspace: Document<"workspace">
   readonly found: VerifiedEntry
-  /** Whether the caller sees what is sealed. */
+  /** Whether the caller sees the sealed fields. */
   readonly clear: boolean
 }
 
 /**
- * What is private is, to whoever may not see it, as if it were not there; and what is not there is
- * as if it were private. The same is looked up for both, and nothing is verified for whoever is
- * refused.
+ * A private receipt is answered exactly like a missing one. Both cause the same look-ups, and
+ * nothing is verified before a refusal.
  */
 async function look(
   service: Service,
@@ -123,13 +122,13 @@ async function look(
       projectId === undefined ? undefined : await service.projects.find(workspaceId, projectId)
     if (!clear && project?.value.receipts !== "public") throw unseen(caller, workspaceId)
     const found = await findReceipt(source, workspace, stored, clock.now(), pace)
-    // What an entry says of its project counts for strangers only if it is what was recorded.
+    // An entry that does not verify could name any project, so strangers do not see it.
     if (!clear && found.opened === undefined) throw unseen(caller, workspaceId)
     return { workspace, found, clear }
   })
 }
 
-/** Whether the caller could read it were it private. */
+/** Whether the caller could read it if it were private. */
 async function mayRead(
   { store }: Service,
   caller: Caller,
@@ -141,8 +140,8 @@ async function mayRead(
     return (
       caller.workspace === workspaceId && opensEntry(store, caller.workspace, caller.bound, stored)
     )
-  // Also of an entry that does not hold together, as long as it can be read, a key sees that its
-  // own is broken, and nothing of anybody else's.
+  // A key sees that its own entry is broken, as long as it can be read, and nothing of other
+  // entries.
   return (
     caller !== undefined &&
     refusal(caller, "read", workspaceId) === undefined &&
@@ -150,7 +149,7 @@ async function mayRead(
   )
 }
 
-/** A token for a receipt opens that one, and a token for a pack what is in the pack. */
+/** A receipt token reads that receipt, an evidence token the receipts of its pack. */
 async function opensEntry(
   { registry }: Store,
   workspaceId: string,
@@ -191,7 +190,7 @@ function neverSealed(): LedgerError {
   )
 }
 
-/** Signs what covers the entry, unless that takes too long. */
+/** Signs a checkpoint that covers the entry, unless that takes too long. */
 async function sealedNow(
   { seal, clock, limits, source, pace }: Service,
   workspace: Document<"workspace">,
@@ -201,7 +200,7 @@ async function sealedNow(
   return findReceipt(source, workspace, stored, clock.now(), pace)
 }
 
-/** What anyone may see may be kept by caches, if they ask again. */
+/** Caches may keep a public answer, but must revalidate it. */
 function forEveryone(caller: Caller, answer: Answer): Answer {
   return caller === undefined ? { ...answer, headers: { "cache-control": "no-cache" } } : answer
 }

@@ -1,4 +1,4 @@
-// Signing in: set-up, password, session. The credential travels in a cookie that no page can read.
+// Signing in: set-up, password, session. The credential is in a cookie that pages cannot read.
 
 import type { Session as WireSession } from "@tallystick/client/wire"
 import { LedgerError, type ErrorCode } from "../../error.ts"
@@ -18,7 +18,7 @@ import {
 } from "../service.ts"
 import { Login, PasswordChange, Session, Setup } from "../shapes/session.ts"
 
-/** Whoever signs in has no credential yet. */
+/** No credential is needed to sign in. */
 const anyone = { action: "open", anonymous: true } as const
 const member = { action: "account" } as const
 
@@ -133,12 +133,12 @@ export function sessionEndpoints(service: Service): readonly ServiceEndpoint[] {
   ]
 }
 
-/** What tells that somebody guesses. */
+/** The errors of a wrong guess. */
 const wrong: readonly ErrorCode[] = ["login_failed", "unauthorized", "token_expired"]
 
 /**
- * Lets an address try a password or a set-up token, as often as it may be wrong. It counts
- * beforehand, so that many at once are not more than one by one.
+ * Limits the wrong passwords and set-up tokens of an address. Counts before the check, so that many
+ * attempts at once are no more than one after the other.
  */
 async function attempt<T>(
   service: Service,
@@ -160,7 +160,7 @@ async function attempt<T>(
   }
 }
 
-/** Of several accounts the first is shown, and all workspaces that any of them belongs to. */
+/** Shows the first of several accounts, and the workspaces of all of them. */
 async function sessionJson(
   { accounts }: Service,
   members: readonly Document<"member">[],

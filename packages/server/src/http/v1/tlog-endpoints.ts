@@ -1,5 +1,5 @@
-// A workspace's log as C2SP tlog-tiles, for verifiers and witnesses that are not ours. What does
-// not exist is 404, and nothing else.
+// A workspace's log as C2SP tlog-tiles, for other verifiers and witnesses. A tile that does not
+// exist is 404.
 
 import {
   bundle,
@@ -36,7 +36,7 @@ import {
   WorkspaceParams,
 } from "../shapes/path.ts"
 
-/** What every endpoint of a log has in common. */
+/** What all endpoints of a log have in common. */
 const ofLog = { method: "GET", access: { action: "read", anonymous: true }, cors: true } as const
 const plainText = "text/plain; charset=utf-8"
 const noCache = { "cache-control": "no-cache" }
@@ -78,7 +78,7 @@ export function tlogEndpoints(service: Service): readonly ServiceEndpoint[] {
         const workspace = await changeable(service, params.workspaceId)
         const [{ before }] = epochsOf(workspace)
         const { vkey, announced } = await service.logKeys.rotate(caller, workspace)
-        // What is answered can be looked at at once, under a checkpoint that both keys have signed.
+        // Clients can check the answer at once, with a checkpoint that both keys have signed.
         await Promise.race([
           service.seal(params.workspaceId),
           service.clock.sleep(service.limits.proofWaitMs),
@@ -196,8 +196,8 @@ function tileEndpoints(service: Service): readonly ServiceEndpoint[] {
     { signal }: Incoming,
   ) => {
     const tile = parseTilePath(`tile/${path}`)
-    // All that was kept of a former epoch, also what its last checkpoint does not cover: the next
-    // one commits to it.
+    // All entries of a former epoch, also those after its last checkpoint: the next epoch commits
+    // to them.
     const size =
       epoch.end === undefined
         ? (await service.source.checkpoints.newest(workspace, epoch))?.size
@@ -265,7 +265,7 @@ interface NamedLog {
   readonly epoch: Epoch
 }
 
-/** The log of the epoch that is asked for; the current one's, if none is named. */
+/** The log of the epoch in the path, or of the current epoch. */
 async function logFor(
   service: Service,
   caller: Caller,
@@ -294,7 +294,7 @@ function noResource(): LedgerError {
   return new LedgerError("not_found", "the log has no such resource, or not yet")
 }
 
-/** A tile exists once a signed tree has all of its hashes; a partial one goes on to exist. */
+/** A tile exists once a signed tree has all of its hashes. A partial tile stays after that. */
 function exists({ level, index, width }: Tile, size: number): boolean {
   const hashes = Math.floor(size / tileWidth ** (level === "entries" ? 0 : level))
   return index * tileWidth + width <= hashes
@@ -307,7 +307,7 @@ async function tileBytes(
 ): Promise<Buffer> {
   if (level !== "entries") {
     const hashes = await readTile(store, epoch, level, index, width)
-    // That of a former epoch is being made anew.
+    // The tiles of a former epoch are being rebuilt.
     if (hashes.length < width * hashBytes) throw noResource()
     return Buffer.from(hashes)
   }

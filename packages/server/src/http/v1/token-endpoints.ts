@@ -1,5 +1,5 @@
-// Scoped tokens: whoever may read a thing may hand out a token that opens that thing alone.
-// Administrators list and end them.
+// Scoped tokens: a caller who may read something may create a token for that alone. Administrators
+// list and revoke them.
 
 import type { Token as WireToken } from "@tallystick/client/wire"
 import { openEntry } from "../../store/opened-entry.ts"
@@ -252,8 +252,8 @@ async function projectFor(
 }
 
 /**
- * `path` is where a program uses the token, within the workspace; `further` is what the answer has
- * beside that.
+ * `path` is the path in the workspace where a program uses the token. `further` are more members of
+ * the answer.
  */
 async function mint(
   service: Service,
@@ -308,7 +308,7 @@ function minterJson(minter: TokenDocument["minter"]): WireToken["mintedBy"] {
   }
 }
 
-/** What writers of events call a person, as far as we can guess. */
+/** Usual types of persons in events. */
 const personTypes = ["user", "subject", "person", "member", "customer", "account"]
 
 function subjectOf(
