@@ -21,9 +21,9 @@ const base64Url = digitsOf("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 const prefix = Buffer.from("rcp_")
 const receiptDigits = 36
 const receiptChars = prefix.length + receiptDigits
-const receiptBytes = Math.ceil((receiptDigits * crockford.bits) / 8)
+export const receiptBytes = Math.ceil((receiptDigits * crockford.bits) / 8)
 const idemChars = 22
-const idemBytes = 16
+export const idemBytes = 16
 const tilde = 0x7e
 /** No byte of a text in UTF-8, and disclosures are such texts. */
 const between = 0xff

@@ -9,7 +9,7 @@ import type { Checkpoint, Document, Head, ListPlace, Stored, TileName, Tree } fr
 import type { LinkedRows } from "../linked-rows.ts"
 import { bytesOf, upToBytes } from "../stored-bytes.ts"
 import { bucketOf, findInBucket, type KeyRow } from "./key-runs.ts"
-import { disclosuresOf, idemOf, receiptOf } from "./packed-text.ts"
+import { disclosuresOf, idemBytes, idemOf, receiptBytes, receiptOf } from "./packed-text.ts"
 
 type Row = Readonly<Record<string, unknown>>
 
@@ -139,6 +139,21 @@ function integersOf(text: string | null): readonly number[] {
   return text === null ? [] : (JSON.parse(text) as number[])
 }
 
+type JoinedKeys = readonly [
+  count: number,
+  first: number,
+  last: number,
+  others: number,
+  receipts: Uint8Array,
+  keys: Uint8Array,
+  keyless: string,
+]
+
+/** One of several parts that have this length. */
+function part(bytes: Uint8Array, at: number, length: number): Uint8Array {
+  return bytes.subarray(at * length, (at + 1) * length)
+}
+
 /** Reads by the count of entries across all workspaces. */
 function placeReads(journal: DatabaseSync) {
   const place = journal.prepare(
@@ -149,6 +164,24 @@ function placeReads(journal: DatabaseSync) {
     "SELECT n, idem, receipt FROM entries WHERE n > ? ORDER BY n LIMIT ?",
   )
   keysFrom.setReturnArrays(true)
+  // Where all are bytes, which have one length each: as rows they cost more than what is made of
+  // them. A receipt or a key that is not, as of an older version, is one of the `others`.
+  const keysJoined = journal.prepare(
+    `SELECT count(*), min(n), max(n), sum(typeof(receipt) <> 'blob' OR length(receipt) <> ${receiptBytes}
+              OR typeof(idem) = 'text' OR length(idem) <> ${idemBytes}),
+            CAST(group_concat(receipt, '') AS BLOB),
+            CAST(group_concat(ifnull(idem, zeroblob(${idemBytes})), '') AS BLOB),
+            group_concat(idem IS NULL, '')
+     FROM (SELECT n, receipt, idem FROM entries WHERE n > ? ORDER BY n LIMIT ?)`,
+  )
+  keysJoined.setReturnArrays(true)
+  const keysOneByOne = function* (afterN: number, limit: number): Iterable<KeyRow> {
+    // As the statement selects them, when it gives lists.
+    for (const row of keysFrom.iterate(afterN, limit) as Iterable<unknown>) {
+      const [n, idem, receipt] = row as readonly [number, unknown, unknown]
+      yield { n, idem: idemOf(idem), receipt: receiptOf(receipt) }
+    }
+  }
   const placesFrom = journal.prepare(
     "SELECT e.n, w.id, e.sequence, e.idem, e.receipt FROM entries e JOIN workspaces w ON w.number = e.workspace WHERE e.n > ? ORDER BY e.n LIMIT ?",
   )
@@ -165,10 +198,22 @@ function placeReads(journal: DatabaseSync) {
     lastN: (): number => Number(lastN.get()?.["n"] ?? 0),
     /** To be read at once: a run of them is tens of megabytes if it is held. */
     *keys(afterN: number, limit: number): Iterable<KeyRow> {
-      // As the statement selects them, when it gives lists.
-      for (const row of keysFrom.iterate(afterN, limit) as Iterable<unknown>) {
-        const [n, idem, receipt] = row as readonly [number, unknown, unknown]
-        yield { n, idem: idemOf(idem), receipt: receiptOf(receipt) }
+      for (let [after, left] = [afterN, limit]; left > 0;) {
+        const joined = keysJoined.get(after, Math.min(left, entriesPerPiece))
+        // As the statement selects them, when it gives a list.
+        const [count, first, last, others, receipts, keys, keyless] =
+          joined as unknown as JoinedKeys
+        if (count === 0) return
+        if (others > 0 || last - first + 1 !== count) yield* keysOneByOne(after, count)
+        else
+          for (let at = 0; at < count; at++)
+            yield {
+              n: first + at,
+              idem: keyless[at] === "1" ? undefined : idemOf(part(keys, at, idemBytes)),
+              receipt: receiptOf(part(receipts, at, receiptBytes)),
+            }
+        after = last
+        left -= count
       }
     },
   }

@@ -23,9 +23,10 @@ import {
 } from "../contract/written-entries.ts"
 import { expectChain } from "../expect-chain.ts"
 import type { ListPlace } from "../store.ts"
-import { openForWriting } from "./database.ts"
+import { openForReading, openForWriting } from "./database.ts"
 import { openSqlite, openSqliteWatched } from "./open-sqlite.ts"
 import { bucketOf, runEntries } from "./key-runs.ts"
+import { journalReads } from "./reads.ts"
 
 /** What is open and what is on the disk, to be put away after a test however it ended. */
 const openStores = new Set<OpenedStore>()
@@ -411,6 +412,36 @@ function tests(): void {
       assert.throws(() => alter(folder, "journal.db", statement), /is never (changed|removed)/)
     }
     await expectChain(store.served.journal, "acme")
+  })
+
+  test("keys and receipts are read as they are, whether their columns are bytes or text", async () => {
+    const folder = freshFolder()
+    const names = ["a", "-b", "c", "d"]
+    const { served } = await openFolder(folder)
+    await write(served, "acme", names)
+    const expected = (await served.journal.after("acme", 0, 10)).map(
+      ({ receipt, idem }, place) => ({
+        n: place + 1,
+        idem,
+        receipt,
+      }),
+    )
+    assert.equal(expected[1]?.idem, undefined)
+    using journal = openForReading(join(folder, "journal.db"))
+    const keys = (after = 0, limit = 10) => [...journalReads(journal).keys(after, limit)]
+    assert.deepEqual(keys(), expected)
+    assert.deepEqual(keys(1, 2), expected.slice(1, 3))
+    assert.equal((await expectChain(served.journal, "acme")).size, names.length)
+    alter(folder, "journal.db", "DROP TRIGGER entries_are_not_changed")
+    const [, , third, fourth] = expected
+    for (const [sequence, change, read] of [
+      [4, "receipt = 'rcp_text', idem = 'text'", { ...fourth, receipt: "rcp_text", idem: "text" }],
+      [3, "receipt = CAST(receipt || x'00' AS BLOB)", third],
+    ] as const) {
+      alter(folder, "journal.db", `UPDATE entries SET ${change} WHERE sequence = ${sequence}`)
+      assert.deepEqual(keys()[sequence - 1], read)
+      assert.deepEqual(keys().slice(0, 2), expected.slice(0, 2))
+    }
   })
 
   test("body and disclosures of one entry can be overwritten in place, so that nothing of them stays in the file", async () => {
