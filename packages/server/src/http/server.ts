@@ -140,7 +140,8 @@ export class HttpServer {
     const [first = host, ...rest] = await addressesOf(host)
     const bound = await listening(this.server, first, port)
     for (const address of rest) {
-      const other = createListener((socket) => this.server.emit("connection", socket))
+      const other = createListener(asHttp, (socket) => this.server.emit("connection", socket))
+      other.maxConnections = this.#options.limits.connectionsMax
       // A name can resolve to an address that this machine does not have.
       if ((await listening(other, address, bound).catch(() => undefined)) !== undefined)
         this.#others.push(other)
@@ -257,6 +258,9 @@ function listenerOptions(limits: ServerLimits) {
     requireHostHeader: false,
   }
 }
+
+/** The options that node:http gives its own listener. */
+const asHttp = { allowHalfOpen: true, noDelay: true }
 
 /** On most machines `localhost` has an IPv4 and an IPv6 address. */
 async function addressesOf(host: string): Promise<readonly string[]> {
