@@ -131,7 +131,7 @@ test("of large entries a chunk has few, and too many or too much of them is not 
     [13, 18],
   ])
   const one = stored(1, "a.b.c")
-  const many = sequences(16_385).map((sequence) => ({ ...one, sequence }))
+  const many = sequences(32_769).map((sequence) => ({ ...one, sequence }))
   assert.deepEqual(await journalOf(many).unfiled(0), { paused: 0 })
   const much = sequences(600).map((sequence) => ({
     ...large[0],

@@ -56,6 +56,8 @@ const turnMs = 10
 const openedMax = 256
 /** Counts that are remembered, of one search in one segment each. */
 const countsMax = 50_000
+/** And of these, sets of entries that match: 8 KiB each in a large segment. */
+const setsMax = 1000
 
 export function createSegmentSearch({
   recorded,
@@ -67,7 +69,7 @@ export function createSegmentSearch({
   const isUp = (): boolean => clock.elapsed() - begunMs >= turnMs
   const unfiled = createUnfiled(recorded, cacheBytes / 2, isUp)
   const eachKept = createKept(segments, cacheBytes / 2, isUp)
-  const countsOf = createCounts()
+  const knownOf = createKnown()
 
   /** Asks all entries, newest first; undefined if too many of them are in no segment. */
   async function* each(workspace: string, wanted: Wanted, asking: Asking): Turns<true | undefined> {
@@ -96,8 +98,8 @@ export function createSegmentSearch({
     begin: () => (begunMs = clock.elapsed()),
     async *find(workspace, wanted, before, limit) {
       const found = collect(before, limit)
-      const counts = countsOf(workspace, wanted)
-      const isDone = yield* each(workspace, wanted, pageAsking(found, counts))
+      const known = knownOf(workspace, wanted)
+      const isDone = yield* each(workspace, wanted, pageAsking(found, known))
       return isDone && found.hits()
     },
     async *count(workspace, wanted, counting) {
@@ -118,23 +120,25 @@ interface Asking {
   steps(segment: Segment, wanted: Wanted): Steps<(kept: KeptSegment | undefined) => void>
 }
 
-function pageAsking(found: Collected, counts: KnownCounts): Asking {
+function pageAsking(found: Collected, known: KnownSegments): Asking {
   return {
     rest(entries, wanted) {
       for (const entry of entries.toReversed())
         if (matches(entry, wanted)) found.one(entry.filed.sequence)
     },
     isKnown(kept) {
-      const known = counts.get(kept.hash)
-      const isKnown = known !== undefined && (known === 0 || found.isPast(firstOf(kept)))
-      if (isKnown) found.count(known)
-      return isKnown
+      const one = known.get(kept.hash)
+      if (one?.matches !== undefined) found.add(one.matches)
+      else if (one !== undefined && (one.count === 0 || found.isPast(firstOf(kept))))
+        found.count(one.count)
+      else return false
+      return true
     },
     *steps(segment, wanted) {
       const matched = yield* matchesIn(segment, wanted)
       return (kept) => {
         found.add(matched)
-        if (kept !== undefined) counts.set(kept.hash, matched.count)
+        if (kept !== undefined) known.set(kept.hash, matched)
       }
     },
   }
@@ -268,28 +272,46 @@ function unbounded({ firstSequence: _, lastSequence: __, ...wanted }: Wanted): W
   return wanted
 }
 
-/** How many entries of whole segments match a search, by their hashes. It never changes. */
-type KnownCounts = Pick<Map<string, number>, "get" | "set">
+/** What is known of a search in a whole segment. It never changes. */
+interface Known {
+  readonly count: number
+  /** The entries, while they are remembered. */
+  matches: Matches | undefined
+}
 
-function createCounts(): (workspace: string, wanted: Wanted) => KnownCounts {
-  const searches = new Map<string, Map<string, number>>()
+interface KnownSegments {
+  get(hash: string): Known | undefined
+  set(hash: string, matches: Matches): void
+}
+
+function createKnown(): (workspace: string, wanted: Wanted) => KnownSegments {
+  const searches = new Map<string, Map<string, Known>>()
+  const withSets = new Set<Known>()
   let remembered = 0
   return (workspace, wanted) => {
     const key = JSON.stringify([workspace, unbounded(wanted)])
-    const counts = searches.get(key) ?? new Map<string, number>()
+    const segments = searches.get(key) ?? new Map<string, Known>()
     return {
-      get: (hash) => counts.get(hash),
-      set(hash, count) {
-        if (!counts.has(hash)) remembered += 1
+      get: (hash) => segments.get(hash),
+      set(hash, matches) {
+        const before = segments.get(hash)
+        if (before === undefined) remembered += 1
+        else withSets.delete(before)
+        const known: Known = { count: matches.count, matches }
+        withSets.add(known)
+        for (const oldest of withSets) {
+          if (withSets.size <= setsMax) break
+          oldest.matches = undefined
+          withSets.delete(oldest)
+        }
         // The searches that found nothing new longest are forgotten first.
         searches.delete(key)
-        searches.set(key, counts.set(hash, count))
+        searches.set(key, segments.set(hash, known))
         for (const [oldest, { size }] of searches) {
           if (remembered <= countsMax || oldest === key) break
           searches.delete(oldest)
           remembered -= size
         }
-        return counts
       },
     }
   }

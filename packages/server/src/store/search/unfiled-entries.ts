@@ -41,7 +41,7 @@ export function recordedIn(journal: Pick<JournalReader, "head" | "after">): Reco
 }
 
 /** What waits for its segment, and what a busy writer adds while that is made. */
-const entriesMax = 16_384
+const entriesMax = 32_768
 /** More than the entries of the smallest segment can have. */
 const unfiledBytesMax = 96 * 1024 * 1024
 /** A chunk is made in some milliseconds, which nothing interrupts. */
