@@ -1,6 +1,8 @@
 import assert from "node:assert/strict"
 import { after, test } from "node:test"
-import { eventFor, makeWorkspace } from "../service.ts"
+import { expectChain } from "../chain.ts"
+import { faultyProgram } from "../program.ts"
+import { eventFor, makeWorkspace, startService } from "../service.ts"
 import { exchange, request } from "./raw.ts"
 import { samplesOf, type Samples } from "./samples.ts"
 import { expectRows, type Row } from "./table.ts"
@@ -312,6 +314,27 @@ test("a batch of which a part was recorded is never said to be refused", async (
     results.map(({ replayed }: { replayed?: true }) => replayed),
     [true, true, undefined, undefined, undefined],
   )
+})
+
+test("a batch of which a part may have been recorded is never said to be refused", async () => {
+  await using failing = await startService({
+    program: faultyProgram,
+    arguments: ["storage fails"],
+    environment: { TALLYSTICK_LIMIT_QUEUED_EVENTS_MAX: "5" },
+  })
+  const [refused, unknown] = [await makeWorkspace(failing), await makeWorkspace(failing)]
+  const of = (id: string) => (): object => ({
+    idempotencyKey: crypto.randomUUID(),
+    ...eventFor(id),
+  })
+  // Two of eight appends fail: one before anything was stored, and one after.
+  for (let time = 0; time < 8; time++) {
+    const events = [...Array.from({ length: 6 }, of(refused.id)), of(unknown.id)()]
+    const reply = await failing.root.post("/v1/events/batch", { events })
+    assert.equal(`${reply.status} ${reply.json().error}`, "503 ledger_unavailable")
+  }
+  assert.match(failing.log(), /the storage failed/)
+  await expectChain(failing.root, unknown.id)
 })
 
 test("with a public URL, addresses in answers begin with it, and its host name is answered", async () => {

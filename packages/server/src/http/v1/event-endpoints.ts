@@ -100,12 +100,14 @@ export function eventEndpoints(service: Service): readonly ServiceEndpoint[] {
             }
           }),
         )
-        const failed = writings.find((one) => one.status === "rejected")
-        if (failed !== undefined)
-          throw failed.reason instanceof LedgerError &&
-            results.some((result) => result.startsWith('{"receipt"'))
-            ? halfRecorded()
-            : failed.reason
+        const failures = writings
+          .filter((one) => one.status === "rejected")
+          .map(({ reason }): unknown => reason)
+        if (failures.length > 0)
+          throw refusalOfAll(
+            failures,
+            results.some((result) => result.startsWith('{"receipt"')),
+          )
         return { status: 202, body: `{"results":[${results.join(",")}]}` }
       },
     }),
@@ -113,10 +115,14 @@ export function eventEndpoints(service: Service): readonly ServiceEndpoint[] {
 }
 
 /**
- * For a batch of which one workspace's events are recorded and another's are not. A refusal would
- * say that nothing was recorded.
+ * What to throw for a batch if writing to some of its workspaces has failed. A refusal says that
+ * nothing was recorded, so every failure must be a refusal, and no workspace may have an entry.
  */
-function halfRecorded(): LedgerError {
+function refusalOfAll(failures: readonly unknown[], hasRecorded: boolean): unknown {
+  const unknown = failures.find(
+    (error) => !(error instanceof LedgerError) || error.code === "ledger_unavailable",
+  )
+  if (unknown !== undefined || !hasRecorded) return unknown ?? failures[0]
   return new LedgerError(
     "ledger_unavailable",
     "some events of this batch were recorded and some were not; repeat it as it is",
