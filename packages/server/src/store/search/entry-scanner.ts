@@ -7,7 +7,7 @@ import { kindOf, recordBytes } from "@tallystick/proof"
 import type { Stored } from "../store.ts"
 import { instantOf } from "../instant.ts"
 import type { EntryPoster } from "./entry-poster.ts"
-import { nameBytesMax, nameEnd, partyValue } from "./key-groups.ts"
+import { isShort, nameEnd, partyValue } from "./key-groups.ts"
 import { hashFactor } from "./posting-table.ts"
 import type { Owner } from "./search.ts"
 import { systemProject } from "./searchable-fields.ts"
@@ -645,8 +645,9 @@ function isName(name: string, bytes: Uint8Array, start: number, length: number):
 class PathNode {
   readonly #poster: EntryPoster
   readonly #path: string | undefined
-  readonly #children = new Map<string, PathNode>()
-  readonly #known = new NameList()
+  // Most have no members, and there may be hundreds of thousands.
+  #children: Map<string, PathNode> | undefined
+  #known: NameList | undefined
   readonly #groups: Partial<Record<Owner, number>> = {}
 
   constructor(poster: EntryPoster, path: string | undefined) {
@@ -655,17 +656,19 @@ class PathNode {
   }
 
   childAt(bytes: Buffer, start: number, end: number): PathNode {
-    return this.#path === undefined ? this : this.child(this.#known.nameOf(bytes, start, end))
+    return this.#path === undefined
+      ? this
+      : this.child((this.#known ??= new NameList()).nameOf(bytes, start, end))
   }
 
   child(name: string): PathNode {
     if (this.#path === undefined) return this
-    const known = this.#children.get(name)
+    const children = (this.#children ??= new Map<string, PathNode>())
+    const known = children.get(name)
     if (known !== undefined) return known
     const path = `${this.#path}.${name}`
-    const isTooLong = Buffer.byteLength(path) > nameBytesMax
-    const made = new PathNode(this.#poster, isTooLong ? undefined : path)
-    this.#children.set(name, made)
+    const made = new PathNode(this.#poster, isShort(path) ? path : undefined)
+    children.set(name, made)
     return made
   }
 

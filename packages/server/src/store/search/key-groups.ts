@@ -64,6 +64,11 @@ export function joinedNames(names: readonly string[]): Buffer {
   return Buffer.concat(parts)
 }
 
+/** No character takes more than three bytes. */
+export function isShort(name: string): boolean {
+  return name.length * 3 <= nameBytesMax || Buffer.byteLength(name) <= nameBytesMax
+}
+
 /** The groups of a segment that is being made, numbered as they come. */
 export class KeyGroups {
   /** What the keys of a group begin with. */
@@ -71,22 +76,26 @@ export class KeyGroups {
   readonly #numbers = new Map<string, number>()
 
   ofField(names: readonly string[], owner: Owner, isText: boolean): number {
-    const shortNames = names.filter((name) => Buffer.byteLength(name) <= nameBytesMax)
-    const tag = tags[owner][isText ? 1 : 0].charCodeAt(0)
-    const prefix = Buffer.concat([joinedNames(shortNames), Buffer.of(nameEnd, tag)])
-    return this.#ofPrefix(prefix)
+    const shortNames = names.every(isShort) ? names : names.filter(isShort)
+    const tag = tags[owner][isText ? 1 : 0]
+    const [name] = shortNames
+    const isOne = name !== undefined && shortNames.length === 1
+    const known = isOne ? `1${tag}${name}` : `2${tag}${JSON.stringify(shortNames)}`
+    return this.#numberOf(known, () => {
+      const end = Buffer.of(nameEnd, tag.charCodeAt(0))
+      return Buffer.concat([isOne ? Buffer.from(name) : joinedNames(shortNames), end])
+    })
   }
 
   ofFilter(filter: Filter): number {
-    return this.#ofPrefix(filterPrefix(filter))
+    return this.#numberOf(`0${filter}`, () => filterPrefix(filter))
   }
 
-  #ofPrefix(prefix: Buffer): number {
-    const key = prefix.latin1Slice(0, prefix.length)
-    const known = this.#numbers.get(key)
-    if (known !== undefined) return known
-    this.prefixes.push(prefix)
-    this.#numbers.set(key, this.prefixes.length - 1)
+  #numberOf(known: string, prefixOf: () => Buffer): number {
+    const number = this.#numbers.get(known)
+    if (number !== undefined) return number
+    this.prefixes.push(prefixOf())
+    this.#numbers.set(known, this.prefixes.length - 1)
     return this.prefixes.length - 1
   }
 
