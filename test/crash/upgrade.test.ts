@@ -2,6 +2,7 @@ import assert from "node:assert/strict"
 import { cpSync, mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { DatabaseSync } from "node:sqlite"
 import { test } from "node:test"
 import { expectChain, type MintedReceipt } from "../chain.ts"
 import { tallystick } from "../program.ts"
@@ -21,6 +22,10 @@ test(
     const data = join(folder, "data")
     cpSync(former, data, { recursive: true })
     cpSync(join(former, "heads"), `${data}.heads`)
+    {
+      using search = new DatabaseSync(join(data, "search.db"))
+      search.exec("CREATE TABLE searchable (n INTEGER PRIMARY KEY); PRAGMA user_version = 2;")
+    }
     const settings = { TALLYSTICK_DATA: data }
     for (const command of [["fsck"], ["backup", join(folder, "copy")]]) {
       const { code, output, errors } = await tallystick(command, settings)

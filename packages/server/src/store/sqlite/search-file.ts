@@ -11,7 +11,7 @@ import type { journalReads } from "./reads.ts"
 import { segmentReads } from "./sqlite-segments.ts"
 
 /** Files of before had a full-text index, of which nothing can be used. */
-const segmentsSince = 3
+export const segmentsSince = 3
 
 /**
  * Makes the file where there is none. One that is damaged, of a former layout, or that knows of

@@ -15,6 +15,7 @@ import { indexReads, journalReads, linkedReads, logName, workspaceNumbers } from
 import { registryOf } from "./registry.ts"
 import { bucketOf, makeRun, pieceChars, runEntries } from "./key-runs.ts"
 import { disclosuresOf, idemOf, receiptOf } from "./packed-text.ts"
+import { segmentsSince } from "./search-file.ts"
 import { segmentReads, type SegmentRow } from "./sqlite-segments.ts"
 import { indexStrays, journalStrays, searchStrays, type Stray } from "./orphans.ts"
 
@@ -110,7 +111,9 @@ export function openWhole(folder: string, { alone }: { readonly alone: boolean }
   }
   try {
     // What is derived first, so that it knows of nothing that the journal does not have.
-    const [search, index, journal] = [open("search.db"), open("index.db"), open("journal.db")]
+    const [found, index, journal] = [open("search.db"), open("index.db"), open("journal.db")]
+    // The next start makes it again.
+    const search = found && versionOf(found) < segmentsSince ? undefined : found
     if (journal === undefined) throw new StartError(`there is no ledger in ${folder}`)
     readFormerJournal(journal)
     return {
