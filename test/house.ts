@@ -64,6 +64,7 @@ const typesBelowPrograms = ["server/config.ts"]
 const listedModules = [
   { place: "proof/", modules: [/^@noble\//] },
   { place: "client/", modules: [] },
+  { place: "web/", modules: [] },
   { place: "server/cli/verify-command.ts", modules: [/^node:fs$/] },
   { place: "server/cli/evidence-files.ts", modules: [/^node:(fs|path)$/] },
   { place: "server/cli/printable.ts", modules: [] },
@@ -75,7 +76,7 @@ const listedPlaces = [
     place: "server/cli/verify-command.ts",
     places: ["proof/", "server/cli/evidence-files.ts", "server/cli/printable.ts"],
   },
-  { place: "server/cli/evidence-files.ts", places: [] },
+  { place: "server/cli/evidence-files.ts", places: ["proof/"] },
   { place: "server/cli/printable.ts", places: [] },
 ]
 

@@ -35,6 +35,16 @@ export {
   type ExportReport,
   type ExportVerdict,
 } from "./export.ts"
+export {
+  examineExport,
+  examineFile,
+  isZip,
+  unreadable,
+  type Difference,
+  type Finding,
+  type Folder,
+  type TrustedInput,
+} from "./finding.ts"
 export { createFrontier, emptyFrontier, type Frontier, type SavedFrontier } from "./frontier.ts"
 export {
   genesisTag,

@@ -105,6 +105,8 @@ export type PackReport = {
   readonly genesis?: Genesis
   readonly ledgerId?: string
   readonly checkpoint?: Checkpoint
+  /** The key that it names, and that signed its checkpoint. */
+  readonly key?: Vkey
   /** The entries as hashed. */
   readonly entries?: readonly PackEntry[]
   /** How many sealed fields were not disclosed. */
@@ -242,6 +244,7 @@ function checkLog(
   }
   note(report, "checkpoint", true)
   report.checkpoint = checkpoint
+  report.key = key
   return {
     genesis,
     ledgerId,

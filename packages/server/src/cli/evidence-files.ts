@@ -12,6 +12,7 @@ import {
   realpathSync,
 } from "node:fs"
 import { join, relative, sep } from "node:path"
+import { isZip } from "@tallystick/proof"
 
 /** The message names the file and says why it is not read. */
 export class Unreadable extends Error {}
@@ -27,9 +28,6 @@ const textBytesMax = 256 * mebibyte
  * could have 64 KiB each.
  */
 const partBytesMax = 32 * mebibyte
-
-export const isZip = (bytes: Uint8Array): boolean =>
-  bytes[0] === 0x50 && bytes[1] === 0x4b && bytes[2] === 3 && bytes[3] === 4
 
 export function readEvidence(path: string): Uint8Array {
   return readRegular(path, (start) => (isZip(start) ? packBytesMax : textBytesMax))

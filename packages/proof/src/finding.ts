@@ -1,0 +1,438 @@
+import { fromBase64, fromUtf8, toHex } from "./encoding.ts"
+import { verifyExport, type ExportFiles, type ExportVerdict } from "./export.ts"
+import { equalJson, parseJson, readJson } from "./json.ts"
+import { packGroup } from "./pack-form.ts"
+import { verifyPack, type PackVerdict } from "./pack.ts"
+import { verifyReceipt, type Verdict } from "./receipt.ts"
+import type { Sha256 } from "./sha256.ts"
+import { parseTilePath } from "./tile.ts"
+import { verifyTlogProof } from "./tlog-proof.ts"
+import { formatVkey, parseVkey, type Vkey } from "./vkey.ts"
+
+/**
+ * Checks a file of evidence, whatever it is: the answer about a receipt, an entry, a page of
+ * entries, a tlog-proof, an evidence pack or an export. Programs for people show the findings.
+ */
+export interface Finding {
+  /** The item, if the file has several. */
+  readonly item?: string
+  readonly what: "receipt" | "entry" | "page" | "proof" | "pack" | "export" | "nothing"
+  readonly verdict: "genuine" | "unconfirmed" | "refuted" | "unreadable"
+  /** One sentence that explains the verdict. Absent if it is genuine. */
+  readonly reason?: string
+  /** Where it differs, and what was expected there. */
+  readonly difference?: Difference
+  /** Null: the check fails without refuting anything, such as an unknown key. */
+  readonly checks: readonly { readonly name: string; readonly ok: boolean | null }[]
+  /** Members that no hash covers. They prove nothing. */
+  readonly notCovered: readonly string[]
+  /** What the bytes say. A forger may have written them. */
+  readonly facts: Readonly<Record<string, string | number>>
+}
+
+export interface Difference {
+  readonly check: string
+  /** The member or file that is wrong. */
+  readonly in?: string
+  readonly sequence?: number
+  readonly expected?: string
+  readonly found?: string
+}
+
+/** A folder, by its files. */
+export interface Folder {
+  readonly files: ExportFiles
+  /** The paths of all of them. */
+  readonly paths: () => readonly string[]
+}
+
+/** What the caller knows from another source than the files. */
+export interface TrustedInput {
+  readonly trustedKeys: readonly string[]
+  /** Newest first. */
+  readonly geneses: readonly string[]
+  /** Where there is a faster one, or somebody wants to know how far it has come. */
+  readonly hash?: Sha256
+}
+
+/** Of each item of the file; of the file itself, if it is one. */
+export function examineFile(bytes: Uint8Array, input: TrustedInput): readonly Finding[] {
+  if (isZip(bytes)) return [ofPack(verifyPack(bytes, input))]
+  const text = fromUtf8(bytes) ?? ""
+  if (text.startsWith(proofHeader)) return [ofProof(text, input)]
+  const json = readJson(text)
+  if (!json.ok && json.repeated !== undefined)
+    return [ambiguous(`it has the member "${json.repeated}" twice`)]
+  const value = json.ok ? json.value : undefined
+  if (!isObject(value)) return [unreadable(kinds)]
+  const [one, other] = kindsOf(value)
+  if (other !== undefined) return [ambiguous(`it is both ${one} and ${other}`)]
+  if (isObject(value["files"]) && isObject(value["manifest"]))
+    return [ofPackJson(value, value["files"], input)]
+  if (Array.isArray(value["events"])) return ofPage(value, value["events"], input)
+  return [ofEntry(value, input) ?? unreadable(kinds)]
+}
+
+function ambiguous(reason: string): Finding {
+  return refuted("nothing", `${reason}, so two readers can read different things`)
+}
+
+const kinds =
+  "it is not a receipt of GET …/receipts/{receiptId}, a page read with include=proof, a tlog-proof, an evidence pack or an export"
+
+/**
+ * Everything that a reader can take the file for. If one kind is genuine, that says nothing about
+ * another.
+ */
+function kindsOf(value: JsonMembers): readonly string[] {
+  return [
+    ...(isObject(value["files"]) || isObject(value["manifest"]) ? ["a pack"] : []),
+    ...(Array.isArray(value["events"]) ? ["a page"] : []),
+    ...(isObject(value["receipt"]) || isObject(value["entry"])
+      ? ["an answer about a receipt"]
+      : []),
+    ...(typeof value["hash"] === "string" ? ["an entry"] : []),
+    ...(typeof value["eventHash"] === "string" ? ["a receipt"] : []),
+  ]
+}
+
+/** By its first bytes. */
+export function isZip(bytes: Uint8Array): boolean {
+  return bytes[0] === 0x50 && bytes[1] === 0x4b && bytes[2] === 3 && bytes[3] === 4
+}
+
+const proofHeader = "c2sp.org/tlog-proof@v1\n"
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value)
+}
+
+export function unreadable(reason: string): Finding {
+  return { what: "nothing", verdict: "unreadable", reason, checks: [], notCovered: [], facts: {} }
+}
+
+function refuted(what: Finding["what"], reason: string, checks: Finding["checks"] = []): Finding {
+  return { what, verdict: "refuted", reason, checks, notCovered: [], facts: {} }
+}
+
+// Receipts and entries ----------------------------------------------------------------------------
+
+/** One finding per entry. An empty page has nothing to check. */
+function ofPage(
+  page: JsonMembers,
+  events: readonly unknown[],
+  input: TrustedInput,
+): readonly Finding[] {
+  if (events.length === 0) return [unreadable("the page has no entries")]
+  const { derived, notCovered } = ofPageItself(page, events)
+  const wrong = Object.keys(derived).find(
+    (name) => page[name] !== undefined && page[name] !== derived[name],
+  )
+  const entries = events.map((event, at): Finding => {
+    const found =
+      isObject(event) && typeof event["hash"] === "string"
+        ? ofListed(event, input)
+        : unreadable("it is not an entry")
+    const uncovered = [...found.notCovered, ...notCovered]
+    return { item: `events[${at}]`, ...found, notCovered: uncovered }
+  })
+  if (wrong !== undefined) {
+    const [expected, found] = [String(derived[wrong]), JSON.stringify(page[wrong])]
+    return [refuted("page", fault("page", wrong, expected, found)), ...entries]
+  }
+  const misplaced = firstMisplaced(entries, events)
+  if (misplaced === undefined) return entries
+  const reason = `page does not hold, in events[${misplaced}]: entries must come once each, newest first`
+  return [refuted("page", reason), ...entries]
+}
+
+/**
+ * Indexes must descend within a ledger, and sequences across its epochs, where they are shown. An
+ * entry without a record has no place.
+ */
+function firstMisplaced(
+  entries: readonly Finding[],
+  events: readonly unknown[],
+): number | undefined {
+  const lowest = new Map<unknown, number>()
+  const descends = (of: unknown, place: unknown): boolean => {
+    if (typeof place !== "number") return true
+    const isBelow = place < (lowest.get(of) ?? Infinity)
+    lowest.set(of, place)
+    return isBelow
+  }
+  const at = entries.findIndex(({ facts: { ledger, index } }, number) => {
+    const event = events[number]
+    const sequence = ledger !== undefined && isObject(event) ? event["sequence"] : undefined
+    return !descends(ledger, index) || !descends("sequence", sequence)
+  })
+  return at < 0 ? undefined : at
+}
+
+/**
+ * Members of a page that its entries determine, and those that nothing covers: no page proves that
+ * it is complete.
+ */
+function ofPageItself({ events: _, ...page }: JsonMembers, events: readonly unknown[]) {
+  const entries = events.map((event) => (isObject(event) ? event : {}))
+  const derived: JsonMembers = {
+    returned: events.length,
+    nextCursor: entries.at(-1)?.["sequence"],
+    verified: entries.every(({ integrity }) => integrity !== "broken"),
+  }
+  return {
+    derived,
+    notCovered: Object.keys(page).flatMap((name) => (name in derived ? [] : [`page.${name}`])),
+  }
+}
+
+/** An unchecked object from a file. */
+type JsonMembers = Readonly<Record<string, unknown>>
+
+/**
+ * Checks the answer about a receipt, an entry of a page, or the bare receipt that a write was
+ * answered with.
+ */
+function ofEntry(
+  value: Readonly<Record<string, unknown>>,
+  input: TrustedInput,
+): Finding | undefined {
+  if (isObject(value["receipt"]) || isObject(value["entry"]))
+    return ofReceipt("receipt", verifyReceipt(value, input))
+  if (typeof value["hash"] === "string") return ofListed(value, input)
+  return typeof value["eventHash"] === "string"
+    ? ofReceipt("receipt", verifyReceipt({ receipt: value }, input))
+    : undefined
+}
+
+function ofListed({ proof, disclosures, ...entry }: JsonMembers, input: TrustedInput): Finding {
+  return ofReceipt("entry", verifyReceipt({ entry, proof, disclosures }, input))
+}
+
+function ofReceipt(what: "receipt" | "entry", verdict: Verdict): Finding {
+  const { uncovered, record, eventHash, content, checkpoint, withheld = 0 } = verdict
+  const facts = {
+    ...(typeof content?.["action"] === "string" && { action: content["action"] }),
+    ...(eventHash !== undefined && { eventHash }),
+    ...(record && {
+      ledger: toHex(record.ledgerId),
+      index: record.index,
+      recorded: timeOf(record.timeMs),
+    }),
+    ...(record?.kind === "key" && announcedBy(content?.["metadata"])),
+    ...(withheld > 0 && { withheld }),
+    ...(checkpoint && { log: checkpoint.origin, size: checkpoint.size }),
+    ...keyOf(verdict.signatures?.find(({ key }) => key.type === "log")?.key),
+  }
+  if (verdict.verdict !== "refuted") return concluded(what, verdict, facts, uncovered)
+  const { failure, field, expected, found } = verdict
+  const reason =
+    failure === "lost"
+      ? `${lost}: ${found} is not ${expected}`
+      : fault(failure, field, expected, found)
+  const difference = differenceOf(failure, field, expected, found)
+  return concluded(what, verdict, facts, uncovered, reason, difference)
+}
+
+function concluded(
+  what: Finding["what"],
+  verdict: Verdict | PackVerdict | ExportVerdict,
+  facts: Finding["facts"],
+  notCovered: readonly string[] = [],
+  refutation?: string,
+  difference?: Difference,
+): Finding {
+  const isUnconfirmed = verdict.verdict === "unconfirmed"
+  const reason = isUnconfirmed ? reasons[verdict.because] : refutation
+  return {
+    what,
+    verdict: verdict.verdict,
+    ...(reason !== undefined && { reason }),
+    ...(difference && { difference }),
+    checks: verdict.checks.map(({ name, ok }) => ({
+      name,
+      ok: ok || (isUnconfirmed ? null : false),
+    })),
+    notCovered,
+    facts,
+  }
+}
+
+const lost =
+  "it was recorded and is lost: the ledger continues without it, and another entry may have its sequence"
+
+/**
+ * The new key that this entry announces. A reader who trusts the signing key, and finds this entry
+ * genuine, may trust the new key.
+ */
+function announcedBy(metadata: unknown): { readonly newKey?: string } {
+  const vkey = isObject(metadata) ? metadata["vkey"] : undefined
+  return typeof vkey === "string" ? { newKey: vkey } : {}
+}
+
+const reasons = {
+  key_not_trusted:
+    "everything agrees, but no key that you trust has signed it, and anyone can make a key",
+  not_sealed: "it was recorded, and no signed checkpoint covers it yet; get it again in a second",
+  proof_missing:
+    "it has no proof to check; get it with GET …/receipts/{receiptId}, or a page with include=proof",
+  content_missing: "the record is genuine, and its content is gone, as after its retention",
+} as const
+
+function fault(failure: string, field?: string, expected?: string, found?: string): string {
+  const values = [
+    expected === undefined ? "" : `expected ${expected}`,
+    found === undefined ? "" : `found ${found}`,
+  ].filter((one) => one !== "")
+  return `${failure} does not hold${field === undefined ? "" : `, in ${field}`}${values.length === 0 ? "" : `: ${values.join(", ")}`}`
+}
+
+/** The key that signed, which anyone can have made. */
+function keyOf(key: Vkey | undefined): { readonly key?: string } {
+  return key === undefined ? {} : { key: formatVkey(key) }
+}
+
+function differenceOf(
+  check: string,
+  place: string | undefined,
+  expected: string | undefined,
+  found: string | undefined,
+): Difference {
+  return {
+    check,
+    ...(place !== undefined && { in: place }),
+    ...(expected !== undefined && { expected }),
+    ...(found !== undefined && { found }),
+  }
+}
+
+function timeOf(timeMs: number): string {
+  const time = new Date(timeMs)
+  return Number.isNaN(time.getTime()) ? String(timeMs) : time.toISOString()
+}
+
+// Proofs and packs --------------------------------------------------------------------------------
+
+function ofProof(text: string, { trustedKeys, ...input }: TrustedInput): Finding {
+  const proven = verifyTlogProof(text, { ...input, vkeys: trustedKeys })
+  if (proven.ok) {
+    const { record, checkpoint } = proven
+    const checks = ["record", "checkpoint", "inclusion", "key"].map((name) => ({ name, ok: true }))
+    const recorded = timeOf(record.timeMs)
+    const facts = { index: record.index, recorded, log: checkpoint.origin, size: checkpoint.size }
+    return { what: "proof", verdict: "genuine", checks, notCovered: [], facts }
+  }
+  const { failure, expected, found } = proven
+  // The file does not contain the key: without it, nothing else can be checked.
+  if (failure === "unsigned") {
+    const checks = [{ name: "key", ok: null }]
+    return { ...refuted("proof", unsigned, checks), verdict: "unconfirmed" }
+  }
+  const reason = fault(failure, undefined, expected, found)
+  return refuted("proof", reason, [{ name: failure, ok: false }])
+}
+
+const unsigned = "no key that you trust has signed its checkpoint; give the log's vkey"
+
+/** Refuses a file that is not base64: leaving it out would make another pack. */
+function ofPackJson(
+  { manifest, files: _, ...others }: JsonMembers,
+  files: JsonMembers,
+  input: TrustedInput,
+): Finding {
+  const contents = new Map<string, Uint8Array>()
+  for (const [path, base64] of Object.entries(files)) {
+    const content = typeof base64 === "string" ? fromBase64(base64) : undefined
+    if (content === undefined) return unreadable(`${path} is not base64`)
+    contents.set(path, content)
+  }
+  const named = parseJson(fromUtf8(contents.get("manifest.json") ?? new Uint8Array()) ?? "")
+  if (named === undefined || !equalJson(named, manifest))
+    return refuted("pack", "manifest does not hold: it is not the one in files")
+  return { ...ofPack(verifyPack(contents, input)), notCovered: Object.keys(others) }
+}
+
+function ofPack(verdict: PackVerdict): Finding {
+  const { packId, title, packHash, checkpoint, entries, withheld = 0 } = verdict
+  const facts = {
+    ...(title !== undefined && { title }),
+    ...(packId !== undefined && { packId }),
+    ...(packHash !== undefined && { packHash }),
+    ...(entries && { entries: entries.length }),
+    ...(withheld > 0 && { withheld }),
+    ...(checkpoint && { log: checkpoint.origin, size: checkpoint.size }),
+    ...keyOf(verdict.key),
+  }
+  if (verdict.verdict !== "refuted") return concluded("pack", verdict, facts)
+  const { failure, file, expected, found } = verdict
+  const reason = fault(failure, file, expected, found)
+  return concluded("pack", verdict, facts, [], reason, differenceOf(failure, file, expected, found))
+}
+
+export function examineExport(folder: Folder, input: TrustedInput): Finding {
+  if (folder.files("genesis.json") === undefined || folder.files("checkpoint") === undefined)
+    return unreadable("it is not an export, or one that was never finished")
+  const { verdict, unread, stranger } = checkFolder(folder, input)
+  const { checkpoint, epochs, entries, bodies, disclosures, missingBodies, withheld } = verdict
+  const facts = {
+    ...(epochs > 1 && { epochs }),
+    entries,
+    bodies,
+    disclosures,
+    ...(missingBodies > 0 && { missingBodies }),
+    ...(withheld > 0 && { withheld }),
+    ...(checkpoint && { log: checkpoint.origin, size: checkpoint.size }),
+    ...keyOf(parseVkey(fromUtf8(folder.files("log.vkey") ?? new Uint8Array())?.trimEnd() ?? "")),
+  }
+  if (stranger !== undefined)
+    return refuted("export", `${stranger} does not hold: no export has such a file there`)
+  if (verdict.verdict !== "refuted") return concluded("export", verdict, facts, unread)
+  const { failure, file, sequence } = verdict
+  const place = sequence === undefined ? "" : `, entry ${sequence}`
+  const difference = {
+    check: failure,
+    ...(file !== undefined && { in: file }),
+    ...(sequence !== undefined && { sequence }),
+  }
+  return concluded("export", verdict, facts, [], `${fault(failure, file)}${place}`, difference)
+}
+
+function checkFolder({ files, paths }: Folder, input: TrustedInput) {
+  const read = new Set<string>()
+  const verdict = verifyExport((path) => {
+    const bytes = files(path)
+    if (bytes !== undefined) read.add(path)
+    return bytes
+  }, input)
+  // The check ended early, so unread files mean nothing.
+  if (verdict.verdict === "refuted") return { verdict, unread: [], stranger: undefined }
+  const unread = paths().filter((path) => !read.has(path))
+  return { verdict, unread, stranger: unread.find((path) => isStranger(path, read, files)) }
+}
+
+/**
+ * Whether no export makes this file. An interrupted export leaves `.new` files, and tiles and lines
+ * beyond its checkpoint.
+ */
+function isStranger(
+  path: string,
+  read: ReadonlySet<string>,
+  files: (path: string) => Uint8Array | undefined,
+): boolean {
+  if (path.endsWith(".new")) return false
+  const [, epoch = "", own = path] = /^(epochs\/[^/]*\/)(.*)$/.exec(path) ?? []
+  if (own.startsWith("epochs/") || !read.has(`${epoch}genesis.json`)) return true
+  if (own.startsWith("tile/")) return parseTilePath(own) === undefined
+  if (!/^(bodies|disclosures)\//.test(own)) return false
+  const [, group] = /^[a-z]+\/(\d{3}|[1-9]\d{3,})\.jsonl$/.exec(own) ?? []
+  const lines = (fromUtf8(files(path) ?? new Uint8Array()) ?? "?").split("\n")
+  if (group === undefined || lines.pop() !== "") return true
+  const indexes = lines.map((text) => {
+    const line = parseJson(text)
+    return isObject(line) ? Number(line["index"]) : Number.NaN
+  })
+  return (
+    new Set(indexes).size < indexes.length ||
+    indexes.some((index) => Math.floor(index / packGroup) !== Number(group))
+  )
+}
